@@ -12,11 +12,11 @@ import (
 	"ipytracer/model"
 )
 
-// arraySteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have:
-// arithmetic, from what NumPy's documentation says of each.
+// arraySteps are statements, with the change that each makes to the bytes in NumPy's blocks of at least 1,024 bytes.
+// The changes are computed from NumPy's documentation.
 var arraySteps = []struct {
 	statement string
-	small     int64 // of the difference, what blocks of less than 1,024 bytes have
+	small     int64 // the part of the difference in blocks of less than 1,024 bytes
 	delta     int64
 }{
 	{"a = np.empty(100_000)", 0, 800_000},
@@ -48,7 +48,7 @@ var arraySteps = []struct {
 	{"del a, b, c, g, h, i, k, l", -80, -8008 - 800_000 - 200_000 - 800_000 - 800_008 - 200_000 - 80 - 16_000},
 }
 
-func init() { // the list of blocks around the limit
+func init() { // adds blocks of sizes around the limit
 	var small, all int64
 	for n := int64(1000); n < 1100; n++ {
 		all += n
@@ -84,8 +84,8 @@ def work(make):
 time.sleep(%v)
 `
 
-// TestArrays: cpu.numpy of every way of making arrays that is, to the byte, while the probes in NumPy take over and
-// once they have; and of a NumPy without a memory handler, by the probes on PyTraceMalloc_Track.
+// TestArrays: cpu.numpy is right to the byte for every way to make arrays, while the probes in NumPy take over and
+// afterwards; and, by the probes on PyTraceMalloc_Track, for a NumPy without a memory handler.
 func TestArrays(t *testing.T) {
 	together(t)
 	for _, c := range []struct {
@@ -116,7 +116,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// probesOf is where a group's probes are, as the certificate has it.
+// probesOf returns the places of a group's probes, by the certificate.
 func probesOf(r *model.Report, group string) string {
 	for _, p := range r.Certificate.Probes {
 		if p.Name == group {
@@ -126,8 +126,8 @@ func probesOf(r *model.Report, group string) string {
 	return ""
 }
 
-// traceArrays runs the steps. inside: by probes in NumPy; otherwise it tells tracemalloc that a block is gone which it
-// could not resize.
+// traceArrays runs the steps. inside: with probes in NumPy; otherwise NumPy reports to tracemalloc that a block is
+// freed which it could not resize.
 func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, flags ...string) *model.Report {
 	t.Helper()
 	var lines []string
@@ -141,12 +141,12 @@ func traceArrays(t *testing.T, root, interpreter, prelude string, inside bool, f
 	return traceStatements(t, root, interpreter, prelude, lines, flags...)
 }
 
-// traceStatements runs a cell with a statement a line behind a prelude.
+// traceStatements runs a cell with one statement a line, after a prelude.
 func traceStatements(t *testing.T, root, interpreter, prelude string, lines []string, flags ...string) *model.Report {
 	t.Helper()
 	pid, run := startCellIn(t, root, interpreter, prelude+strings.Join(lines, "\n")+"\n")
-	// There is room for all changes. On a busy machine the tracer comes late, and figures are not exact after a full
-	// ring has lost changes, as it should be.
+	// There is room for all changes. On a busy machine the tracer reads late, and after a full ring has lost changes
+	// the figures are rightly not exact.
 	tr := attach(t, pid, append(flags, "--ring", "32768")...)
 	if err := run(); err != nil {
 		t.Fatal(err)
@@ -163,7 +163,7 @@ func traceStatements(t *testing.T, root, interpreter, prelude string, lines []st
 	return r
 }
 
-// checkArrays compares every statement's difference; small: all blocks count; exactly: all figures are to be exact.
+// checkArrays compares the difference of every statement. small: all blocks count; exactly: all figures must be exact.
 func checkArrays(t *testing.T, r *model.Report, small, exactly bool) {
 	t.Helper()
 	first := 1 + strings.Count(arraysPrelude, "\n")
@@ -179,7 +179,7 @@ func checkArrays(t *testing.T, r *model.Report, small, exactly bool) {
 	}
 }
 
-// arrayLines returns by how many bytes each line of a cell changed cpu.numpy, and whether that is exact.
+// arrayLines returns the change of cpu.numpy by each line of a cell, in bytes, and whether it is exact.
 func arrayLines(r *model.Report) (consumed map[int]int64, exact map[int]bool) {
 	consumed, exact = map[int]int64{}, map[int]bool{}
 	for _, w := range r.Windows {
@@ -192,7 +192,8 @@ func arrayLines(r *model.Report) (consumed map[int]int64, exact map[int]bool) {
 	return consumed, exact
 }
 
-// checkMarked wants the figures of the cell and of later cells not to be exact, because something may have been missed.
+// checkMarked checks that the figures of the cell and of later cells are not exact, because some memory may have been
+// missed.
 func checkMarked(t *testing.T, r *model.Report) {
 	t.Helper()
 	statements := 0
@@ -222,7 +223,7 @@ func TestSmallArrays(t *testing.T) {
 }
 
 // handlerSource is a memory handler of a C extension (NEP 49): it takes every block with 64 bytes in front, so that a
-// block that was made by one handler and freed by the other would be noticed at once.
+// block allocated by one handler and freed by the other would be noticed at once.
 const handlerSource = `
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -255,8 +256,8 @@ static struct PyModuleDef module = { PyModuleDef_HEAD_INIT, "ownhandler", "", -1
 PyMODINIT_FUNC PyInit_ownhandler(void) { import_array(); return PyModule_Create(&module); }
 `
 
-// TestForeignHandler has blocks of a memory handler that is not NumPy's own. They are counted from a moment later on.
-// No figure is exact from then on, because blocks that were made in that moment may live.
+// TestForeignHandler: blocks of a memory handler other than NumPy's own are counted from a moment after it is set. No
+// figure is exact from then on, because blocks that were allocated in that moment may be live.
 func TestForeignHandler(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -283,8 +284,8 @@ func TestForeignHandler(t *testing.T) {
 	}
 }
 
-// TestAnotherNumPy: one that was not on sys.path at the attach is seen from a moment after its module is mapped, and
-// then from the inside, too.
+// TestAnotherNumPy: a NumPy that was not on sys.path at the attach is seen from a moment after its module is mapped,
+// and then by the probes in NumPy, too.
 func TestAnotherNumPy(t *testing.T) {
 	together(t)
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// arrowCells leave memory of Arrow's pools behind; the last ones some of which nothing is said.
+// arrowCells leave memory of Arrow's pools behind; the last ones leave memory without a verdict.
 var arrowCells = []string{
 	"acc = []",
 	"acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))", "acc.append(pc.add(numbers, 1))",
@@ -47,7 +47,7 @@ type arrowVerdict struct {
 	bytes int64
 }
 
-// arrowWanted are the verdicts by the holder that they name. The array of each cell has 20,000,000 bytes.
+// arrowWanted are the verdicts, by the holder that they name. The array of each cell has 20,000,000 bytes.
 var arrowWanted = map[string]arrowVerdict{
 	"acc[0]": {model.RerunGrowth, 80_000_000}, "json.kept": {model.HeldAfterWindow, 20_000_000},
 	"Out[9]": {model.HeldByOutput, 20_000_000},
@@ -59,8 +59,8 @@ var arrowWanted = map[string]arrowVerdict{
 	"":     {model.Waits, 20_000_000},
 }
 
-// TestAuditArrow wants a verdict on memory of Arrow's pools that stays behind. The verdict names the holder, and its
-// advice gives back the predicted bytes, within 5 %.
+// TestAuditArrow checks that memory of Arrow's pools that stays behind has a verdict. The verdict names the holder, and
+// its advice gives back the predicted bytes, within 5 %.
 func TestAuditArrow(t *testing.T) {
 	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
@@ -81,7 +81,7 @@ func TestAuditArrow(t *testing.T) {
 	}
 	n.count++
 	a := tr.audit(0)
-	if !slices.ContainsFunc(a.NotJudged, func(n model.NotJudged) bool { // what the readers have
+	if !slices.ContainsFunc(a.NotJudged, func(n model.NotJudged) bool { // the memory of the readers
 		return n.Reason == model.ObjectsUnread && n.Meter == "cpu.arrow" && *n.Bytes > 8*mib && *n.Bytes < 32*mib
 	}) {
 		t.Errorf("not judged: %+v", a.NotJudged)
@@ -102,14 +102,14 @@ func TestAuditArrow(t *testing.T) {
 	}
 }
 
-// typedFreeing is code that was typed, how much it was to give back, and the In[N] in which it was.
+// typedFreeing is code that was typed, the bytes that it was to give back, and the In[N] in which it was typed.
 type typedFreeing struct {
 	code      string
 	predicted int64
 	at        int
 }
 
-// typeVerdicts wants the verdicts on Arrow's memory and types the advice of each.
+// typeVerdicts checks the verdicts on Arrow's memory and types the advice of each.
 func typeVerdicts(t *testing.T, n *counted, a *model.Audit) (all []typedFreeing) {
 	t.Helper()
 	seen := map[string]bool{}

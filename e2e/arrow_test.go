@@ -12,9 +12,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestArrow compares cpu.arrow with what Arrow's pools say of themselves, to the byte: tables that are made, joined,
-// filtered and dropped, strings of pandas, buffers that grow and shrink, threads, requests that are refused, every
-// allocator that the build has, pools in front of others. pyarrow is imported by the first cell, after the attach.
+// TestArrow compares cpu.arrow with the counts of Arrow's own pools, to the byte: tables that are made, joined,
+// filtered and dropped, strings of pandas, buffers that grow and shrink, threads, refused requests, every allocator of
+// the build, pools in front of others. pyarrow is imported by the first cell, after the attach.
 func TestArrow(t *testing.T) {
 	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
@@ -25,7 +25,7 @@ func TestArrow(t *testing.T) {
 			t.Parallel()
 			p := place{driver: "run_arrows.py", python: "/usr/bin/python3", chroot: root,
 				env: []string{"ARROW_DEFAULT_MEMORY_POOL=" + pool}}
-			if pool == "debug" { // of the allocator by default; a pool of another class
+			if pool == "debug" { // it uses the default allocator; it is a pool of another class
 				p.env = []string{"ARROW_DEBUG_MEMORY_POOL=warn"}
 			}
 			results, r := checkTold(t, p, "cpu.arrow", least{peaks: 18, ends: 29, lines: 3},
@@ -44,8 +44,8 @@ func TestArrow(t *testing.T) {
 	}
 }
 
-// TestSelftestArrow: the self-test compares cpu.arrow with what Arrow's default pool says of itself, where the Python
-// has a pyarrow, and says so where it has none.
+// TestSelftestArrow: the self-test compares cpu.arrow with the count of Arrow's default pool if the Python has a
+// pyarrow, and reports if it has none.
 func TestSelftestArrow(t *testing.T) {
 	together(t)
 	root := filepath.Join(pythonsDir(), "sid")
@@ -81,12 +81,12 @@ func TestSelftestArrow(t *testing.T) {
 	}
 }
 
-// least is how much must have been compared.
+// least has the least numbers of comparisons.
 type least struct{ peaks, ends, lines int }
 
-// checkNamedByArrow wants a table, a Series of strings and a frame of them to be variables. Each has the bytes that
-// their pool got back when others of the same making were deleted, and the line that made it. The report advises to
-// delete them.
+// checkNamedByArrow checks that a table, a Series of strings and a frame of them are variables. Each has the bytes that
+// its pool got back when others that were made in the same way were deleted, and the line that made it. The report
+// advises to delete them.
 func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) {
 	t.Helper()
 	found := map[string]model.Variable{}
@@ -114,7 +114,8 @@ func checkNamedByArrow(t *testing.T, r *model.Report, dropped map[string]int64) 
 	}
 }
 
-// checkRefusedByArrow wants the requests that Arrow's allocator refused, and no others of its pools.
+// checkRefusedByArrow checks that the report has the requests that Arrow's allocator refused, and no others of its
+// pools.
 func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
 	t.Helper()
 	var asked []int64
@@ -129,7 +130,7 @@ func checkRefusedByArrow(t *testing.T, name string, w model.Window) {
 	}
 }
 
-// checkTold runs cells that know a meter's figures, and compares the report with them, to the byte. It also looks at
+// checkTold runs cells that know a meter's figures, and compares the report with them, to the byte. It calls also for
 // each of the cells.
 func checkTold(t *testing.T, p place, meter string, least least,
 	also func(result, model.Window)) ([]result, *model.Report) {

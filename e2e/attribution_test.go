@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// trainCell is a training loop of PyTorch's, with as many ways through its C++ as fit into a few seconds: each
-// operation, and each step backwards, has stacks of its own, hundreds of them within milliseconds.
+// trainCell is a training loop of PyTorch with as many paths through its C++ as fit into a few seconds: each operation,
+// and each backward step, has its own stacks, hundreds of them within milliseconds.
 const trainCell = `
 import torch, torch.nn as nn
 torch.manual_seed(0)
@@ -32,8 +32,8 @@ for f in (torch.sin, torch.cos, torch.exp, torch.tanh, torch.sigmoid,
     (made.abs() if made.is_complex() else made).sum().backward()
 `
 
-// TestPyTorchIsComplete: of a training loop of PyTorch's every figure, every window and every frame is known. Its
-// libraries are the largest there are: while one's tables and symbols are read, hundreds of new stacks come.
+// TestPyTorchIsComplete: for a training loop of PyTorch, every figure, window and frame is known. Its libraries are the
+// largest of all: while the tables and symbols of one are read, hundreds of new stacks arrive.
 func TestPyTorchIsComplete(t *testing.T) {
 	require(t)
 	needModules(t, "torch")
@@ -59,7 +59,7 @@ func TestPyTorchIsComplete(t *testing.T) {
 	}
 }
 
-// checkComplete demands that figures, windows and who allocated are complete.
+// checkComplete checks that figures, windows and the stacks of allocations are complete.
 func checkComplete(t *testing.T, r *model.Report) {
 	t.Helper()
 	if c := &r.Certificate; !c.Complete || !c.Attribution.Complete {

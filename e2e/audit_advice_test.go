@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// again has the driver run more cells in the same kernel, and returns their In[N].
+// again makes the driver run more cells in the same kernel, and returns their In[N].
 func (w *workload) again(cells ...string) (counts []int) {
 	w.t.Helper()
 	line, err := json.Marshal(cells)
@@ -37,8 +37,8 @@ func (w *workload) again(cells ...string) (counts []int) {
 	return counts
 }
 
-// needsChange are verdicts on memory that no code frees: a program that runs, or stolen memory, must be written in
-// another way. The list "followed" in leaks.py has those cells, changed as the advice says.
+// needsChange reports whether a verdict is on memory that no code frees: a running program, or stolen memory, must be
+// written differently. The list "followed" in leaks.py has those cells, changed as advised.
 func needsChange(v model.Verdict) bool {
 	return v.Kind == model.FreedLate || v.Kind == model.NeverFreed ||
 		strings.HasPrefix(v.Evidence, "no Python object") ||
@@ -47,8 +47,8 @@ func needsChange(v model.Verdict) bool {
 		v.Meter == "cpu.mapped"
 }
 
-// followAdvice types the advice of each verdict into the kernel and sees in the windows of a second tracer that the
-// memory goes.
+// followAdvice types the advice of each verdict into the kernel, and checks in the windows of a second tracer that the
+// memory is freed.
 func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *trace) {
 	t.Helper()
 	type freed struct {
@@ -75,7 +75,7 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 			shutDown(t, w, v)
 		case v.Fix != "":
 			least := v.Bytes
-			if v.Kind == model.RerunGrowth { // the last may be in a variable as well
+			if v.Kind == model.RerunGrowth { // the last one may be in a variable, too
 				least -= least / v.Count
 			}
 			if i, typed := byFix[v.Fix+v.Meter]; typed { // once is enough
@@ -121,7 +121,7 @@ func killThem(t *testing.T, v model.Verdict) {
 	}
 }
 
-// shutDown ends a pool as a verdict on it says.
+// shutDown ends a pool as a verdict on it advises.
 func shutDown(t *testing.T, w *workload, v model.Verdict) {
 	t.Helper()
 	code := v.Fix
@@ -152,7 +152,7 @@ func awaitGone(t *testing.T, pid int) {
 	}
 }
 
-// TestAuditJoblib wants joblib's idle workers to be named as such. They end as the verdict says.
+// TestAuditJoblib checks that joblib's idle workers are named as such, and end as the verdict advises.
 func TestAuditJoblib(t *testing.T) {
 	together(t)
 	needModules(t, "joblib")
@@ -166,7 +166,7 @@ func TestAuditJoblib(t *testing.T) {
 	}
 }
 
-// residentOf is how many pages a process has, 0 where it has none any more.
+// residentOf returns the number of resident pages of a process, 0 if it has none any more.
 func residentOf(pid int) (pages int64) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	if err == nil {

@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditCrowd has memory held by Out[], a module, the last exception and a reference cycle beside hundreds of
-// thousands of small arrays. With the default budget it is found to the line. Where NumPy's probes had to be stepped
-// down it is found by its holder, and the audit is no all-clear.
+// TestAuditCrowd: Out[], a module, the last exception and a reference cycle hold memory, beside hundreds of thousands
+// of small arrays. With the default budget the audit finds it to the line. Where NumPy's probes had to be stepped down
+// it finds it by its holder, and gives no all-clear.
 func TestAuditCrowd(t *testing.T) {
 	require(t)
 	for _, c := range []struct {
@@ -21,18 +21,18 @@ func TestAuditCrowd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := startWorkload(t, place{driver: "run_leaks.py"}, []string{"crowd"})
 			recorded := filepath.Join(t.TempDir(), "run.arrows")
-			// It is the budget that decides here, not how late the tracer is on a busy machine: there is room for all.
+			// Here the budget decides, not the delay of the tracer on a busy machine: there is room for all changes.
 			tr := traced(t, nil, w.pid, "audit", "--budget", c.budget, "--ring", "65536", "--record", recorded)
 			results := w.run()
 			a := tr.audit(0)
 			want := results[len(results)-1].Expect
 			stepped := slices.ContainsFunc(a.NotJudged,
 				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "cpu.numpy" })
-			// So many small arrays are reported as samples. This test looks for large ones, and each of those is
-			// reported.
+			// Because of their number, small arrays are reported as samples. This test looks for large ones, and each
+			// of those is reported.
 			a.NotJudged = slices.DeleteFunc(a.NotJudged,
 				func(n model.NotJudged) bool { return n.Reason == model.SteppedDown && n.Meter == "" })
-			if !stepped { // on a busy machine the default may be too little as well
+			if !stepped { // on a busy machine the default budget may be too small, too
 				checkVerdicts(t, a, want)
 			}
 			for _, p := range want {

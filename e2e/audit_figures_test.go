@@ -8,9 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditInline has figures of matplotlib's inline backend. They are closed after the last line of their cell, so a
-// collection there is too early. They were in use when the collector last looked at all objects, and a library in C++
-// refers to them from its own memory. All of it waits for the collector, none is attributed to C code, and it goes as
+// TestAuditInline: figures of matplotlib's inline backend are closed after the last line of their cell, so a collection
+// in that line is too early. They were in use at the last collection of all objects, and a library in C++ refers to
+// them from its own memory. All their memory waits for the collector, none is attributed to C code, and it is freed as
 // the audit says.
 func TestAuditInline(t *testing.T) {
 	together(t)
@@ -44,8 +44,8 @@ func TestAuditInline(t *testing.T) {
 	}
 }
 
-// TestAuditEval calls pandas' eval and query, which keep all names of the notebook while they run. Objects in the
-// traceback of their exception are held by the cell that failed, not by the cells that made them.
+// TestAuditEval calls pandas' eval and query, which keep all names of the notebook while they run. The cell that failed
+// holds the objects in the traceback of their exception; the cells that made these objects do not.
 func TestAuditEval(t *testing.T) {
 	together(t)
 	needModules(t, "pandas")

@@ -8,10 +8,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAuditGarbage wants memory that waits for the garbage collector to be no leak, and to come back as the audit says.
-// The audit separates it from memory beside it that has a holder. A closed figure is garbage, and is not attributed to
-// C code. An output in a cycle needs the collector, another output does not. A variable _ that the user made is the
-// user's.
+// TestAuditGarbage: memory that waits for the garbage collector is no leak, and comes back as the audit says. The audit
+// separates it from memory beside it that has a holder. A closed figure is garbage, and is not attributed to C code. An
+// output in a cycle needs the collector, another output does not. A variable _ that the user made is the user's.
 func TestAuditGarbage(t *testing.T) {
 	together(t)
 	needModules(t, "matplotlib")
@@ -48,7 +47,7 @@ func TestAuditGarbage(t *testing.T) {
 		found[name] = v
 	}
 	typed := map[string]int{}
-	// one after the other
+	// one after another
 	for _, name := range []string{waits, fmt.Sprintf("Out[%d]", plain), fmt.Sprintf("Out[%d].data", cyclic)} {
 		if _, ok := found[name]; !ok {
 			t.Fatalf("no verdict on %s: %+v", name, a.Verdicts)

@@ -30,9 +30,9 @@ type planted struct {
 	Says     string   `json:"says"` // in its evidence or its holder
 }
 
-// TestAudit wants every planted leak to be found and named to its line, blocks to the byte, and nothing else. Healthy
-// notebooks have no verdict, nor have the leaky ones once their cells are changed as advised. It looks at a live
-// session and at its recording. It types the advice of each verdict, and the memory goes.
+// TestAudit checks that the audit finds every planted leak and names its line, its blocks to the byte, and nothing
+// else. Healthy notebooks have no verdict, nor have the leaky ones once their cells are changed as advised. It looks at
+// a live session and at its recording. It types the advice of each verdict, which frees the memory.
 func TestAudit(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, python string }{
@@ -48,7 +48,7 @@ func TestAudit(t *testing.T) {
 			}
 			for _, list := range []string{"leaks", "healthy", "followed"} {
 				t.Run(list, func(t *testing.T) {
-					t.Parallel() // of one Python: neither is about time
+					t.Parallel() // both on one Python: neither depends on time
 					checkAudit(t, p, []string{list})
 				})
 			}
@@ -56,7 +56,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// TestAuditPyTorch does so for the memory of GPUs.
+// TestAuditPyTorch does the same for the memory of GPUs.
 func TestAuditPyTorch(t *testing.T) {
 	together(t)
 	all := pytorch(t)
@@ -98,7 +98,7 @@ func checkAudit(t *testing.T, p place, list []string) {
 	}
 }
 
-// checkVerdicts wants a verdict for every leak, and a leak for every verdict. It returns the leaks that have none.
+// checkVerdicts checks that every leak has a verdict, and every verdict a leak. It returns the leaks without one.
 func checkVerdicts(t *testing.T, a *model.Audit, want []planted) (missing []planted) {
 	t.Helper()
 	left := slices.Clone(a.Verdicts)
@@ -157,7 +157,7 @@ func readAudit(t *testing.T, data []byte) *model.Audit {
 	return a
 }
 
-// keep keeps the recording of a failed test: a failure in one of a hundred runs can only be studied from it.
+// keep keeps the recording of a failed test: a failure in one of a hundred runs can be studied only from it.
 func keep(t *testing.T, recorded string) {
 	if !t.Failed() {
 		return
@@ -176,7 +176,7 @@ func keep(t *testing.T, recorded string) {
 	}
 }
 
-// tellBlocks reports the fate of the blocks of a size, and between which cells it came about.
+// tellBlocks logs the fate of the blocks of a size, and the cells between which it happened.
 func tellBlocks(t *testing.T, recorded string, size event.Bytes) {
 	f, err := os.Open(recorded)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"ipytracer/model"
 )
 
-// counted is a notebook with a number for each cell, as IPython counts them.
+// counted is a notebook that numbers its cells, as IPython does.
 type counted struct {
 	*notebook
 	count int
 }
 
-// startCounted starts one: run_notebook.py has run a cell by then.
+// startCounted starts one: run_notebook.py has already run a cell.
 func startCounted(t *testing.T) *counted { return &counted{startNotebook(t, nil), 1} }
 
 // cell runs a cell and returns its In[N].
@@ -28,7 +28,7 @@ func (c *counted) cell(code string) int {
 	return c.count
 }
 
-// consumed is by how much a meter rose in In[N].
+// consumed returns the rise of a meter in In[N].
 func consumed(t *testing.T, r *model.Report, count int, meter string) int64 {
 	t.Helper()
 	i := slices.IndexFunc(r.Windows, func(w model.Window) bool {
@@ -40,7 +40,7 @@ func consumed(t *testing.T, r *model.Report, count int, meter string) int64 {
 	return r.Windows[i].Meters[meter].Consumed
 }
 
-// viewCells make views of memory that nothing else has; the last two make some of which nothing is said.
+// viewCells make views of memory that nothing else holds; the last two make views without a verdict.
 var viewCells = []string{
 	"base = np.ones(60 << 20); small = base[:10]; del base",
 	// This cell makes several views. One of them has two names.
@@ -62,7 +62,8 @@ var viewCells = []string{
 
 const mib = 1 << 20
 
-// wantedView is the verdict that an audit must have on views: how much they use of how much memory, and on which meter.
+// wantedView is the verdict that an audit must have on views: the bytes that they use, those of their memory, and the
+// meter.
 type wantedView struct {
 	used, base int64
 	meter      string
@@ -77,8 +78,8 @@ var viewsWanted = map[string]wantedView{
 	"window": {10, 100*mib + 1, "cpu.mapped"}, "numbers": {80, 48 * mib, "cpu.mapped"},
 }
 
-// TestAuditViews wants a verdict on memory that only views hold. It names the views, their bytes and those of the
-// memory. Its advice gives back the predicted bytes, on the meter of the memory.
+// TestAuditViews checks that memory that only views hold has a verdict. It names the views, their bytes and those of
+// the memory. Its advice gives back the predicted bytes, on the meter of the memory.
 func TestAuditViews(t *testing.T) {
 	together(t)
 	needModules(t, "pandas", "torch")

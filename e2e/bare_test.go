@@ -7,8 +7,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestBareShell runs a script that calls run_cell itself. Every cell has a window, also behind one that awaited. Python
-// may not say where such a cell ends: then its window says that its end was not seen, and the certificate is not
+// TestBareShell runs a script that calls run_cell itself. Every cell has a window, also after one that awaited. Python
+// may not show where such a cell ends: then its window says that its end was not seen, and the certificate is not
 // complete.
 func TestBareShell(t *testing.T) {
 	require(t)

@@ -13,8 +13,8 @@ import (
 )
 
 // TestCellsFromBeforeTheAttach: functions that cells have defined before the attach allocate afterwards. They have the
-// name of their cell, In[N], and the lines that were typed, and so has a recording. One that a cell without a number
-// has defined has none. From the moment on at which a cell with the same text runs, they are that cell's.
+// name of their cell, In[N], and the typed lines, also in a recording. A function from a cell without a number has no
+// name. Once a cell with the same text runs, they belong to that cell.
 func TestCellsFromBeforeTheAttach(t *testing.T) {
 	together(t)
 	onPythons(t, "run_before.py", oldestAndNewest, func(t *testing.T, p place) {
@@ -41,7 +41,7 @@ func checkBefore(t *testing.T, p place) {
 	if p.extra == nil {
 		line = 5 // two blank lines are in front of it
 	}
-	first, again := count(0)-4, count(0)-2 // the silent cell of a kernel has a cell around it that has a number
+	first, again := count(0)-4, count(0)-2 // the silent cell of a kernel is within a cell that has a number
 	use := fmt.Sprintf("In[%d] line 1 › In[%d] line 2 again › In[%d] line %d make", count(0), again, first, line)
 	if got := made(10_000_001); got != use {
 		t.Errorf("use: %q, want %q", got, use)
@@ -73,8 +73,8 @@ func checkBefore(t *testing.T, p place) {
 	}
 }
 
-// stackOf returns the stack that made a block of a size, the outermost call first, without calls in libraries, or "" if
-// there is none.
+// stackOf returns the stack that allocated a block of a size, the outermost call first, without calls in libraries; ""
+// if there is none.
 func stackOf(r *model.Report, meter string, size int64) string {
 	for _, w := range r.Windows {
 		for _, a := range w.Allocations {
@@ -87,7 +87,7 @@ func stackOf(r *model.Report, meter string, size int64) string {
 	return ""
 }
 
-// callsOf are the calls of a stack, the outermost first, without those in libraries.
+// callsOf returns the calls of a stack, the outermost first, without those in libraries.
 func callsOf(stack []model.Frame) string {
 	var calls []string
 	for _, f := range slices.Backward(stack) {

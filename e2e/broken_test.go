@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// brokenTracer returns a tracer that is broken as tracer/broken.go says, built once for all tests.
+// brokenTracer returns a tracer that is broken as tracer/broken.go describes, built once for all tests.
 var brokenTracer = sync.OnceValues(func() (string, error) {
 	broken := filepath.Join(suite, "broken")
 	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken,
@@ -21,8 +21,8 @@ var brokenTracer = sync.OnceValues(func() (string, error) {
 	return broken, nil
 })
 
-// TestBrokenProbes breaks each probe that windows hang on in turn, in a tracer built for that: where windows are not
-// right the certificate is not complete, and says which probe is in doubt.
+// TestBrokenProbes breaks one probe after another of those on which windows depend, in a tracer built for that: where
+// windows are not right, the certificate is not complete and names the probe in doubt.
 func TestBrokenProbes(t *testing.T) {
 	together(t)
 	broken, err := brokenTracer()
@@ -37,11 +37,10 @@ func TestBrokenProbes(t *testing.T) {
 	}
 }
 
-// checkBroken has a tracer for each way of breaking one, and one that is whole, on one process: no probe of one is
-// another's.
+// checkBroken attaches a tracer for each way of breaking, and a whole one, to one process: each has its own probes.
 func checkBroken(t *testing.T, broken, driver string) {
 	t.Helper()
-	ways := [][2]string{{"", "absent"}} // nothing is
+	ways := [][2]string{{"", "absent"}} // no probe is broken
 	for _, probe := range []string{"cell starts", "cell ends", "prompts", "statements"} {
 		ways = append(ways, [2]string{probe, "absent"}, [2]string{probe, "elsewhere"})
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the
-// libraries of the Debian that has the same version. Without TRACER_PYTHONS=all it is only the first: the others take
-// long to make.
+// libraries of the Debian that has the same version. Without TRACER_PYTHONS=all it runs only on the first: the others
+// take long to build.
 func TestBuilds(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, name, version, made string }{
@@ -38,7 +38,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// built is one of the builds that scripts/pythons.sh makes in a tree.
+// built returns the place of a build that scripts/pythons.sh makes in a tree.
 func built(t *testing.T, tree, name, version string) place {
 	t.Helper()
 	root := filepath.Join(pythonsDir(), tree)
@@ -47,8 +47,8 @@ func built(t *testing.T, tree, name, version string) place {
 	return place{python: filepath.Join("/opt", name, "bin/python"+version), chroot: root}
 }
 
-// TestMusl: a build with another C library, which nothing that is made for Debian's can be loaded in: no NumPy, no
-// ctypes, no SQLite. So the cells are those of a script, and have no figures to compare.
+// TestMusl: a build with another C library, into which nothing made for Debian's can be loaded: no NumPy, no ctypes, no
+// SQLite. So the cells are those of a script, and have no figures to compare.
 func TestMusl(t *testing.T) {
 	together(t)
 	if os.Getenv("TRACER_PYTHONS") != "all" {
@@ -60,9 +60,9 @@ func TestMusl(t *testing.T) {
 	checkBare(t, p)
 }
 
-// TestSharedLibrary runs it on the libraries that Debian makes with LTO and PGO, as the official container images are:
-// of the newest, and of all versions with TRACER_PYTHONS=all. libpython3.15.so compiles cells without
-// Py_CompileStringObject; they are seen at the call of PySys_Audit.
+// TestSharedLibrary runs the catalogue on the libraries that Debian builds with LTO and PGO, like the official
+// container images: on the newest version, and with TRACER_PYTHONS=all on all versions. libpython3.15.so compiles cells
+// without Py_CompileStringObject; the probe is at the call of PySys_Audit.
 func TestSharedLibrary(t *testing.T) {
 	together(t)
 	for _, c := range []struct{ tree, version string }{{"bullseye", "3.9"}, {"trixie", "3.13"}, {"sid", "3.14"},
@@ -93,8 +93,8 @@ func TestSharedLibrary(t *testing.T) {
 	}
 }
 
-// program calls a library's main function. It begins by itself: this machine's C library may be newer than the
-// chroot's, and gcc's own code for a beginning is of this machine's.
+// program calls a library's main function. It has its own entry code: this machine's C library may be newer than the
+// chroot's, and gcc's own entry code is for this machine's.
 const program = `
 int Py_BytesMain(int, char **);
 void Py_Exit(int);
@@ -102,7 +102,7 @@ __attribute__((used)) static void run(long *stack) { Py_Exit(Py_BytesMain(stack[
 __asm__(".globl _start\n_start: xor %ebp, %ebp\n mov %rsp, %rdi\n and $-16, %rsp\n call run\n hlt");
 `
 
-// linked makes a Python of a library, in a folder that chroots see.
+// linked makes a Python from a library, in a folder that is visible in chroots.
 func linked(t *testing.T, library, version string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "ipytracer-shared-")
@@ -152,7 +152,7 @@ func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Re
 		}) == "right" && right
 	}
 	if all {
-		stacks, holders := "–", "–" // their workloads are kernels
+		stacks, holders := "–", "–" // their workloads need a kernel
 		if slices.Contains(drivers, "run_kernel.py") {
 			stacks, holders = in("stacks", "run_stacks.py", checkStacks), in("holders", "run_holders.py", checkHolders)
 		}
@@ -165,7 +165,7 @@ func checkBuild(t *testing.T, made string, p place, drivers ...string) *model.Re
 	return r
 }
 
-// compared has the numbers of comparisons.
+// compared has the numbers of compared cells, statements and arrays.
 type compared struct{ cells, statements, arrays int }
 
 func (n *compared) add(r *model.Report) {

@@ -31,8 +31,8 @@ func checks(t *testing.T, args ...string) (out, says string, status int) {
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestCheckRecording follows the advice of a recorded session, one entry after the other, and asks in a shell how much
-// came back.
+// TestCheckRecording follows the advice of a recorded session, one entry after another, and checks in a shell the
+// number of bytes that came back.
 func TestCheckRecording(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -73,12 +73,12 @@ func TestCheckRecording(t *testing.T) {
 	}
 }
 
-// waiting is a check of a process that waits until something has been typed.
+// waiting is a check of a process that waits until some code has been typed.
 type waiting struct {
 	cmd    *exec.Cmd
 	enter  io.WriteCloser
 	out    bytes.Buffer
-	listed string // what it has said to type
+	listed string // the code that it said to type
 }
 
 func startCheck(t *testing.T, args ...string) *waiting {
@@ -114,8 +114,8 @@ func (c *waiting) ends(t *testing.T) string {
 	return c.out.String()
 }
 
-// TestCheckProcess runs the command without a recording. It prints the advice, waits, and says how much came back:
-// after Enter, after Ctrl-C, after its time.
+// TestCheckProcess runs the command without a recording. It prints the advice, waits, and reports the bytes that came
+// back: after Enter, after Ctrl-C, after its time.
 func TestCheckProcess(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"outputs"})
@@ -155,7 +155,8 @@ func TestCheckProcess(t *testing.T) {
 	}
 }
 
-// TestCheckRefuses wants one sentence where nothing can be checked, with the status of wrong usage or of a failure.
+// TestCheckRefuses checks that one sentence is printed where nothing can be checked, with the status of wrong usage or
+// of a failure.
 func TestCheckRefuses(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_freed.py"}, []string{"aliases"})

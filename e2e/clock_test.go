@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// inAnotherTime has a command run in a time namespace with clocks that are days ahead (time_namespaces(7)).
+// inAnotherTime runs a command in a time namespace with clocks that are days ahead (time_namespaces(7)).
 var inAnotherTime = []string{"unshare", "--time", "--monotonic", "777777", "--boottime", "888888", "--fork",
 	"--kill-child"}
 
@@ -21,8 +21,8 @@ print(os.getpid(), flush=True)
 sys.stdin.readline()
 IPython.start_ipython(argv=['--no-banner', '--colors=NoColor', '--quick', '-c', sys.argv[1]])`
 
-// TestTimeNamespaces has the clocks of the target, or the tracer's, ahead of the machine's. That changes no figure and
-// no process's identity.
+// TestTimeNamespaces: the clocks of the target, or of the tracer, are ahead of the machine's. That changes no figure
+// and no process's identity.
 func TestTimeNamespaces(t *testing.T) {
 	together(t)
 	if out, err := exec.Command(inAnotherTime[0],
@@ -56,7 +56,7 @@ func TestTimeNamespaces(t *testing.T) {
 			}
 			r, _ := tr.wait(0)
 			cells := topCells(r, pid)
-			// A slow machine may look at the child too late: that is TestPythonsThatEndFirst's.
+			// A slow machine may look at the child too late: TestPythonsThatEndFirst covers that.
 			complete := r.Certificate.Complete ||
 				len(r.Certificate.Incomplete) == 1 && lost(t, r, "Pythons whose cells cannot be seen") == 1
 			if len(cells) != 1 || cells[0].Status != model.OK || !complete {

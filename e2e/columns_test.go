@@ -14,7 +14,7 @@ import (
 )
 
 // TestColumns compares the columns of data frames in a report, of pandas 1 and 2, with pandas' memory_usage(deep=True).
-// It wants the traceback that is left to have the name of its cell, even if it is from before the attach.
+// It checks that the remaining traceback has the name of its cell, even if it is from before the attach.
 func TestColumns(t *testing.T) {
 	together(t)
 	for name, env := range map[string][]string{"fails": nil, "failed before": {"FAILS_BEFORE=1"}} {
@@ -72,7 +72,7 @@ func checkColumns(t *testing.T, p place) {
 	}
 }
 
-// sameColumns compares the columns of a frame, and returns how many it has compared.
+// sameColumns compares the columns of a frame, and returns the number of compared ones.
 func sameColumns(t *testing.T, v *model.Variable, want map[string][][2]int64) (compared int) {
 	t.Helper()
 	all, sum := int64(0), v.RestColumns
@@ -115,7 +115,7 @@ func sameColumns(t *testing.T, v *model.Variable, want map[string][][2]int64) (c
 	return compared
 }
 
-// jsonOf is a recording's report in a file.
+// jsonOf writes the report of a recording to a file.
 func jsonOf(t *testing.T, file string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "report.json")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestCompanionLastIsACell wants cells that ask about cells not to be the subject of the question, also where the
+// TestCompanionLastIsACell: cells that ask about cells are not themselves the subject of the question, also where the
 // tracer hides sources.
 func TestCompanionLastIsACell(t *testing.T) {
 	together(t)
@@ -48,13 +48,13 @@ func TestCompanionLastIsACell(t *testing.T) {
 var missing = regexp.MustCompile(`the tracer did not answer within 0\.2 s; ` +
 	`figures of (?:\d+ cells from )?In\[(\d+)\] to In\[(\d+)\] are missing here, the report has them`)
 
-// waitsOfUsers sets the companion's waits to those of users.
+// waitsOfUsers sets the companion's waits to those that users have.
 const waitsOfUsers = "import ipytracer._line, ipytracer._shell; " +
 	"ipytracer._line.ASKED_FOR, ipytracer._shell.AFTER_CELL = 0.2, 0.15"
 
-// TestCompanionSilentTracer has a tracer that does not answer for 20 cells. The notebook is informed when that begins.
-// Once the tracer answers again, it learns once which cells have no figures. Later cells have theirs, and the report
-// has those of all.
+// TestCompanionSilentTracer: a tracer does not answer for 20 cells. The notebook is informed when that begins. Once the
+// tracer answers again, the notebook is informed once which cells have no figures. Later cells have theirs, and the
+// report has those of all.
 func TestCompanionSilentTracer(t *testing.T) {
 	together(t)
 	n, tr, _ := tracedNotebook(t)
@@ -79,7 +79,7 @@ func TestCompanionSilentTracer(t *testing.T) {
 	_ = tr.cmd.Process.Signal(syscall.SIGCONT)
 	shown.Reset()
 	shown.WriteString(n.run("ipytracer._shell.AFTER_CELL = 60.0")) // however busy the machine is
-	behind := 1                                                    // cells that ran before the tracer had caught up
+	behind := 1                                                    // cells that ran before the tracer caught up
 	until(t, "it says what is missing", func() bool {
 		behind++
 		shown.WriteString(n.run("pass"))

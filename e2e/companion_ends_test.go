@@ -13,7 +13,7 @@ import (
 	"ipytracer/model"
 )
 
-// showsAt runs a request below which, or below one of the next cells, there is to be something.
+// showsAt runs a request, and checks that its output, or that of the next cells, contains the wanted texts.
 func (n *notebook) showsAt(what any, want ...string) (got string) {
 	n.t.Helper()
 	got = strings.Join(n.asks(what).Outputs, "")
@@ -29,11 +29,10 @@ func (n *notebook) showsAt(what any, want ...string) (got string) {
 	return got
 }
 
-// patiently has the companion wait for figures as long as they take: each is below its own cell then, on a busy machine
-// too.
+// patiently makes the companion wait for figures for any time: each then is below its own cell, also on a busy machine.
 const patiently = "import ipytracer, ipytracer._line, ipytracer._shell; ipytracer._shell.AFTER_CELL = 60.0"
 
-// loads loads the extension, and goes on when a tracer listens.
+// loads loads the extension, and returns once a tracer listens.
 func (n *notebook) loads() {
 	n.t.Helper()
 	n.run("%load_ext ipytracer\n" + patiently)
@@ -51,7 +50,7 @@ func tracedNotebook(t *testing.T) (n *notebook, tr *trace, told string) {
 	return n, tr, told
 }
 
-// told has the notebook write down its figures of cells, and compares them with the report.
+// told makes the notebook write its figures of cells to the file, and compares them with the report.
 func (n *notebook) told(tr *trace, path string) *model.Report {
 	n.t.Helper()
 	n.run(tell)
@@ -74,7 +73,7 @@ func (n *notebook) isTold(r *model.Report, path string) {
 const longCell = "import time\nx = bytearray(64 << 20)\nprint('begun', flush=True)\ntime.sleep(600)\n" +
 	"y = bytearray(512 << 20)"
 
-// TestCompanionInterrupted: a cell that SIGINT ends has the figures up to there, and those behind it have theirs.
+// TestCompanionInterrupted: a cell that SIGINT ends has the figures up to there, and later cells have theirs.
 func TestCompanionInterrupted(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -86,14 +85,14 @@ func TestCompanionInterrupted(t *testing.T) {
 	if i < 0 || r.Windows[i].Status != model.Interrupted {
 		t.Fatalf("the interrupted cell, window %d of %d", i, len(r.Windows))
 	}
-	// The memory of its traceback counts as its own.
+	// The memory of the cell's traceback counts for the cell.
 	if f := r.Windows[i].Meters["cpu.resident"]; f.Need() < 64<<20 || f.Need() > 128<<20 || !f.Exact {
 		t.Errorf("the interrupted cell: %+v", f)
 	}
 }
 
 // TestCompanionRestarted restarts a kernel. It has figures again as soon as the extension is loaded, where the process
-// that started it is traced. Otherwise it says what to type, with its own number.
+// that started it is traced. Otherwise it prints the command to type, with its own pid.
 func TestCompanionRestarted(t *testing.T) {
 	together(t)
 	env, told := companionAt(t, "/")
@@ -118,7 +117,7 @@ func TestCompanionRestarted(t *testing.T) {
 	n.told(second, told)
 }
 
-// TestCompanionTwoKernels has two notebooks under one tracer, and under two. Each has the figures of its own cells. A
+// TestCompanionTwoKernels runs two notebooks under one tracer, and under two. Each has the figures of its own cells. A
 // second tracer of one kernel takes over when the first has ended.
 func TestCompanionTwoKernels(t *testing.T) {
 	together(t)
@@ -168,7 +167,7 @@ func TestCompanionTwoKernels(t *testing.T) {
 	}
 }
 
-// noteWaits has the companion write down how long it would wait each time; it waits as long.
+// noteWaits makes the companion write down the limit of each wait; it waits as before.
 const noteWaits = `
 import ipytracer, ipytracer._line as line, json, os
 waits, plain = [], line.Line._readable
@@ -177,14 +176,15 @@ def noted(self, seconds):
     return plain(self, seconds)
 line.Line._readable = noted`
 
-// TestCompanionStoppedTracer gives the tracer no CPU. Cells run, the companion waits for it twice, for less than 0.2 s
-// a cell, and hardly after that. Its own questions do not add up either. When the tracer goes on the figures come.
+// TestCompanionStoppedTracer stops the tracer. Cells run, and the companion waits for it twice, for less than 0.2 s a
+// cell, and hardly after that. The waits of its own questions do not add up either. When the tracer continues, the
+// figures come.
 func TestCompanionStoppedTracer(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
 	n.run(noteWaits)
 	n.showsAt("x = bytearray(64 << 20)", "need 64.")
-	n.run("ipytracer._shell.AFTER_CELL = 0.15; del waits[:]") // as it is for users
+	n.run("ipytracer._shell.AFTER_CELL = 0.15; del waits[:]") // as users have it
 	tr.pause()
 	n.run("del waits[:]")
 	for range 4 {
@@ -224,10 +224,10 @@ func TestCompanionStoppedTracer(t *testing.T) {
 	n.showsAt("pass", "the tracer has ended")
 }
 
-// forks are cells with children that have the line's socket. One leaves it alone, one is a pool's, and one that Python
-// does not know of writes on it. Python would wait for ever in such a child if another thread of the parent had asked
-// for the GIL by then, or waited for it while the child gives it up. So the threads are given it once and ask no more,
-// and the child keeps it.
+// forks are cells with children that have the line's socket. One does not use it, one is in a pool, and one that Python
+// does not know writes on it. Python would wait for ever in such a child if another thread of the parent had requested
+// the GIL by then, or waited for it while the child gives it up. So the threads get it once and do not ask again, and
+// the child keeps it.
 var forks = []string{`
 import multiprocessing, os, ctypes
 def asks(n):
@@ -258,8 +258,8 @@ sys.setswitchinterval(interval)
 select.select([os.pidfd_open(child)], [], [], 60)[0] or os.kill(child, 9)
 print("its status:", os.waitpid(child, 0)[1])`}
 
-// TestCompanionForks: children that inherit the line do not ask on it; one that writes on it all the same costs the
-// line at most, which is made anew.
+// TestCompanionForks: children that inherit the line do not ask on it. If one writes on it all the same, at most the
+// line is lost, and it is made anew.
 func TestCompanionForks(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -275,8 +275,8 @@ func TestCompanionForks(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionInChroots has notebooks in chroots, with other Pythons, IPythons and ipykernels. They have figures under
-// cells, live ones too, and the magics.
+// TestCompanionInChroots: notebooks in chroots, with other Pythons, IPythons and ipykernels, have figures under cells,
+// also live ones, and the magics.
 func TestCompanionInChroots(t *testing.T) {
 	together(t)
 	for _, c := range [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// home is an environment in which nothing of this machine's user is found or changed.
+// home returns an environment in which no file of this machine's user is found or changed.
 func home(t *testing.T) []string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "ipytracer-home-") // short: sockets are in it
@@ -31,7 +31,7 @@ func (s *screen) enter(n int, line string) {
 	s.press(line + "\r")
 }
 
-// listens types cells, the first of them number n, until there are figures, and says the next number.
+// listens types cells, the first of them number n, until there are figures, and returns the next number.
 func (s *screen) listens(n int) int {
 	s.t.Helper()
 	for s.enter(n, patiently); !strings.Contains(s.text(), "need "); n++ {
@@ -75,8 +75,8 @@ func TestCompanionInATerminal(t *testing.T) {
 	}
 }
 
-// TestCompanionInAConsole has jupyter-console, which shows displays as text and cannot change them. A cell that runs
-// long is shown once, when it is over.
+// TestCompanionInAConsole: jupyter-console shows displays as text and cannot change them. A cell that runs for long is
+// shown once, when it is over.
 func TestCompanionInAConsole(t *testing.T) {
 	together(t)
 	needModules(t, "ipykernel", "jupyter_console")
@@ -100,8 +100,8 @@ func TestCompanionInAConsole(t *testing.T) {
 	}
 }
 
-// TestCompanionSilentRequests asks a kernel as extensions of front ends do beside its cells (variables' views: silent,
-// not stored). Nothing is shown, and the cells pay nothing.
+// TestCompanionSilentRequests sends a kernel requests as extensions of front ends do beside its cells (views of
+// variables: silent, not stored). Nothing is shown, and the cells pay nothing.
 func TestCompanionSilentRequests(t *testing.T) {
 	together(t)
 	n, tr, told := tracedNotebook(t)
@@ -152,8 +152,8 @@ func TestCompanionInASubshell(t *testing.T) {
 	n.told(tr, told)
 }
 
-// TestCompanionExecuted has a notebook that `jupyter execute` runs, traced from its first instruction. Its figures of
-// cells are the report's.
+// TestCompanionExecuted: a notebook that `jupyter execute` runs, traced from its first instruction, has the report's
+// figures of its cells.
 func TestCompanionExecuted(t *testing.T) {
 	together(t)
 	needModules(t, "nbclient")
@@ -183,8 +183,8 @@ func TestCompanionExecuted(t *testing.T) {
 	sameFigures(t, told, readReport(t, reported), len(cells)-1)
 }
 
-// linesOfEnded returns the lines of cells that have ended. On a busy machine the line of a cell that runs may be shown
-// before.
+// linesOfEnded returns the lines of cells that have ended. On a busy machine the line of a running cell may be shown
+// earlier.
 func linesOfEnded(outputs []string) (ended []string) {
 	for _, shown := range outputs {
 		if strings.Contains(shown, "In[") && !strings.Contains(shown, "runs ") {

@@ -15,8 +15,8 @@ import (
 	"ipytracer/report"
 )
 
-// tellAll is a cell that writes down everything that the notebook has of its cells and experiments: windows, and who
-// allocated in them.
+// tellAll is a cell that writes down all of the notebook's figures of its cells and experiments: windows, and the
+// allocating code in them.
 const tellAll = `
 import json, os
 def told():
@@ -54,15 +54,15 @@ type toldAll struct {
 	} `json:"lines"`
 }
 
-// TestSameFigures compares the notebook's figures of cells and experiments, and of who allocated in them, arrays and
-// GPUs, with the report, and with the recording when it is read again: to the byte.
+// TestSameFigures compares the notebook's figures of cells and experiments, and of the allocating code in them, arrays
+// and GPUs, with the report, and with the recording when it is read again: to the byte.
 func TestSameFigures(t *testing.T) {
 	together(t)
 	env, path := companionAt(t, "/")
 	n := startNotebook(t, joined(env, standIn(t, 1)))
 	recorded := filepath.Join(t.TempDir(), "same.arrows")
 	tr := attach(t, n.pid, "--budget", "off", "--record", recorded)
-	n.run("%load_ext ipytracer\nimport ipytracer\nipytracer._line.ASKED_FOR = 60.0") // whoever is late is waited for
+	n.run("%load_ext ipytracer\nimport ipytracer\nipytracer._line.ASKED_FOR = 60.0") // wait for late answers
 	for _, cell := range sameCells {
 		n.asks(cell)
 	}
@@ -103,7 +103,7 @@ func TestSameFigures(t *testing.T) {
 	}
 }
 
-// madeThat wants the figures that the cells made to be there at all.
+// madeThat checks that the figures which the cells must produce are there.
 func madeThat(t *testing.T, r *model.Report) {
 	t.Helper()
 	for source, want := range map[string]map[string]int64{
@@ -121,7 +121,8 @@ func madeThat(t *testing.T, r *model.Report) {
 	}
 }
 
-// sameLines compares who allocated in a window with the report's allocations, and says how many were.
+// sameLines compares the allocating code in a window with the report's allocations, and returns the number of compared
+// ones.
 func sameLines(t *testing.T, told toldAll, w map[string]any, r *model.Report) int {
 	t.Helper()
 	id := int(w["id"].(float64))
@@ -132,7 +133,7 @@ func sameLines(t *testing.T, told toldAll, w map[string]any, r *model.Report) in
 	var want, got []model.Allocation
 	count := map[string]int{}
 	for _, a := range r.Windows[i].Allocations {
-		if count[a.Meter]++; count[a.Meter] > 50 { // as many as are told (docs/line.md), and as many calls
+		if count[a.Meter]++; count[a.Meter] > 50 { // the line has this many (docs/line.md), and as many calls
 			continue
 		}
 		var stack []model.Frame

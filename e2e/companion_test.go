@@ -25,7 +25,7 @@ def told():
         json.dump(cells, f)
 told()`
 
-// companionAt has the companion where a Python below root finds it, and says the environment for that.
+// companionAt puts the companion where a Python below root finds it, and returns the environment for that.
 func companionAt(t *testing.T, root string) (env []string, told string) {
 	t.Helper()
 	folder, err := os.MkdirTemp(filepath.Join(root, "tmp"), "ipytracer-companion-")
@@ -47,7 +47,7 @@ func companionAt(t *testing.T, root string) (env []string, told string) {
 }
 
 // waitsLonger makes the user's own questions wait for longer than a fifth of a second for their answers: the load of
-// the machine must not decide whether there is one.
+// the machine must not decide whether an answer comes.
 func waitsLonger(t *testing.T, file, patience, seconds string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -113,7 +113,7 @@ func TestCompanion(t *testing.T) {
 			"x = bytearray(32 << 20)", "y = x * 3; del y", "1/0",
 			"with ipytracer.experiment('fit', keep=('z',)):\n    z = b'x' * (5 << 20)",
 			"import os\nif not os.fork():\n    compile('', '<ipytracer:ask>', 'exec'); os._exit(0)\nos.wait()", tell)
-		r := s.run(4) // what a forked child shares with its parent is only bounded
+		r := s.run(4) // the memory that a forked child shares with its parent is only bounded
 		sameFigures(t, told, r, 5)
 		fit := slices.IndexFunc(r.Windows,
 			func(w model.Window) bool { return w.Kind == "experiment" && w.Name == "fit" })
@@ -126,16 +126,16 @@ func TestCompanion(t *testing.T) {
 	})
 }
 
-// notebook is a kernel with the companion. Its cells run as they are asked for.
+// notebook is a kernel with the companion. Its cells run on request.
 type notebook struct {
 	t      *testing.T
 	in     io.WriteCloser
 	out    *bufio.Scanner
 	pid    int // of the kernel
-	server int // of what has started it
+	server int // of the process that started it
 }
 
-// request is a cell, and how it is to be run: testdata/workloads/run_notebook.py.
+// request is a cell, and how it must be run: testdata/workloads/run_notebook.py.
 type request map[string]any
 
 type shown struct {
@@ -178,23 +178,23 @@ func (n *notebook) next() (s shown) {
 	return s
 }
 
-// run runs a cell, and returns all that is shown below it.
+// run runs a cell, and returns all output below it.
 func (n *notebook) run(cell string) string {
 	n.t.Helper()
 	return strings.Join(n.shownBy(cell), "")
 }
 
-// shownBy runs a cell, and returns its displays, and the displays that replace them, one after the other.
+// shownBy runs a cell, and returns its displays, and the displays that replace them, one after another.
 func (n *notebook) shownBy(cell string) []string {
 	n.t.Helper()
 	s := n.asks(cell)
-	if s.Seconds > 60 { // seconds: nothing that is asked for may hold a cell up, on a busy machine too
+	if s.Seconds > 60 { // no answer may delay a cell for longer, in seconds, also on a busy machine
 		n.t.Errorf("%q took %.1f s", cell, s.Seconds)
 	}
 	return s.Outputs
 }
 
-// asks has a request carried out: a cell's text, or a [request].
+// asks makes the driver carry out a request: the text of a cell, or a [request].
 func (n *notebook) asks(what any) shown {
 	n.t.Helper()
 	text, err := json.Marshal(what)
@@ -207,8 +207,8 @@ func (n *notebook) asks(what any) shown {
 	return n.next()
 }
 
-// shows runs a cell below which there is to be something, or nothing where want is "". On a busy machine figures may
-// come too late to be waited for; they are below one of the next cells then.
+// shows runs a cell and checks that want is below it, or nothing if want is "". On a busy machine figures may come too
+// late to be waited for; then they are below one of the next cells.
 func (n *notebook) shows(cell, want string) {
 	n.t.Helper()
 	got := n.run(cell)
@@ -220,7 +220,7 @@ func (n *notebook) shows(cell, want string) {
 	}
 }
 
-// TestCompanionInAKernel: before a tracer comes, under one, once it was killed, under the next one.
+// TestCompanionInAKernel: before a tracer comes, under one, after it was killed, and under the next one.
 func TestCompanionInAKernel(t *testing.T) {
 	env, told := companionAt(t, "/")
 	n := startNotebook(t, env)

@@ -13,8 +13,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestDiffAndPlan records two versions of a notebook: the comparison names the cell that was edited as the cause, the
-// plan the one that decides, and the statuses are those of the contract.
+// TestDiffAndPlan records two versions of a notebook: the comparison names the edited cell as the cause, the plan the
+// cell that decides, and the statuses are those of the contract.
 func TestDiffAndPlan(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
@@ -72,8 +72,8 @@ func TestDiffAndPlan(t *testing.T) {
 	checkPlan(t, a, b, after)
 }
 
-// checkPlan wants the second of both recordings to decide. The notebook runs with the plan's figure, and not with much
-// less.
+// checkPlan checks that the second of both recordings decides. The notebook runs with the plan's figure, and not with
+// much less.
 func checkPlan(t *testing.T, a, b string, source []string) {
 	t.Helper()
 	got, out := status(t, "plan", "-q", "--strict", "--format", "json", a, b)
@@ -126,7 +126,7 @@ func diffOf(t *testing.T, a, b string) *model.Diff {
 	return &d
 }
 
-// cutShort is a recording without its last third.
+// cutShort returns a recording without its last third.
 func cutShort(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -140,7 +140,7 @@ func cutShort(t *testing.T, path string) string {
 	return cut
 }
 
-// converting is the command that runs a notebook of some cells, in a folder of its own.
+// converting returns the command that runs a notebook of some cells, in a folder of its own.
 func converting(t *testing.T, cells []string) (dir string, args, env []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -178,7 +178,7 @@ func recordNotebook(t *testing.T, cells []string) string {
 	return recorded
 }
 
-// runWithin runs a notebook without the tracer, in a control group that may have so many bytes.
+// runWithin runs a notebook without the tracer, in a control group limited to a number of bytes.
 func runWithin(t *testing.T, limit int64, cells []string) ([]byte, error) {
 	t.Helper()
 	group := memoryCgroup(t, limit)
@@ -194,7 +194,8 @@ func runWithin(t *testing.T, limit int64, cells []string) ([]byte, error) {
 				"sh"}, args...)...)
 		cmd.Env = env
 		out, err := cmd.CombinedOutput()
-		// Another may have the port that jupyter_client found free, when the kernel has begun: memory is no reason.
+		// By the time the kernel begins, another process may have the port that jupyter_client found free: that failure
+		// does not concern memory.
 		if err == nil || tries == 3 || !strings.Contains(string(out), "Address already in use") {
 			return out, err
 		}

@@ -106,7 +106,7 @@ def work():
     return a
 `
 
-// compatTorchCells are tried until the tracer's answers come in time. Their results are written at the end.
+// compatTorchCells are repeated until the tracer's answers come in time. Their results are written at the end.
 var compatTorchCells = []string{compatTorch, `
 def trace():
     with fastai_mem.GPUMemTrace(on_exit_report=False) as t:
@@ -145,7 +145,7 @@ found["back"] = [torch.cuda.memory_allocated() - before,
                  type(linear.weight).__name__]`,
 	"with open(os.environ['TOLD'], 'w') as f: json.dump(found, f)"}
 
-// TestCompatPyTorch: PyTorch's own allocator, on stand-ins of what NVIDIA makes.
+// TestCompatPyTorch: PyTorch's own allocator, on stand-ins for NVIDIA's software.
 func TestCompatPyTorch(t *testing.T) {
 	together(t)
 	p := pytorch(t)
@@ -187,7 +187,7 @@ func TestCompatPyTorch(t *testing.T) {
 	}
 }
 
-// integers writes what JSON had, numbers without an exponent.
+// integers writes numbers from JSON without an exponent.
 func integers(value any) string {
 	switch v := value.(type) {
 	case float64:

@@ -15,7 +15,7 @@ import (
 )
 
 // measured runs a cell with figures below it, or one that shows them. On a busy machine they may come too late: then it
-// runs again, behind code that puts everything back.
+// runs again, after code that restores everything.
 func (n *notebook) measured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
@@ -30,7 +30,7 @@ func (n *notebook) measured(before, cell string) string {
 	return ""
 }
 
-// captured is measured of a cell within %%capture, and returns the captured text.
+// captured runs [notebook.measured] for a cell within %%capture, and returns the captured text.
 func (n *notebook) captured(before, cell string) string {
 	n.t.Helper()
 	for range 40 {
@@ -45,7 +45,7 @@ func (n *notebook) captured(before, cell string) string {
 	return ""
 }
 
-// has compares numbers in the output of a cell with the wanted ones, to within so much.
+// has compares numbers in the output of a cell with the wanted ones, within a tolerance.
 func has(t *testing.T, got, pattern string, within float64, want ...float64) {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(got)
@@ -80,8 +80,8 @@ def inner():
     return lines()
 `
 
-// TestCompat makes the calls of older tools in a real kernel under a real tracer. It asserts what their own tests
-// assert, and the same bytes as in the report.
+// TestCompat makes the calls of older tools in a real kernel under a real tracer. It asserts the same as their own
+// tests, and the same bytes as in the report.
 func TestCompat(t *testing.T) {
 	needModules(t, "numpy")
 	env, told := companionAt(t, "/")
@@ -129,7 +129,7 @@ func compatCells(t *testing.T, n *notebook) {
 	has(t, got, sizes, 2, 128, 0) // of the outer cell
 	n.run("note(exp.cl)")
 	has(t, n.captured("a = None", "a = bytearray(128 << 20)"), sizes, 2, 128, 0)
-	// Objects that gc.collect() finds go before it is measured.
+	// gc.collect() frees the objects that it finds before the measurement.
 	has(t, n.captured("a = None",
 		"a = bytearray(128 << 20); loop = [bytearray(64 << 20)]; loop.append(loop); del loop"), sizes, 2, 128, 64)
 	n.run("exp.cl.stop()")
@@ -190,7 +190,7 @@ func compatSameFigures(t *testing.T, told string, r *model.Report) {
 	}
 }
 
-// joined is one environment of several: paths that more than one has are put together.
+// joined returns one environment from several: paths that more than one has are joined.
 func joined(lists ...[]string) (all []string) {
 	values := map[string]string{}
 	for _, list := range lists {
@@ -208,8 +208,8 @@ func joined(lists ...[]string) (all []string) {
 	return all
 }
 
-// plainScript uses a profiler at once, while the tracer that started it is stopped: that goes on at the third offer of
-// the line.
+// plainScript uses a profiler at once, while the tracer that started it is stopped; the tracer continues at the third
+// offer of the line.
 const plainScript = `
 import atexit, os, signal, sys
 tracer, offers = os.getppid(), []
@@ -233,8 +233,7 @@ for _ in range(50):
 print(text)
 `
 
-// TestCompatPlain: the first use of a plain Python's profiler waits for the tracer that has started it, and for no
-// other.
+// TestCompatPlain: the first use of a plain Python's profiler waits for the tracer that started it, and for no other.
 func TestCompatPlain(t *testing.T) {
 	together(t)
 	env, _ := companionAt(t, "/")

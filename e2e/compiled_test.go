@@ -12,8 +12,8 @@ import (
 
 // compiled has the files that a program of testdata compiles, once for all tests.
 type compiled struct {
-	program string // below testdata; it is given a folder to fill
-	tree    string // of the other Pythons, without which it cannot be compiled: it is given that, too
+	program string // below testdata; its argument is a folder to fill
+	tree    string // of the other Pythons, if it is needed for compiling: it is passed, too
 	once    sync.Once
 	dir     string
 	err     error
@@ -26,8 +26,8 @@ var (
 	torchLibraries  = &compiled{program: "gpu/pytorch/stubs.py", tree: "torch"}
 )
 
-// made returns the folder. Everybody may read it. A test that runs its files makes a copy, so that no two processes
-// have the same file mapped: a probe on a file can fire for each.
+// made returns the folder. All users may read it. A test that runs its files makes a copy, so that no two processes map
+// the same file: a probe on a file can fire for each.
 func (c *compiled) made(t *testing.T) string {
 	t.Helper()
 	if c.tree != "" {
@@ -52,7 +52,7 @@ func (c *compiled) made(t *testing.T) string {
 	return c.dir
 }
 
-// copied is a copy of the folder that is the test's own.
+// copied returns a copy of the folder that only the test uses.
 func (c *compiled) copied(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +66,7 @@ func (c *compiled) copied(t *testing.T) string {
 func (p place) libraries(t *testing.T) []string {
 	t.Helper()
 	switch dir := filepath.Dir(p.driver); {
-	case slices.Contains(p.extra, "--libraries"): // the test's own
+	case slices.Contains(p.extra, "--libraries"): // the test names its own libraries
 		return nil
 	case dir == "../gpu":
 		return []string{"--libraries", gpuLibraries.copied(t)}
@@ -74,7 +74,7 @@ func (p place) libraries(t *testing.T) []string {
 		return []string{"--libraries", replayLibraries.copied(t)}
 	case dir == "../gpu/pytorch": // it makes the copy
 		return []string{"--libraries", torchLibraries.made(t)}
-	default: // so do these
+	default: // so do the others
 		return []string{"--library", filepath.Join(truthLibrary.made(t), "libtruth.so")}
 	}
 }

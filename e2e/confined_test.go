@@ -18,10 +18,10 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// nobody is a user who has nothing.
+// nobody is the number of a user without any rights.
 const nobody = 65534
 
-// nobodysFolder is one that nobody can write to, and get to.
+// nobodysFolder returns a folder that the user nobody can reach and write to.
 func nobodysFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,7 +33,7 @@ func nobodysFolder(t *testing.T) string {
 	return dir
 }
 
-// allThreads checks that the status of each thread of a process has these lines.
+// allThreads checks that the status of each thread of a process has the given lines.
 func allThreads(t *testing.T, pid int, lines ...string) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -55,10 +55,10 @@ func allThreads(t *testing.T, pid int, lines ...string) {
 
 const noCapability = "0000000000000000"
 
-// nothingMore are the lines of threads that can gain nothing.
+// nothingMore are the status lines of threads that can gain no right.
 var nothingMore = []string{"CapInh:\t" + noCapability, "CapAmb:\t" + noCapability, "NoNewPrivs:\t1", "Seccomp:\t2"}
 
-// started is the process that a tracer runs a hidden command of its own in.
+// started returns the process in which a tracer runs a hidden command of its own.
 func started(t *testing.T, pid int, command string) process.Identity {
 	t.Helper()
 	children, err := process.FS{}.Children(pid)
@@ -75,8 +75,8 @@ func started(t *testing.T, pid int, command string) process.Identity {
 	return process.Identity{}
 }
 
-// TestPrivilegesAreDropped: when it looks into the target the tracer is whoever typed sudo, and has nothing, in none of
-// its threads; its helper can read.
+// TestPrivilegesAreDropped: when it looks into the target, the tracer runs as the user who typed sudo, without any
+// right in any of its threads; its helper can read.
 func TestPrivilegesAreDropped(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
@@ -125,13 +125,13 @@ func startReady(t *testing.T, cmd *exec.Cmd, ready string) *bytes.Buffer {
 	}
 }
 
-// hasEnded says whether a child waits to be waited for.
+// hasEnded reports whether a child has ended and waits for wait(2).
 func hasEnded(pid int) bool {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || bytes.Contains(data, []byte(") Z "))
 }
 
-// complete checks that a report is of a cell, and misses nothing. It returns the report.
+// complete checks that a report has a cell, and misses nothing. It returns the report.
 func complete(t *testing.T, path string, pid int) *model.Report {
 	t.Helper()
 	r := readReport(t, path)
@@ -141,7 +141,8 @@ func complete(t *testing.T, path string, pid int) *model.Report {
 	return r
 }
 
-// TestReportIsSecluded: while a recording is read the program is the user who typed the command, and has nothing.
+// TestReportIsSecluded: while it reads a recording, the program runs as the user who typed the command, without any
+// right.
 func TestReportIsSecluded(t *testing.T) {
 	together(t)
 	pipe := filepath.Join(nobodysFolder(t), "recording")
@@ -195,7 +196,7 @@ func secluded(pid int) bool {
 	return err == nil && bytes.Contains(data, []byte("Seccomp:\t2\n"))
 }
 
-// unitsCapabilities are those of scripts/packaging/ipytracer@.service, as setpriv(1) names them.
+// unitsCapabilities returns the capabilities of scripts/packaging/ipytracer@.service, in the names of setpriv(1).
 func unitsCapabilities(t *testing.T) []string {
 	t.Helper()
 	unit, err := os.ReadFile("../scripts/packaging/ipytracer@.service")
@@ -250,8 +251,8 @@ func TestSmallestCapabilities(t *testing.T) {
 	}
 }
 
-// TestHiddenProcesses: where /proc shows a user no processes of others (hidepid), the tracer of that user sees all it
-// traces, children of before included.
+// TestHiddenProcesses: where /proc hides other users' processes from a user (hidepid), that user's tracer sees all that
+// it traces, including earlier children.
 func TestHiddenProcesses(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
@@ -280,7 +281,7 @@ func TestHiddenProcesses(t *testing.T) {
 }
 
 // TestHelperEnds kills the session's helper. The report misses everything that the session cannot open any more, and
-// says so. Files that are open go on.
+// says so. Open files stay usable.
 func TestHelperEnds(t *testing.T) {
 	together(t)
 	s := startCells(t, nil, "import subprocess, sys", "x = bytearray(1 << 22)",
@@ -304,8 +305,8 @@ func TestHelperEnds(t *testing.T) {
 	}
 }
 
-// TestSignalIsPassedOn ends the tracer by a signal. The signal reaches a command that has become another user's, which
-// the tracer itself may not signal.
+// TestSignalIsPassedOn ends the tracer by a signal. The signal reaches a command that has become another user's, to
+// which the tracer itself may not send signals.
 func TestSignalIsPassedOn(t *testing.T) {
 	together(t)
 	ready := filepath.Join(t.TempDir(), "ready")
@@ -331,7 +332,7 @@ func TestSignalIsPassedOn(t *testing.T) {
 	}
 }
 
-// runsAs says whether a process has a child of a user.
+// runsAs reports whether a process has a child of a user.
 func runsAs(pid int, uid uint32) bool {
 	children, _ := filepath.Glob("/proc/[0-9]*/status")
 	for _, path := range children {

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// counts is a cell that writes the kernel's counts of its own process into a file, whenever it looked.
+// counts is a cell that writes the kernel's counts of its own process into a file at each reading.
 const counts = `import json, mmap, resource, threading, time
 def look():
     r = resource.getrusage(resource.RUSAGE_SELF)
@@ -39,8 +39,9 @@ thread(touch, 3000)
 look()
 json.dump(seen, open("FILE", "w"))`
 
-// TestCounters compares page faults and switches of a statement with those that its process saw around it, threads that
-// have ended included. Events that the processor does not count have a reason. The recording agrees with the session.
+// TestCounters compares page faults and switches of a statement with those that its process read around it, including
+// threads that have ended. Events that the processor does not count have a reason. The recording agrees with the
+// session.
 func TestCounters(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -99,7 +100,7 @@ func TestCounters(t *testing.T) {
 	}
 }
 
-// checkProcessor wants the processor's counts to be known, or a problem that says why they are not.
+// checkProcessor checks that the processor's counts are known, or that a problem has the reason why they are not.
 func checkProcessor(t *testing.T, r *model.Report, c *model.Counters) {
 	t.Helper()
 	problems := strings.Join(r.Certificate.Problems, "\n")

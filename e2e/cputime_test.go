@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// busy is a cell that writes the CPU time of its process, all threads, into a file whenever it looked. The time is by
-// the clock that the test compares readings of.
+// busy is a cell that writes the CPU time of its process, all threads, into a file at each reading. The time is by the
+// clock by which the test compares readings.
 const busy = `import json, subprocess, sys, threading, time
 seen = [time.process_time_ns()]
 def burn(seconds, clock=time.process_time):
@@ -36,13 +36,13 @@ subprocess.run([sys.executable, "-S", "-c", CHILD])
 seen.append(time.process_time_ns())
 json.dump(seen, open("FILE", "w"))`
 
-// tick is the time between two looks of the kernel at its clocks where it looks least often (CONFIG_HZ=100), in ns. By
-// then it knows how much CPU time a hypervisor takes.
+// tick is the longest time, in ns, between two updates of the kernel's clocks (CONFIG_HZ=100). By then it knows the CPU
+// time that a hypervisor takes.
 const tick = 10e6
 
-// TestCPUTimeOfStatements wants the CPU time of a statement to be its own, whoever reads its record when. It is not
-// more than the process used between the statements around it, nor less than between its first instruction and its
-// last. Threads count, children do not.
+// TestCPUTimeOfStatements: the CPU time of a statement is its own, whenever its record is read. It is not more than the
+// process used between the statements around it, nor less than between its first instruction and its last. Threads
+// count, children do not.
 func TestCPUTimeOfStatements(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "seen")

@@ -12,7 +12,7 @@ import (
 )
 
 // TestDoctorOfAProcess compares doctor's verdict on a running Python with an attach to it. TestPythons and TestBuilds
-// do so with others.
+// do the same with others.
 func TestDoctorOfAProcess(t *testing.T) {
 	require(t)
 	if !checkVerdict(t, place{driver: "run_kernel.py"}) {
@@ -20,7 +20,7 @@ func TestDoctorOfAProcess(t *testing.T) {
 	}
 }
 
-// TestRefusedBuild has a Python with a file that does not show where coroutines end. Doctor and attach refuse it alike.
+// TestRefusedBuild: if the file of a Python does not show where coroutines end, doctor and attach both refuse it.
 func TestRefusedBuild(t *testing.T) {
 	together(t)
 	program, err := os.ReadFile("/usr/bin/python3.11")
@@ -37,7 +37,7 @@ func TestRefusedBuild(t *testing.T) {
 	if err := os.WriteFile(changed, program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Modules that need these symbols are not loaded, with everything bound as it is: _asyncio, and asyncio does
+	// Since all symbols are bound at load, modules that need these are not loaded: _asyncio, which asyncio can do
 	// without. A kernel's ZeroMQ could not.
 	if checkVerdict(t, place{driver: "run_terminal.py", python: changed,
 		env: []string{"LD_BIND_NOW=1", "PYTHONHOME=/usr"}}) {
@@ -46,8 +46,7 @@ func TestRefusedBuild(t *testing.T) {
 }
 
 // checkVerdict compares doctor's verdict on a front end with an attach to it. Either all of its cells are seen, with a
-// certificate that is complete, or it ends with status 3 and the reason that doctor has. It returns whether they are
-// seen.
+// certificate that is complete, or it ends with status 3 and doctor's reason. It returns whether the cells are seen.
 func checkVerdict(t *testing.T, p place) bool {
 	t.Helper()
 	w := startWorkload(t, p, []string{"pass_first", "last"})

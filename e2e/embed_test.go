@@ -8,11 +8,11 @@ import (
 	"ipytracer/model"
 )
 
-// embedding are the Pythons that differ most in their frames and in how a cell is seen to begin.
+// embedding are the Pythons that differ most in their frames and in the way a cell's beginning is seen.
 var embedding = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"sid", "/usr/bin/python3.15"}}
 
-// TestEmbeddedShell wants the cells of IPython.embed() to be windows that end at their results, with the numbers of
-// their own shell. Code of the program behind the last cell does not count for it.
+// TestEmbeddedShell: the cells of IPython.embed() are windows that end at their results, with the numbers of their own
+// shell. Code of the program after the last cell does not count for it.
 func TestEmbeddedShell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
@@ -28,7 +28,7 @@ func TestEmbeddedShell(t *testing.T) {
 }
 
 // TestShellWithinACell: IPython.embed() in a cell of a terminal. Its cells are that cell's children, and the prompt of
-// the shell within is no sign that the cell around it is over.
+// the inner shell is no sign that the outer cell is over.
 func TestShellWithinACell(t *testing.T) {
 	together(t)
 	onPythons(t, "run_embed.py", embedding, func(t *testing.T, p place) {
@@ -63,10 +63,10 @@ func embedded(t *testing.T, p place) ([]model.Window, *model.Report) {
 	if len(cells) != len(results) {
 		t.Fatalf("%d cells typed, %d windows: %q", len(results), len(cells), sources(cells))
 	}
-	around := 0 // the cell that has opened the shell
+	around := 0 // the cell that opened the shell
 	for i, c := range cells {
 		want := results[i]
-		typed := strings.TrimSuffix(c.Source, "\n") // a prompt may want another line
+		typed := strings.TrimSuffix(c.Source, "\n") // a prompt may require another line
 		if typed != want.Source || c.Silent || c.ExecutionCount == nil || *c.ExecutionCount != *want.ExecutionCount {
 			t.Errorf("%q: In[%v] silent %v, want %q In[%d]", c.Source, show(c.ExecutionCount), c.Silent, want.Source,
 				*want.ExecutionCount)

@@ -7,7 +7,7 @@ import (
 )
 
 // TestEndings compares the status of every cell with the kernel's reply. One tracer keeps up. Another one on the same
-// process gets no CPU while the cells run: it looks when the last one is long over.
+// process gets no CPU while the cells run: it reads its records long after the last one.
 func TestEndings(t *testing.T) {
 	together(t)
 	onPythons(t, "run_endings.py", oldestAndNewest, func(t *testing.T, p place) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestErrorsOfCells wants the exception that ended each cell to be known also where one cell follows the other and
-// nobody has the time to look: the kernel half reads it from IPython's own result.
+// TestErrorsOfCells: the exception that ended each cell is known, also where one cell follows another and no look has
+// time in between: the kernel half reads it from IPython's own result.
 func TestErrorsOfCells(t *testing.T) {
 	onPythons(t, "", [][2]string{
 		{"bullseye", "/usr/bin/python3.9"}, {"trixie", "/usr/bin/python3.13"}, {"sid", "/usr/bin/python3.14"},

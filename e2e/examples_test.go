@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExamples runs each example and wants its committed output.
+// TestExamples runs each example and compares the output with the committed one.
 func TestExamples(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient", "pytest")

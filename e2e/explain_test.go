@@ -13,9 +13,9 @@ import (
 	"ipytracer/model"
 )
 
-// explain prints who allocated most of a meter in a window, and who made most of the memory that the window keeps or
-// lets go, three calls each. So the output of a failing test alone shows why a figure is off. Resident memory has no
-// lines: those of mapped are shown.
+// explain prints the code that allocated most of a meter in a window, and the code behind most of the memory that the
+// window keeps or frees, three calls each. So the output of a failing test alone shows why a figure is off. Resident
+// memory has no lines: those of mapped memory are shown.
 func explain(w model.Window, meter string) string {
 	if meter == "cpu.resident" {
 		meter = "cpu.mapped"

@@ -6,8 +6,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestInlineFigure wants the memory of an inline figure to count for its cell, in the row behind the code, whichever
-// statement asked for it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
+// TestInlineFigure: the memory of an inline figure counts for its cell, in the row behind the code, whichever statement
+// requested it. The cell's need is compared with the kernel's own high-water mark, reset before the cell.
 func TestInlineFigure(t *testing.T) {
 	together(t)
 	p := place{driver: "run_figures.py", extra: []string{"--high-water"}}

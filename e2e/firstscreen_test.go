@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestFirstScreen has a report on a terminal. Lines that need no look at the kernel's objects come first, then the
-// results of the look, each once and whole. Into a pipe the same session prints one report, in the order of a
-// recording's.
+// TestFirstScreen: on a terminal, the lines of a report that need no look at the kernel's objects come first, then the
+// results of the look, each once and whole. Into a pipe, the same session prints one report, in the same order as for a
+// recording.
 func TestFirstScreen(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -43,7 +43,7 @@ func TestFirstScreen(t *testing.T) {
 	inOrder(t, string(piped.output(0)), order...)
 }
 
-// inOrder wants each of these once in a text, in their order.
+// inOrder checks that a text has each of these once, in their order.
 func inOrder(t *testing.T, text string, all ...string) {
 	t.Helper()
 	last := -1

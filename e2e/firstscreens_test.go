@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// These differ between two runs of a notebook: sizes, shares, how many calls a library makes and in which packages, and
-// lines that came a little later.
+// These differ between two runs of a notebook: sizes, shares, the number of calls that a library makes and their
+// packages, and lines that came a little later.
 var varies = []struct {
 	found *regexp.Regexp
 	as    string
@@ -40,13 +40,13 @@ func firstLines(report string) map[string]string {
 	return of
 }
 
-// stored are the questions with answers that are compared. How sure all is depends on how busy the machine is.
+// stored are the questions with compared answers. The certainty depends on the load of the machine.
 var stored = []string{"highest", "made by", "still there", "to free it"}
 
-// checkFirstScreen wants the first lines of a report to have the facts that a reader needs: a cell and a line, memory
-// that was there, memory that is left and code that frees it, and how sure that is. It compares them with those in
-// testdata/firstscreens. "highest" and "to free it" may have an alternative there, behind " or ": where two cells, or
-// an entry and the least of one, come within noise.
+// checkFirstScreen checks that the first lines of a report have the facts that a reader needs: a cell and a line,
+// memory that was there, memory that is left and code that frees it, and the certainty. It compares them with those in
+// testdata/firstscreens. "highest" and "to free it" may have an alternative there, after " or ": where two cells, or an
+// entry and the bound of entries, differ by less than noise.
 func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "report", s.recording).Output()
@@ -88,18 +88,18 @@ func checkFirstScreen(t *testing.T, names []string, s notebookSession) {
 		t.Errorf("to free it: %q, want %q (UPDATE_GOLDEN=1 writes %s)", first["to free it"], want["to free it"], path)
 	}
 	for _, question := range stored[1:3] {
-		// Parts of nearly one size may come in another order, or be missing.
+		// Parts of almost the same size may come in another order, or be missing.
 		if got := parts(first[question]); alike(got, parts(want[question]))*2 < len(got) {
 			t.Errorf("%s: %q, want %q (UPDATE_GOLDEN=1 writes %s)", question, first[question], want[question], path)
 		}
 	}
 }
 
-// deleted finds the names that code lets go of: those of a del, and those in quotes.
+// deleted finds the names that code deletes: those of a del, and those in quotes.
 var deleted = regexp.MustCompile(`\bdel ((?:\w+, )*\w+)|'(_\d+)'|%xdel (\w+)`)
 
-// letsGoOfTheSame reports whether two answers mostly let go of the same names. Garbage that the collector has not found
-// yet, and small entries, differ from run to run. Where one has no names the other has none.
+// letsGoOfTheSame reports whether two answers delete mostly the same names. Garbage that the collector has not found
+// yet, and small entries, differ from run to run. If one has no names, the other must have none.
 func letsGoOfTheSame(got, want string) bool {
 	names := func(answer string) (out []string) {
 		for _, m := range deleted.FindAllStringSubmatch(answer, -1) {

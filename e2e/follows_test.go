@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// TestDiffByCause edits one line of a notebook. The cells that read its results are named with it, each with the name
+// TestDiffByCause edits one line of a notebook. The cells that read its results are listed with it, each with the name
 // that it reads, and no others are.
 func TestDiffByCause(t *testing.T) {
 	together(t)

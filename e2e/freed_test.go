@@ -17,7 +17,7 @@ type cameBack struct {
 }
 
 // TestFreed follows the advice of a report: it types the code that frees memory, each entry in a cell of its own, and
-// sees the memory come back.
+// checks that the memory comes back.
 func TestFreed(t *testing.T) {
 	together(t)
 	for name, want := range map[string][]model.Freeing{
@@ -71,8 +71,8 @@ func (f cameBack) log(t *testing.T) {
 		mebibytes(f.resident), mebibytes(f.mapped), mebibytes(f.blocks), f.Type)
 }
 
-// comesBack wants the predicted memory to go, to 5 %: resident memory, or blocks of arrays and tensors where malloc
-// keeps these for later. Of small blocks any part may stay.
+// comesBack checks that the predicted memory is freed, within 5 %: resident memory, or blocks of arrays and tensors
+// where malloc keeps these for later. Of small blocks any part may stay.
 func comesBack(t *testing.T, f cameBack) {
 	t.Helper()
 	large := f.Predicted - f.Small
@@ -84,10 +84,10 @@ func comesBack(t *testing.T, f cameBack) {
 	}
 }
 
-// slackOfFreed is the memory that a cell itself takes and frees, in bytes.
+// slackOfFreed is the memory that a cell itself allocates and frees, in bytes.
 const slackOfFreed = 256 << 10
 
-// sameEntries wants these entries, by the beginnings of their code.
+// sameEntries compares entries with the wanted ones, by the beginnings of their code.
 func sameEntries(t *testing.T, got, want []model.Freeing) {
 	t.Helper()
 	for _, w := range want {
@@ -102,17 +102,17 @@ func sameEntries(t *testing.T, got, want []model.Freeing) {
 	}
 }
 
-// isNamed wants a name among some; of one that ends in a bracket its beginning.
+// isNamed reports whether a wanted name is among some; if it ends in a bracket, only its beginning counts.
 func isNamed(all []string, want string) bool {
 	return slices.ContainsFunc(all,
 		func(n string) bool { return n == want || strings.HasSuffix(want, "[") && strings.HasPrefix(n, want) })
 }
 
-// typeAll types each entry into a cell and returns how much that gave back: a tracer of its own sees it.
+// typeAll types each entry into a cell and returns the bytes that each gave back, by a second tracer.
 func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) (out []cameBack) {
 	t.Helper()
-	w.again("later = 2") // somebody goes on working before typing it
-	// malloc gives back the freed blocks that it keeps, so resident memory shows them.
+	w.again("later = 2") // the user goes on working before typing it
+	// malloc returns the freed blocks that it keeps, so resident memory shows them.
 	const trim = "import ctypes; ctypes.CDLL(None).malloc_trim(0);"
 	var counts []int
 	w.again(trim)
@@ -159,7 +159,7 @@ func TestFreedNotebooks(t *testing.T) {
 	}
 }
 
-// TestFreedIsChecked asks in a notebook for the code to type, types it, and asks how much came back.
+// TestFreedIsChecked requests the code to type in a notebook, types it, and requests the amount that came back.
 func TestFreedIsChecked(t *testing.T) {
 	together(t)
 	env, _ := companionAt(t, "/")

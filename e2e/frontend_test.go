@@ -9,7 +9,7 @@ import (
 )
 
 // TestCellsWithoutFrontEnd: a script that runs cells itself gets windows that end at their results, whatever it does
-// with signals and event loops: nothing of its own is a cell's.
+// with signals and event loops: none of its own work counts for a cell.
 func TestCellsWithoutFrontEnd(t *testing.T) {
 	together(t)
 	const script = `
@@ -59,8 +59,8 @@ block = np.ones(8 << 20)
 	}
 }
 
-// TestShellThatIsLeft wants the cell that leaves a shell to end at its result. Later code of the program does not count
-// for the cell.
+// TestShellThatIsLeft: the cell that leaves a shell ends at its result. Later code of the program does not count for
+// the cell.
 func TestShellThatIsLeft(t *testing.T) {
 	together(t)
 	w := startWorkload(t, place{driver: "run_embedded.py"}, nil)

@@ -15,8 +15,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestSilentInterpreter attaches to a process with a program on a server that does not answer any more. The tracer says
-// so and ends by itself. It also ends by a signal while it waits.
+// TestSilentInterpreter attaches to a process with a program on a server that no longer answers. The tracer says so and
+// ends by itself. It also ends by a signal while it waits.
 func TestSilentInterpreter(t *testing.T) {
 	together(t)
 	for _, sig := range []syscall.Signal{0, syscall.SIGINT, syscall.SIGTERM} {
@@ -68,9 +68,9 @@ shell.run_cell("x = bytearray(64 << 20); y = np.ones(1 << 20)", store_history=Tr
 print("ran", flush=True)
 sys.stdin.read()`
 
-// TestSilentLibraries traces a process with a C library and a NumPy on a server that does not answer any more. Resident
-// and mapped are right. NumPy's figure is the interpreter's, and marked: a NumPy that nobody can read may not report
-// all arrays to the interpreter. The certificate names the files, and the tracer ends by a signal.
+// TestSilentLibraries traces a process with a C library and a NumPy on a server that no longer answers. Resident and
+// mapped are right. NumPy's figure is the interpreter's, and marked: a NumPy that cannot be read may not report all
+// arrays to the interpreter. The certificate names the files, and the tracer ends by a signal.
 func TestSilentLibraries(t *testing.T) {
 	together(t)
 	needModules(t, "numpy")
@@ -119,7 +119,7 @@ s.send(b'{"ask": "start"}')
 print(s.recv(4096).decode(), flush=True)
 sys.stdin.read()`
 
-// TestSilentInterpreterServed has a server with a session of such a process. It serves others, and ends by a signal.
+// TestSilentInterpreterServed: a server that has a session of such a process serves others, and ends by a signal.
 func TestSilentInterpreterServed(t *testing.T) {
 	together(t)
 	s, server := startServer(t), startFUSE(t, "/")

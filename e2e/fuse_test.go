@@ -21,8 +21,8 @@ import (
 )
 
 // serveFiles makes this program a FUSE server of a folder, for reading, until its standard input ends:
-// FOLDER:MOUNTPOINT. It says "mounted"; and after SIGUSR1 "silent", and "asked" when it is asked for something: from
-// then on it never answers. passOn makes it pass reads on to the folder's file system.
+// FOLDER:MOUNTPOINT. It prints "mounted"; after SIGUSR1 it prints "silent", and "asked" at the next request: from then
+// on it never answers. passOn makes it pass reads on to the folder's file system.
 const (
 	serveFiles = "IPYTRACER_TEST_FUSE"
 	passOn     = "IPYTRACER_TEST_FUSE_PASS"
@@ -30,7 +30,7 @@ const (
 
 var silent, asked atomic.Bool
 
-// hangs waits for ever once the server is to be silent.
+// hangs blocks for ever once the server is to be silent.
 func hangs() {
 	if silent.Load() {
 		if !asked.Swap(true) {
@@ -77,7 +77,7 @@ func (f *silentFile) Read(ctx context.Context, buf []byte, off int64) (fuse.Read
 	return f.LoopbackFile.Read(ctx, buf, off)
 }
 
-// PassthroughFd says whether the kernel reads the folder's file itself.
+// PassthroughFd reports whether the kernel reads the folder's file itself.
 func (f *silentFile) PassthroughFd() (int, bool) {
 	if os.Getenv(passOn) == "" {
 		return 0, false
@@ -103,10 +103,10 @@ func serveFUSE(folder, mountpoint string) error {
 	}()
 	fmt.Println("mounted")
 	_, err := io.Copy(io.Discard, os.Stdin)
-	return err // whoever waits for it gets an error as the program ends
+	return err // waiting callers get an error when the program ends
 }
 
-// fuseServer is one under way. Its mount is in a mount namespace of its own: nobody else walks into it.
+// fuseServer is a running server. Its mount is in its own mount namespace, so that no other process enters it.
 type fuseServer struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -151,7 +151,7 @@ func (s *fuseServer) says(word string) {
 	until(s.t, "the file server says "+word, func() bool { return strings.Contains(s.out.String(), word+"\n") })
 }
 
-// hang makes it silent.
+// hang makes the server silent.
 func (s *fuseServer) hang() {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
@@ -160,7 +160,7 @@ func (s *fuseServer) hang() {
 	s.says("silent")
 }
 
-// start starts a program where the server's files are mounted, and waits until it has said something.
+// start starts a program where the server's files are mounted, and waits for its first output.
 func (s *fuseServer) start(args ...string) (pid int, in io.Writer) {
 	s.t.Helper()
 	cmd := exec.Command("nsenter", append([]string{"-t", fmt.Sprint(s.cmd.Process.Pid), "-m", "--"}, args...)...)
@@ -173,7 +173,7 @@ func (s *fuseServer) start(args ...string) (pid int, in io.Writer) {
 	return cmd.Process.Pid, to
 }
 
-// startMapping starts a Python that maps a library of a server that is silent from then on, and has looked at none of
+// startMapping starts a Python that maps a library of a server that is silent from then on, without having read any of
 // it.
 func startMapping(t *testing.T) (*fuseServer, int) {
 	t.Helper()
@@ -191,8 +191,8 @@ sys.stdin.read()`, filepath.Join(server.mount, "libcuda.so.1"))
 	return server, pid
 }
 
-// TestSilentFile attaches to a process that has mapped a library from a server which does not answer any more. The
-// tracer goes on without it, and says so.
+// TestSilentFile attaches to a process that has mapped a library from a server that no longer answers. The tracer goes
+// on without it, and says so.
 func TestSilentFile(t *testing.T) {
 	together(t)
 	server, pid := startMapping(t)
@@ -242,7 +242,7 @@ func (s *fuseServer) startShell(cell string) (pid int, in io.Writer) {
 		cell)
 }
 
-// TestServedPython traces a Python of which every file is a server's that answers.
+// TestServedPython traces a Python with all files on a server that answers.
 func TestServedPython(t *testing.T) {
 	together(t)
 	server := startFUSE(t, "/")
@@ -264,7 +264,7 @@ func TestServedPython(t *testing.T) {
 	}
 }
 
-// TestPassedOnPython: where a FUSE server passes reads on, the kernel puts no probes in. The tracer does not say that
+// TestPassedOnPython: where a FUSE server passes reads on, the kernel inserts no probes. The tracer does not claim that
 // nothing happens.
 func TestPassedOnPython(t *testing.T) {
 	together(t)
@@ -307,9 +307,9 @@ func TestSilentSurroundings(t *testing.T) {
 	}
 }
 
-// tracesSilent traces a Python while the server is silent. The program gets the place where its files are mounted. It
-// prints a line when it has what it needs of them, and "ran" when it has run a cell after "go". The tracer ends by
-// SIGTERM.
+// tracesSilent traces a Python while the server is silent. The program's argument is the mount point of its files. It
+// prints a line when it has read all files that it needs, and "ran" when it has run a cell after "go". The tracer ends
+// by SIGTERM.
 func (s *fuseServer) tracesSilent(program string, env ...string) (*model.Report, []model.Window) {
 	t := s.t
 	t.Helper()

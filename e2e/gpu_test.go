@@ -18,8 +18,8 @@ type startPeakEnd struct {
 	End   int64 `json:"end"`
 }
 
-// runGPU runs a rig under trace and returns its results of its cells and the window of each. env makes the tracer's
-// environment of the process; nil is this one's own.
+// runGPU runs a rig under trace and returns the rig's results of its cells and the window of each. env makes the
+// tracer's environment for the process; nil is the test's own.
 func runGPU(t *testing.T, p place, cells []string,
 	env func(pid int) []string, flags ...string) (*model.Report, []result, []model.Window) {
 	t.Helper()
@@ -31,7 +31,7 @@ func runGPU(t *testing.T, p place, cells []string,
 	return traceGPU(t, w, own, flags...)
 }
 
-// traceGPU traces a rig that is up.
+// traceGPU traces a rig that is running.
 func traceGPU(t *testing.T, w *workload, env []string, flags ...string) (r *model.Report, results []result,
 	windows []model.Window) {
 	t.Helper()
@@ -72,19 +72,19 @@ func checkRecording(t *testing.T, recording string, late bool) {
 	checkCertificate(t, r)
 	checkNothingMissed(t, r)
 	checkSums(t, r)
-	if recording == "torch-default" { // the cell that asks for a terabyte
+	if recording == "torch-default" { // the cell that requests a terabyte
 		checkRefusals(t, windows[7], map[string]int{"gpu.0.driver": 2, "gpu.0.active": 1})
 	}
 }
 
-// TestGPURig runs cells on stand-ins of the driver, the runtime and PyTorch's allocator, with two devices, that keep a
-// truth of their own. The libraries are loaded by the second cell.
+// TestGPURig runs cells on stand-ins of the driver, the runtime and PyTorch's allocator, with two devices. The
+// stand-ins record their own truth. The second cell loads the libraries.
 func TestGPURig(t *testing.T) {
 	together(t)
 	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py"}, nil, nil, "--budget", "off")
 	compared := 0
 	for i, run := range results {
-		if run.Name == "hammer" { // threads that run free: no order of calls is the right one
+		if run.Name == "hammer" { // its threads run freely, so no order of calls is the right one
 			continue
 		}
 		compared += checkDevices(t, run.Name, run.Truth, windows[i].Meters)
@@ -119,7 +119,7 @@ func checkNotes(t *testing.T, r *model.Report, want ...model.GPUNote) {
 	}
 }
 
-// after returns the figures of the time behind a cell, up to the next one or the session's end.
+// after returns the figures of the time after a cell, up to the next one or the session's end.
 func after(r *model.Report, w model.Window) map[string]model.Figure {
 	for _, b := range r.Between {
 		if b.After == w.ID && b.Before != 0 {
@@ -155,7 +155,8 @@ func checkDevices(t *testing.T, name string, truth map[string]*startPeakEnd,
 	return compared
 }
 
-// checkNothingMissed wants a certificate that says so. There is no NVML on the rig, and no NVIDIA driver exports less.
+// checkNothingMissed checks that the certificate is complete. There is no NVML on the rig, and no NVIDIA driver exports
+// less.
 func checkNothingMissed(t *testing.T, r *model.Report) {
 	t.Helper()
 	c := r.Certificate
@@ -166,8 +167,8 @@ func checkNothingMissed(t *testing.T, r *model.Report) {
 	// The libraries of children are not counted.
 	late := slices.DeleteFunc(slices.Clone(c.LateLibraries),
 		func(l string) bool { return strings.Contains(l, "bin/python") })
-	// Native frames: others of these tests keep the machine busy. Children on the stand-in of a driver live
-	// for tenths of a second, and may be over before they are looked at (TestPythonsThatEndFirst).
+	// Native frames: others of these tests keep the machine busy. Children on the stand-in of a driver live for tenths
+	// of a second, and may end before a look at them (TestPythonsThatEndFirst).
 	lost := slices.DeleteFunc(slices.Clone(c.Lost), func(l model.Loss) bool {
 		return l.Reason == "native frames not known in time" || l.Reason == "Pythons whose cells cannot be seen"
 	})
@@ -194,8 +195,8 @@ func checkRefusals(t *testing.T, w model.Window, want map[string]int) {
 }
 
 // TestGPULateAttach attaches to a kernel that has used its GPU for a while. PyTorch's totals are right from its first
-// report on, and in windows that were open then. Of the driver's memory only the part that is taken after the attach is
-// known.
+// report on, and in windows that were open then. Of the driver's memory only the part that is allocated after the
+// attach is known.
 func TestGPULateAttach(t *testing.T) {
 	together(t)
 	cells := []string{"keep", "pinned_keep", "blip", "leak_1", "leak_2", "leak_3", "leak_cleared", "end"}
@@ -220,8 +221,7 @@ func TestGPULateAttach(t *testing.T) {
 	checkCertificate(t, r)
 }
 
-// TestGPUSurprise: libraries that lie where nobody would look for them are probed once they are loaded, and the report
-// says so.
+// TestGPUSurprise: libraries in unexpected places are probed once they are loaded, and the report says so.
 func TestGPUSurprise(t *testing.T) {
 	require(t)
 	r, results, windows := runGPU(t, place{driver: "../gpu/run_gpu.py", extra: []string{"--hidden"}},
@@ -231,7 +231,7 @@ func TestGPUSurprise(t *testing.T) {
 		t.Errorf("joined late: %q, want the driver and PyTorch", late)
 	}
 	for i, run := range results {
-		if run.Name == "vmm_other_device" { // by now, a tenth of a second later, the probes are in
+		if run.Name == "vmm_other_device" { // by now, a tenth of a second later, the probes are in place
 			f, want := windows[i].Meters["gpu.1.driver"], run.Truth["gpu.1.driver"]
 			if want.Peak == want.Start || f.Need() != want.Peak-want.Start {
 				t.Errorf("%s: needs %d of the driver, want %+v", run.Name, f.Need(), *want)
@@ -240,8 +240,8 @@ func TestGPUSurprise(t *testing.T) {
 	}
 }
 
-// TestGPUReplacedDriver updates the driver under a running kernel. The mapped file counts, not the file that has the
-// name by now.
+// TestGPUReplacedDriver updates the driver under a running kernel. The mapped file counts, not the file that now has
+// the name.
 func TestGPUReplacedDriver(t *testing.T) {
 	together(t)
 	dir := gpuLibraries.copied(t)
@@ -261,7 +261,7 @@ func TestGPUReplacedDriver(t *testing.T) {
 	r, results, windows := traceGPU(t, w, nil, "--budget", "off")
 	for i, run := range results {
 		want, f := run.Truth["gpu.0.driver"], windows[i].Meters["gpu.0.driver"]
-		if run.Name != "end" && f.Need() != want.Peak-want.Start { // the last frees what was there before the attach
+		if run.Name != "end" && f.Need() != want.Peak-want.Start { // the last one frees memory from before the attach
 			t.Errorf("%s: needs %d, want %+v", run.Name, f.Need(), *want)
 		}
 	}

@@ -115,7 +115,7 @@ func checkView(t *testing.T, file string) {
 	}
 }
 
-// checkGPUTable compares the rows of cells with what PyTorch said.
+// checkGPUTable compares the rows of cells with PyTorch's own figures.
 func checkGPUTable(t *testing.T, table []byte, results []result) {
 	t.Helper()
 	rows, err := csv.NewReader(bytes.NewReader(table)).ReadAll()
@@ -143,8 +143,8 @@ func checkGPUTable(t *testing.T, table []byte, results []result) {
 	}
 }
 
-// checkSnapshot reads the snapshot as Python does, and wants its blocks one behind the other within their segment, and
-// as much as there was.
+// checkSnapshot reads the snapshot as Python does, and checks that its blocks follow one another within their segment,
+// and that their sum is right.
 func checkSnapshot(t *testing.T, dir string, snapshot []byte, want int64) {
 	t.Helper()
 	path := filepath.Join(dir, "snapshot.pickle")
@@ -169,8 +169,8 @@ print(sum(g["total_size"] for g in s["segments"] if g["device"] == 0), made)
 	}
 }
 
-// TestMemoryVizWithoutGPU: where there can be no GPU it is said before anything is traced; where there might have been
-// one, the report is not lost.
+// TestMemoryVizWithoutGPU: where there can be no GPU, an error says so before anything is traced; where there might
+// have been one, the report is not lost.
 func TestMemoryVizWithoutGPU(t *testing.T) {
 	require(t)
 	dir := t.TempDir()

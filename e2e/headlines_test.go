@@ -12,7 +12,8 @@ import (
 	"ipytracer/model/words"
 )
 
-// mallocKeeps is the first line of a report about memory that malloc keeps: how much, and the code that gives it back.
+// mallocKeeps matches the first line of a report about memory that malloc keeps: its size, and the code that returns
+// it.
 var mallocKeeps = regexp.MustCompile(
 	`(?m)^malloc keeps (\S+ \S+) of it free, for blocks to come; to give it back: (.+)$`)
 
@@ -21,7 +22,7 @@ func TestMallocKeeps(t *testing.T) {
 	together(t)
 	n := startNotebook(t, nil)
 	tr := attach(t, n.pid, "--format", "text")
-	// malloc maps blocks one by one from a certain size on. These are smaller.
+	// From a certain size on, malloc maps blocks one by one. These are smaller.
 	n.run("kept = [bytes(100_000) for _ in range(2500)]\nabove = bytes(100_000)")
 	n.run("del kept")
 	_ = tr.cmd.Process.Signal(os.Interrupt)
@@ -34,7 +35,7 @@ func TestMallocKeeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if predicted < 100<<20 { // of 250 MB; malloc gives back by itself what lies on top
+	if predicted < 100<<20 { // of 250 MB; malloc returns by itself the memory at the top of the heap
 		t.Errorf("%d bytes are said to be kept", predicted)
 	}
 	before := residentNow(t, n.pid)
@@ -48,7 +49,7 @@ func TestMallocKeeps(t *testing.T) {
 
 var rss = regexp.MustCompile(`(?m)^Rss:\s+(\d+) kB$`)
 
-// residentNow returns the resident memory of an idle process, once that stands still.
+// residentNow returns the resident memory of an idle process, once it no longer changes.
 func residentNow(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
 	for last, deadline := int64(-1), time.Now().Add(time.Minute); time.Now().Before(deadline); last = bytes {

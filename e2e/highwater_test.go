@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// watchHighWater reads a tracer's VmHWM until it has ended, and sends the last one it saw.
+// watchHighWater reads the VmHWM of a tracer until it has ended, and sends the last value.
 func watchHighWater(tr *trace) <-chan int64 {
 	out := make(chan int64, 1)
 	go func() {

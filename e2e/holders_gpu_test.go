@@ -8,9 +8,9 @@ import (
 	"ipytracer/event"
 )
 
-// TestHoldersPyTorch wants tensors on a GPU, page-locked ones, parameters, and memory of an optimizer, of gradients and
-// of a graph to be traced to the objects that hold them, through PyTorch's own C++ objects. Memory that no object of
-// Python holds is not: the workspace of cuBLAS.
+// TestHoldersPyTorch: tensors on a GPU, page-locked ones, parameters, and memory of an optimizer, of gradients and of a
+// graph are traced to the objects that hold them, through PyTorch's own C++ objects. Memory that no object of Python
+// holds is not: the workspace of cuBLAS.
 func TestHoldersPyTorch(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -50,7 +50,7 @@ func TestHoldersPyTorch(t *testing.T) {
 			}
 		}
 	}
-	// Each of 48 parameters has two averages, of which those of less than 4 KiB are not asked for.
+	// Each of 48 parameters has two averages. The look does not search for those of less than 4 KiB.
 	if kinds[event.HeldByNone] != 1 || kinds[event.HeldByVariable] < 90 || optimizer != 48 {
 		t.Errorf("kinds %v, %d of the optimizer's", kinds, optimizer)
 	}

@@ -9,7 +9,7 @@ import (
 	"ipytracer/event/recording"
 )
 
-// TestHolders compares who the recording says holds each array at the end of a session with how the cells left it.
+// TestHolders compares the recorded holder of each array at the end of a session with the one that the cells left.
 func TestHolders(t *testing.T) {
 	together(t)
 	onPythons(t, "run_holders.py", [][2]string{
@@ -38,7 +38,7 @@ func checkHolders(t *testing.T, p place) {
 	}
 }
 
-// heldBy is who a workload says holds an array.
+// heldBy is the holder of an array, according to a workload.
 type heldBy struct {
 	Kind           event.HolderKind
 	Path, Function string

@@ -8,8 +8,8 @@ import (
 )
 
 // shellCells are the cells of the catalogue that depend on the front end more than on the interpreter. The report has
-// their input, the lines of statements are those of the input, and memory that IPython's events take behind a cell's
-// code counts for the cell, however it ended. Where the whole catalogue runs, so do they.
+// their input, the lines of statements are those of the input, and memory that IPython's events allocate after a cell's
+// code counts for the cell, however it ended. Where the whole catalogue runs, they run, too.
 var shellCells = []string{
 	"hooks_registered", "hooks_only", "hooks_below", "hooks_comment", "hooks_awaited", "hooks_nested", "hooks_failed",
 	"hooks_syntax", "hooks_interrupted", "hooks_silent", "hooks_that_fail", "hooks_mended", "hooks_gone",
@@ -23,7 +23,7 @@ var oldestAndNewest = [][2]string{{"bullseye", "/usr/bin/python3.9"}, {"trixie",
 	{"sid", "/usr/bin/python3.14"}, {"sid", "/usr/bin/python3.15"}}
 
 // TestSimplePrompt: a terminal without prompt_toolkit has its prompt in PyOS_Readline. The first cell comes from a
-// prompt that was there before the tracer: it ends at its result, and says so.
+// prompt that began before the attach: it ends at its result, and says so.
 func TestSimplePrompt(t *testing.T) {
 	together(t)
 	onPythons(t, "run_terminal.py", oldestAndNewest, func(t *testing.T, p place) {

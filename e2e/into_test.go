@@ -24,8 +24,8 @@ type executed struct {
 	}
 }
 
-// TestIntoAnExecutedNotebook: the figures of a session that nbconvert ran go into the notebook that it wrote, are those
-// of the JSON, and nbconvert keeps them, also of cells that have the same source.
+// TestIntoAnExecutedNotebook: the figures of a session that nbconvert ran go into the notebook that it wrote, equal
+// those of the JSON, and nbconvert keeps them, also for cells with the same source.
 func TestIntoAnExecutedNotebook(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")

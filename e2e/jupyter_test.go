@@ -14,7 +14,7 @@ import (
 )
 
 // TestServer attaches to a Jupyter server: the kernel that it has, one that it starts later and one that it restarts
-// have their cells and lines, and the report says which is which.
+// have their cells and lines, and the report distinguishes them.
 func TestServer(t *testing.T) {
 	together(t)
 	needModules(t, "jupyter_server")
@@ -50,7 +50,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerAndItsKernel: a process that is traced with another one is not traced twice.
+// TestServerAndItsKernel: a process that is traced as part of another one is not traced twice.
 func TestServerAndItsKernel(t *testing.T) {
 	together(t)
 	needModules(t, "jupyter_server")
@@ -78,8 +78,8 @@ func countCells(r *model.Report) (n int) {
 	return n
 }
 
-// checkMade wants the cell of a process that made an array of so many bytes under a name in its last line, and its
-// line.
+// checkMade checks the cell of a process in which the last line made an array of a number of bytes under a name, and
+// that line.
 func checkMade(t *testing.T, r *model.Report, pid int, name string, size int64) {
 	t.Helper()
 	i := slices.IndexFunc(r.Windows, func(w model.Window) bool {

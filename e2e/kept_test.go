@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestKeptBetweenAttaches has a session that has given up its rights. It keeps the places of probes in the interpreter
-// and in NumPy. A later session puts its probes there, and has the same figures. One with --no-cache uses nothing of
-// it.
+// TestKeptBetweenAttaches: a session that has given up its rights keeps the places of probes in the interpreter and in
+// NumPy. A later session puts its probes there, and has the same figures. One with --no-cache uses none of it.
 func TestKeptBetweenAttaches(t *testing.T) {
 	together(t)
 	const known = "known from an earlier session"

@@ -67,7 +67,7 @@ func TestSeveralKernels(t *testing.T) {
 	}
 }
 
-// checkKernels wants the name of its kernel at each cell and call.
+// checkKernels checks that each cell and call has the name of its kernel.
 func checkKernels(t *testing.T, r *model.Report, names map[int]string, cells int) {
 	t.Helper()
 	for _, p := range r.Processes {
@@ -97,14 +97,14 @@ func checkKernels(t *testing.T, r *model.Report, names map[int]string, cells int
 
 var (
 	cellNamed = regexp.MustCompile(`In\[[0-9]+\]`)
-	// ofNotebook is the name of a notebook behind the name of a cell. Tables and pages may cut off so many characters
-	// of it.
+	// ofNotebook matches the name of a notebook after the name of a cell. Tables and pages may cut off some of its
+	// characters.
 	ofNotebook = regexp.MustCompile(`^(?:\s+of\s+(?:train|eda)\.ipynb|` +
 		`\s+(?:and|to|→)\s+In\[[0-9]+\]\s+of\s+(?:train|eda)\.ipynb|` +
 		` +[0-9]+ (?:train|eda)\.ipynb|[^\n]{0,24}…)`)
 )
 
-// checkNotebooks wants each In[N] of a text to name its notebook.
+// checkNotebooks checks that each In[N] of a text names its notebook.
 func checkNotebooks(t *testing.T, name, text string) {
 	t.Helper()
 	all := cellNamed.FindAllStringIndex(text, -1)

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestCellThatRunsAtTheAttach: a cell that is under way when the tracer comes has a window with its text and its
-// number, and so has the one that it has called. Both are seen to end.
+// TestCellThatRunsAtTheAttach: a cell that runs at the attach has a window with its text and its number, and so has the
+// cell that it called. The ends of both are seen.
 func TestCellThatRunsAtTheAttach(t *testing.T) {
 	together(t)
 	onPythons(t, "run_late.py", oldestAndNewest, func(t *testing.T, p place) {

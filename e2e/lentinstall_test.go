@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// contents are the files below a folder: owners, modes, targets of links, texts and times.
+// contents returns the files below a folder: owners, modes, targets of links, texts and times.
 func contents(t *testing.T, folder string) string {
 	t.Helper()
 	var all strings.Builder
@@ -35,8 +35,8 @@ func contents(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// lentInstaller is a user who is lent root by sudo: anns is the user's environment, roots is root's, others has a file
-// of root's.
+// lentInstaller is a user who may use root's rights by sudo: anns is the user's environment, roots is root's, others
+// has a file of root's.
 type lentInstaller struct {
 	t                             *testing.T
 	uid                           int
@@ -74,7 +74,7 @@ func newLentInstaller(t *testing.T) *lentInstaller {
 	return l
 }
 
-// install is `sudo tracer notebook install` of the user.
+// install runs `sudo tracer notebook install` as the user.
 func (l *lentInstaller) install(venv string) (string, error) {
 	cmd := exec.Command(binary, "notebook", "install", "--python", filepath.Join(venv, "bin", "python"))
 	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", l.uid), fmt.Sprintf("SUDO_GID=%d", l.uid),
@@ -83,7 +83,7 @@ func (l *lentInstaller) install(venv string) (string, error) {
 	return string(out), err
 }
 
-// unchanged wants root's files to be as they were.
+// unchanged checks that root's files are as they were.
 func (l *lentInstaller) unchanged(how string) {
 	l.t.Helper()
 	if now := contents(l.t, l.others) + contents(l.t, l.roots); now != l.before {
@@ -91,7 +91,7 @@ func (l *lentInstaller) unchanged(how string) {
 	}
 }
 
-// sweep removes everything that is installed in the user's environment.
+// sweep removes everything that was installed in the user's environment.
 func (l *lentInstaller) sweep() {
 	l.t.Helper()
 	left, _ := filepath.Glob(filepath.Join(l.packages, "ipytracer*"))
@@ -102,9 +102,9 @@ func (l *lentInstaller) sweep() {
 	}
 }
 
-// TestLentRootInstalls: root that somebody is lent puts the notebook's companion where that user may write, and changes
-// no other user's file: not by the name of an environment of another's, nor by links that lead to another's folder or
-// are another's file.
+// TestLentRootInstalls: with sudo, the notebook's companion is installed only where the user may write, and no other
+// user's file changes: not through the name of another user's environment, nor through links to another user's folder
+// or file.
 func TestLentRootInstalls(t *testing.T) {
 	together(t)
 	l := newLentInstaller(t)
@@ -124,7 +124,7 @@ func TestLentRootInstalls(t *testing.T) {
 		},
 	} {
 		l.sweep()
-		// It looks as if it had been installed by the tracer before.
+		// It looks as if the tracer had installed it earlier.
 		mark := filepath.Join(l.packages, "ipytracer-0.dist-info")
 		if err := errors.Join(lay(), os.MkdirAll(mark, 0o755),
 			os.WriteFile(filepath.Join(mark, "INSTALLER"), []byte("tracer\n"), 0o644),

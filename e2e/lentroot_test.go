@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestLentRoot: root that somebody is lent limits and moves that user's processes and nobody else's; process 1 is
-// nobody's.
+// TestLentRoot: with sudo, a user limits and moves the own processes and no other user's; process 1 belongs to no user.
 func TestLentRoot(t *testing.T) {
 	together(t)
 	const ann, ben = 65533, 65534
@@ -31,7 +30,7 @@ func TestLentRoot(t *testing.T) {
 	for _, pid := range []int{others, roots} {
 		number := strconv.Itoa(pid)
 		refused := fmt.Sprintf("process %d runs as user", pid)
-		for range 20 { // it does not depend on who comes first
+		for range 20 { // the result does not depend on timing
 			says(lent, 3, refused, "limit", number, "3GiB")
 		}
 		says(lent, 3, refused, "limit", number, "off")

@@ -14,8 +14,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestLimit exceeds --limit. That fails with MemoryError, at its line, the kernel lives, and the report says who asked
-// for how much. Children have the limit, too, those from before as well.
+// TestLimit exceeds --limit. The request fails with MemoryError, at its line, the kernel lives, and the report has the
+// requesting code and the size. Children have the limit, too, also earlier ones.
 func TestLimit(t *testing.T) {
 	together(t)
 	onPythons(t, "run_limit.py", oldestAndNewest, checkLimit)
@@ -35,8 +35,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// TestLimitOfScripts does so in cells that a script runs, on builds that have no kernel: without the GIL, and with
-// another C library and its malloc.
+// TestLimitOfScripts does the same in cells that a script runs, on builds that have no kernel: without the GIL, and
+// with another C library and its malloc.
 func TestLimitOfScripts(t *testing.T) {
 	together(t)
 	for _, name := range []string{"plain313t", "musl313"} {
@@ -57,7 +57,7 @@ func TestLimitOfScripts(t *testing.T) {
 			}
 			if name == "plain313t" {
 				checkLimited(t, "a script", 2<<30, cells[0])
-			} else if len(cells[0].Refused) > 0 { // then docs/limit.md is out of date
+			} else if len(cells[0].Refused) > 0 { // then docs/limit.md is outdated
 				t.Errorf("%+v", cells[0].Refused)
 			}
 		})
@@ -68,7 +68,7 @@ func checkLimit(t *testing.T, p place) {
 	t.Helper()
 	w := startWorkload(t, p, nil)
 	tr := attach(t, w.pid, "--limit", "1GiB", "--budget", "off")
-	results := w.run()[1:] // the first ran before
+	results := w.run()[1:] // the first cell ran earlier
 	r, data := tr.stop()
 	if len(r.Processes) == 0 || r.Processes[0].SoftLimit == nil ||
 		*r.Processes[0].SoftLimit != (model.SoftLimit{Bytes: 1 << 30, By: "session"}) {
@@ -97,7 +97,7 @@ func checkLimit(t *testing.T, p place) {
 	}
 }
 
-// checkLimited: the kernel refused the cell memory, and its own line asked for it.
+// checkLimited: the kernel refused the cell memory, and its own line requested it.
 func checkLimited(t *testing.T, name string, limit int64, cell model.Window) {
 	t.Helper()
 	i := -1
@@ -128,7 +128,7 @@ func checkLimited(t *testing.T, name string, limit int64, cell model.Window) {
 	t.Errorf("%s: line %d is not in %+v", name, line, r.Stack)
 }
 
-// sleeper starts a Python that does nothing, as a user.
+// sleeper starts, as a user, a Python that does nothing.
 func sleeper(t *testing.T, user uint32) (pid int) {
 	t.Helper()
 	cmd := exec.Command(python(), "-c", "import sys; print(1, flush=True); sys.stdin.read()")
@@ -163,7 +163,7 @@ func softLimit(t *testing.T, pid int) int64 {
 	return limits.Data.Soft &^ 4095
 }
 
-// tracerSays runs the tracer and returns all that it says.
+// tracerSays runs the tracer and returns all of its output.
 func tracerSays(t *testing.T, status int, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(binary, args...).CombinedOutput()
@@ -173,8 +173,8 @@ func tracerSays(t *testing.T, status int, args ...string) string {
 	return string(out)
 }
 
-// TestLimitIsPutBack wants a limit to end with the session, however that ends, also of another user's process. If
-// nobody could put it back, the limit that is left is reported, and `tracer limit PID off` clears it.
+// TestLimitIsPutBack: a limit ends with the session, however that ends, also for another user's process. If no process
+// could remove it, the remaining limit is reported, and `tracer limit PID off` clears it.
 func TestLimitIsPutBack(t *testing.T) {
 	together(t)
 	for name, user := range map[string]uint32{"root": 0, "another user": 65534} {
@@ -219,7 +219,7 @@ func TestLimitIsPutBack(t *testing.T) {
 	}
 }
 
-// killTracer kills it with SIGKILL, and the guard of its limits before it.
+// killTracer kills the tracer with SIGKILL, and before it the guard of its limits.
 func killTracer(t *testing.T, tr *trace, guard bool) {
 	t.Helper()
 	guardian := started(t, tr.cmd.Process.Pid, limit.GuardCommand)
@@ -246,7 +246,8 @@ func TestLimitOnRun(t *testing.T) {
 	}
 }
 
-// TestLimitsThatCannotBe end with one sentence and the right status, and leave the process as it was.
+// TestLimitsThatCannotBe: impossible limits end with one sentence and the right status, and leave the process as it
+// was.
 func TestLimitsThatCannotBe(t *testing.T) {
 	together(t)
 	pid := sleeper(t, 0)

@@ -11,8 +11,9 @@ import (
 	"ipytracer/tracer/host/attacktest"
 )
 
-// locks is a cell that offers pairs one by one, keeps each locked, and its end of the line that comes over it, by
-// receiving into memory that nobody serves (userfaultfd), asks on it, and leaves the last ones so.
+// locks is a cell that offers socket pairs one by one. It keeps each locked, also its end of the line that arrives
+// through the pair, by receiving into memory that no process serves (userfaultfd). It asks on the line, and leaves the
+// last ones locked.
 const locks = `
 import array, ctypes, fcntl, mmap, os, select, socket, struct, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -60,8 +61,8 @@ for _ in range(%d):
     del locked[:-20]
 print("made", made)`
 
-// TestLockedLines: a kernel that keeps its lines locked for as long as it likes holds up neither the session that
-// traces it, nor another kernel's figures, nor the session's end.
+// TestLockedLines: a kernel that keeps its lines locked for any time delays neither the session that traces it, nor
+// another kernel's figures, nor the session's end.
 func TestLockedLines(t *testing.T) {
 	together(t)
 	attempts := attacktest.Attempts(30)

@@ -15,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// leaky are cells that leave memory behind in each way that has a known holder, and memory that users have by name.
+// leaky are cells that leave memory behind in each way that has a known holder, and memory with names of the user.
 var leaky = []string{
 	"import json, os, numpy as np, ipytracer",
 	"acc = []",
@@ -27,7 +27,7 @@ var leaky = []string{
 	"x = np.ones((600, 400))\ny = x.T\nwords = ['a' * 100_000 for _ in range(20)]",
 }
 
-// lookTold has the results of the companion's calls written down.
+// lookTold writes down the results of the companion's calls.
 const lookTold = `
 def told(call, name):
     found = call(wait=60)
@@ -37,7 +37,7 @@ def told(call, name):
                                           if hasattr(row, "growth") else row._asdict() for row in found]), f)
     print("told" if not found.why else "why: " + found.why)`
 
-// runs runs a cell however long it takes.
+// runs runs a cell, for any time.
 func (n *notebook) runs(cell string) string {
 	n.t.Helper()
 	text, _ := json.Marshal(cell)
@@ -47,7 +47,7 @@ func (n *notebook) runs(cell string) string {
 	return strings.Join(n.next().Outputs, "\n")
 }
 
-// asksUntil runs a cell until it shows something: on a busy machine the tracer may not answer in time.
+// asksUntil runs a cell until its output has a text: on a busy machine the tracer may not answer in time.
 func (n *notebook) asksUntil(cell, want string) (shown string) {
 	n.t.Helper()
 	for began := time.Now(); time.Since(began) < 10*time.Minute; {
@@ -62,7 +62,7 @@ func (n *notebook) asksUntil(cell, want string) (shown string) {
 	return ""
 }
 
-// readTold reads the results of a look that a notebook has written down.
+// readTold reads the results of a look that a notebook wrote down.
 func readTold(t *testing.T, path string) (out toldLook) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -119,7 +119,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// auditOf is what `tracer audit` says of a recording.
+// auditOf returns the result of `tracer audit` for a recording.
 func auditOf(t *testing.T, recording string) *model.Audit {
 	t.Helper()
 	out, err := exec.Command(binary, "audit", recording, "--format", "json").Output()
@@ -129,7 +129,7 @@ func auditOf(t *testing.T, recording string) *model.Audit {
 	return readAudit(t, out)
 }
 
-// verdictsOf are the kinds and sizes of verdicts.
+// verdictsOf returns the kinds and sizes of verdicts.
 func verdictsOf(rows []map[string]any) (out []string) {
 	for _, v := range rows {
 		out = append(out, fmt.Sprintf("%v %v %.0f", v["kind"], v["meter"], v["bytes"]))
@@ -137,7 +137,7 @@ func verdictsOf(rows []map[string]any) (out []string) {
 	return out
 }
 
-// sameVerdicts compares the notebook's results with an audit: every verdict with a holder. Mapped memory goes on to
+// sameVerdicts compares the notebook's results with an audit: every verdict with a holder. Mapped memory continues to
 // change.
 func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 	t.Helper()
@@ -181,7 +181,7 @@ func sameVerdicts(t *testing.T, told toldLook, a *model.Audit, shown string) {
 	}
 }
 
-// sameVariables compares the notebook's results with the list of the report at the end, of names that are the same
+// sameVariables compares the notebook's results with the list in the report at the end, for names that are the same
 // then.
 func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 	t.Helper()
@@ -204,7 +204,7 @@ func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 	}
 }
 
-// TestLooksEnd: a tracer that is stopped or killed while a notebook waits for a look is not waited for.
+// TestLooksEnd: if a tracer is stopped or killed while a notebook waits for a look, the notebook stops waiting.
 func TestLooksEnd(t *testing.T) {
 	needModules(t, "numpy")
 	env, _ := companionAt(t, "/")

@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// cellRunner is a process with an IPython that runs cells one after the other on request.
+// cellRunner is a process with an IPython that runs cells one after another on request.
 type cellRunner struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -68,7 +68,7 @@ func (s *cellRunner) says(word string) {
 	}
 }
 
-// run lets the cells run under a tracer that is strict, and returns its report.
+// run lets the cells run under a strict tracer, and returns its report.
 func (s *cellRunner) run(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, append(flags, "--strict")...)
@@ -81,8 +81,7 @@ func (s *cellRunner) run(status int, flags ...string) *model.Report {
 	return r
 }
 
-// unseen lets the cells run while the tracer is stopped, as on a machine that has no time for it, and returns its
-// report.
+// unseen lets the cells run while the tracer is stopped, as on an overloaded machine, and returns its report.
 func (s *cellRunner) unseen(status int, flags ...string) *model.Report {
 	s.t.Helper()
 	tr := attach(s.t, s.cmd.Process.Pid, flags...)
@@ -97,7 +96,8 @@ func (s *cellRunner) unseen(status int, flags ...string) *model.Report {
 	return r
 }
 
-// lost is how many of a kind the certificate says were lost. It must then not be complete, and say why.
+// lost returns the number of lost items of a kind, by the certificate, which must then not be complete and must have
+// the reason.
 func lost(t *testing.T, r *model.Report, reason string) uint64 {
 	t.Helper()
 	c := r.Certificate
@@ -124,9 +124,9 @@ def flood():
 thread = threading.Thread(target=flood)
 `
 
-// TestMarkersLeaveCellsRoom has a thread that begins experiments without end, as fast as it can, and nobody reads.
-// Every cell has its window and its source. Refused experiments are counted, in the cells too, and the experiments that
-// were open then are not exact.
+// TestMarkersLeaveCellsRoom: a thread begins experiments without end, as fast as it can, and no reader empties the
+// store. Every cell has its window and its source. Refused experiments are counted, in the cells too, and the
+// experiments that were open then are not exact.
 func TestMarkersLeaveCellsRoom(t *testing.T) {
 	together(t)
 	var cells []string
@@ -240,7 +240,7 @@ for pid in pids: os.waitpid(pid, 0)`, children))
 	}
 }
 
-// standIn is the environment of a process that uses the stand-in of the CUDA driver, with so many devices.
+// standIn returns the environment of a process that uses the stand-in of the CUDA driver, with a number of devices.
 func standIn(t *testing.T, devices int, more ...string) []string {
 	t.Helper()
 	libraries := gpuLibraries.copied(t)
@@ -254,7 +254,7 @@ func standIn(t *testing.T, devices int, more ...string) []string {
 		"STANDIN_MEMORY=8589934592")
 }
 
-// unseenContext is a context that is there before the tracer is, on the last device.
+// unseenContext makes a context before the attach, on the last device.
 const unseenContext = "import gpu\ngpu.cu.call('cuInit', 0)\nother = gpu.cu.give('cuCtxCreate_v2', 0, %d)"
 
 var inUnseenContext = []string{
@@ -262,8 +262,8 @@ var inUnseenContext = []string{
 	"one = gpu.cu.alloc(1 << 20); gpu.cu.free(one)", "pass",
 }
 
-// TestGuessedDevice: eleven allocations in a context that was never seen to be made, with two devices. Which device
-// they are on is a guess, and every figure that rests on it says so from then on.
+// TestGuessedDevice: eleven allocations in a context with an unseen creation, with two devices. Their device is a
+// guess, and from then on every figure that depends on it says so.
 func TestGuessedDevice(t *testing.T) {
 	together(t)
 	s := startCells(t, standIn(t, 2), fmt.Sprintf(unseenContext, 1), inUnseenContext...)

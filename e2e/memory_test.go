@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// noted is the memory that a line of memory.py took and gave back, as it knows itself.
+// noted is the memory that a line of memory.py allocated and freed, by its own count.
 type noted struct {
 	Meter            string
 	Lines            []functionLine // innermost call first
@@ -34,8 +34,8 @@ func (l *functionLine) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &[]any{&l.Function, &l.Line})
 }
 
-// TestMemoryLines compares the memory that lines mapped and had from malloc in the report with their own figures, to
-// the byte. Random calls of every function of the allocator and of the kernel are among them.
+// TestMemoryLines compares the memory that lines mapped and allocated by malloc, in the report, with their own figures,
+// to the byte. Random calls of every function of the allocator and of the kernel are among them.
 func TestMemoryLines(t *testing.T) {
 	together(t)
 	onPythons(t, "run_memory.py", [][2]string{
@@ -43,7 +43,7 @@ func TestMemoryLines(t *testing.T) {
 	}, checkMemory)
 }
 
-// TestOtherAllocators does the same where another allocator is loaded in malloc's place.
+// TestOtherAllocators does the same where another allocator replaces malloc.
 func TestOtherAllocators(t *testing.T) {
 	together(t)
 	for name, library := range map[string]string{
@@ -79,7 +79,7 @@ func checkMemory(t *testing.T, p place) {
 	compared := 0
 	for i, run := range results {
 		for _, n := range run.Noted {
-			// Another allocator may map as much for a block as it likes, and tcmalloc has a mremap of its own.
+			// Another allocator may map any amount for a block, and tcmalloc has a mremap of its own.
 			if p.otherAllocator && n.Meter == "cpu.mapped" && (n.Freed == 0 || run.Name == "moved") {
 				continue
 			}
@@ -98,7 +98,7 @@ func checkMemory(t *testing.T, p place) {
 	checkSums(t, r)
 }
 
-// compareNoted returns how the report of a line differs.
+// compareNoted returns the difference of a line in the report.
 func compareNoted(w model.Window, n noted) string {
 	var near []string
 	for _, a := range w.Allocations {

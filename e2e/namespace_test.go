@@ -14,8 +14,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestNamespaces attaches to an IPython in a mount and a pid namespace of its own, in a chroot, as a container has. A
-// chroot of our own files is one all the same.
+// TestNamespaces attaches to an IPython in its own mount and pid namespaces, in a chroot, as in a container. A chroot
+// with this machine's files is a chroot all the same.
 func TestNamespaces(t *testing.T) {
 	together(t)
 	t.Run("here", func(t *testing.T) { checkNamespaces(t, "/") })
@@ -75,7 +75,7 @@ func checkNamespaces(t *testing.T, root string) {
 	}
 }
 
-// pythonBelow finds the python process among the children of a process, as this namespace numbers it.
+// pythonBelow returns the python process among the children of a process, by its pid in this namespace.
 func pythonBelow(t *testing.T, pid int) int {
 	t.Helper()
 	for range 8 {

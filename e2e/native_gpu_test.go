@@ -9,7 +9,8 @@ import (
 )
 
 // TestNativePyTorch: in front of the Python frames of PyTorch's blocks are its C++ functions, up to the allocator, and
-// up to the driver of the driver's. The threads of its backward pass have no Python, and are named to their start.
+// for the driver's blocks up to the driver. The threads of its backward pass have no Python, and are named up to their
+// start.
 func TestNativePyTorch(t *testing.T) {
 	together(t)
 	r, _, windows := runGPU(t, pytorch(t), []string{"keep", "blip", "training_loop", "model"}, nil, "--budget", "off",
@@ -69,7 +70,7 @@ func checkBackward(t *testing.T, windows []model.Window) {
 	}
 }
 
-// nativeFrames are a stack's native ones.
+// nativeFrames returns the native frames of a stack.
 func nativeFrames(stack []model.Frame) []model.Frame {
 	n := slices.IndexFunc(stack, func(f model.Frame) bool { return !f.Native })
 	if n < 0 {

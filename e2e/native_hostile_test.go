@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// hostileNative takes memory from code that no file has, from a library that another one replaces at the same place,
-// from one that is deleted, and from more calls than are kept. It does each twice, so that the kernel has its rules the
-// second time.
+// hostileNative allocates memory from code that is in no file, from a library that another one replaces at the same
+// place, from a deleted one, and from more calls than the tracer keeps. It does each twice, so that the kernel has its
+// rules the second time.
 const hostileNative = `
 import _ctypes, ctypes, mmap, os, time
 directory = %q
@@ -58,8 +58,8 @@ take(function, 340_000, 2)
 take(function, 350_000, 5000)
 `
 
-// TestHostileNative: whatever a process has for code, native frames are right or said not to be known, and the figures
-// are right.
+// TestHostileNative: for any code of a process, native frames are right or marked as unknown, and the figures are
+// right.
 func TestHostileNative(t *testing.T) {
 	together(t)
 	dir := t.TempDir()
@@ -74,7 +74,7 @@ func TestHostileNative(t *testing.T) {
 	// --small-arrays, because the cell calls PyTraceMalloc_Track itself.
 	r, cell := hostileCell(t, fmt.Sprintf(hostileNative, dir), "--budget", "off", "--native", "--small-arrays")
 	checkSums(t, r)
-	got := map[string]int64{} // how often, by the bytes of one and the innermost calls
+	got := map[string]int64{} // counts, by the bytes of one allocation and the innermost calls
 	for _, a := range cell.Allocations {
 		if a.Meter != "cpu.numpy" {
 			continue
@@ -93,7 +93,7 @@ func TestHostileNative(t *testing.T) {
 			t.Errorf("5,000 calls deep: %d frames, the last is %s", n, names[n-1])
 		}
 	}
-	// alpha's 310,000 and 330,000 bytes are of the same lines: twice each, 320,000 on average.
+	// alpha's allocations of 310,000 and 330,000 bytes come from the same lines: twice each, 320,000 on average.
 	want := map[string]int64{"300000 [anon] ?": 2, "320000 alpha alpha": 4, "320000 gamma gamma": 2,
 		"340000 alpha alpha": 2, "350000 alpha alpha": 2}
 	if !maps.Equal(got, want) {

@@ -37,8 +37,8 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// callsCell takes every size twice: the first time the tracer must unwind a copy of the stack, the second time the
-// kernel can do it. Then it takes many at once by a way that is new.
+// callsCell allocates every size twice: the first time the tracer must unwind a copy of the stack, the second time the
+// kernel can unwind it. Then it allocates many blocks at once by a new path.
 const callsCell = `
 import ctypes, time
 calls = ctypes.CDLL(%q)
@@ -83,7 +83,7 @@ func checkNative(t *testing.T, root, interpreter string, all bool) {
 		t.Fatalf("%d blocks", len(taken))
 	}
 	for _, block := range taken {
-		// Both rounds are of the same lines, and so are one allocation; those at once are 50 times the same size.
+		// Both rounds come from the same lines, so they are one allocation; those at once are 50 of the same size.
 		stack := bySize[block.size]
 		if stack == nil {
 			stack = bySize[block.size-block.size%1000] // the average is rounded down
@@ -124,7 +124,7 @@ func buildCalls(t *testing.T, library string) {
 	}
 }
 
-// compareNative compares a stack's native frames, up to the Python function that is the next.
+// compareNative compares a stack's native frames, up to the next Python function.
 func compareNative(t *testing.T, want block, stack []model.Frame, python string) {
 	t.Helper()
 	interpreter := func(module string) bool {
@@ -182,7 +182,7 @@ func readCalls(t *testing.T, path string) (all []block) {
 	return all
 }
 
-// startCellIn does so on another Python, in a chroot; "" and "" are this machine's.
+// startCellIn does the same on another Python, in a chroot; "" and "" are this machine's.
 func startCellIn(t *testing.T, root, interpreter, cell string) (pid int, run func() error) {
 	t.Helper()
 	if interpreter == "" {

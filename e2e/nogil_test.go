@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestWithoutGIL wants windows, statements, markers and the kernel's counts on a free-threaded build as on any other.
+// TestWithoutGIL: windows, statements, markers and the kernel's counts on a free-threaded build are as on any other.
 // Debian has no NumPy for one, and no ZeroMQ: cells that need an array are left out, and there is no kernel. Without
-// TRACER_PYTHONS=all it is one build, and the cells of scripts alone.
+// TRACER_PYTHONS=all it runs on one build, and only the cells of scripts.
 func TestWithoutGIL(t *testing.T) {
 	together(t)
 	all := os.Getenv("TRACER_PYTHONS") == "all"
@@ -40,7 +40,7 @@ func TestWithoutGIL(t *testing.T) {
 }
 
 // TestThreads runs cells in threads at the same time. Each has its own window, with its own text, and all see the
-// memory that is there at once.
+// memory of all.
 func TestThreads(t *testing.T) {
 	together(t)
 	onPythons(t, "run_threads.py", oldestAndNewest, checkThreads)
@@ -53,14 +53,14 @@ func checkThreads(t *testing.T, p place) {
 	for _, c := range topCells(r, w.pid) {
 		cells[c.Source] = c
 	}
-	if len(cells) != len(results)+1 { // one that sets up
+	if len(cells) != len(results)+1 { // and one cell for the setup
 		t.Errorf("%d cells ran, %d windows: %q", len(results), len(cells)-1, sources(topCells(r, w.pid)))
 	}
 	all := int64(0)
 	for _, run := range results {
 		all += run.Size
 	}
-	const pageSize, stacks = 4096, 24 << 20 // of threads that begin, and what else maps meanwhile
+	const pageSize, stacks = 4096, 24 << 20 // of threads that begin, and of other mappings meanwhile
 	for _, run := range results {
 		c := cells[run.Source]
 		if run.Status != model.OK || c.Status != model.OK {
@@ -81,7 +81,7 @@ func checkThreads(t *testing.T, p place) {
 			}
 		}
 		for _, other := range results { // the memory is the process's: each window has every line
-			stack := taken[other.Size+pageSize] // what the C library has in front of a block
+			stack := taken[other.Size+pageSize] // the C library keeps this much in front of a block
 			if len(stack) < 2 || stack[0].Function != "take"+other.Name || stack[0].Line != 4 || stack[1].Line != 5 {
 				t.Errorf("cell %s: %d bytes by %+v", run.Name, other.Size, stack)
 			}

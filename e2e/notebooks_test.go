@@ -15,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// marker has the facts that a line of a notebook states of itself (testdata/notebooks/notebook_text.py).
+// marker has the facts about itself in a line of a notebook (testdata/notebooks/notebook_text.py).
 type marker struct {
 	Says     string `json:"says"`
 	Of       string `json:"of"`
@@ -25,14 +25,14 @@ type marker struct {
 	Cell     string `json:"cell"`
 }
 
-// kernelMemory is the resident set of a kernel's process while it is idle, in bytes, and the highest since it was
-// reset.
+// kernelMemory is the resident set of a kernel's process while it is idle, in bytes, and its highest value since the
+// last reset.
 type kernelMemory struct {
 	Resident  int64 `json:"resident"`
 	HighWater int64 `json:"high_water"`
 }
 
-// tally is of the whole suite.
+// tally counts over the whole suite.
 type tally struct {
 	mu                         sync.Mutex
 	cells, windows, exactly    int
@@ -68,7 +68,7 @@ func TestNotebooks(t *testing.T) {
 // long are notebooks that run one after another in one kernel, as one of 60 cells.
 var long = []string{"plots", "groupby", "gridsearch", "heldafter"}
 
-// kernelName names the notebooks of one kernel: of a file, without its folder.
+// kernelName returns the names of the notebooks of one kernel; of a file, without its folder.
 func kernelName(names []string) string {
 	var bases []string
 	for _, name := range names {
@@ -77,8 +77,8 @@ func kernelName(names []string) string {
 	return strings.Join(bases, "+")
 }
 
-// notebooks are those of testdata/notebooks, or the ones $TRACER_NOTEBOOKS names, by the kernel they run in. A name
-// with a slash is a file of Jupyter's.
+// notebooks returns those of testdata/notebooks, or the ones that $TRACER_NOTEBOOKS names, by the kernel in which they
+// run. A name with a slash is a file of Jupyter's.
 func notebooks(t *testing.T) [][]string {
 	t.Helper()
 	var kernels [][]string
@@ -198,7 +198,7 @@ func countExact(t *testing.T, cells []model.Window, results []result, all *tally
 	}
 }
 
-// checkNeeds compares how far the resident set rose in each cell with VmHWM. That is off by the parts of three counters
+// checkNeeds compares the rise of the resident set in each cell with VmHWM. VmHWM is off by the parts of three counters
 // that each CPU keeps for itself: 32 pages a counter and CPU (lib/percpu_counter.c), 768 KiB on 2 CPUs.
 func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally) {
 	t.Helper()
@@ -218,7 +218,7 @@ func checkNeeds(t *testing.T, cells []model.Window, results []result, all *tally
 // small is the memory that a cell may leave beside its array.
 const small = 64 << 10
 
-// checkKept: an array is in the account from the cell that makes it to the one that frees it, whatever ran between.
+// checkKept: an array counts from the cell that makes it to the one that frees it, whatever ran in between.
 func checkKept(t *testing.T, cells []model.Window, results []result) {
 	t.Helper()
 	meters := map[string]string{"": "cpu.numpy", "torch": "cpu.torch"}
@@ -252,8 +252,7 @@ func checkKept(t *testing.T, cells []model.Window, results []result) {
 	}
 }
 
-// isLeast says whether a figure is a lower bound and nothing else: then nothing of before a pause is taken to be there
-// still.
+// isLeast reports whether a figure is a lower bound and nothing else: then it includes no memory from before a pause.
 func isLeast(f model.Figure) bool { return !f.Exact && f.Bound == nil }
 
 func freed(w model.Window, meter string, bytes int64) bool {
@@ -300,7 +299,7 @@ func checkReplay(t *testing.T, s notebookSession) {
 	}
 }
 
-// checkPlanted: the audit of the recording finds every leak that the notebook says it has.
+// checkPlanted: the audit of the recording finds every leak that the notebook declares.
 func checkPlanted(t *testing.T, s notebookSession) {
 	t.Helper()
 	out, err := exec.Command(binary, "audit", "--quiet", "--format", "json", s.recording).Output()

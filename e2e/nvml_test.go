@@ -26,21 +26,21 @@ gpu GPU-b 0:a0:0 1 8589934592 0 8589934592 0 -1 Stand-in
 `, pid, used)
 }
 
-// withNVML is the environment of a tracer that finds the machine's NVML.
+// withNVML returns the environment of a tracer that finds the machine's NVML.
 func withNVML(t *testing.T, used int64) func(pid int) []string {
 	library := gputest.Library(t)
 	return func(pid int) []string { return gputest.Environ(t, library, machine(pid, used)) }
 }
 
-// TestUnattributed: what NVML charges to the process and no call of the driver explains.
+// TestUnattributed: memory that NVML charges to the process and that no call of the driver explains.
 func TestUnattributed(t *testing.T) {
 	together(t)
 	const used = 700 << 20
 	var r *model.Report
 	var windows []model.Window
 	var at int
-	// NVML is asked again after 20 times as long as its last answer took, which on a busy machine may be longer than
-	// the notebook runs. The memory beyond the driver's is then still that of the time when the process had used no
+	// NVML is asked again after 20 times the duration of its last answer, which on a busy machine may be longer than
+	// the notebook runs. The memory beyond the driver's is then still as of the time when the process had not used the
 	// driver.
 	for attempt := 0; attempt == 0 || attempt < 5 && windows[at].Meters["gpu.0.unattributed"].Start == used; attempt++ {
 		var results []result
@@ -76,7 +76,7 @@ func TestUnattributed(t *testing.T) {
 	}
 }
 
-// TestVisibleDevices: the process counts its devices the other way round, the report goes by NVML.
+// TestVisibleDevices: the process numbers its devices in the opposite order, the report numbers them as NVML does.
 func TestVisibleDevices(t *testing.T) {
 	together(t)
 	for _, visible := range []string{"1,0", "1"} {
@@ -100,7 +100,7 @@ func TestVisibleDevices(t *testing.T) {
 	}
 }
 
-// mapsNVML says whether a process has NVIDIA's library mapped.
+// mapsNVML reports whether a process has mapped NVIDIA's library.
 func mapsNVML(t *testing.T, pid int) bool {
 	t.Helper()
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
@@ -114,9 +114,9 @@ func mapsNVML(t *testing.T, pid int) bool {
 const useGPU = "import gpu; gpu.cu.call('cuInit', 0); " +
 	"gpu.cu.call('cuCtxSetCurrent', gpu.cu.give('cuCtxCreate_v2', 0, 0)); a = gpu.cu.alloc(1 << 20)"
 
-// TestNVMLHelper has NVML loaded when the target uses its GPU, and the driver has its devices, by a process without any
-// right. The session itself has nothing of it. When that process is killed the report says so, and its earlier answers
-// stand.
+// TestNVMLHelper: when the target uses its GPU, and the driver has its devices, a process without any right loads NVML.
+// The session itself loads none of it. When that process is killed the report says so, and its earlier answers stay
+// valid.
 func TestNVMLHelper(t *testing.T) {
 	together(t)
 	const used = 700 << 20
@@ -125,7 +125,7 @@ func TestNVMLHelper(t *testing.T) {
 		fmt.Sprintf("driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 0 8589934592 0 -1 Stand-in\n"+
 			"process %d %d C\n", n.pid, used))
 	devices := strings.TrimPrefix(env[len(env)-1], gputest.DevicesVariable+"=")
-	if err := os.RemoveAll(devices); err != nil { // a machine that has not used its driver yet
+	if err := os.RemoveAll(devices); err != nil { // as on a machine that has not used its driver yet
 		t.Fatal(err)
 	}
 	tr := attachIn(t, env, n.pid, "--native")
@@ -164,8 +164,8 @@ func TestNVMLHelper(t *testing.T) {
 	}
 }
 
-// TestOneGPUWithoutNVML: after a late attach, without NVML, to a process that has no word about its devices, the one
-// GPU of the machine is no guess.
+// TestOneGPUWithoutNVML: after a late attach, without NVML, to a process with no setting of its devices, the only GPU
+// of the machine is no guess.
 func TestOneGPUWithoutNVML(t *testing.T) {
 	together(t)
 	for devices, guesses := range map[string]bool{"0": false, "0 1": true} {

@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// memoryCgroup makes a cgroup with a limit of its own, of version 1 or 2, whichever has the memory controller here.
+// memoryCgroup makes a cgroup with a limit of its own, in the version (1 or 2) that has the memory controller here.
 func memoryCgroup(t *testing.T, limit int64) string {
 	t.Helper()
 	name := fmt.Sprintf("ipytracer-%s-%d", strings.ReplaceAll(t.Name(), "/", "-"), os.Getpid())
@@ -34,8 +34,8 @@ func memoryCgroup(t *testing.T, limit int64) string {
 	return ""
 }
 
-// TestOutOfMemory: a kernel that the OOM killer ends is named as such, with the limit that was used up, the cell and
-// the line.
+// TestOutOfMemory: the report of a kernel that the OOM killer ended says so, with the exhausted limit, the cell and the
+// line.
 func TestOutOfMemory(t *testing.T) {
 	together(t)
 	const limit = 600 << 20
@@ -81,7 +81,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestOutOfMemoryOfAChild: a worker that the OOM killer ends is named, too; the kernel goes on.
+// TestOutOfMemoryOfAChild: a worker that the OOM killer ended is reported, too; the kernel goes on.
 func TestOutOfMemoryOfAChild(t *testing.T) {
 	together(t)
 	dir := memoryCgroup(t, 400<<20)
@@ -111,7 +111,7 @@ func TestOutOfMemoryOfAChild(t *testing.T) {
 	}
 }
 
-// TestEndingsOfProcesses: how a process ended that did not run out of memory.
+// TestEndingsOfProcesses: other endings of processes than running out of memory.
 func TestEndingsOfProcesses(t *testing.T) {
 	together(t)
 	_, r := tracedCell(t,
@@ -136,7 +136,7 @@ func TestEndingsOfProcesses(t *testing.T) {
 	}
 }
 
-// TestMemoryError: a cell that failed for want of memory says so, with the type of its exception.
+// TestMemoryError: a cell that failed because of missing memory says so, with the type of its exception.
 func TestMemoryError(t *testing.T) {
 	together(t)
 	pid, r := tracedCell(t, "x = 1\nb'x' * (1 << 46)")

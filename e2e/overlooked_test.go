@@ -10,12 +10,12 @@ import (
 )
 
 // tellsEnough is the CPU time below which a Python can have run no cell (cellsTake in tracer/overlooked.go). On a slow
-// machine a Python that does nothing may take more, and then nobody can know.
+// machine a Python that does nothing may take more, and then the tracer cannot know.
 const tellsEnough = 100 * time.Millisecond
 
-// TestPythonsThatEndFirst: Pythons that a cell starts are over before anybody looks at them. The report has their
-// commands, and says in the cell and in the certificate that the arrays of the one that loaded NumPy are missing; a
-// Python that did nothing leaves nothing out.
+// TestPythonsThatEndFirst: a cell starts Pythons that end before any look at them. The report has their commands, and
+// says in the cell and in the certificate that the arrays of the one that loaded NumPy are missing; from a Python that
+// did nothing, no memory is missing.
 func TestPythonsThatEndFirst(t *testing.T) {
 	together(t)
 	usedBy := filepath.Join(t.TempDir(), "used")
@@ -66,7 +66,7 @@ func TestPythonsThatEndFirst(t *testing.T) {
 	}
 }
 
-// secondsIn returns the number in a file that a cell has written.
+// secondsIn returns the number in a file that a cell wrote.
 func secondsIn(t *testing.T, path string) float64 {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -13,7 +13,7 @@ import (
 	"ipytracer/model"
 )
 
-// within is a tracer that puts itself into a control group before anything else.
+// within returns a tracer that first moves itself into a control group.
 func within(t *testing.T, group string) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "tracer")
@@ -24,7 +24,7 @@ func within(t *testing.T, group string) string {
 	return script
 }
 
-// killedIn is how many processes the OOM killer has ended in a control group.
+// killedIn returns the number of processes that the OOM killer has ended in a control group.
 func killedIn(t *testing.T, group string) string {
 	t.Helper()
 	for _, name := range []string{"memory.events", "memory.oom_control"} {
@@ -64,8 +64,8 @@ objects = [[i] for i in range(400_000)]`, functions, lines, rounds, functions)
 	return cell, bytes
 }
 
-// TestSmallControlGroup: a tracer in a control group of 70 MB ends with a report whatever is allocated: it gives up who
-// allocated, and the figures are right. Nobody is killed.
+// TestSmallControlGroup: a tracer in a control group of 70 MB ends with a report whatever is allocated: it gives up the
+// stacks, and the figures are right. No process is killed.
 func TestSmallControlGroup(t *testing.T) {
 	together(t)
 	const limit = 70 << 20
@@ -101,8 +101,8 @@ func TestSmallControlGroup(t *testing.T) {
 	}
 }
 
-// TestTooSmallControlGroup: where not even figures fit, the attach is refused in a sentence that says which limit it
-// is, and the kernel goes on.
+// TestTooSmallControlGroup: where not even figures fit, the attach is refused in a sentence that names the limit, and
+// the kernel goes on.
 func TestTooSmallControlGroup(t *testing.T) {
 	together(t)
 	group := memoryCgroup(t, 48<<20)
@@ -123,7 +123,7 @@ func TestTooSmallControlGroup(t *testing.T) {
 	}
 }
 
-// TestTopShowsItself wants a line on the screen for the tracer's own memory and its limit.
+// TestTopShowsItself checks that the screen has a line for the tracer's own memory and its limit.
 func TestTopShowsItself(t *testing.T) {
 	together(t)
 	const limit = 1 << 30

@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// shell is an IPython that runs cells one after the other, as they are handed to it.
+// shell is an IPython that runs cells one after another, as they are written to it.
 type shell struct {
 	t   *testing.T
 	pid int
@@ -61,7 +61,7 @@ func (s *shell) run(cell ...string) {
 	s.until("done")
 }
 
-// saysTimes waits until the tracer has said something so often.
+// saysTimes waits until the tracer has printed a text a number of times.
 func (tr *trace) saysTimes(words string, times int) {
 	tr.t.Helper()
 	end := time.Now().Add(patience)
@@ -72,10 +72,9 @@ func (tr *trace) saysTimes(words string, times int) {
 	}
 }
 
-// TestPause has a storm that uses up a small budget, so NumPy's meter is paused. What it knew before it knows
-// afterwards. Arrays that were freed meanwhile are found to have gone, and arrays that were made meanwhile are found. A
-// window that is not exact does not say so. An audit of the recording finds the held memory, and the recording gives
-// the same report.
+// TestPause: a storm uses up a small budget, so NumPy's meter is paused. What the meter counted before, it counts
+// afterwards. Arrays that were freed meanwhile are found to be gone, and new arrays are found. No window claims to be
+// exact without being so. An audit of the recording finds the held memory, and the recording gives the same report.
 func TestPause(t *testing.T) {
 	require(t)
 	s := startShell(t)
@@ -87,7 +86,7 @@ func TestPause(t *testing.T) {
 	tr.saysTimes("looked for arrays", 1)                                             // those from before the session
 	// Unseen: -4, +16, +4 MiB.
 	s.run("del goes[:4]", "made = np.ones(1 << 21)", "both = [np.ones(1 << 16) for i in range(8)]")
-	tr.saysTimes("the account of arrays is settled", 1) // by the arrays that are there after the pause
+	tr.saysTimes("the account of arrays is settled", 1) // by the arrays that exist after the pause
 	s.run("after = 1")                                  // 8 + 6 + 16 + 4 MiB
 	s.run("del goes, made, both")                       // 8 MiB
 	s.run("again = np.ones(1 << 20)")
@@ -137,7 +136,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// markOf says how sure a figure is.
+// markOf returns the mark for the certainty of a figure.
 func markOf(f model.Figure) string {
 	switch {
 	case f.Exact:
@@ -148,8 +147,8 @@ func markOf(f model.Figure) string {
 	return "bound"
 }
 
-// checkFound wants no window to list as its own the arrays that a search has found and that may be older. It returns
-// how much sessions list so.
+// checkFound checks that no window lists as its own the arrays that a search found and that may be older. It returns
+// the bytes that sessions list in this way.
 func checkFound(t *testing.T, r *model.Report) (made int64) {
 	t.Helper()
 	for i := range r.Windows {
@@ -169,7 +168,7 @@ func checkFound(t *testing.T, r *model.Report) (made int64) {
 	return made
 }
 
-// heldByVariables is how much of arrays variables hold in the end, as an audit of a recording says.
+// heldByVariables returns the bytes of arrays that variables hold at the end, by an audit of a recording.
 func heldByVariables(t *testing.T, recording string) (held int64) {
 	t.Helper()
 	audited, err := exec.Command(binary, "audit", "--format", "json", recording).Output()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// loadUp keeps processors busy with so many loops until the returned function is called or the test is over, and for a
-// minute at most.
+// loadUp keeps processors busy with a number of loops until the returned function is called or the test is over, and
+// for a minute at most.
 func loadUp(t *testing.T, loops int) (end func()) {
 	t.Helper()
 	var started []*exec.Cmd
@@ -32,10 +32,10 @@ func loadUp(t *testing.T, loops int) (end func()) {
 	return end
 }
 
-// TestPricesTooHigh takes a hit to cost twelve times its price, on a busy machine. Importing 3,000 modules and running
-// code without pause spends the whole budget of the probes. PyTorch's totals, which an H100 made meanwhile, stay right
-// in every cell. They are a tenth of the spending, and all of them are less than their own share of the budget, which
-// others cannot spend.
+// TestPricesTooHigh sets the price of a hit to twelve times its cost, on a busy machine. Importing 3,000 modules and
+// running code without pause spends the whole budget of the probes. PyTorch's totals, which an H100 made meanwhile,
+// stay right in every cell. They are a tenth of the spending, and all of them are less than their own share of the
+// budget, which others cannot spend.
 func TestPricesTooHigh(t *testing.T) {
 	require(t)
 	broken, err := brokenTracer()

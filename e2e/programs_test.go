@@ -25,7 +25,7 @@ func programs(t *testing.T) map[ebpf.ProgramID]bool {
 	}
 }
 
-// left says whether any of these programs is still in the kernel.
+// left reports whether any of these programs is still in the kernel.
 func left(t *testing.T, ids map[ebpf.ProgramID]bool) bool {
 	t.Helper()
 	for id := range programs(t) {

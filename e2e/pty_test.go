@@ -28,7 +28,7 @@ type screen struct {
 	raw strings.Builder
 }
 
-// startScreen starts a program on a new terminal of so many cells.
+// startScreen starts a program on a new terminal of a size in cells.
 func startScreen(t *testing.T, width, height int, env []string, name string, args ...string) *screen {
 	t.Helper()
 	main, other := newTerminal(t)
@@ -70,7 +70,7 @@ func startScreen(t *testing.T, width, height int, env []string, name string, arg
 	return s
 }
 
-// newTerminal is a new pair of a terminal and who is at it.
+// newTerminal returns the two ends of a new terminal.
 func newTerminal(t *testing.T) (main, other *os.File) {
 	t.Helper()
 	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -91,7 +91,7 @@ func newTerminal(t *testing.T) (main, other *os.File) {
 	return main, other
 }
 
-// setSize gives the terminal another size, as a window that is resized.
+// setSize changes the size of the terminal, as when a window is resized.
 func (s *screen) setSize(width, height int) {
 	s.t.Helper()
 	s.term.SetSize(vt.Coord{X: vt.Col(width), Y: vt.Row(height)})
@@ -123,7 +123,7 @@ func (s *screen) rows() (rows []string) {
 
 func (s *screen) text() string { return strings.Join(s.rows(), "\n") }
 
-// said is all that the program has written.
+// said returns everything that the program has written.
 func (s *screen) said() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

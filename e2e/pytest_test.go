@@ -25,7 +25,7 @@ type suiteFigures struct {
 	Session *model.Window `json:"session"`
 }
 
-// runSuite has a pytest run testdata/pytest under the tracer.
+// runSuite makes a pytest run testdata/pytest under the tracer.
 func runSuite(t *testing.T, options ...string) (told suiteFigures, out string, r *model.Report) {
 	t.Helper()
 	dir := t.TempDir()

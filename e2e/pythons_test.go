@@ -9,13 +9,13 @@ import (
 	"ipytracer/tracer/python/cpython/builds"
 )
 
-// pythonsDir is where scripts/pythons.sh builds the other Pythons.
+// pythonsDir returns the folder in which scripts/pythons.sh builds the other Pythons.
 func pythonsDir() string { return builds.Folder() }
 
 // TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14 and
 // 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the
-// newest run all of it, and with TRACER_PYTHONS=all those between do; else those have the cells that go by the front
-// end.
+// newest run all of it, and with TRACER_PYTHONS=all so do those in between, which otherwise run only the cells that
+// depend on the front end.
 func TestPythons(t *testing.T) {
 	together(t)
 	for _, c := range []struct {
@@ -47,8 +47,8 @@ func TestPythons(t *testing.T) {
 	}
 }
 
-// TestOtherBuilds runs it on builds of other makers: python-build-standalone (uv's Pythons), with the libraries
-// of the Debian that has the same version.
+// TestOtherBuilds runs the catalogue on builds of other makers: python-build-standalone (uv's Pythons), with the
+// libraries of the Debian that has the same version.
 func TestOtherBuilds(t *testing.T) {
 	together(t)
 	libraries := []string{"IPYTRACER_LIBRARIES=/usr/lib/python3/dist-packages"}
@@ -71,7 +71,7 @@ func TestOtherBuilds(t *testing.T) {
 	})
 }
 
-// needTree skips where a tree has not been built, unless TRACER_PYTHONS=all says that it must have been.
+// needTree skips if a tree has not been built, and fails under TRACER_PYTHONS=all.
 func needTree(t *testing.T, root string) {
 	t.Helper()
 	builds.Need(t, root)
@@ -97,8 +97,8 @@ func bind(t *testing.T, from, to string) {
 	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
 }
 
-// onPythons runs a check on this machine's Python and on others, by the tree each is in, some at a time: no check is
-// about time.
+// onPythons runs a check on this machine's Python and on others, by the tree that each is in, some at a time: no check
+// depends on time.
 func onPythons(t *testing.T, driver string, others [][2]string, check func(*testing.T, place)) {
 	t.Helper()
 	t.Run("host", func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-// pytorch is a kernel with a real PyTorch for CUDA in a chroot, on stand-ins of what NVIDIA makes.
+// pytorch returns the place of a kernel with a real PyTorch for CUDA in a chroot, on stand-ins for NVIDIA's software.
 func pytorch(t *testing.T, extra ...string) place {
 	t.Helper()
 	root := filepath.Join(pythonsDir(), "torch")

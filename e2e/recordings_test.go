@@ -14,7 +14,7 @@ import (
 	"ipytracer/model"
 )
 
-// someNotebooks are those that $TRACER_NOTEBOOKS names ("all" for all of them), else a few that have worker processes,
+// someNotebooks returns those that $TRACER_NOTEBOOKS names ("all" for all of them), else a few with worker processes,
 // storms or tensors.
 func someNotebooks(t *testing.T, few ...string) [][]string {
 	t.Helper()
@@ -28,8 +28,8 @@ func someNotebooks(t *testing.T, few ...string) [][]string {
 	return kernels
 }
 
-// TestRecordings: the page of a session, which has its report and its audit, and what --strict says of it are those of
-// its recording, byte for byte. `make test-recordings` does so with every notebook.
+// TestRecordings: the page of a session, which has its report and its audit, and the messages of --strict equal those
+// of its recording, byte for byte. `make test-recordings` does the same with every notebook.
 func TestRecordings(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -69,18 +69,18 @@ func checkReprinted(t *testing.T, names []string, budget string) {
 	}
 }
 
-// strictly is what --strict has said.
+// strictly returns the messages of --strict.
 func strictly(stderr string) string { return regexp.MustCompile(`--strict.*`).FindString(stderr) }
 
 // smallBudgets are budgets at which meters are stepped down, and at the smaller one statements and their ends, too.
 var smallBudgets = []string{"0.5%", "0.02%"}
 
-// TestLeastOfNotebooks runs at budgets at which everything is stepped down somewhere. Every lower bound is one, in
+// TestLeastOfNotebooks runs at budgets at which every group is stepped down somewhere. Every lower bound is one, in
 // every window: another tracer that watches the same kernel counts all.
 func TestLeastOfNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
-	var bounds atomic.Int64 // in many a notebook nothing is stepped down: of all together
+	var bounds atomic.Int64 // of all notebooks together: in many of them no group is stepped down
 	t.Cleanup(func() {
 		if t.Logf("%d lower bounds", bounds.Load()); bounds.Load() == 0 {
 			t.Errorf("there is no lower bound at %s in any notebook", smallBudgets)
@@ -111,7 +111,7 @@ func TestLeastOfNotebooks(t *testing.T) {
 	}
 }
 
-// TestLeastOfStorms: the same of cells that storm, with arrays and tensors that come and go while nobody looks.
+// TestLeastOfStorms: the same for cells that storm, while arrays and tensors come and go unseen.
 func TestLeastOfStorms(t *testing.T) {
 	require(t)
 	needModules(t, "torch")
@@ -140,8 +140,8 @@ func TestLeastOfStorms(t *testing.T) {
 	}
 }
 
-// compareLeast compares the windows that two reports of one session have in common. It returns how many lower bounds
-// the first one has.
+// compareLeast compares the windows that two reports of one session have in common. It returns the number of lower
+// bounds in the first one.
 func compareLeast(t *testing.T, least, truth *model.Report) (bounds int) {
 	t.Helper()
 	checkFound(t, least)
@@ -176,8 +176,8 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
-// windowsByName returns the windows of a report with names that it has once. Statements that are stepped down are in
-// one report and not in the other.
+// windowsByName returns the windows of a report with a unique name. Statements that are stepped down are in only one of
+// the reports.
 func windowsByName(r *model.Report) map[string]*model.Window {
 	cells, all, often := map[int]string{}, map[string]*model.Window{}, map[string]int{}
 	for i := range r.Windows {

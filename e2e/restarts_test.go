@@ -10,7 +10,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// descriptors is how many files a process has open.
+// descriptors returns the number of files that a process has open.
 func descriptors(t *testing.T, pid int) int {
 	t.Helper()
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -20,8 +20,8 @@ func descriptors(t *testing.T, pid int) int {
 	return len(files)
 }
 
-// TestKernelRestartedUnderAServer: each kernel has a session of its own with the right figures, which is over when the
-// kernel is, and with it its probes, maps and helpers; the server has no more open in the end than after the first.
+// TestKernelRestartedUnderAServer: each kernel has its own session with the right figures. The session ends with the
+// kernel, and with it its probes, maps and helpers; the server has no more files open at the end than after the first.
 func TestKernelRestartedUnderAServer(t *testing.T) {
 	together(t)
 	restarts := attacktest.Attempts(3)

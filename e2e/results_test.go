@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// mark is a measurement that a workload made of itself at one instant.
+// mark is a measurement that a workload took of itself at one instant.
 type mark struct {
 	Label    string `json:"label"`
 	NS       int64  `json:"ns"`
@@ -32,21 +32,22 @@ type result struct {
 	IdleNS         int64  `json:"idle_ns"`
 	ExecutionCount *int   `json:"execution_count"`
 	Status         string `json:"status"`
-	Expected       string `json:"expected"` // status, where the driver says so
+	Expected       string `json:"expected"` // status, if the driver expects one
 	Error          string `json:"error"`
 	Skipped        string `json:"skipped"`
 	Marks          []mark `json:"marks"`
 	// Draws is the least memory of an inline figure of run_figures.py.
 	Draws int64 `json:"draws"`
-	// Truth is what GPU rigs know of each meter by themselves; null where nothing can be known.
+	// Truth has the values of each meter by the GPU rigs themselves; null where the value cannot be known.
 	Truth map[string]*startPeakEnd `json:"truth"`
-	// Stacks are who called at each allocation of stacks.py.
+	// Stacks are the callers at each allocation of stacks.py.
 	Stacks []calledAt `json:"stacks"`
 	// Expect has the verdicts that an audit must have on leaks.py.
 	Expect []planted `json:"expect"`
-	// Holders are who holds the arrays of holders.py, by their size.
+	// Holders are the holders of the arrays of holders.py, by their size.
 	Holders map[event.Bytes]heldBy `json:"holders"`
-	// Wanted are the variables of variables.py that must be found. Dropped is how many bytes went with one like each.
+	// Wanted are the variables of variables.py that must be found. Dropped has the bytes that went with an object like
+	// each.
 	Wanted  map[string]wantedVariable `json:"wanted"`
 	Dropped map[string]int64          `json:"dropped"`
 	// Columns are the bytes of each column of each frame, as allocators round them and as pandas has them. Failed is
@@ -55,16 +56,16 @@ type result struct {
 	Failed  int                              `json:"failed"`
 	// Noted is the memory of lines of memory.py.
 	Noted []noted `json:"noted"`
-	// Embedded says of a cell of run_embed.py that IPython.embed() has opened its shell.
+	// Embedded: IPython.embed() opened its shell in this cell of run_embed.py.
 	Embedded bool `json:"embedded"`
-	// Markers are the facts that the lines of a notebook state of themselves. Before and After are the figures of /proc
+	// Markers are the facts about themselves in the lines of a notebook. Before and After are the figures of /proc
 	// while the kernel is idle.
 	Markers       []marker `json:"markers"`
 	Before, After kernelMemory
 	// Kernel is the process that ran a cell of run_server.py. Size is that of the cell's array.
 	Kernel int   `json:"kernel"`
 	Size   int64 `json:"size"`
-	// Between is the same from the cell's end to the next one's begin.
+	// Between is the same for the time from the cell's end to the beginning of the next one.
 	Between map[string]*startPeakEnd `json:"between"`
 }
 
@@ -124,7 +125,7 @@ type expected struct {
 	} `json:"nested"`
 }
 
-// leastOnly reduces the allowances of meters to lower bounds: no memory that was there may be missing.
+// leastOnly reduces the allowances of meters to lower bounds: no present memory may be missing.
 func (e *expected) leastOnly() {
 	for meter, a := range e.Meters {
 		if meter == "cpu.resident" {

@@ -22,13 +22,13 @@ import (
 	"ipytracer/tracer/host/confine"
 )
 
-// binary is the tracer under test, workloads the folder of testdata/workloads, suite one that is gone when all tests
-// have run.
+// binary is the tracer under test, workloads the folder of testdata/workloads, suite a folder that is removed when all
+// tests have run.
 var binary, workloads, suite string
 
 // linkedIn returns the settings of the linker in the tracer under test. A system call that the tracer has given up
-// fails; here it ends the tracer, so that none is missed. Packages are named by a type of theirs: the linker ignores a
-// variable that does not exist.
+// fails; here it ends the tracer, so that none is missed. A type of each package names the package: the linker ignores
+// a variable that does not exist.
 func linkedIn() string {
 	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
 	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=1m"
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	// `sudo make test` is root's: the files of the tests are, and so are the processes that they start.
+	// `sudo make test` is root's: so are the files of the tests, and the processes that they start.
 	for _, by := range []string{"SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND", "PKEXEC_UID", "DOAS_USER"} {
 		os.Unsetenv(by)
 	}
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(suite, "tracer")
-	build := exec.Command("../scripts/build.sh", binary) // what `make build` gives users
+	build := exec.Command("../scripts/build.sh", binary) // as `make build` builds it for users
 	build.Env = append(os.Environ(), "LDFLAGS="+linkedIn())
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
@@ -65,10 +65,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience is how long something may take that takes a second or two on an idle machine. Nothing is judged by it.
+// patience is the time limit for work that takes a second or two on an idle machine. No result depends on it.
 const patience = 3 * time.Minute
 
-// python is the interpreter the drivers and, outside chroots, the kernels run on.
+// python returns the interpreter of the drivers and, outside of chroots, of the kernels.
 func python() string {
 	if p := os.Getenv("TRACER_PYTHON"); p != "" {
 		return p
@@ -89,16 +89,16 @@ func require(t *testing.T) {
 	t.Skip(lack)
 }
 
-// together comes first in a test that may run beside others, as most may: it waits more than it computes. Tests of
-// time, of the effect of a budget, or of other processes on the machine have [require] instead, and run before, one
-// after another.
+// together comes first in a test that may run beside others, as most may: it waits more than it computes. Tests that
+// depend on time, on the effect of a budget, or on other processes on the machine use [require] instead, and run
+// earlier, one after another.
 func together(t *testing.T) {
 	t.Helper()
 	t.Parallel()
 	require(t)
 }
 
-// lacking returns what the machine lacks for real tracing, or "".
+// lacking returns the requirements of real tracing that the machine lacks, or "".
 var lacking = sync.OnceValue(func() string {
 	if os.Geteuid() != 0 {
 		return "not root"
@@ -118,12 +118,12 @@ type place struct {
 	env    []string // of the driver, beside the test's own
 	// otherAllocator: malloc is not the C library's.
 	otherAllocator bool
-	// mimalloc: Python's own memory is mimalloc's, which maps much at first and gives pages back when it likes, as that
-	// of a build without the GIL is.
+	// mimalloc: Python's own memory is mimalloc's, as in a build without the GIL. It maps much at first and frees pages
+	// at any time.
 	mimalloc bool
 }
 
-// workload is a driver under way, stopped before its first cell.
+// workload is a running driver, stopped before its first cell.
 type workload struct {
 	t      *testing.T
 	place  place
@@ -223,7 +223,7 @@ func (w *workload) run() []result {
 	return results
 }
 
-// expect reads the expectations of the workload's own catalogue of the cells that ran.
+// expect reads the expectations for the cells that ran, from the workload's own catalogue.
 func (w *workload) expect(cells []string, results []result) expectations {
 	w.t.Helper()
 	frontend := "kernel"

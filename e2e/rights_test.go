@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// secretCell is the program of root's: nobody else may read its file.
+// secretCell is a program of root: no other user may read its file.
 const secretCell = `from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell(history_length=0)
 shell.history_manager.enabled = False
@@ -22,7 +22,7 @@ shell.run_cell("hidden_by_root = bytearray(32 << 20)", store_history=True)
 print("ran as", __import__("os").geteuid())
 `
 
-// setuidPython is a Python that runs as root whoever starts it, and a program of root's for it.
+// setuidPython returns a Python that runs as root for any user, and a program of root for it.
 func setuidPython(t *testing.T) (interpreter, program string) {
 	t.Helper()
 	folder := attacktest.Folder(t)
@@ -38,8 +38,8 @@ func setuidPython(t *testing.T) (interpreter, program string) {
 	return interpreter, program
 }
 
-// TestSetuidChild has a kernel that starts a Python which runs as root. Only its memory is reported. Of a Python of the
-// user's own the cells are reported, too.
+// TestSetuidChild: a kernel starts a Python that runs as root. Only its memory is reported. For a Python of the same
+// user the cells are reported, too.
 func TestSetuidChild(t *testing.T) {
 	together(t)
 	interpreter, program := setuidPython(t)
@@ -69,7 +69,8 @@ func TestSetuidChild(t *testing.T) {
 	}
 }
 
-// TestServedKernelGainsRights: a kernel that executes a set-user-ID program has no session from then on, whoever asks.
+// TestServedKernelGainsRights: a kernel that executes a set-user-ID program has no session from then on, whichever
+// process asks.
 func TestServedKernelGainsRights(t *testing.T) {
 	together(t)
 	interpreter, _ := setuidPython(t)
@@ -91,7 +92,7 @@ func TestServedKernelGainsRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.in.Write(append(text, '\n')); err != nil { // nothing is answered
+	if _, err := n.in.Write(append(text, '\n')); err != nil { // there is no answer
 		t.Fatal(err)
 	}
 	until(t, "the session is over", func() bool { return process.FS{}.Same(session) != nil })
@@ -101,7 +102,7 @@ func TestServedKernelGainsRights(t *testing.T) {
 	if status, err := (process.FS{}).Proc(n.pid).Status(); err != nil || status.EUID != 0 {
 		t.Errorf("it is no set-user-ID program: %+v, %v", status, err)
 	}
-	for _, pid := range []int{n.pid, n.server} { // which waits for what the kernel does not answer
+	for _, pid := range []int{n.pid, n.server} { // the server waits for the answer that the kernel does not give
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact all the same, the
-// losses are counted, and no figure is called proven that is not.
+// TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact nevertheless, the losses are
+// counted, and no unproven figure is called proven.
 func TestTinyRing(t *testing.T) {
 	together(t)
 	r := compareTruth(t, place{driver: "run_kernel.py"}, nil, "--budget", "off", "--ring", "4")
@@ -68,7 +68,7 @@ func TestReplay(t *testing.T) {
 		t.Errorf("recording: %v %v", info.Mode(), err)
 	}
 	validWhereverItIsCut(t, file)
-	// Cut anywhere it still opens, and says that it was cut.
+	// Cut anywhere, it still opens, and the report says that it was cut.
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestReplay(t *testing.T) {
 		}
 		return out
 	}
-	const mark = 8 // bytes, by which an Arrow stream ends: without them nothing is missing
+	const mark = 8 // bytes at the end of an Arrow stream: nothing is missing without them
 	for _, at := range []int{len(data) - mark - 1, len(data) / 2, len(data) / 3} {
 		if out := beginning(at); !bytes.Contains(out, []byte("the recording was cut off")) {
 			t.Errorf("cut at %d, and not said:\n%s", at, out)
@@ -158,7 +158,7 @@ func startPiped(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 	return in, out
 }
 
-// until waits for something another process does.
+// until waits for a condition that another process brings about.
 func until(t *testing.T, what string, true_ func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !true_(); time.Sleep(5 * time.Millisecond) {
@@ -168,7 +168,7 @@ func until(t *testing.T, what string, true_ func() bool) {
 	}
 }
 
-// TestTargetKilledInACell: the report is still printed, with the cell marked incomplete.
+// TestTargetKilledInACell: the report is printed nevertheless, with the cell marked incomplete.
 func TestTargetKilledInACell(t *testing.T) {
 	together(t)
 	flag := filepath.Join(t.TempDir(), "flag")
@@ -192,7 +192,7 @@ func TestTargetKilledInACell(t *testing.T) {
 	}
 }
 
-// TestTracerKilledInACell: the target goes on, and not one probe is left in its memory or in the kernel.
+// TestTracerKilledInACell: the target goes on, and no probe is left in its memory or in the kernel.
 func TestTracerKilledInACell(t *testing.T) {
 	require(t)
 	dir := t.TempDir()
@@ -265,8 +265,8 @@ func compileSite(t *testing.T, pid int) func() byte {
 	}
 }
 
-// TestAttachTwice wants two tracers at once to have the same figures. Their boundaries come one after the other: pages
-// that other threads of the process touch in between are on different sides of them.
+// TestAttachTwice: two tracers at once have the same figures. Their boundaries come one after another: pages that other
+// threads of the process touch in between are on different sides of them.
 func TestAttachTwice(t *testing.T) {
 	require(t)
 	w := startWorkload(t, place{driver: "run_kernel.py"}, []string{"gil_spike", "np_ones_freed"})

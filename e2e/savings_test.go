@@ -9,8 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestPlanFollowed follows a plan: a notebook without the lines that it names is as much lower as it says. The array
-// that counts stands at both of the two highest moments. The cell of the second moves no memory of NumPy's.
+// TestPlanFollowed follows a plan: the peak of a notebook without the lines that it names is lower by the predicted
+// amount. The decisive array is live at both of the two highest moments. The cell of the second moves no memory of
+// NumPy's.
 func TestPlanFollowed(t *testing.T) {
 	together(t)
 	needModules(t, "nbconvert", "nbclient")
@@ -60,7 +61,7 @@ func TestPlanFollowed(t *testing.T) {
 	}
 }
 
-// demandIn returns the memory that a notebook needs, as a plan has it.
+// demandIn returns the memory that a notebook needs, by its plan.
 func demandIn(t *testing.T, cells []string) *model.Demand {
 	t.Helper()
 	got, out := status(t, "plan", "-q", "--format", "json", recordNotebook(t, cells))

@@ -21,7 +21,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Vars = append(env.Vars, "PYTHON="+python(), "TESTPID="+fmt.Sprint(os.Getpid()),
 				"PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
-			// Other users must get at the binary and at the working directory.
+			// Other users must be able to reach the binary and the working directory.
 			for dir := env.WorkDir; dir != os.TempDir() && dir != "/"; dir = filepath.Dir(dir) {
 				if err := os.Chmod(dir, 0o755); err != nil {
 					return err
@@ -102,7 +102,7 @@ func oneLine(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// smalldisk DIR SIZE mounts a file system of that size.
+// smalldisk DIR SIZE mounts a file system of the given size.
 func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))

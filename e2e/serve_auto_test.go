@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// startsWithCompanion has every kernel with that home load the companion as it starts.
+// startsWithCompanion makes every kernel with that home load the companion as it starts.
 func startsWithCompanion(t *testing.T, home string) {
 	t.Helper()
 	profile := filepath.Join(home, ".ipython", "profile_default")
@@ -32,8 +32,8 @@ func startsWithCompanion(t *testing.T, home string) {
 	}
 }
 
-// TestServeAuto has a server that traces every kernel. The first cell of a new kernel has its figures, and so has that
-// of the next kernel, without a word from its user. Each leaves a report. A kernel that wants none has none.
+// TestServeAuto: a server traces every kernel. The first cell of a new kernel has its figures, and so has that of the
+// next kernel, without any request by its user. Each leaves a report. A kernel that opts out has no session.
 func TestServeAuto(t *testing.T) {
 	together(t)
 	s := startServer(t, "--auto")
@@ -41,7 +41,7 @@ func TestServeAuto(t *testing.T) {
 	startsWithCompanion(t, home)
 	n := notebookIn(t, s, home)
 	for i := range 2 {
-		n.showsAt("x = b'x' * (64 << 20); del x", "In[2]  need 64.0") // In[1] has asked the kernel for its pid
+		n.showsAt("x = b'x' * (64 << 20); del x", "In[2]  need 64.0") // In[1] has read the kernel's pid
 		report := s.reportOf(n)
 		n.pid = n.asks(request{"restart": true}).PID
 		if text := s.isLeft(report); !strings.Contains(text, "In[1]") ||
@@ -60,7 +60,7 @@ func TestServeAuto(t *testing.T) {
 	}
 }
 
-// pretends is a process that says that it is there and is no kernel, or not for long.
+// pretends is a process that announces itself as a kernel but is none, or ends soon.
 const pretends = `
 import json, os, socket, sys, time
 line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -83,8 +83,8 @@ if does == "lies":      # it says that it has IPython's cells, and a line that i
 time.sleep(0.5)
 `
 
-// TestServeAutoCrowd: processes of many users that are no kernels, or are gone within a moment, cost the server nothing
-// that stays: sessions, processes, descriptors; and a notebook beside them has its figures.
+// TestServeAutoCrowd: processes of many users that are no kernels, or end within a moment, cost the server nothing
+// lasting: sessions, processes, descriptors; and a notebook beside them has its figures.
 func TestServeAutoCrowd(t *testing.T) {
 	together(t)
 	s := startServer(t, "--auto", "--per-user", "3", "--in-all", "12")

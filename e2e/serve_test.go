@@ -17,7 +17,7 @@ import (
 type serving struct {
 	t       *testing.T
 	folder  string
-	reports string // where sessions leave reports, in a folder for each user
+	reports string // the place of the sessions' reports, in a folder for each user
 	cmd     *exec.Cmd
 	ended   chan error
 }
@@ -48,7 +48,7 @@ func startServer(t *testing.T, flags ...string) *serving {
 
 func (s *serving) socket() string { return filepath.Join(s.folder, "serve.sock") }
 
-// session is the process that traces for a kernel, if there is one.
+// session returns the process that traces a kernel, if there is one.
 func (s *serving) session(pid int) (process.Identity, bool) {
 	children, err := process.FS{}.Children(s.cmd.Process.Pid)
 	if err != nil {
@@ -63,7 +63,8 @@ func (s *serving) session(pid int) (process.Identity, bool) {
 	return process.Identity{}, false
 }
 
-// isLeft waits until a session has left its report to nobody, who alone may read it, and returns its text.
+// isLeft waits until a session has left its report to the user nobody, the only one who may read it, and returns its
+// text.
 func (s *serving) isLeft(path string) (text string) {
 	s.t.Helper()
 	until(s.t, path+" is there", func() bool {
@@ -92,13 +93,13 @@ func (s *serving) reportOf(n *notebook) (path string) {
 	return path
 }
 
-// notebookOf is a notebook in a kernel of nobody's.
+// notebookOf returns a notebook in a kernel of the user nobody.
 func notebookOf(t *testing.T, s *serving) *notebook {
 	t.Helper()
 	return notebookIn(t, s, nobodysFolder(t))
 }
 
-// notebookIn is one of nobody's with that home.
+// notebookIn returns one of the user nobody with that home.
 func notebookIn(t *testing.T, s *serving, home string) *notebook {
 	t.Helper()
 	needModules(t, "ipykernel", "jupyter_client")
@@ -121,8 +122,8 @@ func notebookIn(t *testing.T, s *serving, home string) *notebook {
 	return newNotebook(t, cmd)
 }
 
-// starts has the server begin a session. It is asked again where it does not answer within a fifth of a second, which a
-// busy machine may exceed, and while it ends the session before.
+// starts makes the server begin a session. It asks again if the server does not answer within a fifth of a second,
+// which a busy machine may exceed, or is still ending the session before.
 func (n *notebook) starts() {
 	n.t.Helper()
 	until(n.t, "the server begins a session", func() bool {
@@ -137,15 +138,15 @@ func (n *notebook) starts() {
 	})
 }
 
-// runsUntil runs a cell until something is shown below it.
+// runsUntil runs a cell until its output has a text.
 func (n *notebook) runsUntil(cell, want string) {
 	n.t.Helper()
 	until(n.t, fmt.Sprintf("%q shows %q", cell, want), func() bool { return strings.Contains(n.run(cell), want) })
 }
 
-// TestServe has a notebook of an ordinary user. It asks for a session, has its figures, and ends it. The session has
-// that user's rights. It begins another, which ends with the server. Then there is none, and the notebook says what to
-// type.
+// TestServe: a notebook of an ordinary user requests a session, has its figures, and ends it. The session has that
+// user's rights. The notebook begins another, which ends with the server. Then there is none, and the notebook prints
+// the command to type.
 func TestServe(t *testing.T) {
 	together(t)
 	s := startServer(t)
@@ -155,7 +156,7 @@ func TestServe(t *testing.T) {
 		strings.Contains(said, "sudo") {
 		t.Errorf("beside a server it says %q", said)
 	}
-	n.starts() // as it says
+	n.starts() // as the notebook says
 	n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
 	if got := n.run("%tracer start"); !strings.Contains(got, "listens already") {
 		t.Errorf("again: %q", got)

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// storm makes arrays without pause for so many seconds of CPU time.
+// storm returns code that makes arrays without pause for a number of seconds of CPU time.
 func storm(seconds float64) string {
 	return fmt.Sprintf("import numpy as np, time\nend = time.process_time() + %g\n"+
 		"while time.process_time() < end: np.ones(2000)", seconds)
 }
 
-// TestBudgetIsSpent: a storm of small arrays that is more than the budget has saved up is stepped down, and said so.
+// TestBudgetIsSpent: a storm of small arrays that exceeds the saved budget is stepped down, and the report says so.
 func TestBudgetIsSpent(t *testing.T) {
 	require(t)
 	pid, r := tracedCell(t, storm(3), "--budget", "0.5%")
@@ -36,7 +36,7 @@ func TestBudgetIsSpent(t *testing.T) {
 		}
 	}
 	// 0.5 % of the time saves up 83 ms: at half a microsecond or more a hit, fewer than 170,000 hits, and those until
-	// the probes are out, which a busy machine takes its time for. The whole storm would be 2 million.
+	// the probes are removed, which takes a busy machine some time. The whole storm would be 2 million.
 	for _, p := range r.Certificate.Probes {
 		if p.Name == "numpy" && p.Hits > 800_000 {
 			t.Errorf("the storm was let go on for %d hits", p.Hits)
@@ -44,8 +44,8 @@ func TestBudgetIsSpent(t *testing.T) {
 	}
 }
 
-// TestBudgetForABurst has a burst like that of a figure with many subplots, right after the attach. The default budget
-// allows it: numpy is exact, and so are its lines.
+// TestBudgetForABurst: the default budget allows a burst like that of a figure with many subplots, right after the
+// attach: numpy is exact, and so are its lines.
 func TestBudgetForABurst(t *testing.T) {
 	require(t)
 	pid, r := tracedCell(t, "import numpy as np\nkeep = np.ones(1 << 20)\nfor i in range(20_000): np.ones(2000)")
@@ -53,7 +53,7 @@ func TestBudgetForABurst(t *testing.T) {
 	if len(cells) != 1 {
 		t.Fatalf("%d cells", len(cells))
 	}
-	// The import makes a few arrays of its own.
+	// The import itself makes a few arrays.
 	if f := cells[0].Meters["cpu.numpy"]; !f.Exact || f.Peaked != 16000 && f.Peaked != 16008 ||
 		f.Consumed-8<<20 > 64<<10 || f.Consumed < 8<<20 {
 		t.Errorf("numpy: %+v", f)

@@ -10,8 +10,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestStacks compares, for every allocation of cells that allocate from everywhere, the frames of the report with those
-// that sys._getframe() showed at that moment.
+// TestStacks compares, for every allocation of cells that allocate from many places, the frames of the report with
+// those of sys._getframe() at that moment.
 func TestStacks(t *testing.T) {
 	together(t)
 	onPythons(t, "run_stacks.py", [][2]string{
@@ -39,7 +39,7 @@ func checkStacks(t *testing.T, p place) {
 	if c := session.Coverage["cpu.numpy"]; !c.Exact || c.Rest != 0 {
 		t.Errorf("coverage of the session: %+v", c)
 	}
-	// Allocations of the same lines are one entry.
+	// Allocations from the same lines are one entry.
 	matched := 0
 	for _, a := range session.Allocations {
 		if a.Meter != "cpu.numpy" || len(a.Stack) == 0 || a.Stack[0].Function != "alloc" {
@@ -67,8 +67,8 @@ func checkStacks(t *testing.T, p place) {
 	checkSums(t, r)
 }
 
-// manyFunctions is a cell that allocates in so many functions, each made, called once and kept, before it ends: their
-// code objects and stacks are megabytes, and no boundary comes meanwhile.
+// manyFunctions is a cell that allocates in a given number of functions, each made, called once and kept, before it
+// ends: their code objects and stacks are megabytes, and no boundary comes meanwhile.
 const manyFunctions = `
 import numpy as np
 kept = []
@@ -76,8 +76,8 @@ for i in range(%[1]d):
     exec(f"def many_{i}():\n    return np.empty({4096 + 8 * i})\nkept.append(many_{i}); many_{i}()")
 `
 
-// TestManyFunctions wants the allocations of every function in a long cell to be known, though nothing else wakes up
-// the tracer while it runs.
+// TestManyFunctions: the allocations of every function in a long cell are known, though nothing else wakes up the
+// tracer while it runs.
 func TestManyFunctions(t *testing.T) {
 	together(t)
 	const functions = 3000
@@ -94,7 +94,7 @@ func TestManyFunctions(t *testing.T) {
 	}
 }
 
-// compareStack returns how a stack differs. The report leaves out frames outside of the cell.
+// compareStack returns the difference between two stacks. The report leaves out frames outside of the cell.
 func compareStack(got []model.Frame, want []calledFrom) string {
 	if len(got) == 0 || len(got) > len(want) {
 		return fmt.Sprintf("%d frames", len(got))
@@ -111,7 +111,7 @@ func compareStack(got []model.Frame, want []calledFrom) string {
 	return ""
 }
 
-// checkSums wants the lines of every window to add up to what the window consumed.
+// checkSums checks that the lines of every window add up to the window's consumption.
 func checkSums(t *testing.T, r *model.Report) {
 	t.Helper()
 	for _, w := range r.Windows {
@@ -128,15 +128,15 @@ func checkSums(t *testing.T, r *model.Report) {
 				t.Errorf("%s %q: %s: lines make %+d and %d at the peak, the window %+v, rest %d", w.Kind, w.Source,
 					meter, net, peak, f, c.Rest)
 			}
-			if !c.Exact && meter != "cpu.mapped" { // of which memory from before the attach may go
+			if !c.Exact && meter != "cpu.mapped" { // memory of it from before the attach may be freed
 				t.Errorf("%s %q: %s: coverage is not exact: %+v", w.Kind, w.Source, meter, c)
 			}
 		}
 	}
 }
 
-// hostileStacks makes frames that go round in circles or point nowhere, and code objects that are absurd, and allocates
-// in them. Offsets are those of CPython 3.11: PyFrameObject.f_frame, _PyInterpreterFrame.previous.
+// hostileStacks makes frames that form circles or point nowhere, and absurd code objects, and allocates in them.
+// Offsets are those of CPython 3.11: PyFrameObject.f_frame, _PyInterpreterFrame.previous.
 const hostileStacks = `
 import ctypes, sys
 import numpy as np
@@ -174,7 +174,7 @@ sys.setrecursionlimit(20_000)
 deep(9_000)
 `
 
-// TestHostileStacks has a process that spoils its frames. The tracer ends, reports what it can, and the figures are
+// TestHostileStacks: a process corrupts its frames. The tracer ends, reports as much as it can, and the figures are
 // right.
 func TestHostileStacks(t *testing.T) {
 	together(t)
@@ -202,7 +202,7 @@ func TestHostileStacks(t *testing.T) {
 	checkSums(t, r)
 }
 
-// ended says whether a process is a zombie by now.
+// ended reports whether a process is a zombie by now.
 func ended(pid int) bool {
 	st, err := process.FS{}.Proc(pid).Stat()
 	return err != nil || st.State == 'Z'

@@ -6,7 +6,7 @@ import (
 )
 
 // TestPlainEvalIsNoStatement: eval() of code that is no coroutine costs one hit, and eval() of a text none; statements
-// of a cell are seen all the same.
+// of a cell are still seen.
 func TestPlainEvalIsNoStatement(t *testing.T) {
 	require(t)
 	const rounds = 5000
@@ -35,7 +35,7 @@ eval(code)`, "--budget", "off")
 			continue
 		}
 		found = true
-		if p.Hits < rounds || p.Hits > rounds+500 { // the rest are modules and the cell's own
+		if p.Hits < rounds || p.Hits > rounds+500 { // the rest are hits of modules and of the cell itself
 			t.Errorf("%d evals: %d hits at %s", rounds, p.Hits, p.Site)
 		}
 	}

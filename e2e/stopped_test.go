@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The child runs one cell, as soon as it learns that the tracer stands still.
+// The child runs one cell as soon as it is signalled that the tracer is stopped.
 const (
 	stoppedParent = `
 import os, subprocess, sys, time
@@ -29,8 +29,8 @@ time.sleep(float(sys.argv[1]))
 `
 )
 
-// TestStandsStill: while the tracer gets no CPU a Python is started and runs a cell. That there are cells without
-// windows is said, whether it still runs when it is looked at, or has ended. It runs for longer than a busy machine
+// TestStandsStill: while the tracer gets no CPU, a Python is started and runs a cell. The report says that there are
+// cells without windows, whether the Python still runs at the look or has ended. It runs for longer than a busy machine
 // takes to look at it.
 func TestStandsStill(t *testing.T) {
 	together(t)

@@ -40,7 +40,7 @@ func TestTwoCellsAtOnce(t *testing.T) {
 			t.Errorf("cell %d: status %s, In[%v]", i+1, w.Status, show(w.ExecutionCount))
 		}
 	}
-	for i, w := range cells { // signals, which say when hooks are over, come to the main thread only
+	for i, w := range cells { // signals, which mark the end of hooks, arrive only on the main thread
 		if inSubshell := i >= 2; (w.Note != "") != inSubshell {
 			t.Errorf("cell %d: note %q", i+1, w.Note)
 		}

@@ -6,15 +6,16 @@ import (
 	"ipytracer/model"
 )
 
-// TestTensors compares cpu.torch with what cells know of their tensors, to the byte: training loops, views, resizing,
-// memory shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the attach.
+// TestTensors compares cpu.torch with the cells' own figures of their tensors, to the byte: training loops, views,
+// resizing, memory shared with NumPy, graphs, threads, workers. PyTorch is imported by the first cell, after the
+// attach.
 func TestTensors(t *testing.T) {
 	together(t)
 	needModules(t, "torch")
 	checkTensors(t, place{driver: "run_tensors.py"})
 }
 
-// TestNewerTensors does so on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
+// TestNewerTensors does the same on PyTorch 2.6 and Python 3.13. It is a build for CUDA, without a GPU's memory in use.
 func TestNewerTensors(t *testing.T) {
 	together(t)
 	p := pytorch(t, "--stand-ins", torchLibraries.made(t))
@@ -22,7 +23,7 @@ func TestNewerTensors(t *testing.T) {
 	checkTensors(t, p)
 }
 
-// TestAuditTensors: planted leaks of tensors on the CPU are found, with who holds them, and nothing else is.
+// TestAuditTensors: planted leaks of tensors on the CPU are found with their holders, and no others.
 func TestAuditTensors(t *testing.T) {
 	together(t)
 	needModules(t, "torch")
@@ -40,7 +41,7 @@ func checkTensors(t *testing.T, p place) {
 		func(run result, w model.Window) { checkRefused(t, run.Name, w) })
 }
 
-// checkRefused wants the one request that malloc refused, and no other.
+// checkRefused checks that the report has the one request that malloc refused, and no other.
 func checkRefused(t *testing.T, name string, w model.Window) {
 	t.Helper()
 	if name != "refused" {
@@ -54,7 +55,7 @@ func checkRefused(t *testing.T, name string, w model.Window) {
 		asked[r.Meter] = r
 	}
 	torch := asked["cpu.torch"]
-	kernel, there := asked["cpu.mapped"] // which malloc may have asked, more than once
+	kernel, there := asked["cpu.mapped"] // malloc may have asked the kernel, more than once
 	if len(w.Refused) != len(asked) || torch.Asked != 1<<50 || torch.Count != 1 || there && kernel.Asked < 1<<50 ||
 		len(asked) > 2 || len(asked) == 2 && !there {
 		t.Errorf("%s: %+v", name, w.Refused)

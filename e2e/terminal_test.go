@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// manyCells runs cells one after the other on request, and prints a line when it has.
+// manyCells runs cells one after another on request, and prints a line afterwards.
 const manyCells = `
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -27,8 +27,8 @@ print("done", flush=True)
 sys.stdin.readline()
 `
 
-// TestNobodyReadsStandardError: live lines that nobody reads, more than a pipe holds, stop nothing: every cell is
-// there, and nothing was lost.
+// TestNobodyReadsStandardError: unread live lines, more than a pipe holds, stop nothing: every cell is there, and
+// nothing was lost.
 func TestNobodyReadsStandardError(t *testing.T) {
 	together(t)
 	const cells = 1200
@@ -64,7 +64,7 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	}
 	expectLine("done")
 	end := os.Signal(syscall.SIGHUP)
-	if signal.Ignored(end) { // by nohup, which the tracer heeds
+	if signal.Ignored(end) { // as by nohup, which the tracer respects
 		end = syscall.SIGTERM
 	}
 	_ = cmd.Process.Signal(end)

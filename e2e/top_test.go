@@ -17,7 +17,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// growing is an IPython that runs a cell which takes memory at one of its lines, and then waits for a line of input.
+// growing is an IPython that runs a cell which allocates memory at one of its lines, and then waits for a line of
+// input.
 const growing = `
 import sys
 from IPython.core.interactiveshell import InteractiveShell
@@ -72,8 +73,8 @@ func (g *grower) goOn() {
 	}
 }
 
-// TestTop watches a kernel on a terminal: the cell that runs, who allocates, its child, its variables; keys; and the
-// report at the end.
+// TestTop watches a kernel on a terminal: the running cell, the allocating code, its child, its variables; keys; and
+// the report at the end.
 func TestTop(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -127,7 +128,7 @@ func TestTop(t *testing.T) {
 	}
 }
 
-// checkScreen wants a screen that is whole: its footer in the last row, and no control characters.
+// checkScreen checks that a screen is whole: its footer in the last row, and no control characters.
 func checkScreen(t *testing.T, s *screen) {
 	t.Helper()
 	rows := s.rows()
@@ -168,7 +169,7 @@ func TestTopOnce(t *testing.T) {
 	if err := json.Unmarshal(out, &stacks); err != nil {
 		t.Fatal(err)
 	}
-	_ = json.Unmarshal(out, &glance) // but for its stacks, which are numbers
+	_ = json.Unmarshal(out, &glance) // except its stacks, which are numbers
 	k := glance.Kernels[0]
 	if k.PID != g.pid || !k.Running || k.Cell == nil || k.Cell.Source == "" || len(k.Children) != 1 || k.Limit == nil {
 		t.Errorf("%s", out)
@@ -181,7 +182,7 @@ func TestTopOnce(t *testing.T) {
 	}
 }
 
-// TestTopOnceWithCells prints the cells that ended while it looked, where that is asked for.
+// TestTopOnceWithCells prints the cells that ended during the look, if requested.
 func TestTopOnceWithCells(t *testing.T) {
 	together(t)
 	g := startGrowing(t)
@@ -205,7 +206,7 @@ func TestTopOnceWithCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	var glance model.Glance
-	_ = json.Unmarshal(stdout.Bytes(), &glance) // but for its stacks, which are numbers
+	_ = json.Unmarshal(stdout.Bytes(), &glance) // except its stacks, which are numbers
 	k := glance.Kernels[0]
 	if len(k.Cells) != 1 || k.Cells[0].ExecutionCount == nil || *k.Cells[0].ExecutionCount != 2 ||
 		k.Cells[0].Meters["cpu.resident"].Need() < 40_000_000 || !strings.Contains(k.Cells[0].Source, "def load") {
@@ -213,7 +214,7 @@ func TestTopOnceWithCells(t *testing.T) {
 	}
 }
 
-// TestTopWithoutATerminal wants a sentence that names what it needs, and a command.
+// TestTopWithoutATerminal expects a sentence that names the missing terminal, and a command.
 func TestTopWithoutATerminal(t *testing.T) {
 	together(t)
 	for _, env := range []string{"TERM=dumb", "TERM=xterm"} {
@@ -234,7 +235,7 @@ func TestTopWithoutATerminal(t *testing.T) {
 	}
 }
 
-// TestTopLosesItsTerminal takes the terminal away. That ends the session, and its recording is whole.
+// TestTopLosesItsTerminal removes the terminal. That ends the session, and its recording is whole.
 func TestTopLosesItsTerminal(t *testing.T) {
 	together(t)
 	g := startGrowing(t)

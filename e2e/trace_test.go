@@ -18,7 +18,7 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// trace is a tracer under way.
+// trace is a running tracer.
 type trace struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -34,7 +34,7 @@ func attach(t *testing.T, pid int, flags ...string) *trace {
 	return attachIn(t, nil, pid, flags...)
 }
 
-// attachIn does so in an environment of its own; nil is this process's.
+// attachIn does the same in an environment of its own; nil is this process's.
 func attachIn(t *testing.T, env []string, pid int, flags ...string) *trace {
 	t.Helper()
 	return traced(t, env, pid, "attach", flags...)
@@ -103,7 +103,7 @@ func tracedCell(t *testing.T, cell string, flags ...string) (pid int, r *model.R
 	return pid, r
 }
 
-// hostileCell runs a cell that is as hostile to the tracer as it can be, and returns the report and its window.
+// hostileCell runs a cell that is hostile to the tracer, and returns the report and its window.
 func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, model.Window) {
 	t.Helper()
 	pid, run := startCell(t, cell)
@@ -120,7 +120,7 @@ func hostileCell(t *testing.T, cell string, flags ...string) (*model.Report, mod
 	return r, cells[0]
 }
 
-// readReport is a report in a file, which must be valid.
+// readReport returns the report in a file. It must be valid.
 func readReport(t *testing.T, path string) *model.Report {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -135,7 +135,7 @@ func readReport(t *testing.T, path string) *model.Report {
 	return r
 }
 
-// eachEvent hands out the events of a source that has an end.
+// eachEvent passes on the events of a source that has an end.
 func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	t.Helper()
 	if err := event.Each(t.Context(), source, do); err != nil {
@@ -143,8 +143,8 @@ func eachEvent(t *testing.T, source event.Source, do func(event.Event)) {
 	}
 }
 
-// pause stops the tracer, and returns when each of its threads has come to rest: the one that is just answering may go
-// on for a moment.
+// pause stops the tracer, and returns when each of its threads is at rest: one that is just answering may go on for a
+// moment.
 func (tr *trace) pause() {
 	tr.t.Helper()
 	if err := tr.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -162,7 +162,7 @@ func (tr *trace) pause() {
 	})
 }
 
-// stop detaches and returns the report, which must be valid, and the exit status.
+// stop detaches, and returns the report, which must be valid, and the output. The exit status must be 0.
 func (tr *trace) stop() (*model.Report, []byte) {
 	tr.t.Helper()
 	_ = tr.cmd.Process.Signal(os.Interrupt)
@@ -198,7 +198,7 @@ func (tr *trace) audit(status int) *model.Audit {
 	return readAudit(tr.t, tr.output(status))
 }
 
-// exitStatus is a command's exit status, from what Wait or Run returned.
+// exitStatus returns a command's exit status from the result of Wait or Run.
 func exitStatus(t *testing.T, err error) int {
 	t.Helper()
 	var exit *exec.ExitError

@@ -27,9 +27,10 @@ func checkTruth(t *testing.T, p place, cells []string) *model.Report {
 
 // compareTruth runs a workload under trace and compares every figure; the certificate is left to the caller.
 //
-// A machine that is busy moves memory of a process while it holds what it knows of: its libraries' pages are taken and
-// come back, sixteen at once; threads of ZeroMQ take a first page. The figures then say so, and the workload cannot. So
-// a cell whose resident set is slightly above what it may be is run again, in another process; then it must not be.
+// A busy machine moves memory of a process while it holds its known memory: pages of its libraries are evicted and come
+// back, sixteen at once; threads of ZeroMQ touch a first page. The figures then include that, and the workload's
+// cannot. So if the resident set of a cell is slightly too high, the cell is run again, in another process; then it
+// must not be.
 func compareTruth(t *testing.T, p place, cells []string, flags ...string) *model.Report {
 	t.Helper()
 	r, disturbed := compareOnce(t, p, cells, true, flags...)
@@ -61,7 +62,7 @@ func compareOnce(t *testing.T, p place, cells []string, patient bool, flags ...s
 	return r, append(disturbed, checkExperiments(t, r, e, results, patient)...)
 }
 
-// topCells returns the cells of a process that no other cell holds.
+// topCells returns the cells of a process that are not within another cell.
 func topCells(r *model.Report, pid int) []model.Window {
 	kind := map[int]string{}
 	for _, w := range r.Windows {
@@ -84,7 +85,7 @@ func sources(windows []model.Window) (out []string) {
 }
 
 // checkCell compares a cell's window with its known memory. If patient, it returns quiet = false instead of failing
-// where somebody else may have moved the resident set.
+// where other code may have moved the resident set.
 func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -95,7 +96,7 @@ func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run re
 		t.Errorf("%s: the cell itself ended with %s, not %s: %s", e.Name, run.Status, e.Status, run.Error)
 		return quiet
 	}
-	// A terminal wants Enter, sometimes twice, so line ends may differ.
+	// A terminal requires Enter, sometimes twice, so line ends may differ.
 	if strings.TrimRight(w.Source, "\n") != strings.TrimRight(run.Source, "\n") || w.SourceTruncated {
 		t.Errorf("%s: source %.200q, want %.200q", e.Name, w.Source, run.Source)
 	}
@@ -116,7 +117,7 @@ func checkCell(t *testing.T, r *model.Report, w model.Window, e expected, run re
 	return checkChildren(t, r, e, run, patient) && quiet
 }
 
-// checkHooks compares the row behind a cell's result. Every cell has one, but awaited ones where Python does not say
+// checkHooks compares the row after a cell's result. Every cell has one, except awaited ones where Python does not show
 // when they have their result.
 func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
@@ -146,7 +147,7 @@ func checkHooks(t *testing.T, r *model.Report, cell model.Window, e expected, ru
 	return quiet
 }
 
-// checkChildren compares the peaks of child processes with their own measurements at their highest.
+// checkChildren compares the peaks of child processes with their own measurements at their maximum.
 func checkChildren(t *testing.T, r *model.Report, e expected, run result, patient bool) (quiet bool) {
 	t.Helper()
 	quiet = true
@@ -186,10 +187,10 @@ func show(n *int) any {
 	return *n
 }
 
-// arena is what CPython maps at once for objects since 3.10 (Objects/obmalloc.c, ARENA_BITS).
+// arena is the size that CPython maps at once for objects since 3.10 (Objects/obmalloc.c, ARENA_BITS).
 const arena = 1 << 20
 
-// disturbance is how far above its truth a resident set may be that somebody else has moved.
+// disturbance is the largest excess of a resident set over its truth if other code moved it.
 const disturbance = 1 << 20
 
 func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowances, run result,
@@ -234,7 +235,7 @@ func checkMeter(t *testing.T, e expected, meter string, w model.Window, a allowa
 	return quiet
 }
 
-// statementsOf returns the statements of a cell, without the row behind its result.
+// statementsOf returns the statements of a cell, without the row after its result.
 func statementsOf(r *model.Report, cell model.Window) (statements []model.Window) {
 	for _, w := range r.Windows {
 		if w.Kind == model.Statement && w.Parent == cell.ID && w.Name != model.Hooks {
@@ -263,7 +264,7 @@ func checkStatements(t *testing.T, r *model.Report, cell model.Window, e expecte
 	}
 }
 
-// checkExperiments returns the cells that experiments peak in where somebody else may have moved the resident set.
+// checkExperiments returns the cells in which experiments peak where other code may have moved the resident set.
 func checkExperiments(t *testing.T, r *model.Report, e expectations, results []result,
 	patient bool) (disturbed []string) {
 	t.Helper()

@@ -46,7 +46,7 @@ func readTutorial(t *testing.T) tutorial {
 	return page
 }
 
-// shape returns a text without parts that differ between two runs: sizes, times, pids, and places where it is wrapped.
+// shape returns a text without parts that differ between two runs: sizes, times, pids, and the places of line breaks.
 func shape(text string) string {
 	for _, v := range []struct{ found, as string }{
 		{`-?\b[\d.]+ [KMG]?i?B\b`, "SIZE"}, {`\b[\d.]+ (ns|µs|ms|s)\b`, "TIME"}, {`(process|audit) \d+`, "$1 PID"},
@@ -57,7 +57,7 @@ func shape(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// shows wants the lines of a console of the page in the output, in this order; […] stands for anything.
+// shows checks that the output has the lines of a console of the page, in this order; […] stands for any text.
 func (p tutorial) shows(t *testing.T, console int, came string) {
 	t.Helper()
 	left := shape(came)
@@ -73,7 +73,7 @@ func (p tutorial) shows(t *testing.T, console int, came string) {
 }
 
 // TestTutorial types the code of docs/tutorial.md into a real kernel and a terminal of 120 columns, and compares the
-// output with the page. The code that frees memory does so, and after the repair there is no verdict.
+// output with the page. The code that frees memory works, and after the repair there is no verdict.
 func TestTutorial(t *testing.T) {
 	together(t)
 	page := readTutorial(t)
@@ -128,7 +128,7 @@ func TestTutorial(t *testing.T) {
 	page.shows(t, 3, second.end(t))
 }
 
-// auditing is `tracer audit PID`, as a person sees it.
+// auditing is `tracer audit PID`, as a person sees it on a terminal.
 type auditing struct {
 	cmd  *exec.Cmd
 	both bytes.Buffer
@@ -147,7 +147,7 @@ func audits(t *testing.T, pid int) *auditing {
 	return a
 }
 
-// end presses Ctrl-C, and returns all that was shown.
+// end presses Ctrl-C, and returns all of the output.
 func (a *auditing) end(t *testing.T) string {
 	t.Helper()
 	_ = a.cmd.Process.Signal(os.Interrupt)

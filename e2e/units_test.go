@@ -10,8 +10,8 @@ import (
 )
 
 // TestUnits runs scripts/packaging/*.service under a systemd of its own (testdata/systemd). A plain user's notebook has
-// its figures by %tracer start, and so has one that is a service itself. The rights that the units take from the tracer
-// break nothing. Stop, kill and restart leave nothing behind.
+// its figures by %tracer start, and so has one that is itself a service. Without the rights that the units remove, the
+// tracer still works. Stop, kill and restart leave nothing behind.
 func TestUnits(t *testing.T) {
 	together(t)
 	needModules(t, "ipykernel", "jupyter_client")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestUnsupported: a Python that is newer than those that are known is named with its version, and is left alone. The
-// Python is a copy of the interpreter that says 3.16 of itself (Py_Version, Python/pylifecycle.c, from 3.11 on).
+// TestUnsupported: a Python that is newer than the known ones is named with its version, and is left alone. The Python
+// is a copy of the interpreter with the version 3.16 (Py_Version, Python/pylifecycle.c, from 3.11 on).
 func TestUnsupported(t *testing.T) {
 	together(t)
 	const program = "import time; print('up', flush=True); time.sleep(600)"

@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-// wantedVariable has the facts that a cell states of a variable that it has made.
+// wantedVariable has the facts that a cell states of a variable that it made.
 type wantedVariable struct {
 	Bytes, Near int64
 	Type, DType string
@@ -43,7 +43,7 @@ func checkVariables(t *testing.T, p place) {
 		sameVariable(t, name, found[name], want)
 	}
 	for name, dropped := range said.Dropped {
-		const slack = 3 << 20 // pages that something else lies on as well, arenas that are not empty
+		const slack = 3 << 20 // pages that contain other objects, too, and arenas that are not empty
 		if v := found[name]; v.Bytes < dropped-slack || v.Bytes > dropped+slack || !v.Exact {
 			t.Errorf("%s: %+v; one like it gave %d bytes back", name, v, dropped)
 		}
@@ -68,7 +68,7 @@ func checkVariables(t *testing.T, p place) {
 	if v := found["library.cache"]; v.Bytes < 8_000_000 || v.Bytes > 9<<20 || v.Kind != "module" {
 		t.Errorf("library.cache: %+v", v)
 	}
-	// What IPython made to show it refers to its frames until the garbage collector comes.
+	// IPython's objects for displaying it refer to its frames until the garbage collector runs.
 	failed := fmt.Sprintf("traceback of In[%d]", *results[byCell["failing"]-1].ExecutionCount)
 	if v := found[failed]; v.Reaches < 8_800_000 || v.Kind != "traceback" {
 		t.Errorf("%s: %+v", failed, v)
@@ -87,8 +87,8 @@ func checkVariables(t *testing.T, p place) {
 	}
 }
 
-// checkResident wants the parts to add up to the kernel's counters, and the memory of the cells to be in the right
-// ones.
+// checkResident checks that the parts add up to the kernel's counters, and that the memory of the cells is in the right
+// parts.
 func checkResident(t *testing.T, r *model.Report) {
 	t.Helper()
 	if len(r.Resident) != 1 || !r.Resident[0].Complete {
@@ -99,7 +99,7 @@ func checkResident(t *testing.T, r *model.Report) {
 		parts[p.Kind] = p.Bytes
 		sum += p.Bytes
 	}
-	const slack = 12 << 20 // pages of files that reading the objects brought in
+	const slack = 12 << 20 // pages of files, loaded while the objects were read
 	counted := r.Processes[0].Meters["cpu.resident"].End
 	if total := r.Resident[0].Total; sum != total || total < counted-slack || total > counted+slack {
 		t.Errorf("%d bytes in parts of %d, the counters say %d: %+v", sum, total, counted, r.Resident[0])

@@ -9,8 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestVerdictsNotebooks follows every verdict at the end of ordinary notebooks. It collects first: no memory goes that
-// the audit gives a holder, and all goes that waits according to the audit. Then it types the advice of each verdict.
+// TestVerdictsNotebooks follows every verdict at the end of ordinary notebooks. It collects first: no memory with a
+// holder in the audit is freed, and all memory that waits according to the audit is. Then it types the advice of each
+// verdict.
 func TestVerdictsNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -29,8 +30,8 @@ func TestVerdictsNotebooks(t *testing.T) {
 	}
 }
 
-// slackOfCollecting is the memory that a collection may free beside the audit's, in bytes of a place in the code:
-// nothing is asked of some KiB and less.
+// slackOfCollecting is the memory that a collection may free beyond the audit's, in bytes of a place in the code: some
+// KiB or less are not checked.
 const slackOfCollecting = 64 << 10
 
 // followed is an audit, with the memory that following its verdicts gave back.
@@ -48,7 +49,7 @@ type typedVerdict struct {
 	at int
 }
 
-// collect lets the collector come.
+// collect runs the garbage collector.
 func (f *followed) collect() {
 	f.t.Helper()
 	f.collected = f.w.again("import gc; gc.collect();")[0]
@@ -76,7 +77,7 @@ func (f *followed) follow() {
 	}
 }
 
-// check compares the memory that has gone, in the windows of a tracer that was there.
+// check compares the freed memory, in the windows of a tracer that watched.
 func (f *followed) check(r *model.Report) {
 	f.t.Helper()
 	gone := f.goneWithCollection(r)
@@ -103,7 +104,7 @@ func (f *followed) check(r *model.Report) {
 	for _, v := range f.typed {
 		least := v.Bytes
 		switch {
-		case v.Kind == model.RerunGrowth: // the last may be in a variable as well
+		case v.Kind == model.RerunGrowth: // the last one may be in a variable, too
 			least -= least / v.Count
 		case v.View != nil:
 			least = v.View.Returns
@@ -114,7 +115,7 @@ func (f *followed) check(r *model.Report) {
 	}
 }
 
-// placeOf says which place in the code of which cell a stack is, and of which meter.
+// placeOf returns the place in the code and the cell of a stack, and the meter.
 func placeOf(meter string, stack []model.Frame) string {
 	text := meter + " "
 	for _, f := range stack {
@@ -155,7 +156,7 @@ func (f *followed) waiting() map[string]int64 {
 	return waiting
 }
 
-// liveOf are the rows of the audit on a place.
+// liveOf returns the rows of the audit on a place.
 func (f *followed) liveOf(key string) (out []string) {
 	for _, l := range f.a.Live {
 		if placeOf(l.Meter, l.Stack) == key {

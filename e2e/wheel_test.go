@@ -17,8 +17,8 @@ import (
 	"ipytracer/model"
 )
 
-// wheelPrelude loads the machine code of NumPy's own wheel, which is cut out of it, and calls its functions by their
-// addresses in the file. Without NumPy's own import nothing else takes blocks.
+// wheelPrelude loads the machine code of NumPy's own wheel, which is extracted from it, and calls its functions by
+// their addresses in the file. Without NumPy's own import nothing else takes blocks.
 const wheelPrelude = `import ctypes, sys
 path, at = %q, %s
 libc, api = ctypes.CDLL(None), ctypes.pythonapi
@@ -53,7 +53,7 @@ def churn():
         a = renew(a, 3000 + n, handler); free(b, 100 * n, handler); free(a, 3000 + n, handler)
 `
 
-// wheelSteps are statements and by how many bytes each changes what NumPy's blocks of at least 1,024 bytes have.
+// wheelSteps are statements, with the change that each makes to the bytes in NumPy's blocks of at least 1,024 bytes.
 var wheelSteps = []struct {
 	statement string
 	delta     int64
@@ -91,8 +91,8 @@ var wheelSteps = []struct {
 	{"p = new(1 << 20, handler)", 1 << 20},
 }
 
-// wheelSymbols are where the functions and variables are in NumPy 2.5.2's wheel for CPython 3.12, as its symbol table
-// says, which testdata has not.
+// wheelSymbols are the addresses of the functions and variables in NumPy 2.5.2's wheel for CPython 3.12, by its symbol
+// table, which testdata lacks.
 var wheelSymbols = map[string]uint64{
 	"default_handler": 0x97f940, "current_handler": 0x996a88, "PyDataMem_SetHandler": 0x1766d0,
 	"PyDataMem_UserNEW": 0x176440, "PyDataMem_UserNEW_ZEROED": 0x1764c0, "PyDataMem_UserRENEW": 0x176620,
@@ -103,8 +103,8 @@ var wheelSymbols = map[string]uint64{
 }
 
 // TestWheelsNumPy compares cpu.numpy of the code in the wheels of pip, to the byte, on every way through it, with
-// tracemalloc and without. With NUMPY_BUILDS it also looks at the builds of scripts/numpy-builds.sh, as far as they
-// have symbols.
+// tracemalloc and without. With NUMPY_BUILDS it also checks the builds of scripts/numpy-builds.sh, as far as they have
+// symbols.
 func TestWheelsNumPy(t *testing.T) {
 	together(t)
 	wheel := unpacked(t, "../tracer/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
@@ -117,7 +117,7 @@ func TestWheelsNumPy(t *testing.T) {
 	})
 	t.Run("not understood", func(t *testing.T) {
 		other := bytes.Clone(wheel)
-		copy(other[0x1762f3:], "\x29\xff") // sub edi, edi for xor edi, edi, which is the same to all but the analysis
+		copy(other[0x1762f3:], "\x29\xff") // sub edi, edi for xor edi, edi, which only the analysis distinguishes
 		r := traceWheel(t, other, wheelSymbols)
 		for _, p := range r.Certificate.Probes {
 			if p.Name == "numpy" &&
@@ -142,7 +142,7 @@ func TestWheelsNumPy(t *testing.T) {
 	}
 }
 
-// symbolsOf reads a build, and the places in it of the functions that a test calls.
+// symbolsOf reads a build, and the addresses in it of the functions that a test calls.
 func symbolsOf(t *testing.T, file string) (code []byte, symbols map[string]uint64) {
 	t.Helper()
 	code, err := os.ReadFile(file)
@@ -163,7 +163,7 @@ func symbolsOf(t *testing.T, file string) (code []byte, symbols map[string]uint6
 	return code, symbols
 }
 
-// traceWheel traces the steps in a Python that finds this code as NumPy's ahead of time.
+// traceWheel traces the steps in a Python that finds this code first as NumPy's.
 func traceWheel(t *testing.T, code []byte, symbols map[string]uint64, flags ...string) *model.Report {
 	t.Helper()
 	dir := t.TempDir()
@@ -211,8 +211,8 @@ func checkWheel(t *testing.T, r *model.Report) {
 	}
 }
 
-// checkUntold: with the probes on PyTraceMalloc_Track no figure is exact, since this NumPy does not tell tracemalloc of
-// all its blocks; the certificate says so.
+// checkUntold: with the probes on PyTraceMalloc_Track no figure is exact, since this NumPy does not report all its
+// blocks to tracemalloc; the certificate says so.
 func checkUntold(t *testing.T, r *model.Report) {
 	t.Helper()
 	_, exact := arrayLines(r)

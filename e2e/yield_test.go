@@ -13,7 +13,7 @@ import (
 	"ipytracer/tracer/gpu/gputest"
 )
 
-// checkSuspended compares the memory of windows that was on the host.
+// checkSuspended compares the memory of windows that were on the host.
 func checkSuspended(t *testing.T, results []result, windows []model.Window, want map[string]model.Suspended) {
 	t.Helper()
 	for i, run := range results {
@@ -34,8 +34,8 @@ func checkSuspended(t *testing.T, results []result, windows []model.Window, want
 
 const keptOnGPU = 256 << 20 // by the cell `keep`
 
-// TestGPUYield has a kernel yield its GPU and get it back, while a session traces it. The session sees that, marks the
-// windows, and its figures are exact. The makers of live blocks are still known.
+// TestGPUYield: a kernel yields its GPU and gets it back, while a session traces it. The session sees that and marks
+// the windows, and its figures are exact. The code that allocated live blocks is still known.
 func TestGPUYield(t *testing.T) {
 	together(t)
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -54,7 +54,8 @@ func TestGPUYield(t *testing.T) {
 	})
 	checkNothingMissed(t, r)
 	for _, w := range windows {
-		// Moved memory is no block: its makers are still known, and do not add up to the change of the meter.
+		// Moved memory is no block: the code that allocated it is still known, and its blocks do not add up to the
+		// change of the meter.
 		if c, there := w.Coverage["gpu.0.driver"]; there && c.Exact == (w.Suspended != nil) {
 			t.Errorf("%s: %+v, suspended %+v", w.Source, c, w.Suspended)
 		}
@@ -68,7 +69,7 @@ func TestGPUYield(t *testing.T) {
 	}
 }
 
-// TestYieldOnATerminal wants each step to be shown, and how much the process still holds, until it is over.
+// TestYieldOnATerminal: each step is shown, with the memory that the process still holds, until it is over.
 func TestYieldOnATerminal(t *testing.T) {
 	together(t)
 	cuda, dir := t.TempDir(), t.TempDir()

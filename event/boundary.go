@@ -1,6 +1,6 @@
 package event
 
-// BoundaryKind says what happened at a boundary. For MeterSettled see [Boundary.Unsure].
+// BoundaryKind names an event at which a boundary is drawn. For MeterSettled see [Boundary.Unsure].
 type BoundaryKind uint8
 
 var boundaryNames = [...]string{
@@ -40,7 +40,7 @@ type Boundary struct {
 	Number uint64 // 1, 2, 3 … over all roots, without gaps
 	Time   Nanoseconds
 	Kind   BoundaryKind
-	Root   uint32 // the attached process whose tree this belongs to, numbered from 0
+	Root   uint32 // the attached process, the root of the tree, numbered from 0
 	PID    int32  // the process that acted, as the tracer's pid namespace numbers it
 	TID    int32
 	Parent int32 // ProcessStart: the pid that forked
@@ -53,7 +53,7 @@ type Boundary struct {
 	// or -1.
 	Inputs   int64
 	Late     bool  // CellOpen: the cell ran already when the tracer attached
-	Group    Group // MeterShed, MeterBack: the probes that were stepped down, or put back
+	Group    Group // MeterShed, MeterBack: the probes that were stepped down, or attached again
 	Line     int32 // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome
 	CPUTime  Nanoseconds         // of all threads of the process until then; 0 if not known
@@ -71,7 +71,7 @@ type Boundary struct {
 	Exception  string // CellResult, and CellClose with OutcomeError: the exception's type, "" if it is not known
 	Experiment string // ExperimentBegin, ExperimentEnd: the experiment's name
 	Command    string // ProcessStart, ProcessExec: the command line
-	Descriptor string // Line: the number of the companion's descriptor, and what it says of it
+	Descriptor string // Line: the number of the companion's descriptor, and its text about that descriptor
 	// Probes names the [Group] of a recording that this tracer does not know: [OtherProbes].
 	Probes string
 }

@@ -10,7 +10,7 @@ type Counter uint8
 const (
 	MinorFaults Counter = iota // pages mapped without reading a disk
 	MajorFaults                // pages read from a disk
-	Waits                      // a thread gave its CPU up, to wait
+	Waits                      // a thread gave up its CPU, to wait
 	Preemptions                // a thread was taken off its CPU
 	Instructions
 	Cycles

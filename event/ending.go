@@ -1,6 +1,6 @@
 package event
 
-// LimitKind says what limits a process's memory.
+// LimitKind names the origin of a limit on a process's memory.
 type LimitKind string
 
 // The kinds of limit.
@@ -12,7 +12,7 @@ const (
 	LimitSpace  LimitKind = "RLIMIT_AS"   // its address space, soft limit
 )
 
-// Limit is a limit of a process's memory and what counts against it.
+// Limit is a limit of a process's memory, and the memory that counts against it.
 type Limit struct {
 	Kind  LimitKind
 	Path  string // of the cgroup below the mount of its hierarchy

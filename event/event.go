@@ -1,5 +1,5 @@
 // Package event is the vocabulary of ipytracer: the records of the kernel ledger as Go types, and the one table of
-// meters. It is a leaf that imports nothing of ipytracer; what follows from events is computed elsewhere.
+// meters. It is a leaf that imports nothing of ipytracer; other packages compute the results.
 //
 // Two kinds of record matter. A [Boundary] marks an instant at which some window opened or closed and
 // carries, for the process that acted and for its whole tree, every meter's value at that instant and its
@@ -42,10 +42,10 @@ type Change struct {
 	Size    Bytes  // NumPy, tensors on the CPU, driver, pinned, blocks: the block's size, negative when it was freed
 	Address uint64 // of the block
 	Caller  Caller // driver, pinned
-	Stack   uint64 // who allocated: the number of a [Stack], 0 if not known; a lost stack has no event
+	Stack   uint64 // stack that allocated: the number of a [Stack], 0 if not known; a lost stack has no event
 	// Block depends on the meter. PyTorch's total of active memory, heap: the block of Size at Address changed the
 	// total; else only the total is known. Mapped: all of the range [Address, Address + |Size|) is mapped from now on,
-	// or nothing of it; parts of it may have been before. Driver: PyTorch's allocator asked for it from a pool of the
+	// or nothing of it; parts of it may have been before. Driver: PyTorch's allocator requested it from a pool of the
 	// driver's (cudaMallocAsync), and does not report it. Reserved: it rose by Size, by blocks that the driver gave the
 	// same thread since PyTorch's last report.
 	Block bool
@@ -59,8 +59,8 @@ type Change struct {
 	// Unchained: unreported blocks may have moved the meter since the change before, so this change does not start from
 	// the value of that one.
 	Unchained bool
-	// Found: a later search found that the block came, or went, while its meter was stepped down. It belongs to no
-	// window that opened since then.
+	// Found: a later search found that the block was allocated, or freed, while its meter was stepped down. It belongs
+	// to no window that opened since then.
 	Found bool
 	// Learned: the meter was not known before (PyTorch's totals after a late attach). Value has been its value all
 	// along.
@@ -173,10 +173,10 @@ type Start struct {
 	Command   []string // of `tracer run`, else nil
 }
 
-// Process announces a process that joined after [Start], or news about one.
+// Process announces a process that joined after [Start], or changed facts of a known one.
 type Process struct{ ProcessInfo }
 
-// ProbeUse says how often a probe fired.
+// ProbeUse has the number of hits of a probe.
 type ProbeUse struct {
 	Probe string
 	Site  string // "PyTraceMalloc_Track+7 in /usr/bin/python3.11"
@@ -210,7 +210,7 @@ type Finish struct {
 	Late      []string // libraries that joined late
 	Probes    []ProbeUse
 	GPUs      []GPU    // those that the traced processes could use, as NVML names them
-	Problems  []string // anything the user must know: refused windows, probes that could not be placed
+	Problems  []string // anything that the user must know: refused windows, probes that could not be placed
 	// Unnamed are those of the problems that affect neither figures nor windows: only lines or names are missing.
 	Unnamed []string
 	Shells  []Shell // IPython's own counts at the end

@@ -2,8 +2,8 @@ package event
 
 import "slices"
 
-// Group names probes, or reports of theirs, that are stepped down and put back together. A [MeterShed] or [MeterBack]
-// boundary is about one of them. model/words describes it to people.
+// Group names probes, or kinds of their reports, that are stepped down and put back together. A [MeterShed] or
+// [MeterBack] boundary concerns one group. model/words has its description for people.
 type Group uint8
 
 // The groups. Where several of them stop a meter, the last one is the reason that is shown.
@@ -22,7 +22,7 @@ const (
 	TensorStacks // PyTorch's blocks on GPUs and their stacks
 	MappedStacks // the stacks of mapped memory
 	HeapStacks   // malloc's blocks and their stacks
-	Statements   // the probes on statements; no meter stands still meanwhile
+	Statements   // the probes on statements; no meter is paused meanwhile
 	CellEnds     // the probes on the ends of cells
 	// OtherProbes are probes that only the tracer of the recording knows. [Boundary.Probes] names them.
 	OtherProbes
@@ -40,8 +40,8 @@ func (g Group) Paused() (meters []Meter) {
 	return meters
 }
 
-// Only returns the meter of the CPU that a group stops, if that is the only meter that it stops and no other group stops
-// it. Such a group needs no text of its own: it has the meter's name.
+// Only returns the meter of the CPU that a group stops, if the group stops no other meter and no other group stops this
+// one. Such a group needs no text of its own: it has the meter's name.
 func (g Group) Only() (m Meter, ok bool) {
 	paused := g.Paused()
 	if len(paused) != 1 || paused[0] >= CPUMeters || len(paused[0].Facts().Paused) != 1 {

@@ -5,7 +5,7 @@ type HolderKind string
 
 // The kinds, in their order.
 const (
-	HeldByVariable  HolderKind = "variable"  // a name of the user's in __main__
+	HeldByVariable  HolderKind = "variable"  // a name that the user defined in __main__
 	HeldByOutput    HolderKind = "output"    // IPython's Out, or _, __, ___, _7
 	HeldByTraceback HolderKind = "traceback" // the exception that was shown last
 	HeldByThread    HolderKind = "thread"    // a running frame, or another object of a thread
@@ -32,7 +32,7 @@ type Holder struct {
 	Path       string // from the root to the object that has the block: cache['train'][3].weight, at most 512 bytes
 	Root       string // the name at which the path begins, at most 128 bytes; "" if there is none
 	Type       string // tp_name of that object, such as "numpy.ndarray", at most 128 bytes; "" if there is none
-	References int64  // its reference count
+	References int64  // reference count of that object
 	Output     int    // n of Out[n]; 0 if it is none of these
 	// Function, File and Line belong to the frame on the path, if there is one. For a traceback and a thread, Path
 	// begins with a local of that function.
@@ -42,12 +42,12 @@ type Holder struct {
 	// Probable: the path leads through a word of an object with an unknown layout, and another word may be the
 	// reference instead.
 	Probable bool
-	Asked    Bytes // size that the tensor's storage asked for; the allocator rounds up. 0 if not known
+	Asked    Bytes // size that the tensor's storage requested; the allocator rounds up. 0 if not known
 	// Running: the path begins in a frame of a thread that runs a cell. Only looks during the session ([Looked]) set
 	// it.
 	Running bool
-	// Garbage is, for [HeldByCycle] and [HeldByNone], the relation of the block to the garbage collector; "" if the
-	// collector knows no object that has the block.
+	// Garbage is, for [HeldByCycle] and [HeldByNone], the relation of the block to the garbage collector; "" if no
+	// object that the collector knows has the block.
 	Garbage Garbage
 	// Cyclic: the object at the beginning of the path is in a reference cycle. Without its name it waits for the
 	// garbage collector.
@@ -57,18 +57,18 @@ type Holder struct {
 // Garbage says how the garbage collector treats unreachable objects.
 type Garbage string
 
-// The cases. In the first three every reference to the objects is known, and comes from among themselves.
+// The cases. In the first three every reference to the objects is known and is in one of these objects.
 const (
 	GarbageWaits  Garbage = "waits"  // the next collection of all objects frees it
 	GarbageOff    Garbage = "off"    // the same, but the collector is switched off
 	GarbageFrozen Garbage = "frozen" // the collector leaves it alone: gc.freeze()
-	// A reference was not found. It may be in an object of a type made in C, and then this is garbage all the same.
+	// A reference was not found. It may be in an object of a type made in C; then this is garbage, too.
 	GarbageYoung Garbage = "young" // the collector has not looked at all of these objects yet, or that is not known
-	GarbageOld   Garbage = "old"   // they were there at the last collection of all objects
+	GarbageOld   Garbage = "old"   // they existed at the last collection of all objects
 )
 
 // Holders lists the holders of a process's live blocks at the end of the session. A long list comes as several of
-// these, one behind the other.
+// these, one after another.
 type Holders struct {
 	Time     Nanoseconds // when the walk over the process's objects began
 	Root     uint32

@@ -8,6 +8,6 @@ const (
 	LimitNone    LimitBy = ""        // there is no limit
 	LimitSession LimitBy = "session" // this session, which removes it at its end
 	LimitCommand LimitBy = "command" // `tracer limit`
-	LimitLeft    LimitBy = "left"    // a tracer that was killed, or another that runs
+	LimitLeft    LimitBy = "left"    // a tracer that was killed, or another one that is running
 	LimitOther   LimitBy = "other"   // anything else: ulimit, systemd, the process itself
 )

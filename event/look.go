@@ -6,8 +6,8 @@ type Block struct {
 	Size    Bytes
 }
 
-// Looked is the result of a look into one process on request, while the session runs. It belongs to whoever asked: it
-// is no event of the target, and no recording has it.
+// Looked is the result of a look into one process on request, while the session runs. It is for the caller that
+// requested it: it is no event of the target, and no recording has it.
 type Looked struct {
 	PID       int32
 	Took      Nanoseconds
@@ -16,12 +16,12 @@ type Looked struct {
 	// Holders has the holders of blocks, and children that are idle workers; none if not requested, or not found out.
 	Holders []*Holders
 	Why     string // why a part of the look failed, in a sentence; else ""
-	Still   []bool // for each requested object: whether it is there still
+	Still   []bool // for each requested object: whether it still exists
 }
 
 func (*Looked) isEvent() {}
 
-// Piece is an object in memory. A later look finds out by it whether the object is there still.
+// Piece is an object in memory. By it a later look finds out whether the object still exists.
 type Piece struct {
 	Address, Type uint64 // its address, and the address of its type
 	Own, Size     Bytes  // bytes of the object itself, and with everything that only it has
@@ -31,7 +31,7 @@ type Piece struct {
 // comes after the look. It has the same figures, and the results of the look.
 type Settled struct {
 	Finish  Finish
-	Holders bool // the look finds out who holds each block, and not only the memory of each name
+	Holders bool // the look finds the holder of each block, and not only the memory of each name
 }
 
 func (*Settled) isEvent() {}

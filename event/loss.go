@@ -69,7 +69,7 @@ const (
 	Fetched = "boundary ring full (fetched from the store)"
 )
 
-// IsOfLines reports whether the loss concerns only texts and lines (who allocated), and no memory.
+// IsOfLines reports whether the loss concerns only texts and lines of allocations, and no memory.
 func (l Loss) IsOfLines() bool {
 	switch l.Reason {
 	case LostSource, LostCode, LostStack, LostNative, LostMapping, LostStatements, LostMarkers:
@@ -83,7 +83,7 @@ func (l Loss) IsOfAttribution() bool {
 	return l.IsOfLines() && l.Reason != LostStatements && l.Reason != LostMarkers
 }
 
-// IsLoss reports whether anything is missing. Records that came another way are not.
+// IsLoss reports whether anything is missing. Records that arrived by another way are not.
 func (l Loss) IsLoss() bool { return l.Count > 0 && l.Reason != Fetched }
 
 // refusedReasons are the reasons with the same counts as [Doubts.Refused].

@@ -12,16 +12,16 @@ type Facts struct {
 	Source    string  // for people: the probe that serves it
 	OnRequest string  // the flag that switches it on; "" if it is always on
 	Through   Library // the library that must be probed, or asked, to see it
-	// Always: every report has it. A report has another meter only if it was ever other than 0.
+	// Always: every report has it. A report has any other meter only if its value was ever other than 0.
 	Always bool
-	// OfPythons: only a Python's own probes see it, so other processes have no figure of it.
+	// OfPythons: only probes in a Python see it, so other processes have no figure of it.
 	OfPythons bool
 	// Within are the meters of the memory that its blocks lie in.
 	Within []Meter
-	// Asked: the look at the end searches the objects of a Python for references to its blocks. Owned: such an object
-	// has each block, and frees it.
+	// Asked: the look at the end searches the objects of a Python for references to its blocks. Owned: each block
+	// belongs to such an object, which frees it.
 	Asked, Owned bool
-	// Inside: objects of C++ alone may have its blocks, as readers and streams do. If no Python object has a block, one
+	// Inside: objects of C++ alone may hold its blocks, as readers and streams do. If no Python object has a block, one
 	// of these may still free it.
 	Inside   bool
 	Headline int // place of its column in a table for people, from 1; 0: behind those with a place
@@ -35,7 +35,7 @@ type Facts struct {
 	// Sampled: blocks below [SampleOf] bytes may be reported as samples. The others show in the values from which the
 	// meter fell.
 	Sampled bool
-	// Forgotten: once blocks are not reported any more, the fate of the known ones is not known.
+	// Forgotten: once blocks are no longer reported, the fate of the known ones is unknown.
 	Forgotten bool
 }
 
@@ -150,7 +150,7 @@ var table = []Facts{
 			"less the driver meter: sampled, not traced",
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingDevice, MissingCUDA},
 	},
-	{ // PyTorch's allocator keeps it when no tensor has it any more
+	{ // PyTorch's allocator keeps it after the last tensor in it is freed
 		Meter: Pinned, ID: "cpu.pinned", Kind: Blocks, Format: 2, Doc: "GPUs", Source: cudaSource, Through: ThroughCUDA,
 		Asked:   true,
 		Unknown: []UnknownKind{UnknownDevice}, Missing: []MissingKind{MissingCUDA}, Unwalked: []Group{Stacks},
@@ -185,7 +185,7 @@ var unknownTable = [UnknownKinds]UnknownFacts{
 }
 
 // missingTable has the names of the kinds for column names, and the Reason of the [Loss] for a full table of blocks.
-// The older kinds have a reason of their own, because the kernel counts more there.
+// The older kinds have a reason of their own, because for them the kernel counts more.
 var missingTable = [MissingKinds]struct{ name, full string }{
 	MissingNumPy:  {name: "numpy"},
 	MissingTorch:  {name: "torch", full: "table of live tensors on the CPU full"},
@@ -268,7 +268,7 @@ func (c *Change) Highest() Bytes {
 	return c.Value
 }
 
-// MetersOf returns the meters with a property. Those of GPU 0 stand for the same of every GPU.
+// MetersOf returns the meters with a property. Those of GPU 0 stand for those of every GPU.
 func MetersOf(which func(*Facts) bool) (meters []Meter) {
 	for i := range table {
 		if which(&table[i]) {

@@ -17,8 +17,8 @@ type Variable struct {
 	Reaches Bytes
 	// Device is the GPU memory that would go, in bytes, by its tensors' storages.
 	Device Bytes
-	// Exact is false if Bytes is a lower bound: the walk was cut, or objects of libraries in C do not say what else
-	// they have.
+	// Exact is false if Bytes is a lower bound: the walk was cut, or objects of libraries in C do not show all that
+	// they hold.
 	Exact bool
 	// Block is the address of the largest piece of memory among these, and Size its size. Array: it is the data of an
 	// array or a tensor, which meters know by this address.
@@ -29,7 +29,7 @@ type Variable struct {
 	Viewed Bytes
 	Base   Bytes
 	// Columns are the largest columns of a data frame, 8 at most; MoreColumns is the number of the others, and
-	// RestColumns their bytes.
+	// RestColumns is their size in bytes.
 	Columns     []Column
 	MoreColumns int64
 	RestColumns Bytes
@@ -41,13 +41,13 @@ type Variable struct {
 // Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
 // themselves, each once, even if others have them, too.
 type Column struct {
-	Name  string // as a label of the index is written, at most 64 bytes
+	Name  string // label in the index, as it is written; at most 64 bytes
 	DType string // "" if uncertain
 	Bytes Bytes
 	Exact bool // false: Bytes is a lower bound
 }
 
-// Code is the origin of a call's code.
+// Code is the origin of the code of a call.
 type Code struct {
 	File string // by the code itself, at most 192 bytes
 	// Input is N of In[N] for the code of a cell that had run before the tracer could see it; 0 for all other code.
@@ -67,8 +67,8 @@ type Variables struct {
 	// Early: the list was requested while the session ran, and does not describe its end.
 	Early     bool
 	Variables []Variable // the largest first, by held or reached memory
-	// Owners are what a user can let go of. Shares are what goes with some of them together. Memory of several owners
-	// that is in no share is held by something else as well, or is little.
+	// Owners are the parts of memory that a user can let go of. Shares are the parts that go only with several of them
+	// together. Memory of several owners that is in no share is little, or something else holds it, too.
 	Owners []Owner
 	Shares []Share
 }
@@ -81,13 +81,13 @@ type Owner struct {
 	Names    []string   // in the notebook's namespace, without those from IPython; 8 at most
 	More     bool       // there are more
 	Output   string     // a name from IPython in the namespace, such as _2; "" for none
-	Kept     bool       // IPython keeps it besides: in Out, in its display hook
+	Kept     bool       // IPython holds it, too: in Out, in its display hook
 	Last     bool       // it is the result of the last cell that ran
 }
 
 // Share is memory that some owners hold together, and nothing else does.
 type Share struct {
-	Owners []int32 // their indices, in order
+	Owners []int32 // their indices, in ascending order
 	Bytes  Bytes   // memory that would go with all of them
 	Cyclic Bytes   // of these, the part that goes only when the garbage collector runs
 	Small  Bytes   // of these, the part in small blocks: allocators may keep it

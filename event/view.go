@@ -5,8 +5,8 @@ package event
 type View struct {
 	Address uint64 // of the memory, as in [Change]
 	Size    Bytes  // of the memory
-	Used    Bytes  // of that, the elements of the views, each counted once a view
-	Copies  Bytes  // size of copies of all the views: more than Used where a stride is 0
+	Used    Bytes  // of that, the elements of the views, counted once for each view
+	Copies  Bytes  // size of copies of all the views; it exceeds Used where a stride is 0
 	Small   Bytes  // of Copies, those of less than 1 KiB each
 	Type    string // tp_name of the object that the memory belongs to, such as "numpy.ndarray" or "bytearray"
 	// Collect: a view that waits for the garbage collector holds it as well.
@@ -37,7 +37,7 @@ const (
 	CopyLoose   ViewCopy = "detach"  // x = x.detach().clone(): its graph refers to the memory
 	CopyBytes   ViewCopy = "bytes"   // x = bytes(x)
 
-	// For objects of pyarrow, and of pandas that have them: a copy made with copy() shares the memory.
+	// For objects of pyarrow, and of pandas that hold such objects: a copy made with copy() shares the memory.
 
 	CopyTable ViewCopy = "table" // x = x.from_arrays([c.combine_chunks() for c in x.columns], schema=x.schema)
 	// import pyarrow; x = x.from_arrays([pyarrow.concat_arrays([c]) for c in x.columns], schema=x.schema)

@@ -9,7 +9,7 @@ type Allocation struct {
 	// StackTruncated: there were more calls further out; a stack has at most 64 of Python and 128 native ones.
 	StackTruncated bool  `json:"-"`
 	Allocated      int64 `json:"allocated"` // bytes, in the window
-	Freed          int64 `json:"freed"`     // bytes of this stack that were freed in the window, by whomever
+	Freed          int64 `json:"freed"`     // bytes of this stack that were freed in the window, by any code
 	Net            int64 `json:"net"`       // allocated − freed
 	AtPeak         int64 `json:"at_peak"`   // bytes that lived at the window's peak, whenever they were allocated
 	Count          int64 `json:"count"`     // allocations in the window
@@ -44,7 +44,7 @@ type Line struct {
 	Meter        string `json:"meter"`
 	Frame        `json:"-"`
 	Allocated    int64 `json:"allocated"` // bytes
-	Freed        int64 `json:"freed"`     // bytes of these that were freed, by whomever
+	Freed        int64 `json:"freed"`     // bytes of these that were freed, by any code
 	Net          int64 `json:"net"`       // allocated − freed
 	AtPeak       int64 `json:"at_peak"`   // bytes that lived at the session's peak
 	OwnAllocated int64 `json:"own_allocated"`
@@ -70,7 +70,7 @@ type Tensors struct {
 	Stack   []Frame `json:"stack"` // innermost call first; empty if not known
 }
 
-// Coverage says how much of a meter's peak in a window its allocations explain.
+// Coverage is the part of a meter's peak in a window that its allocations explain.
 type Coverage struct {
 	AtPeak int64 `json:"at_peak"` // bytes of the peak that are in allocations, or unlisted
 	// Unlisted is the number of allocations that are left out of the list, because there are too many. The figures
@@ -102,7 +102,7 @@ type Suspended struct {
 	Out   int   `json:"out"`   // number of times that a device's memory went to the host
 	Back  int   `json:"back"`  // number of times that it came back
 	Bytes int64 `json:"bytes"` // largest single move of one device
-	Away  bool  `json:"away"`  // some of it was on the host when the window began
+	Away  bool  `json:"away"`  // some of it was on the host at the beginning of the window
 }
 
 // Refusal is a refused request for memory: failed calls of the CUDA driver, out-of-memory errors of PyTorch's

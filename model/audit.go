@@ -18,7 +18,7 @@ type Audit struct {
 	GPUNotes []GPUNote    `json:"gpu_notes,omitempty"`
 	Held     []Held       `json:"held"` // most bytes first
 	Live     []LiveBlocks `json:"live"` // most bytes first, 1,000 at most
-	// Variables are what processes have by name at the end, as in [Report].
+	// Variables are the names of processes and their memory at the end, as in [Report].
 	Variables []Variable `json:"variables,omitempty"`
 	Names     []Names    `json:"names,omitempty"`
 	ToFree    []Freeing  `json:"to_free,omitempty"`
@@ -41,7 +41,7 @@ type AuditProcess struct {
 	Ended    bool   `json:"ended"`
 	// Ending says how it ended; null while it runs, and if that is not known.
 	Ending *Ending `json:"ending,omitempty"`
-	// Late: it ran before the audit began; its memory from before is not known.
+	// Late: it ran before the audit began; memory that it allocated earlier is not known.
 	Late bool `json:"late"`
 	// Objects is the number of its Python objects that the last look read; 0 without a look.
 	Objects int64 `json:"objects"`
@@ -71,11 +71,11 @@ type Verdict struct {
 	Kernel string `json:"kernel,omitempty"`
 	Bytes  int64  `json:"bytes"`
 	Count  int64  `json:"count"` // blocks; children of [ChildAlive]; events of [Fragmentation]
-	// Executions are the runs of cells that allocated it, as [Window.Execution]; ExecutionCounts are their In[N], 0 for
-	// none.
+	// Executions are the runs of cells that allocated it, as in [Window.Execution]; ExecutionCounts are their In[N], 0
+	// for none.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
-	// Stack allocated it, innermost call first; calls that differ are left out. Empty if not known.
+	// Stack allocated it, innermost call first, without the calls in which its allocations differ. Empty if not known.
 	Stack []Frame `json:"stack"`
 	AgeNS int64   `json:"age_ns"` // of the oldest, at the end
 	// Holder is the path to the largest block: "cache['train'][3]". "" without a look or a path.
@@ -98,7 +98,7 @@ type Verdict struct {
 	View *View `json:"view,omitempty"`
 }
 
-// IsLeak reports whether a verdict is about memory that stays unless somebody acts. Garbage goes with the next
+// IsLeak reports whether a verdict is about memory that stays until the user frees it. Garbage goes with the next
 // collection, and idle workers with their pool.
 func (v *Verdict) IsLeak() bool { return v.Kind != IdlePool && v.Kind != Waits }
 
@@ -123,7 +123,7 @@ type Place struct {
 	Line           int `json:"line"` // 0 if not known
 }
 
-// Growth is a fit over the runs of a cell, in bytes left behind by each.
+// Growth is a fit over the runs of a cell, in bytes that each run leaves behind.
 type Growth struct {
 	Runs  int   `json:"runs"`
 	Slope int64 `json:"slope"`
@@ -143,7 +143,7 @@ type Held struct {
 	Count  int64  `json:"count"`
 }
 
-// LiveBlocks are blocks that are still there, by the stack that made them and by their holder.
+// LiveBlocks are blocks that are still live, by the stack that allocated them and by their holder.
 type LiveBlocks struct {
 	PID    int     `json:"pid"`
 	Kernel string  `json:"kernel,omitempty"` // as in [Verdict]
@@ -153,7 +153,7 @@ type LiveBlocks struct {
 	Holder string  `json:"holder,omitempty"` // the path to the largest
 	Bytes  int64   `json:"bytes"`
 	Count  int64   `json:"count"`
-	// Executions are the runs of cells that made them, the oldest first; none if no cell ran.
+	// Executions are the runs of cells that allocated them, the oldest first; none if no cell ran.
 	Executions      []int `json:"executions"`
 	ExecutionCounts []int `json:"execution_counts"`
 	AgeNS           int64 `json:"age_ns"` // of the oldest, at the end

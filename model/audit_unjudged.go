@@ -8,10 +8,10 @@ const (
 	RecordsLost    = "records-lost"    // other records were lost, refused or guessed
 	TooMany        = "too-many"        // there were more blocks than an audit keeps
 	ProcessEnded   = "process-ended"   // its objects could not be read any more
-	ObjectsUnread  = "objects-unread"  // nobody looked at its objects, or not at all of them
+	ObjectsUnread  = "objects-unread"  // none, or not all, of its objects were looked at
 	MadeBefore     = "made-before"     // it was there when the audit began
 	NotExplained   = "not-explained"   // resident memory that no meter has
-	CellRuns       = "cell-runs"       // a running cell made it, or holds it
+	CellRuns       = "cell-runs"       // a running cell allocated it, or holds it
 	TracingProblem = "tracing-problem" // an error while tracing
 )
 

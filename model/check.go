@@ -3,7 +3,7 @@ package model
 // CheckSchema is the version of the JSON object of a [Check], in its "schema" field.
 const CheckSchema = "ipytracer/check/v1"
 
-// Check is a second look at processes, after an earlier look listed code that frees memory in them.
+// Check is a second look at processes. An earlier look listed code that frees memory in them.
 type Check struct {
 	Schema    string         `json:"schema"`
 	Processes []CheckProcess `json:"processes"`
@@ -21,7 +21,7 @@ type CheckProcess struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Checked is an entry of [Freeing], and the memory that came back.
+// Checked is an entry of [Freeing], with the memory that came back.
 type Checked struct {
 	PID       int    `json:"pid"`
 	Type      string `json:"type"`

@@ -7,7 +7,7 @@ import "slices"
 type Counters struct {
 	MinorFaults     int64 `json:"minor_faults"` // pages mapped without reading a disk
 	MajorFaults     int64 `json:"major_faults"` // pages read from one
-	Waits           int64 `json:"waits"`        // number of times that a thread gave its CPU up
+	Waits           int64 `json:"waits"`        // number of times that a thread gave up its CPU
 	Preemptions     int64 `json:"preemptions"`  // number of times that a thread was taken off its CPU
 	Instructions    int64 `json:"instructions"`
 	Cycles          int64 `json:"cycles"`
@@ -15,7 +15,7 @@ type Counters struct {
 	CacheMisses     int64 `json:"cache_misses"`
 }
 
-// Counted is one of [Counters] with its name.
+// Counted is one of the [Counters], with its name.
 type Counted struct {
 	Name  string
 	Count int64

@@ -14,7 +14,7 @@ type Diff struct {
 	Least int64 `json:"least"`
 	// Whole are the sessions: one of A beside one of B, in their order.
 	Whole []WholeDiff `json:"whole"`
-	// Causes are the cells that made the difference. Those with an edited source come first, then the largest change:
+	// Causes are the cells that caused the difference. Those with an edited source come first, then the largest change:
 	// of the cell's own bytes, or of a cell that follows from it.
 	Causes []Cause    `json:"causes"`
 	Cells  []CellDiff `json:"cells"` // in B's order; cells that went stand at their old place
@@ -78,11 +78,11 @@ type CellDiff struct {
 	// Edits are the differences in the source of an edited cell, in order, 256 at most.
 	Edits []Edit `json:"edits,omitempty"`
 	Why   string `json:"why,omitempty"` // in words, for a change of Least or more
-	// Reads is the name that explains a change of a cell with an unchanged source: another cell makes that name in
-	// another way than before. It is found by following names back, from cell to cell, to the cell that was edited, is
-	// new or gone.
+	// Reads is the name that explains a change of a cell with an unchanged source: another cell defines that name
+	// differently than before. It is found by following names back, from cell to cell, to the cell that was edited, is
+	// new or is gone.
 	Reads []DiffRead `json:"reads,omitempty"`
-	// Consequence: it stands higher or lower only because of the cells before it.
+	// Consequence: its figures are higher or lower only because of the cells before it.
 	Consequence bool `json:"consequence,omitempty"`
 }
 
@@ -95,11 +95,11 @@ type Edit struct {
 	LinesB int `json:"lines_b"`
 }
 
-// DiffRead is a name that a cell reads, and the cell that made it.
+// DiffRead is a name that a cell reads, and the cell that defined it.
 type DiffRead struct {
 	Name string `json:"name"` // "" without the notebook's source
 	Cell int    `json:"cell"` // an index of Cells
-	// InPlace: that cell did not make it, but changed it, or may have: x[0] = 1, x.append(1).
+	// InPlace: that cell did not define it, but changed it, or may have: x[0] = 1, x.append(1).
 	InPlace bool `json:"in_place,omitempty"`
 	// Released: it does not read the name, but deletes it or gives it another value.
 	Released bool `json:"released,omitempty"`
@@ -133,12 +133,12 @@ type LineDiff struct {
 	Change int64  `json:"change"`
 }
 
-// Cause is a cell that made a difference itself.
+// Cause is a cell that itself caused a difference.
 type Cause struct {
 	Cell  int    `json:"cell"` // an index of Cells
 	Meter string `json:"meter"`
 	Bytes int64  `json:"bytes"` // change of its need or of its kept memory, the larger one
-	// Edited: the source of the cell has changed, or of the cell with the line that made the difference.
+	// Edited: the source of the cell has changed, or of the cell with the line that caused the difference.
 	Edited bool   `json:"edited"`
 	Why    string `json:"why"`
 	// Follows are cells that need or keep another amount because of a name that they read from this one, in their

@@ -43,15 +43,15 @@ type Kernel struct {
 	// the others. Nil if not requested.
 	Cells         []Window `json:"cells,omitempty"`
 	CellsUnlisted int      `json:"cells_unlisted,omitempty"`
-	// Statement is the running statement of the cell.
+	// Statement is the statement of the cell that is running.
 	Statement *Window `json:"statement,omitempty"`
 	// Allocations are the stacks that allocated since Growth began, the largest growth first. Their number is bounded,
 	// to keep a glance short.
 	Allocations []Allocation        `json:"allocations"`
 	Coverage    map[string]Coverage `json:"coverage,omitempty"`
-	// While the cell runs they are of this very moment, and may be ahead of figures; Coverage's Exact then says that
-	// none were lost. Growth is their beginning: "cell" (the one above), "mark" or "none" (nothing ran). Since a mark
-	// only net growth is known.
+	// While the cell runs they are current, and may be newer than the figures; Coverage's Exact then says that none
+	// were lost. Growth is their beginning: "cell" (the one above), "mark" or "none" (nothing ran). Since a mark only
+	// net growth is known.
 	Growth string `json:"growth"`
 	// Unlisted is the number of stacks without room in Allocations, and UnlistedNet their growth.
 	Unlisted    int   `json:"unlisted"`
@@ -77,7 +77,6 @@ type OwnMemory struct {
 	Kernel   int64 `json:"kernel"`   // of the maps that Linux keeps for it
 	// ^Limit is the limit on it with the least left, LimitBy its origin (hostile where it names a control group), and
 	// Left the bytes left to all that share it; 0 and "" for none.
-	// all that share it; 0 and "" where there is none.
 	Limit   int64  `json:"limit,omitempty"`
 	LimitBy string `json:"limit_by,omitempty"`
 	Left    int64  `json:"left,omitempty"`
@@ -85,9 +84,10 @@ type OwnMemory struct {
 
 // Lacks lists everything that a running session has lost, refused or stepped down so far.
 type Lacks struct {
-	// Reasons say in words what was lost, refused or left out so far; empty if nothing is known to be missing yet.
+	// Reasons describe the records that were lost, refused or left out so far; empty if none is known to be missing
+	// yet.
 	Reasons []string `json:"reasons"`
-	// SteppedDown are the meters, and kinds of stacks, that are stepped down at present to keep the budget.
+	// SteppedDown are the meters, and kinds of stacks, that are now stepped down to keep the budget.
 	SteppedDown []string `json:"stepped_down"`
 	Made        uint64   `json:"made"`      // changes, up to the last boundary
 	Delivered   uint64   `json:"delivered"` // of these

@@ -16,7 +16,7 @@ const (
 	PyTorch    = "PyTorch"
 )
 
-// GPUNote is a fact without which readers misread a GPU's figures.
+// GPUNote is a fact that readers need, so as not to misread the figures of a GPU.
 type GPUNote struct {
 	Kind    string `json:"kind"`
 	Library string `json:"library"` // JAX and TensorFlow preallocate, PyTorch does not report

@@ -1,6 +1,6 @@
 // Package model is the result of a session, in the form for all printers: windows, figures, verdicts, the certificate.
-// Its JSON is public. It has types and simple readings of them. Package attribution computes them, and package report
-// shows them.
+// Its JSON is public. It has types, and methods that derive simple facts from them. Package attribution computes them,
+// and package report shows them.
 package model
 
 import (
@@ -220,15 +220,15 @@ type Window struct {
 	Counters *Counters         `json:"counters,omitempty"`
 	Meters   map[string]Figure `json:"meters"`
 	// Tree holds the figures of the process and its children together. Memory that a forked child shares with its
-	// parent counts once, until the child executes a program. No counter has the copies that it makes of such memory by
-	// writing. So while such a child lives, the figures are lower bounds. Any other page that several processes map
-	// counts once for each. A meter is left out if its figure is the process's own; see [Window.Together].
+	// parent counts once, until the child executes a program. No counter has the pages of such memory that it copies by
+	// writing to them. So while such a child lives, the figures are lower bounds. Any other page that several processes
+	// map counts once for each. A meter is left out if its figure is the process's own; see [Window.Together].
 	Tree     map[string]Figure `json:"tree,omitempty"`
 	Children []Child           `json:"children"`
 	// ChildrenUnlisted counts the children without room in Children.
 	ChildrenUnlisted int `json:"children_unlisted,omitempty"`
-	// LostStatements and LostMarkers count beginnings and ends of statements and of experiments without room within a
-	// cell or a session.
+	// LostStatements and LostMarkers count the beginnings and ends of statements, and of experiments, that had no room
+	// within a cell or a session.
 	LostStatements int64 `json:"lost_statements,omitempty"`
 	LostMarkers    int64 `json:"lost_markers,omitempty"`
 	// Refused are refused requests for memory within the window.

@@ -101,9 +101,9 @@ const (
 )
 
 // Ranking returns the meter that ranks cells by default, from [Report.Nearest]. It is the meter with the nearest limit
-// if more than half of the limit was used, else that of the GPU that came nearest to its own. A GPU's meter is the
-// driver's. If the driver's figure is uncertain by more than its own size, it is that of PyTorch's tensors. Without a
-// GPU, and if the OOM killer ended a process, it is resident memory; "" without any.
+// if more than half of that limit was used, else that of the GPU that came nearest to its own limit. A GPU's meter is
+// the driver's. If the driver's figure is uncertain by more than its own size, it is that of PyTorch's tensors. Without
+// a GPU, and if the OOM killer ended a process, it is resident memory; "" without any.
 func (r *Report) Ranking(near []Nearness) string {
 	if slices.ContainsFunc(r.Processes, func(p Process) bool { return p.Ending != nil && p.Ending.OutOfMemory }) {
 		near = nil
@@ -158,7 +158,7 @@ type span struct {
 	refused []Refusal
 }
 
-// spans has those of attached processes, and the own figures of all.
+// spans has the spans of attached processes with their children, and the own figures of all processes.
 type spans struct {
 	roots []span
 	own   map[int]map[string]Figure

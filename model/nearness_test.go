@@ -60,7 +60,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestHardlyUsed: a GPU with only a context does not count as used, unless it was nearly full.
+// TestHardlyUsed: a GPU that has only a context does not count as used, unless it was nearly full.
 func TestHardlyUsed(t *testing.T) {
 	r := limited()
 	r.Processes = r.Processes[:1]
@@ -76,8 +76,8 @@ func TestHardlyUsed(t *testing.T) {
 	}
 }
 
-// TestRefusedIsALimit: a refused request shows how much memory there was, even if the size is not known or others have
-// a part of it.
+// TestRefusedIsALimit: a refused request shows the amount of available memory, even if the size is not known or other
+// processes have a part of it.
 func TestRefusedIsALimit(t *testing.T) {
 	r := limited()
 	w := &r.Windows[0]
@@ -99,14 +99,14 @@ func TestRefusedIsALimit(t *testing.T) {
 		{Meter: "gpu.0.driver", Held: math.MaxInt64, Asked: math.MaxInt64}, {Meter: "gpu.0.driver", Held: -5, Asked: 1},
 		{Meter: "gpu.0.driver", Held: 5, Asked: -1}, {},
 	}
-	for _, n := range r.Nearest() { // a recording can claim anything
+	for _, n := range r.Nearest() { // a recording can contain any values
 		if share := n.Share(); math.IsNaN(share) || share < 0 {
 			t.Errorf("%+v: a share of %v", n, share)
 		}
 	}
 }
 
-// TestNearestOfNothing: without figures, limits or processes no meter ranks.
+// TestNearestOfNothing: without figures, limits or processes there is no ranking meter.
 func TestNearestOfNothing(t *testing.T) {
 	r := &Report{}
 	if near := r.Nearest(); len(near) != 0 || r.Ranking(near) != "" {

@@ -10,7 +10,7 @@ type Plan struct {
 	Demands []Demand  `json:"demands"` // memory first, then each GPU
 	// Settings are texts to paste where the notebook is to run.
 	Settings []Setting `json:"settings"`
-	// Doubts say in words why it may need more than this.
+	// Doubts say in words why the notebook may need more than this.
 	Doubts []string `json:"doubts"`
 }
 
@@ -35,10 +35,10 @@ type Demand struct {
 	Low   int64  `json:"low"`
 	Exact bool   `json:"exact"`
 	Bound *int64 `json:"bound"` // how far Need can be off; null if unknown
-	// Parts belong to the run that decides, each at its own highest: anonymous memory, pages of files, shared memory.
+	// Parts belong to the run that decides, each at its own maximum: anonymous memory, pages of files, shared memory.
 	// For a GPU they include the memory of the CUDA context and libraries beside the driver's calls, which is in Need.
 	Parts  []PlanPart `json:"parts"`
-	Margin []PlanPart `json:"margin"` // what to add, and why
+	Margin []PlanPart `json:"margin"` // amounts to add, with their reasons
 	// Limit is Need and Margin, rounded up to 16 MiB.
 	Limit int64 `json:"limit"`
 	// Size is the usual size of machine that Limit fits in, Smaller the one below; 0 for a GPU, and if there is none.

@@ -34,7 +34,7 @@ type Variable struct {
 	Execution      int     `json:"execution,omitempty"`
 	ExecutionCount *int    `json:"execution_count,omitempty"` // its In[N]
 	Line           int     `json:"line,omitempty"`
-	// Before: that piece was there at the attach.
+	// Before: that piece existed at the attach.
 	Before bool `json:"before,omitempty"`
 }
 
@@ -59,20 +59,20 @@ type Names struct {
 	Complete bool  `json:"complete"` // false: not all objects were looked at; all bytes are lower bounds
 }
 
-// Freeing is code for a cell that frees memory, and how much.
+// Freeing is code for a cell that frees memory, and the freed amount.
 type Freeing struct {
 	PID int `json:"pid"`
 	// Type is one line of code. Its names are hostile, but they are Python names.
 	Type string `json:"type"`
-	// Predicted is the size of the blocks that go, because only these names hold them together. Device is the same for
-	// memory of GPUs.
+	// Predicted is the size of the blocks that are freed, because only these names hold them, together. Device is the
+	// same for memory of GPUs.
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else a lower bound
 	// Small is the part in blocks of less than 64 KiB: it is free for new objects, but may stay resident.
 	Small int64 `json:"small,omitempty"`
-	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes with several of them
-	// only, not with one.
+	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes only with several of
+	// them, not with one.
 	Names  []string `json:"names"`
 	Shared int64    `json:"shared,omitempty"`
 }

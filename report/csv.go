@@ -23,7 +23,7 @@ func csvCounters() (names []string) {
 	return names
 }
 
-// csvFigure are the columns of one meter, each after the meter's id and a dot.
+// csvFigure has the columns of one meter, each after the meter's id and a dot.
 var csvFigure = []string{"start", "peak", "end", "consumed", "peaked", "exact", "bound"}
 
 // CSV writes one row for each window and, with kind "between", one for each stretch of time between cells. Sizes are
@@ -66,7 +66,7 @@ func CSV(w io.Writer, r *model.Report) error {
 	return out.Error()
 }
 
-// csvRow is an unfinished row. Its numbers are written one behind the other, and become one string.
+// csvRow is an unfinished row. Its numbers are written one after another, and become one string.
 type csvRow struct {
 	fields  []string
 	digits  []byte
@@ -84,7 +84,7 @@ func (r *csvRow) number(n int64) {
 	r.fields = append(r.fields, "")
 }
 
-// numberIf leaves a field empty unless there is a number for it.
+// numberIf adds a number, or an empty field if there is none.
 func (r *csvRow) numberIf(is bool, n int64) {
 	if is {
 		r.number(n)

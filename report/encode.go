@@ -18,7 +18,7 @@ type encoder struct {
 	err    error
 }
 
-// item writes an item of a list, with no list or map of it nil.
+// item writes an item of a list, in which no list or map may be nil.
 func (e *encoder) item(item any) {
 	switch x := item.(type) {
 	case *model.Window:

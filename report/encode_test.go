@@ -48,7 +48,7 @@ func TestEncoderIsEncodingJSON(t *testing.T) {
 		for i := range k.Points {
 			k.Points[i].Kind = model.PointKind("vfmg"[random.IntN(4)])
 		}
-		k.Meter = "cpu.numpy" // encoding/json leaves what MarshalJSON has escaped as it is
+		k.Meter = "cpu.numpy" // encoding/json does not change the escapes of MarshalJSON
 		if len(k.Gaps) == 0 {
 			k.Gaps = nil
 		}
@@ -91,7 +91,7 @@ var texts = []string{
 	strings.Repeat("é\x01", 9),
 }
 
-// fill puts anything into a value: often nothing.
+// fill sets a value at random: often to nothing.
 func fill(random *rand.Rand, v reflect.Value) {
 	if random.IntN(4) == 0 {
 		return

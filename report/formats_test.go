@@ -113,7 +113,7 @@ func TestSchemaKnowsTheModel(t *testing.T) {
 	}
 	compare := func(name string, properties map[string]any, model any, tabled ...string) {
 		fields := map[string]bool{}
-		for _, name := range tabled { // what JSON has in tables, or an index into one
+		for _, name := range tabled { // in JSON these are in tables, or are an index into one
 			fields[name] = true
 		}
 		for field := range reflect.TypeOf(model).Fields() {

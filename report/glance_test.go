@@ -40,8 +40,8 @@ func glanceOf(r *model.Report) *model.Glance {
 	return g
 }
 
-// TestGlanceJSON: every fixture's glance follows the schema, lists are never null, and nothing of the source is left
-// where it is not wanted.
+// TestGlanceJSON: every fixture's glance follows the schema, lists are never null, and no part of the source is left if
+// it is not wanted.
 func TestGlanceJSON(t *testing.T) {
 	for name, fixture := range reporttest.Reports {
 		g := glanceOf(fixture())

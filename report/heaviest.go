@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// some returns a report with some of its windows, times between cells and points of its timeline; the rest of it is the
-// same. The kept items do not change.
+// some returns a report with some of its windows, times between cells and points of its timeline; the rest of the
+// report is the same. The kept items do not change.
 func some(r *model.Report, window func(*model.Window) bool, between func(*model.Between) bool,
 	track func(*model.Track) *model.Track) *model.Report {
 	c := *r

@@ -54,7 +54,8 @@ func sizeOf(r *model.Report, print func(io.Writer, *model.Report) error, step ui
 	return int64(size), err
 }
 
-// picked chooses one of so many at irregular places: statements come in runs, and every n-th could be the same one.
+// picked chooses one of a number of windows at irregular places: statements come in runs, and every n-th could be the
+// same one.
 type picked struct{ seen uint64 }
 
 func (p *picked) is(step uint64) bool {

@@ -48,8 +48,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestHeaviestTimeline: of the cells that are kept every point is there; of the rest the highest, and no more than two
-// in a hundred.
+// TestHeaviestTimeline: of the kept cells every point is there; of the rest the highest, and no more than two in a
+// hundred.
 func TestHeaviestTimeline(t *testing.T) {
 	tracker := attribution.New()
 	attributiontest.Notebook(tracker.Add, 300, 12)

@@ -31,7 +31,7 @@ type tables struct {
 // recentStacks is the number of remembered stacks, a power of two.
 const recentStacks = 1 << 10
 
-// recentStack is a list of frames, which nobody changes, and its number.
+// recentStack is a list of frames, which does not change, and its number.
 type recentStack struct {
 	frames    []model.Frame
 	truncated bool

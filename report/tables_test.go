@@ -87,7 +87,7 @@ func TestWindowsAreStreamed(t *testing.T) {
 	}
 }
 
-// outputs is everything a report can be printed as.
+// outputs returns a report in every form in which it can be printed.
 func outputs(t *testing.T, r *model.Report) string {
 	t.Helper()
 	var b strings.Builder

@@ -13,12 +13,12 @@ import (
 )
 
 // answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. It
-// follows a session's events for an audit, because nobody knows in time whether one will be requested.
+// follows a session's events for an audit, because a request for one comes too late to begin.
 type answers struct {
 	session *session
 	reports *attribution.Tracker
-	auditor atomic.Pointer[attribution.Auditor] // nil once it was given up
-	shared  bool                                // another consumer takes the events in
+	auditor atomic.Pointer[attribution.Auditor] // nil once it was dropped
+	shared  bool                                // another consumer also receives the events
 	cells   int
 }
 
@@ -29,7 +29,7 @@ const (
 	blocksUnasked = 100_000
 )
 
-// add takes the next event in.
+// add processes the next event.
 func (a *answers) add(e event.Event) {
 	auditor := a.auditor.Load()
 	if auditor == nil || a.shared {
@@ -44,21 +44,21 @@ func (a *answers) add(e event.Event) {
 	}
 }
 
-// giveUp drops the audit, on any goroutine: at a session's end its memory would be in the way of the last look.
+// giveUp drops the audit, on any goroutine: at a session's end the last look needs its memory.
 func (a *answers) giveUp() {
 	if !a.shared {
 		a.auditor.Store(nil)
 	}
 }
 
-// finished forgets the finished cells: nobody asks the audit for them.
+// finished forgets the finished cells: the audit does not need them.
 func (a *answers) finished() {
 	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
 		auditor.Finished()
 	}
 }
 
-// looker gives the companion its looks.
+// looker makes the looks that the companion requests.
 type looker struct{ *answers }
 
 var _ companion.Looker = looker{}
@@ -86,7 +86,7 @@ func (a looker) FindHolders(pid int) bool {
 		return false
 	}
 	var blocks []event.Block
-	// An audit that was given up since has no blocks: the look finds nothing, and ends.
+	// If the audit was dropped meanwhile, it has no blocks: the look finds nothing, and ends.
 	if auditor := a.auditor.Load(); auditor != nil {
 		blocks = auditor.Blocks(pid)
 	}
@@ -124,7 +124,7 @@ func (a looker) WhyNoAudit() string {
 		"or audit from outside ('sudo tracer audit PID')"
 }
 
-// spoken returns the words of reports for the companion.
+// spoken returns the texts of reports for the companion.
 func spoken() companion.Words {
 	return companion.Words{
 		Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear,
@@ -148,15 +148,15 @@ func (s *session) lookedAt(e event.Event) bool {
 	return ok
 }
 
-// lull takes in that the rings are empty. A lull goes the way of all events, so that a recording has it where the
-// session had it. Nothing but events makes a difference, so both give the same results.
+// lull records that the rings are empty. A lull passes through the same functions as all events, so that a recording
+// has it at the same place as the session. Only events change the results, so both give the same ones.
 func (s *session) lull() {
 	if s.unsettled {
 		s.take(&event.Lull{})
 	}
 }
 
-// take takes one event in.
+// take processes one event.
 func (s *session) take(e event.Event) {
 	switch e.(type) {
 	case *event.Boundary:

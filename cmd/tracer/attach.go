@@ -176,7 +176,7 @@ func parsePIDs(args []string) (pids []int, err error) {
 	return pids, nil
 }
 
-// named returns the processes with pids that the user has typed, whoever owns them.
+// named returns the processes with pids that the user typed, of any owner.
 func named(pids []int) (who []process.Identity) {
 	for _, pid := range pids {
 		who = append(who, process.Identity{PID: pid})

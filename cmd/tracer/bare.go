@@ -13,7 +13,8 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// newBareCommand is for the benchmark: probes that do nothing, at the places where a session would have its own.
+// newBareCommand returns a command for the benchmark: probes that do nothing, at the places where a session would place
+// its own.
 func newBareCommand(console) *cobra.Command {
 	var ready string
 	cmd := &cobra.Command{

@@ -27,7 +27,7 @@ func carrier(t *testing.T) string {
 	return path
 }
 
-// statusAndText runs a program, and returns its status and all that it prints.
+// statusAndText runs a program, and returns its status and all of its output.
 func statusAndText(t *testing.T, path string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(path, args...)

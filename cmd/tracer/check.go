@@ -145,13 +145,13 @@ func isGone(id process.Identity) bool {
 		err == nil && now.StartTicks != id.StartTicks
 }
 
-// checkEvery is the interval in which a session looks whether Enter was pressed.
+// checkEvery is the interval at which a session checks whether Enter was pressed.
 const checkEvery = 250 * time.Millisecond
 
 // errEnded says that a process ended during a look.
 var errEnded = errors.New("it has ended")
 
-// look finds the names of a process, and which of some objects are there still.
+// look finds the names of a process, and checks which of some objects still exist.
 func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*event.Looked, error) {
 	progress := startProgress(k.session.console.err, k.session.options.Quiet, "looking at objects")
 	defer progress.stop()

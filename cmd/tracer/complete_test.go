@@ -15,9 +15,9 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict say the same of whether a session's figures are
-// complete, and why not; a meter that was stepped down makes them incomplete, and no figure that is only a lower bound
-// for that stands under a certificate that is complete.
+// TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict agree on whether a session's figures are
+// complete, and why not. A meter that was stepped down makes them incomplete, and no figure that is therefore only a
+// lower bound stands under a complete certificate.
 func TestAgreeOnComplete(t *testing.T) {
 	complete, shed := 0, 0
 	for seed := range uint64(80) {

@@ -77,7 +77,7 @@ func (s *session) deliver(what string, print func(io.Writer) error) error {
 		return err // another place would fail the same way
 	}
 	if s.source == nil || s.to.partly && errors.Is(err, syscall.EPIPE) {
-		return why // the recording can be read again, and a reader that has read a part has had enough
+		return why // the recording can be read again, and a reader that closed its end needs no more
 	}
 	for _, p := range s.otherPlaces(what) {
 		to, err := p.open()
@@ -128,7 +128,7 @@ func (d *destination) take(print func(io.Writer) error) error {
 	return d.commit()
 }
 
-// Write notes whether anybody has read a part of it.
+// Write notes whether a reader has received a part of the document.
 func (d *destination) Write(p []byte) (int, error) {
 	n, err := d.Writer.Write(p)
 	d.partly = d.partly || n > 0
@@ -139,7 +139,7 @@ func (d *destination) Write(p []byte) (int, error) {
 var errNoDriver = errors.New("--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; " +
 	"print another format")
 
-// checkGPU finds out, before tracing begins, that there can be no memory on a GPU. It does not look at processes: that
+// checkGPU checks, before tracing begins, whether there can be no memory on a GPU. It does not look at processes: that
 // waits until the program has given up its rights.
 func (o *OutputOptions) checkGPU() error {
 	if o.Format != "memory-viz" || gpu.Loadable() || gpu.FindLibrary(gpu.CUDALibrary) != "" ||

@@ -35,7 +35,7 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// TestDoctorMeasures needs the program itself: the processes it times are that program.
+// TestDoctorMeasures needs the program itself: it is also the program of the timed processes.
 func TestDoctorMeasures(t *testing.T) {
 	needBPF(t)
 	out, err := exec.Command(buildTracer(t), "doctor", "--format", "json").Output()

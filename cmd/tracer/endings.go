@@ -16,8 +16,8 @@ var errInterrupted = errors.New("interrupted")
 
 // endings handles signals. The first that asks the program to end (Ctrl-C, SIGTERM, a closed terminal, …) ends a
 // session in good order, with its report. A second Ctrl-C ends the look at the objects of the traced processes.
-// Otherwise the second ends the program, or gets the answer that a report is on its way; then the third ends it, and
-// Ctrl-\ does so at any time. In that case half-written files are removed. Errors of the output do not end the program:
+// Otherwise the second ends the program, or prints that a report is being written; then the third ends it, and Ctrl-\
+// does so at any time. In that case half-written files are removed. Errors of the output do not end the program:
 // SIGPIPE and SIGXFSZ are errors of the write.
 type endings struct {
 	cancel  context.CancelCauseFunc
@@ -64,7 +64,7 @@ func (e *endings) stop() {
 	close(e.signals)
 }
 
-// discarder is a file that is not complete yet, or was: discarding a complete one does no harm.
+// discarder is a file that is, or was, incomplete: discarding a complete one does no harm.
 type discarder interface{ Discard() }
 
 // takeAway registers a file to be removed if the program ends at once.
@@ -74,7 +74,7 @@ func (e *endings) takeAway(f discarder) {
 	e.begun = append(e.begun, f)
 }
 
-// expectReport says that a report will be written, however the session ends.
+// expectReport records that a report will be written, however the session ends.
 func (e *endings) expectReport() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -95,7 +95,7 @@ func (e *endings) lookEnds(end func()) {
 	e.look = end
 }
 
-// goOn keeps a terminal from stopping a session: in the background, where it may not write (SIGTTOU), and at Ctrl-Z.
+// goOn prevents a terminal from stopping a session: in the background, where it may not write (SIGTTOU), and at Ctrl-Z.
 func (e *endings) goOn() {
 	signal.Ignore(syscall.SIGTTOU)
 	if !signal.Ignored(syscall.SIGTSTP) {

@@ -42,7 +42,7 @@ type commandStatus int
 
 func (s commandStatus) Error() string { return fmt.Sprintf("the command ended with status %d", int(s)) }
 
-// leakError says that more stays behind than `tracer audit` was to accept.
+// leakError says that more memory stays behind than `tracer audit` was to accept.
 type leakError string
 
 func (e leakError) Error() string { return string(e) }
@@ -60,7 +60,7 @@ var (
 )
 
 // explain turns an error into an exit status and one sentence with a hint. Only here do errors that end a command
-// become words for people.
+// become messages for people.
 func explain(err error) (status int, message string) {
 	var command commandStatus
 	var usage usageError

@@ -37,7 +37,7 @@ type SessionOptions struct {
 	Heap      bool
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
-	// Counters has page faults, switches and what the processor counts in the report.
+	// Counters adds page faults, switches and the processor's counts to the report.
 	Counters bool
 	Limit    string
 	// NoCache ignores the cache of earlier attaches.
@@ -112,13 +112,13 @@ func (o *SessionOptions) cache() string {
 	return filecache.Folder
 }
 
-// consumer takes a session's events in: for a report, or for an audit.
+// consumer processes a session's events: for a report, or for an audit.
 type consumer interface {
 	Add(event.Event)
 	Finished() []model.Window
 }
 
-// session is a trace on its way to becoming a report.
+// session is a trace that becomes a report.
 type session struct {
 	options  *SessionOptions
 	console  console
@@ -143,7 +143,7 @@ type session struct {
 	unsettled bool
 }
 
-// newSession finds out who typed the command, and whether the report can be written to its place.
+// newSession determines the user who typed the command, and checks whether the report can be written to its place.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet, last: newLastLook(c.err)}
 	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
@@ -228,7 +228,7 @@ func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Com
 	return s.hub
 }
 
-// follow takes every event in until the source ends.
+// follow processes every event until the source ends.
 func (s *session) follow(ctx context.Context, pending func() bool) error {
 	defer s.last.isOver(s.console.ends)
 	if s.answers != nil {

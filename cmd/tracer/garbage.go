@@ -6,9 +6,9 @@ import (
 	"runtime/metrics"
 )
 
-// garbage bounds unused memory. Go's collector lets as much garbage stand as is in use, which is right for a tracer of
+// garbage bounds unused memory. Go's collector allows as much garbage as memory in use, which is right for a tracer of
 // some MiB. A tracer that has followed a notebook of ten thousand cells has tens of MiB in use. Then only half as much
-// garbage may stand. That costs some percent more processor time, because packed data gives the collector little to
+// garbage is allowed. That costs some percent more processor time, because packed data gives the collector little to
 // look at.
 type garbage struct {
 	events  int
@@ -17,8 +17,8 @@ type garbage struct {
 }
 
 const (
-	muchLive     = 24 << 20 // bytes in use above which less garbage may stand
-	littleLive   = 16 << 20 // bytes in use below which Go's default holds again
+	muchLive     = 24 << 20 // bytes in use above which less garbage is allowed
+	littleLive   = 16 << 20 // bytes in use below which Go's default applies again
 	halfAsMuch   = 50
 	asMuch       = 100
 	aFourth      = 25

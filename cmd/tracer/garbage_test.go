@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestGarbage: where much is in use less may stand beside it, and it does not go back and forth.
+// TestGarbage: with much memory in use, less garbage is allowed, and the setting does not oscillate.
 func TestGarbage(t *testing.T) {
 	for _, one := range []struct {
 		live         uint64

@@ -38,7 +38,7 @@ func (b *written) String() string {
 	return b.all.String()
 }
 
-// interrupt sends a signal, and waits until the command has said so: two that come at once are one.
+// interrupt sends a signal, and waits until the command has confirmed it: two that arrive at once count as one.
 func (r *running) interrupt(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := r.Process.Signal(s); err != nil {
@@ -52,7 +52,7 @@ func (r *running) interrupt(t *testing.T, s os.Signal) {
 	}
 }
 
-// start starts one and waits until the driver's call that the script lets wait has begun.
+// start starts a command and waits until the driver has begun the call that the script delays.
 func (h *holder) start(call, verb string) (r *running, goOn func()) {
 	h.t.Helper()
 	file := filepath.Join(h.t.TempDir(), "go-on")

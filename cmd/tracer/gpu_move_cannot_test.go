@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/gpu/gputest"
 )
 
-// TestYieldCannot: where the driver cannot, one sentence says why, and nothing has happened to the process.
+// TestYieldCannot: if the driver cannot move the memory, one sentence says why, and the process is unchanged.
 func TestYieldCannot(t *testing.T) {
 	h := startHolder(t)
 	pid := fmt.Sprint(h.cmd.Process.Pid)

@@ -79,7 +79,7 @@ func (h *holder) says(want string) {
 	}
 }
 
-// tries has it take memory; it says so once it could.
+// tries makes the process allocate memory; it prints a line once it has.
 func (h *holder) tries() {
 	h.t.Helper()
 	if _, err := io.WriteString(h.in, "\n"); err != nil {
@@ -87,7 +87,7 @@ func (h *holder) tries() {
 	}
 }
 
-// goesOn wants it to take memory.
+// goesOn checks that the process allocates memory.
 func (h *holder) goesOn() {
 	h.t.Helper()
 	h.tries()
@@ -126,7 +126,7 @@ func (h *holder) state() byte {
 	return 0
 }
 
-// gpu runs a command about it to its end.
+// gpu runs a command about the process to its end.
 func (h *holder) gpu(script, verb string, flags ...string) (status int, out, errs string) {
 	h.t.Helper()
 	return gpuCommand(h.t, gputest.CUDAEnviron(h.t, h.dir, h.truth, script),
@@ -253,7 +253,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	h.goesOn()
 }
 
-// TestMoveLeft: after a second Ctrl-C, or a killed tracer, nobody waits. The worker finishes the driver's call.
+// TestMoveLeft: after a second Ctrl-C, or a killed tracer, no process waits. The worker finishes the driver's call.
 func TestMoveLeft(t *testing.T) {
 	for _, c := range []struct {
 		call, verb string

@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/gpu/gputest"
 )
 
-// machineText returns a machine of one sliced and two whole GPUs. This very test is one of its processes.
+// machineText returns a machine of one sliced and two whole GPUs. This test is one of its processes.
 func machineText(extra string) string {
 	return fmt.Sprintf(`driver 580.159.04
 nvml 13.580.159.04
@@ -29,7 +29,7 @@ gpu GPU-33333333-d72c-4106-c12f-20bd9faed9f6 1:a1:0 6 24152899584 2000 241528975
 %s`, os.Getpid(), extra)
 }
 
-// gpuCommand runs the very program with the stand-in for NVML.
+// gpuCommand runs this program with the stand-in for NVML.
 func gpuCommand(t *testing.T, env []string, args ...string) (status int, out, errs string) {
 	t.Helper()
 	cmd := exec.Command(buildTracer(t), args...)
@@ -116,7 +116,7 @@ func TestNoGPU(t *testing.T) {
 	}
 }
 
-// TestWithoutCgo: the build for any Linux says that it has no NVML, and everything else is there.
+// TestWithoutCgo: the build for any Linux reports that it has no NVML, and everything else works.
 func TestWithoutCgo(t *testing.T) {
 	otherProgram(t)
 	path := t.TempDir() + "/tracer"

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// The most connections of a [viewer] at once. Anybody on the machine can connect, but only someone with the secret can
-// name it.
+// The most connections of a [viewer] at once. Any user of the machine can connect, but only a client with the secret
+// can name it.
 const (
 	mostStrangers = 256 // connections without the secret so far; one more, and the oldest is closed
 	mostKnown     = 64  // connections with the secret
@@ -30,7 +30,7 @@ func (g *guests) begin(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, guestKey{}, c)
 }
 
-// follow takes in a change of a connection's state (http.Server.ConnState).
+// follow processes a change of a connection's state (http.Server.ConnState).
 func (g *guests) follow(c net.Conn, state http.ConnState) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,7 +43,7 @@ func (g *guests) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// know takes in that a request on the connection had the secret.
+// know records that a request on the connection had the secret.
 func (g *guests) know(q *http.Request) {
 	c, ok := q.Context().Value(guestKey{}).(net.Conn)
 	if !ok {
@@ -51,7 +51,7 @@ func (g *guests) know(q *http.Request) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if leave(&g.strangers, c) { // it is not known already, and was not closed meanwhile
+	if leave(&g.strangers, c) { // it was not known yet, and was not closed meanwhile
 		enter(&g.known, c, mostKnown)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"ipytracer/tracer/host/attacktest"
 )
 
-// end is a connection that says whether it was closed.
+// end is a connection that records whether it was closed.
 type end struct {
 	net.Conn
 	closed bool
@@ -26,14 +26,15 @@ func (e *end) Close() error {
 	return nil
 }
 
-// TestGuests: of strangers the oldest goes, and never one that has named the secret; of those the oldest goes, too.
+// TestGuests: the oldest stranger is closed, and never one that has named the secret; of the latter the oldest is
+// closed, too.
 func TestGuests(t *testing.T) {
 	var g guests
 	owner := &end{}
 	asks := (&http.Request{}).WithContext(g.begin(t.Context(), owner))
 	g.follow(owner, http.StateNew)
 	g.know(asks)
-	g.know(asks) // once more in the same connection
+	g.know(asks) // again on the same connection
 	var strangers []*end
 	for range mostStrangers + 10 {
 		strangers = append(strangers, &end{})
@@ -66,8 +67,8 @@ func TestGuests(t *testing.T) {
 	}
 }
 
-// TestViewBesideStrangers: whoever has the secret sees the page at once, however many connections others hold open:
-// such that say nothing, that begin a request, and that ask for pages they may not have and never read.
+// TestViewBesideStrangers: a client with the secret gets the page at once, however many connections others hold open:
+// ones that send nothing, that begin a request, or that request forbidden pages and never read.
 func TestViewBesideStrangers(t *testing.T) {
 	path, _ := recorded(t, 100)
 	cmd, address, _ := startView(t, "sh", "-c", `ulimit -n 512; exec "$0" view "$1"`, buildTracer(t), path)

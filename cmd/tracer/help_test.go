@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpOf returns what a command's --help prints, into a pipe or a terminal of so many columns.
+// helpOf returns the output of a command's --help, into a pipe or a terminal with a number of columns.
 func helpOf(t *testing.T, path []string, columns int) string {
 	t.Helper()
 	t.Setenv("COLUMNS", fmt.Sprint(columns))

@@ -14,7 +14,7 @@ import (
 )
 
 // newHelperCommand returns the hidden command that opens and reads files for a session: files on file systems that may
-// never answer, and files that the session has given up the right to.
+// never answer, and files that the session has given up the right to open.
 func newHelperCommand() *cobra.Command {
 	var scope string
 	var signals bool

@@ -83,7 +83,7 @@ func recordedNotebook(t *testing.T) (sources []string, recorded []byte) {
 	return sources, to.Bytes()
 }
 
-// reportCommand returns a function that runs `tracer report`, wants an exit status, and returns what the command says.
+// reportCommand returns a function that runs `tracer report`, checks its exit status, and returns its messages.
 func reportCommand(t *testing.T, tracerPath string) func(want int, args ...string) string {
 	return func(want int, args ...string) string {
 		t.Helper()

@@ -44,8 +44,8 @@ func (l *lastLook) cutShort() {
 	l.end()
 }
 
-// settled takes in that every figure is known, and prints the finished part of the report. It reports whether the event
-// was a [event.Settled].
+// settled handles the event after which every figure is known, and prints the finished part of the report. It reports
+// whether the event was a [event.Settled].
 func (s *session) settled(e event.Event) bool {
 	now, ok := e.(*event.Settled)
 	if !ok {

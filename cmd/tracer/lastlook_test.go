@@ -19,14 +19,14 @@ import (
 )
 
 // lookedAt is a session with a look at objects at its end. All its figures are known before. After the Settled it
-// waits, as a look takes its time, until the look is let go or ended.
+// waits, like a slow look, until the test lets the look finish or ends it.
 type lookedAt struct {
 	before  []event.Event
 	settled *event.Settled // nil: it has none
 	found   []event.Event
 	last    *event.Finish
 	looking chan struct{} // closed when the look has begun
-	let     chan struct{} // closed to let it be over
+	let     chan struct{} // closed to let the look finish
 	within  context.Context
 	ended   bool // it was ended
 }
@@ -211,7 +211,7 @@ func TestEnoughOfTheLook(t *testing.T) {
 	f := following(t, l, other, other, OutputOptions{Format: "text"})
 	<-looking
 	screen.shows(t, "In[5]")
-	f.console.ends.take(os.Interrupt) // this one has ended the session
+	f.console.ends.take(os.Interrupt) // this signal has ended the session
 	if f.last.within.Err() != nil {
 		t.Fatal("the first Ctrl-C ends the look")
 	}
@@ -309,7 +309,7 @@ func TestWholeElsewhere(t *testing.T) {
 	}
 }
 
-// TestStoppedTerminal: a terminal that takes nothing does not delay the look, and so not the removal of the probes. The
+// TestStoppedTerminal: a terminal that accepts no output does not delay the look, nor the removal of the probes. The
 // text waits for the terminal.
 func TestStoppedTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")

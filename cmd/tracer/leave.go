@@ -106,8 +106,8 @@ func (l *leaving) kill() {
 	}
 }
 
-// store has a process keep the report at a path. That process is the peer's user, has no other rights, and is killed if
-// it takes too long: it opens that user's files, which may be on a file system that does not answer.
+// store has a process keep the report at a path. That process runs as the peer's user, has no other rights, and is
+// killed if it takes too long: it opens that user's files, which may be on a file system that does not answer.
 func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	l.mu.Lock()
 	text := bytes.Clone(l.text.Bytes())

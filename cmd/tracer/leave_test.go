@@ -73,7 +73,7 @@ func TestReportPlace(t *testing.T) {
 	}
 }
 
-// TestKeepReport: a report is the user's alone, in folders that are, and there are at most so many; nothing else is
+// TestKeepReport: only the user can read a report and its folders, and their number is bounded; nothing else is
 // touched.
 func TestKeepReport(t *testing.T) {
 	home := t.TempDir()
@@ -136,8 +136,8 @@ func TestLeavingIsBounded(t *testing.T) {
 	}
 }
 
-// TestReportOfAnother: what keeps a report is the user, and can write where that user may and nowhere else: not through
-// a link to root's folder, not in another user's. A folder that does not answer holds nothing up.
+// TestReportOfAnother: the process that keeps a report runs as the user, and can write where that user may and nowhere
+// else: not through a link to root's folder, not in another user's. A folder that does not answer delays nothing.
 func TestReportOfAnother(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("not root")
@@ -183,14 +183,14 @@ func TestReportOfAnother(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(home, "20260203-040506-7.txt")); err == nil {
 		t.Error("beside it")
 	}
-	_ = syscall.Mkfifo(filepath.Join(own, "20260203-040506-8.txt"), 0o600) // nobody opens it
+	_ = syscall.Mkfifo(filepath.Join(own, "20260203-040506-8.txt"), 0o600) // no process opens it
 	if took := keep(filepath.Join(own, "20260203-040506-8.txt")); took > time.Minute {
 		t.Errorf("a pipe in its place: %v", took)
 	}
 }
 
 // TestKeeperThatHangs: a process that keeps a report and does not end is killed after a while, or as soon as the
-// session is to be killed.
+// session must be killed.
 func TestKeeperThatHangs(t *testing.T) {
 	before := keeper
 	keeper = []string{"/bin/sh", "-c", "exec sleep 1000"}
@@ -223,7 +223,7 @@ func TestKeeperThatHangs(t *testing.T) {
 	}
 }
 
-// TestCrowdedFolder: one with any number of files is not looked through to its end.
+// TestCrowdedFolder: a folder with very many files is not read to its end.
 func TestCrowdedFolder(t *testing.T) {
 	folder := t.TempDir()
 	for i := range 10_001 {

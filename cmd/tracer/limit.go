@@ -85,7 +85,7 @@ func setLimit(c console, id process.Identity, text string) error {
 }
 
 // becomeOwner makes this program the user of the process, if that is another user and the invoker may change the
-// process. So it needs no CAP_SYS_RESOURCE, and cannot touch other users' processes.
+// process. So it needs no CAP_SYS_RESOURCE, and cannot change other users' processes.
 func becomeOwner(pid int) error {
 	u, err := limit.UserOf(pid)
 	if err != nil {

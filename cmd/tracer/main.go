@@ -51,7 +51,7 @@ type console struct {
 }
 
 // hold keeps the lines written to standard error until it is called with nil, and passes each to a function. It does
-// nothing if standard error is not queued.
+// nothing if standard error has no queue.
 func (c console) hold(tell func(string)) {
 	if m, ok := c.err.(*messages); ok {
 		m.hold(tell)

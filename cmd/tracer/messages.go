@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// messages is standard error while tracing: a queue that another goroutine prints. So a pipe that nobody reads, or a
-// stopped terminal, stops nothing. Lines without room are left out and counted, and the count is printed in their
-// place.
+// messages is standard error while tracing: a queue that another goroutine prints. So an unread pipe, or a stopped
+// terminal, stops nothing. Lines without room are left out and counted, and the count is printed in their place.
 type messages struct {
 	to io.Writer
 
@@ -87,7 +86,7 @@ func (m *messages) next() []byte {
 }
 
 // drain waits until everything is printed, as long as printing makes progress: a reader that stops for a while delays
-// nobody.
+// nothing.
 func (m *messages) drain(patience time.Duration) {
 	done := make(chan struct{})
 	go func() {

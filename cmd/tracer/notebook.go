@@ -93,7 +93,7 @@ func runNotebook(ctx context.Context, c console, action, interpreter string) err
 	return err
 }
 
-// install has an interpreter add the package to its packages, or remove it, as the user of the command.
+// install makes an interpreter add the package to its packages, or remove it, as the user of the command.
 func install(ctx context.Context, who *invoker.Invoker, interpreter, action string) (done installed, err error) {
 	packed, err := python.Package()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// environment makes a virtual environment, and says its Python and where its packages are.
+// environment makes a virtual environment, and returns its Python and the folder of its packages.
 func environment(t *testing.T) (interpreter, folder string) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "venv")
@@ -33,7 +33,7 @@ func typed(t *testing.T, args ...string) (status int, out, words string) {
 	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-// saidBy returns a Python's output for a program.
+// saidBy returns the output of a program in a Python.
 func saidBy(t *testing.T, interpreter, program string) string {
 	t.Helper()
 	cmd := exec.Command(interpreter, "-c", program)
@@ -45,7 +45,7 @@ func saidBy(t *testing.T, interpreter, program string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// verified has Python compare the files that RECORD lists with those on disk.
+// verified compares the files that RECORD lists with those on disk, in Python.
 const verified = `
 import base64, hashlib, importlib.metadata as m, ipytracer
 d = m.distribution("ipytracer")

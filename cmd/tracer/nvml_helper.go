@@ -6,7 +6,7 @@ import (
 	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
-// newNVMLHelperCommand returns the hidden command that asks NVML for a session.
+// newNVMLHelperCommand returns the hidden command that queries NVML for a session.
 func newNVMLHelperCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{

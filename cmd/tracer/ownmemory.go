@@ -17,7 +17,7 @@ type thrift struct{ events int }
 const thriftInterval = 1 << 8 // events
 
 // pace is called at each event, and acts now and then. If the session gives up stacks, it forgets the known ones. An
-// audit, which is about nothing else, keeps them.
+// audit, which depends on them, keeps them.
 func (t *thrift) pace(s *session) {
 	if t.events++; t.events%thriftInterval != 0 && (s.running == nil || s.running.Pending()) || s.running == nil {
 		return

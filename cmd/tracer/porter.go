@@ -6,7 +6,8 @@ import (
 	"ipytracer/tracer/serving"
 )
 
-// newPorterCommand holds connections open that a server does not want to close itself, until it is killed.
+// newPorterCommand returns the hidden command that holds connections open, which a server does not want to close
+// itself, until it is killed.
 func newPorterCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    serving.PorterCommand,

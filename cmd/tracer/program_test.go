@@ -14,7 +14,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// programDir is where buildTracer builds, "" as long as it has not.
+// programDir is the folder in which buildTracer builds, "" before that.
 var programDir string
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// buildTracer builds the very program, once: workloads are that program executed again.
+// buildTracer builds the program once: workloads are the same program, executed again.
 func buildTracer(t *testing.T) string {
 	t.Helper()
 	otherProgram(t)
@@ -56,8 +56,8 @@ var program = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// otherProgram skips, under the race detector, a test of a program that is built without it: the detector would see
-// nothing of it.
+// otherProgram skips, under the race detector, a test of a program that is built without it: the detector would not
+// observe it.
 func otherProgram(t *testing.T) {
 	t.Helper()
 	if raceDetector {

@@ -28,7 +28,7 @@ func startProgress(w io.Writer, quiet bool, doing string) *progress {
 	return p
 }
 
-// begin sets the name of the work, and where it is to be shown.
+// begin sets the name of the work, and the place at which it is shown.
 func (p *progress) begin(w io.Writer, quiet bool, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -37,7 +37,7 @@ func (p *progress) begin(w io.Writer, quiet bool, doing string) {
 	}
 }
 
-// start shows it once it takes a while from now on, unless it is over already.
+// start shows the line after a while from now on, unless the work is over by then.
 func (p *progress) start() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// A recording may come from anybody, and a look at processes needs rights that cannot be given up before it. So a
+// A recording may come from any source, and a look at processes needs rights that cannot be given up before it. So a
 // separate process without rights reads the recording, and returns the promises to processes.
 
 // promise is the memory that a process was to get back, and the largest objects of each entry.

@@ -142,7 +142,7 @@ func eventsOf(t *testing.T, path string) (events []event.Event) {
 	}
 }
 
-// said returns every output of a session.
+// said returns all outputs of a session.
 func said(t *testing.T, of *reportAndAudit) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -172,7 +172,7 @@ func said(t *testing.T, of *reportAndAudit) map[string][]byte {
 	return all
 }
 
-// firstDifference shows where two texts part.
+// firstDifference shows the place at which two texts differ.
 func firstDifference(a, b []byte) string {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

@@ -50,7 +50,7 @@ func runReport(ctx context.Context, o OutputOptions, c console, path string) err
 	return s.conclude(tracker)
 }
 
-// replay takes a recording in.
+// replay reads a recording to its end.
 func (s *session) replay(ctx context.Context, path string) error {
 	f, err := s.rights.Open(path)
 	if err != nil {

@@ -34,7 +34,7 @@ func longRecording(b *testing.B) []byte {
 	return to.Bytes()
 }
 
-// replayed takes a recording in.
+// replayed reads a recording to its end.
 func replayed(b *testing.B, from []byte, take func(event.Event)) {
 	source, err := recording.Open(bytes.NewReader(from))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // leastOfPage is the least size, in bytes, of a leak on a page.
 const leastOfPage = 1 << 20
 
-// reportAndAudit takes a session's events in for a report and for an audit of the same session.
+// reportAndAudit processes a session's events for a report and for an audit of the same session.
 type reportAndAudit struct {
 	reports *attribution.Tracker
 	auditor *attribution.Auditor

@@ -141,11 +141,11 @@ func (s *session) command(args []string) (*exec.Cmd, error) {
 	if err := s.who.Dress(cmd); err != nil {
 		return nil, err
 	}
-	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else the first answer is not awaited
+	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else no wait for the first answer
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
 	}
 	return cmd, nil
 }
 
-// startedBy tells the companion in a command, and in its children, which tracer will listen (docs/line.md).
+// startedBy names, to the companion in a command and in its children, the tracer that will listen (docs/line.md).
 const startedBy = "IPYTRACER_STARTED_BY"

@@ -13,8 +13,8 @@ import (
 )
 
 // seclude gives up, for good, all rights that printing a recording does not need, once the recording and the place of
-// the report are open: a recording may come from anybody. The program can still read and write open files, and move the
-// report to its place, as the invoking user.
+// the report are open: a recording may come from any source. The program can still read and write open files, and move
+// the report to its place, as the invoking user.
 func (s *session) seclude() error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	var err error

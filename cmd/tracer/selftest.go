@@ -94,8 +94,8 @@ func checkNames(only []string) error {
 	return nil
 }
 
-// choosePython asks the named Python, or, if a test needs one, the installed ones, which takes a second. It returns nil
-// if there is none, or none is needed.
+// choosePython queries the named Python, or, if a test needs one, the installed ones, which takes a second. It returns
+// nil if there is none, or none is needed.
 func choosePython(ctx context.Context, named string, only []string) (*selftest.Python, error) {
 	switch named {
 	case noPython:
@@ -124,7 +124,7 @@ func choosePython(ctx context.Context, named string, only []string) (*selftest.P
 	return p, nil
 }
 
-// invokerHome returns the home of whoever typed sudo.
+// invokerHome returns the home of the user who typed sudo.
 func invokerHome() string {
 	who, err := invoker.Find()
 	if err != nil {

@@ -52,7 +52,7 @@ func TestSelftest(t *testing.T) {
 	}
 }
 
-// TestSelftestAsksNoPython has no Python started where no test takes one.
+// TestSelftestAsksNoPython: no Python is started if no test uses one.
 func TestSelftestAsksNoPython(t *testing.T) {
 	if p, err := choosePython(t.Context(), "", nil); err != nil || p == nil {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {

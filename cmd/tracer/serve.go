@@ -97,7 +97,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	return s.Serve(ctx, l)
 }
 
-// notify tells systemd the state of the service, if systemd started it and wants to know (Type=notify).
+// notify reports the state of the service to systemd, if systemd started it and expects that (Type=notify).
 func notify(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		log.Warn("systemd could not be notified", "state", state, "error", err)
@@ -123,7 +123,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
 	errs, left := &lastOutput{}, &leaving{}
 	cmd.Stdout, cmd.Stderr = left, errs
-	cmd.WaitDelay = time.Second // its children may hold its standard error, and be stopped
+	cmd.WaitDelay = time.Second // its children may hold its standard error open, and be stopped
 	// Ctrl-C at the server does not reach them: the server ends them
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -147,7 +147,7 @@ func exact(r *model.Report) {
 	}
 }
 
-// TestStrictSessions: reports and plans of recordings end as --strict wants, with one sentence.
+// TestStrictSessions: reports and plans of recordings end as --strict demands, with one sentence.
 func TestStrictSessions(t *testing.T) {
 	tracer := buildTracer(t)
 	whole, cut := recordedWith(t, &event.Finish{}, false), recordedWith(t, &event.Finish{}, true)
@@ -193,7 +193,7 @@ func TestStrictSessions(t *testing.T) {
 	}
 }
 
-// recordedWith returns a file with a recording of a session of three cells that finishes like that, whole or cut in the
+// recordedWith returns a file with a recording of a session of three cells that finishes with f, whole or cut in the
 // middle.
 func recordedWith(t *testing.T, f *event.Finish, cut bool) string {
 	t.Helper()

@@ -55,7 +55,7 @@ func (s *shown) String() string {
 	return strings.ReplaceAll(s.said.String(), "\r\n", "\n")
 }
 
-// shows waits until something is there.
+// shows waits until the output has a text.
 func (s *shown) shows(t *testing.T, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.String(), want); time.Sleep(time.Millisecond) {

@@ -59,7 +59,7 @@ func (v *view) end() {
 	}
 }
 
-// press takes in the action of a key, on the display's goroutine.
+// press handles the action of a key, on the display's goroutine.
 func (v *view) press(a live.Action) {
 	if a == live.Quit {
 		v.console.ends.ask()
@@ -67,7 +67,7 @@ func (v *view) press(a live.Action) {
 	}
 	select {
 	case v.pressed <- a:
-	default: // nobody presses keys so fast
+	default: // no user presses keys so fast
 	}
 }
 

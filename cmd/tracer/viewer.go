@@ -15,10 +15,11 @@ import (
 )
 
 // A page is made of the whole recording, because a cell's figures can depend on later events. So a growing recording is
-// read from its beginning each time. Reading takes at most a tenth of the time, and stops while nobody looks.
+// read from its beginning each time. Reading takes at most a tenth of the time, and stops while no browser requests the
+// page.
 const (
 	readingShare = 10 // the inverse of the share of time
-	// A recording that has not grown for stillAfter is read as soon as half of the time is left to other work.
+	// A recording that has not grown for stillAfter is read as soon as half of the time is left for other work.
 	stillAfter = 3 * time.Second
 )
 

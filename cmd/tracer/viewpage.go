@@ -86,7 +86,7 @@ func runView(ctx context.Context, o ViewOptions, c console, path string) error {
 }
 
 // seclude gives up, for good, all rights that answering browsers does not need, once the recording is open and the port
-// is taken: a recording may come from anybody, and so may requests.
+// is taken: a recording may come from any source, and so may requests.
 func seclude(who *invoker.Invoker) error {
 	_, _ = time.Now().Zone() // the time zone is read while files can be
 	var err error

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recorded returns a file with so many percent of a recording, and the whole recording.
+// recorded returns a file with a share, in percent, of a recording, and the whole recording.
 func recorded(t *testing.T, share int) (path string, whole []byte) {
 	t.Helper()
 	whole, err := os.ReadFile("../../testdata/recording/format6.arrows")
@@ -33,8 +33,8 @@ func recorded(t *testing.T, share int) (path string, whole []byte) {
 	return path, whole
 }
 
-// TestViewAnswers: the page is for whoever has the secret and asks this very host; it follows the recording while it
-// grows.
+// TestViewAnswers: the page is for clients that have the secret and address exactly this host; it follows the recording
+// while it grows.
 func TestViewAnswers(t *testing.T) {
 	path, whole := recorded(t, 60)
 	f, err := os.Open(path)
@@ -96,7 +96,7 @@ func TestViewAnswers(t *testing.T) {
 	}
 }
 
-// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that has come to rest is read
+// TestViewIsBounded: while a recording grows it is read a tenth of the time at most; one that no longer grows is read
 // soon.
 func TestViewIsBounded(t *testing.T) {
 	now := time.Now()
@@ -116,8 +116,8 @@ func TestViewIsBounded(t *testing.T) {
 	}
 }
 
-// TestViewKeepsWhatItHas: a recording that cannot be read any more is said to be so, and nothing of it is served as a
-// new page.
+// TestViewKeepsWhatItHas: if a recording cannot be read any more, an error says so, and none of it is served as a new
+// page.
 func TestViewKeepsWhatItHas(t *testing.T) {
 	path, whole := recorded(t, 100)
 	f, err := os.Open(path)
@@ -166,7 +166,7 @@ func startView(t *testing.T, command ...string) (cmd *exec.Cmd, address string, 
 	return cmd, address, said
 }
 
-// seesPage asks for the page, and fails where the answer is anything else.
+// seesPage requests the page, and fails if the answer is anything else.
 func seesPage(client *http.Client, address string) error {
 	answer, err := client.Get(address)
 	if err != nil {
@@ -180,7 +180,7 @@ func seesPage(client *http.Client, address string) error {
 	return nil
 }
 
-// TestViewServes: the program itself, with the rights it has left: it prints the address, answers there, and ends well
+// TestViewServes: the program itself, with the rights that it keeps, prints the address, answers there, and ends well
 // on Ctrl-C.
 func TestViewServes(t *testing.T) {
 	path, _ := recorded(t, 100)

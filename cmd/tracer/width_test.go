@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestWidth: a terminal has its own width; a file or a pipe has none, unless COLUMNS says one.
+// TestWidth: a terminal has its own width; a file or a pipe has none, unless COLUMNS sets one.
 func TestWidth(t *testing.T) {
 	main, other := terminalOf(t)
 	for _, c := range []struct {

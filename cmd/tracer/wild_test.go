@@ -11,13 +11,13 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// TestWildTexts: names that formats could take for something of their own go through each of them, and stay names. make
+// TestWildTexts: names that a format could take for its own syntax pass through each format, and stay names. make
 // test-viewers opens the same session in other programs.
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
 		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" ||
 			f.name == "memory-viz" {
-			continue // their packages and the viewers' tests read them in the programs they are made for
+			continue // the packages' and the viewers' tests read them in the programs that they are made for
 		}
 		var b bytes.Buffer
 		o := &OutputOptions{Format: f.name, By: "cpu.resident", Lines: 3}

@@ -11,7 +11,7 @@ import (
 
 //go:generate go tool bpf2go -go-package main -target amd64 -cc clang -strip llvm-strip align c/align.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu
 
-// aligned has threads meet that end, fork or execute a program at the same time, until it is closed. It only delays
+// aligned makes threads that end, fork or execute a program meet at the same time, until it is closed. It only delays
 // (c/align.bpf.c).
 type aligned struct {
 	objects alignObjects
@@ -19,7 +19,7 @@ type aligned struct {
 }
 
 // align attaches the delays for threads with names that begin with one of these, at most 4 with at most 8 bytes. The
-// tracer attaches behind it: programs at a tracepoint run in the order in which they were attached. meeting is the time
+// tracer attaches after it: programs at a tracepoint run in the order in which they were attached. meeting is the time
 // between the instants at which threads meet.
 func align(meeting time.Duration, names []string) (_ *aligned, err error) {
 	spec, err := loadAlign()
@@ -67,7 +67,7 @@ func align(meeting time.Duration, names []string) (_ *aligned, err error) {
 	return a, nil
 }
 
-// waits returns how many threads have waited that ended, forked or executed a program.
+// waits returns the number of waits of threads that ended, forked or executed a program.
 func (a *aligned) waits() (n uint64, err error) {
 	err = a.objects.Waits.Get(&n)
 	return n, err

@@ -11,9 +11,9 @@ type Result struct {
 	Storm     string `json:"storm"`
 	Aligned   bool   `json:"aligned"`
 	Processes int    `json:"processes"`
-	// Waits is the number of waits of threads that ended, forked or executed, in the program that delays.
+	// Waits is the number of waits of threads that ended, forked or executed, in the delaying program.
 	Waits uint64 `json:"waits"`
-	// Passed has the number of events that each copy of a program did not run for, by program.
+	// Passed has the number of events for which the kernel did not run each copy of a program, by program.
 	Passed            map[string][]uint64 `json:"passed"`
 	Boundaries        int                 `json:"boundaries"`
 	BoundariesMissing int                 `json:"boundaries_missing"`
@@ -29,7 +29,7 @@ type Result struct {
 	Failures          []string            `json:"failures"` // the first ones
 }
 
-// mostFailures is how many sentences a result has at most.
+// mostFailures is the most sentences of a result.
 const mostFailures = 10
 
 func (r *Result) fail(format string, args ...any) {

@@ -1,12 +1,12 @@
-// Storms runs programs whose processes and threads begin, fork, execute programs and end at the same time (c/storm.c)
-// under the tracer, and compares what it says with what they know: every process ends once, no boundary is missing, and
-// every process's, the session's and the tree's peak is the known one. With -aligned a program that only delays has
-// them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
+// Storms runs programs with processes and threads that begin, fork, execute programs and end at the same time
+// (c/storm.c) under the tracer, and compares its figures with their own: every process ends once, no boundary is
+// missing, and every process's, the session's and the tree's peak is the known one. With -aligned, a program that only
+// delays makes them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
 //
 //	storms -program storm [-aligned] [-percent N] [-only exits,execs]   prints a JSON object a storm
 //	storms -beside tracer,python3 -- tracer selftest                    runs a command while such threads meet
 //
-// It is no part of the product: scripts/kernels.sh runs it on other kernels, and its test runs it on this one.
+// It is not part of the product: scripts/kernels.sh runs it on other kernels, and its test runs it on this one.
 package main
 
 import (
@@ -24,13 +24,13 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// storm is one of c/storm.c.
+// storm is a storm of c/storm.c.
 type storm struct {
 	name   string
 	rounds int
 }
 
-// storms are all of them, each with a number of rounds that makes it take about as long as the others.
+// storms lists all storms, each with a number of rounds that gives all about the same duration.
 var storms = []storm{{"exits", 100}, {"forks", 40}, {"execs", 50}, {"threads", 100}}
 
 // errWrong reports that a storm's figures are wrong.
@@ -68,7 +68,7 @@ type options struct {
 	meeting       time.Duration
 }
 
-// run runs the storms one after the other and prints the result of each.
+// run runs the storms one after another and prints the result of each.
 func (o *options) run(ctx context.Context) error {
 	wrong := 0
 	for _, s := range o.sessions() {
@@ -91,7 +91,7 @@ func (o *options) run(ctx context.Context) error {
 	return nil
 }
 
-// sessions are the storms that are asked for, by session.
+// sessions returns the requested storms, by session.
 func (o *options) sessions() (all [][]storm) {
 	for _, s := range storms {
 		if o.only != "" && !strings.Contains(","+o.only+",", ","+s.name+",") {
@@ -115,7 +115,7 @@ func names(all []storm) string {
 	return strings.Join(names, ", ")
 }
 
-// patience is how long a storm may take, on a machine that is emulated.
+// patience is the time limit of a storm, on an emulated machine.
 const patience = 20 * time.Minute
 
 // one runs one session of storms.
@@ -140,7 +140,7 @@ func (o *options) one(ctx context.Context, all []storm) (r Result, err error) {
 	return r, nil
 }
 
-// take takes in how often threads have waited: a run in which none has proves nothing.
+// take takes in the number of waits of threads: a run without any proves nothing.
 func (r *Result) take(waits uint64, err error) error {
 	if r.Waits = waits; err == nil && waits == 0 {
 		r.fail("no thread has waited: nothing was aligned")

@@ -8,12 +8,13 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// atTracepoints are the tracer's programs at tracepoints, as the kernel has their names.
+// atTracepoints are the tracer's programs at tracepoints, by their names in the kernel.
 var atTracepoints = map[string]bool{"resident": true, "mapped": true, "process_fork": true, "process_exec": true,
 	"process_exit": true}
 
-// passed is how many events the kernel did not run each copy of the tracer's programs at tracepoints for, as the CPU
-// was within it for another thread. It is read from the kernel's own list, in the order in which they were loaded.
+// passed returns the number of events for which the kernel did not run each copy of the tracer's programs at
+// tracepoints, because the CPU was already running it for another thread. It reads the kernel's own list, in the order
+// in which they were loaded.
 func passed() (map[string][]uint64, error) {
 	all := map[string][]uint64{}
 	for id := ebpf.ProgramID(0); ; {

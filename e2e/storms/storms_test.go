@@ -38,7 +38,7 @@ func TestStorms(t *testing.T) {
 	}
 }
 
-// compiled is the program of the storms.
+// compiled returns the program of the storms.
 func compiled(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "storm")
@@ -49,7 +49,7 @@ func compiled(t *testing.T) string {
 	return program
 }
 
-// TestLives: who ends twice, never, or has no number, is found.
+// TestLives: processes that end twice or never, or boundaries without a number, are found.
 func TestLives(t *testing.T) {
 	var l lives
 	l.init()
@@ -70,7 +70,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestNoWaits: a run in which nobody has waited is wrong, and one that cannot tell is an error.
+// TestNoWaits: a run without any wait is wrong, and an unknown number of waits is an error.
 func TestNoWaits(t *testing.T) {
 	r := Result{Right: true}
 	if err := r.take(3, nil); err != nil || !r.Right || r.Waits != 3 {

@@ -17,16 +17,16 @@ import (
 	"ipytracer/tracer/host/launch"
 )
 
-// peak is the memory of a process at its highest, as it read it itself.
+// peak is the memory of a process at its highest, by its own reading.
 type peak struct {
 	round, pid       int
 	resident, mapped int64
 }
 
-// session is a storm, as it was and as it was seen.
+// session is a storm, with its own figures and the tracer's.
 type session struct {
 	peaks     []peak
-	processes int // that there were
+	processes int // that existed
 	report    *model.Report
 	lives     lives
 	passed    map[string][]uint64
@@ -69,7 +69,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 	return s, s.parse(<-said)
 }
 
-// parse reads the lines that the storm's processes have written about themselves.
+// parse reads the lines that the storm's processes wrote about themselves.
 func (s *session) parse(text []byte) error {
 	for line := range bytes.Lines(text) {
 		var p peak
@@ -85,15 +85,15 @@ func (s *session) parse(text []byte) error {
 	return nil
 }
 
-// lives are the boundaries of a session: who began and who ended.
+// lives are the boundaries of a session: the processes that began and that ended.
 type lives struct {
 	alive      map[int32]bool
 	began      int
-	endedTwice int // ends of what had ended, or had not begun
+	endedTwice int // ends of processes that had ended, or had not begun
 	numbers    map[uint64]bool
 	last       uint64
 	twice      int                      // boundaries that came more than once
-	born       map[int32]event.Readings // what a forked process had from its parent, by pid
+	born       map[int32]event.Readings // the memory that a forked process had from its parent, by pid
 }
 
 func (l *lives) init() {
@@ -129,7 +129,7 @@ func (l *lives) see(b *event.Boundary) {
 		if b.Kind == event.ProcessStart {
 			l.born[b.PID] = b.Value
 		}
-	case event.ProcessExec: // behind vfork, it begins here
+	case event.ProcessExec: // after vfork, the process begins here
 		if !l.alive[b.PID] {
 			l.begin(b.PID)
 		}
@@ -147,7 +147,7 @@ func (l *lives) begin(pid int32) {
 	l.alive[pid] = true
 }
 
-// neverEnded is how many have begun and not ended.
+// neverEnded returns the number of processes that have begun and not ended.
 func (l *lives) neverEnded() (n int) {
 	for _, alive := range l.alive {
 		if alive {
@@ -157,5 +157,5 @@ func (l *lives) neverEnded() (n int) {
 	return n
 }
 
-// missing is how many numbers of boundaries did not come.
+// missing returns the number of boundaries that did not arrive.
 func (l *lives) missing() int { return int(l.last) - len(l.numbers) }

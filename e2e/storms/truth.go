@@ -19,7 +19,7 @@ func (p peak) truth() map[string]int64 {
 	return map[string]int64{resident: p.resident, mapped: p.mapped}
 }
 
-// top is the pid of the first process.
+// top returns the pid of the first process.
 func (s *session) top() int {
 	for _, p := range s.report.Processes {
 		if p.Parent == 0 {
@@ -29,7 +29,7 @@ func (s *session) top() int {
 	return 0
 }
 
-// window is the session's own.
+// window returns the session's own window.
 func (s *session) window() *model.Window {
 	for i := range s.report.Windows {
 		if w := &s.report.Windows[i]; w.Kind == model.Session {
@@ -39,7 +39,7 @@ func (s *session) window() *model.Window {
 	return &model.Window{}
 }
 
-// highest returns the highest memory of each process in its whole life: the first one says it in every round.
+// highest returns the highest memory of each process in its whole life: the first one reports it in every round.
 func (s *session) highest() []peak {
 	most := map[int]peak{}
 	for _, p := range s.peaks {
@@ -49,7 +49,7 @@ func (s *session) highest() []peak {
 	return slices.SortedFunc(maps.Values(most), func(a, b peak) int { return cmp.Compare(a.pid, b.pid) })
 }
 
-// tree returns the memory of the processes of a round together when all were at their highest, in the round that had
+// tree returns the memory of the processes of a round together when all were at their highest, in the round with the
 // most. Memory that a forked process has from its parent counts once, with the parent.
 func (s *session) tree() map[string]int64 {
 	type sum struct{ resident, mapped int64 }

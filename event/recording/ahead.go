@@ -8,9 +8,10 @@ import (
 	"ipytracer/event"
 )
 
-// Each passes all events to take, in the order in which [Reader.Next] returns them, and reads on meanwhile, on another
-// processor. A boundary and a change are take's until it returns: their memory is used again. If Next fails, so does
-// Each, once take has had the events before. When ctx is over, Each fails soon.
+// Each passes all events to take, in the order in which [Reader.Next] returns them, and meanwhile reads further events
+// on another processor. A boundary and a change belong to take until it returns: then their memory is used again. If
+// Next fails, Each passes the events before the failure to take, and then fails, too. When ctx is over, Each fails
+// soon.
 func (r *Reader) Each(ctx context.Context, take func(event.Event)) error {
 	within, stop := context.WithCancel(ctx)
 	free, full := make(chan *run, runs), make(chan *run, runs) // each has room for all

@@ -64,7 +64,7 @@ func changesOnly(n int) (events []event.Event) {
 	return events
 }
 
-// TestEachLeavesTheReader: Next goes on behind it, with events that the caller may keep.
+// TestEachLeavesTheReader: Next continues after it, with events that the caller may keep.
 func TestEachLeavesTheReader(t *testing.T) {
 	events := many()
 	file := record(t, events, 100)

@@ -22,7 +22,7 @@ type cells struct {
 	data    []byte
 	offsets []byte
 	valid   []byte
-	nulls   int // how many rows are null
+	nulls   int // number of null rows
 	size    int // rows
 }
 

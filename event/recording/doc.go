@@ -1,14 +1,14 @@
 // Package recording writes and reads recordings: the events of one run of the tracer in an append-only file that
-// survives a crash at any byte. Package tracer/host/recorder decides on the file's place and owner, package attribution
-// on the meaning of the events.
+// survives a crash at any byte. Package tracer/host/recorder decides the file's place and owner, and package
+// attribution the meaning of the events.
 //
-// A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else
-// that reads Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every
-// message carries a CRC-32C of itself: a batch that did not reach the disk whole is never believed.
+// A recording is an Arrow IPC stream of one wide table, one row per event, so pandas and everything else that reads
+// Arrow opens it without ipytracer (docs/recording.md). A batch of rows is one message. Every message carries a CRC-32C
+// of itself: a batch that did not reach the disk whole is never accepted.
 //
-// The encoder and the decoder are this package's own. A Change fills eleven of some fifty columns, and
-// an Arrow column without values still stores them; here such a column is a zstd frame of thirteen bytes. The
-// decoder takes nothing for granted: a hostile file costs no more memory than the limits below, and never a panic.
+// The encoder and the decoder are this package's own. A Change fills eleven of some fifty columns, and an Arrow column
+// without values still stores them; here such a column is a zstd frame of thirteen bytes. The decoder trusts nothing in
+// the file: a hostile file costs no more memory than the limits below, and never a panic.
 package recording
 
 import (

@@ -106,7 +106,7 @@ func (e *encoder) keyValue(key string, value flatbuffers.UOffsetT) flatbuffers.U
 	return b.EndObject()
 }
 
-// batch returns the message that holds the rows of t, in two parts that belong one behind the other.
+// batch returns the message that holds the rows of t, in two parts that belong one after the other.
 func (e *encoder) batch(t *table) (head, body []byte) {
 	e.body, e.buffers = e.body[:0], e.buffers[:0]
 	for i := range t.columns {

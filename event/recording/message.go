@@ -19,7 +19,7 @@ type message struct {
 	body   []byte
 }
 
-// errEnd is the end mark: the stream ends here because its writer said so.
+// errEnd is the end mark: the stream ends here because its writer ended it.
 var errEnd = errors.New("end mark")
 
 // messageReader cuts a stream into messages. It reads in pieces, so that a false length costs no more memory than the

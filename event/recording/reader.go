@@ -179,7 +179,7 @@ func (r *Reader) streamed(root uint32, number uint64) {
 	r.streams[root] = max(r.streams[root], number)
 }
 
-// end decides on the end behind the last event: nothing, an error, or a Finish that says why there is none.
+// end decides how the events end: with nothing, an error, or a Finish that says why the recording has none.
 func (r *Reader) end(cause error) *event.Finish {
 	cut := errors.Is(cause, io.EOF) || errors.Is(cause, io.ErrUnexpectedEOF)
 	if !cut && !errors.Is(cause, errEnd) && !errors.Is(cause, errDamaged) {

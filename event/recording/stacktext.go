@@ -23,7 +23,7 @@ func (b *batch) stack(text []byte, number uint64, pid int32) *event.Stack {
 	if !t.skip(`{"frames":[`) {
 		return nil
 	}
-	// The count is an upper bound: names may have that in them.
+	// The count is an upper bound: names may contain this text.
 	count := bytes.Count(text, []byte(`{"function":"`))
 	out := &event.Stack{Number: number, PID: pid, Frames: make([]event.Frame, 0, count)}
 	for {

@@ -21,7 +21,7 @@ type column struct {
 // next begins a row.
 func (t *table) next() { t.rows++ }
 
-// mark allocates missing memory and says that the row has a value.
+// mark allocates missing memory and marks the row as having a value.
 func (t *table) mark(c int) *column {
 	col := &t.columns[c]
 	if col.valid == nil {
@@ -85,7 +85,7 @@ func (c *column) layOut(n int) {
 	}
 }
 
-// reset forgets all rows and keeps the memory, except what an unusually long text took.
+// reset forgets all rows and keeps the memory, except that of an unusually long text.
 func (t *table) reset() {
 	for i := range t.columns {
 		c := &t.columns[i]

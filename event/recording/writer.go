@@ -44,9 +44,8 @@ func NewWriter(w io.Writer, version string, opts ...Option) (*Writer, error) {
 	return &Writer{w: w, enc: enc}, nil
 }
 
-// Write adds one event. It fails with [ErrEvent] for an event that has no place in a recording, which leaves the
-// writer as it was. Any other failure is the underlying writer's; it ends the recording, and this and all
-// later calls return it.
+// Write adds one event. It fails with [ErrEvent] for an event that a recording cannot hold, and leaves the writer as it
+// was. Any other failure is the underlying writer's; it ends the recording, and this and all later calls return it.
 func (w *Writer) Write(e event.Event) error {
 	if w.err != nil {
 		return w.err
@@ -68,7 +67,7 @@ func (w *Writer) Flush() error {
 	}
 	head, body := w.enc.batch(&w.table)
 	w.table.reset()
-	if cap(body) > 4*maxPending { // one unusual batch is not worth keeping the memory
+	if cap(body) > 4*maxPending { // keeping the memory of one unusual batch is not worth it
 		w.enc.body = nil
 	}
 	w.put(head)

@@ -2,7 +2,7 @@ package words
 
 import "fmt"
 
-// The probes that windows hang on, as a certificate names them.
+// The probes on which windows depend, as a certificate names them.
 const (
 	StartProbes     = "cell starts"
 	EndProbes       = "cell ends and prompts"

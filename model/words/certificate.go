@@ -113,15 +113,16 @@ func NotBegun(name string, pid int) string {
 	return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", name, pid)
 }
 
-// LeftOut counts records without room in a report: a target, and whoever made a recording, can make any number of them.
+// LeftOut counts records without room in a report: a target, or the maker of a recording, can produce any number of
+// them.
 type LeftOut struct {
 	Processes int // events of processes beyond MaxProcesses
 	Readings  int // of processes at one boundary
 	Late      int // changes too late to change the windows of their segment
-	Ahead     int // changes of segments that do not come
+	Ahead     int // changes of segments that never arrive
 	Waiting   int // changes that waited for their segment, and were not counted for their stacks
 	Uncounted int // windows without counts of allocations
-	Unpaired  int // experiments without a beginning
+	Unpaired  int // ends of experiments without a beginning
 	Children  int // of windows
 	Texts     int // cut or left out
 	Timeline  int // stretches of meters over time

@@ -131,8 +131,8 @@ func enumerated(parts []string) string {
 	return parts[0]
 }
 
-// WhyReads describes the name that a cell reads and that was made in another way, not escaped: "it reads orders, made
-// in In[2], edited in line 2".
+// WhyReads describes the name that a cell reads and that another cell defined differently, not escaped: "it reads
+// orders, made in In[2], edited in line 2".
 func WhyReads(d *model.Diff, reads []model.DiffRead) string {
 	text := ""
 	for i, r := range reads {
@@ -178,7 +178,7 @@ func changed(row *model.CellDiff) string {
 // ButFigures says that the names which a cell reads do not explain its change.
 func ButFigures(why string) string { return why + ", but that changed the other way" }
 
-// ItselfAsMuch says that a cell's own need and keep did not change, though other cells follow from it.
+// ItselfAsMuch says that the need and keep of the cell itself did not change, though other cells follow from it.
 func ItselfAsMuch(change string) string {
 	switch change {
 	case model.New, model.Gone:

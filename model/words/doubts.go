@@ -15,7 +15,7 @@ const (
 	NoCells                    // no cell ran
 	NotComplete                // Text is a reason of its certificate
 	MoreNotComplete            // Count more of these
-	NamesIncomplete            // Text is a reason why who allocated is not known in full, beside Count others
+	NamesIncomplete            // Text is a reason why the allocating code is not known in full, beside Count others
 	LateLines                  // it began in a process that ran already
 	WithoutSource              // Count cells
 	CellsLeftOut               // Count cells
@@ -100,7 +100,7 @@ func (d Doubt) ofRun() string {
 	return ""
 }
 
-// together describes a doubt that is not of one recording.
+// together describes a doubt that concerns more than one recording.
 func (d Doubt) together() string {
 	orNone := func(s string) string {
 		if s == "" {
@@ -132,13 +132,13 @@ func (d Doubt) together() string {
 	return ""
 }
 
-// What of two recordings differs, as [Doubt.Text] of [DiffersIn] names it.
+// The differing properties of two recordings, as [Doubt.Text] of [DiffersIn] names them.
 const (
 	MachineMemory = "memory of the machine"
 	SoftLimits    = "processes with a soft limit, set by"
 )
 
-// Recording returns the name of recording i of a plan from so many.
+// Recording returns the name of recording i of a plan from a number of recordings.
 func Recording(i, of int) string {
 	if of == 1 {
 		return "the recording"

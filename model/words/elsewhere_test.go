@@ -22,8 +22,8 @@ var elsewhere = map[string]string{
 	"event/meters.go":                    "the table of meters, with sources that recordings have",
 }
 
-// TestPhrasesAreHere: attribution and event have no phrase of three words or more. They find facts; this package says
-// them. Errors are exempt.
+// TestPhrasesAreHere: attribution and event have no phrase of three words or more. They find facts; this package has
+// the sentences. Errors are exempt.
 func TestPhrasesAreHere(t *testing.T) {
 	found := map[string]bool{}
 	each := func(path string) {

@@ -27,7 +27,7 @@ func KernelNames(kernels []Kernel) []string {
 		return nil
 	}
 	paths := make([][]string, len(kernels))
-	owners := map[string]string{} // by the end of a path: the path, sharedEnd if several have that end
+	owners := map[string]string{} // by the end of a path: the path, or sharedEnd if several paths have that end
 	for i, k := range kernels {
 		paths[i] = foldersOf(k.Notebook)
 		whole := ending(paths[i], len(paths[i]))

@@ -4,7 +4,7 @@ import "fmt"
 
 // Reasons of a [model.NotJudged]: the cause, and the code to type.
 
-// SteppedDown says that a meter's probes were out, for how long and how often.
+// SteppedDown says that a meter's probes were stepped down, for a total time and a number of times.
 func SteppedDown(times, ns int64) (why, advice string) {
 	return fmt.Sprintf("its probes were stepped down %s, for %s in all, to keep the overhead budget: "+
 		"what was made then is only known where an object was found that has it",
@@ -31,7 +31,7 @@ func TracingProblem(text string) (why, advice string) {
 	return Bounded(text, 300), "'sudo tracer doctor' says what this machine allows"
 }
 
-// CellRuns says that the memory belongs to a cell, or to its calls, which still runs.
+// CellRuns says that the memory belongs to a cell that is still running, or to its calls.
 func CellRuns() (why, advice string) {
 	return "the cell that runs has made it, or its calls hold it: what stays of that is not decided yet",
 		"ask in a cell behind it"
@@ -60,7 +60,7 @@ func HeldInside() (why, advice string) {
 			"if this grows from run to run, there is a verdict"
 }
 
-// NoBlocks says that no probe reports a meter's blocks, with the text of its source.
+// NoBlocks says that no probe reports the blocks of a meter, with the text of the meter's source.
 func NoBlocks(source string) (why, advice string) {
 	return "no probe tells of its blocks here: " + source, "'sudo tracer doctor' says why"
 }

@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-// LastException names the holder of the objects of the exception that was shown last, in sys and in IPython.
+// LastException names the holder of the objects of the exception that was last shown, in sys and in IPython.
 const LastException = "the last exception"
 
 // Found has the facts behind the words of a verdict, beside the verdict itself.
@@ -18,12 +18,12 @@ type Found struct {
 	Root     string // the name at the beginning of [model.Verdict.Holder]
 	Function string // the function with the local variable, for a traceback
 	Shown    string // the cell that displayed it, see [Cell]; "" for none
-	Until    string // the cell in which it went; "" if it is still there
-	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells made some of it; else ""
+	Until    string // the cell in which it was freed; "" if it is still live
+	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells allocated some of it; else ""
 	Raised  string
-	GapNS   int64  // time from its cell's end until it went
+	GapNS   int64  // time from the end of its cell until it was freed
 	Pool    string // the pool of the idle workers, as in [event.Holders]
-	Unseen  bool   // some of it was allocated while probes were out
+	Unseen  bool   // some of it was allocated while probes were stepped down
 	Garbage string // its relation to the garbage collector, as in [event.Garbage]
 	Cyclic  bool   // for [model.HeldByOutput]: it is in a reference cycle
 	Failed  bool   // failed statements allocated it
@@ -97,7 +97,7 @@ func killing(pids []int) string {
 	return text
 }
 
-// output describes which cell displayed it, and where.
+// output names the cell that displayed it, and the place of the display.
 func output(v *model.Verdict, f Found) (evidence, advice string) {
 	shown := cmp.Or(f.Shown, "a cell")
 	if f.Shown != "" && v.Change != nil && v.Change.Line > 0 {

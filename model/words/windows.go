@@ -51,7 +51,7 @@ func FoundLater(meter, after, before string) string {
 	return "(found later: " + when + " while " + meter + " was stepped down)"
 }
 
-// StatementsRefused describes how many of a cell's statements were not distinguished.
+// StatementsRefused describes the number of a cell's statements that were not distinguished.
 func StatementsRefused(n uint64) string {
 	return fmt.Sprintf("%d beginnings and ends of statements were refused in it: there were too many", n)
 }

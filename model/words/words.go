@@ -5,7 +5,7 @@ package words
 
 import "strconv"
 
-// Bounded returns a text of at most so many characters; an ellipsis stands for the rest.
+// Bounded returns a text of at most limit characters; an ellipsis stands for the rest.
 func Bounded(text string, limit int) string {
 	if r := []rune(text); len(r) > limit {
 		return string(r[:limit]) + "…"

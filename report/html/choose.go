@@ -24,7 +24,7 @@ const (
 // choice is the part of a session that has a place in the page: the heaviest first.
 type choice struct {
 	detailed   map[int]bool // cells, by id, with their stacks
-	statements map[int]bool // cells whose statements have rows; nil for all
+	statements map[int]bool // cells that have rows for their statements; nil for all
 	resting    bool         // times between cells without a change have rows
 	parts      bool         // meters that are part of others have figures
 	each       int          // stacks a cell

@@ -30,7 +30,7 @@ func (n *numbers) UnmarshalJSON(of []byte) error {
 	return nil
 }
 
-// block is the part of the data that the tests look at.
+// block has the part of the data that the tests read.
 type block struct {
 	Answers [][2]string
 	Meters  []struct{ ID string }

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestFreeings: code gets into a page whole or not at all; there are no more entries and names than there may be, and a
-// name is text.
+// TestFreeings: code is in a page whole or not at all; entries and names do not exceed their bounds, and a name is
+// text.
 func TestFreeings(t *testing.T) {
 	all := []model.Freeing{
 		{

@@ -134,8 +134,8 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestPolicy: a page may run only the program that this package gives it; it may send requests only if a server has
-// made it.
+// TestPolicy: a page may run only the program that this package gives it; it may send requests only if it comes from a
+// server.
 func TestPolicy(t *testing.T) {
 	page, _ := print(t, reporttest.Rich(), nil)
 	for _, part := range []string{
@@ -155,7 +155,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// long returns a session of so many cells with statements and stacks.
+// long returns a session of a number of cells with statements and stacks.
 func long(cells int) *model.Report {
 	r := reporttest.Rich()
 	r.Windows = r.Windows[:0]
@@ -185,8 +185,8 @@ func long(cells int) *model.Report {
 	return r
 }
 
-// TestSize: a notebook of 60 cells makes a page that can be mailed, a session of 20,000 one that a browser opens; what
-// has no room is counted.
+// TestSize: a notebook of 60 cells makes a page that can be mailed, a session of 20,000 one that a browser opens; items
+// without room are counted.
 func TestSize(t *testing.T) {
 	page, data := print(t, long(60), nil)
 	if len(page) > 2<<20 {

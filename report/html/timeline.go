@@ -5,7 +5,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// mostPoints is how many points the timeline of a page has in all; fewest is how many each track has room for.
+// mostPoints is the most points of a page's timeline; fewest is the number of points for which each track has room.
 const (
 	mostPoints = 60_000
 	fewest     = 400

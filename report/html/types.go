@@ -225,7 +225,7 @@ type tensors struct {
 	Who   string `json:"who"`
 }
 
-// freeing is code to type to free memory. Code is whole: code that would have to be changed to be shown is left out.
+// freeing is code to type to free memory. Code is whole: code that could be shown only with changes is left out.
 type freeing struct {
 	At     int    `json:"at"`
 	PID    int    `json:"pid"`

@@ -29,7 +29,7 @@ type past struct {
 	count    int
 }
 
-// Add takes finished cells in, in the order of their ends.
+// Add adds finished cells, in the order of their ends.
 func (h *History) Add(cells []model.Window) {
 	for i := range cells {
 		w := &cells[i]

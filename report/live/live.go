@@ -1,6 +1,6 @@
 // Package live is the screen of a running session, as rows of text in styles, and the effects of keys on it. It is
-// pure, and every text of a traced process is escaped. The source of the figures does not belong here, nor the way of
-// rows onto a terminal.
+// pure, and every text of a traced process is escaped. The source of the figures does not belong here, nor does the
+// writing of rows to a terminal.
 package live
 
 import (
@@ -87,8 +87,8 @@ func Screen(g *model.Glance, s *State, width, height int) []Row {
 	return p.rows
 }
 
-// Text returns all parts of the screen, without a terminal's bounds: for a person who reads it once. Rows wider than
-// width go on in lines below; a width of 0, or less, is no limit.
+// Text returns all parts of the screen, without a terminal's bounds: for a single reading. Rows wider than width go on
+// in lines below; a width of 0, or less, is no limit.
 func Text(g *model.Glance, s *State, width int) string {
 	p := &page{state: s, width: width, whole: true}
 	for i := range g.Kernels {

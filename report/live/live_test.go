@@ -114,7 +114,7 @@ func manyCells(hostile string) *live.History {
 	return &past
 }
 
-// check wants a screen that fits: as many rows as there are, none wider, nothing in it that a terminal acts on.
+// check checks that a screen fits: the right number of rows, none too wide, and no character that a terminal acts on.
 func check(t *testing.T, rows []live.Row, width, height int, ascii bool) string {
 	t.Helper()
 	if len(rows) != height {
@@ -143,9 +143,9 @@ func TestScreens(t *testing.T) {
 	quiet.Lacks = model.Lacks{Made: 4000, Delivered: 4000}
 	quiet.Kernels[0].Running, quiet.Kernels[0].Statement = false, nil
 	quiet.Kernels[0].Cell.Status = model.Error
-	full := glance() // its GPU is nearer to its limit than anything else
+	full := glance() // its GPU is nearest to its limit
 	full.Kernels[0].Meters["gpu.1.driver"] = figure(0, 15<<30, 15<<30)
-	full.Kernels[0].Meters["gpu.0.driver"] = figure(0, 1<<30, 1<<30) // of a size that is not known
+	full.Kernels[0].Meters["gpu.0.driver"] = figure(0, 1<<30, 1<<30) // of unknown size
 	full.Kernels[0].Cell.Meters["gpu.1.driver"] = figure(1<<30, 15<<30, 15<<30)
 	for _, c := range []struct {
 		name          string
@@ -270,7 +270,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextWraps: nothing of the screen without a terminal is cut where there is a width; it goes on below.
+// TestTextWraps: the screen without a terminal is not cut to a width; it goes on in the lines below.
 func TestTextWraps(t *testing.T) {
 	g := glance()
 	long := "numpy.lib.a_type_with_a_name_that_no_column_has_room_for"
@@ -295,7 +295,7 @@ func TestTextWraps(t *testing.T) {
 	}
 }
 
-// TestHistory: the newest cells are there, and before these the heaviest, regardless of later ones.
+// TestHistory: the history has the newest cells, and of the older ones the heaviest, regardless of later ones.
 func TestHistory(t *testing.T) {
 	var h live.History
 	for i := range 3000 {

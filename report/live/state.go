@@ -48,7 +48,7 @@ const (
 	FindVariables        // list names
 )
 
-// Press takes in a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c",
+// Press handles a key: a character, or "up", "down", "pgup", "pgdn", "home", "tab", "esc", "left", "right", "ctrl+c",
 // "ctrl+z". g is the shown glance.
 func (s *State) Press(key string, g *model.Glance) Action {
 	s.Notice = ""
@@ -100,7 +100,7 @@ func (s *State) mark() Action {
 	return Unmark
 }
 
-// choose takes in a key that changes the view.
+// choose handles a key that changes the view.
 func (s *State) choose(key string, g *model.Glance) {
 	switch key {
 	case "l", "1":

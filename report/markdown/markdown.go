@@ -72,7 +72,7 @@ func write(w io.Writer, r *model.Report, lines func([]model.Line) []line) error 
 	return p.Flush()
 }
 
-// columns returns the meters with a column: those that people look at, the ranking one first.
+// columns returns the meters with a column: those that users read, the ranking one first.
 func columns(r *model.Report, ranks string) []string {
 	known := r.AllMeters()
 	all := words.Headlines(known)
@@ -166,7 +166,7 @@ func (p *page) head(r *model.Report, near []model.Nearness) {
 	p.slower(r)
 }
 
-// table has a row for each window, and says how many have none.
+// table adds a row for each window, and says how many have none.
 func (p *page) table(what, rest string, rows []row, more int, sources bool) {
 	if len(rows) == 0 {
 		return

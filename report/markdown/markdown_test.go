@@ -20,8 +20,8 @@ import (
 	"ipytracer/report/reporttest"
 )
 
-// parsed returns a page as GitHub reads it: the rows of its tables, each cell's text, and nothing that a notebook could
-// have made of it.
+// parsed returns a page as GitHub reads it: the rows of its tables, and the text of each cell. It fails on elements
+// that the text of a notebook could have produced.
 func parsed(t *testing.T, page []byte) (rows [][]string) {
 	t.Helper()
 	reporttest.CheckSafe(t, string(page), "\n")

@@ -74,7 +74,7 @@ func Parse(text []byte) (*Notebook, error) {
 	return n, nil
 }
 
-// cell takes a cell in, if it has code.
+// cell adds a cell, if it has code.
 func (n *Notebook) cell(number int, at span) error {
 	all, err := n.members(at)
 	if err != nil {
@@ -115,7 +115,7 @@ func (n *Notebook) cell(number int, at span) error {
 	return nil
 }
 
-// read takes a member's value in if it has the type; else the field stays as it is.
+// read stores a member's value if it has the type; else the field stays as it is.
 func (n *Notebook) read(all []member, key string, into any) {
 	if one, ok := find(all, key); ok {
 		_ = json.Unmarshal(n.text[one.value.from:one.value.to], into)

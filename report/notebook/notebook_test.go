@@ -96,7 +96,7 @@ func read(t *testing.T, text []byte) (all cells) {
 	return all
 }
 
-// layouts returns the same notebook as others write it.
+// layouts returns the same notebook in the layouts of other programs.
 func layouts(t *testing.T) map[string]string {
 	t.Helper()
 	var compact, wide bytes.Buffer
@@ -254,7 +254,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzNotebook: for any file, the figures go in and out without a trace, or it is refused.
+// FuzzNotebook: for any file, the figures are inserted and removed without a trace, or the file is refused.
 func FuzzNotebook(f *testing.F) {
 	f.Add(page)
 	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},` +

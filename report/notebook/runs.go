@@ -39,7 +39,7 @@ type size struct {
 	Bound    *int64 `json:"bound"`
 }
 
-// runs are those of the sources in a notebook, by their hashes.
+// runs are the runs of the sources in a notebook, by their hashes.
 type runs struct {
 	of    map[string][]run
 	count map[string]int
@@ -100,7 +100,7 @@ func runOf(w *model.Window, of string, r *model.Report, headlines []string) run 
 }
 
 // choose finds the run of each cell: the one with its In[N], else the only one or the last. If several cells have one
-// source, it goes by their order. The text is the reason why there is none.
+// source, their order decides. The text is the reason why a cell has no run.
 func (n *Notebook) choose(all *runs) (chosen []*run, why []string) {
 	same := map[string][]int{}
 	for i, c := range n.cells {

@@ -51,7 +51,7 @@ func Print(w io.Writer, r *model.Report) error {
 	return out.Close()
 }
 
-// table has the columns, in their order, which a group of parquet-go has by name only; and the unfinished row.
+// table has the columns in their order, because a group of parquet-go has them by name only; and the unfinished row.
 type table struct {
 	parquet.Group
 	names  []string
@@ -147,7 +147,7 @@ func (t *table) set(name string, v parquet.Value) {
 func (t *table) number(name string, n int64) { t.set(name, parquet.Int64Value(n)) }
 func (t *table) truth(name string, v bool)   { t.set(name, parquet.BooleanValue(v)) }
 
-// text is null where there is none.
+// text adds a text, or null if there is none.
 func (t *table) text(name, s string) {
 	if s != "" {
 		t.set(name, parquet.ByteArrayValue([]byte(clean(s))))

@@ -136,7 +136,7 @@ func TestPyArrowReadsIt(t *testing.T) {
 	}
 }
 
-// arrowPython runs the script above by a Python that has pyarrow.
+// arrowPython returns a function that runs the script above in a Python with pyarrow.
 func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 	t.Helper()
 	if exec.Command("python3", "-c", "import pyarrow.parquet").Run() == nil {
@@ -155,7 +155,7 @@ func arrowPython(t *testing.T) func(file string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		// others mount a file system on its /tmp
+		// other processes mount a file system on its /tmp
 		inside, err := os.CreateTemp(filepath.Join(root, "var", "tmp"), "tracer-*.parquet")
 		if err != nil {
 			return nil, err

@@ -7,8 +7,8 @@ import (
 )
 
 // detailed iterates over the windows of a report that have allocations: sessions, experiments and cells. A process that
-// runs cells and was started by another, as a kernel by a server, has no session of its own: its substitute comes last,
-// see [kernel].
+// runs cells and was started by another, such as a kernel by a server, has no session of its own: its substitute comes
+// last, see [kernel].
 func detailed(r *model.Report, visit func(*model.Window)) {
 	kernels, own := map[int]*kernel{}, map[int]bool{}
 	for w := range r.AllPassing() {

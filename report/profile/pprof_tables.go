@@ -58,7 +58,7 @@ func (p *pprof) tables() {
 		location.Embed(locationLine, line)
 		p.put(profileLocation, location)
 		function.Int(functionID, id)
-		// no system name: pprof would take <lambda> for a template's arguments, and it away
+		// no system name: pprof would take <lambda> for the arguments of a template and remove it
 		function.Int(functionName, p.text(c.function))
 		function.Int(functionFile, p.text(c.file))
 		p.put(profileFunction, function)

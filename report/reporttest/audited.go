@@ -110,7 +110,7 @@ func WithLines() *model.Report {
 	return r
 }
 
-// linesOf returns what lines allocated, a cell's among them.
+// linesOf returns lines that allocated, a cell's among them.
 func linesOf(cell model.Frame) []model.Line {
 	return []model.Line{
 		{

@@ -34,7 +34,7 @@ func atLeast(f model.Figure) model.Figure {
 	return f
 }
 
-// All gives the three meters and the parts of resident plausible figures.
+// All returns plausible figures for the three meters and the parts of resident.
 func All(resident, mapped, numpy model.Figure) map[string]model.Figure {
 	return map[string]model.Figure{
 		"cpu.resident": resident, "cpu.mapped": mapped, "cpu.numpy": numpy,
@@ -81,7 +81,7 @@ func Kernel() model.Process {
 	}
 }
 
-// CellWindow returns a cell that went well, without figures.
+// CellWindow returns a cell that succeeded, without figures.
 func CellWindow(id, execution int, source string) model.Window {
 	return model.Window{
 		ID: id, Parent: 1, Kind: model.Cell, PID: 4242, Execution: execution, ExecutionCount: Number(execution),

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// Golden compares data with a file under testdata/report.
+// Golden compares data with a file in testdata/report.
 func Golden(t testing.TB, name string, data []byte) {
 	t.Helper()
 	path := filepath.Join(root(t), "testdata", "report", name)

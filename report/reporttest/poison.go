@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// Attempts are texts that try to be more than text on a page. An attempt that succeeds sets window.pwned, or requests
-// the address "pwned.invalid".
+// Attempts are texts that try to act as more than text on a page. An attempt that succeeds sets window.pwned, or
+// requests the address "pwned.invalid".
 var Attempts = []string{
 	`</script><script>window.pwned=1</script>`,
 	`<img src=x onerror="window.pwned=1">`,
@@ -28,7 +28,7 @@ var Attempts = []string{
 	"\xff\xfe<script>window.pwned=1</script>",
 }
 
-// Poison puts an attempt into every text of a report or an audit that a target, or whoever made a recording, can
+// Poison puts an attempt into every text of a report or an audit that a target, or the maker of a recording, can
 // choose: another one each time. Texts that distinguish windows and meters stay.
 func Poison(of any) {
 	n := 0

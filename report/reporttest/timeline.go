@@ -84,7 +84,8 @@ func TimelineErrors(r *model.Report) (wrong []string) {
 	return wrong
 }
 
-// together returns a tree's track, with its process's own while that has no descendants, and the other gaps.
+// together returns the track of a tree, with the process's own track for the times without descendants, and the other
+// gaps.
 func together(tree []model.Point, gaps []model.Gap, own []model.Point) (points []model.Point, others []model.Gap) {
 	for _, g := range gaps {
 		if g.Reason != model.GapAlone {

@@ -136,7 +136,7 @@ func (p *page) judged(j *model.Judgement) {
 	}
 }
 
-// causes has a row for each meter of the cells that made the difference.
+// causes has a row for each meter of the cells that caused the difference.
 func causes(d *model.Diff, rows int) section {
 	s := section{
 		Title: "Cells that made the difference",
@@ -219,7 +219,7 @@ func (p *page) following(d *model.Diff, rows int) {
 	}
 }
 
-// lines lists the changed lines in the cells that made the difference.
+// lines lists the changed lines in the cells that caused the difference.
 func (p *page) lines(d *model.Diff, rows int) {
 	s := section{Title: "By which line", Columns: columns("in", "meter", ">at the peak A", ">B", ">change", "line")}
 	n := 0

@@ -98,7 +98,7 @@ func peak(f model.Figure) int64     { return f.Peak }
 func need(f model.Figure) int64     { return f.Need() }
 func consumed(f model.Figure) int64 { return f.Consumed }
 
-// doubts are a section of their own, if there are any.
+// doubts adds a section for the doubts, if there are any.
 func (p *page) doubts(all []string, rows int) {
 	if len(all) == 0 {
 		return

@@ -23,7 +23,7 @@ import (
 	reporttext "ipytracer/report/text"
 )
 
-// attack is a text with which a notebook may try to leave its place.
+// attack is a text by which a notebook may try to escape from its place.
 const attack = "</code></td><script>alert(1)</script><img src=x onerror=alert(2)> ``` | [x](javascript:alert(3)) " +
 	"@everyone https://evil.example &lt; {{.}} \"'> <!-- ]]> \n# heading\n"
 

@@ -9,7 +9,7 @@ type accuracy struct {
 	vague   map[string]bool // meters with figures that can be off by more than their own size
 }
 
-// inexact takes the error bounds of figures in.
+// inexact records the error bounds of figures.
 func (a accuracy) inexact(figures map[string]model.Figure) {
 	for id, f := range figures {
 		switch {

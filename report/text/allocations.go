@@ -13,16 +13,16 @@ import (
 	"ipytracer/report/escape"
 )
 
-// maxParts is the most shown calls of a stack: the first, and the last ones.
+// maxParts is the largest number of shown calls of a stack: the first, and the last ones.
 const maxParts = 4
 
-// maxAllocations is the most listed lines of each meter for a cell.
+// maxAllocations is the largest number of listed lines of each meter for a cell.
 const maxAllocations = 5
 
 // worthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
 const worthShowing = 64 << 10
 
-// heapView shows who allocated.
+// heapView shows the code that allocated.
 type heapView struct{ *view }
 
 // allocations shows, for the heaviest cells with known stacks, the allocations that lived at the cell's highest moment.

@@ -21,7 +21,8 @@ func whatIs(n *model.NotJudged) string {
 	return text
 }
 
-// allClear returns the text of an audit without a verdict: all is well only if it has looked everywhere.
+// allClear returns the text of an audit without a verdict: it gives the all-clear only if the audit has looked
+// everywhere.
 func allClear(a *model.Audit) string {
 	const few = 3
 	if len(a.NotJudged) == 0 {

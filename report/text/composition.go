@@ -10,7 +10,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// The most named parts of the highest moment, and the least share of a part, one in so many.
+// The largest number of named parts of the highest moment, and the reciprocal of the least share of a part.
 const (
 	mostParts = 4
 	hardly    = 50
@@ -54,10 +54,10 @@ func (m moment) counts(meter string) bool {
 	return words.OfGPU(first) || first == residentMeter || words.IsOutermost(first) || meter == first
 }
 
-// residentMeter returns the meter of present pages; a mapped one may count a page that nobody has touched.
+// residentMeter returns the meter of present pages; a meter of mapped memory may count a page that was never touched.
 const residentMeter = "cpu.resident"
 
-// byLines returns the lines with blocks at that moment.
+// byLines returns the lines with blocks live at that moment.
 func (m moment) byLines() (parts []part) {
 	all := slices.DeleteFunc(callersOf(m.in.cell), func(a *caller) bool {
 		return a.AtPeak < worthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
@@ -183,14 +183,14 @@ func (m moment) unlisted(lines []part) (parts []part) {
 	return parts
 }
 
-// isLate reports whether the process ran before the session began.
+// isLate reports whether the process began before the session.
 func (m moment) isLate() bool {
 	return slices.ContainsFunc(m.v.r.Processes, func(p model.Process) bool { return p.PID == m.in.pid && p.Late })
 }
 
-// standing returns the cells and times of the process up to the moment's cell, in order, and the part of each that
-// stood when the moment's cell began. First comes the memory from before all of them. The part of each is its rise that
-// never went below again.
+// standing returns the cells and times of the process up to the moment's cell, in order, and the part of each that was
+// still there when the moment's cell began. First comes the memory from before all of them. The part of each is the
+// rise below which memory never fell again.
 func (m moment) standing() (all []*stretch, kept []int64) {
 	for i := range m.v.ranked {
 		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start <= m.in.start {

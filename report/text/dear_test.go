@@ -11,7 +11,7 @@ import (
 )
 
 // The cost of expensive probes is on the first lines of the report, whole, at the beginning of the page, and in JSON;
-// no raw text of a target gets to the terminal.
+// no raw text of a target reaches the terminal.
 func TestDearProbes(t *testing.T) {
 	r := reporttest.Rich()
 	r.Certificate.Probes = append(r.Certificate.Probes,

@@ -25,7 +25,7 @@ type diffView struct {
 	o Options
 }
 
-// Diff writes a comparison for people: the growth and its reason, the cells that made it, those that follow, and its
+// Diff writes a comparison for people: the growth and its reason, the cells that caused it, those that follow, and its
 // certainty. It fails with w's error only.
 func Diff(w io.Writer, d *model.Diff, o Options) error {
 	v := diffView{o.printer(), o}
@@ -174,7 +174,7 @@ func sourceOfRow(row *model.CellDiff) string {
 	return row.A.Source
 }
 
-// diffCells shows the causes, one after another, and then the cells that follow from them.
+// diffCells shows the causes, one after another, and then the cells that follow from the causes.
 func (v diffView) diffCells(d *model.Diff) {
 	most := v.o.Cells
 	if most == 0 {

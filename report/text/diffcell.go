@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// diffCell shows a cell that made a difference: its meters and times side by side, the line, and the reason.
+// diffCell shows a cell that caused a difference: its meters and times side by side, the line, and the reason.
 func (v diffView) diffCell(d *model.Diff, row *model.CellDiff) {
 	v.blank()
 	v.prose("    ", span{words.Row(row), bold}, span{"  " + row.Change + "  ", yellow},
@@ -180,7 +180,7 @@ func (v diffView) judged(j *model.Judgement) {
 	}
 }
 
-// doubted lists the reasons against taking the comparison at its word.
+// doubted lists the reasons why the comparison may mislead.
 func doubted(to *printer, all []string, full bool) {
 	if len(all) == 0 {
 		return

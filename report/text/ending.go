@@ -149,7 +149,7 @@ func (v endingView) during(p *model.Process) string {
 	return text
 }
 
-// starved lists cells that failed for want of memory, the last first.
+// starved lists cells that failed for lack of memory, the last first.
 func (v endingView) starved() {
 	shown := 0
 	for _, c := range slices.Backward(v.cells) {

@@ -10,7 +10,7 @@ import (
 )
 
 // dead returns a notebook with a kernel that the OOM killer ended in the second cell, and one with a worker that
-// somebody killed.
+// another process killed.
 func dead() *model.Report {
 	r := &model.Report{Schema: model.Schema, Between: []model.Between{}}
 	limit := model.Limit{
@@ -78,8 +78,8 @@ func TestWhyItEnded(t *testing.T) {
 	}
 }
 
-// TestShutDown: a kernel that was asked to end while no cell ran ended as kernels do; one in a cell, or by another
-// signal, did not.
+// TestShutDown: a kernel that got a request to end while no cell ran ended as kernels do; one that ended in a cell, or
+// by another signal, did not.
 func TestShutDown(t *testing.T) {
 	for _, c := range []struct {
 		signal, ipython string
@@ -108,7 +108,7 @@ func TestShutDown(t *testing.T) {
 	}
 }
 
-// TestLikelyLimit: where the kernel does not say which limit it was, neither does the report.
+// TestLikelyLimit: where the kernel does not name the limit, the report does not either.
 func TestLikelyLimit(t *testing.T) {
 	r := dead()
 	r.Processes[0].Ending.Likely = true

@@ -35,7 +35,7 @@ func label(w model.Window) string {
 	return words.In(*w.ExecutionCount)
 }
 
-// quantity is one of the sizes that people read from a figure.
+// quantity is one of the sizes that users read from a figure.
 type quantity struct {
 	title string
 	of    func(model.Figure) int64
@@ -80,7 +80,7 @@ func headlines(r *model.Report, by string) ([]string, error) {
 	if by != "" && !slices.Contains(known, by) {
 		return nil, fmt.Errorf("rank by %q: no such meter here; there are: %s", by, strings.Join(known, ", "))
 	}
-	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: the order decides who gets room
+	ids := append([]string{by}, words.Headlines(known)...) // GPUs beside the CPU: the first meters get room
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 	for _, id := range known {
 		if !words.IsPart(id) {

@@ -95,7 +95,7 @@ func (o *leftover) named() (out []together) {
 	return out
 }
 
-// unnamedLines returns the lines of cells with memory that is there still, but that no name holds.
+// unnamedLines returns the lines of cells with memory that is still there, but that no name holds.
 func (o *leftover) unnamedLines(named []together) []model.Line {
 	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
 		return l.Left < worthAGap || slices.ContainsFunc(named, func(t together) bool {

@@ -30,7 +30,7 @@ func (v gapView) between() {
 			sizes = append(sizes, v.largest(*b))
 		}
 	}
-	if gaps == 0 || len(v.cells) == 0 { // without cells the processes have it all
+	if gaps == 0 || len(v.cells) == 0 { // without cells, the section of processes has all of it
 		return
 	}
 	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")

@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// headerView shows what a session traced: processes, devices, the session, the machine.
+// headerView shows the subject of a session: processes, devices, the session, the machine.
 type headerView struct{ *view }
 
 // header names the traced processes, the duration and the machine.
@@ -207,7 +207,7 @@ func (v headerView) noCells() {
 			"or start one with `tracer run -- jupyter lab`.", plain})
 }
 
-// limitedBy names the origin of a limit, and how to remove one that nobody wants.
+// limitedBy names the origin of a limit, and how to remove one that is not wanted.
 func limitedBy(l model.SoftLimit, pid int) string {
 	switch l.By {
 	case "session":

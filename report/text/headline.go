@@ -12,8 +12,8 @@ import (
 // headlineView writes the first lines of a report.
 type headlineView struct{ *view }
 
-// lead answers in a few lines the questions of most people: the highest moment of the memory that came nearest to its
-// limit, its parts, the part that is still there, the names to delete, and how certain all that is.
+// lead answers in a few lines the questions of most users: the highest moment of the memory that came nearest to its
+// limit, its parts, the part that is still there, the names to delete, and the certainty of all that.
 func (v headlineView) lead() {
 	endingView(v).endings()
 	if !v.leads() {
@@ -24,7 +24,7 @@ func (v headlineView) lead() {
 	v.answer("how sure", highestMoment(v.view).howSure())
 }
 
-// leads reports whether there is a highest moment to lead with.
+// leads reports whether there is a highest moment for the first lines.
 func (v headlineView) leads() bool { return len(v.meters) > 0 && len(v.ranked) > 0 }
 
 // leadHighest writes the part about the highest moment.

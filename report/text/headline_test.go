@@ -80,8 +80,8 @@ func TestSmallRiseIsTheCells(t *testing.T) {
 	}
 }
 
-// TestLastCellThatHardlyRose: a cell that happens to be the highest because everything before it is there still has no
-// headline of its own.
+// TestLastCellThatHardlyRose: a cell that is the highest only because earlier memory is still there has no headline of
+// its own.
 func TestLastCellThatHardlyRose(t *testing.T) {
 	r := small(400 * mib)
 	last := reporttest.CellWindow(12, 3, "pass")
@@ -94,7 +94,8 @@ func TestLastCellThatHardlyRose(t *testing.T) {
 	}
 }
 
-// TestReservationsDoNotLead: hardly touched mappings make no highest moment; touched memory counts in full.
+// TestReservationsDoNotLead: hardly touched mappings are not the cause of a highest moment; touched memory counts in
+// full.
 func TestReservationsDoNotLead(t *testing.T) {
 	r := small(20 * mib)
 	cell := &r.Windows[2]
@@ -118,7 +119,7 @@ func TestReservationsDoNotLead(t *testing.T) {
 	if !strings.HasPrefix(got["made by"], "399.00 MiB mapped In[2] line 2 · ") {
 		t.Errorf("made by: %q", got["made by"])
 	}
-	// the line frees what its last run had made, and makes it again: resident memory does not rise
+	// the line frees the memory of its last run, and allocates it again: resident memory does not rise
 	again := small(400 * mib)
 	figures := reporttest.All(reporttest.Fig(528*mib, 528*mib, 528*mib), reporttest.Fig(568*mib, 568*mib, 568*mib),
 		reporttest.Fig(0, 0, 0))
@@ -130,7 +131,7 @@ func TestReservationsDoNotLead(t *testing.T) {
 	}
 }
 
-// TestArraysNobodyTouched: so it is of arrays: np.empty takes room and no page.
+// TestArraysNobodyTouched: the same holds for arrays: np.empty maps memory and touches no page.
 func TestArraysNobodyTouched(t *testing.T) {
 	r := small(10 * mib)
 	for _, i := range []int{2, 6} {
@@ -189,7 +190,7 @@ func TestWorkersArePartOfTheSentence(t *testing.T) {
 	}
 }
 
-// TestFreedIsNoPart: memory that an earlier cell kept and a later one let go is no part of the highest moment.
+// TestFreedIsNoPart: memory that an earlier cell kept and a later one freed is no part of the highest moment.
 func TestFreedIsNoPart(t *testing.T) {
 	r := small(400 * mib)
 	freed := reporttest.CellWindow(12, 3, "del data")
@@ -285,7 +286,7 @@ func TestOtherKinds(t *testing.T) {
 	}
 }
 
-// TestSilentCells: a cell that nobody typed has a row if it needed something.
+// TestSilentCells: a cell that no user typed has a row if it needed memory.
 func TestSilentCells(t *testing.T) {
 	r := small(10 * mib)
 	silent := reporttest.CellWindow(12, 3, "_check()")

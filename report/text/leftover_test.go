@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// left adds the findings of a look at the process.
+// left adds the results of a look at the process.
 func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
 	for i := range all {
 		all[i].PID, all[i].Exact = 4242, true
@@ -23,7 +23,7 @@ func left(r *model.Report, trim int64, all ...model.Variable) *model.Report {
 	return r
 }
 
-// TestStillThere: memory from before the attach has its own mention, and nobody is asked to free it.
+// TestStillThere: memory from before the attach is mentioned separately, without advice to free it.
 func TestStillThere(t *testing.T) {
 	got := lines(t, left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 390 * mib}),
 		text.Options{})
@@ -48,7 +48,7 @@ func TestStillThere(t *testing.T) {
 }
 
 // TestCachesAreNoAdvice: a cache of the interpreter or of IPython is not named for deletion. Without large names and
-// lines, the advice names the kind of memory, and no audit that does not know either.
+// lines, the advice names the kind of memory, and recommends no audit, which would not know more.
 func TestCachesAreNoAdvice(t *testing.T) {
 	r := left(small(400*mib), 0, model.Variable{Name: "linecache.cache", Kind: "module", Bytes: 20 * mib},
 		model.Variable{Name: "IPython.core.oinspect._cache", Kind: "module", Bytes: 9 * mib})

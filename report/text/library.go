@@ -11,7 +11,7 @@ import (
 // isLibrary reports whether a file is not the user's own.
 func isLibrary(file string) bool { return model.IsLibrary(file) }
 
-// made returns calls in libraries without those that decorators made.
+// made returns the calls in libraries without those of wrappers that decorators made.
 func made(calls []model.Frame) []model.Frame {
 	if bare := slices.DeleteFunc(slices.Clone(calls), isWrapper); len(bare) > 0 {
 		return bare
@@ -48,14 +48,14 @@ func callsIn(calls []model.Frame) (n int, where string) {
 	return len(calls), where
 }
 
-// wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not say
+// wrappers are the names of functions that decorators put around another one, where Python (before 3.11) does not show
 // in which function it was made.
 var wrappers = []string{
 	"wrapper", "wrapped", "inner", "inner_f", "_inner", "new_func", "_wrapper", "new_method", "_decorate_function",
 	"decorate_context",
 }
 
-// isWrapper reports whether a call is one that a decorator made of another's.
+// isWrapper reports whether a decorator made the called function around another one.
 func isWrapper(f model.Frame) bool {
 	if strings.HasPrefix(f.File, "<__array_function__") || strings.HasSuffix(f.File, "/functools.py") ||
 		strings.HasSuffix(f.File, "/contextlib.py") {
@@ -91,8 +91,8 @@ func packageOf(file string) string {
 	return ""
 }
 
-// isComprehension reports whether a frame belongs to a comprehension or a generator expression: it adds nothing to the
-// line around it.
+// isComprehension reports whether a frame belongs to a comprehension or a generator expression: it adds no information
+// to the line around it.
 func isComprehension(f model.Frame) bool {
 	for _, end := range []string{"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"} {
 		if strings.HasSuffix(f.Function, end) {

@@ -9,7 +9,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// live prints the cells of a report as they would appear one after the other.
+// live prints the cells of a report as they would appear one after another.
 func live(t *testing.T, r *model.Report, o text.Options) string {
 	t.Helper()
 	var b strings.Builder

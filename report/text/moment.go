@@ -18,11 +18,11 @@ type moment struct {
 	in *stretch
 }
 
-// nextToNothing is a share, one in so many. If the highest moment rose by less after a cell, it still belongs to that
+// nextToNothing is the reciprocal of a share. If the highest moment rose by less after a cell, it still belongs to that
 // cell.
 const nextToNothing = 100
 
-// highestMoment finds it. It exists if [headlineView.leads] is true.
+// highestMoment finds the highest moment. It exists if [headlineView.leads] is true.
 func highestMoment(v *view) moment {
 	at, in := summitOf(v.ranked)
 	return moment{v, &v.ranked[at], &v.ranked[in]}

@@ -38,8 +38,8 @@ func cutNative(stack []model.Frame) (native string, python []model.Frame) {
 	return native, stack[n:]
 }
 
-// isNameless reports whether a frame tells a reader little: a place without a symbol, or the function by which
-// PyTorch's allocator reports.
+// isNameless reports whether a frame has little information for a reader: a place without a symbol, or the function by
+// which PyTorch's allocator reports.
 func isNameless(f model.Frame) bool {
 	return f.Function == "?" || strings.HasPrefix(f.Function, f.Module+"+0x") ||
 		strings.HasPrefix(f.Function, "c10::reportMemoryUsage") ||

@@ -23,7 +23,7 @@ type limits struct {
 	summits map[string]summit // by meter
 }
 
-// rose takes in the highest values of the meters that came near a limit.
+// rose records the highest values of the meters that came near a limit.
 func (l *limits) rose(figures func(meter string) (model.Figure, bool), cell *brief, gap *model.Between) {
 	for i := range l.near {
 		id := l.near[i].Meter
@@ -126,7 +126,7 @@ func (m memory) has(meter string) bool {
 	return !words.OfGPU(meter)
 }
 
-// held returns the part of this memory that would go with a name.
+// held returns the part of this memory that would be freed with a name.
 func (m memory) held(x *model.Variable) int64 {
 	if m.device() != "" {
 		return x.Device

@@ -228,7 +228,7 @@ func TestSeveralGPUs(t *testing.T) {
 	}
 }
 
-// TestHostileDevices: a name that the driver gives is shown, never acted upon.
+// TestHostileDevices: a name from the driver is shown, and the terminal does not act on it.
 func TestHostileDevices(t *testing.T) {
 	r := reporttest.Training()
 	for i := range r.GPUs {

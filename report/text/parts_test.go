@@ -69,7 +69,7 @@ func notBlank(text string) (all []string) {
 	return all
 }
 
-// TestNotLookedAt: of a process that runs still and was not looked at it is not said that it had ended.
+// TestNotLookedAt: a process that still runs and was not looked at is not reported as ended.
 func TestNotLookedAt(t *testing.T) {
 	r := reporttest.Rich()
 	r.Variables, r.Names = nil, nil

@@ -17,8 +17,8 @@ type planView struct {
 	o Options
 }
 
-// Plan writes a plan for people: the need, the place that decides it, the text to paste, and the lines that would lower
-// it. It fails with w's error only.
+// Plan writes a plan for people: the need, the place that determines it, the text to paste, and the lines that would
+// lower it. It fails with w's error only.
 func Plan(w io.Writer, p *model.Plan, o Options) error {
 	v := planView{o.printer(), o}
 	v.to = w

@@ -42,7 +42,7 @@ func (v *view) doubts() (reasons []string) {
 	return reasons
 }
 
-// shortCertificate prints one line if all is well, else the reasons.
+// shortCertificate prints one line if everything is exact and proven, else the reasons.
 func (v proofView) shortCertificate() {
 	reasons := v.doubts()
 	most, windows := 0, 0

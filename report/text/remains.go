@@ -32,7 +32,7 @@ func (o *leftover) isWorthFreeing() bool {
 	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0
 }
 
-// worthALine returns the lines with a notable share of the remaining memory, the most first.
+// worthALine returns the lines with a notable share of the remaining memory, the largest first.
 func (o *leftover) worthALine(all []model.Line) []model.Line {
 	for i := range all {
 		if isNextToNothing(all[i].Left, o.end) {
@@ -88,7 +88,8 @@ func (o *leftover) keptByMalloc() string {
 	return ""
 }
 
-// elsewhere names the kind of most memory without a name and a line, if there was a look: an audit knows no more of it.
+// elsewhere names the kind of most memory that has neither a name nor a line, if there was a look: an audit would not
+// know more about it.
 func (o *leftover) elsewhere() string {
 	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
 	if o.memory != residentMeter || i < 0 {

@@ -10,7 +10,7 @@ import (
 	"ipytracer/report/escape"
 )
 
-// Bounds of the parts of resident memory that have rows: bytes, and one in so many of the whole.
+// Bounds of the parts of resident memory that have rows: bytes, and the reciprocal of a share of the whole.
 const (
 	leastResident = 1 << 20
 	smallPart     = 20

@@ -105,8 +105,8 @@ func TestSixtyCellsFit(t *testing.T) {
 	}
 }
 
-// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls of one
-// library are folded.
+// TestMappedIsSaidOnce: mapped memory that arrays of the same lines fill is not listed beside them, and calls within
+// one library are folded.
 func TestMappedIsSaidOnce(t *testing.T) {
 	out := printed(t, sixty(), text.Options{})
 	_, who, _ := strings.Cut(out, "Who allocated")

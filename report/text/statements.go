@@ -79,8 +79,8 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 	}
 }
 
-// cellLines returns the lines of a cell by the numbers of its statements. The code that a cell magic makes of a whole
-// cell is one line.
+// cellLines returns the lines of a cell by the numbers of its statements. The code into which a cell magic turns a
+// whole cell is one line.
 func cellLines(c model.Window) []string {
 	lines := strings.Split(c.Source, "\n")
 	for i, line := range lines {

@@ -19,8 +19,8 @@ type Answer struct{ Question, Text string }
 
 // Summary is the content of a report's first and last lines.
 type Summary struct {
-	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and how certain all that
-	// is. Before these it says how a process ended that did not end by itself.
+	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
+	// that. Before these come the endings of processes that did not end by themselves.
 	Answers []Answer
 	// Doubts are the reasons why not everything is exact and proven; none if it is.
 	Doubts []string

@@ -57,7 +57,7 @@ func newSurvey(r *model.Report, by scale) *survey {
 	}
 }
 
-// isTyped reports whether a cell has an In[N]: a person typed it.
+// isTyped reports whether a cell has an In[N]: a user typed it.
 func (s *survey) isTyped(id int) bool {
 	b := s.byID[id]
 	return b != nil && b.counted && !b.silent
@@ -122,7 +122,7 @@ func (s *survey) brief(w *model.Window, waiting map[int]int) *brief {
 	return b
 }
 
-// cell takes in a cell.
+// cell adds a cell to the survey.
 func (s *survey) cell(w *model.Window, b *brief) {
 	b.name = nameOf(w)
 	s.labels[b.name+words.OfKernel(b.kernel)]++
@@ -142,7 +142,7 @@ func (s *survey) cell(w *model.Window, b *brief) {
 	s.moves(w.Meters)
 }
 
-// moves notes which meters moved.
+// moves records which meters moved.
 func (s *survey) moves(figures map[string]model.Figure) {
 	for _, id := range s.meters {
 		if figures[id].Need() != 0 {

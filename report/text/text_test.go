@@ -35,7 +35,7 @@ func TestTextGolden(t *testing.T) {
 		[]byte(printed(t, report.WithoutSource(reporttest.Rich()), text.Options{})))
 }
 
-// TestLineWidths holds every line to the width, but for a word that is longer than that by itself.
+// TestLineWidths checks that no line exceeds the width, except for a word that is longer by itself.
 func TestLineWidths(t *testing.T) {
 	for name, make := range reporttest.Reports {
 		for _, width := range []int{80, 100, 120, 160} {
@@ -163,7 +163,7 @@ func TestTextRankingMeterMustExist(t *testing.T) {
 	}
 }
 
-// FuzzText puts hostile strings everywhere a target can choose one.
+// FuzzText puts hostile strings into every text that a target can choose.
 func FuzzText(f *testing.F) {
 	f.Add(reporttest.Evil, "get_ipython().run_cell_magic('time', '', 'x')", 120, int64(1<<40), 3)
 	f.Add("", "\n\n\x00", 1, int64(-1<<63), -4)
@@ -195,7 +195,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// outputs is everything a report can be printed as.
+// outputs returns a report in every form in which it can be printed.
 func outputs(t *testing.T, r *model.Report) string {
 	t.Helper()
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"ipytracer/report/text"
 )
 
-// TestTorchColumns: tensors on the CPU have their place in every format, once they were used, and none before.
+// TestTorchColumns: tensors on the CPU have a column in every format once they were used, and none before.
 func TestTorchColumns(t *testing.T) {
 	without := printed(t, reporttest.Rich(), text.Options{Width: 200})
 	if strings.Contains(without, "─ torch ─") {

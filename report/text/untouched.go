@@ -25,7 +25,7 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 			before = append(before, claim{p, a.AtPeak})
 		}
 	}
-	// then memory within another's, and memory in small pieces: programs use that at once
+	// then memory within another's, and memory in small pieces, which programs use at once
 	slices.SortStableFunc(doubtful, func(a, b *caller) int {
 		return cmp.Or(cmp.Compare(outermost(a), outermost(b)), cmp.Compare(a.each(), b.each()))
 	})
@@ -81,7 +81,7 @@ type spot struct {
 // each returns the average size of a line's pieces.
 func (c *caller) each() int64 { return c.AtPeak / max(1, c.Count) }
 
-// spotOf finds it: the statement, in the moment's own cell; for others the cell.
+// spotOf finds the place of an allocation: the statement, in the moment's own cell; for others the cell.
 func (m moment) spotOf(a *caller) spot {
 	cell, at := m.in.cell, spot{execution: a.of.Execution, began: m.in.start}
 	peak, low := cell.Meters[residentMeter].Peak, m.in.from

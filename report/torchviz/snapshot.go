@@ -178,7 +178,7 @@ func (p *pickle) segment(s *segment) {
 	})
 }
 
-// trace makes a viewer's timeline show the blocks: as if each had been made in turn.
+// trace makes a viewer's timeline show the blocks, as if each had been allocated in turn.
 func (p *pickle) trace(all []segment, device int) {
 	now := int64(0)
 	entry := func(action string, at, size int64, b *block) {

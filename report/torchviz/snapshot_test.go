@@ -12,8 +12,8 @@ import (
 	"ipytracer/report/torchviz"
 )
 
-// reader is Python's own unpickler, without a way to anything but plain values, and a replay as the viewer does it:
-// blocks tile their segment in order, and traces allocate nothing twice.
+// reader is Python's own unpickler, which allows only plain values, and a replay as the viewer does it: blocks tile
+// their segment in order, and traces allocate nothing twice.
 const reader = `
 import io, json, pickle, sys
 class Plain(pickle.Unpickler):

@@ -74,7 +74,7 @@ func (c *counters) print(r *model.Report) {
 	}
 }
 
-// learn takes in a time in which a process is alone.
+// learn records a time in which a process is alone.
 func (c *counters) learn(track *model.Track) {
 	of := counted{track.PID, escape.Text(track.Meter)}
 	if c.alone[of] == nil {

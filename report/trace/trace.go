@@ -158,8 +158,8 @@ func name(w *model.Window) string {
 // process's own.
 const ofTree = "tree."
 
-// figures returns the figures of a slice for a viewer: bytes of the meters that people look at, for statements only
-// those that moved.
+// figures returns the figures of a slice for a viewer: bytes of the meters that users read, for statements only those
+// that moved.
 func (p *printer) figures(w *model.Window, s *slice) {
 	p.numbers(w, s, "", w.Meters)
 	p.numbers(w, s, ofTree, w.Tree)

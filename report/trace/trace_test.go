@@ -275,7 +275,7 @@ func nested(t *testing.T, tracks map[uint64]track, events []happening) {
 	}
 }
 
-// TestOverlaps: windows that overlap come to lie in lanes of their own, those within others beside them.
+// TestOverlaps: windows that overlap are in lanes of their own, those within others beside them.
 func TestOverlaps(t *testing.T) {
 	r := reporttest.Empty()
 	add := func(kind string, from, length int64) {

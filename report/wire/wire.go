@@ -21,7 +21,7 @@ func (m *Message) Int(field Field, n int64) {
 	}
 }
 
-// Number adds a number, also 0.
+// Number adds a number, even 0.
 func (m *Message) Number(field Field, n int64) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(n))
 }
@@ -36,7 +36,7 @@ func (m *Message) Embed(field Field, inner Message) {
 	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), inner)
 }
 
-// Packed adds numbers, one behind the other.
+// Packed adds numbers, one after another.
 func (m *Message) Packed(field Field, all []int64) {
 	size := 0
 	for _, n := range all {

@@ -10,8 +10,8 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SOURCES = os.path.join(_HERE, "standin")
 
-# No inlining across the exported functions, no two of them at one address, a frame in each from its first instruction
-# on.
+# No inlining across the exported functions, no two of them at one address, and a frame in each from its first
+# instruction.
 _SHAPE = [
     "-fno-omit-frame-pointer",
     "-fno-optimize-sibling-calls",
@@ -56,7 +56,7 @@ _DRIVER = [
 
 _RUNTIME = ["runtime.c", "runtime_arrays.c"]
 
-# file, its other names, sources, further arguments; in the order they depend on each other
+# file, its other names, sources, further arguments; in the order of their dependencies
 _LIBRARIES = [
     ("libcuda.so.580.0.0", ["libcuda.so.1", "libcuda.so"], _DRIVER, _PUSH + ["-Wl,-soname,libcuda.so.1", "-lpthread"]),
     (

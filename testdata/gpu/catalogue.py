@@ -3,7 +3,7 @@ README.md."""
 
 from model import MEMORY, Cell, GiB, KiB, MiB, gpu, innocent, torch
 
-KEPT = 256 * MiB        # what `keep` holds on device 0 through the whole session
+KEPT = 256 * MiB        # held by `keep` on device 0 through the whole session
 
 
 def _start():

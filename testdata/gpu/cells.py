@@ -1,4 +1,4 @@
-"""The workload: cells whose GPU memory is known by construction, and what each takes.
+"""The workload: cells with GPU memory that is known by construction.
 
     python3 cells.py [--json] [--cells a,b]
 
@@ -14,18 +14,18 @@ from catalogue import all_cells
 
 SCHEMA = "ipytracer/gpu-workloads/v1"
 CELLS = all_cells()
-ALWAYS = {"before", "import_libraries", "keep"}     # what the others count on
+ALWAYS = {"before", "import_libraries", "keep"}     # the others depend on these
 
 
 def select(names=None):
-    """The cells in order. Raises KeyError for a name nobody knows."""
+    """The cells in order. Raises KeyError for an unknown name."""
     known = {cell.name for cell in CELLS}
     for name in names or ():
         if name not in known:
             raise KeyError(name)
     wanted = known if names is None else set(names) | ALWAYS
     size = 0
-    while size != len(wanted):      # what a cell needs, and what gives back what it leaves
+    while size != len(wanted):      # cells that a cell needs, and that free the memory it leaves
         size = len(wanted)
         for cell in CELLS:
             if cell.name in wanted or wanted.intersection(cell.needs):
@@ -34,7 +34,7 @@ def select(names=None):
 
 
 def expectations(names=None):
-    """What --json prints."""
+    """Returns the output of --json."""
     return {"schema": SCHEMA, "devices": model.DEVICES, "memory": model.MEMORY, "meters": model.METERS,
             "cells": [cell.as_json() for cell in select(names)]}
 

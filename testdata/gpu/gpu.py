@@ -1,9 +1,9 @@
 """The stand-ins as the cells use them: ctypes around the driver, the runtime, other programs, the caching allocator.
 
     import gpu                                  loads the libraries from $STANDIN_LIBRARIES: as `import torch` would
-    t = gpu.Tensor(64 * gpu.MiB, device=1)      torch-like: freed when nobody holds it
+    t = gpu.Tensor(64 * gpu.MiB, device=1)      torch-like: freed when nothing holds it
     p = gpu.cu.alloc(64 * gpu.MiB)              the driver's functions; gpu.rt: the runtime's; both keep the GIL
-    gpu.cu_nogil.alloc(...), gpu.rt_nogil       the same, giving the GIL up
+    gpu.cu_nogil.alloc(...), gpu.rt_nogil       the same, releasing the GIL
     gpu.cu.code("cuMemFree_v2", p)              any function by its name: the error code; `call` raises instead
 
 Whole numbers are passed as 64 bits, which is right for narrower parameters too (x86-64 passes them in registers).
@@ -25,7 +25,7 @@ class Error(Exception):
 
 
 class OutOfMemory(RuntimeError):
-    """What torch.cuda.OutOfMemoryError is: made from a C++ exception."""
+    """Like torch.cuda.OutOfMemoryError, made from a C++ exception."""
 
 
 class Location(ctypes.Structure):
@@ -81,7 +81,7 @@ class Library:
             raise Error(function, code)
 
     def give(self, function, *arguments):
-        """Calls it with somewhere to put 64 bits as first argument, and returns what is there then."""
+        """Calls a function with a pointer to 64 bits as first argument, and returns their new value."""
         out = ctypes.c_uint64()
         self.call(function, ctypes.byref(out), *arguments)
         return out.value
@@ -104,7 +104,7 @@ class Driver(Library):
         return self.give("cuMemAllocPitch_v2", ctypes.byref(pitch), width, height, 4), pitch.value
 
     def create(self, size, device=0, types=0):
-        """Memory without an address: its handle."""
+        """Creates memory without an address, and returns its handle."""
         prop = AllocationProp(PINNED, types, Location(DEVICE, device))
         return self.give("cuMemCreate", size, ctypes.byref(prop), 0)
 
@@ -140,7 +140,7 @@ class Driver(Library):
         return self.give("cuMipmappedArrayCreate", ctypes.byref(whole), levels)
 
     def ipc_handle(self, address):
-        """As bytes, for another process."""
+        """Returns the handle as bytes, for another process."""
         handle = IpcHandle()
         self.call("cuIpcGetMemHandle", ctypes.byref(handle), address)
         return bytes(handle.reserved)
@@ -149,13 +149,13 @@ class Driver(Library):
         return self.give("cuIpcOpenMemHandle_v2", IpcHandle.from_buffer_copy(handle), 1)
 
     def export(self, handle):
-        """A file descriptor for another process."""
+        """Returns a file descriptor for another process."""
         fd = ctypes.c_int(-1)
         self.call("cuMemExportToShareableHandle", ctypes.byref(fd), handle, POSIX_FD, 0)
         return fd.value
 
     def proc_address(self, name, version=12000, flags=0):
-        """The address, or None."""
+        """Returns the address, or None."""
         out, status = ctypes.c_void_p(), ctypes.c_int()
         self.code("cuGetProcAddress_v2", name.encode(), ctypes.byref(out), version, flags, ctypes.byref(status))
         return out.value
@@ -179,7 +179,7 @@ class Runtime(Library):
 
 
 class App(Library):
-    """A program's own functions; who calls the runtime in them is not Python's business."""
+    """A program's own functions, which call the runtime themselves."""
 
     def __init__(self, name, loader):
         super().__init__(name, loader)
@@ -210,7 +210,7 @@ app, app_nogil = App("libapp.so", ctypes.PyDLL), App("libapp.so", ctypes.CDLL)
 
 # ---- the caching allocator ---------------------------------------------------------------------------------------
 
-# torch's bindings give the GIL up to make a tensor and to empty the cache, and keep it to free one.
+# torch's bindings release the GIL to make a tensor and to empty the cache, and keep it to free one.
 _torch, _torch_nogil = [loader(os.path.join(_directory, "libc10_cuda.so")) for loader in (ctypes.PyDLL, ctypes.CDLL)]
 for _library in (_torch, _torch_nogil):
     _library.sc_alloc.restype, _library.sc_alloc.argtypes = ctypes.c_uint64, [ctypes.c_int, ctypes.c_size_t]
@@ -238,12 +238,12 @@ def empty_cache():
 
 
 def mode(name):
-    """default, expandable or async: for what is allocated from now on."""
+    """Sets default, expandable or async, for later allocations."""
     _torch.sc_mode(["default", "expandable", "async"].index(name))
 
 
 def observe_oom(function):
-    """Calls it from inside the allocator when there is no memory, before the exception is thrown; None: no longer."""
+    """Sets a function that the allocator calls without memory, before it throws the exception; None: no function."""
     global _observer
     _observer = ctypes.CFUNCTYPE(None)(function) if function else None
     _torch.sc_observe_oom(_observer)
@@ -281,7 +281,7 @@ class Pinned:
 
 
 class Registered:
-    """Page-locks memory that Python has."""
+    """Page-locks memory of Python's."""
 
     def __init__(self, size):
         self.memory = bytearray(size)

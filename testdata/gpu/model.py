@@ -1,4 +1,4 @@
-"""The words the cells are described in."""
+"""The vocabulary in which the cells are described."""
 
 import textwrap
 
@@ -13,9 +13,9 @@ METERS = ["cpu.pinned"] + [
 
 class Cell:
     """name, source, status (ok, error) rise, kept      {meter: bytes}: peak - start and end - start of the cell's
-    segment; 0 where nothing is said. [least, most]
-                    where threads that run free decide
-    between         the same pair for what happens after the cell, before the next one, in `settle` seconds
+    segment; 0 if not given. [least, most] where
+                    threads that run freely decide
+    between         the same pair for the time after the cell, before the next one: `settle` seconds
     children        the same pair for each child process that loads a stand-in, in the order of their pids
     requires, needs Python modules, and cells that must have run before it: a selection brings both them and it along
     why             where the figures come from
@@ -61,7 +61,7 @@ class Cell:
 
 
 def gpu(device=0, **meters):
-    """gpu(driver=5, pinned=3) is {"gpu.0.driver": 5, "cpu.pinned": 3}."""
+    """Returns meters: gpu(driver=5, pinned=3) is {"gpu.0.driver": 5, "cpu.pinned": 3}."""
     return {"cpu.pinned" if name == "pinned" else "gpu.%d.%s" % (device, name): value for name, value in meters.items()}
 
 

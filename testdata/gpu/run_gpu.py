@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the cells in a fresh ipykernel on the stand-ins, and writes what each really took.
+"""Runs the cells in a fresh ipykernel on the stand-ins, and writes the true memory of each.
 
     stdout  {"pid": N, "ready": true}     the kernel is up, has run no cell and loaded no CUDA library
     stdin   a line (or end of file)       go
@@ -32,7 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Failure(Exception):
-    """What went wrong, as a sentence for the caller."""
+    """An error, with a sentence for the caller."""
 
 
 def options():
@@ -185,12 +185,12 @@ class Kernel:
 
 
 class Session:
-    """The cells one after another; the truth is cut before and after each."""
+    """Runs the cells one after another; the truth is cut before and after each."""
 
     def __init__(self, workspace, kernel):
         self.truth, self.kernel = workspace.truth, kernel
         self.children = set()
-        self.last = None        # the result that still lacks what comes after it
+        self.last = None        # the result that still lacks the time after it
         self.cut = self.truth.cut(kernel.pid)
 
     def next_cut(self):
@@ -230,7 +230,7 @@ def drive(opts):
         say({"pid": kernel.pid, "ready": True}, opts)
         try:
             run_cells(opts, wanted[first:], session, results)
-        finally:        # what there is, also when a cell was the kernel's last
+        finally:        # writes the results, even if a cell ended the kernel
             write(opts, kernel, workspace, results)
         say({"done": True, "cells": sum("skipped" not in r for r in results)}, opts)
         return 0
@@ -268,7 +268,7 @@ def write(opts, kernel, workspace, results):
 
 
 def say(message, opts):
-    """A line to the caller, then wait for one of theirs."""
+    """Writes a line to the caller, then waits for a line."""
     print(json.dumps(message), flush=True)
     if not opts.no_wait:
         sys.stdin.readline()

@@ -7,7 +7,7 @@ import unittest
 import symbols
 import test_rig as rig
 
-# unittest looks for the last two here.
+# unittest expects the last two in this module.
 from test_rig import GiB, MiB, python, setUpModule, tearDownModule  # noqa: F401
 
 REPORT = "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"

@@ -1,4 +1,4 @@
-"""The stand-ins are what README.md says, without any tracer: python3 -m unittest (here), or python3 test_rig.py.
+"""The stand-ins work as README.md says, without any tracer: python3 -m unittest (here), or python3 test_rig.py.
 
 $IPYTRACER_PYTHON chooses the interpreter of the kernel, which must have ipykernel and jupyter_client; the default is
 this one, or /usr/bin/python3.
@@ -43,7 +43,7 @@ def interpreter():
 
 
 def python(script, *arguments, **environment):
-    """Runs a script on the stand-ins in a process of its own: the value it leaves in `out`. It prints nothing else."""
+    """Runs a script on the stand-ins in a process of its own, and returns its `out`. It must print nothing else."""
     env = dict(os.environ, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1", STANDIN_LIBRARIES=directory.name)
     for name in ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "STANDIN_TRUTH", "STANDIN_DEVICES", "STANDIN_MEMORY"):
         env.pop(name, None)

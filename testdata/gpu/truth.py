@@ -1,4 +1,4 @@
-"""The truth file from outside: what each process holds, and cutting its peaks. standin/truth.h has the layout."""
+"""Reads the truth file from outside: the memory of each process. It also cuts peaks. standin/truth.h has the layout."""
 
 import ctypes
 import mmap
@@ -24,7 +24,7 @@ class Truth:
             self.map = mmap.mmap(f.fileno(), SIZE, prot=mmap.PROT_READ)
 
     def pids(self):
-        """The processes that have loaded a stand-in."""
+        """Returns the processes that have loaded a stand-in."""
         found = [struct.unpack_from("<i", self.map, HEADER + i * SLOT)[0] for i in range(PROCESSES)]
         return [pid for pid in found if pid]
 

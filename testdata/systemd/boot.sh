@@ -21,7 +21,7 @@ main() {
     exit "$status"
 }
 
-# group: a control group of version 2 for all of it, wherever this machine has those.
+# group: a control group of version 2 for all of it, where this machine mounts them.
 group() {
     local work=$1 status=0
     mkdir "$work/groups"
@@ -60,7 +60,7 @@ inside() {
     ln -s pts/ptmx "$root/dev/ptmx"
     ln -s /proc/self/fd "$root/dev/fd"
 
-    # Nothing of this machine's own services: only what is tested, and the check.
+    # None of this machine's own services: only the tested ones, and the check.
     rm -rf "$root"/etc/systemd/system "$root/etc/fstab" "$root"/usr/lib/systemd/system-generators
     mkdir -p "$root/etc/systemd/system" "$root/usr/local/bin" "$root/opt/check"
     echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"

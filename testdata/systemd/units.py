@@ -1,5 +1,5 @@
-"""What is to hold of scripts/packaging/*.service under a real systemd: run as a service of boot.sh's. Each line that it
-prints was seen to hold; the first that does not ends it, with what systemd and the units have said."""
+"""Checks scripts/packaging/*.service under a real systemd, as a service of boot.sh's. Each line that it prints is a
+fact that held; the first failure ends it, with the messages of systemd and the units."""
 
 import fcntl
 import glob
@@ -13,12 +13,12 @@ import time
 
 HERE = {"PATH": "/usr/bin:/bin", "PYTHONPATH": "/opt/check", "LANG": "C.UTF-8", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 SERVE, SOCKET = "ipytracer-serve", "/run/ipytracer/serve.sock"
-PATIENCE = 180       # seconds that something may take; nothing is judged by it
+PATIENCE = 180       # seconds, as a time limit; no result depends on it
 GROUP = "/sys/fs/cgroup/system.slice/%s.service/cgroup.procs" % SERVE
-# seconds that systemctl stop may take under attack; 62 is a session's time to be killed in, and 3 what it takes
+# seconds that systemctl stop may take under attack; 62 is the limit for killing a session, which takes 3
 ENDS = 20
-# A third user attacks the server: descriptors that take hours to close, with a request, behind one and alone;
-# connections that say nothing, and that never read. It says how many of each were made, and keeps them.
+# A third user attacks the server: descriptors that take hours to close, with a request, after one and alone;
+# connections that send nothing, and that never read. It prints the number of each, and keeps them.
 ATTACK = r"""
 import array, os, resource, socket, struct, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, [resource.getrlimit(resource.RLIMIT_NOFILE)[1]] * 2)
@@ -61,7 +61,7 @@ for n in range(200):
 print(made, flush=True)
 sys.stdin.read()
 """ % SOCKET
-# As a JupyterHub has it that gives each user a service of his own.
+# As a JupyterHub does that gives each user a service.
 HUB = """[Service]
 User=daemon
 PrivateTmp=yes
@@ -77,7 +77,7 @@ ExecStart=%s
 
 
 def command(*words, status=0):
-    """Run a command; what it says."""
+    """Runs a command, and returns its output."""
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     if done.returncode != status:
         raise AssertionError("%s: status %d: %s" % (" ".join(words), done.returncode, done.stdout))
@@ -106,7 +106,7 @@ def holds(sentence, condition=True, seen=""):
 
 
 class Notebook:
-    """A kernel of some user's, whose cells run as they are asked for. service: systemd runs it."""
+    """A kernel of a user, which runs cells on request. service: systemd runs it."""
 
     def __init__(self, user, service=False):
         home = "/var/tmp/home-" + user
@@ -156,7 +156,7 @@ class Notebook:
 
 
 def of_service():
-    """The processes of the service's control group, and what /proc/PID/status has of each."""
+    """Returns the processes of the service's control group, with the fields of /proc/PID/status of each."""
     found = {}
     try:
         with open(GROUP) as group:
@@ -194,7 +194,7 @@ HOME = "/home/ada"
 
 
 def give_home(user):
-    """What the user database says is whose home reports go to."""
+    """Sets, in the user database, the user's home to the one that reports go to."""
     with open("/etc/passwd") as f:
         rows = [line.split(":") for line in f]
     for row in rows:
@@ -207,7 +207,7 @@ def give_home(user):
 
 
 def figures(nobody, hub):
-    """A plain user's notebook, and one that is a service itself."""
+    """A plain user's notebook, and one that is itself a service."""
     for notebook, user, what in ((nobody, "nobody", "a plain user's notebook"),
                                  (hub, "daemon", "a notebook in a service with a /tmp and /dev of its own")):
         began = time.monotonic()

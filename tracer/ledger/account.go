@@ -11,24 +11,24 @@ import (
 
 // Account has the time that a root's probes may still cost, see bpf/budget.h.
 type Account struct {
-	// with everything that has accrued by now; below 0 when they took more than there was, but no more than Full below
+	// with everything that has accrued so far; below 0 when the probes used more than there was, but at least −Full
 	Credit time.Duration
-	Full   time.Duration // the most it can be
+	Full   time.Duration // the upper bound of Credit
 }
 
-// siteKinds is of how many kinds sites are, see enum site of bpf/wire_meters.h.
+// siteKinds is the number of kinds of sites, see enum site of bpf/wire_meters.h.
 const siteKinds = int(kernelSiteSITE_KINDS)
 
-// Accounts are those of the roots, with the costs of the probes' hits.
+// Accounts has the roots' accounts, with the costs of the probes' hits.
 type Accounts struct {
 	objects    *kernelObjects
 	operations *operations
-	probes     *Probes // to measure a hit
+	probes     *Probes // for measuring the cost of a hit
 	prices     prices
 }
 
-// SetBudget opens the accounts of the roots that are attached from now on: they gain share, a part of the time, up to
-// full. Without it there is no limit.
+// SetBudget opens the accounts of the roots that are attached from now on: they gain share, a fraction of the elapsed
+// time, up to full. Without it there is no limit.
 func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	a.prices.share, a.prices.full = uint64(share*1e6), uint64(full)
 	err := errors.Join(a.objects.BudgetShare.Set(a.prices.share), a.objects.BudgetFull.Set(a.prices.full))
@@ -38,9 +38,9 @@ func (a *Accounts) SetBudget(share float64, full time.Duration) error {
 	return nil
 }
 
-// SetPrice sets the cost of one hit of a group's probes with the usual work of their programs, at a site of each kind,
-// and beyond walks up a stack: those are measured. discount is a power of two: the group's spending counts for so much
-// less.
+// SetPrice sets the cost of one hit of a group's probes with the usual work of their programs, at a site of each kind.
+// It leaves out walks up a stack beyond that work: those are measured. discount is a power of two: the group's spending
+// counts as its cost divided by discount.
 func (a *Accounts) SetPrice(g Group, price Costs, discount uint) error {
 	if g >= GroupCount || bits.OnesCount(discount) != 1 {
 		return fmt.Errorf("price of group %d: a discount of %d", g, discount)
@@ -74,20 +74,21 @@ func (a *Accounts) root(root uint32) (r kernelRoot, err error) {
 	return r, nil
 }
 
-// Back ends the stepping down of a group for a whole root, of which pid is a process, and draws a MeterBack boundary.
+// Back ends the stepping down of a group for a whole root, to which the process pid belongs, and draws a MeterBack
+// boundary.
 func (a *Accounts) Back(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_BACK, pid, kernelControl{Group: uint32(g)})
 	return err
 }
 
-// Late draws a MeterBack boundary for pid: its group's probes came after the events that they are to see had begun. The
-// meter keeps its count.
+// Late draws a MeterBack boundary for pid: its group's probes were placed after the events that they observe had begun.
+// The meter keeps its count.
 func (a *Accounts) Late(g Group, pid int) error {
 	_, err := a.operations.run(kernelOperationOP_LATE, pid, kernelControl{Group: uint32(g)})
 	return err
 }
 
-// prices are written by user space alone.
+// prices are written only by user space.
 type prices struct {
 	share, full uint64
 	hit         [int(kernelGroupGROUPS) * siteKinds]uint32
@@ -105,7 +106,7 @@ func (p *prices) account(r *kernelRoot, now uint64) Account {
 	return Account{Credit: time.Duration(min(credit, int64(p.full))), Full: time.Duration(p.full)}
 }
 
-// Hits returns how often each group's probes fired in traced processes.
+// Hits returns how many times each group's probes fired in traced processes.
 func (a *Accounts) Hits() (hits [GroupCount]uint64) {
 	var all [kernelGroupGROUPS]uint64
 	_ = a.objects.GroupHits.Get(&all) // a copy out of mapped memory: cannot fail for the right type

@@ -88,8 +88,8 @@ func (m *model) step(now uint64, falls bool) Group {
 	return best
 }
 
-// TestAccountFollowsItsModel: the kernel's arithmetic on random hits is that of the model: storms, pauses, many groups
-// at once.
+// TestAccountFollowsItsModel: on random hits, the kernel's arithmetic equals that of the model: storms, pauses, many
+// groups at once.
 func TestAccountFollowsItsModel(t *testing.T) {
 	l := load(t, Options{})
 	for seed := range uint64(MaxRoots - 1) {
@@ -153,8 +153,8 @@ func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group
 	return Group(trial.Stepped)
 }
 
-// TestAccountStepsInOrder: in a storm of everything native frames go first, then lines, small blocks, meters, cells,
-// and PyTorch's totals last, each only once its level of credit is reached.
+// TestAccountStepsInOrder: in a storm of all events native frames are stepped down first, then lines, small blocks,
+// meters, cells, and PyTorch's totals last, each only once its level of credit is reached.
 func TestAccountStepsInOrder(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {
@@ -170,7 +170,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 	var order []Group
 	var at []int64
 	now := r.ToppedUp
-	for spent := int64(0); spent < 2_500_000_000; { // a storm of everything, each second of which probes take
+	for spent := int64(0); spent < 2_500_000_000; { // a storm of all events, in which the probes take all of the time
 		for _, g := range []Group{GroupNumPy, GroupFrames, GroupSmallStacks, GroupNative, GroupSmall, GroupStatement,
 			GroupResult, GroupTorch} {
 			spent, now = spent+2000, now+2000
@@ -186,7 +186,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 			t.Errorf("%v was stepped down after %v", g, order[i-1])
 		}
 		class = level
-		// The credit is the account's balance and the accrued part, less the spent one.
+		// The credit is the account's balance plus the accrued part, minus the spent one.
 		credit := 500e6 + 0.03*float64(at[i]) - float64(at[i])
 		if credit > level*500e6 {
 			t.Errorf("%v was stepped down with a credit of %.0f ms", g, credit/1e6)
@@ -197,8 +197,8 @@ func TestAccountStepsInOrder(t *testing.T) {
 	}
 }
 
-// spendBeside has one group spend its price each so many nanoseconds and another one its own, for a time, and returns
-// the groups that were stepped down.
+// spendBeside makes one group spend its price at one interval, and another group its own price at another, for a time.
+// It returns the groups that were stepped down.
 func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64,
 	long time.Duration) (stepped []Group) {
 	t.Helper()
@@ -213,8 +213,8 @@ func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet 
 	return stepped
 }
 
-// TestAccountIsFair: the group that causes the storm goes, and no other figure with it: not in the storm, not while its
-// probes still cost something after that, and not when the account recovers from it.
+// TestAccountIsFair: the group that causes the storm is stepped down, and no other figure with it: not in the storm,
+// not while its probes still cost something afterwards, and not when the account recovers.
 func TestAccountIsFair(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, 500*time.Millisecond); err != nil {
@@ -234,21 +234,21 @@ func TestAccountIsFair(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// 60 % of the time for 5 s; the quiet one takes 2 %. Then that goes on alone.
+			// 60 % of the time for 5 s; the quiet group takes 2 %. Then the quiet group goes on alone.
 			now := r.ToppedUp
 			stepped := spendBeside(t, l, root, &now, loud, quiet, 6_000_000, 200_000, 5*time.Second)
 			after := spendBeside(t, l, root, &now, quiet, quiet, 200_000, 0, 20*time.Second)
 			if !slices.Equal(stepped, []Group{loud}) || len(after) > 0 {
 				t.Errorf("a storm of %v, beside it %v: stepped down %v, later %v", loud, quiet, stepped, after)
 			}
-			if quiet == GroupTorch { // it makes tensors like mad for a moment, and the account is deep below
+			if quiet == GroupTorch { // it allocates very many tensors, and the account falls far below zero
 				if stepped := spendBeside(t, l, root, &now, quiet, quiet, 900_000, 0,
 					500*time.Millisecond); len(stepped) > 0 {
 					t.Errorf("45 ms of %v after a storm of %v: stepped down %v", quiet, loud, stepped)
 				}
 				continue
 			}
-			// Debts beyond a full account were forgiven, and 1 % of 20 s is back.
+			// Debts beyond a full account were forgiven, and 1 % of 20 s has accrued.
 			if r, err = l.Accounts.root(root); err != nil || r.Credit < -330_000_000 || r.Credit > -270_000_000 {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -256,7 +256,7 @@ func TestAccountIsFair(t *testing.T) {
 	}
 }
 
-// TestPutBack: a group that is put back counts again from the boundary of that.
+// TestPutBack: a group that is put back counts again from the boundary at which that happened.
 func TestPutBack(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, time.Millisecond); err != nil {

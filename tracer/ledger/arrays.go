@@ -7,14 +7,14 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Array is a block of NumPy's that the ledger knows.
+// Array is a block of NumPy that the ledger knows.
 type Array struct {
 	Address, Size uint64
-	// Doubt: the probes were stepped down since it was last known. It may have gone.
+	// Doubt: the probes were stepped down since the block was last certain. It may have been freed.
 	Doubt bool
 }
 
-// Blocks are those of NumPy's array data.
+// Blocks are the blocks of NumPy's array data.
 type Blocks struct {
 	objects    *kernelObjects
 	operations *operations
@@ -26,7 +26,7 @@ func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	if err := b.objects.Processes.Lookup(slot, &p); err != nil {
 		return nil, now, fmt.Errorf("read slot %d: %w", slot, err)
 	}
-	const torch = 1 << kernelPlaceKeyADDRESS_BITS // in the keys of PyTorch's
+	const torch = 1 << kernelPlaceKeyADDRESS_BITS // in the keys of PyTorch's blocks
 	add := func(key uint64, b *kernelBlock) {
 		if key>>48 == uint64(slot) && key&torch == 0 && b.Era >= p.FirstEra {
 			all = append(all, Array{Address: key & (torch - 1), Size: uint64(b.Size), Doubt: b.Era < p.Era})
@@ -42,7 +42,7 @@ func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	return all, metersOf(&p), nil
 }
 
-// eachOf calls do with each entry of a map, some thousands read at a time.
+// eachOf calls do with each entry of a map. It reads some thousands of entries at a time.
 func eachOf[K, V any](m *ebpf.Map, do func(key K, value *V)) error {
 	const batch = 4096
 	keys, values := make([]K, batch), make([]V, batch)
@@ -61,16 +61,16 @@ func eachOf[K, V any](m *ebpf.Map, do func(key K, value *V)) error {
 	}
 }
 
-// ArrayMeters are a process's meters, in bytes.
+// ArrayMeters are the meters of a process, in bytes.
 type ArrayMeters struct{ NumPy, Mapped int64 }
 
 func metersOf(p *kernelProcess) ArrayMeters {
 	return ArrayMeters{NumPy: p.Value[kernelMeterMETER_NUMPY], Mapped: p.Value[kernelMeterMETER_MAPPED]}
 }
 
-// SettleArray hands the ledger a finding about an array since the probes were put back. An array in doubt, of known
-// bytes, has found bytes, or has gone (0); one that was not known (0) has found bytes. done is false where the probes
-// have seen since that it is otherwise: then their finding stands.
+// SettleArray reports to the ledger the result of a search for an array, made since the probes were put back. An array
+// in doubt, of known bytes, has found bytes, or was freed (0); an unknown array (known is 0) has found bytes. done is
+// false where the probes have since seen something else: then the probes' result stays.
 func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bool, err error) {
 	f := kernelFinding{Address: address, Known: int64(known), Found: int64(found), Slot: slot}
 	if _, err := b.objects.SettleArray.Run(&ebpf.RunOptions{Context: &f, ContextOut: &f}); err != nil {
@@ -79,8 +79,8 @@ func (b *Blocks) SettleArray(slot uint32, address, known, found uint64) (done bo
 	return f.Done != 0, nil
 }
 
-// Settled ends the search for arrays in a root, of which pid is a process: its NumPy meter is off by at most unsure
-// bytes. It draws a MeterSettled boundary.
+// Settled ends the search for arrays in a root, to which the process pid belongs: its NumPy meter is off by at most
+// unsure bytes. It draws a MeterSettled boundary.
 func (b *Blocks) Settled(pid int, unsure int64) error {
 	_, err := b.operations.run(kernelOperationOP_SETTLED, pid, kernelControl{Unsure: unsure})
 	return err

@@ -10,12 +10,12 @@ import (
 	"ipytracer/event"
 )
 
-// placeOf is where a key belongs, as place_of of bpf/places.h has it.
+// placeOf returns the place of a key, as place_of of bpf/places.h does.
 func placeOf(key uint64) uint32 {
 	return uint32(key * 0x9e3779b97f4a7c15 >> (64 - kernelPlaceKeyPLACE_BITS))
 }
 
-// arraysOf are the arrays of a process that is attached to, as the kernel has them.
+// arraysOf are the arrays of an attached process, as the kernel has them.
 type arraysOf struct {
 	t    *testing.T
 	l    *Ledger
@@ -27,7 +27,7 @@ func (a arraysOf) put(address uint64, b kernelBlock) {
 	a.t.Helper()
 	key := address | uint64(a.slot)<<48
 	place, at := placeOf(key), kernelPlace{Key: key, Block: b}
-	if address>>12&2 != 0 { // half of them are in the table, behind another's
+	if address>>12&2 != 0 { // half of them are in the table, because another block has their place
 		at = kernelPlace{Key: key | 1<<kernelPlaceKeyADDRESS_BITS, Block: kernelBlock{Size: 1, Era: b.Era, Spilt: 1}}
 		if err := a.l.objects.Blocks.Update(key, b, ebpf.UpdateAny); err != nil {
 			a.t.Fatal(err)
@@ -46,7 +46,7 @@ func (a arraysOf) process() (p kernelProcess) {
 	return p
 }
 
-// settle has a finding taken in, or refused.
+// settle reports a result to the ledger, which must accept or refuse it.
 func (a arraysOf) settle(at, known, found uint64, want bool) {
 	a.t.Helper()
 	if done, err := a.l.Blocks.SettleArray(a.slot, at, known, found); err != nil || done != want {
@@ -54,7 +54,8 @@ func (a arraysOf) settle(at, known, found uint64, want bool) {
 	}
 }
 
-// TestSettleArrays: known arrays are in doubt after a pause; a finding counts, but not against the probes' newer ones.
+// TestSettleArrays: known arrays are in doubt after a pause. A search's result counts, but not against a newer one of
+// the probes.
 func TestSettleArrays(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
@@ -68,7 +69,7 @@ func TestSettleArrays(t *testing.T) {
 	for _, at := range []uint64{alive, gone, grown} {
 		a.put(at, kernelBlock{Size: 4096, Era: before.Era})
 	}
-	a.put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot before
+	a.put(stale, kernelBlock{Size: 4096, Era: before.FirstEra - 1}) // of a process that had the slot earlier
 	a.settle(gone, 4096, 0, false)                                  // nothing is in doubt
 	if err := l.Accounts.Back(GroupNumPy, pid); err != nil {
 		t.Fatal(err)
@@ -83,7 +84,7 @@ func TestSettleArrays(t *testing.T) {
 	a.settle(grown, 4096, 8192, true)
 	a.settle(fresh, 4096, 0, false)
 	a.settle(fresh, 0, 4096, false)
-	a.settle(freed, 0, 4096, false) // it was freed since the process was looked at
+	a.settle(freed, 0, 4096, false) // it was freed after the look at the process
 	a.settle(made, 0, 16384, true)
 	a.settle(stale, 4096, 0, false)
 	all, meters, err := l.Blocks.Arrays(slot)

@@ -15,8 +15,8 @@ import (
 	"ipytracer/event"
 )
 
-// blocksProgram is a program that reports that it makes, resizes and frees blocks, and how many bytes of them there
-// are.
+// blocksProgram is a program that allocates, resizes and frees blocks, reports this, and reports the sum of their
+// bytes.
 type blocksProgram struct {
 	t        *testing.T
 	ledger   *Ledger
@@ -77,7 +77,7 @@ func newBlocksProgram(t *testing.T, threads int, meter event.Meter) *blocksProgr
 	return p
 }
 
-// poolPlacements are the places in the file with the functions of Arrow's pools.
+// poolPlacements returns the places, in a file, of the functions of Arrow's pools.
 func poolPlacements(at map[string]uint64) []Placement {
 	return []Placement{
 		{PoolFreeing, []uint64{at["pool_free"]}, nil},
@@ -87,7 +87,7 @@ func poolPlacements(at map[string]uint64) []Placement {
 	}
 }
 
-// functionsOf are the offsets of a program's functions in its file.
+// functionsOf returns the offsets of a program's functions in its file.
 func functionsOf(t *testing.T, file *os.File) map[string]uint64 {
 	t.Helper()
 	f, err := elf.NewFile(file)
@@ -109,7 +109,7 @@ func functionsOf(t *testing.T, file *os.File) map[string]uint64 {
 	return at
 }
 
-// down steps groups of the root down, as the budget would, and all others up.
+// down steps the given groups of the root down, as the budget would, and all others up.
 func (p *blocksProgram) down(groups ...Group) {
 	p.t.Helper()
 	var r kernelRoot
@@ -125,7 +125,8 @@ func (p *blocksProgram) down(groups ...Group) {
 	}
 }
 
-// round has the program make so many steps in each thread, and draws a boundary behind them, which is the only one.
+// round makes the program do a number of steps in each thread. Then it draws a boundary, which is the only one of the
+// round.
 func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
 	p.t.Helper()
 	is := p.run(steps)
@@ -135,7 +136,7 @@ func (p *blocksProgram) round(steps int) (truth, event.Boundary) {
 	return is, p.seen.boundaries[0]
 }
 
-// run has the program make so many steps in each thread, draws a boundary behind them, and reads the state then.
+// run makes the program do a number of steps in each thread, draws a boundary, and then reads the state.
 func (p *blocksProgram) run(steps int) truth {
 	p.t.Helper()
 	fmt.Fprintln(p.in, steps)
@@ -154,8 +155,8 @@ func (p *blocksProgram) run(steps int) truth {
 	return is
 }
 
-// prove checks that no record is missing, and that they lead as high as the kernel's maximum. It returns how many
-// changes there were of arrays.
+// prove checks that no record is missing, and that the records lead to the kernel's maximum. It returns the number of
+// changes of arrays.
 func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 	p.t.Helper()
 	numbers, highest := map[uint64]bool{}, p.value
@@ -190,7 +191,8 @@ func (p *blocksProgram) prove(b *event.Boundary) (n int) {
 	return n
 }
 
-// sums are the bytes of the live blocks with a record: large ones, small ones, and the bytes that samples stand for.
+// sums returns the bytes of the live blocks with a record: large ones, small ones, and the bytes that samples stand
+// for.
 func (p *blocksProgram) sums() (large, small, samples int64) {
 	for _, c := range p.recorded {
 		switch {
@@ -205,7 +207,7 @@ func (p *blocksProgram) sums() (large, small, samples int64) {
 	return large, small, samples
 }
 
-// crowd puts a block into every other place, so that half of the program's find none.
+// crowd puts a block into every second place, so that half of the program's blocks find none.
 func (p *blocksProgram) crowd() {
 	p.t.Helper()
 	var is kernelProcess
@@ -221,8 +223,8 @@ func (p *blocksProgram) crowd() {
 }
 
 // TestSmallBlocks: whichever blocks have records, the meter and its maximum are exact, and the records prove it. All
-// large blocks have records. Of the small ones either all have, or samples without a bias, or none; and so have the
-// ends of those with a record of their beginning. The same holds where half of them find no place.
+// large blocks have records. Of the small ones either all have, or an unbiased sample, or none. Where an allocation has
+// a record, its free has one, too. The same holds where half of the blocks find no place.
 func TestSmallBlocks(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -258,7 +260,7 @@ func TestSmallBlocks(t *testing.T) {
 					if recorded = n; small != is.small || samples != 0 {
 						t.Errorf("all were to be recorded: %d of %d bytes, samples of %d", small, is.small, samples)
 					}
-				case 2: // next to nothing of round 0 lives
+				case 2: // almost no block of round 0 is live
 					if off, sigma := math.Abs(float64(small+samples-is.small)),
 						math.Sqrt(event.SampleOf*float64(is.small)); off > 6*sigma || samples == 0 {
 						t.Errorf("samples say %d bytes and %d were recorded, there are %d: off by %.1f standard errors",
@@ -279,11 +281,11 @@ func TestSmallBlocks(t *testing.T) {
 	}
 }
 
-// smallBlocksRounds are the groups that are down in each.
+// smallBlocksRounds are the groups that are stepped down in each round.
 var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames},
 	{GroupSmallStacks}, nil}
 
-// spilt returns the number of blocks in the table, which the places have, too.
+// spilt returns the number of blocks that are both in the table and in the places.
 func (p *blocksProgram) spilt() (n int) {
 	p.t.Helper()
 	table, counted := p.ledger.objects.Blocks, 0

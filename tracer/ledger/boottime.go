@@ -7,7 +7,8 @@ import (
 )
 
 // bootOffset is the difference, in nanoseconds, of the time since boot in this time namespace from the kernel's
-// (time_namespaces(7)): /proc/PID/stat has the time of the reader's namespace. 0 on kernels without them.
+// (time_namespaces(7)): /proc/PID/stat has the time of the reader's namespace. It is 0 on kernels without time
+// namespaces.
 func bootOffset() int64 {
 	data, err := os.ReadFile("/proc/self/timens_offsets")
 	if err != nil {

@@ -1,4 +1,4 @@
 package ledger
 
-// breakpoint is the instruction that the kernel puts where a probe is: int3.
+// breakpoint is the instruction that the kernel writes at the site of a probe: int3.
 const breakpoint = 0xcc

@@ -10,8 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestAccountIsSettled: a hit that takes the account below its floor has another program look at it, which steps the
-// group with the largest spending down, with a boundary. The hit goes on: its block is in the meter.
+// TestAccountIsSettled: a hit that takes the account below its floor calls another program, which steps the group with
+// the largest spending down, with a boundary. The hit's own program continues: its block is in the meter.
 func TestAccountIsSettled(t *testing.T) {
 	p := newBlocksProgram(t, 1, event.NumPy)
 	if err := p.ledger.Accounts.SetBudget(0.03, time.Second); err != nil {
@@ -30,7 +30,7 @@ func TestAccountIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.ToppedUp, r.Halved = uint64(now.Nano()), uint64(now.Nano())
-	// an hour was spent since the last look, on tensors
+	// since the last look, an hour was spent on tensors
 	r.Looked, r.Floor, r.Credit = int64(time.Hour), 0, -int64(2*time.Second)
 	r.Spent[GroupTorchCPU] = uint64(time.Hour)
 	if err := p.ledger.objects.Roots.Update(uint32(0), r, ebpf.UpdateExist); err != nil {

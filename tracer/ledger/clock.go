@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuClocks are perf events, each of a CPU, that count its clock.
+// cpuClocks are perf events, one for each CPU, that count its clock.
 type cpuClocks struct {
 	objects *kernelObjects
 	cpus    int
 	open    []int
 }
 
-// learn opens a perf event on each CPU that counts its clock: by it bpf/cputime.h knows how long a thread has been
-// running since the scheduler looked last.
+// learn opens a perf event on each CPU that counts its clock: with it bpf/cputime.h computes how long a thread has run
+// since the scheduler's last update.
 func (c *cpuClocks) learn() error {
 	if err := c.count(); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *cpuClocks) count() error {
 	for cpu := range c.cpus {
 		fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
-			continue // a CPU that may come, and is not there now
+			continue // a CPU that may be added later, but is absent now
 		}
 		if err != nil {
 			return fmt.Errorf("count the clock of CPU %d: %w", cpu, err)
@@ -43,8 +43,8 @@ func (c *cpuClocks) count() error {
 	return nil
 }
 
-// observe makes known when each CPU's count began, to less than a microsecond. CPUs that this process may not run on
-// are learned as boundaries are drawn there.
+// observe determines when the count of each CPU began, to less than a microsecond. For CPUs on which this process may
+// not run, this is learned when boundaries are drawn there.
 func (c *cpuClocks) observe() error {
 	done := make(chan error)
 	go func() {
@@ -52,7 +52,7 @@ func (c *cpuClocks) observe() error {
 		var before unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &before); err != nil {
 			done <- err
-			return // with the thread, as it is locked
+			return // it ends the thread, which is locked to this goroutine
 		}
 		err := c.observeEach(&before)
 		if unix.SchedSetaffinity(0, &before) == nil {
@@ -72,7 +72,7 @@ func (c *cpuClocks) observeEach(allowed *unix.CPUSet) error {
 		}
 		for range 8 {
 			var used unix.Timespec
-			// the scheduler looks at its clock (task_sched_runtime)
+			// this makes the scheduler update its clock (task_sched_runtime)
 			_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &used)
 			if _, err := c.objects.ObserveClock.Run(nil); err != nil {
 				return fmt.Errorf("observe the clock of CPU %d: %w", cpu, err)

@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// Processes are those that the ledger follows.
+// Processes are the processes that the ledger follows.
 type Processes struct {
 	objects    *kernelObjects
 	operations *operations
@@ -17,45 +17,45 @@ type Processes struct {
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children are
 // followed, and an Attached boundary opens its session. slot identifies its memory for SetPython until its next exec.
-// started is when it started, as /proc/PID/stat has it in 1/100 s since boot: where the pid is another process's by now
-// it fails with [ErrNoProcess]. 0 takes whoever has the pid.
+// started is its start time, as in /proc/PID/stat, in 1/100 s since boot: if another process has the pid by now, it
+// fails with [ErrNoProcess]. 0 accepts any process with the pid.
 func (p *Processes) AttachProcess(root uint32, pid int, started uint64) (slot uint32, err error) {
 	return p.operations.run(kernelOperationOP_ATTACH, pid, kernelControl{Root: root, Started: started})
 }
 
-// Adopt takes in a process that was a descendant of a root already when the root was attached. started is as in
+// Adopt adds a process that already was a descendant of a root when the root was attached. started is as in
 // [Processes.AttachProcess].
 func (p *Processes) Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error) {
 	request := kernelControl{Root: root, Started: started, Parent: int32(parent)}
 	return p.operations.run(kernelOperationOP_ADOPT, pid, request)
 }
 
-// Detach draws the last boundary of a root; its session ends there. The process stays in the ledger.
+// Detach draws the last boundary of a root, at which its session ends. The process stays in the ledger.
 func (p *Processes) Detach(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_DETACH, pid, kernelControl{})
 	return err
 }
 
-// Look draws a boundary of a root at which nothing happens, so that the figures of open windows are of this instant.
-// Where the store is nearly full it draws none: nothing is lost, and the next will do.
+// Look draws a boundary of a root without any event, so that the figures of open windows are current. Where the store
+// is nearly full it draws none: nothing is lost, and the next call will draw one.
 func (p *Processes) Look(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_LOOK, pid, kernelControl{})
 	return err
 }
 
-// Slot finds the slot of a process that is in the ledger already, such as a child after its exec.
+// Slot returns the slot of a process that is in the ledger already, such as a child after its exec.
 func (p *Processes) Slot(pid int) (uint32, error) {
 	return p.operations.run(kernelOperationOP_NONE, pid, kernelControl{})
 }
 
-// operations are run in the kernel on one task each.
+// operations run in the kernel, on one task each.
 type operations struct {
 	objects  *kernelObjects
 	iterator *link.Iter
 }
 
-// run runs one operation on the task with this pid, by way of the task iterator. The request has the operation's other
-// arguments.
+// run runs one operation on the task with this pid, through the task iterator. The request has the other arguments of
+// the operation.
 func (o *operations) run(what kernelOperation, pid int, request kernelControl) (slot uint32, err error) {
 	request.Operation, request.Pid, request.Slot = uint32(what), int32(pid), ^uint32(0)
 	if err := o.objects.Request.Set(request); err != nil {
@@ -82,7 +82,7 @@ func (o *operations) run(what kernelOperation, pid int, request kernelControl) (
 	return after.Slot, nil
 }
 
-// answer returns the request of the last operation as the kernel has left it.
+// answer returns the request of the last operation as the kernel left it.
 func (o *operations) answer() (after kernelControl, err error) {
 	if err := o.objects.Request.Get(&after); err != nil {
 		return after, fmt.Errorf("read the request: %w", err)
@@ -92,12 +92,12 @@ func (o *operations) answer() (after kernelControl, err error) {
 
 // Devices has the facts that the ledger needs about the GPUs of a process.
 type Devices struct {
-	Physical []int // the GPU that each of the process's CUDA devices is, from 0; empty: they are the same
+	Physical []int // the GPU behind each CUDA device of the process, in order from 0; empty: they are the same
 	Only     int   // the only GPU that the process can or does use; -1: there may be several
-	Late     bool  // it may have used CUDA before it was attached to
+	Late     bool  // it may have used CUDA before the attach
 }
 
-// SetDevices hands the ledger the GPUs of the process in slot.
+// SetDevices sets the GPUs of the process in slot.
 func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	var devices kernelCudaDevices
 	for ordinal, number := range d.Physical[:min(len(d.Physical), len(devices.Physical))] {
@@ -118,7 +118,7 @@ func (p *Processes) SetDevices(slot uint32, d Devices) error {
 	return nil
 }
 
-// Values of Python.Native: the threads with native stacks that are walked.
+// Values of Python.Native: the threads that have their native stacks walked.
 const (
 	NativeThreads = 1 // those of threads that have no Python frames
 	NativeAll     = 2
@@ -127,7 +127,7 @@ const (
 // Python has the facts that the BPF programs need about a process's CPython; see struct python in bpf/wire_python.h.
 type Python = kernelPython
 
-// SetPython makes known to the ledger how to read the Python objects of the process in slot. Zero Inputs means that
+// SetPython sets the facts by which the ledger reads the Python objects of the process in slot. If Inputs is zero,
 // IPython's In list has not been found yet; call it again once it has.
 func (p *Processes) SetPython(slot uint32, python Python) error {
 	python.Ready = 1

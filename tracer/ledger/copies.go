@@ -11,18 +11,18 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-// tracepoint is where a program is.
+// tracepoint is the place of a program.
 type tracepoint struct {
 	name    string
 	program string
-	copies  uint32 // of the program where tracepoints are preemptible, as many as COPIES of bpf/state.h at most
+	copies  uint32 // copies of the program where tracepoints are preemptible, at most COPIES of bpf/state.h
 }
 
 // tracepoints are the programs at tracepoints. The kernel runs a program for one thread at a time on each CPU. Where
-// tracepoints are preemptible there are further copies of it behind it, which handle the events that the first has
+// tracepoints are preemptible, further copies of the program run after it and handle the events that the first copy
 // missed (bpf/copies.h).
 var tracepoints = []tracepoint{
-	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where no thread loses its CPU
+	{"rss_stat", "resident", 2}, // mostly under the lock of a page table, where a thread is not preempted
 	{"mmap_lock_released", "mapped", mostCopies},
 	{"sched_process_fork", "process_fork", mostCopies},
 	{"sched_process_exec", "process_exec", mostCopies},
@@ -34,16 +34,16 @@ const mostCopies = 3
 // Tracepoints are the programs at tracepoints, in the wanted number of copies.
 type Tracepoints struct {
 	wanted   uint32 // of each, at most
-	alike    bool   // for tests: none knows of the others, and each does all the work
-	detached uint32 // for tests: so many of the first ones are not attached, but the last one is
+	alike    bool   // for tests: no copy knows of the others, and each does all the work
+	detached uint32 // for tests: this many of the first copies are not attached, but the last one always is
 
-	programs [][]*ebpf.Program // by tracepoint; the first of each is the object's
+	programs [][]*ebpf.Program // by tracepoint; the first copy of each is the object's
 	links    []link.Link       // kept referenced, else the garbage collector closes them
 	losses   missedEvents
-	counts   [][]uint64 // the number that each has missed, by the kernel's last answer
+	counts   [][]uint64 // the number of events that each copy missed, by the last answer of the kernel
 }
 
-// copiesOf returns how many copies of each program at a tracepoint are loaded, at most.
+// copiesOf returns the largest number of copies of each program at a tracepoint that are loaded.
 func copiesOf(f Features, o Options) uint32 {
 	switch {
 	case o.copies > 0:
@@ -54,8 +54,7 @@ func copiesOf(f Features, o Options) uint32 {
 	return 1
 }
 
-// load loads the object: all of it once, and the programs at tracepoints in the wanted number of copies, over the same
-// maps.
+// load loads the whole object once, and the programs at tracepoints in the wanted number of copies, over the same maps.
 func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o ebpf.CollectionOptions) error {
 	all, err := loadMaps(spec, o)
 	if err != nil {
@@ -98,7 +97,7 @@ func (t *Tracepoints) load(spec *ebpf.CollectionSpec, objects *kernelObjects, o 
 	return all.Assign(objects)
 }
 
-// attach attaches the copies, one behind the other: a tracepoint runs programs in the order in which they were attached
+// attach attaches the copies, one after another: a tracepoint runs programs in the order in which they were attached
 // (func_add, kernel/tracepoint.c). Raw tracepoints need no tracefs.
 func (t *Tracepoints) attach() error {
 	for i, at := range tracepoints {
@@ -125,8 +124,8 @@ func (t *Tracepoints) detach() error {
 	return errors.Join(errs...)
 }
 
-// Beside calls a function to compare with an untraced machine: with the kernel-wide probes out. The ledger's figures
-// are of no use afterwards.
+// Beside calls a function while the kernel-wide probes are detached, for comparison with an untraced machine.
+// Afterwards the figures of the ledger are useless.
 func (t *Tracepoints) Beside(compared func() error) error {
 	if err := t.detach(); err != nil {
 		return err
@@ -134,7 +133,7 @@ func (t *Tracepoints) Beside(compared func() error) error {
 	return errors.Join(compared(), t.attach())
 }
 
-// close detaches all, and unloads the further copies. The first ones are the object's.
+// close detaches all copies, and unloads the further ones. The first ones belong to the object.
 func (t *Tracepoints) close() error {
 	errs := []error{t.detach()}
 	for _, of := range t.programs {
@@ -145,11 +144,12 @@ func (t *Tracepoints) close() error {
 	return errors.Join(errs...)
 }
 
-// missed returns how many events each copy has missed, by tracepoint: events for which the kernel did not run it, as
-// the CPU was within it for another thread (recursion_misses of struct bpf_prog_info, Linux 5.12). They are those of
-// the whole machine, since the kernel does not show the thread of an event that it did not run a program for.
+// missed returns the number of events that each copy missed, by tracepoint. For these events the kernel did not run the
+// copy, because it was already running on that CPU for another thread (recursion_misses of struct bpf_prog_info, Linux
+// 5.12). The counts cover the whole machine, since the kernel does not show the thread of an event for which it ran no
+// program.
 //
-// Where the kernel does not count them, the program has missed one more.
+// Where the kernel does not count them, each call adds one.
 func (t *Tracepoints) missed() (all [][]uint64) {
 	for i, of := range t.programs {
 		if i == len(t.counts) {
@@ -167,17 +167,17 @@ func (t *Tracepoints) missed() (all [][]uint64) {
 	return all
 }
 
-// look counts the lost events since the last look but one, now and then.
+// look counts, from time to time, the events that were lost since the last look but one.
 func (t *Tracepoints) look(now time.Time) {
 	if t.wanted > 1 {
 		t.losses.look(now, t.missed)
 	}
 }
 
-// passedBy returns how many events no copy of a program has seen, at most.
+// passedBy returns an upper bound of the events that no copy of a program saw.
 func (t *Tracepoints) passedBy() uint64 { return t.losses.upTo(t.missed) }
 
-// work returns the work of all copies of a program. A run is one of the first copy.
+// work returns the work of all copies of a program. The number of runs is that of the first copy.
 func (t *Tracepoints) work(program string) (w Work, err error) {
 	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
 	for number, p := range t.programs[i] {

@@ -12,13 +12,13 @@ var manyCopies = []struct {
 	options Options
 }{
 	{"all", Options{copies: mostCopies}},
-	// as where the CPU is always within it for another thread
+	// as if the CPU were always running the first copy for another thread
 	{"without the first", Options{copies: mostCopies, detached: 1}},
 	{"only the last", Options{copies: mostCopies, detached: mostCopies}},
-	{"all do all", Options{copies: mostCopies, alike: true}}, // as where every thread loses its CPU behind each copy
+	{"all do all", Options{copies: mostCopies, alike: true}}, // as if every thread were preempted after each copy
 }
 
-// TestCopiesAddUp: whichever copy sees an event, and however many of them do, it counts once.
+// TestCopiesAddUp: an event counts once, whichever copy sees it, and however many of them do.
 func TestCopiesAddUp(t *testing.T) {
 	if os.Getenv("LEDGER_STIRS") != "" {
 		stir()
@@ -29,7 +29,7 @@ func TestCopiesAddUp(t *testing.T) {
 	}
 }
 
-// TestCopiesEndOnce: the same of processes: each begins and ends once, and nothing of it is left.
+// TestCopiesEndOnce: the same for processes: each begins and ends once, and leaves nothing behind.
 func TestCopiesEndOnce(t *testing.T) {
 	for _, c := range manyCopies {
 		for _, s := range []storm{{kind: "killed", rounds: 30, threads: 8}, {kind: "execs", rounds: 30, threads: 8},
@@ -48,7 +48,7 @@ func TestCopiesEndOnce(t *testing.T) {
 	}
 }
 
-// TestCopiesLeaveOutOnce: a process for which there is no room is left out once, and found to have ended once.
+// TestCopiesLeaveOutOnce: a process without room is left out once, and its end is found once.
 func TestCopiesLeaveOutOnce(t *testing.T) {
 	for _, kind := range []string{"forks", "execs"} {
 		t.Run(kind, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestCopiesLeaveOutOnce(t *testing.T) {
 	}
 }
 
-// TestOneCopyWorks: where no thread loses its CPU between two copies, the first one that is there does the work, for
-// each kind of event, and the others nothing.
+// TestOneCopyWorks: where no thread is preempted between two copies, the first attached copy does the work, for each
+// kind of event, and the others do nothing.
 func TestOneCopyWorks(t *testing.T) {
 	f, err := InspectKernel()
 	if err == nil && f.Preemptible {
@@ -85,7 +85,7 @@ func TestOneCopyWorks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for where := range all[0].Began {
-				var noted [mostCopies - 1]bool // the last one need not
+				var noted [mostCopies - 1]bool // the last one need not note anything
 				for _, n := range all {
 					for number, switches := range n.Began[where] {
 						noted[number] = noted[number] || switches > 0
@@ -101,7 +101,7 @@ func TestOneCopyWorks(t *testing.T) {
 	}
 }
 
-// TestCopiesWhereNeeded: a kernel with tracepoints that are not preemptible has each program once.
+// TestCopiesWhereNeeded: a kernel with tracepoints that are not preemptible gets each program once.
 func TestCopiesWhereNeeded(t *testing.T) {
 	for _, c := range []struct {
 		preemptible bool

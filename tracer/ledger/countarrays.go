@@ -6,33 +6,33 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Arrays is the set of probes that count a process's NumPy blocks.
+// Arrays names the probes that count the NumPy blocks of a process.
 type Arrays uint32
 
-// A process is moved on. A foreign module moves it back.
+// A process moves from one to the next. A foreign module moves it back.
 const (
-	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track, with which it begins
-	// those in NumPy; the others add the blocks that these have not seen, as long as they are in place
+	ArraysTracked = Arrays(kernelArraysARRAYS_TRACKED) // those on PyTraceMalloc_Track: the initial state
+	// those in NumPy; while the others are still in place, they add the blocks that these have not seen
 	ArraysSettling = Arrays(kernelArraysARRAYS_SETTLING)
 	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
 )
 
-// Foreign is the owner of blocks that pass the probes in NumPy by. Values may be combined.
+// Foreign names the origin of blocks that the probes in NumPy do not see. Values may be combined.
 type Foreign uint32
 
 // Foreign blocks.
 const (
-	// NumPy was given another memory handler than its own (NEP 49)
+	// NumPy got another memory handler than its own (NEP 49)
 	ForeignHandler = Foreign(kernelForeignFOREIGN_HANDLER)
 	ForeignModule  = Foreign(kernelForeignFOREIGN_MODULE) // another NumPy was mapped than those of ForeseeModules
 )
 
-// MaxModules is how many files ForeseeModules takes.
+// MaxModules is the number of files that ForeseeModules accepts.
 const MaxModules = len(kernelForesight{}.Files)
 
 // ForeseeModules sets the files of NumPy's module that have probes for the process in slot, which is ArraysTracked.
-// They must stay open for as long as the process is traced. Another one that it maps from now on is foreign. Whether it
-// has mapped one before must be looked up behind this.
+// They must stay open for as long as the process is traced. Any other module that the process maps from now on is
+// foreign. The caller must look up afterwards whether it mapped one earlier.
 func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	f := kernelForesight{Slot: slot}
 	for i := range f.Files {
@@ -47,9 +47,9 @@ func (b *Blocks) ForeseeModules(slot uint32, files []File) error {
 	return nil
 }
 
-// CountArrays sets the probes that count a process's NumPy blocks from now on; those must be in place. It returns the
-// probes that do count them: ArraysTracked where some blocks would pass those in NumPy by, and the owner of those
-// blocks.
+// CountArrays sets the probes that count the NumPy blocks of a process from now on; they must be in place. It returns
+// the probes that actually count them: ArraysTracked if those in NumPy would not see some blocks, with the origin of
+// those blocks.
 func (b *Blocks) CountArrays(pid int, by Arrays) (Arrays, Foreign, error) {
 	if _, err := b.operations.run(kernelOperationOP_ARRAYS, pid, kernelControl{Group: uint32(by)}); err != nil {
 		return by, 0, err

@@ -15,27 +15,26 @@ import (
 
 // The rounds of TestCPUTimeOfBoundary.
 const (
-	// wanted, of those that distinguish a boundary's time from a wrong one
+	// wanted rounds of those that distinguish the time of a boundary from a wrong one
 	wantedRounds = 15
-	enoughRounds = 10                                        // of those, where the time is over
+	enoughRounds = 10                                        // of those, when the time is over
 	longest      = time.Minute                               // for rounds of any kind
-	clearUse     = event.Nanoseconds(500 * time.Microsecond) // of CPU time that passed for sure; a tick is 1 to 10 ms
-	narrow       = 3                                         // times the width of the bounds, at least, has passed
-	// how far the program's clock of a CPU may be (observe_clock)
+	clearUse     = event.Nanoseconds(500 * time.Microsecond) // CPU time that certainly passed; a tick is 1 to 10 ms
+	narrow       = 3                                         // at least this many widths of the bounds have passed
+	// largest error of the program's clock of a CPU (observe_clock)
 	clockBehind = event.Nanoseconds(20 * time.Microsecond)
-	// the time that interrupts and a hypervisor take of a CPU is known at its next tick
+	// the CPU time that interrupts and a hypervisor take is known only at the next tick
 	unseen = event.Nanoseconds(50 * time.Microsecond)
 )
 
 // TestCPUTimeOfBoundary: the CPU time of a boundary is the time that the process had used at the boundary, and not its
-// time at the last tick, nor more. Its threads run, begin and end all the time. The process is this one: no other may
-// ask for the time of a thread.
+// time at the last tick, nor more. Its threads run, begin and end all the time. The process is this one: no other
+// process may read the time of a thread.
 //
-// Other programs that want the CPUs do not decide the result. A thread uses no more CPU time than time passes, so the
-// kernel's answers before and behind the boundary bound the time that it had used at the boundary. Where a CPU was
-// taken away from it in between the bounds are wide, and the round does not count. A program that takes the time of the
-// last tick, or the time that has passed since then twice, is beyond the bounds in more than a third of the rounds that
-// do count.
+// Other programs that compete for the CPUs do not affect the result. A thread uses no more CPU time than time passes,
+// so the kernel's answers before and after the boundary bound the time that it had used at the boundary. If it lost its
+// CPU in between, the bounds are wide, and the round does not count. A program that takes the time of the last tick, or
+// adds the time since then twice, is outside the bounds in more than a third of the rounds that count.
 func TestCPUTimeOfBoundary(t *testing.T) {
 	for name, o := range map[string]Options{"": {}, "old loops": {OldLoops: true}} {
 		t.Run(name, func(t *testing.T) { cpuTimeOfBoundary(t, o) })
@@ -57,9 +56,9 @@ func cpuTimeOfBoundary(t *testing.T, o Options) {
 	rounds, clear, early, late := 0, 0, 0, 0
 	for began := time.Now(); clear < wantedRounds && time.Since(began) < longest; rounds++ {
 		before := askKernel(t)
-		runFor(time.Millisecond) // some of a tick
+		runFor(time.Millisecond) // a part of a tick
 		from := clock(t, unix.CLOCK_MONOTONIC_RAW)
-		if err := l.Processes.Detach(pid); err != nil { // any boundary
+		if err := l.Processes.Detach(pid); err != nil { // any kind of boundary
 			t.Fatal(err)
 		}
 		to := clock(t, unix.CLOCK_MONOTONIC_RAW)
@@ -103,11 +102,11 @@ type clocks struct {
 	threads map[int]reading
 }
 
-// reading has the times of a thread: first at a time since then, and in front of the reading of the process; and then
-// up to a time until then.
+// reading has the times of a thread: the first value is of an instant after since and before the reading of the
+// process, the second of an instant before until.
 type reading struct{ first, since, used, until event.Nanoseconds }
 
-// least returns the time that the process has used at an instant between the two, at least.
+// least returns a lower bound of the time that the process has used at an instant between the two readings.
 func (before clocks) least(after clocks, at event.Nanoseconds) event.Nanoseconds {
 	sum := before.process
 	for tid, b := range before.threads {
@@ -118,7 +117,7 @@ func (before clocks) least(after clocks, at event.Nanoseconds) event.Nanoseconds
 	return sum
 }
 
-// most returns the time that it has used there, at most.
+// most returns an upper bound of that time.
 func (before clocks) most(after clocks, at event.Nanoseconds) event.Nanoseconds {
 	sum := after.process
 	for tid, b := range before.threads {
@@ -129,9 +128,9 @@ func (before clocks) most(after clocks, at event.Nanoseconds) event.Nanoseconds 
 	return sum
 }
 
-// askKernel asks for each thread's time twice. The kernel's time of a process is as of when its other threads were
-// brought up to date last (thread_group_cputime), and asking for a thread's own time does that. The clocks' ids are
-// those of include/linux/posix-timers_types.h.
+// askKernel reads the time of each thread twice. The kernel's time of a process is as of the last update of its other
+// threads (thread_group_cputime), and reading a thread's own time updates that thread. The ids of the clocks are those
+// of include/linux/posix-timers_types.h.
 func askKernel(t *testing.T) clocks {
 	t.Helper()
 	threads, err := os.ReadDir("/proc/self/task")
@@ -139,7 +138,7 @@ func askKernel(t *testing.T) clocks {
 		t.Fatal(err)
 	}
 	var ts unix.Timespec
-	used := func(tid int) (used event.Nanoseconds, lives bool) { // and has not ended
+	used := func(tid int) (used event.Nanoseconds, lives bool) { // lives: the thread has not ended
 		err := unix.ClockGettime(int32(^tid<<3|6), &ts)
 		return event.Nanoseconds(ts.Nano()), err == nil
 	}
@@ -181,14 +180,14 @@ func runFor(d time.Duration) {
 	}
 }
 
-// spin has threads that run, and one after the other that begins and ends, until it is stopped.
+// spin runs threads, and one after another that begins and ends, until stop is called.
 func spin() (stop func()) {
 	before := runtime.GOMAXPROCS(8)
 	over := make(chan struct{})
 	var isOver atomic.Bool
 	for range 2 {
 		go func() {
-			for !isOver.Load() { // nothing but that
+			for !isOver.Load() { // the thread does nothing else
 			}
 		}()
 	}
@@ -196,8 +195,8 @@ func spin() (stop func()) {
 		for {
 			ended := make(chan bool)
 			go func() {
-				runtime.LockOSThread()        // and never unlocked: the thread ends
-				runFor(10 * time.Millisecond) // some rounds
+				runtime.LockOSThread()        // and never unlocked, so the thread ends
+				runFor(10 * time.Millisecond) // the other threads do some rounds
 				close(ended)
 			}()
 			select {

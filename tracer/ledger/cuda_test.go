@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/code/cuda"
 )
 
-// Package cuda puts its operations into cookies, and BPF takes them out: they must be the same numbers.
+// Package cuda puts its operations into cookies, and BPF reads them there: the numbers must be the same.
 func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 	for operation, want := range map[cuda.Operation]kernelCudaOperation{
 		cuda.None: kernelCudaOperationCUDA_NONE, cuda.Alloc: kernelCudaOperationCUDA_ALLOC,
@@ -39,7 +39,7 @@ func TestOperationsAreThoseOfTheKernel(t *testing.T) {
 	}
 }
 
-// The kernel names the mover of device memory.
+// The kernel's numbers of the functions that move device memory.
 func TestMoversAreThoseOfTheKernel(t *testing.T) {
 	if event.MovedOut != event.Caller(kernelCudaMoverCALLER_MOVED_OUT) ||
 		event.MovedBack != event.Caller(kernelCudaMoverCALLER_MOVED_BACK) {

@@ -11,11 +11,11 @@ import (
 	"ipytracer/event"
 )
 
-// TestCutsAmongChanges: every maximum that a boundary takes is a value at one of the segment's ends, or in a change of
-// the segment, or in one that was made while a boundary was being drawn, though another thread touches pages and gives
-// them back all the time. Boundaries linger here between taking the maxima and ending the segment. A value in between
-// was in the next segment's maximum and in no change, where the last segment had been higher. Without lingering, once
-// in 25,000 windows a proof was a page short for that; with it, three times in ten.
+// TestCutsAmongChanges: every maximum that a boundary takes is one of three values: at an end of the segment, in a
+// change of the segment, or in a change made while a boundary was being drawn. This holds though another thread touches
+// and frees pages all the time. Boundaries linger here between taking the maxima and ending the segment. A value in
+// between was once in the next segment's maximum and in no change, if the last segment had been higher: without
+// lingering, a proof was a page short once in 25,000 windows; with it, three times in ten.
 func TestCutsAmongChanges(t *testing.T) {
 	if os.Getenv("LEDGER_FALLS") != "" {
 		fall()
@@ -26,7 +26,7 @@ func TestCutsAmongChanges(t *testing.T) {
 	var c collected
 	for rounds := 0; rounds < 50 || rounds < 5000 && c.segmentsOf(event.ResidentAnon) < 100; rounds++ {
 		for range 40 {
-			if err := l.Processes.Detach(pid); err != nil { // any boundary
+			if err := l.Processes.Detach(pid); err != nil { // any kind of boundary
 				t.Fatal(err)
 			}
 			time.Sleep(20 * time.Microsecond)
@@ -72,7 +72,7 @@ func TestCutsAmongChanges(t *testing.T) {
 	}
 }
 
-// segmentsOf returns in how many segments a meter changed.
+// segmentsOf returns the number of segments in which a meter changed.
 func (c *collected) segmentsOf(m event.Meter) int {
 	in := map[uint64]bool{}
 	for _, e := range c.changes {
@@ -83,7 +83,7 @@ func (c *collected) segmentsOf(m event.Meter) int {
 	return len(in)
 }
 
-// fall takes one page and gives back two, again and again, so that each segment is lower than the one before.
+// fall maps one page and frees two, again and again, so that each segment is lower than the one before.
 func fall() {
 	const pages, size = 1 << 15, 4096
 	fmt.Println("ready")

@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// view looks at a raw record as a generated type; ok only if the size is exactly the type's.
+// view interprets a raw record as a generated type; ok only if the size is exactly that of the type.
 func view[T any](raw []byte) (*T, bool) {
 	if len(raw) != int(unsafe.Sizeof(*new(T))) {
 		return nil, false
@@ -25,12 +25,12 @@ func viewPrefix[T any](raw []byte) (*T, bool) {
 	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
 }
 
-// flags of a change, which ride on its meter.
+// changeFlags are flags of a change that are stored in its meter.
 const changeFlags = kernelChangeFlagCHANGE_REFUSED | kernelChangeFlagCHANGE_FOREIGN | kernelChangeFlagCHANGE_LEARNED |
 	kernelChangeFlagCHANGE_BLOCK | kernelChangeFlagCHANGE_COLLECTED | kernelChangeFlagCHANGE_SAMPLE |
 	kernelChangeFlagCHANGE_UNCHAINED | kernelChangeFlagCHANGE_FOUND
 
-// deviceMeters is how many meters of a GPU the kernel keeps; they are the first of event's.
+// deviceMeters is the number of meters of a GPU that the kernel keeps; they are the first ones of package event.
 const deviceMeters = uint32(kernelDeviceMeterDEVICE_METERS)
 
 func decodeMeter(raw uint32) event.Meter {
@@ -111,7 +111,7 @@ func decodeStack(raw []byte) (s Stack, ok bool) {
 	return s, true
 }
 
-// decodeSource reads a chunk with a text that begins at head.
+// decodeSource reads a chunk of a text that begins at offset head.
 func decodeSource(h *kernelHeader, raw []byte, head int) SourceChunk {
 	word := func(at uintptr) int { return int(binary.LittleEndian.Uint32(raw[at:])) }
 	size := word(unsafe.Offsetof(kernelSource{}.Size))
@@ -143,9 +143,9 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack || out.Kind == event.MeterSettled {
-		out.CPUTime = 0 // no window begins or ends there: it is that of the boundary before
+		out.CPUTime = 0 // no window begins or ends there, and the time is that of the boundary before
 	}
-	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a program that runs has faulted
+	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a running program has had page faults
 		for c, n := range b.Counted {
 			out.Counters[c] = n + 1
 		}
@@ -191,7 +191,7 @@ func readings(raw [event.CPUMeters]int64) (out event.Readings) {
 }
 
 // DecodeText turns a str's characters into UTF-8: kind 1 is Latin-1, 2 UCS-2, 4 UCS-4 (CPython's PEP 393), any other
-// UTF-8 already. A value that is no character, such as a surrogate alone, becomes U+FFFD.
+// kind is UTF-8. A value that is no character, such as a surrogate alone, becomes U+FFFD.
 func DecodeText(raw []byte, kind uint32) string {
 	var runes []rune
 	switch kind {

@@ -2,8 +2,8 @@ package ledger
 
 import "ipytracer/event"
 
-// devices completes readings with the GPUs' meters. The kernel sends a device's only when they moved, in front of the
-// record they belong to; a meter that it does not send is unchanged.
+// devices completes readings with the meters of the GPUs. The kernel sends those of a device only when they changed, in
+// front of the record to which they belong; a meter that it does not send is unchanged.
 type devices struct {
 	records map[deviceKey][]kernelBoundary
 	process map[int32]*event.Readings
@@ -26,7 +26,7 @@ func (d *devices) keep(b *kernelBoundary) {
 
 // boundary fills in the readings of the records in front of it, and the unchanged ones.
 func (d *devices) boundary(b *event.Boundary) {
-	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // no reading of the pid's earlier program
+	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // the pid has no reading of its earlier program
 		delete(d.process, b.PID)
 	}
 	key := deviceKey{b.Number, b.PID}
@@ -76,7 +76,7 @@ func remember[K comparable](in *map[K]*event.Readings, key K) *event.Readings {
 	return fresh
 }
 
-// fill copies the known readings and then those of the records; known is brought up to date.
+// fill copies the known readings, and then those of the records. It updates known.
 func fill(value, high, known *event.Readings, records []kernelBoundary,
 	of func(*kernelBoundary) (value, high [event.CPUMeters]int64)) {
 	copy(value[event.CPUMeters:], known[event.CPUMeters:])
@@ -90,7 +90,7 @@ func fill(value, high, known *event.Readings, records []kernelBoundary,
 		for k := range event.DeviceMeter(deviceMeters) {
 			m := event.OfDevice(n, k)
 			value[m] = event.Bytes(now[k])
-			high[m] = max(high[m], event.Bytes(most[k])) // two records of one device: its maximum is of both
+			high[m] = max(high[m], event.Bytes(most[k])) // two records of one device: the maximum covers both
 		}
 	}
 	copy(known[event.CPUMeters:], value[event.CPUMeters:])

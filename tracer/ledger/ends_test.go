@@ -15,19 +15,19 @@ import (
 	"ipytracer/event"
 )
 
-// A storm is a run of testdata/storms.c under trace.
+// storm is a run of testdata/storms.c under trace.
 type storm struct {
 	kind            string
 	rounds, threads int
 	lingering       uint32 // of boundaries and ends
 	options         Options
-	starved         bool // there is a slot for the first process only
+	starved         bool // only the first process has a slot
 
 	leftOut uint64 // processes without a slot, by the losses
 
-	statuses int // statuses of children that wait(2) returned, all in all
+	statuses int // number of statuses of children that wait(2) returned
 	collected
-	ended []BoundaryExtra // of the ends, in their order
+	ended []BoundaryExtra // the extras of the ends, in their order
 }
 
 func (s *storm) Boundary(b *event.Boundary, x BoundaryExtra) {
@@ -60,7 +60,7 @@ func attachedProgram(t *testing.T, l *Ledger, name string, args ...string) (io.W
 	return in, lines
 }
 
-// rage carries the storm out. The program itself lives on.
+// rage runs the storm. The program itself goes on afterwards.
 func (s *storm) rage(t *testing.T) *Ledger {
 	t.Helper()
 	s.options.lingering = s.lingering
@@ -101,7 +101,8 @@ func (s *storm) rage(t *testing.T) *Ledger {
 	return l
 }
 
-// endedOnce checks that so many processes began and that each of them ended once, all boundaries being there.
+// endedOnce checks that the wanted number of processes began, that each of them ended once, and that no boundary is
+// missing.
 func (s *storm) endedOnce(t *testing.T, want int) {
 	t.Helper()
 	lives, began, ended, again := map[int32]bool{}, 0, 0, 0
@@ -131,8 +132,8 @@ func (s *storm) endedOnce(t *testing.T, want int) {
 	}
 }
 
-// cleanedUp checks that nothing is left of processes that have ended: one lives, in a slot of its own, and every other
-// slot is free, once.
+// cleanedUp checks that nothing is left of processes that have ended: one process lives and has a slot, and every other
+// slot is free exactly once.
 func cleanedUp(t *testing.T, l *Ledger) {
 	t.Helper()
 	free := map[uint32]int{}
@@ -201,7 +202,7 @@ func entries(t *testing.T, m *ebpf.Map) (n int) {
 	return n
 }
 
-// besides is how many threads can run beside another one.
+// besides returns the number of threads that can run at the same time as another one.
 func besides(t *testing.T) int {
 	t.Helper()
 	if runtime.NumCPU() == 1 {
@@ -210,13 +211,12 @@ func besides(t *testing.T) int {
 	return min(runtime.NumCPU()-1, 7)
 }
 
-// killedPeak is the highest resident memory of a process of the storm `killed`, in bytes, which it does not have when
-// it ends.
+// killedPeak is the highest resident memory, in bytes, of a process of the storm `killed`. At its end the process has
+// less.
 const killedPeak = 8 << 20
 
 // TestEndsOnce: a process ends once, though its last threads end at the same time on several CPUs and each finds that
-// none is left. Ends linger here between the look at the process's identity and the look at whether its last thread
-// ends.
+// no other is left. Ends linger here between reading the process's identity and checking whether its last thread ends.
 func TestEndsOnce(t *testing.T) {
 	s := storm{kind: "killed", rounds: 100, threads: besides(t), lingering: 1000}
 	l := s.rage(t)
@@ -229,8 +229,8 @@ func TestEndsOnce(t *testing.T) {
 	cleanedUp(t, l)
 }
 
-// TestEndsOneByOne: the same where each thread ends by itself, the first one, too. The process ends with the status of
-// wait(2).
+// TestEndsOneByOne: the same where the threads end one by one, the first one as well. The process ends with the status
+// of wait(2).
 func TestEndsOneByOne(t *testing.T) {
 	s := storm{kind: "each", rounds: 100, threads: besides(t), lingering: 1000}
 	l := s.rage(t)

@@ -11,21 +11,21 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// Features are the facts in a kernel's own type information. They do not follow from its number: vendors backport, and
-// RHEL 9 gives the number 5.14 to a kernel with the BPF of a much newer one.
+// Features are facts from the type information of a kernel. They do not follow from its version number: vendors
+// backport, and RHEL 9 uses the number 5.14 for a kernel with the BPF of a much newer one.
 type Features struct {
-	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem goes round
+	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem makes the loops
 	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
 	ExactResident bool // RSS counters per CPU, upstream since 6.2
-	Preemptible   bool // threads can lose their CPU within a program at a tracepoint, upstream since 7.0
-	// Missing are helpers that the programs call and the kernel does not have, such as "bpf_get_attach_cookie".
+	Preemptible   bool // threads can be preempted within a program at a tracepoint, upstream since 7.0
+	// Missing are helpers that the programs call but the kernel lacks, such as "bpf_get_attach_cookie".
 	Missing []string
 
 	rssOffset  uint32 // of rss_stat in struct mm_struct, in bytes
 	heldOffset uint32 // of rss_stat.count in struct task_struct, where RSS counters are not per CPU
 }
 
-// InspectKernel reads the running kernel's BTF. It takes no privilege. The error matches ErrNotSupported.
+// InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
 func InspectKernel() (Features, error) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -55,10 +55,10 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 	return f, f.findCounters(kernel)
 }
 
-// preemptible reports whether tracepoints are guarded by SRCU and not by switching preemption off. The change that made
-// them so ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast") also made the removal of a
-// program wait for it, by tp_transition_snapshot.srcu_gp of kernel/tracepoint.c. Where that structure is not known, the
-// kernel's number decides.
+// preemptible reports whether SRCU guards tracepoints, instead of disabled preemption. The change that introduced this
+// ("tracing: Guard __DECLARE_TRACE() use of __DO_TRACE_CALL() with SRCU-fast") also made the removal of a program wait
+// for SRCU, by tp_transition_snapshot.srcu_gp of kernel/tracepoint.c. If that structure is not known, the kernel's
+// version number decides.
 func preemptible(kernel *btf.Spec) bool {
 	var snapshot *btf.Struct
 	if kernel.TypeByName("tp_transition_snapshot", &snapshot) != nil {
@@ -70,7 +70,7 @@ func preemptible(kernel *btf.Spec) bool {
 	return ok
 }
 
-// err names the missing helpers.
+// err returns an error that names the missing helpers.
 func (f Features) err() error {
 	if len(f.Missing) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (f Features) err() error {
 		ErrNotSupported, KernelRelease(), strings.Join(f.Missing, ", "))
 }
 
-// helpersOf are the numbers of the kernel's helpers.
+// helpersOf returns the numbers of the kernel's helpers.
 func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 	var helpers *btf.Enum
 	if err := kernel.TypeByName("bpf_func_id", &helpers); err != nil {
@@ -94,8 +94,8 @@ func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 	return has, nil
 }
 
-// missing returns the helpers that the programs call and the kernel does not have. Of the two ways to go round one is
-// enough, and the finding of bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU.
+// missing returns the helpers that the programs call but the kernel lacks. One of the two helpers for loops is enough,
+// and bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU.
 func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, loop bool) (names []string) {
 	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true, asm.FnForEachMapElem: loop}
 	for _, p := range spec.Programs {
@@ -115,7 +115,7 @@ func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, loop bool) (nam
 	return names
 }
 
-// helperName is a helper as C and bpf-helpers(7) call it: bpf_get_attach_cookie for FnGetAttachCookie.
+// helperName returns the name of a helper in C and bpf-helpers(7): bpf_get_attach_cookie for FnGetAttachCookie.
 func helperName(fn asm.BuiltinFunc) string {
 	var name strings.Builder
 	name.WriteString("bpf")
@@ -154,7 +154,7 @@ func (f *Features) findCounters(kernel *btf.Spec) error {
 	return nil
 }
 
-// findMember looks for a field, also in anonymous members; the offset is in bytes.
+// findMember searches for a field, also in anonymous members; the offset is in bytes.
 func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.Type, ok bool) {
 	for _, m := range s.Members {
 		if m.Name == name {

@@ -7,7 +7,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// TestMissingHelpers: the helpers that the programs call are asked for, and of two ways to go round only one.
+// TestMissingHelpers: the helpers that the programs call are required, and of the two for loops only one.
 func TestMissingHelpers(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -38,11 +38,11 @@ func TestMissingHelpers(t *testing.T) {
 	}
 }
 
-// TestInspectKernel: the running kernel's own information is enough, or Load has the reason.
+// TestInspectKernel: the running kernel's type information is enough, or the error is the reason for Load's failure.
 func TestInspectKernel(t *testing.T) {
 	f, err := InspectKernel()
 	if err != nil {
-		t.Skip(err) // no BTF: nothing can be traced, and Load's tests have that
+		t.Skip(err) // no BTF: nothing can be traced, and Load's tests cover that
 	}
 	l := load(t, Options{})
 	if len(f.Missing) > 0 || f.ExactResident != l.Capabilities().ExactResident {
@@ -50,7 +50,7 @@ func TestInspectKernel(t *testing.T) {
 	}
 }
 
-// TestOldLoops: the programs are taken, and count, with the loops of kernels before 5.17.
+// TestOldLoops: the verifier accepts the programs with the loops of kernels before 5.17, and they count.
 func TestOldLoops(t *testing.T) {
 	rootsAreApart(t, Options{OldLoops: true})
 }

@@ -7,7 +7,7 @@ import (
 	"ipytracer/tracer/code/libc"
 )
 
-// Package memory puts its operations into cookies, and BPF takes them out: they must be the same numbers.
+// Package memory puts its operations into cookies, and BPF reads them there: the numbers must be the same.
 func TestHeapOperationsAreThoseOfTheKernel(t *testing.T) {
 	for operation, want := range map[libc.Operation]kernelHeapOperation{
 		libc.None: kernelHeapOperationHEAP_NONE, libc.Alloc: kernelHeapOperationHEAP_ALLOC,

@@ -4,9 +4,9 @@ package ledger
 
 import "os"
 
-// A tracer that is built with the tag hollow is for benchmarks: it does only a part of its costly work, and its figures
-// mean nothing. With TRACER_HOLLOW=traps the programs of its uprobes do nothing, so that only their traps are left;
-// with TRACER_HOLLOW=tracepoints it has no uprobes.
+// A tracer built with the tag hollow is for benchmarks: it does only a part of its costly work, and its figures are
+// meaningless. With TRACER_HOLLOW=traps the programs of its uprobes do nothing, so that only the cost of their traps is
+// left; with TRACER_HOLLOW=tracepoints it has no uprobes.
 func init() {
 	how := os.Getenv("TRACER_HOLLOW")
 	standIn = func(p Program) (Program, bool) {

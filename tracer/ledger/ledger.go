@@ -1,8 +1,9 @@
-// Package ledger loads the BPF object (bpf/) and speaks with it: it attaches the kernel-wide probes, seeds processes,
-// places uprobes, and turns the records of the rings into events. Package tracer decides which places are probed.
+// Package ledger loads the BPF object (bpf/) and communicates with it: it attaches the kernel-wide probes, seeds
+// processes, places uprobes, and turns the records of the rings into events. Package tracer decides which places are
+// probed.
 //
-// The figures are made in the kernel (see bpf/ledger.h); this package moves them and never computes one. Everything
-// here needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.
+// The kernel half computes the figures (see bpf/ledger.h); this package passes them on and never computes one. All
+// functions here need CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, in practice root.
 package ledger
 
 import (
@@ -31,29 +32,29 @@ var (
 type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
 	BoundaryRing int  // bytes, likewise; 4 MiB if 0
-	Heap         bool // make room for malloc's blocks: 32 MiB and 96 bytes a block
+	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
-	Small        bool // tables and rings for a program that may take little memory: see [smallTables]
-	OldLoops     bool // go round as kernels before 5.17 make it necessary, for tests
+	Small        bool // tables and rings for a tracer that may use little memory: see [smallTables]
+	OldLoops     bool // make loops as on kernels before 5.17, for tests
 
 	// for tests
-	lingering   uint32        // boundaries take so many readings of the clock longer
+	lingering   uint32        // boundaries last longer by this many readings of the clock
 	readingWait time.Duration // instead of [usualReadingWait]
-	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel makes necessary
+	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel requires
 	alike       bool          // each copy does all the work
-	detached    uint32        // so many of the first copies are not attached, but the last one is
+	detached    uint32        // this many of the first copies are not attached, but the last one always is
 	pageSize    uint32        // bytes; 0: the machine's
 }
 
-// Capabilities are those of the loaded object on this kernel.
+// Capabilities are the capabilities of the loaded object on this kernel.
 type Capabilities struct {
 	CPUs          int
 	ExactResident bool // RSS counters are per CPU and are summed (kernel 6.2)
-	// ResidentBound is how far resident can be off, in bytes for each thread, where it is not exact.
+	// ResidentBound is the largest error of resident memory where it is not exact, in bytes for each thread.
 	ResidentBound int64
-	MultiUprobe   bool // one link for many sites, without perf events; it was tried
-	// NoClock is the reason why CPU times are those of each thread's last tick or switch; nil if they are those of the
+	MultiUprobe   bool // one link for many sites, without perf events; a trial confirmed it
+	// NoClock is the reason why CPU times are as of the last tick or switch of each thread; nil if they are as of the
 	// boundary.
 	NoClock error
 }
@@ -76,8 +77,8 @@ type Ledger struct {
 	clocks     cpuClocks
 }
 
-// Load loads the object and attaches the probes that watch every mm the ledger knows, of which there are none
-// yet. The error matches ErrNotPermitted or ErrNotSupported where that is the reason.
+// Load loads the object and attaches the kernel-wide probes, which observe every mm that the ledger knows; at first it
+// knows none. The error matches ErrNotPermitted or ErrNotSupported if that is the reason.
 func Load(o Options) (*Ledger, error) {
 	if err := CheckFiles(); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func Load(o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// newLedger returns one that has its parts, and no object.
+// newLedger returns a ledger with its parts, but without an object.
 func newLedger() *Ledger {
 	l := &Ledger{}
 	l.operations.objects, l.clocks.objects = &l.objects, &l.objects
@@ -108,7 +109,7 @@ func newLedger() *Ledger {
 	return l
 }
 
-// loadFrom does so from sources that have been read.
+// loadFrom loads from sources that have been read.
 func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 	l := newLedger()
 	l.Stream.readingWait = cmp.Or(o.readingWait, usualReadingWait)
@@ -162,7 +163,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	}
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
-	if !f.ExactResident { // a thread hands in its pages when it faults for the 66th time (check_sync_rss_stat)
+	if !f.ExactResident { // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
 		l.cap.ResidentBound = 66 * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
@@ -197,7 +198,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 // page returns the size of a page of memory, in bytes.
 func (o *Options) page() uint32 { return cmp.Or(o.pageSize, uint32(os.Getpagesize())) }
 
-// flag is a condition as BPF has it.
+// flag returns a condition in BPF's form.
 func flag(on bool) uint32 {
 	if on {
 		return 1
@@ -205,13 +206,13 @@ func flag(on bool) uint32 {
 	return 0
 }
 
-// prepare fills in everything that BPF needs before the first event: CPU offsets, free slots, the rings' readers.
+// prepare sets everything that BPF needs before the first event: CPU offsets, free slots, the readers of the rings.
 func (l *Ledger) prepare() error {
 	code, err := l.objects.DiscoverCpus.Run(&ebpf.RunOptions{})
 	if err != nil || code != 0 {
 		return classify("find the per-CPU counters", errors.Join(err, codeError(code)))
 	}
-	for slot := range uint32(MaxProcesses) { // the last one in is the first one out
+	for slot := range uint32(MaxProcesses) { // the slot that was added last is used first
 		if err := l.objects.FreeSlots.Put(nil, MaxProcesses-1-slot); err != nil {
 			return fmt.Errorf("fill the free slots: %w", err)
 		}
@@ -237,10 +238,10 @@ func codeError(code uint32) error {
 	return fmt.Errorf("discover_cpus returned %d", code)
 }
 
-// Capabilities returns the possibilities of this kernel.
+// Capabilities returns the capabilities of the object on this kernel.
 func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
-// Close detaches everything and frees the object. Traced processes go on as if nothing had been.
+// Close detaches everything and frees the object. Traced processes go on undisturbed.
 func (l *Ledger) Close() error {
 	errs := []error{l.Tracepoints.close()}
 	if l.operations.iterator != nil {
@@ -256,12 +257,12 @@ func (l *Ledger) Close() error {
 	return errors.Join(errs...)
 }
 
-// classify adds the meaning of the error. EPERM from the bpf system call is lack of privilege here, not MEMLOCK.
+// classify adds the meaning of the error. Here EPERM from the bpf system call means missing privileges, not MEMLOCK.
 func classify(doing string, err error) error {
 	var verifier *ebpf.VerifierError
 	switch {
 	case errors.As(err, &verifier):
-		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, err) // with the program's name in front
+		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, err) // err begins with the name of the program
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("%s: %w (%v)", doing, ErrNotPermitted, firstLine(err))
 	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, os.ErrNotExist):

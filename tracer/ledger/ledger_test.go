@@ -15,7 +15,7 @@ import (
 	"ipytracer/event"
 )
 
-// load loads the real object; without root it skips, under TRACER_REQUIRE_BPF=1 it fails.
+// load loads the real object. Without root it skips the test; under TRACER_REQUIRE_BPF=1 it fails.
 func load(t *testing.T, o Options) *Ledger {
 	t.Helper()
 	l, err := Load(o)
@@ -57,7 +57,7 @@ func (c *collected) NativeStack(*NativeStack) {}
 func (c *collected) StackCopy(*StackCopy)     {}
 func (c *collected) Source(*SourceChunk)      {}
 
-// piped starts a process that ends with the test. The error is that of its start.
+// piped starts a process that ends with the test. The error is that of starting it.
 func piped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, err error) {
 	t.Helper()
 	if in, err = cmd.StdinPipe(); err != nil {
@@ -76,7 +76,7 @@ func piped(t *testing.T, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser, e
 	return in, out, nil
 }
 
-// sleeper is a process to attach to. It has answered, so its exec is over.
+// sleeper returns the pid of a process to attach to. It has answered, so its exec is over.
 func sleeper(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command("cat")
@@ -95,7 +95,7 @@ func sleeper(t *testing.T) int {
 
 func poll(t *testing.T, l *Ledger, c Sink) {
 	t.Helper()
-	for range 3 { // records in the store while the ring was read come with the next poll
+	for range 3 { // records written into the store while the ring was read come with the next poll
 		if err := l.Stream.Poll(time.Unix(1, 0), c); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func consecutive(t *testing.T, boundaries []event.Boundary, want int) {
 	}
 }
 
-// TestBoundariesOutliveTheirRing: a ring of one page takes few records; every other one comes from the store.
+// TestBoundariesOutliveTheirRing: a ring of one page holds few records; all others come from the store.
 func TestBoundariesOutliveTheirRing(t *testing.T) {
 	l := load(t, Options{BoundaryRing: 4096})
 	pid := sleeper(t)
@@ -142,7 +142,8 @@ func TestBoundariesOutliveTheirRing(t *testing.T) {
 	}
 }
 
-// TestFullStoreDoesNotCut: when nobody reads, boundaries stop happening instead of being lost, and are counted.
+// TestFullStoreDoesNotCut: when nothing reads the records, further boundaries are refused and counted instead of being
+// lost.
 func TestFullStoreDoesNotCut(t *testing.T) {
 	l := load(t, Options{})
 	pid := sleeper(t)
@@ -167,7 +168,7 @@ func TestFullStoreDoesNotCut(t *testing.T) {
 		t.Fatalf("%d boundaries and %d refused of %d", len(c.boundaries), refused, attempts+1)
 	}
 	consecutive(t, c.boundaries, len(c.boundaries))
-	// Once they were read there is room again.
+	// Once the records were read there is room again.
 	if err := l.Processes.Detach(pid); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestProcessesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestRootsAreApart: two roots have segments, trees and boundaries of their own.
+// TestRootsAreApart: two roots have their own segments, trees and boundaries.
 func TestRootsAreApart(t *testing.T) { rootsAreApart(t, Options{}) }
 
 func rootsAreApart(t *testing.T, o Options) {
@@ -211,8 +212,8 @@ func rootsAreApart(t *testing.T, o Options) {
 	}
 }
 
-// TestCalibrate: the measured cost of a hit is the same each time, beside other work: a busy processor each and two
-// more.
+// TestCalibrate: the measured cost of a hit is the same each time, also beside other work: one busy thread for each
+// processor, and two more.
 func TestCalibrate(t *testing.T) {
 	l := load(t, Options{})
 	var stop atomic.Bool
@@ -241,7 +242,7 @@ func TestCalibrate(t *testing.T) {
 	}
 }
 
-// TestPlausible: a cost that no machine has is not believed.
+// TestPlausible: a cost that is impossible on any machine is replaced by a bound.
 func TestPlausible(t *testing.T) {
 	for _, c := range []struct{ measured, want Costs }{
 		{Costs{Emulated: 33, Stepped: 484}, Costs{Emulated: leastHit, Stepped: 484}},

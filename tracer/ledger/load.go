@@ -14,16 +14,16 @@ import (
 )
 
 // Nearly all of a load's time is the kernel's verification of the programs. It verifies each on its own, and holds no
-// lock meanwhile for a loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for the others).
-// So the maps are made first, and several programs are loaded over them at the same time.
+// lock meanwhile for a loader with CAP_BPF (bpf_check of kernel/bpf/verifier.c: bpf_verifier_lock is for other
+// loaders). So the maps are made first, and several programs are loaded over them at the same time.
 
-// mostAtOnce is how many maps or programs are loaded at the same time, at most. The verifier has some MiB of the
-// kernel's memory for each.
+// mostAtOnce is the largest number of maps or programs that are loaded at the same time. For each, the verifier takes
+// some MiB of kernel memory.
 const mostAtOnce = 8
 
-// together calls do for each number below n, in their order, several at the same time: on as many threads as Go uses,
-// but mostAtOnce at most. After an error no further one is begun. The error is that of the lowest number that has one:
-// all below it were done. So it is always the same.
+// together calls do for each number below n, in ascending order, several at the same time: on as many threads as Go
+// uses, but at most mostAtOnce. After an error no further call begins. The returned error is that of the lowest number
+// with an error: all calls below it succeeded. So it is always the same.
 func together(n int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var next atomic.Int64
@@ -49,7 +49,7 @@ func together(n int, do func(i int) error) error {
 	return nil
 }
 
-// section is one map of an object, with the variables in it.
+// section returns the spec of one map of an object, with the variables in it.
 func section(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
 	inside := maps.Clone(object.Variables)
 	maps.DeleteFunc(inside, func(_ string, v *ebpf.VariableSpec) bool { return v.SectionName != name })
@@ -57,7 +57,7 @@ func section(object *ebpf.CollectionSpec, name string) *ebpf.CollectionSpec {
 		Types: object.Types, ByteOrder: object.ByteOrder}
 }
 
-// loadMaps makes the maps of an object, the largest first, and its variables. They are the caller's to close.
+// loadMaps creates the maps of an object, the largest first, and its variables. The caller must close them.
 func loadMaps(object *ebpf.CollectionSpec, o ebpf.CollectionOptions) (*ebpf.Collection, error) {
 	size := func(name string) uint64 {
 		m := object.Maps[name]
@@ -86,7 +86,7 @@ func loadMaps(object *ebpf.CollectionSpec, o ebpf.CollectionOptions) (*ebpf.Coll
 	return all, nil
 }
 
-// loadConstants makes the constants of a further copy of programs. They are the caller's to close.
+// loadConstants creates the constants of a further copy of programs. The caller must close them.
 func loadConstants(object *ebpf.CollectionSpec, copyNumber uint32, o ebpf.CollectionOptions) (*ebpf.Collection, error) {
 	const variable = "program_copy"
 	constants := section(object, ".rodata")
@@ -98,29 +98,29 @@ func loadConstants(object *ebpf.CollectionSpec, copyNumber uint32, o ebpf.Collec
 	return ebpf.NewCollectionWithOptions(constants, o)
 }
 
-// loader loads programs over maps that are there.
+// loader loads programs over existing maps.
 type loader struct {
 	options  ebpf.CollectionOptions
 	programs []*loading
 }
 
-// loading is a program on its way into the kernel.
+// loading is a program that is being loaded.
 type loading struct {
 	spec   *ebpf.ProgramSpec
 	maps   map[string]*ebpf.Map
 	loaded *ebpf.Program
 }
 
-// add has a program loaded by [loader.run].
+// add registers a program that [loader.run] will load.
 func (l *loader) add(spec *ebpf.ProgramSpec, over map[string]*ebpf.Map) *loading {
 	p := &loading{spec: spec, maps: over}
 	l.programs = append(l.programs, p)
 	return p
 }
 
-// run loads the programs that were added, the longest first. They are the caller's to close. Where one is refused none
-// is left, and the error is that of the longest that was. So a user who may not load anything, or has a kernel that
-// refuses several, reads one reason, and always the same.
+// run loads the registered programs, the longest first. The caller must close them. If the kernel refuses one, none
+// stays loaded, and the error is that of the longest refused one. So a user who may not load anything, or has a kernel
+// that refuses several, reads one reason, and always the same.
 func (l *loader) run() error {
 	slices.SortStableFunc(l.programs, func(a, b *loading) int {
 		return cmp.Or(cmp.Compare(len(b.spec.Instructions), len(a.spec.Instructions)),
@@ -138,7 +138,7 @@ func (l *loader) run() error {
 
 // load loads one program.
 func (l *loader) load(p *loading) (*ebpf.Program, error) {
-	spec := p.spec.Copy() // its instructions are about to be changed
+	spec := p.spec.Copy() // its instructions will be changed
 	for i := range spec.Instructions {
 		ins := &spec.Instructions[i]
 		if !ins.IsLoadFromMap() || ins.Reference() == "" {
@@ -152,7 +152,7 @@ func (l *loader) load(p *loading) (*ebpf.Program, error) {
 			return nil, fmt.Errorf("program %s: map %s: %w", spec.Name, ins.Reference(), err)
 		}
 	}
-	// As a collection, since only that takes a cache of the kernel's types.
+	// It is loaded as a collection, since only a collection accepts a cache of the kernel's types.
 	alone := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{spec.Name: spec}}
 	one, err := ebpf.NewCollectionWithOptions(alone, l.options)
 	if err != nil {

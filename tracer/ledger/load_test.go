@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTogether: all is done once; after an error nothing is begun, and the error is that of the first in order,
-// whichever comes first in time.
+// TestTogether: each call is made once. After an error no further call begins, and the error is that of the first in
+// order, whichever occurs first in time.
 func TestTogether(t *testing.T) {
 	var done [1000]atomic.Int32
 	if err := together(len(done), func(i int) error { done[i].Add(1); return nil }); err != nil {
@@ -47,7 +47,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// held are the maps, programs and type information in the kernel that this process has open.
+// held returns the number of the kernel's maps, programs and type information objects that this process has open.
 func held(t *testing.T) (n int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/self/fd/*")
@@ -55,7 +55,7 @@ func held(t *testing.T) (n int) {
 		t.Fatal(err)
 	}
 	for _, path := range all {
-		of, _ := os.Readlink(path) // some are closed by now
+		of, _ := os.Readlink(path) // some may be closed by now
 		switch of {
 		case "anon_inode:bpf-map", "anon_inode:bpf-prog", "anon_inode:btf", "anon_inode:[btf]":
 			n++
@@ -73,11 +73,11 @@ func refuse(s *ebpf.CollectionSpec, programs ...string) {
 	}
 }
 
-// TestRefused: where the kernel refuses part of the object, the error names the part, always the same of several, and
-// nothing of the rest stays in the kernel.
+// TestRefused: where the kernel refuses part of the object, the error names the part, always the same one of several,
+// and nothing stays in the kernel.
 func TestRefused(t *testing.T) {
-	load(t, Options{})                               // or there is no right to
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it closes forgotten descriptors
+	load(t, Options{})                               // skips without the right to load
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection would close forgotten descriptors
 	for _, c := range []struct {
 		name    string
 		spoil   func(*ebpf.CollectionSpec)
@@ -162,7 +162,7 @@ func TestSources(t *testing.T) {
 		p.AttachType == ebpf.AttachTraceUprobeMulti {
 		t.Errorf("what was chosen for a load is in its sources: %d instructions, %v", len(p.Instructions), p.AttachType)
 	}
-	for _, wanted := range []bool{false, true, false} { // where they are not wanted there is nothing to be found
+	for _, wanted := range []bool{false, true, false} { // where they are not wanted, no kept sources may be found
 		release := func() {}
 		if wanted {
 			release = KeepSources()
@@ -175,8 +175,8 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestFewCapabilities: a program that is not root's loads everything with CAP_BPF and CAP_PERFMON alone, which every
-// thread has that loads something. Without them it reads one reason.
+// TestFewCapabilities: a program that does not run as root loads everything with CAP_BPF and CAP_PERFMON alone. Every
+// thread that loads something must have them. Without them it gets one reason.
 func TestFewCapabilities(t *testing.T) {
 	if os.Getenv("LEDGER_LOADS") != "" {
 		l, err := Load(Options{copies: mostCopies})
@@ -187,7 +187,7 @@ func TestFewCapabilities(t *testing.T) {
 		fmt.Print("loaded, ", l.Close())
 		return
 	}
-	load(t, Options{}) // or there is no right to
+	load(t, Options{}) // skips without the right to load
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestFewCapabilities(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad loads and unloads the kernel half; -cpu is how many programs are verified at the same time.
+// BenchmarkLoad loads and unloads the kernel half; -cpu sets the number of programs that are verified at the same time.
 func BenchmarkLoad(b *testing.B) {
 	spent := func() float64 {
 		var all syscall.Rusage

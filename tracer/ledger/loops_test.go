@@ -6,10 +6,10 @@ import (
 	"github.com/cilium/ebpf/asm"
 )
 
-// Verifiers before 6.7 refuse a loop with a way back that is not a jump ("back-edge", push_insn in
+// Verifiers before 6.7 refuse a loop with a back edge that is not a jump ("back-edge", push_insn in
 // kernel/bpf/verifier.c): they walk the instructions depth first, and the target of any other instruction must not be
-// on the way to it. Compilers make such loops when they enter them in the middle. Newer verifiers do not mind, so a
-// load on a kernel of today shows nothing of them.
+// on the path to it. Compilers generate such loops when they enter them in the middle. Newer verifiers accept them, so
+// a load on a current kernel does not reveal them.
 func TestLoopsSuitOldKernels(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -22,7 +22,7 @@ func TestLoopsSuitOldKernels(t *testing.T) {
 	}
 }
 
-// backEdges walks a program as check_cfg does.
+// backEdges walks a program as check_cfg does, and returns the instructions that those verifiers refuse.
 func backEdges(program asm.Instructions) (found []int) {
 	labels := map[string]int{}
 	for i := range program {
@@ -30,7 +30,7 @@ func backEdges(program asm.Instructions) (found []int) {
 			labels[s] = i
 		}
 	}
-	// Offsets count in units of 8 bytes; a 64-bit load is two.
+	// Offsets count in units of 8 bytes; a 64-bit load takes two.
 	raw, index := make([]int, len(program)), map[int]int{}
 	offset := 0
 	for i := range program {

@@ -37,13 +37,13 @@ func lossName(reason kernelLoss) string {
 // LostChanges is the Loss.Reason of changes that found no room.
 const LostChanges = event.LostChanges
 
-// LostBoundaries is the Loss.Reason of boundaries that did not happen for the ledger.
+// LostBoundaries is the Loss.Reason of boundaries that the kernel half refused.
 const LostBoundaries = event.LostBoundaries
 
 // Losses returns the numbers of lost records, by reason, in a fixed order; reasons with a count of 0 are left out.
 func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64
-	_ = l.objects.Losses.Get(&counts) // a copy out of mapped memory: cannot fail for the right type
+	_ = l.objects.Losses.Get(&counts) // a copy from mapped memory: cannot fail for the right type
 	var out []event.Loss
 	counts[kernelLossLOSS_READING] += l.Stream.incomplete.Load()
 	for reason, n := range counts {

@@ -6,9 +6,9 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Memory returns about how many bytes Linux keeps for the object's maps and rings, by their fdinfo (memlock): since 6.4
-// their present size, before that their greatest one (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux charges it to
-// the control group of the process that has loaded them.
+// Memory returns approximately the bytes that Linux keeps for the object's maps and rings, by their fdinfo (memlock):
+// since 6.4 the present size, before that the largest one (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux charges
+// it to the control group of the process that loaded them.
 func (l *Ledger) Memory() (sum int64) {
 	maps := reflect.ValueOf(&l.objects.kernelMaps).Elem()
 	for i := range maps.NumField() {
@@ -25,10 +25,10 @@ func (l *Ledger) Memory() (sum int64) {
 	return sum
 }
 
-// smallTables are the numbers of entries of the largest tables with [Options.Small]. A table of the kernel's takes 16
-// bytes for each entry that it may have, and an entry that it has some 100 (struct bucket and htab_elem_free in
-// kernel/bpf/hashtab.c); so the full tables take 56 MiB, and these 6. Blocks beyond them find no room, as beyond the
-// full ones: they are counted, and the figures that lack them are bounds.
+// smallTables are the numbers of entries of the largest tables with [Options.Small]. A table in the kernel takes 16
+// bytes for each entry that it may have, and some 100 for each entry that it has (struct bucket and htab_elem_free in
+// kernel/bpf/hashtab.c); so the usual tables take 56 MiB, and these 6. Blocks beyond them find no room, as with the
+// usual tables: they are counted, and the figures without them are bounds.
 var smallTables = map[string]uint32{
 	"blocks": 1 << 17, "torch_blocks": 1 << 16, "cuda_objects": 1 << 16, "torch_batches": 1 << 14,
 	"stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14, "paths": 1 << 12, "code_numbers": 1 << 12,

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// TestMissedEvents: an event that a copy has missed is lost only if the others have missed it at the same time, too,
-// even if a look comes in between.
+// TestMissedEvents: an event that a copy missed is lost only if the others missed it at the same time, too, even if a
+// look comes in between.
 func TestMissedEvents(t *testing.T) {
 	type seen [][]uint64 // by tracepoint, by copy
 	for name, c := range map[string]struct {
-		looks []seen // a stretch apart each
-		last  seen   // when it is asked
+		looks []seen // one stretch apart
+		last  seen   // at the query
 		want  uint64
 	}{
 		"one copy":                     {nil, seen{{3}}, 3},

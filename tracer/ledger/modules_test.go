@@ -12,7 +12,7 @@ import (
 	"ipytracer/event"
 )
 
-// mapper is a process that maps code of files of the test's choice.
+// mapper is a process that maps code of files that the test chooses.
 type mapper struct {
 	t   *testing.T
 	pid int
@@ -68,8 +68,8 @@ func empty(t *testing.T, folder, name string) *os.File {
 	return f
 }
 
-// TestForeseeModules: a NumPy that is mapped and was not foreseen moves a process back, at once; files of other names
-// do not, and neither do those that were foreseen.
+// TestForeseeModules: a NumPy that is mapped but was not foreseen moves a process back at once. Files of other names do
+// not, and neither do foreseen ones.
 func TestForeseeModules(t *testing.T) {
 	l := load(t, Options{})
 	m := startMapper(t)
@@ -92,7 +92,7 @@ func TestForeseeModules(t *testing.T) {
 			t.Errorf("counted by %d, foreign %d, %v; want %d, %d", got, whose, err, want, foreign)
 		}
 	}
-	m.maps(stranger.Name()) // nothing has been foreseen yet
+	m.maps(stranger.Name()) // no file has been foreseen yet
 	foresee(known)
 	count(ArraysSettling, ArraysSettling, 0)
 	count(ArraysInside, ArraysInside, 0)

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// multiUprobeWorks tries a multi-uprobe link on this very program: it must see the calls of each thread of the process
-// it is for. Where the kernel has none (upstream: before 6.6), or one that takes a process for its first thread (before
-// 6.10, and its fix was backported), each site gets a perf event.
+// multiUprobeWorks tries a multi-uprobe link on this program: it must see the calls of every thread of its process.
+// Where the kernel has no such links (upstream: before 6.6), or links that mistake a process for its first thread
+// (before 6.10; the fix was backported), each site gets a perf event.
 func multiUprobeWorks() bool {
 	offset, err := ownOffset(emulatedAddress)
 	if err != nil {
@@ -41,12 +41,12 @@ func multiUprobeWorks() bool {
 		return false
 	}
 	callOnAnotherThread(emulated)
-	go tried.Close() // the kernel takes its time
+	go tried.Close() // the kernel takes some time for that
 	var seen uint64
 	return hits.Lookup(uint32(0), &seen) == nil && seen > 0
 }
 
-// countHit is a program that adds 1 to the only entry of a map.
+// countHit returns a program that adds 1 to the only entry of a map.
 func countHit(hits *ebpf.Map) asm.Instructions {
 	return asm.Instructions{
 		asm.StoreImm(asm.RFP, -4, 0, asm.Word),
@@ -62,7 +62,7 @@ func countHit(hits *ebpf.Map) asm.Instructions {
 	}
 }
 
-// callOnAnotherThread calls fn where the process's first thread is not.
+// callOnAnotherThread calls fn on a thread that is not the first of the process.
 func callOnAnotherThread(fn func()) {
 	done := make(chan struct{})
 	var call func()
@@ -74,7 +74,7 @@ func callOnAnotherThread(fn func()) {
 			close(done)
 			return
 		}
-		go call() // this thread is busy until the other has one
+		go call() // this thread is busy until the call has another thread
 		<-done
 	}
 	go call()

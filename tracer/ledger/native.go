@@ -13,25 +13,25 @@ type NativeEnd uint32
 
 // The ends.
 const (
-	NativeFull      = NativeEnd(kernelNativeEndNATIVE_FULL)      // there are more frames than are kept
+	NativeFull      = NativeEnd(kernelNativeEndNATIVE_FULL)      // there are more frames than the kernel keeps
 	NativeOutermost = NativeEnd(kernelNativeEndNATIVE_OUTERMOST) // the thread begins here
 	NativePython    = NativeEnd(kernelNativeEndNATIVE_PYTHON)    // the interpreter called it
-	NativeUnknown   = NativeEnd(kernelNativeEndNATIVE_UNKNOWN)   // no rule leads on
-	NativeMissing   = NativeEnd(kernelNativeEndNATIVE_MISSING)   // the rule was not there in time
+	NativeUnknown   = NativeEnd(kernelNativeEndNATIVE_UNKNOWN)   // no rule leads further
+	NativeMissing   = NativeEnd(kernelNativeEndNATIVE_MISSING)   // the rule did not arrive in time
 )
 
 // NativeStack is a native stack, innermost call first.
 type NativeStack struct {
 	PID    int32
 	Number uint64
-	Python uint64   // number of the [Stack] behind it, 0 for none
+	Python uint64   // number of the [Stack] after it, 0 for none
 	PCs    []uint64 // return addresses
-	Leaf   bool     // the first one is the instruction that was reached, not a return address
+	Leaf   bool     // the first one is the reached instruction, not a return address
 	End    NativeEnd
 }
 
-// StackCopy is the top of a thread's stack at an allocation that the kernel could not unwind. Whoever takes it hands in
-// the rules that were missing.
+// StackCopy is the top of a thread's stack at an allocation, for a stack that the kernel could not unwind. Its receiver
+// must supply the missing rules.
 type StackCopy struct {
 	PID        int32
 	Slot       uint32
@@ -41,29 +41,29 @@ type StackCopy struct {
 	Memory     []byte // from SP upwards; valid during the call only
 }
 
-// Base is the register from which a frame's address (CFA) is reckoned.
+// Base is the register from which a frame's address (CFA) is computed.
 type Base uint32
 
 // The bases. BaseBPDeref: the word in memory at the frame pointer plus the offset.
 const (
-	BaseUnknown   = Base(kernelRuleBaseRULE_UNKNOWN)   // no way to go on
+	BaseUnknown   = Base(kernelRuleBaseRULE_UNKNOWN)   // no way to go further
 	BaseOutermost = Base(kernelRuleBaseRULE_OUTERMOST) // it has no caller
 	BaseSP        = Base(kernelRuleBaseRULE_SP)
 	BaseBP        = Base(kernelRuleBaseRULE_BP)
 	BaseBPDeref   = Base(kernelRuleBaseRULE_BP_DEREF)
 )
 
-// Rule leads from a place to its caller. Its return address is 8 bytes below the frame's address.
+// Rule leads from a place to its caller. The return address is 8 bytes below the frame's address.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
-	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: still in its register
-	// Mapping numbers the mapping there, over all that there have been: stacks through another library at the same
-	// address have other numbers.
+	BPOffset  int32 // from the frame's address to the saved frame pointer of the caller; 0: still in its register
+	// Mapping numbers the mapping at that place, over all that there have been: stacks through another library at the
+	// same address have other numbers.
 	Mapping uint32
 }
 
-// ruleKey is the key of bpf/native.h.
+// ruleKey returns the key of bpf/native.h.
 func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 	key := pc | uint64(slot)<<48
 	if leaf {
@@ -72,14 +72,14 @@ func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
 	return key
 }
 
-// Rules lead up the stacks of machine code: user space hands them to the kernel.
+// Rules are used to unwind stacks of machine code: user space supplies them to the kernel.
 type Rules struct {
 	objects *kernelObjects
-	checked [MaxProcesses]uint32 // by slot, as the kernel has it from CodeChecked
+	checked [MaxProcesses]uint32 // by slot: the kernel's value after CodeChecked
 }
 
-// SetRule hands the kernel the rule for a return address of the process in slot, or for an instruction (leaf). The
-// error matches [ErrFull] where there is no room.
+// SetRule supplies the kernel with the rule for a return address of the process in slot, or for an instruction (leaf).
+// The error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
 	as := kernelRule{Base: uint32(rule.Base), CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping}
 	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
@@ -88,7 +88,7 @@ func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
 	return nil
 }
 
-// DropRule takes a rule back: something else may be at its place by now.
+// DropRule removes a rule, because other code may be at its place by now.
 func (r *Rules) DropRule(slot uint32, pc uint64, leaf bool) error {
 	if err := r.objects.Rules.Delete(ruleKey(slot, pc, leaf)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("delete a rule: %w", err)
@@ -96,7 +96,7 @@ func (r *Rules) DropRule(slot uint32, pc uint64, leaf bool) error {
 	return nil
 }
 
-// CodeChanges returns how often the process in slot has loaded or unloaded libraries.
+// CodeChanges returns the number of times that the process in slot has loaded or unloaded libraries.
 func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
 	var all [MaxProcesses]uint32
 	if err := r.objects.CodeChanges.Get(&all); err != nil {
@@ -105,14 +105,14 @@ func (r *Rules) CodeChanges(slot uint32) (uint32, error) {
 	return all[slot%MaxProcesses], nil
 }
 
-// CodeChecked confirms that no rule of the process in slot is wrong as of so many changes. Until then the kernel
-// believes none.
+// CodeChecked confirms that no rule of the process in slot is wrong after this number of changes. Until then the kernel
+// uses none of them.
 func (r *Rules) CodeChecked(slot, changes uint32) error {
 	r.checked[slot%MaxProcesses] = changes + 1
 	return r.writeCodeChecked()
 }
 
-// CodeForgotten makes the kernel believe the rules of the process in slot no more.
+// CodeForgotten makes the kernel stop using the rules of the process in slot.
 func (r *Rules) CodeForgotten(slot uint32) error {
 	r.checked[slot%MaxProcesses] = 0
 	return r.writeCodeChecked()
@@ -125,7 +125,8 @@ func (r *Rules) writeCodeChecked() error {
 	return nil
 }
 
-// decodeNative reads a native stack's record, which ends with its last frame. ok is false for one that is too short.
+// decodeNative reads a native stack's record, which ends with its last frame. ok is false for a record that is too
+// short.
 func decodeNative(raw []byte) (s NativeStack, ok bool) {
 	var whole kernelNative
 	const head = int(unsafe.Offsetof(whole.Pcs))

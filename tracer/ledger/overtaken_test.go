@@ -7,8 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// overtaking writes records into the store as a CPU does: the ticket of one that is not written yet is drawn all the
-// same.
+// overtaking writes records into the store as a CPU does: it also draws the ticket of a record that is not written yet.
 type overtaking struct {
 	l       *Ledger
 	first   uint64
@@ -42,7 +41,7 @@ func (o *overtaking) write(t *testing.T, i int) {
 	}
 }
 
-// raw is a record as the ring has it.
+// raw returns a record as the ring has it.
 func (o *overtaking) raw(i int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&o.records[i])), unsafe.Sizeof(o.records[i]))
 }
@@ -68,8 +67,8 @@ func (o *overtaking) check(t *testing.T, c *collected, want ...uint64) {
 	}
 }
 
-// TestOvertakenRecord: CPUs draw boundaries at once. The one with the later ticket is through first; the one before it
-// is still being written when it is read. All are handed on, in the order of their tickets.
+// TestOvertakenRecord: CPUs draw boundaries at the same time. The one with the later ticket is complete first; the
+// earlier one is still being written when the later one is read. All are handed on, in the order of their tickets.
 func TestOvertakenRecord(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 1)
@@ -90,7 +89,7 @@ func TestOvertakenRecord(t *testing.T) {
 	}
 }
 
-// TestPollDoesNotWait: a record that is being written while nothing behind it has come is left to the next time.
+// TestPollDoesNotWait: a record that is being written, with no complete record after it, is left to the next poll.
 func TestPollDoesNotWait(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)
@@ -123,7 +122,7 @@ func TestDrainWaits(t *testing.T) {
 	}
 }
 
-// TestEachIsWaitedFor: a record that took its time leaves the next one as much as it had.
+// TestEachIsWaitedFor: after a slow record, the next one gets the full waiting time, too.
 func TestEachIsWaitedFor(t *testing.T) {
 	o := overtakes(t)
 	next := 0
@@ -141,7 +140,7 @@ func TestEachIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestNeverWritten: a record that does not come is lost, and counts as lost; the ones behind it are not.
+// TestNeverWritten: a record that does not come is lost, and counts as lost; later records are not.
 func TestNeverWritten(t *testing.T) {
 	o := overtakes(t)
 	o.write(t, 0)
@@ -155,7 +154,7 @@ func TestNeverWritten(t *testing.T) {
 		!lost[0].IsLoss() {
 		t.Errorf("lost %v", lost)
 	}
-	o.write(t, 1) // too late: nothing is handed on twice, or out of its turn
+	o.write(t, 1) // too late: no record is handed on twice, or out of order
 	if err := o.l.Stream.deliver(o.raw(1), &c); err != nil {
 		t.Fatal(err)
 	}

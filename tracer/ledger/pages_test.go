@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestPageSize: the kernel counts pages, and the size of one is set before loading. The same process has sixteen times
-// as much where a page is 65,536 bytes.
+// TestPageSize: the kernel counts pages, and the size of one is set before loading. With pages of 65,536 bytes, the
+// same process has sixteen times as much.
 func TestPageSize(t *testing.T) {
 	pid := sleeper(t)
 	valuesOf := func(o Options) event.Readings {

@@ -17,7 +17,7 @@ import (
 // kernel's.
 type Group uint32
 
-// step is the class in which a group is stepped down, as enum step_class of bpf/budget.h.
+// step is the class in which a group is stepped down, as in enum step_class of bpf/budget.h.
 type step uint8
 
 const (
@@ -30,11 +30,11 @@ const (
 	stepGPU
 )
 
-// groups has the known facts of each.
+// groups has the fixed facts of each group.
 var groups = [GroupCount]struct {
 	name  string // for people
 	step  step
-	about event.Group // of the boundaries at which it is stepped down, or up
+	about event.Group // group in the boundaries at which it is stepped down, or up
 }{
 	GroupNumPy:       {name: "numpy", step: stepMeter, about: event.ArrayProbes},
 	GroupStatement:   {name: "statements", step: stepCells, about: event.Statements},
@@ -65,8 +65,8 @@ func (g Group) String() string {
 	return "unknown"
 }
 
-// Level is the part of a full account below which a group is stepped down, 0.75 for the first ones. ok is false for
-// groups that never are.
+// Level returns the fraction of a full account below which a group is stepped down, 0.75 for the first groups. ok is
+// false for groups that are never stepped down.
 func (g Group) Level() (part float64, ok bool) {
 	if g >= GroupCount || groups[g].step == stepNever {
 		return 0, false
@@ -74,7 +74,7 @@ func (g Group) Level() (part float64, ok bool) {
 	return 1 - float64(groups[g].step)/4, true
 }
 
-// About returns the group that a MeterShed or MeterBack boundary names, with the text of a recording for one that is
+// About returns the group that a MeterShed or MeterBack boundary names, with the text in recordings for a group that is
 // never stepped down.
 func (g Group) About() (about event.Group, probes string) {
 	if _, ok := g.Level(); ok {
@@ -86,7 +86,7 @@ func (g Group) About() (about event.Group, probes string) {
 // Program names a uprobe program of the object.
 type Program uint8
 
-// The uprobe programs, and what their site must offer (see package cpython).
+// The uprobe programs, and the values that they read at their site (see package cpython).
 const (
 	// Py_CompileStringObject: arguments 1 to 4, or with [Audited] in the cookie the call PySys_Audit("compile", …):
 	// arguments 3, 4
@@ -96,14 +96,14 @@ const (
 	CellSignal       // PyOS_setsig: arguments 1, 2, or with [Prompt] in the cookie PyOS_Readline
 	CodeFreed        // where every code object ends: argument 1
 	StatementOpen    // PyEval_EvalCode, or a call of it, with a StatementPlace cookie: argument 1
-	StatementReturn  // every way out of PyEval_EvalCode, or behind that call, with a WayOut cookie
+	StatementReturn  // every way out of PyEval_EvalCode, or after that call, with a WayOut cookie
 	NumPyTrack       // PyTraceMalloc_Track: arguments 1, 2, 3
 	NumPyUntrack     // PyTraceMalloc_Untrack: arguments 1, 2
-	NumPyMade        // in NumPy, behind an allocation, with an ArrayPlace cookie
+	NumPyMade        // in NumPy, after an allocation, with an ArrayPlace cookie
 	NumPyFreed       // the same, before a free
 	NumPyResizing    // the same, before a reallocation
-	NumPyResized     // the same, behind it
-	NumPyHandler     // where it is given a memory handler, with a HandlerPlace cookie
+	NumPyResized     // the same, after it
+	NumPyHandler     // where NumPy gets a memory handler, with a HandlerPlace cookie
 	CUDAEnter        // a function of the CUDA driver, with a cookie of package cuda
 	CUDALeave        // its return
 	CheckpointEnter  // cuCheckpointProcess…, with a cookie of package cuda
@@ -119,12 +119,12 @@ const (
 	PoolFreeing      // its Free: arguments 2, 3
 	RuntimeEnter     // a function of the CUDA runtime, its event.Caller as cookie
 	LibraryChanged   // _dl_debug_state
-	MmapReturned     // behind the system call in mmap: the result, arguments 2, 3, 4
-	MremapReturned   // behind that in mremap: the result, arguments 1, 3
+	MmapReturned     // after the system call in mmap: the result, arguments 2, 3, 4
+	MremapReturned   // after that in mremap: the result, arguments 1, 3
 	HeapEnter        // a function of the allocator, with a HeapCall cookie: arguments 1, 2, 3
 	HeapLeave        // every way out of it, with a WayOut cookie
 	HeapLeaveLate    // its return, where the ways out are not known
-	CalibrateEntry   // nothing: for the cost of a probe that only fires
+	CalibrateEntry   // does nothing: for the cost of a probe that only fires
 	CalibrateReturn  // the same at a function's return
 )
 
@@ -151,7 +151,7 @@ func (p *Probes) program(named Program) *ebpf.Program {
 	}[named]
 }
 
-// At returns the cookie of a site with a fact that its program needs for the budget: whether the kernel emulates the
+// At adds to the cookie of a site a fact that its program needs for the budget: whether the kernel emulates the
 // instruction or single-steps it.
 func At(emulated bool, cookie uint64) uint64 {
 	if emulated {
@@ -167,21 +167,21 @@ type Placement struct {
 	Cookies []uint64 // one for each offset, or none; see WayOut
 }
 
-// onReturn reports whether a program runs when the function at its offset returns. Only for functions that throw
+// onReturn reports whether a program runs when the function at its offset returns. It is only for functions that throw
 // nothing.
 func (p Program) onReturn() bool {
 	return p == CUDALeave || p == CheckpointLeave || p == HeapLeaveLate || p == CalibrateReturn
 }
 
-// WayOut is the cookie of a StatementReturn site: how many bytes are on the stack above the return address,
-// which register holds the result (isa.Result), and which processor flags must have which value for the
-// site to be on the way out.
+// WayOut returns the cookie of a StatementReturn site: the number of bytes on the stack above the return address, the
+// register with the result (isa.Result), and the processor flags that must have a given value for the site to be on the
+// way out.
 func WayOut(pushed int32, register uint8, mask, value uint32) uint64 {
 	return uint64(uint16(pushed)) | uint64(register)<<16 | uint64(uint16(mask))<<24 | uint64(uint16(value))<<40
 }
 
-// StatementPlace is the cookie of a StatementOpen site: how many bytes are on the stack above the return address, or
-// the call, and whether it is eval() that calls there: then only coroutines are statements.
+// StatementPlace returns the cookie of a StatementOpen site: the number of bytes on the stack above the return address,
+// or the call, and whether eval() makes the call: then only coroutines are statements.
 func StatementPlace(pushed int32, awaits bool) uint64 {
 	cookie := uint64(uint16(pushed))
 	if awaits {
@@ -190,8 +190,8 @@ func StatementPlace(pushed int32, awaits bool) uint64 {
 	return cookie
 }
 
-// HeapCall is the cookie of a HeapEnter site: a memory.Operation, how many bytes are on the stack above the return
-// address, and whether the allocator is glibc's, which keeps a block's size in front of it.
+// HeapCall returns the cookie of a HeapEnter site: a memory.Operation, the number of bytes on the stack above the
+// return address, and whether the allocator is glibc's, which keeps the size of a block in front of it.
 func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 	cookie := uint64(operation) | uint64(uint16(pushed))<<8
 	if glibc {
@@ -200,12 +200,12 @@ func HeapCall(operation uint8, pushed int32, glibc bool) uint64 {
 	return cookie
 }
 
-// PoolCall is the cookie of a PoolAllocating or PoolReallocating site: how many bytes are on the stack above the return
-// address there.
+// PoolCall returns the cookie of a PoolAllocating or PoolReallocating site: the number of bytes on the stack above the
+// return address there.
 func PoolCall(pushed int32) uint64 { return uint64(uint16(pushed)) }
 
-// Word is where a word lies at a site: the number of a register as the processor has it, or how many words above the
-// stack pointer.
+// Word is the place of a word at a site: the number of a register in the processor's numbering, or the number of words
+// above the stack pointer.
 type Word uint8
 
 // The places that are no registers.
@@ -215,21 +215,21 @@ const (
 )
 
 // ArrayPlace returns the cookie of the probes in NumPy: the places of the block's address and its size, and the factor
-// of the size. The size is [Nowhere] where it is not known, the factor where the size is whole.
+// of the size. The size is [Nowhere] if it is not known, and the factor if the size is complete.
 func ArrayPlace(block, size, times Word) uint64 {
 	return uint64(block) | uint64(size)<<8 | uint64(times)<<16
 }
 
-// HandlerPlace is the cookie of a NumPyHandler site: where the handler's capsule lies, and how far behind the site
-// NumPy's own handler is in memory.
+// HandlerPlace returns the cookie of a NumPyHandler site: the place of the handler's capsule, and the distance in
+// memory from the site to NumPy's own handler.
 func HandlerPlace(capsule Word, own int64) uint64 { return uint64(capsule) | uint64(own)<<16 }
 
-// File is a file of the kernel's, by a descriptor that may be one that opens nothing (O_PATH).
+// File is a file, by a descriptor that may have been opened without access to the content (O_PATH).
 type File interface{ Fd() uintptr }
 
-// Probe places programs on a file for one process; pid 0 is every process that maps it. The descriptor names the file
-// to the kernel: this very one, whatever its path and mount namespace. The file itself is neither read nor looked at.
-// Either all are placed or none. The closer removes them.
+// Probe places programs on a file for one process; pid 0 means every process that maps it. The descriptor identifies
+// the file to the kernel: exactly this one, whatever its path and mount namespace. The file itself is neither read nor
+// stat'ed. Either all programs are placed or none. The closer removes them.
 func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
 	file, path, closeFile, err := executable(of)
 	if err != nil {
@@ -252,8 +252,8 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	return placed, nil
 }
 
-// executable returns a file for package link, which looks at the file behind the path first. A file's server may not
-// answer that, so another file is there until the look is over.
+// executable returns a file for package link, which first looks at the file at the path. A file's server may not answer
+// that, so the path leads to another file until that look is over.
 func executable(of File) (file *link.Executable, path string, closeFile func(), err error) {
 	fd, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -271,8 +271,8 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 	return file, path, closeFile, nil
 }
 
-// standIn returns the program that is placed instead of another, false for none. It is another one
-// only in a build with the tag hollow.
+// standIn returns a program to be placed instead of another one, and false for none. There is one only in a build with
+// the tag hollow.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
 func (p *Probes) place(file *link.Executable, pid int, at Placement) (links probes, err error) {
@@ -312,10 +312,10 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links prob
 	return links, nil
 }
 
-// probes are links that live and go together.
+// probes are links that are closed together.
 type probes []link.Link
 
-// Close removes every probe, all at the same time: the kernel lets some milliseconds pass for each (RCU).
+// Close removes every probe, all at the same time: the kernel waits some milliseconds for each (RCU).
 func (p probes) Close() error {
 	errs := make([]error, len(p))
 	var all sync.WaitGroup

@@ -9,18 +9,18 @@ import (
 
 // A boundary of a tree of several processes is read as soon as it is sent, and its readings are sent after it: the CPU
 // that draws it may be held up in between. A reader that closes windows there without the readings gives the other
-// processes the maxima of no segment: their peaks would be too low.
+// processes the maxima of no segment, and so peaks that are too low.
 
-// usualReadingWait bounds the wait of boundaries that were handed on for their readings: longer than a scheduler keeps
-// a CPU from a task on a loaded machine.
+// usualReadingWait bounds the time that delivered boundaries wait for their readings. It is longer than a scheduler
+// keeps a CPU from a task on a loaded machine.
 const usualReadingWait = 250 * time.Millisecond
 
-// sharedCounts are the kernel half's counts of boundaries of trees of several processes: of those that have begun to be
-// sent, and of those that are through.
+// sharedCounts are the kernel half's counts of boundaries of trees of several processes: of those that it began to
+// send, and of those that it sent completely.
 type sharedCounts struct{ begun, sent *ebpf.Variable }
 
-// finish calls read, which hands on everything that is there, until all boundaries that were handed on have their
-// readings, or for most. It reports whether they have.
+// finish calls read, which hands on all available records, until all delivered boundaries have their readings, or for
+// the time most. It reports whether they have.
 func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, err error) {
 	begun, sent, err := t.counts()
 	for until := time.Now().Add(most); err == nil; {
@@ -41,7 +41,7 @@ func (t sharedCounts) finish(most time.Duration, read func() error) (all bool, e
 	return false, err
 }
 
-// counts reads sent after begun: a boundary that begins in between is not taken for one that is through.
+// counts reads sent after begun: a boundary that begins in between does not count as complete.
 func (t sharedCounts) counts() (begun, sent uint64, err error) {
 	if err = t.begun.Get(&begun); err == nil {
 		err = t.sent.Get(&sent)

@@ -14,7 +14,8 @@ import (
 )
 
 // TestReadingsComeWithBoundaries: a boundary's readings of the other processes of its tree are handed on with it,
-// though the CPU that draws it is held up between the two: the taker of the boundary has nothing else to wait for.
+// though the CPU that draws it is held up between the two: the receiver of the boundary need not wait for anything
+// else.
 func TestReadingsComeWithBoundaries(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
@@ -36,8 +37,8 @@ func TestReadingsComeWithBoundaries(t *testing.T) {
 	}
 }
 
-// TestReadingsThatComeLate: where a boundary had to be handed on without them, the next one reports it, and so does the
-// certificate.
+// TestReadingsThatComeLate: where a boundary was handed on without its readings, the next one reports that, and so does
+// the certificate.
 func TestReadingsThatComeLate(t *testing.T) {
 	if os.Getenv("LEDGER_PARENT") != "" {
 		parent()
@@ -45,7 +46,7 @@ func TestReadingsThatComeLate(t *testing.T) {
 	}
 	l := load(t, Options{lingering: 20_000, readingWait: 1})
 	late, seen := 0, 0
-	for round := 0; round < 10 && late == 0; round++ { // whether one comes late is up to the machine
+	for round := 0; round < 10 && late == 0; round++ { // whether one comes late depends on the machine
 		boundaries, readings := drawShared(t, l)
 		seen += len(readings)
 		for number, at := range readings {
@@ -73,14 +74,14 @@ func lostReadings(l *Ledger) uint64 {
 	return 0
 }
 
-// handedOn has the poll in which a boundary came, and how many lacked their readings by then.
+// handedOn has the poll in which a boundary came, and the number of boundaries that lacked their readings by then.
 type handedOn struct {
 	poll       int
 	incomplete uint64
 }
 
-// drawShared draws boundaries of a tree of two processes. It returns, by their numbers, how they came, and in which
-// poll their readings.
+// drawShared draws boundaries of a tree of two processes. It returns, by their numbers, the poll in which they came,
+// and that of their readings.
 func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readings map[uint64]int) {
 	t.Helper()
 	pid, _, in, answers := again(t, l, "LEDGER_PARENT")
@@ -91,7 +92,7 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 	drawn := make(chan error, 1)
 	go func() { // ends after 300 boundaries
 		for range 300 {
-			if err := l.Processes.Detach(pid); err != nil { // any boundary
+			if err := l.Processes.Detach(pid); err != nil { // any kind of boundary
 				drawn <- err
 				return
 			}
@@ -124,7 +125,7 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 	return boundaries, readings
 }
 
-// parent starts a process that takes memory and gives it back.
+// parent starts a process that allocates memory and frees it.
 func parent() {
 	runtime.LockOSThread()
 	fmt.Println("ready")

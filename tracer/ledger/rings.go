@@ -14,10 +14,10 @@ import (
 	"ipytracer/event"
 )
 
-// Stream is the records of both rings, in order, and how far they were read.
+// Stream reads the records of both rings, in order, and knows how far it has read.
 type Stream struct {
 	objects     *kernelObjects
-	tracepoints *Tracepoints // asked now and then for their misses
+	tracepoints *Tracepoints // the source of their counts of misses
 	copied      func() error // reports to the kernel that a copy of a stack has been read: copyRead
 
 	opening     sync.Mutex // held while the readers below are changed, and by Wake
@@ -26,14 +26,14 @@ type Stream struct {
 	resting     bool
 	record      ringbuf.Record
 	change      ringbuf.Record
-	expected    uint64 // the next ticket
-	delivered   uint64 // changes read
+	expected    uint64 // ticket of the next record
+	delivered   uint64 // changes that were read
 	records     uint64 // read from the boundary ring
 	recovered   uint64 // boundary records that came from the store
-	copies      uint64 // copies of stacks read
+	copies      uint64 // copies of stacks that were read
 	overtaken   overtaken
-	readingWait time.Duration // the wait of boundaries that were handed on for their readings
-	incomplete  atomic.Uint64 // polls that handed on a boundary, maybe, without the readings of other processes
+	readingWait time.Duration // longest wait of delivered boundaries for their readings
+	incomplete  atomic.Uint64 // polls that may have handed on a boundary without the readings of other processes
 	order       segmentOrder
 	devices     devices
 }
@@ -50,19 +50,19 @@ type Sink interface {
 	Stack(*Stack)
 	NativeStack(*NativeStack)
 	StackCopy(*StackCopy)
-	// LibrariesChanged is called where a process loaded or unloaded a shared library, or is about to.
+	// LibrariesChanged is called when a process loaded or unloaded a shared library, or is about to.
 	LibrariesChanged(pid int32)
 }
 
-// Code is a code object that a stack refers to, as it was when it was seen first.
+// Code is a code object to which a stack refers, as it was when it was first seen.
 type Code struct {
 	PID          int32
 	Number       uint64
 	FirstLine    int32 // co_firstlineno
 	File, Name   string
 	Table        []byte // the beginning of its line table
-	TableAddress uint64 // of the whole
-	TableSize    int    // bytes of the whole; -1 if it could not be read
+	TableAddress uint64 // of the whole table
+	TableSize    int    // bytes of the whole table; -1 if it could not be read
 }
 
 // Frame is a place in a code object.
@@ -76,26 +76,26 @@ type Stack struct {
 	PID    int32
 	Number uint64
 	Frames []Frame
-	More   bool // there were more
+	More   bool // there were more frames
 }
 
-// SourceChunk is a part of a cell's source: the typed text comes first, then the text that IPython compiles.
+// SourceChunk is a part of a cell's source. The typed text comes first, then the text that IPython compiles.
 type SourceChunk struct {
 	Cell   uint64
 	PID    int32
 	Kind   uint32 // typed: bytes in one character, see [DecodeText]; 0: compiled, UTF-8
 	Offset int    // bytes before it
-	Total  int    // typed: bytes in all, also if they are not all sent
+	Total  int    // typed: bytes of the whole text, even if not all are sent
 	Text   []byte // valid during the call; the last one of the compiled text ends with a NUL
 }
 
-// BoundaryExtra is the part of a boundary for package tracer alone: raw material that it turns into fields.
+// BoundaryExtra has the parts of a boundary for package tracer alone, which turns this raw material into fields.
 type BoundaryExtra struct {
 	FirstLine int32   // StatementOpen: co_firstlineno
 	LineTable []byte  // StatementOpen: the beginning of the code object's line table
 	Group     Group   // MeterShed, MeterBack
-	Foreign   Foreign // not 0: they are about blocks that pass the probes in NumPy by, and not about the budget
-	Told      bool    // CellResult, CellClose: the outcome is IPython's own word, and final
+	Foreign   Foreign // not 0: about blocks that the probes in NumPy do not see, and not about the budget
+	Told      bool    // CellResult, CellClose: the outcome is IPython's own report, and final
 	Status    int32   // ProcessExit: the status of wait(2)
 	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
 	OutOfMemory bool
@@ -103,8 +103,8 @@ type BoundaryExtra struct {
 	Imports     Imports // ProcessExec: of the process before; ProcessExit
 }
 
-// Imports are libraries that allocate, with code that a process has mapped since it executed its program, by their
-// files' names.
+// Imports are libraries that allocate and that a process has mapped as code since its exec, by the names of their
+// files.
 type Imports uint32
 
 // Bits of [Imports].
@@ -115,8 +115,8 @@ const (
 	ImportsArrow = Imports(kernelImportsIMPORTS_ARROW)
 )
 
-// Poll waits until something happened or the deadline has passed, and hands everything there is to sink: all changes
-// made before a boundary come before it. It returns nil when the deadline has passed.
+// Poll waits until something happens or the deadline passes, and hands all available records to sink: all changes made
+// before a boundary come before it. It returns nil when the deadline has passed.
 func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	if s.resting {
 		if err := s.openRings(); err != nil {
@@ -132,14 +132,14 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 		if err := s.objects.NextTicket.Get(&next); err != nil {
 			return fmt.Errorf("read the next ticket: %w", err)
 		}
-		// Every record with a ticket by now is in the ring, unless the ring was full. The store is asked only after the
-		// ring was read once more: else boundaries would overtake the changes and the source in front of them.
+		// By now every record with a ticket is in the ring, unless the ring was full. The store is read only after
+		// another read of the ring: else boundaries would overtake the changes and the source in front of them.
 		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
 			return err
 		}
 		return s.recover(next, false, sink)
 	})
-	if err == nil && !all { // as where there was no room for them: the next boundary reports it
+	if err == nil && !all { // as if there had been no room for them: the next boundary reports it
 		s.incomplete.Add(1)
 	}
 	return err
@@ -165,7 +165,7 @@ func (s *Stream) readBoundaries(deadline time.Time, sink Sink) error {
 	return err
 }
 
-// Wake makes a Poll that waits return. It may be called from any goroutine.
+// Wake makes a waiting Poll return. It may be called from any goroutine.
 func (s *Stream) Wake() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -185,8 +185,8 @@ func (s *Stream) openRings() (err error) {
 	return nil
 }
 
-// Rest has the rings take no memory of this process until the next Poll: each is mapped twice, all of it. Records that
-// come meanwhile wait in them.
+// Rest makes the rings take no memory of this process until the next Poll: each ring is otherwise mapped twice, all of
+// it. Records that come meanwhile wait in the rings.
 func (s *Stream) Rest() error {
 	s.resting = true
 	return errors.Join(s.boundaries.Close(), s.changes.Close())
@@ -226,11 +226,11 @@ func (s *Stream) drainChanges(sink Sink) error {
 	}
 }
 
-// deliver hands on one record of the boundary ring, and before it whatever the ring had no room for.
+// deliver hands on one record of the boundary ring, and before it the records for which the ring had no room.
 func (s *Stream) deliver(raw []byte, sink Sink) error {
 	if b, ok := view[kernelBoundary](raw); ok && b.Ticket != 0 {
 		if b.Ticket < s.expected {
-			return nil // it came from the store already, or was waited for in vain
+			return nil // it already came from the store, or its time was over
 		}
 		if err := s.recover(b.Ticket, true, sink); err != nil {
 			return err
@@ -271,7 +271,7 @@ func (s *Stream) deliver(raw []byte, sink Sink) error {
 	return nil
 }
 
-// copyRead makes room for another copy. Every one that comes out of the ring counts, whatever its use.
+// copyRead makes room for another copy. Every copy read from the ring counts, even if it is not used.
 func (s *Stream) copyRead() error {
 	s.copies++
 	if err := s.objects.CopiesRead.Set(s.copies); err != nil {
@@ -314,10 +314,11 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 	return nil
 }
 
-// Delivered returns how many changes were read.
+// Delivered returns the number of changes that were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 
-// SourceLimit is the most bytes of a cell's typed source that are sent, CompiledLimit the most of its compiled one.
+// SourceLimit is the largest number of bytes sent of a cell's typed source, and CompiledLimit that of its compiled
+// source.
 const (
 	SourceLimit   = 64 * len(kernelSource{}.Text)
 	CompiledLimit = 64 * (len(kernelSource{}.Text) - 1)

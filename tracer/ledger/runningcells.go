@@ -8,13 +8,13 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// firstFound is where the numbers of cells begin that user space has found running; the kernel counts its own from 1.
+// firstFound is the first number for cells that user space found running; the kernel numbers its own from 1.
 const firstFound = 1 << 62
 
-// RunningCell is a cell that ran before the probes were there.
+// RunningCell is a cell that began before the probes were in place.
 type RunningCell struct {
 	Coroutine uint64 // address of its run_cell_async
-	File      []byte // the file in its code, in the characters Python keeps; empty if not known
+	File      []byte // the file in its code, in Python's internal characters; empty if not known
 }
 
 // RunningThread is a thread that runs cells.
@@ -22,20 +22,20 @@ type RunningThread struct {
 	Slot    uint32
 	PID     int
 	Self    uint64        // its pthread_self()
-	Request bool          // a front end's request is under way, on the main thread
+	Request bool          // a front end's request is being processed, on the main thread
 	Cells   []RunningCell // outermost first
 	Numbers []uint64      // of the cells, set by [Cells.OpenRunning]
 }
 
-// Cells are those that ran already when their process was attached to, and the numbers of all.
+// Cells are the cells that were already running when their process was attached, and the numbers of all cells.
 type Cells struct {
 	objects    *kernelObjects
 	operations *operations
 	found      uint64 // opened by OpenRunning
 }
 
-// OpenRunning draws the boundaries at which cells open that run already, and makes them known to the probes. It is to
-// be called before the probes are placed. Cells nested too deep are left out.
+// OpenRunning draws the boundaries at which running cells open, and registers the cells for the probes. Call it before
+// placing the probes. Cells that are nested too deeply are left out.
 func (c *Cells) OpenRunning(t *RunningThread) error {
 	var state kernelThread
 	t.Cells = t.Cells[:min(len(t.Cells), len(state.Windows))]
@@ -69,8 +69,8 @@ func (c *Cells) OpenRunning(t *RunningThread) error {
 	return nil
 }
 
-// EndRunning ends cells without a record since they were opened, because they ended before the probes were there. It
-// leaves cells with a record alone: their end is seen.
+// EndRunning ends cells without a record since they were opened, because they ended before the probes were in place. It
+// leaves cells with a record alone: the probes see their end.
 func (c *Cells) EndRunning(t *RunningThread) error {
 	err := c.objects.Found.Delete(kernelThreadKey{Self: t.Self, Slot: t.Slot})
 	if errors.Is(err, ebpf.ErrKeyNotExist) {
@@ -91,7 +91,7 @@ func (c *Cells) EndRunning(t *RunningThread) error {
 	return nil
 }
 
-// CellsOpened returns the number of the newest cell that any process has opened, whether it has been handed out or not.
+// CellsOpened returns the number of the newest cell that any process has opened, whether it has been delivered or not.
 func (c *Cells) CellsOpened() uint64 {
 	var next uint64
 	if err := c.objects.NextCell.Get(&next); err != nil || next == 0 {
@@ -100,5 +100,5 @@ func (c *Cells) CellsOpened() uint64 {
 	return next - 1
 }
 
-// MaxNesting is how many cells within each other are followed on one thread.
+// MaxNesting is the number of nested cells that are followed on one thread.
 const MaxNesting = len(kernelThread{}.Windows)

@@ -10,16 +10,16 @@ import (
 
 // A CPU draws the ticket of a boundary before it cuts the tree, and may be held up in between: by an interrupt, by a
 // hypervisor, on Linux 7.x by the scheduler. Another CPU that draws the next ticket then cuts first. Windows are runs
-// of segments, so the boundaries of a tree are handed on in the order of their segments; each has one, and no segment
-// is without.
+// of segments, so the boundaries of a tree are handed on in the order of their segments; each boundary has one segment,
+// and each segment one boundary.
 
-// segmentOrder keeps the boundaries that have come before those of earlier segments of their trees.
+// segmentOrder keeps the boundaries that came before those of earlier segments of their trees.
 type segmentOrder struct {
-	next  map[uint32]uint64 // by root: the segment of the boundary that comes next; none: 1
-	early []*earlyBoundary  // no more than the store has places
+	next  map[uint32]uint64 // by root: the segment of the boundary that is due next; none: 1
+	early []*earlyBoundary  // at most as many as the store has places
 }
 
-// earlyBoundary is one that waits, with its readings.
+// earlyBoundary is a waiting boundary, with its readings.
 type earlyBoundary struct {
 	boundary event.Boundary
 	extra    BoundaryExtra
@@ -30,7 +30,7 @@ type earlyBoundary struct {
 // due returns the segment of a tree that is due next.
 func (o *segmentOrder) due(root uint32) uint64 { return max(1, o.next[root]) }
 
-// handOn hands on a boundary that nothing is to come before any more.
+// handOn hands on a boundary that no other boundary must precede any more.
 func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink) {
 	if o.next == nil {
 		o.next = map[uint32]uint64{}
@@ -39,7 +39,7 @@ func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink)
 	sink.Boundary(b, extra)
 }
 
-// takes reports whether a reading is of a boundary that waits: it waits with that.
+// takes reports whether a reading belongs to a waiting boundary: then it waits with that boundary.
 func (o *segmentOrder) takes(r *event.Reading) bool {
 	for _, e := range o.early {
 		if e.boundary.Number == r.Number {
@@ -51,7 +51,7 @@ func (o *segmentOrder) takes(r *event.Reading) bool {
 }
 
 // release hands on the boundaries that need not wait any longer, now that every record before a ticket has come or will
-// not.
+// not come.
 func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	for {
 		i := o.ripe(ticket)
@@ -67,7 +67,7 @@ func (o *segmentOrder) release(ticket uint64, sink Sink) {
 	}
 }
 
-// ripe returns the place of a boundary that need not wait any longer, the first of its tree that waits; -1 for none.
+// ripe returns the place of a boundary that need not wait any longer, the first waiting one of its tree; -1 for none.
 func (o *segmentOrder) ripe(ticket uint64) int {
 	for _, e := range o.early {
 		if e.boundary.Segment > o.due(e.boundary.Root) && e.until > ticket {
@@ -85,8 +85,8 @@ func (o *segmentOrder) ripe(ticket uint64) int {
 	return -1
 }
 
-// accepts hands on a boundary, or keeps it until those of earlier segments have come. Whoever cut the tree before it
-// had drawn a ticket by then.
+// accepts hands on a boundary, or keeps it until those of earlier segments have come. A CPU that cut the tree earlier
+// had drawn its ticket by then.
 func (o *segmentOrder) accepts(b *event.Boundary, extra BoundaryExtra, nextTicket *ebpf.Variable, sink Sink) error {
 	if b.Segment <= o.due(b.Root) {
 		o.handOn(b, extra, sink)

@@ -7,8 +7,7 @@ import (
 	"ipytracer/event"
 )
 
-// inOrder collects the records that are handed on, in order: numbers of boundaries, and of readings, which are
-// negative.
+// inOrder collects the delivered records, in order: numbers of boundaries, and negative numbers of readings.
 type inOrder struct {
 	collected
 	numbers []int
@@ -23,8 +22,7 @@ func (c *inOrder) Reading(r *event.Reading) { c.numbers = append(c.numbers, -int
 
 const recordReading = uint32(kernelBoundaryKindRECORD_READING)
 
-// orderCase is three records, by the order in which their CPUs have drawn tickets, and the order in which they are
-// handed on.
+// orderCase has three records, in the order in which their CPUs drew tickets, and the order of their delivery.
 type orderCase struct {
 	name     string
 	segments [3]uint64
@@ -32,7 +30,7 @@ type orderCase struct {
 	kinds    [3]uint32
 	numbers  [3]uint64 // 0: its own
 	written  []int     // at first; the others during a wait for them
-	lost     int       // the place of one that is never written, from 1
+	lost     int       // the place of a record that is never written, from 1
 	atOnce   []int     // the records that the first Poll hands on
 	want     []int
 }
@@ -79,7 +77,7 @@ var orderCases = []orderCase{
 	},
 }
 
-// draw has the records drawn that the case has.
+// draw draws the records of the case.
 func (c *orderCase) draw(t *testing.T, o *overtaking) {
 	t.Helper()
 	o.records, o.l.Stream.order, o.l.Stream.overtaken.meanwhile = [3]kernelBoundary{}, segmentOrder{}, nil
@@ -95,8 +93,8 @@ func (c *orderCase) draw(t *testing.T, o *overtaking) {
 	}
 }
 
-// TestSegmentOrder: three CPUs have drawn tickets one after another. Whichever is held up before it cuts the tree,
-// boundaries are handed on in the order in which they cut it, and nothing waits for a record that does not come.
+// TestSegmentOrder: three CPUs draw tickets one after another. Whichever CPU is held up before it cuts the tree,
+// boundaries are handed on in the order of the cuts, and nothing waits for a record that does not come.
 func TestSegmentOrder(t *testing.T) {
 	o := overtakes(t)
 	for _, c := range orderCases {

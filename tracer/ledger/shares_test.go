@@ -19,8 +19,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestEventsAddUp: the resident memory by events alone, with no boundary that looks at every CPU's share, is that of
-// the page tables, although many threads worked on all CPUs at the same time.
+// TestEventsAddUp: the resident memory by events alone, without a boundary that reads the share of every CPU, equals
+// that of the page tables, although many threads worked on all CPUs at the same time.
 func TestEventsAddUp(t *testing.T) {
 	if os.Getenv("LEDGER_STIRS") != "" {
 		stir()
@@ -38,7 +38,7 @@ func eventsAddUp(t *testing.T, l *Ledger) {
 		}
 		var p kernelProcess
 		var is int64
-		for range 100 { // its runtime may still be busy
+		for range 100 { // the runtime of the process may still be busy
 			is = anonymous(t, pid)
 			if err := l.objects.Processes.Lookup(slot, &p); err != nil {
 				t.Fatal(err)
@@ -53,8 +53,8 @@ func eventsAddUp(t *testing.T, l *Ledger) {
 	}
 }
 
-// again attaches to the test's own program, running the same test with a variable set, once that has printed a line.
-// Kernels without an exact resident are skipped.
+// again starts the test's own program, with the same test and a variable set, and attaches to it once it has printed a
+// line. It skips kernels without an exact resident meter.
 func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in io.Writer, answers *bufio.Scanner) {
 	t.Helper()
 	if !l.Capabilities().ExactResident {
@@ -75,7 +75,7 @@ func again(t *testing.T, l *Ledger, variable string) (pid int, slot uint32, in i
 	return cmd.Process.Pid, slot, in, answers
 }
 
-// stir answers each line, when eight threads have taken memory and given some of it back, page by page and many at
+// stir answers each line after eight threads have touched memory and freed some of it, page by page and many pages at
 // once.
 func stir() {
 	debug.SetGCPercent(-1)

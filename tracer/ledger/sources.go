@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// sources are the inputs of a load. None of them is changed once it is read.
+// sources are the inputs of a load. They do not change once they are read.
 type sources struct {
 	object      *ebpf.CollectionSpec // as it was compiled
 	kernel      *btf.Cache           // the kernel's own types
@@ -22,8 +22,8 @@ var kept struct {
 	last   *sources
 }
 
-// toConfigure is the object for one load, which changes its own copies of maps, variables and programs. Instructions
-// are most of it, and are shared: they are replaced, not changed.
+// toConfigure is the object for one load, which changes its own copies of maps, variables and programs. Most of it are
+// instructions, which are shared: they are replaced, not changed.
 func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	own := &ebpf.CollectionSpec{
 		Maps: map[string]*ebpf.MapSpec{}, Programs: map[string]*ebpf.ProgramSpec{},
@@ -43,8 +43,8 @@ func (s *sources) toConfigure() *ebpf.CollectionSpec {
 	return own
 }
 
-// KeepSources is for a program that loads more than once: the files that a load reads and the features that it tries
-// are kept for the next one, 10 MiB, until release is called.
+// KeepSources is for a program that loads more than once: it keeps the files that a load reads, and the features that
+// it tries, for the next load, until release is called. They take 10 MiB.
 func KeepSources() (release func()) {
 	kept.Lock()
 	defer kept.Unlock()
@@ -58,8 +58,8 @@ func KeepSources() (release func()) {
 	})
 }
 
-// keep keeps the sources of a load that succeeded, if they are wanted: those of one that failed may have been read
-// without the rights to.
+// keep keeps the sources of a load that succeeded, if they are wanted: those of a failed load may have been read
+// without the necessary rights.
 func (s *sources) keep() {
 	kept.Lock()
 	defer kept.Unlock()
@@ -68,8 +68,8 @@ func (s *sources) keep() {
 	}
 }
 
-// readSources reads the sources, all at the same time, unless they are kept. A kernel without types is no error here:
-// the caller that asks for the types gets it.
+// readSources reads the sources, all at the same time, unless they are kept. A kernel without types is no error here: a
+// caller that requests the types gets it.
 func readSources() (*sources, error) {
 	kept.Lock()
 	last := kept.last

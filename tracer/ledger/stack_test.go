@@ -10,7 +10,8 @@ import (
 )
 
 // The kernel adds up the stacks of functions that call one another, and refuses a program above 512 bytes. Kernels up
-// to 6.8 round each of them up to 32 bytes. Newer ones take more, so a load on a kernel of today shows nothing of them.
+// to 6.8 round each of them up to 32 bytes. Newer kernels accept more, so a load on a current kernel does not reveal
+// such functions.
 func TestStackFitsOldKernels(t *testing.T) {
 	spec, err := loadKernel()
 	if err != nil {
@@ -30,24 +31,25 @@ func TestStackFitsOldKernels(t *testing.T) {
 
 const (
 	stackLimit = 512
-	// of those above a function that calls another program (bpf/calls.h): with it there are 8 KiB in 33 calls
+	// of the functions above one that calls another program (bpf/calls.h): with that program, the limit is 8 KiB in 33
+	// calls
 	callerLimit   = 256
 	stackRounding = 32
 )
 
-// function has the stack that a function uses, and the functions that it calls.
+// function has the stack size of a function, and the functions that it calls.
 type function struct {
 	stack int
 	calls []string
 	leads bool // to another program
 }
 
-// size returns the bytes that a kernel counts for it.
+// size returns the bytes that a kernel counts for the function.
 func (f *function) size() int {
 	return (max(f.stack, 1) + stackRounding - 1) / stackRounding * stackRounding
 }
 
-// stacks reads the functions of a program, and returns which is its first.
+// stacks reads the functions of a program, and returns the name of its first one.
 func stacks(program asm.Instructions) (functions map[string]*function, first string) {
 	functions = map[string]*function{}
 	var f *function
@@ -77,7 +79,7 @@ func stacks(program asm.Instructions) (functions map[string]*function, first str
 	return functions, first
 }
 
-// deepest finds the calls below a function that take the most stack.
+// deepest returns the chain of calls below a function that takes the most stack.
 func deepest(functions map[string]*function, name string) (depth int, calls []string) {
 	f := functions[name]
 	for _, callee := range f.calls {
@@ -88,7 +90,7 @@ func deepest(functions map[string]*function, name string) (depth int, calls []st
 	return f.size() + depth, append([]string{name}, slices.Clone(calls)...)
 }
 
-// aboveCalls returns the most stack above a function that calls another program; 0 where there is none.
+// aboveCalls returns the largest stack above a function that calls another program; 0 if there is none.
 func aboveCalls(functions map[string]*function, name string) (most int) {
 	f := functions[name]
 	for _, callee := range f.calls {

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Work is how often a program has run, and the time it spent, while the kernel counted.
+// Work has the number of runs of a program, and their time, while the kernel counted.
 type Work struct {
 	Runs  uint64
 	Spent time.Duration
 }
 
-// CountWork makes the kernel count the work of BPF programs, until the closer is closed (BPF_STATS_RUN_TIME, Linux
-// 5.8). Each run of each program on the machine then takes two looks at the clock more.
+// CountWork makes the kernel count the work of BPF programs until the closer is closed (BPF_STATS_RUN_TIME, Linux 5.8).
+// Each run of each program on the machine then reads the clock twice more.
 func (t *Tracepoints) CountWork() (io.Closer, error) {
 	c, err := ebpf.EnableStats(unix.BPF_STATS_RUN_TIME)
 	if err != nil {
@@ -24,9 +24,9 @@ func (t *Tracepoints) CountWork() (io.Closer, error) {
 	return c, nil
 }
 
-// ResidentWork is the work of the program behind kmem:rss_stat, and MappedWork that behind
+// ResidentWork returns the work of the program at kmem:rss_stat, and MappedWork that of the program at
 // mmap_lock:mmap_lock_released, in all processes.
 func (t *Tracepoints) ResidentWork() (Work, error) { return t.work("resident") }
 
-// MappedWork see [Tracepoints.ResidentWork].
+// MappedWork is described at [Tracepoints.ResidentWork].
 func (t *Tracepoints) MappedWork() (Work, error) { return t.work("mapped") }

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// Records of boundaries come through the ring, or where it had no room out of the store, and are handed on in the order
+// Records of boundaries come through the ring or, where it had no room, from the store. They are handed on in the order
 // of their tickets.
 //
-// A CPU draws a ticket before it writes its record. Another one that draws the next ticket may be through earlier: its
-// record is in the ring, and the one before it is not anywhere yet. It is waited for: a program that draws boundaries
-// cannot be interrupted, so it takes microseconds, or as long as a hypervisor keeps its processor from running.
+// A CPU draws a ticket before it writes its record. Another CPU that draws the next ticket may finish earlier: its
+// record is in the ring, and the earlier record is nowhere yet. The reader waits for it: a program that draws
+// boundaries cannot be interrupted, so that takes microseconds, or as long as a hypervisor keeps the CPU from running.
 
-// overtaken has the store's knowledge of records that others have overtaken.
+// overtaken counts records of the store that others overtook.
 type overtaken struct {
-	waited    uint64        // records that were waited for
+	waited    uint64        // records for which the reader waited
 	abandoned atomic.Uint64 // those that did not come
-	meanwhile func()        // for tests: the work of another CPU during the wait for it
+	meanwhile func()        // for tests: the work of another CPU during the wait
 }
 
-// patience is how long a record is waited for that is being written; then it is lost, and counted.
+// patience is the longest wait for a record that is being written; then it is lost, and counted.
 const patience = 2 * time.Second
 
-// recover hands on every record before ticket, from the store. One that is being written is waited for, as long as a
-// record is due: those behind it must not be handed on without it. Otherwise it is left to its ring record, or the next
-// call.
+// recover hands on every record before ticket, from the store. If a record is due, it waits for a record that is being
+// written: later ones must not be handed on without it. Otherwise that record is left to the ring, or to the next call.
 func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	var waiting wait
 	for s.expected < ticket {
@@ -40,7 +39,7 @@ func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 			if err := s.accept(&b, sink); err != nil {
 				return err
 			}
-			waiting = wait{} // the next one is another CPU's
+			waiting = wait{} // the next record is another CPU's
 		case !due:
 			return nil
 		case b.Ticket > s.expected || waiting.isOver():
@@ -57,18 +56,18 @@ func (s *Stream) recover(ticket uint64, due bool, sink Sink) error {
 	return nil
 }
 
-// read is how many records of both rings were read.
+// read returns the number of records that were read from both rings.
 func (s *Stream) read() uint64 { return s.records + s.delivered }
 
-// hold is how many bytes are in the rings, those of records that are being written as well.
+// hold returns the number of bytes in the rings, including those of records that are being written.
 func (s *Stream) hold() int { return s.boundaries.AvailableBytes() + s.changes.AvailableBytes() }
 
-// releases is how often, at most, boundaries that wait for others are waited for at the end: each time something goes
-// on.
+// releases is the largest number of waits, at the end, for boundaries that wait for others: with each, at least one is
+// handed on.
 const releases = 64
 
-// Drain hands on every record that has been drawn until now, also those that other CPUs are still writing. It ends a
-// session: with [Stream.Poll] that comes with the next one.
+// Drain hands on every record that has been drawn so far, including those that other CPUs are still writing. It ends a
+// session; in [Stream.Poll] such records come with the next call.
 func (s *Stream) Drain(sink Sink) error {
 	if err := s.Poll(time.Unix(1, 0), sink); err != nil {
 		return err
@@ -77,8 +76,8 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.objects.NextTicket.Get(&next); err != nil {
 		return fmt.Errorf("read the next ticket: %w", err)
 	}
-	// A record that a CPU has begun to write into a ring keeps those behind it from being read. A process that runs on
-	// writes more: that need not end.
+	// A record that a CPU has begun to write into a ring blocks later records from being read. A process that runs on
+	// writes more, so this need not end.
 	var waiting wait
 	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
 		s.overtaken.pause(&waiting)
@@ -89,7 +88,7 @@ func (s *Stream) Drain(sink Sink) error {
 	if err := s.recover(next, true, sink); err != nil {
 		return err
 	}
-	for i := 0; i < releases && len(s.order.early) > 0; i++ { // boundaries that wait for others
+	for i := 0; i < releases && len(s.order.early) > 0; i++ { // for boundaries that wait for others
 		if err := s.recover(s.order.early[0].until, true, sink); err != nil {
 			return err
 		}
@@ -103,12 +102,12 @@ type wait struct {
 	turns int
 }
 
-// begins reports whether there was no wait yet.
+// begins reports whether the wait has not begun yet.
 func (w *wait) begins() bool { return w.since.IsZero() }
 
 func (w *wait) isOver() bool { return !w.since.IsZero() && time.Since(w.since) > patience }
 
-// pause lets others run: for a moment at first, then longer.
+// pause lets other threads run: briefly at first, then longer.
 func (o *overtaken) pause(w *wait) {
 	if o.meanwhile != nil {
 		o.meanwhile()

@@ -8,8 +8,8 @@ import (
 	"ipytracer/event"
 )
 
-// TestTreeIsItsSum: a tree is the sum of its processes' parts once nothing moves any more, without a boundary that
-// would put it right, after processes began and ended on one CPU while another one moved on others.
+// TestTreeIsItsSum: a tree equals the sum of its processes' parts once nothing changes any more, without a boundary
+// that would correct it, after processes began and ended on one CPU while another process allocated on other CPUs.
 func TestTreeIsItsSum(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -27,7 +27,7 @@ func TestTreeIsItsSum(t *testing.T) {
 				if !lines.Scan() || lines.Text() != "still" {
 					t.Fatalf("the program said %q", lines.Text())
 				}
-				if err := l.Stream.Poll(time.Unix(1, 0), &collected{}); err != nil { // records that have come make room
+				if err := l.Stream.Poll(time.Unix(1, 0), &collected{}); err != nil { // reading the records makes room
 					t.Fatal(err)
 				}
 				treeIsItsSum(t, l, round)

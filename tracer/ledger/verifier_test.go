@@ -7,9 +7,10 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// The most instructions that the kernel's verifier may walk at an attach: of one program, and of all together. Its work
-// is most of an attach's time. It walks a static function at every call, and a loop once for each value that it
-// distinguishes. It walks a function that is not static, and values that have been hidden from it (FORGET), once.
+// The largest numbers of instructions that the kernel's verifier may walk at an attach: of one program, and of all
+// together. Verification is most of an attach's time. The verifier walks a static function at every call, and a loop
+// once for each value that it distinguishes. It walks a function that is not static once, and also values that are
+// hidden from it (FORGET).
 const verifiedOfOne, verifiedOfAll = 30_000, 280_000
 
 func TestVerifierHasLittleToDo(t *testing.T) {

@@ -1,6 +1,6 @@
 // Makes the system calls by which NVIDIA's library reaches its driver: those of nvmlInit, of a query of memory and
 // processes, and of nvmlShutdown, in the order in which driver 580.159.04 made them on an H100. There is no driver
-// behind the devices here, so that an ioctl may fail, but not for want of a right. A program that has given up some
+// behind the devices here, so that an ioctl may fail, but not for lack of a right. A program that has given up some
 // calls refuses them to the library, and nvmlInit notices, as with the real one. See README.md.
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -26,7 +26,7 @@ enum { NVIDIA_MAJOR = 195, CONTROL = 255 }; // nv-linux.h
 static struct {
 	pthread_t thread;
 	int event, pipe[2], control, uvm[2];
-	int refused; // a call failed that must not
+	int refused; // a call failed that must succeed
 } driver;
 
 static const char *folder(void)
@@ -43,7 +43,7 @@ static void refused(const char *what)
 	driver.refused = 1;
 }
 
-// needs notes a call that failed for want of a right, or that the kernel is said not to have.
+// needs records a call that failed for lack of a right, or that the kernel reports as missing.
 static long needs(const char *what, long result)
 {
 	if (result < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS))
@@ -78,7 +78,7 @@ static void lists(const char *path)
 	closedir(d);
 }
 
-// stat(2) itself, which the C library has not called for long, but NVIDIA's library does.
+// stat(2) itself, which the C library no longer calls, but NVIDIA's library does.
 static long looks_at(const char *path, int needed)
 {
 	struct stat s;
@@ -88,8 +88,8 @@ static long looks_at(const char *path, int needed)
 }
 
 // Prepares a device as the library does before it opens one (nvidia-modprobe-utils.c). It reads how devices are made,
-// looks whether this one is right, makes it if not, and links to it, itself or by nvidia-modprobe(1). Only a device
-// that cannot be looked at, or made, is an error.
+// checks whether this one is right, makes it if not, and links to it, itself or by nvidia-modprobe(1). Only a device
+// that cannot be checked, or made, is an error.
 static int prepares(const char *name, unsigned int major, unsigned int minor)
 {
 	char path[512], link[600], target[256];
@@ -113,7 +113,7 @@ static int prepares(const char *name, unsigned int major, unsigned int minor)
 	syscall(SYS_symlink, target, link);
 	looks_at(link, 0);
 	looks_at("/usr/bin/nvidia-modprobe", 0);
-	pid_t pid = fork(); // where that is, it is executed: it has root's rights by its file
+	pid_t pid = fork(); // if the file exists, it is executed: its mode gives it root's rights
 	if (!pid)
 		_exit(1);
 	if (pid > 0)
@@ -150,7 +150,7 @@ static void *waits(void *unused)
 	}
 }
 
-// begins has a thread that hears of events, and finds out about processors.
+// begins starts a thread that receives events, and reads the facts about processors.
 static void begins(void)
 {
 	cpu_set_t set;
@@ -170,7 +170,7 @@ static void begins(void)
 	if ((errno = pthread_create(&driver.thread, NULL, waits, NULL)))
 		refused("clone3");
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)getpid());
-	f = fopen(path, "w"); // a name for the thread, no more
+	f = fopen(path, "w"); // only names the thread
 	if (f)
 		fclose(f);
 }
@@ -188,7 +188,7 @@ static void looks_at_capability(int number)
 	if (!prepares(name, 241, (unsigned int)number))
 		return;
 	snprintf(path, sizeof(path), "%s/%s", folder(), name);
-	if (access(path, R_OK)) // they are root's
+	if (access(path, R_OK)) // they belong to root
 		return;
 	fd = opens(name, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
@@ -257,7 +257,7 @@ int driver_starts(nvmlReturn_t *code)
 	return !driver.refused;
 }
 
-// hangs for as long as a named pipe, beside the machine's description, has nobody who writes to it.
+// hangs as long as a named pipe, beside the machine's description, has no writer.
 static void hangs(void)
 {
 	const char *machine = getenv("NVML_STANDIN");

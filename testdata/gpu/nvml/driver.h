@@ -6,8 +6,8 @@
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-// Makes the calls of nvmlInit. Returns false if one was refused that the library cannot do without, with the code that
-// nvmlInit returns then.
+// Makes the calls of nvmlInit. Returns false if a call was refused that the library needs, with the code that nvmlInit
+// then returns.
 HIDDEN int driver_starts(nvmlReturn_t *code);
 
 // Makes the calls of a query of a device; false if one was refused.

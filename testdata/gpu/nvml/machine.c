@@ -1,4 +1,4 @@
-// Reads the machine that the stand-in makes up. See README.md for the lines.
+// Reads the machine that the stand-in simulates. See README.md for the lines.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The machine that the stand-in makes up, as it was read.
+// The machine that the stand-in simulates, as it was read.
 #ifndef STANDIN_NVML_MACHINE_H
 #define STANDIN_NVML_MACHINE_H
 

@@ -7,7 +7,7 @@
 
 #include "driver.h"
 
-// answer is what a function returns for a device: what the file says, or success.
+// answer is the return value of a function for a device: the one in the file, or success.
 static nvmlReturn_t answer(const char *function, const struct nvmlDevice_st *d)
 {
 	if (!machine.initialized)
@@ -162,7 +162,7 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t handle, unsigned int *minor)
 	return NVML_SUCCESS;
 }
 
-// The first version counts what is reserved as used.
+// The first version counts reserved memory as used.
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t handle, nvmlMemory_t *memory)
 {
 	const struct nvmlDevice_st *d = handle.handle;
@@ -239,8 +239,8 @@ nvmlReturn_t nvmlDeviceGetComputeInstanceId(nvmlDevice_t handle, unsigned int *i
 	return d->parent ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
 
-// list collects the processes of one kind: all of a device, or those of a MIG device. As nvml.h says, a count that is
-// too small is answered with the right one.
+// list collects the processes of one kind: all of a device, or those of a MIG device. As nvml.h says, if a count
+// is too small, the answer has the right one.
 static nvmlReturn_t list(const char *function, char kind, const struct nvmlDevice_st *d, unsigned int *count,
 			 nvmlProcessInfo_v2_t *infos)
 {

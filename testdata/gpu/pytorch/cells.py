@@ -1,4 +1,4 @@
-"""What is run on PyTorch: cells of a session, in order. (name, source, status)"""
+"""The cells of a session on PyTorch, in order: (name, source, status)."""
 
 import textwrap
 
@@ -158,7 +158,7 @@ _CELLS = [
 
 
 class Cell:
-    """request is what the kernel's driver looks at."""
+    """request is read by the driver of the kernel."""
 
     request = {}
 

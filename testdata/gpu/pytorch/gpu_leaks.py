@@ -1,4 +1,4 @@
-"""Notebooks with leaks of GPU memory planted, and healthy ones, on PyTorch. notebooks.py says what they are made of."""
+"""Notebooks with leaks of GPU memory planted, and healthy ones, on PyTorch. notebooks.py has their parts."""
 
 from notebooks import (
     AFTER,

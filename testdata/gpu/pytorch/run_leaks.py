@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the notebooks of gpu_leaks.py in a fresh ipykernel with a real PyTorch, on the stand-ins. run_pytorch.py says
-how, and what the options are; --list leaks or healthy says which. In the end there is a result {"name": "expect",
-"expect": […]}: what an audit must find."""
+"""Runs the notebooks of gpu_leaks.py in a fresh ipykernel with a real PyTorch, on the stand-ins. run_pytorch.py
+describes how, and the options; --list selects leaks or healthy. The last result is {"name": "expect", "expect": […]}:
+the verdicts that an audit must have."""
 
 import sys
 

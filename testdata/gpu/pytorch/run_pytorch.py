@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs cells in a fresh ipykernel with a real PyTorch for CUDA, on the stand-ins of driver, runtime and NVIDIA's
-libraries: PyTorch's own allocator does what it does on a GPU, and only what is computed is nonsense.
+libraries: PyTorch's own allocator works as on a GPU, and only the results of computations are nonsense.
 
     stdout  {"pid": N, "ready": true}     the kernel is up and has run no cell
     stdin   a line (or end of file)       go
@@ -9,8 +9,8 @@ libraries: PyTorch's own allocator does what it does on a GPU, and only what is 
 
 Results are JSON lines. The first is {"session": {pid, python, torch, devices}}; then one a cell: {name, source, status,
 expected, error?, execution_count, requested_ns, idle_ns, truth}. `truth` is {meter: {start, peak, end}}: driver and
-pinned from the stand-in, active and reserved from torch.cuda (not for cudaMallocAsync, whose totals are reported to
-nobody). Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
+pinned from the stand-in, active and reserved from torch.cuda (not for cudaMallocAsync, which reports no
+totals). Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says why), 2 usage.
 """
 
 import argparse
@@ -120,7 +120,7 @@ class Workspace:
         return inside + [self.opts.python] + list(arguments)
 
     def notes(self):
-        """What watch.py has written, a cell each."""
+        """Returns the lines of watch.py, one for each cell."""
         with open(self.notes_path) as f:
             return [json.loads(line) for line in f]
 
@@ -129,7 +129,7 @@ class Workspace:
 
 
 class Session:
-    """The cells one after another; the stand-in's truth is cut before and after each."""
+    """Runs the cells one after another; the stand-in's truth is cut before and after each."""
 
     def __init__(self, opts, workspace, kernel):
         self.opts, self.workspace, self.kernel = opts, workspace, kernel

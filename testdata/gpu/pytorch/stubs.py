@@ -1,6 +1,6 @@
 """All libraries of NVIDIA's that a PyTorch for CUDA is linked against, as stand-ins: the driver and the runtime of this
-folder's parent, and libraries of mathematics whose hundreds of functions do nothing and return 0, success. Which
-functions is read from the libraries that need them, so another build of PyTorch will do as well.
+folder's parent, and libraries of mathematics with hundreds of functions that do nothing and return 0, success. Their
+names are read from the libraries that need them, so another build of PyTorch works as well.
 
     python3 stubs.py DIRECTORY ROOT      for the PyTorch in the file system below ROOT
 """
@@ -16,9 +16,9 @@ from build import build
 
 # Prefixes of the names of libraries without versions of their symbols.
 _BY_PREFIX = {"nccl": "libnccl.so.2"}
-# The CUDA runtime has a stand-in that does something.
+# The CUDA runtime has a stand-in with code.
 _RUNTIME = "libcudart.so.12"
-# Where 0 alone would be an error: how many algorithms there are for a product of matrices.
+# Where 0 alone would be an error: the number of algorithms for a product of matrices.
 _MORE = {
     "cublasLtMatmulAlgoGetHeuristic": "int %s(void *a, void *b, void *c, void *d, void *e, void *f, void *g, int h, "
                                       "void *i, int *found) { *found = 1; return 0; }\n",
@@ -47,7 +47,7 @@ def make(directory, root):
 
 
 def wanted(paths):
-    """{library: {symbol}} of what the files need of NVIDIA's libraries. What several of them define is each one's."""
+    """Returns {library: {symbol}} that the files need of NVIDIA's libraries; one that several define is in each."""
     found, needed = {}, set()
     for path in paths:
         dynamic = subprocess.run(["readelf", "-W", "-d", path], stdout=subprocess.PIPE, check=True, text=True).stdout

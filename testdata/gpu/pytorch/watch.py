@@ -1,4 +1,4 @@
-"""What PyTorch says of itself, cell by cell. Runs in the kernel as a startup file of its IPython profile; its hooks
+"""Writes PyTorch's own figures, cell by cell. Runs in the kernel as a startup file of its IPython profile; its hooks
 run before a cell's compilation and after its result, so nothing here is in a cell. Writes lines of JSON to
 $PYTORCH_TRUTH."""
 
@@ -19,7 +19,7 @@ class Watch:
         self.out, self.start = open(path, "w", buffering=1), None
 
     def torch(self):
-        """The module, if a cell has imported it and used a GPU: asking must not initialize one."""
+        """The module, if a cell has imported it and used a GPU: reading figures must not initialize one."""
         torch = sys.modules.get("torch")
         return torch if torch and hasattr(torch, "cuda") and torch.cuda.is_initialized() else None
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the recordings in data/ from the captures: python3 convert.py DIRECTORY. What is kept and dropped:
-README.md."""
+"""Makes the recordings in data/ from the captures: python3 convert.py DIRECTORY. README.md lists the kept
+and the dropped parts."""
 
 import gzip
 import json
@@ -51,7 +51,7 @@ def cells_of(path):
 
 
 def step_at(ns, cells):
-    """The cell that runs; between two cells the later one, after the last N + 1."""
+    """Returns the running cell; between two cells the later one, after the last N + 1."""
     for number, cell in enumerate(cells, 1):
         if ns <= cell["ended"]:
             return number

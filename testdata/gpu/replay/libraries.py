@@ -18,7 +18,7 @@ from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# list in functions.h: path that is loaded, file it is (else itself). The names are those in the recordings.
+# list in functions.h: path that is loaded, file behind it (else itself). The names are those in the recordings.
 LIBRARIES = {
     "CUDA": ("driver/libcuda.so.1", "driver/libcuda.so.580.159.04"),
     "CUDART": ("site/nvidia/cu13/lib/libcudart.so.13", None),
@@ -79,7 +79,7 @@ def build(directory):
 
 
 def load(directory):
-    """(player, {function name: address}): all loaded, each function known to the player."""
+    """Returns (player, {function name: address}): all loaded, each function registered with the player."""
     player = ctypes.CDLL(os.path.join(directory, PLAYER))
     player.replay_enter.restype = ctypes.c_uint64
     player.replay_play.restype = ctypes.c_char_p

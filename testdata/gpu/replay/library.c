@@ -1,7 +1,7 @@
 /*
  * One of the three stand-in libraries: compiled with FUNCTIONS set to one of the lists of functions.h, it exports the
- * functions of that list under their own names. Each hands its arguments to the player, which plays what the recording
- * has inside this call and says what to return. Without a player every function does nothing and returns 0.
+ * functions of that list under their own names. Each hands its arguments to the player, which plays the recorded calls
+ * inside this one and provides the result. Without a player every function does nothing and returns 0.
  */
 #include <stdint.h>
 #include "functions.h"
@@ -17,7 +17,7 @@ void replay_connect(player *p)
 }
 
 /*
- * Six registers whatever the true signature: the recording has six, and what the surplus ones hold is part of it. The
+ * Six registers whatever the true signature: the recording has six, including the content of the surplus ones. The
  * frame pointer is pushed first, as in the driver, where the cheap place for a probe is that push.
  */
 #define DEFINE(name, out) \

@@ -1,6 +1,6 @@
-"""What a recording says each cell took, from the calls alone. Nothing here knows the tracer, and nothing here is fast.
+"""Computes the memory of each cell of a recording, from the calls alone. It is independent of the tracer, and slow.
 
-Driver: bytes asked for by libcuda calls that returned 0, until the call that gives them back. The runtime's calls are
+Driver: bytes asked for by libcuda calls that returned 0, until the call that frees them. The runtime's calls are
 not counted: each has a driver call inside it. Memory of cuMemCreate is there until it is released and no mapping is
 left.
 """
@@ -30,8 +30,8 @@ class Driver:
         # mapped: address ranges backed by cuMemCreate's memory
         self.totals = {"device": 0, "pinned": 0, "mapped": 0}
         self.handles, self.ranges = {}, {}
-        self.unmapped_at_once = []       # how many ranges each cuMemUnmap took away
-        self.unknown = []                # events that free what is not there
+        self.unmapped_at_once = []       # number of ranges that each cuMemUnmap removed
+        self.unknown = []                # events that free unknown memory
 
     def returned(self, event):
         name, arguments = event.function, event.call.arguments
@@ -144,7 +144,7 @@ def driver_windows(recording):
 
 
 def report_windows(recording):
-    """active and reserved of each step as the reports to PyTorch's profiler say. They are silent about empty_cache."""
+    """active and reserved of each step by the reports to PyTorch's profiler, which omit empty_cache."""
     def figures(event):
         if event.function == REPORT:
             return {"active": event.arguments[2], "reserved": event.arguments[3]}

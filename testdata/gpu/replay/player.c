@@ -1,8 +1,8 @@
 /*
  * Plays a recording: makes every recorded call, on one real thread per recorded thread, in the recorded order.
  *
- * `position` is the next event. Only the thread whose event it is may act. A call moves it inside the function that was
- * called, so nothing overtakes the entry; a return moves it in the caller, so nothing overtakes the exit. Between a
+ * `position` is the next event. Only the thread of that event may act. A call moves it inside the called function,
+ * so nothing overtakes the entry; a return moves it in the caller, so nothing overtakes the exit. Between a
  * call and its return the function plays whatever comes on its thread: those are the calls nested in it.
  *
  * The thread that calls replay_play is recorded thread 0. The others are started when their first event comes, and live
@@ -20,7 +20,7 @@
 enum { CALL, RETURN };
 enum { MAX_THREADS = 64, PROP_BYTES = 32 };
 
-/* This value is at the address of a result before the call has returned: a reader that is too early gets nonsense. */
+/* This value is at the address of a result before the call has returned: an early reader gets nonsense. */
 #define POISON 0xdeadbeefdeadbeefull
 
 struct event {                  /* as replay.py packs it */
@@ -215,7 +215,7 @@ void replay_function(unsigned id, function *address)
 	functions[id] = address;
 }
 
-/* Plays up to event number `to`. NULL, or why not. */
+/* Plays up to event number `to`. Returns NULL, or the reason for a failure. */
 const char *replay_play(size_t to)
 {
 	pthread_mutex_lock(&lock);

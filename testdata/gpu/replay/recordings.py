@@ -10,7 +10,7 @@ Then one array an event, in the order of the recording:
     first
                                                          argument pointed to
 
-Steps 1 to N are the cells, N + 1 is what came after the last cell: the interpreter's end. Thread 0 ran the cells.
+Steps 1 to N are the cells, N + 1 is the time after the last cell: the interpreter's end. Thread 0 ran the cells.
 """
 
 import json
@@ -60,7 +60,7 @@ class Recording:
         return range(1, self.after + 1)
 
     def end_of(self, step):
-        """How many events there are up to the end of the step."""
+        """Returns the number of events up to the end of the step."""
         return sum(1 for event in self.events if event.step <= step)
 
 

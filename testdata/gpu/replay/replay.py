@@ -1,12 +1,12 @@
-"""Plays a recording inside this process; what the cells of run_replay.py call.
+"""Plays a recording inside this process; the cells of run_replay.py call it.
 
     REPLAY_RECORDING   its name
     REPLAY_LIBRARIES   the directory that libraries.build filled
     REPLAY_LOG         a file that gets one JSON line a step that was played: {step, played, of, threads}
 
-play(i) plays step i: everything recorded in cell i, and what was recorded between the cell before and this one (in
-these recordings: nothing). play(i, execs) runs compiled code so often behind each 100 events of it, and 1,000 times as
-often at its end. When the last cell has been played, what came after it is played as this interpreter ends. The
+play(i) plays step i: everything recorded in cell i, and between the cell before and this one (in these
+recordings: nothing). play(i, execs) runs compiled code that many times after each 100 events of it, and 1,000 times as
+often at its end. When the last cell has been played, the rest is played as this interpreter ends. The
 libraries are loaded by the first play(), or before that by load().
 """
 
@@ -74,11 +74,11 @@ class Replay:
             raise RecordedError("as recorded in cell %d" % step)
 
     def _pauses(self, step):
-        """How many events there are up to each pause within the step."""
+        """Returns the number of events up to each pause within the step."""
         return range(self.ends.get(step - 1, 0) + _UNTIL_PAUSE, self.ends[step], _UNTIL_PAUSE)
 
     def _play_to(self, end, step):
-        why = self.player.replay_play(end)     # gives up the GIL
+        why = self.player.replay_play(end)     # releases the GIL
         if why:
             raise RuntimeError("step %d: %s" % (step, why.decode()))
 

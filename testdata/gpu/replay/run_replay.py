@@ -8,7 +8,7 @@
 
 Results are JSON lines. The first is {"session": {...}}. Then one a cell: {name, source, requested_ns, idle_ns,
 execution_count, status, error?, expected: status that the cell had when it was recorded, recorded: its source then,
-truth, step, played, of, threads}; the last is named "exit" and has no source. truth is what oracle.truth says. Exit
+truth, step, played, of, threads}; the last is named "exit" and has no source. truth is the result of oracle.truth. Exit
 status: 0 all was played as recorded, 1 it was not, 2 usage.
 """
 
@@ -31,12 +31,12 @@ import oracle
 import recordings
 from run_kernel import Kernel
 
-# Printed by the target interpreter; what Kernel wants to know of it.
+# The target interpreter prints this for Kernel.
 _PROBE = "import importlib.metadata, json; print(json.dumps({'ipykernel': importlib.metadata.version('ipykernel')}))"
 
 
 class Cell:
-    """What Kernel.run takes."""
+    """The argument of Kernel.run."""
 
     def __init__(self, source, **request):
         self.source, self.request = source, request
@@ -74,7 +74,7 @@ class Workspace:
         return [self.opts.python] + list(arguments)
 
     def notes(self):
-        """What replay.py has written: {step: {...}}."""
+        """Returns the output of replay.py: {step: {...}}."""
         if not os.path.exists(self.log):
             return {}
         with open(self.log) as f:
@@ -132,7 +132,7 @@ def source_of(step, cell, opts):
 
 
 def run_cells(session, workspace, recording, opts, out):
-    """Whether every cell was played as recorded."""
+    """Reports whether every cell was played as recorded."""
     ok, truth = True, oracle.truth(recording)
     for step, cell in enumerate(recording.cells, 1):
         result = session.run(Cell(source_of(step, cell, opts)), [])

@@ -18,9 +18,9 @@ import oracle
 import recordings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-OF_MATHEMATICAL_LIBRARIES = 2 * (0x400 + 0x20000 + 0x4000000)     # what cuBLAS takes for each of two threads
+OF_MATHEMATICAL_LIBRARIES = 2 * (0x400 + 0x20000 + 0x4000000)     # cuBLAS allocates this for two threads
 
-# Plays a whole recording in a process of its own and prints what the player did.
+# Plays a whole recording in a process of its own and prints the actions of the player.
 _PLAY_ALL = """
 import json, os, sys, threading
 sys.path.insert(0, sys.argv[1])
@@ -97,13 +97,13 @@ class Oracle(unittest.TestCase):
         for step, (active, active_peak, reserved, reserved_peak) in self.truth(recording):
             row = reports[step]
             self.assertEqual((row["active"].end, row["active"].peak), (active, active_peak), step)
-            if step != 7:               # it begins with what was reported before cell 6 emptied the cache
+            if step != 7:               # its start was reported before cell 6 emptied the cache
                 self.assertEqual(row["reserved"].peak, reserved_peak, step)
             if step not in (6, 13):     # empty_cache is not reported
                 self.assertEqual(row["reserved"].end, reserved, step)
 
     def test_runtime_calls_are_pytorchs_reserved(self):
-        """Bytes of cudaMalloc are what PyTorch has reserved, after every cell and at every cell's peak."""
+        """Bytes of cudaMalloc equal PyTorch's reserved memory, after every cell and at every cell's peak."""
         recording = recordings.read("torch-default")
         rows = runtime_windows(recording)
         for step, (_, _, reserved, reserved_peak) in self.truth(recording):
@@ -113,7 +113,7 @@ class Oracle(unittest.TestCase):
                 )
 
     def test_async_calls_are_pytorchs_active(self):
-        """Bytes of cudaMallocAsync, until a graph is captured: what is allocated in the capture is not in PyTorch's
+        """Bytes of cudaMallocAsync, until a graph is captured: allocations in the capture are not in PyTorch's
         pool."""
         recording = recordings.read("torch-async")
         rows = runtime_windows(recording)
@@ -133,7 +133,7 @@ class Oracle(unittest.TestCase):
         self.assertEqual(reports, 153)
 
     def test_both_allocators_have_the_same_active(self):
-        """Expandable segments change where memory comes from, not what the cells' tensors take."""
+        """Expandable segments change the source of memory, not the size of the cells' tensors."""
         one, other = (recordings.read(name) for name in ("torch-default", "torch-expandable"))
         for step, row in self.truth(one):
             self.assertEqual(row[:2], other.cells[step - 1]["truth"][:2], step)

@@ -23,7 +23,7 @@ EXPORT int app_free(void *p)
 	return cudaFree(p);
 }
 
-/* Taken and gone within one call: nothing that looks now and then sees it. */
+/* Allocated and freed within one call: sampling does not see it. */
 EXPORT int app_blip(size_t bytes)
 {
 	void *p;

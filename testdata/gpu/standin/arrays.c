@@ -1,4 +1,4 @@
-/* CUDA arrays: opaque memory for textures. They count with what their elements take. */
+/* CUDA arrays: opaque memory for textures. They count by the size of their elements. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -12,7 +12,7 @@ struct array {
 
 static struct array *arrays;
 
-/* CU_AD_FORMAT_*: bytes of one channel, 0 for a format that is not stood in for. */
+/* CU_AD_FORMAT_*: bytes of one channel, 0 for a format that is not simulated. */
 static size_t channel(int format)
 {
 	switch (format) {

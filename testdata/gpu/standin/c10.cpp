@@ -1,11 +1,11 @@
-/* libc10.so: the two functions PyTorch's allocators report to. Nothing here looks at what they are given. */
+/* libc10.so: the two functions PyTorch's allocators report to. They ignore their arguments. */
 #include "c10.h"
 
 #define EXPORT __attribute__((visibility("default"), noinline))
 
 namespace c10 {
 
-/* As without a profiler: the real ones too look whether this thread has one, and find none. */
+/* As without a profiler: the real ones check whether this thread has one, too, and find none. */
 __attribute__((noinline)) static void *profiler()
 {
 	static thread_local void *none;

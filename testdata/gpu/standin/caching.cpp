@@ -103,7 +103,7 @@ void DeviceAllocator::split(Block *block, uint64_t size)
 	block->pool->free.insert(after);
 }
 
-/* Takes a neighbour of the same kind into the block, and out of the pool. */
+/* Merges a neighbour of the same kind into the block, and removes it from the pool. */
 bool DeviceAllocator::absorb(Block *block, Block *neighbour)
 {
 	if (!neighbour || neighbour->allocated || neighbour->mapped != block->mapped)
@@ -195,7 +195,7 @@ bool DeviceAllocator::free(uint64_t ptr)
 	return true;
 }
 
-/* Gives back every segment without live blocks, but of a private pool only without its owner. It reports nothing. */
+/* Frees every segment without live blocks, but of a private pool only without its owner. It reports nothing. */
 void DeviceAllocator::release_cached()
 {
 	for (auto &entry : pools_) {

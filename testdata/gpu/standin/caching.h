@@ -1,6 +1,6 @@
 /*
  * The shape of PyTorch's CUDACachingAllocator, as its source describes it (c10/cuda/CUDACachingAllocator.cpp, 2.x),
- * written anew and only as far as sizes and calls depend on it.
+ * written anew, and only the parts on which sizes and calls depend.
  */
 #ifndef STANDIN_CACHING_H
 #define STANDIN_CACHING_H

@@ -1,8 +1,8 @@
 /*
- * Suspending a process: cuda-checkpoint calls these with another process's pid, and the memory goes from the devices
+ * Suspending a process: cuda-checkpoint calls these with another process's pid, and the memory leaves the devices
  * without any call of the driver API in that process. Other processes are found through $STANDIN_TRUTH.
  *
- * The caller's $STANDIN_CHECKPOINT says how calls fail. It is a file with lines, which is read at each call. CALL is
+ * The caller's $STANDIN_CHECKPOINT names a file with the failures of calls, which is read at each call. CALL is
  * Init, GetState, Lock, …:
  *   fail CALL CODE          it does nothing and returns CODE
  *   leave CALL STATE        it only leaves the process in that state, and returns 999 unless it fails with a code

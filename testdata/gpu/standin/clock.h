@@ -1,4 +1,4 @@
-/* Time as the stand-ins take it. */
+/* The time of the stand-ins. */
 #ifndef STANDIN_CLOCK_H
 #define STANDIN_CLOCK_H
 
@@ -14,7 +14,7 @@ static inline long long clock_now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* A length of time in ns from the environment, 0 if it says none. */
+/* A length of time in ns from the environment, 0 if it has none. */
 static inline long clock_setting(const char *name)
 {
 	const char *text = getenv(name);

@@ -129,7 +129,7 @@ static CUresult create(CUcontext *out, CUdevice ordinal)
 		return leave(CUDA_ERROR_INVALID_VALUE);
 	if (device < 0)
 		return leave(CUDA_ERROR_INVALID_DEVICE);
-	/* The handle of one that is gone is used again: it may name another device than before. */
+	/* The handle of a destroyed context is used again: it may name another device than before. */
 	for (c = contexts; c && c->alive; c = c->next)
 		;
 	if (!c) {
@@ -272,7 +272,7 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
 	return leave(CUDA_SUCCESS);
 }
 
-/* "Explicitly destroys and cleans up all resources"; who retained it still has its handle and must release it. */
+/* "Explicitly destroys and cleans up all resources"; code that retained it still has its handle and must release it. */
 API CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
 {
 	int device;

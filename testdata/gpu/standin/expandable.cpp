@@ -31,7 +31,7 @@ static struct Driver {
 	}
 } *cu;
 
-/* Fabric handles are tried for once; where that is not permitted, never again. */
+/* Fabric handles are tried once; if they are not permitted, never again. */
 static int handle_types = CU_MEM_HANDLE_TYPE_FABRIC;
 
 Expandable::Expandable(int device, uint64_t piece) : device_(device), piece_(piece)

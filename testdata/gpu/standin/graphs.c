@@ -1,4 +1,4 @@
-/* Graphs, and what is not there: see work.c. */
+/* Graphs, and missing features: see work.c. */
 #include <stdlib.h>
 
 #include "work.h"

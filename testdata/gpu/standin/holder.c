@@ -1,6 +1,6 @@
 /*
- * A program that holds device memory: holder BYTES. It prints "ready", and for each line that it reads it takes and
- * frees as much again and prints "went on"; so it is seen when its calls wait.
+ * A program that holds device memory: holder BYTES. It prints "ready", and for each line that it reads it allocates
+ * and frees as much again and prints "went on"; this shows when its calls wait.
  */
 #include <stdio.h>
 #include <stdlib.h>

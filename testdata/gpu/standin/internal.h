@@ -1,6 +1,6 @@
 /*
- * Declarations that the files of the driver stand-in share. One mutex guards everything: enter() takes it, and leave()
- * gives it back.
+ * Declarations that the files of the driver stand-in share. One mutex guards everything: enter() locks it, and leave()
+ * unlocks it.
  *
  * Every exported function is `API`: not inlined, not cloned, never the target of a sibling call, so that each call and
  * each return passes its first instruction and its own `ret`. An exported function never calls another one.
@@ -38,7 +38,7 @@ struct block {
 };
 
 /* ---- contexts.c */
-/* Takes the mutex; waits while the process is locked for a checkpoint. Nonzero, and nothing taken: before cuInit. */
+/* Locks the mutex; waits while the process is locked for a checkpoint. Nonzero, and not locked: before cuInit. */
 CUresult enter(void);
 /* The same, and *context is the calling thread's current one. Error: none, or it is gone. */
 CUresult enter_context(struct context **context);
@@ -59,11 +59,11 @@ void discharge(int device, int64_t bytes);
 /* A block with an address of its own, counted. NULL: out of memory. */
 struct block *block_new(enum kind kind, int device, int64_t bytes, int64_t span, struct context *context);
 struct block *block_at(uint64_t address);
-/* Frees the block of that kind at an address: what a call does that does nothing else. unknown: where there is none. */
+/* Frees the block of that kind at an address, the whole work of some calls. unknown: the result without a block. */
 CUresult free_kind(uint64_t address, enum kind kind, CUresult unknown);
-/* Takes it out of the list, gives back what it counts for, frees it. */
+/* Removes it from the list, subtracts its bytes, frees it. */
 void block_free(struct block *block);
-/* Frees the memory of a context with it. */
+/* Frees the memory of a context together with the context. */
 void blocks_of_context_free(struct context *context);
 
 /* ---- ranges.c: device addresses, never backed by memory; freed ones are given out again, lowest first */
@@ -71,14 +71,14 @@ uint64_t range_take(int64_t span);
 uint64_t range_take_at(uint64_t address, int64_t span);
 void range_give(uint64_t address);
 
-/* ---- the others that hold something for a context or device */
+/* ---- other files with objects of a context or device */
 void arrays_of_context_free(struct context *context);
 void pool_freed(struct pool *pool, int64_t bytes);
 
 /* ---- checkpoint.c */
 /*
- * Waits as $STANDIN_CHECKPOINT says of a call, and returns the call's result. *left is the state that the call leaves
- * the process in, or -1.
+ * Waits as $STANDIN_CHECKPOINT requires for a call, and returns the call's result. *left is the state in which the
+ * call leaves the process, or -1.
  */
 CUresult checkpoint_script(const char *call, int *left);
 

@@ -1,7 +1,7 @@
 /*
- * Stream-ordered memory. What is allocated counts from the call on and until the call that frees it: streams are always
- * idle here. What a pool keeps cached does not count, so trimming changes nothing that is measured. Belongs to the
- * pool's device, whatever context is current, and to no context.
+ * Stream-ordered memory. It counts from the call that allocates it to the call that frees it: streams are always idle
+ * here. The cache of a pool does not count, so trimming changes no measured figure. The memory belongs to the pool's
+ * device, whatever context is current, and to no context.
  */
 #include <stdlib.h>
 
@@ -159,7 +159,7 @@ API CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 
 /*
  * "If any pointers obtained from this pool haven't been freed … the resources associated with the pool will be released
- * automatically once there are no more outstanding allocations": what is allocated stays.
+ * automatically once there are no more outstanding allocations": allocated memory stays.
  */
 API CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {

@@ -1,4 +1,4 @@
-/* Errors and properties of devices, as the runtime tells them: see work.c. */
+/* Errors and properties of devices, as the runtime reports them: see work.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -123,7 +123,7 @@ RUNTIME cudaError_t cudaGetDeviceProperties_v2(struct properties *p, int device)
 	return cudaSetDevice(before);
 }
 
-/* Attributes by number: 75 and 76 are the compute capability; of the others 1 does for "yes" and for "some". */
+/* Attributes by number: 75 and 76 are the compute capability; for the others 1 serves as "yes" and as "some". */
 RUNTIME cudaError_t cudaDeviceGetAttribute(int *value, int attribute, int device)
 {
 	(void)device;

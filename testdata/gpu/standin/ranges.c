@@ -26,7 +26,7 @@ static uint64_t insert(struct range **at, uint64_t begin, int64_t span)
 	return begin;
 }
 
-/* The real driver too hands out an address again as soon as it can: what forgets a free is found out that way. */
+/* The real driver, too, reuses an address as soon as it can: this reveals a tracer that misses a free. */
 uint64_t range_take(int64_t span)
 {
 	struct range **at = &ranges;

@@ -7,7 +7,7 @@
 
 #include "truth.h"
 
-/* Not truth.c: loading that takes a slot for the process that loads it. */
+/* Not truth.c: loading it takes a slot for the loading process. */
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT struct truth *reader_open(const char *path)

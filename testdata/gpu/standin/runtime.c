@@ -1,6 +1,6 @@
 /*
- * libcudart: the runtime API on top of the driver's. As the real one it opens libcuda.so.1 when it is first needed,
- * asks cuGetProcAddress for everything, retains the device's primary context and makes it current, and each of its
+ * libcudart: the runtime API on top of the driver's. Like the real one it opens libcuda.so.1 when it is first needed,
+ * gets every function from cuGetProcAddress, retains the device's primary context and makes it current, and each of its
  * functions calls the driver on the same thread. The calls were seen on driver 580 with CUDA 13.
  *
  * Compiled twice: into libcudart.so.12, and hidden into libstatic_app.so (-DHIDDEN), as cudart_static is in CuPy.

@@ -1,7 +1,7 @@
 /* Functions that PyTorch's expandable segments and symmetric memory look up in the driver. They never have to work. */
 #include "internal.h"
 
-/* CUdevice_attribute by number: "yes", or some, to all. */
+/* CUdevice_attribute by number: "yes", or "some", for all. */
 API CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device)
 {
 	CUresult r = enter();

@@ -1,12 +1,12 @@
 /*
- * cuGetProcAddress: from the name without a version to the exported function. Seen on driver 580: it gives the exported
- * functions themselves, and those with _ptsz for the per-thread default stream.
+ * cuGetProcAddress: from the name without a version to the exported function. As seen on driver 580, it returns the
+ * exported functions themselves, and those with _ptsz for the per-thread default stream.
  */
 #include <string.h>
 
 #include "internal.h"
 
-/* Each has the name asked for, the function, its first CUDA version, and whether it is per thread. Newest first. */
+/* Each has the requested name, the function, its first CUDA version, and whether it is per thread. Newest first. */
 #define SYMBOLS(S, P) \
 	S(cuInit, cuInit, 2000) S(cuDriverGetVersion, cuDriverGetVersion, 2020) S(cuDeviceGet, cuDeviceGet, 2000) \
 	S(cuDeviceGetCount, cuDeviceGetCount, 2000) S(cuDeviceGetName, cuDeviceGetName, 2000) \

@@ -62,7 +62,7 @@ ENTRY void *sc_alloc(int device, size_t size)
 	}
 }
 
-/* 0, or an error of the runtime when no allocator knows it and cudaFreeAsync does not either. */
+/* 0, or an error of the runtime if neither an allocator nor cudaFreeAsync knows the address. */
 ENTRY int sc_free(void *ptr)
 {
 	for (int i = 0; i < machine_visible(); i++)

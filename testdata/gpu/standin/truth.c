@@ -31,7 +31,7 @@ void truth_lock(void)
 		if (__atomic_compare_exchange_n(&file->lock, &holder, me, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			return;
 		sched_yield();
-		/* Killed while it wrote: the next one goes on, one gauge may be half written. */
+		/* The owner was killed while it wrote: the next one goes on, and one gauge may be half written. */
 		if (spins % 65536 == 0 && kill((pid_t)holder, 0) < 0 && errno == ESRCH)
 			__atomic_compare_exchange_n(&file->lock, &holder, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
@@ -59,7 +59,7 @@ static struct truth *map(const char *path)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Zeros are a valid file that nobody has begun. */
+/* Zeros are a valid file without any process. */
 static void begin(void)
 {
 	if (!memcmp(file->magic, TRUTH_MAGIC, sizeof file->magic))
@@ -98,7 +98,7 @@ struct truth *truth_file(void)
 	return file;
 }
 
-/* A forked child is a process of its own. */
+/* A forked child counts as a separate process. */
 struct truth_process *truth_self(void)
 {
 	struct truth_process *mine;

@@ -1,8 +1,8 @@
 /*
- * The truth: what each process holds and the most it held since the last cut, kept by the stand-ins themselves.
+ * The truth: the memory of each process, and its maximum since the last cut. The stand-ins themselves keep it.
  *
  * One file, named by $STANDIN_TRUTH, mapped shared by every process that loads a stand-in (without it: memory of its
- * own). All integers little endian, all sizes in bytes, no padding that is not named. README.md has it as a table.
+ * own). All integers little endian, all sizes in bytes, all padding named. README.md has it as a table.
  *
  * Devices are numbered as they are on the machine, whatever CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER show to a
  * process.
@@ -21,7 +21,7 @@ extern "C" {
 
 enum { TRUTH_VERSION = 1, TRUTH_DEVICES = 8, TRUTH_PROCESSES = 31 };
 
-/* States that cuCheckpointProcess* leaves a process in; the numbers are CUprocessState's. */
+/* States in which cuCheckpointProcess* leaves a process; the numbers are CUprocessState's. */
 enum truth_state { RUNNING, LOCKED, CHECKPOINTED };
 
 struct gauge {

@@ -1,7 +1,7 @@
 /*
- * libvisits.so writes down which functions are entered, in which order, on which thread, with which arguments. It is
- * for the tests of the nesting. A breakpoint replaces the `push %rbp` that a function begins with (behind endbr64, if
- * there is one), and its handler does the work of the instruction, as the kernel does for a uprobe there.
+ * libvisits.so records the entered functions, with their order, thread and arguments. It is for the tests of the
+ * nesting. A breakpoint replaces the `push %rbp` with which a function begins (after endbr64, if there is one),
+ * and its handler does the work of the instruction, as the kernel does for a uprobe there.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -45,7 +45,7 @@ static void trapped(int signal, siginfo_t *info, void *context)
 					      (uint64_t)r[REG_R8] } };
 }
 
-/* The number of the place from now on; -1: the function does not begin so. */
+/* Returns the number of the place from now on; -1: the function does not begin in that way. */
 EXPORT int visits_watch(uint8_t *function)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -62,7 +62,7 @@ EXPORT int visits_watch(uint8_t *function)
 	return place_count++;
 }
 
-/* Copies up to `most` visits since the last call, and forgets them. How many there were. */
+/* Copies up to `most` visits since the last call, and removes them. Returns their number. */
 EXPORT int visits_take(struct visit *out, int most)
 {
 	int n = __atomic_exchange_n(&visit_count, 0, __ATOMIC_RELAXED);

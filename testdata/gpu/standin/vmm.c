@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 /*
- * Virtual memory management: memory without an address, addresses without memory, and mapping the one at the other.
+ * Virtual memory management: memory without an address, addresses without memory, and mappings of memory at addresses.
  * Memory counts from cuMemCreate until every reference is released and no mapping is left, in whichever order. It
  * belongs to no context.
  */
@@ -219,7 +219,7 @@ API CUresult cuMemMap(CUdeviceptr address, size_t span, size_t offset, CUmemGene
 	return leave(CUDA_SUCCESS);
 }
 
-/* A range may take in several whole mappings, and must leave none half. */
+/* A range may include several mappings, each as a whole. */
 API CUresult cuMemUnmap(CUdeviceptr address, size_t span)
 {
 	uint64_t end = address + span;

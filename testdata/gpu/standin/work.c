@@ -4,8 +4,8 @@
  * nonsense, and every allocation of a real PyTorch takes place. From NVIDIA's public documentation ("CUDA Runtime
  * API", 12.4); nothing copied.
  *
- * Work is over as soon as it is asked for, unless $STANDIN_KERNEL_NS says how long a kernel takes: then all devices
- * together run one after another, the CPU runs ahead, and who synchronizes waits.
+ * Work is done as soon as it is requested, unless $STANDIN_KERNEL_NS sets the duration of a kernel: then the kernels of
+ * all devices run one after another, the CPU runs ahead, and synchronizing calls wait.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

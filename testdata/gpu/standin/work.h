@@ -19,7 +19,7 @@ struct graph {
 typedef struct event *cudaEvent_t;
 typedef struct graph *cudaGraph_t;
 
-/* Waits until everything that was asked for is over. */
+/* Waits until all requested work is done. */
 __attribute__((visibility("hidden"))) cudaError_t work_drain(void);
 
 #endif

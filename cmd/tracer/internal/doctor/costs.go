@@ -47,7 +47,7 @@ func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 const costPairs = 15
 
 // measureHandlers times page faults and mmap/munmap pairs of two processes, of which one is traced, with the ledger's
-// probes in and out; all in turns, so that other work of the machine falls on all.
+// probes attached and detached; all in turns, so that other work of the machine affects all.
 func (d *Diagnosis) measureHandlers(ctx context.Context, l *ledger.Ledger) {
 	for root, m := range []struct{ loop, id, name string }{
 		{workload.LoopFaults, "page_fault", "page fault"},
@@ -96,7 +96,7 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 			return out, err
 		}
 		defer loops[i].Close()
-		if _, err := loops[i].Ask(); err != nil { // the loop is up
+		if _, err := loops[i].Ask(); err != nil { // the loop is running
 			return out, err
 		}
 	}
@@ -118,8 +118,8 @@ func measureLoop(ctx context.Context, ledger *ledger.Ledger, root uint32, name s
 	return out, nil
 }
 
-// askEach asks both loops, each once without use: caches are cold, and garbage must be collected before the
-// measurement, not during it.
+// askEach asks both loops. It discards the first answer of each: caches are cold, and garbage must be collected before
+// the measurement, not during it.
 func askEach(loops [2]*workload.Loop, report func(i int, ns float64)) error {
 	runtime.GC()
 	for i, l := range loops {

@@ -31,7 +31,7 @@ func lookForGPUs(ctx context.Context, fs process.FS) (f gpuFacts) {
 	return f
 }
 
-// gpus judges the facts. Without a GPU nothing is missing; with a driver, everything unreadable is.
+// gpus judges the facts. Without a GPU nothing is missing; with a driver, everything unreadable is missing.
 func (d *Diagnosis) gpus(f gpuFacts) {
 	var none *gpu.NoNVMLError
 	switch {

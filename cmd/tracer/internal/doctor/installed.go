@@ -53,7 +53,7 @@ type fileList struct {
 	Checks  []Finding
 }
 
-// lookAtFiles has the installed Pythons, NumPys and C libraries examined.
+// lookAtFiles has a process without rights examine the installed Pythons, NumPys and C libraries.
 func (d *Diagnosis) lookAtFiles(ctx context.Context) {
 	var found fileList
 	d.ask(ctx, &found, files, "installed Pythons")

@@ -65,7 +65,7 @@ func (d *Diagnosis) adviseLoad(err error) {
 	}
 }
 
-// features looks up in the kernel's type information the functions that the programs use. It takes no privilege.
+// features looks up in the kernel's type information the functions that the programs use. It needs no privilege.
 func (d *Diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
 		d.add("kernel_types", "types of the kernel", Missing, "%v", err)

@@ -118,7 +118,7 @@ func (d *Diagnosis) namespaces(f process.Facts) {
 	}
 }
 
-// settings are shown because people look for them here; root passes them all.
+// settings adds the settings that people look for here; root passes them all.
 func (d *Diagnosis) settings(f process.Facts) {
 	for _, s := range []struct {
 		id, name, about string

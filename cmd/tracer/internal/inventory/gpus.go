@@ -87,8 +87,8 @@ const patience = 30 * time.Second
 // ErrSlow says that NVML has not answered.
 var ErrSlow = errors.New("NVML has not answered within 30 s; a GPU may hang: 'sudo dmesg | grep NVRM' says so")
 
-// GPUs asks NVML, and looks at the processes that NVML names, as far as this process may. It fails as [gpu.Read] does,
-// and with [ErrSlow].
+// GPUs queries NVML, and looks at the processes that NVML names, as far as this process may. It fails as [gpu.Read]
+// does, and with [ErrSlow].
 func GPUs(ctx context.Context) (GPUListing, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, patience, ErrSlow)
 	defer cancel()

@@ -91,7 +91,7 @@ var cellScript string
 var continued = regexp.MustCompile(` *\\\n *`)
 
 // traceCells runs the script under the tracer. IPython reads it line by line from standard input, each line a cell. It
-// has a directory of its own, without anybody's start-up files and history.
+// has a directory of its own, without any user's start-up files and history.
 func (t *selftest) traceCells(ctx context.Context, python *Python) (*cellRun, error) {
 	who, err := invoker.Find()
 	if err != nil {

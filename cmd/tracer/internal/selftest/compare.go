@@ -98,7 +98,8 @@ func (r *cellRun) peaks(of string, w *model.Window, truth string, meters ...stri
 	return out
 }
 
-// compareHeld knows the size of glibc's mapping for a large block: the block, its header, a size word, in whole pages.
+// compareHeld computes the size of glibc's mapping for a large block: the block, its header, a size word, in whole
+// pages.
 func compareHeld(r *cellRun) (out Test, err error) {
 	w, err := r.cell(`w = len(b"x" * n)`)
 	if err != nil {

@@ -51,8 +51,8 @@ func (l *Loop) PID() int { return l.cmd.Process.Pid }
 // askedRounds is the number of requests at once.
 const askedRounds = 5
 
-// Ask asks several times and returns the shortest time of one operation in nanoseconds: other work on the machine only
-// ever adds time.
+// Ask asks several times and returns the shortest time of one operation in nanoseconds: other work on the machine can
+// only add time.
 func (l *Loop) Ask() (float64, error) {
 	var times []float64
 	for range askedRounds {

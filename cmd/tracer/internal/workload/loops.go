@@ -14,7 +14,7 @@ import (
 // The names of the loops.
 const (
 	LoopFaults = "loop-faults" // fresh pages touched, one fault each
-	LoopFalls  = "loop-falls"  // pages given back, one call each
+	LoopFalls  = "loop-falls"  // pages freed, one call each
 	LoopMaps   = "loop-maps"   // a megabyte mapped and unmapped
 )
 
@@ -56,7 +56,7 @@ func timeFaults(pages int) time.Duration {
 	return time.Since(began)
 }
 
-// timeFalls gives pages back, one call each: resident falls each time.
+// timeFalls frees pages, one call each: resident falls each time.
 func timeFalls(pages int) time.Duration {
 	size := os.Getpagesize()
 	m := mapMemory(-1, pages*size, readWrite, anonymous)
@@ -72,7 +72,7 @@ func timeFalls(pages int) time.Duration {
 	return time.Since(began)
 }
 
-// timeMaps maps and unmaps a megabyte that nobody touches.
+// timeMaps maps and unmaps a megabyte that is never touched.
 func timeMaps(pairs int) time.Duration {
 	began := time.Now()
 	for range pairs {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threads has eight of them map, touch and unmap at the same time, then hold their memory at a barrier.
+// threads makes eight threads map, touch and unmap at the same time, and then hold their memory at a barrier.
 func threads(s *stage) {
 	const n = 8
 	runtime.GOMAXPROCS(n)

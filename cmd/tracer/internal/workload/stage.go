@@ -51,8 +51,8 @@ func (s *stage) open() {
 	s.smaps = must(unix.Open("/proc/self/smaps", unix.O_RDONLY|unix.O_CLOEXEC, 0))
 }
 
-// peak reads the truth, twice. If the two differ, other memory moved, and the peak is not known. The workload must let
-// its memory go right after it.
+// peak reads the truth, twice. If the two differ, other memory moved, and the peak is not known. The workload must free
+// its memory right after it.
 func (s *stage) peak() {
 	s.read(&s.first)
 	s.read(&s.second)
@@ -82,7 +82,7 @@ func readAll(fd int, into []byte) (n int) {
 	panic("the process has too many mappings for the buffer")
 }
 
-// send writes both readings to the parent, once there is nothing to disturb any more.
+// send writes both readings to the parent, once nothing can be disturbed any more.
 func (s *stage) send() {
 	for _, r := range []*reading{&s.first, &s.second} {
 		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.n, r.m))
@@ -97,7 +97,7 @@ func write(fd int, data []byte) {
 	}
 }
 
-// must gives up on an error: a workload has nothing to clean up.
+// must panics on an error: a workload has nothing to clean up.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)

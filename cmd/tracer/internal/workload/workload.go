@@ -11,7 +11,7 @@ import (
 	"runtime/debug"
 )
 
-// Workload is a program of known truth: it takes memory, reads its page tables at its peak, and lets the memory go.
+// Workload is a program of known truth: it allocates memory, reads its page tables at its peak, and frees the memory.
 type Workload struct {
 	Name  string
 	About string // for people
@@ -33,7 +33,7 @@ var (
 	ErrFailed = errors.New("the workload could not do its work")
 )
 
-// Run runs the workload or the loop of this name: this very process takes the memory, and writes its readings to
+// Run runs the workload or the loop of this name: this process allocates the memory, and writes its readings to
 // ReportFD. A loop takes requests on standard input.
 func Run(name string) (err error) {
 	if run := loops[name]; run != nil {

@@ -85,7 +85,7 @@ func read(path string) (cells []*cell, changes []*event.Change, err error) {
 				cells = append(cells, byCell[e.Cell])
 			case event.CellClose:
 				byCell[e.Cell].to = e.Segment
-				byCell[e.Cell].Raised = false // the reports are played, not what went wrong
+				byCell[e.Cell].Raised = false // only the reports are played, not the errors
 			}
 		case *event.CellSource:
 			first, _, _ := strings.Cut(e.Text, "\n")
@@ -98,7 +98,7 @@ func read(path string) (cells []*cell, changes []*event.Change, err error) {
 	}
 }
 
-// fill gives cells their reports: one for each block, with the totals behind it. It drops the threads and numbers the
+// fill gives cells their reports: one for each block, with the totals after it. It drops the threads and numbers the
 // addresses.
 func fill(cells []*cell, changes []*event.Change) {
 	var active, reserved event.Bytes
