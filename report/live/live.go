@@ -167,18 +167,23 @@ func (p *page) add(spans ...Span) {
 
 // spread adds a row with a part at its right end, which gives way if there is no room.
 func (p *page) spread(right string, spans ...Span) {
-	used := 0
-	for _, s := range spans {
-		used += escape.Cells(escape.Text(s.Text))
-	}
-	gap := p.width - used - escape.Cells(right)
-	if p.width == 0 {
-		gap = 2
-	}
+	gap := p.gap(right, spans)
 	if right != "" && gap > 0 {
 		spans = append(spans, Span{strings.Repeat(" ", gap) + right, Plain})
 	}
 	p.add(spans...)
+}
+
+// gap returns the cells between spans and a text at the right edge. They do not fit into one row if it is 0 or less.
+func (p *page) gap(right string, spans []Span) int {
+	if p.width == 0 {
+		return 2
+	}
+	used := 0
+	for _, s := range spans {
+		used += escape.Cells(escape.Text(s.Text))
+	}
+	return p.width - used - escape.Cells(right)
 }
 
 // asciiFor maps our own characters to others for a terminal without UTF-8.
@@ -220,8 +225,14 @@ func (p *page) title(g *model.Glance, k *model.Kernel) {
 			right = fmt.Sprintf("process %d of %d · ", p.state.index(g)+1, n) + right
 		}
 	}
-	if p.state.Frozen {
+	if p.state.Frozen { // a screen that does not change must say so: the versions make room
 		right = "FROZEN · " + right
+		for len(left) > 2 && p.gap(right, left) <= 0 {
+			left = left[:len(left)-1]
+		}
+		if p.gap(right, left) <= 0 {
+			right = "FROZEN"
+		}
 	}
 	p.spread(right, left...)
 }
