@@ -186,19 +186,6 @@ func TestEverySize(t *testing.T) {
 }
 
 // TestKeys presses keys, and compares the screen.
-// TestFrozen wants a screen that is frozen to say so at every width from 40, whatever the title has: nobody should take
-// an old screen for a new one.
-func TestFrozen(t *testing.T) {
-	g := glance()
-	g.Kernels[0].PID, g.ElapsedNS = 4_194_303, 360_000_000_000_000
-	for width := 40; width <= 200; width++ {
-		rows := live.Screen(g, &live.State{Frozen: true}, width, 24)
-		if first := check(t, rows[:1], width, 1, false); !strings.Contains(first, "FROZEN") {
-			t.Errorf("%d columns: %q", width, first)
-		}
-	}
-}
-
 func TestKeys(t *testing.T) {
 	g := glance()
 	s := &live.State{}
