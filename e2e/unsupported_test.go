@@ -75,6 +75,6 @@ func pythonOfVersion(t *testing.T, version uint32) string {
 		}
 		return copied
 	}
-	t.Fatalf("%s exports no Py_Version", path)
+	t.Skipf("%s exports no Py_Version: it is older than 3.11, or its interpreter is a library", path)
 	return ""
 }

@@ -67,14 +67,17 @@ var interpreterAnalysis = analysis[cpython.Facts]{
 	places:  func(f cpython.Facts) []uint64 { return f.Sites.Offsets() },
 }
 
-// interpreterFacts analyses a file. Facts that come with an error belong to an interpreter, if they have a version.
+// interpreterFacts analyses a file. The error matches cpython.ErrUnsupported for an interpreter that cannot be probed.
 func interpreterFacts(r io.ReaderAt) (cpython.Facts, error) {
 	binary, err := cpython.Open(r)
 	if err != nil {
 		return cpython.Facts{}, err
 	}
 	sites, err := binary.Sites()
-	return binary.Facts(sites), err
+	if err != nil {
+		return cpython.Facts{}, err
+	}
+	return binary.Facts(sites), nil
 }
 
 // lookThrough analyses a file that may be an interpreter's, once for each state of the file.
@@ -85,7 +88,7 @@ func (i *interpreters) lookThrough(pid int, file *process.MappedFile) (found int
 	}
 	facts, err := interpreterAnalysis.of(i.analyses, pid, file, file.File)
 	if err != nil {
-		return interpreter{err: err}, facts.Version.Minor != 0 || errors.Is(err, cpython.ErrUnsupported)
+		return interpreter{err: err}, errors.Is(err, cpython.ErrUnsupported)
 	}
 	if found.binary, err = cpython.Recall(facts); err != nil {
 		return interpreter{err: err}, true
