@@ -9,7 +9,6 @@ import (
 type audit struct {
 	untallied
 	processes *processes
-	table     *windowTable
 	stacks    *stackTable
 	finds     *finds
 	openCell  func(id uint64) *window // returns nil for a cell that is not running
@@ -38,30 +37,17 @@ type holders struct {
 	views    map[uint64]event.View // memory that only views hold, by address
 }
 
-// keeps reports whether windows of a kind are kept. Of a statement, the births of its blocks remain.
-func (a *audit) keeps(kind windowKind) bool { return kind != kindStatement && kind != kindLife }
+// keeps reports whether windows of a kind are kept.
+func (a *audit) keeps(kind windowKind) bool { return kind.isAudited() }
 
-// becameGap turns a statement that was none into time between cells.
-func (a *audit) becameGap(w *window) {
-	*w.birth = birth{}
-	a.table.keep(w)
-}
+// becameGap makes a statement that was none the time between cells.
+func (a *audit) becameGap(w *window) { a.births.turn(w) }
 
 // ended does nothing: see [audit.boundary].
 func (a *audit) ended(int32) {}
 
-// opened gives a window the birth that its blocks will refer to.
-func (a *audit) opened(w *window, line int) {
-	w.line = line
-	switch w.kind {
-	case kindCell:
-		w.birth = &birth{cell: w}
-	case kindStatement:
-		w.birth = &birth{cell: w.parent, line: w.line}
-	case kindBetween:
-		w.birth = &birth{}
-	}
-}
+// opened gives a window its birth.
+func (a *audit) opened(w *window, line int) { a.births.open(w, line) }
 
 // takes reports whether a change concerns a block, or PyTorch's totals.
 func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }

@@ -10,20 +10,54 @@ type closing struct {
 	closed event.Nanoseconds
 }
 
+// latest is the most windows that a change can be late.
+const latest = 64
+
 // vforkLag is the longest time from when a parent resumes after vfork until its child is seen to execute its program:
 // the kernel lets the parent go when the child's old memory is released, and reports the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
+// isAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
+func (k windowKind) isAudited() bool { return k != kindStatement && k != kindLife }
+
 // births records in which statement, cell or time between cells blocks are allocated and processes started.
 type births struct {
 	processes *processes
-	table     *windowTable
+	recent    [latest]*window   // the last windows that an audit keeps
+	opened    int               // the number of such windows
 	started   map[int32]*birth  // where its first ancestor was started, by process
 	statement map[int32]closing // the last that ended, by process
 }
 
-func newBirths(p *processes, t *windowTable) *births {
-	return &births{processes: p, table: t, started: map[int32]*birth{}, statement: map[int32]closing{}}
+func newBirths(p *processes) *births {
+	return &births{processes: p, started: map[int32]*birth{}, statement: map[int32]closing{}}
+}
+
+// open gives a window that has opened the birth that its blocks will refer to.
+func (bs *births) open(w *window, line int) {
+	switch w.kind {
+	case kindCell:
+		w.birth = &birth{cell: w}
+	case kindStatement:
+		w.birth = &birth{cell: w.parent, line: line}
+	case kindBetween:
+		w.birth = &birth{}
+	}
+	if w.kind.isAudited() {
+		bs.remember(w)
+	}
+}
+
+// turn makes a statement that was none the time between cells.
+func (bs *births) turn(w *window) {
+	*w.birth = birth{}
+	bs.remember(w)
+}
+
+// remember records a window for changes that come late.
+func (bs *births) remember(w *window) {
+	bs.recent[bs.opened%latest] = w
+	bs.opened++
 }
 
 // innermost returns the innermost statement, cell or time between cells of the process at a change.
@@ -46,9 +80,13 @@ func (bs *births) innermost(r *root, c *event.Change) (found *window) {
 
 // innermostBefore returns the innermost window, among the last cells, for a change that comes late.
 func (bs *births) innermostBefore(c *event.Change) *window {
-	return bs.table.latest(func(w *window) bool {
-		return w.birth != nil && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment)
-	})
+	for i := bs.opened - 1; i >= max(0, bs.opened-latest); i-- {
+		w := bs.recent[i%latest]
+		if w.birth != nil && !w.dropped && w.process.info.PID == c.PID && w.holds(c.Root, c.Segment) {
+			return w
+		}
+	}
+	return nil
 }
 
 // start records which statement started a process, directly or through the process that started it.

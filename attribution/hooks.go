@@ -57,5 +57,8 @@ func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed
 	ac.ledger.forgo(hooks)
 	hooks.kind, hooks.parent, hooks.before, hooks.name = kindBetween, session, w, ""
 	p.lastGap = hooks
+	if !ac.ledger.keeps(kindStatement) {
+		ac.table.keep(hooks)
+	}
 	ac.ledger.becameGap(hooks)
 }

@@ -9,6 +9,7 @@ import (
 type Tracker struct {
 	*core
 	allocations *allocations
+	audited     *auditedLedger // nil for a Tracker without an audit
 	timeline    *timeline
 	lister      *lister
 	reader      *windowReader
@@ -18,6 +19,24 @@ type Tracker struct {
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
+	t := newTracker()
+	t.follow(t.allocations, t.timeline)
+	return t
+}
+
+// NewAudited returns a Tracker that has seen nothing, and the Findings of an audit of the same session. Both follow the
+// same windows, so the audit adds only its blocks.
+func NewAudited() (*Tracker, *Findings) {
+	t := newTracker()
+	t.audited = &auditedLedger{allocations: t.allocations}
+	f := newFindings(t.core)
+	t.audited.audit.Store(f.audit)
+	t.follow(t.audited, t.timeline)
+	return t, f
+}
+
+// newTracker returns a Tracker without a ledger.
+func newTracker() *Tracker {
 	c := newCore()
 	d := &divided{stacks: c.stacks}
 	a := newAllocations(c, d)
@@ -42,7 +61,6 @@ func New() *Tracker {
 		presenter: c.presenter, lister: t.lister, divided: d, namespaces: c.namespaces, allocations: a,
 		activity: c.activity, requests: c.requests, invariants: c.invariants,
 	}
-	c.follow(a, t.timeline)
 	return t
 }
 
@@ -53,6 +71,14 @@ func (t *Tracker) Add(e event.Event) { t.intake.add(e) }
 // counts with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until
 // no reading is left (ledger.Poll).
 func (t *Tracker) Flush() { t.intake.flush() }
+
+// EndAudit gives up the audit of [NewAudited] and its memory: it takes in no more, and its Findings must not be used
+// afterwards. Any goroutine may call it. The Tracker goes on.
+func (t *Tracker) EndAudit() {
+	if t.audited != nil {
+		t.audited.audit.Store(nil)
+	}
+}
 
 // Mark makes [Tracker.Glance] measure growth from now on, or from the beginning of cells where now is false again.
 func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }

@@ -63,16 +63,6 @@ func (wt *windowTable) first(id int) int {
 	return sort.Search(len(wt.slots), func(i int) bool { return wt.idAt(i) >= id })
 }
 
-// latest returns the latest window, among the last ones, for which is returns true; nil for none.
-func (wt *windowTable) latest(is func(*window) bool) *window {
-	for i := len(wt.slots) - 1; i >= max(0, len(wt.slots)-latest); i-- {
-		if w := wt.slots[i].w; w != nil && !w.dropped && is(w) {
-			return w
-		}
-	}
-	return nil
-}
-
 // keep adds a window for the report, or counts it where there are too many.
 func (wt *windowTable) keep(w *window) {
 	if w.kind == kindStatement {
@@ -335,6 +325,3 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	*out = d
 	return out
 }
-
-// latest is the most windows that a change can be late.
-const latest = 64

@@ -12,50 +12,48 @@ import (
 	"ipytracer/tracer/companion"
 )
 
-// answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. It
-// follows a session's events for an audit, because a request for one comes too late to begin.
+// answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. The
+// session is audited from its beginning, because a request comes too late to begin.
 type answers struct {
-	session *session
-	reports *attribution.Tracker
-	auditor atomic.Pointer[attribution.Auditor] // nil once it was dropped
-	shared  bool                                // another consumer also receives the events
-	cells   int
+	session  *session
+	reports  *attribution.Tracker
+	findings atomic.Pointer[attribution.Findings] // of the audit, nil once it was given up
+	needed   bool                                 // the report needs the audit, too
+	cells    int
 }
 
-// Time for which an audit is kept ready while no notebook has a line. Its memory is some KiB for each cell and a
-// hundred bytes for each block.
+// Time for which an audit goes on while no notebook has a line. Its memory is about a hundred bytes for each block.
 const (
 	cellsUnasked  = 100
 	blocksUnasked = 100_000
 )
 
-// add processes the next event.
+// add gives up an audit that no notebook has asked for, once it has grown.
 func (a *answers) add(e event.Event) {
-	auditor := a.auditor.Load()
-	if auditor == nil || a.shared {
+	findings := a.findings.Load()
+	if findings == nil || a.needed {
 		return
 	}
-	auditor.Add(e)
 	if b, ok := e.(*event.Boundary); ok && b.Kind == event.CellOpen {
 		a.cells++
-		if (a.cells > cellsUnasked || auditor.Size() > blocksUnasked) && !a.session.hub.HasLine() {
+		if (a.cells > cellsUnasked || findings.Size() > blocksUnasked) && !a.session.hub.HasLine() {
 			a.giveUp()
 		}
 	}
 }
 
-// giveUp drops the audit, on any goroutine: at a session's end the last look needs its memory.
+// giveUp gives up the audit unless the report needs it, on any goroutine: at a session's end the last look needs its
+// memory.
 func (a *answers) giveUp() {
-	if !a.shared {
-		a.auditor.Store(nil)
+	if !a.needed {
+		a.drop()
 	}
 }
 
-// finished forgets the finished cells: the audit does not need them.
-func (a *answers) finished() {
-	if auditor := a.auditor.Load(); auditor != nil && !a.shared {
-		auditor.Finished()
-	}
+// drop gives up the audit.
+func (a *answers) drop() {
+	a.findings.Store(nil)
+	a.reports.EndAudit()
 }
 
 // looker makes the looks that the companion requests.
@@ -86,9 +84,9 @@ func (a looker) FindHolders(pid int) bool {
 		return false
 	}
 	var blocks []event.Block
-	// If the audit was dropped meanwhile, it has no blocks: the look finds nothing, and ends.
-	if auditor := a.auditor.Load(); auditor != nil {
-		blocks = auditor.Blocks(pid)
+	// If the audit was given up meanwhile, it has no blocks: the look finds nothing, and ends.
+	if findings := a.findings.Load(); findings != nil {
+		blocks = findings.Blocks(pid)
 	}
 	return a.session.running.Looks.FindHoldersOf(pid, blocks)
 }
@@ -104,11 +102,11 @@ func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 
 // Audited returns the memory that stays behind in a process.
 func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
-	auditor := a.auditor.Load()
-	if auditor == nil {
+	findings := a.findings.Load()
+	if findings == nil {
 		return nil
 	}
-	out := auditor.AuditOne(pid, found, leastOfPage)
+	out := findings.AuditOne(pid, found, leastOfPage)
 	if a.session.options.NoSource {
 		out = report.AuditWithoutSource(out)
 	}
@@ -117,7 +115,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 
 // WhyNoAudit returns the reason why there is no audit.
 func (a looker) WhyNoAudit() string {
-	if a.auditor.Load() != nil {
+	if a.findings.Load() != nil {
 		return ""
 	}
 	return "no notebook had loaded ipytracer for a long time, so this session keeps no audit any more: attach anew, " +

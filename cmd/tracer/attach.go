@@ -81,13 +81,13 @@ func runAttach(ctx context.Context, o AttachOptions, c console, args []string) e
 		owner := uint32(o.Owner)
 		options.Owner = &owner
 	}
-	tracker := attribution.New()
+	tracker, findings := attribution.NewAudited()
 	s, err := newSession(&o.SessionOptions, c, tracker)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	options.Companion = s.listen(tracker, o.LeftAt)
+	options.Companion = s.listen(tracker, findings, o.LeftAt)
 	options.Tolerant = o.All && len(args) == 0
 	if err := s.attached(ctx, who, options, "prints the report"); err != nil {
 		return err

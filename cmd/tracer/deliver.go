@@ -15,14 +15,17 @@ import (
 	"ipytracer/tracer/gpu"
 )
 
+// leastOfPage is the least size, in bytes, of a leak on a page.
+const leastOfPage = 1 << 20
+
 // conclude prints the report and returns an error with its exit status.
 func (s *session) conclude(tracker *attribution.Tracker) error {
 	s.garbage.print()
 	var r *model.Report
 	err := s.deliver("report", func(w io.Writer) error {
 		r = tracker.Stream()
-		if s.combined != nil {
-			s.options.audit = s.combined.auditor.Audit(leastOfPage)
+		if s.findings != nil {
+			s.options.audit = s.findings.Audit(leastOfPage)
 		}
 		s.foretell(r)
 		if without := s.options.unranked(r); without != "" {

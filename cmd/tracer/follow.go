@@ -136,9 +136,9 @@ type session struct {
 	running  *tracer.Session // the source, if it is live
 	garbage  garbage
 	thrift   thrift
-	hub      *companion.Hub  // nil if notebooks get no answers
-	answers  *answers        // likewise
-	combined *reportAndAudit // nil unless the report has leaks, too
+	hub      *companion.Hub        // nil if notebooks get no answers
+	answers  *answers              // likewise
+	findings *attribution.Findings // of an audit, nil unless the report has leaks, too
 	// unsettled: a boundary has come since the last lull.
 	unsettled bool
 }
@@ -146,10 +146,6 @@ type session struct {
 // newSession determines the user who typed the command, and checks whether the report can be written to its place.
 func newSession(o *SessionOptions, c console, tracker consumer) (s *session, err error) {
 	s = &session{options: o, console: c, tracker: tracker, live: !o.Quiet, last: newLastLook(c.err)}
-	if reports, ok := tracker.(*attribution.Tracker); ok && o.Format == "html" {
-		s.combined = &reportAndAudit{reports, attribution.NewAuditor()}
-		s.tracker = s.combined
-	}
 	if s.who, err = invoker.Find(); err != nil {
 		return nil, err
 	}
@@ -210,19 +206,18 @@ func sayOlder(w io.Writer, pid int) {
 		"tracer; update it (pip install --upgrade ipytracer) and restart the kernel\n", pid)
 }
 
-// listen answers notebooks from now on. report is the path of the coming report, "" if notebooks must not know it.
-func (s *session) listen(tracker *attribution.Tracker, report string) tracer.Companion {
+// listen answers notebooks from now on. findings are of the audit of the same session. report is the path of the coming
+// report, "" if notebooks must not know it.
+func (s *session) listen(tracker *attribution.Tracker, findings *attribution.Findings, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{
 		Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(),
 		Slower: func() []string { return slower(s.running, words.DearProbesSoFar) },
 		Older:  func(pid int) { sayOlder(s.console.err, pid) },
 	}, tracker)
 	s.answers = &answers{session: s, reports: tracker}
-	if s.combined != nil {
-		s.answers.shared = true
-		s.answers.auditor.Store(s.combined.auditor)
-	} else {
-		s.answers.auditor.Store(attribution.NewAuditor())
+	s.answers.findings.Store(findings)
+	if s.options.hasLeaks() {
+		s.findings, s.answers.needed = findings, true
 	}
 	s.hub.Look(looker{s.answers})
 	return s.hub
@@ -265,7 +260,6 @@ func (s *session) follow(ctx context.Context, pending func() bool) error {
 func (s *session) print() {
 	finished := s.tracker.Finished()
 	if s.hub != nil { // a notebook waits for its figures
-		s.answers.finished()
 		s.hub.Finished(finished)
 		s.hub.Answer()
 	}

@@ -64,6 +64,9 @@ func (o *OutputOptions) Check() error {
 	return checkMeter(o.By)
 }
 
+// hasLeaks reports whether a report in this format needs an audit of its session.
+func (o *OutputOptions) hasLeaks() bool { return o.Format == "html" }
+
 func checkFormat(format string, known ...string) error {
 	if slices.Contains(known, format) {
 		return nil

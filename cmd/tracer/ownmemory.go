@@ -26,12 +26,9 @@ func (t *thrift) pace(s *session) {
 	if why == "" {
 		return
 	}
-	if s.combined != nil {
-		s.tracker, s.combined = s.combined.reports, nil
-		s.answers.shared = false
-	}
+	s.findings = nil
 	if s.answers != nil {
-		s.answers.giveUp()
+		s.answers.drop()
 	}
 	if tracker, ok := s.tracker.(*attribution.Tracker); ok {
 		attribution.GiveUp(tracker, why)

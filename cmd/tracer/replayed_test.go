@@ -40,14 +40,13 @@ func TestRecordingSaysTheSame(t *testing.T) {
 			events := anySession(seed, random)
 			path := filepath.Join(t.TempDir(), "run.arrows")
 			live := traced(t, events, path, random)
-			replayed, none := &reportAndAudit{attribution.New(), attribution.NewAuditor()},
-				&reportAndAudit{attribution.New(), attribution.NewAuditor()}
+			replayed, none := newAudited(), newAudited()
 			for _, e := range eventsOf(t, path) {
-				replayed.Add(e)
+				replayed.reports.Add(e)
 				if _, is := e.(*event.Lull); is {
 					lulls++
 				} else {
-					none.Add(e)
+					none.reports.Add(e)
 				}
 			}
 			want, got, without := said(t, live), said(t, replayed), said(t, none)
@@ -64,6 +63,17 @@ func TestRecordingSaysTheSame(t *testing.T) {
 	if lulls == 0 || differ == 0 {
 		t.Errorf("%d lulls, %d reports are others without them: this test shows nothing", lulls, differ)
 	}
+}
+
+// audited is a session with an audit.
+type audited struct {
+	reports  *attribution.Tracker
+	findings *attribution.Findings
+}
+
+func newAudited() *audited {
+	tracker, findings := attribution.NewAudited()
+	return &audited{tracker, findings}
 }
 
 // anySession returns a session at random, with a look at its objects in its end.
@@ -93,13 +103,14 @@ func anySession(seed uint64, random *rand.Rand) (events []event.Event) {
 }
 
 // traced follows a session that is recorded, as if it were read a bit at a time.
-func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) *reportAndAudit {
+func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) *audited {
 	t.Helper()
 	_, cancel := context.WithCancelCause(t.Context())
 	c := console{out: io.Discard, err: newMessages(io.Discard), ends: &endings{cancel: cancel}}
 	c.ends.words = c.err
 	o := SessionOptions{OutputOptions: OutputOptions{Format: "html"}, Record: path}
-	s, err := newSession(&o, c, attribution.New())
+	of := newAudited()
+	s, err := newSession(&o, c, of.reports)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,12 +122,12 @@ func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) 
 		t.Fatal(err)
 	}
 	s.live, s.source = false, &script{events}
-	s.listen(s.combined.reports, "")
+	s.listen(of.reports, of.findings, "")
 	often := 1 + random.IntN(6)
 	if err := s.follow(t.Context(), func() bool { return random.IntN(often) > 0 }); err != nil {
 		t.Fatal(err)
 	}
-	return s.combined
+	return of
 }
 
 func eventsOf(t *testing.T, path string) (events []event.Event) {
@@ -143,10 +154,10 @@ func eventsOf(t *testing.T, path string) (events []event.Event) {
 }
 
 // said returns all outputs of a session.
-func said(t *testing.T, of *reportAndAudit) map[string][]byte {
+func said(t *testing.T, of *audited) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	audit := of.auditor.Audit(1)
+	audit := of.findings.Audit(1)
 	one := func(what string, print func(io.Writer) error) {
 		var out bytes.Buffer
 		if err := print(&out); err != nil { // such as memory-viz without GPUs

@@ -38,12 +38,16 @@ func runReport(ctx context.Context, o OutputOptions, c console, path string) err
 	if err := o.Check(); err != nil {
 		return err
 	}
-	tracker := attribution.New()
+	tracker, findings := attribution.New(), (*attribution.Findings)(nil)
+	if o.hasLeaks() {
+		tracker, findings = attribution.NewAudited()
+	}
 	s, err := newSession(&SessionOptions{OutputOptions: o}, c, tracker)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	s.findings = findings
 	if err := s.replay(ctx, path); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 		return err
 	}
 	options.Command = args
-	tracker := attribution.New()
+	tracker, findings := attribution.NewAudited()
 	s, err := newSession(&o, c, tracker)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	options.Confine = s.remains()
 	options.Confine.Signals = true
 	options.Settle, options.Looking = true, s.last.within
-	options.Companion = s.listen(tracker, "")
+	options.Companion = s.listen(tracker, findings, "")
 	child, live, err := s.startTraced(args, options)
 	if err != nil {
 		return err

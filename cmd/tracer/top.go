@@ -105,7 +105,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 			return err
 		}
 	}
-	tracker := attribution.New()
+	tracker, findings := attribution.NewAudited()
 	s, err := newSession(&o.SessionOptions, c, tracker)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func runTop(ctx context.Context, o TopOptions, c console, args []string) error {
 	defer s.close()
 	s.view, s.live = v, false
 	v.session, v.tracker = s, tracker
-	options.Companion = s.listen(tracker, "")
+	options.Companion = s.listen(tracker, findings, "")
 	options.Tolerant = o.All && len(args) == 0
 	options.Glances = glanceEvery
 	does := "prints the report"

@@ -102,11 +102,11 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 	if err != nil {
 		return size, nil, err
 	}
-	all := &reportAndAudit{attribution.New(), attribution.NewAuditor()}
-	if err := source.Each(v.until, func(e event.Event) { all.Add(e) }); err != nil {
+	tracker, findings := attribution.NewAudited()
+	if err := source.Each(v.until, func(e event.Event) { tracker.Add(e) }); err != nil {
 		return size, nil, err
 	}
-	r, audit := all.reports.Stream(), all.auditor.Audit(leastOfPage)
+	r, audit := tracker.Stream(), findings.Audit(leastOfPage)
 	if v.noSource {
 		r, audit = report.WithoutSource(r), report.AuditWithoutSource(audit)
 	}
