@@ -103,14 +103,14 @@ func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
 
 // unseenIn records that cells ran in a window without a window of their own.
 func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
-	what := words.Cells(first, last) + words.OfKernel(p.kernel())
+	kernel, doubted := p.kernel(), words.StartProbes
 	ac.unseen += last - first + 1
-	doubted := words.StartProbes
 	if in != nil {
-		in.addNote(words.RanUnseen(what))
+		in.note = in.note.and(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
 		if in.kind == kindCell {
 			doubted = words.EndProbes
 		}
 	}
-	ac.problems.add(words.Unseen(int(p.info.PID), what, doubted))
+	ac.problems.add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.info.PID), First: first, Last: last,
+		Name: kernel, Doubted: doubted})
 }

@@ -30,7 +30,7 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true
-		w.note = words.Late
+		w.note = alone(words.Late)
 	}
 	if p.between == nil && len(p.open) == 0 {
 		ac.linkBetween(p, w)
@@ -76,11 +76,11 @@ func (ac *activity) closeCell(p *process, b *event.Boundary) {
 	case event.OutcomeUnknown:
 		w.addNote(words.OutcomeUnknown)
 	case event.OutcomeAbandoned:
-		w.note = words.GivenUp
+		w.note = alone(words.GivenUp)
 	case event.OutcomeMissed:
 		w.missed = true
-		if w.note = words.EndMissed; w.late {
-			w.note = words.LateNoEnd
+		if w.note = alone(words.EndMissed); w.late {
+			w.note = alone(words.LateNoEnd)
 		}
 	}
 	ac.finishCell(p, w, b)
@@ -103,23 +103,23 @@ func (ac *activity) finishCell(p *process, w *window, b *event.Boundary) {
 }
 
 // abandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
-func (ac *activity) abandonCell(p *process, b *event.Boundary, why string) {
+func (ac *activity) abandonCell(p *process, b *event.Boundary, why words.NoteKind) {
 	w := p.open[len(p.open)-1]
 	if w.hooks != nil {
 		ac.endAtResult(p, w, b, false)
 		return
 	}
 	if s := w.statement; s != nil {
-		s.status, s.note = model.Incomplete, why
+		s.status, s.note = model.Incomplete, alone(why)
 		ac.windows.close(s, b)
 		w.statement = nil
 	}
-	w.status, w.note = model.Incomplete, why
+	w.status, w.note = model.Incomplete, alone(why)
 	ac.finishCell(p, w, b)
 }
 
 // closeProcess closes everything that is open for a process.
-func (ac *activity) closeProcess(p *process, b *event.Boundary, why string) {
+func (ac *activity) closeProcess(p *process, b *event.Boundary, why words.NoteKind) {
 	for len(p.open) > 0 {
 		ac.abandonCell(p, b, why)
 	}

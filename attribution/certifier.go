@@ -28,7 +28,10 @@ type certifier struct {
 func (ce *certifier) evidence() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: append([]string{}, ce.problems.texts...), BoundariesLost: ce.session.lost(),
+		Problems: []string{}, BoundariesLost: ce.session.lost(),
+	}
+	for _, one := range ce.problems.all {
+		c.Problems = append(c.Problems, one.String())
 	}
 	if ce.table.dropped > 0 {
 		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))

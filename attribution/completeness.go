@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"cmp"
+
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -39,9 +41,7 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
-	for _, one := range ce.invariants.broken() {
-		add(one)
-	}
+	m.figures = append(m.figures, ce.invariants.Reasons()...)
 	if ce.table.dropped > 0 {
 		add(words.WindowsMissing(uint64(ce.table.dropped)))
 	}
@@ -54,6 +54,14 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if ce.requests.dropped > 0 {
 		add(words.RefusalsMissing(ce.requests.dropped))
 	}
+}
+
+// names returns the names of the groups for a report.
+func (sd *stepDowns) names() (names []string) {
+	for _, p := range sd.groups {
+		names = append(names, cmp.Or(words.Group(p.group), p.text))
+	}
+	return names
 }
 
 // unattributed adds the missing parts of attribution.

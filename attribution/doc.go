@@ -11,9 +11,9 @@
 // windows. Two interfaces follow: a ledger keeps blocks (a Tracker's is allocations, an Auditor's is audit, and an
 // auditedLedger has both behind one core), and a chart keeps the values of meters over time (a Tracker's is the
 // timeline). A window that closes goes from closedWindows, where late changes still find it, into the windowTable as
-// bytes. Figurer, symbolizer, lister, presenter and certifier make a report of these, and change nothing. Types form an
-// order in which each uses those below it: a window with its process is near the bottom, a core above its parts, a
-// Tracker and an Auditor at the top.
+// bytes. Figurer, symbolizer, lister, presenter and certifier make a report of these, and change nothing. Notes and
+// problems are codes with their values until then. Types form an order in which each uses those below it: a window with
+// its process is near the bottom, a core above its parts, a Tracker and an Auditor at the top.
 //
 // Lines. For each window the package keeps the bytes that each stack allocated, freed and held at the window's peak.
 // The composition of a peak costs nothing until the peak is passed: a tally that has moved since the last highest total

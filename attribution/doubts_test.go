@@ -64,7 +64,7 @@ func TestRefusedStatements(t *testing.T) {
 	}
 	first, second := nth(t, r, model.Statement, 0), nth(t, r, model.Statement, 1)
 	expect(t, "whose end was refused", []any{isExact(first, "cpu.resident"), first.Status, first.Note},
-		[]any{false, model.Incomplete, words.EndRefused})
+		[]any{false, model.Incomplete, words.EndRefused.String()})
 	expect(t, "seen whole", []any{isExact(second, "cpu.resident"), second.Status}, []any{true, model.OK})
 	expect(t, "session", nth(t, r, model.Session, 0).LostStatements, int64(3))
 }

@@ -22,11 +22,11 @@ func (p *process) dying(b *event.Boundary) {
 	}
 }
 
-// noteOf returns the cause of a process's end as the note of the statement in which it ended, "" for all other windows.
-// The statement may be in the archive by the time the cause is known.
-func (l *last) noteOf(w *window) string {
+// noteOf returns the cause of a process's end as the note of the statement in which it ended; nil for all other
+// windows. The statement may be in the archive by the time the cause is known.
+func (l *last) noteOf(w *window) *note {
 	if l.ending == nil || !l.inStatement || w.kind != kindStatement || w.id != l.id {
-		return ""
+		return nil
 	}
 	return howKilled(l.ending)
 }
@@ -64,14 +64,14 @@ func limitOf(l event.Limit) model.Limit {
 		Highest: int64(l.Highest)}
 }
 
-// howKilled returns the effect of a signal in words, "" if no signal ended the process.
-func howKilled(e *event.Ending) string {
+// howKilled returns the effect of a signal, nil if no signal ended the process.
+func howKilled(e *event.Ending) *note {
 	status := unix.WaitStatus(e.Status)
 	switch {
 	case e.OutOfMemory:
-		return words.OutOfMemory
+		return alone(words.OutOfMemory)
 	case status.Signaled():
-		return words.EndedBy(unix.SignalName(status.Signal()))
+		return &note{Note: words.Note{Kind: words.EndedBy, Name: unix.SignalName(status.Signal())}}
 	}
-	return ""
+	return nil
 }

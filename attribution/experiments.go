@@ -43,7 +43,7 @@ func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 	if len(of) == 0 {
 		// otherwise its begin may have been refused, which is reported
 		if ac.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
-			ac.problems.add(words.NotBegun(b.Experiment, int(b.PID)))
+			ac.problems.add(words.Problem{Kind: words.NotBegun, PID: int(b.PID), Name: b.Experiment})
 		}
 		return
 	}
@@ -68,7 +68,7 @@ func (ac *activity) endExperiments(p *process, b *event.Boundary) {
 	}
 	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
 	for _, w := range left {
-		w.status, w.note = model.Incomplete, words.NoEndMarker
+		w.status, w.note = model.Incomplete, alone(words.NoEndMarker)
 		ac.windows.close(w, b)
 	}
 	p.experiments = experiments{}

@@ -1,10 +1,6 @@
 package attribution
 
-import (
-	"ipytracer/event"
-	"ipytracer/model"
-	"ipytracer/model/words"
-)
+import "ipytracer/event"
 
 // gap is the reason why a track is not known for a time. The groups of probes follow the named reasons.
 type gap uint8
@@ -17,14 +13,3 @@ const (
 
 // gapOfGroup returns the reason for a gap that a group of probes makes.
 func gapOfGroup(g event.Group) gap { return gapGroups + gap(g) }
-
-// reason returns the reason in the words of a report.
-func (g gap) reason() string {
-	switch g {
-	case gapAlone:
-		return model.GapAlone
-	case gapNoRoom:
-		return model.GapNoRoom
-	}
-	return words.GapOf(event.Group(g - gapGroups))
-}

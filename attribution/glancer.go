@@ -248,7 +248,9 @@ func (gl *glancer) lacks() model.Lacks {
 		l.Made += r.stream.Made
 		l.Delivered += r.stream.Count
 		r.isDown(down)
-		l.Reasons = append(l.Reasons, r.refusals()...)
+		for _, refused := range r.refusals() {
+			add(words.Lost(refused.Reason, refused.Count))
+		}
 		if r.last != nil {
 			for _, n := range r.last.Unknown {
 				l.UnknownFrees += n
@@ -258,9 +260,7 @@ func (gl *glancer) lacks() model.Lacks {
 	if missing := gl.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
-	for _, one := range gl.invariants.broken() {
-		add(one)
-	}
+	l.Reasons = append(l.Reasons, gl.invariants.Reasons()...)
 	if gl.table.dropped > 0 {
 		add(words.WindowsMissing(uint64(gl.table.dropped)))
 	}
@@ -285,4 +285,18 @@ func (gl *glancer) lacks() model.Lacks {
 	}
 	slices.Sort(l.SteppedDown)
 	return l
+}
+
+// isDown adds the names of the meters and stacks that are stepped down now.
+func (r *root) isDown(down map[string]bool) {
+	for m, s := range r.shed {
+		if s.now {
+			down[m.String()] = true
+		}
+	}
+	for group, s := range r.unwalked {
+		if s.now {
+			down[words.Group(group)] = true
+		}
+	}
 }

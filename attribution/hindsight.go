@@ -52,7 +52,7 @@ func (e *inTheEnd) inHindsight(w *window) *window {
 	}
 	r, note := e.processes.root(w.root), w.process.last.noteOf(w)
 	unread, blind, unsaid := r.isUnread(w.until), e.wasBlind(r, w), e.lacksUnsaid(r, w)
-	if !unread && !blind && !unsaid && note == "" {
+	if !unread && !blind && !unsaid && note == nil {
 		return w
 	}
 	one, d := *w, *w.detail
@@ -61,7 +61,7 @@ func (e *inTheEnd) inHindsight(w *window) *window {
 		d.doubts = &doubts
 	}
 	one.detail = &d
-	if note != "" {
+	if note != nil {
 		one.note = note
 	}
 	if unread {

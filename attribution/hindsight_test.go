@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			"tree":  {tree.Exact, false},
 			"loose": {[]bool{isExact(statement, "cpu.resident"), isExact(inner, "cpu.resident"),
 				isExact(cell, "cpu.resident")}, []bool{false, false, true}},
-			"notes":   {[]string{statement.Note, inner.Note}, []string{words.EndRefused, words.EndRefused}},
+			"notes":   {[]string{statement.Note, inner.Note}, slices.Repeat([]string{words.EndRefused.String()}, 2)},
 			"missing": {inWords(cell.Meters["cpu.numpy"]), "off by 11"},
 			"blind": {[]string{inWords(cell.Meters[event.Mapped.String()]),
 				inWords(before.Meters[event.Mapped.String()])}, []string{"nobody knows", "exact"}},

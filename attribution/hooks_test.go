@@ -64,7 +64,7 @@ func TestNobodySaysWhenHooksAreOver(t *testing.T) {
 			r := s.run(t)
 			cell := nth(t, r, model.Cell, 0)
 			expect(t, "cell", resident(cell), [3]int64{50, 60, 60})
-			expect(t, "status", []string{cell.Status, cell.Note}, []string{model.Error, words.NoHooksEnd})
+			expect(t, "status", []string{cell.Status, cell.Note}, []string{model.Error, words.NoHooksEnd.String()})
 			for _, w := range r.Windows {
 				if w.Name == model.Hooks && w.Parent == cell.ID {
 					t.Errorf("a row of hooks: %+v", w)
@@ -145,7 +145,7 @@ func equalButIDs(t *testing.T, seed uint64, want, got *model.Report) {
 	for i := range want.Windows {
 		w, g := want.Windows[i], got.Windows[i]
 		w.ID, g.ID, w.Parent, g.Parent, w.CPUNS, g.CPUNS = 0, 0, 0, 0, 0, 0
-		if g.Kind == model.Cell && g.Note != words.NoHooksEnd {
+		if g.Kind == model.Cell && g.Note != words.NoHooksEnd.String() {
 			t.Errorf("seed %d: %+v", seed, g)
 		}
 		g.Note = ""
@@ -181,10 +181,10 @@ func TestCellThatRanAlready(t *testing.T) {
 		r := s.run(t)
 		first, second, missed := nth(t, r, model.Cell, 0), nth(t, r, model.Cell, 1), nth(t, r, model.Cell, 2)
 		expect(t, name, []any{first.ExecutionCount, first.Silent, first.Note, first.Status, resident(first)},
-			[]any{c.count, false, words.Late, model.OK, [3]int64{50, 80, 80}})
+			[]any{c.count, false, words.Late.String(), model.OK, [3]int64{50, 80, 80}})
 		expect(t, name+", the next", []any{*second.ExecutionCount, second.Note}, []any{1, ""})
 		expect(t, name+", its end missed", []string{missed.Status, missed.Note},
-			[]string{model.Incomplete, words.Late + "; its end was not seen"})
+			[]string{model.Incomplete, words.Late.String() + "; its end was not seen"})
 		expect(t, name+", complete", r.Certificate.Complete, false)
 	}
 }

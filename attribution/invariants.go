@@ -11,11 +11,10 @@ import (
 // least as high as each of its processes, and a window as each window inside it. Where one of them does not hold, an
 // input was taken in that the kernel half cannot have meant. Figures are then wrong, and nothing else would report it.
 type invariants struct {
-	endedAgain uint64 // ends of processes that had ended before
-	lowTrees   uint64 // maxima of a process that its tree did not reach
-	lowWindows uint64 // windows lower than one inside them, and sessions lower than their process
-	inside     map[*window]*inside
-	trees      map[uint32]*treeMaxima
+	words.Broken
+
+	inside map[*window]*inside
+	trees  map[uint32]*treeMaxima
 }
 
 // inside is the highest values, so far, of the closed windows inside an open one.
@@ -45,7 +44,7 @@ type owed struct {
 // ends checks the end of a process, before it is taken in.
 func (i *invariants) ends(p *process) {
 	if p.ended && !p.alive {
-		i.endedAgain++
+		i.EndedAgain++
 	}
 }
 
@@ -60,7 +59,7 @@ func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, mete
 		}
 		i.trees[b.Root] = tree
 	}
-	i.lowTrees += tree.see(&b.TreeHigh)
+	i.LowTrees += tree.see(&b.TreeHigh)
 	for pid, m := range moved {
 		p := ps.byPID[pid]
 		if m.waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
@@ -116,7 +115,7 @@ func (i *invariants) left(w *window) {
 	}
 	if in != nil && (in.own.above(w.own, w.shed) || in.tree.above(w.tree, w.shed)) || w.kind == kindSession &&
 		w.opened == w.process.began && w.own.below(w.process.life, w.shed) {
-		i.lowWindows++
+		i.LowWindows++
 	}
 	up := w.parent
 	if up == nil || !up.isOpen || up.process != w.process || up.root != w.root || up.since > w.since {
@@ -160,17 +159,4 @@ func (all figures) below(others figures, shed []event.Meter) bool {
 		}
 	}
 	return false
-}
-
-// broken returns the invariants that do not hold, in words.
-func (i *invariants) broken() (reasons []string) {
-	for _, one := range []struct {
-		n    uint64
-		text func(uint64) string
-	}{{i.endedAgain, words.EndedAgain}, {i.lowTrees, words.TreesTooLow}, {i.lowWindows, words.WindowsTooLow}} {
-		if one.n > 0 {
-			reasons = append(reasons, one.text(one.n))
-		}
-	}
-	return reasons
 }

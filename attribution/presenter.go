@@ -24,14 +24,14 @@ func (pr *presenter) window(w *window) model.Window {
 	out := model.Window{
 		ID: w.id, Kind: kindNames[w.kind], PID: int(w.process.info.PID), Execution: w.execution, Name: w.name,
 		Line: w.parent.lineOf(w.line), Source: pr.texts.sourceOf(w), SourceTruncated: w.truncated, Status: w.status,
-		Error: w.failure, Note: w.note,
+		Error:   w.failure,
 		StartNS: pr.session.since(w.opened), DurationNS: pr.session.duration(w), CPUNS: -1,
 		Meters:   pr.figurer.figureMap(w.own, w, true, w.process.info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.measured.unlisted, Refused: pr.refusals(w),
 		Foreign:   w.othersMemory(),
 		Suspended: w.suspension(), Kernel: w.process.kernel(),
 	}
-	out.Note = words.Join(out.Note, words.Suspended(out.Suspended))
+	out.Note = words.Join(w.note.text(), words.Suspended(out.Suspended))
 	out.Tree = pr.figurer.treeOf(w, out.Meters)
 	if w.parent != nil {
 		out.Parent = w.parent.id
@@ -58,13 +58,26 @@ func (pr *presenter) window(w *window) model.Window {
 	return out
 }
 
+// lost sets in a window of a report the numbers of records that found no room in it.
+func (w *window) lost(out *model.Window) {
+	d := w.doubts
+	if d == nil || w.kind != kindCell && w.kind != kindSession {
+		return
+	}
+	out.LostStatements, out.LostMarkers = int64(d.statements), int64(d.markers)
+	if d.statements == 0 || w.kind != kindCell {
+		return
+	}
+	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
+}
+
 func (pr *presenter) between(w *window) model.Between {
 	out := model.Between{
-		PID: int(w.process.info.PID), Kernel: w.process.kernel(), Note: w.note, StartNS: pr.session.since(w.opened),
+		PID: int(w.process.info.PID), Kernel: w.process.kernel(),
+		Note: words.Join(w.note.text(), words.Suspended(w.suspension())), StartNS: pr.session.since(w.opened),
 		DurationNS: pr.session.duration(w),
 		Meters:     pr.figurer.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: pr.refusals(w),
 	}
-	out.Note = words.Join(out.Note, words.Suspended(w.suspension()))
 	if w.before != nil {
 		out.After = w.before.id
 	}

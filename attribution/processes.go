@@ -162,7 +162,7 @@ func (ps *processes) ending(e *event.Ending) {
 	ending.Limit.Path, _ = ps.limits.keep(e.Limit.Path, maxName)
 	p.last.ending = &ending
 	why := howKilled(e)
-	if why == "" {
+	if why == nil {
 		return
 	}
 	for w := p.last.cell; w != nil && w.kind != kindSession && w.status == model.Incomplete; w = w.parent {

@@ -77,7 +77,7 @@ func TestKernelsOfAServer(t *testing.T) {
 	s.boundary(event.Detached, main, freed)
 	r := s.run(t)
 	w := nth(t, r, model.Cell, 0)
-	if w.PID != 200 || w.Status != model.Incomplete || w.Note != words.StillRuns {
+	if w.PID != 200 || w.Status != model.Incomplete || w.Note != words.StillRuns.String() {
 		t.Errorf("the kernel's cell: %+v", w)
 	}
 	if f := w.Meters["cpu.numpy"]; f.Exact || f.Bound == nil || *f.Bound != 3000 {

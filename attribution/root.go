@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/attribution/changes"
 	"ipytracer/event"
-	"ipytracer/model/words"
 )
 
 // root is the tree of one attached process.
@@ -108,22 +107,8 @@ func (r *root) cutOf(segment, now uint64) uint64 {
 	return now
 }
 
-// isDown adds the names of the meters and stacks that are stepped down now.
-func (r *root) isDown(down map[string]bool) {
-	for m, s := range r.shed {
-		if s.now {
-			down[m.String()] = true
-		}
-	}
-	for group, s := range r.unwalked {
-		if s.now {
-			down[words.Group(group)] = true
-		}
-	}
-}
-
-// refusals returns the records that found no room in the kernel so far, in words.
-func (r *root) refusals() (reasons []string) {
+// refusals returns the records that found no room in the kernel so far.
+func (r *root) refusals() (lost []event.Loss) {
 	refused := [event.RefusedKinds]string{
 		event.RefusedBoundaries: event.LostBoundaries, event.RefusedStatements: event.LostStatements,
 		event.RefusedMarkers:  event.LostMarkers,
@@ -131,13 +116,13 @@ func (r *root) refusals() (reasons []string) {
 	}
 	for kind, n := range r.doubts.Refused {
 		if n > 0 {
-			reasons = append(reasons, words.Lost(refused[kind], n))
+			lost = append(lost, event.Loss{Reason: refused[kind], Count: n})
 		}
 	}
 	if n := r.doubts.Untraced; n > 0 {
-		reasons = append(reasons, words.Lost(event.LostProcesses, n))
+		lost = append(lost, event.Loss{Reason: event.LostProcesses, Count: n})
 	}
-	return reasons
+	return lost
 }
 
 // whyShed returns the group that is shown as the reason why a meter is stepped down.

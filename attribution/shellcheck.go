@@ -55,7 +55,7 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 		}
 		if known >= 0 && s.Inputs > known+running {
 			in := p.lastCell
-			if in == nil || !in.missed && in.note != words.StillRuns {
+			if in == nil || !in.missed && !in.note.is(words.StillRuns) {
 				in = p.lastGap
 			}
 			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
@@ -77,14 +77,14 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 // overAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
 // it was open then, and any that its front end did not report as finished.
 func (w *window) overAt(at event.Nanoseconds) {
-	if w.isOwn() && w.note == words.StillRuns && w.opened < at {
-		w.missed, w.note = true, words.NoEnd
+	if w.isOwn() && w.note.is(words.StillRuns) && w.opened < at {
+		w.missed, w.note = true, alone(words.NoEnd)
 	}
 	w.missed = w.missed || w.untold
 }
 
 // doubt adds a problem for the cells of each process of which a part was not seen.
-func (sc *shellCheck) doubt(unseen words.CellDoubt, amiss func(*window) bool) {
+func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*window) bool) {
 	count := map[*process]int{}
 	for _, w := range sc.table.staying {
 		if w.kind == kindCell && amiss(w) {
@@ -94,7 +94,7 @@ func (sc *shellCheck) doubt(unseen words.CellDoubt, amiss func(*window) bool) {
 	}
 	for _, p := range sc.processes.order {
 		if n := count[p]; n > 0 {
-			sc.problems.add(words.Amiss(int(p.info.PID), n, unseen))
+			sc.problems.add(words.Problem{Kind: unseen, PID: int(p.info.PID), Count: n})
 		}
 	}
 }

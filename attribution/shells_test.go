@@ -79,9 +79,10 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
 		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
 		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
-		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "", words.StillRuns},
+		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "",
+			words.StillRuns.String()},
 		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) },
-			words.EndProbes, "its end was not seen"},
+			words.EndProbes.String(), "its end was not seen"},
 		{"swallowed", func(s *shell) {
 			s.cell(1)
 			s.openCell(2, true)
@@ -89,10 +90,10 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 			s.closeCell(2, event.OutcomeMissed)
 			s.cell(3)
 			s.says(s.inputs, true)
-		}, words.EndProbes, "In[3] to In[5] ran in it without being seen"},
+		}, words.EndProbes.String(), "In[3] to In[5] ran in it without being seen"},
 		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
-			words.EndProbes, "its end was not seen"},
-		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes, ""},
+			words.EndProbes.String(), "its end was not seen"},
+		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes.String(), ""},
 		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
 		{"statements stepped down", func(s *shell) {
 			s.boundary(event.MeterShed, main, func(b *event.Boundary) {
@@ -153,6 +154,6 @@ func TestFrontEndsThatTell(t *testing.T) {
 		r := s.report(t)
 		expect(t, "complete", r.Certificate.Complete, !tells)
 		expect(t, "problems", len(r.Certificate.Problems) > 0, tells)
-		expect(t, "note", nth(t, r, model.Cell, 1).Note, words.NoHooksEnd)
+		expect(t, "note", nth(t, r, model.Cell, 1).Note, words.NoHooksEnd.String())
 	}
 }

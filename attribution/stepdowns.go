@@ -1,20 +1,19 @@
 package attribution
 
 import (
-	"cmp"
 	"slices"
 
 	"ipytracer/event"
 	"ipytracer/model/words"
 )
 
-// problems are the problems of a session, in words.
-type problems struct{ texts []string }
+// problems are the problems of a session.
+type problems struct{ all []words.Problem }
 
 // add adds a problem, while there is room.
-func (pb *problems) add(text string) {
-	if len(pb.texts) < 100 {
-		pb.texts = append(pb.texts, text)
+func (pb *problems) add(one words.Problem) {
+	if len(pb.all) < 100 {
+		pb.all = append(pb.all, one)
 	}
 }
 
@@ -44,14 +43,6 @@ func (sd *stepDowns) add(p probes) {
 
 // addStacks records that stacks are not walked.
 func (sd *stepDowns) addStacks() { sd.stacks = true }
-
-// names returns the names of the groups for a report.
-func (sd *stepDowns) names() (names []string) {
-	for _, p := range sd.groups {
-		names = append(names, cmp.Or(words.Group(p.group), p.text))
-	}
-	return names
-}
 
 // maxGroupsShed is a little more than the number of groups.
 const maxGroupsShed = 32

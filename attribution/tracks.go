@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/event"
 	"ipytracer/model"
+	"ipytracer/model/words"
 )
 
 // trackPoints is the most points that an item of a report's timeline has; a gap's beginning and its end are in one
@@ -151,4 +152,15 @@ func (d *drawing) flush() bool {
 	goesOn := d.yield(&d.track)
 	d.track.Points, d.track.Gaps = d.track.Points[:0], d.track.Gaps[:0]
 	return goesOn
+}
+
+// reason returns the reason in the words of a report.
+func (g gap) reason() string {
+	switch g {
+	case gapAlone:
+		return model.GapAlone
+	case gapNoRoom:
+		return model.GapNoRoom
+	}
+	return words.GapOf(event.Group(g - gapGroups))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model"
 	"ipytracer/model/words"
 )
 
@@ -68,21 +67,8 @@ func (w *window) lacks(refused *[event.RefusedKinds]uint64) {
 	}
 }
 
-// lost sets in a window of a report the numbers of records that found no room in it.
-func (w *window) lost(out *model.Window) {
-	d := w.doubts
-	if d == nil || w.kind != kindCell && w.kind != kindSession {
-		return
-	}
-	out.LostStatements, out.LostMarkers = int64(d.statements), int64(d.markers)
-	if d.statements == 0 || w.kind != kindCell {
-		return
-	}
-	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
-}
-
 // loosen records that the beginning or the end of a window is not known.
-func (w *window) loosen(why string) {
+func (w *window) loosen(why words.NoteKind) {
 	d := w.inDoubt()
 	if !d.loose {
 		w.addNote(why)

@@ -62,7 +62,7 @@ type window struct {
 	source    uint32 // of a cell: the number of its text
 	status    string
 	failure   string // of a cell: the type of the exception that ended it
-	note      string
+	note      *note
 	lastLine  int     // of a cell: the line of its last statement so far
 	lines     int     // of a cell: number of lines of its text; 0 where that is not known
 	statement *window // of a cell: the statement that runs
@@ -134,7 +134,7 @@ func (w *window) stays() bool {
 	return w.kind == kindCell || w.kind == kindSession || w.kind == kindLife
 }
 
-func (w *window) addNote(note string) { w.note = words.Join(w.note, note) }
+func (w *window) addNote(kind words.NoteKind) { w.note = w.note.and(words.Note{Kind: kind}) }
 
 // unknown reports whether a meter became known only after a window.
 func (w *window) unknown(m event.Meter) bool {

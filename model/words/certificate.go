@@ -38,6 +38,26 @@ func WindowsTooLow(n uint64) string {
 		"this is a defect of ipytracer, please report it"
 }
 
+// Broken counts the invariants of sessions that did not hold.
+type Broken struct {
+	EndedAgain uint64 // ends of processes that had ended before
+	LowTrees   uint64 // maxima of a process that its tree did not reach
+	LowWindows uint64 // windows lower than one inside them, and sessions lower than their process
+}
+
+// Reasons describes each count.
+func (b *Broken) Reasons() (reasons []string) {
+	for _, one := range []struct {
+		count uint64
+		text  func(uint64) string
+	}{{b.EndedAgain, EndedAgain}, {b.LowTrees, TreesTooLow}, {b.LowWindows, WindowsTooLow}} {
+		if one.count > 0 {
+			reasons = append(reasons, one.text(one.count))
+		}
+	}
+	return reasons
+}
+
 // WindowsMissing says that windows had no room.
 func WindowsMissing(n uint64) string {
 	return Count(n) + " windows are not in this report: there were too many"
@@ -99,19 +119,8 @@ func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")
 const StacksShed = "who allocated is not known at times, or only from samples: " +
 	"stacks were stepped down to keep the overhead budget"
 
-// Unseen says that a process's IPython has cells without a window, and names the probes that missed them.
-func Unseen(pid int, cells, probes string) string {
-	return fmt.Sprintf("pid %d: IPython has %s, which no window stands for: not compiled, or not seen to begin; "+
-		"the probes on %s are in doubt", pid, cells, probes)
-}
-
 // RecordingCut says that a recording stops before its session did.
 const RecordingCut = "the recording was cut: what came after is not known"
-
-// NotBegun says that an experiment ends and did not begin.
-func NotBegun(name string, pid int) string {
-	return fmt.Sprintf("experiment %q ended in pid %d, but had not begun", name, pid)
-}
 
 // LeftOut counts records without room in a report: a target, or the maker of a recording, can produce any number of
 // them.

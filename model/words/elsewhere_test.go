@@ -2,7 +2,6 @@ package words
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
@@ -63,11 +62,7 @@ func isSource(path string) bool {
 // phrasesOf returns the strings of a file that have three words or more, but for those of errors.
 func phrasesOf(t *testing.T, path string) (phrases []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(parsed(t, path), func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
 			return !makesError(n)

@@ -6,30 +6,6 @@ import (
 	"ipytracer/model"
 )
 
-// Notes of windows: the reason why one is incomplete, or its possible beginnings and ends.
-const (
-	OutcomeUnknown = "whether it raised an exception is not known: the tracer came too late to see"
-	EndMissed      = "its end was not seen: it goes on to where the next cell begins"
-	NoEnd          = "its end was not seen: it goes on to the end of the session"
-	Late           = "it was already running when tracing began: its figures start there"
-	LateNoEnd      = Late + "; its end was not seen"
-	GivenUp        = "given up while it was awaited; its coroutine may still run"
-	StillRuns      = "still running when the session ended"
-	ProcessEnded   = "the process ended"
-	ProcessExeced  = "the process executed another program"
-	RecordingEnds  = "the recording ends here"
-	NoHooksEnd     = "it ends at its result: when its display and hooks were over was not seen"
-	EndRefused     = "its end may have been earlier: ends were refused while it was open, there were too many"
-	EndUnwatched   = "it may have gone on: the probes on statements were stepped down then, and its figures end there"
-	Refused        = "where it begins or ends is not certain: boundaries found no room while it was open"
-	Unpaired       = "its end may be another's: too many experiments were open at once"
-	NoEndMarker    = "no end marker: it ends with the session"
-	OutOfMemory    = "out of memory: the kernel killed the process"
-)
-
-// EndedBy names the signal that ended a process.
-func EndedBy(signal string) string { return "the process was ended by " + signal }
-
 // FoundLater describes the time in which memory from a later search was allocated: while the meter was stepped down,
 // after a cell began and before another one was over. Either may be "".
 func FoundLater(meter, after, before string) string {
@@ -76,19 +52,8 @@ func Suspended(s *model.Suspended) string {
 	return text + " (tracer gpu yield)"
 }
 
-// RanUnseen says that cells ran within a window.
-func RanUnseen(cells string) string { return cells + " ran in it without being seen" }
-
 // In returns IPython's name of cell number n: "In[3]".
 func In[N int | int64](n N) string { return fmt.Sprintf("In[%d]", n) }
-
-// Cells is "In[3]", or "In[3] to In[5]".
-func Cells(first, last int64) string {
-	if last > first {
-		return In(first) + " to " + In(last)
-	}
-	return In(first)
-}
 
 // CellOf returns the name for people of the run of a cell's window: see [Cell].
 func CellOf(w *model.Window) string {

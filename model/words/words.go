@@ -3,7 +3,11 @@
 // and the live lines agree. It does not decide the facts, and it lays out no page.
 package words
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
 
 // Bounded returns a text of at most limit characters; an ellipsis stands for the rest.
 func Bounded(text string, limit int) string {
@@ -21,10 +25,7 @@ func Times(n int64) string {
 	return strconv.FormatInt(n, 10) + " times"
 }
 
-// Join joins two remarks about one thing; an empty text is left out.
-func Join(text, also string) string {
-	if text == "" || also == "" {
-		return text + also
-	}
-	return text + "; " + also
+// Join joins remarks about one thing, and overwrites the list; an empty text is left out.
+func Join(remarks ...string) string {
+	return strings.Join(slices.DeleteFunc(remarks, func(text string) bool { return text == "" }), "; ")
 }
