@@ -29,13 +29,12 @@ type window struct {
 	*detail
 	archived uint64 // place in the archive, 0 for none
 	id       int
-	kind     windowKind
 	parent   *window
 	process  *process
 	root     uint32
+	kind     windowKind
 	isOpen   bool
-	slot     int   // place in all windows, from 1; 0 for none
-	number   int32 // place in those that are never archived whole, from 1; 0 for none
+	slot     int // place in all windows, from 1; 0 for none
 
 	firstSegment, lastSegment uint64
 	opened, closed            event.Nanoseconds
@@ -59,6 +58,7 @@ type window struct {
 	file      string // of a cell: the file name in its code
 	line      int
 	name      string
+	number    int32  // place in those that are never archived whole, from 1; 0 for none
 	source    uint32 // of a cell: the number of its text
 	status    string
 	failure   string // of a cell: the type of the exception that ended it
