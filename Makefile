@@ -100,14 +100,13 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
-	@echo 'make test: formatting and linters (a minute), every test (a quarter of an hour on two CPUs, most of it e2e), and those of the programs that they run (a minute)'
+	@echo 'make test: formatting and linters (a minute), and every test (a quarter of an hour on two CPUs, most of it e2e)'
 	$(MAKE) --no-print-directory check test-only
 
 # `make check` vets it. The longest package is named first, and so begins first.
 .PHONY: test-only
 test-only:
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -vet=off -count=1 -timeout 60m -parallel $(PARALLEL) ./e2e ./...
-	scripts/unittests.sh
+	TRACER_REQUIRE_BPF=1 GO=$(GO) scripts/test.sh -vet=off -count=1 -timeout 60m -parallel $(PARALLEL) ./e2e ./...
 
 .PHONY: test-skipped
 test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no others; whatever is skipped still must be in .ci/may-skip (needs root, make pythons)

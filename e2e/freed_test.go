@@ -138,24 +138,13 @@ func typeAll(t *testing.T, w *workload, second *trace, entries []model.Freeing) 
 	return out
 }
 
-// TestFreedNotebooks follows the advice at the end of ordinary notebooks: no line under "to free it" is off by more
-// than 5 %.
-func TestFreedNotebooks(t *testing.T) {
-	together(t)
-	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
-	for _, names := range notebooks(t) {
-		t.Run(kernelName(names), func(t *testing.T) {
-			t.Parallel()
-			w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
-			second := attach(t, w.pid, "--budget", "off")
-			first := attach(t, w.pid)
-			w.run()
-			r, _ := first.stop()
-			for _, f := range typeAll(t, w, second, r.ToFree) {
-				f.log(t)
-				comesBack(t, f)
-			}
-		})
+// checkFreed follows the advice at the end of ordinary notebooks: no line under "to free it" is off by more than 5 % of
+// its large blocks.
+func checkFreed(t *testing.T, s notebookSession) {
+	t.Helper()
+	for _, f := range typeAll(t, s.workload, s.second, s.report.ToFree) {
+		f.log(t)
+		comesBack(t, f)
 	}
 }
 

@@ -41,7 +41,8 @@ type tally struct {
 }
 
 // TestNotebooks runs ordinary notebooks under the default budget and compares the report of every cell with the client,
-// the notebook itself and the kernel's own high-water mark. `make test-notebooks` runs it alone.
+// the notebook itself and the kernel's own high-water mark. Then it follows the report's advice on freeing memory.
+// `make test-notebooks` runs it alone.
 func TestNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
@@ -123,16 +124,22 @@ func checkNotebook(t *testing.T, names []string, all *tally) {
 	for i, w := range cells {
 		checkTyped(t, w, s.results[i])
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.cells += len(cells)
-	countExact(t, cells, s.results, all)
-	checkNeeds(t, cells, s.results, all)
+	checkFigures(t, cells, s.results, all)
 	checkKept(t, cells, s.results)
 	checkSize(t, s)
 	checkReplay(t, s)
 	checkPlanted(t, s)
 	checkFirstScreen(t, names, s)
+	t.Run("freed", func(t *testing.T) { checkFreed(t, s) })
+}
+
+func checkFigures(t *testing.T, cells []model.Window, results []result, all *tally) {
+	t.Helper()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.cells += len(cells)
+	countExact(t, cells, results, all)
+	checkNeeds(t, cells, results, all)
 }
 
 // notebookSession is one traced run of notebooks in one kernel.
@@ -142,19 +149,22 @@ type notebookSession struct {
 	results   []result
 	pid       int
 	recording string
-	highWater int64 // bytes, the tracer's own
+	highWater int64     // bytes, the tracer's own
+	workload  *workload // that ran them, and goes on
+	second    *trace    // another session, which goes on
 }
 
 func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Helper()
 	w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 	recording := filepath.Join(t.TempDir(), "run.arrows")
+	second := attach(t, w.pid, "--budget", "off")
 	tr := attach(t, w.pid, "--record", recording)
 	results := w.run()
 	highest := watchHighWater(tr)
 	asked := time.Now()
 	r, data := tr.stop()
-	s := notebookSession{r, data, results, w.pid, recording, <-highest}
+	s := notebookSession{r, data, results, w.pid, recording, <-highest, w, second}
 	t.Logf("%d cells: JSON %.1f MiB, written %.2f s after it was asked for; the tracer took %.0f MiB at its highest",
 		len(results), mebibytes(int64(len(data))), time.Since(asked).Seconds(), mebibytes(s.highWater))
 	return s
