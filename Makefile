@@ -60,7 +60,7 @@ release: ## build what is released of HEAD into bin/release: static program, whe
 	GO=$(GO) scripts/go.sh run scripts/release/build.sh
 
 .PHONY: check-release
-check-release: ## two builds of a release in different folders are the same bytes (some minutes)
+check-release: ## two builds of a release in different folders are the same bytes (some minutes; COMPILED=1: what the first compiled is not compiled again)
 	scripts/install.sh release
 	GO=$(GO) scripts/go.sh run scripts/release/check.sh
 
