@@ -13,7 +13,7 @@ import (
 // for byte, at each time and at the end.
 func TestAudited(t *testing.T) {
 	verdicts, live := 0, 0
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		alone, auditor := New(), NewAuditor()
 		both, findings := NewAudited()
 		cut, _ := NewAudited() // its audit ends midway
