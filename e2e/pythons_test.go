@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -91,7 +92,13 @@ func bind(t *testing.T, from, to string) {
 	if err := os.MkdirAll(to, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+	// Another test may detach the mount on the same folder between the lookup of its path and the mount: then it is
+	// looked up again.
+	err := error(syscall.ENOENT)
+	for try := 0; try < 100 && errors.Is(err, syscall.ENOENT); try++ {
+		err = syscall.Mount(from, to, "", syscall.MS_BIND|syscall.MS_REC, "")
+	}
+	if err != nil {
 		t.Fatalf("bind %s: %v", to, err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(to, syscall.MNT_DETACH) })
