@@ -16,8 +16,8 @@ nvidia=tracer/gpu/nvidia
 works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-gcc} -x c -o /dev/null - 2>/dev/null; }
 
 # osusergo: users are looked up without the C library, so that both builds do the same.
-# funcalign: a short loop that lies across two cache lines takes longer (an audit by a tenth). Without it that depends on
-# what is linked before the loop.
+# funcalign: a short loop that lies across two cache lines takes longer (an audit by a tenth). Without it that depends
+# on what is linked before the loop.
 build() { # CGO_ENABLED LINKER-FLAGS [TAGS [OUT PACKAGE [FLAGS ...]]]
     CGO_ENABLED=$1 "${GO:-go}" build "${@:6}" -trimpath -tags "osusergo,netgo${3:+,$3}" \
         -ldflags "-X main.version=${VERSION:-0.1.0-dev} -funcalign=64 ${LDFLAGS:-} $2" \
