@@ -71,7 +71,7 @@ func (l *auditedLedger) cellOver(pid int32, w *window) {
 
 // becameGap makes a statement that was none the time between cells.
 func (l *auditedLedger) becameGap(w *window) {
-	if a := l.audit.Load(); a != nil && w.birth != nil {
+	if a := l.audit.Load(); a != nil {
 		a.becameGap(w)
 	}
 }

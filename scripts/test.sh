@@ -5,9 +5,11 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 said=$(mktemp)
-trap 'rm -f "$said"' EXIT
+set -m # a process group of its own, which an interrupt of this script ends as well
 scripts/unittests.sh >"$said" 2>&1 </dev/null &
 unittests=$!
+set +m
+trap 'kill -- "-$unittests" 2>/dev/null || true; rm -f "$said"' EXIT
 status=0
 /usr/bin/python3 scripts/gotest.py "$@" || status=$?
 wait "$unittests" || status=1
