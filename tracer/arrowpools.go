@@ -25,11 +25,12 @@ type arrowInstrument struct {
 
 // poolLibrary is an Arrow library of a target, loaded or expected, with probes on it.
 type poolLibrary struct {
-	file   *process.MappedFile
-	sites  arrow.Sites
-	usable bool      // its sites are known
-	probes io.Closer // nil: they are out
-	mapped bool
+	file    *process.MappedFile
+	sites   arrow.Sites
+	usable  bool      // its sites are known
+	probes  io.Closer // nil: they are out
+	refused error     // why memory taken through it is not seen
+	mapped  bool      // by the target: only then something is missing
 }
 
 // poolAnalysis finds the functions of a library's pools, and keeps them in the cache.
@@ -62,10 +63,7 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 	}
 	pid, name := i.target.pid, clean(m.Path)
 	if known := i.library(m.File); known != nil {
-		if !known.mapped {
-			known.mapped = true
-			i.sayOthers(known)
-		}
+		i.report(known)
 		return
 	}
 	if len(i.libraries) >= maxPoolLibraries || i.allPlaces() >= maxLibraries {
@@ -78,39 +76,44 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 		return
 	}
 	file := openMet(i.host, i.target, l, m, metersOfPools)
-	if file != nil && i.adopt(file, true) && !l.first {
+	if file == nil {
+		return
+	}
+	library := i.adopt(file)
+	i.report(library)
+	if library.refused == nil && !l.first {
 		i.joinedLate(i.target, name, ledger.GroupArrow)
 	}
 }
 
 // adopt puts probes on a library. It takes the file over.
-func (i *arrowInstrument) adopt(file *process.MappedFile, mapped bool) bool {
-	name, pid := clean(file.Mapping.Path), i.target.pid
-	l := &poolLibrary{file: file, mapped: mapped}
+func (i *arrowInstrument) adopt(file *process.MappedFile) *poolLibrary {
+	name := clean(file.Mapping.Path)
+	l := &poolLibrary{file: file}
 	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be examined again
 	var err error
-	if l.sites, err = poolAnalysis.of(i.analyses, pid, file, file.File); err != nil {
-		if mapped {
-			i.misses(pid, 0, metersOfPools, "pid %d: %s: %v: memory taken through it is not seen", pid, name, err)
-		}
-		return false
+	if l.sites, err = poolAnalysis.of(i.analyses, i.target.pid, file, file.File); err != nil {
+		l.refused = fmt.Errorf("%s: %w: memory taken through it is not seen", name, err)
+		return l
 	}
 	l.usable = true
-	if mapped {
-		i.sayOthers(l)
-	}
 	if err := i.placePools(l); err != nil {
-		if !i.hasEnded(i.target) {
-			i.misses(pid, 0, metersOfPools, "pid %d: %s could not be probed: %v", pid, name, err)
-		}
-		return false
+		l.refused = fmt.Errorf("%s could not be probed: %w", name, err)
+		return l
 	}
 	i.noteUse(ledger.GroupArrow, fmt.Sprintf("%s of %s", strings.Join(l.sites.Pools, ", "), path.Base(name)))
-	return true
+	return l
 }
 
-// sayOthers names the pools of a mapped library that are not seen.
-func (i *arrowInstrument) sayOthers(l *poolLibrary) {
+// report reports, when the target maps a library, why its memory is not seen, and the pools that are not known.
+func (i *arrowInstrument) report(l *poolLibrary) {
+	if l.mapped {
+		return
+	}
+	l.mapped = true
+	if l.refused != nil && !i.hasEnded(i.target) {
+		i.misses(i.target.pid, 0, metersOfPools, "pid %d: %v", i.target.pid, l.refused)
+	}
 	if len(l.sites.Others) > 0 {
 		i.problem("pid %d: %s has pools that are not known (%s): memory taken through them is not seen", i.target.pid,
 			clean(l.file.Mapping.Path), strings.Join(l.sites.Others, ", "))
@@ -144,7 +147,7 @@ func (i *arrowInstrument) expect(modules []string) {
 			file.File.Close()
 			continue
 		}
-		i.adopt(file, false)
+		i.adopt(file)
 	}
 }
 

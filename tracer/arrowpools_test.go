@@ -112,6 +112,7 @@ func TestArrowInstrumentMisses(t *testing.T) {
 }
 
 // TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before it is loaded.
+// One with unknown pools is reported when it is loaded.
 func TestArrowInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
 	i := &arrowInstrument{host: h.host(), target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}
@@ -148,6 +149,23 @@ func TestArrowInstrumentExpects(t *testing.T) {
 	i.meet(listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: m.File})
 	if len(h.placed) != 1 || len(h.late) > 0 {
 		t.Errorf("placed %d times, late %q", len(h.placed), h.late)
+	}
+	i.close()
+
+	old := h.arrowLibrary(t, "-DOLD")
+	if err := os.Rename(old.Path, m.Path); err != nil {
+		t.Fatal(err)
+	}
+	h.files = map[process.FileID]string{{Inode: 1000}: module, old.File: m.Path}
+	i.expect([]string{site})
+	if len(h.missed) > 0 || i.places() != 1 {
+		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.places())
+	}
+	for range 2 {
+		i.meet(listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: old.File})
+	}
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") {
+		t.Errorf("missed %q once it is loaded", h.missed)
 	}
 	i.close()
 }

@@ -30,11 +30,13 @@ type libraryInstrument struct {
 
 // library is a shared library of a target, loaded or expected, with probes on it.
 type library struct {
-	file   *process.MappedFile
-	kind   cuda.Kind
-	sites  cuda.Sites
-	probes map[ledger.Group]io.Closer // the probes in place
-	told   bool                       // missTotals has reported it
+	file    *process.MappedFile
+	kind    cuda.Kind
+	sites   cuda.Sites
+	probes  map[ledger.Group]io.Closer // the probes in place
+	refused error                      // why memory taken through it is not seen
+	mapped  bool                       // by the target: only then something is missing
+	told    bool                       // missTotals has reported it
 }
 
 // libraryAnalysis returns the analysis of libraries of a kind, and how it is kept.
@@ -69,7 +71,11 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		return
 	}
 	i.driver = i.driver || kind == cuda.Driver
-	if i.library(m.File) != nil || m.Perm&process.Exec == 0 {
+	if m.Perm&process.Exec == 0 {
+		return
+	}
+	if known := i.library(m.File); known != nil {
+		i.report(known)
 		return
 	}
 	if !i.hasRoom(kind, maxLibrariesOfKind) {
@@ -77,8 +83,12 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		return
 	}
 	file := openMet(i.host, i.target, l, m, metersThrough(kind))
-	// without the runtime's names nothing is missing
-	if file != nil && i.adopt(file, kind, true) && !l.first && kind != cuda.Loader && kind != cuda.Runtime {
+	if file == nil {
+		return
+	}
+	library := i.adopt(file, kind)
+	i.report(library)
+	if library.refused == nil && !l.first && library.counts() {
 		var missed []ledger.Group
 		if kind == cuda.Torch {
 			missed = append(missed, ledger.GroupTorchCPU)
@@ -114,32 +124,44 @@ func (i *libraryInstrument) missTotals() {
 
 func (l *library) id() process.FileID { return l.file.Mapping.File }
 
+// counts reports whether figures lack something without it. Without the runtime's names nothing is missing.
+func (l *library) counts() bool { return l.kind != cuda.Loader && l.kind != cuda.Runtime }
+
 // adopt puts probes on a library. It takes the file over.
-func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind, mapped bool) bool {
-	name, pid := clean(file.Mapping.Path), i.target.pid
-	sites, err := libraryAnalysis(kind).of(i.analyses, pid, file, file.File)
-	l := &library{file: file, kind: kind, sites: sites, probes: map[ledger.Group]io.Closer{}}
+func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind) *library {
+	name := clean(file.Mapping.Path)
+	l := &library{file: file, kind: kind, probes: map[ledger.Group]io.Closer{}}
 	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be examined again
-	if err != nil {
-		if mapped && kind != cuda.Loader && kind != cuda.Runtime {
-			i.misses(pid, 0, metersThrough(kind), "pid %d: %s: %v: memory taken through it is not seen", pid, name, err)
+	var err error
+	if l.sites, err = libraryAnalysis(kind).of(i.analyses, i.target.pid, file, file.File); err != nil {
+		if l.counts() {
+			l.refused = fmt.Errorf("%s: %w: memory taken through it is not seen", name, err)
 		}
-		return false
-	}
-	if len(sites.Missing) > 0 && mapped {
-		slices.Sort(sites.Missing)
-		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid, name,
-			strings.Join(sites.Missing, ", "))
+		return l
 	}
 	if err := i.placeLibrary(l); err != nil {
-		if i.hasEnded(i.target) {
-			return false // it has ended meanwhile
-		}
-		i.misses(pid, 0, metersThrough(kind), "pid %d: %s could not be probed: %v", pid, name, err)
-		return false
+		l.refused = fmt.Errorf("%s could not be probed: %w", name, err)
+		return l
 	}
 	i.note(l)
-	return true
+	return l
+}
+
+// report reports, when the target maps a library, why its memory is not seen, and functions that it does not export.
+func (i *libraryInstrument) report(l *library) {
+	if l.mapped {
+		return
+	}
+	l.mapped = true
+	pid := i.target.pid
+	if l.refused != nil && !i.hasEnded(i.target) {
+		i.misses(pid, 0, metersThrough(l.kind), "pid %d: %v", pid, l.refused)
+	}
+	if len(l.sites.Missing) > 0 {
+		slices.Sort(l.sites.Missing)
+		i.problem("pid %d: %s does not export %s: memory taken through them is not seen", pid,
+			clean(l.file.Mapping.Path), strings.Join(l.sites.Missing, ", "))
+	}
 }
 
 // placeLibrary puts in the probes that are not in place.
@@ -203,7 +225,7 @@ func (i *libraryInstrument) expect(modules []string) {
 			file.File.Close()
 			continue
 		}
-		i.adopt(file, kind, false)
+		i.adopt(file, kind)
 	}
 }
 

@@ -198,6 +198,18 @@ func TestLibraryInstrumentExpects(t *testing.T) {
 	if len(h.missed) > 0 || i.places() > 0 {
 		t.Errorf("missed %q, %d places", h.missed, i.places())
 	}
+	driver := h.hasNamed(t, "libcuda.so.1") // of no use
+	h.environment["LD_LIBRARY_PATH"] = filepath.Dir(driver.Path)
+	i.expect(nil)
+	if len(h.missed) > 0 || i.places() != 1 {
+		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.places())
+	}
+	i.meet(listing{}, driver)
+	i.meet(listing{}, driver)
+	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") || len(h.late) > 0 {
+		t.Errorf("missed %q once it is loaded, late %v", h.missed, h.late)
+	}
+	i.close()
 }
 
 // TestLibraryInstrumentHasRoom: the libraries of other targets count as well.

@@ -143,8 +143,8 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 const maxPointers = 1 << 12
 
 // PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
-// bias: each pointer's value by its place. The file need not have been relocated. Words that only look like such a
-// pointer are among them.
+// bias: each pointer's value by its place. The file need not have been relocated; if it was, pointers by way of symbols
+// are among them. Words that only look like such a pointer are, too.
 func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	found := map[uint64]uint64{}
 	if len(addrs) == 0 {
@@ -176,6 +176,9 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 				add(r.at, r.addend)
 			}
 		}
+	}
+	for at, to := range img.pointers {
+		add(at, to)
 	}
 	return found
 }

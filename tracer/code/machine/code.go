@@ -89,6 +89,10 @@ func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
 // Read fills buf from the file's contents at an address.
 func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
 
+// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
+// bias, by their addresses.
+func (c *Code) PointersTo(addrs map[uint64]bool) map[uint64]uint64 { return c.image.PointersTo(addrs) }
+
 // Function returns the address of the function that a pointer in data points to once the file is loaded; packed
 // relative relocations (SHT_RELR) leave it in the file.
 func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {

@@ -1,10 +1,11 @@
 // Package arrow finds the functions of Arrow's memory pools in libarrow, at which blocks are made, resized and freed.
 // The facts of Arrow's source are here; tracer/code/machine analyses the code of functions.
 //
-// A pool is an object of a class derived from arrow::MemoryPool. The library exports the class's table of virtual
-// functions (vtable); the functions themselves have no names there. The functions of each class that takes memory from
-// an allocator are looked for in its table: Allocate, Reallocate and Free are the third to fifth entry, behind the two
-// destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since Arrow 11 they are passed an alignment;
+// A pool is an object of a class derived from arrow::MemoryPool. The class's table of virtual functions (vtable) is
+// found by its symbol, or by its type information where it is not exported; the functions have no names. The functions
+// of each class that takes memory from an allocator are looked for in its table: Allocate, Reallocate and Free are the
+// third to fifth entry, behind the two destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since
+// Arrow 11 they are passed an alignment;
 // a library with pools that are not is refused. Classes that stand in front of another pool hand requests on, so they
 // are left out. A class that is not known is named, as its blocks are not seen.
 //
@@ -114,6 +115,9 @@ func Find(r io.ReaderAt) (Sites, error) {
 			f.tables[class] = symbol.Value
 		}
 	}
+	if err := f.named(); err != nil {
+		return Sites{}, err
+	}
 	if err := f.find(); err != nil {
 		return Sites{}, err
 	}
@@ -123,7 +127,7 @@ func Find(r io.ReaderAt) (Sites, error) {
 // finder collects the sites of a library.
 type finder struct {
 	code    *machine.Code
-	tables  map[string]uint64 // by class
+	tables  map[string]uint64 // by class: the address of its table of virtual functions
 	aligned bool
 	sites   Sites
 }
@@ -131,7 +135,7 @@ type finder struct {
 func (f *finder) find() error {
 	switch {
 	case len(f.tables) == 0:
-		return fmt.Errorf("%w: it exports no class of pools", ErrUnknown)
+		return fmt.Errorf("%w: it has no class of pools", ErrUnknown)
 	case len(f.tables) > maxClasses:
 		return fmt.Errorf("%w: %d classes of pools", ErrUnknown, len(f.tables))
 	case !f.aligned:
@@ -151,7 +155,7 @@ func (f *finder) find() error {
 		}
 	}
 	if len(f.sites.Pools) == 0 {
-		return fmt.Errorf("%w: it exports no class that takes memory", ErrUnknown)
+		return fmt.Errorf("%w: it has no class that takes memory", ErrUnknown)
 	}
 	return nil
 }

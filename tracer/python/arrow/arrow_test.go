@@ -40,7 +40,8 @@ func TestCompiled(t *testing.T) {
 		{"O2", "g++", "-O2"}, {"O3", "g++", "-O3"},
 		{"Debian", "g++", "-O2 -fstack-protector-strong -fcf-protection -fstack-clash-protection"},
 		{"O3 without PLT", "g++", "-O3 -fno-plt -ffunction-sections"}, {"stripped", "g++", "-O2 -s"},
-		{"clang", "clang", "-O2"},
+		{"clang", "clang", "-O2"}, {"hidden", "g++", "-O2 -DHIDDEN"}, {"wheel", "g++", "-O3 -DHIDDEN -s"},
+		{"clang hidden", "clang", "-O2 -DHIDDEN -s"}, {"packed", "clang", "-O2 -DHIDDEN -Wl,-z,pack-relative-relocs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Find(library(t, c.compiler, strings.Fields(c.flags)...))
@@ -87,15 +88,17 @@ func self(t *testing.T) []byte {
 
 // TestNewKind: a class of pools that is not known is named, and the others are seen all the same.
 func TestNewKind(t *testing.T) {
-	s, err := Find(library(t, "g++", "-O2", "-DNEW_KIND"))
-	if err != nil || !slices.Equal(s.Others, []string{"TcmallocMemoryPool"}) || len(s.Pools) != 1 {
-		t.Errorf("%+v, %v", s, err)
+	for _, flags := range [][]string{{"-O2", "-DNEW_KIND"}, {"-O2", "-DNEW_KIND", "-DHIDDEN", "-s"}} {
+		s, err := Find(library(t, "g++", flags...))
+		if err != nil || !slices.Equal(s.Others, []string{"TcmallocMemoryPool"}) || len(s.Pools) != 1 {
+			t.Errorf("%v: %+v, %v", flags, s, err)
+		}
 	}
 }
 
 // TestHostile: a file that was changed anywhere in its headers, symbols or tables makes no trouble.
 func TestHostile(t *testing.T) {
-	raw, err := os.ReadFile(library(t, "g++", "-O2").Name())
+	raw, err := os.ReadFile(library(t, "g++", "-O2", "-DHIDDEN").Name())
 	if err != nil {
 		t.Fatal(err)
 	}

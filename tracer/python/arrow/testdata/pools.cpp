@@ -1,6 +1,6 @@
 // The classes of Arrow's memory pools, as its library exports them: names, the order of virtual functions and their
 // effects are those of cpp/src/arrow/memory_pool.{h,cc}. OLD: without an alignment, as before Arrow 11. NEW_KIND: a
-// class of pools that nobody knows.
+// class of pools that nobody knows. HIDDEN: classes that take memory are not exported, as in wheels.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -129,14 +129,20 @@ private:
 	Stats stats;
 };
 
-class SystemMemoryPool : public BaseMemoryPoolImpl<SystemAllocator> {
+#ifdef HIDDEN
+#define VISIBILITY __attribute__((visibility("hidden")))
+#else
+#define VISIBILITY
+#endif
+
+class VISIBILITY SystemMemoryPool : public BaseMemoryPoolImpl<SystemAllocator> {
 public:
 	~SystemMemoryPool() override;
 };
 SystemMemoryPool::~SystemMemoryPool() {}
 
 #ifdef NEW_KIND
-class TcmallocMemoryPool : public BaseMemoryPoolImpl<SystemAllocator> {
+class VISIBILITY TcmallocMemoryPool : public BaseMemoryPoolImpl<SystemAllocator> {
 public:
 	~TcmallocMemoryPool() override;
 };
