@@ -26,8 +26,8 @@ type torchFigures struct {
 	MaxReserved  int64 `json:"max_reserved"`
 }
 
-// TestH200 reads a recording of a session on a real GPU. The figures of each cell are those of PyTorch, to the byte, the
-// driver's memory and the unattributed rest are together the memory that nvidia-smi showed, and the requests that the
+// TestH200 reads a recording of a session on a real GPU. The figures of each cell are those of PyTorch, to the byte.
+// The driver's memory and the unattributed rest are together the memory that nvidia-smi showed. The requests that the
 // driver and PyTorch refused are listed.
 func TestH200(t *testing.T) {
 	var truth struct {

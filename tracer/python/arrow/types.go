@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A class's type information (Itanium C++ ABI, sections 2.5.3 and 2.9) is a structure that points to the class's name in
-// its second word. The second word of the class's table of virtual functions points to that structure; the first is the
-// offset to the object's top, 0 in a class with one base. A library that does not export its pools, as those in pip's
-// wheels of pyarrow (25.0.1), has the type information all the same: dynamic_cast and exceptions need it.
+// A class's type information (Itanium C++ ABI, sections 2.5.3 and 2.9) is a structure that points to the class's name
+// in its second word. The second word of the class's table of virtual functions points to that structure; the first is
+// the offset to the object's top, 0 in a class with one base. A library that does not export its pools, as those in
+// pip's wheels of pyarrow (25.0.1), has the type information all the same: dynamic_cast and exceptions need it.
 const (
 	nameInType  = 8
 	typeInTable = 8
