@@ -14,7 +14,7 @@ import (
 // brokenTracer returns a tracer that is broken as tracer/broken.go describes, built once for all tests.
 var brokenTracer = sync.OnceValues(func() (string, error) {
 	broken := filepath.Join(suite, "broken")
-	if out, err := exec.Command("go", "build", "-tags", "broken", "-o", broken,
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", "broken", "-o", broken,
 		"../cmd/tracer").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}

@@ -23,7 +23,7 @@ func TestInto(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	tracerPath := filepath.Join(t.TempDir(), "tracer")
-	if out, err := exec.Command("go", "build", "-o", tracerPath, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", tracerPath, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	folder := t.TempDir()
