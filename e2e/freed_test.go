@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -38,7 +39,7 @@ func TestFreed(t *testing.T) {
 			{Type: "get_ipython().del_var('class')", Predicted: 38 << 20}, {Type: "del größe", Predicted: 36 << 20},
 			{Type: "get_ipython().del_var('my data')", Predicted: 34 << 20},
 		},
-		"texts":      {{Type: "del index, names", Names: []string{"index", "names"}, Predicted: 80 << 20}},
+		"texts":      {{Type: "del index, names", Names: []string{"index", "names"}, Predicted: textsTake(t)}},
 		"frames":     {{Names: []string{"df", "top"}}},
 		"many_texts": {{Names: []string{"df", "skus"}, Predicted: 168 << 20}, {Type: "del plain", Predicted: 40 << 20}},
 	} {
@@ -69,6 +70,20 @@ func (f cameBack) log(t *testing.T) {
 	t.Logf("predicted %8.2f MiB, %.2f small, exact %v; resident %8.2f, mapped %8.2f, blocks %8.2f MiB: %s",
 		mebibytes(f.Predicted), mebibytes(f.Small), f.Exact,
 		mebibytes(f.resident), mebibytes(f.mapped), mebibytes(f.blocks), f.Type)
+}
+
+// textsTake returns the least bytes of 600,000 short texts with a list and a dict of them: since Python 3.12 the head
+// of a str is eight bytes smaller.
+func textsTake(t *testing.T) int64 {
+	t.Helper()
+	out, err := exec.Command(python(), "-c", "import sys; print(sys.version_info >= (3, 12))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(out) == "True\n" {
+		return 73 << 20
+	}
+	return 80 << 20
 }
 
 // comesBack checks that the predicted memory is freed, within 5 %: resident memory, or blocks of arrays and tensors

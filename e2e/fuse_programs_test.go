@@ -82,7 +82,7 @@ func TestSilentLibraries(t *testing.T) {
 		t.Fatalf("cells: %+v", cells)
 	}
 	for _, meter := range []string{"cpu.resident", "cpu.mapped"} {
-		if f := cells[0].Meters[meter]; f.Need() < 72<<20 || f.Need() > 80<<20 || !f.Exact {
+		if f := cells[0].Meters[meter]; f.Need() < 64<<20 || f.Need() > 80<<20 || !f.Exact {
 			t.Errorf("%s: %+v", meter, f)
 		}
 	}

@@ -39,7 +39,7 @@ made() {
         chroot "$root" useradd --create-home --shell /bin/bash ada
     fi
     connected "$root"
-    rm -rf --one-file-system "$root/var/cache/ipytracer" "$root"/home/ada/{ipytracer,her-go,.bashrc,.config}
+    rm -rf --one-file-system "$root"/var/cache/ipytracer{,-go} "$root"/home/ada/{ipytracer,her-go,.bashrc,.config}
     cp "$root/etc/skel/.bashrc" "$root/home/ada/"
     echo 'ada ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/ada"
     git clone --quiet --no-local . "$root/home/ada/ipytracer"
@@ -60,7 +60,7 @@ settings() {
 
 # types SUITE COMMAND: runs it as ada, freshly logged in.
 types() {
-    chroot "$dir/$1" env -i TERM=dumb su - ada -c "cd ipytracer && $2"
+    rooted "$dir/$1" env -i TERM=dumb su - ada -c "cd ipytracer && $2"
 }
 
 # demo SUITE WHOSE: runs the command of the README, which prints the session.
@@ -86,7 +86,7 @@ demo() {
 for suite; do
     made "$suite"
     demo "$suite" "without Go"
-    cached=$dir/$suite/var/cache/ipytracer/go
+    cached=$dir/$suite/var/cache/ipytracer-go
     [ -x "$cached/bin/go" ] || fails "$suite: where is the Go that it got?"
     # A user who has unpacked Go at home, and names it in a file of the shell's.
     rm -rf "$dir/$suite/home/ada/ipytracer/bin"

@@ -6,7 +6,7 @@
 #   scripts/go.sh run CMD ... runs a command with that folder in front of PATH, and gets a Go where there is none
 #   scripts/go.sh env         prints the caller's file of `go env -w`, where root has none: it says where modules come
 #                             from
-#   scripts/go.sh install     gets a Go into $GO_DIR (/var/cache/ipytracer/go) where there is none, on Debian. It
+#   scripts/go.sh install     gets a Go into $GO_DIR (/var/cache/ipytracer-go) where there is none, on Debian. It
 #                             unpacks the newest compiler that any suite of Debian has. That one fetches the Go that
 #                             go.mod asks for from the module proxy, and is removed. Nothing is installed, and apt's
 #                             sources stay as they are. Needs root
@@ -17,7 +17,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-dir=${GO_DIR:-/var/cache/ipytracer/go}
+dir=${GO_DIR:-/var/cache/ipytracer-go}
 wanted=$(sed -n 's/^go //p' go.mod)
 user=${SUDO_USER:-${DOAS_USER:-}}
 [ "$(id -u)" = 0 ] || user=

@@ -14,3 +14,16 @@ connected() {
         chroot "$root" update-ca-certificates >/dev/null 2>&1
     fi
 }
+
+# rooted ROOT COMMAND ...: runs a command in a tree that is the root of its mount namespace, as on a machine of its own.
+# In a chroot there are no user namespaces, and / is no mount.
+rooted() {
+    unshare --mount --propagation private sh -ec '
+        mount --rbind "$1" "$1"
+        cd "$1"
+        mkdir -p run/before
+        pivot_root . run/before
+        umount -l /run/before
+        shift
+        exec "$@"' sh "$@"
+}

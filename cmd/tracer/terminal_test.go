@@ -15,6 +15,7 @@ import (
 // terminalOf returns a terminal, and the reader at its other end.
 func terminalOf(t *testing.T) (main, other *os.File) {
 	t.Helper()
+	t.Setenv("TERM", "xterm")
 	main, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)

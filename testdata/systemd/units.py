@@ -190,7 +190,7 @@ def well_formed():
         print("  " + exposure.encode("ascii", "ignore").decode().strip(" >:"), flush=True)
 
 
-HOME = "/home/ada"
+HOME = "/home/ipytracer-units"
 
 
 def give_home(user):

@@ -1,11 +1,15 @@
-/* Fills a heap of malloc's and frees parts of it, in the main thread or in another, which has an arena of its own. It
+/* Fills a heap of malloc's and frees parts of it, in the main thread ("main") or in another, which has an arena of its
+ * own ("thread"); with other memory right in front of that arena, of which the kernel makes one mapping ("beside"). It
  * prints glibc's figures of it: bytes free, in use, mapped by themselves, resident. After a line on standard input it
  * trims, and prints the resident bytes again. */
+#define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define COUNT 60000
@@ -27,9 +31,22 @@ static unsigned long resident(void) /* without files */
 	return kilobytes << 10;
 }
 
-static void *fill(void *unused)
+static void put_before(char *arena)
 {
-	(void)unused;
+	const size_t size = 1 << 20;
+
+	/* as glibc maps the stacks of threads and heaps */
+	if (mmap(arena - size, size, PROT_NONE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED ||
+	    mprotect(arena - size, size, PROT_READ | PROT_WRITE))
+		exit(1);
+	memset(arena - size, 3, size);
+}
+
+static void *fill(void *beside)
+{
+	if (beside)
+		put_before((char *)((uintptr_t)malloc(24) & -(64ul << 20)));
 	for (int i = 0; i < COUNT; i++) {
 		size_t size = 40 + i % 2000;
 		blocks[i] = malloc(size);
@@ -53,8 +70,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, out, _IOFBF, sizeof out);
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	if (argc > 1 && !strcmp(argv[1], "thread")) {
-		pthread_create(&thread, NULL, fill, NULL);
+	if (argc > 1 && strcmp(argv[1], "main")) {
+		pthread_create(&thread, NULL, fill, strcmp(argv[1], "beside") ? NULL : argv);
 		pthread_join(thread, NULL);
 	} else {
 		fill(NULL);

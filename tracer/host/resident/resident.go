@@ -126,6 +126,29 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	if !x.load(r) {
 		return
 	}
+	for _, one := range x.parts(r) {
+		x.part(one, give)
+	}
+}
+
+// parts divides a mapping where a heap of malloc's begins in it: the kernel makes one mapping of a heap and of private
+// memory in front of it.
+func (x *explainer) parts(r mapping) (out []mapping) {
+	for at := (r.start/heapMost + 1) * heapMost; at < r.end && r.name == ""; at += heapMost {
+		later := r
+		later.start, later.end = at, min(r.end, at+heapMost)
+		if _, is := x.heap(later); is {
+			before := r
+			before.end = at
+			out = append(out, before)
+			r.start = at
+		}
+	}
+	return append(out, r)
+}
+
+// part takes a part of a mapping that has been loaded.
+func (x *explainer) part(r mapping, give func(Kind, uint64)) {
 	if h, ok := x.heap(r); ok {
 		free := x.residentIn(h.free...)
 		if r.name == "[heap]" { // the tops of other arenas are not trimmed
