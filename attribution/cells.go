@@ -26,7 +26,10 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 	w := ac.windows.open(p, b, kindCell, parent)
 	w.tid = b.TID
 	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
-	w.file, _ = ac.limits.keep(b.File, maxName)
+	if ac.ledger.keeps(kindCell) {
+		w.file, _ = ac.limits.keep(b.File, maxName)
+		ac.files.add(b.PID, w)
+	}
 	w.silent = b.Inputs >= 0 && w.count < 0
 	if b.Late {
 		w.count, w.silent, w.late = lateCount(p, b), false, true
@@ -37,13 +40,12 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 	}
 	p.open = append(p.open, w)
 	ac.cells[b.Cell] = w
-	ac.files.add(b.PID, w)
 }
 
 // isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
 // dropped window.
 func (ac *activity) isFull(r *root) bool {
-	if len(r.open) < maxOpen {
+	if len(r.open) < ac.limits.open {
 		return false
 	}
 	ac.table.drop()

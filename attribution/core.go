@@ -38,7 +38,8 @@ type core struct {
 // newCore returns a core without a ledger.
 func newCore() *core {
 	c := &core{
-		session: &session{}, limits: &limits{}, gpus: newGPUs(), stacks: newStackTable(), archive: &archive.Archive{},
+		session: &session{}, limits: &limits{open: maxOpen, processes: maxProcesses}, gpus: newGPUs(),
+		stacks: newStackTable(), archive: &archive.Archive{},
 		invariants: &invariants{}, problems: &problems{}, stepDowns: &stepDowns{}, lent: &lent{},
 	}
 	c.texts, c.processes = newTexts(c.limits), newProcesses(c.session, c.limits)

@@ -124,7 +124,7 @@ func (in *intake) flush() {
 func (in *intake) introduce(info event.ProcessInfo) {
 	p := in.processes.process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
-	if p == nil && info.Python != "" && len(in.processes.order) < maxProcesses+maxPythons {
+	if p == nil && info.Python != "" && len(in.processes.order) < in.limits.processes+maxPythons {
 		p = in.processes.adopt(info.PID, info.Root)
 	}
 	if p == nil {

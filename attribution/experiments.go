@@ -11,7 +11,7 @@ import (
 func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 	all := &p.experiments
 	name, _ := ac.limits.keep(b.Experiment, maxName)
-	if len(r.open) >= maxOpen {
+	if len(r.open) >= ac.limits.open {
 		ac.limits.Unpaired++
 		if all.refused == nil {
 			all.refused = map[string]int{}

@@ -12,6 +12,9 @@ import (
 type limits struct {
 	words.LeftOut
 
+	open      int // cells and experiments of a tree that may be open at once: maxOpen
+	processes int // maxProcesses
+
 	known map[string]string // texts that are kept
 	kept  int               // their bytes
 	brief bool              // memory is scarce

@@ -15,16 +15,19 @@ type processes struct {
 	order   []*process
 	roots   map[uint32]*root
 	kernels kernels
+	crowd   int // see forget
 }
 
 func newProcesses(s *session, l *limits) *processes {
-	return &processes{session: s, limits: l, byPID: map[int32]*process{}, roots: map[uint32]*root{}}
+	return &processes{
+		session: s, limits: l, byPID: map[int32]*process{}, roots: map[uint32]*root{}, crowd: usualCrowd,
+	}
 }
 
 // process returns the process with a pid, nil if there is no room for one more.
 func (ps *processes) process(pid int32, root uint32) *process {
 	p := ps.byPID[pid]
-	if p == nil && ps.limits.room(&ps.limits.Processes, len(ps.order) < maxProcesses) {
+	if p == nil && ps.limits.room(&ps.limits.Processes, len(ps.order) < ps.limits.processes) {
 		p = ps.add(pid, root)
 	}
 	return p

@@ -28,6 +28,7 @@ type windowTable struct {
 	children                int    // listed by all windows that are over
 	closings                uint64 // number of windows that closed
 	noTallies               bool   // tallies are not kept any more, see [GiveUp]
+	forgets                 bool   // nothing is archived, see [Monitor]
 
 	coded   []byte  // buffer for records of the archive
 	reached int     // index of the window that was made last by all
@@ -87,6 +88,9 @@ func (wt *windowTable) keep(w *window) {
 // put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
 // the table: there were too many, or it was dropped.
 func (wt *windowTable) put(w *window) *detail {
+	if wt.forgets {
+		return nil
+	}
 	c, of := wt.coder(wt.coded[:0]), w.detail
 	if w.stays() || w == w.process.lastGap {
 		c.detail(w)

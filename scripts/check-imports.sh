@@ -12,6 +12,7 @@ table=$(sed -nE 's/^\| `([^`]+)` \|.*\| ([^|]*) \|$/\1: \2/p' docs/packages.md |
 go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -v table="$table" '
 BEGIN {
     library["btree"] = "github.com/google/btree"
+    library["client_golang"] = "github.com/prometheus/client_golang/"
     library["cobra"] = "github.com/spf13/cobra"
     library["demangle"] = "github.com/ianlancetaylor/demangle"
     library["ebpf"] = "github.com/cilium/ebpf"
@@ -29,6 +30,8 @@ BEGIN {
     library["unix"] = "golang.org/x/sys/unix"
     library["x/term"] = "golang.org/x/term"
     library["x/text"] = "golang.org/x/text/"
+    library["yaml"] = "go.yaml.in/yaml/v3"
+    library["x/net"] = "golang.org/x/net/"
     library["x86asm"] = "golang.org/x/arch/x86/x86asm"
 
     n = split(table, rows, "\n")

@@ -42,7 +42,7 @@ func (s *Session) advance(ctx context.Context) error {
 	if ctx.Err() != nil && s.end.stopped == "" {
 		s.end.stopped = context.Cause(ctx).Error()
 	}
-	if s.end.stopped == "" && !s.targets.haveRoot() {
+	if s.end.stopped == "" && !s.joining.open && !s.targets.haveRoot() {
 		s.end.stopped = "the target ended"
 	}
 	if s.end.stopped != "" {
@@ -97,6 +97,10 @@ func (s *Session) settle() error {
 		if !t.gone && t.unlisted {
 			s.examiner.relist(t)
 		}
+	}
+	if s.joining.open {
+		s.release()
+		s.takeIn()
 	}
 	s.watches.Look()
 	s.allowance.refresh()

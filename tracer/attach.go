@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"ipytracer/event"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/internal/adoption"
 	"ipytracer/tracer/ledger"
@@ -195,7 +196,11 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 		s.examiner.look(t)
 	}
 	t.announced = true
-	s.starts = append(s.starts, t.info())
+	if s.joining.open {
+		s.queue.add(&event.Process{ProcessInfo: t.info()})
+	} else {
+		s.starts = append(s.starts, t.info())
+	}
 	s.queue.add(s.watches.Begin(t.pid, t.root))
 	s.examiner.adoptPythons(t, below.Slots)
 	return nil

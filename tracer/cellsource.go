@@ -32,6 +32,15 @@ type cells struct {
 	past   past                 // the cells that ran before the session
 }
 
+// forget drops the cells that ran in a process as it ended.
+func (all *cells) forget(pid int32) {
+	for number, c := range all.open {
+		if c.pid == pid {
+			delete(all.open, number)
+		}
+	}
+}
+
 // cell returns a running cell, which it creates at the first mention.
 func (all *cells) cell(number uint64, pid int32) *openCell {
 	c := all.open[number]

@@ -166,6 +166,7 @@ func (s *Session) stopSearches() { s.searches.stop(s.budget.roots) }
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
+	s.joining.close()
 	s.Looks.stop()
 	s.placer.closeAll(s.targets.all, s.stopSearches)
 	errs := []error{s.limits.close()}

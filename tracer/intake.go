@@ -125,8 +125,9 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 		if t != nil {
 			i.examiner.sayUnseen(t)
 			i.placer.release(t)
-			t.gone = true
+			t.gone, t.ended = true, time.Now()
 		}
+		i.cells.forget(b.PID)
 	case event.MeterShed:
 		if extra.Foreign != 0 {
 			if b.Group = event.ForeignArrays; t != nil && t.numpy != nil {

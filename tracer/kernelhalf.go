@@ -44,6 +44,7 @@ type processes interface {
 	Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
 	Slot(pid int) (uint32, error)
 	Detach(pid int) error
+	Release(root uint32) (done bool, err error)
 	Look(pid int) error
 	SetPython(slot uint32, python ledger.Python) error
 	SetDevices(slot uint32, d ledger.Devices) error

@@ -36,6 +36,7 @@ type fakeKernel struct {
 	lost      []event.Loss
 	probes    atomic.Int64 // in place; several are taken out at a time
 	closed    int
+	holds     bool   // processes of a root that is to be released
 	attaching func() // called by AttachProcess
 	adopt     func(pid int) (uint32, error)
 	idle      func() // called where nothing is left to hand out; then it waits until it is woken, whatever the time
@@ -92,6 +93,11 @@ func (k *fakeKernel) Detach(pid int) error {
 			ledger.BoundaryExtra{}))
 	}
 	return k.detaching
+}
+
+func (k *fakeKernel) Release(root uint32) (bool, error) {
+	k.note("release %d", root)
+	return !k.holds, nil
 }
 
 func (k *fakeKernel) Look(pid int) error {

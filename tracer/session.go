@@ -47,4 +47,5 @@ type Session struct {
 	glances      glances
 	garbage      garbage
 	allowance    allowance
+	joining      joining
 }

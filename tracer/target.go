@@ -19,7 +19,8 @@ type target struct {
 	handle *process.Handle
 	python *python
 	gone   bool
-	late   bool // it ran before the session
+	ended  time.Time // when that was noticed
+	late   bool      // it ran before the session
 	// before are the addresses of arrays from before the session that existed when NumPy's meter was first paused; nil:
 	// not known.
 	before map[uint64]bool

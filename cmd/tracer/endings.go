@@ -30,6 +30,7 @@ type endings struct {
 	begun  []discarder     // half-written files
 	hand   func(os.Signal) // takes the signals instead
 	look   func()          // ends the look that a second Ctrl-C ends first; nil without a look
+	hangup func()          // called for a SIGHUP, which ends nothing then; nil: it ends the program
 }
 
 // always are caught even if the program was started with them ignored, as a shell does with SIGINT in the background.
@@ -88,6 +89,15 @@ func (e *endings) handTo(hand func(os.Signal)) {
 	e.hand = hand
 }
 
+// hangsUp calls a function for each SIGHUP from now on, which then ends nothing, as of a service. The function must not
+// wait.
+func (e *endings) hangsUp(do func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hangup = do
+	signal.Notify(e.signals, syscall.SIGHUP)
+}
+
 // lookEnds sets the function for a second Ctrl-C, nil for none. It must not wait.
 func (e *endings) lookEnds(end func()) {
 	e.mu.Lock()
@@ -114,6 +124,8 @@ func (e *endings) take(s os.Signal) {
 	case s == syscall.SIGTSTP:
 		fmt.Fprintln(e.words,
 			"tracer: a tracer that is stopped would miss what happens: it goes on; Ctrl-C ends it, with the report")
+	case s == syscall.SIGHUP && e.hangup != nil:
+		e.hangup()
 	case e.hand != nil:
 		e.hand(s)
 	default:

@@ -13,6 +13,7 @@ import (
 type Processes struct {
 	objects    *kernelObjects
 	operations *operations
+	stream     *Stream
 }
 
 // AttachProcess makes pid a root: its memory is seeded from the kernel's counters at this instant, its children are
@@ -34,6 +35,29 @@ func (p *Processes) Adopt(root uint32, pid int, started uint64, parent int) (slo
 func (p *Processes) Detach(pid int) error {
 	_, err := p.operations.run(kernelOperationOP_DETACH, pid, kernelControl{})
 	return err
+}
+
+// Release forgets a root with processes that have all ended, so that another one can be attached under its number. done
+// is false if there are such processes still, or boundaries that wait: then nothing has changed. All records of the
+// root must have been read.
+func (p *Processes) Release(root uint32) (done bool, err error) {
+	var r kernelRoot
+	if err := p.objects.Roots.Lookup(root, &r); err != nil {
+		return false, fmt.Errorf("read root %d: %w", root, err)
+	}
+	if r.Processes > 0 || r.UntracedNow > 0 || p.stream.order.waits(root) {
+		return false, nil
+	}
+	if err := p.objects.Roots.Put(root, kernelRoot{}); err != nil {
+		return false, fmt.Errorf("release root %d: %w", root, err)
+	}
+	for number := range uint32(event.MaxDevices) {
+		if err := p.objects.DeviceTrees.Put(root*event.MaxDevices+number, kernelDeviceTree{}); err != nil {
+			return false, fmt.Errorf("release root %d: %w", root, err)
+		}
+	}
+	p.stream.forget(root)
+	return true, nil
 }
 
 // Look draws a boundary of a root without any event, so that the figures of open windows are current. Where the store

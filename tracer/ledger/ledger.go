@@ -100,7 +100,7 @@ func newLedger() *Ledger {
 	l := &Ledger{}
 	l.operations.objects, l.clocks.objects = &l.objects, &l.objects
 	l.Stream.objects, l.Stream.tracepoints, l.Stream.copied = &l.objects, &l.Tracepoints, l.Stream.copyRead
-	l.Processes = Processes{&l.objects, &l.operations}
+	l.Processes = Processes{&l.objects, &l.operations, &l.Stream}
 	l.Cells.objects, l.Cells.operations = &l.objects, &l.operations
 	l.Probes.objects = &l.objects
 	l.Accounts.objects, l.Accounts.operations, l.Accounts.probes = &l.objects, &l.operations, &l.Probes

@@ -314,6 +314,12 @@ func (s *Stream) accept(b *kernelBoundary, sink Sink) error {
 	return nil
 }
 
+// forget begins a root anew.
+func (s *Stream) forget(root uint32) {
+	s.order.forget(root)
+	delete(s.devices.tree, root)
+}
+
 // Delivered returns the number of changes that were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 

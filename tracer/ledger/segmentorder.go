@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cilium/ebpf"
 
@@ -29,6 +30,14 @@ type earlyBoundary struct {
 
 // due returns the segment of a tree that is due next.
 func (o *segmentOrder) due(root uint32) uint64 { return max(1, o.next[root]) }
+
+// waits reports whether boundaries of a tree wait.
+func (o *segmentOrder) waits(root uint32) bool {
+	return slices.ContainsFunc(o.early, func(e *earlyBoundary) bool { return e.boundary.Root == root })
+}
+
+// forget begins a tree anew: its next boundary is of the first segment.
+func (o *segmentOrder) forget(root uint32) { delete(o.next, root) }
 
 // handOn hands on a boundary that no other boundary must precede any more.
 func (o *segmentOrder) handOn(b *event.Boundary, extra BoundaryExtra, sink Sink) {

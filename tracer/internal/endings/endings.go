@@ -66,6 +66,9 @@ func watchOf(fs process.FS, pid int) *watch {
 	return w
 }
 
+// End ends the watch of a root.
+func (all *Watches) End(root uint32) { delete(all.roots, root) }
+
 // Look updates the use of the limits. Groups that no longer exist keep their last values.
 func (all *Watches) Look() {
 	for _, w := range all.roots {

@@ -26,6 +26,7 @@ type Python struct {
 	Command  string `json:"command"`
 
 	Identity process.Identity `json:"-"`
+	UID      uint32           `json:"-"`
 	// Unlooked: there was no time to look into it. It may be a kernel.
 	Unlooked bool `json:"-"`
 }
@@ -76,8 +77,8 @@ func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err e
 	rows = []Python{}
 	for _, f := range found.Rows {
 		row := f.Row
-		row.Identity, row.Unlooked, row.User, row.Cwd, row.Command = f.Identity, f.Unlooked, process.UserName(f.UID),
-			string(f.Cwd), string(f.Command)
+		row.Identity, row.UID, row.Unlooked, row.User = f.Identity, f.UID, f.Unlooked, process.UserName(f.UID)
+		row.Cwd, row.Command = string(f.Cwd), string(f.Command)
 		rows = append(rows, row)
 	}
 	return rows, found.Hidden, nil

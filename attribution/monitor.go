@@ -1,0 +1,149 @@
+package attribution
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Monitor takes in the events of one attached process, with its children, for as long as it runs, and hands out its
+// cells as they close. It keeps nothing of the cells that it has handed out, nor of children that ended before: its
+// memory does not grow with the length of a session. It has no stacks, no sources and no timeline.
+type Monitor struct {
+	core   *core
+	marker event.Boundary // an experiment's, as it is taken in
+}
+
+// NewMonitor returns a Monitor that has seen nothing.
+func NewMonitor() *Monitor {
+	c := newCore()
+	c.table.forgets, c.limits.open, c.limits.processes = true, monitorOpen, maxListing
+	c.follow(unkept{}, noChart{})
+	return &Monitor{core: c}
+}
+
+// A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
+// that are kept for cells that have not been handed out.
+const (
+	monitorOpen  = 1 << 10
+	monitorNames = 1 << 20
+)
+
+// Add takes in the next event of the process's tree; the first one is the session's *[event.Start]. The caller may
+// reuse the memory of a boundary or a change when Add returns. Experiments are no windows here: their boundaries only
+// have figures.
+func (m *Monitor) Add(e event.Event) {
+	if b, is := e.(*event.Boundary); is && (b.Kind == event.ExperimentBegin || b.Kind == event.ExperimentEnd) {
+		m.marker = *b
+		m.marker.Kind, m.marker.Experiment = event.Asked, ""
+		e = &m.marker
+	}
+	m.core.intake.add(e)
+}
+
+// Finished returns the cells that closed since the last call, as [Tracker.Finished] does, without their sources. They
+// are forgotten.
+func (m *Monitor) Finished() []model.Window {
+	done := m.core.finished()
+	m.core.processes.forget()
+	if l := m.core.limits; l.kept > monitorNames {
+		l.known, l.kept = nil, 0
+	}
+	return done
+}
+
+// Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
+func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
+	p := m.core.processes.byPID[int32(pid)]
+	if p == nil || p.began == 0 {
+		return model.Process{}, false
+	}
+	return m.core.presenter.describe(p, 0, nil), true
+}
+
+// Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
+func (m *Monitor) Tree(pid int) map[string]int64 {
+	out := map[string]int64{}
+	p := m.core.processes.byPID[int32(pid)]
+	if p == nil {
+		return out
+	}
+	r := m.core.processes.root(p.root)
+	for _, meter := range m.core.gpus.meters {
+		if m.core.gpus.shows(meter, nil, p.info.Python != "") {
+			out[meter.String()] = int64(r.past.value(meter))
+		}
+	}
+	return out
+}
+
+// unkept is the ledger of a [Monitor]: it keeps no blocks, and no windows.
+type unkept struct {
+	untallied
+	unfollowed
+}
+
+func (unkept) takes(*event.Change) bool                          { return false }
+func (unkept) move(*root, *event.Change)                         {}
+func (unkept) heldBy(*event.Holders)                             {}
+func (unkept) forget(uint32, func(event.Meter) bool)             {}
+func (unkept) blockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
+func (unkept) rangeAt(int32, uint64) (uint64, bool)              { return 0, false }
+func (unkept) isWhole() bool                                     { return true }
+func (unkept) boundary(*process, *event.Boundary)                {}
+func (unkept) ended(int32)                                       {}
+func (unkept) keeps(windowKind) bool                             { return false }
+
+// usualCrowd is the number of processes from which ended ones are dropped.
+const usualCrowd = 64
+
+// forget drops the processes that ended before any open window began, sessions apart, unless a process below them
+// lives. Texts that only they had go with them.
+func (ps *processes) forget() {
+	if len(ps.order) < ps.crowd {
+		return
+	}
+	needed := map[*process]bool{}
+	for _, p := range ps.order {
+		if !p.ended || p.left > ps.root(p.root).oldest(ps.session.cut) {
+			ps.need(p, needed)
+		}
+	}
+	if len(needed) == len(ps.order) {
+		return
+	}
+	drop := func(p *process) bool { return !needed[p] }
+	for _, p := range ps.order {
+		if drop(p) {
+			ps.root(p.root).leave(p)
+			if ps.byPID[p.info.PID] == p {
+				delete(ps.byPID, p.info.PID)
+			}
+		}
+	}
+	ps.order = slices.DeleteFunc(ps.order, drop)
+	for i, p := range ps.order {
+		p.index = i
+	}
+	ps.kernels.all, ps.kernels.stale = slices.DeleteFunc(ps.kernels.all, drop), true
+	ps.limits.known, ps.limits.kept = nil, 0
+}
+
+// need marks a process and those above it.
+func (ps *processes) need(p *process, needed map[*process]bool) {
+	for p != nil && !needed[p] {
+		needed[p] = true
+		p = ps.byPID[p.parent]
+	}
+}
+
+// oldest returns the cut since which any window of a tree has been open, sessions apart; otherwise none is.
+func (r *root) oldest(otherwise uint64) uint64 {
+	for _, w := range r.open {
+		if w.isOpen && w.kind != kindSession {
+			otherwise = min(otherwise, w.since)
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,58 @@
+package attribution
+
+import (
+	"slices"
+	"testing"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// TestMonitor: after any events, a Monitor hands out the same cells as a Tracker, byte for byte but for their sources
+// and ids, and describes the process as the report does.
+func TestMonitor(t *testing.T) {
+	cells, children := 0, 0
+	for seed := range uint64(40) {
+		tracker, monitor := New(), NewMonitor()
+		monitor.core.processes.crowd = 1 // ended processes are dropped at once
+		steps := 0
+		compare := func() {
+			want, got := tracker.Finished(), monitor.Finished()
+			for i := range want {
+				want[i].Source, want[i].SourceTruncated = "", false
+				children += len(want[i].Children)
+			}
+			// A Monitor has no experiments, which are numbered with cells.
+			for _, all := range [][]model.Window{want, got} {
+				for i := range all {
+					all[i].ID, all[i].Parent = 0, 0
+				}
+			}
+			cells += len(want)
+			expectSame(t, seed, "cells", want, got)
+		}
+		attributiontest.Anything(func(e event.Event) {
+			tracker.Add(e)
+			monitor.Add(e)
+			if steps++; steps%7 == 0 {
+				compare()
+			}
+		}, seed, 800)
+		compare()
+		r := tracker.Report()
+		i := slices.IndexFunc(r.Processes, func(p model.Process) bool { return p.PID == int(attributiontest.Kernel) })
+		p, ok := monitor.Process(int(attributiontest.Kernel))
+		if !ok || i < 0 {
+			t.Fatalf("seed %d: the process is not known", seed)
+		}
+		for id, f := range r.Processes[i].Meters {
+			if got := p.Meters[id]; got.Peak != f.Peak || got.End != f.End || got.Start != f.Start {
+				t.Errorf("seed %d: %s: %+v, report %+v", seed, id, got, f)
+			}
+		}
+	}
+	if cells < 500 || children < 100 {
+		t.Errorf("%d cells with %d children: this test shows nothing", cells, children)
+	}
+}

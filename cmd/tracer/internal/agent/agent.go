@@ -1,0 +1,233 @@
+// Package agent is `tracer agent`: one session that takes in every kernel of the machine, for as long as it runs, and
+// the figures of their cells for engines that collect them.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/event"
+	"ipytracer/tracer"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// Options are what an agent needs beside its configuration.
+type Options struct {
+	Config  Config
+	Budget  float64 // as in [tracer.Options]
+	Version string
+	Log     *slog.Logger
+	// Ready is called once kernels are looked for and /metrics answers, with the address that it has.
+	Ready func(net.Addr) error
+	// Reload delivers configurations that replace the present one.
+	Reload <-chan Config
+}
+
+// Agent follows the kernels of a machine.
+type Agent struct {
+	options Options
+	config  atomic.Pointer[Config] // the present one
+	log     *slog.Logger
+	fs      process.FS
+	session *tracer.Session
+	scout   *scout
+	metrics *metrics
+	arrivals
+	pace    pace               // for the scout's goroutine
+	kernels map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
+	start   *event.Start
+	counted time.Time // when losses were last counted
+}
+
+// ErrAddress says that the address of /metrics cannot be listened on.
+var ErrAddress = errors.New("no figures can be answered")
+
+// Run follows the kernels until the context is done. The error is as for [tracer.Attach], or matches [ErrAddress].
+func Run(ctx context.Context, o Options) error {
+	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{}}
+	a.config.Store(&o.Config)
+	a.metrics = newMetrics(a.config.Load)
+	l, err := net.Listen("tcp", o.Config.Listen)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrAddress, err)
+	}
+	defer l.Close()
+	a.session, err = tracer.Follow(tracer.Options{
+		Log: o.Log, Version: o.Version, Budget: o.Budget, NoStacks: true, Glances: time.Duration(o.Config.Refresh),
+	}, tracer.Arrivals{Joined: a.joined, Released: a.released})
+	if err != nil {
+		return err
+	}
+	defer a.session.Close()
+	a.scout = &scout{fs: a.fs, log: o.Log, find: findKernels, found: a.found}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	served := make(chan error, 1)
+	go func() {
+		err := serve(ctx, l, a.metrics, o.Log)
+		served <- err
+		cancel(err)
+	}()
+	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
+	go a.reload(ctx)
+	if o.Ready != nil {
+		if err := o.Ready(l.Addr()); err != nil {
+			return err
+		}
+	}
+	if err := a.follow(ctx); err != nil {
+		return err
+	}
+	return <-served
+}
+
+// findKernels lists the kernels of all users.
+func findKernels(ctx context.Context) ([]inventory.Python, error) {
+	rows, _, err := inventory.Kernels(ctx, false)
+	return rows, err
+}
+
+// reload takes in new configurations.
+func (a *Agent) reload(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c, ok := <-a.options.Reload:
+			if !ok {
+				return
+			}
+			before := a.config.Load()
+			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh {
+				a.log.Warn("listen, budget and refresh change when the agent is started again")
+				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
+			}
+			a.config.Store(&c)
+			a.log.Info("the configuration was read again")
+		}
+	}
+}
+
+// follow takes in the session's events until the context is done.
+func (a *Agent) follow(ctx context.Context) error {
+	for ctx.Err() == nil {
+		e, err := a.session.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		a.metrics.mu.Lock()
+		a.take(e)
+		if !a.session.Pending() { // everything was read: each boundary has its readings
+			a.lull()
+		}
+		a.metrics.mu.Unlock()
+	}
+	return nil
+}
+
+// take takes in an event.
+func (a *Agent) take(e event.Event) {
+	switch e := e.(type) {
+	case *event.Start:
+		a.start = e
+	case *event.Process:
+		if id, is := a.takeArrival(int(e.PID)); is {
+			a.meet(e, id)
+		}
+		a.pass(e.Root, e)
+	case *event.Boundary:
+		a.pass(e.Root, e)
+	case *event.Reading:
+		a.pass(e.Root, e)
+	case *event.Change:
+		a.pass(e.Root, e)
+	case *event.Refusal:
+		a.pass(e.Root, e)
+	case *event.Foreign:
+		a.pass(e.Root, e)
+	case *event.Limits:
+		a.pass(e.Root, e)
+	case *event.Ending:
+		a.pass(e.Root, e)
+		if k := a.kernels[e.Root]; k != nil && k.pid == int(e.PID) {
+			k.over = true
+		}
+	}
+}
+
+// pass hands an event to the kernel with a root.
+func (a *Agent) pass(root uint32, e event.Event) {
+	if k := a.kernels[root]; k != nil {
+		k.monitor.Add(e)
+		if _, is := e.(*event.Boundary); is {
+			k.busy = true
+		}
+	}
+}
+
+// lull settles the boundaries of all kernels since the last one, and counts their finished cells.
+func (a *Agent) lull() {
+	if time.Since(a.counted) > time.Second {
+		a.metrics.lost, a.counted = a.session.Losses(), time.Now()
+	}
+	for root, k := range a.kernels {
+		if !k.busy && !k.over {
+			continue
+		}
+		k.busy = false
+		k.monitor.Add(&event.Lull{})
+		for _, w := range k.monitor.Finished() {
+			k.highest = max(k.highest, need(&w))
+			a.metrics.cell(k.owner, &w)
+		}
+		if k.over {
+			if p, ok := k.monitor.Process(k.pid); ok {
+				a.metrics.death(k.owner, p.Ending)
+			}
+			delete(a.kernels, root)
+			a.metrics.drop(k)
+		}
+	}
+}
+
+// meet begins to follow a kernel.
+func (a *Agent) meet(e *event.Process, p inventory.Python) {
+	k := newKernel(a.start, e.ProcessInfo, ownerOf(a.fs, p.PID, p.UID))
+	a.kernels[e.Root] = k
+	a.metrics.add(k)
+}
+
+// joined is called by the session once a kernel was attached to, or could not be.
+func (a *Agent) joined(id process.Identity, root uint32, err error) {
+	switch {
+	case err == nil:
+		a.metrics.hold(root, a.userOf(id.PID))
+		return
+	case errors.Is(err, tracer.ErrNoRoom):
+		a.scout.forget(id.PID)
+	}
+	a.takeArrival(id.PID)
+	if !errors.Is(err, tracer.ErrFollowed) && !hasEnded(err) {
+		a.metrics.refuse()
+		a.log.Warn("a kernel is not traced", "pid", id.PID, "error", err)
+	}
+}
+
+// released is called by the session once a root and all its processes have ended.
+func (a *Agent) released(root uint32) { a.metrics.release(root) }
+
+// hasEnded reports whether an error says that a process has ended.
+func hasEnded(err error) bool {
+	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+		errors.Is(err, ledger.ErrNoProcess)
+}

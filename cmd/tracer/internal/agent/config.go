@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"ipytracer/tracer/ledger"
+)
+
+// Config is the configuration of an agent. Fields have their YAML names; a file may leave out any of them.
+type Config struct {
+	// Listen is the address of /metrics and /healthz. It is read at the start only.
+	Listen string `yaml:"listen"`
+	// Budget is the share of a kernel's time that its probes may cost: 3%, 0.03 or off. It is read at the start only.
+	Budget string `yaml:"budget"`
+	// Refresh is the greatest age of the figures of kernels that do nothing. It is read at the start only.
+	Refresh Duration `yaml:"refresh"`
+	// Look is the interval of looks for new kernels.
+	Look Duration `yaml:"look"`
+	// Kernels and PerUser are the most kernels that are traced at a time, of all users and of one.
+	Kernels int `yaml:"kernels"`
+	PerUser int `yaml:"per_user"`
+	// Series is the most time series of kernels and users. Beyond it, labels are folded into "other".
+	Series int `yaml:"series"`
+	// Keep is how long the counters of users and pods stay after their last cell.
+	Keep Duration `yaml:"keep"`
+	// Users: series have the names of users.
+	Users bool `yaml:"users"`
+}
+
+// Duration is a [time.Duration] in YAML: 15s, 10m.
+type Duration time.Duration
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	long, err := time.ParseDuration(n.Value)
+	if err != nil || n.Kind != yaml.ScalarNode {
+		return &fieldError{n.Line, fmt.Sprintf("%q is not a time such as 15s or 10m", n.Value)}
+	}
+	*d = Duration(long)
+	return nil
+}
+
+// String returns the duration as a configuration has it.
+func (d Duration) String() string { return time.Duration(d).String() }
+
+// DefaultConfig returns the configuration without a file.
+func DefaultConfig() Config {
+	return Config{
+		Listen: "127.0.0.1:9464", Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
+		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
+	}
+}
+
+// fieldError is a mistake at a line of a configuration.
+type fieldError struct {
+	line int
+	text string
+}
+
+func (e *fieldError) Error() string { return e.text }
+
+// ConfigError is a mistake in a configuration file.
+type ConfigError struct {
+	File string
+	Line int // from 1; 0 if it is of no line
+	Text string
+}
+
+// Error returns a sentence that begins with the place.
+func (e *ConfigError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Text)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text)
+}
+
+// maxConfig is the greatest size of a configuration file, in bytes.
+const maxConfig = 1 << 20
+
+// ReadConfig reads a configuration from a file with a name. A mistake is a [ConfigError].
+func ReadConfig(f io.Reader, name string) (Config, error) {
+	c := DefaultConfig()
+	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err != nil {
+		return c, &ConfigError{name, 0, err.Error()}
+	}
+	if len(raw) > maxConfig {
+		return c, &ConfigError{name, 0, "it is larger than 1 MiB"}
+	}
+	if line, err := c.parse(raw); err != nil {
+		return c, &ConfigError{name, line, err.Error()}
+	}
+	return c, nil
+}
+
+// parse reads a configuration. After an error, line is its line, 0 if that is not known.
+func (c *Config) parse(raw []byte) (line int, err error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(raw))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
+		return placed(err)
+	}
+	if key, err := c.check(); err != nil {
+		return lineOf(raw, key), err
+	}
+	return 0, nil
+}
+
+// placed returns the line and the text of an error of the decoder: "yaml: line 3: …", or of several lines.
+func placed(err error) (line int, one error) {
+	var field *fieldError
+	if errors.As(err, &field) {
+		return field.line, field
+	}
+	var several *yaml.TypeError
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if errors.As(err, &several) && len(several.Errors) > 0 {
+		text = several.Errors[0]
+	}
+	if rest, is := strings.CutPrefix(text, "line "); is {
+		if number, rest, is := strings.Cut(rest, ": "); is {
+			if n, err := strconv.Atoi(number); err == nil {
+				line, text = n, rest
+			}
+		}
+	}
+	text = strings.Replace(text, " not found in type agent.Config", " is no field of the configuration", 1)
+	return line, errors.New(strings.TrimSuffix(text, "\n"))
+}
+
+// lineOf returns the line of a field, 0 if it is not in the text.
+func lineOf(raw []byte, key string) int {
+	n := 0
+	for line := range bytes.Lines(raw) {
+		n++
+		if bytes.HasPrefix(line, []byte(key+":")) {
+			return n
+		}
+	}
+	return 0
+}
+
+// check returns the first field with a value out of range.
+func (c *Config) check() (key string, err error) {
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return "listen", fmt.Errorf("listen: %q is not an address such as 127.0.0.1:9464 or :9464", c.Listen)
+	}
+	for _, one := range []struct {
+		key             string
+		value           int
+		lowest, highest int
+	}{{"kernels", c.Kernels, 1, ledger.MaxRoots}, {"per_user", c.PerUser, 1, ledger.MaxRoots},
+		{"series", c.Series, 100, 1_000_000}} {
+		if one.value < one.lowest || one.value > one.highest {
+			return one.key, fmt.Errorf("%s: %d is not from %d to %d", one.key, one.value, one.lowest, one.highest)
+		}
+	}
+	for _, one := range []struct {
+		key             string
+		value           Duration
+		lowest, highest time.Duration
+	}{{"refresh", c.Refresh, time.Second, time.Hour}, {"look", c.Look, 100 * time.Millisecond, time.Hour},
+		{"keep", c.Keep, time.Minute, 24 * time.Hour}} {
+		if time.Duration(one.value) < one.lowest || time.Duration(one.value) > one.highest {
+			return one.key, fmt.Errorf("%s: %v is not from %v to %v", one.key, one.value, one.lowest, one.highest)
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestConfig: a file may leave out any field, and keeps the others as they are by default.
+func TestConfig(t *testing.T) {
+	const text = "# the node\nseries: 500\nkeep: 1h\nusers: false\nlisten: ':9464'\n"
+	c, err := ReadConfig(strings.NewReader(text), "a.yaml")
+	want := DefaultConfig()
+	want.Series, want.Keep, want.Users, want.Listen = 500, Duration(time.Hour), false, ":9464"
+	if err != nil || c != want {
+		t.Errorf("%+v, %v, want %+v", c, err, want)
+	}
+	for _, empty := range []string{"", "\n# nothing\n", "{}\n"} {
+		if c, err := ReadConfig(strings.NewReader(empty), "a.yaml"); err != nil || c != DefaultConfig() {
+			t.Errorf("%q: %+v, %v", empty, c, err)
+		}
+	}
+}
+
+// TestConfigMistakes: each mistake has its line and one sentence.
+func TestConfigMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"series: 500\nserie: 7\n":    "a.yaml:2: field serie is no field of the configuration",
+		"series: many\n":             "a.yaml:1: cannot unmarshal !!str `many` into int",
+		"\nlook: 5 minutes\n":        `a.yaml:2: "5 minutes" is not a time such as 15s or 10m`,
+		"look: [1s]\n":               `a.yaml:1: "" is not a time such as 15s or 10m`,
+		"users: true\nkernels: 65\n": "a.yaml:2: kernels: 65 is not from 1 to 64",
+		"per_user: 0":                "a.yaml:1: per_user: 0 is not from 1 to 64",
+		"keep: 5s\n":                 "a.yaml:1: keep: 5s is not from 1m0s to 24h0m0s",
+		"series: 500\n\nlisten: nowhere\n": `a.yaml:3: listen: "nowhere" is not an address such as ` +
+			`127.0.0.1:9464 or :9464`,
+		"users: true\n  kernels: 3\n":         "a.yaml:2: mapping values are not allowed in this context",
+		"users: true\n---\nkernels: 900\n":    "",
+		strings.Repeat("# much\n", 200_000):   "a.yaml: it is larger than 1 MiB",
+		"a: &a [x, x]\nb: &b [*a, *a]\nc: *b": "a.yaml:1: field a is no field of the configuration",
+	} {
+		_, err := ReadConfig(strings.NewReader(text), "a.yaml")
+		var mistake *ConfigError
+		if want == "" && err == nil {
+			continue
+		}
+		if !errors.As(err, &mistake) || err.Error() != want {
+			t.Errorf("%.40q: %v, want %s", text, err, want)
+		}
+	}
+}

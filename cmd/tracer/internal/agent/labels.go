@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"strings"
+	"time"
+
+	"ipytracer/report/escape"
+)
+
+// labels bound the number of time series of owners. Users and pods come and go for as long as an agent runs: an owner
+// without a cell for a while is dropped with its counters, and where too many are there at once, a new one counts as
+// "other".
+type labels struct {
+	used   map[owner]time.Time // when each owner was last counted
+	folded uint64              // how often an owner had no room
+	now    func() time.Time    // for tests; nil: the clock
+}
+
+// seriesOfOwner is the number of time series that an owner has at most: four outcomes of cells, the histogram, and the
+// usual causes of deaths.
+const seriesOfOwner = 4 + 1 + 5
+
+// otherOwner is the owner that stands for those without room.
+var otherOwner = owner{namespace: "other", pod: "other", container: "other", user: "other"}
+
+// of returns the labels of an owner's counters.
+func (l *labels) of(m *metrics, o owner) []string {
+	if !m.config().Users {
+		o.user = ""
+	}
+	if l.used == nil {
+		l.used = map[owner]time.Time{}
+	}
+	if _, known := l.used[o]; !known && (len(l.used)+1)*seriesOfOwner > m.config().Series {
+		l.folded++
+		o = otherOwner
+	}
+	l.used[o] = l.time()
+	return []string{o.namespace, o.pod, o.container, o.user}
+}
+
+func (l *labels) time() time.Time {
+	if l.now != nil {
+		return l.now()
+	}
+	return time.Now()
+}
+
+// evict drops the counters of owners without a cell for a while, unless one of their kernels is there.
+func (l *labels) evict(m *metrics) {
+	old := l.time().Add(-time.Duration(m.config().Keep))
+	live := map[owner]bool{}
+	for k := range m.kernels {
+		live[k.owner] = true
+	}
+	for o, at := range l.used {
+		if at.After(old) || live[o] {
+			continue
+		}
+		delete(l.used, o)
+		of := map[string]string{"namespace": o.namespace, "pod": o.pod, "container": o.container, "user": o.user}
+		m.cells.DeletePartialMatch(of)
+		m.needs.DeletePartialMatch(of)
+		m.deaths.DeletePartialMatch(of)
+	}
+}
+
+// label returns a text from a kernel as the value of a label.
+func label(text string) string { return strings.ToValidUTF8(escape.Bounded(text, maxLabel), "?") }

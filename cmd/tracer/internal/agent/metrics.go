@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// metrics are the figures that /metrics shows. Those of a kernel are made when they are asked for, of its state then;
+// counters and histograms belong to a user in a pod. Their labels have a bounded number of values, see [labels].
+type metrics struct {
+	config func() *Config
+
+	mu       sync.Mutex // of everything below, and of the kernels' state
+	kernels  map[*kernel]bool
+	roots    map[uint32]uint32 // users, by the numbers that their kernels hold until all processes have ended
+	lost     []event.Loss      // so far
+	labels   labels
+	needs    *prometheus.HistogramVec
+	cells    *prometheus.CounterVec
+	deaths   *prometheus.CounterVec
+	refused  prometheus.Counter
+	registry *prometheus.Registry
+}
+
+// Labels of all series of a kernel, and of its owner.
+var (
+	ownerLabels  = []string{"namespace", "pod", "container", "user"}
+	kernelLabels = append(ownerLabels[:len(ownerLabels):len(ownerLabels)], "kernel")
+)
+
+// Descriptions of the series that are made when they are asked for.
+var (
+	residentNow = describe("kernel_resident_bytes",
+		"Resident memory of a kernel and its children, at the last boundary.")
+	gpuNow = describe("kernel_gpu_bytes",
+		"GPU memory that a kernel and its children hold through the CUDA driver, since they are traced.", "gpu")
+	highestNeed = describe("kernel_highest_bytes",
+		"Highest need of resident memory of any cell so far: its peak, less what there was at its start.")
+	limitNow = describe("kernel_limit_bytes",
+		"Memory that the nearest limit of a kernel allows.", "kind")
+	infoNow = describe("kernel_info", "1 for each kernel that is traced.", "pid", "python", "ipython", "frontend")
+
+	tracedNow = prometheus.NewDesc("ipytracer_kernels", "Kernels that are traced.", nil, nil)
+	lostSoFar = prometheus.NewDesc("ipytracer_lost_total",
+		"Records that were lost, and probes that could not be placed, by reason.", []string{"reason"}, nil)
+	folded = prometheus.NewDesc("ipytracer_series_folded_total",
+		`Times that labels were replaced by "other", for want of room.`, nil, nil)
+)
+
+func describe(name, help string, more ...string) *prometheus.Desc {
+	return prometheus.NewDesc("ipytracer_"+name, help, append(kernelLabels[:len(kernelLabels):len(kernelLabels)],
+		more...), nil)
+}
+
+// histogramGrowth is the growth from one bucket of the native histogram to the next, and maxBuckets their number: a
+// quantile is right to a tenth, the sum is exact.
+const (
+	histogramGrowth = 1.1
+	maxBuckets      = 160
+)
+
+func newMetrics(config func() *Config) *metrics {
+	m := &metrics{
+		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]uint32{},
+		registry: prometheus.NewPedanticRegistry(),
+	}
+	m.needs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:                        "ipytracer_cell_need_bytes",
+		Help:                        "Resident memory that cells needed: the peak, less what there was at the start.",
+		NativeHistogramBucketFactor: histogramGrowth, NativeHistogramMaxBucketNumber: maxBuckets,
+		NativeHistogramZeroThreshold: prometheus.NativeHistogramZeroThresholdZero,
+	}, ownerLabels)
+	m.cells = counter("cells_total", "Cells that have ended.", "outcome")
+	m.deaths = counter("kernel_deaths_total", "Kernels that have ended, by cause: oom, a signal, or exit.", "cause")
+	m.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
+		Help: "Times that a kernel could not be traced, or had no room."})
+	m.registry.MustRegister(m, m.refused, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// counter returns counters of owners with one more label.
+func counter(name, help, label string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ipytracer_" + name, Help: help},
+		append(ownerLabels[:len(ownerLabels):len(ownerLabels)], label))
+}
+
+// outcomes are the values of the label outcome, by the status of a window.
+var outcomes = map[string]string{model.OK: "ok", model.Error: "error", model.Interrupted: "interrupted"}
+
+// cell counts a cell that has closed. The caller holds mu.
+func (m *metrics) cell(o owner, w *model.Window) {
+	outcome, known := outcomes[w.Status]
+	if !known {
+		outcome = "incomplete"
+	}
+	values := m.labels.of(m, o)
+	m.cells.WithLabelValues(append(values, outcome)...).Inc()
+	m.needs.WithLabelValues(values...).Observe(float64(need(w)))
+}
+
+// death counts a kernel that has ended. The caller holds mu.
+func (m *metrics) death(o owner, how *model.Ending) {
+	cause := "exit"
+	switch {
+	case how == nil:
+		cause = "unknown"
+	case how.OutOfMemory:
+		cause = "oom"
+	case how.Signal != "":
+		cause = strings.ToLower(how.Signal)
+	}
+	m.deaths.WithLabelValues(append(m.labels.of(m, o), cause)...).Inc()
+}
+
+// refuse counts a kernel that is not traced. Any goroutine may call it.
+func (m *metrics) refuse() { m.refused.Inc() }
+
+// add and drop change the list of kernels. The caller holds mu.
+func (m *metrics) add(k *kernel)  { m.kernels[k] = true }
+func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
+
+// hold and release change the list of numbers that kernels hold.
+func (m *metrics) hold(root, uid uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.roots[root] = uid
+}
+
+func (m *metrics) release(root uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.roots, root)
+}
+
+// held returns how many numbers are held, by all users and by one.
+func (m *metrics) held(uid uint32) (n, ofUser int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, of := range m.roots {
+		if n++; of == uid {
+			ofUser++
+		}
+	}
+	return n, ofUser
+}
+
+// Describe implements [prometheus.Collector].
+func (m *metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		residentNow, gpuNow, highestNeed, limitNow, infoNow, tracedNow, lostSoFar, folded,
+	} {
+		to <- d
+	}
+	m.cells.Describe(to)
+	m.needs.Describe(to)
+	m.deaths.Describe(to)
+}
+
+// Collect implements [prometheus.Collector]. It holds mu for as long as the figures are made, and not while they are
+// written to a collector that may be slow.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	for _, one := range m.snapshot() {
+		to <- one
+	}
+	m.cells.Collect(to)
+	m.needs.Collect(to)
+	m.deaths.Collect(to)
+}
+
+func (m *metrics) snapshot() (all []prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.labels.evict(m)
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		all = append(all, prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...))
+	}
+	for k := range m.kernels {
+		m.describeKernel(k, gauge)
+	}
+	gauge(tracedNow, float64(len(m.kernels)))
+	count := func(d *prometheus.Desc, value float64, labels ...string) {
+		all = append(all, prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...))
+	}
+	for _, l := range m.lost {
+		count(lostSoFar, float64(l.Count), l.Reason)
+	}
+	count(folded, float64(m.labels.folded))
+	return all
+}
+
+// describeKernel makes the figures of a kernel.
+func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64, ...string)) {
+	p, ok := k.monitor.Process(k.pid)
+	if !ok {
+		return
+	}
+	labels := append(m.shown(k.owner), strconv.Itoa(int(k.root)))
+	with := func(more ...string) []string { return append(labels[:len(labels):len(labels)], more...) }
+	tree := k.monitor.Tree(k.pid)
+	gauge(residentNow, float64(tree[resident]), labels...)
+	gauge(highestNeed, float64(k.highest), labels...)
+	for n := range event.MaxDevices {
+		if bytes, used := tree[event.OfDevice(n, event.Driver).String()]; used {
+			gauge(gpuNow, float64(bytes), with(strconv.Itoa(n))...)
+		}
+	}
+	if len(p.Limits) > 0 {
+		gauge(limitNow, float64(p.Limits[0].Bytes), with(p.Limits[0].Kind)...)
+	}
+	gauge(infoNow, 1, with(strconv.Itoa(p.PID), label(p.Python), label(p.IPython), label(p.Frontend))...)
+}
+
+// shown returns the labels of an owner.
+func (m *metrics) shown(o owner) []string {
+	if !m.config().Users {
+		o.user = ""
+	}
+	return []string{o.namespace, o.pod, o.container, o.user}
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+func metricsWith(t *testing.T, change func(*Config)) *metrics {
+	t.Helper()
+	c := DefaultConfig()
+	change(&c)
+	return newMetrics(func() *Config { return &c })
+}
+
+func window(status string, start, peak int64) *model.Window {
+	return &model.Window{Status: status, Meters: map[string]model.Figure{resident: {Start: start, Peak: peak}}}
+}
+
+// shows returns the lines of /metrics with a prefix.
+func shows(t *testing.T, m *metrics, prefix string) (lines []string) {
+	t.Helper()
+	families, err := m.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), prefix) {
+			for _, one := range f.GetMetric() {
+				lines = append(lines, fmt.Sprint(f.GetName(), " ", one))
+			}
+		}
+	}
+	return lines
+}
+
+// TestMetricsOfSession: the figures of a kernel and of its cells are those that its events have, to the byte.
+func TestMetricsOfSession(t *testing.T) {
+	m := metricsWith(t, func(*Config) {})
+	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(time.Hour)}
+	var k *kernel
+	s := attributiontest.New(func(e event.Event) {
+		if start, is := e.(*event.Start); is {
+			k = newKernel(start, start.Processes[0], owner{user: "ann", pod: "p"})
+			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
+			a.kernels[k.root] = k
+			m.add(k)
+			return
+		}
+		a.take(e)
+	}, 1)
+	const base, high = event.Bytes(100 << 20), event.Bytes(537_436_160)
+	s.To(attributiontest.Kernel, event.Resident, base)
+	s.OpenCell(1, 0, "<ipython-input-1-aaaa>", "x")
+	s.To(attributiontest.Kernel, event.Resident, high)
+	s.To(attributiontest.Kernel, event.Resident, base+4096)
+	s.CloseCell(1, event.OutcomeOK)
+	s.OpenCell(2, 0, "<ipython-input-2-aaaa>", "x")
+	s.CloseCell(2, event.OutcomeError)
+	a.lull()
+	of := `container="",%snamespace="",%spod="p",user="ann"}`
+	kernel := fmt.Sprintf(of, `kernel="0",`, "")
+	for _, want := range []string{
+		fmt.Sprintf("ipytracer_kernel_resident_bytes{%s %v", kernel, float64(base+4096)),
+		fmt.Sprintf("ipytracer_kernel_highest_bytes{%s %v", kernel, float64(high-base)),
+		"ipytracer_kernels 1",
+		"ipytracer_cells_total{" + fmt.Sprintf(of, "", `outcome="error",`) + " 1",
+		"ipytracer_cells_total{" + fmt.Sprintf(of, "", `outcome="ok",`) + " 1",
+	} {
+		if text := shownText(t, m, "ipytracer_"); !strings.Contains(text, want+"\n") {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	sum := fmt.Sprintf("sample_sum:%g", float64(high-base))
+	if h := shows(t, m, "ipytracer_cell_need_bytes"); len(h) != 1 || !strings.Contains(h[0], "sample_count:2") ||
+		!strings.Contains(h[0], sum) {
+		t.Errorf("%q", h)
+	}
+	s.Exit(attributiontest.Kernel)
+	a.take(&event.Ending{Root: k.root, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
+	a.lull()
+	if got := shownText(t, m, "ipytracer_kernel_deaths_total"); !strings.Contains(got, `cause="oom"`) ||
+		len(shows(t, m, "ipytracer_kernel_resident")) > 0 || len(a.kernels) > 0 {
+		t.Errorf("after its end: %s, %d kernels", got, len(a.kernels))
+	}
+}
+
+// shownText returns the lines of /metrics with a prefix.
+func shownText(t *testing.T, m *metrics, prefix string) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	m.pages().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.HasPrefix(line, prefix) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// TestSeriesAreBounded: a hundred thousand users leave no more series than the cap; those without room count as one,
+// and are counted. Without a cell for a while an owner makes room, unless a kernel of its own is there.
+func TestSeriesAreBounded(t *testing.T) {
+	const most = 1000
+	m := metricsWith(t, func(c *Config) { c.Series, c.Keep = most, Duration(time.Minute) })
+	at := time.Unix(0, 0)
+	m.labels.now = func() time.Time { return at }
+	m.mu.Lock()
+	for i := range 100_000 {
+		status := []string{model.OK, model.Error, model.Incomplete}[i%3]
+		m.cell(owner{user: fmt.Sprint("user-", i)}, window(status, 0, 1<<20))
+	}
+	m.mu.Unlock()
+	if n := len(shows(t, m, "ipytracer_c")); n > most {
+		t.Errorf("%d series", n)
+	}
+	if got := shownText(t, m, "ipytracer_series_folded_total"); !strings.HasSuffix(got, " 99900\n") {
+		t.Errorf("%s", got)
+	}
+	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 33300`) {
+		t.Errorf("%s", got[max(0, len(got)-400):])
+	}
+	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, owner{user: "user-7"}))
+	at = at.Add(2 * time.Minute)
+	left := shows(t, m, "ipytracer_cells_total")
+	if len(left) != 1 || !strings.Contains(left[0], "user-7") {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// TestNastyNames: names that would break a line, a label or a page are shown without breaking them.
+func TestNastyNames(t *testing.T) {
+	m := metricsWith(t, func(*Config) {})
+	names := []string{
+		"a\"b", "a\nipytracer_kernels 7", "\xff\xfe", "a\\", "{x=\"y\"}", strings.Repeat("é", 5000), "\x1b[2J",
+		"\u202e", "", " ", "#", "a\x00b", "日本", "</script>", "user=\"root\"", "a\r\nb", "\\n", "\\\"", "%s%n", "$(id)",
+		"`id`",
+		"a\tb", "\u2028", "\ufeff", "e\u0301", "..", "/", "' or 1=1", "NaN", "+Inf", "le=\"0\"", "{{.}}", "\U0001F4A9",
+		"\x7f", strings.Repeat("\\", 300),
+	}
+	m.mu.Lock()
+	for _, n := range names {
+		m.cell(owner{user: label(n)}, window(model.OK, 0, 1))
+	}
+	m.mu.Unlock()
+	text := shownText(t, m, "ipytracer_cells_total")
+	for line := range strings.Lines(text) {
+		const begins = `ipytracer_cells_total{container="",namespace="",outcome="ok",pod="",user="`
+		if !strings.HasPrefix(line, begins) || !strings.HasSuffix(line, "\"} 1\n") {
+			t.Errorf("a line %q", line)
+		}
+	}
+	if n := strings.Count(text, "ipytracer_cells_total{"); n < len(names)-2 {
+		t.Errorf("%d lines of %d names", n, len(names))
+	}
+}
+
+// TestWithoutUsers: no series has a user's name where they are off.
+func TestWithoutUsers(t *testing.T) {
+	m := metricsWith(t, func(c *Config) { c.Users = false })
+	m.mu.Lock()
+	m.cell(owner{user: "ann"}, window(model.OK, 0, 1))
+	m.cell(owner{user: "bob"}, window(model.OK, 0, 1))
+	m.death(owner{user: "bob"}, nil)
+	m.mu.Unlock()
+	all := shows(t, m, "ipytracer")
+	named := func(line string) bool { return strings.Contains(line, "ann") || strings.Contains(line, "bob") }
+	if slices.ContainsFunc(all, named) ||
+		!strings.Contains(shownText(t, m, "ipytracer_cells_total"), `user=""} 2`) {
+		t.Errorf("%q", all)
+	}
+}
+
+// TestPace: a user who starts and ends kernels for ever is traced so many times a minute, and others as before.
+func TestPace(t *testing.T) {
+	var p pace
+	now, joined := time.Unix(0, 0), 0
+	for i := range 600 {
+		if p.may(1000, now.Add(time.Duration(i)*100*time.Millisecond)) {
+			joined++
+		}
+	}
+	if joined != joinsAMinute || !p.may(1001, now.Add(59*time.Second)) || !p.may(1000, now.Add(61*time.Second)) {
+		t.Errorf("%d joined", joined)
+	}
+}

@@ -1,0 +1,31 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPlaceOf: pods and containers are recognized in the control groups of kubelet's two drivers, containerd, CRI-O,
+// Docker and Podman; a group that a user may name has neither.
+func TestPlaceOf(t *testing.T) {
+	const uid = "0f3c2d1e-1a2b-4c3d-8e9f-001122334455"
+	id := strings.Repeat("a1b2c3d4", 8)
+	under := strings.ReplaceAll(uid, "-", "_")
+	for group, want := range map[string]owner{
+		"/kubepods/burstable/pod" + uid + "/" + id: {pod: uid, container: id[:12]},
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id +
+			".scope": {pod: uid, container: id[:12]},
+		"/kubepods.slice/kubepods-pod" + under + ".slice/crio-" + id + ".scope": {pod: uid, container: id[:12]},
+		"/system.slice/docker-" + id + ".scope":                                 {container: id[:12]},
+		"/docker/" + id:                                                         {container: id[:12]},
+		"/machine.slice/libpod-" + id + ".scope/container":                      {container: id[:12]},
+		"/user.slice/user-1000.slice/session-3.scope":                           {},
+		"/jupyterhub/pod" + uid + "x":                                           {},
+		"/user.slice/pod../../kubepods":                                         {},
+		"":                                                                      {}, "/": {}, "\xff/\x00": {},
+	} {
+		if got := placeOf(group); got != want {
+			t.Errorf("%q: %+v, want %+v", group, got, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/tracer/host/process"
+)
+
+// A scout finds kernels. A look at everything costs a process of its own ([inventory.Kernels]), so it is made only
+// where there is a process that may be a kernel and is not known to be one: names in /proc are compared first, which
+// takes next to nothing.
+type scout struct {
+	fs    process.FS
+	log   *slog.Logger
+	find  func(context.Context) ([]inventory.Python, error)
+	found func(inventory.Python)
+
+	seen map[int]suspect // the processes of the last pass
+	rest time.Time       // no look before that
+
+	mu    sync.Mutex
+	again map[int]bool // kernels that are to be found again: see [scout.forget]
+}
+
+// suspect is a process that may be, or become, a kernel.
+type suspect struct {
+	started uint64
+	is      bool // a Python, by its name
+	known   bool // handed on, or of no use
+	looks   int
+	met     int       // how often its name was read
+	read    time.Time // when it is to be read again: a shell may yet execute a Python
+	next    time.Time // when to look into a Python again
+}
+
+const (
+	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
+	// IPython within seconds, a script may embed it at any time.
+	soonest, latest = 500 * time.Millisecond, time.Minute
+	lookTime        = 10 * time.Second // for one look
+	// restShare is how many times as long as a look took the next one waits: somebody may run any number of Pythons.
+	restShare = 20
+	// retryAfter is how long after a refusal for want of room a kernel is tried again.
+	retryAfter = 10 * time.Second
+)
+
+// backoff returns how long to wait after the n-th of several attempts.
+func backoff(n int) time.Duration { return min(latest, soonest<<min(n, 8)) }
+
+// pass looks once.
+func (s *scout) pass(ctx context.Context, now time.Time) {
+	if !s.compare(now) || now.Before(s.rest) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	began := time.Now()
+	all, err := s.find(ctx)
+	s.rest = now.Add(min(latest, restShare*time.Since(began)))
+	if err != nil {
+		s.log.Warn("kernels could not be looked for", "error", err)
+		return
+	}
+	for _, p := range all {
+		one, listed := s.seen[p.PID]
+		if p.IPython == "" || listed && one.known && one.started == p.Identity.StartTicks {
+			continue
+		}
+		s.seen[p.PID] = suspect{started: p.Identity.StartTicks, is: true, known: true}
+		s.found(p)
+	}
+	for pid, one := range s.seen {
+		if one.is && !one.known && !now.Before(one.next) {
+			one.looks++
+			one.next = now.Add(backoff(one.looks))
+			s.seen[pid] = one
+		}
+	}
+}
+
+// compare updates the list of processes, and reports whether a look is due.
+func (s *scout) compare(now time.Time) (due bool) {
+	pids, err := s.fs.PIDs()
+	if err != nil {
+		s.log.Warn("the list of processes cannot be read", "error", err)
+		return false
+	}
+	again := s.takeAgain()
+	before := s.seen
+	s.seen = make(map[int]suspect, len(pids))
+	for _, pid := range pids {
+		one := before[pid]
+		if !one.is && !now.Before(one.read) {
+			one = s.meet(pid, one, now)
+		}
+		if again[pid] {
+			one.known, one.next = false, now.Add(retryAfter)
+		}
+		s.seen[pid] = one
+		due = due || one.is && !one.known && !now.Before(one.next)
+	}
+	return due
+}
+
+// meet reads the name of a process's program.
+func (s *scout) meet(pid int, one suspect, now time.Time) suspect {
+	stat, err := s.fs.Proc(pid).Stat()
+	if err != nil {
+		return suspect{}
+	}
+	if one.started != stat.StartTicks {
+		one = suspect{started: stat.StartTicks}
+	}
+	exe, err := s.fs.Proc(pid).ExeName()
+	one.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
+	one.met++
+	one.read = now.Add(backoff(one.met))
+	return one
+}
+
+// forget lets a kernel be found again, after a while: it could not be traced for a reason that may pass. It may be
+// called from any goroutine.
+func (s *scout) forget(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.again == nil {
+		s.again = map[int]bool{}
+	}
+	s.again[pid] = true
+}
+
+func (s *scout) takeAgain() map[int]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.again
+	s.again = nil
+	return again
+}
+
+// run looks until the context ends, at the interval that every returns.
+func (s *scout) run(ctx context.Context, every func() time.Duration) {
+	for {
+		s.pass(ctx, time.Now())
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(every()):
+		}
+	}
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Runs `tracer agent` beside kernels that come, run cells and end, in a process id namespace of its own, and compares
+what it tells Prometheus with the reports of `tracer attach` on the same kernels. It prints a line for each comparison,
+and ends with status 1 where one fails.
+
+    unshare --pid --fork --mount-proc --kill-child run_agent.py TRACER
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from run_notebook import Notebook
+
+PATIENCE = 120      # seconds
+SERIES = re.compile(r"^(\w+)(?:{(.*)})? (\S+)$")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+SIZES = (5_000_000, 11_000_000)
+CELLS = ("import numpy as np", "x = np.ones(%d)", "y = x + 1; del y", "1 / 0", "del x")
+
+
+def holds(what, so, *found):
+    print(("ok: " if so else "FAILED: ") + what, *([] if so else found), flush=True)
+    if not so:
+        sys.exit(1)
+
+
+def until(what, do):
+    """Returns the first result of do that counts as true."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = do()
+        if found:
+            return found
+        time.sleep(0.1)
+    holds(what, False)
+
+
+class Agent:
+    def __init__(self, tracer, folder):
+        self.config, ready = os.path.join(folder, "agent.yaml"), os.path.join(folder, "ready")
+        self.log = os.path.join(folder, "agent.log")
+        self.configure("refresh: 1s\nlook: 200ms\nper_user: 3\n")
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [tracer, "agent", "--config", self.config, "--listen", "127.0.0.1:0", "--ready-file", ready], stderr=log
+            )
+        until("the agent is ready", lambda: os.path.exists(ready))
+        with open(ready) as f:
+            self.address = f.read().strip()
+
+    def configure(self, text):
+        with open(self.config, "w") as f:
+            f.write(text)
+
+    def said(self):
+        with open(self.log) as f:
+            return f.read()
+
+    def get(self, path):
+        with urllib.request.urlopen("http://%s%s" % (self.address, path), timeout=60) as answer:
+            return answer.read().decode()
+
+    def series(self, name):
+        """Returns the series of a name: labels and value of each."""
+        found = []
+        for line in self.get("/metrics").splitlines():
+            match = SERIES.match(line)
+            if match and match[1] == name:
+                found.append((dict(LABEL.findall(match[2] or "")), float(match[3])))
+        return found
+
+    def slot(self, pid):
+        """Returns the label of a kernel, None if it is not traced."""
+        for labels, _ in self.series("ipytracer_kernel_info"):
+            if labels["pid"] == str(pid):
+                return labels["kernel"]
+        return None
+
+    def value(self, name, **labels):
+        """Returns the sum of the series with some labels."""
+        return sum(v for has, v in self.series(name) if all(has.get(k) == want for k, want in labels.items()))
+
+
+class Attached:
+    """`tracer attach` on a kernel."""
+
+    def __init__(self, tracer, pid, folder):
+        self.report, ready = os.path.join(folder, "%d.json" % pid), os.path.join(folder, "%d.ready" % pid)
+        self.process = subprocess.Popen(
+            [tracer, "attach", "--quiet", "--format", "json", "-o", self.report, "--ready-file", ready, str(pid)]
+        )
+        until("attached to %d" % pid, lambda: os.path.exists(ready))
+
+    def cells(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        with open(self.report) as f:
+            return [w for w in json.load(f)["windows"] if w["kind"] == "cell"]
+
+
+def needs(cells):
+    return [max(0, w.get("tree", w["meters"])["cpu.resident"]["peak"] -
+                w.get("tree", w["meters"])["cpu.resident"]["start"]) for w in cells]
+
+
+def same_figures(agent, tracer, folder):
+    """Two kernels run cells, with a second tracer on each."""
+    notebooks = [Notebook() for _ in SIZES]
+    for n in notebooks:
+        until("kernel %d is found" % n.pid, lambda n=n: agent.slot(n.pid))
+    attached = [Attached(tracer, n.pid, folder) for n in notebooks]
+    before = agent.value("ipytracer_cells_total")
+    for n, size in zip(notebooks, SIZES):
+        for cell in CELLS:
+            n.run({"code": cell.replace("%d", str(size))})
+    total = len(CELLS) * len(SIZES)
+    until("all cells are counted", lambda: agent.value("ipytracer_cells_total") - before == total)
+    all_needs = []
+    for n, a in zip(notebooks, attached):
+        cells = a.cells()
+        holds("%d cells in the report" % len(CELLS), len(cells) == len(CELLS), len(cells))
+        highest = agent.value("ipytracer_kernel_highest_bytes", kernel=agent.slot(n.pid))
+        holds("the highest need is the report's", highest == max(needs(cells)), highest, needs(cells))
+        all_needs += needs(cells)
+    holds("cells by outcome", agent.value("ipytracer_cells_total", outcome="error") == len(SIZES))
+    holds("the sum of needs is the reports', to the byte",
+          agent.value("ipytracer_cell_need_bytes_sum") == sum(all_needs),
+          agent.value("ipytracer_cell_need_bytes_sum"), sum(all_needs))
+    now = agent.value("ipytracer_kernel_resident_bytes", kernel=agent.slot(notebooks[0].pid))
+    with open("/proc/%d/status" % notebooks[0].pid) as f:
+        status = dict(line.split(":", 1) for line in f)
+    resident = int(status["VmRSS"].split()[0]) << 10
+    holds("resident memory now is the kernel's", abs(now - resident) < 8 << 20, now, resident)
+    return notebooks
+
+
+def comes_and_goes(agent, notebooks):
+    """A kernel is killed, others come: numbers are used again, and a user has no more than its share."""
+    slots = {agent.slot(n.pid) for n in notebooks}
+    os.kill(notebooks[0].pid, signal.SIGKILL)
+    until("its death is counted", lambda: agent.value("ipytracer_kernel_deaths_total", cause="sigkill") == 1)
+    until("it is gone", lambda: agent.slot(notebooks[0].pid) is None)
+    time.sleep(3)      # its number rests
+    more = [Notebook() for _ in range(3)]
+    until("two more are traced", lambda: agent.value("ipytracer_kernels") == 3)
+    until("a number is used again",
+          lambda: slots < {labels["kernel"] for labels, _ in agent.series("ipytracer_kernel_info")})
+    until("one more is refused", lambda: agent.value("ipytracer_kernels_refused_total") > 0)
+    holds("no more of a user than per_user", agent.value("ipytracer_kernels") == 3, agent.value("ipytracer_kernels"))
+    n = next(n for n in more if agent.slot(n.pid))
+    n.run({"code": "x = bytearray(77 << 20)"})
+    highest = until("its cell", lambda: agent.value("ipytracer_kernel_highest_bytes", kernel=agent.slot(n.pid)))
+    holds("the first figures of a number used again are the new kernel's own",
+          77 << 20 <= highest < 79 << 20, highest)
+    return more
+
+
+def reloads(agent):
+    agent.configure("per_user: many\n")
+    agent.process.send_signal(signal.SIGHUP)
+    until("a wrong configuration is reported by line", lambda: "agent.yaml:1: " in agent.said())
+    holds("and changes nothing", any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
+    agent.configure("refresh: 1s\nlook: 200ms\nper_user: 8\nusers: false\n")
+    agent.process.send_signal(signal.SIGHUP)
+    until("names of users are off", lambda: not any(l["user"] for l, _ in agent.series("ipytracer_kernel_info")))
+    until("the other kernel is traced as well", lambda: agent.value("ipytracer_kernels") == 4)
+
+
+def strangers(agent):
+    """Connections that send nothing, or never end their request, keep no one from the figures for long."""
+    host, port = agent.address.split(":")
+    held = []
+    for i in range(80):
+        s = socket.create_connection((host, int(port)))
+        if i % 2:
+            s.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+        held.append(s)
+    began = time.monotonic()
+    holds("beside 80 silent connections it answers", "ipytracer_kernels" in agent.get("/metrics"))
+    print("after %.1f s" % (time.monotonic() - began))
+    for path in ("/", "/metrics/../etc/passwd", "/debug/pprof/"):
+        try:
+            agent.get(path)
+            holds("%s is no page" % path, False)
+        except urllib.error.HTTPError as e:
+            holds("%s is no page" % path, e.code == 404, e.code)
+    for s in held:
+        s.close()
+
+
+def main():
+    tracer = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        agent = Agent(tracer, folder)
+        notebooks = same_figures(agent, tracer, folder)
+        notebooks += comes_and_goes(agent, notebooks)
+        reloads(agent)
+        strangers(agent)
+        holds("it is well", agent.get("/healthz") == "ok\n")
+        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        agent.process.send_signal(signal.SIGINT)
+        holds("it ends well", agent.process.wait(60) == 0, agent.said())
+        print("all holds", flush=True)
+        os._exit(0)      # the namespace ends, and every kernel with it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+package tracer
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// Errors of processes that cannot join a session.
+var (
+	ErrFollowed = errors.New("it is traced already")
+	ErrNoRoom   = errors.New("a session traces no more processes at a time")
+)
+
+// joining are the processes that are to join a session that goes on without targets. Its fields but open and Arrivals
+// are for any goroutine, under mu.
+type joining struct {
+	open bool // the session goes on without targets
+	Arrivals
+
+	mu      sync.Mutex
+	waiting []process.Identity
+	wake    func() error
+}
+
+const (
+	// maxJoining is the most processes that wait to join.
+	maxJoining = 64
+	// restOfRoot is how long the number of a root is not used again after its last process: until then, records of it
+	// may be on their way. A slot rests as long at most (bpf/slots.h).
+	restOfRoot = 2 * time.Second
+)
+
+// Arrivals has the functions that [Session.Next] calls for the processes that join a session. They must not wait.
+type Arrivals struct {
+	// Joined has the outcome for each. It is called before Next returns the first event of the process, with its root.
+	Joined func(id process.Identity, root uint32, err error)
+	// Released says that a root and all its processes have ended: the next process may get its number.
+	Released func(root uint32)
+}
+
+// Follow starts a session without targets, that goes on until the context of [Session.Next] is done. Processes join it
+// with [Session.Join]. An [event.Process] announces each. Once a target and its children have ended, another one gets
+// its number ([event.Boundary.Root]). The error is as for [Attach].
+func Follow(o Options, arrivals Arrivals) (_ *Session, err error) {
+	s, err := open(o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	s.joining.open, s.joining.Arrivals = true, arrivals
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	s.joining.wake = s.ledger.Wake
+	s.begin()
+	return s, nil
+}
+
+// Join lets a running Python join a session of [Follow]; Next attaches to it. It may be called from any goroutine until
+// Close, and returns false where too many wait.
+func (s *Session) Join(id process.Identity) bool {
+	j := &s.joining
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.waiting) >= maxJoining || j.wake == nil {
+		return false
+	}
+	j.waiting = append(j.waiting, id)
+	_ = j.wake()
+	return true
+}
+
+// Losses returns what is missing so far: records that were lost, and probes that could not be placed.
+func (s *Session) Losses() []event.Loss { return s.losses(s.ledger.Losses()) }
+
+// next removes the process that waits longest.
+func (j *joining) next() (id process.Identity, ok bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.waiting) == 0 {
+		return id, false
+	}
+	id, j.waiting = j.waiting[0], j.waiting[1:]
+	return id, true
+}
+
+// close lets nothing join any more.
+func (j *joining) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.wake, j.waiting = nil, nil
+}
+
+// takeIn attaches to a process that waits, one at a time: the rings are read in between.
+func (s *Session) takeIn() {
+	if id, ok := s.joining.next(); ok {
+		root, err := s.join(id)
+		s.joining.Joined(id, root, err)
+	}
+}
+
+// join attaches to a process.
+func (s *Session) join(id process.Identity) (root uint32, err error) {
+	if s.targets.find(id.PID) != nil {
+		return 0, ErrFollowed
+	}
+	root, ok := s.targets.freeRoot()
+	if !ok {
+		return 0, ErrNoRoom
+	}
+	t := &target{pid: id.PID, root: root}
+	if t.handle, err = s.fs.OpenIdentity(id); err != nil {
+		return 0, err
+	}
+	s.targets.all = append(s.targets.all, t)
+	defer func() {
+		if err != nil {
+			t.closeProbes()
+			s.targets.drop(t)
+			_, _ = s.ledger.Release(root)
+		}
+	}()
+	if t.python, err = s.interpreters.open(t.pid); err != nil {
+		return 0, err
+	}
+	if err := t.lives(); err != nil { // or another process was looked at
+		return 0, err
+	}
+	s.examiner.readAhead(t)
+	return root, s.attach(root, t, true)
+}
+
+// freeRoot returns the lowest number that no root has; ok is false if there is none.
+func (l *targets) freeRoot() (root uint32, ok bool) {
+	var taken [ledger.MaxRoots]bool
+	for _, t := range l.all {
+		taken[t.root] = true
+	}
+	for root, is := range taken {
+		if !is {
+			return uint32(root), true
+		}
+	}
+	return 0, false
+}
+
+// release forgets the roots that have ended a while ago, with all their processes.
+func (s *Session) release() {
+	for _, t := range s.targets.all {
+		if !t.isRoot() || !t.gone || time.Since(t.ended) < restOfRoot || s.targets.inTree(t.root) > 1 {
+			continue
+		}
+		done, err := s.ledger.Release(t.root)
+		if err != nil {
+			s.problem("%v", err)
+		}
+		if done {
+			delete(s.budget.roots, t.root)
+			s.watches.End(t.root)
+			s.targets.drop(t)
+			s.joining.Released(t.root)
+			return // the list has changed; the others come next time
+		}
+	}
+}
+
+// inTree returns how many targets belong to a root, which is one of them.
+func (l *targets) inTree(root uint32) (n int) {
+	for _, t := range l.all {
+		if t.root == root {
+			n++
+		}
+	}
+	return n
+}

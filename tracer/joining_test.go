@@ -1,0 +1,109 @@
+package tracer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
+)
+
+// TestReleasedRoots: the number of a root is used again once it and its children have ended a while ago, and the kernel
+// half has nothing of it left.
+func TestReleasedRoots(t *testing.T) {
+	k := &fakeKernel{woken: make(chan struct{}, 1)}
+	s := attached(t, k, Options{})
+	released := 0
+	s.joining.open, s.joining.Released = true, func(uint32) { released++ }
+	root := s.targets.all[0]
+	if n, ok := s.targets.freeRoot(); !ok || n != 1 {
+		t.Errorf("free: %d, %v", n, ok)
+	}
+	child := &target{pid: 7, root: root.root, child: true}
+	s.targets.all = append(s.targets.all, child)
+	s.budget.roots = map[uint32]*steps{root.root: {}}
+	for _, c := range []struct {
+		what     string
+		change   func()
+		released bool
+	}{
+		{"it lives", func() {}, false},
+		{"it has just ended", func() { root.gone, root.ended = true, time.Now() }, false},
+		{"a child lives", func() { root.ended = time.Now().Add(-time.Hour) }, false},
+		{"the kernel half has more", func() { s.targets.drop(child); k.holds = true }, false},
+		{"nothing is left", func() { k.holds = false }, true},
+	} {
+		c.change()
+		s.release()
+		if got := !slices.Contains(s.targets.all, root); got != c.released {
+			t.Errorf("%s: released %v", c.what, got)
+		}
+	}
+	if _, kept := s.budget.roots[root.root]; kept || released != 1 {
+		t.Errorf("its account is kept: %v; released %d times", kept, released)
+	}
+	if n, ok := s.targets.freeRoot(); !ok || n != 0 {
+		t.Errorf("free: %d, %v", n, ok)
+	}
+}
+
+// TestJoinRefused: a process that is traced already, one too many, and one that has ended are refused by what they are.
+// No more wait than there is room for, and none once the session is closed.
+func TestJoinRefused(t *testing.T) {
+	s := attached(t, &fakeKernel{}, Options{})
+	own, err := s.fs.Identity(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []error
+	s.joining.open, s.joining.wake = true, s.ledger.Wake
+	s.joining.Joined = func(_ process.Identity, _ uint32, err error) { got = append(got, err) }
+	gone := process.Identity{PID: own.PID, StartTicks: own.StartTicks + 1}
+	if !s.Join(own) {
+		t.Fatal("it may not join")
+	}
+	s.takeIn()
+	s.targets.all[0].pid = 1 << 30 // so that this process is another one's
+	s.Join(gone)
+	s.takeIn()
+	for root := range uint32(ledger.MaxRoots) {
+		s.targets.all = append(s.targets.all, &target{pid: int(1<<29 + root), root: root})
+	}
+	s.Join(own)
+	s.takeIn()
+	if len(got) != 3 || !errors.Is(got[0], ErrFollowed) || !errors.Is(got[1], process.ErrNoProcess) ||
+		!errors.Is(got[2], ErrNoRoom) {
+		t.Errorf("%v", got)
+	}
+	for range maxJoining {
+		s.Join(own)
+	}
+	if s.Join(own) {
+		t.Error("too many wait")
+	}
+	s.joining.close()
+	if s.Join(own) {
+		t.Error("it may join a session that is closed")
+	}
+	s.targets.all = s.targets.all[:1]
+	s.targets.all[0].pid = os.Getpid()
+}
+
+// TestFollowGoesOn: a session that others may join goes on without targets, and ends with its context.
+func TestFollowGoesOn(t *testing.T) {
+	k := &fakeKernel{script: []records{together(drawn(1, event.ProcessExit))}}
+	s := attached(t, k, Options{})
+	s.joining.open, s.joining.Released = true, func(uint32) {}
+	stopped := false
+	ctx, stop := context.WithCancelCause(t.Context())
+	k.idle = func() { stopped = true; stop(errors.New("enough")) }
+	_, last := following(t, ctx, s, atOnce)
+	if !stopped || last.Reason != "enough" {
+		t.Errorf("ended by %q before it was stopped", last.Reason)
+	}
+}

@@ -1,0 +1,61 @@
+package ledger
+
+import (
+	"os/exec"
+	"testing"
+
+	"ipytracer/event"
+)
+
+// TestRelease: a root is released once its processes have ended, and not before. The next process with its number
+// begins anew: with its first segment, with an account of its own, and with nothing of the other one's.
+func TestRelease(t *testing.T) {
+	l := load(t, Options{})
+	if err := l.Accounts.SetBudget(0.03, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var c collected
+	for range 3 {
+		cmd := exec.Command("sh", "-c", "echo x; read line; true | true; sh -c 'exit 3' & wait; read line")
+		in, out, err := piped(t, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		c = collected{}
+		if _, err := l.Processes.AttachProcess(5, cmd.Process.Pid, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Write([]byte("go on\n")); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := l.Processes.Release(5); done || err != nil {
+			t.Fatalf("released with a process: %v, %v", done, err)
+		}
+		in.Close()
+		_ = cmd.Wait()
+		poll(t, l, &c)
+		done, err := l.Processes.Release(5)
+		if !done || err != nil {
+			t.Fatalf("released: %v, %v", done, err)
+		}
+		first, exits := c.boundaries[0], 0
+		for i, b := range c.boundaries {
+			if b.Root != 5 || b.Segment != uint64(i+1) {
+				t.Fatalf("boundary %d: %+v", i, b)
+			}
+			if b.Kind == event.ProcessExit {
+				exits++
+			}
+		}
+		if first.Kind != event.Attached || first.Stream > 64 || exits < 4 {
+			t.Errorf("the first boundary is %+v, %d processes ended", first, exits)
+		}
+		r, err := l.Accounts.root(5)
+		if err != nil || r.Segment != 0 || r.Shared != 0 {
+			t.Errorf("left: %+v, %v", r, err)
+		}
+	}
+}
