@@ -103,7 +103,7 @@ func TestYieldOnATerminal(t *testing.T) {
 	devices := t.TempDir()
 	gputest.Devices(t, devices, "0")
 	env := append(gputest.CUDAEnviron(t, cuda, truth, "wait Checkpoint "+goOn+"\n"), "LD_LIBRARY_PATH="+nvml+":"+cuda,
-		"NVML_STANDIN="+machine, gputest.DevicesVariable+"="+devices)
+		"NVML_STANDIN="+machine, gputest.DevicesVariable+"="+devices, "TERM=xterm-256color")
 	s := startScreen(t, 100, 24, env, binary, "gpu", "yield", fmt.Sprint(holder.Process.Pid))
 	shows := func(want ...string) {
 		t.Helper()

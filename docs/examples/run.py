@@ -22,10 +22,7 @@ import sys
 import tempfile
 import time
 
-import IPython
 import nbformat
-import numpy
-import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -299,6 +296,10 @@ def put(path, text):
 
 def versions():
     """Returns the versions, without their last parts, of the programs that outputs depend on."""
+    import IPython
+    import numpy
+    import pytest
+
     return "".join(
         "%s %s\n" % (name, ".".join(version.split(".")[:2]))
         for name, version in (

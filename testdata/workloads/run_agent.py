@@ -171,7 +171,8 @@ def reloads(agent):
     holds("and changes nothing", any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
     agent.configure("refresh: 1s\nlook: 200ms\nper_user: 8\nusers: false\n")
     agent.process.send_signal(signal.SIGHUP)
-    until("names of users are off", lambda: not any(l["user"] for l, _ in agent.series("ipytracer_kernel_info")))
+    until("names of users are off",
+          lambda: not any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
     until("the other kernel is traced as well", lambda: agent.value("ipytracer_kernels") == 4)
 
 
