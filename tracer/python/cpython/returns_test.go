@@ -39,7 +39,15 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		for _, r := range s.EvalReturns {
 			got = append(got, site{r.Delta, r.Result, r.Emulated, r.Condition})
 		}
-		if sites, known := want[b.name]; known && !slices.Equal(got, sites) {
+		// A split-off part of the function lies far away, elsewhere after each of the distribution's updates.
+		const far = 64 << 10
+		same := func(got, want site) bool {
+			if max(got.delta, -got.delta) > far && max(want.delta, -want.delta) > far {
+				got.delta = want.delta
+			}
+			return got == want
+		}
+		if sites, known := want[b.name]; known && !slices.EqualFunc(got, sites, same) {
 			t.Errorf("%+v, want %+v", got, sites)
 		}
 		for _, r := range s.EvalReturns {
