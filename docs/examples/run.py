@@ -43,6 +43,8 @@ _IRRELEVANT = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"(?: · )?[█▏▎▍▌▋▊▉░]+ .*"), ""),                                    # the bar, to the end of its line
     (re.compile(r" · available [\d.]+ \w+"), ""),
+    # libraries: what an import maps is shown where it is much beside the need
+    (re.compile(r" · mapped [\d.]+ \w+ \(line \d+ › import[^)]*\)"), ""),
     (re.compile(r"\d+ min \d\d s|\d+(?:\.\d+)? ?(?:ns|µs|ms|s)\b"), "TIME"),
     (re.compile(r"-?\d+(?:\.\d+)? ?%"), "PERCENT"),
     (re.compile(r"(?:/tmp|/root|/home)/[^\s'\"]*/"), ""),
@@ -70,13 +72,13 @@ def normal(text):
     def size(found):
         sizes.append(float(found.group(1)) * _UNITS[found.group(2)])
         return "SIZE"
-    for pattern, word in _IRRELEVANT[:3]:
+    for pattern, word in _IRRELEVANT[:4]:
         text = pattern.sub(word, text)
     out = []
     for line in text.split("\n"):
         sizes = []
         line = _SIZE.sub(size, line)
-        for pattern, word in _IRRELEVANT[3:]:
+        for pattern, word in _IRRELEVANT[4:]:
             line = pattern.sub(word, line)
         line = line.strip()
         if line and not line.startswith(_MACHINES):
