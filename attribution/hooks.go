@@ -40,7 +40,7 @@ func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed
 	*w = *at
 	ac.invariants.left(w)
 	ac.table.count(w, 1)
-	w.untold = missed
+	w.untold, p.hadCell = missed, true
 	if p.info.Frontend != "" { // a program without one draws no figures
 		w.addNote(words.NoHooksEnd)
 	}

@@ -206,6 +206,7 @@ type process struct {
 	hasWindows  bool
 	tops        levels // the highest of any cell so far
 	ranCells    int32  // cells that are over
+	hadCell     bool   // a cell was ended at its result
 	last        last   // its state when it ended
 	limits      []model.Limit
 	blind       blindness

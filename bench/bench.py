@@ -16,6 +16,7 @@ import time
 
 import table
 from measures import (
+    agent,
     arrays,
     arrow,
     attach,
@@ -56,6 +57,7 @@ MEASURES = {
     "gpu": gpu,
     "pytorch": pytorch,
     "attach": attach,
+    "agent": agent,
     "audit": audit,
     "budget": budget,
     "beside": beside,

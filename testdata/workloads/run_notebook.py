@@ -7,10 +7,11 @@ then for each line {"outputs": [text/plain, …], "status": …, "seconds": …}
 A line is a cell's text, or what a front end may do besides:
 
     {"code": …, "silent": true, "store_history": false}    a request as of an extension, or of a variables' view
-    {"code": …, "subshell": true}                          beside the cells of the main shell (ipykernel 7) {"code": …,
-    "interrupt_at": "begun"}                   SIGINT as soon as the cell has printed that {"code": …, "until": "runs "}
-    a line UNTIL_SHOWN of it waits until that is shown below the cell {"restart": true}
-    a new kernel; the answer has its "pid", too
+    {"code": …, "subshell": true}                          beside the cells of the main shell (ipykernel 7)
+    {"code": …, "interrupt_at": "begun"}                   SIGINT as soon as the cell has printed that
+    {"code": …, "until": "runs "}                          a line UNTIL_SHOWN of it waits until that is shown below the
+                                                           cell
+    {"restart": true}                                      a new kernel; the answer has its "pid", too
 """
 
 import json
