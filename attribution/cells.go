@@ -60,7 +60,8 @@ func (ac *activity) closeCell(p *process, b *event.Boundary) {
 	}
 	if w.hooks != nil {
 		if b.Outcome == event.OutcomeMissed {
-			first := p.ranCells == 0 && !p.hadCell && p.info.Late // its request may have begun before the tracer was looking
+			// The request of a first cell may have begun before the tracer was looking.
+			first := p.ranCells == 0 && !p.hadCell && p.info.Late
 			ac.endAtResult(p, w, b, p.info.Frontend != "" && w.isOwn() && !first)
 			return
 		}
