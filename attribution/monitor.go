@@ -53,6 +53,9 @@ func (m *Monitor) Finished() []model.Window {
 	return done
 }
 
+// Origin returns the time that [model.Window.StartNS] counts from: of CLOCK_MONOTONIC, 0 before the first boundary.
+func (m *Monitor) Origin() event.Nanoseconds { return m.core.session.began }
+
 // Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 	p := m.core.processes.byPID[int32(pid)]

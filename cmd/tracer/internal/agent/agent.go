@@ -8,11 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
+	"ipytracer/model"
 	"ipytracer/tracer"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
@@ -42,6 +45,7 @@ type Agent struct {
 	arrivals
 	pace    pace               // for the scout's goroutine
 	kernels map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
+	sinks   []telemetry.Sink
 	start   *event.Start
 	counted time.Time // when losses were last counted
 }
@@ -159,7 +163,7 @@ func (a *Agent) take(e event.Event) {
 		a.pass(e.Root, e)
 	case *event.Ending:
 		a.pass(e.Root, e)
-		if k := a.kernels[e.Root]; k != nil && k.pid == int(e.PID) {
+		if k := a.kernels[e.Root]; k != nil && k.PID == int(e.PID) {
 			k.over = true
 		}
 	}
@@ -186,23 +190,63 @@ func (a *Agent) lull() {
 		}
 		k.busy = false
 		k.monitor.Add(&event.Lull{})
-		for _, w := range k.monitor.Finished() {
-			k.highest = max(k.highest, need(&w))
-			a.metrics.cell(k.owner, &w)
+		done := k.monitor.Finished()
+		for i := range done {
+			k.highest = max(k.highest, need(&done[i]))
+			a.metrics.cell(k.Owner, &done[i])
 		}
+		var end *telemetry.Death
 		if k.over {
-			if p, ok := k.monitor.Process(k.pid); ok {
-				a.metrics.death(k.owner, p.Ending)
-			}
-			delete(a.kernels, root)
-			a.metrics.drop(k)
+			end = a.end(root, k, done)
+		}
+		a.handOn(k, done, end)
+	}
+}
+
+// end forgets a kernel that has ended, and returns its end, nil if there is nothing to say of it.
+func (a *Agent) end(root uint32, k *kernel, done []model.Window) *telemetry.Death {
+	delete(a.kernels, root)
+	a.metrics.drop(k)
+	p, ok := k.monitor.Process(k.PID)
+	if !ok {
+		return nil
+	}
+	a.metrics.death(k.Owner, p.Ending)
+	d := &telemetry.Death{Kernel: &k.Kernel, Ending: p.Ending}
+	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
+	for i := range done {
+		if outcomeOf(&done[i]) == incomplete {
+			d.Open = append(d.Open, &done[i])
+		}
+	}
+	return d
+}
+
+// handOn hands cells, and the end of their kernel if there is one, to the sinks.
+func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
+	if len(a.sinks) == 0 {
+		return
+	}
+	for i := range done {
+		c := &telemetry.Cell{Kernel: &k.Kernel, Window: &done[i]}
+		c.Began, c.Ended = k.times(c.Window)
+		if end != nil && slices.Contains(end.Open, c.Window) {
+			c.Ending = end.Ending
+		}
+		for _, s := range a.sinks {
+			s.Cell(c)
+		}
+	}
+	if end != nil {
+		for _, s := range a.sinks {
+			s.Death(end)
 		}
 	}
 }
 
 // meet begins to follow a kernel.
 func (a *Agent) meet(e *event.Process, p inventory.Python) {
-	k := newKernel(a.start, e.ProcessInfo, ownerOf(a.fs, p.PID, p.UID))
+	k := newKernel(a.start, e.ProcessInfo, about(a.fs, p.PID, p.UID))
 	a.kernels[e.Root] = k
 	a.metrics.add(k)
 }

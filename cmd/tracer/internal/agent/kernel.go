@@ -1,16 +1,19 @@
 package agent
 
 import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
 	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // kernel is a kernel that is traced.
 type kernel struct {
-	pid     int
-	root    uint32
-	owner   owner
+	telemetry.Kernel
 	monitor *attribution.Monitor
 	highest int64 // the highest need of resident memory of any cell, in bytes
 	busy    bool  // boundaries came since the last lull
@@ -18,12 +21,31 @@ type kernel struct {
 }
 
 // newKernel returns a kernel that has just joined a session.
-func newKernel(start *event.Start, info event.ProcessInfo, o owner) *kernel {
-	k := &kernel{pid: int(info.PID), root: info.Root, owner: o, monitor: attribution.NewMonitor()}
+func newKernel(start *event.Start, info event.ProcessInfo, of telemetry.Kernel) *kernel {
+	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
+	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
+	of.Sources = start.Meters
+	k := &kernel{Kernel: of, monitor: attribution.NewMonitor()}
 	one := *start
 	one.Processes = nil
 	k.monitor.Add(&one)
 	return k
+}
+
+// times returns when a window began and ended, by the clock of now: CLOCK_MONOTONIC goes on where CLOCK_REALTIME is
+// set.
+func (k *kernel) times(w *model.Window) (began, ended time.Time) {
+	began = wall(k.monitor.Origin() + event.Nanoseconds(w.StartNS))
+	return began, began.Add(time.Duration(w.DurationNS))
+}
+
+// wall returns the time of CLOCK_REALTIME for a time of CLOCK_MONOTONIC.
+func wall(at event.Nanoseconds) time.Time {
+	var mono unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono) != nil {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(int64(at) - mono.Nano()))
 }
 
 // resident is the meter of a cell's need.

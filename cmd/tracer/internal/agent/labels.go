@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/report/escape"
 )
 
@@ -11,9 +12,9 @@ import (
 // without a cell for a while is dropped with its counters, and where too many are there at once, a new one counts as
 // "other".
 type labels struct {
-	used   map[owner]time.Time // when each owner was last counted
-	folded uint64              // how often an owner had no room
-	now    func() time.Time    // for tests; nil: the clock
+	used   map[telemetry.Owner]time.Time // when each owner was last counted
+	folded uint64                        // how often an owner had no room
+	now    func() time.Time              // for tests; nil: the clock
 }
 
 // seriesOfOwner is the number of time series that an owner has at most: four outcomes of cells, the histogram, and the
@@ -21,22 +22,22 @@ type labels struct {
 const seriesOfOwner = 4 + 1 + 5
 
 // otherOwner is the owner that stands for those without room.
-var otherOwner = owner{namespace: "other", pod: "other", container: "other", user: "other"}
+var otherOwner = telemetry.Owner{Namespace: "other", Pod: "other", Container: "other", User: "other"}
 
 // of returns the labels of an owner's counters.
-func (l *labels) of(m *metrics, o owner) []string {
+func (l *labels) of(m *metrics, o telemetry.Owner) []string {
 	if !m.config().Users {
-		o.user = ""
+		o.User = ""
 	}
 	if l.used == nil {
-		l.used = map[owner]time.Time{}
+		l.used = map[telemetry.Owner]time.Time{}
 	}
 	if _, known := l.used[o]; !known && (len(l.used)+1)*seriesOfOwner > m.config().Series {
 		l.folded++
 		o = otherOwner
 	}
 	l.used[o] = l.time()
-	return []string{o.namespace, o.pod, o.container, o.user}
+	return []string{o.Namespace, o.Pod, o.Container, o.User}
 }
 
 func (l *labels) time() time.Time {
@@ -49,16 +50,16 @@ func (l *labels) time() time.Time {
 // evict drops the counters of owners without a cell for a while, unless one of their kernels is there.
 func (l *labels) evict(m *metrics) {
 	old := l.time().Add(-time.Duration(m.config().Keep))
-	live := map[owner]bool{}
+	live := map[telemetry.Owner]bool{}
 	for k := range m.kernels {
-		live[k.owner] = true
+		live[k.Owner] = true
 	}
 	for o, at := range l.used {
 		if at.After(old) || live[o] {
 			continue
 		}
 		delete(l.used, o)
-		of := map[string]string{"namespace": o.namespace, "pod": o.pod, "container": o.container, "user": o.user}
+		of := map[string]string{"namespace": o.Namespace, "pod": o.Pod, "container": o.Container, "user": o.User}
 		m.cells.DeletePartialMatch(of)
 		m.needs.DeletePartialMatch(of)
 		m.deaths.DeletePartialMatch(of)
@@ -66,4 +67,6 @@ func (l *labels) evict(m *metrics) {
 }
 
 // label returns a text from a kernel as the value of a label.
-func label(text string) string { return strings.ToValidUTF8(escape.Bounded(text, maxLabel), "?") }
+func label(text string) string {
+	return strings.ToValidUTF8(escape.Bounded(text, telemetry.MaxLabel), "?")
+}

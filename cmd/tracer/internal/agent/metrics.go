@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -91,22 +92,27 @@ func counter(name, help, label string) *prometheus.CounterVec {
 		append(ownerLabels[:len(ownerLabels):len(ownerLabels)], label))
 }
 
-// outcomes are the values of the label outcome, by the status of a window.
+// outcomes are the values of the label outcome, by the status of a window; incomplete is that of any other status.
 var outcomes = map[string]string{model.OK: "ok", model.Error: "error", model.Interrupted: "interrupted"}
 
-// cell counts a cell that has closed. The caller holds mu.
-func (m *metrics) cell(o owner, w *model.Window) {
-	outcome, known := outcomes[w.Status]
-	if !known {
-		outcome = "incomplete"
+const incomplete = "incomplete"
+
+func outcomeOf(w *model.Window) string {
+	if outcome, known := outcomes[w.Status]; known {
+		return outcome
 	}
+	return incomplete
+}
+
+// cell counts a cell that has closed. The caller holds mu.
+func (m *metrics) cell(o telemetry.Owner, w *model.Window) {
 	values := m.labels.of(m, o)
-	m.cells.WithLabelValues(append(values, outcome)...).Inc()
+	m.cells.WithLabelValues(append(values, outcomeOf(w))...).Inc()
 	m.needs.WithLabelValues(values...).Observe(float64(need(w)))
 }
 
 // death counts a kernel that has ended. The caller holds mu.
-func (m *metrics) death(o owner, how *model.Ending) {
+func (m *metrics) death(o telemetry.Owner, how *model.Ending) {
 	cause := "exit"
 	switch {
 	case how == nil:
@@ -197,13 +203,13 @@ func (m *metrics) snapshot() (all []prometheus.Metric) {
 
 // describeKernel makes the figures of a kernel.
 func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64, ...string)) {
-	p, ok := k.monitor.Process(k.pid)
+	p, ok := k.monitor.Process(k.PID)
 	if !ok {
 		return
 	}
-	labels := append(m.shown(k.owner), strconv.Itoa(int(k.root)))
+	labels := append(m.shown(k.Owner), strconv.Itoa(int(k.Slot)))
 	with := func(more ...string) []string { return append(labels[:len(labels):len(labels)], more...) }
-	tree := k.monitor.Tree(k.pid)
+	tree := k.monitor.Tree(k.PID)
 	gauge(residentNow, float64(tree[resident]), labels...)
 	gauge(highestNeed, float64(k.highest), labels...)
 	for n := range event.MaxDevices {
@@ -218,9 +224,9 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 }
 
 // shown returns the labels of an owner.
-func (m *metrics) shown(o owner) []string {
+func (m *metrics) shown(o telemetry.Owner) []string {
 	if !m.config().Users {
-		o.user = ""
+		o.User = ""
 	}
-	return []string{o.namespace, o.pod, o.container, o.user}
+	return []string{o.Namespace, o.Pod, o.Container, o.User}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -42,16 +43,21 @@ func shows(t *testing.T, m *metrics, prefix string) (lines []string) {
 	return lines
 }
 
+func agentWith(m *metrics, sinks ...telemetry.Sink) *Agent {
+	return &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(time.Hour), sinks: sinks}
+}
+
 // TestMetricsOfSession: the figures of a kernel and of its cells are those that its events have, to the byte.
 func TestMetricsOfSession(t *testing.T) {
 	m := metricsWith(t, func(*Config) {})
-	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(time.Hour)}
+	got := &taken{}
+	a := agentWith(m, got)
 	var k *kernel
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
-			k = newKernel(start, start.Processes[0], owner{user: "ann", pod: "p"})
+			k = newKernel(start, start.Processes[0], telemetry.Kernel{Owner: telemetry.Owner{User: "ann", Pod: "p"}})
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
-			a.kernels[k.root] = k
+			a.kernels[k.Slot] = k
 			m.add(k)
 			return
 		}
@@ -84,14 +90,32 @@ func TestMetricsOfSession(t *testing.T) {
 		!strings.Contains(h[0], sum) {
 		t.Errorf("%q", h)
 	}
+	if n := len(got.cells); n != 2 || need(got.cells[0].Window) != int64(high-base) || got.cells[1].Ending != nil ||
+		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 {
+		t.Errorf("handed on: %d cells, %d deaths", n, len(got.deaths))
+	}
+	s.OpenCell(3, 0, "<ipython-input-3-aaaa>", "x")
 	s.Exit(attributiontest.Kernel)
-	a.take(&event.Ending{Root: k.root, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
+	a.take(&event.Ending{Root: k.Slot, PID: attributiontest.Kernel, OutOfMemory: true, Status: 9})
 	a.lull()
-	if got := shownText(t, m, "ipytracer_kernel_deaths_total"); !strings.Contains(got, `cause="oom"`) ||
+	if text := shownText(t, m, "ipytracer_kernel_deaths_total"); !strings.Contains(text, `cause="oom"`) ||
 		len(shows(t, m, "ipytracer_kernel_resident")) > 0 || len(a.kernels) > 0 {
-		t.Errorf("after its end: %s, %d kernels", got, len(a.kernels))
+		t.Errorf("after its end: %s, %d kernels", text, len(a.kernels))
+	}
+	if len(got.cells) != 3 || got.cells[2].Ending == nil || !got.cells[2].Ending.OutOfMemory ||
+		len(got.deaths) != 1 || len(got.deaths[0].Open) != 1 || got.deaths[0].Open[0] != got.cells[2].Window {
+		t.Errorf("handed on at its end: %+v, %+v", got.cells, got.deaths)
 	}
 }
+
+// taken is a sink that keeps what it gets.
+type taken struct {
+	cells  []*telemetry.Cell
+	deaths []*telemetry.Death
+}
+
+func (t *taken) Cell(c *telemetry.Cell)   { t.cells = append(t.cells, c) }
+func (t *taken) Death(d *telemetry.Death) { t.deaths = append(t.deaths, d) }
 
 // shownText returns the lines of /metrics with a prefix.
 func shownText(t *testing.T, m *metrics, prefix string) string {
@@ -120,7 +144,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	m.mu.Lock()
 	for i := range 100_000 {
 		status := []string{model.OK, model.Error, model.Incomplete}[i%3]
-		m.cell(owner{user: fmt.Sprint("user-", i)}, window(status, 0, 1<<20))
+		m.cell(telemetry.Owner{User: fmt.Sprint("user-", i)}, window(status, 0, 1<<20))
 	}
 	m.mu.Unlock()
 	if n := len(shows(t, m, "ipytracer_c")); n > most {
@@ -132,7 +156,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 33300`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
-	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, owner{user: "user-7"}))
+	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, telemetry.Kernel{Owner: telemetry.Owner{User: "user-7"}}))
 	at = at.Add(2 * time.Minute)
 	left := shows(t, m, "ipytracer_cells_total")
 	if len(left) != 1 || !strings.Contains(left[0], "user-7") {
@@ -152,7 +176,7 @@ func TestNastyNames(t *testing.T) {
 	}
 	m.mu.Lock()
 	for _, n := range names {
-		m.cell(owner{user: label(n)}, window(model.OK, 0, 1))
+		m.cell(telemetry.Owner{User: label(n)}, window(model.OK, 0, 1))
 	}
 	m.mu.Unlock()
 	text := shownText(t, m, "ipytracer_cells_total")
@@ -171,9 +195,9 @@ func TestNastyNames(t *testing.T) {
 func TestWithoutUsers(t *testing.T) {
 	m := metricsWith(t, func(c *Config) { c.Users = false })
 	m.mu.Lock()
-	m.cell(owner{user: "ann"}, window(model.OK, 0, 1))
-	m.cell(owner{user: "bob"}, window(model.OK, 0, 1))
-	m.death(owner{user: "bob"}, nil)
+	m.cell(telemetry.Owner{User: "ann"}, window(model.OK, 0, 1))
+	m.cell(telemetry.Owner{User: "bob"}, window(model.OK, 0, 1))
+	m.death(telemetry.Owner{User: "bob"}, nil)
 	m.mu.Unlock()
 	all := shows(t, m, "ipytracer")
 	named := func(line string) bool { return strings.Contains(line, "ann") || strings.Contains(line, "bob") }

@@ -5,27 +5,20 @@ import (
 	"regexp"
 	"strings"
 
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/report/escape"
 	"ipytracer/tracer/host/process"
 )
 
-// owner is to whom a kernel belongs, as far as this machine knows: the labels of its series. Nothing in it can be
-// chosen by the kernel: the user is the process's, the pod and the container are those of its control group.
-type owner struct {
-	namespace, pod, container, user string
-}
-
-// ownerOf returns the owner of a process.
-func ownerOf(fs process.FS, pid int, uid uint32) owner {
+// about returns to whom a process belongs. Nothing in its [telemetry.Owner] can be chosen by the process: the user is
+// the process's, the pod and the container are those of its control group.
+func about(fs process.FS, pid int, uid uint32) telemetry.Kernel {
 	group, _ := fs.Proc(pid).MemoryGroup()
 	_, name, _ := strings.Cut(group, ":")
-	o := placeOf(name)
-	o.user = escape.Bounded(process.UserName(uid), maxLabel)
-	return o
+	k := placeOf(name)
+	k.User = escape.Bounded(process.UserName(uid), telemetry.MaxLabel)
+	return k
 }
-
-// maxLabel is the greatest length of a label's value, in bytes.
-const maxLabel = 100
 
 // Names of control groups: a pod's is pod<UID>, or …-pod<UID>.slice with _ in the UID; a container's is its id of 64
 // digits, or <runtime>-<id>.scope (kubelet's cgroup manager, containerd, CRI-O, Docker, Podman).
@@ -37,16 +30,17 @@ var (
 // shortContainer is how much of a container's id is shown, as by `docker ps`.
 const shortContainer = 12
 
-// placeOf returns the pod's UID and the container of a control group.
-func placeOf(group string) (o owner) {
+// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID.
+func placeOf(group string) (k telemetry.Kernel) {
 	for group = path.Clean("/" + group); group != "/"; group = path.Dir(group) {
 		name := path.Base(group)
-		if m := containerGroup.FindStringSubmatch(name); m != nil && o.container == "" {
-			o.container = m[1][:shortContainer]
+		if m := containerGroup.FindStringSubmatch(name); m != nil && k.ContainerID == "" {
+			k.ContainerID, k.Container = m[1], m[1][:shortContainer]
 		}
-		if m := podGroup.FindStringSubmatch(name); m != nil && o.pod == "" {
-			o.pod = strings.ReplaceAll(m[1], "_", "-")
+		if m := podGroup.FindStringSubmatch(name); m != nil && k.PodUID == "" {
+			k.PodUID = strings.ReplaceAll(m[1], "_", "-")
+			k.Pod = k.PodUID
 		}
 	}
-	return o
+	return k
 }

@@ -11,7 +11,7 @@ func TestPlaceOf(t *testing.T) {
 	const uid = "0f3c2d1e-1a2b-4c3d-8e9f-001122334455"
 	id := strings.Repeat("a1b2c3d4", 8)
 	under := strings.ReplaceAll(uid, "-", "_")
-	for group, want := range map[string]owner{
+	for group, want := range map[string]struct{ pod, container string }{
 		"/kubepods/burstable/pod" + uid + "/" + id: {pod: uid, container: id[:12]},
 		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" + under + ".slice/cri-containerd-" + id +
 			".scope": {pod: uid, container: id[:12]},
@@ -24,8 +24,12 @@ func TestPlaceOf(t *testing.T) {
 		"/user.slice/pod../../kubepods":                                         {},
 		"":                                                                      {}, "/": {}, "\xff/\x00": {},
 	} {
-		if got := placeOf(group); got != want {
-			t.Errorf("%q: %+v, want %+v", group, got, want)
+		k := placeOf(group)
+		if k.Pod != want.pod || k.PodUID != want.pod || k.Container != want.container {
+			t.Errorf("%q: %+v, want %+v", group, k, want)
+		}
+		if k.Container != "" && k.ContainerID != id {
+			t.Errorf("%q: container id %q, want %q", group, k.ContainerID, id)
 		}
 	}
 }

@@ -1,0 +1,72 @@
+// Package telemetry has the records that an agent hands to the engines it serves: kernels, cells that have closed, and
+// kernels that have ended.
+package telemetry
+
+import (
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Owner has the labels of a kernel's time series: to whom it belongs, as far as this machine knows. The kernel can
+// choose none of them. A field is empty if it is not known. Each has at most [MaxLabel] bytes.
+type Owner struct {
+	Namespace, Pod, Container, User string
+}
+
+// MaxLabel is the greatest length of a label's value, in bytes.
+const MaxLabel = 100
+
+// Kernel is a kernel that is traced. Nothing of it changes once a [Sink] has it.
+type Kernel struct {
+	Owner
+	PID      int
+	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
+	Began    time.Time // when the process started
+	Joined   time.Time // since when it is traced
+	Python   string
+	IPython  string
+	Frontend string // as in [event.ProcessInfo]
+	// Sources has the quality of each meter's figures.
+	Sources []event.MeterSource
+	PodUID  string
+	// ContainerID is the whole id, as the control group has it.
+	ContainerID string
+	// Claimed has the names that the kernel's own user can forge.
+	Claimed Claims
+}
+
+// Claims are names that a kernel's own user can forge.
+type Claims struct {
+	HubUser, HubServer string // JupyterHub's
+	Notebook           string // a path
+	KernelID           string // Jupyter's, from the name of the connection file
+}
+
+// Cell is a cell that has closed.
+type Cell struct {
+	Kernel *Kernel
+	Window *model.Window
+	Began  time.Time
+	Ended  time.Time
+	// Ending is how the kernel ended within the cell; nil if it goes on.
+	Ending *model.Ending
+}
+
+// Death is the end of a kernel.
+type Death struct {
+	Kernel *Kernel
+	Ending *model.Ending // nil if it is not known
+	At     time.Time
+	// Open has the cells that the end has closed. They were handed on as a [Cell], too.
+	Open []*model.Window
+}
+
+// Sink takes in records. Its methods must not wait: the kernels' events are read by the goroutine that calls them.
+type Sink interface {
+	// Cell takes in a cell. It may keep the record, and must not change it.
+	Cell(*Cell)
+	// Death takes in the end of a kernel, after its cells.
+	Death(*Death)
+}
