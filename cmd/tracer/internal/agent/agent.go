@@ -228,7 +228,7 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 		return
 	}
 	for i := range done {
-		c := &telemetry.Cell{Kernel: &k.Kernel, Window: &done[i]}
+		c := &telemetry.Cell{Kernel: &k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
 		c.Began, c.Ended = k.times(c.Window)
 		if end != nil && slices.Contains(end.Open, c.Window) {
 			c.Ending = end.Ending

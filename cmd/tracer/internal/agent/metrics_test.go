@@ -91,7 +91,8 @@ func TestMetricsOfSession(t *testing.T) {
 		t.Errorf("%q", h)
 	}
 	if n := len(got.cells); n != 2 || need(got.cells[0].Window) != int64(high-base) || got.cells[1].Ending != nil ||
-		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 {
+		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
+		got.cells[0].SpanID == got.cells[1].SpanID || got.cells[0].SpanID == (telemetry.SpanID{}) {
 		t.Errorf("handed on: %d cells, %d deaths", n, len(got.deaths))
 	}
 	s.OpenCell(3, 0, "<ipython-input-3-aaaa>", "x")

@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"crypto/rand"
 	"time"
 
 	"ipytracer/event"
@@ -44,12 +45,25 @@ type Claims struct {
 	KernelID           string // Jupyter's, from the name of the connection file
 }
 
+// SpanID is the id of a span, as OpenTelemetry has it. The zero value is none.
+type SpanID [8]byte
+
+// NewSpanID returns a random id, which is not zero.
+func NewSpanID() (id SpanID) {
+	for id == (SpanID{}) {
+		_, _ = rand.Read(id[:]) // never fails
+	}
+	return id
+}
+
 // Cell is a cell that has closed.
 type Cell struct {
 	Kernel *Kernel
 	Window *model.Window
 	Began  time.Time
 	Ended  time.Time
+	// SpanID is random. The cell has it in every engine: as the id of its span, and as a label of its profile.
+	SpanID SpanID
 	// Ending is how the kernel ended within the cell; nil if it goes on.
 	Ending *model.Ending
 }
