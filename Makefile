@@ -78,6 +78,11 @@ check-lab: ## the extension that is committed is what its source gives (needs No
 	scripts/install.sh lab
 	scripts/check-lab.sh
 
+.PHONY: test-fleet
+test-fleet: build ## the figures of thirty cells in the engines that the agent serves, all real (needs root, network once; ENGINES="prometheus", FLEET_DIR)
+	scripts/install.sh fleet
+	scripts/fleet/test.sh $(BIN) $(ENGINES)
+
 .PHONY: test-lab
 test-lab: build ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
 	scripts/install.sh lab

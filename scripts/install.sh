@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that a target needs on Debian, except those that are already installed.
 #
-#   scripts/install.sh demo|test|pythons|lab|viewers|release|kernels
+#   scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels
 set -euo pipefail
 
 case ${1:-} in
@@ -29,12 +29,13 @@ viewers)
         python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # for papermill
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
+fleet) packages=(python3 python3-ipykernel python3-jupyter-client python3-numpy curl dpkg util-linux ca-certificates) ;;
 release) packages=(debootstrap dpkg-dev gcc libc6-dev git gzip xz-utils ca-certificates
     python3 python3-setuptools python3-wheel) ;;
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev
     qemu-system-x86 busybox-static cpio curl xz-utils ca-certificates) ;;
 *)
-    echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|release|kernels" >&2
+    echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels" >&2
     exit 2
     ;;
 esac

@@ -45,13 +45,13 @@ def until(what, do):
 
 
 class Agent:
-    def __init__(self, tracer, folder):
+    def __init__(self, tracer, folder, config="refresh: 1s\nlook: 200ms\nper_user: 3\n", listen="127.0.0.1:0"):
         self.config, ready = os.path.join(folder, "agent.yaml"), os.path.join(folder, "ready")
         self.log = os.path.join(folder, "agent.log")
-        self.configure("refresh: 1s\nlook: 200ms\nper_user: 3\n")
+        self.configure(config)
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [tracer, "agent", "--config", self.config, "--listen", "127.0.0.1:0", "--ready-file", ready], stderr=log
+                [tracer, "agent", "--config", self.config, "--listen", listen, "--ready-file", ready], stderr=log
             )
         until("the agent is ready", lambda: os.path.exists(ready))
         with open(ready) as f:

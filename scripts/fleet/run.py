@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Runs `tracer agent` beside three kernels and real engines, and compares the figures of thirty cells: in each engine
+they must be those of `tracer report`, to the byte. It prints a line for each comparison, and ends with status 1 where
+one fails.
+
+    unshare --pid --net --fork --mount-proc --kill-child run.py TRACER ENGINES [NAME ...]
+
+ENGINES is the folder that get.sh fills. It runs in a process id namespace, because an agent traces every kernel that it
+sees, and in a network namespace, which has no way out: ports are free, and no engine reaches anything else.
+"""
+
+import fcntl
+import os
+import signal
+import socket
+import struct
+import sys
+import tempfile
+
+from cells import Session
+from engine import holds
+from run_agent import Agent
+from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
+
+ENGINES = {"prometheus": Prometheus, "victoria-metrics": VictoriaMetrics}
+CONFIG = "refresh: 1s\nlook: 200ms\n"
+
+
+def loopback():
+    """Switches on the network that leads to this machine alone."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        up, running, get, set_ = 0x1, 0x40, 0x8913, 0x8914      # SIOCGIFFLAGS, SIOCSIFFLAGS
+        request = struct.pack("16sH14x", b"lo", 0)
+        flags = struct.unpack("16xH14x", fcntl.ioctl(s, get, request))[0]
+        fcntl.ioctl(s, set_, struct.pack("16sH14x", b"lo", flags | up | running))
+
+
+def main():
+    tracer, folder_of_engines, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:] or list(ENGINES)
+    loopback()
+    with tempfile.TemporaryDirectory() as folder:
+        serve_edges()
+        engines = [ENGINES[name](folder_of_engines, folder) for name in names]
+        agent = Agent(tracer, folder, CONFIG, AGENT)
+        session = Session(tracer, agent, folder)
+        session.run(lambda n: [e.after(n) for e in engines])
+        for e in engines:
+            e.check(session)
+        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        agent.process.send_signal(signal.SIGINT)
+        holds("the agent ends well", agent.process.wait(60) == 0, agent.said())
+        for e in engines:
+            print("%s %s: all holds" % (e.name, e.version), flush=True)
+        os._exit(0)      # the namespace ends, and every process with it
+
+
+if __name__ == "__main__":
+    main()
