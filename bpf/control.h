@@ -177,15 +177,6 @@ static __always_inline void attach(__u64 task, bool root)
 	request.done++;
 }
 
-/*
- * Returns the start time of a process, as the tracer finds it in /proc/PID/stat: in 1/100 s since boot (do_task_stat,
- * fs/proc/array.c).
- */
-static __always_inline __u64 started_at(__u64 task)
-{
-	return ((__u64)FIELD(task, task_struct, start_boottime) + (__u64)boot_offset) / 10000000;
-}
-
 SEC("iter/task")
 int control_task(struct bpf_iter__task *ctx)
 {

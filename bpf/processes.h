@@ -149,6 +149,27 @@ static __always_inline bool is_named_python(__u64 mm)
 	return text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && starts_with(name, "python", 6);
 }
 
+/* Notes a process that has executed a Python. The table is a ring: what is not read in time is overwritten. */
+static __noinline int note_birth(__u64 task)
+{
+	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);
+	__u64 size = FIELD(mm, mm_struct, arg_end) - arguments, number = fetch_add(&born, 1) + 1;
+	__u32 at = number & (BIRTHS - 1);
+	__s32 pid = visible_pid(task);
+	struct birth *b = bpf_map_lookup_elem(&births, &at);
+
+	if (!b)
+		return 0;
+	exchange(&b->number, 0);
+	b->started = started_at(task);
+	b->pid = pid;
+	b->size = size < BIRTH_TEXT ? size : BIRTH_TEXT;
+	if (bpf_probe_read_user(b->text, b->size, (void *)arguments))
+		b->size = 0;
+	exchange(&b->number, number);
+	return 0;
+}
+
 /* sched_process_exec(task, old_pid, binary) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -157,6 +178,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tgid = INT_FIELD(task, task_struct, tgid);
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
 
+	if (!m && watch_births && is_named_python(FIELD(task, task_struct, mm)))
+		note_birth(task);
 	if (!m || ran_before(AT_EXEC))
 		return 0;
 	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);

@@ -22,6 +22,15 @@ static __always_inline __s32 visible_pid(__u64 task)
 }
 
 /*
+ * Returns the start time of a process, as the tracer finds it in /proc/PID/stat: in 1/100 s since boot (do_task_stat,
+ * fs/proc/array.c).
+ */
+static __always_inline __u64 started_at(__u64 task)
+{
+	return ((__u64)FIELD(task, task_struct, start_boottime) + (__u64)boot_offset) / 10000000;
+}
+
+/*
  * The time for which a closed slot rests, in ns: longer than any program takes, also if the hypervisor takes its
  * processor away. Where a thread can lose its CPU within a program (copies.h), it may wait for its turn among others.
  */

@@ -23,6 +23,8 @@ struct MAP(BPF_MAP_TYPE_HASH, __u32, struct member, MAX_PROCESSES * 2, 0) member
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct thread, 4096, F_NO_PREALLOC) threads SEC(".maps");	/* tid -> cells */
 /* The same for threads on which cells ran when the process was attached to, until their first event. */
 struct MAP(BPF_MAP_TYPE_HASH, struct thread_key, struct thread, 256, F_NO_PREALLOC) found SEC(".maps");
+/* One entry unless they are noted. */
+struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct birth, BIRTHS, 0) births SEC(".maps");
 /*
  * Live blocks of NumPy, of PyTorch on the CPU and of Arrow's pools, by a hash of their keys. Blocks without room there
  * are in the next three.
@@ -112,6 +114,7 @@ const volatile __u32 counting = 0;	 /* page faults and switches are read with th
 const volatile __u32 lingering = 0;	 /* tests: how often linger() reads the clock */
 const volatile __u32 program_copies = 1; /* kernel 7.0: COPIES of the programs at tracepoints */
 const volatile __u32 program_copy = 0;	 /* number of this copy */
+const volatile __u32 watch_births = 0;	 /* Pythons that are not traced are noted */
 const volatile __u32 small_arrays = 0;	 /* all of NumPy's blocks count */
 
 /* Filled by discover_cpus: the address of each CPU's copy of a per-CPU variable, relative to its per-CPU pointer. */
@@ -119,6 +122,8 @@ __u64 cpu_offset[MAX_CPUS];
 
 /* The time of each CPU's scheduler clock when its event of `clocks` began to count, or earlier: see cputime.h. */
 __s64 clock_began[MAX_CPUS];
+
+__u64 born; /* number of the last entry of `births` */
 
 /* The tracer's depth in the pid namespaces, so that pids are those that it sees. */
 __u32 pid_level;

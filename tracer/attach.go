@@ -123,9 +123,12 @@ func (s *Session) load() error {
 	}
 	loaded, err := ledger.Load(ledger.Options{Small: s.allowance.small, ChangeRing: s.options.ChangeRing,
 		Heap: s.options.Heap, SmallArrays: s.options.SmallArrays, Counters: s.options.Counters,
-		BoundaryRing: s.options.boundaryRing()})
+		BoundaryRing: s.options.boundaryRing(), Births: s.joining.open})
 	if err != nil {
 		return err
+	}
+	if s.joining.open {
+		s.Births = &loaded.Births
 	}
 	return s.use(kernelHalfOf(loaded))
 }

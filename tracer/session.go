@@ -7,6 +7,7 @@ import (
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/internal/endings"
 	"ipytracer/tracer/internal/lines"
+	"ipytracer/tracer/ledger"
 )
 
 // Session is a running trace: it attaches, takes in the records of the kernel half, and emits events in their order.
@@ -22,6 +23,9 @@ type Session struct {
 
 	// Looks are for the goroutine of the session's methods.
 	Looks Looks
+
+	// Births are the Pythons that processes execute, for any goroutine; nil unless the session goes on without targets.
+	Births *ledger.Births
 
 	targets  targets
 	queue    eventQueue

@@ -164,6 +164,12 @@ def comes_and_goes(agent, notebooks):
     return more
 
 
+def born_and_gone(agent):
+    """A kernel that ends before it can be traced is counted."""
+    subprocess.run([sys.executable, "-c", "pass", "ipykernel_launcher"], check=True)
+    until("a kernel that was born and gone is counted", lambda: agent.value("ipytracer_kernels_missed_total") == 1)
+
+
 def reloads(agent):
     agent.configure("per_user: many\n")
     agent.process.send_signal(signal.SIGHUP)
@@ -204,6 +210,7 @@ def main():
         agent = Agent(tracer, folder)
         notebooks = same_figures(agent, tracer, folder)
         notebooks += comes_and_goes(agent, notebooks)
+        born_and_gone(agent)
         reloads(agent)
         strangers(agent)
         holds("it is well", agent.get("/healthz") == "ok\n")

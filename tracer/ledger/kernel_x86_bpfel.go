@@ -29,6 +29,15 @@ const (
 	kernelArraysARRAYS_LEAVING  kernelArrays = 3
 )
 
+type kernelBirth struct {
+	_       structs.HostLayout
+	Number  uint64
+	Started uint64
+	Pid     int32
+	Size    uint32
+	Text    [224]int8
+}
+
 type kernelBlock struct {
 	_       structs.HostLayout
 	Size    int64
@@ -845,6 +854,7 @@ type kernelWalk struct {
 const (
 	kernelMapAnchor              = "anchor"
 	kernelMapArrowBlocks         = "arrow_blocks"
+	kernelMapBirths              = "births"
 	kernelMapBlocks              = "blocks"
 	kernelMapBoundaries          = "boundaries"
 	kernelMapCallees             = "callees"
@@ -933,6 +943,7 @@ const (
 	kernelProgTryAccount         = "try_account"
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarBootOffset          = "boot_offset"
+	kernelVarBorn                = "born"
 	kernelVarBoundaryRingSize    = "boundary_ring_size"
 	kernelVarBudgetFull          = "budget_full"
 	kernelVarBudgetShare         = "budget_share"
@@ -1005,6 +1016,7 @@ const (
 	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
 	kernelVarUsedSlots           = "used_slots"
+	kernelVarWatchBirths         = "watch_births"
 )
 
 // loadKernel returns the embedded CollectionSpec for kernel.
@@ -1104,6 +1116,7 @@ type kernelProgramSpecs struct {
 type kernelMapSpecs struct {
 	Anchor       *ebpf.MapSpec `ebpf:"anchor"`
 	ArrowBlocks  *ebpf.MapSpec `ebpf:"arrow_blocks"`
+	Births       *ebpf.MapSpec `ebpf:"births"`
 	Blocks       *ebpf.MapSpec `ebpf:"blocks"`
 	Boundaries   *ebpf.MapSpec `ebpf:"boundaries"`
 	Callees      *ebpf.MapSpec `ebpf:"callees"`
@@ -1151,6 +1164,7 @@ type kernelMapSpecs struct {
 type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
 	BootOffset          *ebpf.VariableSpec `ebpf:"boot_offset"`
+	Born                *ebpf.VariableSpec `ebpf:"born"`
 	BoundaryRingSize    *ebpf.VariableSpec `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
 	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
@@ -1223,6 +1237,7 @@ type kernelVariableSpecs struct {
 	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
+	WatchBirths         *ebpf.VariableSpec `ebpf:"watch_births"`
 }
 
 // kernelObjects contains all objects after they have been loaded into the kernel.
@@ -1247,6 +1262,7 @@ func (o *kernelObjects) Close() error {
 type kernelMaps struct {
 	Anchor       *ebpf.Map `ebpf:"anchor"`
 	ArrowBlocks  *ebpf.Map `ebpf:"arrow_blocks"`
+	Births       *ebpf.Map `ebpf:"births"`
 	Blocks       *ebpf.Map `ebpf:"blocks"`
 	Boundaries   *ebpf.Map `ebpf:"boundaries"`
 	Callees      *ebpf.Map `ebpf:"callees"`
@@ -1292,6 +1308,7 @@ func (m *kernelMaps) Close() error {
 	return _KernelClose(
 		m.Anchor,
 		m.ArrowBlocks,
+		m.Births,
 		m.Blocks,
 		m.Boundaries,
 		m.Callees,
@@ -1340,6 +1357,7 @@ func (m *kernelMaps) Close() error {
 type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
 	BootOffset          *ebpf.Variable `ebpf:"boot_offset"`
+	Born                *ebpf.Variable `ebpf:"born"`
 	BoundaryRingSize    *ebpf.Variable `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
 	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
@@ -1412,6 +1430,7 @@ type kernelVariables struct {
 	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
+	WatchBirths         *ebpf.Variable `ebpf:"watch_births"`
 }
 
 // kernelPrograms contains all programs after they have been loaded into the kernel.

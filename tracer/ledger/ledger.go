@@ -17,7 +17,6 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
-	"github.com/cilium/ebpf/ringbuf"
 )
 
 // Errors that callers distinguish.
@@ -35,6 +34,7 @@ type Options struct {
 	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
+	Births       bool // Pythons that processes execute are noted: see [Births]
 	Small        bool // tables and rings for a tracer that may use little memory: see [smallTables]
 	OldLoops     bool // make loops as on kernels before 5.17, for tests
 
@@ -70,6 +70,7 @@ type Ledger struct {
 	Blocks      Blocks
 	Rules       Rules
 	Tracepoints Tracepoints
+	Births      Births
 
 	objects    kernelObjects
 	cap        Capabilities
@@ -105,7 +106,7 @@ func newLedger() *Ledger {
 	l.Probes.objects = &l.objects
 	l.Accounts.objects, l.Accounts.operations, l.Accounts.probes = &l.objects, &l.operations, &l.Probes
 	l.Blocks = Blocks{&l.objects, &l.operations}
-	l.Rules.objects = &l.objects
+	l.Rules.objects, l.Births.objects = &l.objects, &l.objects
 	return l
 }
 
@@ -176,7 +177,7 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset,
 		"held_offset": f.heldOffset, "lingering": o.lingering, "counting": flag(o.Counters),
-		"program_copies": l.Tracepoints.wanted,
+		"program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("set %s: %w", name, err)
@@ -243,17 +244,13 @@ func (l *Ledger) Capabilities() Capabilities { return l.cap }
 
 // Close detaches everything and frees the object. Traced processes go on undisturbed.
 func (l *Ledger) Close() error {
+	l.Births.close()
 	errs := []error{l.Tracepoints.close()}
 	if l.operations.iterator != nil {
 		errs = append(errs, l.operations.iterator.Close())
 	}
 	errs = append(errs, l.clocks.close())
-	for _, r := range []*ringbuf.Reader{l.Stream.boundaries, l.Stream.changes} {
-		if r != nil {
-			errs = append(errs, r.Close())
-		}
-	}
-	errs = append(errs, l.objects.Close())
+	errs = append(errs, l.Stream.closeRings(), l.objects.Close())
 	return errors.Join(errs...)
 }
 

@@ -49,6 +49,9 @@ func (o *Options) sizes(spec *ebpf.CollectionSpec) {
 			spec.Maps[name].MaxEntries = entries
 		}
 	}
+	if !o.Births {
+		spec.Maps["births"].MaxEntries = 1
+	}
 	if o.ChangeRing == 0 {
 		o.ChangeRing = ring
 	}

@@ -21,6 +21,7 @@ type Stream struct {
 	copied      func() error // reports to the kernel that a copy of a stack has been read: copyRead
 
 	opening     sync.Mutex // held while the readers below are changed, and by Wake
+	bell        *bell      // of the boundary ring
 	boundaries  *ringbuf.Reader
 	changes     *ringbuf.Reader
 	resting     bool
@@ -123,7 +124,10 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 			return err
 		}
 	}
-	if err := s.readBoundaries(deadline, sink); err != nil {
+	if err := s.bell.wait(deadline); err != nil {
+		return err
+	}
+	if err := s.readBoundaries(sink); err != nil {
 		return err
 	}
 	s.tracepoints.look(time.Now())
@@ -134,7 +138,7 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 		}
 		// By now every record with a ticket is in the ring, unless the ring was full. The store is read only after
 		// another read of the ring: else boundaries would overtake the changes and the source in front of them.
-		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
+		if err := s.readBoundaries(sink); err != nil {
 			return err
 		}
 		return s.recover(next, false, sink)
@@ -145,9 +149,9 @@ func (s *Stream) Poll(deadline time.Time, sink Sink) error {
 	return err
 }
 
-// readBoundaries waits for the boundary ring until the deadline, and reads its contents.
-func (s *Stream) readBoundaries(deadline time.Time, sink Sink) error {
-	s.boundaries.SetDeadline(deadline)
+// readBoundaries reads the contents of the boundary ring.
+func (s *Stream) readBoundaries(sink Sink) error {
+	s.boundaries.SetDeadline(time.Unix(1, 0)) // long past: do not wait
 	err := s.boundaries.ReadInto(&s.record)
 	for err == nil {
 		s.records++
@@ -159,37 +163,10 @@ func (s *Stream) readBoundaries(deadline time.Time, sink Sink) error {
 		}
 		err = s.boundaries.ReadInto(&s.record)
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = s.drainChanges(sink)
 	}
 	return err
-}
-
-// Wake makes a waiting Poll return. It may be called from any goroutine.
-func (s *Stream) Wake() error {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	return s.boundaries.Flush()
-}
-
-func (s *Stream) openRings() (err error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	if s.boundaries, err = ringbuf.NewReader(s.objects.Boundaries); err != nil {
-		return fmt.Errorf("open the boundary ring: %w", err)
-	}
-	if s.changes, err = ringbuf.NewReader(s.objects.Changes); err != nil {
-		return fmt.Errorf("open the change ring: %w", err)
-	}
-	s.resting = false
-	return nil
-}
-
-// Rest makes the rings take no memory of this process until the next Poll: each ring is otherwise mapped twice, all of
-// it. Records that come meanwhile wait in the rings.
-func (s *Stream) Rest() error {
-	s.resting = true
-	return errors.Join(s.boundaries.Close(), s.changes.Close())
 }
 
 // drainChanges reads the change ring until it is empty.

@@ -81,7 +81,7 @@ func (s *Stream) Drain(sink Sink) error {
 	var waiting wait
 	for before := s.read(); before == s.read() && !waiting.isOver() && s.hold() > 0; {
 		s.overtaken.pause(&waiting)
-		if err := s.readBoundaries(time.Unix(1, 0), sink); err != nil {
+		if err := s.readBoundaries(sink); err != nil {
 			return err
 		}
 	}

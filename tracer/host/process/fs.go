@@ -18,6 +18,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // FS is a proc file system.
@@ -48,11 +50,25 @@ func (fs FS) root() string {
 func (fs FS) live() bool { return filepath.Clean(fs.root()) == "/proc" }
 
 func readBounded(path string, limit int) (data []byte, truncated bool, err error) {
-	f, err := os.Open(path)
+	f, err := openUnpolled(path)
 	if err != nil {
 		return nil, false, err
 	}
 	return readAllOf(f, limit)
+}
+
+// openUnpolled opens a file for reading. [os.Open] takes five more system calls, to learn that Go's runtime cannot wait
+// for a file of /proc; an agent reads such files for ever.
+func openUnpolled(path string) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			return os.NewFile(uintptr(fd), path), nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return nil, &os.PathError{Op: "open", Path: path, Err: err}
+		}
+	}
 }
 
 // readAllOf reads a file up to a limit, and closes it.

@@ -33,8 +33,15 @@ type Watches struct {
 	roots map[uint32]*watch
 }
 
-// watchEvery is the least interval at which the use of limits is examined.
-const watchEvery = time.Second
+// The use of the limits of one target is examined at intervals of watchEvery at least. Each of many targets has a
+// longer one: a look takes three system calls for each file, and beside many kernels that do nothing looks would be
+// most of the tracer's work. At the end of a process the limits are examined anyway; the last look serves where the
+// group is gone.
+const (
+	watchEvery = time.Second
+	watchShare = 200 * time.Millisecond // for each target
+	watchLong  = 5 * time.Second
+)
 
 // Begin examines the limits on a target's memory, and begins to watch them.
 func (all *Watches) Begin(pid int, root uint32) *event.Limits {
@@ -71,10 +78,19 @@ func (all *Watches) End(root uint32) { delete(all.roots, root) }
 
 // Look updates the use of the limits. Groups that no longer exist keep their last values.
 func (all *Watches) Look() {
+	every := min(max(watchEvery, time.Duration(len(all.roots))*watchShare), watchLong)
+	var due []*watch
 	for _, w := range all.roots {
-		if time.Since(w.looked) >= watchEvery {
-			w.look(all.FS)
+		if time.Since(w.looked) >= every {
+			due = append(due, w)
 		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	machine := all.FS.MachineMemory()
+	for _, w := range due {
+		w.look(all.FS, machine)
 	}
 }
 
@@ -82,13 +98,13 @@ func (all *Watches) Look() {
 func (all *Watches) Last() (out []event.Event) {
 	for _, root := range slices.Sorted(maps.Keys(all.roots)) {
 		w := all.roots[root]
-		w.look(all.FS)
+		w.look(all.FS, all.FS.MachineMemory())
 		out = append(out, w.limits(all.Now(), root))
 	}
 	return out
 }
 
-func (w *watch) look(fs process.FS) {
+func (w *watch) look(fs process.FS, machine process.MachineMemory) {
 	if group, ok := fs.Proc(w.pid).MemoryGroup(); ok && group != w.group {
 		moved := watchOf(fs, w.pid)
 		moved.rlimits = w.rlimits
@@ -96,7 +112,7 @@ func (w *watch) look(fs process.FS) {
 		return
 	}
 	w.looked = time.Now()
-	w.machine = fs.MachineMemory()
+	w.machine = machine
 	w.was = slices.Clone(w.now)
 	for i, c := range w.now {
 		if c.Limit == process.NoLimit {
@@ -137,7 +153,7 @@ func (w *watch) machineLimit() event.Limit {
 func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event.Ending {
 	e := &event.Ending{Time: b.Time, Root: b.Root, PID: b.PID, Status: extra.Status, OutOfMemory: extra.OutOfMemory}
 	if w := all.roots[b.Root]; w != nil && e.OutOfMemory {
-		w.look(all.FS)
+		w.look(all.FS, all.FS.MachineMemory())
 		group, ok := all.FS.Proc(int(b.PID)).MemoryGroup()
 		if ok && group != w.group { // a worker in a group of its own
 			w = watchOf(all.FS, int(b.PID))

@@ -70,7 +70,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer a.session.Close()
-	a.scout = &scout{fs: a.fs, log: o.Log, find: findKernels, found: a.found}
+	a.scout = &scout{
+		fs: a.fs, log: o.Log, find: findKernels, found: a.found, births: a.session.Births, missed: a.metrics.miss,
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	served := make(chan error, 1)
@@ -181,7 +183,8 @@ func (a *Agent) pass(root uint32, e event.Event) {
 
 // lull settles the boundaries of all kernels since the last one, and counts their finished cells.
 func (a *Agent) lull() {
-	if time.Since(a.counted) > time.Second {
+	// Losses are read from a file for each program of the kernel half.
+	if time.Since(a.counted) > time.Duration(a.config.Load().Refresh) {
 		a.metrics.lost, a.counted = a.session.Losses(), time.Now()
 	}
 	for root, k := range a.kernels {
@@ -261,7 +264,10 @@ func (a *Agent) joined(id process.Identity, root uint32, err error) {
 		a.scout.forget(id.PID)
 	}
 	a.takeArrival(id.PID)
-	if !errors.Is(err, tracer.ErrFollowed) && !hasEnded(err) {
+	switch {
+	case hasEnded(err):
+		a.metrics.miss()
+	case !errors.Is(err, tracer.ErrFollowed):
 		a.metrics.refuse()
 		a.log.Warn("a kernel is not traced", "pid", id.PID, "error", err)
 	}

@@ -27,6 +27,7 @@ type metrics struct {
 	cells    *prometheus.CounterVec
 	deaths   *prometheus.CounterVec
 	refused  prometheus.Counter
+	missed   prometheus.Counter
 	registry *prometheus.Registry
 }
 
@@ -82,7 +83,9 @@ func newMetrics(config func() *Config) *metrics {
 	m.deaths = counter("kernel_deaths_total", "Kernels that have ended, by cause: oom, a signal, or exit.", "cause")
 	m.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
 		Help: "Times that a kernel could not be traced, or had no room."})
-	m.registry.MustRegister(m, m.refused, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.missed = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
+		Help: "Kernels that ended before they were traced: by their arguments, or at the attach."})
+	m.registry.MustRegister(m, m.refused, m.missed, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -125,8 +128,9 @@ func (m *metrics) death(o telemetry.Owner, how *model.Ending) {
 	m.deaths.WithLabelValues(append(m.labels.of(m, o), cause)...).Inc()
 }
 
-// refuse counts a kernel that is not traced. Any goroutine may call it.
+// refuse counts a kernel that is not traced, and miss one that ended before it was. Any goroutine may call them.
 func (m *metrics) refuse() { m.refused.Inc() }
+func (m *metrics) miss()   { m.missed.Inc() }
 
 // add and drop change the list of kernels. The caller holds mu.
 func (m *metrics) add(k *kernel)  { m.kernels[k] = true }

@@ -44,7 +44,9 @@ func shows(t *testing.T, m *metrics, prefix string) (lines []string) {
 }
 
 func agentWith(m *metrics, sinks ...telemetry.Sink) *Agent {
-	return &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(time.Hour), sinks: sinks}
+	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(time.Hour), sinks: sinks}
+	a.config.Store(m.config())
+	return a
 }
 
 // TestMetricsOfSession: the figures of a kernel and of its cells are those that its events have, to the byte.

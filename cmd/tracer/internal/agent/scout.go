@@ -10,28 +10,38 @@ import (
 
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
 )
 
 // A scout finds kernels. A look at everything costs a process of its own ([inventory.Kernels]), so it is made only
-// where there is a process that may be a kernel and is not known to be one: names in /proc are compared first, which
-// takes next to nothing.
+// where there is a process that may be a kernel and is not known to be one. The kernel half notes the Pythons that are
+// executed; what is born in another way is found by a sweep over the names in /proc.
 type scout struct {
-	fs    process.FS
-	log   *slog.Logger
-	find  func(context.Context) ([]inventory.Python, error)
-	found func(inventory.Python)
+	fs     process.FS
+	log    *slog.Logger
+	find   func(context.Context) ([]inventory.Python, error)
+	found  func(inventory.Python)
+	births births // nil: each pass sweeps
+	missed func() // called for each kernel that has ended before it was found
 
-	seen map[int]suspect // the processes of the last pass
-	rest time.Time       // no look before that
+	seen  map[int]suspect // the processes of the last sweep, and those born since
+	swept time.Time       // when that was
+	rest  time.Time       // no look before that
 
 	mu    sync.Mutex
 	again map[int]bool // kernels that are to be found again: see [scout.forget]
+}
+
+// births are the Pythons that are executed, see [ledger.Births].
+type births interface {
+	Next() (list []ledger.Birth, missed uint64, err error)
 }
 
 // suspect is a process that may be, or become, a kernel.
 type suspect struct {
 	started uint64
 	is      bool // a Python, by its name
+	kernel  bool // a kernel, by the arguments with which it was executed
 	known   bool // handed on, or of no use
 	looks   int
 	met     int       // how often its name was read
@@ -42,16 +52,20 @@ type suspect struct {
 const (
 	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
 	// IPython within seconds, a script may embed it at any time.
-	soonest, latest = 500 * time.Millisecond, time.Minute
+	soonest, latest = 500 * time.Millisecond, 5 * time.Minute
 	lookTime        = 10 * time.Second // for one look
+	// sweepEvery is the interval of sweeps where births are noted. What is not executed is found by a sweep: the fork
+	// of a Python.
+	sweepEvery = 15 * time.Second
 	// restShare is how many times as long as a look took the next one waits: somebody may run any number of Pythons.
-	restShare = 20
+	restShare   = 20
+	longestRest = time.Minute
 	// retryAfter is how long after a refusal for want of room a kernel is tried again.
 	retryAfter = 10 * time.Second
 )
 
 // backoff returns how long to wait after the n-th of several attempts.
-func backoff(n int) time.Duration { return min(latest, soonest<<min(n, 8)) }
+func backoff(n int) time.Duration { return min(latest, soonest<<min(n, 10)) }
 
 // pass looks once.
 func (s *scout) pass(ctx context.Context, now time.Time) {
@@ -62,7 +76,7 @@ func (s *scout) pass(ctx context.Context, now time.Time) {
 	defer cancel()
 	began := time.Now()
 	all, err := s.find(ctx)
-	s.rest = now.Add(min(latest, restShare*time.Since(began)))
+	s.rest = now.Add(min(longestRest, restShare*time.Since(began)))
 	if err != nil {
 		s.log.Warn("kernels could not be looked for", "error", err)
 		return
@@ -86,12 +100,34 @@ func (s *scout) pass(ctx context.Context, now time.Time) {
 
 // compare updates the list of processes, and reports whether a look is due.
 func (s *scout) compare(now time.Time) (due bool) {
+	whole := s.welcome()
+	if !whole || s.swept.IsZero() || !now.Before(s.swept.Add(sweepEvery)) {
+		s.swept = now
+		s.sweep(now)
+	}
+	again := s.takeAgain()
+	for pid, one := range s.seen {
+		if one.kernel && !one.known && s.hasEnded(pid, one) {
+			s.missed()
+			delete(s.seen, pid)
+			continue
+		}
+		if again[pid] {
+			one.known, one.next = false, now.Add(retryAfter)
+			s.seen[pid] = one
+		}
+		due = due || one.is && !one.known && !now.Before(one.next)
+	}
+	return due
+}
+
+// sweep goes through all processes.
+func (s *scout) sweep(now time.Time) {
 	pids, err := s.fs.PIDs()
 	if err != nil {
 		s.log.Warn("the list of processes cannot be read", "error", err)
-		return false
+		return
 	}
-	again := s.takeAgain()
 	before := s.seen
 	s.seen = make(map[int]suspect, len(pids))
 	for _, pid := range pids {
@@ -99,13 +135,53 @@ func (s *scout) compare(now time.Time) (due bool) {
 		if !one.is && !now.Before(one.read) {
 			one = s.meet(pid, one, now)
 		}
-		if again[pid] {
-			one.known, one.next = false, now.Add(retryAfter)
-		}
 		s.seen[pid] = one
-		due = due || one.is && !one.known && !now.Before(one.next)
+		delete(before, pid)
 	}
-	return due
+	for pid, one := range before { // they have ended
+		if one.kernel && !one.known {
+			s.seen[pid] = one
+		}
+	}
+}
+
+// welcome takes in the births since the last pass. whole is false where they are not noted, or some were missed.
+func (s *scout) welcome() (whole bool) {
+	if s.births == nil {
+		return false
+	}
+	list, missed, err := s.births.Next()
+	if err != nil {
+		s.log.Warn("the births cannot be read", "error", err)
+	}
+	if s.seen == nil {
+		s.seen = map[int]suspect{}
+	}
+	for _, b := range list {
+		before, listed := s.seen[b.PID]
+		if listed && before.started != b.Started && before.kernel && !before.known { // its pid is used again
+			s.missed()
+		}
+		s.seen[b.PID] = suspect{started: b.Started, is: true, kernel: runsKernel(b.Arguments)}
+	}
+	return err == nil && missed == 0
+}
+
+// runsKernel reports whether the arguments of a Python run a Jupyter kernel or IPython.
+func runsKernel(arguments []byte) bool {
+	for i, one := range strings.Split(string(arguments), "\x00") {
+		switch path.Base(one) {
+		case "ipykernel", "ipykernel_launcher", "ipykernel_launcher.py", "ipython", "ipython3":
+			return i > 0
+		}
+	}
+	return false
+}
+
+// hasEnded reports whether a suspect is no longer there.
+func (s *scout) hasEnded(pid int, one suspect) bool {
+	stat, err := s.fs.Proc(pid).Stat()
+	return err != nil || stat.StartTicks != one.started || stat.Ended()
 }
 
 // meet reads the name of a process's program.

@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/ledger"
 )
 
 // fakeProc is a /proc of made-up processes.
@@ -35,6 +36,73 @@ func (p *fakeProc) has(pid int, exe string, started uint64) {
 	if err := os.Symlink(exe, filepath.Join(dir, "exe")); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// TestBirths: a kernel that is executed is looked for at once and without a sweep; one that ends before it is found
+// counts as missed, whether its end comes before the births are read or later. Another Python that ends does not.
+func TestBirths(t *testing.T) {
+	proc := &fakeProc{t, t.TempDir()}
+	var born list
+	kernels, missed, found := map[int]uint64{}, 0, []int(nil)
+	s := &scout{fs: process.FS{Root: proc.root}, log: slog.New(slog.DiscardHandler), births: &born,
+		missed: func() { missed++ }, found: func(p inventory.Python) { found = append(found, p.PID) },
+		find: func(context.Context) (all []inventory.Python, err error) {
+			for pid, started := range kernels {
+				all = append(all, inventory.Python{PID: pid, IPython: "9.0",
+					Identity: process.Identity{PID: pid, StartTicks: started}})
+			}
+			return all, nil
+		}}
+	now := time.Unix(1000, 0)
+	pass := func(wantMissed int, want ...int) {
+		t.Helper()
+		now, missed, found = now.Add(time.Second), 0, nil
+		s.pass(t.Context(), now)
+		if missed != wantMissed || !slices.Equal(found, want) {
+			t.Errorf("missed %d, found %v, want %d, %v", missed, found, wantMissed, want)
+		}
+	}
+	const launcher = "python3\x00-m\x00ipykernel_launcher\x00-f\x00/x.json\x00"
+	pass(0)
+	born.add(20, 70, launcher)
+	proc.has(20, "/usr/bin/python3.11", 70)
+	kernels[20] = 70
+	pass(0, 20)
+	born.add(21, 71, launcher) // it has ended
+	born.add(22, 72, "python3\x00-c\x00pass\x00")
+	born.add(23, 73, "/usr/bin/python3\x00/usr/bin/ipython\x00--simple-prompt\x00")
+	proc.has(23, "/usr/bin/python3.11", 74) // another process has its pid
+	pass(2)
+	pass(0)
+	born.add(24, 75, launcher)
+	proc.has(24, "/usr/bin/python3.11", 75)
+	pass(0)
+	proc.loses(24)
+	pass(1)
+	proc.loses(20) // it was found
+	delete(kernels, 20)
+	pass(0)
+	proc.has(25, "/usr/bin/python3.11", 80) // a fork
+	kernels[25] = 80
+	pass(0)
+	born.missed = 1
+	pass(0, 25)
+}
+
+// list is made-up births.
+type list struct {
+	all    []ledger.Birth
+	missed uint64
+}
+
+func (l *list) add(pid int, started uint64, arguments string) {
+	l.all = append(l.all, ledger.Birth{PID: pid, Started: started, Arguments: []byte(arguments)})
+}
+
+func (l *list) Next() (all []ledger.Birth, missed uint64, err error) {
+	all, missed = l.all, l.missed
+	l.all, l.missed = nil, 0
+	return all, missed, nil
 }
 
 func (p *fakeProc) loses(pid int) { _ = os.RemoveAll(filepath.Join(p.root, fmt.Sprint(pid))) }

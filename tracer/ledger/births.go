@@ -1,0 +1,77 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cilium/ebpf"
+)
+
+// Births are the Pythons that processes executed and that are not traced, if [Options.Births] is set. It is safe for
+// concurrent use.
+type Births struct {
+	objects *kernelObjects
+
+	mu   sync.Mutex
+	seen uint64 // number of the last one that was handed out
+	wait uint64 // number of the one that was being written at the last call
+	over bool   // the object is closed
+}
+
+// Birth is a process that has executed a file that is named python….
+type Birth struct {
+	PID     int
+	Started uint64 // after boot, in 1/100 s, as in /proc/PID/stat
+	// Arguments has the beginning of its command line, with a NUL after each argument.
+	Arguments []byte
+}
+
+// Next returns the births since the last call, and how many there was no time to read: the table keeps the last 512.
+// One that is just being written comes with the next call.
+func (b *Births) Next() (list []Birth, missed uint64, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return nil, 0, nil
+	}
+	var born uint64
+	if err := b.objects.Born.Get(&born); err != nil {
+		return nil, 0, fmt.Errorf("read the births: %w", err)
+	}
+	size := uint64(b.objects.Births.MaxEntries())
+	if born > b.seen+size {
+		missed = born - b.seen - size
+		b.seen = born - size
+	}
+	for b.seen < born {
+		var one kernelBirth
+		err := b.objects.Births.Lookup(uint32((b.seen+1)%size), &one)
+		if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+			return list, missed, fmt.Errorf("read a birth: %w", err)
+		}
+		if one.Number != b.seen+1 && b.wait < b.seen+1 { // it is being written
+			b.wait = born
+			return list, missed, nil
+		}
+		b.seen++
+		if one.Number != b.seen { // overwritten, or never written to its end
+			missed++
+			continue
+		}
+		text := make([]byte, min(int(one.Size), len(one.Text)))
+		for i := range text {
+			text[i] = byte(one.Text[i])
+		}
+		if one.Pid > 0 { // a process that this process can see
+			list = append(list, Birth{int(one.Pid), one.Started, text})
+		}
+	}
+	return list, missed, nil
+}
+
+func (b *Births) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+}
