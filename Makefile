@@ -81,6 +81,7 @@ check-lab: ## the extension that is committed is what its source gives (needs No
 .PHONY: test-fleet
 test-fleet: build ## the figures of thirty cells in the engines that the agent serves, all real (needs root, network once; ENGINES="prometheus", FLEET_DIR)
 	scripts/install.sh fleet
+	scripts/go.sh run scripts/fleet/deploy.sh
 	scripts/fleet/test.sh $(BIN) $(ENGINES)
 
 .PHONY: test-lab

@@ -21,3 +21,20 @@ func TestAgent(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// TestAgentCapabilities: with the capabilities of its unit, no new privileges and a read-only root, an agent traces
+// another user's kernel. Without any one of them it ends with status 3 and a sentence that names that one.
+func TestAgentCapabilities(t *testing.T) {
+	together(t)
+	needModules(t, "ipykernel", "jupyter_client")
+	all := unitsCapabilities(t, "ipytracer-agent.service")
+	if len(all) != 4 {
+		t.Fatalf("%v", all)
+	}
+	args := []string{"--pid", "--mount", "--fork", "--mount-proc", "--kill-child", python(),
+		filepath.Join(workloads, "run_agent_confined.py"), binary}
+	out, err := exec.Command("unshare", append(args, all...)...).CombinedOutput()
+	if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -196,10 +196,10 @@ func secluded(pid int) bool {
 	return err == nil && bytes.Contains(data, []byte("Seccomp:\t2\n"))
 }
 
-// unitsCapabilities returns the capabilities of scripts/packaging/ipytracer@.service, in the names of setpriv(1).
-func unitsCapabilities(t *testing.T) []string {
+// unitsCapabilities returns the capabilities of a unit of scripts/packaging, in the names of setpriv(1).
+func unitsCapabilities(t *testing.T, name string) []string {
 	t.Helper()
-	unit, err := os.ReadFile("../scripts/packaging/ipytracer@.service")
+	unit, err := os.ReadFile("../scripts/packaging/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func unitsCapabilities(t *testing.T) []string {
 // for a user who is not root. Without any of the first four it fails.
 func TestSmallestCapabilities(t *testing.T) {
 	together(t)
-	all := unitsCapabilities(t)
+	all := unitsCapabilities(t, "ipytracer@.service")
 	if len(all) != 5 {
 		t.Fatalf("%v", all)
 	}

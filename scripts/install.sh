@@ -29,7 +29,8 @@ viewers)
         python3-click python3-colors python3-requests python3-tenacity python3-tqdm python3-yaml) # for papermill
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
-fleet) packages=(python3 python3-ipykernel python3-jupyter-client python3-numpy curl dpkg util-linux ca-certificates) ;;
+fleet) packages=(python3 python3-yaml python3-ipykernel python3-jupyter-client python3-numpy
+    curl dpkg util-linux ca-certificates) ;;
 release) packages=(debootstrap dpkg-dev gcc libc6-dev git gzip xz-utils ca-certificates
     python3 python3-setuptools python3-wheel) ;;
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev

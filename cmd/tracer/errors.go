@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/event/recording"
@@ -70,6 +71,7 @@ func explain(err error) (status int, message string) {
 	var nobody invoker.Error
 	var refused *invoker.Refusal
 	var elsewhere *elsewhereError
+	var lacking *agent.RightsError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
 	}
@@ -88,6 +90,8 @@ func explain(err error) (status int, message string) {
 		return statusFailed, fmt.Sprintf("%s; instead the output is %s", message, elsewhere.where)
 	case errors.As(err, &nobody):
 		return statusCannotTrace, err.Error()
+	case errors.As(err, &lacking):
+		return statusCannotTrace, lacking.Error()
 	case errors.As(err, &refused):
 		return statusCannotTrace, refused.Error()
 	case errors.As(err, &command):

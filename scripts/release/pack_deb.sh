@@ -78,7 +78,7 @@ cat >"$root/DEBIAN/prerm" <<'END'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    deb-systemd-invoke stop ipytracer-serve.service || true
+    deb-systemd-invoke stop ipytracer-serve.service ipytracer-agent.service || true
 fi
 END
 sed 's/configure/remove/' "$root/DEBIAN/postinst" >"$root/DEBIAN/postrm"

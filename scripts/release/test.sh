@@ -106,7 +106,8 @@ package() {
     for file in bin/tracer share/man/man1/tracer.1.gz share/man/man1/tracer-attach.1.gz \
         share/bash-completion/completions/tracer share/zsh/vendor-completions/_tracer \
         share/fish/vendor_completions.d/tracer.fish share/doc/ipytracer/copyright \
-        lib/systemd/system/ipytracer-serve.service lib/systemd/system/ipytracer@.service; do
+        lib/systemd/system/ipytracer-serve.service lib/systemd/system/ipytracer-agent.service \
+        lib/systemd/system/ipytracer@.service; do
         types dpkg -L ipytracer | grep -qx "/usr/$file" || fails "the package has no /usr/$file"
     done
     for file in $(sed -n 's/^ExecStart=\([^ ]*\).*/\1/p' "$top"/usr/lib/systemd/system/ipytracer*.service); do

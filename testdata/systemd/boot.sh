@@ -67,6 +67,7 @@ inside() {
     install -m 755 "$tracer" "$root/usr/local/bin/tracer"
     install -m 644 "$top"/scripts/packaging/*.service "$root/etc/systemd/system/"
     cp -r "$top/python/src/ipytracer" "$top/testdata/workloads/run_notebook.py" "$root/opt/check/"
+    cp "$(dirname "$check")"/*.py "$root/opt/check/"
     install -m 644 "$check" "$root/opt/check/check.py"
     chmod -R go+rX "$root/opt/check"
     cat >"$root/etc/systemd/system/check.service" <<'UNIT'

@@ -45,11 +45,41 @@ func (c Capability) String() string {
 	return ""
 }
 
+// Tracing lists the capabilities that tracing kernels of other users takes.
+var Tracing = []Capability{CapBPF, CapPerfmon, CapSysPtrace, CapDACReadSearch}
+
+// Within returns a capability that includes this one (capabilities(7)); there is none if ok is false.
+func (c Capability) Within() (wider Capability, ok bool) {
+	switch c {
+	case CapBPF, CapPerfmon:
+		return CapSysAdmin, true
+	case CapDACReadSearch:
+		return CapDACOverride, true
+	}
+	return 0, false
+}
+
 // CapabilitySet is a set of capabilities, one bit each.
 type CapabilitySet uint64
 
 // Has reports whether the capability is in the set.
 func (s CapabilitySet) Has(c Capability) bool { return c < 64 && s&(1<<c) != 0 }
+
+// Allows reports whether the capability, or one that includes it, is in the set.
+func (s CapabilitySet) Allows(c Capability) bool {
+	wider, ok := c.Within()
+	return s.Has(c) || ok && s.Has(wider)
+}
+
+// Lacking returns the capabilities of [Tracing] that the set does not allow.
+func (s CapabilitySet) Lacking() (missing []Capability) {
+	for _, c := range Tracing {
+		if !s.Allows(c) {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
 
 // MayLoadBPF reports whether the set is enough to load and attach tracing programs: CAP_BPF with CAP_PERFMON, or
 // CAP_SYS_ADMIN, which includes both.

@@ -53,8 +53,12 @@ type Agent struct {
 // ErrAddress says that the address of /metrics cannot be listened on.
 var ErrAddress = errors.New("no figures can be answered")
 
-// Run follows the kernels until the context is done. The error is as for [tracer.Attach], or matches [ErrAddress].
+// Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress],
+// or is a [RightsError].
 func Run(ctx context.Context, o Options) error {
+	if err := checkRights(process.FS{}.Facts()); err != nil {
+		return err
+	}
 	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{}}
 	a.config.Store(&o.Config)
 	a.metrics = newMetrics(a.config.Load)

@@ -55,26 +55,17 @@ func (d *Diagnosis) btf(f process.Facts) {
 	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
 }
 
-// includes maps a capability to another one that includes it (capabilities(7)).
-var includes = map[process.Capability]process.Capability{
-	process.CapBPF: process.CapSysAdmin, process.CapPerfmon: process.CapSysAdmin,
-	process.CapDACReadSearch: process.CapDACOverride,
-}
-
 // privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,
 // CAP_DAC_READ_SEARCH opens /proc/PID/mem and the libraries of other users.
 func (d *Diagnosis) privileges(f process.Facts) {
-	needed := []process.Capability{process.CapBPF, process.CapPerfmon, process.CapSysPtrace, process.CapDACReadSearch}
 	var missing []string
-	for _, c := range needed {
-		instead, known := includes[c]
-		has := f.Capabilities.Has(c) || known && f.Capabilities.Has(instead)
+	for _, c := range process.Tracing {
 		state, detail := OK, "held"
-		if !has {
+		if !f.Capabilities.Allows(c) {
 			state, detail = Missing, "not held"
 			missing = append(missing, c.String())
-		} else if !f.Capabilities.Has(c) {
-			detail = "by way of " + instead.String()
+		} else if wider, _ := c.Within(); !f.Capabilities.Has(c) {
+			detail = "by way of " + wider.String()
 		}
 		d.add(strings.ToLower(c.String()), c.String(), state, "%s", detail)
 	}
