@@ -27,6 +27,7 @@ type allocations struct {
 	untold  bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
 	late    []*window                // reused by lately
 	in      []*window                // reused by windowsOf
+	flow    *flow                    // nil: nobody asks for it
 	givenUp string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 

@@ -111,7 +111,7 @@ func (a *audit) moveRange(r *root, c *event.Change) {
 	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
 		by.birth, by.at = w.birth, w.opened
 	}
-	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped)
+	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped, maxBlocks)
 	for _, p := range gone {
 		one := kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at}
 		a.departures.free(w, place{event.Mapped, p.start}, one, c)

@@ -137,6 +137,7 @@ func (a *allocations) replace(windows concerned, key heldKey, before, after bloc
 	for _, w := range windows.in {
 		w.move(a.holdings, key, before, after, windows.times)
 	}
+	a.flow.add(a.holdings, key, after)
 }
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are

@@ -28,6 +28,9 @@
 // a target, or a recording, can produce without end has a limit, and what exceeds it is counted. A printer decodes one
 // window at a time.
 //
+// A Monitor follows one kernel for as long as it runs, beside many others, and keeps no window that it has handed out.
+// A profiler is a Monitor with stacks: it has the same ledger of blocks, with a small room, and forgets stacks.
+//
 // Audits keep other data of the same events: each live block with its birth (the cell, the statement, and how that
 // ended), and of freed blocks only those that were freed while no cell ran or as a later cell failed. Windows keep only
 // their figures, so ten million events take 84 MiB. Verdicts are computed once, at the end: remaining blocks are

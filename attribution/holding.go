@@ -82,6 +82,8 @@ type holdings struct {
 	entries int // tallies of all windows that are not settled
 	dropped int // blocks and tallies that found no room
 	spare   spareLists
+	// onlyCells: no other windows have tallies, and none of them is cold: stacks may be forgotten.
+	onlyCells bool
 }
 
 func newHoldings(stacks *stackTable) *holdings {

@@ -8,13 +8,17 @@ import (
 
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
-	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped)
-	key, windows := heldKey{c.PID, c.Meter}, a.concerned(r, c)
+	key, windows, dropped := heldKey{c.PID, c.Meter}, a.concerned(r, c), a.holdings.dropped
+	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped,
+		a.stacks.room.blocks)
 	for _, p := range gone {
 		a.replace(windows, key, block{p.size(), p.stack}, block{})
 	}
-	if made {
+	switch {
+	case made:
 		a.replace(windows, key, block{}, block{c.Size, c.Stack})
+	case a.holdings.dropped > dropped:
+		a.flow.drop(key, c.Size)
 	}
 }
 

@@ -9,10 +9,12 @@ import (
 
 // Monitor takes in the events of one attached process, with its children, for as long as it runs, and hands out its
 // cells as they close. It keeps nothing of the cells that it has handed out, nor of children that ended before: its
-// memory does not grow with the length of a session. It has no stacks, no sources and no timeline.
+// memory does not grow with the length of a session. It has no sources and no timeline, and no stacks unless it is a
+// [NewProfiler].
 type Monitor struct {
-	core   *core
-	marker event.Boundary // an experiment's, as it is taken in
+	core     *core
+	marker   event.Boundary // an experiment's, as it is taken in
+	profiler *profiler      // nil without stacks
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
@@ -43,9 +45,13 @@ func (m *Monitor) Add(e event.Event) {
 }
 
 // Finished returns the cells that closed since the last call, as [Tracker.Finished] does, without their sources. They
-// are forgotten.
-func (m *Monitor) Finished() []model.Window {
-	done := m.core.finished()
+// are forgotten. Those of a profiler have allocations.
+func (m *Monitor) Finished() (done []model.Window) {
+	if m.profiler != nil {
+		done = m.profiler.finished()
+	} else {
+		done = m.core.finished()
+	}
 	m.core.processes.forget()
 	if l := m.core.limits; l.kept > monitorNames {
 		l.known, l.kept = nil, 0
@@ -64,6 +70,9 @@ func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 	}
 	return m.core.presenter.describe(p, 0, nil), true
 }
+
+// Has reports whether a process is known.
+func (m *Monitor) Has(pid int) bool { return m.core.processes.byPID[int32(pid)] != nil }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {

@@ -70,8 +70,9 @@ func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after 
 	case after.size <= 0:
 		delete(a.blocks, at)
 		return before, block{}, true
-	case !known && len(a.blocks) >= maxBlocks:
+	case !known && len(a.blocks) >= a.stacks.room.blocks:
 		a.holdings.dropped++
+		a.flow.drop(key, c.Size)
 		return before, after, false
 	}
 	a.blocks[at] = after

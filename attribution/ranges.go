@@ -75,8 +75,8 @@ func (r *ranges) add(p piece) {
 }
 
 // move makes the range of a change one piece that counts, or removes it, and returns the pieces that were there. count
-// is the number of pieces of all processes; dropped counts the pieces above the limit.
-func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []piece, made bool) {
+// is the number of pieces of all processes; dropped counts the pieces above the limit, most.
+func (r *ranges) move(c *event.Change, by maker, count, dropped *int, most int) (gone []piece, made bool) {
 	end := c.Address + uint64(max(c.Size, -c.Size))
 	if end < c.Address { // beyond all memory: the arguments of a call that cannot have happened
 		return nil, false
@@ -84,7 +84,7 @@ func (r *ranges) move(c *event.Change, by maker, count, dropped *int) (gone []pi
 	*count -= r.tree.Len()
 	gone = r.cut(c.Address, end)
 	made = c.Size > 0
-	if made && *count+r.tree.Len() >= maxBlocks {
+	if made && *count+r.tree.Len() >= most {
 		*dropped++
 		made = false
 	}

@@ -18,16 +18,19 @@ type stackTable struct {
 	sampled map[uint64]struct{}
 	// also has places in stacks, by number, of stacks with the same calls as an earlier one, or that were streamed
 	// again
-	also     map[uint64]uint32
-	calls    []uint32 // of all stacks, one after another
-	frames   []frame
-	framed   finder // of frames
-	names    []string
-	nameAt   map[string]uint32
-	seed     maphash.Seed
-	text     int  // bytes of all names
-	dropped  int  // stacks that found no room
-	isClosed bool // the stacks are not needed any more
+	also   map[uint64]uint32
+	calls  []uint32 // of all stacks, one after another
+	frames []frame
+	framed finder // of frames
+	names  []string
+	nameAt map[string]uint32
+	seed   maphash.Seed
+	text   int // bytes of all names
+	room   room
+	// era counts how often stacks have been sent again, see [Monitor.Forgotten]; swept is the era of the last sweep.
+	era, swept uint8
+	dropped    int  // stacks that found no room
+	isClosed   bool // the stacks are not needed any more
 	// recent are stacks that were looked up a short while ago: a window needs the stacks that hold most, and the next
 	// window needs the same ones.
 	recent [recents]struct {
@@ -44,7 +47,8 @@ type stack struct {
 	number       uint64 // of the first that was streamed with these calls
 	pid          int32
 	first, count uint32
-	more         bool // there were more calls further out
+	more         bool  // there were more calls further out
+	era          uint8 // of the table, when it was last streamed
 }
 
 // frame is a call; its names are indexes into names of the table.
@@ -61,7 +65,9 @@ const (
 )
 
 func newStackTable() *stackTable {
-	return &stackTable{also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed()}
+	return &stackTable{
+		also: map[uint64]uint32{}, nameAt: map[string]uint32{}, seed: maphash.MakeSeed(), room: roomOfSession,
+	}
 }
 
 // take adds a stack, or counts it where there is no room.
@@ -73,11 +79,13 @@ func (t *stackTable) take(s *event.Stack) {
 
 // add adds a stack; it returns false if there is no room for it.
 func (t *stackTable) add(s *event.Stack) bool {
-	if len(t.calls)+len(s.Frames) > maxFrames || len(t.stacks)+len(t.also) >= maxStacks || t.text > maxStackText {
+	if len(t.calls)+len(s.Frames) > t.room.frames || len(t.stacks)+len(t.also) >= t.room.stacks ||
+		t.text > t.room.text {
 		return false
 	}
 	before, told := t.placeOf(s.Number)
-	one := stack{number: s.Number, pid: s.PID, first: uint32(len(t.calls)), count: uint32(len(s.Frames)), more: s.More}
+	one := stack{number: s.Number, pid: s.PID, first: uint32(len(t.calls)), count: uint32(len(s.Frames)), more: s.More,
+		era: t.era}
 	for _, f := range s.Frames {
 		t.calls = append(t.calls, t.call(f))
 	}
@@ -85,7 +93,7 @@ func (t *stackTable) add(s *event.Stack) bool {
 		if !told || before != i {
 			t.also[s.Number] = i
 		}
-		t.calls = t.calls[:one.first]
+		t.calls, t.stacks[i].era = t.calls[:one.first], t.era
 		return true
 	}
 	at := uint32(len(t.stacks))

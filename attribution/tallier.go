@@ -135,7 +135,7 @@ func (w *window) keeps() int {
 
 // beforeMove records the total of a meter when its first block moves in a window.
 func (w *window) beforeMove(h *holdings, key heldKey) {
-	if w.kind == kindBetween || w.tallies[key.meter] != nil {
+	if w.kind == kindBetween || h.onlyCells && w.kind != kindCell || w.tallies[key.meter] != nil {
 		return
 	}
 	if w.tallies == nil {
@@ -158,7 +158,7 @@ func (w *window) move(h *holdings, key heldKey, before, after block, times int64
 	if all == nil { // the time between cells is not listed
 		return
 	}
-	if all.isWarm() {
+	if all.isWarm(h) {
 		all.cool(h, key, w.process.ranCells)
 	}
 	if before.size > 0 {

@@ -40,7 +40,7 @@ type tally struct {
 func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
 	y := all.byStack[stack]
 	if y == nil {
-		if h.entries >= maxTallies {
+		if h.entries >= h.stacks.room.tallies {
 			h.dropped++
 			return nil
 		}
@@ -161,7 +161,9 @@ func (all *tallies) cool(h *holdings, key heldKey, cells int32) {
 }
 
 // isWarm reports whether it is time to look for cold tallies.
-func (all *tallies) isWarm() bool { return len(all.byStack) >= max(minHot, all.coolAt) }
+func (all *tallies) isWarm(h *holdings) bool {
+	return !h.onlyCells && len(all.byStack) >= max(minHot, all.coolAt)
+}
 
 // each calls do with the tally of each stack.
 func (all *tallies) each(h *holdings, key heldKey, do func(*tally)) {

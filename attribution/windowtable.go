@@ -66,6 +66,9 @@ func (wt *windowTable) first(id int) int {
 
 // keep adds a window for the report, or counts it where there are too many.
 func (wt *windowTable) keep(w *window) {
+	if wt.forgets {
+		return
+	}
 	if w.kind == kindStatement {
 		wt.statements++
 	}
