@@ -60,6 +60,9 @@ func Follow(o Options, arrivals Arrivals) (_ *Session, err error) {
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
+	if err := s.keepOnly(); err != nil {
+		return nil, err
+	}
 	s.joining.wake = s.ledger.Wake
 	s.begin()
 	return s, nil

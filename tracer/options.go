@@ -45,6 +45,9 @@ type Options struct {
 	// target. Afterwards nothing can be started, nor can another session. Where the machine does not support that, the
 	// log says so. nil: nothing is dropped, and NVML is not asked.
 	Confine *Remains
+	// Keep are the capabilities that this program keeps besides those of the session, if the session is one of
+	// [Follow]. nil: it keeps all.
+	Keep []uint
 	// Glances is the interval of boundaries without an event, which give open windows figures up to then; 0 for none.
 	Glances time.Duration
 	// Companion is notified of notebooks' connections to the tracer; nil: none is.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -56,6 +57,22 @@ func (s *Session) kept() (keep []uint, why error) {
 		why = err
 	}
 	return []uint{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_ADMIN}, why
+}
+
+// keepOnly gives up, in a session that processes join, every capability of this program that neither the session nor
+// its owner needs. The session goes on opening processes of all users.
+func (s *Session) keepOnly() error {
+	if s.options.Keep == nil {
+		return nil
+	}
+	keep, err := s.kept()
+	if err != nil {
+		s.log.Info("this kernel takes further capabilities to place a probe, which are kept", "error", err)
+	}
+	keep = slices.Concat(s.options.Keep, keep, []uint{
+		unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_CHECKPOINT_RESTORE,
+	})
+	return confine.KeepCapabilities(keep...)
 }
 
 // Signal sends SIGTERM, SIGHUP or SIGKILL to a target, if [Remains] permits that.

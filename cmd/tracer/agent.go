@@ -9,6 +9,7 @@ import (
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/tracer/host/invoker"
@@ -73,6 +74,7 @@ func newAgentCommand(c console) *cobra.Command {
 type agentFiles struct {
 	options AgentOptions
 	rights  *userfile.Rights
+	keep    []uint // capabilities: processes that look for kernels become the invoker
 }
 
 func newAgentFiles(o AgentOptions) (*agentFiles, error) {
@@ -84,7 +86,11 @@ func newAgentFiles(o AgentOptions) (*agentFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &agentFiles{o, rights}, nil
+	keep := []uint{}
+	if who.Heir() != nil {
+		keep = []uint{unix.CAP_SETUID, unix.CAP_SETGID}
+	}
+	return &agentFiles{o, rights, keep}, nil
 }
 
 // config reads the configuration, and the share of its budget. A mistake in it is a usage error.
@@ -129,7 +135,8 @@ func runAgent(ctx context.Context, o AgentOptions, c console) error {
 	log := logger(c.err, o.Verbose)
 	c.ends.goOn()
 	err = agent.Run(ctx, agent.Options{
-		Config: config, Budget: budget, Version: version, Log: log, Reload: files.reloads(ctx, c, log),
+		Config: config, Budget: budget, Keep: files.keep, Version: version, Log: log,
+		Reload: files.reloads(ctx, c, log),
 		Ready: func(at net.Addr) error {
 			fmt.Fprintf(c.err, "tracer: every kernel is traced from now on; figures are at http://%v/metrics; "+
 				"Ctrl-C ends it\n", at)

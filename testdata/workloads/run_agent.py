@@ -164,6 +164,16 @@ def comes_and_goes(agent, notebooks):
     return more
 
 
+def few_rights(agent):
+    """It has given up every capability that it does not need."""
+    with open("/proc/%d/status" % agent.process.pid) as f:
+        status = dict(line.split(":", 1) for line in f)
+    has = {n for n in range(64) if int(status["CapPrm"], 16) >> n & 1}
+    # DAC_READ_SEARCH, SETGID, SETUID, SYS_PTRACE, SYS_ADMIN before Linux 6.10, PERFMON, BPF, CHECKPOINT_RESTORE
+    allowed = {2, 6, 7, 19, 21, 38, 39, 40}
+    holds("it has few rights", has and has <= allowed and status["NoNewPrivs"].strip() == "1", has)
+
+
 def born_and_gone(agent):
     """A kernel that ends before it can be traced is counted."""
     subprocess.run([sys.executable, "-c", "pass", "ipykernel_launcher"], check=True)
@@ -210,6 +220,7 @@ def main():
         agent = Agent(tracer, folder)
         notebooks = same_figures(agent, tracer, folder)
         notebooks += comes_and_goes(agent, notebooks)
+        few_rights(agent)
         born_and_gone(agent)
         reloads(agent)
         strangers(agent)

@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Config  Config
 	Budget  float64 // as in [tracer.Options]
+	Keep    []uint  // as in [tracer.Options]
 	Version string
 	Log     *slog.Logger
 	// Ready is called once kernels are looked for and /metrics answers, with the address that it has.
@@ -68,7 +69,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer l.Close()
 	a.session, err = tracer.Follow(tracer.Options{
-		Log: o.Log, Version: o.Version, Budget: o.Budget, NoStacks: true, Glances: time.Duration(o.Config.Refresh),
+		Log: o.Log, Version: o.Version, Budget: o.Budget, Keep: o.Keep, NoStacks: true,
+		Glances: time.Duration(o.Config.Refresh),
 	}, tracer.Arrivals{Joined: a.joined, Released: a.released})
 	if err != nil {
 		return err
