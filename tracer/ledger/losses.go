@@ -40,6 +40,9 @@ const LostChanges = event.LostChanges
 // LostBoundaries is the Loss.Reason of boundaries that the kernel half refused.
 const LostBoundaries = event.LostBoundaries
 
+// MaxLosses is the number of reasons that [Ledger.Losses] can return.
+const MaxLosses = int(kernelLossLOSSES) + 2
+
 // Losses returns the numbers of lost records, by reason, in a fixed order; reasons with a count of 0 are left out.
 func (l *Ledger) Losses() []event.Loss {
 	var counts [kernelLossLOSSES]uint64

@@ -17,9 +17,9 @@ type labels struct {
 	now    func() time.Time              // for tests; nil: the clock
 }
 
-// seriesOfOwner is the number of time series that an owner has at most: four outcomes of cells, the histogram, and the
-// usual causes of deaths.
-const seriesOfOwner = 4 + 1 + 5
+// seriesOfOwner is the number of time series that an owner has at most: outcomes of cells, the histogram, and causes of
+// deaths.
+var seriesOfOwner = len(outcomes) + 1 + 1 + len(causes)
 
 // otherOwner is the owner that stands for those without room.
 var otherOwner = telemetry.Owner{Namespace: "other", Pod: "other", Container: "other", User: "other"}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -116,16 +117,25 @@ func (m *metrics) cell(o telemetry.Owner, w *model.Window) {
 
 // death counts a kernel that has ended. The caller holds mu.
 func (m *metrics) death(o telemetry.Owner, how *model.Ending) {
-	cause := "exit"
+	m.deaths.WithLabelValues(append(m.labels.of(m, o), causeOf(how))...).Inc()
+}
+
+// causes are the values of the label cause. A kernel can end itself by any signal: they are no further values.
+var causes = []string{"exit", "unknown", "oom", "sigkill", "sigterm", "sigint", "sigsegv", "sigabrt", "signal"}
+
+func causeOf(how *model.Ending) string {
 	switch {
 	case how == nil:
-		cause = "unknown"
+		return "unknown"
 	case how.OutOfMemory:
-		cause = "oom"
-	case how.Signal != "":
-		cause = strings.ToLower(how.Signal)
+		return "oom"
+	case how.Signal == "":
+		return "exit"
 	}
-	m.deaths.WithLabelValues(append(m.labels.of(m, o), cause)...).Inc()
+	if name := strings.ToLower(how.Signal); slices.Contains(causes, name) {
+		return name
+	}
+	return "signal"
 }
 
 // refuse counts a kernel that is not traced, and miss one that ended before it was. Any goroutine may call them.

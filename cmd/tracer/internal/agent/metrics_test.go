@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -153,10 +155,11 @@ func TestSeriesAreBounded(t *testing.T) {
 	if n := len(shows(t, m, "ipytracer_c")); n > most {
 		t.Errorf("%d series", n)
 	}
-	if got := shownText(t, m, "ipytracer_series_folded_total"); !strings.HasSuffix(got, " 99900\n") {
+	if got := shownText(t, m, "ipytracer_series_folded_total"); !strings.HasSuffix(got,
+		fmt.Sprintf(" %d\n", 100_000-most/seriesOfOwner)) {
 		t.Errorf("%s", got)
 	}
-	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 33300`) {
+	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 333`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
 	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, telemetry.Kernel{Owner: telemetry.Owner{User: "user-7"}}))
@@ -221,5 +224,21 @@ func TestPace(t *testing.T) {
 	}
 	if joined != joinsAMinute || !p.may(1001, now.Add(59*time.Second)) || !p.may(1000, now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
+	}
+}
+
+// TestCausesAreBounded: a user whose kernels end by every signal there is makes no more time series than counted on.
+func TestCausesAreBounded(t *testing.T) {
+	m := metricsWith(t, func(*Config) {})
+	m.mu.Lock()
+	for n := range unix.Signal(65) {
+		m.death(telemetry.Owner{User: "ann"}, &model.Ending{Signal: unix.SignalName(n)})
+		m.death(telemetry.Owner{User: "ann"}, &model.Ending{Signal: n.String()})
+	}
+	m.death(telemetry.Owner{User: "ann"}, nil)
+	m.death(telemetry.Owner{User: "ann"}, &model.Ending{OutOfMemory: true, Signal: "SIGKILL"})
+	m.mu.Unlock()
+	if n := len(shows(t, m, "ipytracer_kernel_deaths_total")); n != len(causes) {
+		t.Errorf("%d causes", n)
 	}
 }
