@@ -55,11 +55,36 @@ ALL = (ARRAYS, TEXTS, KILLED)
 COUNT = sum(map(len, ALL))
 
 
+def member(group):
+    """Makes this process a member of a control group of memory, and with it those that it starts."""
+    with open(os.path.join(group, "cgroup.procs"), "w") as f:
+        f.write("0")
+
+
+def own_group():
+    """Returns the folder of this process's control group of memory."""
+    with open("/proc/self/cgroup") as f:
+        lines = [line.rstrip("\n").split(":", 2) for line in f]
+    for _, controllers, path in lines:
+        if "memory" in controllers.split(","):
+            return "/sys/fs/cgroup/memory" + path
+    return "/sys/fs/cgroup" + lines[0][2]
+
+
+def inside(group):
+    """Returns a notebook with a kernel in a control group."""
+    home = own_group()
+    member(group)
+    notebook = Notebook()
+    member(home)
+    return notebook
+
+
 class Attached:
     """A kernel with `tracer attach` on it, which records."""
 
-    def __init__(self, tracer, folder):
-        self.tracer, self.notebook = tracer, Notebook()
+    def __init__(self, tracer, folder, notebook):
+        self.tracer, self.notebook = tracer, notebook
         self.pid = self.notebook.pid
         self.recording = os.path.join(folder, "%d.arrows" % self.pid)
         ready = os.path.join(folder, "%d.ready" % self.pid)
@@ -95,9 +120,14 @@ class Attached:
 class Session:
     """Thirty cells: what engines had after each, and what the reports have."""
 
-    def __init__(self, tracer, agent, folder):
-        self.tracer, self.agent, self.folder = tracer, agent, folder
-        self.kernels = [Attached(tracer, folder) for _ in ALL]
+    def __init__(self, kernels):
+        """Begins three kernels. Some are made by functions that engines have."""
+        self.notebooks = [make() for make in (kernels + [Notebook] * len(ALL))[:len(ALL)]]
+
+    def attach(self, tracer, agent, folder):
+        """Waits for an agent that has begun after the kernels, so that none of their own first cells counts."""
+        self.agent = agent
+        self.kernels = [Attached(tracer, folder, notebook) for notebook in self.notebooks]
         for k in self.kernels:
             k.slot = until("kernel %d is found" % k.pid, lambda k=k: agent.slot(k.pid))
 

@@ -27,6 +27,21 @@ class Engine:
     def command(self):
         raise NotImplementedError
 
+    def kernels(self):
+        """Returns functions, each of which makes a notebook with a kernel that the engine needs."""
+        return []
+
+    def agent(self):
+        """Returns what the agent's configuration needs for this engine."""
+        return ""
+
+    def after(self, n):
+        """Sees the n-th cell end."""
+
+    def check(self, session):
+        """Compares what the engine has with the session's reports."""
+        raise NotImplementedError
+
     def program(self, name):
         """Returns the path of a program that get.sh has put below the folder of engines."""
         path = os.path.join(self.engines, "%s-%s" % (name, self.version), name)

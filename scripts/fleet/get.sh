@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Gets the engines of `make test-fleet` once, below $FLEET_DIR (/var/tmp/ipytracer-fleet). Nothing is installed.
 #
-#   scripts/fleet/get.sh [ENGINE ...]     all of them, if none is named
+#   scripts/fleet/get.sh ENGINE ...
 #
 #   prometheus        Debian's package of the unstable distribution, unpacked (Apache-2.0)
 #   victoria-metrics  the same (Apache-2.0)
+#   jupyterhub        a tree of Debian 12 with its JupyterHub (BSD-3-Clause), 0.7 GB; a minute
 #
-# Idempotent: existing engines stay. Needs curl and dpkg-deb.
+# Idempotent: existing engines stay. Needs curl, dpkg-deb and, for jupyterhub, root and debootstrap.
 set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
 
 dir=${FLEET_DIR:-/var/tmp/ipytracer-fleet}
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -22,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 unpacked() {
     [ ! -e "$dir/$1/.complete" ] || return 0
     curl --fail --silent --show-error --location --retry 3 -o "$work/$1.deb" "$mirror/pool/main/$2" || {
-        echo "get.sh: Debian no longer has $2; name its next version and the checksum in scripts/fleet/get.sh" >&2
+        echo "get.sh: Debian does not have $2; name its next version and the checksum in scripts/fleet/get.sh" >&2
         exit 1
     }
     echo "$3  $work/$1.deb" | sha256sum --quiet --check - || {
@@ -44,7 +46,31 @@ get_victoria-metrics() {
         c858b5c15b1c3a3872ec7520cddb2bb51fc48d4b61b6b88f05ac7304edb44557 victoria-metrics
 }
 
-[ $# -gt 0 ] || set -- prometheus victoria-metrics
+get_jupyterhub() {
+    local tree=$dir/jupyterhub-3.0.0/tree
+    [ ! -e "$dir/jupyterhub-3.0.0/.complete" ] || return 0
+    echo "making a tree of Debian with JupyterHub …" >&2
+    rm -rf --one-file-system "$dir/jupyterhub-3.0.0" && mkdir "$dir/jupyterhub-3.0.0"
+    {
+        debootstrap --variant=minbase --include=ca-certificates bookworm "$tree" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} &&
+            unshare --mount --propagation private bash -ec ". $here/../tree.sh; connected \"$tree\"; "'
+                export DEBIAN_FRONTEND=noninteractive
+                chroot "$0" apt-get update
+                chroot "$0" apt-get install -y --no-install-recommends jupyterhub python3-ipykernel python3-numpy
+                chroot "$0" apt-get clean
+                for user in ada:3001 bob:3002; do
+                    chroot "$0" useradd --no-create-home --uid "${user#*:}" "${user%:*}"
+                done' "$tree"
+    } >"$work/log" 2>&1 || {
+        tail -n 30 "$work/log" >&2
+        echo "get.sh: JupyterHub could not be installed in a tree" >&2
+        exit 1
+    }
+    touch "$dir/jupyterhub-3.0.0/.complete"
+}
+
 for engine; do
+    mkdir "$work/$engine"
+    cd "$work/$engine"
     "get_$engine"
 done

@@ -17,12 +17,13 @@ import struct
 import sys
 import tempfile
 
-from cells import Session
-from engine import holds
+from cells import COUNT, Session
+from engine import holds, until
+from jupyterhub import JupyterHub
 from run_agent import Agent
 from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
 
-ENGINES = {"prometheus": Prometheus, "victoria-metrics": VictoriaMetrics}
+ENGINES = {"prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "jupyterhub": JupyterHub}
 CONFIG = "refresh: 1s\nlook: 200ms\n"
 
 
@@ -41,9 +42,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         serve_edges()
         engines = [ENGINES[name](folder_of_engines, folder) for name in names]
-        agent = Agent(tracer, folder, CONFIG, AGENT)
-        session = Session(tracer, agent, folder)
+        session = Session([make for e in engines for make in e.kernels()])
+        agent = Agent(tracer, folder, CONFIG + "".join(e.agent() for e in engines), AGENT)
+        session.attach(tracer, agent, folder)
         session.run(lambda n: [e.after(n) for e in engines])
+        until("the agent has counted all cells", lambda: agent.value("ipytracer_cells_total") == COUNT)
         for e in engines:
             e.check(session)
         holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)

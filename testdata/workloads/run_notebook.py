@@ -69,10 +69,13 @@ class Notebook:
     def _connect(self):
         self.client = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=PATIENCE)
+        self._wait()
         self.subshell = None
         shown, _ = self.run({"code": "import os; print(os.getpid())"})
         self.pid = int(shown[0])
+
+    def _wait(self):
+        self.client.wait_for_ready(timeout=PATIENCE)
 
     def run(self, request):
         """Run a cell: what was shown below it, as text, and how it ended."""
