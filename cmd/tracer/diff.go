@@ -153,21 +153,10 @@ func (o *DiffOptions) print(w io.Writer, d *model.Diff) error {
 // readEach reads recordings, one after another: it drops one before it reads the next. All are opened before rights are
 // given up.
 func (s *session) readEach(ctx context.Context, paths []string, take func(name string, r *model.Report)) error {
-	var files []*os.File
-	defer func() {
-		for _, f := range files {
-			f.Close()
-		}
-	}()
-	for _, path := range paths {
-		f, err := s.rights.Open(path)
-		if err != nil {
-			return fmt.Errorf("read the recording: %w", err)
-		}
-		files = append(files, f)
-	}
-	if err := s.seclude(); err != nil {
-		return fmt.Errorf("give up what is not needed: %w", err)
+	files, err := openEach(s, paths)
+	defer closeEach(files)
+	if err != nil {
+		return err
 	}
 	progress := startProgress(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
@@ -180,6 +169,28 @@ func (s *session) readEach(ctx context.Context, paths []string, take func(name s
 		}
 	}
 	return nil
+}
+
+// openEach opens files, and gives up the rights that reading them does not need. The caller closes those that are open,
+// also if it fails.
+func openEach(s *session, paths []string) (files []*os.File, err error) {
+	for _, path := range paths {
+		f, err := s.rights.Open(path)
+		if err != nil {
+			return files, fmt.Errorf("read the recording: %w", err)
+		}
+		files = append(files, f)
+	}
+	if err := s.seclude(); err != nil {
+		return files, fmt.Errorf("give up what is not needed: %w", err)
+	}
+	return files, nil
+}
+
+func closeEach(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
 }
 
 func (s *session) readOne(ctx context.Context, f *os.File, path string, take func(name string, r *model.Report)) error {

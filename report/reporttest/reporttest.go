@@ -4,6 +4,7 @@ package reporttest
 
 import (
 	"bytes"
+	"iter"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -70,6 +71,22 @@ func Plan(t testing.TB, p *model.Plan) []byte {
 	return b.Bytes()
 }
 
+// Merge renders m as JSON with the reports, validates it and returns the bytes.
+func Merge(t testing.TB, m *model.Merge, reports iter.Seq2[*model.Report, error]) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.MergeJSON(&b, m, reports); err != nil {
+		t.Fatalf("JSON: %v", err)
+	}
+	if err := CheckMerge(b.Bytes()); err != nil {
+		t.Errorf("JSON of merged recordings does not follow its schema: %v", err)
+	}
+	return b.Bytes()
+}
+
+// CheckMerge returns the violations of data as JSON of merged recordings, or nil.
+func CheckMerge(data []byte) error { return check("urn:ipytracer:merge:v1", data) }
+
 // Check returns the violations of data as a JSON report, or nil.
 func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
 
@@ -89,6 +106,7 @@ func check(id string, data []byte) error {
 		"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(),
 		"urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(),
 		"urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON(),
+		"urn:ipytracer:merge:v1": report.MergeSchemaJSON(),
 	} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {

@@ -1,0 +1,324 @@
+package merge
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+var (
+	// ErrStrange says that times or values in a recording are ones that no machine has.
+	ErrStrange = errors.New("the recording has times or values that no machine has")
+	// ErrNoStart says that a recording was cut before it names its machine.
+	ErrNoStart = errors.New("the recording was cut before its first event, which names the machine: leave it out")
+)
+
+// SameError says that a recording was taken in before, or follows a process that another one follows at that time.
+type SameError struct {
+	File, Other string
+	PID         int // 0: they are of the same session
+}
+
+func (e *SameError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("%s and %s are recordings of the same session: name one of them", e.File, e.Other)
+	}
+	return fmt.Sprintf("%s and %s both follow process %d at the same time, and its memory would count twice: "+
+		"leave one out", e.File, e.Other, e.PID)
+}
+
+// Options are settings of a merge.
+type Options struct {
+	Meter string // of figures: an id of a CPU meter; "" is cpu.resident
+	// WallError is the most that the wall clocks of two machines are apart, in nanoseconds; below 0: not known.
+	WallError int64
+}
+
+// Set takes in recordings, one after another.
+type Set struct {
+	options Options
+	meter   event.Meter
+	room    int // segments that a recording may have
+	nodes   []*node
+	clocks  []*clock
+	byBoot  map[string]*clock
+	// sessions have the files of sessions.
+	sessions map[string]string
+	alive    map[process][]life
+	lives    int
+	cells    weightiest
+	count    int   // cells of all nodes
+	marks    int   // messages of all clocks
+	dropped  int   // messages beyond the limit
+	zero     int64 // the reference's time at the beginning of the timeline
+}
+
+// node is a recording that was taken in.
+type node struct {
+	model.MergeNode
+	clock        *clock
+	began, ended int64 // by its clock
+	courses      []*course
+	known        bool  // the highest of its trees are known, up to extra
+	extra, least int64 // by how much they can be off; so much was there at some moment
+}
+
+// process is a process of a boot.
+type process struct {
+	boot string
+	pid  int
+}
+
+// life is the time for which a recording follows a process.
+type life struct {
+	node     int
+	from, to int64
+}
+
+// maxLives is the most processes that are compared with those of other recordings.
+const maxLives = 1 << 20
+
+// New begins a merge of so many recordings. It fails if the meter is not one of the CPU side.
+func New(o Options, recordings int) (*Set, error) {
+	o.Meter = cmp.Or(o.Meter, event.Resident.String())
+	m, ok := event.ParseMeter(o.Meter)
+	if _, _, device := m.Device(); !ok || device {
+		return nil, fmt.Errorf("%s: no meter of the CPU side", o.Meter)
+	}
+	return &Set{
+		options: o, meter: m, room: max(leastSegments, maxSegments/max(1, recordings)), byBoot: map[string]*clock{},
+		sessions: map[string]string{}, alive: map[process][]life{},
+	}, nil
+}
+
+// Reader returns a reader for the events of the next recording.
+func (s *Set) Reader() *Reader {
+	return &Reader{meter: s.meter, room: s.room, trees: map[uint32]*course{}}
+}
+
+// Add takes in a recording: its events are in the reader, and r is its report. It fails with a [SameError],
+// [ErrStrange] or [ErrNoStart].
+func (s *Set) Add(file string, in *Reader, r *model.Report) error {
+	switch {
+	case in.start == nil:
+		return ErrNoStart
+	case in.strange:
+		return ErrStrange
+	}
+	n := &node{MergeNode: model.MergeNode{Name: r.Host.Name, File: file, Host: r.Host, Complete: r.Certificate.Complete,
+		Finished: r.Certificate.Finished}, courses: in.order, known: !in.crowded}
+	if err := s.time(n, in.start, r); err != nil {
+		return err
+	}
+	if n.clock = s.clockOf(n, in.start); n.clock == nil {
+		return &SameError{File: s.sessions[sessionOf(in.start)], Other: n.File}
+	}
+	if err := s.lived(n, r); err != nil {
+		return err
+	}
+	figures := map[int]model.Figure{}
+	for w := range r.AllPassing() {
+		if w.StartNS < 0 || w.DurationNS < 0 || w.StartNS >= latestTime || w.DurationNS >= latestTime {
+			return ErrStrange
+		}
+		s.window(n, w, figures)
+	}
+	n.figured(figures)
+	s.nodes = append(s.nodes, n)
+	return nil
+}
+
+// time computes when the recording began and ended.
+func (s *Set) time(n *node, h *event.Host, r *model.Report) error {
+	n.began = int64(h.MonoNow)
+	if r.Host.Started != "" {
+		started, err := time.Parse(time.RFC3339Nano, r.Host.Started)
+		if err != nil {
+			return ErrStrange
+		}
+		n.began += started.UnixNano() - int64(h.WallNow)
+	}
+	n.ended = n.began
+	for _, c := range n.courses {
+		n.ended = max(n.ended, c.segments[len(c.segments)-1].to)
+	}
+	if min(n.began, int64(h.MonoNow), int64(h.WallNow)) < 0 ||
+		max(n.began, int64(h.MonoNow)) >= latestTime || int64(h.WallNow) >= 2*latestTime {
+		return ErrStrange
+	}
+	return nil
+}
+
+// sessionOf returns a text that only recordings of one session have.
+func sessionOf(h *event.Host) string {
+	return fmt.Sprintf("%q %q %d %d", h.BootID, h.Name, h.WallNow, h.MonoNow)
+}
+
+// clockOf returns the clock of a recording: that of its boot; nil if the session has been taken in.
+func (s *Set) clockOf(n *node, h *event.Host) *clock {
+	session := sessionOf(h)
+	if _, known := s.sessions[session]; known {
+		return nil
+	}
+	s.sessions[session] = n.File
+	boot := cmp.Or(h.BootID, session) // not known: a clock of its own
+	c := s.byBoot[boot]
+	if c == nil {
+		c = &clock{boot: boot, mono: int64(h.MonoNow), now: int64(h.WallNow), began: n.began}
+		n.Clock = len(s.clocks)
+		s.byBoot[boot], s.clocks = c, append(s.clocks, c)
+		return c
+	}
+	c.began = min(c.began, n.began)
+	n.Clock = slices.Index(s.clocks, c)
+	return c
+}
+
+// lived compares the processes of a recording with those of others of the same boot.
+func (s *Set) lived(n *node, r *model.Report) error {
+	at := len(s.nodes)
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		if p.Parent == 0 {
+			n.Kernels++
+		}
+		key, l := process{n.clock.boot, p.PID}, life{at, n.began + p.StartNS, n.began + p.EndNS}
+		for _, other := range s.alive[key] {
+			if other.node != at && other.from <= l.to && l.from <= other.to {
+				return &SameError{File: s.nodes[other.node].File, Other: n.File, PID: p.PID}
+			}
+		}
+		if s.lives < maxLives || p.Parent == 0 {
+			s.lives++
+			s.alive[key] = append(s.alive[key], l)
+		}
+	}
+	return nil
+}
+
+// window takes what is needed of a window.
+func (s *Set) window(n *node, w *model.Window, figures map[int]model.Figure) {
+	switch w.Kind {
+	case model.Session:
+		if f, ok := w.Together(s.options.Meter); ok {
+			if known, is := figures[w.PID]; !is || f.Peak > known.Peak {
+				figures[w.PID] = f
+			}
+			if n.Highest == nil || f.Peak > n.Highest.Figure.Peak {
+				n.Highest = &model.MergeHighest{PID: w.PID, Kernel: w.Kernel, Figure: f}
+			}
+		}
+	case model.Experiment:
+		s.marked(n, w)
+	case model.Cell:
+		n.Cells++
+		s.count++
+		if w.Status == model.Error {
+			n.Failed++
+		}
+		if f, ok := w.Together(s.options.Meter); ok {
+			s.weigh(n, w, f)
+		}
+	}
+}
+
+// marked takes in the messages that an experiment names.
+func (s *Set) marked(n *node, w *model.Window) {
+	sent, got := Tags(w.Name)
+	for _, id := range got {
+		s.note(&n.clock.post.got, id, n.began+w.StartNS)
+	}
+	if w.Status == model.Incomplete { // nothing is known of its end
+		return
+	}
+	for _, id := range sent {
+		s.note(&n.clock.post.sent, id, n.began+w.StartNS+w.DurationNS)
+	}
+}
+
+// figured compares the courses of a recording with the figures of its report.
+func (n *node) figured(figures map[int]model.Figure) {
+	for _, f := range figures {
+		least := f.Peak
+		if f.Bound != nil {
+			least -= *f.Bound
+		}
+		n.least = max(n.least, least)
+	}
+	for _, c := range n.courses {
+		f, ok := figures[c.pid]
+		if !ok || !f.Exact && f.Bound == nil {
+			n.known = false
+			continue
+		}
+		if f.Bound != nil {
+			n.extra = plus(n.extra, max(0, *f.Bound))
+		}
+		n.extra = plus(n.extra, max(0, f.Peak-c.highest))
+	}
+}
+
+// unending is the sum of figures that is too large for a number.
+const unending = 1<<63 - 1
+
+// plus adds two figures from 0 on.
+func plus(a, b int64) int64 {
+	if sum := a + b; sum >= 0 {
+		return sum
+	}
+	return unending
+}
+
+const (
+	// maxCells is the most cells of a merge.
+	maxCells = 1000
+	// maxExcerpt is the most bytes of a cell's source.
+	maxExcerpt = 200
+)
+
+// weigh keeps a cell if it is one of those that needed most.
+func (s *Set) weigh(n *node, w *model.Window, f model.Figure) {
+	if len(s.cells) == maxCells {
+		if s.cells[0].Figure.Need() >= f.Need() {
+			return
+		}
+		heap.Pop(&s.cells)
+	}
+	c := model.MergeCell{
+		Node: len(s.nodes), Window: w.ID, PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, Silent: w.Silent,
+		Status: w.Status, AtNS: w.StartNS, DurationNS: w.DurationNS, Figure: f, Source: excerpt(w.Source),
+	}
+	if w.ExecutionCount != nil {
+		count := *w.ExecutionCount
+		c.ExecutionCount = &count
+	}
+	heap.Push(&s.cells, c)
+}
+
+// excerpt returns the beginning of a text.
+func excerpt(text string) string {
+	if len(text) > maxExcerpt {
+		text = strings.ToValidUTF8(text[:maxExcerpt], "")
+	}
+	return strings.Clone(text)
+}
+
+// weightiest are cells, the one that needed least first.
+type weightiest []model.MergeCell
+
+func (c weightiest) Len() int           { return len(c) }
+func (c weightiest) Less(i, j int) bool { return c[i].Figure.Need() < c[j].Figure.Need() }
+func (c weightiest) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
+func (c *weightiest) Push(x any)        { *c = append(*c, x.(model.MergeCell)) }
+func (c *weightiest) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/attribution/attributiontest"
+	"ipytracer/event"
+	"ipytracer/event/recording"
+	"ipytracer/model"
+	"ipytracer/report/reporttest"
+)
+
+// recordedOn returns a file with a recording of a notebook on a machine.
+func recordedOn(t *testing.T, name, boot string, cells int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".arrows")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := recording.NewWriter(file, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	attributiontest.Notebook(func(e event.Event) {
+		if s, is := e.(*event.Start); is {
+			s.Host.Name, s.Host.BootID = name, boot
+		}
+		if err == nil {
+			err = errors.Join(w.Write(e), w.Flush())
+		}
+	}, cells, 2)
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ran returns the exit status, the output and the messages of the built tracer.
+func ran(t *testing.T, args ...string) (status int, out, said string) {
+	t.Helper()
+	cmd := exec.Command(buildTracer(t), args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// TestMerge: every format of two recordings; the reports in the JSON are byte for byte those of `tracer report`.
+func TestMerge(t *testing.T) {
+	a, b := recordedOn(t, "one", "1", 4), recordedOn(t, "two", "2", 7)
+	for _, more := range [][]string{nil, {"--no-source"}} {
+		status, out, said := ran(t, append([]string{"merge", "-q", "--format", "json", a, b}, more...)...)
+		if status != 0 || said != "" {
+			t.Fatalf("status %d: %s", status, said)
+		}
+		if err := reporttest.CheckMerge([]byte(out)); err != nil {
+			t.Errorf("JSON does not follow its schema: %v", err)
+		}
+		for _, file := range []string{a, b} {
+			_, report, _ := ran(t, append([]string{"report", "-q", "--format", "json", file}, more...)...)
+			if report == "" || !strings.Contains(out, report) {
+				t.Errorf("the report of %s is another one", file)
+			}
+		}
+		var m model.Merge
+		if err := json.Unmarshal([]byte(out), &m); err != nil || len(m.Nodes) != 2 || len(m.Cells) != 11 {
+			t.Fatalf("%d nodes, %d cells: %v", len(m.Nodes), len(m.Cells), err)
+		}
+		if hidden := m.Cells[0].Source == ""; hidden != (more != nil) {
+			t.Errorf("source %q", m.Cells[0].Source)
+		}
+	}
+	status, out, _ := ran(t, "merge", "-q", a, b, "--clock-error", "10ms", "--full")
+	for _, want := range []string{"Together", "at most 5", "one", "two", "exact", "within 20", "In[7]"} {
+		if status != 0 || !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	checkTraces(t, a, b)
+}
+
+// checkTraces: processes of two machines that have the same pid are two processes.
+func checkTraces(t *testing.T, a, b string) {
+	t.Helper()
+	status, out, said := ran(t, "merge", "-q", "--format", "chrome", a, b)
+	var chrome struct {
+		Events []struct {
+			Phase string `json:"ph"`
+			PID   int    `json:"pid"`
+			Name  string `json:"name"`
+			Args  struct{ Name string }
+		} `json:"traceEvents"`
+	}
+	if err := json.Unmarshal([]byte(out), &chrome); err != nil || status != 0 {
+		t.Fatalf("status %d, %v: %s", status, err, said)
+	}
+	names, cells := map[int]string{}, map[int]int{}
+	for _, e := range chrome.Events {
+		if e.Name == "process_name" {
+			names[e.PID] = e.Args.Name
+		} else if e.Phase == "X" && strings.HasPrefix(e.Name, "In[") {
+			cells[e.PID]++
+		}
+	}
+	kernels := map[string]int{}
+	for pid, name := range names {
+		node, _, _ := strings.Cut(name, fmt.Sprintf(" · %d ", attributiontest.Kernel))
+		kernels[node] = cells[pid]
+	}
+	if kernels["one"] != 4 || kernels["two"] != 7 || len(cells) != 2 {
+		t.Errorf("processes %v, cells %v", names, cells)
+	}
+	to := filepath.Join(t.TempDir(), "nodes.pftrace")
+	if status, _, said := ran(t, "merge", "-q", a, b, "-o", to); status != 0 {
+		t.Errorf("status %d: %s", status, said)
+	}
+	trace, err := os.ReadFile(to)
+	if err != nil || !bytes.Contains(trace, []byte("one · ")) || !bytes.Contains(trace, []byte("two · ")) {
+		t.Errorf("%d bytes of a trace: %v", len(trace), err)
+	}
+}
+
+// TestMergeRefuses: mistakes end with one sentence and their status, and leave no file.
+func TestMergeRefuses(t *testing.T) {
+	a, b := recordedOn(t, "one", "1", 3), recordedOn(t, "two", "2", 3)
+	copied := filepath.Join(t.TempDir(), "copied.arrows")
+	data, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other.arrows")
+	for name, content := range map[string][]byte{copied: data, other: []byte("no recording")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := []string{"merge"}
+	for range 1001 {
+		many = append(many, a)
+	}
+	for _, c := range []struct {
+		args   []string
+		status int
+		said   string
+	}{
+		{[]string{"merge"}, statusUsage, ""},
+		{[]string{"merge", a}, statusUsage, ""},
+		{many, statusUsage, ""},
+		{[]string{"merge", a, a}, statusUsage, "recordings of the same session: name one of them"},
+		{[]string{"merge", a, b, copied}, statusUsage, copied},
+		{[]string{"merge", a, other}, statusFailed, other},
+		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, statusFailed, "none.arrows"},
+		{[]string{"merge", a, b, "--format", "html"}, statusUsage, "text, json, perfetto or chrome"},
+		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, statusUsage, "only meters of the CPU side"},
+		{[]string{"merge", a, b, "--by", "x"}, statusUsage, "--by"},
+		{[]string{"merge", a, b, "--clock-error", "-1s"}, statusUsage, "--clock-error takes a time"},
+		{[]string{"merge", a, b, "--clock-error", "x"}, statusUsage, "--clock-error"},
+		{[]string{"merge", a, b, "--cells", "-1"}, statusUsage, "--cells"},
+	} {
+		to := filepath.Join(t.TempDir(), "out")
+		status, out, said := ran(t, append(c.args, "-q", "-o", to)...)
+		if status != c.status || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.said) {
+			t.Errorf("%.200q: status %d, %q", c.args, status, said)
+		}
+		if _, err := os.Stat(to); err == nil {
+			t.Errorf("%.200q: the output is there", c.args)
+		}
+	}
+}
+
+// TestMergeDamaged: a recording that is cut, or damaged in one byte, is merged as far as it goes, or refused in one
+// sentence that names it.
+func TestMergeDamaged(t *testing.T) {
+	a, b := recordedOn(t, "one", "1", 3), recordedOn(t, "two", "2", 3)
+	whole, err := os.ReadFile(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cuts, refused := 0, 0
+	for i := range 40 {
+		at := len(whole) * i / 40
+		data := bytes.Clone(whole[:at])
+		if i%2 == 1 {
+			data = bytes.Clone(whole)
+			data[at] ^= 0x55
+		}
+		if err := os.WriteFile(b, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, out, said := ran(t, "merge", "-q", a, b)
+		switch {
+		case status == statusFailed && strings.Count(said, "\n") == 1 && strings.Contains(said, b) && out == "":
+			refused++
+		case status != 0 || said != "":
+			t.Errorf("byte %d: status %d, %q", at, status, said)
+		case strings.Contains(out, "the recording of two was cut"):
+			cuts++
+		}
+	}
+	if cuts < 10 || refused < 1 {
+		t.Errorf("%d were cut, %d refused", cuts, refused)
+	}
+}
