@@ -260,6 +260,21 @@ func TestByMessages(t *testing.T) {
 	}
 }
 
+// TestContradictoryMessages: messages that cannot be are named in one sentence, and the wall clocks place the node.
+func TestContradictoryMessages(t *testing.T) {
+	client := notebook(10, at(2e9), mark("submit@sent:x"), at(3e9), mark("result@got:y"))
+	worker := notebook(10, at(3e9), mark("task@got:x"), at(9e9), mark("task@sent:y"))
+	m, _, err := merged(t, merge.Options{WallError: -1}, machine{"client", "1", 0, 0, client},
+		machine{"worker", "2", 0, 5e9, worker})
+	if err != nil || m.Nodes[1].ClockBy != model.ByWallClock || m.Nodes[1].StartNS != 5e9 || len(m.Doubts) != 2 ||
+		!strings.HasPrefix(m.Doubts[0], "the messages between client and worker contradict each other") {
+		t.Errorf("%+v, %q, %v", m.Nodes[1], m.Doubts, err)
+	}
+	if m.Together.Most == nil || *m.Together.Most != 240<<20 {
+		t.Errorf("%+v", m.Together)
+	}
+}
+
 // TestStrange: times and values that no machine has are refused, and never overflow.
 func TestStrange(t *testing.T) {
 	refused := 0
