@@ -61,9 +61,14 @@ func newAgentCommand(c console) *cobra.Command {
 				return err
 			}
 			defer a.rights.Close()
-			if _, _, err = a.config(); err == nil {
-				_, err = fmt.Fprintln(c.out, "the configuration is right")
+			config, _, err := a.config()
+			if err == nil {
+				err = config.CheckFiles(a.rights.Open)
 			}
+			if err != nil {
+				return usageError{err}
+			}
+			_, err = fmt.Fprintln(c.out, "the configuration is right")
 			return err
 		},
 	})
@@ -136,7 +141,7 @@ func runAgent(ctx context.Context, o AgentOptions, c console) error {
 	c.ends.goOn()
 	err = agent.Run(ctx, agent.Options{
 		Config: config, Budget: budget, Keep: files.keep, Version: version, Log: log,
-		Reload: files.reloads(ctx, c, log),
+		Reload: files.reloads(ctx, c, log), Open: files.rights.Open,
 		Ready: func(at net.Addr) error {
 			fmt.Fprintf(c.err, "tracer: every kernel is traced from now on; figures are at http://%v/metrics; "+
 				"Ctrl-C ends it\n", at)
@@ -144,8 +149,11 @@ func runAgent(ctx context.Context, o AgentOptions, c console) error {
 			return sign(at)
 		},
 	})
-	if errors.Is(err, agent.ErrAddress) {
+	switch {
+	case errors.Is(err, agent.ErrAddress):
 		return usageError{fmt.Errorf("%w; choose another address with --listen", err)}
+	case errors.Is(err, agent.ErrExport):
+		return usageError{err}
 	}
 	return err
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `tracer agent` beside kernels that come, run cells and end, in a process id namespace of its own, and compares
-what it tells Prometheus with the reports of `tracer attach` on the same kernels. It prints a line for each comparison,
-and ends with status 1 where one fails.
+what it tells Prometheus and a receiver of OpenTelemetry's spans with the reports of `tracer attach` on the same
+kernels. It prints a line for each comparison, and ends with status 1 where one fails.
 
     unshare --pid --fork --mount-proc --kill-child run_agent.py TRACER
 """
@@ -18,6 +18,7 @@ import time
 import urllib.error
 import urllib.request
 
+from otlp_receiver import Receiver
 from run_notebook import Notebook
 
 PATIENCE = 120      # seconds
@@ -112,13 +113,45 @@ def needs(cells):
                 w.get("tree", w["meters"])["cpu.resident"]["start"]) for w in cells]
 
 
-def same_figures(agent, tracer, folder):
+def receives(folder):
+    """Returns a receiver of spans, and the section of the configuration for it."""
+    receiver, headers = Receiver(), os.path.join(folder, "headers")
+    with open(headers, "w") as f:
+        f.write("Authorization: Bearer secret\n")
+    return receiver, "otlp:\n  endpoint: %s\n  headers_file: %s\n" % (receiver.address, headers)
+
+
+def same_spans(receiver, pid, cells, began):
+    """Compares the spans of a kernel, which ran cells since then, with the windows of its report."""
+    until("a span for each cell", lambda: len(receiver.of(pid, "cell")) == len(cells))
+    spans = receiver.of(pid, "cell")
+    for span, w in zip(spans, cells):
+        want = {"ipytracer.execution_count": w["execution_count"], "ipytracer.status": w["status"],
+                "ipytracer.need": needs([w])[0], "ipytracer.children": len(w["children"])}
+        for prefix, meters in ("ipytracer.", w["meters"]), ("ipytracer.tree.", w.get("tree", {})):
+            for meter, f in meters.items():
+                want.update((prefix + meter + "." + key, f[key]) for key in ("start", "peak", "end", "exact"))
+                if not f["exact"] and f["bound"] is not None:
+                    want[prefix + meter + ".bound"] = f["bound"]
+        if "error" in w:
+            want["error.type"] = w["error"]
+        has = {k: v for k, v in span["attributes"].items() if k != "ipytracer.cpu_ns"}
+        holds("In[%s]: %d figures of the span are the report's, to the byte" % (w["execution_count"], len(want)),
+              has == want, has, want)
+        holds("and it lies where the cell ran", began < span["start"] < span["end"] < time.time_ns(), began, span)
+        holds("and it failed if the cell did", (span["status"]["code"] == [2]) == (w["status"] == "error"), span)
+    holds("one trace, without parents", len({s["trace"] for s in spans}) == 1 and
+          not any(s["parent"] for s in spans), spans)
+    holds("the receiver got the token", all(h.get("Authorization") == "Bearer secret" for h in receiver.headers))
+
+
+def same_figures(agent, receiver, tracer, folder):
     """Two kernels run cells, with a second tracer on each."""
     notebooks = [Notebook() for _ in SIZES]
     for n in notebooks:
         until("kernel %d is found" % n.pid, lambda n=n: agent.slot(n.pid))
     attached = [Attached(tracer, n.pid, folder) for n in notebooks]
-    before = agent.value("ipytracer_cells_total")
+    before, began = agent.value("ipytracer_cells_total"), time.time_ns()
     for n, size in zip(notebooks, SIZES):
         for cell in CELLS:
             n.run({"code": cell.replace("%d", str(size))})
@@ -131,6 +164,7 @@ def same_figures(agent, tracer, folder):
         highest = agent.value("ipytracer_kernel_highest_bytes", kernel=agent.slot(n.pid))
         holds("the highest need is the report's", highest == max(needs(cells)), highest, needs(cells))
         all_needs += needs(cells)
+        same_spans(receiver, n.pid, cells, began)
     holds("cells by outcome", agent.value("ipytracer_cells_total", outcome="error") == len(SIZES))
     holds("the sum of needs is the reports', to the byte",
           agent.value("ipytracer_cell_need_bytes_sum") == sum(all_needs),
@@ -143,11 +177,13 @@ def same_figures(agent, tracer, folder):
     return notebooks
 
 
-def comes_and_goes(agent, notebooks):
+def comes_and_goes(agent, receiver, notebooks):
     """A kernel is killed, others come: numbers are used again, and a user has no more than its share."""
     slots = {agent.slot(n.pid) for n in notebooks}
     os.kill(notebooks[0].pid, signal.SIGKILL)
     until("its death is counted", lambda: agent.value("ipytracer_kernel_deaths_total", cause="sigkill") == 1)
+    ends = until("its end has a span", lambda: receiver.of(notebooks[0].pid, "kernel end"))
+    holds("with the signal", ends[0]["attributes"]["ipytracer.ending.signal"] == "SIGKILL", ends)
     until("it is gone", lambda: agent.slot(notebooks[0].pid) is None)
     time.sleep(3)      # its number rests
     more = [Notebook() for _ in range(3)]
@@ -180,12 +216,12 @@ def born_and_gone(agent):
     until("a kernel that was born and gone is counted", lambda: agent.value("ipytracer_kernels_missed_total") == 1)
 
 
-def reloads(agent):
+def reloads(agent, otlp):
     agent.configure("per_user: many\n")
     agent.process.send_signal(signal.SIGHUP)
     until("a wrong configuration is reported by line", lambda: "agent.yaml:1: " in agent.said())
     holds("and changes nothing", any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
-    agent.configure("refresh: 1s\nlook: 200ms\nper_user: 8\nusers: false\n")
+    agent.configure("refresh: 1s\nlook: 200ms\nper_user: 8\nusers: false\n" + otlp)
     agent.process.send_signal(signal.SIGHUP)
     until("names of users are off",
           lambda: not any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
@@ -217,17 +253,20 @@ def strangers(agent):
 def main():
     tracer = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder:
-        agent = Agent(tracer, folder)
-        notebooks = same_figures(agent, tracer, folder)
-        notebooks += comes_and_goes(agent, notebooks)
+        receiver, otlp = receives(folder)
+        agent = Agent(tracer, folder, "refresh: 1s\nlook: 200ms\nper_user: 3\n" + otlp)
+        notebooks = same_figures(agent, receiver, tracer, folder)
+        notebooks += comes_and_goes(agent, receiver, notebooks)
         few_rights(agent)
         born_and_gone(agent)
-        reloads(agent)
+        reloads(agent, otlp)
         strangers(agent)
         holds("it is well", agent.get("/healthz") == "ok\n")
         holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        holds("every span was sent", agent.value("ipytracer_export_dropped_total") == 0)
         agent.process.send_signal(signal.SIGINT)
         holds("it ends well", agent.process.wait(60) == 0, agent.said())
+        holds("no token is in the log", "secret" not in agent.said(), agent.said())
         print("all holds", flush=True)
         os._exit(0)      # the namespace ends, and every kernel with it
 

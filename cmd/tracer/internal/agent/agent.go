@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -28,6 +30,8 @@ type Options struct {
 	Keep    []uint  // as in [tracer.Options]
 	Version string
 	Log     *slog.Logger
+	// Open opens the files that the configuration names, with the rights of the person who named it.
+	Open func(name string) (*os.File, error)
 	// Ready is called once kernels are looked for and /metrics answers, with the address that it has.
 	Ready func(net.Addr) error
 	// Reload delivers configurations that replace the present one.
@@ -54,8 +58,8 @@ type Agent struct {
 // ErrAddress says that the address of /metrics cannot be listened on.
 var ErrAddress = errors.New("no figures can be answered")
 
-// Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress],
-// or is a [RightsError].
+// Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress] or
+// [ErrExport], or is a [RightsError].
 func Run(ctx context.Context, o Options) error {
 	if err := checkRights(process.FS{}.Facts()); err != nil {
 		return err
@@ -81,6 +85,11 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	stop, err := a.sendSpans(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	served := make(chan error, 1)
 	go func() {
 		err := serve(ctx, l, a.metrics, o.Log)
@@ -120,6 +129,10 @@ func (a *Agent) reload(ctx context.Context) {
 			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh {
 				a.log.Warn("listen, budget and refresh change when the agent is started again")
 				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
+			}
+			if !reflect.DeepEqual(c.OTLP, before.OTLP) {
+				a.log.Warn("otlp changes when the agent is started again")
+				c.OTLP = before.OTLP
 			}
 			a.config.Store(&c)
 			a.log.Info("the configuration was read again")

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/tracer/ledger"
 )
 
@@ -34,6 +35,8 @@ type Config struct {
 	Keep Duration `yaml:"keep"`
 	// Users: series have the names of users.
 	Users bool `yaml:"users"`
+	// OTLP is the receiver of spans; nil for none. It is read at the start only.
+	OTLP *spans.Config `yaml:"otlp"`
 }
 
 // Duration is a [time.Duration] in YAML: 15s, 10m.
@@ -133,20 +136,41 @@ func placed(err error) (line int, one error) {
 			}
 		}
 	}
-	text = strings.Replace(text, " not found in type agent.Config", " is no field of the configuration", 1)
+	if field, section, is := strings.Cut(text, " not found in type "); is {
+		text = field + " is no field of the configuration"
+		if section != "agent.Config" {
+			text = field + " is no field of this section"
+		}
+	}
 	return line, errors.New(strings.TrimSuffix(text, "\n"))
 }
 
-// lineOf returns the line of a field, 0 if it is not in the text.
-func lineOf(raw []byte, key string) int {
-	n := 0
-	for line := range bytes.Lines(raw) {
-		n++
-		if bytes.HasPrefix(line, []byte(key+":")) {
-			return n
+// lineOf returns the line of a field, 0 if it is not in the text. A field of a section has the section's name before
+// it: otlp.endpoint. Where only the section is there, that is its line.
+func lineOf(raw []byte, key string) (line int) {
+	var document yaml.Node
+	if yaml.Unmarshal(raw, &document) != nil || len(document.Content) == 0 {
+		return 0
+	}
+	at := document.Content[0]
+	for name := range strings.SplitSeq(key, ".") {
+		found, value := fieldOf(at, name)
+		if value == nil {
+			return line
+		}
+		line, at = found, value
+	}
+	return line
+}
+
+// fieldOf returns the line and the value of a field, 0 and nil if it is not there.
+func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
+	for i := 0; of.Kind == yaml.MappingNode && i+1 < len(of.Content); i += 2 {
+		if of.Content[i].Value == name {
+			return of.Content[i].Line, of.Content[i+1]
 		}
 	}
-	return 0
+	return 0, nil
 }
 
 // check returns the first field with a value out of range.
@@ -172,6 +196,11 @@ func (c *Config) check() (key string, err error) {
 		{"keep", c.Keep, time.Minute, 24 * time.Hour}} {
 		if time.Duration(one.value) < one.lowest || time.Duration(one.value) > one.highest {
 			return one.key, fmt.Errorf("%s: %v is not from %v to %v", one.key, one.value, one.lowest, one.highest)
+		}
+	}
+	if c.OTLP != nil {
+		if field, err := c.OTLP.Check(); err != nil {
+			return "otlp." + field, fmt.Errorf("otlp: %w", err)
 		}
 	}
 	return "", nil

@@ -35,6 +35,11 @@ func TestConfigMistakes(t *testing.T) {
 		"keep: 5s\n":                 "a.yaml:1: keep: 5s is not from 1m0s to 24h0m0s",
 		"series: 500\n\nlisten: nowhere\n": `a.yaml:3: listen: "nowhere" is not an address such as ` +
 			`127.0.0.1:9464 or :9464`,
+		"otlp:\n  endpoint: http://127.0.0.1:4318\n  queue: -1\n": "a.yaml:3: otlp: queue: -1 is not from 1 to 65536",
+		"otlp: {endpoint: 'http://[::1]', protocol: x}":           `a.yaml:1: otlp: protocol: "x" is not http or grpc`,
+		"users: true\notlp:\n  protocol: grpc\n": "a.yaml:2: otlp: endpoint: it is not an address such as " +
+			"https://otel.example.org:4318",
+		"otlp:\n  token: secret\n":            "a.yaml:2: field token is no field of this section",
 		"users: true\n  kernels: 3\n":         "a.yaml:2: mapping values are not allowed in this context",
 		"users: true\n---\nkernels: 900\n":    "",
 		strings.Repeat("# much\n", 200_000):   "a.yaml: it is larger than 1 MiB",

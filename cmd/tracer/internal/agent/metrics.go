@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"ipytracer/cmd/tracer/internal/agent/exports"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -29,6 +30,7 @@ type metrics struct {
 	deaths   *prometheus.CounterVec
 	refused  prometheus.Counter
 	missed   prometheus.Counter
+	exports  *exports.Counts
 	registry *prometheus.Registry
 }
 
@@ -72,7 +74,7 @@ const (
 func newMetrics(config func() *Config) *metrics {
 	m := &metrics{
 		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]uint32{},
-		registry: prometheus.NewPedanticRegistry(),
+		registry: prometheus.NewPedanticRegistry(), exports: exports.NewCounts(),
 	}
 	m.needs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:                        "ipytracer_cell_need_bytes",
@@ -86,7 +88,8 @@ func newMetrics(config func() *Config) *metrics {
 		Help: "Times that a kernel could not be traced, or had no room."})
 	m.missed = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
 		Help: "Kernels that ended before they were traced: by their arguments, or at the attach."})
-	m.registry.MustRegister(m, m.refused, m.missed, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m, m.refused, m.missed, m.exports,
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

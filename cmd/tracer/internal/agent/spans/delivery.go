@@ -1,0 +1,187 @@
+package spans
+
+import (
+	"context"
+	"errors"
+	"net"
+	"regexp"
+	"strconv"
+	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+)
+
+// batch are spans that are sent together.
+type batch struct {
+	n      int
+	spans  []*tracepb.ResourceSpans
+	places map[*telemetry.Kernel]*tracepb.ScopeSpans
+}
+
+func newBatch() *batch { return &batch{places: map[*telemetry.Kernel]*tracepb.ScopeSpans{}} }
+
+// Bounds on a batch. Receivers take 4 MiB.
+const (
+	maxBatch      = 256
+	maxBatchBytes = 1 << 20
+	usualLinger   = time.Second
+)
+
+// gather returns a batch with a record and those that come within a moment.
+func (s *Sink) gather(ctx context.Context, first *record) *batch {
+	b := newBatch()
+	size := s.add(b, first)
+	over := time.NewTimer(s.linger)
+	defer over.Stop()
+	for b.n < maxBatch && size < maxBatchBytes {
+		select {
+		case r := <-s.queue:
+			size += s.add(b, r)
+			continue
+		default:
+		}
+		select {
+		case r := <-s.queue:
+			size += s.add(b, r)
+		case <-over.C:
+			return b
+		case <-ctx.Done():
+			return b
+		}
+	}
+	return b
+}
+
+// add adds a record to a batch, and returns its size in bytes.
+func (s *Sink) add(b *batch, r *record) int {
+	place := b.places[r.kernel]
+	if place == nil {
+		place = &tracepb.ScopeSpans{Scope: s.origin.scope}
+		b.places[r.kernel] = place
+		b.spans = append(b.spans, &tracepb.ResourceSpans{
+			Resource: s.origin.resource(r.kernel), ScopeSpans: []*tracepb.ScopeSpans{place},
+		})
+	}
+	span := r.span(s.traces.of(r.kernel, r.began, r.ended))
+	if !r.isCell {
+		s.traces.forget(r.kernel)
+	}
+	place.Spans = append(place.Spans, span)
+	b.n++
+	return proto.Size(span)
+}
+
+// Attempts to send a batch, and the time between the first two of them. It doubles.
+const (
+	attempts   = 4
+	firstPause = time.Second
+)
+
+// deliver sends a batch, and counts what becomes of it. Once ctx is done nothing is tried again; an attempt lasts until
+// sending is done.
+func (s *Sink) deliver(ctx, sending context.Context, b *batch) {
+	pause := firstPause
+	for n := 1; ; n++ {
+		if s.attempt(sending, b) {
+			return
+		}
+		if n == attempts || ctx.Err() != nil {
+			break
+		}
+		s.sleep(ctx, pause)
+		pause *= 2
+	}
+	if s.last.came && s.last.code == tooMany {
+		s.drop(exports.Refused, b.n)
+		return
+	}
+	s.drop(exports.Unreachable, b.n)
+}
+
+// tooMany is the status of an answer that says to send less.
+const tooMany = "429"
+
+// attempt sends a batch once. over is false if that can be tried again; otherwise all of its spans are counted.
+func (s *Sink) attempt(ctx context.Context, b *batch) (over bool) {
+	age := headersAge
+	if s.last.denied {
+		age = time.Second
+	}
+	if err := s.headers.renew(time.Now(), age); err != nil {
+		s.warn("the headers stay as they are", err)
+	}
+	s.last = answer{}
+	ctx, cancel := context.WithTimeout(ctx, s.Config.Timeout)
+	defer cancel()
+	err := s.client.UploadTraces(ctx, b.spans)
+	switch a := &s.last; {
+	case err == nil || a.taken:
+		n := rejected(err, b.n)
+		s.Counts.Sent(b.n - n)
+		if n > 0 {
+			s.drop(exports.Refused, n)
+		}
+	case !a.came || a.again:
+		s.warn("spans could not be sent", network(err))
+		return false
+	default:
+		s.drop(exports.Refused, b.n)
+	}
+	return true
+}
+
+// rejection is the end of the SDK's error for an answer that takes only some of the spans.
+var rejection = regexp.MustCompile(`\((\d{1,18}) spans rejected\)`)
+
+// rejected returns the number of spans of n that an answer rejects.
+func rejected(err error, n int) int {
+	if err == nil {
+		return 0
+	}
+	all := rejection.FindAllStringSubmatch(err.Error(), -1)
+	if len(all) == 0 {
+		return 0
+	}
+	count, _ := strconv.ParseInt(all[len(all)-1][1], 10, 64)
+	return int(min(count, int64(n)))
+}
+
+// network returns the part of an error that comes from this machine: a text of the receiver's may have anything in it,
+// a token that it was sent as well.
+func network(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op
+	}
+	return nil
+}
+
+// drop counts spans that are dropped, and logs it.
+func (s *Sink) drop(reason string, n int) {
+	s.Counts.Dropped(reason, n)
+	s.warn("spans are dropped: "+reason, nil)
+}
+
+// warnEvery is the time between two warnings.
+const warnEvery = time.Minute
+
+// warn logs a problem, unless one was logged a moment ago.
+func (s *Sink) warn(text string, err error) {
+	now := time.Now()
+	if !s.warned.IsZero() && now.Sub(s.warned) < warnEvery {
+		return
+	}
+	s.warned = now
+	more := []any{}
+	if s.last.code != "" {
+		more = append(more, "answer", s.last.code)
+	}
+	if err != nil {
+		more = append(more, "error", err)
+	}
+	s.Log.Warn("otlp: "+text, more...)
+}
