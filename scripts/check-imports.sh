@@ -11,7 +11,9 @@ table=$(sed -nE 's/^\| `([^`]+)` \|.*\| ([^|]*) \|$/\1: \2/p' docs/packages.md |
 
 go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -v table="$table" '
 BEGIN {
+    library["apimachinery"] = "k8s.io/apimachinery/"
     library["btree"] = "github.com/google/btree"
+    library["client-go"] = "k8s.io/client-go/"
     library["client_golang"] = "github.com/prometheus/client_golang/"
     library["cobra"] = "github.com/spf13/cobra"
     library["demangle"] = "github.com/ianlancetaylor/demangle"
@@ -23,6 +25,7 @@ BEGIN {
     library["grpc"] = "google.golang.org/grpc"
     library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"
     library["klauspost/compress"] = "github.com/klauspost/compress/"
+    library["klog"] = "k8s.io/klog/v2"
     library["logr"] = "github.com/go-logr/logr"
     library["otel"] = "go.opentelemetry.io/"
     library["parquet-go"] = "github.com/parquet-go/parquet-go"

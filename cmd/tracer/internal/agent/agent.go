@@ -48,6 +48,7 @@ type Agent struct {
 	scout   *scout
 	metrics *metrics
 	arrivals
+	names   names
 	pace    pace               // for the scout's goroutine
 	kernels map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks   []telemetry.Sink
@@ -58,8 +59,11 @@ type Agent struct {
 // ErrAddress says that the address of /metrics cannot be listened on.
 var ErrAddress = errors.New("no figures can be answered")
 
-// Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress] or
-// [ErrExport], or is a [RightsError].
+// ErrKubernetes says that Kubernetes cannot be asked as the configuration has it.
+var ErrKubernetes = errors.New("names of pods cannot be asked for")
+
+// Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress],
+// [ErrExport] or [ErrKubernetes], or is a [RightsError].
 func Run(ctx context.Context, o Options) error {
 	if err := checkRights(process.FS{}.Facts()); err != nil {
 		return err
@@ -96,6 +100,9 @@ func Run(ctx context.Context, o Options) error {
 		served <- err
 		cancel(err)
 	}()
+	if err := a.watchPods(ctx); err != nil {
+		return err
+	}
 	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
 	go a.reload(ctx)
 	if o.Ready != nil {
@@ -103,7 +110,9 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		}
 	}
-	if err := a.follow(ctx); err != nil {
+	err = a.follow(ctx)
+	a.stopWaiting()
+	if err != nil {
 		return err
 	}
 	return <-served
@@ -126,15 +135,18 @@ func (a *Agent) reload(ctx context.Context) {
 				return
 			}
 			before := a.config.Load()
-			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh {
-				a.log.Warn("listen, budget and refresh change when the agent is started again")
+			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh ||
+				c.Kubernetes != before.Kubernetes {
+				a.log.Warn("listen, budget, refresh and kubernetes change when the agent is started again")
 				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
+				c.Kubernetes = before.Kubernetes
 			}
 			if !reflect.DeepEqual(c.OTLP, before.OTLP) {
 				a.log.Warn("otlp changes when the agent is started again")
 				c.OTLP = before.OTLP
 			}
 			a.config.Store(&c)
+			a.rename()
 			a.log.Info("the configuration was read again")
 		}
 	}
@@ -215,33 +227,13 @@ func (a *Agent) lull() {
 		done := k.monitor.Finished()
 		for i := range done {
 			k.highest = max(k.highest, need(&done[i]))
-			a.metrics.cell(k.Owner, &done[i])
 		}
-		var end *telemetry.Death
 		if k.over {
-			end = a.end(root, k, done)
+			delete(a.kernels, root)
+			a.metrics.drop(k)
 		}
-		a.handOn(k, done, end)
+		a.deliver(k, done, k.over)
 	}
-}
-
-// end forgets a kernel that has ended, and returns its end, nil if there is nothing to say of it.
-func (a *Agent) end(root uint32, k *kernel, done []model.Window) *telemetry.Death {
-	delete(a.kernels, root)
-	a.metrics.drop(k)
-	p, ok := k.monitor.Process(k.PID)
-	if !ok {
-		return nil
-	}
-	a.metrics.death(k.Owner, p.Ending)
-	d := &telemetry.Death{Kernel: &k.Kernel, Ending: p.Ending}
-	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
-	for i := range done {
-		if outcomeOf(&done[i]) == incomplete {
-			d.Open = append(d.Open, &done[i])
-		}
-	}
-	return d
 }
 
 // handOn hands cells, and the end of their kernel if there is one, to the sinks.
@@ -250,7 +242,7 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 		return
 	}
 	for i := range done {
-		c := &telemetry.Cell{Kernel: &k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
+		c := &telemetry.Cell{Kernel: k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
 		c.Began, c.Ended = k.times(c.Window)
 		if end != nil && slices.Contains(end.Open, c.Window) {
 			c.Ending = end.Ending
@@ -267,8 +259,12 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 }
 
 // meet begins to follow a kernel.
-func (a *Agent) meet(e *event.Process, p inventory.Python) {
-	k := newKernel(a.start, e.ProcessInfo, about(a.fs, p.PID, p.UID))
+func (a *Agent) meet(e *event.Process, p arrival) {
+	k := newKernel(a.start, e.ProcessInfo, p.facts)
+	a.name(k)
+	if !k.settled {
+		time.AfterFunc(patience, a.rename)
+	}
 	a.kernels[e.Root] = k
 	a.metrics.add(k)
 }
@@ -277,7 +273,7 @@ func (a *Agent) meet(e *event.Process, p inventory.Python) {
 func (a *Agent) joined(id process.Identity, root uint32, err error) {
 	switch {
 	case err == nil:
-		a.metrics.hold(root, a.userOf(id.PID))
+		a.metrics.hold(root, a.holderOf(id.PID))
 		return
 	case errors.Is(err, tracer.ErrNoRoom):
 		a.scout.forget(id.PID)

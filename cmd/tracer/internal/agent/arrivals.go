@@ -10,21 +10,27 @@ import (
 // arrivals are the kernels that were found and asked to join, until they have.
 type arrivals struct {
 	mu    sync.Mutex
-	byPID map[int]inventory.Python
+	byPID map[int]arrival
+}
+
+// arrival is a kernel that was asked to join.
+type arrival struct {
+	inventory.Python
+	facts facts
 }
 
 // addArrival adds a kernel.
-func (all *arrivals) addArrival(p inventory.Python) {
+func (all *arrivals) addArrival(p arrival) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byPID == nil {
-		all.byPID = map[int]inventory.Python{}
+		all.byPID = map[int]arrival{}
 	}
 	all.byPID[p.PID] = p
 }
 
 // takeArrival removes a kernel; is reports whether it was there.
-func (all *arrivals) takeArrival(pid int) (p inventory.Python, is bool) {
+func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	p, is = all.byPID[pid]
@@ -32,19 +38,29 @@ func (all *arrivals) takeArrival(pid int) (p inventory.Python, is bool) {
 	return p, is
 }
 
-// userOf returns the user of a kernel that waits.
-func (all *arrivals) userOf(pid int) uint32 {
+// of returns to whom an arrival's number counts.
+func (p *arrival) of() holder { return holder{p.UID, p.facts.podUID} }
+
+// holder is to whom a number of a kernel counts: a user or, as all pods of a hub have the same one, a user in a pod.
+type holder struct {
+	uid uint32
+	pod string
+}
+
+// holderOf returns to whom a kernel that waits counts.
+func (all *arrivals) holderOf(pid int) holder {
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	return all.byPID[pid].UID
+	p := all.byPID[pid]
+	return p.of()
 }
 
 // waiting returns how many wait, of all users and of one.
-func (all *arrivals) waiting(uid uint32) (n, ofUser int) {
+func (all *arrivals) waiting(of holder) (n, ofUser int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, p := range all.byPID {
-		if n++; p.UID == uid {
+		if n++; p.of() == of {
 			ofUser++
 		}
 	}
@@ -54,14 +70,15 @@ func (all *arrivals) waiting(uid uint32) (n, ofUser int) {
 // found lets a kernel join, if its user and the machine may have one more.
 func (a *Agent) found(p inventory.Python) {
 	c := a.config.Load()
-	n, ofUser := a.metrics.held(p.UID)
-	waiting, waitingOfUser := a.waiting(p.UID)
-	if n+waiting >= c.Kernels || ofUser+waitingOfUser >= c.PerUser || !a.pace.may(p.UID, time.Now()) {
+	one := arrival{p, about(a.fs, p.PID, p.UID)}
+	n, ofUser := a.metrics.held(one.of())
+	waiting, waitingOfUser := a.waiting(one.of())
+	if n+waiting >= c.Kernels || ofUser+waitingOfUser >= c.PerUser || !a.pace.may(one.of(), time.Now()) {
 		a.metrics.refuse()
 		a.scout.forget(p.PID)
 		return
 	}
-	a.addArrival(p)
+	a.addArrival(one)
 	if !a.session.Join(p.Identity) {
 		a.takeArrival(p.PID)
 		a.scout.forget(p.PID)
@@ -72,20 +89,20 @@ func (a *Agent) found(p inventory.Python) {
 // start and end them for ever.
 type pace struct {
 	since  time.Time
-	joined map[uint32]int // in the minute since then
+	joined map[holder]int // in the minute since then
 }
 
 // joinsAMinute is the most kernels of a user that join in a minute.
 const joinsAMinute = 60
 
 // may reports whether one more of a user may join, and counts it.
-func (p *pace) may(uid uint32, now time.Time) bool {
+func (p *pace) may(of holder, now time.Time) bool {
 	if now.Sub(p.since) >= time.Minute || p.joined == nil {
-		p.since, p.joined = now, map[uint32]int{}
+		p.since, p.joined = now, map[holder]int{}
 	}
-	if p.joined[uid] >= joinsAMinute {
+	if p.joined[of] >= joinsAMinute {
 		return false
 	}
-	p.joined[uid]++
+	p.joined[of]++
 	return true
 }

@@ -12,6 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ipytracer/cmd/tracer/internal/agent/hub"
+	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/tracer/ledger"
 )
@@ -37,6 +39,10 @@ type Config struct {
 	Users bool `yaml:"users"`
 	// OTLP is the receiver of spans; nil for none. It is read at the start only.
 	OTLP *spans.Config `yaml:"otlp"`
+	// Kubernetes says where names of pods come from. It is read at the start only.
+	Kubernetes pods.Config `yaml:"kubernetes"`
+	// Hubs are the namespaces in which JupyterHub's labels of pods are trusted.
+	Hubs hub.Patterns `yaml:"hub_namespaces"`
 }
 
 // Duration is a [time.Duration] in YAML: 15s, 10m.
@@ -60,6 +66,7 @@ func DefaultConfig() Config {
 	return Config{
 		Listen: "127.0.0.1:9464", Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
+		Kubernetes: pods.Config{Enabled: pods.Auto},
 	}
 }
 
@@ -197,6 +204,12 @@ func (c *Config) check() (key string, err error) {
 		if time.Duration(one.value) < one.lowest || time.Duration(one.value) > one.highest {
 			return one.key, fmt.Errorf("%s: %v is not from %v to %v", one.key, one.value, one.lowest, one.highest)
 		}
+	}
+	if bad := c.Hubs.Bad(); bad != "" {
+		return "hub_namespaces", fmt.Errorf("hub_namespaces: %s is no pattern such as hub-*", bad)
+	}
+	if field, err := c.Kubernetes.Check(); err != nil {
+		return "kubernetes." + field, fmt.Errorf("kubernetes.%s: %w", field, err)
 	}
 	if c.OTLP != nil {
 		if field, err := c.OTLP.Check(); err != nil {

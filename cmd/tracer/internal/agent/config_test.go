@@ -5,14 +5,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/pods"
 )
 
 // TestConfig: a file may leave out any field, and keeps the others as they are by default.
 func TestConfig(t *testing.T) {
-	const text = "# the node\nseries: 500\nkeep: 1h\nusers: false\nlisten: ':9464'\n"
+	const text = "# the node\nseries: 500\nkeep: 1h\nusers: false\nlisten: ':9464'\n" +
+		"kubernetes:\n  enabled: true\n  node: n1\nhub_namespaces: hub team-*\n"
 	c, err := ReadConfig(strings.NewReader(text), "a.yaml")
 	want := DefaultConfig()
 	want.Series, want.Keep, want.Users, want.Listen = 500, Duration(time.Hour), false, ":9464"
+	want.Kubernetes, want.Hubs = pods.Config{Enabled: "true", Node: "n1"}, "hub team-*"
 	if err != nil || c != want {
 		t.Errorf("%+v, %v, want %+v", c, err, want)
 	}
@@ -39,7 +43,13 @@ func TestConfigMistakes(t *testing.T) {
 		"otlp: {endpoint: 'http://[::1]', protocol: x}":           `a.yaml:1: otlp: protocol: "x" is not http or grpc`,
 		"users: true\notlp:\n  protocol: grpc\n": "a.yaml:2: otlp: endpoint: it is not an address such as " +
 			"https://otel.example.org:4318",
-		"otlp:\n  token: secret\n":            "a.yaml:2: field token is no field of this section",
+		"otlp:\n  token: secret\n": "a.yaml:2: field token is no field of this section",
+		"kubernetes:\n  enabled: perhaps\n": `a.yaml:2: kubernetes.enabled: "perhaps" is not ` +
+			`one of true, false and auto`,
+		"kubernetes:\n  # this one\n  enabled: on\n  node: 'a b'\n": `a.yaml:4: kubernetes.node: ` +
+			`"a b" is no name of a node`,
+		"kubernetes: {nodes: n1}\n":           "a.yaml:1: field nodes is no field of this section",
+		"hub_namespaces: '['\n":               `a.yaml:1: hub_namespaces: "[" is no pattern such as hub-*`,
 		"users: true\n  kernels: 3\n":         "a.yaml:2: mapping values are not allowed in this context",
 		"users: true\n---\nkernels: 900\n":    "",
 		strings.Repeat("# much\n", 200_000):   "a.yaml: it is larger than 1 MiB",

@@ -13,19 +13,24 @@ import (
 
 // kernel is a kernel that is traced.
 type kernel struct {
-	telemetry.Kernel
-	monitor *attribution.Monitor
-	highest int64 // the highest need of resident memory of any cell, in bytes
-	busy    bool  // boundaries came since the last lull
-	over    bool  // it has ended
+	*telemetry.Kernel // as its next cells have it
+	facts             facts
+	settled           bool           // all names are known that will be
+	held              []model.Window // cells that are kept until then
+	monitor           *attribution.Monitor
+	highest           int64 // the highest need of resident memory of any cell, in bytes
+	busy              bool  // boundaries came since the last lull
+	over              bool  // it has ended
 }
 
 // newKernel returns a kernel that has just joined a session.
-func newKernel(start *event.Start, info event.ProcessInfo, of telemetry.Kernel) *kernel {
+func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
+	f.claimed.Notebook = notebookOf(info.Notebook)
+	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
 	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
 	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
 	of.Sources = start.Meters
-	k := &kernel{Kernel: of, monitor: attribution.NewMonitor()}
+	k := &kernel{Kernel: of, facts: f, settled: true, monitor: attribution.NewMonitor()}
 	one := *start
 	one.Processes = nil
 	k.monitor.Add(&one)

@@ -1,11 +1,9 @@
 package agent
 
 import (
-	"strings"
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/report/escape"
 )
 
 // labels bound the number of time series of owners. Users and pods come and go for as long as an agent runs: an owner
@@ -64,9 +62,4 @@ func (l *labels) evict(m *metrics) {
 		m.needs.DeletePartialMatch(of)
 		m.deaths.DeletePartialMatch(of)
 	}
-}
-
-// label returns a text from a kernel as the value of a label.
-func label(text string) string {
-	return strings.ToValidUTF8(escape.Bounded(text, telemetry.MaxLabel), "?")
 }

@@ -22,7 +22,7 @@ type metrics struct {
 
 	mu       sync.Mutex // of everything below, and of the kernels' state
 	kernels  map[*kernel]bool
-	roots    map[uint32]uint32 // users, by the numbers that their kernels hold until all processes have ended
+	roots    map[uint32]holder // users, by the numbers that their kernels hold until all processes have ended
 	lost     []event.Loss      // so far
 	labels   labels
 	needs    *prometheus.HistogramVec
@@ -50,7 +50,8 @@ var (
 		"Highest need of resident memory of any cell so far: its peak, less what there was at its start.")
 	limitNow = describe("kernel_limit_bytes",
 		"Memory that the nearest limit of a kernel allows.", "kind")
-	infoNow = describe("kernel_info", "1 for each kernel that is traced.", "pid", "python", "ipython", "frontend")
+	infoNow = describe("kernel_info", "1 for each kernel that is traced. A user can forge claimed_user.",
+		"pid", "python", "ipython", "frontend", "server", "claimed_user")
 
 	tracedNow = prometheus.NewDesc("ipytracer_kernels", "Kernels that are traced.", nil, nil)
 	lostSoFar = prometheus.NewDesc("ipytracer_lost_total",
@@ -73,7 +74,7 @@ const (
 
 func newMetrics(config func() *Config) *metrics {
 	m := &metrics{
-		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]uint32{},
+		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]holder{},
 		registry: prometheus.NewPedanticRegistry(), exports: exports.NewCounts(),
 	}
 	m.needs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -150,10 +151,10 @@ func (m *metrics) add(k *kernel)  { m.kernels[k] = true }
 func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
 
 // hold and release change the list of numbers that kernels hold.
-func (m *metrics) hold(root, uid uint32) {
+func (m *metrics) hold(root uint32, of holder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.roots[root] = uid
+	m.roots[root] = of
 }
 
 func (m *metrics) release(root uint32) {
@@ -163,11 +164,11 @@ func (m *metrics) release(root uint32) {
 }
 
 // held returns how many numbers are held, by all users and by one.
-func (m *metrics) held(uid uint32) (n, ofUser int) {
+func (m *metrics) held(of holder) (n, ofUser int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, of := range m.roots {
-		if n++; of == uid {
+	for _, one := range m.roots {
+		if n++; one == of {
 			ofUser++
 		}
 	}
@@ -237,7 +238,8 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 	if len(p.Limits) > 0 {
 		gauge(limitNow, float64(p.Limits[0].Bytes), with(p.Limits[0].Kind)...)
 	}
-	gauge(infoNow, 1, with(strconv.Itoa(p.PID), label(p.Python), label(p.IPython), label(p.Frontend))...)
+	gauge(infoNow, 1, with(strconv.Itoa(p.PID), telemetry.Label(p.Python), telemetry.Label(p.IPython),
+		telemetry.Label(p.Frontend), k.HubServer, k.Claimed.HubUser)...)
 }
 
 // shown returns the labels of an owner.

@@ -59,7 +59,7 @@ func TestMetricsOfSession(t *testing.T) {
 	var k *kernel
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
-			k = newKernel(start, start.Processes[0], telemetry.Kernel{Owner: telemetry.Owner{User: "ann", Pod: "p"}})
+			k = newKernel(start, start.Processes[0], facts{owner: telemetry.Owner{User: "ann", Pod: "p"}})
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			a.kernels[k.Slot] = k
 			m.add(k)
@@ -162,7 +162,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 333`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
-	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, telemetry.Kernel{Owner: telemetry.Owner{User: "user-7"}}))
+	m.add(newKernel(&event.Start{}, event.ProcessInfo{}, facts{owner: telemetry.Owner{User: "user-7"}}))
 	at = at.Add(2 * time.Minute)
 	left := shows(t, m, "ipytracer_cells_total")
 	if len(left) != 1 || !strings.Contains(left[0], "user-7") {
@@ -182,7 +182,7 @@ func TestNastyNames(t *testing.T) {
 	}
 	m.mu.Lock()
 	for _, n := range names {
-		m.cell(telemetry.Owner{User: label(n)}, window(model.OK, 0, 1))
+		m.cell(telemetry.Owner{User: telemetry.Label(n)}, window(model.OK, 0, 1))
 	}
 	m.mu.Unlock()
 	text := shownText(t, m, "ipytracer_cells_total")
@@ -213,16 +213,29 @@ func TestWithoutUsers(t *testing.T) {
 	}
 }
 
+// TestHolders: numbers of kernels count to a user, in a pod to the user in that pod: all pods of a hub have one user.
+func TestHolders(t *testing.T) {
+	m := metricsWith(t, func(*Config) {})
+	for root, of := range []holder{{1000, ""}, {1000, "a"}, {1000, "a"}, {1000, "b"}, {1001, "a"}} {
+		m.hold(uint32(root), of)
+	}
+	if n, of := m.held(holder{1000, "a"}); n != 5 || of != 2 {
+		t.Errorf("%d of %d", of, n)
+	}
+}
+
 // TestPace: a user who starts and ends kernels for ever is traced so many times a minute, and others as before.
 func TestPace(t *testing.T) {
 	var p pace
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {
-		if p.may(1000, now.Add(time.Duration(i)*100*time.Millisecond)) {
+		if p.may(holder{1000, ""}, now.Add(time.Duration(i)*100*time.Millisecond)) {
 			joined++
 		}
 	}
-	if joined != joinsAMinute || !p.may(1001, now.Add(59*time.Second)) || !p.may(1000, now.Add(61*time.Second)) {
+	another := holder{1000, "a pod"}
+	if joined != joinsAMinute || !p.may(another, now.Add(59*time.Second)) ||
+		!p.may(holder{1000, ""}, now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
 	}
 }

@@ -5,19 +5,35 @@ import (
 	"regexp"
 	"strings"
 
+	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/report/escape"
 	"ipytracer/tracer/host/process"
 )
 
-// about returns to whom a process belongs. Nothing in its [telemetry.Owner] can be chosen by the process: the user is
-// the process's, the pod and the container are those of its control group.
-func about(fs process.FS, pid int, uid uint32) telemetry.Kernel {
+// facts are what this machine knows of a process by itself. Of these, only claimed can be chosen by the process: the
+// user is the process's, the rest is that of its control group.
+type facts struct {
+	owner       telemetry.Owner // the pod by its UID, the container by its id
+	podUID      string
+	containerID string
+	unitUser    string // JupyterHub's user of a unit of systemd
+	claimed     telemetry.Claims
+}
+
+// about returns the facts of a process.
+func about(fs process.FS, pid int, uid uint32) facts {
 	group, _ := fs.Proc(pid).MemoryGroup()
 	_, name, _ := strings.Cut(group, ":")
-	k := placeOf(name)
-	k.User = escape.Bounded(process.UserName(uid), telemetry.MaxLabel)
-	return k
+	f := placeOf(name)
+	f.owner.User = telemetry.Label(process.UserName(uid))
+	f.unitUser, _ = hub.OfUnit(name)
+	// The environment has tokens, too: these variables are all that is taken out of it.
+	variables, _ := fs.Proc(pid).Variables(hub.Variables...)
+	hub.OfEnvironment(variables, &f.claimed)
+	command, _ := fs.Proc(pid).Cmdline()
+	f.claimed.KernelID = hub.KernelID(command.Args)
+	return f
 }
 
 // Names of control groups: a pod's is pod<UID>, or …-pod<UID>.slice with _ in the UID; a container's is its id of 64
@@ -30,17 +46,22 @@ var (
 // shortContainer is how much of a container's id is shown, as by `docker ps`.
 const shortContainer = 12
 
-// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID.
-func placeOf(group string) (k telemetry.Kernel) {
-	for group = path.Clean("/" + group); group != "/"; group = path.Dir(group) {
-		name := path.Base(group)
-		if m := containerGroup.FindStringSubmatch(name); m != nil && k.ContainerID == "" {
-			k.ContainerID, k.Container = m[1], m[1][:shortContainer]
+// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group
+// counts, and of pods none of a user's own: below what was made for them, users may make groups with any name.
+func placeOf(group string) (f facts) {
+	users := false
+	for name := range strings.SplitSeq(path.Clean("/"+group), "/") {
+		users = users || name == "user.slice"
+		if m := podGroup.FindStringSubmatch(name); m != nil && f.podUID == "" && !users {
+			f = facts{podUID: strings.ReplaceAll(m[1], "_", "-")} // a container above it is a machine to it
+			f.owner.Pod = f.podUID
 		}
-		if m := podGroup.FindStringSubmatch(name); m != nil && k.PodUID == "" {
-			k.PodUID = strings.ReplaceAll(m[1], "_", "-")
-			k.Pod = k.PodUID
+		if m := containerGroup.FindStringSubmatch(name); m != nil && f.containerID == "" {
+			f.containerID, f.owner.Container = m[1], m[1][:shortContainer]
 		}
 	}
-	return k
+	return f
 }
+
+// notebookOf returns the path of a notebook, as its kernel claims it, with characters that can be seen.
+func notebookOf(path string) string { return strings.ToValidUTF8(escape.Text(path), "") }

@@ -46,7 +46,9 @@ func (s *Simulation) Start(start *event.Start, of telemetry.Kernel) *Simulated {
 	}
 	info := start.Processes[0]
 	info.Root = s.next
-	k := newKernel(start, info, of)
+	k := newKernel(start, info, facts{
+		owner: of.Owner, podUID: of.PodUID, containerID: of.ContainerID, claimed: of.Claimed,
+	})
 	k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 	s.agent.kernels[s.next] = k
 	s.agent.metrics.add(k)

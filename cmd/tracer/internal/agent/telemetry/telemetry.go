@@ -19,16 +19,20 @@ type Owner struct {
 // MaxLabel is the greatest length of a label's value, in bytes.
 const MaxLabel = 100
 
-// Kernel is a kernel that is traced. Nothing of it changes once a [Sink] has it.
+// Kernel is a kernel that is traced. Nothing of it changes once a [Sink] has it: where a name becomes known later, as
+// that of its pod, the kernel's next cells have another record, with the same PID, Slot, Began and Joined.
 type Kernel struct {
 	Owner
-	PID      int
-	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
-	Began    time.Time // when the process started
-	Joined   time.Time // since when it is traced
-	Python   string
-	IPython  string
-	Frontend string // as in [event.ProcessInfo]
+	// HubServer is the user's server in JupyterHub where User is a user of it; "" for the default one. Like the labels
+	// it cannot be chosen by the kernel.
+	HubServer string
+	PID       int
+	Slot      uint32    // 0 to 63; the next kernel may get it once this one has ended
+	Began     time.Time // when the process started
+	Joined    time.Time // since when it is traced
+	Python    string
+	IPython   string
+	Frontend  string // as in [event.ProcessInfo]
 	// Sources has the quality of each meter's figures.
 	Sources []event.MeterSource
 	PodUID  string

@@ -1,0 +1,178 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/hub"
+	"ipytracer/cmd/tracer/internal/agent/pods"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// A kernel in a pod can be traced before Kubernetes has said which pod that is. Its cells are kept until then, so that
+// they count under its name, but no longer than patience: after that they count under the pod's UID, and those that
+// come later under its name once that is known. A record that a sink has does not change: it is replaced.
+const (
+	patience = 10 * time.Second
+	maxHeld  = 64  // cells of a kernel
+	maxEnded = 256 // kernels that have ended
+)
+
+// names knows to whom kernels belong.
+type names struct {
+	pods    finder    // nil: Kubernetes is not asked
+	ended   []*kernel // with cells that are kept; under metrics.mu
+	stopped bool      // nothing is kept any more; under metrics.mu
+}
+
+// finder finds pods, as [pods.Watcher] does.
+type finder interface {
+	Find(uid, container string) (p pods.Pod, name string, known bool)
+}
+
+// watchPods begins to watch this node's pods, if the configuration has it.
+func (a *Agent) watchPods(ctx context.Context) error {
+	c := a.options.Config.Kubernetes
+	if !c.Wanted() {
+		return nil
+	}
+	w, err := pods.New(c, pods.Options{
+		Wanted:  pods.Wanted{Labels: hub.Labels, Annotations: hub.Annotations},
+		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.rename,
+	})
+	switch {
+	case err != nil && c.Enabled == pods.Auto:
+		a.log.Warn("pods go by their UIDs, as Kubernetes cannot be asked for their names", "error", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrKubernetes, err)
+	}
+	a.names.pods = w
+	a.metrics.registry.MustRegister(w)
+	go w.Run(ctx)
+	return nil
+}
+
+// name gives a kernel a record with the names that are known now, unless it has the very same; settled is false if
+// there will be more. The caller holds metrics.mu.
+func (a *Agent) name(k *kernel) {
+	c := a.config.Load()
+	next := *k.Kernel
+	k.settled = a.names.fill(&next, &k.facts, c)
+	if next.Owner != k.Owner || next.HubServer != k.HubServer || next.Claimed != k.Claimed {
+		k.Kernel = &next
+	}
+}
+
+// fill fills in the names of a kernel; settled reports whether they are all that there will be.
+func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
+	k.Owner, k.HubServer, k.Claimed = f.owner, "", f.claimed
+	settled = true
+	user, server, trusted := f.unitUser, "", f.unitUser != ""
+	if f.podUID != "" && n.pods != nil {
+		p, container, known := n.pods.Find(f.podUID, f.containerID)
+		settled = known && (container != "" || f.containerID == "")
+		if known {
+			k.Namespace, k.Pod = telemetry.Label(p.Namespace), telemetry.Label(p.Name)
+			k.Container = cmp.Or(telemetry.Label(container), k.Container)
+			user, server, trusted = hub.OfPod(p.Labels, p.Annotations)
+		}
+	}
+	if trusted && f.podUID != "" && !c.Hubs.Match(k.Namespace) {
+		k.Claimed.HubUser, k.Claimed.HubServer, trusted = telemetry.Label(user), telemetry.Label(server), false
+	}
+	if trusted {
+		k.User, k.HubServer = telemetry.Label(user), telemetry.Label(server)
+	}
+	if !c.Users {
+		withoutUsers(k, f, user)
+	}
+	return settled
+}
+
+// withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
+// name namespaces, after their users.
+func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
+	k.User, k.HubServer = "", ""
+	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}
+	if user == "" {
+		return
+	}
+	k.Pod = f.owner.Pod
+	if strings.Contains(k.Namespace, strings.ToLower(user)) {
+		k.Namespace = ""
+	}
+}
+
+// rename gives all kernels the names that are known now, and counts the cells that waited for them.
+func (a *Agent) rename() {
+	a.metrics.mu.Lock()
+	defer a.metrics.mu.Unlock()
+	for _, k := range a.kernels {
+		a.name(k)
+		a.deliver(k, nil, false)
+	}
+	waiting := a.names.ended
+	a.names.ended = nil
+	for _, k := range waiting {
+		a.name(k)
+		a.deliver(k, nil, true)
+	}
+}
+
+// stopWaiting counts all cells that wait for names.
+func (a *Agent) stopWaiting() {
+	a.metrics.mu.Lock()
+	a.names.stopped = true
+	a.metrics.mu.Unlock()
+	a.rename()
+}
+
+// waits reports whether the cells of a kernel are kept until its names are known. The caller holds metrics.mu.
+func (n *names) waits(k *kernel) bool {
+	return !k.settled && !n.stopped && len(k.held) < maxHeld && len(n.ended) < maxEnded &&
+		time.Since(k.Joined) < patience
+}
+
+// deliver counts cells of a kernel, and its end if it is over, and hands them on; or keeps them while the kernel's
+// names are not known. The caller holds metrics.mu.
+func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
+	k.held = append(k.held, done...)
+	if a.names.waits(k) {
+		if over {
+			a.names.ended = append(a.names.ended, k)
+		}
+		return
+	}
+	done, k.held = k.held, nil
+	for i := range done {
+		a.metrics.cell(k.Owner, &done[i])
+	}
+	var end *telemetry.Death
+	if over {
+		end = a.end(k, done)
+	}
+	a.handOn(k, done, end)
+}
+
+// end returns the end of a kernel, nil if there is nothing to say of it, and counts it.
+func (a *Agent) end(k *kernel, done []model.Window) *telemetry.Death {
+	p, ok := k.monitor.Process(k.PID)
+	if !ok {
+		return nil
+	}
+	a.metrics.death(k.Owner, p.Ending)
+	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending}
+	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
+	for i := range done {
+		if outcomeOf(&done[i]) == incomplete {
+			d.Open = append(d.Open, &done[i])
+		}
+	}
+	return d
+}

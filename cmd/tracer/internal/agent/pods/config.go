@@ -1,0 +1,179 @@
+// Package pods knows the pods of this node by name: it watches them at Kubernetes' API server, and keeps of each no
+// more than its names, its containers and a few labels. A server that is slow, down, or answers nonsense costs names,
+// and nothing else waits for it.
+package pods
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Config is the section of an agent's configuration about Kubernetes. It is read at the start only.
+type Config struct {
+	// Enabled is one of true, false, and auto: true in a pod with a service account.
+	Enabled string `yaml:"enabled"`
+	// Node is the name of this node, by default that in the environment variable NODE_NAME.
+	Node string `yaml:"node"`
+	// Kubeconfig is a file with the API server's address and credentials; "": those of the pod's service account.
+	Kubeconfig string `yaml:"kubeconfig"`
+}
+
+// Auto is the value of [Config.Enabled] that means: in a pod with a service account.
+const Auto = "auto"
+
+// Check returns the first field with a wrong value.
+func (c *Config) Check() (field string, err error) {
+	switch c.Enabled {
+	case "true", "false", Auto, "on", "off":
+	default:
+		return "enabled", fmt.Errorf("%q is not one of true, false and auto", c.Enabled)
+	}
+	if c.Node != "" && !isName(c.Node, maxName) {
+		return "node", fmt.Errorf("%q is no name of a node", c.Node)
+	}
+	return "", nil
+}
+
+// Wanted reports whether names of pods are looked up.
+func (c *Config) Wanted() bool {
+	switch c.Enabled {
+	case "true", "on":
+		return true
+	case Auto:
+		_, err := os.Stat("/var/run/secrets/kubernetes.io/serviceaccount/token")
+		return err == nil && os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+	}
+	return false
+}
+
+// client asks the API server for the pods of one node.
+type client struct {
+	http *http.Client
+	pods url.URL // the address of the list of all pods
+	node string
+}
+
+// open opens a file with the rights of the person who named it.
+type open func(name string) (*os.File, error)
+
+// newClient returns a client as a configuration has it.
+func newClient(c Config, version string, read open) (*client, error) {
+	node := cmp.Or(c.Node, os.Getenv("NODE_NAME"))
+	if !isName(node, maxName) {
+		return nil, errors.New("the name of this node is not known: " +
+			"set kubernetes.node, or the environment variable NODE_NAME to spec.nodeName")
+	}
+	config, err := credentials(c.Kubeconfig, read)
+	if err != nil {
+		return nil, err
+	}
+	config.UserAgent = "ipytracer/" + version
+	config.DisableCompression = true // a small answer cannot become a large one
+	if config.Impersonate.UserName != "" || config.ExecProvider != nil || config.AuthProvider != nil {
+		return nil, errors.New("the kubeconfig runs a program or acts as somebody else, which an agent does not: " +
+			"give it a token or a certificate")
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the API server: %w", err)
+	}
+	h, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("the credentials for the API server: %w", err)
+	}
+	// client-go's transport would send the token to any address that an answer names.
+	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &client{http: h, pods: *base.JoinPath("/api/v1/pods"), node: node}, nil
+}
+
+// maxFile is the greatest size of a kubeconfig and of the files that it names, in bytes.
+const maxFile = 1 << 20
+
+// credentials returns the address and the credentials of the API server.
+func credentials(kubeconfig string, read open) (*rest.Config, error) {
+	if kubeconfig == "" {
+		config, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, fmt.Errorf("this is no pod with a service account, so set kubernetes.kubeconfig: %w", err)
+		}
+		return config, nil
+	}
+	text, err := contents(kubeconfig, read)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s is no kubeconfig: %w", kubeconfig, err)
+	}
+	if err := inline(loaded, read); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*loaded, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kubeconfig, err)
+	}
+	return config, nil
+}
+
+// inline reads the files that a kubeconfig names: with the rights of the person who named it, as nothing else may be
+// sent to a server that this person names.
+func inline(c *api.Config, read open) (err error) {
+	take := func(file *string, into func(string)) {
+		if *file != "" && err == nil {
+			var text string
+			text, err = contents(*file, read)
+			into(text)
+			*file = ""
+		}
+	}
+	for _, one := range c.Clusters {
+		take(&one.CertificateAuthority, func(s string) { one.CertificateAuthorityData = []byte(s) })
+	}
+	for _, one := range c.AuthInfos {
+		take(&one.ClientCertificate, func(s string) { one.ClientCertificateData = []byte(s) })
+		take(&one.ClientKey, func(s string) { one.ClientKeyData = []byte(s) })
+		take(&one.TokenFile, func(s string) { one.Token = strings.TrimSpace(s) })
+	}
+	return err
+}
+
+// contents reads a file.
+func contents(name string, read open) (string, error) {
+	f, err := read(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = errors.New("it is larger than 1 MiB")
+	}
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	return string(data), nil
+}
+
+// request returns a request for the node's pods with further parameters.
+func (c *client) request(ctx context.Context, more url.Values) (*http.Request, error) {
+	at := c.pods
+	more.Set("fieldSelector", "spec.nodeName="+c.node)
+	at.RawQuery = more.Encode()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), http.NoBody)
+	if err == nil {
+		r.Header.Set("Accept", "application/json")
+	}
+	return r, err
+}

@@ -1,0 +1,79 @@
+package pods
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// sayAgain is how long a mistake goes on before it is logged again, and sayNext how long before another one is.
+const (
+	sayAgain = 10 * time.Minute
+	sayNext  = time.Minute
+)
+
+// health is how the API server has answered.
+type health struct {
+	log     *slog.Logger
+	up      atomic.Bool
+	refused atomic.Uint64 // times that a pod had no room
+	now     func() time.Time
+
+	mu   sync.Mutex
+	text string    // the last mistake that was logged; "" after it was over
+	said time.Time // when
+}
+
+// refuse counts a pod without room.
+func (h *health) refuse() { h.refused.Add(1) }
+
+// heard takes in the answer to a request, nil if it was good.
+func (h *health) heard(ctx context.Context, err error) {
+	if err != nil && (ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded)) {
+		return // the agent ends
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return // usual: the pods are listed again
+	}
+	h.up.Store(err == nil)
+	if err == nil {
+		if h.text != "" {
+			h.log.Info("Kubernetes answers again: pods have names")
+		}
+		h.text = ""
+		return
+	}
+	text, since := advice(err), h.now().Sub(h.said)
+	if since < sayNext || text == h.text && since < sayAgain {
+		return
+	}
+	h.text, h.said = text, h.now()
+	h.log.Warn(text, "error", err)
+}
+
+// advice returns what a mistake means for the agent, and what to do about it.
+func advice(err error) string {
+	const without = "; until then pods go by their UIDs"
+	var refusal apierrors.APIStatus
+	if errors.As(err, &refusal) {
+		switch refusal.Status().Code {
+		case http.StatusUnauthorized:
+			return "Kubernetes does not accept the agent's credentials: renew its token or certificate" + without
+		case http.StatusForbidden:
+			return "Kubernetes does not let the agent see pods: allow its service account to get, list and watch pods" +
+				without
+		}
+	}
+	if errors.Is(err, errNonsense) {
+		return "Kubernetes' API server answers what is no list of pods: see that its address is right" + without
+	}
+	return "Kubernetes' API server does not answer: see that it runs and can be reached from here" + without
+}

@@ -1,0 +1,248 @@
+package pods
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Bounds on answers of the API server.
+const (
+	maxObject    = 4 << 20   // of one pod, in bytes; etcd keeps 1.5 MiB
+	maxList      = 256 << 20 // of all pods of a node
+	maxRefusal   = 64 << 10
+	answerTime   = 30 * time.Second // until an answer begins
+	listTime     = time.Minute
+	watchTime    = 15 * time.Minute // the server is asked to end a watch after 5 to 10
+	watchesApart = time.Second
+)
+
+// source lists and watches the pods of a node, for client-go's reflector. It decodes each pod by itself, and drops what
+// is not kept at once: neither a list nor a watch is ever in memory as a whole.
+type source struct {
+	client *client
+	wanted Wanted
+	health *health
+	bounds bounds
+	last   time.Time // when the last watch began
+}
+
+// bounds are those that tests cannot wait for.
+type bounds struct {
+	list   int64         // of a list, in bytes
+	answer time.Duration // until an answer begins
+	apart  time.Duration // between the beginnings of two watches
+}
+
+// IsWatchListSemanticsUnSupported lets the reflector list pods first and watch them then.
+func (*source) IsWatchListSemanticsUnSupported() bool { return true }
+
+// List and Watch implement an interface that the reflector does not use: it prefers those with a context.
+func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), o)
+}
+
+func (s *source) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), o)
+}
+
+// ListWithContext lists the pods.
+func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	// Without a limit, and with the reflector's version 0, the server answers from its memory.
+	all, err := s.list(ctx, url.Values{"resourceVersion": {o.ResourceVersion}})
+	s.health.heard(ctx, err)
+	return all, err
+}
+
+func (s *source) list(ctx context.Context, query url.Values) (*list, error) {
+	body, err := s.ask(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	out := &list{}
+	in := &bounded{r: io.LimitReader(body, s.bounds.list)}
+	d := &listDecoder{Decoder: json.NewDecoder(in), in: in}
+	out.ResourceVersion, err = d.decode(func(w *wirePod) {
+		if p, ok := w.strip(s.client.node, &s.wanted); ok {
+			if len(out.Items) >= maxPods {
+				s.health.refuse()
+				return
+			}
+			out.Items = append(out.Items, newObject(p, w.Metadata.ResourceVersion))
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNonsense, err)
+	}
+	return out, nil
+}
+
+// errNonsense says that the API server's answer is not what Kubernetes answers.
+var errNonsense = errors.New("an answer of the API server is no list of pods")
+
+// WatchWithContext watches the pods.
+func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	select { // a server that ends each watch at once is not asked all the time
+	case <-time.After(time.Until(s.last.Add(s.bounds.apart))):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.last = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, watchTime)
+	query := url.Values{"watch": {"true"}, "resourceVersion": {o.ResourceVersion}, "allowWatchBookmarks": {"true"}}
+	if o.TimeoutSeconds != nil {
+		query.Set("timeoutSeconds", strconv.FormatInt(*o.TimeoutSeconds, 10))
+	}
+	body, err := s.ask(ctx, query)
+	s.health.heard(ctx, err)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	in := &bounded{r: body}
+	e := &events{json: json.NewDecoder(in), in: in, source: s, ctx: ctx, end: func() { cancel(); body.Close() }}
+	return watch.NewStreamWatcher(e, e), nil
+}
+
+var errLate = errors.New("no answer has begun in time")
+
+// ask returns the body of an answer. Another answer than 200 is an error of [apierrors].
+func (s *source) ask(ctx context.Context, query url.Values) (io.ReadCloser, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(s.bounds.answer, func() { cancel(errLate) })
+	defer late.Stop()
+	request, err := s.client.request(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.client.http.Do(request)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		cancel(nil)
+		return nil, err
+	}
+	if answer.StatusCode == http.StatusOK {
+		return &closes{answer.Body, func() { cancel(nil) }}, nil
+	}
+	defer cancel(nil)
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxRefusal)) // its text is the server's, and not needed
+	after, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
+	return nil, apierrors.NewGenericServerResponse(answer.StatusCode, "get", schema.GroupResource{Resource: "pods"},
+		"", "", after, false)
+}
+
+// closes calls a function when it is closed.
+type closes struct {
+	io.ReadCloser
+	end func()
+}
+
+func (c *closes) Close() error {
+	c.end()
+	return c.ReadCloser.Close()
+}
+
+// bounded reads so many bytes for each object.
+type bounded struct {
+	r    io.Reader
+	left int
+}
+
+var errTooLarge = errors.New("an object is larger than 4 MiB")
+
+// next lets another object be read.
+func (b *bounded) next() { b.left = maxObject }
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooLarge
+	}
+	n, err := b.r.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+var errNoList = errors.New("it is not in the form of a list")
+
+// listDecoder decodes a list of pods, one at a time.
+type listDecoder struct {
+	*json.Decoder
+	in *bounded
+}
+
+// decode calls each for each pod, and returns the version of the list.
+func (d *listDecoder) decode(each func(*wirePod)) (version string, err error) {
+	d.in.next()
+	if err := d.expect(json.Delim('{')); err != nil {
+		return "", err
+	}
+	for d.More() {
+		d.in.next()
+		key, err := d.Token()
+		if err != nil {
+			return "", err
+		}
+		var meta struct{ ResourceVersion string }
+		switch key {
+		case "items":
+			err = d.items(each)
+		case "metadata":
+			err = d.Decode(&meta)
+			version = meta.ResourceVersion
+		default:
+			err = d.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if version == "" {
+		return "", errors.New("it has no version")
+	}
+	return version, d.expect(json.Delim('}'))
+}
+
+func (d *listDecoder) items(each func(*wirePod)) error {
+	first, err := d.Token()
+	if err != nil || first == nil { // null
+		return err
+	}
+	if first != json.Delim('[') {
+		return errNoList
+	}
+	for d.More() {
+		d.in.next()
+		var w wirePod
+		if err := d.Decode(&w); err != nil {
+			return err
+		}
+		each(&w)
+	}
+	return d.expect(json.Delim(']'))
+}
+
+func (d *listDecoder) expect(one json.Delim) error {
+	got, err := d.Token()
+	if err == nil && got != one {
+		err = errNoList
+	}
+	return err
+}

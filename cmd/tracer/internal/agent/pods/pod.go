@@ -1,0 +1,143 @@
+package pods
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Pod is what is kept of a pod. It does not change.
+type Pod struct {
+	UID, Namespace, Name string
+	Labels, Annotations  map[string]string // those that were asked for
+	containers           map[string]string // names by id
+}
+
+// Bounds on what is kept.
+const (
+	maxPods       = 2000
+	maxContainers = 128
+	maxValue      = 1024 // of a label or an annotation, in bytes
+)
+
+// wirePod are the parts of a pod that are decoded.
+type wirePod struct {
+	Metadata struct {
+		UID, Namespace, Name, ResourceVersion string
+		Labels, Annotations                   map[string]string
+	}
+	Spec   struct{ NodeName string }
+	Status struct {
+		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []wireContainer
+	}
+}
+
+type wireContainer struct {
+	Name, ContainerID string
+	LastState         struct{ Terminated struct{ ContainerID string } }
+}
+
+// Lengths of names that Kubernetes allows (RFC 1123).
+const (
+	maxName  = 253 // of a pod or a node: labels with dots between them
+	maxLabel = 63  // of a namespace or a container
+)
+
+// isName reports whether a text is a name that Kubernetes allows.
+func isName(text string, longest int) bool {
+	for i, c := range []byte(text) {
+		inner := i > 0 && i < len(text)-1 && (c == '-' || c == '.' && longest == maxName)
+		if !inner && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != "" && len(text) <= longest
+}
+
+// isHex reports whether a text has so many hexadecimal digits, and, if it is a UID, dashes where these have them.
+func isHex(text string, length int) bool {
+	for i, c := range []byte(text) {
+		dash := length == lengthOfUID && (i == 8 || i == 13 || i == 18 || i == 23)
+		if dash != (c == '-') || !dash && (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(text) == length
+}
+
+const (
+	lengthOfUID       = 36
+	lengthOfContainer = 64
+)
+
+// strip returns what is kept of a pod; ok is false for one of another node, and for one with names that Kubernetes does
+// not allow.
+func (w *wirePod) strip(node string, wanted *Wanted) (p Pod, ok bool) {
+	m := &w.Metadata
+	if w.Spec.NodeName != node || !isHex(m.UID, lengthOfUID) || !isName(m.Namespace, maxLabel) ||
+		!isName(m.Name, maxName) {
+		return p, false
+	}
+	p = Pod{UID: m.UID, Namespace: m.Namespace, Name: m.Name, containers: map[string]string{}}
+	p.Labels, p.Annotations = some(m.Labels, wanted.Labels), some(m.Annotations, wanted.Annotations)
+	for _, all := range [][]wireContainer{
+		w.Status.ContainerStatuses, w.Status.InitContainerStatuses, w.Status.EphemeralContainerStatuses,
+	} {
+		for _, c := range all {
+			p.add(c.ContainerID, c.Name)
+			p.add(c.LastState.Terminated.ContainerID, c.Name)
+		}
+	}
+	return p, true
+}
+
+// add adds a container: its id is RUNTIME://ID.
+func (p *Pod) add(id, name string) {
+	if _, after, is := strings.Cut(id, "://"); is && len(p.containers) < maxContainers &&
+		isHex(after, lengthOfContainer) && isName(name, maxLabel) {
+		p.containers[after] = name
+	}
+}
+
+// some returns those of the labels that are wanted.
+func some(labels map[string]string, wanted []string) map[string]string {
+	out := map[string]string{}
+	for _, key := range wanted {
+		if value, is := labels[key]; is && len(value) <= maxValue {
+			out[key] = strings.Clone(value)
+		}
+	}
+	return out
+}
+
+// object is a pod as client-go's reflector takes it, and is gone once that has stored it.
+type object struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	pod Pod
+}
+
+func (o *object) DeepCopyObject() runtime.Object {
+	c := *o
+	return &c
+}
+
+// list is a list of pods as the reflector takes it.
+type list struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []object
+}
+
+func (l *list) DeepCopyObject() runtime.Object {
+	c := *l
+	return &c
+}
+
+func newObject(p Pod, version string) object {
+	o := object{pod: p}
+	o.UID, o.ResourceVersion = types.UID(p.UID), version
+	return o
+}

@@ -1,0 +1,98 @@
+package pods
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// Wanted are the keys of labels and annotations that are kept of each pod.
+type Wanted struct {
+	Labels, Annotations []string
+}
+
+// Options are what a [Watcher] needs beside its configuration.
+type Options struct {
+	Wanted  Wanted
+	Version string
+	Log     *slog.Logger
+	// Open opens the files that the configuration names.
+	Open func(name string) (*os.File, error)
+	// Changed is called after pods came, went or changed. It must return soon.
+	Changed func()
+}
+
+// Watcher knows the pods of this node.
+type Watcher struct {
+	source *source
+	store  *store
+	health *health
+	pace   *wait.Backoff // between attempts; nil: client-go's, from 0.8 s to 30 s
+}
+
+// New returns a watcher that [Watcher.Run] starts. It fails where the configuration cannot be used.
+func New(c Config, o Options) (*Watcher, error) {
+	client, err := newClient(c, o.Version, o.Open)
+	if err != nil {
+		return nil, err
+	}
+	h := &health{log: o.Log, now: time.Now}
+	return &Watcher{
+		source: &source{
+			client: client, wanted: o.Wanted, health: h, bounds: bounds{maxList, answerTime, watchesApart},
+		},
+		store: newStore(h, o.Changed), health: h,
+	}, nil
+}
+
+// silence keeps client-go from writing to standard error: each mistake is logged by [health].
+var silence = sync.OnceFunc(func() { klog.SetLogger(logr.Discard()) })
+
+// Run lists and watches the pods until the context is done.
+func (w *Watcher) Run(ctx context.Context) {
+	silence()
+	ctx = klog.NewContext(ctx, logr.Discard())
+	options := cache.ReflectorOptions{Name: "pods", Backoff: w.pace}
+	cache.NewReflectorWithOptions(w.source, nil, w.store, options).RunWithContext(ctx)
+}
+
+// Find returns the pod with a UID, as it is or was within the last minute, and the name of its container with an id, ""
+// if that is not known yet.
+func (w *Watcher) Find(uid, container string) (p Pod, name string, known bool) {
+	p, known = w.store.find(uid)
+	return p, p.containers[container], known
+}
+
+// Series of a watcher.
+var (
+	upNow = prometheus.NewDesc("ipytracer_kubernetes_up",
+		"1 if Kubernetes' API server answers, so that pods have names.", nil, nil)
+	podsNow      = prometheus.NewDesc("ipytracer_kubernetes_pods", "Pods of this node that are known.", nil, nil)
+	refusedSoFar = prometheus.NewDesc("ipytracer_kubernetes_refused_total", "Times that a pod had no room.", nil, nil)
+)
+
+// Describe implements [prometheus.Collector].
+func (*Watcher) Describe(to chan<- *prometheus.Desc) {
+	to <- upNow
+	to <- podsNow
+	to <- refusedSoFar
+}
+
+// Collect implements [prometheus.Collector].
+func (w *Watcher) Collect(to chan<- prometheus.Metric) {
+	up := 0.0
+	if w.health.up.Load() {
+		up = 1
+	}
+	to <- prometheus.MustNewConstMetric(upNow, prometheus.GaugeValue, up)
+	to <- prometheus.MustNewConstMetric(podsNow, prometheus.GaugeValue, float64(w.store.count()))
+	to <- prometheus.MustNewConstMetric(refusedSoFar, prometheus.CounterValue, float64(w.health.refused.Load()))
+}
