@@ -38,6 +38,15 @@ func (s *shell) over(number uint64) {
 	s.closeCell(number, event.OutcomeOK)
 }
 
+// atResult runs a cell with an end that no probe saw, so that it ended at its result.
+func (s *shell) atResult(number uint64) {
+	s.openCell(number, true)
+	s.source(number, "x = 1")
+	s.statement(number)
+	s.boundary(event.CellResult, main, func(b *event.Boundary) { b.Cell, b.Outcome = number, event.OutcomeOK })
+	s.closeCell(number, event.OutcomeMissed)
+}
+
 func (s *shell) source(number uint64, text string) {
 	s.events = append(s.events, &event.CellSource{Cell: number, PID: main, Text: text})
 }
@@ -93,6 +102,12 @@ func TestWindowsFitWhatIPythonSays(t *testing.T) {
 		}, words.EndProbes.String(), "In[3] to In[5] ran in it without being seen"},
 		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
 			words.EndProbes.String(), "its end was not seen"},
+		// the request of a late session's first cell may have begun before it
+		{"the first ends at its result", func(s *shell) { s.atResult(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
+		{"the second ends at its result", func(s *shell) { s.cell(1); s.atResult(2); s.says(s.inputs, true) },
+			words.EndProbes.String(), words.NoHooksEnd.String()},
+		{"all end at their results", func(s *shell) { s.atResult(1); s.atResult(2); s.says(s.inputs, true) },
+			words.EndProbes.String(), words.NoHooksEnd.String()},
 		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes.String(), ""},
 		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
 		{"statements stepped down", func(s *shell) {
