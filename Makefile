@@ -122,6 +122,10 @@ test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no oth
 soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
 	/usr/bin/python3 scripts/soak.py $(BIN) $(SOAK)
 
+.PHONY: soak-agent
+soak-agent: build ## run one agent for SOAK=1h beside shells that come, run cells, flood it and are killed (needs root)
+	unshare --pid --fork --mount-proc --kill-child /usr/bin/python3 scripts/soak_agent.py $(BIN) $(SOAK)
+
 .PHONY: soak-serve
 soak-serve: build ## run one server for SOAK=1h with ten notebooks beside a hostile user (needs root)
 	/usr/bin/python3 scripts/soak_serve.py $(BIN) $(SOAK)

@@ -188,4 +188,5 @@ def judge(samples, status, report, folder):
     return 1 if failed else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
