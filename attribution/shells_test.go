@@ -71,52 +71,55 @@ func (s *shell) report(t *testing.T) *model.Report {
 	return tracker.Report()
 }
 
+// fittings are sessions with a part that was not seen, or none.
+var fittings = []struct {
+	name  string
+	run   func(*shell)
+	doubt string // part of a problem
+	note  string // part of a cell's note
+}{
+	{"all", func(s *shell) { s.cell(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
+	{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) },
+		"In[2] to In[3]", "In[2] to In[3] ran in it"},
+	{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", "In[2] ran in it"},
+	{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
+	{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
+	{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
+	{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "",
+		words.StillRuns.String()},
+	{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) },
+		words.EndProbes.String(), "its end was not seen"},
+	{"swallowed", func(s *shell) {
+		s.cell(1)
+		s.openCell(2, true)
+		s.inputs += 3
+		s.closeCell(2, event.OutcomeMissed)
+		s.cell(3)
+		s.says(s.inputs, true)
+	}, words.EndProbes.String(), "In[3] to In[5] ran in it without being seen"},
+	{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
+		words.EndProbes.String(), "its end was not seen"},
+	// the request of a late session's first cell may have begun before it
+	{"the first ends at its result", func(s *shell) { s.atResult(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
+	{"the second ends at its result", func(s *shell) { s.cell(1); s.atResult(2); s.says(s.inputs, true) },
+		words.EndProbes.String(), words.NoHooksEnd.String()},
+	{"all end at their results", func(s *shell) { s.atResult(1); s.atResult(2); s.says(s.inputs, true) },
+		words.EndProbes.String(), words.NoHooksEnd.String()},
+	{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes.String(), ""},
+	{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
+	{"statements stepped down", func(s *shell) {
+		s.boundary(event.MeterShed, main, func(b *event.Boundary) {
+			b.Group = event.Statements
+		})
+		s.bare("x = 1")
+	}, "", ""},
+}
+
 // TestWindowsFitWhatIPythonSays checks cells in In without a window, a front end that waits while a cell is open, and
 // cells with missing parts: the certificate is not complete and names the probes. Where everything fits it has no
 // problem.
 func TestWindowsFitWhatIPythonSays(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		run   func(*shell)
-		doubt string // part of a problem
-		note  string // part of a cell's note
-	}{
-		{"all", func(s *shell) { s.cell(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
-		{"between two", func(s *shell) { s.cell(1); s.inputs += 2; s.cell(2); s.says(s.inputs, true) },
-			"In[2] to In[3]", "In[2] to In[3] ran in it"},
-		{"at the end", func(s *shell) { s.cell(1); s.says(s.inputs+1, true) }, "In[2]", "In[2] ran in it"},
-		{"about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+1, false) }, "", ""},
-		{"two, one about to begin", func(s *shell) { s.cell(1); s.says(s.inputs+2, false) }, "In[2], ", ""},
-		{"emptied", func(s *shell) { s.cell(1); s.cell(2); s.inputs = 1; s.cell(3); s.says(2, true) }, "", ""},
-		{"runs on", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, false) }, "",
-			words.StillRuns.String()},
-		{"open at the prompt", func(s *shell) { s.cell(1); s.openCell(2, true); s.says(s.inputs, true) },
-			words.EndProbes.String(), "its end was not seen"},
-		{"swallowed", func(s *shell) {
-			s.cell(1)
-			s.openCell(2, true)
-			s.inputs += 3
-			s.closeCell(2, event.OutcomeMissed)
-			s.cell(3)
-			s.says(s.inputs, true)
-		}, words.EndProbes.String(), "In[3] to In[5] ran in it without being seen"},
-		{"ends as the next begins", func(s *shell) { s.cell(1); s.time -= 99_000; s.cell(2); s.says(s.inputs, true) },
-			words.EndProbes.String(), "its end was not seen"},
-		// the request of a late session's first cell may have begun before it
-		{"the first ends at its result", func(s *shell) { s.atResult(1); s.cell(2); s.says(s.inputs, true) }, "", ""},
-		{"the second ends at its result", func(s *shell) { s.cell(1); s.atResult(2); s.says(s.inputs, true) },
-			words.EndProbes.String(), words.NoHooksEnd.String()},
-		{"all end at their results", func(s *shell) { s.atResult(1); s.atResult(2); s.says(s.inputs, true) },
-			words.EndProbes.String(), words.NoHooksEnd.String()},
-		{"no statements", func(s *shell) { s.bare("# a\nx = 1") }, words.StatementProbes.String(), ""},
-		{"a comment", func(s *shell) { s.bare("# a\n\n  # b") }, "", ""},
-		{"statements stepped down", func(s *shell) {
-			s.boundary(event.MeterShed, main, func(b *event.Boundary) {
-				b.Group = event.Statements
-			})
-			s.bare("x = 1")
-		}, "", ""},
-	} {
+	for _, c := range fittings {
 		t.Run(c.name, func(t *testing.T) {
 			s := newShell()
 			c.run(s)

@@ -3,11 +3,11 @@
 
     unshare --pid --fork --mount-proc --kill-child soak_agent.py TRACER TIME [SEED]          TIME: 90s, 2m, 1h
 
-A shell begins when the agent traces it. Every five seconds the agent's memory and descriptors are read. At the end each
-cell that a shell has noted is compared with the agent's counters: there is one for each, and at most one more for each
-shell, which was open when the shell was killed. It fails if a cell is missing without a loss that the agent counts, if
-the agent's memory after a quarter of the time grows by more than SLACK, or if descriptors stay open once all shells have
-ended.
+A shell begins when the agent traces it. Every five seconds the agent's memory and descriptors are read. At the end
+each cell that a shell has noted is compared with the agent's counters: there is one for each, and at most one more for
+each shell, which was open when the shell was killed. It fails if a cell is missing without a loss that the agent
+counts, if the agent's memory after a quarter of the time grows by more than SLACK, or if descriptors stay open once all
+shells have ended.
 """
 import os
 import random
@@ -137,8 +137,8 @@ class Soak:
         most = max(s[0] for s in self.samples[len(self.samples) // 4:])
         print("%d shells, %d cells noted, %d counted; lost: %s" % (self.born, noted, cells, lost or "nothing"))
         print(
-            "agent: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end; %d descriptors at first, "
-            "%d after a quarter, %d when all shells have ended"
+            "agent: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end; %d descriptors at "
+            "first, %d after a quarter, %d when all shells have ended"
             % (warm[0] / 2**20, most / 2**20, last[0] / 2**20, self.empty[1], warm[1], last[1])
         )
         failed = []

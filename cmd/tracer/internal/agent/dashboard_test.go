@@ -44,7 +44,8 @@ var (
 	stringsOfPromQL = regexp.MustCompile(`"[^"]*"|'[^']*'`)
 	namesOfPromQL   = regexp.MustCompile(`[A-Za-z_:][A-Za-z0-9_:]*`)
 	wordsOfPromQL   = strings.Fields(`by without on ignoring group_left group_right offset and or unless bool sum count
-		max min avg topk clamp_min rate increase histogram_quantile histogram_sum histogram_count m h s __rate_interval`)
+		max min avg topk clamp_min rate increase histogram_quantile histogram_sum histogram_count m h s
+		__rate_interval`)
 )
 
 // unknownIn returns the names in a query that are neither a metric with its labels nor words of the language.
