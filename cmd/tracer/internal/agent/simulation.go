@@ -25,11 +25,11 @@ type Simulated struct {
 	kernel *kernel
 }
 
-// NewSimulation returns an agent without kernels at a time.
-func NewSimulation(c Config, now func() time.Time) *Simulation {
+// NewSimulation returns an agent without kernels at a time. It hands cells on to sinks.
+func NewSimulation(c Config, now func() time.Time, sinks ...telemetry.Sink) *Simulation {
 	m := newMetrics(func() *Config { return &c })
 	m.labels.now = now
-	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, counted: time.Now().Add(24 * 365 * time.Hour)}
+	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, sinks: sinks, counted: time.Now().Add(24 * 365 * time.Hour)}
 	a.config.Store(&c)
 	return &Simulation{agent: a}
 }

@@ -19,7 +19,6 @@ import (
 // Sizes of records in bytes that this program does not make: see docs/agent-fleet.md for where each was measured.
 type sizes struct {
 	sample  float64 // a sample as Prometheus stores it
-	span    float64 // a span, as OTLP sends it
 	profile float64 // a profile of a kernel and minute, as it is pushed
 }
 
@@ -36,7 +35,6 @@ func main() {
 	flag.DurationVar(&w.scrape, "scrape", 30*time.Second, "Prometheus' scrape_interval")
 	flag.DurationVar(&w.long, "time", 4*time.Hour, "how long is simulated")
 	flag.Float64Var(&s.sample, "sample-bytes", 2, "bytes of a stored sample")
-	flag.Float64Var(&s.span, "span-bytes", 800, "bytes of a span")
 	flag.Float64Var(&s.profile, "profile-bytes", 1200, "bytes of a kernel's profile of a minute")
 	flag.Parse()
 	if err := run(os.Stdout, *config, w, *nodes, s); err != nil {
@@ -97,7 +95,7 @@ func (r result) rows(c agent.Config, w workload, most agent.Most, s sizes) []row
 		{"stored samples a day", "B", float64(r.samples) * perDay * s.sample, bound * scrapes * s.sample,
 			"scrape_interval"},
 		{"spans a second", "", cells / day.Seconds(), 0, "the cells"},
-		{"spans a day", "B", cells * s.span, 0, "the cells"},
+		{"spans a day", "B", float64(r.spans) * perDay, 0, "the cells"},
 		{"profiles a day", "B", profiles * s.profile, float64(c.Kernels) * day.Minutes() * s.profile, "kernels"},
 		{"cells and ends that count as `other`, a day", "", float64(r.folded) * perDay, 0, "series, keep"},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent"
+	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -38,6 +39,7 @@ type result struct {
 	samples int    // of all scrapes
 	bytes   int64  // of all answers to scrapes
 	cells   int    // that have closed
+	spans   int    // bytes of their spans
 	folded  int    // times that a cell or an end counted as "other"
 	refused uint64 // times that a kernel had no room
 }
@@ -68,7 +70,7 @@ type node struct {
 func simulate(c agent.Config, w workload) (*node, error) {
 	n := &node{workload: w, now: time.Unix(1e9, 0), random: rand.New(rand.NewPCG(1, 2)), seen: map[uint64]bool{},
 		seed: maphash.MakeSeed()}
-	n.agent = agent.NewSimulation(c, func() time.Time { return n.now })
+	n.agent = agent.NewSimulation(c, func() time.Time { return n.now }, n)
 	// At the start kernels have any age.
 	for i := range w.kernels {
 		n.begin(time.Duration(float64(w.life) * float64(i+1) / float64(w.kernels)))
@@ -86,6 +88,15 @@ func simulate(c agent.Config, w workload) (*node, error) {
 	}
 	return n, nil
 }
+
+// Cell implements [telemetry.Sink].
+func (n *node) Cell(c *telemetry.Cell) {
+	n.cells++
+	n.result.spans += spans.Size(c)
+}
+
+// Death implements [telemetry.Sink].
+func (*node) Death(*telemetry.Death) {}
 
 // begin starts a kernel of a pod that was never there.
 func (n *node) begin(life time.Duration) {
@@ -153,7 +164,6 @@ func (n *node) runs(p *pod) {
 	}
 	p.CloseCell(p.cells, how)
 	p.kernel.Lull()
-	n.cells++
 }
 
 // scrapes reads the figures as Prometheus does, and counts series, samples and bytes.
