@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -146,6 +147,35 @@ func TestDashboardForm(t *testing.T) {
 				}
 				places[[2]int{x, y}] = p.Title
 			}
+		}
+	}
+}
+
+// TestDashboardPage: docs/agent-dashboard.md has each panel with its description, and a picture that is there or a word
+// that there is none.
+func TestDashboardPage(t *testing.T) {
+	var dashboard struct {
+		Panels []struct {
+			ID                       int
+			Title, Type, Description string
+		}
+	}
+	if err := json.Unmarshal(read(t, "grafana/dashboard.json"), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	page := string(read(t, "../docs/agent-dashboard.md"))
+	flat := strings.Join(strings.Fields(page), " ")
+	for _, p := range dashboard.Panels {
+		if p.Type == "row" {
+			if !strings.Contains(page, "\n## "+p.Title+"\n") {
+				t.Errorf("no heading %s", p.Title)
+			}
+			continue
+		}
+		picture := fmt.Sprintf("![%s](pictures/agent/panel-%02d.png)", p.Title, p.ID)
+		text := strings.Join(strings.Fields(fmt.Sprintf("**%s.** %s", p.Title, p.Description)), " ")
+		if !strings.Contains(flat, text+" "+picture) && !strings.Contains(flat, text+" (No picture") {
+			t.Errorf("no %q with its picture", text)
 		}
 	}
 }
