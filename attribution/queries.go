@@ -49,14 +49,38 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 // LastExperiment returns the experiment of a process that ended last, if it has this name.
 func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 	p := t.processes.byPID[int32(pid)]
-	if p == nil || p.experiments.closed == 0 {
+	if p == nil || p.experiments.endings == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.reader.find(p.experiments.closed)
+	w, ok := t.reader.find(p.experiments.last())
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
 	return w, ok
+}
+
+// ExperimentsAfter returns the experiments of a process that have closed since its first n did, in the order in which
+// they closed, at most limit of them. lost is the number of those before them that are not kept any more. So the next
+// call is for n, lost and the returned ones together.
+func (t *Tracker) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	p := t.processes.byPID[int32(pid)]
+	if p == nil {
+		return nil, 0
+	}
+	ids, lost := p.experiments.after(n)
+	for _, id := range ids {
+		if len(all) >= limit {
+			break
+		}
+		if w, ok := t.reader.find(int(id)); ok {
+			all = append(all, w)
+		} else if len(all) > 0 {
+			break // those before it are handed out first, so that the sum is right
+		} else {
+			lost++
+		}
+	}
+	return all, lost
 }
 
 // Window returns a window by its id, with the stacks that allocated in it.

@@ -127,6 +127,8 @@ const (
 	// process in which the stacks that allocate are counted.
 	maxOpen    = 1 << 16
 	maxCounted = 256
+	// maxEnded is the most closed experiments of a process that are kept for [Tracker.ExperimentsAfter].
+	maxEnded = 1 << 10
 )
 
 // stays reports whether other windows may refer to a window as long as there is a report to be made.
@@ -250,7 +252,9 @@ type experiments struct {
 	// crowded: some of these are not known.
 	refused map[string]int
 	crowded bool
-	closed  int // the id of the one that closed last, 0 for none
+	// ended has the ids of those that closed last, in the order in which they closed; endings is the number of all.
+	ended   []int32
+	endings int
 }
 
 // kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of

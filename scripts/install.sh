@@ -14,6 +14,7 @@ test) packages=(python3 python3-dev python3-pytest python3-pytest-xdist
     python3-sklearn python3-matplotlib python3-seaborn python3-joblib python3-numexpr python3-pil python3-torch
     python3-jupyter-server python3-nbconvert python3-nbclient jupyter-console # the notebooks: 1.2 GB
     systemd # the units
+    python3-distributed # Dask
     mypy # the types of the notebook companion
     chromium fonts-dejavu-core) # the page
     command -v node >/dev/null && command -v npm >/dev/null || packages+=(nodejs npm)

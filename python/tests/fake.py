@@ -313,9 +313,9 @@ class Tracer:
             return {"id": number, "windows": [w for w in cells if w["id"] > request["after"]][:request["limit"]]}
         if what == "running":
             return {"id": number, "windows": [self._experiment(one, "incomplete") for one in self.open] + self.running}
-        if what == "experiment":
-            found = [w for w in self.windows if w["kind"] == "experiment" and w["name"] == request["name"]]
-            return {"id": number, "windows": found[-1:]}
+        if what in ("experiment", "experiments"):
+            found = [w for w in self.windows if w["kind"] == "experiment" and request.get("name") in (None, w["name"])]
+            return {"id": number, "windows": found[request.get("after", -1):]}
         if what == "lines":
             return {
                 "id": number,

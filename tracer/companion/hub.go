@@ -32,6 +32,7 @@ type Windows interface {
 	Running(pid int) []model.Window
 	CellsAfter(pid, id, limit int) []model.Window
 	LastExperiment(pid int, name string) (model.Window, bool)
+	ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int)
 	Window(id int) (model.Window, bool)
 }
 
@@ -292,11 +293,7 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.sendWindows(l, r.ID, l.pending, l.lost)
 		l.pending, l.lost = nil, 0
 	case "cells":
-		limit := maxCells
-		if r.Limit > 0 {
-			limit = min(r.Limit, maxCells)
-		}
-		h.sendWindows(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limit), 0)
+		h.sendWindows(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limitOf(r)), 0)
 	case "running":
 		h.sendWindows(l, r.ID, h.windows.Running(l.pid), 0)
 	case "experiment":
@@ -305,6 +302,9 @@ func (h *Hub) answer(l *line, text []byte) {
 			found = append(found, w)
 		}
 		h.sendWindows(l, r.ID, found, 0)
+	case "experiments":
+		found, lost := h.windows.ExperimentsAfter(l.pid, r.After, limitOf(r))
+		h.sendWindows(l, r.ID, found, lost)
 	case "lines":
 		h.sendLines(l, r)
 	case "vars", "audit", "check":
@@ -312,4 +312,12 @@ func (h *Hub) answer(l *line, text []byte) {
 	default:
 		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
 	}
+}
+
+// limitOf returns the number of windows that a request is answered with at most.
+func limitOf(r request) int {
+	if r.Limit > 0 {
+		return min(r.Limit, maxCells)
+	}
+	return maxCells
 }

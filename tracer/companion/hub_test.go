@@ -138,6 +138,12 @@ func TestRunningAndExperiments(t *testing.T) {
 	if a := n.ask(`{"id": 3, "ask": "experiment", "name": "other"}`); len(a.Windows) != 0 || a.Error != "" {
 		t.Errorf("an experiment that was not: %+v", a)
 	}
+	if a := n.ask(`{"id": 4, "ask": "experiments"}`); len(a.Windows) != 1 || a.Windows[0]["name"] != "fit" {
+		t.Errorf("all experiments: %+v", a)
+	}
+	if a := n.ask(`{"id": 5, "ask": "experiments", "after": 1}`); len(a.Windows) != 0 || a.Error != "" {
+		t.Errorf("experiments after the last: %+v", a)
+	}
 }
 
 func TestLines(t *testing.T) {

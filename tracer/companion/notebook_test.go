@@ -42,6 +42,18 @@ func (b book) LastExperiment(pid int, name string) (model.Window, bool) {
 	return model.Window{}, false
 }
 
+func (b book) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	for id := 1; id <= len(b); id++ {
+		if w := b[id]; w.PID != pid || w.Kind != "experiment" {
+			continue
+		}
+		if n--; n < 0 && len(all) < limit {
+			all = append(all, b[id])
+		}
+	}
+	return all, lost
+}
+
 func (b book) Window(id int) (model.Window, bool) {
 	w, ok := b[id]
 	return w, ok

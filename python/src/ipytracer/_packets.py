@@ -194,6 +194,7 @@ READERS = {
     "cells": windows,
     "running": windows,
     "experiment": windows,
+    "experiments": windows,
     "lines": lines,
     "vars": variables,
     "audit": audit,

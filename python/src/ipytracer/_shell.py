@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 
-from . import _auto, _lab, _live, _show, _silence, _way, _words
+from . import _auto, _behind, _lab, _live, _show, _silence, _way, _words
 from ._line import AFTER_CELL, LINE, marker
 from ._way import of
 from ._window import outermost
@@ -138,6 +138,9 @@ class Companion:
         elif not self.line.said:      # as the cell that loaded the extension ends
             self.line.said = True
             _show.publish(self.shell, _show.sentence(_auto.said() or _way.unheard(" yet")))
+        if self.on:
+            for call in _behind.CALLS:
+                call(self.shell)
 
     def _look(self, cell: bool = False) -> bool:
         """Report whether a tracer listens. If one has ended, show that, once."""
