@@ -207,7 +207,7 @@ func TestMergeMessages(t *testing.T) {
 		t.Errorf("it began at %d, not from %d to %d", truth, low, high)
 	}
 	text := string(output(t, "merge", "-q", files[0], files[1]))
-	if strings.Count(text, "exact") != 2 {
+	if strings.Count(text, " none ") != 2 {
 		t.Errorf("recordings of one boot:\n%s", text)
 	}
 }

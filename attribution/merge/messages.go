@@ -1,22 +1,26 @@
 package merge
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 const (
 	sentTag   = "@sent:"
 	gotTag    = "@got:"
 	maxTags   = 8
 	maxID     = 64
-	longest   = 174     // characters of a marker's name; a longer one is cut, and may end within an id
+	longest   = 160     // bytes of a marker's name (NAME_SIZE in bpf/wire.h); a longer one is cut, perhaps in an id
 	maxEvents = 1 << 19 // messages that are kept, of all recordings
 )
 
 // Tags returns the messages in the name of an experiment: "load@got:ID" began after the message ID had arrived, and
 // "load@sent:ID" ended before ID was sent. A name may have several tags, one directly after another at its end. An id
-// has 1 to 64 letters, digits, "-", "_" and ".", so that a W3C traceparent is one.
+// has 1 to 64 letters, digits, "-", "_" and ".", so that a W3C traceparent is one. The name
+// is ASCII.
 func Tags(name string) (sent, got []string) {
-	if len(name) >= longest {
-		return nil, nil
+	if len(name) >= longest || strings.ContainsFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return nil, nil // it is cut at fewer characters if some are wide
 	}
 	for range maxTags {
 		at := strings.LastIndexByte(name, '@')

@@ -24,7 +24,9 @@ func TestTags(t *testing.T) {
 		{"x@sent:é", nil, nil},
 		{"x@sent:" + strings.Repeat("a", 64), []string{strings.Repeat("a", 64)}, nil},
 		{"x@sent:" + strings.Repeat("a", 65), nil, nil},
-		{strings.Repeat("x", 167) + "@sent:a", nil, nil}, // as long as the longest: it may be cut
+		{strings.Repeat("x", 153) + "@sent:a", nil, nil}, // it may be cut
+		{strings.Repeat("x", 152) + "@sent:a", []string{"a"}, nil},
+		{"é@sent:a", nil, nil},
 	} {
 		if sent, got := Tags(c.name); !slices.Equal(sent, c.sent) || !slices.Equal(got, c.got) {
 			t.Errorf("%q: sent %q, got %q", c.name, sent, got)

@@ -83,7 +83,7 @@ func TestMerge(t *testing.T) {
 		}
 	}
 	status, out, _ := ran(t, "merge", "-q", a, b, "--clock-error", "10ms", "--full")
-	for _, want := range []string{"Together", "at most 5", "one", "two", "exact", "within 20", "In[7]"} {
+	for _, want := range []string{"Together", "at most 5", "one", "two", "none", "20 ms as stated", "In[7]"} {
 		if status != 0 || !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -61,14 +61,15 @@ const (
 	mostShares = 4
 	mostNodes  = 30
 	mostCells  = 15
+	nodeName   = 20 // cells of a node's name in a table
 )
 
 func (v mergeView) nodes() {
 	v.title("Nodes")
 	t := table{columns: []column{
-		{title: "node"}, {title: "recording", flex: true}, {title: "began", right: true},
-		{title: "clock"}, {title: "kernels", right: true, drop: 2}, {title: "cells", right: true, drop: 1},
-		{title: "highest", right: true}, {title: "certificate", drop: 3},
+		{title: "node"}, {title: "recording", flex: true, drop: 5}, {title: "began", right: true, drop: 1},
+		{title: "clock error"}, {title: "kernels", right: true, drop: 3}, {title: "cells", right: true, drop: 2},
+		{title: "highest", right: true}, {title: "certificate", drop: 4},
 	}}
 	for i := range v.m.Nodes {
 		n := &v.m.Nodes[i]
@@ -84,7 +85,7 @@ func (v mergeView) nodes() {
 			certificate = span{"not complete", yellow}
 		}
 		t.rows = append(t.rows, row{cells: []span{
-			{escape.Bounded(n.Name, maxName), plain}, {escape.Bounded(path.Base(n.File), 2*maxName), plain},
+			{escape.Bounded(n.Name, nodeName), plain}, {escape.Bounded(path.Base(n.File), 2*maxName), plain},
 			{words.Duration(n.StartNS), plain}, {clockOf(n), plain}, {fmt.Sprint(n.Kernels), plain},
 			{fmt.Sprint(n.Cells), plain}, {highest, plain}, certificate,
 		}})
@@ -95,20 +96,19 @@ func (v mergeView) nodes() {
 	}
 }
 
-// clockOf says how certain the place of a recording is.
+// clockOf says how far the place of a recording can be off.
 func clockOf(n *model.MergeNode) string {
-	by := n.ClockBy
 	if n.EarliestStart == nil || n.LatestStart == nil || n.EarliestEnd == nil || n.LatestEnd == nil {
-		return by + ", error not known"
+		return "not known"
 	}
 	wide := max(*n.LatestStart-*n.EarliestStart, *n.LatestEnd-*n.EarliestEnd)
-	if wide == 0 {
-		return "exact"
+	switch {
+	case wide == 0:
+		return "none"
+	case n.Messages > 0:
+		return words.Duration(wide) + " by " + words.Plural(n.Messages, "message")
 	}
-	if n.Messages > 0 {
-		by = words.Plural(n.Messages, "message")
-	}
-	return fmt.Sprintf("within %s, by %s", words.Duration(wide), by)
+	return words.Duration(wide) + " as stated"
 }
 
 func mergeFigure(f model.Figure) string { return side(&f, highest) }
@@ -120,8 +120,9 @@ func (v mergeView) cells() {
 		return
 	}
 	t := table{columns: []column{
-		{title: "need", right: true}, {title: "highest", right: true}, {title: "node"}, {title: "cell"},
-		{title: "at", right: true, drop: 1}, {title: "took", right: true, drop: 2}, {title: "source", flex: true},
+		{title: "need", right: true}, {title: "highest", right: true, drop: 2}, {title: "node"},
+		{title: "cell", flex: true}, {title: "at", right: true, drop: 3}, {title: "took", right: true, drop: 4},
+		{title: "source", flex: true, drop: 1},
 	}}
 	most := v.o.Cells
 	if most == 0 {
@@ -139,7 +140,7 @@ func (v mergeView) cells() {
 		}
 		t.rows = append(t.rows, row{cells: []span{
 			{side(&c.Figure, need), plain}, {side(&c.Figure, highest), plain},
-			{escape.Bounded(v.m.Nodes[c.Node].Name, maxName), plain}, {cell, plain}, {words.Duration(c.AtNS), plain},
+			{escape.Bounded(v.m.Nodes[c.Node].Name, nodeName), plain}, {cell, plain}, {words.Duration(c.AtNS), plain},
 			{words.Duration(c.DurationNS), plain},
 			{escape.OneLine(strings.TrimSpace(c.Source), false, maxProse/2), dim},
 		}})
