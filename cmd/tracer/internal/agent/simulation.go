@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -89,7 +90,8 @@ type Most struct {
 func MostSeries(c Config, gpus int) (Most, error) {
 	own, err := CountSeries(NewSimulation(c, time.Now).Registry())
 	return Most{
-		Owners: c.Series + seriesOfOwner, Kernels: c.Kernels * (seriesOfKernel + gpus), Own: own + ledger.MaxLosses,
+		Owners: c.Series + seriesOfOwner, Kernels: c.Kernels * (seriesOfKernel + gpus),
+		Own: own + ledger.MaxLosses + pods.Series,
 	}, err
 }
 

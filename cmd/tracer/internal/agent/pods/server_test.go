@@ -159,6 +159,18 @@ func (w *watched) start() {
 	go func() { w.Run(ctx); close(done) }()
 }
 
+// said returns what was logged so far.
+func (w *watched) said() (all []string) {
+	for {
+		select {
+		case line := <-w.logged:
+			all = append(all, line)
+		default:
+			return all
+		}
+	}
+}
+
 // until waits for a change after which a condition is true.
 func (w *watched) until(what string, is func() bool) {
 	w.t.Helper()

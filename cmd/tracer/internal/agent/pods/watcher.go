@@ -71,7 +71,9 @@ func (w *Watcher) Find(uid, container string) (p Pod, name string, known bool) {
 	return p, p.containers[container], known
 }
 
-// Series of a watcher.
+// Series is the number of time series of a watcher.
+const Series = 3
+
 var (
 	upNow = prometheus.NewDesc("ipytracer_kubernetes_up",
 		"1 if Kubernetes' API server answers, so that pods have names.", nil, nil)

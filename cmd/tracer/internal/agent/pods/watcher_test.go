@@ -145,10 +145,8 @@ func TestTroubles(t *testing.T) {
 			}
 			s.set(nil, podText(1, "ann", ""))
 			w.until("the server is well", w.knows(1, "ann", 1, ""))
-			close(w.logged)
-			var said []string
-			for line := range w.logged {
-				said = append(said, line)
+			said := w.said()
+			for _, line := range said {
 				if strings.Contains(line, token) || len(line) > 1000 {
 					t.Errorf("logged: %.2000s", line)
 				}
