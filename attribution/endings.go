@@ -16,7 +16,7 @@ func (p *process) dying(b *event.Boundary) {
 		w := p.open[n-1]
 		p.last.cell = w
 		if s := w.statement; s != nil {
-			w, p.last.inStatement = s, true
+			w, p.last.statement = s, s
 		}
 		p.last.id, p.last.line = w.id, w.line
 	}
@@ -25,7 +25,7 @@ func (p *process) dying(b *event.Boundary) {
 // noteOf returns the cause of a process's end as the note of the statement in which it ended; nil for all other
 // windows. The statement may be in the archive by the time the cause is known.
 func (l *last) noteOf(w *window) *note {
-	if l.ending == nil || !l.inStatement || w.kind != kindStatement || w.id != l.id {
+	if l.ending == nil || l.statement == nil || w.kind != kindStatement || w.id != l.id {
 		return nil
 	}
 	return howKilled(l.ending)

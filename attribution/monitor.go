@@ -74,6 +74,16 @@ func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 // Has reports whether a process is known.
 func (m *Monitor) Has(pid int) bool { return m.core.processes.byPID[int32(pid)] != nil }
 
+// Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
+// called before the next [Monitor.Finished].
+func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
+	p := m.core.processes.byPID[int32(pid)]
+	if p == nil || p.last.statement == nil || p.last.statement.isOpen {
+		return model.Window{}, false
+	}
+	return m.core.presenter.window(p.last.statement), true
+}
+
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {
 	out := map[string]int64{}

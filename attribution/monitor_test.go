@@ -43,3 +43,31 @@ func TestMonitorForgets(t *testing.T) {
 		t.Errorf("%+v, %v", p, ok)
 	}
 }
+
+// TestMonitorStatement: a process that ended in a statement has that statement, with its figures, also where more
+// processes came and went than a Monitor keeps.
+func TestMonitorStatement(t *testing.T) {
+	monitor := attribution.NewMonitor()
+	s := attributiontest.New(monitor.Add, 1)
+	s.To(attributiontest.Kernel, event.Resident, 1<<20)
+	s.OpenCell(1, 0, "<ipython-input-1-aaaa>", "x = 1")
+	for child := range int32(100) {
+		s.Fork(attributiontest.Kernel, attributiontest.Kernel+1+child)
+		s.Exit(attributiontest.Kernel + 1 + child)
+	}
+	s.Of(event.StatementOpen, 1, 3, event.OutcomeOK)
+	s.To(attributiontest.Kernel, event.Resident, 5<<20)
+	if _, ok := monitor.Statement(int(attributiontest.Kernel)); ok {
+		t.Error("it has not ended")
+	}
+	s.Exit(attributiontest.Kernel)
+	monitor.Add(&event.Lull{})
+	w, ok := monitor.Statement(int(attributiontest.Kernel))
+	f := w.Meters["cpu.resident"]
+	if !ok || w.Line != 3 || f.Start != 1<<20 || f.Peak != 5<<20 || !f.Exact {
+		t.Errorf("%+v, %v", w, ok)
+	}
+	if _, ok := monitor.Process(int(attributiontest.Kernel)); !ok {
+		t.Error("the process is not known")
+	}
+}

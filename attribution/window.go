@@ -237,9 +237,9 @@ type learning struct {
 
 // last is the state of a process when it ended, and how it ended.
 type last struct {
-	cell             *window // the innermost that was open, nil for none
-	id, line         int     // of its open statement, or of the cell
-	inStatement      bool
+	cell             *window     // the innermost that was open, nil for none
+	id, line         int         // of its open statement, or of the cell
+	statement        *window     // nil for none
 	resident, mapped event.Bytes // the most in its last segment
 	ending           *event.Ending
 }

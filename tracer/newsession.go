@@ -30,7 +30,7 @@ func newSessionOn(fs process.FS, o Options) *Session {
 	s.natives = natives{fs: s.fs, log: s.log, target: s.targets.find, room: elffile.Room{Bytes: maxNativeBytes}}
 	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
 	s.codes.report = &s.certificate
-	s.lines.Serve(s.fs.Helper, s.log, o.Companion)
+	s.lines.Serve(s.fs.Helper, s.log, o.Companion, o.Messenger)
 	s.glances.every = o.Glances
 	s.searches.log, s.searches.report = s.log, &s.certificate
 	s.budget.report, s.budget.searches = &s.certificate, &s.searches

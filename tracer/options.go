@@ -52,6 +52,8 @@ type Options struct {
 	Glances time.Duration
 	// Companion is notified of notebooks' connections to the tracer; nil: none is.
 	Companion Companion
+	// Messenger has messages for companions; nil: there are none.
+	Messenger Messenger
 	// Cache is the folder in which the analyses of code in files are kept for later sessions; empty: they are not kept.
 	Cache string
 
@@ -75,3 +77,6 @@ func (o *Options) boundaryRing() int {
 
 // Companion exchanges messages with notebooks.
 type Companion = lines.Companion
+
+// Messenger has messages for the companions of notebooks.
+type Messenger = lines.Messenger

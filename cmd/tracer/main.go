@@ -86,7 +86,7 @@ Exit status:
 	root.SetOut(c.out)
 	root.SetErr(c.err)
 	root.SetIn(c.in)
-	root.AddCommand(newServeCommand(c), newAgentCommand(c))
+	root.AddCommand(newServeCommand(c), newAgentCommand(c), newDeathsCommand(c))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see '%s --help'", wrongValue(err), cmd.CommandPath())}
 	})

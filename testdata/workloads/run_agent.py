@@ -60,7 +60,7 @@ class Agent:
 
     def configure(self, text):
         with open(self.config, "w") as f:
-            f.write(text)
+            f.write(text + "deaths: {off: true}\n")
 
     def said(self):
         with open(self.log) as f:
@@ -211,9 +211,11 @@ def few_rights(agent):
 
 
 def born_and_gone(agent):
-    """A kernel that ends before it can be traced is counted."""
+    """A kernel that ends before it can be traced is counted. So are those of other tests, in other namespaces, with
+    numbers that nobody has in this one."""
+    before = agent.value("ipytracer_kernels_missed_total")
     subprocess.run([sys.executable, "-c", "pass", "ipykernel_launcher"], check=True)
-    until("a kernel that was born and gone is counted", lambda: agent.value("ipytracer_kernels_missed_total") == 1)
+    until("a kernel that was born and gone is counted", lambda: agent.value("ipytracer_kernels_missed_total") > before)
 
 
 def reloads(agent, otlp):

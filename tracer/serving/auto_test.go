@@ -69,7 +69,7 @@ func serveAll(t *testing.T, perUser, inAll int) *automatic {
 			t.Fatal(err)
 		}
 	}
-	l, err := listen(r.folder, packets.Refuse)
+	l, err := listen(r.folder, SocketName, packets.Refuse)
 	if err != nil {
 		t.Fatal(err)
 	}

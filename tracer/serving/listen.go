@@ -21,17 +21,18 @@ type Listener struct {
 	fd     int
 	folder int // the folder, by which the socket is removed
 	wakes  [2]int
+	name   string
 	refuse func(fd int)
 }
 
 // Listen makes the socket. The folder is made if it is not there; one that is a link, or that another user owns or may
 // write to, is refused, and so is one in which a server answers already. The socket of a server that was killed is
 // replaced.
-func Listen(folder string) (*Listener, error) { return listen(folder, packets.Refuse) }
+func Listen(folder string) (*Listener, error) { return listen(folder, SocketName, packets.Refuse) }
 
 // listen makes the socket with a function that has descriptors refused.
-func listen(folder string, refuse func(fd int)) (*Listener, error) {
-	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}, refuse: refuse}
+func listen(folder, name string, refuse func(fd int)) (*Listener, error) {
+	l := &Listener{fd: -1, folder: -1, wakes: [2]int{-1, -1}, name: name, refuse: refuse}
 	if err := l.open(folder); err != nil {
 		l.close()
 		return nil, err
@@ -69,7 +70,7 @@ func (l *Listener) open(folder string) (err error) {
 // appear gives the socket its name once it listens: every process that sees it there is answered. It never takes the
 // place of another server's.
 func (l *Listener) appear() error {
-	name := fmt.Sprintf(".%s.%d.%d", SocketName, os.Getpid(), l.fd)
+	name := fmt.Sprintf(".%s.%d.%d", l.name, os.Getpid(), l.fd)
 	_ = unix.Unlinkat(l.folder, name, 0) // of one that was killed here, and had the same numbers
 	if err := unix.Bind(l.fd, &unix.SockaddrUnix{Name: l.path(name)}); err != nil {
 		return fmt.Errorf("name the socket: %w", err)
@@ -81,7 +82,7 @@ func (l *Listener) appear() error {
 	if err := unix.Listen(l.fd, 128); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	switch err := unix.Linkat(l.folder, name, l.folder, SocketName, 0); {
+	switch err := unix.Linkat(l.folder, name, l.folder, l.name, 0); {
 	case errors.Is(err, unix.EEXIST):
 		return ErrServed
 	case err != nil:
@@ -104,7 +105,7 @@ func (l *Listener) path(name string) string {
 // clear removes the socket of an earlier server.
 func (l *Listener) clear() error {
 	var st unix.Stat_t
-	if err := unix.Fstatat(l.folder, SocketName, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	if err := unix.Fstatat(l.folder, l.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return nil
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFSOCK {
@@ -113,11 +114,11 @@ func (l *Listener) clear() error {
 			return fmt.Errorf("make a socket: %w", err)
 		}
 		defer unix.Close(probe)
-		if unix.Connect(probe, &unix.SockaddrUnix{Name: l.path(SocketName)}) == nil {
+		if unix.Connect(probe, &unix.SockaddrUnix{Name: l.path(l.name)}) == nil {
 			return ErrServed
 		}
 	}
-	if err := unix.Unlinkat(l.folder, SocketName, 0); err != nil {
+	if err := unix.Unlinkat(l.folder, l.name, 0); err != nil {
 		return fmt.Errorf("remove what is in the socket's place: %w", err)
 	}
 	return nil
@@ -169,7 +170,7 @@ func (l *Listener) stop() (rest []int) {
 // Close removes the socket. Connections that were not accepted are turned away. A connection with descriptors in it
 // stays open until the program ends, since closing it could take hours.
 func (l *Listener) Close() {
-	_ = unix.Unlinkat(l.folder, SocketName, 0)
+	_ = unix.Unlinkat(l.folder, l.name, 0)
 	for _, fd := range l.stop() {
 		_ = packets.Close(fd)
 	}

@@ -90,7 +90,7 @@ func identify(conn *os.File) (Peer, error) {
 	}
 	// The number was this process's all the while, if it lives still: a number is handed on only when its process is
 	// gone.
-	if unix.PidfdSendSignal(pidfd, 0, nil, 0) != nil {
+	if err := unix.PidfdSendSignal(pidfd, 0, nil, 0); err != nil && !errors.Is(err, unix.EPERM) { // without CAP_KILL
 		return Peer{}, errGone
 	}
 	return Peer{Identity: id, UID: cred.Uid, GID: user.GID}, nil

@@ -13,7 +13,7 @@ import (
 // TestNotAccepted: descriptors in connections that nobody has accepted do not keep a server from ending.
 func TestNotAccepted(t *testing.T) {
 	folder := t.TempDir()
-	l, err := listen(folder, func(int) {})
+	l, err := listen(folder, SocketName, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestPeerWithReusedPID(t *testing.T) {
 
 func identifyReused(t *testing.T) {
 	r := &rig{t: t, folder: t.TempDir()}
-	l, err := listen(r.folder, packets.Refuse)
+	l, err := listen(r.folder, SocketName, packets.Refuse)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func serveOn(t *testing.T, perUser int, refuse func(fd int)) *rig {
 			t.Fatal(err)
 		}
 	}
-	l, err := listen(r.folder, refuse)
+	l, err := listen(r.folder, SocketName, refuse)
 	if err != nil {
 		t.Fatal(err)
 	}

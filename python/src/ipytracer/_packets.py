@@ -30,6 +30,7 @@ __all__ = [
     "audit",
     "certificate",
     "check",
+    "death",
     "decode",
     "hello",
     "integer",
@@ -82,6 +83,11 @@ def hello(packet: Packet) -> Hello:
         text(packet.get("limit_of") or "")[:100],
         text(packet.get("report") or "")[:_LONGEST_PATH],
     )
+
+
+def death(packet: Packet) -> str:
+    """Return the sentence about the death of a kernel."""
+    return text(object_of(packet["death"])["says"])
 
 
 def _figures(value: Any) -> dict[str, Figure]:

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 
-from . import _auto, _behind, _lab, _live, _show, _silence, _way, _words
+from . import _auto, _behind, _death, _lab, _live, _show, _silence, _way, _words
 from ._line import AFTER_CELL, LINE, marker
 from ._way import of
 from ._window import outermost
@@ -56,6 +56,7 @@ class Companion:
         self.chosen = False               # whether the user has chosen how they are shown
         self.lab = _lab.Lab(shell, line)
         self.live = _live.Live(shell, self)
+        self.death = _death.Death()
         self._listened = False
         self._pid = os.getpid()
         self._report = ""                 # the path for the report of the tracer that listens
@@ -117,6 +118,8 @@ class Companion:
             self.live.begin()
             self.lab.begins(info)
             _auto.wait()
+            self._last()
+            self.death.offer()
             if self._look(cell=True):
                 self.live.watch()
 
@@ -130,6 +133,7 @@ class Companion:
         if cells:
             return               # a cell within another one: its figures are in the outer one's answer
         shown = self.live.finish()
+        self._last()
         if self._look():
             shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
             if known and info is not None and info.store_history and (shows or self.lab.listens):
@@ -141,6 +145,12 @@ class Companion:
         if self.on:
             for call in _behind.CALLS:
                 call(self.shell)
+
+    def _last(self) -> None:
+        """Show the report of the notebook's last kernel, if one has come."""
+        said = self.death.said()
+        if said:
+            _show.publish(self.shell, _show.sentence("ipytracer: " + said))
 
     def _look(self, cell: bool = False) -> bool:
         """Report whether a tracer listens. If one has ended, show that, once."""
@@ -238,6 +248,7 @@ def load(shell: Shell) -> None:
     companion = Companion(shell)
     setattr(shell, _way.COMPANION, companion)
     companion.register()
+    companion.death.offer()
     _magic.register(shell)
 
 
@@ -251,4 +262,5 @@ def unload(shell: Shell) -> None:
     _magic.unregister(shell)
     delattr(shell, _way.COMPANION)
     companion.live.close()
+    companion.death.close()
     companion.line.close()

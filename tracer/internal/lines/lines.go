@@ -24,6 +24,17 @@ type Companion interface {
 	Announces() string
 }
 
+// Messenger has a message for the companions of some processes, which each of them gets once, over a line of its own.
+type Messenger interface {
+	// Owes reports whether there is a message for a process. Any goroutine may call it.
+	Owes(pid int) bool
+	// Deliver takes over the tracer's end of a line to a process, sends the message and closes it. Any goroutine may
+	// call it; it must not wait for the process.
+	Deliver(pid, end int)
+	// Announces returns the packet with which a process is sent its end.
+	Announces() string
+}
+
 // Bounds of lines.
 const (
 	maxDescriptor = 1 << 20 // fs.nr_open
@@ -38,6 +49,7 @@ type Maker struct {
 	helper    *process.Helper
 	log       *slog.Logger
 	companion Companion
+	messenger Messenger
 
 	mu       sync.Mutex
 	underway int
@@ -48,23 +60,24 @@ type Maker struct {
 // use is the purpose of a process's line. For each use, Maker stores the inode of the last line's socket: a process
 // that gets no prompt answer repeats its offer.
 type use struct {
-	pid  int
-	live bool
+	pid        int
+	live, last bool
 }
 
-// Serve sets the companion for which lines are made.
-func (l *Maker) Serve(h *process.Helper, log *slog.Logger, c Companion) {
-	l.helper, l.log, l.companion = h, log, c
+// Serve sets the companion and the messenger for which lines are made; nil: none are.
+func (l *Maker) Serve(h *process.Helper, log *slog.Logger, c Companion, m Messenger) {
+	l.helper, l.log, l.companion, l.messenger = h, log, c, m
 }
 
 // offer is a process's description of an end of its pair.
 type offer struct {
 	number int
 	live   bool
+	last   bool   // for a message of a [Messenger]
 	inode  uint64 // of the socket; 0 where the offer has none
 }
 
-// parseOffer reads "N", which "live" and an inode may follow.
+// parseOffer reads "N", which "live" or "last", and an inode, may follow.
 func parseOffer(text string) (o offer, ok bool) {
 	words := strings.Split(text, " ")
 	n, err := strconv.ParseUint(words[0], 10, 32)
@@ -72,8 +85,8 @@ func parseOffer(text string) (o offer, ok bool) {
 		return o, false
 	}
 	o.number, words = int(n), words[1:]
-	if len(words) > 0 && words[0] == "live" {
-		o.live, words = true, words[1:]
+	if len(words) > 0 && (words[0] == "live" || words[0] == "last") {
+		o.live, o.last, words = words[0] == "live", words[0] == "last", words[1:]
 	}
 	if len(words) > 0 {
 		if o.inode, err = strconv.ParseUint(words[0], 10, 64); err != nil || o.inode == 0 {
@@ -94,7 +107,7 @@ var errLater = errors.New("to be offered again")
 // TakeOver makes a line, in the background, over an end that a traced process offers by its number.
 func (l *Maker) TakeOver(pid int, text string) {
 	o, ok := parseOffer(text)
-	if !ok || l.companion == nil || !l.companion.Accepts(pid) || !l.begins(pid, o) {
+	if !ok || !l.wants(pid, o) || !l.begins(pid, o) {
 		return
 	}
 	go func() { // maxTakeovers of them
@@ -104,13 +117,31 @@ func (l *Maker) TakeOver(pid int, text string) {
 			l.log.Info("a line to a notebook was not made", "pid", pid, "descriptor", o.number, "error", err)
 			return
 		}
+		if o.last {
+			l.messenger.Deliver(pid, end)
+			return
+		}
 		l.companion.Connected(pid, end, o.live)
 	}()
 }
 
+// wants reports whether there is a use for the line that a process offers.
+func (l *Maker) wants(pid int, o offer) bool {
+	if o.last {
+		return l.messenger != nil && l.messenger.Owes(pid)
+	}
+	return l.companion != nil && l.companion.Accepts(pid)
+}
+
 // line makes a line over the socket that is offered.
 func (l *Maker) line(pid int, o offer) (end int, err error) {
-	end, err = l.helper.Line(pid, o.number, o.inode, l.companion.Announces())
+	var said string
+	if o.last {
+		said = l.messenger.Announces()
+	} else {
+		said = l.companion.Announces()
+	}
+	end, err = l.helper.Line(pid, o.number, o.inode, said)
 	if errors.Is(err, unix.EBUSY) {
 		return -1, errors.Join(errLater, err)
 	}
@@ -126,7 +157,7 @@ func (l *Maker) begins(pid int, o offer) bool {
 	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
 		return false
 	}
-	if of := (use{pid, o.live}); o.inode != 0 {
+	if of := (use{pid, o.live, o.last}); o.inode != 0 {
 		if l.made[of] == o.inode {
 			return false
 		}
@@ -143,7 +174,7 @@ func (l *Maker) ends(pid int, o offer, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underway--
-	if of := (use{pid, o.live}); err != nil && l.made[of] == o.inode {
+	if of := (use{pid, o.live, o.last}); err != nil && l.made[of] == o.inode {
 		delete(l.made, of)
 	}
 	switch {

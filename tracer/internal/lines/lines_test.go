@@ -10,14 +10,17 @@ import (
 // TestParseOffer: an offer of a line's end may be any text.
 func TestParseOffer(t *testing.T) {
 	for text, want := range map[string]offer{
-		"5": {number: 5}, "5 live": {5, true, 0}, "5 77": {5, false, 77},
-		"1048575 live 18446744073709551615": {1048575, true, 18446744073709551615},
+		"5": {number: 5}, "5 live": {number: 5, live: true}, "5 77": {number: 5, inode: 77},
+		"1048575 live 18446744073709551615": {number: 1048575, live: true, inode: 1<<64 - 1},
+		"5 last 77":                         {number: 5, last: true, inode: 77},
 	} {
 		if got, ok := parseOffer(text); !ok || got != want {
 			t.Errorf("%q: %+v, %v", text, got, ok)
 		}
 	}
-	for _, text := range []string{"", "x", "-1", "1048576", "5 ", " 5", "5  live", "5 live live", "5 77 live", "5 0",
+	for _, text := range []string{"", "x", "-1", "1048576", "5 ", " 5", "5  live",
+		"5 live live", "5 live last", "5 last live",
+		"5 77 live", "5 0",
 		"5 77 78", "5 x", "99999999999", "5 18446744073709551616"} {
 		if got, ok := parseOffer(text); ok {
 			t.Errorf("%q: %+v", text, got)

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
@@ -52,6 +53,7 @@ type Agent struct {
 	pace    pace               // for the scout's goroutine
 	kernels map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks   []telemetry.Sink
+	deaths  *deaths.Keeper // nil: off
 	start   *event.Start
 	counted time.Time // when losses were last counted
 }
@@ -76,10 +78,12 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	defer l.Close()
-	a.session, err = tracer.Follow(tracer.Options{
+	options := tracer.Options{
 		Log: o.Log, Version: o.Version, Budget: o.Budget, Keep: o.Keep, NoStacks: true,
 		Glances: time.Duration(o.Config.Refresh),
-	}, tracer.Arrivals{Joined: a.joined, Released: a.released})
+	}
+	keepDeaths(a, &options)
+	a.session, err = tracer.Follow(options, tracer.Arrivals{Joined: a.joined, Released: a.released})
 	if err != nil {
 		return err
 	}
@@ -105,6 +109,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
 	go a.reload(ctx)
+	kept := runDeaths(ctx, a)
 	if o.Ready != nil {
 		if err := o.Ready(l.Addr()); err != nil {
 			return err
@@ -115,7 +120,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return <-served
+	err = <-served
+	<-kept
+	return err
 }
 
 // findKernels lists the kernels of all users.
@@ -135,6 +142,7 @@ func (a *Agent) reload(ctx context.Context) {
 				return
 			}
 			before := a.config.Load()
+			c.Deaths = reloadDeaths(a, before.Deaths, c.Deaths)
 			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh ||
 				c.Kubernetes != before.Kubernetes {
 				a.log.Warn("listen, budget, refresh and kubernetes change when the agent is started again")
@@ -181,6 +189,7 @@ func (a *Agent) take(e event.Event) {
 		if id, is := a.takeArrival(int(e.PID)); is {
 			a.meet(e, id)
 		}
+		noteNotebook(a, e)
 		a.pass(e.Root, e)
 	case *event.Boundary:
 		a.pass(e.Root, e)
@@ -224,6 +233,9 @@ func (a *Agent) lull() {
 		}
 		k.busy = false
 		k.monitor.Add(&event.Lull{})
+		if k.over {
+			k.end()
+		}
 		done := k.monitor.Finished()
 		for i := range done {
 			k.highest = max(k.highest, need(&done[i]))
@@ -231,6 +243,7 @@ func (a *Agent) lull() {
 		if k.over {
 			delete(a.kernels, root)
 			a.metrics.drop(k)
+			leaves(a, k)
 		}
 		a.deliver(k, done, k.over)
 	}

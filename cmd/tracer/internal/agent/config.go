@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/spans"
@@ -37,6 +38,8 @@ type Config struct {
 	Keep Duration `yaml:"keep"`
 	// Users: series have the names of users.
 	Users bool `yaml:"users"`
+	// Deaths are the reports of kernels that were killed.
+	Deaths deaths.Config `yaml:"deaths"`
 	// OTLP is the receiver of spans; nil for none. It is read at the start only.
 	OTLP *spans.Config `yaml:"otlp"`
 	// Kubernetes says where names of pods come from. It is read at the start only.
@@ -66,7 +69,7 @@ func DefaultConfig() Config {
 	return Config{
 		Listen: "127.0.0.1:9464", Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
-		Kubernetes: pods.Config{Enabled: pods.Auto},
+		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
 	}
 }
 
@@ -216,5 +219,6 @@ func (c *Config) check() (key string, err error) {
 			return "otlp." + field, fmt.Errorf("otlp: %w", err)
 		}
 	}
-	return "", nil
+	key, err = c.Deaths.Check()
+	return "deaths." + key, err
 }

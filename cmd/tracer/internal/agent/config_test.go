@@ -48,8 +48,14 @@ func TestConfigMistakes(t *testing.T) {
 			`one of true, false and auto`,
 		"kubernetes:\n  # this one\n  enabled: on\n  node: 'a b'\n": `a.yaml:4: kubernetes.node: ` +
 			`"a b" is no name of a node`,
-		"kubernetes: {nodes: n1}\n":           "a.yaml:1: field nodes is no field of this section",
-		"hub_namespaces: '['\n":               `a.yaml:1: hub_namespaces: "[" is no pattern such as hub-*`,
+		"kubernetes: {nodes: n1}\n":                   "a.yaml:1: field nodes is no field of this section",
+		"hub_namespaces: '['\n":                       `a.yaml:1: hub_namespaces: "[" is no pattern such as hub-*`,
+		"look: 1s\ndeaths:\n  keep: 7h\n\nkeep: 5s\n": "a.yaml:5: keep: 5s is not from 1m0s to 24h0m0s",
+		"keep: 1h\ndeaths:\n  folder: /x\n  # no\n  per_user: 0\n": "a.yaml:5: deaths.per_user: 0 is not " +
+			"from 1 to 50",
+		"series: 500\ndeaths: {folder: x}\nkeep: 1h\n": `a.yaml:2: deaths.folder: "x" is no absolute path without .. ` +
+			`and a / at its end`,
+		"deaths:\n  kep: 1h\n":                "a.yaml:2: field kep is no field of this section",
 		"users: true\n  kernels: 3\n":         "a.yaml:2: mapping values are not allowed in this context",
 		"users: true\n---\nkernels: 900\n":    "",
 		strings.Repeat("# much\n", 200_000):   "a.yaml: it is larger than 1 MiB",

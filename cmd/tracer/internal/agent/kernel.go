@@ -18,15 +18,19 @@ type kernel struct {
 	settled           bool           // all names are known that will be
 	held              []model.Window // cells that are kept until then
 	monitor           *attribution.Monitor
-	highest           int64 // the highest need of resident memory of any cell, in bytes
-	busy              bool  // boundaries came since the last lull
-	over              bool  // it has ended
+	highest           int64          // the highest need of resident memory of any cell, in bytes
+	busy              bool           // boundaries came since the last lull
+	over              bool           // it has ended
+	notebook          string         // its path, as the kernel says; "" if it is not known
+	ended             *model.Process // at the end, nil if that is not known
+	statement         *model.Window  // that ran at the end, nil for none
 }
 
 // newKernel returns a kernel that has just joined a session.
 func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	f.claimed.Notebook = notebookOf(info.Notebook)
 	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
+	of.UID, of.Place = f.uid, f.place
 	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
 	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
 	of.Sources = start.Meters
@@ -35,6 +39,16 @@ func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	one.Processes = nil
 	k.monitor.Add(&one)
 	return k
+}
+
+// end keeps how a kernel has ended, before its monitor forgets processes.
+func (k *kernel) end() {
+	if p, ok := k.monitor.Process(k.PID); ok {
+		k.ended = &p
+	}
+	if w, ok := k.monitor.Statement(k.PID); ok {
+		k.statement = &w
+	}
 }
 
 // times returns when a window began and ended, by the clock of now: CLOCK_MONOTONIC goes on where CLOCK_REALTIME is

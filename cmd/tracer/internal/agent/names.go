@@ -162,12 +162,12 @@ func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
 
 // end returns the end of a kernel, nil if there is nothing to say of it, and counts it.
 func (a *Agent) end(k *kernel, done []model.Window) *telemetry.Death {
-	p, ok := k.monitor.Process(k.PID)
-	if !ok {
+	p := k.ended
+	if p == nil {
 		return nil
 	}
 	a.metrics.death(k.Owner, p.Ending)
-	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending}
+	d := &telemetry.Death{Kernel: k.Kernel, Ending: p.Ending, Statement: k.statement, Notebook: k.notebook}
 	d.At = wall(k.monitor.Origin() + event.Nanoseconds(p.EndNS))
 	for i := range done {
 		if outcomeOf(&done[i]) == incomplete {

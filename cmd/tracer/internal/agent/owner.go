@@ -19,13 +19,15 @@ type facts struct {
 	containerID string
 	unitUser    string // JupyterHub's user of a unit of systemd
 	claimed     telemetry.Claims
+	uid         uint32
+	place       string // as [telemetry.Kernel.Place]
 }
 
 // about returns the facts of a process.
 func about(fs process.FS, pid int, uid uint32) facts {
-	group, _ := fs.Proc(pid).MemoryGroup()
-	_, name, _ := strings.Cut(group, ":")
+	name := groupOf(fs, pid)
 	f := placeOf(name)
+	f.uid, f.place = uid, boundaryOf(name, uid, func() bool { return sharesIDs(pid) })
 	f.owner.User = telemetry.Label(process.UserName(uid))
 	f.unitUser, _ = hub.OfUnit(name)
 	// The environment has tokens, too: these variables are all that is taken out of it.
@@ -34,6 +36,13 @@ func about(fs process.FS, pid int, uid uint32) facts {
 	command, _ := fs.Proc(pid).Cmdline()
 	f.claimed.KernelID = hub.KernelID(command.Args)
 	return f
+}
+
+// groupOf returns the name of the group that accounts for a process's memory, "" if it is not known.
+func groupOf(fs process.FS, pid int) string {
+	group, _ := fs.Proc(pid).MemoryGroup()
+	_, name, _ := strings.Cut(group, ":")
+	return name
 }
 
 // Names of control groups: a pod's is pod<UID>, or …-pod<UID>.slice with _ in the UID; a container's is its id of 64

@@ -27,12 +27,16 @@ type Kernel struct {
 	// it cannot be chosen by the kernel.
 	HubServer string
 	PID       int
-	Slot      uint32    // 0 to 63; the next kernel may get it once this one has ended
-	Began     time.Time // when the process started
-	Joined    time.Time // since when it is traced
-	Python    string
-	IPython   string
-	Frontend  string // as in [event.ProcessInfo]
+	UID       uint32
+	// Place is the boundary inside which a user is one person: the control group of the kernel's pod or container,
+	// "/" outside of any. It is not known where it is empty. The kernel cannot choose it.
+	Place    string
+	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
+	Began    time.Time // when the process started
+	Joined   time.Time // since when it is traced
+	Python   string
+	IPython  string
+	Frontend string // as in [event.ProcessInfo]
 	// Sources has the quality of each meter's figures.
 	Sources []event.MeterSource
 	PodUID  string
@@ -79,6 +83,10 @@ type Death struct {
 	At     time.Time
 	// Open has the cells that the end has closed. They were handed on as a [Cell], too.
 	Open []*model.Window
+	// Statement is the statement that ran; nil for none.
+	Statement *model.Window
+	// Notebook is the path of the notebook at the end, which the user can forge; "" if it is not known.
+	Notebook string
 }
 
 // Sink takes in records. Its methods must not wait: the kernels' events are read by the goroutine that calls them.

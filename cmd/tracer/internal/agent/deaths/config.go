@@ -1,0 +1,61 @@
+package deaths
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Config is the section deaths of an agent's configuration.
+type Config struct {
+	// Folder is where reports lie, and Socket where users ask for theirs; "" for none. They are read at the start only.
+	Folder string `yaml:"folder"`
+	Socket string `yaml:"socket"`
+	// Keep is how long a report is kept.
+	Keep time.Duration `yaml:"keep"`
+	// PerUser and InAll are the most reports that are kept, of a user in a place and of all.
+	PerUser int `yaml:"per_user"`
+	InAll   int `yaml:"in_all"`
+	// Off: no reports are made. It is read at the start only.
+	Off bool `yaml:"off"`
+}
+
+// DefaultConfig returns the section without a file.
+func DefaultConfig() Config {
+	return Config{
+		Folder: "/var/lib/ipytracer-agent/deaths", Socket: DefaultSocket,
+		Keep: 7 * 24 * time.Hour, PerUser: 20, InAll: 1000,
+	}
+}
+
+// DefaultSocket is where users ask for their reports, unless the configuration has another place.
+const DefaultSocket = "/run/ipytracer-agent/deaths.sock"
+
+// Check returns the first field with a value out of range, and why.
+func (c *Config) Check() (key string, err error) {
+	for _, one := range []struct{ key, path string }{{"folder", c.Folder}, {"socket", c.Socket}} {
+		if one.path == "" {
+			continue
+		}
+		if !filepath.IsAbs(one.path) || filepath.Clean(one.path) != one.path || one.path == "/" {
+			return one.key,
+				fmt.Errorf("deaths.%s: %q is no absolute path without .. and a / at its end", one.key, one.path)
+		}
+	}
+	if c.Keep < time.Minute || c.Keep > 366*24*time.Hour {
+		return "keep", fmt.Errorf("deaths.keep: %v is not from 1m to 8784h", c.Keep)
+	}
+	if c.PerUser < 1 || c.PerUser > maxPerUser {
+		return "per_user", fmt.Errorf("deaths.per_user: %d is not from 1 to %d", c.PerUser, maxPerUser)
+	}
+	if c.InAll < c.PerUser || c.InAll > maxInAll {
+		return "in_all", fmt.Errorf("deaths.in_all: %d is not from per_user (%d) to %d", c.InAll, c.PerUser, maxInAll)
+	}
+	return "", nil
+}
+
+// Bounds of the numbers of reports.
+const (
+	maxPerUser = 50 // as many fit into one answer
+	maxInAll   = 10_000
+)

@@ -1,0 +1,234 @@
+package deaths
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/model"
+)
+
+const (
+	podA = "/kubepods/poda"
+	podB = "/kubepods/podb"
+	gib  = 1 << 30
+)
+
+// config returns a configuration in a folder of the test's own.
+func config(t *testing.T) *Config {
+	c := DefaultConfig()
+	dir := t.TempDir()
+	c.Folder, c.Socket = filepath.Join(dir, "reports"), filepath.Join(dir, "run", "deaths.sock")
+	return &c
+}
+
+func keeper(t *testing.T, c *Config) *Keeper {
+	t.Helper()
+	k := New(Options{
+		Config: func() *Config { return c }, Protocol: "line/v2", Log: slog.New(slog.DiscardHandler),
+		Place: func(int, uint32) string { return Machine },
+	})
+	if k.folder == nil {
+		t.Fatal("there is no folder")
+	}
+	return k
+}
+
+// killed returns the death of a kernel that took 9 of 12 GiB in In[7], line 3.
+func killed(uid uint32, place, notebook string, at time.Time) *telemetry.Death {
+	count := 7
+	cell := &model.Window{ID: 4, Kind: "cell", PID: 42, Execution: 2, ExecutionCount: &count, Status: model.Incomplete,
+		Meters: map[string]model.Figure{resident: {Start: gib, Peak: 12 * gib, Exact: true}}}
+	line := *cell
+	line.ID, line.Parent, line.Kind, line.Line = 5, 4, "statement", 3
+	line.Meters = map[string]model.Figure{resident: {Start: 3 * gib, Peak: 12 * gib, Exact: true}}
+	return &telemetry.Death{
+		Kernel: &telemetry.Kernel{PID: 42, UID: uid, Place: place}, At: at, Notebook: notebook,
+		Open: []*model.Window{{ID: 9, PID: 42}, cell}, Statement: &line,
+		Ending: &model.Ending{Signal: "SIGKILL", OutOfMemory: true, Window: 5,
+			Limit: &model.Limit{Kind: "cgroup", Path: "/x", Bytes: 12 * gib, Used: 5 * gib, Highest: 12 * gib}},
+	}
+}
+
+func ended(uid uint32, place, notebook, signal string) *telemetry.Death {
+	return &telemetry.Death{
+		Kernel:   &telemetry.Kernel{PID: 42, UID: uid, Place: place},
+		Notebook: notebook, At: time.Now(), Ending: &model.Ending{Signal: signal},
+	}
+}
+
+var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// TestSays: a report in a sentence, with the figures that there are.
+func TestSays(t *testing.T) {
+	bound := int64(gib)
+	for want, change := range map[string]func(*telemetry.Death){
+		"K was killed at 12.00 GiB of 12.00 GiB, in In[7], line 3, which took 9.00 GiB (out of memory, " +
+			"2026-11-26 12:00 UTC)": func(*telemetry.Death) {},
+		"K was killed at 12.00 GiB of 12.00 GiB, in In[7], which took 11.00 GiB (out of memory, most likely of this " +
+			"limit, 2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
+			d.Statement, d.Ending.Window, d.Ending.Likely = nil, 4, true
+		},
+		"K was killed at 2.00 GiB, when no cell ran (out of memory, 2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
+			d.Open, d.Statement, d.Ending.Limit, d.Ending.Resident = nil, nil, nil, 2*gib
+		},
+		"K was ended by SIGSEGV, in In[7], line 3, which took 9.00 GiB, give or take 1.00 GiB " +
+			"(2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
+			d.Ending = &model.Ending{Signal: "SIGSEGV", Window: 5}
+			d.Statement.Meters[resident] = model.Figure{Start: 3 * gib, Peak: 12 * gib, Bound: &bound}
+		},
+		"K was ended by SIGABRT, in In[7], line 3, which took some 2.00 GiB " +
+			"(2026-11-26 12:00 UTC)": func(d *telemetry.Death) {
+			d.Ending = &model.Ending{Signal: "SIGABRT", Window: 5}
+			d.Statement.Tree = map[string]model.Figure{resident: {Start: gib, Peak: 3 * gib}}
+		},
+	} {
+		d := killed(1000, podA, "a.ipynb", noon)
+		change(d)
+		if got := newReport("0123456789abcdef", d).Says("K"); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestOnlyTheOwner: the next kernel of the notebook of the same user in the same place is owed a report, once. No other
+// is, whatever notebook it says it runs.
+func TestOnlyTheOwner(t *testing.T) {
+	k := keeper(t, config(t))
+	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
+	for i, c := range []struct {
+		uid             uint32
+		place, notebook string
+		id              string
+		owed            bool
+	}{
+		{1000, podB, "a.ipynb", "", false}, {1001, podA, "a.ipynb", "", false}, {0, Machine, "a.ipynb", "", false},
+		{1000, "", "a.ipynb", "", false}, {1000, podA, "b.ipynb", "", false}, {1000, podA, "", "", false},
+		{1000, podA, "a.ipynb", "", true},
+	} {
+		of := &telemetry.Kernel{PID: 100 + i, UID: c.uid, Place: c.place}
+		k.Joined(of, c.notebook)
+		if got := k.Owes(of.PID); got != c.owed {
+			t.Errorf("%+v: %v", c, got)
+		}
+		if (k.takeLast(of.PID) != nil) != c.owed {
+			t.Errorf("%+v: it was taken, or not", c)
+		}
+	}
+	if k.Owes(106) || k.takeLast(106) != nil {
+		t.Error("it is owed twice")
+	}
+	k.Left(106)
+	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
+	if k.Owes(106) {
+		t.Error("a kernel that has ended is owed something")
+	}
+}
+
+// TestWhichDeaths: ordinary ends and kernels of nobody leave no report, and the end of a later kernel of the notebook
+// settles the one before.
+func TestWhichDeaths(t *testing.T) {
+	k := keeper(t, config(t))
+	exit := 0
+	well := ended(1000, podA, "a.ipynb", "")
+	well.Ending.ExitStatus = &exit
+	for _, d := range []*telemetry.Death{well, ended(1000, podA, "", "SIGTERM"), ended(1000, podA, "", "SIGINT"),
+		ended(1000, "", "", "SIGKILL"), {Kernel: &telemetry.Kernel{Place: podA}}} {
+		k.Death(d)
+	}
+	if n := len(k.bounded()); n != 0 {
+		t.Errorf("%d reports", n)
+	}
+	for _, signal := range []string{"SIGKILL", "SIGSEGV", "SIGBUS", "SIGABRT"} {
+		k.Death(ended(1000, podA, "a.ipynb", signal))
+	}
+	k.Joined(&telemetry.Kernel{PID: 7, UID: 1000, Place: podA}, "a.ipynb")
+	if n := len(k.bounded()); n != 4 || !k.Owes(7) {
+		t.Errorf("%d reports", n)
+	}
+	k.Death(well)
+	if k.Owes(7) {
+		t.Error("the last kernel of the notebook ended well")
+	}
+}
+
+// TestBounds: a user with 10,000 dying kernels keeps nobody's report from its place, and old ones go.
+func TestBounds(t *testing.T) {
+	c := config(t)
+	c.PerUser, c.InAll = 20, 50
+	k := keeper(t, c)
+	begin := time.Now()
+	k.now = func() time.Time { return begin }
+	k.Death(killed(2000, podB, "other.ipynb", begin.Add(-time.Hour)))
+	for i := range 10_000 {
+		k.Death(killed(1000, podA, fmt.Sprint(i), begin))
+	}
+	if n := len(k.bounded()); n != 21 {
+		t.Errorf("%d reports", n)
+	}
+	for i := range 1000 { // as one of many pods
+		k.Death(killed(1000, fmt.Sprintf("/pod%d", i%30), "x", begin))
+	}
+	all := k.bounded()
+	of := map[owner]int{}
+	for _, r := range all {
+		of[r.owner()]++
+	}
+	if len(all) != 50 || of[owner{2000, podB}] != 1 || of[owner{1000, podA}] == 0 {
+		t.Errorf("%d reports, %v", len(all), of)
+	}
+	k.now = func() time.Time { return begin.Add(c.Keep + time.Minute) }
+	if n := len(k.bounded()); n != 0 {
+		t.Errorf("%d reports are kept too long", n)
+	}
+}
+
+// TestNastyNames: whatever a kernel calls itself, its report is bounded, is valid, and is one line without control
+// characters as a sentence.
+func TestNastyNames(t *testing.T) {
+	for _, nasty := range []string{
+		strings.Repeat("\x00", 1<<20), "\x1b]0;x\x07\n\r", "\xff\xfe", strings.Repeat("\u202e", 1<<16), `"}{"says":"`,
+		"../../../etc/passwd",
+	} {
+		d := killed(1000, podA, nasty, noon)
+		k := d.Kernel
+		k.User, k.Pod, k.Container, k.Python, k.IPython, k.Frontend = nasty, nasty, nasty, nasty, nasty, nasty
+		k.Claimed.KernelID, d.Ending.Limit.Path, d.Open[1].Name = nasty, nasty, nasty
+		r := newReport("0123456789abcdef", d)
+		text, err := json.Marshal(r)
+		if err != nil || len(text) > maxReport {
+			t.Errorf("%.20q: %d bytes, %v", nasty, len(text), err)
+		}
+		again, err := read(strings.NewReader(string(text)))
+		if err != nil || again.Notebook != r.Notebook || again.origin() != r.origin() {
+			t.Errorf("%.20q: %+v, %v", nasty, again, err)
+		}
+		if says := r.Says("a kernel of " + r.Notebook); strings.ContainsAny(says, "\x00\n\r\x1b\x07\u202e") {
+			t.Errorf("%.20q: %q", nasty, says)
+		}
+	}
+}
+
+// TestConfig: mistakes are found.
+func TestConfig(t *testing.T) {
+	good := DefaultConfig()
+	if _, err := good.Check(); err != nil {
+		t.Error(err)
+	}
+	for want, change := range map[string]func(*Config){
+		"folder": func(c *Config) { c.Folder = "reports" }, "socket": func(c *Config) { c.Socket = "/run/../x" },
+		"keep": func(c *Config) { c.Keep = time.Second }, "per_user": func(c *Config) { c.PerUser = 0 },
+		"in_all": func(c *Config) { c.InAll = 1 },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		if key, err := c.Check(); key != want || err == nil {
+			t.Errorf("%q: %q, %v", want, key, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package deaths
+
+import (
+	"slices"
+	"time"
+)
+
+// owner is the person to whom reports belong: a user inside a boundary. Nobody else ever gets them.
+type owner struct {
+	uid   uint32
+	place string
+}
+
+func (r *Report) owner() owner { return owner{r.UID, r.Place} }
+
+// origin is a notebook of an owner. Its names can be forged by the owner, who then gets own reports, and no others.
+type origin struct {
+	owner
+	notebook, kernelID string
+}
+
+func (r *Report) origin() origin { return origin{r.owner(), r.Notebook, r.KernelID} }
+
+// same reports whether both are the same notebook of the same owner. A name that is not known is the same as none.
+func (o origin) same(other origin) bool {
+	return o.owner == other.owner && o.place != "" &&
+		(o.notebook != "" && o.notebook == other.notebook || o.kernelID != "" && o.kernelID == other.kernelID)
+}
+
+// shelf has the reports that are kept, the oldest first.
+type shelf struct{ reports []*Report }
+
+// add puts a report in its place.
+func (s *shelf) add(r *Report) {
+	at, _ := slices.BinarySearchFunc(s.reports, r, func(a, b *Report) int {
+		if a.At.After(b.At) {
+			return 1
+		}
+		return -1
+	})
+	s.reports = slices.Insert(s.reports, at, r)
+}
+
+// bound drops the reports that are too old, the oldest of owners with too many, and then, until there is room, the
+// oldest of the owner with most.
+func (s *shelf) bound(c *Config, now time.Time) {
+	old := now.Add(-c.Keep)
+	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool { return r.At.Before(old) })
+	of := map[owner]int{}
+	for _, r := range s.reports {
+		of[r.owner()]++
+	}
+	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool {
+		over := of[r.owner()] > c.PerUser
+		if over {
+			of[r.owner()]--
+		}
+		return over
+	})
+	for len(s.reports) > c.InAll {
+		at, most := 0, 0
+		for i, r := range s.reports {
+			if n := of[r.owner()]; n > most {
+				at, most = i, n
+			}
+		}
+		of[s.reports[at].owner()]--
+		s.reports = slices.Delete(s.reports, at, at+1)
+	}
+}
+
+// last returns the report of the last kernel of a notebook, nil if there is none or it was shown.
+func (s *shelf) last(o origin) *Report {
+	for _, r := range slices.Backward(s.reports) {
+		if r.origin().same(o) {
+			if r.Shown {
+				return nil
+			}
+			return r
+		}
+	}
+	return nil
+}
+
+// passed marks all reports of a notebook: its last kernel ended well. It reports whether there were some.
+func (s *shelf) passed(o origin) (changed bool) {
+	for i, r := range s.reports {
+		if !r.Shown && r.origin().same(o) {
+			s.mark(i, true)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// mark replaces a report by a copy that was shown, or was not: others may read the first.
+func (s *shelf) mark(i int, shown bool) {
+	one := *s.reports[i]
+	one.Shown = shown
+	s.reports[i] = &one
+}
+
+// markID marks the report with an id.
+func (s *shelf) markID(id string, shown bool) {
+	if i := slices.IndexFunc(s.reports, func(r *Report) bool { return r.ID == id }); i >= 0 {
+		s.mark(i, shown)
+	}
+}
+
+// of returns the reports that somebody may read, the oldest first: an owner's, or all of them.
+func (s *shelf) of(who owner, all bool) (out []*Report) {
+	for _, r := range s.reports {
+		if all || who.place != "" && r.owner() == who {
+			out = append(out, r)
+		}
+	}
+	return out
+}
