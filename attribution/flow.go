@@ -17,7 +17,10 @@ type Flow struct {
 	// Held is the meter's value. Known is how much of it the stacks explain; it is more than that where records were
 	// lost.
 	Held, Known int64
-	Stacks      []FlowStack
+	// Exact and Bound are as in [model.Figure], for the whole session so far.
+	Exact  bool
+	Bound  *int64
+	Stacks []FlowStack
 	// Dropped is the number of blocks, tallies and stacks, of all meters, that have found no room so far.
 	Dropped int
 }
@@ -99,6 +102,7 @@ type flowSum struct{ allocated, held event.Bytes }
 // flows makes the flows of the meters of blocks, and begins again.
 func (pr *profiler) flows(pid int32) (out []Flow) {
 	defer pr.ledger.flow.clear()
+	pr.used = pr.used[:0]
 	root := pr.core.processes.byPID[pid]
 	if root == nil {
 		return nil
@@ -115,6 +119,7 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 	f := Flow{Meter: m.String(), Dropped: pr.ledger.missing(), Held: int64(pr.value(root, m))}
 	sums := map[uint64]flowSum{}
 	for stack, bytes := range pr.ledger.flow.allocated[m] {
+		pr.used = append(pr.used, stack)
 		one := sums[stack]
 		one.allocated += bytes
 		sums[stack] = one
@@ -129,6 +134,10 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 		}
 	}
 	w := pr.core.processes.sessionOf(root)
+	if w != nil {
+		w = pr.core.table.whole(w)
+	}
+	f.Exact, f.Bound = pr.core.figurer.quality(m, w)
 	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
 	for _, number := range slices.Sorted(maps.Keys(sums)) {
 		one := sums[number]

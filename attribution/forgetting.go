@@ -17,6 +17,9 @@ func (pr *profiler) sweep() {
 		return
 	}
 	needed := map[uint64]bool{}
+	for _, stack := range pr.used { // a thread's last stack is not sent again
+		needed[t.original(stack)] = true
+	}
 	for _, held := range pr.ledger.held {
 		for stack := range held.byStack {
 			needed[t.original(stack)] = true

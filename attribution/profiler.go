@@ -14,6 +14,7 @@ type profiler struct {
 	core   *core
 	ledger *profiledLedger
 	lister *lister
+	used   []uint64 // stacks that allocated in the last interval
 }
 
 // NewProfiler returns a Monitor with stacks, which has seen nothing: its cells have allocations, see

@@ -22,6 +22,20 @@ func TestAgent(t *testing.T) {
 	}
 }
 
+// TestAgentProfiles: the profiles of cells that an agent pushes have the figures of `tracer attach`'s report, to the
+// byte, and those of intervals what was allocated and is held.
+func TestAgentProfiles(t *testing.T) {
+	together(t)
+	require(t)
+	needModules(t, "ipykernel", "jupyter_client", "numpy")
+	out, err := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "--kill-child", python(),
+		filepath.Join(workloads, "run_profiles.py"), binary).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {
+		t.Error(err)
+	}
+}
+
 // TestAgentCapabilities: with the capabilities of its unit, no new privileges and a read-only root, an agent traces
 // another user's kernel. Without any one of them it ends with status 3 and a sentence that names that one.
 func TestAgentCapabilities(t *testing.T) {

@@ -30,6 +30,7 @@ BEGIN {
     library["otel"] = "go.opentelemetry.io/"
     library["parquet-go"] = "github.com/parquet-go/parquet-go"
     library["pflag"] = "github.com/spf13/pflag"
+    library["pprof"] = "github.com/google/pprof/profile"
     library["protobuf"] = "google.golang.org/protobuf/proto"
     library["protowire"] = "google.golang.org/protobuf/encoding/protowire"
     library["psx"] = "kernel.org/pub/linux/libs/security/libcap/psx"

@@ -13,8 +13,10 @@ func (e *examiner) equip(t *target) {
 	}
 	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: h, target: t})
 	if !e.options.NoStacks {
-		t.instruments = append(t.instruments,
-			&mappedInstrument{host: h, target: t, analyses: found}, &rulesInstrument{target: t, natives: e.natives})
+		t.instruments = append(t.instruments, &mappedInstrument{host: h, target: t, analyses: found})
+		if !e.options.PythonOnly {
+			t.instruments = append(t.instruments, &rulesInstrument{target: t, natives: e.natives})
+		}
 	}
 	t.instruments = append(t.instruments,
 		&libraryInstrument{host: h, target: t, analyses: found}, &arrowInstrument{host: h, target: t, analyses: found})

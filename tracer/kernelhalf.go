@@ -47,6 +47,7 @@ type processes interface {
 	Release(root uint32) (done bool, err error)
 	Look(pid int) error
 	SetPython(slot uint32, python ledger.Python) error
+	ForgetStacks() error
 	SetDevices(slot uint32, d ledger.Devices) error
 }
 

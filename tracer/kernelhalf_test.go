@@ -23,10 +23,11 @@ type records func(sink ledger.Sink)
 // fakeKernel is a scripted kernel half: each Poll hands out the records requested since the last, like the boundary of
 // a detach, and then the next records of the script.
 type fakeKernel struct {
-	script []records
-	asked  []records
-	woken  chan struct{}
-	calls  []string // the requests, in order
+	script    []records
+	asked     []records
+	woken     chan struct{}
+	calls     []string // the requests, in order
+	forgotten int      // how often stacks were
 
 	credit    ledger.Account
 	detaching error // the error of Detach
@@ -159,6 +160,7 @@ func (k *fakeKernel) half() *kernelHalf {
 
 func (k *fakeKernel) Slot(int) (uint32, error)                        { return 0, nil }
 func (k *fakeKernel) SetPython(uint32, ledger.Python) error           { return nil }
+func (k *fakeKernel) ForgetStacks() error                             { k.forgotten++; return nil }
 func (k *fakeKernel) TryProbe() error                                 { return nil }
 func (k *fakeKernel) Calibrate() (ledger.Costs, error)                { return ledger.UsualCosts, nil }
 func (k *fakeKernel) SetBudget(float64, time.Duration) error          { return nil }

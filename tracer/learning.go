@@ -53,7 +53,7 @@ func (e *examiner) learn(t *target) bool {
 func (e *examiner) tellPython(t *target, interpreter uint64) error {
 	python := t.offsets(interpreter, !e.options.NoStacks)
 	switch {
-	case e.options.NoStacks:
+	case e.options.NoStacks, e.options.PythonOnly:
 	case e.options.Native:
 		python.Native = ledger.NativeAll
 	default:

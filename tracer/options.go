@@ -25,8 +25,9 @@ type Options struct {
 	Settle bool
 	// Looking ends that look when it is done: the rest of the results is missing, and the end of the session says so.
 	// nil: the look ends by itself.
-	Looking context.Context
-	Native  bool // walk native frames, too; without it only those of threads that have no Python frames
+	Looking    context.Context
+	PythonOnly bool // walk no native frames, not even those of threads that have no Python frames
+	Native     bool // walk native frames, too; without it only those of threads that have no Python frames
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
 	// Counters reads page faults, context switches and the processor's counters with the CPU time.

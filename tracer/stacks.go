@@ -22,8 +22,10 @@ type code struct {
 type codes struct {
 	report *certificate
 	all    map[uint64]*code
-	tables int  // bytes of their line tables
-	full   bool // there was no room for a table
+	before map[uint64]*code // those of before stacks were last forgotten
+	stacks int              // since then
+	tables int              // bytes of their line tables
+	full   bool             // there was no room for a table
 }
 
 // Limits in bytes: of one line table that is fetched, some hundred thousand lines; and of all that are kept.
@@ -65,10 +67,11 @@ func (p *python) wholeTable(c *ledger.Code) []byte {
 
 // stack returns a stack with its lines as they were typed.
 func (k *codes) stack(from *ledger.Stack, typed *cells) *event.Stack {
+	k.stacks++
 	out := &event.Stack{Number: from.Number, PID: from.PID, More: from.More,
 		Frames: make([]event.Frame, len(from.Frames))}
 	for i, f := range from.Frames {
-		c := k.all[f.Code]
+		c := k.of(f.Code)
 		if c == nil { // it could not be read, or its record was lost
 			out.Frames[i].Function = "?"
 			continue

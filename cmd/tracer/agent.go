@@ -152,7 +152,7 @@ func runAgent(ctx context.Context, o AgentOptions, c console) error {
 	switch {
 	case errors.Is(err, agent.ErrAddress):
 		return usageError{fmt.Errorf("%w; choose another address with --listen", err)}
-	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrKubernetes):
+	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrProfiles), errors.Is(err, agent.ErrKubernetes):
 		return usageError{err}
 	}
 	return err

@@ -67,8 +67,11 @@ class Agent:
             return f.read()
 
     def get(self, path):
+        return self.raw(path).decode()
+
+    def raw(self, path):
         with urllib.request.urlopen("http://%s%s" % (self.address, path), timeout=60) as answer:
-            return answer.read().decode()
+            return answer.read()
 
     def series(self, name):
         """Returns the series of a name: labels and value of each."""

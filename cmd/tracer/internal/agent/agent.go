@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
+	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
@@ -49,13 +50,14 @@ type Agent struct {
 	scout   *scout
 	metrics *metrics
 	arrivals
-	names   names
-	pace    pace               // for the scout's goroutine
-	kernels map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
-	sinks   []telemetry.Sink
-	deaths  *deaths.Keeper // nil: off
-	start   *event.Start
-	counted time.Time // when losses were last counted
+	names    names
+	pace     pace               // for the scout's goroutine
+	kernels  map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
+	sinks    []telemetry.Sink
+	deaths   *deaths.Keeper // nil: off
+	start    *event.Start
+	counted  time.Time          // when losses were last counted
+	profiler *profiles.Profiler // nil: no stacks are walked
 }
 
 // ErrAddress says that the address of /metrics cannot be listened on.
@@ -79,8 +81,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer l.Close()
 	options := tracer.Options{
-		Log: o.Log, Version: o.Version, Budget: o.Budget, Keep: o.Keep, NoStacks: true,
-		Glances: time.Duration(o.Config.Refresh),
+		Log: o.Log, Version: o.Version, Budget: o.Budget, Keep: o.Keep,
+		NoStacks: o.Config.Profiles == nil, PythonOnly: true, Glances: time.Duration(o.Config.Refresh),
 	}
 	keepDeaths(a, &options)
 	a.session, err = tracer.Follow(options, tracer.Arrivals{Joined: a.joined, Released: a.released})
@@ -93,7 +95,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop, err := a.sendSpans(ctx)
+	stop, err := a.export(ctx)
 	if err != nil {
 		return err
 	}
@@ -149,9 +151,9 @@ func (a *Agent) reload(ctx context.Context) {
 				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
 				c.Kubernetes = before.Kubernetes
 			}
-			if !reflect.DeepEqual(c.OTLP, before.OTLP) {
-				a.log.Warn("otlp changes when the agent is started again")
-				c.OTLP = before.OTLP
+			if !reflect.DeepEqual(c.OTLP, before.OTLP) || !reflect.DeepEqual(c.Profiles, before.Profiles) {
+				a.log.Warn("otlp and profiles change when the agent is started again")
+				c.OTLP, c.Profiles = before.OTLP, before.Profiles
 			}
 			a.config.Store(&c)
 			a.rename()
@@ -201,6 +203,8 @@ func (a *Agent) take(e event.Event) {
 		a.pass(e.Root, e)
 	case *event.Foreign:
 		a.pass(e.Root, e)
+	case *event.Stack:
+		a.passStack(e)
 	case *event.Limits:
 		a.pass(e.Root, e)
 	case *event.Ending:
@@ -246,7 +250,11 @@ func (a *Agent) lull() {
 			leaves(a, k)
 		}
 		a.deliver(k, done, k.over)
+		if k.over {
+			a.profile(k, time.Now())
+		}
 	}
+	a.profileAll(time.Now())
 }
 
 // handOn hands cells, and the end of their kernel if there is one, to the sinks.
@@ -273,7 +281,7 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 
 // meet begins to follow a kernel.
 func (a *Agent) meet(e *event.Process, p arrival) {
-	k := newKernel(a.start, e.ProcessInfo, p.facts)
+	k := kernelWith(a.newMonitor(), a.start, e.ProcessInfo, p.facts)
 	a.name(k)
 	if !k.settled {
 		time.AfterFunc(patience, a.rename)

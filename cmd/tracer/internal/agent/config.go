@@ -15,6 +15,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/pods"
+	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/tracer/ledger"
 )
@@ -46,6 +47,8 @@ type Config struct {
 	Kubernetes pods.Config `yaml:"kubernetes"`
 	// Hubs are the namespaces in which JupyterHub's labels of pods are trusted.
 	Hubs hub.Patterns `yaml:"hub_namespaces"`
+	// Profiles are the profiles that are made; nil for none. It is read at the start only.
+	Profiles *profiles.Config `yaml:"profiles"`
 }
 
 // Duration is a [time.Duration] in YAML: 15s, 10m.
@@ -217,6 +220,11 @@ func (c *Config) check() (key string, err error) {
 	if c.OTLP != nil {
 		if field, err := c.OTLP.Check(); err != nil {
 			return "otlp." + field, fmt.Errorf("otlp: %w", err)
+		}
+	}
+	if c.Profiles != nil {
+		if field, err := c.Profiles.Check(); err != nil {
+			return "profiles." + field, fmt.Errorf("profiles: %w", err)
 		}
 	}
 	key, err = c.Deaths.Check()

@@ -38,11 +38,15 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
 func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
-	if c.OTLP == nil {
-		return nil
+	if c.OTLP != nil {
+		if err := c.OTLP.CheckFiles(open); err != nil {
+			return fmt.Errorf("otlp: %w", err)
+		}
 	}
-	if err := c.OTLP.CheckFiles(open); err != nil {
-		return fmt.Errorf("otlp: %w", err)
+	if c.Profiles != nil {
+		if err := c.Profiles.CheckFiles(open); err != nil {
+			return fmt.Errorf("profiles: %w", err)
+		}
 	}
 	return nil
 }

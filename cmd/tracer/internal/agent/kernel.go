@@ -28,13 +28,18 @@ type kernel struct {
 
 // newKernel returns a kernel that has just joined a session.
 func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
+	return kernelWith(attribution.NewMonitor(), start, info, f)
+}
+
+// kernelWith does the same with a monitor, which has seen nothing.
+func kernelWith(monitor *attribution.Monitor, start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	f.claimed.Notebook = notebookOf(info.Notebook)
 	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
 	of.UID, of.Place = f.uid, f.place
 	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
 	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
 	of.Sources = start.Meters
-	k := &kernel{Kernel: of, facts: f, settled: true, monitor: attribution.NewMonitor()}
+	k := &kernel{Kernel: of, facts: f, settled: true, monitor: monitor}
 	one := *start
 	one.Processes = nil
 	k.monitor.Add(&one)

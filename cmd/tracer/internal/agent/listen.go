@@ -13,6 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"golang.org/x/net/netutil"
+
+	"ipytracer/cmd/tracer/internal/agent/profiles"
 )
 
 // Bounds on what strangers who reach the address can take of the agent.
@@ -26,12 +28,15 @@ const (
 	closingTime    = 2 * time.Second
 )
 
-// pages are /metrics and /healthz.
+// pages are /metrics, /healthz and, where they are switched on, profiles.
 func (m *metrics) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxCollections, EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
 	}))
+	if m.pull != nil {
+		mux.Handle("GET "+profiles.Path, m.pull)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux
 }

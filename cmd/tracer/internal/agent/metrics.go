@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type metrics struct {
 	refused  prometheus.Counter
 	missed   prometheus.Counter
 	exports  *exports.Counts
+	pull     http.Handler // profiles of kernels; nil for none
 	registry *prometheus.Registry
 }
 

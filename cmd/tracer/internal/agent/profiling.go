@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/agent/profiles"
+	"ipytracer/event"
+	"ipytracer/tracer"
+)
+
+// ErrProfiles says that profiles cannot be made, as the configuration has it.
+var ErrProfiles = errors.New("profiles cannot be made")
+
+// export begins to send spans and to make profiles, as far as the configuration has them. The caller calls stop at the
+// end: it sends what is left, and returns within some seconds.
+func (a *Agent) export(ctx context.Context) (stop func(), err error) {
+	stopSpans, err := a.sendSpans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stopProfiles, err := a.makeProfiles(ctx)
+	if err != nil {
+		stopSpans()
+		return nil, err
+	}
+	return func() { stopProfiles(); stopSpans() }, nil
+}
+
+// makeProfiles begins to make profiles, if the configuration has them; stop is as for [Agent.export].
+func (a *Agent) makeProfiles(ctx context.Context) (stop func(), err error) {
+	c := a.options.Config.Profiles
+	if c == nil {
+		return func() {}, nil
+	}
+	p, err := profiles.New(profiles.Options{
+		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine),
+		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: profiles: %w", ErrProfiles, err)
+	}
+	a.profiler = p
+	a.sinks = append(a.sinks, p)
+	if c.Pull {
+		a.metrics.pull = p
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.Run(ctx)
+	}()
+	return func() { cancel(); <-done }, nil
+}
+
+// newMonitor returns a monitor for a kernel, with stacks where these are walked.
+func (a *Agent) newMonitor() *attribution.Monitor {
+	if a.profiler == nil {
+		return attribution.NewMonitor()
+	}
+	return attribution.NewProfiler()
+}
+
+// passStack hands a stack to the kernel that its process belongs to; to all if it is of a process that is not known
+// yet.
+func (a *Agent) passStack(s *event.Stack) {
+	for _, k := range a.kernels {
+		if k.monitor.Has(int(s.PID)) {
+			k.monitor.Add(s)
+			return
+		}
+	}
+	for _, k := range a.kernels {
+		k.monitor.Add(s)
+	}
+}
+
+// profileAll hands on what all kernels have allocated, if an interval is over.
+func (a *Agent) profileAll(now time.Time) {
+	if a.profiler == nil || !a.profiler.Due(now) {
+		return
+	}
+	crowded := false
+	for _, k := range a.kernels {
+		if a.names.waits(k) {
+			continue // it has its names in the next interval
+		}
+		a.profile(k, now)
+		crowded = crowded || k.monitor.IsCrowded()
+	}
+	a.profiler.Begin(now)
+	switch forgot, err := tracer.ForgetStacks(a.session, crowded); {
+	case err != nil:
+		a.log.Warn("new stacks may have no names", "error", err)
+	case forgot:
+		for _, k := range a.kernels {
+			k.monitor.Forgotten()
+		}
+	}
+}
+
+// profile hands on what a kernel has allocated in the interval that ends now.
+func (a *Agent) profile(k *kernel, now time.Time) {
+	if a.profiler != nil {
+		a.profiler.Interval(k.Kernel, now, k.monitor.Flows(k.PID), k.over)
+	}
+}

@@ -1,0 +1,31 @@
+package tracer
+
+import (
+	"testing"
+
+	"ipytracer/tracer/ledger"
+)
+
+// TestForgetStacks: stacks are forgotten where there are many, or where that is asked for. Code of the generation
+// before still has its names, as stacks on their way refer to it; older code has none.
+func TestForgetStacks(t *testing.T) {
+	k := &fakeKernel{}
+	s := attached(t, k, Options{})
+	if forgot, err := ForgetStacks(s, false); forgot || err != nil || k.forgotten != 0 {
+		t.Errorf("with few stacks: %v, %v", forgot, err)
+	}
+	s.codes.all = map[uint64]*code{7: {name: "f"}}
+	for generation, want := range []string{"f", "?"} {
+		if forgot, err := ForgetStacks(s, true); !forgot || err != nil || k.forgotten != generation+1 {
+			t.Errorf("%v, %v, %d times", forgot, err, k.forgotten)
+		}
+		got := s.codes.stack(&ledger.Stack{Frames: []ledger.Frame{{Code: 7}}}, &s.cells)
+		if got.Frames[0].Function != want {
+			t.Errorf("generation %d: %q", generation, got.Frames[0].Function)
+		}
+	}
+	s.codes.stacks = manyStacks
+	if forgot, err := ForgetStacks(s, false); !forgot || err != nil || s.codes.stacks != 0 {
+		t.Errorf("with many stacks: %v, %v", forgot, err)
+	}
+}
