@@ -141,7 +141,7 @@ func (ac *activity) source(e *event.CellSource) {
 	if w == nil {
 		w = ac.closed.cell(e.Cell)
 	}
-	if w == nil || w.slot == 0 {
+	if w == nil || w.slot == 0 && ac.texts.typed == nil {
 		return
 	}
 	text, whole := ac.texts.keep(e.Text)

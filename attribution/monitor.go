@@ -9,8 +9,8 @@ import (
 
 // Monitor takes in the events of one attached process, with its children, for as long as it runs, and hands out its
 // cells as they close. It keeps nothing of the cells that it has handed out, nor of children that ended before: its
-// memory does not grow with the length of a session. It has no sources and no timeline, and no stacks unless it is a
-// [NewProfiler].
+// memory does not grow with the length of a session. It has no timeline, no sources unless [Monitor.KeepSources] asks
+// for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
 	marker   event.Boundary // an experiment's, as it is taken in
@@ -44,13 +44,16 @@ func (m *Monitor) Add(e event.Event) {
 	m.core.intake.add(e)
 }
 
-// Finished returns the cells that closed since the last call, as [Tracker.Finished] does, without their sources. They
-// are forgotten. Those of a profiler have allocations.
+// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten. Those of
+// a profiler have allocations.
 func (m *Monitor) Finished() (done []model.Window) {
 	if m.profiler != nil {
 		done = m.profiler.finished()
 	} else {
 		done = m.core.finished()
+	}
+	if t := m.core.texts.typed; t != nil {
+		t.retain(m.core.activity.cells)
 	}
 	m.core.processes.forget()
 	if l := m.core.limits; l.kept > monitorNames {

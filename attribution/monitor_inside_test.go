@@ -9,18 +9,25 @@ import (
 	"ipytracer/model"
 )
 
-// TestMonitor: after any events, a Monitor hands out the same cells as a Tracker, byte for byte but for their sources
-// and ids, and describes the process as the report does.
+// TestMonitor: after any events, a Monitor hands out the same cells as a Tracker, byte for byte but for their ids
+// and, unless it keeps them, their sources, and describes the process as the report does.
 func TestMonitor(t *testing.T) {
-	cells, children := 0, 0
+	cells, children, sources := 0, 0, 0
 	for seed := range uint64(40) {
-		tracker, monitor := New(), NewMonitor()
+		tracker, monitor, withSources := New(), NewMonitor(), seed%2 == 0
+		if withSources {
+			monitor.KeepSources(maxSource, maxText)
+		}
 		monitor.core.processes.crowd = 1 // ended processes are dropped at once
 		steps := 0
 		compare := func() {
 			want, got := tracker.Finished(), monitor.Finished()
 			for i := range want {
-				want[i].Source, want[i].SourceTruncated = "", false
+				if !withSources {
+					want[i].Source, want[i].SourceTruncated = "", false
+				} else if want[i].Source != "" {
+					sources++
+				}
 				children += len(want[i].Children)
 			}
 			// A Monitor has no experiments, which are numbered with cells.
@@ -52,7 +59,7 @@ func TestMonitor(t *testing.T) {
 			}
 		}
 	}
-	if cells < 500 || children < 100 {
-		t.Errorf("%d cells with %d children: this test shows nothing", cells, children)
+	if cells < 500 || children < 100 || sources < 100 {
+		t.Errorf("%d cells with %d children and %d sources: this test shows nothing", cells, children, sources)
 	}
 }

@@ -17,6 +17,7 @@ type texts struct {
 	archive archive.Archive
 	decoded uint32 // the number of the text that was read last
 	text    string
+	typed   *typed // of a [Monitor] that keeps sources, instead of all others
 }
 
 // digest stands for a text.
@@ -52,6 +53,9 @@ func (t *texts) add(text string) uint32 {
 
 // of returns a text by its number.
 func (t *texts) of(number uint32) string {
+	if t.typed != nil {
+		return t.typed.by[number]
+	}
 	switch number {
 	case 0:
 		return ""
@@ -67,6 +71,9 @@ func (t *texts) of(number uint32) string {
 // keep adds a cell's text within the limits for one and for all, and returns its number. whole is false where it was
 // cut.
 func (t *texts) keep(text string) (number uint32, whole bool) {
+	if t.typed != nil {
+		return t.typed.keep(text)
+	}
 	l := t.limits
 	if number, known := t.known[digestOf(text)]; known {
 		return number, true

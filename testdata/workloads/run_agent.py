@@ -121,7 +121,8 @@ def receives(folder):
     receiver, headers = Receiver(), os.path.join(folder, "headers")
     with open(headers, "w") as f:
         f.write("Authorization: Bearer secret\n")
-    return receiver, "otlp:\n  endpoint: %s\n  headers_file: %s\n" % (receiver.address, headers)
+    return receiver, "otlp:\n  endpoint: %s\n  headers_file: %s\n  source: true\n" % (
+        receiver.address, headers)
 
 
 def same_spans(receiver, pid, cells, began):
@@ -130,7 +131,8 @@ def same_spans(receiver, pid, cells, began):
     spans = receiver.of(pid, "cell")
     for span, w in zip(spans, cells):
         want = {"ipytracer.execution_count": w["execution_count"], "ipytracer.status": w["status"],
-                "ipytracer.need": needs([w])[0], "ipytracer.children": len(w["children"])}
+                "ipytracer.need": needs([w])[0], "ipytracer.children": len(w["children"]),
+                "ipytracer.source": w["source"], "ipytracer.source_truncated": False}
         for prefix, meters in ("ipytracer.", w["meters"]), ("ipytracer.tree.", w.get("tree", {})):
             for meter, f in meters.items():
                 want.update((prefix + meter + "." + key, f[key]) for key in ("start", "peak", "end", "exact"))
@@ -203,6 +205,16 @@ def comes_and_goes(agent, receiver, notebooks):
     return more
 
 
+def dies_in_a_cell(receiver, n):
+    n.client.execute("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    span = until("the end of a kernel is an event of its cell",
+                 lambda: [s for s in receiver.of(n.pid, "cell") if "kernel end" in s["events"]])[0]
+    holds("with the signal", span["events"]["kernel end"]["ipytracer.ending.signal"] == "SIGKILL", span)
+    holds("the cell has failed", span["status"]["code"] == [2], span)
+    holds("there is no other span for it", not receiver.of(n.pid, "kernel end"), receiver.spans)
+    holds("its span has no name of a user", "user.name" not in span["resource"], span)
+
+
 def few_rights(agent):
     """It has given up every capability that it does not need."""
     with open("/proc/%d/status" % agent.process.pid) as f:
@@ -265,6 +277,7 @@ def main():
         few_rights(agent)
         born_and_gone(agent)
         reloads(agent, otlp)
+        dies_in_a_cell(receiver, notebooks[-1])
         strangers(agent)
         holds("it is well", agent.get("/healthz") == "ok\n")
         holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)

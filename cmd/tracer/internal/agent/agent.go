@@ -16,6 +16,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
+	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
@@ -195,6 +196,8 @@ func (a *Agent) take(e event.Event) {
 		a.pass(e.Root, e)
 	case *event.Boundary:
 		a.pass(e.Root, e)
+	case *event.CellSource:
+		addSource(a.kernels, &a.options.Config, e)
 	case *event.Reading:
 		a.pass(e.Root, e)
 	case *event.Change:
@@ -287,6 +290,9 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 		time.AfterFunc(patience, a.rename)
 	}
 	a.kernels[e.Root] = k
+	if a.options.Config.withSources() {
+		k.monitor.KeepSources(spans.MaxSource, maxSources)
+	}
 	a.metrics.add(k)
 }
 

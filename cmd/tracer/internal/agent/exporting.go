@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/event"
 )
 
 // ErrExport says that an engine cannot be pushed to, as the configuration has it.
@@ -49,4 +50,22 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 		}
 	}
 	return nil
+}
+
+// maxSources is the most of a kernel's sources that are kept at a time, in bytes: those of the cells that run.
+const maxSources = 64 << 10
+
+// withSources reports whether the sources of cells are kept until these end.
+func (c *Config) withSources() bool { return c.OTLP != nil && c.OTLP.Source }
+
+// addSource hands the source of a cell to its kernel, if sources are kept.
+func addSource(kernels map[uint32]*kernel, c *Config, e *event.CellSource) {
+	if !c.withSources() {
+		return
+	}
+	for _, k := range kernels {
+		if k.PID == int(e.PID) {
+			k.monitor.Add(e)
+		}
+	}
 }

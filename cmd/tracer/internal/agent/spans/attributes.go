@@ -43,17 +43,17 @@ func text(s string) string {
 	return strings.ToValidUTF8(escape.Bounded(s, telemetry.MaxLabel), "?")
 }
 
-// maxSource is the most of a cell's text that a span has, in bytes.
-const maxSource = 4 << 10
+// MaxSource is the most of a cell's text that a span has, in bytes.
+const MaxSource = 4 << 10
 
 // source returns the text of a cell as the value of an attribute; whole is false if a part is missing. It keeps lines
 // and tabs.
 func source(s string) (shown string, whole bool) {
-	if whole = len(s) <= maxSource; !whole {
-		s = escape.Prefix(s, maxSource)
+	if whole = len(s) <= MaxSource; !whole {
+		s = escape.Prefix(s, MaxSource)
 	}
-	if shown = strings.ToValidUTF8(escape.But(s, "\n\t"), "?"); len(shown) > maxSource {
-		shown, whole = escape.Prefix(shown, maxSource), false
+	if shown = strings.ToValidUTF8(escape.But(s, "\n\t"), "?"); len(shown) > MaxSource {
+		shown, whole = escape.Prefix(shown, MaxSource), false
 	}
 	return shown, whole
 }
@@ -113,6 +113,7 @@ func (a *attributes) of(k *telemetry.Kernel, users bool) {
 	a.text("ipytracer.claimed.kernel_id", k.Claimed.KernelID)
 	if users {
 		a.text("user.name", k.User)
+		a.text("ipytracer.hub.server", k.HubServer)
 		a.text("ipytracer.claimed.hub_user", k.Claimed.HubUser)
 		a.text("ipytracer.claimed.hub_server", k.Claimed.HubServer)
 		a.text("ipytracer.claimed.notebook", k.Claimed.Notebook)

@@ -28,7 +28,7 @@ type Config struct {
 	// Queue is the most spans that wait; 0: 2,048.
 	Queue int `yaml:"queue"`
 	// Source: spans have the texts of their cells.
-	Source bool `yaml:"-"`
+	Source bool `yaml:"source"`
 	// Resource are further attributes of all spans' resources. They replace those of the same name.
 	Resource map[string]string `yaml:"resource"`
 }

@@ -2,10 +2,12 @@ package spans
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -150,15 +152,37 @@ func rejected(err error, n int) int {
 	return int(min(count, int64(n)))
 }
 
+// Problems on the way to a receiver, in words of this program.
+var (
+	errCertificate = errors.New("the certificate of the receiver is not one that ca_file, or this machine, trusts")
+	errNoTLS       = errors.New("the receiver has no TLS at this address")
+	errSilent      = errors.New("no answer within the timeout")
+)
+
 // network returns the part of an error that comes from this machine: a text of the receiver's may have anything in it,
 // a token that it was sent as well.
 func network(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	var (
+		op     *net.OpError
+		record tls.RecordHeaderError
+		wrong  *tls.CertificateVerificationError
+		timed  net.Error
+	)
+	switch {
+	case errors.As(err, &wrong):
+		return errCertificate
+	case errors.As(err, &record), err != nil && strings.HasSuffix(err.Error(), httpAnswer):
+		return errNoTLS
+	case errors.As(err, &timed) && timed.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return errSilent
+	case errors.As(err, &op):
 		return op
 	}
 	return nil
 }
+
+// httpAnswer is the end of the error of package http for a receiver that answers TLS in clear text.
+const httpAnswer = "http: server gave HTTP response to HTTPS client"
 
 // drop counts spans that are dropped, and logs it.
 func (s *Sink) drop(reason string, n int) {

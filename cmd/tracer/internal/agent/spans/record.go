@@ -37,8 +37,8 @@ func recordOf(c *telemetry.Cell, withSource bool) *record {
 	switch w := &r.cell; {
 	case !withSource:
 		w.Source, w.SourceTruncated = "", false
-	case len(w.Source) > maxSource:
-		w.Source, w.SourceTruncated = strings.Clone(escape.Prefix(w.Source, maxSource)), true
+	case len(w.Source) > MaxSource:
+		w.Source, w.SourceTruncated = strings.Clone(escape.Prefix(w.Source, MaxSource)), true
 	}
 	return r
 }

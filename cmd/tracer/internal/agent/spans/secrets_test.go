@@ -164,6 +164,14 @@ func TestTLS(t *testing.T) {
 		if s.dropped(exports.Unreachable) != 10 {
 			t.Errorf("%s, with another authority: %d sent", protocol, s.sent())
 		}
+		if protocol == HTTP && !strings.Contains(s.log.String(), errCertificate.Error()) {
+			t.Errorf("%s", s.log)
+		}
+	}
+	s := newSender(t, Config{Endpoint: "https" + strings.TrimPrefix(newReceiver(t, HTTP).address, "http")})
+	handTen(t, s)
+	if s.dropped(exports.Unreachable) != 10 || !strings.Contains(s.log.String(), errNoTLS.Error()) {
+		t.Errorf("without TLS: %d sent: %s", s.sent(), s.log)
 	}
 	bad := Config{Endpoint: server.URL, CAFile: fileOf(t, "nothing")}
 	if err := bad.CheckFiles(os.Open); err == nil || !strings.Contains(err.Error(), "no certificate in PEM") {

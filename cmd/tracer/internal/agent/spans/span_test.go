@@ -90,6 +90,7 @@ func TestFigures(t *testing.T) {
 // Without users, no name of one is there. The configuration's attributes replace others.
 func TestResource(t *testing.T) {
 	k := kernelOf(7)
+	k.HubServer = "gpu"
 	k.Claimed = telemetry.Claims{HubUser: "root", HubServer: "big", Notebook: "/home/ann/x.ipynb", KernelID: "abc"}
 	users := true
 	o := origin{config: &Config{Resource: map[string]string{"service.name": "hub", "k8s.node.name": "n1"}}, host: "h",
@@ -100,15 +101,15 @@ func TestResource(t *testing.T) {
 		"process.runtime.version": "3.11.2", "ipytracer.ipython.version": "8.5.0", "ipytracer.frontend": "ipykernel",
 		"container.id": k.ContainerID, "k8s.namespace.name": "jupyter", "k8s.pod.name": "jupyter-ann",
 		"k8s.pod.uid": k.PodUID, "ipytracer.kernel": int64(3), "user.name": "ann",
-		"ipytracer.claimed.hub_user": "root", "ipytracer.claimed.hub_server": "big",
+		"ipytracer.hub.server": "gpu", "ipytracer.claimed.hub_user": "root", "ipytracer.claimed.hub_server": "big",
 		"ipytracer.claimed.notebook": "/home/ann/x.ipynb", "ipytracer.claimed.kernel_id": "abc",
 	}
 	if got := valuesOf(o.resource(k).Attributes); !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	users, k.Pod = false, k.PodUID
-	for _, name := range []string{"user.name", "ipytracer.claimed.hub_user", "ipytracer.claimed.hub_server",
-		"ipytracer.claimed.notebook", "k8s.pod.name"} {
+	for _, name := range []string{"user.name", "ipytracer.hub.server", "ipytracer.claimed.hub_user",
+		"ipytracer.claimed.hub_server", "ipytracer.claimed.notebook", "k8s.pod.name"} {
 		delete(want, name)
 	}
 	if got := valuesOf(o.resource(k).Attributes); !maps.Equal(got, want) {
@@ -188,7 +189,7 @@ func TestDeath(t *testing.T) {
 
 // TestSource: a span has its cell's text only if that is asked for, and no more of it than the bound.
 func TestSource(t *testing.T) {
-	long := strings.Repeat("é = 1\n", maxSource)
+	long := strings.Repeat("é = 1\n", MaxSource)
 	for text, want := range map[string]string{
 		"x = 1\n\ty": "x = 1\n\ty", "\x1b[2J\u202e": `\x1b[2J\u202e`, "\xff": `\xff`, long: long[:4095],
 	} {
@@ -222,6 +223,7 @@ func TestNastyNames(t *testing.T) {
 	for i, n := range nasty {
 		k := kernelOf(100 + i)
 		k.Owner = telemetry.Owner{Namespace: n, Pod: n, Container: n, User: n}
+		k.HubServer = n
 		k.Python, k.IPython, k.Frontend, k.PodUID, k.ContainerID = n, n, n, n, n
 		k.Claimed = telemetry.Claims{HubUser: n, HubServer: n, Notebook: n, KernelID: n}
 		c := cellOf(k, i, 0)
