@@ -145,6 +145,7 @@ class Session:
         for kernel, _ in order:
             self.cells.append((kernel, windows[kernel][position[kernel]]))
             position[kernel] += 1
+        self.spans = {}      # ids of the spans of cells, by their places above, once an engine has them
 
 
 def need(window):

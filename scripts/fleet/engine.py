@@ -17,6 +17,7 @@ class Engine:
     """A subclass names the engine, its version, its address, a page that answers once it is ready, and its command."""
 
     name = version = address = ready = ""
+    restarted = False      # it is down for a while
 
     def __init__(self, engines, folder):
         self.engines, self.folder = engines, os.path.join(folder, self.name)
@@ -36,7 +37,11 @@ class Engine:
         return ""
 
     def after(self, n):
-        """Sees the n-th cell end."""
+        """Sees the n-th cell end. An engine that is restarted is down for the second ten of them."""
+        if self.restarted and n == 10:
+            self.stop()
+        if self.restarted and n == 20:
+            self.start()
 
     def check(self, session):
         """Compares what the engine has with the session's reports."""

@@ -3,10 +3,11 @@
 they must be those of `tracer report`, to the byte. It prints a line for each comparison, and ends with status 1 where
 one fails.
 
-    unshare --pid --net --fork --mount-proc --kill-child run.py TRACER ENGINES [NAME ...]
+    unshare --pid --net --fork --mount-proc --kill-child run.py TRACER ENGINES [--down] NAME ...
 
-ENGINES is the folder that get.sh fills. It runs in a process id namespace, because an agent traces every kernel that it
-sees, and in a network namespace, which has no way out: ports are free, and no engine reaches anything else.
+ENGINES is the folder that get.sh fills. --down: the engines are stopped, and started again ten cells later. It runs in
+a process id namespace, because an agent traces every kernel that it sees, and in a network namespace, which has no way
+out: ports are free, and no engine reaches anything else.
 """
 
 import fcntl
@@ -18,12 +19,17 @@ import sys
 import tempfile
 
 from cells import COUNT, Session
+from collector import Collector
 from engine import holds, until
 from jupyterhub import JupyterHub
+from kubernetes import Kubernetes
 from run_agent import Agent
 from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
 
-ENGINES = {"prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "jupyterhub": JupyterHub}
+ENGINES = {
+    "prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "otelcol": Collector, "kubernetes": Kubernetes,
+    "jupyterhub": JupyterHub,
+}
 CONFIG = "refresh: 1s\nlook: 200ms\n"
 
 
@@ -37,11 +43,13 @@ def loopback():
 
 
 def main():
-    tracer, folder_of_engines, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:] or list(ENGINES)
+    tracer, folder_of_engines, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]
     loopback()
     with tempfile.TemporaryDirectory() as folder:
         serve_edges()
-        engines = [ENGINES[name](folder_of_engines, folder) for name in names]
+        engines = [of(folder_of_engines, folder) for name, of in ENGINES.items() if name in names]
+        for e in engines:
+            e.restarted = "--down" in names
         session = Session([make for e in engines for make in e.kernels()])
         agent = Agent(tracer, folder, CONFIG + "".join(e.agent() for e in engines), AGENT)
         session.attach(tracer, agent, folder)

@@ -6,7 +6,8 @@ set -euo pipefail
 here=$(dirname "$0")
 tracer=$1
 shift
-[ $# -gt 0 ] || set -- prometheus victoria-metrics jupyterhub
+[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub
+engines=$*
 "$here/get.sh" "$@"
 
 # beside ENGINE ...: runs cells beside these engines. An engine of another run may have the same addresses: each run has
@@ -16,17 +17,17 @@ beside() {
         /usr/bin/python3 "$here/run.py" "$tracer" "${FLEET_DIR:-/var/tmp/ipytracer-fleet}" "$@"
 }
 
+# Control groups stay after the processes in them.
+leave() {
+    find /sys/fs/cgroup{/memory,}/ipytracer-fleet -depth -type d -exec rmdir {} + 2>/dev/null || true
+}
+trap leave EXIT
+leave
+
+asked() { [[ " $engines " = *" $1 "* ]]; }
+
 # JupyterHub brings kernels of its own, and has a run of its own.
-together=()
-for engine; do
-    case $engine in
-    jupyterhub) ;;
-    *) together+=("$engine") ;;
-    esac
-done
+read -ra together <<<"${engines/jupyterhub/}"
 [ ${#together[@]} = 0 ] || beside "${together[@]}"
-for engine; do
-    case $engine in
-    jupyterhub) beside "$engine" ;;
-    esac
-done
+! asked jupyterhub || beside jupyterhub
+! asked otelcol || beside --down otelcol
