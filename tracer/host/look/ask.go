@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"time"
+
+	"ipytracer/tracer/host/process"
 )
 
 const (
@@ -71,9 +74,27 @@ func (e *ended) because(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), e.err)
 }
 
+// inherited returns the capabilities that a child is to have of this program. Root's children have them anyway, those
+// of another user only by inheritance, which a program that gives up capabilities has given up as well
+// (capabilities(7)).
+func inherited(f process.Facts) (some []uintptr) {
+	if f.EUID == 0 {
+		return nil
+	}
+	for _, c := range []process.Capability{
+		process.CapSysPtrace, process.CapDACReadSearch, process.CapCheckpointRestore,
+	} {
+		if f.Capabilities.Has(c) {
+			some = append(some, uintptr(c))
+		}
+	}
+	return some
+}
+
 func startChild(ctx context.Context, args []string) (*child, error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", grace
+	cmd.SysProcAttr = &syscall.SysProcAttr{AmbientCaps: inherited(process.FS{}.Facts())}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
