@@ -57,7 +57,7 @@ def main():
         until("the agent has counted all cells", lambda: agent.value("ipytracer_cells_total") == COUNT)
         for e in engines:
             e.check(session)
-        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="change ring full") == 0)
         agent.process.send_signal(signal.SIGINT)
         holds("the agent ends well", agent.process.wait(60) == 0, agent.said())
         for e in engines:

@@ -280,7 +280,7 @@ def main():
         dies_in_a_cell(receiver, notebooks[-1])
         strangers(agent)
         holds("it is well", agent.get("/healthz") == "ok\n")
-        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="change ring full") == 0)
         holds("every span was sent", agent.value("ipytracer_export_dropped_total") == 0)
         agent.process.send_signal(signal.SIGINT)
         holds("it ends well", agent.process.wait(60) == 0, agent.said())

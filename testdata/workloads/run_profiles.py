@@ -216,7 +216,7 @@ def main():
         except urllib.error.HTTPError as e:
             holds("another number has none", e.code == 404, e.code)
         many_stacks(agent, n)
-        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="changes") == 0)
+        holds("nothing was lost", agent.value("ipytracer_lost_total", reason="change ring full") == 0)
         holds("no token is in the log", "tok3n" not in agent.said())
         print("the agent has %.0f MiB" % (agent.value("process_resident_memory_bytes") / (1 << 20)))
         agent.process.send_signal(signal.SIGINT)

@@ -24,11 +24,6 @@ func metricsWith(t *testing.T, change func(*Config)) *metrics {
 	return newMetrics(func() *Config { return &c })
 }
 
-// of returns a kernel of a user.
-func of(user string) telemetry.Kernel {
-	return telemetry.Kernel{Owner: telemetry.Owner{User: user, Pod: "p"}}
-}
-
 func window(status string, start, peak int64) *model.Window {
 	return &model.Window{Status: status, Meters: map[string]model.Figure{resident: {Start: start, Peak: peak}}}
 }
