@@ -154,7 +154,7 @@ def many_stacks(agent, n):
     for _ in range(2):
         before = len(intervals())
         n.run({"code": "exec('a = np.ones(10_000)\\n' * 5_000)"})
-        until("three intervals follow", lambda: len(intervals()) >= before + 3)
+        until("three intervals follow", lambda before=before: len(intervals()) >= before + 3)
         lines = {tuple(stack) for p in intervals()[before:] for stack, values, _ in p.samples
                  if values.get("cpu.numpy.alloc_space") and innermost(stack)}
         holds("its stacks are known", len(lines) > 1_000, len(lines))
