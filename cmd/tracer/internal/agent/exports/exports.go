@@ -1,4 +1,5 @@
-// Package exports counts what an agent has sent to the engines that it pushes to, and what it has dropped.
+// Package exports has what the engines that an agent pushes to share: how their addresses are checked, and counters of
+// what was sent and what was dropped.
 package exports
 
 import (

@@ -6,9 +6,10 @@ package profiles
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
 )
 
 // Config is the section profiles of an agent's configuration. It is read at the start only: a kernel's stacks are
@@ -37,9 +38,6 @@ const (
 var (
 	errNowhere = errors.New("it needs a url to push to, or pull: true")
 	errURL     = errors.New("it is not an address such as https://pyroscope.example.org:4040")
-	errSecret  = errors.New("a user, a password or a query has no place in it: headers_file is for tokens")
-	errClear   = errors.New("http:// to another machine sends everything in clear text; write https://, " +
-		"or insecure: true if that is meant")
 	errHeaders = errors.New("it is for a url, and there is none")
 )
 
@@ -67,19 +65,9 @@ func (c *Config) address() (*url.URL, error) {
 	if c.URL == "" {
 		return nil, nil
 	}
-	u, err := url.Parse(c.URL)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, errURL
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errSecret
-	case u.Scheme == "http" && !c.Insecure && !isLocal(u.Hostname()):
-		return nil, errClear
+	u, err := exports.Address(c.URL, c.Insecure, errURL)
+	if err != nil {
+		return nil, err
 	}
 	return u.JoinPath("push.v1.PusherService", "Push"), nil
-}
-
-// isLocal reports whether a host is this machine.
-func isLocal(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }

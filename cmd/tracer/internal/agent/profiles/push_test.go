@@ -229,9 +229,9 @@ func TestConfigMistakes(t *testing.T) {
 		{Config{}, "url", errNowhere},
 		{Config{URL: "pyroscope:4040"}, "url", errURL},
 		{Config{URL: "ftp://x"}, "url", errURL},
-		{Config{URL: "https://me:secret@x"}, "url", errSecret},
-		{Config{URL: "https://x/?token=secret"}, "url", errSecret},
-		{Config{URL: "http://x"}, "url", errClear},
+		{Config{URL: "https://me:secret@x"}, "url", exports.ErrSecret},
+		{Config{URL: "https://x/?token=secret"}, "url", exports.ErrSecret},
+		{Config{URL: "http://x"}, "url", exports.ErrClear},
 		{Config{Pull: true, HeadersFile: "h"}, "headers_file", errHeaders},
 	} {
 		key, err := one.c.Check()

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
 )
 
 // Config is the section otlp of an agent's configuration. It is read at the start only.
@@ -84,34 +86,22 @@ func (c *Config) Check() (key string, err error) {
 // Mistakes in an endpoint. Their texts have nothing of it: a password may stand there.
 var (
 	errEndpoint = errors.New("it is not an address such as https://otel.example.org:4318")
-	errSecret   = errors.New("a user, a password or a query has no place in it: headers_file is for tokens")
-	errClear    = errors.New("http:// to another machine sends everything in clear text; write https://, " +
-		"or insecure: true if that is meant")
-	errPath = errors.New("an address for grpc has no path")
+	errPath     = errors.New("an address for grpc has no path")
 )
 
 // address returns the endpoint, with a port.
 func (c *Config) address() (*url.URL, error) {
-	u, err := url.Parse(c.Endpoint)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, errEndpoint
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errSecret
-	case u.Scheme == "http" && !c.Insecure && !isLocal(u.Hostname()):
-		return nil, errClear
-	case c.Protocol == GRPC && strings.Trim(u.Path, "/") != "":
+	u, err := exports.Address(c.Endpoint, c.Insecure, errEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	if c.Protocol == GRPC && strings.Trim(u.Path, "/") != "" {
 		return nil, errPath
 	}
 	if u.Port() == "" {
 		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{HTTP: "4318", GRPC: "4317"}[c.Protocol])
 	}
 	return u, nil
-}
-
-// isLocal reports whether a host is this machine.
-func isLocal(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // resource returns the names of the further attributes, in order.
