@@ -9,6 +9,7 @@ The agent has no new privileges, and all files are read-only for it.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,11 +30,12 @@ def agent_with(tracer, capabilities):
 
 
 def kernel_of_another_user(folder):
-    """Returns a notebook of nobody's: requests in, answers out."""
+    """Returns a notebook of nobody's: requests in, answers out. Nobody may not read this folder, if it is in a home."""
+    program = shutil.copy(os.path.join(os.path.dirname(__file__), "run_notebook.py"), folder)
     os.chown(folder, NOBODY, NOBODY)
     kernel = subprocess.Popen(
-        [sys.executable, os.path.join(os.path.dirname(__file__), "run_notebook.py")], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder,
+        [sys.executable, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder,
         env=dict(os.environ, HOME=folder, JUPYTER_RUNTIME_DIR=folder, IPYTHONDIR=folder, TMPDIR=folder,
                  PYDEVD_DISABLE_FILE_VALIDATION="1"))
     kernel.stdout.readline()
