@@ -193,17 +193,21 @@ func TestTroublesOfWatches(t *testing.T) {
 	}
 }
 
-// TestManyPods: of ten thousand pods so many are kept, and the others are counted. Nothing of their bulk stays.
-func TestManyPods(t *testing.T) {
-	s := newServer(t)
+// bulkyPods returns so many pods, each with a kilobyte that the agent does not need.
+func bulkyPods(n int) []string {
 	var all []string
 	bulk := strings.Repeat("x", 1000)
-	for i := range 10_000 {
+	for i := range n {
 		one := podText(i, fmt.Sprint("pod-", i), "")
 		all = append(all, strings.Replace(one, `"c":"3"`, `"c":"3","d":"`+bulk+`"`, 1))
 	}
-	s.set(nil, all...)
-	all = nil
+	return all
+}
+
+// TestManyPods: of ten thousand pods so many are kept, and the others are counted. Nothing of their bulk stays.
+func TestManyPods(t *testing.T) {
+	s := newServer(t)
+	s.set(nil, bulkyPods(10_000)...)
 	w := follow(t, s)
 	w.source.bounds.list = maxList
 	w.source.bounds.answer = time.Minute
