@@ -16,6 +16,7 @@ import logging
 import sys
 import threading
 
+from ._dask_clock import Answer
 from ._dask_figures import FIGURES, Taker
 from ._dask_marks import MARKS
 
@@ -177,8 +178,9 @@ def _awaited(awaits: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-async def collect(dask_worker: Any, cell: str | None = None) -> Data:
+async def collect(dask_worker: Any, cell: str | None = None, question: str = "") -> Data:
     """Return the figures of a worker's process: Client.run calls this there. It leaves the event loop alone while the
-    tracer answers."""
+    tracer answers. question: the id of a marked one."""
+    answer = Answer(question)
     report = await asyncio.get_running_loop().run_in_executor(None, functools.partial(FIGURES.report, cell))
-    return dict(report, name=str(dask_worker.name)[:100], hooked=dask_worker in _workers)
+    return dict(report, name=str(dask_worker.name)[:100], hooked=dask_worker in _workers, sent=answer.leaves())

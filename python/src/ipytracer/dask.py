@@ -21,6 +21,7 @@ import dask
 from distributed import Client, WorkerPlugin
 
 from . import _behind, _dask_worker, _show, _words
+from ._dask_clock import Clock
 from ._dask_figures import boot
 from ._dask_marks import MOST_CELL
 from ._dask_report import Report, Task, join, line
@@ -60,6 +61,7 @@ class _Clients:
 
     def __init__(self) -> None:
         self.all: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.clocks: weakref.WeakKeyDictionary[Any, Clock] = weakref.WeakKeyDictionary()
         self.submitted: list[tuple[weakref.ref[Any], str]] = []      # clients to which the running cell has submitted
 
     def note(self, client: Any, cell: str) -> None:
@@ -88,11 +90,15 @@ def report(client: Client, cell: str | None = None, patience: float = _PATIENCE)
     """Return the figures of the tasks so far, as Report. cell: of the tasks of one cell only, such as "In[7]", or
     "In[7] of train.ipynb" if the server gives the notebook's name. It waits for the workers at most patience seconds.
     """
+    clock = _CLIENTS.clocks.setdefault(client, Clock())
+    question = clock.asks()
     begun = time.time_ns()
     answers = client.sync(
-        client._run, _dask_worker.collect, cell=cell, on_error="return", callback_timeout=patience
+        client._run, _dask_worker.collect, cell=cell, question=question, on_error="return", callback_timeout=patience
     )
-    return join(sorted(answers.items()), begun, time.time_ns(), boot())
+    ended = time.time_ns()
+    clock.hears(question, answers.items())
+    return join(sorted(answers.items()), begun, ended, boot())
 
 
 def _mark_cells() -> None:
