@@ -1,5 +1,5 @@
-// Package exports has what the engines that an agent pushes to share: how their addresses are checked, and counters of
-// what was sent and what was dropped.
+// Package exports has what the engines that an agent pushes to share: how their addresses are checked, the headers of
+// requests from files, and counters of what was sent and what was dropped.
 package exports
 
 import (

@@ -218,6 +218,9 @@ func (p *Profiler) push(ctx context.Context, b *batch) {
 	if n == 0 {
 		return
 	}
+	if err := p.pusher.headers.Renew(time.Now(), 0); err != nil {
+		p.warn("the headers stay as they are", err)
+	}
 	reason, err := p.pusher.push(ctx, b)
 	b.profiles, b.size = nil, 0
 	if reason == "" {
@@ -230,9 +233,14 @@ func (p *Profiler) push(ctx context.Context, b *batch) {
 // warnEvery is the time between two warnings.
 const warnEvery = time.Minute
 
-// drop counts profiles that are dropped, and logs it now and then.
+// drop counts profiles that are dropped, and logs it.
 func (p *Profiler) drop(reason string, n int, err error) {
 	p.Counts.Dropped(reason, n)
+	p.warn("profiles are dropped: "+reason, err)
+}
+
+// warn logs a problem, unless one was logged a moment ago.
+func (p *Profiler) warn(text string, err error) {
 	p.mu.Lock()
 	silent := time.Since(p.warned) < warnEvery
 	if !silent {
@@ -240,6 +248,6 @@ func (p *Profiler) drop(reason string, n int, err error) {
 	}
 	p.mu.Unlock()
 	if !silent {
-		p.Log.Warn("profiles are dropped: "+reason, "error", err)
+		p.Log.Warn(text, "error", err)
 	}
 }

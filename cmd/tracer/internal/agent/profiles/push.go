@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/http/httpguts"
-
 	"ipytracer/cmd/tracer/internal/agent/exports"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/report/escape"
@@ -38,26 +36,27 @@ const maxBatch = 1 << 20
 type pusher struct {
 	to      *url.URL
 	version string
-	headers string // the file; "" for none
-	open    func(string) (*os.File, error)
+	headers *exports.Headers
 	client  *http.Client
 	pause   time.Duration // between attempts to connect
 }
 
 // Bounds on a push.
 const (
-	pushTime    = 10 * time.Second
-	maxAnswer   = 64 << 10
-	attempts    = 3
-	usualPause  = 5 * time.Second
-	maxHeaders  = 32
-	maxHeadFile = 64 << 10
+	pushTime   = 10 * time.Second
+	maxAnswer  = 64 << 10
+	attempts   = 3
+	usualPause = 5 * time.Second
 )
 
 // newPusher returns a pusher. Nothing in the environment decides about it, and no answer leads to another address: the
 // headers have tokens.
 func newPusher(to *url.URL, o Options) (*pusher, error) {
-	p := &pusher{to: to, version: o.Version, headers: o.HeadersFile, open: o.Open, pause: usualPause}
+	headers, err := exports.NewHeaders(o.HeadersFile, o.Open)
+	if err != nil {
+		return nil, err
+	}
+	p := &pusher{to: to, version: o.Version, headers: headers, pause: usualPause}
 	p.client = &http.Client{
 		Timeout: pushTime,
 		Transport: &http.Transport{
@@ -67,8 +66,7 @@ func newPusher(to *url.URL, o Options) (*pusher, error) {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	_, err := p.readHeaders()
-	return p, err
+	return p, nil
 }
 
 // message is push.v1.PushRequest, as JSON has it.
@@ -124,11 +122,7 @@ func (p *pusher) attempt(ctx context.Context, body []byte) (reason string, err e
 	if err != nil {
 		return exports.Refused, err
 	}
-	headers, err := p.readHeaders()
-	if err != nil {
-		return exports.Refused, err
-	}
-	for name, value := range headers {
+	for name, value := range p.headers.All() {
 		request.Header.Set(name, value)
 	}
 	request.Header.Set("Content-Type", "application/json")
@@ -156,8 +150,6 @@ func (p *pusher) attempt(ctx context.Context, body []byte) (reason string, err e
 var (
 	errNoAnswer = errors.New("no answer, or none that HTTP allows")
 	errStatus   = errors.New("the answer has status")
-	errHeader   = errors.New("it is no header such as Authorization: Bearer TOKEN")
-	errMany     = fmt.Errorf("there are more than %d headers, or more than %d KiB", maxHeaders, maxHeadFile>>10)
 )
 
 // labelsOf returns the labels of a kernel's series: as many and as bounded as those at /metrics. Pyroscope would take
@@ -183,42 +175,8 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(escape.Bounded(text, telemetry.MaxLabel), "?")
 }
 
-// readHeaders reads the file of headers, each time: tokens change. No error has a value of it.
-func (p *pusher) readHeaders() (map[string]string, error) {
-	all := map[string]string{}
-	if p.headers == "" {
-		return all, nil
-	}
-	f, err := p.open(p.headers)
-	if err != nil {
-		return nil, fmt.Errorf("headers_file: %w", err)
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxHeadFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("headers_file: %w", err)
-	}
-	line := 0
-	for one := range strings.Lines(string(raw)) {
-		line++
-		if one = strings.TrimSpace(one); one == "" || strings.HasPrefix(one, "#") {
-			continue
-		}
-		name, value, found := strings.Cut(one, ":")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !found || value == "" || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil, fmt.Errorf("headers_file: %s:%d: %w", p.headers, line, errHeader)
-		}
-		all[name] = value
-	}
-	if len(all) > maxHeaders || len(raw) > maxHeadFile {
-		return nil, fmt.Errorf("headers_file: %s: %w", p.headers, errMany)
-	}
-	return all, nil
-}
-
 // CheckFiles reads the file that a configuration names, and returns its first mistake.
 func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
-	_, err := (&pusher{headers: c.HeadersFile, open: open}).readHeaders()
+	_, err := exports.NewHeaders(c.HeadersFile, open)
 	return err
 }

@@ -197,25 +197,44 @@ func TestPull(t *testing.T) {
 	}
 }
 
-// TestHeaders: each mistake in the file of headers has its line, and no value of it.
+// TestHeaders: a mistake in the file of headers has its line, and no value of it. A file that has changed is read again
+// for the next push; one with a mistake changes nothing.
 func TestHeaders(t *testing.T) {
-	for text, want := range map[string]string{
-		"A: b\n\nsecret\n":                  "headers_file: h:3: " + errHeader.Error(),
-		"A:\n":                              "headers_file: h:1: " + errHeader.Error(),
-		"A b: secret\n":                     "headers_file: h:1: " + errHeader.Error(),
-		"A: sec\x00ret\n":                   "headers_file: h:1: " + errHeader.Error(),
-		strings.Repeat("A: secret\n", 9000): "headers_file: h: " + errMany.Error(),
-		"# none\n":                          "",
-	} {
-		err := (&Config{URL: "http://localhost", HeadersFile: "h"}).CheckFiles(opens(text))
-		if got := fmt.Sprint(err); err != nil && got != want || err == nil && want != "" ||
-			strings.Contains(got, "secret") {
-			t.Errorf("%.20q: %.200s, want %s", text, got, want)
+	file := filepath.Join(t.TempDir(), "h")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	missing := (&Config{URL: "http://localhost", HeadersFile: filepath.Join(t.TempDir(), "h")}).CheckFiles(os.Open)
-	if missing == nil {
+	var tokens []string
+	engine := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		tokens = append(tokens, r.Header.Get("Authorization"))
+	}))
+	defer engine.Close()
+	c := Config{URL: engine.URL, HeadersFile: file}
+	if c.CheckFiles(os.Open) == nil {
 		t.Error("a file that is not there is right")
+	}
+	for text, want := range map[string]string{"A: b\n\nsecret\n": file + ":3: ", "Host: secret\n": file + ":1: "} {
+		write(text)
+		err := fmt.Sprint(c.CheckFiles(os.Open))
+		if !strings.HasPrefix(err, "headers_file: "+want) || strings.Contains(err, "secret") {
+			t.Errorf("%q: %s", text, err)
+		}
+	}
+	write("Authorization: first\n")
+	p, counted := profiler(t, c, "")
+	var err error
+	if p.pusher.headers, err = exports.NewHeaders(file, os.Open); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"Authorization: first\n", "authorization:second\n", "no header\n"} {
+		write(text)
+		p.Interval(&telemetry.Kernel{}, time.Now(), held(4096), false)
+		p.take(t.Context(), <-p.queue)
+	}
+	if fmt.Sprint(tokens) != "[first second second]" || counted()["sent"] != 3 {
+		t.Errorf("%v, %v", tokens, counted())
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"os"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
 )
 
 // answer is the receiver's answer to the last request. One request is made at a time.
@@ -25,7 +27,8 @@ type answer struct {
 const maxAnswer = 64 << 10
 
 // newClient returns the SDK's client for a configuration. It writes down each answer at last.
-func newClient(c *Config, h *headers, open func(string) (*os.File, error), last *answer) (otlptrace.Client, error) {
+func newClient(c *Config, h *exports.Headers, open func(string) (*os.File, error), last *answer) (
+	otlptrace.Client, error) {
 	secure, err := c.tls(open)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 	if _, err := c.tls(open); err != nil {
 		return err
 	}
-	_, err := newHeaders(c.HeadersFile, open)
+	_, err := exports.NewHeaders(c.HeadersFile, open)
 	return err
 }
 

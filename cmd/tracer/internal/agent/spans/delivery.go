@@ -104,16 +104,19 @@ func (s *Sink) deliver(ctx, sending context.Context, b *batch) {
 	s.drop(exports.Unreachable, b.n)
 }
 
+// usualAge is the age of headers that are read again.
+const usualAge = time.Minute
+
 // tooMany is the status of an answer that says to send less.
 const tooMany = "429"
 
 // attempt sends a batch once. over is false if that can be tried again; otherwise all of its spans are counted.
 func (s *Sink) attempt(ctx context.Context, b *batch) (over bool) {
-	age := headersAge
+	age := s.age
 	if s.last.denied {
-		age = time.Second
+		age = min(age, time.Second)
 	}
-	if err := s.headers.renew(time.Now(), age); err != nil {
+	if err := s.headers.Renew(time.Now(), age); err != nil {
 		s.warn("the headers stay as they are", err)
 	}
 	s.last = answer{}

@@ -18,18 +18,20 @@ import (
 	"google.golang.org/grpc/grpclog"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
 )
 
 // newGRPC returns a client for OTLP/gRPC, on a connection of its own: nothing in the environment, and no record of the
 // name service, decides about it.
-func newGRPC(to *url.URL, c *Config, secure *tls.Config, h *headers, last *answer) (otlptrace.Client, error) {
+func newGRPC(to *url.URL, c *Config, secure *tls.Config, h *exports.Headers, last *answer) (otlptrace.Client, error) {
 	silenceGRPC()
 	channel := credentials.NewTLS(secure)
 	if to.Scheme == "http" {
 		channel = insecure.NewCredentials()
 	}
 	conn, err := grpc.NewClient("dns:///"+to.Host,
-		grpc.WithTransportCredentials(channel), grpc.WithPerRPCCredentials(h), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(channel), grpc.WithPerRPCCredentials(ofCalls{h}), grpc.WithNoProxy(),
 		grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(), grpc.WithUnaryInterceptor(last.intercept),
 		grpc.WithDefaultCallOptions(grpc.UseCompressor(gzip.Name), grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithMaxHeaderListSize(maxAnswer),
@@ -73,13 +75,16 @@ func (a *answer) intercept(ctx context.Context, method string, request, reply an
 	return err
 }
 
+// ofCalls sets the headers of calls.
+type ofCalls struct{ *exports.Headers }
+
 // GetRequestMetadata implements [credentials.PerRPCCredentials].
-func (h *headers) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return h.all(), nil
+func (h ofCalls) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return h.All(), nil
 }
 
 // RequireTransportSecurity implements [credentials.PerRPCCredentials]. The configuration has been asked about that.
-func (h *headers) RequireTransportSecurity() bool { return false }
+func (h ofCalls) RequireTransportSecurity() bool { return false }
 
 // silenceGRPC keeps gRPC from writing to standard error: its lines have texts of the receiver's.
 var silenceGRPC = sync.OnceFunc(func() {

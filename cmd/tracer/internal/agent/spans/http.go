@@ -11,10 +11,12 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+
+	"ipytracer/cmd/tracer/internal/agent/exports"
 )
 
 // newHTTP returns a client for OTLP/HTTP. Nothing in the environment decides about it: neither OTEL_… nor HTTP_PROXY.
-func newHTTP(to *url.URL, c *Config, secure *tls.Config, h *headers, last *answer) otlptrace.Client {
+func newHTTP(to *url.URL, c *Config, secure *tls.Config, h *exports.Headers, last *answer) otlptrace.Client {
 	transport := &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: c.Timeout}).DialContext,
 		TLSClientConfig:     secure,
@@ -43,14 +45,14 @@ func newHTTP(to *url.URL, c *Config, secure *tls.Config, h *headers, last *answe
 // witness sets the headers of requests, and writes the answers down.
 type witness struct {
 	*http.Transport
-	headers *headers
+	headers *exports.Headers
 	last    *answer
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (w *witness) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	for name, value := range w.headers.all() {
+	for name, value := range w.headers.All() {
 		r.Header.Set(name, value)
 	}
 	got, err := w.Transport.RoundTrip(r)

@@ -64,12 +64,12 @@ func TestTokens(t *testing.T) {
 		if err := os.WriteFile(name, []byte("authorization:Bearer new\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.headers.read = s.headers.read.Add(-headersAge)
+		s.age = 0
 		s.deliver(t.Context(), t.Context(), s.gatherTen(t))
 		if err := os.WriteFile(name, []byte("no header, secret\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.headers.read, s.warned = s.headers.read.Add(-headersAge), time.Time{}
+		s.warned = time.Time{}
 		s.deliver(t.Context(), t.Context(), s.gatherTen(t))
 		stop(s.client)
 		if got := fmt.Sprint(to.headers); got != fmt.Sprint([]string{token, token, token, "Bearer new", "Bearer new"}) {
@@ -78,38 +78,6 @@ func TestTokens(t *testing.T) {
 		if log := s.log.String(); !strings.Contains(log, ":1: it is no header") || strings.Contains(log, "secret") {
 			t.Errorf("%s: %s", protocol, log)
 		}
-	}
-}
-
-// TestHeadersFile: a mistake is reported by line, without the line.
-func TestHeadersFile(t *testing.T) {
-	for text, want := range map[string]string{
-		"Authorization: secret\nsecret\n":         "2: it is no header such as Authorization: Bearer TOKEN",
-		"\n\nX-Key:\n":                            "3: it is no header such as Authorization: Bearer TOKEN",
-		"X Key: secret":                           "1: it is no header such as Authorization: Bearer TOKEN",
-		"X-Key: secret\x00":                       "1: it is no header such as Authorization: Bearer TOKEN",
-		"X-Key: sécret":                           "1: it is no header such as Authorization: Bearer TOKEN",
-		"Host: secret":                            "1: this header is the request's own",
-		"grpc-timeout: 1S":                        "1: this header is the request's own",
-		"a-bin: secret":                           "1: this header is the request's own",
-		"Content-Length: 1":                       "1: this header is the request's own",
-		strings.Repeat("X-Key: secret\n", 10_000): "1: there are more than 32 headers, or more than 64 KiB",
-	} {
-		name := fileOf(t, text)
-		_, err := newHeaders(name, os.Open)
-		if err == nil || err.Error() != "headers_file: "+name+":"+want || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%.40q: %v, want %s", text, err, want)
-		}
-	}
-	many := ""
-	for i := range 40 {
-		many += fmt.Sprintf("X-%d: secret\n", i)
-	}
-	if _, line, err := parseHeaders(many); line != 33 || err == nil {
-		t.Errorf("line %d, %v", line, err)
-	}
-	if _, err := newHeaders("/nowhere/at/all", os.Open); err == nil {
-		t.Error("a file that is not there")
 	}
 }
 

@@ -34,7 +34,8 @@ type Sink struct {
 	origin  origin
 	queue   chan *record
 	traces  *traces // for the goroutine of Run, as all below
-	headers *headers
+	headers *exports.Headers
+	age     time.Duration // of headers that are read again
 	client  otlptrace.Client
 	last    answer
 	warned  time.Time
@@ -51,12 +52,12 @@ const Engine = "otlp"
 func New(o Options) (*Sink, error) {
 	silenceSDK()
 	s := &Sink{Options: o, queue: make(chan *record, o.Config.Queue), traces: newTraces()}
-	s.linger, s.sleep = usualLinger, sleep
+	s.linger, s.sleep, s.age = usualLinger, sleep, usualAge
 	host, _ := os.Hostname()
 	s.origin = origin{config: &s.Config, host: host, users: o.Users,
 		scope: &commonpb.InstrumentationScope{Name: "ipytracer", Version: text(o.Version)}}
 	var err error
-	if s.headers, err = newHeaders(o.Config.HeadersFile, o.Open); err != nil {
+	if s.headers, err = exports.NewHeaders(o.Config.HeadersFile, o.Open); err != nil {
 		return nil, err
 	}
 	s.client, err = newClient(&s.Config, s.headers, o.Open, &s.last)

@@ -1,4 +1,4 @@
-package spans
+package exports
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// headers are the headers of each request, from a file. The file is read again now and then: tokens change. No error
-// has a value of it.
-type headers struct {
+// Headers are the headers of each request to an engine, from a file with a line "Name: value" for each. The file is
+// read again now and then: tokens change. No error has a value of it. The methods may be called from any goroutine.
+type Headers struct {
 	name string // "" for none
 	open func(string) (*os.File, error)
 
@@ -28,24 +28,25 @@ type headers struct {
 const (
 	maxHeaderFile = 64 << 10
 	maxHeaders    = 32
-	headersAge    = time.Minute // it is read again after that
 )
 
-// newHeaders reads the file, if there is one.
-func newHeaders(name string, open func(string) (*os.File, error)) (*headers, error) {
-	h := &headers{name: name, open: open}
-	return h, h.renew(time.Now(), 0)
+// NewHeaders reads a file with a function that opens it. Without a name there are no headers.
+func NewHeaders(name string, open func(string) (*os.File, error)) (*Headers, error) {
+	h := &Headers{name: name, open: open}
+	return h, h.Renew(time.Now(), 0)
 }
 
-// all returns the headers. The caller must not change them.
-func (h *headers) all() map[string]string {
+// All returns the headers by name, in lower case. The caller must not change them.
+func (h *Headers) All() map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.present
 }
 
-// renew reads the file again, if the headers have an age or more. After an error they stay as they are.
-func (h *headers) renew(now time.Time, age time.Duration) error {
+// Renew reads the file again, if the headers have an age or more. After an error they stay as they are.
+func (h *Headers) Renew(now time.Time, age time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.name == "" || h.once || !h.read.IsZero() && now.Sub(h.read) < age {
 		return nil
 	}
@@ -66,24 +67,22 @@ func (h *headers) renew(now time.Time, age time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("headers_file: %s:%d: %w", h.name, line, err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.present = found
 	return nil
 }
 
 // Mistakes in a file of headers.
 var (
-	errHeader  = errors.New("it is no header such as Authorization: Bearer TOKEN")
-	errOurs    = errors.New("this header is the request's own")
-	errHeaders = fmt.Errorf("there are more than %d headers, or more than %d KiB", maxHeaders, maxHeaderFile>>10)
+	ErrHeader   = errors.New("it is no header such as Authorization: Bearer TOKEN")
+	errOurs     = errors.New("this header is the request's own")
+	errTooLarge = fmt.Errorf("there are more than %d headers, or more than %d KiB", maxHeaders, maxHeaderFile>>10)
 )
 
 // parseHeaders returns the headers of a file by name, or the line with a mistake.
 func parseHeaders(text string) (all map[string]string, line int, err error) {
 	all = map[string]string{}
 	if len(text) > maxHeaderFile {
-		return nil, 1, errHeaders
+		return nil, 1, errTooLarge
 	}
 	for one := range strings.Lines(text) {
 		line++
@@ -93,13 +92,13 @@ func parseHeaders(text string) (all map[string]string, line int, err error) {
 		name, value, found := strings.Cut(one, ":")
 		name, value = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(value)
 		if !found || value == "" || !httpguts.ValidHeaderFieldName(name) || !isPrintable(value) {
-			return nil, line, errHeader
+			return nil, line, ErrHeader
 		}
 		if isOwn(name) {
 			return nil, line, errOurs
 		}
 		if all[name] = value; len(all) > maxHeaders {
-			return nil, line, errHeaders
+			return nil, line, errTooLarge
 		}
 	}
 	return all, 0, nil
