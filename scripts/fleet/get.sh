@@ -5,6 +5,7 @@
 #
 #   prometheus        Debian's package of the unstable distribution, unpacked (Apache-2.0)
 #   victoria-metrics  the same (Apache-2.0)
+#   pyroscope         compiled of its Go module (AGPL-3.0-only); 10 minutes of processor time
 #   otelcol           the OpenTelemetry collector of otelcol/, compiled (Apache-2.0); a minute
 #   jupyterhub        a tree of Debian 12 with its JupyterHub (BSD-3-Clause), 0.7 GB; a minute
 #   kubernetes        kube-apiserver, compiled of its Go module; Debian's etcd and kubectl, unpacked
@@ -77,6 +78,14 @@ get_prometheus() {
 get_victoria-metrics() {
     unpacked victoria-metrics-1.145.0 "v/victoriametrics/victoria-metrics_1.145.0+ds1-2_amd64.deb" \
         c858b5c15b1c3a3872ec7520cddb2bb51fc48d4b61b6b88f05ac7304edb44557 victoria-metrics
+}
+
+get_pyroscope() {
+    [ ! -e "$dir/pyroscope-1.21.0/.complete" ] || return 0
+    module github.com/grafana/pyroscope v1.21.0
+    # Its own go.mod takes this module from a folder beside it, which the module does not have.
+    go mod edit -dropreplace github.com/grafana/pyroscope/api -require github.com/grafana/pyroscope/api@v1.5.0
+    compiled pyroscope-1.21.0 pyroscope github.com/grafana/pyroscope/cmd/pyroscope
 }
 
 get_otelcol() {

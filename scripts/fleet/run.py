@@ -23,12 +23,13 @@ from collector import Collector
 from engine import holds, until
 from jupyterhub import JupyterHub
 from kubernetes import Kubernetes
+from pyroscope import Pyroscope
 from run_agent import Agent
 from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
 
 ENGINES = {
     "prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "otelcol": Collector, "kubernetes": Kubernetes,
-    "jupyterhub": JupyterHub,
+    "jupyterhub": JupyterHub, "pyroscope": Pyroscope,
 }
 CONFIG = "refresh: 1s\nlook: 200ms\n"
 

@@ -6,9 +6,13 @@ set -euo pipefail
 here=$(dirname "$0")
 tracer=$1
 shift
-[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub
+[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope
 engines=$*
+# Cells are found in Pyroscope by the ids of their spans, which the collector has.
+[[ " $engines " != *" pyroscope "* || " $engines " = *" otelcol "* ]] || set -- "$@" otelcol
 "$here/get.sh" "$@"
+folder=$("$here/../go.sh")
+PATH=${folder:+$folder:}$PATH      # for go tool pprof
 
 # beside ENGINE ...: runs cells beside these engines. An engine of another run may have the same addresses: each run has
 # a network of its own.
@@ -27,7 +31,10 @@ leave
 asked() { [[ " $engines " = *" $1 "* ]]; }
 
 # JupyterHub brings kernels of its own, and has a run of its own.
-read -ra together <<<"${engines/jupyterhub/}"
+together=()
+for one; do
+    [ "$one" = jupyterhub ] || together+=("$one")
+done
 [ ${#together[@]} = 0 ] || beside "${together[@]}"
 ! asked jupyterhub || beside jupyterhub
 ! asked otelcol || beside --down otelcol
