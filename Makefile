@@ -37,17 +37,22 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## build bin/tracer (needs Go only; with a C compiler it gets NVML too)
+build: ## build bin/tracer and bin/tracer-agent (needs Go only; with a C compiler they get NVML too)
+	@GO='$(GO)' VERSION='$(VERSION)' scripts/go.sh run scripts/build.sh $(BIN) $(BIN)-agent
+
+# Without the agent, which has most of the libraries.
+.PHONY: tracer
+tracer:
 	@GO='$(GO)' VERSION='$(VERSION)' scripts/go.sh run scripts/build.sh $(BIN)
 
 .PHONY: install
-install: build ## put bin/tracer into /usr/local/bin, where sudo finds it (needs root; PREFIX=/usr/local)
-	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/tracer
+install: build ## put bin/tracer and bin/tracer-agent into /usr/local/bin, where sudo finds them (needs root; PREFIX=/usr/local)
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(BIN) $(BIN)-agent
 	@echo 'installed: $(PREFIX)/bin/tracer; next: sudo tracer doctor'
 
 .PHONY: uninstall
 uninstall: ## remove what make install has put there (needs root; PREFIX=/usr/local)
-	rm -f $(DESTDIR)$(PREFIX)/bin/tracer
+	rm -f $(DESTDIR)$(PREFIX)/bin/tracer $(DESTDIR)$(PREFIX)/bin/tracer-agent
 
 .PHONY: wheel
 wheel: ## build the notebook companion, bin/ipytracer-*.whl (needs Python with pip, setuptools and wheel)
@@ -85,7 +90,7 @@ test-fleet: build ## the figures of thirty cells in the engines that the agent s
 	scripts/fleet/test.sh $(BIN) $(ENGINES)
 
 .PHONY: test-lab
-test-lab: build ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
+test-lab: tracer ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
 	scripts/install.sh lab
 	scripts/pythons.sh lab
 	scripts/lab.sh $(LAB_PICTURES)
@@ -93,7 +98,7 @@ test-lab: build ## the extension in a real JupyterLab and a real browser, with t
 .PHONY: demo
 demo: ## install what is missing, trace a real IPython session and print its report (needs root)
 	scripts/install.sh demo
-	$(MAKE) --no-print-directory build
+	$(MAKE) --no-print-directory tracer
 	scripts/demo.sh
 
 .PHONY: deps
@@ -119,7 +124,7 @@ test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no oth
 	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -vet=off -count=1 -timeout 60m -parallel $(PARALLEL)
 
 .PHONY: soak
-soak: build ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
+soak: tracer ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)
 	/usr/bin/python3 scripts/soak.py $(BIN) $(SOAK)
 
 .PHONY: soak-agent
@@ -127,7 +132,7 @@ soak-agent: build ## run one agent for SOAK=1h beside shells that come, run cell
 	unshare --pid --fork --mount-proc --kill-child /usr/bin/python3 scripts/soak_agent.py $(BIN) $(SOAK)
 
 .PHONY: soak-serve
-soak-serve: build ## run one server for SOAK=1h with ten notebooks beside a hostile user (needs root)
+soak-serve: tracer ## run one server for SOAK=1h with ten notebooks beside a hostile user (needs root)
 	/usr/bin/python3 scripts/soak_serve.py $(BIN) $(SOAK)
 
 .PHONY: test-notebooks
@@ -157,9 +162,11 @@ format: ## gofmt and clang-format have nothing to say; what is right for clang-f
 .PHONY: lint
 lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
 	$(GO) vet ./...
+	$(GO) vet -tags agent ./cmd/tracer
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) vet ./tracer/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck -tags agent ./cmd/tracer
 	scripts/check-imports.sh
 	$(GO) run ./scripts/shape
 	cd python && /usr/bin/python3 -m mypy
@@ -220,15 +227,15 @@ test-viewers: $(PAGE_MODULES) $(VIEWERS_MODULES) ## open exports in the programs
 	cd $(VIEWERS) && npm run --silent test
 
 .PHONY: page-shots
-page-shots: $(PAGE_MODULES) build ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
+page-shots: $(PAGE_MODULES) tracer ## take the pictures of docs/ anew, of docs/pictures/notebook.arrows.gz in Chromium
 	scripts/page-shots.sh $(BIN) docs/pictures
 
 .PHONY: check-shots
-check-shots: $(PAGE_MODULES) build ## the page still says what it says on the pictures of docs/
+check-shots: $(PAGE_MODULES) tracer ## the page still says what it says on the pictures of docs/
 	scripts/page-shots.sh $(BIN)
 
 .PHONY: bench-page
-bench-page: $(PAGE_MODULES) build ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
+bench-page: $(PAGE_MODULES) tracer ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
 	scripts/go.sh run $(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
 	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \

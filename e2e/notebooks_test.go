@@ -277,7 +277,7 @@ func freed(w model.Window, meter string, bytes int64) bool {
 // These are limits of a session of 60 cells: bytes of JSON, bytes of the tracer at its highest, lines of text. It
 // should take at most 100 MiB of memory. It takes 106 to 114, since objects that wait for the garbage collector are
 // looked at, too. When Go's collector runs depends on the machine.
-const jsonLimit, memoryLimit, textLimit = 5_000_000, 132 << 20, 80
+const jsonLimit, memoryLimit, textLimit = 5_000_000, 120 << 20, 80
 
 func checkSize(t *testing.T, s notebookSession) {
 	t.Helper()

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(suite, "tracer")
-	build := exec.Command("../scripts/build.sh", binary) // as `make build` builds it for users
+	build := exec.Command("../scripts/build.sh", binary, binary+"-agent") // as `make build` builds it for users
 	build.Env = append(os.Environ(), "LDFLAGS="+linkedIn())
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the tracer: with NVML where a C compiler works, without it elsewhere.
+# Builds the tracer: with NVML where a C compiler works, without it elsewhere. If AGENT is named, builds the program
+# with the agent as well, which `tracer agent` executes where it is tracer-agent in the folder of OUT.
 #
-#   scripts/build.sh OUT
+#   scripts/build.sh OUT [AGENT]
 #
 # LDFLAGS are more flags of the Go linker.
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, with any C library.
@@ -9,7 +10,7 @@
 # (tracer/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=$1
+out=$1 agent=${2:-}
 nvidia=tracer/gpu/nvidia
 
 # A compiler without the C library's headers does not count.
@@ -25,6 +26,12 @@ build() { # CGO_ENABLED LINKER-FLAGS [TAGS [OUT PACKAGE [FLAGS ...]]]
         -o "${4:-$out}" "./${5:-cmd/tracer}"
 }
 
+# both CGO_ENABLED LINKER-FLAGS [TAGS [FLAGS ...]]: builds what is asked for.
+both() {
+    build "$1" "$2" "${3:-}" "$out" cmd/tracer "${@:4}"
+    [ -z "$agent" ] || build "$1" "$2" "agent${3:+,$3}" "$agent" cmd/tracer "${@:4}"
+}
+
 lazy=-extldflags=-Wl,-z,lazy
 missing=
 if [ -n "${CARRY:-}" ]; then
@@ -34,20 +41,20 @@ if [ -n "${CARRY:-}" ]; then
     build 1 "-s -w $lazy" '' "$work/program" $nvidia
     gzip -9n "$work/program"
     echo "{\"Replace\": {\"$nvidia/program.gz\": \"$work/program.gz\"}}" >"$work/overlay"
-    build 0 "-s -w" nvidia "$out" cmd/tracer -overlay "$work/overlay"
+    both 0 "-s -w" nvidia -overlay "$work/overlay"
     exit
 elif [ "${CGO_ENABLED:-1}" = 0 ]; then
-    build 0 ""
+    both 0 ""
     exit
 elif ! works; then
     missing="no C compiler works"
 else
-    build 1 $lazy
+    both 1 $lazy
     # NVML's functions are looked up when they are called. Some compilers (-z now) and C libraries (musl) have all
     # functions looked up when the program starts, and then it fails to start.
     "$(realpath "$out")" version >/dev/null 2>&1 || missing="a program with NVML does not start here"
 fi
 if [ -n "$missing" ]; then
     echo "build: $missing, so 'tracer gpu' is left out" >&2
-    build 0 ""
+    both 0 ""
 fi

@@ -9,7 +9,10 @@ cd "$(dirname "$0")/.."
 table=$(sed -nE 's/^\| `([^`]+)` \|.*\| ([^|]*) \|$/\1: \2/p' docs/packages.md | sed 's/`//g; s/: nothing$/:/')
 [ -n "$table" ] || { echo "check-imports: docs/packages.md has no rows" >&2; exit 1; }
 
-go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./... | awk -v table="$table" '
+{
+    go list -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./...
+    go list -tags agent -f '{{.ImportPath}}{{range .Imports}} {{.}}{{end}}' ./cmd/tracer
+} | awk -v table="$table" '
 BEGIN {
     library["apimachinery"] = "k8s.io/apimachinery/"
     library["btree"] = "github.com/google/btree"

@@ -26,7 +26,7 @@ const (
 	// leastRoom and roomOfCPU are the least that a session takes with small tables, in bytes: for a kernel with IPython
 	// and NumPy, without the stacks of allocations (TestSmallControlGroup). roomForAll is the amount for tables of the
 	// usual sizes and some thousand stacks.
-	leastRoom, roomOfCPU = 56 << 20, 512 << 10
+	leastRoom, roomOfCPU = 54 << 20, 512 << 10
 	roomForAll           = 256 << 20
 	// kernelTakes and smallTakes are the bytes that Linux takes to load the kernel half: for maps, for programs, and
 	// for their verification meanwhile.

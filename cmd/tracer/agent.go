@@ -1,19 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"log/slog"
-	"net"
-
-	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
-	"ipytracer/cmd/tracer/internal/agent"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
 // AgentOptions are the flags of `tracer agent`.
@@ -39,11 +29,11 @@ func newAgentCommand(c console) *cobra.Command {
 		Example: "  sudo tracer agent\n  sudo tracer agent --config /etc/ipytracer/agent.yaml\n" +
 			"  sudo tracer agent check --config /etc/ipytracer/agent.yaml",
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd.Context(), o, c) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, o, c) },
 	}
 	cmd.PersistentFlags().StringVar(&o.Config, "config", "", "the configuration `FILE`, YAML")
 	cmd.Flags().StringVar(&o.Listen, "listen", "", "the `ADDRESS` of /metrics and /healthz (default "+
-		agent.DefaultConfig().Listen+")")
+		telemetry.DefaultListen+")")
 	cmd.Flags().StringVar(&o.ReadyFile, "ready-file", "",
 		"create `FILE` with the address once kernels are looked for and /metrics answers")
 	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "log more to standard error")
@@ -55,156 +45,7 @@ func newAgentCommand(c console) *cobra.Command {
 			"Exit status: 0, or 2 where the configuration has a mistake.",
 		Example: "  tracer agent check --config /etc/ipytracer/agent.yaml",
 		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			a, err := newAgentFiles(o)
-			if err != nil {
-				return err
-			}
-			defer a.rights.Close()
-			config, _, err := a.config()
-			if err == nil {
-				err = config.CheckFiles(a.rights.Open)
-			}
-			if err != nil {
-				return usageError{err}
-			}
-			_, err = fmt.Fprintln(c.out, "the configuration is right")
-			return err
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return checkAgent(cmd, o, c) },
 	})
 	return cmd
-}
-
-// agentFiles are the files that somebody names to an agent, with that person's rights.
-type agentFiles struct {
-	options AgentOptions
-	rights  *userfile.Rights
-	keep    []uint // capabilities: processes that look for kernels become the invoker
-}
-
-func newAgentFiles(o AgentOptions) (*agentFiles, error) {
-	who, err := invoker.Find()
-	if err != nil {
-		return nil, err
-	}
-	rights, err := who.Rights()
-	if err != nil {
-		return nil, err
-	}
-	keep := []uint{}
-	if who.Heir() != nil {
-		keep = []uint{unix.CAP_SETUID, unix.CAP_SETGID}
-	}
-	return &agentFiles{o, rights, keep}, nil
-}
-
-// config reads the configuration, and the share of its budget. A mistake in it is a usage error.
-func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
-	config = agent.DefaultConfig()
-	if file := a.options.Config; file != "" {
-		f, err := a.rights.Open(file)
-		if err != nil {
-			return config, 0, usageError{fmt.Errorf("read the configuration: %w", err)}
-		}
-		defer f.Close()
-		if config, err = agent.ReadConfig(f, file); err != nil {
-			return config, 0, usageError{err}
-		}
-	}
-	if listen := a.options.Listen; listen != "" {
-		if _, _, err := net.SplitHostPort(listen); err != nil {
-			return config, 0, usageError{fmt.Errorf("--listen %q: it is an address such as 127.0.0.1:9464", listen)}
-		}
-		config.Listen = listen
-	}
-	if budget, err = parseBudget(config.Budget); err != nil {
-		return config, 0, usageError{fmt.Errorf("%s: budget: %w", a.options.Config, err)}
-	}
-	return config, budget, nil
-}
-
-func runAgent(ctx context.Context, o AgentOptions, c console) error {
-	files, err := newAgentFiles(o)
-	if err != nil {
-		return err
-	}
-	defer files.rights.Close()
-	config, budget, err := files.config()
-	if err != nil {
-		return err
-	}
-	sign, err := files.sign(c)
-	if err != nil {
-		return err
-	}
-	log := logger(c.err, o.Verbose)
-	c.ends.goOn()
-	err = agent.Run(ctx, agent.Options{
-		Config: config, Budget: budget, Keep: files.keep, Version: version, Log: log,
-		Reload: files.reloads(ctx, c, log), Open: files.rights.Open,
-		Ready: func(at net.Addr) error {
-			fmt.Fprintf(c.err, "tracer: every kernel is traced from now on; figures are at http://%v/metrics; "+
-				"Ctrl-C ends it\n", at)
-			notify(log, daemon.SdNotifyReady)
-			return sign(at)
-		},
-	})
-	switch {
-	case errors.Is(err, agent.ErrAddress):
-		return usageError{fmt.Errorf("%w; choose another address with --listen", err)}
-	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrProfiles), errors.Is(err, agent.ErrKubernetes):
-		return usageError{err}
-	}
-	return err
-}
-
-// sign prepares the ready file, and returns a function that puts it in its place with the address in it.
-func (a *agentFiles) sign(c console) (func(net.Addr) error, error) {
-	if a.options.ReadyFile == "" {
-		return func(net.Addr) error { return nil }, nil
-	}
-	sign, err := a.rights.Create(a.options.ReadyFile, false)
-	if err != nil {
-		return nil, fmt.Errorf("write the ready file: %w", err)
-	}
-	c.ends.takeAway(sign)
-	return func(at net.Addr) error {
-		_, err := fmt.Fprintln(sign, at)
-		if err = errors.Join(err, sign.Commit(), sign.Close()); err != nil {
-			return fmt.Errorf("write the ready file: %w", err)
-		}
-		return nil
-	}, nil
-}
-
-// reloads returns the configurations that are read when a SIGHUP arrives, until the context is done. A wrong one
-// changes nothing.
-func (a *agentFiles) reloads(ctx context.Context, c console, log *slog.Logger) <-chan agent.Config {
-	asked, out := make(chan struct{}, 1), make(chan agent.Config)
-	c.ends.hangsUp(func() {
-		select {
-		case asked <- struct{}{}:
-		default: // one is due anyway
-		}
-	})
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-asked:
-			}
-			config, _, err := a.config()
-			if err != nil {
-				log.Error("the configuration stays as it is", "error", err)
-				continue
-			}
-			select {
-			case out <- config:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return out
 }

@@ -89,15 +89,6 @@ func (e *endings) handTo(hand func(os.Signal)) {
 	e.hand = hand
 }
 
-// hangsUp calls a function for each SIGHUP from now on, which then ends nothing, as of a service. The function must not
-// wait.
-func (e *endings) hangsUp(do func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.hangup = do
-	signal.Notify(e.signals, syscall.SIGHUP)
-}
-
 // lookEnds sets the function for a second Ctrl-C, nil for none. It must not wait.
 func (e *endings) lookEnds(end func()) {
 	e.mu.Lock()

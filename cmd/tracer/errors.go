@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 
-	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/event/recording"
@@ -37,6 +36,11 @@ const (
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
+
+// cannotTraceError is the reason why this machine or this user cannot trace; its message says what to do.
+type cannotTraceError struct{ error }
+
+func (e cannotTraceError) Unwrap() error { return e.error }
 
 // commandStatus is the status of a traced command.
 type commandStatus int
@@ -71,7 +75,7 @@ func explain(err error) (status int, message string) {
 	var nobody invoker.Error
 	var refused *invoker.Refusal
 	var elsewhere *elsewhereError
-	var lacking *agent.RightsError
+	var cannot cannotTraceError
 	if status, message, ok := notLimited(err); ok && !errors.As(err, &elsewhere) {
 		return status, message
 	}
@@ -90,8 +94,8 @@ func explain(err error) (status int, message string) {
 		return statusFailed, fmt.Sprintf("%s; instead the output is %s", message, elsewhere.where)
 	case errors.As(err, &nobody):
 		return statusCannotTrace, err.Error()
-	case errors.As(err, &lacking):
-		return statusCannotTrace, lacking.Error()
+	case errors.As(err, &cannot):
+		return statusCannotTrace, cannot.Error()
 	case errors.As(err, &refused):
 		return statusCannotTrace, refused.Error()
 	case errors.As(err, &command):

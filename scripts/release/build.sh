@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds all files of a release, from HEAD only, the same bytes each time: the static program, the wheel, a Debian
+# Builds all files of a release, from HEAD only, the same bytes each time: the static programs, the wheel, a Debian
 # package, an image for containers, a bill of materials and checksums.
 #
 #   scripts/release/build.sh [OUT]    into bin/release, if none is named
@@ -23,10 +23,10 @@ trap 'rm -rf "$work"' EXIT
 git archive HEAD | tar -x -C "$work" --one-top-level=tree
 cd "$work/tree"
 
-CARRY=1 scripts/build.sh "$work/tracer"
+CARRY=1 scripts/build.sh "$work/tracer" "$work/tracer-agent"
 scripts/release/materials.py >"$work/sbom.json" --licenses "$work/THIRD-PARTY-LICENSES.txt"
 # Every module that Go reports as linked in must be in the bill.
-"${GO:-go}" version -m "$work/tracer" | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
+"${GO:-go}" version -m "$work/tracer-agent" | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
 while read -r module; do
     grep -qF "\"pkg:golang/$module\"" "$work/sbom.json" || { echo "release: $module is not in the bill" >&2; exit 1; }
 done <"$work/linked"
@@ -34,13 +34,13 @@ done <"$work/linked"
 scripts/release/manual.sh "$work/tracer" "$work/manual"
 
 rm -rf "${out:?}"/*
-install -m 755 "$work/tracer" "$out/tracer"
+install -m 755 -t "$out" "$work/tracer" "$work/tracer-agent"
 install -m 644 "$work/sbom.json" "$out/ipytracer-$VERSION.cdx.json"
 install -m 644 "$work/THIRD-PARTY-LICENSES.txt" "$out/THIRD-PARTY-LICENSES.txt"
 scripts/release/pack_wheel.py "$work/tracer" "$work/THIRD-PARTY-LICENSES.txt" "$out" >"$work/log" 2>&1 ||
     { cat "$work/log" >&2; exit 1; }
-scripts/release/pack_deb.sh "$work/tracer" "$work/manual" "$work/THIRD-PARTY-LICENSES.txt" "$out"
-scripts/release/pack_image.py "$work/tracer" "$work/THIRD-PARTY-LICENSES.txt" "$out"
+scripts/release/pack_deb.sh "$work/tracer" "$work/tracer-agent" "$work/manual" "$work/THIRD-PARTY-LICENSES.txt" "$out"
+scripts/release/pack_image.py "$work/tracer-agent" "$work/THIRD-PARTY-LICENSES.txt" "$out"
 cd "$out"
 sha256sum -- * >"$work/SHA256SUMS"
 install -m 644 "$work/SHA256SUMS" SHA256SUMS

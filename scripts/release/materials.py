@@ -14,7 +14,7 @@ import subprocess
 import time
 import uuid
 
-PROGRAMS = (("0", "./cmd/tracer"), ("1", "./tracer/gpu/nvidia"))  # whether it is built with cgo
+PROGRAMS = (("0", "./cmd/tracer"), ("1", "./tracer/gpu/nvidia"))  # whether it is built with cgo; with the agent
 RULE = "=" * 80
 
 
@@ -40,7 +40,7 @@ def modules():
     """Returns the modules that are linked into the programs, by path."""
     found = {}
     for cgo, package in PROGRAMS:
-        listed = go("list", "-deps", "-tags", "osusergo,netgo", "-json=Module", package, CGO_ENABLED=cgo)
+        listed = go("list", "-deps", "-tags", "osusergo,netgo,agent", "-json=Module", package, CGO_ENABLED=cgo)
         for one in documents(listed):
             module = one.get("Module", {})
             if module and not module.get("Main"):

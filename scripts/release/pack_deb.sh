@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Makes the Debian package: the static program, its manual, completions and the systemd units, which start nothing by
+# Makes the Debian package: the static programs, their manual, completions and the systemd units, which start nothing by
 # themselves. It depends on nothing.
 #
-#   scripts/release/pack_deb.sh TRACER MANUAL LICENSES OUT    MANUAL: what manual.sh wrote
+#   scripts/release/pack_deb.sh TRACER AGENT MANUAL LICENSES OUT    MANUAL: what manual.sh wrote
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-tracer=$1 manual=$2 licenses=$3 out=$4
+tracer=$1 agent=$2 manual=$3 licenses=$4 out=$5
 units=scripts/packaging
 maintainer=${MAINTAINER:-The ipytracer authors <ipytracer@users.noreply.github.com>}
 root=$(mktemp -d)
@@ -15,6 +15,7 @@ doc=$root/usr/share/doc/ipytracer
 mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/systemd/system" "$doc" "$root/usr/share/lintian/overrides"
 
 install -m 755 "$tracer" "$root/usr/bin/tracer"
+install -m 755 "$agent" "$root/usr/bin/tracer-agent"
 cp -r "$manual"/. "$root/usr/share/"
 for unit in "$units"/*.service; do
     # The lines on installation are for users of the repository.
@@ -50,6 +51,8 @@ END
 cat >"$root/usr/share/lintian/overrides/ipytracer" <<'END'
 # One file is to run on every Debian, and in containers without a C library.
 ipytracer: statically-linked-binary [usr/bin/tracer]
+ipytracer: statically-linked-binary [usr/bin/tracer-agent]
+ipytracer: no-manual-page [usr/bin/tracer-agent]
 END
 cat >"$root/DEBIAN/control" <<END
 Package: ipytracer
@@ -85,5 +88,5 @@ sed 's/configure/remove/' "$root/DEBIAN/postinst" >"$root/DEBIAN/postrm"
 chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod -R u=rwX,go=rX "$root"
-chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm} "$root/usr/bin/tracer"
+chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm} "$root"/usr/bin/tracer{,-agent}
 dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$out/ipytracer_${VERSION}_amd64.deb" >/dev/null

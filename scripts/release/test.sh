@@ -96,6 +96,13 @@ uses() {
     scripts/release/judge.py "$top/root/report.json"
 }
 
+# agent TRACER: the agent is beside it, and is the same version; it checks its configuration.
+agent() {
+    local said
+    said=$(types "$1" agent check 2>&1) || fails "tracer agent check: $said"
+    [ "$(types "$1-agent" version)" = "tracer $version" ] || fails "the agent is not $version"
+}
+
 # package SUITE: the package is installed by apt, complete, used, compared with the self-test's truth, and removed.
 package() {
     local file
@@ -103,7 +110,7 @@ package() {
     cp "$release/ipytracer_${version}_amd64.deb" "$top/root/"
     quietly "apt install" types sh -c 'apt-get install -y --no-install-recommends /root/ipytracer_*.deb'
     [ -z "$(types dpkg --verify ipytracer)" ] || fails "dpkg --verify: $(types dpkg --verify ipytracer)"
-    for file in bin/tracer share/man/man1/tracer.1.gz share/man/man1/tracer-attach.1.gz \
+    for file in bin/tracer bin/tracer-agent share/man/man1/tracer.1.gz share/man/man1/tracer-attach.1.gz \
         share/bash-completion/completions/tracer share/zsh/vendor-completions/_tracer \
         share/fish/vendor_completions.d/tracer.fish share/doc/ipytracer/copyright \
         lib/systemd/system/ipytracer-serve.service lib/systemd/system/ipytracer-agent.service \
@@ -114,6 +121,7 @@ package() {
         [ -x "$top$file" ] || fails "a unit starts $file, which is not there"
     done
     uses tracer python3
+    agent tracer
     quietly "tracer selftest" types tracer selftest --python /usr/bin/python3
     quietly "apt remove" types apt-get remove -y ipytracer
     ! types which tracer >/dev/null || fails "apt remove leaves tracer"
@@ -141,6 +149,10 @@ static() {
     [ "$(chroot "$top/root/nothing" /tracer version)" = "tracer $version" ] ||
         fails "the static program needs something"
     uses /root/nothing/tracer python3
+    ! types /root/nothing/tracer agent check 2>"$work/said" && grep -q 'is not there' "$work/said" ||
+        fails "without the agent's program: $(cat "$work/said")"
+    install -m 755 "$release/tracer-agent" "$top/root/nothing/"
+    agent /root/nothing/tracer
     echo "test-release: $1: the static program"
 }
 
@@ -160,6 +172,8 @@ image() {
     name=$(types ctr -a /run/ctd images list -q)
     types ctr -a /run/ctd run --rm "$name" "$container" >"$work/help"
     grep -q 'tracer attaches to a running' "$work/help" || fails "the image does not start tracer"
+    types ctr -a /run/ctd run --rm "$name" "$container" tracer agent check >"$work/check" ||
+        fails "the image has no agent"
     [ "$(types ctr -a /run/ctd run --rm "$name" "$container" tracer version)" = "tracer $version" ] ||
         fails "the image is not $version"
     for one in BPF PERFMON SYS_PTRACE DAC_READ_SEARCH CHECKPOINT_RESTORE; do caps+=(--cap-add "CAP_$one"); done

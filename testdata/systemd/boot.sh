@@ -65,6 +65,7 @@ inside() {
     mkdir -p "$root/etc/systemd/system" "$root/usr/local/bin" "$root/opt/check"
     echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
     install -m 755 "$tracer" "$root/usr/local/bin/tracer"
+    [ ! -e "$tracer-agent" ] || install -m 755 "$tracer-agent" "$root/usr/local/bin/tracer-agent"
     install -m 644 "$top"/scripts/packaging/*.service "$root/etc/systemd/system/"
     cp -r "$top/python/src/ipytracer" "$top/testdata/workloads/run_notebook.py" "$root/opt/check/"
     cp "$(dirname "$check")"/*.py "$root/opt/check/"

@@ -17,6 +17,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/tracer/ledger"
 )
 
@@ -70,7 +71,7 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{
-		Listen: "127.0.0.1:9464", Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
+		Listen: telemetry.DefaultListen, Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
 		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
 	}

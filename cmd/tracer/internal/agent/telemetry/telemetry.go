@@ -10,6 +10,9 @@ import (
 	"ipytracer/model"
 )
 
+// DefaultListen is the address of an agent's /metrics, if its configuration names no other.
+const DefaultListen = "127.0.0.1:9464"
+
 // Owner has the labels of a kernel's time series: to whom it belongs, as far as this machine knows. The kernel can
 // choose none of them. A field is empty if it is not known. Each has at most [MaxLabel] bytes.
 type Owner struct {
