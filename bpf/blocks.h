@@ -16,6 +16,8 @@
 #ifndef IPYTRACER_BLOCKS_H
 #define IPYTRACER_BLOCKS_H
 
+#define TRIES 8 /* to move a meter down from the very value that its maximum has */
+
 /* A move from one block, or none, to another, or none: the process that has them, and the bytes that count. */
 struct block_move {
 	__u64 from;
@@ -80,6 +82,34 @@ __attribute__((noinline)) int tells_block(__u32 slot, __s64 size, __u32 meter)
 	return TELL_NOT;
 }
 
+/*
+ * Moves a meter down, and returns the value from which it fell. The maximum has that value before the meter falls, so a
+ * boundary finds either. Code that raises the meter need not have kept it. Where other CPUs move the meter all the
+ * time, the maximum follows the fall.
+ */
+__attribute__((noinline)) __s64 move_down(struct process *p, __u32 number, __s64 difference)
+{
+	__u64 meter = AT_MOST(number, METERS - 1);
+	struct root *r = p ? root_of(p) : NULL;
+
+	if (!r)
+		return 0;
+	__s64 from = *(volatile __s64 *)&p->value[meter];
+	for (int i = 0; i < TRIES; i++) {
+		raise_to(&p->high[meter], from);
+		__s64 was = __sync_val_compare_and_swap(&p->value[meter], from, from + difference);
+		if (was == from)
+			goto moved;
+		from = was;
+	}
+	from = fetch_add(&p->value[meter], difference);
+	raise_to(&p->high[meter], from);
+moved:
+	if (*(volatile __u32 *)&r->shared)
+		tree_follows(p, meter);
+	return from;
+}
+
 /* Moves the meter; a value from which it falls is streamed if nothing in the segment was higher. */
 __attribute__((noinline)) int moves_untold(struct process *p, __u32 number, __s64 difference)
 {
@@ -90,13 +120,16 @@ __attribute__((noinline)) int moves_untold(struct process *p, __u32 number, __s6
 		return 0;
 	__u64 segment = *(volatile __u64 *)&p->segment;
 	__s64 seen = *(volatile __s64 *)&p->value[meter];
-	__u64 told = difference < 0 ? falls(p, segment, meter, seen, SENT_BYTE) : 0;
-	__s64 from = move(p, r, meter, difference) - difference;
-	if (difference > 0)
+	if (difference > 0) {
+		move(p, r, meter, difference);
 		return 0;
+	}
+	__u64 told = falls(p, segment, meter, seen, SENT_BYTE);
+	__s64 from = move_down(p, meter, difference);
 	if (!told && from > seen) /* another thread's block came in between */
-		told = falls(p, segment, meter, from, SENT_BYTE);
-	fell(p, told, segment, meter, from);
+		told = unless_sent(p, segment, meter, from, SENT_BYTE);
+	/* The meter had both values, and other CPUs rely on the one that is noted as sent. */
+	fell(p, told, segment, meter, BOTH_MAX(seen, from));
 	return 0;
 }
 
@@ -124,11 +157,7 @@ __attribute__((noinline)) int moves_told(struct process *p, struct block_move *m
 	bool apart = before && (!after || m->from != m->to || (m->was | m->is));
 	__u64 segment = *(volatile __u64 *)&p->segment, number = fetch_add(&r->stream, 1 + (apart && after)) + 1;
 	__s64 difference = m->after - m->before;
-	if (difference < 0) /* the code that raised it need not have kept the value from which it falls */
-		raise_to(&p->high[meter], *(volatile __s64 *)&p->value[meter]);
-	__s64 value = move(p, r, meter, difference);
-	if (difference < 0)
-		raise_to(&p->high[meter], value - difference);
+	__s64 value = difference < 0 ? move_down(p, meter, difference) + difference : move(p, r, meter, difference);
 	__u32 flags = m->flags | meter | (*(volatile __u32 *)&p->untold >> meter & 1) * CHANGE_UNCHAINED;
 	if (apart) {
 		__u64 stack = m->stack;
