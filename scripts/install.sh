@@ -31,7 +31,7 @@ viewers)
     command -v npm >/dev/null || packages+=(nodejs npm)
     ;;
 fleet) packages=(python3 python3-yaml python3-ipykernel python3-jupyter-client python3-numpy
-    curl debootstrap dpkg util-linux ca-certificates) ;;
+    curl debootstrap dpkg util-linux ca-certificates openssl runc) ;;
 release) packages=(debootstrap dpkg-dev gcc libc6-dev git gzip xz-utils ca-certificates
     python3 python3-setuptools python3-wheel) ;;
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev

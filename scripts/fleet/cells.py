@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/workloads"))
 
+from jupyter_client.blocking.client import BlockingKernelClient
 from run_agent import holds, until
 from run_notebook import Notebook
 
@@ -78,6 +80,35 @@ def inside(group):
     notebook = Notebook()
     member(home)
     return notebook
+
+
+class Elsewhere(Notebook):
+    """A notebook with a kernel that something else has started: a file for connections, interrupt(), and pid, where
+    the kernel itself sees another number."""
+
+    def __init__(self, kernel):
+        self.manager, self.folder = self, tempfile.TemporaryDirectory()
+        self.kernel = kernel
+        self._connect()
+        self.pid = getattr(kernel, "pid", self.pid)
+
+    def client(self):
+        client = BlockingKernelClient(connection_file=self.kernel.file)
+        client.load_connection_file()
+        return client
+
+    def interrupt_kernel(self):
+        self.kernel.interrupt()
+
+    def _wait(self):
+        until("the kernel answers", self._answers)
+
+    def _answers(self):
+        try:
+            self.client.wait_for_ready(timeout=60)
+            return True
+        except RuntimeError:      # it takes a kernel that begins for dead
+            return False
 
 
 class Attached:

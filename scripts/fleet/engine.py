@@ -18,6 +18,7 @@ class Engine:
 
     name = version = address = ready = ""
     restarted = False      # it is down for a while
+    runs = None            # the class of the agent, where that does not run as usual
 
     def __init__(self, engines, folder):
         self.engines, self.folder = engines, os.path.join(folder, self.name)

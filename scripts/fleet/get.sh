@@ -8,6 +8,7 @@
 #   pyroscope         compiled of its Go module (AGPL-3.0-only); 10 minutes of processor time
 #   otelcol           the OpenTelemetry collector of otelcol/, compiled (Apache-2.0); a minute
 #   jupyterhub        a tree of Debian 12 with its JupyterHub (BSD-3-Clause), 0.7 GB; a minute
+#   runc              the same as kubernetes; runc itself is Debian's, which scripts/install.sh installs (Apache-2.0)
 #   kubernetes        kube-apiserver, compiled of its Go module; Debian's etcd and kubectl, unpacked
 #                     (Apache-2.0); 6 minutes
 #
@@ -105,6 +106,10 @@ get_kubernetes() {
     local version=k8s.io/component-base/version
     compiled kube-apiserver-1.36.3 kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver \
         "-X $version.gitVersion=v1.36.3 -X $version.gitMajor=1 -X $version.gitMinor=36"
+}
+
+get_runc() {
+    get_kubernetes
 }
 
 get_jupyterhub() {

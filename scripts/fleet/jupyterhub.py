@@ -5,13 +5,11 @@ kernel that cells are run in.
 import json
 import os
 import subprocess
-import tempfile
 import urllib.error
 import urllib.request
 
-from cells import Notebook, need
+from cells import Elsewhere, need
 from engine import Engine, holds, until
-from jupyter_client.blocking.client import BlockingKernelClient
 
 USERS = {"ada": 3001, "bob": 3002}
 TOKEN = "of-the-test-alone"
@@ -31,40 +29,17 @@ c.JupyterHub.load_roles = [
 
 
 class OfServer:
-    """What a notebook needs of its kernel, which a user's server has started."""
+    """A kernel that a user's server has started."""
 
     def __init__(self, hub, user):
-        self.hub, self.user = hub, user
+        self.hub = hub
         made = hub.api("POST", "/user/%s/api/kernels" % user, {"name": "python3"})
         self.path = "/user/%s/api/kernels/%s" % (user, made["id"])
         self.file = os.path.join(hub.tree, "home", user, ".local/share/jupyter/runtime/kernel-%s.json" % made["id"])
+        until("the kernel of %s has its file" % user, lambda: os.path.exists(self.file))
 
-    def client(self):
-        until("the kernel of %s has its file" % self.user, lambda: os.path.exists(self.file))
-        client = BlockingKernelClient(connection_file=self.file)
-        client.load_connection_file()
-        return client
-
-    def interrupt_kernel(self):
+    def interrupt(self):
         self.hub.api("POST", self.path + "/interrupt", {})
-
-
-class OfUser(Notebook):
-    """A notebook of a user of JupyterHub."""
-
-    def __init__(self, hub, user):
-        self.manager, self.folder = OfServer(hub, user), tempfile.TemporaryDirectory()
-        self._connect()
-
-    def _wait(self):
-        until("the kernel answers", self._answers)
-
-    def _answers(self):
-        try:
-            self.client.wait_for_ready(timeout=60)
-            return True
-        except RuntimeError:      # it takes a kernel that begins for dead
-            return False
 
 
 class JupyterHub(Engine):
@@ -112,7 +87,7 @@ class JupyterHub(Engine):
         self.api("POST", "/hub/api/users/" + user, {})
         self.api("POST", "/hub/api/users/%s/server" % user, {})
         until("the server of %s is ready" % user, lambda: self.api("GET", "/hub/api/users/" + user)["server"])
-        return OfUser(self, user)
+        return Elsewhere(OfServer(self, user))
 
     def check(self, session):
         for kernel, user in zip(session.kernels, USERS):

@@ -96,7 +96,7 @@ class Kubernetes(Engine):
             self.make("/api/v1/namespaces", {"metadata": {"name": name}})
 
     def pod(self, i, namespace, name, labels, annotations):
-        """Makes a pod on this node. Returns the folder of the control group of its container."""
+        """Makes a pod on this node. Returns its container, as contain does."""
         self.namespace(namespace)
         pods = "/api/v1/namespaces/%s/pods" % namespace
         made = self.make(pods, {
@@ -110,7 +110,11 @@ class Kubernetes(Engine):
                 "containerID": "containerd://" + number, "state": {"running": {}}}]}},
             kind="application/strategic-merge-patch+json")
         holds("%s has the container of %s" % (self.name, name), status == 200, text)
-        group = os.path.join(MEMORY, "ipytracer-fleet/kubepods/pod%s/%s" % (made["metadata"]["uid"], number))
+        return self.contain(made["metadata"]["uid"], number)
+
+    def contain(self, uid, number):
+        """Makes the control group of a container of a pod. Returns what kernels need of it."""
+        group = os.path.join(MEMORY, "ipytracer-fleet/kubepods/pod%s/%s" % (uid, number))
         os.makedirs(group)
         return group
 

@@ -25,11 +25,12 @@ from jupyterhub import JupyterHub
 from kubernetes import Kubernetes
 from pyroscope import Pyroscope
 from run_agent import Agent
+from runc import Runc
 from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
 
 ENGINES = {
     "prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "otelcol": Collector, "kubernetes": Kubernetes,
-    "jupyterhub": JupyterHub, "pyroscope": Pyroscope,
+    "jupyterhub": JupyterHub, "pyroscope": Pyroscope, "runc": Runc,
 }
 CONFIG = "refresh: 1s\nlook: 200ms\n"
 
@@ -52,7 +53,8 @@ def main():
         for e in engines:
             e.restarted = "--down" in names
         session = Session([make for e in engines for make in e.kernels()])
-        agent = Agent(tracer, folder, CONFIG + "".join(e.agent() for e in engines), AGENT)
+        of = next((e.runs for e in engines if e.runs), Agent)
+        agent = of(tracer, folder, CONFIG + "".join(e.agent() for e in engines), AGENT)
         session.attach(tracer, agent, folder)
         session.run(lambda n: [e.after(n) for e in engines])
         until("the agent has counted all cells", lambda: agent.value("ipytracer_cells_total") == COUNT)

@@ -6,10 +6,11 @@ set -euo pipefail
 here=$(dirname "$0")
 tracer=$1
 shift
-[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope
+[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope runc
 engines=$*
-# Cells are found in Pyroscope by the ids of their spans, which the collector has.
-[[ " $engines " != *" pyroscope "* || " $engines " = *" otelcol "* ]] || set -- "$@" otelcol
+# Cells are found in Pyroscope by the ids of their spans, which the collector has. It has those in containers, too.
+[[ " $engines " != *" pyroscope "* && " $engines " != *" runc "* || " $engines " = *" otelcol "* ]] ||
+    set -- "$@" otelcol
 "$here/get.sh" "$@"
 folder=$("$here/../go.sh")
 PATH=${folder:+$folder:}$PATH      # for go tool pprof
@@ -23,18 +24,19 @@ beside() {
 
 # Control groups stay after the processes in them.
 leave() {
-    find /sys/fs/cgroup{/memory,}/ipytracer-fleet -depth -type d -exec rmdir {} + 2>/dev/null || true
+    find /sys/fs/cgroup{/*,}/ipytracer-fleet -depth -type d -exec rmdir {} + 2>/dev/null || true
 }
 trap leave EXIT
 leave
 
 asked() { [[ " $engines " = *" $1 "* ]]; }
 
-# JupyterHub brings kernels of its own, and has a run of its own.
+# JupyterHub and containers bring kernels of their own, and have runs of their own.
 together=()
 for one; do
-    [ "$one" = jupyterhub ] || together+=("$one")
+    [ "$one" = jupyterhub ] || [ "$one" = runc ] || together+=("$one")
 done
 [ ${#together[@]} = 0 ] || beside "${together[@]}"
 ! asked jupyterhub || beside jupyterhub
+! asked runc || beside otelcol runc
 ! asked otelcol || beside --down otelcol

@@ -51,12 +51,13 @@ class Agent:
         self.log = os.path.join(folder, "agent.log")
         self.configure(config)
         with open(self.log, "w") as log:
-            self.process = subprocess.Popen(
-                [tracer, "agent", "--config", self.config, "--listen", listen, "--ready-file", ready], stderr=log
-            )
+            self.process = subprocess.Popen(self.command(tracer, listen, ready), stderr=log)
         until("the agent is ready", lambda: os.path.exists(ready))
         with open(ready) as f:
             self.address = f.read().strip()
+
+    def command(self, tracer, listen, ready):
+        return [tracer, "agent", "--config", self.config, "--listen", listen, "--ready-file", ready]
 
     def configure(self, text):
         with open(self.config, "w") as f:

@@ -168,8 +168,12 @@ func (all *Watches) Ending(b *event.Boundary, extra ledger.BoundaryExtra) *event
 const nearly = 100
 
 // hit returns the limit that was used up when the OOM killer came. Version 2 counts for each group how often its own
-// limit left no other choice; version 1 keeps only the highest use.
+// limit left no other choice; version 1 keeps only the highest use. The limit is not known where the process is in a
+// group that cannot be seen from here, as from another container.
 func (w *watch) hit() (l event.Limit, likely bool) {
+	if len(w.now) == 0 && w.group != "" && !strings.HasSuffix(w.group, ":/") {
+		return event.Limit{}, false
+	}
 	var full []process.Cgroup
 	limited := false
 	for i, c := range w.now {

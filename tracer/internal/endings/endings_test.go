@@ -48,6 +48,19 @@ func TestWhichLimitWasHit(t *testing.T) {
 	}
 }
 
+// TestLimitOutOfSight: the limit of a group that cannot be seen is not known, and is not the machine's.
+func TestLimitOutOfSight(t *testing.T) {
+	for group, kind := range map[string]event.LimitKind{
+		"1:/kubepods/pod": "", "2:/kubepods/pod": "", "2:/../other": "",
+		"2:/": event.LimitMachine, "": event.LimitMachine,
+	} {
+		w := watch{group: group, machine: process.MachineMemory{Total: 1 << 30, Available: 1 << 20}}
+		if got, likely := w.hit(); got.Kind != kind || likely {
+			t.Errorf("%s: %+v, likely %v", group, got, likely)
+		}
+	}
+}
+
 // TestNearestLimitFirst: the limit with the least room comes first.
 func TestNearestLimitFirst(t *testing.T) {
 	w := watch{
