@@ -2,6 +2,8 @@ module ipytracer
 
 go 1.26.0
 
+godebug updatemaxprocs=0
+
 require (
 	github.com/NVIDIA/go-nvml v0.13.0-1
 	github.com/apache/arrow-go/v18 v18.8.0

@@ -16,6 +16,7 @@ int discover_cpus(void *unused)
 	__u64 where = 0;
 
 	pid_level = INT_FIELD(pid, pid, level);
+	pid_space = word_at(number_at(pid, pid_level) + bpf_core_field_offset(struct upid, ns));
 	if (!percpu_rss) /* bpf_map_lookup_percpu_elem (5.19) is missing on some of these kernels, too */
 		return 0;
 	bpf_probe_read_kernel(&where, sizeof(where), &map); /* as a number */

@@ -97,6 +97,57 @@ __attribute__((noinline)) int process_ends(__u64 task, __u32 slot)
 	return close_slot(slot);
 }
 
+/* Reports whether the file of the program that a process executes has a name like CPython's. */
+static __always_inline bool is_named_python(__u64 mm)
+{
+	char name[8] = {};
+	__u64 file = FIELD(mm, mm_struct, exe_file), entry = file ? FIELD(file, file, f_path.dentry) : 0;
+	__u64 text = entry ? FIELD(entry, dentry, d_name.name) : 0;
+
+	return text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && starts_with(name, "python", 6);
+}
+
+#define BIRTH_REST 500000000ULL /* nanoseconds */
+
+/* Wakes user space up for a birth. A program may execute Pythons for ever: no more often than each BIRTH_REST. */
+static __always_inline void tell_birth(void)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct header h = { .kind = RECORD_NUDGE };
+
+	if (now - born_told < BIRTH_REST)
+		return;
+	born_told = now;
+	bpf_ringbuf_output(&boundaries, &h, sizeof(h), BPF_RB_FORCE_WAKEUP);
+}
+
+/*
+ * Notes a process that has executed a Python, or is the fork of one and has its arguments. The table is a ring: what is
+ * not read in time is overwritten.
+ */
+static __noinline int note_birth(__u64 task, bool forked)
+{
+	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);
+	__u64 size = FIELD(mm, mm_struct, arg_end) - arguments;
+	__u32 length = size < BIRTH_TEXT ? size : BIRTH_TEXT;
+
+	if (!is_visible(task))
+		return 0;
+	__u64 number = fetch_add(&born, 1) + 1;
+	__u32 at = number & (BIRTHS - 1);
+	struct birth *b = bpf_map_lookup_elem(&births, &at);
+	if (!b)
+		return 0;
+	exchange(&b->number, 0);
+	b->started = started_at(task);
+	b->pid = visible_pid(task);
+	b->forked = forked;
+	b->size = bpf_probe_read_user(b->text, length, (void *)arguments) ? 0 : length;
+	exchange(&b->number, number);
+	tell_birth();
+	return 0;
+}
+
 /* sched_process_fork(parent, child) */
 SEC("raw_tp/sched_process_fork")
 int process_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -107,10 +158,12 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (tgid == child_tgid)
 		return 0;
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+	__u64 mm = FIELD(child, task_struct, mm);
+	if (!m && watch_births && mm && mm != FIELD(parent, task_struct, mm) && is_named_python(mm))
+		note_birth(child, true);
 	if (!m || ran_before(AT_FORK))
 		return 0;
 	struct member mine = { .root = m->root, .slot = NO_SLOT };
-	__u64 mm = FIELD(child, task_struct, mm);
 	if (bpf_map_update_elem(&members, &child_tgid, &mine, BPF_NOEXIST)) {
 		if (held_by(mm) == child_tgid) /* the tracer, or an earlier copy, has found it and taken it in */
 			return 0;
@@ -139,37 +192,6 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* Reports whether the file of the program that a process executes has a name like CPython's. */
-static __always_inline bool is_named_python(__u64 mm)
-{
-	char name[8] = {};
-	__u64 file = FIELD(mm, mm_struct, exe_file), entry = file ? FIELD(file, file, f_path.dentry) : 0;
-	__u64 text = entry ? FIELD(entry, dentry, d_name.name) : 0;
-
-	return text && !bpf_probe_read_kernel(name, sizeof(name), (void *)text) && starts_with(name, "python", 6);
-}
-
-/* Notes a process that has executed a Python. The table is a ring: what is not read in time is overwritten. */
-static __noinline int note_birth(__u64 task)
-{
-	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);
-	__u64 size = FIELD(mm, mm_struct, arg_end) - arguments, number = fetch_add(&born, 1) + 1;
-	__u32 at = number & (BIRTHS - 1);
-	__s32 pid = visible_pid(task);
-	struct birth *b = bpf_map_lookup_elem(&births, &at);
-
-	if (!b)
-		return 0;
-	exchange(&b->number, 0);
-	b->started = started_at(task);
-	b->pid = pid;
-	b->size = size < BIRTH_TEXT ? size : BIRTH_TEXT;
-	if (bpf_probe_read_user(b->text, b->size, (void *)arguments))
-		b->size = 0;
-	exchange(&b->number, number);
-	return 0;
-}
-
 /* sched_process_exec(task, old_pid, binary) */
 SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -179,7 +201,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct member *m = bpf_map_lookup_elem(&members, &tgid);
 
 	if (!m && watch_births && is_named_python(FIELD(task, task_struct, mm)))
-		note_birth(task);
+		note_birth(task, false);
 	if (!m || ran_before(AT_EXEC))
 		return 0;
 	__u64 mm = FIELD(task, task_struct, mm), arguments = FIELD(mm, mm_struct, arg_start);

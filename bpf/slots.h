@@ -10,6 +10,21 @@
 #ifndef IPYTRACER_SLOTS_H
 #define IPYTRACER_SLOTS_H
 
+/* Returns the address of a pid's number at a depth of pid namespaces. */
+static __always_inline __u64 number_at(__u64 pid, __u32 level)
+{
+	return pid + bpf_core_field_offset(struct pid, numbers) + level * bpf_core_type_size(struct upid);
+}
+
+/* Reports whether the tracer sees a process: it is in the tracer's pid namespace, or in one below that. */
+static __always_inline bool is_visible(__u64 task)
+{
+	__u64 pid = FIELD(task, task_struct, thread_pid);
+
+	return pid && (__u32)INT_FIELD(pid, pid, level) >= pid_level &&
+	       word_at(number_at(pid, pid_level) + bpf_core_field_offset(struct upid, ns)) == pid_space;
+}
+
 /* Returns the pid that the tracer sees: the number at the tracer's own depth of pid namespaces; -1 if there is none. */
 static __always_inline __s32 visible_pid(__u64 task)
 {
@@ -17,8 +32,7 @@ static __always_inline __s32 visible_pid(__u64 task)
 
 	if (!pid || (__u32)INT_FIELD(pid, pid, level) < pid_level)
 		return -1;
-	return int_at(pid + bpf_core_field_offset(struct pid, numbers) + pid_level * bpf_core_type_size(struct upid) +
-		      bpf_core_field_offset(struct upid, nr));
+	return int_at(number_at(pid, pid_level) + bpf_core_field_offset(struct upid, nr));
 }
 
 /*

@@ -123,10 +123,12 @@ __u64 cpu_offset[MAX_CPUS];
 /* The time of each CPU's scheduler clock when its event of `clocks` began to count, or earlier: see cputime.h. */
 __s64 clock_began[MAX_CPUS];
 
-__u64 born; /* number of the last entry of `births` */
+__u64 born;	 /* number of the last entry of `births` */
+__u64 born_told; /* when user space was last woken up for one */
 
 /* The tracer's depth in the pid namespaces, so that pids are those that it sees. */
 __u32 pid_level;
+__u64 pid_space; /* the tracer's pid namespace: a struct pid_namespace */
 
 /* A cheap first test of an mm: counts of traced mm's with that hash. */
 #define FILTER_SIZE 4096

@@ -58,12 +58,13 @@ enum imports {
 #define BIRTHS	   512 /* a power of two */
 #define BIRTH_TEXT 224 /* bytes of the arguments */
 
-/* A process that executes a Python and is not traced. */
+/* A process that executes a Python, or is the fork of one, and is not traced. */
 struct birth {
 	__u64 number;  /* from 1; 0 while it is being written */
 	__u64 started; /* the start of the process, in 1/100 s since boot */
 	__s32 pid;
-	__u32 size;	       /* bytes of the text */
+	__u16 size;	       /* bytes of the text */
+	__u16 forked;	       /* 1: the text is that of its parent */
 	char text[BIRTH_TEXT]; /* the beginning of its arguments, with a NUL after each */
 };
 

@@ -35,8 +35,9 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 // Pending reports whether Next would return at once.
 func (s *Session) Pending() bool { return s.queue.waiting() > 0 && !s.queue.isHeld() }
 
-// tick is the interval at which a session examines its targets when nothing wakes it.
-const tick = time.Second
+// tick is the interval at which a session examines its targets when nothing wakes it, calmTick that of a session of
+// [Follow] where nothing happens: a tracer of kernels that do nothing is to cost as good as nothing.
+const tick, calmTick = time.Second, 5 * time.Second
 
 func (s *Session) advance(ctx context.Context) error {
 	if ctx.Err() != nil && s.end.stopped == "" {
@@ -50,15 +51,20 @@ func (s *Session) advance(ctx context.Context) error {
 	}
 	wake := context.AfterFunc(ctx, func() { _ = s.ledger.Wake() })
 	defer wake()
+	before := s.ledger.Received()
 	if err := s.ledger.Poll(s.patience(), &s.intake); err != nil {
 		return err
 	}
+	s.joining.calm = s.joining.open && s.ledger.Received() == before
 	return s.settle()
 }
 
 // patience returns the time until which the session waits for a record.
 func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
+	if s.joining.calm && !s.targets.isEnding() && !s.budget.isDown() {
+		until = time.Now().Add(calmTick)
+	}
 	if s.targets.impatient() {
 		until = time.Now().Add(betweenLooks)
 	}
@@ -101,9 +107,10 @@ func (s *Session) settle() error {
 	if s.joining.open {
 		s.release()
 		s.takeIn()
+		s.joining.announce(s.Births)
 	}
-	s.watches.Look()
-	s.allowance.refresh()
+	s.watches.Look(s.joining.calm)
+	s.allowance.refresh(s.joining.calm)
 	s.budget.stepDown(s.targets.all)
 	s.searches.takeIn(s.targets.all, s.budget.roots)
 	s.budget.stepUp(s.targets.all)

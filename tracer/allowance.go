@@ -34,7 +34,8 @@ const (
 
 	soonestLook = 50 * time.Millisecond // after the last look, unless Go's memory grows
 	latestLook  = 10 * time.Second
-	grownMuch   = 1 << 20 // bytes of Go's memory
+	calmLook    = 15 * time.Second // where no record came, and much is left
+	grownMuch   = 1 << 20          // bytes of Go's memory
 	// the margin, a part of a bound: where less is left, attribution is given up; where half of that, the session ends
 	nearShare   = 8
 	leastNear   = 6 << 20 // but at least this much, in bytes
@@ -106,18 +107,22 @@ func (a *allowance) due() time.Time {
 	return a.looked.Add(soonestLook)
 }
 
-// isDue reports whether it is time to look. Without a bound, looks are rare.
-func (a *allowance) isDue() bool {
+// isDue reports whether it is time to look: a look reads a file for each map of the kernel half that may grow. Without
+// a bound, looks are rare, and so they are where the session is calm: no record came, and much is left.
+func (a *allowance) isDue(calm bool) bool {
 	since := time.Since(a.looked)
-	if a.last.Bound == nil {
+	switch {
+	case calm && a.due().IsZero():
+		return since >= calmLook || a.last.Bound != nil && footprint.InUse()-a.had >= grownMuch
+	case a.last.Bound == nil:
 		return since >= latestLook
 	}
 	return since >= soonestLook || footprint.InUse()-a.had >= grownMuch
 }
 
 // refresh looks if it is time.
-func (a *allowance) refresh() {
-	if a.meter != nil && a.isDue() {
+func (a *allowance) refresh(calm bool) {
+	if a.meter != nil && a.isDue(calm) {
 		a.look()
 	}
 }

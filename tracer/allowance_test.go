@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ipytracer/tracer/host/footprint"
 	"ipytracer/tracer/host/process"
@@ -119,4 +120,26 @@ func TestCrowded(t *testing.T) {
 		}
 	}
 	s.queue.events = nil
+}
+
+// TestCalmAllowance: where no record comes and much is left, the memory is measured rarely; else as ever.
+func TestCalmAllowance(t *testing.T) {
+	for _, c := range []struct {
+		limit int64 // 0: none
+		since time.Duration
+		calm  bool
+		due   bool
+	}{
+		{8 << 30, time.Second, false, true}, {8 << 30, time.Second, true, false}, {8 << 30, calmLook, true, true},
+		{80 << 20, time.Second, true, true}, {0, time.Second, false, false}, {0, latestLook, false, true},
+		{0, latestLook, true, false}, {0, calmLook, true, true},
+	} {
+		a := &allowance{looked: time.Now().Add(-c.since), had: 1 << 50}
+		if c.limit > 0 {
+			a.last.Bound = &footprint.Bound{Bytes: c.limit, Used: 70 << 20}
+		}
+		if got := a.isDue(c.calm); got != c.due {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
 }

@@ -47,6 +47,16 @@ func (b *budget) isShed(root uint32, g ledger.Group) bool {
 	return b.roots[root] != nil && slices.Contains(b.roots[root].down, g)
 }
 
+// isDown reports whether any group of any root is stepped down.
+func (b *budget) isDown() bool {
+	for _, r := range b.roots {
+		if len(r.down) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // shed notes that the kernel has stepped a group of a root down.
 func (b *budget) shed(root uint32, g ledger.Group) {
 	if _, ok := g.Level(); !ok || b.isShed(root, g) {

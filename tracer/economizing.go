@@ -8,7 +8,7 @@ import "ipytracer/event"
 // ([EndedEarly]). Only the goroutine that calls [Session.Next] may call it.
 func Economize(s *Session) (gaveUp string) {
 	a := &s.allowance
-	a.refresh()
+	a.refresh(false)
 	switch {
 	case a.meter == nil:
 	case a.given == "" && a.isNear(1):

@@ -16,10 +16,11 @@ var (
 	ErrNoRoom   = errors.New("a session traces no more processes at a time")
 )
 
-// joining are the processes that are to join a session that goes on without targets. Its fields but open and Arrivals
-// are for any goroutine, under mu.
+// joining are the processes that are to join a session that goes on without targets. Its fields but open, calm and
+// Arrivals are for any goroutine, under mu.
 type joining struct {
 	open bool // the session goes on without targets
+	calm bool // no record came at the last look
 	Arrivals
 
 	mu      sync.Mutex
@@ -41,6 +42,8 @@ type Arrivals struct {
 	Joined func(id process.Identity, root uint32, err error)
 	// Released says that a root and all its processes have ended: the next process may get its number.
 	Released func(root uint32)
+	// Born says that there are births to read; nil: nobody wants to know.
+	Born func()
 }
 
 // Follow starts a session without targets, that goes on until the context of [Session.Next] is done. Processes join it
@@ -108,6 +111,13 @@ func (s *Session) takeIn() {
 	if id, ok := s.joining.next(); ok {
 		root, err := s.join(id)
 		s.joining.Joined(id, root, err)
+	}
+}
+
+// announce says that there are births to read; nil: none are noted.
+func (j *joining) announce(b *ledger.Births) {
+	if j.Born != nil && b != nil && b.Unread() {
+		j.Born()
 	}
 }
 

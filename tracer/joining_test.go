@@ -107,3 +107,30 @@ func TestFollowGoesOn(t *testing.T) {
 		t.Errorf("ended by %q before it was stopped", last.Reason)
 	}
 }
+
+// TestCalm: a session to which nothing happens waits longer, unless something is to be done soon.
+func TestCalm(t *testing.T) {
+	s := attached(t, &fakeKernel{}, Options{})
+	for _, c := range []struct {
+		what   string
+		change func()
+		long   bool
+	}{
+		{"a session with an end", func() { s.joining.calm = false }, false},
+		{"nothing happens", func() { s.joining.open, s.joining.calm = true, true }, true},
+		{"probes are to come back", func() {
+			s.budget.roots = map[uint32]*steps{0: {down: []ledger.Group{ledger.GroupNumPy}}}
+		}, false},
+		{"they have", func() { s.budget.roots = nil }, true},
+		{"a target has ended", func() { s.targets.all[0].gone = true }, false},
+	} {
+		c.change()
+		for _, other := range s.targets.all {
+			other.python = nil
+		}
+		if until := s.patience(); until.After(time.Now().Add(tick)) != c.long {
+			t.Errorf("%s: it waits until %v", c.what, until)
+		}
+	}
+	s.targets.all[0].gone = false
+}

@@ -36,6 +36,7 @@ type stream interface {
 	Wake() error
 	Rest() error
 	Delivered() uint64
+	Received() uint64
 }
 
 // processes are the traced processes, and the data about them that the kernel needs.

@@ -127,6 +127,7 @@ func (k *fakeKernel) Close() error { k.closed++; return nil }
 
 func (k *fakeKernel) Memory() int64                           { return k.memory }
 func (k *fakeKernel) Delivered() uint64                       { return k.delivered }
+func (k *fakeKernel) Received() uint64                        { return k.delivered }
 func (k *fakeKernel) Hits() [ledger.GroupCount]uint64         { return k.hits }
 func (k *fakeKernel) Losses() []event.Loss                    { return slices.Clone(k.lost) }
 func (k *fakeKernel) Account(uint32) (ledger.Account, error)  { return k.credit, nil }

@@ -130,3 +130,8 @@ func (l *targets) impatient() bool {
 	}
 	return false
 }
+
+// isEnding reports whether a target has ended that is still on the list.
+func (l *targets) isEnding() bool {
+	return slices.ContainsFunc(l.all, func(t *target) bool { return t.gone })
+}

@@ -1,4 +1,4 @@
-"""The processor time of `tracer agent` beside kernels that do nothing, and its memory beside many kernels."""
+"""The processor time of `tracer agent` beside kernels that do nothing and beside a busy class, and its memory."""
 
 import contextlib
 import os
@@ -16,6 +16,9 @@ from tracing import Failure, cpu_seconds
 PATIENCE = 180      # seconds
 IDLE, MANY = 10, 50
 SETTLED = 30        # seconds after which names of processes are read rarely
+CLASS_CELL = "x = [bytearray(1 << 20) for _ in range(20)]; del x"
+CLASS_EVERY = 5     # seconds: each kernel of the class runs a cell
+CLASS_ROUNDS = 3    # of a measurement
 CONFIGURATION = "per_user: 64\n"
 KERNELS = "ipytracer_kernels "
 
@@ -72,6 +75,15 @@ class Agent:
         time.sleep(seconds)
         return 100 * (cpu_seconds(self.process.pid) - before) / (time.monotonic() - begun)
 
+    def class_share(self, kernels):
+        """Returns its processor time, in percent of a core, while each kernel runs a cell each CLASS_EVERY seconds."""
+        begun, before = time.monotonic(), cpu_seconds(self.process.pid)
+        self.scrape()
+        for n in range(CLASS_ROUNDS * len(kernels)):
+            kernels[n % len(kernels)].run(CLASS_CELL)
+            time.sleep(max(0, begun + (n + 1) * CLASS_EVERY / len(kernels) - time.monotonic()))
+        return 100 * (cpu_seconds(self.process.pid) - before) / (time.monotonic() - begun)
+
     def resident(self):
         """Returns its resident memory in MiB: now, its own pages now, and the highest."""
         with open(f"/proc/{self.process.pid}/status") as f:
@@ -85,8 +97,7 @@ def measure(settings):
     many = 20 if settings.quick else MANY
     section = "`tracer agent`"
     with contextlib.ExitStack() as stack:
-        for _ in range(IDLE):
-            stack.enter_context(Kernel())
+        all_kernels = [stack.enter_context(Kernel()) for _ in range(IDLE)]
         with Agent(settings.tracer) as agent:
             agent.until_it_has(IDLE)
             time.sleep(SETTLED)
@@ -96,12 +107,18 @@ def measure(settings):
                 progress(i + 1, count)
             yield Row(section, f"processor time, {IDLE} idle kernels, a scrape each {seconds} s", "% of a core",
                       estimate(shares), 0.1)
-            kernels = [stack.enter_context(Kernel()) for _ in range(many - IDLE)]
+            all_kernels += [stack.enter_context(Kernel()) for _ in range(many - IDLE)]
             agent.until_it_has(many)
-            for kernel in kernels:
-                kernel.run("x = [bytearray(1 << 20) for _ in range(20)]; del x")
+            for kernel in all_kernels:
+                kernel.run(CLASS_CELL)
             agent.scrape()
             now, own, highest = agent.resident()
+            shares = []
+            for i in range(count):
+                shares.append(agent.class_share(all_kernels))
+                progress(i + 1, count)
+            yield Row(section, f"processor time, {many} kernels with a cell each {CLASS_EVERY} s each", "% of a core",
+                      estimate(shares), 3)
     yield Row(section, f"resident memory, highest, {many} kernels", "MiB", estimate([highest]), 256)
     yield Row(section, "the same, now", "MiB", estimate([now]))
     yield Row(section, "of it memory of its own, not files", "MiB", estimate([own]))

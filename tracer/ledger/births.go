@@ -8,8 +8,8 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// Births are the Pythons that processes executed and that are not traced, if [Options.Births] is set. It is safe for
-// concurrent use.
+// Births are the Pythons that processes executed or forked and that are not traced, if [Options.Births] is set. It is
+// safe for concurrent use.
 type Births struct {
 	objects *kernelObjects
 
@@ -19,10 +19,11 @@ type Births struct {
 	over bool   // the object is closed
 }
 
-// Birth is a process that has executed a file that is named python….
+// Birth is a process that has executed a file that is named python…, or is the fork of one.
 type Birth struct {
 	PID     int
 	Started uint64 // after boot, in 1/100 s, as in /proc/PID/stat
+	Forked  bool   // its arguments are its parent's
 	// Arguments has the beginning of its command line, with a NUL after each argument.
 	Arguments []byte
 }
@@ -63,11 +64,17 @@ func (b *Births) Next() (list []Birth, missed uint64, err error) {
 		for i := range text {
 			text[i] = byte(one.Text[i])
 		}
-		if one.Pid > 0 { // a process that this process can see
-			list = append(list, Birth{int(one.Pid), one.Started, text})
-		}
+		list = append(list, Birth{int(one.Pid), one.Started, one.Forked != 0, text})
 	}
 	return list, missed, nil
+}
+
+// Unread reports whether there are births that Next has not returned yet.
+func (b *Births) Unread() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var born uint64
+	return !b.over && b.objects.Born.Get(&born) == nil && born > b.seen
 }
 
 func (b *Births) close() {

@@ -34,7 +34,8 @@ type kernelBirth struct {
 	Number  uint64
 	Started uint64
 	Pid     int32
-	Size    uint32
+	Size    uint16
+	Forked  uint16
 	Text    [224]int8
 }
 
@@ -944,6 +945,7 @@ const (
 	kernelVarAcknowledged        = "acknowledged"
 	kernelVarBootOffset          = "boot_offset"
 	kernelVarBorn                = "born"
+	kernelVarBornTold            = "born_told"
 	kernelVarBoundaryRingSize    = "boundary_ring_size"
 	kernelVarBudgetFull          = "budget_full"
 	kernelVarBudgetShare         = "budget_share"
@@ -1005,6 +1007,7 @@ const (
 	kernelVarPageSize            = "page_size"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
+	kernelVarPidSpace            = "pid_space"
 	kernelVarProgramCopies       = "program_copies"
 	kernelVarProgramCopy         = "program_copy"
 	kernelVarRequest             = "request"
@@ -1165,6 +1168,7 @@ type kernelVariableSpecs struct {
 	Acknowledged        *ebpf.VariableSpec `ebpf:"acknowledged"`
 	BootOffset          *ebpf.VariableSpec `ebpf:"boot_offset"`
 	Born                *ebpf.VariableSpec `ebpf:"born"`
+	BornTold            *ebpf.VariableSpec `ebpf:"born_told"`
 	BoundaryRingSize    *ebpf.VariableSpec `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.VariableSpec `ebpf:"budget_full"`
 	BudgetShare         *ebpf.VariableSpec `ebpf:"budget_share"`
@@ -1226,6 +1230,7 @@ type kernelVariableSpecs struct {
 	PageSize            *ebpf.VariableSpec `ebpf:"page_size"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
+	PidSpace            *ebpf.VariableSpec `ebpf:"pid_space"`
 	ProgramCopies       *ebpf.VariableSpec `ebpf:"program_copies"`
 	ProgramCopy         *ebpf.VariableSpec `ebpf:"program_copy"`
 	Request             *ebpf.VariableSpec `ebpf:"request"`
@@ -1358,6 +1363,7 @@ type kernelVariables struct {
 	Acknowledged        *ebpf.Variable `ebpf:"acknowledged"`
 	BootOffset          *ebpf.Variable `ebpf:"boot_offset"`
 	Born                *ebpf.Variable `ebpf:"born"`
+	BornTold            *ebpf.Variable `ebpf:"born_told"`
 	BoundaryRingSize    *ebpf.Variable `ebpf:"boundary_ring_size"`
 	BudgetFull          *ebpf.Variable `ebpf:"budget_full"`
 	BudgetShare         *ebpf.Variable `ebpf:"budget_share"`
@@ -1419,6 +1425,7 @@ type kernelVariables struct {
 	PageSize            *ebpf.Variable `ebpf:"page_size"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
+	PidSpace            *ebpf.Variable `ebpf:"pid_space"`
 	ProgramCopies       *ebpf.Variable `ebpf:"program_copies"`
 	ProgramCopy         *ebpf.Variable `ebpf:"program_copy"`
 	Request             *ebpf.Variable `ebpf:"request"`

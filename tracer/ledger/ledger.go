@@ -76,6 +76,8 @@ type Ledger struct {
 	cap        Capabilities
 	operations operations
 	clocks     cpuClocks
+
+	fixedMemory int64 // of the maps that do not grow, in bytes; 0 until it was read
 }
 
 // Load loads the object and attaches the kernel-wide probes, which observe every mm that the ledger knows; at first it

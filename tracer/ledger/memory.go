@@ -9,20 +9,44 @@ import (
 // Memory returns approximately the bytes that Linux keeps for the object's maps and rings, by their fdinfo (memlock):
 // since 6.4 the present size, before that the largest one (bpf_map_memory_usage, kernel/bpf/syscall.c). Linux charges
 // it to the control group of the process that loaded them.
+//
+// A map that does not grow is read once.
 func (l *Ledger) Memory() (sum int64) {
 	maps := reflect.ValueOf(&l.objects.kernelMaps).Elem()
+	fixed := int64(0)
 	for i := range maps.NumField() {
 		m, ok := maps.Field(i).Interface().(*ebpf.Map)
 		if !ok || m == nil {
 			continue
 		}
+		grows := growing(m)
+		if !grows && l.fixedMemory > 0 {
+			continue
+		}
+		bytes := int64(0)
 		if info, err := m.Info(); err == nil {
-			if bytes, ok := info.Memlock(); ok {
-				sum += int64(bytes)
+			if locked, ok := info.Memlock(); ok {
+				bytes = int64(locked)
 			}
 		}
+		if sum += bytes; !grows {
+			fixed += bytes
+		}
 	}
-	return sum
+	if l.fixedMemory == 0 {
+		l.fixedMemory = fixed
+		return sum
+	}
+	return sum + l.fixedMemory
+}
+
+// growing reports whether a map takes more memory the more entries it has.
+func growing(m *ebpf.Map) bool {
+	switch m.Type() {
+	case ebpf.Array, ebpf.PerCPUArray, ebpf.RingBuf, ebpf.ProgramArray, ebpf.PerfEventArray:
+		return false
+	}
+	return true
 }
 
 // smallTables are the numbers of entries of the largest tables with [Options.Small]. A table in the kernel takes 16

@@ -297,6 +297,9 @@ func (s *Stream) forget(root uint32) {
 	delete(s.devices.tree, root)
 }
 
+// Received returns the number of records that were read from both rings.
+func (s *Stream) Received() uint64 { return s.delivered + s.records }
+
 // Delivered returns the number of changes that were read.
 func (s *Stream) Delivered() uint64 { return s.delivered }
 

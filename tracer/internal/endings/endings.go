@@ -35,8 +35,8 @@ type Watches struct {
 
 // The use of the limits of one target is examined at intervals of watchEvery at least. Each of many targets has a
 // longer one: a look takes three system calls for each file, and beside many kernels that do nothing looks would be
-// most of the tracer's work. At the end of a process the limits are examined anyway; the last look serves where the
-// group is gone.
+// most of the tracer's work. Where no record comes of any target, the interval is watchLong. At the end of a process
+// the limits are examined anyway; the last look serves where the group is gone.
 const (
 	watchEvery = time.Second
 	watchShare = 200 * time.Millisecond // for each target
@@ -76,9 +76,13 @@ func watchOf(fs process.FS, pid int) *watch {
 // End ends the watch of a root.
 func (all *Watches) End(root uint32) { delete(all.roots, root) }
 
-// Look updates the use of the limits. Groups that no longer exist keep their last values.
-func (all *Watches) Look() {
+// Look updates the use of the limits. Groups that no longer exist keep their last values. calm: no target has sent a
+// record of late.
+func (all *Watches) Look(calm bool) {
 	every := min(max(watchEvery, time.Duration(len(all.roots))*watchShare), watchLong)
+	if calm {
+		every = watchLong
+	}
 	var due []*watch
 	for _, w := range all.roots {
 		if time.Since(w.looked) >= every {

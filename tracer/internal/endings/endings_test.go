@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/process"
@@ -108,5 +109,22 @@ func TestMovedToAnotherGroup(t *testing.T) {
 	w.look(fs, fs.MachineMemory())
 	if got, likely := w.hit(); got.Path != "/small" || got.Used != 200 || likely {
 		t.Errorf("%+v, likely %v", got, likely)
+	}
+}
+
+// TestCalmWatch: where no record comes, limits are looked at more rarely.
+func TestCalmWatch(t *testing.T) {
+	all := Watches{FS: process.FS{Root: t.TempDir()}}
+	for _, c := range []struct {
+		since time.Duration
+		calm  bool
+		looks bool
+	}{{watchEvery / 2, false, false}, {watchEvery, false, true}, {watchEvery, true, false}, {watchLong, true, true}} {
+		w := &watch{looked: time.Now().Add(-c.since)}
+		before := w.looked
+		all.roots = map[uint32]*watch{0: w}
+		if all.Look(c.calm); w.looked.Equal(before) == c.looks {
+			t.Errorf("%+v: looked %v", c, !w.looked.Equal(before))
+		}
 	}
 }

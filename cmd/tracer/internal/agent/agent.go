@@ -86,14 +86,16 @@ func Run(ctx context.Context, o Options) error {
 		NoStacks: o.Config.Profiles == nil, PythonOnly: true, Glances: time.Duration(o.Config.Refresh),
 	}
 	keepDeaths(a, &options)
-	a.session, err = tracer.Follow(options, tracer.Arrivals{Joined: a.joined, Released: a.released})
+	a.scout = &scout{
+		fs: a.fs, log: o.Log, find: findKernels, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
+	}
+	arrivals := tracer.Arrivals{Joined: a.joined, Released: a.released, Born: a.scout.poke}
+	a.session, err = tracer.Follow(options, arrivals)
 	if err != nil {
 		return err
 	}
 	defer a.session.Close()
-	a.scout = &scout{
-		fs: a.fs, log: o.Log, find: findKernels, found: a.found, births: a.session.Births, missed: a.metrics.miss,
-	}
+	a.scout.births = a.session.Births
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, err := a.export(ctx)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"os"
 	"path"
 	"strings"
 	"sync"
@@ -15,14 +16,15 @@ import (
 
 // A scout finds kernels. A look at everything costs a process of its own ([inventory.Kernels]), so it is made only
 // where there is a process that may be a kernel and is not known to be one. The kernel half notes the Pythons that are
-// executed; what is born in another way is found by a sweep over the names in /proc.
+// executed or forked; what it has missed is found by a sweep over the names in /proc.
 type scout struct {
 	fs     process.FS
 	log    *slog.Logger
 	find   func(context.Context) ([]inventory.Python, error)
 	found  func(inventory.Python)
-	births births // nil: each pass sweeps
-	missed func() // called for each kernel that has ended before it was found
+	births births        // nil: each pass sweeps
+	wake   chan struct{} // there is something to do before the next time that is due; nil: nobody says so
+	missed func()        // called for each kernel that has ended before it was found
 
 	seen  map[int]suspect // the processes of the last sweep, and those born since
 	swept time.Time       // when that was
@@ -42,8 +44,10 @@ type suspect struct {
 	started uint64
 	is      bool // a Python, by its name
 	kernel  bool // a kernel, by the arguments with which it was executed
+	born    bool // noted by the kernel half, and not looked into yet
 	known   bool // handed on, or of no use
 	looks   int
+	pages   int64     // that were resident when a look was last due
 	met     int       // how often its name was read
 	read    time.Time // when it is to be read again: a shell may yet execute a Python
 	next    time.Time // when to look into a Python again
@@ -54,8 +58,12 @@ const (
 	// IPython within seconds, a script may embed it at any time.
 	soonest, latest = 500 * time.Millisecond, 5 * time.Minute
 	lookTime        = 10 * time.Second // for one look
-	// sweepEvery is the interval of sweeps where births are noted. What is not executed is found by a sweep: the fork
-	// of a Python.
+	// infancy is how long after its birth a Python is first looked into: most programs have ended by then, and few
+	// kernels have loaded IPython earlier.
+	infancy = time.Second
+	// leastIPython is less than IPython takes as it is loaded, in bytes of resident memory.
+	leastIPython = 8 << 20
+	// sweepEvery is the interval of sweeps where births are noted. A sweep finds what was not.
 	sweepEvery = 15 * time.Second
 	// restShare is how many times as long as a look took the next one waits: somebody may run any number of Pythons.
 	restShare   = 20
@@ -100,17 +108,24 @@ func (s *scout) pass(ctx context.Context, now time.Time) {
 
 // compare updates the list of processes, and reports whether a look is due.
 func (s *scout) compare(now time.Time) (due bool) {
-	whole := s.welcome()
+	whole := s.welcome(now)
 	if !whole || s.swept.IsZero() || !now.Before(s.swept.Add(sweepEvery)) {
 		s.swept = now
 		s.sweep(now)
 	}
 	again := s.takeAgain()
 	for pid, one := range s.seen {
-		if one.kernel && !one.known && s.hasEnded(pid, one) {
-			s.missed()
+		infant := one.born && !now.Before(one.next)
+		if (one.kernel && !one.known || infant) && s.hasEnded(pid, one) {
+			if one.kernel {
+				s.missed()
+			}
 			delete(s.seen, pid)
 			continue
+		}
+		if infant {
+			one.born = false
+			s.seen[pid] = one
 		}
 		if again[pid] {
 			one.known, one.next = false, now.Add(retryAfter)
@@ -132,8 +147,11 @@ func (s *scout) sweep(now time.Time) {
 	s.seen = make(map[int]suspect, len(pids))
 	for _, pid := range pids {
 		one := before[pid]
-		if !one.is && !now.Before(one.read) {
+		switch {
+		case !one.is && !now.Before(one.read):
 			one = s.meet(pid, one, now)
+		case one.is && !one.known && !one.born:
+			one = s.weigh(pid, one, now)
 		}
 		s.seen[pid] = one
 		delete(before, pid)
@@ -146,7 +164,7 @@ func (s *scout) sweep(now time.Time) {
 }
 
 // welcome takes in the births since the last pass. whole is false where they are not noted, or some were missed.
-func (s *scout) welcome() (whole bool) {
+func (s *scout) welcome(now time.Time) (whole bool) {
 	if s.births == nil {
 		return false
 	}
@@ -162,7 +180,13 @@ func (s *scout) welcome() (whole bool) {
 		if listed && before.started != b.Started && before.kernel && !before.known { // its pid is used again
 			s.missed()
 		}
-		s.seen[b.PID] = suspect{started: b.Started, is: true, kernel: runsKernel(b.Arguments)}
+		if b.Forked && listed && before.started == b.Started { // it has executed a Python since
+			continue
+		}
+		s.seen[b.PID] = suspect{
+			started: b.Started, is: true, kernel: !b.Forked && runsKernel(b.Arguments), born: true,
+			next: now.Add(infancy),
+		}
 	}
 	return err == nil && missed == 0
 }
@@ -200,6 +224,23 @@ func (s *scout) meet(pid int, one suspect, now time.Time) suspect {
 	return one
 }
 
+// weigh has a Python without IPython looked into soon if it has grown by as much as IPython takes, and by an eighth: a
+// script that grows all the time is not looked into at each sweep.
+func (s *scout) weigh(pid int, one suspect, now time.Time) suspect {
+	stat, err := s.fs.Proc(pid).Stat()
+	if err != nil || stat.StartTicks != one.started {
+		return one
+	}
+	if one.pages == 0 {
+		one.pages = stat.ResidentPages
+	}
+	grown := (stat.ResidentPages - one.pages) * int64(os.Getpagesize())
+	if grown >= leastIPython && stat.ResidentPages-one.pages >= one.pages/8 {
+		one.pages, one.next = stat.ResidentPages, earlier(one.next, now)
+	}
+	return one
+}
+
 // forget lets a kernel be found again, after a while: it could not be traced for a reason that may pass. It may be
 // called from any goroutine.
 func (s *scout) forget(pid int) {
@@ -209,6 +250,7 @@ func (s *scout) forget(pid int) {
 		s.again = map[int]bool{}
 	}
 	s.again[pid] = true
+	s.poke()
 }
 
 func (s *scout) takeAgain() map[int]bool {
@@ -219,14 +261,65 @@ func (s *scout) takeAgain() map[int]bool {
 	return again
 }
 
-// run looks until the context ends, at the interval that every returns.
+// due returns when the next pass has something to do, if nobody wakes the scout. every is the interval of passes.
+func (s *scout) due(now time.Time, every time.Duration) time.Time {
+	if s.births == nil {
+		return now.Add(every)
+	}
+	at := s.swept.Add(sweepEvery)
+	for _, one := range s.seen {
+		switch {
+		case !one.is || one.known:
+			continue
+		case one.kernel: // its end is to be seen
+			return now.Add(every)
+		case one.born:
+			at = earlier(at, one.next)
+		default:
+			at = earlier(at, later(one.next, s.rest))
+		}
+	}
+	return at
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// poke has a pass made soon. It may be called from any goroutine.
+func (s *scout) poke() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it is to wake up already
+	}
+}
+
+// run looks until the context ends, at the interval that every returns at most.
 func (s *scout) run(ctx context.Context, every func() time.Duration) {
 	for {
-		s.pass(ctx, time.Now())
+		now := time.Now()
+		s.pass(ctx, now)
+		rest := every()
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(every()):
+		case <-time.After(rest):
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case <-time.After(time.Until(s.due(now, rest))):
 		}
 	}
 }

@@ -24,11 +24,18 @@ type fakeProc struct {
 
 func (p *fakeProc) has(pid int, exe string, started uint64) {
 	p.t.Helper()
+	p.weighs(pid, exe, started, 0)
+}
+
+// weighs also has so many resident pages.
+func (p *fakeProc) weighs(pid int, exe string, started, pages uint64) {
+	p.t.Helper()
 	dir := filepath.Join(p.root, fmt.Sprint(pid))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		p.t.Fatal(err)
 	}
-	stat := fmt.Sprintf("%d (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d%s\n", pid, started, strings.Repeat(" 0", 30))
+	stat := fmt.Sprintf("%d (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0 %d%s\n", pid, started, pages,
+		strings.Repeat(" 0", 28))
 	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o644); err != nil {
 		p.t.Fatal(err)
 	}
@@ -38,61 +45,116 @@ func (p *fakeProc) has(pid int, exe string, started uint64) {
 	}
 }
 
-// TestBirths: a kernel that is executed is looked for at once and without a sweep; one that ends before it is found
-// counts as missed, whether its end comes before the births are read or later. Another Python that ends does not.
-func TestBirths(t *testing.T) {
-	proc := &fakeProc{t, t.TempDir()}
-	var born list
-	kernels, missed, found := map[int]uint64{}, 0, []int(nil)
-	s := &scout{fs: process.FS{Root: proc.root}, log: slog.New(slog.DiscardHandler), births: &born,
-		missed: func() { missed++ }, found: func(p inventory.Python) { found = append(found, p.PID) },
+const launcher = "python3\x00-m\x00ipykernel_launcher\x00-f\x00/x.json\x00"
+
+// nursery is a scout that learns of births, with what it has found.
+type nursery struct {
+	*testing.T
+	scout   *scout
+	proc    *fakeProc
+	born    list
+	kernels map[int]uint64 // with IPython, by start
+	now     time.Time
+	missed  int
+	looks   int
+	found   []int
+}
+
+func newNursery(t *testing.T) *nursery {
+	n := &nursery{T: t, proc: &fakeProc{t, t.TempDir()}, kernels: map[int]uint64{}, now: time.Unix(1000, 0)}
+	n.scout = &scout{
+		fs: process.FS{Root: n.proc.root}, log: slog.New(slog.DiscardHandler), births: &n.born,
+		missed: func() { n.missed++ }, found: func(p inventory.Python) { n.found = append(n.found, p.PID) },
 		find: func(context.Context) (all []inventory.Python, err error) {
-			for pid, started := range kernels {
+			n.looks++
+			for pid, started := range n.kernels {
 				all = append(all, inventory.Python{PID: pid, IPython: "9.0",
 					Identity: process.Identity{PID: pid, StartTicks: started}})
 			}
 			return all, nil
-		}}
-	now := time.Unix(1000, 0)
-	pass := func(wantMissed int, want ...int) {
-		t.Helper()
-		now, missed, found = now.Add(time.Second), 0, nil
-		s.pass(t.Context(), now)
-		if missed != wantMissed || !slices.Equal(found, want) {
-			t.Errorf("missed %d, found %v, want %d, %v", missed, found, wantMissed, want)
-		}
+		},
 	}
-	const launcher = "python3\x00-m\x00ipykernel_launcher\x00-f\x00/x.json\x00"
-	pass(0)
-	born.add(20, 70, launcher)
-	proc.has(20, "/usr/bin/python3.11", 70)
-	kernels[20] = 70
-	pass(0, 20)
-	born.add(21, 71, launcher) // it has ended
-	born.add(22, 72, "python3\x00-c\x00pass\x00")
-	born.add(23, 73, "/usr/bin/python3\x00/usr/bin/ipython\x00--simple-prompt\x00")
-	proc.has(23, "/usr/bin/python3.11", 74) // another process has its pid
-	pass(2)
-	pass(0)
-	born.add(24, 75, launcher)
-	proc.has(24, "/usr/bin/python3.11", 75)
-	pass(0)
-	proc.loses(24)
-	pass(1)
-	proc.loses(20) // it was found
-	delete(kernels, 20)
-	pass(0)
-	proc.has(25, "/usr/bin/python3.11", 80) // a fork
-	kernels[25] = 80
-	pass(0)
-	born.missed = 1
-	pass(0, 25)
+	n.pass(0)
+	return n
+}
+
+// pass lets a second go by and the scout look, and compares what that has given.
+func (n *nursery) pass(missed int, found ...int) {
+	n.Helper()
+	n.now, n.missed, n.found = n.now.Add(time.Second), 0, nil
+	n.scout.pass(n.Context(), n.now)
+	if n.missed != missed || !slices.Equal(n.found, found) {
+		n.Errorf("missed %d, found %v, want %d, %v", n.missed, n.found, missed, found)
+	}
+}
+
+// TestBirths: a kernel that is executed is looked for a second later and without a sweep; one that ends before it is
+// found counts as missed, whether its end comes before the births are read or later. Another Python that ends does not.
+func TestBirths(t *testing.T) {
+	n := newNursery(t)
+	n.born.add(20, 70, launcher)
+	n.proc.has(20, "/usr/bin/python3.11", 70)
+	n.kernels[20] = 70
+	n.pass(0)
+	n.pass(0, 20)
+	n.born.add(21, 71, launcher) // it has ended
+	n.born.add(22, 72, "python3\x00-c\x00pass\x00")
+	n.born.add(23, 73, "/usr/bin/python3\x00/usr/bin/ipython\x00--simple-prompt\x00")
+	n.proc.has(23, "/usr/bin/python3.11", 74) // another process has its pid
+	n.pass(2)
+	n.pass(0)
+	n.born.add(24, 75, launcher)
+	n.proc.has(24, "/usr/bin/python3.11", 75)
+	n.pass(0)
+	n.proc.loses(24)
+	n.pass(1)
+	n.proc.loses(20) // it was found
+	delete(n.kernels, 20)
+	n.pass(0)
+	n.proc.has(25, "/usr/bin/python3.11", 80) // a birth that was missed
+	n.kernels[25] = 80
+	n.pass(0)
+	n.born.missed = 1
+	n.pass(0, 25)
+}
+
+// TestInfants: a Python that has just been executed or forked is not looked into, and never if it ends soon. The fork
+// of a kernel that ends is no kernel that was missed. Nothing is due before the next sweep where no Python waits.
+func TestInfants(t *testing.T) {
+	n := newNursery(t)
+	sweep := n.scout.swept.Add(sweepEvery)
+	if at := n.scout.due(n.now, time.Second); !at.Equal(sweep) {
+		t.Errorf("without a Python the next pass is at %v, not %v", at, sweep)
+	}
+	n.born.fork(26, 77, launcher) // it has ended
+	n.born.add(27, 78, "python3\x00-c\x00pass\x00")
+	n.proc.has(27, "/usr/bin/python3.11", 78)
+	n.pass(0)
+	if at := n.scout.due(n.now, 5*time.Second); !at.Equal(n.now.Add(infancy)) {
+		t.Errorf("infants are looked into at %v", at)
+	}
+	n.proc.loses(27)
+	if n.pass(0); n.looks > 0 {
+		t.Errorf("Pythons that have ended were looked into %d times", n.looks)
+	}
+	n.born.fork(28, 79, launcher)
+	n.proc.has(28, "/usr/bin/python3.11", 79)
+	n.kernels[28] = 79
+	n.pass(0)
+	n.pass(0, 28)
+	if at := n.scout.due(n.now, time.Second); !at.Equal(sweep) {
+		t.Errorf("with all found the next pass is at %v, not %v", at, sweep)
+	}
 }
 
 // list is made-up births.
 type list struct {
 	all    []ledger.Birth
 	missed uint64
+}
+
+func (l *list) fork(pid int, started uint64, arguments string) {
+	l.all = append(l.all, ledger.Birth{PID: pid, Started: started, Forked: true, Arguments: []byte(arguments)})
 }
 
 func (l *list) add(pid int, started uint64, arguments string) {
@@ -156,4 +218,31 @@ func TestScout(t *testing.T) {
 	s.forget(10) // it had no room
 	pass(time.Second, false)
 	pass(retryAfter, true, 10)
+}
+
+// TestLateIPython: a script that has been looked into many times without IPython is looked into again once it has grown
+// as much as IPython takes, and not at each sweep while it grows.
+func TestLateIPython(t *testing.T) {
+	proc, looks := &fakeProc{t, t.TempDir()}, 0
+	s := &scout{fs: process.FS{Root: proc.root}, log: slog.New(slog.DiscardHandler), births: &list{},
+		find: func(context.Context) ([]inventory.Python, error) { looks++; return nil, nil }}
+	const exe, pages = "/usr/bin/python3.11", leastIPython / 4096
+	now := time.Unix(1000, 0)
+	for range 20 { // until looks are far apart
+		proc.weighs(10, exe, 50, pages)
+		now = now.Add(latest)
+		s.pass(t.Context(), now)
+	}
+	for i, c := range []struct {
+		pages uint64
+		looks int
+	}{
+		{pages, 0}, {pages + 10, 0}, {2 * pages, 1}, {2*pages + 10, 0}, {30 * pages, 1}, {31 * pages, 0},
+	} {
+		proc.weighs(10, exe, 50, c.pages*4096/uint64(os.Getpagesize()))
+		looks, now = 0, now.Add(sweepEvery)
+		if s.pass(t.Context(), now); looks != c.looks {
+			t.Errorf("step %d: %d looks, want %d", i, looks, c.looks)
+		}
+	}
 }
