@@ -60,9 +60,11 @@ helm, plain = ({one["kind"]: one for one in yaml.safe_load_all(open(name)) if on
 del plain["Namespace"]
 sys.exit("deploy/kubernetes/agent.yaml is not what Helm makes of the chart" if helm != plain else 0)
 END
-for mistake in port=80 prot=9464 rbac=perhaps config.listen=:1; do
+for mistake in port=80 prot=9464 rbac=perhaps config.listen=:1 'hubs[0].secret=a'; do
     ! helm template x "$chart" --set "$mistake" >"$work/log" 2>&1 || { echo "Helm takes --set $mistake" >&2; exit 1; }
     grep -q "specifications of the schema" "$work/log" || { cat "$work/log"; exit 1; }
 done
 helm template x "$chart" --set rbac=false,annotations=false,image.tag=v1 --set 'imagePullSecrets={a}' >/dev/null
+helm template x "$chart" --set 'hubs[0].secret=a,hubs[0].namespaces=jhub' >"$work/manifests.yaml"
+grep -q "^  clusterIP: None" "$work/manifests.yaml" || { echo "the hubs' Service is not there" >&2; exit 1; }
 holds "Helm $helm_version: the chart has no mistake, wrong values are refused, and the plain manifests are the chart's"

@@ -8,6 +8,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
+import hubpage
 from cells import Elsewhere, need
 from engine import Engine, holds, until
 
@@ -21,11 +22,11 @@ c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
 c.JupyterHub.db_url = "sqlite://"
 c.JupyterHub.cookie_secret_file = "/run/cookie"
 c.ConfigurableHTTPProxy.pid_file = "/run/proxy.pid"
-c.JupyterHub.services = [{"name": "test", "api_token": "%s"}]
+c.JupyterHub.services = [{"name": "test", "api_token": "%s"}, %r]
 c.JupyterHub.load_roles = [
-    {"name": "test", "services": ["test"], "scopes": ["admin:users", "admin:servers", "access:servers"]}
+    {"name": "test", "services": ["test"], "scopes": ["admin:users", "admin:servers", "access:servers"]}, %r
 ]
-""" % TOKEN
+""" % (TOKEN, hubpage.SERVICE, hubpage.ROLE)
 
 
 class OfServer:
@@ -63,8 +64,10 @@ class JupyterHub(Engine):
             home = os.path.join(self.tree, "home", name)
             os.mkdir(home, 0o700)
             os.chown(home, number, number)
+            hubpage.name_notebook(home, number)
         with open(os.path.join(self.tree, "run/config.py"), "w") as f:
             f.write(CONFIG)
+        hubpage.install(self.tree)
         return ["chroot", self.tree, "env", "-i", "PATH=/usr/bin:/bin:/usr/sbin:/sbin", "HOME=/run",
                 "sh", "-c", "cd /run && exec jupyterhub -f config.py"]
 
@@ -79,6 +82,9 @@ class JupyterHub(Engine):
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as e:
             holds("%s answers %s %s" % (self.name, method, path), False, e, e.read()[:2000], self.said())
+
+    def agent(self):
+        return hubpage.section(self.tree)
 
     def kernels(self):
         return [lambda user=user: self.notebook(user) for user in USERS]
@@ -102,3 +108,6 @@ class JupyterHub(Engine):
                      for name in ("ipytracer_cells_total", "ipytracer_cell_need_bytes_sum")]
             holds("%s: %s has the number and the needs of these cells, and of no others: %d bytes" % (
                 self.name, user, sum(map(need, cells))), found == [len(cells), sum(map(need, cells))], found)
+        hubpage.check(self.address, session.agent, dict(zip(USERS, session.kernels)), {
+            user: [w for k, w in session.cells if k is kernel] for kernel, user in zip(session.kernels, USERS)
+        })

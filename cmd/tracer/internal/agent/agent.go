@@ -68,7 +68,7 @@ var ErrAddress = errors.New("no figures can be answered")
 var ErrKubernetes = errors.New("names of pods cannot be asked for")
 
 // Run follows the kernels until the context is done. The error is as for [tracer.Attach], matches [ErrAddress],
-// [ErrExport] or [ErrKubernetes], or is a [RightsError].
+// [ErrExport], [ErrHubPage] or [ErrKubernetes], or is a [RightsError].
 func Run(ctx context.Context, o Options) error {
 	if err := checkRights(process.FS{}.Facts()); err != nil {
 		return err
@@ -154,9 +154,10 @@ func (a *Agent) reload(ctx context.Context) {
 				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
 				c.Kubernetes = before.Kubernetes
 			}
-			if !reflect.DeepEqual(c.OTLP, before.OTLP) || !reflect.DeepEqual(c.Profiles, before.Profiles) {
-				a.log.Warn("otlp and profiles change when the agent is started again")
-				c.OTLP, c.Profiles = before.OTLP, before.Profiles
+			if !reflect.DeepEqual(c.OTLP, before.OTLP) || !reflect.DeepEqual(c.Profiles, before.Profiles) ||
+				!reflect.DeepEqual(c.HubPage, before.HubPage) {
+				a.log.Warn("otlp, profiles and hub_page change when the agent is started again")
+				c.OTLP, c.Profiles, c.HubPage = before.OTLP, before.Profiles, before.HubPage
 			}
 			a.config.Store(&c)
 			a.rename()

@@ -18,6 +18,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/tracer/ledger"
 )
 
@@ -50,6 +51,8 @@ type Config struct {
 	Hubs hub.Patterns `yaml:"hub_namespaces"`
 	// Profiles are the profiles that are made; nil for none. It is read at the start only.
 	Profiles *profiles.Config `yaml:"profiles"`
+	// HubPage says which JupyterHubs may ask what their users have; nil for none. It is read at the start only.
+	HubPage *users.Config `yaml:"hub_page"`
 }
 
 // Duration is a [time.Duration] in YAML: 15s, 10m.
@@ -226,6 +229,11 @@ func (c *Config) check() (key string, err error) {
 	if c.Profiles != nil {
 		if field, err := c.Profiles.Check(); err != nil {
 			return "profiles." + field, fmt.Errorf("profiles: %w", err)
+		}
+	}
+	if c.HubPage != nil {
+		if field, err := c.HubPage.Check(); err != nil {
+			return "hub_page." + field, fmt.Errorf("hub_page: %w", err)
 		}
 	}
 	key, err = c.Deaths.Check()

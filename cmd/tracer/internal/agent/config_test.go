@@ -61,6 +61,12 @@ func TestConfigMistakes(t *testing.T) {
 		"profiles:\n  url: http://u:secret@x\n": "a.yaml:2: profiles: url: a user, a password or a query has no " +
 			"place in it: headers_file is for tokens",
 		"profiles:\n  pull: true\n  often: 1s\n": "a.yaml:3: field often is no field of this section",
+		"hub_page: {}\n": "a.yaml:1: hub_page: hubs: it needs " +
+			"from 1 to 16 of them",
+		"hub_page:\n  cells: 99\n  hubs:\n  - token_file: /x\n": "a.yaml:2: hub_page: cells: 99 is not from 1 to 20",
+		"hub_page:\n  hubs:\n  - {token_file: /x, machine: yes}\n": "a.yaml:3: field machine is no field of this " +
+			"section",
+		"hub_page:\n  hubs: [{namespaces: a}]\n": "a.yaml:2: hub_page: hubs: each needs a token_file",
 		"users: true\n  kernels: 3\n":            "a.yaml:2: mapping values are not allowed in this context",
 		"users: true\n---\nkernels: 900\n":       "",
 		strings.Repeat("# much\n", 200_000):      "a.yaml: it is larger than 1 MiB",

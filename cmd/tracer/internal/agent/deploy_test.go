@@ -248,6 +248,7 @@ func TestValues(t *testing.T) {
 	for key, value := range map[string]any{
 		"port": 80, "prot": 9464, "rbac": "yes", "config": map[string]any{"listen": ":1"},
 		"image": map[string]any{"tag": "x"}, "tolerations": map[string]any{},
+		"hubs": []any{map[string]any{"secret": "a"}},
 	} {
 		if with(key, value) == nil {
 			t.Errorf("%s: %v is not refused", key, value)
@@ -264,5 +265,35 @@ func TestValues(t *testing.T) {
 		at(all["DaemonSet"], "metadata", "name") != "x" ||
 		at(all["DaemonSet"], "spec", "template", "metadata", "annotations") != nil {
 		t.Errorf("%v", all)
+	}
+}
+
+// TestHubsOfDeployment: with hubs, the agent reads their tokens from the secrets that the pod has, whose files nobody
+// else may read, and a headless Service has the agents' port and pods.
+func TestHubsOfDeployment(t *testing.T) {
+	values := readYAML(t, chart+"values.yaml")
+	values["hubs"] = []any{map[string]any{"secret": "a", "namespaces": "jhub"},
+		map[string]any{"secret": "b-2", "namespaces": "team-* other"}}
+	all := objects(t, rendered(t, "x", "y", values))
+	text, _ := at(all["ConfigMap"], "data", "agent.yaml").(string)
+	c, err := ReadConfig(strings.NewReader(text), "agent.yaml")
+	if err != nil || c.HubPage == nil || len(c.HubPage.Hubs) != 2 ||
+		c.HubPage.Hubs[1].Namespaces != "team-* other" {
+		t.Fatalf("%v, %+v\n%s", err, c.HubPage, text)
+	}
+	pod := at(all["DaemonSet"], "spec", "template", "spec")
+	for i, h := range c.HubPage.Hubs {
+		mount, volume := at(pod, "containers", 0, "volumeMounts", i+2), at(pod, "volumes", i+2)
+		if at(mount, "name") != at(volume, "name") || at(mount, "readOnly") != true ||
+			fmt.Sprint(at(mount, "mountPath"), "/token") != h.TokenFile ||
+			at(volume, "secret", "defaultMode") != 0o400 {
+			t.Errorf("%v, %v, %s", mount, volume, h.TokenFile)
+		}
+	}
+	service := at(all["Service"], "spec")
+	labels := at(all["DaemonSet"], "spec", "template", "metadata", "labels")
+	if at(service, "clusterIP") != "None" || !reflect.DeepEqual(at(service, "selector"), labels) ||
+		at(service, "ports", 0, "port") != at(pod, "containers", 0, "ports", 0, "containerPort") {
+		t.Errorf("%v", service)
 	}
 }

@@ -49,6 +49,11 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 			return fmt.Errorf("profiles: %w", err)
 		}
 	}
+	if c.HubPage != nil {
+		if err := c.HubPage.CheckFiles(open); err != nil {
+			return fmt.Errorf("hub_page: %w", err)
+		}
+	}
 	return nil
 }
 

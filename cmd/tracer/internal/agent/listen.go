@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"ipytracer/cmd/tracer/internal/agent/profiles"
+	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
 // Bounds on what strangers who reach the address can take of the agent.
@@ -28,7 +29,7 @@ const (
 	closingTime    = 2 * time.Second
 )
 
-// pages are /metrics, /healthz and, where they are switched on, profiles.
+// pages are /metrics, /healthz and, where they are switched on, profiles and what a user of JupyterHub has.
 func (m *metrics) pages() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -36,6 +37,9 @@ func (m *metrics) pages() http.Handler {
 	}))
 	if m.pull != nil {
 		mux.Handle("GET "+profiles.Path, m.pull)
+	}
+	if m.users != nil {
+		mux.Handle("GET "+users.Path, m.users)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux

@@ -33,6 +33,7 @@ type metrics struct {
 	missed   prometheus.Counter
 	exports  *exports.Counts
 	pull     http.Handler // profiles of kernels; nil for none
+	users    http.Handler // what a user of JupyterHub has; nil for none
 	registry *prometheus.Registry
 }
 

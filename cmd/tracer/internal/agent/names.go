@@ -64,14 +64,14 @@ func (a *Agent) name(k *kernel) {
 	c := a.config.Load()
 	next := *k.Kernel
 	k.settled = a.names.fill(&next, &k.facts, c)
-	if next.Owner != k.Owner || next.HubServer != k.HubServer || next.Claimed != k.Claimed {
+	if next.Owner != k.Owner || next.HubServer != k.HubServer || next.OfHub != k.OfHub || next.Claimed != k.Claimed {
 		k.Kernel = &next
 	}
 }
 
 // fill fills in the names of a kernel; settled reports whether they are all that there will be.
 func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
-	k.Owner, k.HubServer, k.Claimed = f.owner, "", f.claimed
+	k.Owner, k.HubServer, k.OfHub, k.Claimed = f.owner, "", false, f.claimed
 	settled = true
 	user, server, trusted := f.unitUser, "", f.unitUser != ""
 	if f.podUID != "" && n.pods != nil {
@@ -87,7 +87,7 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 		k.Claimed.HubUser, k.Claimed.HubServer, trusted = telemetry.Label(user), telemetry.Label(server), false
 	}
 	if trusted {
-		k.User, k.HubServer = telemetry.Label(user), telemetry.Label(server)
+		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
 	}
 	if !c.Users {
 		withoutUsers(k, f, user)
@@ -98,7 +98,7 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 // withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
 // name namespaces, after their users.
 func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
-	k.User, k.HubServer = "", ""
+	k.User, k.HubServer, k.OfHub = "", "", false
 	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}
 	if user == "" {
 		return

@@ -59,6 +59,8 @@ func noteNotebook(a *Agent, e *event.Process) {
 	}
 	if e.Notebook != "" {
 		k.notebook = e.Notebook
+		k.facts.claimed.Notebook = notebookOf(e.Notebook)
+		a.name(k)
 	}
 	if a.deaths != nil {
 		a.deaths.Joined(k.Kernel, k.notebook)

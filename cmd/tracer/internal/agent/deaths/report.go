@@ -82,6 +82,14 @@ const (
 	maxReport = 6*3*maxPath + 6*10*telemetry.MaxLabel + 4<<10
 )
 
+// ReportOf returns the report of a death, without an id; nil for one that is not reported.
+func ReportOf(d *telemetry.Death) *Report {
+	if causeOf(d.Ending) == "" {
+		return nil
+	}
+	return newReport("", d)
+}
+
 // newReport returns the report of a death.
 func newReport(id string, d *telemetry.Death) *Report {
 	k := d.Kernel

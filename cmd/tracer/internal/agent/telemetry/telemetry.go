@@ -29,8 +29,10 @@ type Kernel struct {
 	// HubServer is the user's server in JupyterHub where User is a user of it; "" for the default one. Like the labels
 	// it cannot be chosen by the kernel.
 	HubServer string
-	PID       int
-	UID       uint32
+	// OfHub: User is a user of JupyterHub, which the kernel cannot choose. Where it is false, User is a user of Linux.
+	OfHub bool
+	PID   int
+	UID   uint32
 	// Place is the boundary inside which a user is one person: the control group of the kernel's pod or container,
 	// "/" outside of any. It is not known where it is empty. The kernel cannot choose it.
 	Place    string

@@ -1,0 +1,206 @@
+package users
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/agent/deaths"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+)
+
+// Path is where a hub's service asks, with the user's name as the parameter name and the token as a bearer's.
+const Path = "/hub/user"
+
+// Format is the version of an answer. Within a version fields are added and keep their meaning.
+const Format = "ipytracer/user/v1"
+
+// Answer is what an agent has about a user. Sizes are in bytes. It has no sources.
+type Answer struct {
+	Format string `json:"format"`
+	Agent  string `json:"agent"` // 16 hexadecimal digits, at random
+	Node   string `json:"node"`
+	User   string `json:"user"` // as it was asked for
+	// Since is the time from which cells count.
+	Since   time.Time `json:"since"`
+	Kernels []Kernel  `json:"kernels"`
+	Cells   []Cell    `json:"cells"`  // the heaviest first
+	Deaths  []Death   `json:"deaths"` // the last one first
+}
+
+// Kernel is a kernel that runs. Its notebook is claimed.
+type Kernel struct {
+	PID      int       `json:"pid"`
+	Server   string    `json:"server"` // the user's server in JupyterHub; "" for the default one, or if it is not known
+	Notebook string    `json:"notebook"`
+	Frontend string    `json:"frontend"`
+	Python   string    `json:"python"`
+	Joined   time.Time `json:"joined"`   // since when it is traced
+	Resident int64     `json:"resident"` // now
+	Highest  int64     `json:"highest"`  // need of any cell
+	Limit    *Limit    `json:"limit"`    // the nearest; null if it is not known
+	GPUs     []GPU     `json:"gpus"`
+}
+
+// Limit is a limit of a kernel's memory.
+type Limit struct {
+	Kind  string `json:"kind"` // as in [model.Limit]
+	Bytes int64  `json:"bytes"`
+}
+
+// GPU is what a kernel holds of a GPU through the CUDA driver.
+type GPU struct {
+	Number int   `json:"number"`
+	Bytes  int64 `json:"bytes"`
+}
+
+// Cell is a cell that has closed: resident memory of its kernel with the children. Its notebook is claimed.
+type Cell struct {
+	Name       string    `json:"name"` // In[7]
+	Notebook   string    `json:"notebook"`
+	PID        int       `json:"pid"`
+	Began      time.Time `json:"began"`
+	DurationNS int64     `json:"duration_ns"`
+	Outcome    string    `json:"outcome"` // as the status in [model.Window]
+	Start      int64     `json:"start"`
+	Peak       int64     `json:"peak"`
+	Need       int64     `json:"need"` // the peak, less what there was at the start
+	Exact      bool      `json:"exact"`
+	Bound      *int64    `json:"bound"` // how far the peak may be off; null: not known
+}
+
+// Death is the end of a kernel, as [deaths.Report] has it. Its notebook is claimed.
+type Death struct {
+	At        time.Time      `json:"at"`
+	PID       int            `json:"pid"`
+	Cause     string         `json:"cause"`
+	Says      string         `json:"says"` // in a sentence
+	Notebook  string         `json:"notebook"`
+	Limit     *Limit         `json:"limit"`
+	Used      int64          `json:"used"` // of the limit, at most
+	Cell      *deaths.Window `json:"cell"`
+	Statement *deaths.Window `json:"statement"`
+}
+
+// Bounds on asking.
+const (
+	maxAsks = 4 // answers that are made at a time; more are refused with 503
+	maxName = 1024
+	// MaxAnswer is the greatest size of an answer, in bytes.
+	MaxAnswer = 256 << 10
+)
+
+// ServeHTTP answers a hub that asks about one of its users. Whoever has no token learns nothing, and whoever has one
+// learns nothing of names alone: a user without kernels has the same answer as one who is not there.
+func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	of := k.hubOf(r)
+	if of == nil {
+		http.Error(w, "no token of a hub's", http.StatusForbidden)
+		return
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	names := query["name"]
+	if err != nil || len(query) != 1 || len(names) != 1 || names[0] == "" || len(names[0]) > maxName {
+		http.Error(w, "one name is asked for", http.StatusBadRequest)
+		return
+	}
+	if !k.options.Users() {
+		http.Error(w, "the agent keeps no names of users (users: false)", http.StatusNotFound)
+		return
+	}
+	select {
+	case k.asks <- struct{}{}:
+	default:
+		http.Error(w, "others are asking", http.StatusServiceUnavailable)
+		return
+	}
+	text, err := k.answer(of, names[0])
+	<-k.asks // before it is written: a reader can be slow
+	if err != nil || len(text) > MaxAnswer {
+		http.Error(w, "the answer is too large", http.StatusInternalServerError)
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text)
+}
+
+// hubOf returns the hub that asks; nil for none. Each token is compared, whichever is right.
+func (k *Keeper) hubOf(r *http.Request) (of *Hub) {
+	all := r.Header.Values("Authorization")
+	if len(all) != 1 {
+		return nil
+	}
+	text, is := strings.CutPrefix(all[0], "Bearer ")
+	for i, t := range k.tokens {
+		if err := t.renew(k.now()); err != nil {
+			k.options.Log.Warn("a hub gets no answers", "error", err)
+		}
+		if t.is(text) && is {
+			of = &k.options.Config.Hubs[i]
+		}
+	}
+	return of
+}
+
+// answer returns the answer to a hub about one of its users.
+func (k *Keeper) answer(h *Hub, name string) ([]byte, error) {
+	user := telemetry.Label(name)
+	several := len(k.options.Config.Hubs) > 1
+	shows := func(p person) bool {
+		return p.user == user && h.sees(p, several) && (p.namespace == "" || k.options.Trusted(p.namespace))
+	}
+	kernels := k.options.Kernels(func(one *telemetry.Kernel) bool {
+		p, is := k.personOf(one)
+		return is && shows(p)
+	})
+	for i := range kernels {
+		kernels[i].Notebook = path(kernels[i].Notebook)
+	}
+	slices.SortFunc(kernels, func(a, b Kernel) int { return a.Joined.Compare(b.Joined) })
+	a := Answer{
+		Format: Format, Agent: k.agent, Node: k.options.Node, User: name,
+		Kernels: append([]Kernel{}, kernels...), Cells: []Cell{}, Deaths: []Death{},
+	}
+	k.about(&a, shows)
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(&a)
+	return out.Bytes(), err
+}
+
+// about adds the cells and deaths that are shown to an answer.
+func (k *Keeper) about(a *Answer, shows func(person) bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.turn()
+	a.Since = k.begun[1].UTC()
+	old := k.now().Add(-k.options.KeepDeaths())
+	for p, r := range k.people {
+		if !shows(p) {
+			continue
+		}
+		a.Cells = append(append(a.Cells, r.cells[0]...), r.cells[1]...)
+		for _, d := range r.deaths {
+			if !d.At.Before(old) {
+				a.Deaths = append(a.Deaths, d)
+			}
+		}
+	}
+	slices.SortStableFunc(a.Cells, func(x, y Cell) int {
+		return cmp.Or(cmp.Compare(y.Need, x.Need), x.Began.Compare(y.Began))
+	})
+	slices.SortStableFunc(a.Deaths, func(x, y Death) int { return y.At.Compare(x.At) })
+	a.Cells = a.Cells[:min(len(a.Cells), k.options.Config.cells())]
+	a.Deaths = a.Deaths[:min(len(a.Deaths), maxDeaths)]
+}

@@ -1,0 +1,348 @@
+"""The page of JupyterHub's users: what agents answer, whatever they answer, and how it is shown."""
+
+import asyncio
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+from tornado.httpclient import AsyncHTTPClient
+from tornado.httpserver import HTTPServer
+from tornado.testing import bind_unused_port
+from tornado.web import Application, RequestHandler
+
+from ipytracer import _hub_answers, _hub_ask, _hub_page
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+TIME = "2026-11-26T12:00:07.123456789Z"
+GIB = 1 << 30
+
+
+def setUpModule():
+    """Tornado logs each request that the tests have refused."""
+    log = logging.getLogger("tornado")
+    unittest.addModuleCleanup(log.setLevel, log.level)
+    log.setLevel(logging.CRITICAL)
+
+
+def kernel(**other):
+    return dict({
+        "pid": 42, "server": "", "notebook": "/home/ada/train.ipynb", "frontend": "ipykernel", "python": "3.11.2",
+        "joined": TIME, "resident": 3 * GIB + 1, "highest": 2 * GIB, "limit": {"kind": "cgroup", "bytes": 12 * GIB},
+        "gpus": [{"number": 1, "bytes": GIB}],
+    }, **other)
+
+
+def cell(n, need, **other):
+    return dict({
+        "name": "In[%d]" % n, "notebook": "/home/ada/train.ipynb", "pid": 42, "began": TIME,
+        "duration_ns": 2_410_000_000, "outcome": "ok", "start": GIB, "peak": GIB + need, "need": need, "exact": True,
+        "bound": None,
+    }, **other)
+
+
+def death(**other):
+    window = {"name": "In[7]", "line": 3, "start": GIB, "peak": 12 * GIB, "need": 11 * GIB, "exact": True, "bound": 0}
+    return dict({
+        "at": TIME, "pid": 42, "cause": "out-of-memory", "says": "the kernel was killed at 12.00 GiB of 12.00 GiB",
+        "notebook": "train.ipynb", "limit": {"kind": "cgroup", "bytes": 12 * GIB}, "used": 12 * GIB, "cell": window,
+        "statement": window,
+    }, **other)
+
+
+def answer(n=1, user="ada", **other):
+    return json.dumps(dict({
+        "format": _hub_answers.FORMAT, "agent": "%016x" % n, "node": "node-%d" % n, "user": user, "since": TIME,
+        "kernels": [kernel()], "cells": [cell(3, 5 * GIB + 7)], "deaths": [death()],
+    }, **other)).encode()
+
+
+def found(*answers):
+    return _hub_answers.join(a and _hub_answers.answer(a, "ada") for a in answers)
+
+
+class Answers(unittest.TestCase):
+    def test_several_nodes(self):
+        """The heaviest cells of all come first, and an agent that answers twice counts once."""
+        one = answer(1, cells=[cell(n, n * 1000) for n in range(20)])
+        two = answer(2, cells=[cell(n, n * 1000 + 500) for n in range(20)], since="2026-11-25T12:00:00Z")
+        all_of_them = found(one, two, one, None)
+        self.assertEqual((all_of_them.asked, all_of_them.silent, len(all_of_them.kernels)), (3, 1, 2))
+        self.assertEqual([c.need for c in all_of_them.cells[:3]], [19_500, 19_000, 18_500])
+        self.assertEqual(len(all_of_them.cells), 20)
+        self.assertEqual(all_of_them.since, ("2026-11-25 12:00:00", "2026-11-26 12:00:07"))
+
+    def test_nonsense(self):
+        """Whatever comes instead of an answer is refused by one of three exceptions."""
+        for nonsense in (
+            b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b"null", b" " * 300_000, answer(user="bob"), answer(format="x"),
+            answer(agent=7), answer(agent="../x"), answer(kernels={}), answer(kernels=[7]), answer(since=7),
+            answer(cells=[cell(1, -1)]), answer(cells=[cell(1, 1.5)]), answer(cells=[cell(1, 1 << 63)]),
+            answer(cells=[cell(1, 1, exact=1)]), answer(cells=[cell(1, 1, began="<script>")]),
+            answer(kernels=[kernel(limit=[])]), answer(deaths=[death(statement={})]), answer(deaths=[death(says=None)]),
+            answer(node=None), answer(kernels=[kernel(gpus=[{"number": "1"}])]),
+            answer(cells=[cell(1, 1, name=["x"])]), b'{"format": NaN}',
+        ):
+            with self.subTest(nonsense[:40]), self.assertRaises((ValueError, KeyError, TypeError)):
+                _hub_answers.answer(nonsense, "ada")
+
+    def test_bounds(self):
+        """More kernels, cells, deaths and text than there can be is cut."""
+        much = found(*(answer(n, kernels=[kernel(server="s" * 600)] * 99, cells=[cell(1, 1)] * 99,
+                              deaths=[death()] * 99) for n in range(9)))
+        self.assertEqual((len(much.kernels), len(much.cells), len(much.deaths)), (200, 20, 5))
+        self.assertEqual(len(much.kernels[0].server), 400)
+        self.assertLess(len(_hub_page.page("ada", much)), 400_000)
+
+
+class Page(unittest.TestCase):
+    def test_figures(self):
+        """Each figure is there for people, with the exact bytes as its title."""
+        page = _hub_page.page("ada", found(answer(cells=[
+            cell(3, 5 * GIB + 7), cell(4, 1, exact=False, bound=4096), cell(5, 0, exact=False)])))
+        for text in (
+            "Memory of ada", '<span title="5,368,709,127 bytes">5.00 GiB</span>',
+            '<span title="3,221,225,473 bytes">3.00 GiB</span>', '<span title="1 bytes">≈1 B</span> ± ',
+            '<span title="0 bytes">≥0 B</span>', 'value="25"', "25 % of", "(container)",
+            '1: <span title="1,073,741,824 bytes">1.00 GiB</span>', "In[7], line 3", "2.41 s",
+            "the kernel was killed at 12.00 GiB", '<span title="/home/ada/train.ipynb">train.ipynb</span>',
+            "since 2026-11-26 12:00",
+        ):
+            self.assertIn(text, page)
+        self.assertNotIn("did not answer", page)
+
+    def test_what_is_missing(self):
+        nothing = answer(kernels=[], cells=[], deaths=[])
+        for of, text in (
+            (found(nothing, None, None), "2 of 3 nodes did not answer"),
+            (found(None, None), "None of 2 nodes answered"), (found(None), "The node did not answer"),
+            (found(), "No agent was found"),
+            (found(nothing), "No kernel of yours is traced now"), (found(nothing), "No cell of yours has ended"),
+            (found(nothing), "No kernel of yours was killed"),
+        ):
+            self.assertIn(text, _hub_page.page("ada", of))
+
+    def test_hostile_texts(self):
+        """A text cannot leave its place, whatever it is: the tags of the page are those of a page with plain texts."""
+        def tags(text):
+            page = _hub_page.page(text, found(answer(
+                node=text,
+                kernels=[kernel(server=text, notebook=text, limit={"kind": text, "bytes": 1})],
+                cells=[cell(1, 1, name=text, notebook=text, outcome=text)],
+                deaths=[death(says=text, notebook=text, statement=dict(death()["cell"], name=text))],
+            )))
+            self.assertFalse(set("\x00\x1b\u202e\u2028\r") & set(page))
+            return re.sub(r'title="[^"]*"', "", re.sub(r">[^<]*", ">", page))
+        plain = tags("x")
+        for text in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'", "&lt;b&gt;", "\x1b[2J",
+                     "\u202e", "</style></head>", "\x00", "a\r\nb", "\u2028", "]]>", "<!--", "é" * 1000, "{{x}}",
+                     "%s%d", "<" * 999):
+            with self.subTest(text[:20]):
+                self.assertEqual(tags(text), plain)
+
+    def test_policy(self):
+        """A browser takes the style of the page, by its hash, and nothing else."""
+        self.assertRegex(_hub_page.POLICY, r"^default-src 'none'; style-src 'sha256-[\w+/]{43}='; .*ancestors 'none'$")
+        page = _hub_page.page("ada", found(answer()))
+        self.assertIsNone(re.search(r"<script|<link|<img|<form|\bon\w+=|href=|style=", page))
+
+
+class Evil(RequestHandler):
+    """An agent that answers as its path says."""
+
+    seen = []
+
+    async def get(self, how):
+        self.seen.append((how, self.request.headers.get("Authorization"), self.get_argument("name", "")))
+        if how == "never":
+            self.gone = asyncio.Event()
+            await self.gone.wait()
+        if how == "elsewhere":
+            self.redirect("/taken")
+        elif how == "large":
+            self.write(b" " * (1 << 20) + answer())
+        elif how == "fails":
+            self.set_status(500)
+        elif how == "zipped":
+            self.set_header("Content-Encoding", "gzip")
+            self.write(b"\x1f\x8b" + b"x" * 100)
+        elif how == "another":
+            self.write(answer(user="bob"))
+        elif how == "page":
+            self.write("<html>")
+        else:
+            self.write(answer(7, self.get_argument("name")))
+
+
+    def on_connection_close(self):
+        self.gone.set()
+
+
+class OneOf:
+    """The target of a server's page."""
+
+    host = "test"
+
+    def __init__(self, port, how):
+        self.url = ("http://127.0.0.1:%d/%s" % (port, how),)
+
+    async def addresses(self):
+        return self.url
+
+
+class Asking(unittest.TestCase):
+    def setUp(self):
+        f = tempfile.NamedTemporaryFile("w", prefix="token")
+        self.addCleanup(f.close)
+        f.write(TOKEN + "\n")
+        f.flush()
+        self.token = f.name
+        Evil.seen = []
+
+    def ask(self, *hows, user="ada", times=1):
+        async def all_of_it():
+            socket, port = bind_unused_port()
+            server = HTTPServer(Application([(r"/(\w*)/?.*", Evil)]))
+            server.add_socket(socket)
+            agents = _hub_ask.Agents([OneOf(port, how) for how in hows], self.token)
+            got = [await agents.about(user) for _ in range(times)]
+            server.stop()
+            return got[-1]
+        with self.assertLogs("ipytracer.hub", "WARNING") as log:
+            _hub_ask._LOG.warning("the log")
+            got = asyncio.run(all_of_it())
+        self.assertNotIn(TOKEN, "".join(log.output))
+        return got
+
+    def test_one_good_among_evil_ones(self):
+        evil = ("elsewhere", "large", "fails", "zipped", "another", "page")
+        got = self.ask(*evil, "good")
+        self.assertEqual((got.asked, got.silent, len(got.cells)), (7, 6, 1))
+        self.assertNotIn("taken", [how for how, _, _ in Evil.seen])
+        self.assertEqual({token for _, token, _ in Evil.seen}, {"Bearer " + TOKEN})
+
+    def test_one_that_never_answers(self):
+        with mock.patch.object(_hub_ask, "_PATIENCE", 0.2):
+            self.assertEqual(self.ask("never")[4:], (1, 1))
+
+    def test_names(self):
+        for user in ("a&name=b", "ä/../b", "a b+c", "%2e", "#x?y", "日本"):
+            Evil.seen = []
+            got = self.ask("good", user=user)
+            self.assertEqual((got.silent, [name for _, _, name in Evil.seen]), (0, [user]))
+
+    def test_one_question_at_a_time(self):
+        """Someone who loads the page without end makes the agents answer once in some seconds."""
+        self.ask("good", times=50)
+        self.assertEqual(len(Evil.seen), 1)
+
+    def test_nobody_there(self):
+        socket, port = bind_unused_port()
+        socket.close()
+
+        async def ask():
+            closed, nameless = (_hub_ask.Target("http://127.0.0.1:%d" % port) for _ in range(2))
+            nameless.addresses = mock.Mock(side_effect=OSError("no such name"))
+            return await _hub_ask.Agents([closed, nameless], self.token).about("ada")
+        with self.assertLogs("ipytracer.hub", "WARNING"):
+            got = asyncio.run(ask())
+        self.assertEqual((got.asked, got.silent), (2, 2))
+
+    def test_addresses(self):
+        """Every address of a name is an agent; those of IPv6 count only where there are no others."""
+        async def resolve(url, **families):
+            loop = asyncio.get_running_loop()
+
+            async def getaddrinfo(host, port, family, type):
+                if not families.get(family.name):
+                    raise _hub_ask.socket.gaierror("none")
+                return [(family, type, 6, "", (one, port)) for one in families[family.name]]
+            with mock.patch.object(loop, "getaddrinfo", getaddrinfo):
+                return await _hub_ask.Target(url).addresses()
+        both = {"AF_INET": ["10.0.0.2", "10.0.0.1", "10.0.0.1"], "AF_INET6": ["fd00::1"]}
+        self.assertEqual(asyncio.run(resolve("http://agents", **both)),
+                         ("http://10.0.0.1:9464", "http://10.0.0.2:9464"))
+        self.assertEqual(asyncio.run(resolve("http://agents:1", AF_INET6=["fd00::1"])), ("http://[fd00::1]:1",))
+        self.assertEqual(asyncio.run(resolve("https://agents/", **both)), ("https://agents:443",))
+        for wrong in ("agents:9464", "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
+            with self.assertRaises(ValueError):
+                _hub_ask.Target(wrong)
+
+    def test_token(self):
+        os.chmod(self.token, 0o640)
+        self.assertEqual(_hub_ask.read_token(self.token), TOKEN)
+        for mode, text in (0o604, TOKEN), (0o602, TOKEN), (0o600, TOKEN[1:]), (0o600, TOKEN + " x"), (0o600, "é" * 40):
+            with open(self.token, "w") as f:
+                f.write(text)
+            os.chmod(self.token, mode)
+            with self.assertRaises(ValueError) as refused:
+                _hub_ask.read_token(self.token)
+            self.assertNotIn(text, str(refused.exception))
+
+
+class Login:
+    """Stands for JupyterHub's mixin: the user is the one of the test's header."""
+
+    def get_current_user(self):
+        who = self.request.headers.get("X-Test")
+        return who and json.loads(who)
+
+    def get_login_url(self):
+        return "/hub/login"
+
+
+class Service(unittest.TestCase):
+    """The service's addresses. JupyterHub's own part is tried in `make test-fleet`, with a real one."""
+
+    def setUp(self):
+        auth = types.ModuleType("jupyterhub.services.auth")
+        auth.HubOAuthenticated, auth.HubOAuthCallbackHandler = Login, RequestHandler
+        modules = {"jupyterhub": types.ModuleType("jupyterhub"), "jupyterhub.services": types.ModuleType("services"),
+                   "jupyterhub.services.auth": auth}
+        sys.modules.pop("ipytracer.hub", None)
+        with mock.patch.dict(sys.modules, modules):
+            from ipytracer import hub
+        self.addCleanup(sys.modules.pop, "ipytracer.hub", None)
+        self.hub = hub
+
+    def get(self, path, who=None, **headers):
+        class Agents:
+            async def about(self, user):
+                return found(answer()) if user == "ada" else found(answer(kernels=[], cells=[], deaths=[]))
+
+        async def ask():
+            socket, port = bind_unused_port()
+            server = HTTPServer(self.hub.application(Agents(), "/services/memory/"))
+            server.add_socket(socket)
+            got = await AsyncHTTPClient().fetch(
+                "http://127.0.0.1:%d%s" % (port, path), raise_error=False, follow_redirects=False,
+                headers=dict(headers, **({"X-Test": json.dumps(who)} if who else {})))
+            server.stop()
+            return got
+        got = asyncio.run(ask())
+        self.assertEqual(got.headers["Content-Security-Policy"], _hub_page.POLICY)
+        self.assertEqual((got.headers["Cache-Control"], got.headers["X-Frame-Options"]), ("no-store", "DENY"))
+        return got.code, got.body.decode()
+
+    def test_pages(self):
+        ada, page = {"name": "ada", "kind": "user", "admin": True}, "/services/memory/"
+        code, text = self.get(page, ada)
+        self.assertEqual((code, "In[3]" in text), (200, True))
+        code, text = self.get(page, {"name": "bob", "kind": "user"})
+        self.assertEqual((code, "In[3]" in text), (200, False))
+        for path, who, headers, want in (
+            (page, None, {}, 302), (page + "?user=bob", ada, {}, 400), (page + "?name=bob", ada, {}, 400),
+            (page + "?token=x", ada, {}, 400), (page, ada, {"Authorization": "token x"}, 400),
+            (page, {"name": "ada", "kind": "service"}, {}, 403), (page + "bob", ada, {}, 404), ("/", ada, {}, 404),
+        ):
+            code, text = self.get(path, who, **headers)
+            self.assertEqual((code, "In[3]" in text), (want, False), path)
+
+
+if __name__ == "__main__":
+    unittest.main()
