@@ -74,9 +74,21 @@ func (tr *trace) saysTimes(words string, times int) {
 
 // TestPause: a storm uses up a small budget, so NumPy's meter is paused. What the meter counted before, it counts
 // afterwards. Arrays that were freed meanwhile are found to be gone, and new arrays are found. No window claims to be
-// exact without being so. An audit of the recording finds the held memory, and the recording gives the same report.
+// exact without being so. An audit of the recording finds the held memory, and the recording gives the same report. How
+// long a pause lasts depends on the machine: of three sessions, one has to have arrays that were made in it.
 func TestPause(t *testing.T) {
 	require(t)
+	for range 3 {
+		if pausedSession(t) > 0 || t.Failed() {
+			return
+		}
+	}
+	t.Error("the pauses of three sessions were over before an array was made")
+}
+
+// pausedSession returns the bytes of arrays that were made in the pause of a session.
+func pausedSession(t *testing.T) (unseen int64) {
+	t.Helper()
 	s := startShell(t)
 	s.run("import numpy as np", "old = np.ones(3 << 20)")
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -84,7 +96,7 @@ func TestPause(t *testing.T) {
 	s.run("keep = np.ones(1 << 20)", "goes = [np.ones(1 << 17) for i in range(10)]") // 8 MiB, 10 MiB
 	s.run("for i in range(700_000): np.ones(2000)")                                  // the storm
 	tr.saysTimes("looked for arrays", 1)                                             // those from before the session
-	// Unseen: -4, +16, +4 MiB.
+	// Unseen, if the pause lasts: -4, +16, +4 MiB.
 	s.run("del goes[:4]", "made = np.ones(1 << 21)", "both = [np.ones(1 << 16) for i in range(8)]")
 	tr.saysTimes("the account of arrays is settled", 1) // by the arrays that exist after the pause
 	s.run("after = 1")                                  // 8 + 6 + 16 + 4 MiB
@@ -114,11 +126,12 @@ func TestPause(t *testing.T) {
 			t.Errorf("cell %d: a bound of %d", i+1, *f.Bound)
 		}
 	}
-	if made := checkFound(t, r); made < 20*mib || made > 20*mib+1<<16 {
-		t.Errorf("the session lists %d bytes as found later, of 20 MiB", made)
+	unseen = checkFound(t, r)
+	if made := unseen + madeBy(&cells[2]); made < 20*mib || made > 20*mib+1<<16 {
+		t.Errorf("%d bytes are listed, of which %d were found later, of 20 MiB", made, unseen)
 	}
 	if text, err := exec.Command(binary, "report", "--format", "collapsed", file).Output(); err != nil ||
-		!bytes.Contains(text, []byte("(found later: made between")) {
+		bytes.Contains(text, []byte("(found later: made between")) != (unseen > 0) {
 		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
 	}
 	for _, p := range r.Certificate.Meters {
@@ -134,6 +147,17 @@ func TestPause(t *testing.T) {
 	if held := heldByVariables(t, file); held < 40*mib || held > 40*mib+1<<16 {
 		t.Errorf("variables hold %d bytes of arrays", held)
 	}
+	return unseen
+}
+
+// madeBy returns the bytes of arrays that a window lists as its own.
+func madeBy(w *model.Window) (bytes int64) {
+	for _, a := range w.Allocations {
+		if a.Meter == "cpu.numpy" && (len(a.Stack) == 0 || !strings.HasPrefix(a.Stack[0].Function, "(found later")) {
+			bytes += a.Allocated
+		}
+	}
+	return bytes
 }
 
 // markOf returns the mark for the certainty of a figure.

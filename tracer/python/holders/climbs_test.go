@@ -65,11 +65,11 @@ func (f *fake) local(object uint64) (frame uint64) {
 	return frame
 }
 
-// TestLongChain: of a list of 200,000 nodes with a block each, the blocks are described in a number of steps that is
+// TestLongChain: of a list of 60,000 nodes with a block each, the blocks are described in a number of steps that is
 // bounded for each node, however the nodes hang together: in dicts and lists, without a name for any step, from a
 // frame, and where no root leads to the list.
 func TestLongChain(t *testing.T) {
-	const count, perNode = 200_000, 2 * maxNamed
+	const count, perNode = 60_000, 2 * maxNamed
 	inLists := func(f *fake) func(next, array uint64) uint64 {
 		return func(next, array uint64) uint64 { return f.list(next, array) }
 	}
