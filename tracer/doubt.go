@@ -209,8 +209,8 @@ func judgeArrays(found []holders.Block, known []ledger.Array,
 		case ok && size <= a.Size: // an array can span less than its block
 			out = append(out, verdict{a.Address, a.Size, a.Size})
 			left += a.Size - size
-		case ok:
-			out = append(out, verdict{a.Address, a.Size, size})
+		case ok: // the block has gone, and a larger one begins where it began
+			out = append(out, verdict{a.Address, a.Size, 0}, verdict{a.Address, 0, size})
 		case !readable, glibc && !(h.fits(a.Size) && h.inUse):
 			out = append(out, verdict{a.Address, a.Size, 0})
 		default:

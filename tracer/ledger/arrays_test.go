@@ -81,7 +81,8 @@ func TestSettleArrays(t *testing.T) {
 	a.settle(alive, 4096, 0, false) // it is certain now
 	a.settle(gone, 4096, 0, true)
 	a.settle(gone, 4096, 0, false)
-	a.settle(grown, 4096, 8192, true)
+	a.settle(grown, 4096, 0, true)
+	a.settle(grown, 0, 8192, true) // another block begins there now
 	a.settle(fresh, 4096, 0, false)
 	a.settle(fresh, 0, 4096, false)
 	a.settle(freed, 0, 4096, false) // it was freed after the look at the process
@@ -110,7 +111,7 @@ func TestSettleArrays(t *testing.T) {
 		c.boundaries[0].Unsure[event.UnknownNumPy] != 0 {
 		t.Errorf("boundary %+v", b)
 	}
-	if len(c.changes) != 3 {
-		t.Errorf("%d changes, want those of what went, grew and was made: %+v", len(c.changes), c.changes)
+	if len(c.changes) != 4 {
+		t.Errorf("%d changes, want those of what went, went, was made there, and was made: %+v", len(c.changes), c.changes)
 	}
 }
