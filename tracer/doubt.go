@@ -138,14 +138,16 @@ func (all *searches) take(r *steps, one look) {
 
 // arraysBefore returns a function that reports whether an array may be from before the session, and so not in the
 // meter.
-func arraysBefore(t *target) func(address uint64) bool {
-	return func(address uint64) bool { return t.late && (t.before == nil || t.before[address]) }
+func arraysBefore(t *target) func(holders.Block) bool {
+	return func(b holders.Block) bool { return t.late && (t.before == nil || t.before[b.Address] == b.Size) }
 }
 
-func unknownArrays(found []holders.Block, known []ledger.Array) map[uint64]bool {
-	all := map[uint64]bool{}
+// unknownArrays returns the sizes of arrays that the ledger does not know, by address. An array of another size at such
+// an address is another one.
+func unknownArrays(found []holders.Block, known []ledger.Array) map[uint64]uint64 {
+	all := map[uint64]uint64{}
 	for _, b := range found {
-		all[b.Address] = true
+		all[b.Address] = b.Size
 	}
 	for _, a := range known {
 		delete(all, a.Address)
@@ -185,7 +187,7 @@ type verdict struct{ address, known, found uint64 }
 // judgeArrays compares the blocks that the ledger knows with those of arrays. It returns the certain results, and how
 // many bytes of the blocks in doubt may have been freed.
 func judgeArrays(found []holders.Block, known []ledger.Array,
-	header func(address uint64) (header, bool), before func(uint64) bool) (out []verdict, left uint64) {
+	header func(address uint64) (header, bool), before func(holders.Block) bool) (out []verdict, left uint64) {
 	there := make(map[uint64]uint64, len(found))
 	for _, b := range found {
 		there[b.Address] = b.Size
@@ -218,7 +220,7 @@ func judgeArrays(found []holders.Block, known []ledger.Array,
 		}
 	}
 	for _, b := range found {
-		if _, ok := inDoubt[b.Address]; ok || before(b.Address) {
+		if _, ok := inDoubt[b.Address]; ok || before(b) {
 			continue
 		}
 		if h, readable := header(b.Address); readable && (!glibc || h.usable >= b.Size) {

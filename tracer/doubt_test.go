@@ -62,7 +62,7 @@ func TestJudgeArrays(t *testing.T) {
 	found := []holders.Block{{Address: alive, Size: 2000}, {Address: other, Size: 3000}, {Address: sure, Size: 2000},
 		{Address: made, Size: 5000},
 		{Address: smaller, Size: 1600}, {Address: old, Size: 7000}}
-	before := func(a uint64) bool { return a == old }
+	before := func(b holders.Block) bool { return b.Address == old }
 	got, left := judgeArrays(found, known, readHeaders(h, 4096), before)
 	slices.SortStableFunc(got, func(a, b verdict) int { return cmp.Compare(a.address, b.address) })
 	want := []verdict{{alive, 2000, 2000}, {freed, 2000, 0}, {other, 2000, 0}, {other, 0, 3000},
@@ -89,12 +89,14 @@ func TestJudgeArrays(t *testing.T) {
 
 func TestArraysBefore(t *testing.T) {
 	late := &target{late: true}
-	if !arraysBefore(late)(1) {
+	at := func(address uint64) holders.Block { return holders.Block{Address: address, Size: 2} }
+	if !arraysBefore(late)(at(1)) {
 		t.Error("nobody has looked: any array may be from before")
 	}
 	late.before = unknownArrays([]holders.Block{{Address: 1, Size: 2}, {Address: 5, Size: 2}},
 		[]ledger.Array{{Address: 5, Size: 2}})
-	if !arraysBefore(late)(1) || arraysBefore(late)(5) || arraysBefore(late)(7) || arraysBefore(&target{})(1) {
+	if !arraysBefore(late)(at(1)) || arraysBefore(late)(at(5)) || arraysBefore(late)(at(7)) ||
+		arraysBefore(&target{})(at(1)) || arraysBefore(late)(holders.Block{Address: 1, Size: 3}) {
 		t.Errorf("before: %v", late.before)
 	}
 }
