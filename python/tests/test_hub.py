@@ -338,6 +338,8 @@ class Service(unittest.TestCase):
         for path, who, headers, want in (
             (page, None, {}, 302), (page + "?user=bob", ada, {}, 400), (page + "?name=bob", ada, {}, 400),
             (page + "?token=x", ada, {}, 400), (page, ada, {"Authorization": "token x"}, 400),
+            (page + "oauth_callback?code=x&state=y&token=x", ada, {}, 400),
+            (page + "oauth_callback?code=x&state=y", ada, {"Authorization": "token x"}, 400),
             (page, {"name": "ada", "kind": "service"}, {}, 403), (page + "bob", ada, {}, 404), ("/", ada, {}, 404),
         ):
             code, text = self.get(path, who, **headers)

@@ -139,9 +139,10 @@ def strangers(address, browsers, cells):
     status, _, page = eve.get()
     holds("a user without kernels sees the page, and no figures", status == 200 and tables(page) == [], status, page)
     first, other = browsers
-    for query in ("?name=" + other, "?user=" + other, "?token=" + urllib.parse.quote(tokens[other]), "?_=1"):
+    token = "token=" + urllib.parse.quote(tokens[other])
+    for query in ("oauth_callback?code=x&state=x&" + token, "?name=" + other, "?user=" + other, "?" + token, "?_=1"):
         status, _, text = browsers[first].get("/services/memory/" + query, follow=False)
-        holds("%s is refused" % query[:12], status == 400 and "In[" not in text, status, text)
+        holds("%s is refused" % query[:36], status == 400 and "In[" not in text, status, text)
     status, _, text = eve.get(follow=False, Authorization="token " + tokens[first])
     holds("a token in a header is refused", status == 400, status, text)
     for path in ("/services/memory/" + other, "/services/memory/../memory/user", "/services/memory/oauth_callback"):

@@ -46,6 +46,12 @@ class _Plain(RequestHandler):  # type: ignore[misc]
         self.finish("%d: %s\n" % (status_code, self._reason))
 
 
+def _refuse_tokens(handler: RequestHandler, parameters: bool) -> None:
+    """Refuse a request with a token of its own, or with other parameters than it may have."""
+    if parameters or "token" in handler.request.arguments or "Authorization" in handler.request.headers:
+        raise HTTPError(400, reason="No parameters and no tokens")
+
+
 class Mine(HubOAuthenticated, _Plain):  # type: ignore[misc]
     """The page of the user who has logged in at the hub."""
 
@@ -55,8 +61,7 @@ class Mine(HubOAuthenticated, _Plain):  # type: ignore[misc]
     async def prepare(self) -> None:
         """Refuse a request that says anything beside its cookie: a token in the address or in a header would be an
         identity that the browser's user has not logged in with."""
-        if self.request.query or "Authorization" in self.request.headers:
-            raise HTTPError(400, reason="No parameters and no tokens")
+        _refuse_tokens(self, bool(self.request.query))
         waits = super().prepare()
         if inspect.isawaitable(waits):
             await waits
@@ -71,6 +76,13 @@ class Mine(HubOAuthenticated, _Plain):  # type: ignore[misc]
 
 class Callback(_Plain, HubOAuthCallbackHandler):  # type: ignore[misc]
     """Where the hub sends a user who has logged in."""
+
+    async def prepare(self) -> None:
+        """Refuse tokens here as well."""
+        _refuse_tokens(self, False)
+        waits = super().prepare()
+        if inspect.isawaitable(waits):
+            await waits
 
 
 class Nothing(_Plain):
