@@ -1,8 +1,13 @@
 """Checks scripts/packaging/ipytracer-agent.service beside a notebook of another user's."""
 
+import json
+import os
+import signal
+import stat
+import subprocess
 import urllib.request
 
-from checks import PATIENCE, command, holds, shown, until
+from checks import PATIENCE, Notebook, command, holds, shown, until
 
 AGENT, FIGURES = "ipytracer-agent", "http://127.0.0.1:9464/metrics"
 
@@ -30,6 +35,30 @@ def follows(nobody):
     need = until("the need of its cell", lambda: sum(figures_of_agent("ipytracer_kernel_highest_bytes", user="nobody")))
     holds("it has the need of another user's cell", 48 << 20 <= need < 50 << 20, need)
     command("systemctl", "reload", AGENT)
+    remembers()
     command("systemctl", "stop", AGENT)
     how = shown(AGENT, "Result"), shown(AGENT, "ExecMainStatus"), shown(AGENT, "ActiveState")
     holds("systemctl stop ends the agent well", how == ("success", "0", "inactive"), how)
+
+
+def deaths_of(user):
+    """Returns the reports that the agent gives a user."""
+    words = "/usr/local/bin/tracer", "deaths", "--format", "json"
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, cwd="/", user=user,
+                          group="nogroup", extra_groups=[])
+    return json.loads(done.stdout) if done.returncode == 0 else []
+
+
+def remembers():
+    """Reports of deaths outlive the agent, in a folder that is not everybody's; each user gets the own ones."""
+    killed = Notebook("games")
+    until("the other notebook among its kernels", lambda: figures_of_agent("ipytracer_kernel_info", pid=killed.pid))
+    os.kill(killed.pid, signal.SIGKILL)
+    before = until("a report of its death", lambda: deaths_of("games"))
+    command("systemctl", "restart", AGENT)
+    after = until("the report after a restart", lambda: deaths_of("games"))
+    holds("a report of a death outlives the agent, and its user gets it",
+          len(before) == 1 and before == after and before[0]["cause"] == "SIGKILL", (before, after))
+    holds("nobody else does", deaths_of("nobody") == [])
+    folder = os.stat("/var/lib/private/ipytracer-agent")
+    holds("the folder is the agent's alone", folder.st_uid != 0 and stat.S_IMODE(folder.st_mode) == 0o700, folder)

@@ -62,6 +62,8 @@ inside() {
 
     # None of this machine's own services: only the tested ones, and the check.
     rm -rf "$root"/etc/systemd/system "$root/etc/fstab" "$root"/usr/lib/systemd/system-generators
+    # Made by an agent that this machine has run: systemd would move it, which the layer does not allow.
+    rm -rf "$root/var/lib/ipytracer-agent"
     mkdir -p "$root/etc/systemd/system" "$root/usr/local/bin" "$root/opt/check"
     echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
     install -m 755 "$tracer" "$root/usr/local/bin/tracer"

@@ -199,6 +199,41 @@ func TestRightsOfDeployment(t *testing.T) {
 	}
 }
 
+// TestReportsOfDeployment: reports of deaths have a folder that outlives the agent, and a socket that users reach: in
+// the unit always, in a pod where the values ask for it. A pod may write to nothing else.
+func TestReportsOfDeployment(t *testing.T) {
+	c := DefaultConfig().Deaths
+	folder, socket := filepath.Dir(c.Folder), filepath.Dir(c.Socket)
+	service, err := os.ReadFile(filepath.Join(deploy, "../scripts/packaging/ipytracer-agent.service"))
+	for _, line := range []string{
+		"StateDirectory=" + strings.TrimPrefix(folder, "/var/lib/"), "StateDirectoryMode=0700",
+		"RuntimeDirectory=" + strings.TrimPrefix(socket, "/run/"), "RuntimeDirectoryMode=0755",
+	} {
+		if err != nil || !strings.Contains(string(service), "\n"+line+"\n") {
+			t.Errorf("the unit has no %s: %v", line, err)
+		}
+	}
+	values := readYAML(t, chart+"values.yaml")
+	values["reports"] = true
+	pod := at(objects(t, rendered(t, "x", "y", values))["DaemonSet"], "spec", "template", "spec")
+	var writable []string
+	for i := 0; at(pod, "containers", 0, "volumeMounts", i) != nil; i++ {
+		mount := at(pod, "containers", 0, "volumeMounts", i)
+		if at(mount, "readOnly") != true {
+			writable = append(writable, fmt.Sprint(at(mount, "name"), " at ", at(mount, "mountPath")))
+		}
+	}
+	if !slices.Equal(writable, []string{"reports at " + folder, "socket at " + socket}) {
+		t.Errorf("it may write to %q", writable)
+	}
+	for i, path := range []string{folder, socket} {
+		volume := at(pod, "volumes", i+2)
+		if at(volume, "hostPath", "path") != path || at(volume, "hostPath", "type") != "DirectoryOrCreate" {
+			t.Errorf("%v is not %s of the node", volume, path)
+		}
+	}
+}
+
 // TestConfigOfDeployment: the agent reads the configuration that the chart makes, and answers at the port of the
 // probes.
 func TestConfigOfDeployment(t *testing.T) {
@@ -246,7 +281,7 @@ func TestValues(t *testing.T) {
 		t.Error(err)
 	}
 	for key, value := range map[string]any{
-		"port": 80, "prot": 9464, "rbac": "yes", "config": map[string]any{"listen": ":1"},
+		"port": 80, "prot": 9464, "rbac": "yes", "reports": "/tmp", "config": map[string]any{"listen": ":1"},
 		"image": map[string]any{"tag": "x"}, "tolerations": map[string]any{},
 		"hubs": []any{map[string]any{"secret": "a"}},
 	} {
