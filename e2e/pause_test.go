@@ -127,13 +127,7 @@ func pausedSession(t *testing.T) (unseen int64) {
 		}
 	}
 	unseen = checkFound(t, r)
-	if made := unseen + madeBy(&cells[2]); made < 20*mib || made > 20*mib+1<<16 {
-		t.Errorf("%d bytes are listed, of which %d were found later, of 20 MiB", made, unseen)
-	}
-	if text, err := exec.Command(binary, "report", "--format", "collapsed", file).Output(); err != nil ||
-		bytes.Contains(text, []byte("(found later: made between")) != (unseen > 0) {
-		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
-	}
+	checkListed(t, file, unseen, madeBy(&cells[2]))
 	for _, p := range r.Certificate.Meters {
 		if p.Difference != 0 {
 			t.Errorf("%s: kernel and change stream differ by %d", p.ID, p.Difference)
@@ -148,6 +142,19 @@ func pausedSession(t *testing.T) (unseen int64) {
 		t.Errorf("variables hold %d bytes of arrays", held)
 	}
 	return unseen
+}
+
+// checkListed checks that 20 MiB are listed, as found later or as seen, and that exported stacks name what was found
+// later.
+func checkListed(t *testing.T, recording string, unseen, seen int64) {
+	t.Helper()
+	if made := unseen + seen; made < 20<<20 || made > 20<<20+1<<16 {
+		t.Errorf("%d bytes are listed, of which %d were found later, of 20 MiB", made, unseen)
+	}
+	if text, err := exec.Command(binary, "report", "--format", "collapsed", recording).Output(); err != nil ||
+		bytes.Contains(text, []byte("(found later: made between")) != (unseen > 0) {
+		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
+	}
 }
 
 // madeBy returns the bytes of arrays that a window lists as its own.

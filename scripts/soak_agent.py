@@ -6,8 +6,8 @@
 A shell begins when the agent traces it. Every five seconds the agent's memory and descriptors are read. At the end
 each cell that a shell has noted is compared with the agent's counters: there is one for each, and at most one more for
 each shell, which was open when the shell was killed. It fails if a cell is missing without a loss that the agent
-counts, if the agent's memory after a quarter of the time grows by more than SLACK, or if descriptors stay open once all
-shells have ended.
+counts, if the median of the agent's memory in the last quarter of the time is by more than SLACK above that of the
+second, if it is ever above LIMIT, or if descriptors stay open once all shells have ended.
 """
 import os
 import random
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import urllib.request
+from statistics import median
 
 from soak import SHELL, occupied
 
@@ -133,18 +134,21 @@ class Soak:
         end = time.monotonic() + 30      # the numbers of kernels that have ended rest for some seconds
         while occupied(self.agent.pid)[1] > self.empty[1] + DESCRIPTORS and time.monotonic() < end:
             time.sleep(0.5)
-        warm, last = self.samples[len(self.samples) // 4], occupied(self.agent.pid)
-        most = max(s[0] for s in self.samples[len(self.samples) // 4:])
+        quarter = len(self.samples) // 4
+        warm, last = self.samples[quarter], occupied(self.agent.pid)
+        memory = [s[0] for s in self.samples]
+        second, fourth = median(memory[quarter:2 * quarter]), median(memory[-quarter:])
         print("%d shells, %d cells noted, %d counted; lost: %s" % (self.born, noted, cells, lost or "nothing"))
         print(
-            "agent: %.1f MiB after a quarter of the time, %.1f MiB at most, %.1f MiB in the end; %d descriptors at "
-            "first, %d after a quarter, %d when all shells have ended"
-            % (warm[0] / 2**20, most / 2**20, last[0] / 2**20, self.empty[1], warm[1], last[1])
+            "agent: %.1f MiB in the second quarter of the time and %.1f MiB in the last (medians), %.1f MiB at most, "
+            "%.1f MiB in the end; %d descriptors at first, %d after a quarter, %d when all shells have ended"
+            % (second / 2**20, fourth / 2**20, max(memory) / 2**20, last[0] / 2**20,
+               self.empty[1], warm[1], last[1])
         )
         failed = []
         if not noted <= cells <= noted + self.born and not lost:
             failed.append("cells are missing, or counted twice")
-        if most > min(warm[0] + SLACK, LIMIT):
+        if fourth > second + SLACK or max(memory) > LIMIT:
             failed.append("the agent's memory grows")
         if last[1] > self.empty[1] + DESCRIPTORS:
             failed.append("descriptors grow")

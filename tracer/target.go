@@ -21,8 +21,8 @@ type target struct {
 	gone   bool
 	ended  time.Time // when that was noticed
 	late   bool      // it ran before the session
-	// before has the sizes of arrays from before the session that existed when NumPy's meter was first paused, by address;
-	// nil: not known.
+	// before has the sizes of arrays from before the session that existed when NumPy's meter was first paused, by
+	// address; nil: not known.
 	before map[uint64]uint64
 	// announced: its ProcessInfo has been emitted.
 	announced bool

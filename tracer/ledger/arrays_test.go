@@ -112,6 +112,6 @@ func TestSettleArrays(t *testing.T) {
 		t.Errorf("boundary %+v", b)
 	}
 	if len(c.changes) != 4 {
-		t.Errorf("%d changes, want those of what went, went, was made there, and was made: %+v", len(c.changes), c.changes)
+		t.Errorf("%d changes, want two of what went, and two of what was made: %+v", len(c.changes), c.changes)
 	}
 }
