@@ -21,6 +21,7 @@ type activity struct {
 
 	cells  map[uint64]*window // that are running
 	done   []*window          // cells that closed since the last Finished
+	marked *marked            // experiments that closed since the last [Monitor.Experiments]; nil: not kept
 	unseen int64              // cells that In has and that have no window
 }
 

@@ -16,7 +16,7 @@ func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
 		if all.refused == nil {
 			all.refused = map[string]int{}
 		}
-		if _, known := all.refused[name]; !known && len(all.refused) >= maxOpen {
+		if _, known := all.refused[name]; !known && len(all.refused) >= ac.limits.open {
 			all.crowded = true
 			return
 		}
@@ -52,12 +52,20 @@ func (ac *activity) endExperiment(p *process, b *event.Boundary) {
 		w.status, w.doubted = model.Incomplete, true
 		w.addNote(words.Unpaired)
 	}
-	ac.windows.close(w, b)
+	ac.closeExperiment(w, b)
 	all.note(w.id)
 	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
 		delete(all.byName, name)
 	}
 	all.open--
+}
+
+// closeExperiment closes an experiment.
+func (ac *activity) closeExperiment(w *window, b *event.Boundary) {
+	ac.windows.close(w, b)
+	if ac.marked != nil {
+		ac.marked.add(w)
+	}
 }
 
 // note keeps the id of an experiment that has closed.
@@ -98,7 +106,7 @@ func (ac *activity) endExperiments(p *process, b *event.Boundary) {
 	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
 	for _, w := range left {
 		w.status, w.note = model.Incomplete, alone(words.NoEndMarker)
-		ac.windows.close(w, b)
+		ac.closeExperiment(w, b)
 	}
 	p.experiments = experiments{}
 }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -15,6 +16,8 @@ type Monitor struct {
 	core     *core
 	marker   event.Boundary // an experiment's, as it is taken in
 	profiler *profiler      // nil without stacks
+	prefix   string         // of the experiments that are windows; "" for none
+	marked   marked         // those of them that have closed
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
@@ -33,10 +36,11 @@ const (
 )
 
 // Add takes in the next event of the process's tree; the first one is the session's *[event.Start]. The caller may
-// reuse the memory of a boundary or a change when Add returns. Experiments are no windows here: their boundaries only
-// have figures.
+// reuse the memory of a boundary or a change when Add returns. Experiments are no windows here, but those of
+// [Monitor.KeepExperiments]: the boundaries of the others only have figures.
 func (m *Monitor) Add(e event.Event) {
-	if b, is := e.(*event.Boundary); is && (b.Kind == event.ExperimentBegin || b.Kind == event.ExperimentEnd) {
+	if b, is := e.(*event.Boundary); is && (b.Kind == event.ExperimentBegin || b.Kind == event.ExperimentEnd) &&
+		(m.prefix == "" || !strings.HasPrefix(b.Experiment, m.prefix)) {
 		m.marker = *b
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker

@@ -63,7 +63,8 @@ def spans(raw):
             for span in scope["spans"]:
                 yield {
                     "resource": resource, "name": span["name"][0], "trace": span["trace"][0],
-                    "start": span["start"][0], "end": span["end"][0], "parent": span.get("parent"),
+                    "id": span["id"][0], "parent": span.get("parent", [None])[0],
+                    "start": span["start"][0], "end": span["end"][0],
                     "attributes": attributes(span.get("attributes", [])), "status": span["status"][0],
                     "events": {e["name"][0]: attributes(e.get("attributes", [])) for e in span.get("events", [])},
                 }

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 import threading
 
+from ._dask_trace import NONE
 from ._line import marker
 
 PREFIX = "dask:"
 BETWEEN = PREFIX + "between tasks"
+FROM = PREFIX + "from@got:"     # the traceparent of the tasks that begin from now on
 OTHERS = "(others)"      # tasks beyond the number of names
 MOST_NAMES = 4096        # pairs of a prefix and a cell that have a name of their own
 _MOST_PREFIX = 80        # characters of a key's prefix
@@ -36,6 +38,8 @@ class Marks:
         self._known: dict[str, tuple[str, str]] = {}
         self._places: dict[str, set[int]] = {}                  # name: the places of the tasks that run
         self._running = 0
+        self._trace = NONE            # the traceparent that was marked last
+        self._traces: set[str] = set()
         self._heard = False           # a tracer listens: only then is the time between tasks marked
         self._between = False         # and this tracer has seen its begin
         self.begun = self.ended = 0                             # tasks so far
@@ -45,6 +49,7 @@ class Marks:
         task: an end without a begin would be a problem in its report."""
         with self._lock:
             self._heard, self._between = listens, False
+            self._trace = NONE
             self._pause()
 
     def close(self) -> None:
@@ -65,8 +70,21 @@ class Marks:
             self._between = False
             marker("end " + BETWEEN)
 
-    def begin(self, prefix: object, cell: object = "") -> str:
-        """Begin a task, on the thread that runs it. Return its name for end()."""
+    def _trace_is(self, trace: str) -> None:
+        """Mark the traceparent of the task that begins next, if it is another one than that of the one before."""
+        if trace not in self._traces:
+            trace = trace if trace and len(self._traces) < MOST_NAMES else NONE
+        if trace == self._trace:
+            return
+        self._trace = trace
+        if trace != NONE:
+            self._traces.add(trace)
+        marker("begin " + FROM + trace)
+        marker("end " + FROM + trace)
+
+    def begin(self, prefix: object, cell: object = "", trace: str = "") -> str:
+        """Begin a task, on the thread that runs it. trace: its traceparent, which was checked. Return its name for
+        end()."""
         key = plain(prefix, _MOST_PREFIX), plain(cell, MOST_CELL)
         with self._lock:
             base = self._name(key)
@@ -78,6 +96,7 @@ class Marks:
             self._running += 1
             self.begun += 1
             name = base if place == 1 else "%s #%d" % (base, place)
+            self._trace_is(trace)
             marker("begin " + name)         # before the end of the other: no instant is in no window
             self._go_on()
         return name

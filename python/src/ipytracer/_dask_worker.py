@@ -19,6 +19,8 @@ import threading
 from ._dask_clock import Answer
 from ._dask_figures import FIGURES, Taker
 from ._dask_marks import MARKS
+from ._dask_trace import ANNOTATION as TRACE
+from ._dask_trace import is_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +34,10 @@ _OURS = "_ipytracer"         # marks a function of ours
 _AWAITING = ("apply_function_async", "_run_task_async")      # of distributed.worker: 2022.12, 2024.12
 
 _log = logging.getLogger("ipytracer")
-# [(prefix, cell)] of the task that execute() is about to run, empty once it runs: code of the task has the same context
-_next: contextvars.ContextVar[list[tuple[str, str]]] = contextvars.ContextVar("ipytracer_next")
-_here = threading.local()    # .cell: that of the task which this thread runs
+# [(prefix, cell, traceparent)] of the task that execute() is about to run, empty once it runs: code of the task has the
+# same context
+_next: contextvars.ContextVar[list[tuple[str, str, str]]] = contextvars.ContextVar("ipytracer_next")
+_here = threading.local()    # .of: (cell, traceparent) of the task which this thread runs, None for none
 _workers: list[Any] = []     # the workers of this process
 _taker: Taker | None = None
 
@@ -73,9 +76,10 @@ def teardown(worker: Any) -> None:
             _taker = None
 
 
-def cell() -> str:
-    """Return the cell of the task that this thread runs, "" where it runs none."""
-    of: str = getattr(_here, "cell", "")
+def submitter() -> tuple[str, str] | None:
+    """Return the cell and the traceparent of the task that this thread runs; None where it runs none, or one without a
+    cell."""
+    of: tuple[str, str] | None = getattr(_here, "of", None)
     return of
 
 
@@ -87,15 +91,16 @@ def _execute(worker: Any, execute: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _named(worker: Any, key: Any) -> tuple[str, str]:
-    """Return the prefix of a task's key, and the cell that submitted it."""
-    prefix, of = _prefix(key), ""
+def _named(worker: Any, key: Any) -> tuple[str, str, str]:
+    """Return the prefix of a task's key, and the cell that submitted it with its traceparent."""
+    prefix, of, trace = _prefix(key), "", ""
     with contextlib.suppress(AttributeError, KeyError, TypeError):
-        of = (worker.state.tasks[key].annotations or {}).get(ANNOTATION, "")
-    return prefix, of if isinstance(of, str) else ""
+        annotations = worker.state.tasks[key].annotations or {}
+        of, trace = annotations.get(ANNOTATION, ""), annotations.get(TRACE, "")
+    return prefix, of if isinstance(of, str) else "", trace if is_context(trace) else ""
 
 
-def _taken() -> tuple[str, str] | None:
+def _taken() -> tuple[str, str, str] | None:
     """Return the task that is about to run, once."""
     waiting = _next.get(None)
     return waiting.pop() if waiting else None
@@ -131,21 +136,23 @@ def _submit(executor: Any, submit: Callable[..., Any]) -> Callable[..., Any]:
     return marked
 
 
-def _actor(args: tuple[Any, ...]) -> tuple[str, str] | None:
+def _actor(args: tuple[Any, ...]) -> tuple[str, str, str] | None:
     """Return the name of an actor's method: the worker gives it as "Counter.increment", after the method, its arguments
     and the state of execution."""
     if len(args) == 7 and isinstance(args[4], str):
-        return args[4], ""
+        return args[4], "", ""
     return None
 
 
-def _run(named: tuple[str, str], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run(
+    named: tuple[str, str, str], function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     name = MARKS.begin(*named)
-    _here.cell = named[1]
+    _here.of = named[1:] if named[1] else None
     try:
         return function(*args, **kwargs)
     finally:
-        _here.cell = ""
+        _here.of = None
         _end(name)
 
 

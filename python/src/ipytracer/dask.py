@@ -20,7 +20,7 @@ import weakref
 import dask
 from distributed import Client, WorkerPlugin
 
-from . import _behind, _dask_worker, _show, _words
+from . import _behind, _dask_trace, _dask_worker, _show, _words
 from ._dask_clock import Clock
 from ._dask_figures import boot
 from ._dask_marks import MOST_CELL
@@ -111,24 +111,25 @@ def _mark_cells() -> None:
 
     @functools.wraps(submits)
     def marked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        cell = _dask_worker.cell() or _cell()
+        cell, trace = _dask_worker.submitter() or _cell()
         if not cell:
             return submits(self, *args, **kwargs)
         _CLIENTS.note(self, cell)
-        with dask.annotate(**{_dask_worker.ANNOTATION: cell}):
+        with dask.annotate(**{_dask_worker.ANNOTATION: cell, _dask_trace.ANNOTATION: trace}):
             return submits(self, *args, **kwargs)
     setattr(marked, _MARKED, True)
     Client._graph_to_futures = marked
 
 
-def _cell() -> str:
-    """Return the name of the running cell, "" where no notebook runs one."""
+def _cell() -> tuple[str, str]:
+    """Return the name of the running cell and its traceparent, "" where no notebook runs one."""
     try:
         count = sys.modules["IPython"].get_ipython().execution_count
     except (KeyError, AttributeError):
-        return ""
+        return "", ""
     notebook = os.path.basename(os.environ.get("JPY_SESSION_NAME", ""))
-    return ("In[%d]%s" % (count, " of " + notebook if notebook else ""))[:MOST_CELL]
+    cell = ("In[%d]%s" % (count, " of " + notebook if notebook else ""))[:MOST_CELL]
+    return cell, _dask_trace.TRACES.of(cell)
 
 
 def _show_below(shell: Shell) -> None:

@@ -103,6 +103,30 @@ func (e entry) kind() (kind Kind, frontend string) {
 	return Script, ""
 }
 
+// workerPrograms are the programs that run workers of Dask, or start them, by module or script name.
+var workerPrograms = map[string]bool{
+	"dask-worker": true, "distributed.cli.dask_worker": true, "dask_worker": true,
+	"dask-spec": true, "distributed.cli.dask_spec": true, "dask_spec": true,
+}
+
+// isWorker reports whether the arguments of a Python are those of a worker of Dask, or of a program that starts such:
+// `dask worker`, `dask-worker`, `python -m distributed.cli.dask_worker`. Where the package setproctitle is there, a
+// worker's only argument is "dask worker [ADDRESS]".
+func isWorker(args []string) bool {
+	if len(args) == 1 {
+		return strings.HasPrefix(args[0], "dask worker [")
+	}
+	e := parseEntry(args)
+	name := e.module
+	if name == "" {
+		name = strings.TrimSuffix(path.Base(e.script), ".py")
+	}
+	if name == "dask" && len(e.args) > 0 {
+		return e.args[0] == "worker" || e.args[0] == "spec"
+	}
+	return workerPrograms[name]
+}
+
 // connectionFile returns the file that a kernel puts its sockets in by its command line (-f, --f, --f=,
 // --connection-file=).
 func connectionFile(args []string) string {

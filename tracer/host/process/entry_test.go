@@ -56,6 +56,36 @@ func TestGuess(t *testing.T) {
 	}
 }
 
+func TestIsWorker(t *testing.T) {
+	for args, want := range map[string]bool{
+		"/usr/bin/python3 /usr/bin/dask-worker tcp://10.0.0.1:8786 --nthreads 2": true,
+		"/usr/bin/python3 /usr/bin/dask worker tcp://10.0.0.1:8786":              true,
+		"/opt/bin/python -m distributed.cli.dask_worker tcp://10.0.0.1:8786":     true,
+		"python3 -m dask spec tcp://10.0.0.1:8786":                               true,
+		"python3 -X dev -m dask worker tcp://10.0.0.1:8786":                      true,
+		"python3 /usr/bin/dask scheduler":                                        false,
+		"python3 /usr/bin/dask-scheduler":                                        false,
+		"python3 train.py dask-worker":                                           false,
+		"python3 -c pass /usr/bin/dask-worker":                                   false,
+		"python3 -m dask":                                                        false,
+		"python3":                                                                false,
+	} {
+		if got := isWorker(strings.Fields(args)); got != want {
+			t.Errorf("%s: %v", args, got)
+		}
+	}
+	for title, want := range map[string]bool{
+		"dask worker [tcp://10.0.0.1:36007]": true, "dask scheduler [tcp://10.0.0.1:8786]": false, "": false,
+	} {
+		if got := isWorker([]string{title}); got != want {
+			t.Errorf("%q: %v", title, got)
+		}
+	}
+	if isWorker(nil) {
+		t.Error("no command line is a worker")
+	}
+}
+
 func TestFrontendOfParent(t *testing.T) {
 	tests := map[string]string{
 		"/usr/bin/python3 /usr/local/bin/jupyter-lab --no-browser":   "JupyterLab",

@@ -28,6 +28,7 @@ type Python struct {
 	Frontend       string // guessed: "JupyterLab", "VS Code", "terminal", …; "" without a clue
 	ConnectionFile string // the kernel's connection file, "" when its command line names none
 	GPUs           []int  // as [Proc.GPUs]
+	Worker         bool   // its command line is that of a worker of Dask, or of a program that starts some
 }
 
 // Listing is the Python processes of a machine.
@@ -248,6 +249,7 @@ func (s *search) describe(st Stat, interpreter Mapping) (Python, error) {
 func (s *search) guess(p *Python) {
 	e := parseEntry(p.Command.Args)
 	p.Kind, p.Frontend = e.kind()
+	p.Worker = isWorker(p.Command.Args)
 	if p.Kind != Kernel {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
@@ -56,6 +57,7 @@ type Agent struct {
 	kernels  map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks    []telemetry.Sink
 	deaths   *deaths.Keeper // nil: off
+	tasks    *tasks.Keeper  // nil: off
 	start    *event.Start
 	counted  time.Time          // when losses were last counted
 	profiler *profiles.Profiler // nil: no stacks are walked
@@ -86,9 +88,8 @@ func Run(ctx context.Context, o Options) error {
 		NoStacks: o.Config.Profiles == nil, PythonOnly: true, Glances: time.Duration(o.Config.Refresh),
 	}
 	keepDeaths(a, &options)
-	a.scout = &scout{
-		fs: a.fs, log: o.Log, find: findKernels, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
-	}
+	keepTasks(a, &options)
+	a.scout = a.newScout()
 	arrivals := tracer.Arrivals{Joined: a.joined, Released: a.released, Born: a.scout.poke}
 	a.session, err = tracer.Follow(options, arrivals)
 	if err != nil {
@@ -128,6 +129,14 @@ func Run(ctx context.Context, o Options) error {
 	err = <-served
 	<-kept
 	return err
+}
+
+// newScout returns a scout that has seen nothing.
+func (a *Agent) newScout() *scout {
+	return &scout{
+		fs: a.fs, log: a.log, find: finderOf(&a.options.Config), found: a.found, missed: a.metrics.miss,
+		wake: make(chan struct{}, 1),
+	}
 }
 
 // findKernels lists the kernels of all users.
@@ -198,6 +207,7 @@ func (a *Agent) take(e event.Event) {
 		noteNotebook(a, e)
 		a.pass(e.Root, e)
 	case *event.Boundary:
+		noteTasks(a, e.Root, e)
 		a.pass(e.Root, e)
 	case *event.CellSource:
 		addSource(a.kernels, &a.options.Config, e)
@@ -212,6 +222,7 @@ func (a *Agent) take(e event.Event) {
 	case *event.Stack:
 		a.passStack(e)
 	case *event.Limits:
+		noteTasks(a, e.Root, e)
 		a.pass(e.Root, e)
 	case *event.Ending:
 		a.pass(e.Root, e)
@@ -246,6 +257,7 @@ func (a *Agent) lull() {
 		if k.over {
 			k.end()
 		}
+		takeTasks(a, k)
 		done := k.monitor.Finished()
 		for i := range done {
 			k.highest = max(k.highest, need(&done[i]))
@@ -260,6 +272,7 @@ func (a *Agent) lull() {
 			a.profile(k, time.Now())
 		}
 	}
+	answerTasks(a)
 	a.profileAll(time.Now())
 }
 
@@ -271,6 +284,7 @@ func (a *Agent) handOn(k *kernel, done []model.Window, end *telemetry.Death) {
 	for i := range done {
 		c := &telemetry.Cell{Kernel: k.Kernel, Window: &done[i], SpanID: telemetry.NewSpanID()}
 		c.Began, c.Ended = k.times(c.Window)
+		submitted(a, k, c)
 		if end != nil && slices.Contains(end.Open, c.Window) {
 			c.Ending = end.Ending
 		}
@@ -293,6 +307,7 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 		time.AfterFunc(patience, a.rename)
 	}
 	a.kernels[e.Root] = k
+	followTasks(a, k, &p.Python)
 	if a.options.Config.withSources() {
 		k.monitor.KeepSources(spans.MaxSource, maxSources)
 	}

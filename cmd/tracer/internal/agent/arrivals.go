@@ -39,12 +39,22 @@ func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 }
 
 // of returns to whom an arrival's number counts.
-func (p *arrival) of() holder { return holder{p.UID, p.facts.podUID} }
+func (p *arrival) of() holder { return holder{p.UID, p.facts.podUID, p.Worker && p.IPython == ""} }
 
 // holder is to whom a number of a kernel counts: a user or, as all pods of a hub have the same one, a user in a pod.
+// Workers of Dask are counted apart.
 type holder struct {
-	uid uint32
-	pod string
+	uid    uint32
+	pod    string
+	worker bool
+}
+
+// room returns how many kernels or workers there may be in all, and of one holder. Some numbers are left for kernels.
+func (h *holder) room(c *Config) (all, own int) {
+	if h.worker {
+		return c.Kernels - c.Kernels/4, c.Dask.PerUser
+	}
+	return c.Kernels, c.PerUser
 }
 
 // holderOf returns to whom a kernel that waits counts.
@@ -71,9 +81,11 @@ func (all *arrivals) waiting(of holder) (n, ofUser int) {
 func (a *Agent) found(p inventory.Python) {
 	c := a.config.Load()
 	one := arrival{p, about(a.fs, p.PID, p.UID)}
-	n, ofUser := a.metrics.held(one.of())
-	waiting, waitingOfUser := a.waiting(one.of())
-	if n+waiting >= c.Kernels || ofUser+waitingOfUser >= c.PerUser || !a.pace.may(one.of(), time.Now()) {
+	of := one.of()
+	n, ofUser := a.metrics.held(of)
+	waiting, waitingOfUser := a.waiting(of)
+	most, own := of.room(c)
+	if n+waiting >= most || ofUser+waitingOfUser >= own || !a.pace.may(of, time.Now()) {
 		a.metrics.refuse()
 		a.scout.forget(p.PID)
 		return

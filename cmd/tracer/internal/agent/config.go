@@ -17,6 +17,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/tracer/ledger"
@@ -43,6 +44,8 @@ type Config struct {
 	Users bool `yaml:"users"`
 	// Deaths are the reports of kernels that were killed.
 	Deaths deaths.Config `yaml:"deaths"`
+	// Dask has the workers of Dask.
+	Dask tasks.Config `yaml:"dask"`
 	// OTLP is the receiver of spans; nil for none. It is read at the start only.
 	OTLP *spans.Config `yaml:"otlp"`
 	// Kubernetes says where names of pods come from. It is read at the start only.
@@ -77,6 +80,7 @@ func DefaultConfig() Config {
 		Listen: telemetry.DefaultListen, Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
 		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
+		Dask: tasks.DefaultConfig(),
 	}
 }
 
@@ -225,6 +229,9 @@ func (c *Config) check() (key string, err error) {
 		if field, err := c.OTLP.Check(); err != nil {
 			return "otlp." + field, fmt.Errorf("otlp: %w", err)
 		}
+	}
+	if field, err := c.Dask.Check(); err != nil {
+		return "dask." + field, fmt.Errorf("dask.%s: %w", field, err)
 	}
 	if c.Profiles != nil {
 		if field, err := c.Profiles.Check(); err != nil {

@@ -15,9 +15,9 @@ type labels struct {
 	now    func() time.Time              // for tests; nil: the clock
 }
 
-// seriesOfOwner is the number of time series that an owner has at most: outcomes of cells, the histogram, and causes of
-// deaths.
-var seriesOfOwner = len(outcomes) + 1 + 1 + len(causes)
+// seriesOfOwner is the number of time series that an owner has at most: outcomes of cells, the histogram, causes of
+// deaths, outcomes of tasks (two), and their histogram.
+var seriesOfOwner = len(outcomes) + 1 + 1 + len(causes) + 3
 
 // otherOwner is the owner that stands for those without room.
 var otherOwner = telemetry.Owner{Namespace: "other", Pod: "other", Container: "other", User: "other"}
@@ -61,5 +61,7 @@ func (l *labels) evict(m *metrics) {
 		m.cells.DeletePartialMatch(of)
 		m.needs.DeletePartialMatch(of)
 		m.deaths.DeletePartialMatch(of)
+		m.tasks.DeletePartialMatch(of)
+		m.needed.DeletePartialMatch(of)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,6 +30,9 @@ type metrics struct {
 	needs    *prometheus.HistogramVec
 	cells    *prometheus.CounterVec
 	deaths   *prometheus.CounterVec
+	tasks    *prometheus.CounterVec
+	needed   *prometheus.HistogramVec // by tasks
+	unseen   prometheus.Counter
 	refused  prometheus.Counter
 	missed   prometheus.Counter
 	exports  *exports.Counts
@@ -80,21 +84,31 @@ func newMetrics(config func() *Config) *metrics {
 		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]holder{},
 		registry: prometheus.NewPedanticRegistry(), exports: exports.NewCounts(),
 	}
-	m.needs = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:                        "ipytracer_cell_need_bytes",
-		Help:                        "Resident memory that cells needed: the peak, less what there was at the start.",
-		NativeHistogramBucketFactor: histogramGrowth, NativeHistogramMaxBucketNumber: maxBuckets,
-		NativeHistogramZeroThreshold: prometheus.NativeHistogramZeroThresholdZero,
-	}, ownerLabels)
+	m.needs = histogram("cell_need_bytes",
+		"Resident memory that cells needed: the peak, less what there was at the start.")
+	m.needed = histogram("task_need_bytes",
+		"Resident memory of a worker while a task of Dask ran: the peak, less what there was at the start.")
+	m.tasks = counter("tasks_total", "Tasks of Dask that have ended.", "outcome")
+	m.unseen = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_tasks_unseen_total",
+		Help: "Tasks of Dask, and times between them, that ended without a figure: too many ended at a time."})
 	m.cells = counter("cells_total", "Cells that have ended.", "outcome")
 	m.deaths = counter("kernel_deaths_total", "Kernels that have ended, by cause: oom, a signal, or exit.", "cause")
 	m.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
 		Help: "Times that a kernel could not be traced, or had no room."})
 	m.missed = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
 		Help: "Kernels that ended before they were traced: by their arguments, or at the attach."})
-	m.registry.MustRegister(m, m.refused, m.missed, m.exports,
+	m.registry.MustRegister(m, m.refused, m.missed, m.unseen, m.exports,
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// histogram returns native histograms of owners.
+func histogram(name, help string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "ipytracer_" + name, Help: help,
+		NativeHistogramBucketFactor: histogramGrowth, NativeHistogramMaxBucketNumber: maxBuckets,
+		NativeHistogramZeroThreshold: prometheus.NativeHistogramZeroThresholdZero,
+	}, ownerLabels)
 }
 
 // counter returns counters of owners with one more label.
@@ -120,6 +134,13 @@ func (m *metrics) cell(o telemetry.Owner, w *model.Window) {
 	values := m.labels.of(m, o)
 	m.cells.WithLabelValues(append(values, outcomeOf(w))...).Inc()
 	m.needs.WithLabelValues(values...).Observe(float64(need(w)))
+}
+
+// task counts a task that has ended. The caller holds mu.
+func (m *metrics) task(o telemetry.Owner, w *model.Window) {
+	values := m.labels.of(m, o)
+	m.tasks.WithLabelValues(append(values, outcomeOf(w))...).Inc()
+	m.needed.WithLabelValues(values...).Observe(float64(need(w)))
 }
 
 // death counts a kernel that has ended. The caller holds mu.
@@ -188,6 +209,8 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	m.cells.Describe(to)
 	m.needs.Describe(to)
 	m.deaths.Describe(to)
+	m.tasks.Describe(to)
+	m.needed.Describe(to)
 }
 
 // Collect implements [prometheus.Collector]. It holds mu for as long as the figures are made, and not while they are
@@ -199,6 +222,8 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	m.cells.Collect(to)
 	m.needs.Collect(to)
 	m.deaths.Collect(to)
+	m.tasks.Collect(to)
+	m.needed.Collect(to)
 }
 
 func (m *metrics) snapshot() (all []prometheus.Metric) {
@@ -242,7 +267,7 @@ func (m *metrics) describeKernel(k *kernel, gauge func(*prometheus.Desc, float64
 		gauge(limitNow, float64(p.Limits[0].Bytes), with(p.Limits[0].Kind)...)
 	}
 	gauge(infoNow, 1, with(strconv.Itoa(p.PID), telemetry.Label(p.Python), telemetry.Label(p.IPython),
-		telemetry.Label(p.Frontend), k.HubServer, k.Claimed.HubUser)...)
+		telemetry.Label(cmp.Or(p.Frontend, k.Frontend)), k.HubServer, k.Claimed.HubUser)...)
 }
 
 // shown returns the labels of an owner.

@@ -116,10 +116,12 @@ func TestMetricsOfSession(t *testing.T) {
 // taken is a sink that keeps what it gets.
 type taken struct {
 	cells  []*telemetry.Cell
+	tasks  []*telemetry.Task
 	deaths []*telemetry.Death
 }
 
 func (t *taken) Cell(c *telemetry.Cell)   { t.cells = append(t.cells, c) }
+func (t *taken) Task(k *telemetry.Task)   { t.tasks = append(t.tasks, k) }
 func (t *taken) Death(d *telemetry.Death) { t.deaths = append(t.deaths, d) }
 
 // shownText returns the lines of /metrics with a prefix.
@@ -216,10 +218,11 @@ func TestWithoutUsers(t *testing.T) {
 // TestHolders: numbers of kernels count to a user, in a pod to the user in that pod: all pods of a hub have one user.
 func TestHolders(t *testing.T) {
 	m := metricsWith(t, func(*Config) {})
-	for root, of := range []holder{{1000, ""}, {1000, "a"}, {1000, "a"}, {1000, "b"}, {1001, "a"}} {
-		m.hold(uint32(root), of)
+	for root, pod := range []string{"", "a", "a", "b"} {
+		m.hold(uint32(root), holder{uid: 1000, pod: pod})
 	}
-	if n, of := m.held(holder{1000, "a"}); n != 5 || of != 2 {
+	m.hold(4, holder{uid: 1001, pod: "a"})
+	if n, of := m.held(holder{uid: 1000, pod: "a"}); n != 5 || of != 2 {
 		t.Errorf("%d of %d", of, n)
 	}
 }
@@ -229,13 +232,13 @@ func TestPace(t *testing.T) {
 	var p pace
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {
-		if p.may(holder{1000, ""}, now.Add(time.Duration(i)*100*time.Millisecond)) {
+		if p.may(holder{uid: 1000, pod: ""}, now.Add(time.Duration(i)*100*time.Millisecond)) {
 			joined++
 		}
 	}
-	another := holder{1000, "a pod"}
+	another := holder{uid: 1000, pod: "a pod"}
 	if joined != joinsAMinute || !p.may(another, now.Add(59*time.Second)) ||
-		!p.may(holder{1000, ""}, now.Add(61*time.Second)) {
+		!p.may(holder{uid: 1000, pod: ""}, now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
 	}
 }

@@ -135,7 +135,8 @@ func (a *Agent) stopWaiting() {
 
 // waits reports whether the cells of a kernel are kept until its names are known. The caller holds metrics.mu.
 func (n *names) waits(k *kernel) bool {
-	return !k.settled && !n.stopped && len(k.held) < maxHeld && len(n.ended) < maxEnded &&
+	return !k.settled && !n.stopped && len(k.held) < maxHeld && len(k.tasks) < maxHeldTasks &&
+		len(n.ended) < maxEnded &&
 		time.Since(k.Joined) < patience
 }
 
@@ -149,6 +150,7 @@ func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
 		}
 		return
 	}
+	a.handOnTasks(k)
 	done, k.held = k.held, nil
 	for i := range done {
 		a.metrics.cell(k.Owner, &done[i])

@@ -62,7 +62,7 @@ func noteNotebook(a *Agent, e *event.Process) {
 		k.facts.claimed.Notebook = notebookOf(e.Notebook)
 		a.name(k)
 	}
-	if a.deaths != nil {
+	if a.deaths != nil && !k.Worker {
 		a.deaths.Joined(k.Kernel, k.notebook)
 	}
 }

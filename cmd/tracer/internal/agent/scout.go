@@ -91,7 +91,7 @@ func (s *scout) pass(ctx context.Context, now time.Time) {
 	}
 	for _, p := range all {
 		one, listed := s.seen[p.PID]
-		if p.IPython == "" || listed && one.known && one.started == p.Identity.StartTicks {
+		if !isWanted(&p) || listed && one.known && one.started == p.Identity.StartTicks {
 			continue
 		}
 		s.seen[p.PID] = suspect{started: p.Identity.StartTicks, is: true, known: true}

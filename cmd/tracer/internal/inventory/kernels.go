@@ -29,21 +29,27 @@ type Python struct {
 	UID      uint32           `json:"-"`
 	// Unlooked: there was no time to look into it. It may be a kernel.
 	Unlooked bool `json:"-"`
+	// Worker: by its arguments, which its user chooses, it is a worker of Dask, or a program that starts some.
+	Worker bool `json:"-"`
 }
 
 // The names of the looks that a process without rights makes.
 const (
 	kernels = "kernels"
+	workers = "workers"
 	all     = "all"
 )
 
 // Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
 	kernels: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, false)
+		return findKernels(ctx, fs, kernels)
+	}},
+	workers: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
+		return findKernels(ctx, fs, workers)
 	}},
 	all: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, true)
+		return findKernels(ctx, fs, all)
 	}},
 }
 
@@ -58,6 +64,7 @@ type kernelList struct {
 type foundKernel struct {
 	Row          Python
 	Unlooked     bool
+	Worker       bool
 	Identity     process.Identity
 	UID          uint32
 	Cwd, Command []byte
@@ -66,10 +73,20 @@ type foundKernel struct {
 // Kernels lists the running kernels, with their versions once they have begun; with others also Pythons that run no
 // IPython. hidden is the number of other users' Pythons that may not be read.
 func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err error) {
-	what := kernels
 	if others {
-		what = all
+		return list(ctx, all)
 	}
+	return list(ctx, kernels)
+}
+
+// Workers lists the running kernels as [Kernels] does, and the processes with the arguments of a worker of Dask.
+func Workers(ctx context.Context) (rows []Python, err error) {
+	rows, _, err = list(ctx, workers)
+	return rows, err
+}
+
+// list makes a look, by its name.
+func list(ctx context.Context, what string) (rows []Python, hidden int, err error) {
 	var found kernelList
 	if err := look.Ask(ctx, &found, what); err != nil {
 		return nil, 0, err
@@ -78,14 +95,15 @@ func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err e
 	for _, f := range found.Rows {
 		row := f.Row
 		row.Identity, row.UID, row.Unlooked, row.User = f.Identity, f.UID, f.Unlooked, process.UserName(f.UID)
+		row.Worker = f.Worker
 		row.Cwd, row.Command = string(f.Cwd), string(f.Command)
 		rows = append(rows, row)
 	}
 	return rows, found.Hidden, nil
 }
 
-// findKernels finds them. others: also Pythons that run no IPython.
-func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelList, err error) {
+// findKernels finds them. The look is for kernels alone, for workers of Dask as well, or for all Pythons.
+func findKernels(ctx context.Context, fs process.FS, what string) (found kernelList, err error) {
 	listing, err := fs.Pythons(ctx, tracer.IsPython)
 	if err != nil {
 		return found, err
@@ -96,7 +114,7 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 		seen, err := describer.Describe(p)
 		unlooked := err != nil && ctx.Err() != nil
 		kernel := seen.IPython != "" || p.Kind != process.Script
-		if !others && !kernel && !unlooked {
+		if what != all && !kernel && !unlooked && (what != workers || !p.Worker) {
 			continue
 		}
 		row := Python{
@@ -107,7 +125,7 @@ func findKernels(ctx context.Context, fs process.FS, others bool) (found kernelL
 			row.GPUs = []int{}
 		}
 		found.Rows = append(found.Rows, foundKernel{
-			Row: row, Unlooked: unlooked, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd),
+			Row: row, Unlooked: unlooked, Worker: p.Worker, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd),
 			Command: []byte(strings.Join(p.Command.Args, " ")),
 		})
 	}

@@ -144,9 +144,13 @@ func (k *Keeper) Left(pid int) {
 // Cell implements [telemetry.Sink].
 func (k *Keeper) Cell(*telemetry.Cell) {}
 
+// Task implements [telemetry.Sink].
+func (k *Keeper) Task(*telemetry.Task) {}
+
 // Death implements [telemetry.Sink]. A kernel of a user who is not known leaves nothing: nobody could have it.
+// A worker of Dask is no kernel.
 func (k *Keeper) Death(d *telemetry.Death) {
-	if d.Kernel.Place == "" || d.Ending == nil {
+	if d.Kernel.Worker || d.Kernel.Place == "" || d.Ending == nil {
 		return
 	}
 	k.mu.Lock()

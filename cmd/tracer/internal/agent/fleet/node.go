@@ -89,6 +89,9 @@ func simulate(c agent.Config, w workload) (*node, error) {
 	return n, nil
 }
 
+// Task implements [telemetry.Sink].
+func (*node) Task(*telemetry.Task) {}
+
 // Cell implements [telemetry.Sink].
 func (n *node) Cell(c *telemetry.Cell) {
 	n.cells++

@@ -89,6 +89,9 @@ func New(o Options) (*Profiler, error) {
 	return p, err
 }
 
+// Task implements [telemetry.Sink]: a task has no profile of its own.
+func (p *Profiler) Task(*telemetry.Task) {}
+
 // Cell implements [telemetry.Sink].
 func (p *Profiler) Cell(c *telemetry.Cell) {
 	if p.pusher == nil {

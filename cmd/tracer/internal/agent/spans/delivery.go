@@ -68,10 +68,7 @@ func (s *Sink) add(b *batch, r *record) int {
 			Resource: s.origin.resource(r.kernel), ScopeSpans: []*tracepb.ScopeSpans{place},
 		})
 	}
-	span := r.span(s.traces.of(r.kernel, r.began, r.ended))
-	if !r.isCell {
-		s.traces.forget(r.kernel)
-	}
+	span := r.span(s.traces.idOf(r))
 	place.Spans = append(place.Spans, span)
 	b.n++
 	return proto.Size(span)

@@ -74,6 +74,9 @@ var silenceSDK = sync.OnceFunc(func() {
 // Cell implements [telemetry.Sink].
 func (s *Sink) Cell(c *telemetry.Cell) { s.put(recordOf(c, s.Config.Source)) }
 
+// Task implements [telemetry.Sink].
+func (s *Sink) Task(t *telemetry.Task) { s.put(recordOfTask(t)) }
+
 // Death implements [telemetry.Sink]. The end of a kernel in a cell is part of that cell's span. Another end has a span
 // of its own, without a length.
 func (s *Sink) Death(d *telemetry.Death) {

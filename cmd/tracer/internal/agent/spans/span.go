@@ -17,6 +17,7 @@ import (
 // Names of spans and events. They are few: engines make time series of them.
 const (
 	cellName    = "cell"
+	taskName    = "dask task"
 	endName     = "kernel end"
 	refusedName = "memory refused"
 )
@@ -32,17 +33,28 @@ func (r *record) span(trace TraceID) *tracepb.Span {
 		Flags: uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK) | sampled,
 	}
 	var a attributes
-	if r.isCell {
+	switch r.kind {
+	case ofCell:
 		s.Name = cellName
 		r.describe(&a)
 		r.judge(s.Status)
 		for i := range r.cell.Refused {
 			s.Events = append(s.Events, refusal(&r.cell.Refused[i], r.ended))
 		}
+	case ofTask:
+		s.Name = taskName
+		if p := r.parent.SpanID; p != (telemetry.SpanID{}) {
+			s.ParentSpanId = p[:]
+			s.Flags |= uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+		}
+		r.describe(&a)
+		a.raw("ipytracer.task.prefix", r.prefix)
+		a.raw("ipytracer.task.cell", r.of)
+		a.int("ipytracer.task.pid", int64(r.cell.PID))
 	}
 	if r.ending != nil {
 		fails(s.Status, r.ending)
-		if r.isCell {
+		if r.kind == ofCell {
 			var of attributes
 			of.ending(r.ending)
 			s.Events = append(s.Events, &tracepb.Span_Event{Name: endName, TimeUnixNano: nano(r.ended), Attributes: of})

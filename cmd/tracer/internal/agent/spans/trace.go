@@ -8,7 +8,7 @@ import (
 )
 
 // TraceID is the id of a trace, as OpenTelemetry has it.
-type TraceID [16]byte
+type TraceID = telemetry.TraceID
 
 // Bounds on a trace: engines close one that is idle, and take only so much of it.
 const (
@@ -16,7 +16,8 @@ const (
 	traceCells = 1000
 )
 
-// traces gives the cells of a kernel the id of a trace. Ids are random: nobody can guess one, and add to a trace.
+// traces gives the cells of a kernel the id of a trace. Ids are random: nobody can guess one, and add to a trace. Where
+// tasks elsewhere belong to a trace, their workers know its id.
 type traces struct {
 	known map[kernelKey]*trace
 }
@@ -56,6 +57,36 @@ func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) TraceID {
 		one.last = ended
 	}
 	return one.id
+}
+
+// choose has the cells of a kernel be in a given trace from a time on.
+func (t *traces) choose(k *telemetry.Kernel, id TraceID, from time.Time) {
+	key := keyOf(k)
+	one := t.known[key]
+	if one == nil || one.id != id {
+		t.makeRoom()
+		one = &trace{id: id}
+		t.known[key] = one
+	}
+	if from.After(one.last) {
+		one.last = from
+	}
+	one.cells = min(one.cells, traceCells-1) // its notebook ends it
+}
+
+// idOf returns the trace of a record.
+func (t *traces) idOf(r *record) TraceID {
+	if r.parent.TraceID != (TraceID{}) {
+		return r.parent.TraceID
+	}
+	if r.chosen != (TraceID{}) {
+		t.choose(r.kernel, r.chosen, r.began)
+	}
+	id := t.of(r.kernel, r.began, r.ended)
+	if r.kind == ofKernel {
+		t.forget(r.kernel)
+	}
+	return id
 }
 
 // forget forgets a kernel that has ended.

@@ -30,9 +30,10 @@ type Kernel struct {
 	// it cannot be chosen by the kernel.
 	HubServer string
 	// OfHub: User is a user of JupyterHub, which the kernel cannot choose. Where it is false, User is a user of Linux.
-	OfHub bool
-	PID   int
-	UID   uint32
+	OfHub  bool
+	PID    int
+	UID    uint32
+	Worker bool // it runs workers of Dask, and is no kernel
 	// Place is the boundary inside which a user is one person: the control group of the kernel's pod or container,
 	// "/" outside of any. It is not known where it is empty. The kernel cannot choose it.
 	Place    string
@@ -41,7 +42,7 @@ type Kernel struct {
 	Joined   time.Time // since when it is traced
 	Python   string
 	IPython  string
-	Frontend string // as in [event.ProcessInfo]
+	Frontend string // as in [event.ProcessInfo], or [Worker]
 	// Sources has the quality of each meter's figures.
 	Sources []event.MeterSource
 	PodUID  string
@@ -50,6 +51,9 @@ type Kernel struct {
 	// Claimed has the names that the kernel's own user can forge.
 	Claimed Claims
 }
+
+// Worker is the front end of a process that runs Dask's workers.
+const Worker = "dask worker"
 
 // Claims are names that a kernel's own user can forge.
 type Claims struct {
@@ -69,6 +73,15 @@ func NewSpanID() (id SpanID) {
 	return id
 }
 
+// TraceID is the id of a trace, as OpenTelemetry has it. The zero value is none.
+type TraceID [16]byte
+
+// TraceContext is the place of a span, which others name as the parent of theirs. The zero value is none.
+type TraceContext struct {
+	TraceID TraceID
+	SpanID  SpanID
+}
+
 // Cell is a cell that has closed.
 type Cell struct {
 	Kernel *Kernel
@@ -77,8 +90,23 @@ type Cell struct {
 	Ended  time.Time
 	// SpanID is random. The cell has it in every engine: as the id of its span, and as a label of its profile.
 	SpanID SpanID
+	// TraceID is the trace that its kernel has chosen, as random, for its tasks elsewhere; zero for none.
+	TraceID TraceID
 	// Ending is how the kernel ended within the cell; nil if it goes on.
 	Ending *model.Ending
+}
+
+// Task is a task of a worker of Dask that has ended. The worker's user can forge all of it but Kernel, Window's figures
+// and the times.
+type Task struct {
+	Kernel *Kernel // the process that was attached to: the worker, or the one that has started it
+	Window *model.Window
+	Began  time.Time
+	Ended  time.Time
+	// Prefix is that of the task's key, and Cell the cell that submitted it, "" if that is not known.
+	Prefix, Cell string
+	// Parent is the place of the cell that submitted it; zero for none.
+	Parent TraceContext
 }
 
 // Death is the end of a kernel.
@@ -98,6 +126,8 @@ type Death struct {
 type Sink interface {
 	// Cell takes in a cell. It may keep the record, and must not change it.
 	Cell(*Cell)
-	// Death takes in the end of a kernel, after its cells.
+	// Task takes in a task. It may keep the record, and must not change it.
+	Task(*Task)
+	// Death takes in the end of a kernel, after its cells and tasks.
 	Death(*Death)
 }

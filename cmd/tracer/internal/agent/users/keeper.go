@@ -142,11 +142,14 @@ func (k *Keeper) Cell(c *telemetry.Cell) {
 	}
 }
 
-// Death implements [telemetry.Sink].
+// Task implements [telemetry.Sink]: the page has cells.
+func (k *Keeper) Task(*telemetry.Task) {}
+
+// Death implements [telemetry.Sink]. A worker of Dask is no kernel.
 func (k *Keeper) Death(d *telemetry.Death) {
 	p, is := k.personOf(d.Kernel)
 	report := deaths.ReportOf(d)
-	if !is || report == nil {
+	if !is || report == nil || d.Kernel.Worker {
 		return
 	}
 	one := deathOf(report)

@@ -1,0 +1,250 @@
+package tasks
+
+import (
+	"maps"
+	"strings"
+	"sync"
+
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/event"
+	"ipytracer/model"
+	"ipytracer/tracer/companion"
+)
+
+// Options are what a [Keeper] needs.
+type Options struct {
+	Version string
+	// Running returns the open experiments of a process in the tree with a root.
+	Running func(root uint32, pid int) []model.Window
+}
+
+// Keeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
+// [tracer.Companion]. Its methods are for one goroutine, but those of that interface.
+type Keeper struct {
+	options   Options
+	hub       *companion.Hub
+	workers   map[uint32]int // roots that are workers: their processes
+	processes map[int]*traced
+
+	mu       sync.Mutex
+	accepted map[int]uint32 // processes that get a line: their roots
+}
+
+// traced is a process that runs tasks, or submits them.
+type traced struct {
+	root uint32
+	over bool // it has ended, and its last experiments may not have been handed on
+	contexts
+	ended
+}
+
+// maxProcesses is the most processes that are known. Others have no contexts and no line.
+const maxProcesses = 1 << 10
+
+// New returns a Keeper without processes.
+func New(o Options) *Keeper {
+	k := &Keeper{options: o, workers: map[uint32]int{}, processes: map[int]*traced{}, accepted: map[int]uint32{}}
+	k.hub = companion.New(companion.Options{
+		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" },
+	}, windows{k})
+	return k
+}
+
+// Follow begins to follow a worker, with the processes that it has started.
+func (k *Keeper) Follow(root uint32, pid int) {
+	k.workers[root] = pid
+	k.accept(pid, root)
+}
+
+// Leave forgets a root, with all its processes.
+func (k *Keeper) Leave(root uint32) {
+	delete(k.workers, root)
+	for pid, p := range k.processes {
+		if p.root == root {
+			delete(k.processes, pid)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.accepted, func(_ int, of uint32) bool { return of == root })
+}
+
+// Accepts implements [tracer.Companion]: processes of workers have a line, and others below a kernel that have run a
+// task. Other notebooks have none: this agent keeps none of their cells.
+func (k *Keeper) Accepts(pid int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, is := k.accepted[pid]
+	return is
+}
+
+// Connected implements [tracer.Companion].
+func (k *Keeper) Connected(pid, end int, live bool) { k.hub.Connected(pid, end, live) }
+
+// Announces implements [tracer.Companion].
+func (k *Keeper) Announces() string { return k.hub.Announces() }
+
+func (k *Keeper) accept(pid int, root uint32) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.accepted) < maxProcesses {
+		k.accepted[pid] = root
+	}
+}
+
+func (k *Keeper) forget(pid int) {
+	delete(k.processes, pid)
+	k.refuse(pid)
+}
+
+func (k *Keeper) refuse(pid int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.accepted, pid)
+}
+
+// Note takes in an event. kernel is the process that was attached to in the tree of the event.
+func (k *Keeper) Note(e event.Event, kernel int) {
+	k.hub.Note(e)
+	b, is := e.(*event.Boundary)
+	if !is {
+		return
+	}
+	pid := int(b.PID)
+	_, ofWorker := k.workers[b.Root]
+	switch b.Kind {
+	case event.ProcessStart, event.ProcessExec:
+		k.forget(pid)
+		if ofWorker {
+			k.accept(pid, b.Root)
+		}
+	case event.ProcessExit:
+		if p := k.processes[pid]; p != nil {
+			p.over = true
+		}
+		k.refuse(pid)
+	case event.ExperimentBegin:
+		if !strings.HasPrefix(b.Experiment, Prefix) {
+			return
+		}
+		if p := k.process(pid, b.Root); p != nil {
+			p.begin(b.Experiment, b.Time)
+		}
+		if ofWorker || pid != kernel {
+			k.accept(pid, b.Root)
+		}
+	}
+}
+
+// process returns a process that runs tasks or submits them, nil where there is no room for one more.
+func (k *Keeper) process(pid int, root uint32) *traced {
+	p := k.processes[pid]
+	if p == nil && len(k.processes) < maxProcesses {
+		p = &traced{root: root}
+		k.processes[pid] = p
+	}
+	return p
+}
+
+// Submitted returns the context of a cell that has submitted tasks, which it gave them; zero for another one.
+func (k *Keeper) Submitted(pid int, began, ended event.Nanoseconds) telemetry.TraceContext {
+	if p := k.processes[pid]; p != nil {
+		return p.submitted(began, ended)
+	}
+	return telemetry.TraceContext{}
+}
+
+// Ended keeps experiments that have ended in a tree, until their processes have asked for them; lost are those without
+// room. It returns the tasks among them. origin is the time that [model.Window.StartNS] counts from.
+func (k *Keeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) []Task {
+	var done []Task
+	for i := range all {
+		w := &all[i]
+		p := k.processes[w.PID]
+		if p == nil || p.root != root {
+			p = &traced{} // there was no room for it
+		}
+		p.add(w)
+		if prefix, cell, is := parseName(w.Name); is {
+			parent := p.take(w.Name, origin+event.Nanoseconds(w.StartNS))
+			done = append(done, Task{Window: *w, Prefix: prefix, Cell: cell, Parent: parent})
+		}
+	}
+	for pid, n := range lost {
+		if p := k.processes[int(pid)]; p != nil && p.root == root {
+			p.lose(n)
+		}
+	}
+	k.bound()
+	return done
+}
+
+// bound drops experiments of the process with the most, while there are too many.
+func (k *Keeper) bound() {
+	n := 0
+	for _, p := range k.processes {
+		n += len(p.kept)
+	}
+	for n > maxOfAll {
+		var most *traced
+		for _, p := range k.processes {
+			if most == nil || len(p.kept) > len(most.kept) {
+				most = p
+			}
+		}
+		half := (len(most.kept) + 1) / 2
+		most.drop(half)
+		n -= half
+	}
+}
+
+// Answer answers what processes have asked since the last call, and forgets those that have ended: everything of them
+// was handed on.
+func (k *Keeper) Answer() {
+	k.hub.Answer()
+	for pid, p := range k.processes {
+		if p.over {
+			delete(k.processes, pid)
+		}
+	}
+}
+
+// Close ends all lines.
+func (k *Keeper) Close() { k.hub.Close() }
+
+// Task is a task that has ended.
+type Task struct {
+	Window       model.Window
+	Prefix, Cell string // as the worker says
+	Parent       telemetry.TraceContext
+}
+
+// windows has the figures that processes ask for: those of experiments.
+type windows struct{ k *Keeper }
+
+var _ companion.Windows = windows{}
+
+// Running implements [companion.Windows].
+func (w windows) Running(pid int) []model.Window {
+	if p := w.k.processes[pid]; p != nil {
+		return w.k.options.Running(p.root, pid)
+	}
+	return nil
+}
+
+// ExperimentsAfter implements [companion.Windows].
+func (w windows) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	if p := w.k.processes[pid]; p != nil {
+		return p.after(n, limit)
+	}
+	return nil, 0
+}
+
+// CellsAfter implements [companion.Windows].
+func (windows) CellsAfter(int, int, int) []model.Window { return nil }
+
+// LastExperiment implements [companion.Windows].
+func (windows) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
+
+// Window implements [companion.Windows].
+func (windows) Window(int) (w model.Window, ok bool) { return w, false }

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/agent/tasks"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/model"
+)
+
+// TestWorkersRoom: workers of Dask count apart from a user's kernels, and leave a quarter of all numbers free.
+func TestWorkersRoom(t *testing.T) {
+	c := DefaultConfig()
+	a := &Agent{log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() *Config { return &c })}
+	a.config.Store(&c)
+	room := func(p *inventory.Python, of holder) bool {
+		one := arrival{Python: *p, facts: facts{podUID: of.pod}}
+		n, own := a.metrics.held(one.of())
+		most, ownMost := (&of).room(&c)
+		return one.of() == of && n < most && own < ownMost
+	}
+	claims := &inventory.Python{UID: 1000, Python: "3.11.2", Worker: true}
+	kernel := &inventory.Python{UID: 1000, Python: "3.11.2", IPython: "9.0", Worker: true} // of dask worker's name
+	worker, own := holder{uid: 1000, worker: true}, holder{uid: 1000}
+	for n := range c.Dask.PerUser {
+		if !room(claims, worker) {
+			t.Errorf("no room after %d", n)
+		}
+		a.metrics.hold(uint32(n), worker)
+	}
+	if room(claims, worker) || !room(kernel, own) {
+		t.Error("a user has more than per_user, or no kernel")
+	}
+	for n := c.Dask.PerUser; n < c.Kernels*3/4; n++ {
+		a.metrics.hold(uint32(n), holder{uid: uint32(2000 + n), worker: true})
+	}
+	if other := (holder{uid: 1001, worker: true}); room(&inventory.Python{UID: 1001, Worker: true}, other) {
+		t.Error("workers take the last quarter")
+	}
+	if !room(kernel, own) {
+		t.Error("a kernel has no room")
+	}
+	if isWanted(&inventory.Python{Worker: true}) || isWanted(&inventory.Python{Python: "3.11.2"}) {
+		t.Error("an unfinished Python, or one that is no worker, is followed")
+	}
+}
+
+// TestTasksWait: tasks of a worker with a pod that has no name yet are kept, and no more than some; then they count
+// under its name.
+func TestTasksWait(t *testing.T) {
+	c := DefaultConfig()
+	sink := &taken{}
+	s := NewSimulation(c, time.Now, sink)
+	k := &kernel{Kernel: &telemetry.Kernel{Worker: true, Joined: time.Now()}, monitor: attribution.NewMonitor()}
+	k.tasks = make([]tasks.Task, 1)
+	s.agent.deliver(k, nil, false)
+	if len(sink.tasks) != 0 || len(k.tasks) != 1 {
+		t.Errorf("%d tasks are handed on, %d kept", len(sink.tasks), len(k.tasks))
+	}
+	k.tasks = make([]tasks.Task, maxHeldTasks)
+	for i := range k.tasks {
+		k.tasks[i].Window.Status = model.OK
+	}
+	k.Owner.Pod = "named"
+	s.agent.deliver(k, nil, false)
+	if len(sink.tasks) != maxHeldTasks || len(k.tasks) != 0 || sink.tasks[0].Kernel.Pod != "named" {
+		t.Errorf("%d tasks are handed on, %d kept", len(sink.tasks), len(k.tasks))
+	}
+	shown := shownText(t, s.agent.metrics, "ipytracer_tasks_total")
+	want := `ipytracer_tasks_total{container="",namespace="",outcome="ok",pod="named",user=""} 256`
+	if shown != want+"\n" {
+		t.Errorf("%q", shown)
+	}
+}
