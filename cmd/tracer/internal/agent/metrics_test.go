@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -256,5 +257,26 @@ func TestCausesAreBounded(t *testing.T) {
 	m.mu.Unlock()
 	if n := len(shows(t, m, "ipytracer_kernel_deaths_total")); n != len(causes) {
 		t.Errorf("%d causes", n)
+	}
+}
+
+// TestReportSeries: the counts of reports are shown, in as many series as the bound says.
+func TestReportSeries(t *testing.T) {
+	c := DefaultConfig()
+	c.Deaths.Folder = ""
+	m := newMetrics(func() *Config { return &c })
+	k := deaths.New(deaths.Options{Config: func() *deaths.Config { return &c.Deaths }})
+	before, err := CountSeries(m.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.registry.MustRegister(reportCounts{k})
+	if after, err := CountSeries(m.registry); err != nil || after-before != reportSeries {
+		t.Errorf("%d more series, not %d; %v", after-before, reportSeries, err)
+	}
+	k.Death(&telemetry.Death{Kernel: &telemetry.Kernel{}, Ending: &model.Ending{Signal: "SIGKILL"}})
+	if got := shownText(t, m, "ipytracer_death_reports_total"); !strings.Contains(got,
+		`ipytracer_death_reports_total{outcome="nobodys"} 1`) {
+		t.Errorf("%s", got)
 	}
 }

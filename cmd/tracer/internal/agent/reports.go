@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/event"
 	"ipytracer/tracer"
@@ -21,6 +23,34 @@ func keepDeaths(a *Agent, o *tracer.Options) {
 	})
 	a.sinks = append(a.sinks, a.deaths)
 	o.Messenger = a.deaths
+	a.metrics.registry.MustRegister(reportCounts{a.deaths})
+}
+
+// reportCounts show the counts of reports.
+type reportCounts struct{ of *deaths.Keeper }
+
+var (
+	reportsKept = prometheus.NewDesc("ipytracer_death_reports_kept", "Reports of deaths that are kept.", nil, nil)
+	reportsMade = prometheus.NewDesc("ipytracer_death_reports_total",
+		"Reports of deaths that were made, shown, or dropped for want of room, and deaths of nobody known.",
+		[]string{"outcome"}, nil)
+)
+
+// reportSeries is the number of their time series.
+const reportSeries = 5
+
+// Describe implements [prometheus.Collector].
+func (c reportCounts) Describe(to chan<- *prometheus.Desc) { to <- reportsKept; to <- reportsMade }
+
+// Collect implements [prometheus.Collector].
+func (c reportCounts) Collect(to chan<- prometheus.Metric) {
+	n := c.of.Counts()
+	to <- prometheus.MustNewConstMetric(reportsKept, prometheus.GaugeValue, float64(n.Kept))
+	for outcome, count := range map[string]uint64{
+		"made": n.Made, "shown": n.Shown, "dropped": n.Dropped, "nobodys": n.Nobodys,
+	} {
+		to <- prometheus.MustNewConstMetric(reportsMade, prometheus.CounterValue, float64(count), outcome)
+	}
 }
 
 // runDeaths writes reports and answers for them until the context is done; then over is closed.

@@ -91,7 +91,7 @@ func MostSeries(c Config, gpus int) (Most, error) {
 	own, err := CountSeries(NewSimulation(c, time.Now).Registry())
 	return Most{
 		Owners: c.Series + seriesOfOwner, Kernels: c.Kernels * (seriesOfKernel + gpus),
-		Own: own + ledger.MaxLosses + pods.Series,
+		Own: own + ledger.MaxLosses + pods.Series + reportSeries,
 	}, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/model"
 )
@@ -229,6 +231,43 @@ func TestConfig(t *testing.T) {
 		change(&c)
 		if key, err := c.Check(); key != want || err == nil {
 			t.Errorf("%q: %q, %v", want, key, err)
+		}
+	}
+}
+
+// TestCounts: what becomes of deaths is counted: reports that are made, that there is no room for, and that a companion
+// gets or does not get, and deaths of nobody known. A kernel that ends well is no death.
+func TestCounts(t *testing.T) {
+	c := config(t)
+	c.PerUser, c.InAll = 2, 3
+	k := keeper(t, c)
+	now := time.Now()
+	for i := range 3 {
+		k.Death(killed(1000, podA, fmt.Sprint(i, ".ipynb"), now.Add(time.Duration(i)*time.Second)))
+	}
+	k.Death(killed(1000, "", "x.ipynb", now))
+	k.Death(ended(1000, "", "x.ipynb", "SIGTERM"))
+	k.Death(ended(1000, podB, "x.ipynb", "SIGTERM"))
+	if got, want := k.Counts(), (Counts{Kept: 2, Made: 3, Dropped: 1, Nobodys: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	k.Joined(&telemetry.Kernel{PID: 7, UID: 1000, Place: podA}, "2.ipynb")
+	for _, d := range []struct {
+		gone  bool // the companion
+		shown uint64
+	}{{true, 0}, {false, 1}, {false, 1}} {
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.gone {
+			unix.Close(pair[1])
+		} else {
+			defer unix.Close(pair[1])
+		}
+		k.Deliver(7, pair[0])
+		if got, want := k.Counts(), (Counts{Kept: 2, Made: 3, Dropped: 1, Nobodys: 1, Shown: d.shown}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
 }

@@ -42,7 +42,26 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	shelf   shelf
+	counts  Counts
 	kernels map[int]origin // those that run, by pid
+}
+
+// Counts are how many reports there are, and what has become of deaths since the agent has started.
+type Counts struct {
+	Kept    int    // reports now
+	Made    uint64 // reports
+	Dropped uint64 // reports that there was no room for
+	Shown   uint64 // reports that a companion was sent
+	Nobodys uint64 // deaths without a report, as it is not known whose they were
+}
+
+// Counts returns the present counts. It may be called from any goroutine.
+func (k *Keeper) Counts() Counts {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c := k.counts
+	c.Kept = len(k.shelf.reports)
+	return c
 }
 
 // pruneEvery is the interval at which reports are looked through for old ones.
@@ -72,7 +91,7 @@ func New(o Options) *Keeper {
 	for _, r := range all {
 		k.shelf.add(r)
 	}
-	k.shelf.bound(c, k.now())
+	k.bound()
 	return k
 }
 
@@ -112,9 +131,12 @@ func (k *Keeper) write(ctx context.Context) {
 func (k *Keeper) bounded() []*Report {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.shelf.bound(k.options.Config(), k.now())
+	k.bound()
 	return append([]*Report(nil), k.shelf.reports...)
 }
+
+// bound drops the reports that are too old or too many. The caller holds mu.
+func (k *Keeper) bound() { k.counts.Dropped += uint64(k.shelf.bound(k.options.Config(), k.now())) }
 
 func (k *Keeper) changed() {
 	select {
@@ -150,11 +172,17 @@ func (k *Keeper) Task(*telemetry.Task) {}
 // Death implements [telemetry.Sink]. A kernel of a user who is not known leaves nothing: nobody could have it.
 // A worker of Dask is no kernel.
 func (k *Keeper) Death(d *telemetry.Death) {
-	if d.Kernel.Worker || d.Kernel.Place == "" || d.Ending == nil {
+	if d.Kernel.Worker || d.Ending == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if d.Kernel.Place == "" {
+		if causeOf(d.Ending) != "" {
+			k.counts.Nobodys++
+		}
+		return
+	}
 	if causeOf(d.Ending) == "" {
 		if k.shelf.passed(originOf(d.Kernel, d.Notebook)) {
 			k.changed()
@@ -162,7 +190,8 @@ func (k *Keeper) Death(d *telemetry.Death) {
 		return
 	}
 	k.shelf.add(newReport(newID(), d))
-	k.shelf.bound(k.options.Config(), k.now())
+	k.counts.Made++
+	k.bound()
 	k.changed()
 }
 
@@ -208,12 +237,14 @@ func (k *Keeper) Deliver(pid, end int) {
 	if err == nil {
 		_, err = unix.SendmsgN(end, text, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	}
+	k.mu.Lock()
 	if err != nil {
 		k.options.Log.Debug("a report of a death could not be sent", "pid", pid, "error", err)
-		k.mu.Lock()
 		k.shelf.markID(r.ID, false)
-		k.mu.Unlock()
+	} else {
+		k.counts.Shown++
 	}
+	k.mu.Unlock()
 	k.changed()
 }
 

@@ -42,10 +42,11 @@ func (s *shelf) add(r *Report) {
 }
 
 // bound drops the reports that are too old, the oldest of owners with too many, and then, until there is room, the
-// oldest of the owner with most.
-func (s *shelf) bound(c *Config, now time.Time) {
+// oldest of the owner with most. dropped is how many there was no room for.
+func (s *shelf) bound(c *Config, now time.Time) (dropped int) {
 	old := now.Add(-c.Keep)
 	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool { return r.At.Before(old) })
+	young := len(s.reports)
 	of := map[owner]int{}
 	for _, r := range s.reports {
 		of[r.owner()]++
@@ -67,6 +68,7 @@ func (s *shelf) bound(c *Config, now time.Time) {
 		of[s.reports[at].owner()]--
 		s.reports = slices.Delete(s.reports, at, at+1)
 	}
+	return young - len(s.reports)
 }
 
 // last returns the report of the last kernel of a notebook, nil if there is none or it was shown.
