@@ -6,12 +6,16 @@ set -euo pipefail
 here=$(dirname "$0")
 tracer=$1
 shift
-[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope runc
+[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope runc dask
 engines=$*
 # Cells are found in Pyroscope by the ids of their spans, which the collector has. It has those in containers, too.
 [[ " $engines " != *" pyroscope "* && " $engines " != *" runc "* || " $engines " = *" otelcol "* ]] ||
     set -- "$@" otelcol
-"$here/get.sh" "$@"
+got=()
+for one; do
+    [ "$one" = dask ] && got+=(otelcol) || got+=("$one")     # Dask itself is installed (scripts/install.sh)
+done
+"$here/get.sh" "${got[@]}"
 folder=$("$here/../go.sh")
 PATH=${folder:+$folder:}$PATH      # for go tool pprof
 
@@ -34,9 +38,12 @@ asked() { [[ " $engines " = *" $1 "* ]]; }
 # JupyterHub and containers bring kernels of their own, and have runs of their own.
 together=()
 for one; do
-    [ "$one" = jupyterhub ] || [ "$one" = runc ] || together+=("$one")
+    [ "$one" = jupyterhub ] || [ "$one" = runc ] || [ "$one" = dask ] || together+=("$one")
 done
 [ ${#together[@]} = 0 ] || beside "${together[@]}"
 ! asked jupyterhub || beside jupyterhub
 ! asked runc || beside otelcol runc
 ! asked otelcol || beside --down otelcol
+# Dask has two nodes with a network each.
+! asked dask || unshare --net env PYDEVD_DISABLE_FILE_VALIDATION=1 PYTHONPATH="$(realpath "$here/../../python/src")" \
+    /usr/bin/python3 "$here/dask_nodes.py" "$tracer" "${FLEET_DIR:-/var/tmp/ipytracer-fleet}"
