@@ -96,12 +96,13 @@ class Agent:
 
 
 class Attached:
-    """`tracer attach` on a kernel."""
+    """`tracer attach` on a kernel, or on several processes."""
 
-    def __init__(self, tracer, pid, folder):
+    def __init__(self, tracer, pid, folder, *more):
         self.report, ready = os.path.join(folder, "%d.json" % pid), os.path.join(folder, "%d.ready" % pid)
         self.process = subprocess.Popen(
-            [tracer, "attach", "--quiet", "--format", "json", "-o", self.report, "--ready-file", ready, str(pid)]
+            [tracer, "attach", "--quiet", "--format", "json", "-o", self.report, "--ready-file", ready,
+             *map(str, (pid, *more))]
         )
         until("attached to %d" % pid, lambda: os.path.exists(ready))
 

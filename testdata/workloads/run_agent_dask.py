@@ -58,11 +58,15 @@ def configuration(address):
 
 
 def experiments(attached):
-    """Ends a tracer, and returns the experiments of its report."""
+    """Ends a tracer, and returns the experiments of its report, by process."""
     attached.process.send_signal(signal.SIGINT)
     attached.process.wait()
+    found = collections.defaultdict(list)
     with open(attached.report) as f:
-        return [w for w in json.load(f)["windows"] if w["kind"] == "experiment"]
+        for w in json.load(f)["windows"]:
+            if w["kind"] == "experiment":
+                found[w["pid"]].append(w)
+    return found
 
 
 def worker_node(tracer, folder):
@@ -78,10 +82,10 @@ def worker_node(tracer, folder):
     found = until("the workers' process is found", lambda: agent.series("ipytracer_kernel_info"))
     print(json.dumps(found[0][0]), flush=True)
     pids = json.loads(sys.stdin.readline())
-    attached = [Attached(tracer, pid, folder) for pid in pids]
+    attached = Attached(tracer, pids[0], folder, *pids[1:])
     print("attached", flush=True)
     sys.stdin.readline()
-    windows = {pid: experiments(a) for pid, a in zip(pids, attached)}
+    windows = experiments(attached)
     tasks = sum(is_task(w["name"]) for all_of in windows.values() for w in all_of)
     until("all tasks are counted", lambda: agent.value("ipytracer_tasks_total") >= tasks)
     found = {

@@ -158,10 +158,10 @@ func (a *Agent) reload(ctx context.Context) {
 			before := a.config.Load()
 			c.Deaths = reloadDeaths(a, before.Deaths, c.Deaths)
 			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh ||
-				c.Kubernetes != before.Kubernetes {
-				a.log.Warn("listen, budget, refresh and kubernetes change when the agent is started again")
+				c.Kubernetes != before.Kubernetes || c.Dask.Off != before.Dask.Off {
+				a.log.Warn("listen, budget, refresh, kubernetes and dask.off change when the agent is started again")
 				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
-				c.Kubernetes = before.Kubernetes
+				c.Kubernetes, c.Dask.Off = before.Kubernetes, before.Dask.Off
 			}
 			if !reflect.DeepEqual(c.OTLP, before.OTLP) || !reflect.DeepEqual(c.Profiles, before.Profiles) ||
 				!reflect.DeepEqual(c.HubPage, before.HubPage) {
