@@ -121,3 +121,33 @@ if child:
 		t.Errorf("no birth wakes the reader: %v", err)
 	}
 }
+
+// TestManyBirths: a program that forks Pythons without end wakes the reader up twice a second at most.
+func TestManyBirths(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const forks, rest = 300, 500 * time.Millisecond
+	began := time.Now()
+	l := load(t, Options{Births: true})
+	runs(t, python, "-c", fmt.Sprintf(`
+import os
+for _ in range(%d):
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+`, forks))
+	list, missed, err := l.Births.Next()
+	if err != nil || len(list)+int(missed) < forks {
+		t.Fatalf("%d births, %d missed, %v", len(list), missed, err)
+	}
+	before, most := l.Stream.Received(), uint64(time.Since(began)/rest)+1
+	if err := l.Stream.Poll(time.Now().Add(time.Minute), &collected{}); err != nil {
+		t.Fatal(err)
+	}
+	if woken := l.Stream.Received() - before; woken == 0 || woken > most {
+		t.Errorf("%d births woke the reader up %d times, %d at most", len(list), woken, most)
+	}
+}
