@@ -2,6 +2,7 @@
 they came.
 """
 
+import collections
 import http.server
 import json
 import threading
@@ -20,7 +21,9 @@ exporters:
     sending_queue: {enabled: false}
     retry_on_failure: {enabled: false}
 service:
-  pipelines: {traces: {receivers: [otlp], exporters: [otlphttp]}}
+  pipelines:
+    traces: {receivers: [otlp], exporters: [otlphttp]}
+    profiles: {receivers: [otlp], exporters: [otlphttp]}
   telemetry: {metrics: {level: none}}
 """
 
@@ -29,9 +32,13 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     """Takes OTLP in JSON."""
 
     spans = []
+    profiles = collections.Counter()      # sums of values, by their type, and by the id of the span or ""
+    traces = {}                           # by the ids of spans that profiles lead to
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.path == "/v1development/profiles":
+            self.profile(body)
         for group in body.get("resourceSpans", []):
             resource = attributes(group["resource"])
             for scope in group["scopeSpans"]:
@@ -41,6 +48,16 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
+
+    def profile(self, body):
+        tables = body["dictionary"]
+        for group in body["resourceProfiles"]:
+            for one in [p for scope in group["scopeProfiles"] for p in scope["profiles"]]:
+                type_ = tables["stringTable"][one["sampleType"]["typeStrindex"]]
+                for sample in one["samples"]:
+                    link = tables["linkTable"][sample.get("linkIndex", 0)]
+                    Receiver.profiles[type_, link.get("spanId", "")] += sum(map(exact, sample["values"]))
+                    Receiver.traces[link.get("spanId", "")] = link.get("traceId", "")
 
     def log_message(self, *_):
         pass
@@ -62,7 +79,8 @@ class Collector(Engine):
         if self.process is None:
             server = http.server.ThreadingHTTPServer(RECEIVER, Receiver)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", CONFIG)]
+        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", CONFIG),
+                "--feature-gates=service.profilesSupport"]
 
     def answers(self):
         if self.process.poll() is not None:

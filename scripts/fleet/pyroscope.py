@@ -7,6 +7,7 @@ import os
 import subprocess
 import time
 
+from collector import Receiver
 from engine import Engine, exact, holds, until
 from scrapers import AGENT
 
@@ -16,6 +17,7 @@ RINGS = (
     "query-frontend.instance-addr", "query-scheduler.ring.instance-addr", "store-gateway.sharding-ring.instance-addr",
 )
 INTERVAL = 10      # seconds, the shortest that the agent has
+KEPT = 3_000_001   # numbers
 
 
 class Pyroscope(Engine):
@@ -30,7 +32,7 @@ class Pyroscope(Engine):
         ]
 
     def agent(self):
-        return "profiles: {url: \"http://%s\", every: %ds, pull: true}\n" % (self.address, INTERVAL)
+        return "profiles: {url: \"http://%s\", every: %ds, pull: true, otlp: true}\n" % (self.address, INTERVAL)
 
     def check(self, session):
         holds("%s: the ids of %d spans are known, from the collector" % (self.name, len(session.cells)),
@@ -40,15 +42,17 @@ class Pyroscope(Engine):
         meters = sorted({t.removesuffix(".cell_peak_space") for t in self.types() if t.endswith(".cell_peak_space")})
         holds("%s: it has peaks of cpu.numpy and cpu.mapped" % self.name, {"cpu.numpy", "cpu.mapped"} <= set(meters),
               meters)
-        for kernel in session.kernels[:2]:
-            self.pulled(kernel, [w for k, w in session.cells if k is kernel][-1])
         peaks = [self.same(w, meter, session.spans[i]) for i, (_, w) in enumerate(session.cells) for meter in meters]
         print("ok: %s: %d peaks of cells, %d bytes together, are the report's, to the byte" % (
             self.name, len(peaks), sum(peaks)), flush=True)
-        until("%s: every profile was sent" % self.name,
-              lambda: session.agent.value("ipytracer_export_sent_total", engine="pyroscope") >= len(session.cells))
-        dropped = session.agent.value("ipytracer_export_dropped_total", engine="pyroscope")
-        holds("%s: no profile was dropped" % self.name, dropped == 0, dropped)
+        self.relayed(session, meters)
+        self.pulled(session.kernels[0])
+        for engine in "pyroscope", "otlp profiles":
+            until("every profile was sent: " + engine,
+                  lambda engine=engine: session.agent.value("ipytracer_export_sent_total", engine=engine) >=
+                  len(session.cells))
+            dropped = session.agent.value("ipytracer_export_dropped_total", engine=engine)
+            holds("no profile was dropped: " + engine, dropped == 0, dropped)
 
     def intervals(self, kernel, cells):
         """The arrays of all intervals of a kernel are those of its cells: no code runs between them."""
@@ -59,18 +63,32 @@ class Pyroscope(Engine):
         print("ok: %s: kernel %s has allocated arrays of %d bytes in all intervals" % (
             self.name, kernel.slot, want), flush=True)
 
-    def pulled(self, kernel, last):
-        """What a kernel holds in a pulled interval after its last cell is what it held at the end of that."""
-        want = {m: f["end"] for m, f in last["meters"].items() if f["end"] and m + ".cell_peak_space" in self.types()}
+    def relayed(self, session, meters):
+        """What the collector has passed on as OTLP profiles are the same figures, with links to spans."""
+        compared = 0
+        for i, (_, window) in enumerate(session.cells):
+            span = session.spans[i]
+            for meter in meters:
+                want = [window["meters"].get(meter, {"peak": 0})["peak"], allocated(window, meter)]
+                has = [Receiver.profiles[meter + kind, span] for kind in (".cell_peak_space", ".cell_alloc_space")]
+                if has != want:
+                    holds("OTLP profiles: %s in %r" % (meter, window.get("source")), False, has, want)
+                compared += 1
+        traces = {s["spanId"]: s["traceId"] for s in Receiver.spans}
+        wrong = {span: trace for span, trace in Receiver.traces.items() if span and traces.get(span) != trace}
+        holds("OTLP profiles: through the collector, %d peaks of cells are the report's, and lead to spans" % compared,
+              not wrong and len(Receiver.traces) > 1, wrong)
+        want = sum(allocated(w, "cpu.numpy") for _, w in session.cells)
+        has = Receiver.profiles["cpu.numpy.alloc_space", ""]
+        holds("OTLP profiles: the arrays of all intervals are %d bytes" % want, has == want, has)
+
+    def pulled(self, kernel):
+        """An array that a further cell makes is what the kernel holds at the end of a pulled interval."""
+        kernel.run("kept = np.ones(%d)" % KEPT)
         address = "http://%s/debug/pprof/kernel/%s" % (AGENT, kernel.slot)
-
-        def pulls():
-            has = {name.removesuffix(".inuse_space"): bytes for name, bytes in pprof(address, self.folder).items()
-                   if name.endswith(".inuse_space")}
-            return {m: bytes for m, bytes in has.items() if bytes} == want
-
-        until("%s: go tool pprof pulls what kernel %s holds: %s" % (self.name, kernel.slot, want), pulls)
-        print("ok: go tool pprof pulls what kernel %s holds: %s" % (kernel.slot, want), flush=True)
+        until("go tool pprof pulls what the kernel holds",
+              lambda: pprof(address, self.folder).get("cpu.numpy.inuse_space") == 8 * KEPT)
+        print("ok: go tool pprof pulls arrays of %d bytes, which kernel %s holds" % (8 * KEPT, kernel.slot), flush=True)
 
     def same(self, window, meter, span):
         """Compares the peak of a cell with the report's, and what it has allocated. Returns the peak."""

@@ -61,6 +61,7 @@ type Agent struct {
 	start    *event.Start
 	counted  time.Time          // when losses were last counted
 	profiler *profiles.Profiler // nil: no stacks are walked
+	spans    *spans.Sink        // nil: none are sent
 }
 
 // ErrAddress says that the address of /metrics cannot be listened on.

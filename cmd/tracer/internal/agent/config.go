@@ -194,6 +194,8 @@ func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
 	return 0, nil
 }
 
+var errOTLPProfiles = errors.New("profiles: otlp: it needs a section otlp with protocol: http")
+
 // check returns the first field with a value out of range.
 func (c *Config) check() (key string, err error) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
@@ -236,6 +238,9 @@ func (c *Config) check() (key string, err error) {
 	if c.Profiles != nil {
 		if field, err := c.Profiles.Check(); err != nil {
 			return "profiles." + field, fmt.Errorf("profiles: %w", err)
+		}
+		if c.Profiles.OTLP && (c.OTLP == nil || c.OTLP.Protocol != spans.HTTP) {
+			return "profiles.otlp", errOTLPProfiles
 		}
 	}
 	if c.HubPage != nil {

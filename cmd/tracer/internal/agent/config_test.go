@@ -55,11 +55,16 @@ func TestConfigMistakes(t *testing.T) {
 			"from 1 to 50",
 		"series: 500\ndeaths: {folder: x}\nkeep: 1h\n": `a.yaml:2: deaths.folder: "x" is no absolute path without .. ` +
 			`and a / at its end`,
-		"deaths:\n  kep: 1h\n":                   "a.yaml:2: field kep is no field of this section",
-		"users: true\nprofiles:\n  every: 1m\n":  "a.yaml:2: profiles: url: it needs a url to push to, or pull: true",
+		"deaths:\n  kep: 1h\n": "a.yaml:2: field kep is no field of this section",
+		"users: true\nprofiles:\n  every: 1m\n": "a.yaml:2: profiles: url: it needs a url to push to, otlp: true, or " +
+			"pull: true",
 		"profiles:\n  pull: true\n  every: 1s\n": "a.yaml:3: profiles: every: 1s is not from 10s to 1h0m0s",
 		"profiles:\n  url: http://u:secret@x\n": "a.yaml:2: profiles: url: a user, a password or a query has no " +
 			"place in it: headers_file is for tokens",
+		"users: true\nprofiles:\n  otlp: true\n": "a.yaml:3: profiles: otlp: it needs a section otlp with " +
+			"protocol: http",
+		"otlp: {endpoint: 'http://[::1]', protocol: grpc}\nprofiles: {otlp: true}\n": "a.yaml:2: profiles: otlp: " +
+			"it needs a section otlp with protocol: http",
 		"profiles:\n  pull: true\n  often: 1s\n": "a.yaml:3: field often is no field of this section",
 		"hub_page: {}\n": "a.yaml:1: hub_page: hubs: it needs " +
 			"from 1 to 16 of them",

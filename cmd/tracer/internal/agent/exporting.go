@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/event"
 )
@@ -22,12 +23,13 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 	}
 	s, err := spans.New(spans.Options{
 		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(spans.Engine),
-		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
+		Links: a.options.Config.sendsProfiles(),
+		Open:  a.options.Open, Users: func() bool { return a.config.Load().Users },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: otlp: %w", ErrExport, err)
 	}
-	a.sinks = append(a.sinks, s)
+	a.sinks, a.spans = append(a.sinks, s), s
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -35,6 +37,25 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 		s.Run(ctx)
 	}()
 	return func() { cancel(); <-done }, nil
+}
+
+// sendsProfiles reports whether profiles go to the receiver of spans.
+func (c *Config) sendsProfiles() bool { return c.Profiles != nil && c.Profiles.OTLP }
+
+// receiver returns where profiles go by OTLP, nil for nowhere.
+func (a *Agent) receiver() (*profiles.Receiver, error) {
+	if !a.options.Config.sendsProfiles() {
+		return nil, nil
+	}
+	c := a.options.Config.OTLP
+	to, secure, err := c.Receiver(profiles.OTLPPath, a.options.Open)
+	if err != nil {
+		return nil, err
+	}
+	return &profiles.Receiver{
+		To: to, Secure: secure, HeadersFile: c.HeadersFile, Counts: a.metrics.exports.Of(profiles.OTLPEngine),
+		Resource: a.spans.Resource, Trace: a.spans.Trace,
+	}, nil
 }
 
 // CheckFiles reads the files that a configuration names, and returns the first mistake.

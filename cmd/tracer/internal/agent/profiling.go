@@ -40,8 +40,13 @@ func (a *Agent) makeProfiles(ctx context.Context) (stop func(), err error) {
 	if c == nil {
 		return func() {}, nil
 	}
+	receiver, err := a.receiver()
+	if err != nil {
+		return nil, fmt.Errorf("%w: otlp: %w", ErrProfiles, err)
+	}
 	p, err := profiles.New(profiles.Options{
-		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine),
+		Receiver: receiver,
+		Config:   *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine),
 		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
 	})
 	if err != nil {

@@ -23,6 +23,8 @@ type Config struct {
 	Insecure bool `yaml:"insecure"`
 	// Every is the length of an interval; 0: a minute.
 	Every time.Duration `yaml:"every"`
+	// OTLP: they go to the receiver of the section otlp.
+	OTLP bool `yaml:"otlp"`
 	// Pull: the last interval of each kernel is at /debug/pprof/kernel/SLOT.
 	Pull bool `yaml:"pull"`
 }
@@ -36,7 +38,7 @@ const (
 
 // Mistakes in the configuration. Their texts have nothing of a URL: a password may stand there.
 var (
-	errNowhere = errors.New("it needs a url to push to, or pull: true")
+	errNowhere = errors.New("it needs a url to push to, otlp: true, or pull: true")
 	errURL     = errors.New("it is not an address such as https://pyroscope.example.org:4040")
 	errHeaders = errors.New("it is for a url, and there is none")
 )
@@ -47,7 +49,7 @@ func (c *Config) Check() (key string, err error) {
 		c.Every = usualEvery
 	}
 	switch {
-	case c.URL == "" && !c.Pull:
+	case c.URL == "" && !c.Pull && !c.OTLP:
 		return "url", fmt.Errorf("url: %w", errNowhere)
 	case c.Every < leastEvery || c.Every > mostEvery:
 		return "every", fmt.Errorf("every: %v is not from %v to %v", c.Every, leastEvery, mostEvery)

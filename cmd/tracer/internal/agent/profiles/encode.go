@@ -12,6 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/agent/otlpprofiles"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -149,8 +150,11 @@ func (b *builder) comment(format string, args ...any) {
 	b.profile.Comments = append(b.profile.Comments, fmt.Sprintf(format, args...))
 }
 
-// bytes returns the profile, compressed; nil where it is too large.
+// bytes returns the profile, compressed; nil for none, and where it is too large.
 func (b *builder) bytes() ([]byte, error) {
+	if b == nil {
+		return nil, nil
+	}
 	if err := b.profile.CheckValid(); err != nil {
 		return nil, err
 	}
@@ -178,7 +182,7 @@ func doubtOf(exact bool, bound *int64) string {
 
 // ofInterval returns the profile of what a kernel allocated in an interval, and holds at its end; nil for nothing. The
 // parts of a meter add up to its value.
-func ofInterval(from, to time.Time, flows []attribution.Flow) ([]byte, error) {
+func ofInterval(from, to time.Time, flows []attribution.Flow) *builder {
 	var meters []string
 	var used []*attribution.Flow
 	for i := range flows {
@@ -187,7 +191,7 @@ func ofInterval(from, to time.Time, flows []attribution.Flow) ([]byte, error) {
 		}
 	}
 	if len(used) == 0 {
-		return nil, nil
+		return nil
 	}
 	b := newBuilder([2]string{allocSpace, inuseSpace}, meters, from, to)
 	for i, f := range used {
@@ -196,7 +200,7 @@ func ofInterval(from, to time.Time, flows []attribution.Flow) ([]byte, error) {
 	if n := flows[0].Dropped; n > 0 {
 		b.comment("%d blocks and stacks had no room so far: they count as %s or %s", n, notKept, before)
 	}
-	return b.bytes()
+	return b
 }
 
 func (b *builder) flow(i int, f *attribution.Flow, most int) {
@@ -230,7 +234,7 @@ func (b *builder) flow(i int, f *attribution.Flow, most int) {
 }
 
 // ofCell returns the profile of a cell: what it allocated, and its peaks. The parts of a meter add up to its peak.
-func ofCell(c *telemetry.Cell) ([]byte, error) {
+func ofCell(c *telemetry.Cell) *builder {
 	w := c.Window
 	var meters []string
 	for _, id := range slices.Sorted(maps.Keys(w.Meters)) {
@@ -239,14 +243,14 @@ func ofCell(c *telemetry.Cell) ([]byte, error) {
 		}
 	}
 	if len(meters) == 0 {
-		return nil, nil
+		return nil
 	}
 	b := newBuilder([2]string{cellAlloc, cellPeak}, meters, c.Began, c.Ended)
-	b.labels = map[string][]string{"span_id": {hex.EncodeToString(c.SpanID[:])}}
+	b.labels = map[string][]string{otlpprofiles.SpanLabel: {hex.EncodeToString(c.SpanID[:])}}
 	for i, id := range meters {
 		b.cell(i, id, w)
 	}
-	return b.bytes()
+	return b
 }
 
 func (b *builder) cell(i int, id string, w *model.Window) {

@@ -24,6 +24,8 @@ type Options struct {
 	Counts  *exports.Engine
 	// Open opens the file of headers.
 	Open func(name string) (*os.File, error)
+	// Receiver is where profiles go by OTLP; nil for nowhere.
+	Receiver *Receiver
 	// Users reports whether profiles have the names of users.
 	Users func() bool
 }
@@ -33,6 +35,7 @@ type Options struct {
 type Profiler struct {
 	Options
 	pusher *pusher // nil: nothing is pushed
+	otlp   *pusher // nil: nothing is sent by OTLP
 	queue  chan *record
 	began  time.Time // the interval that runs
 	cells  map[key]*cells
@@ -82,10 +85,17 @@ func New(o Options) (*Profiler, error) {
 		pulled: map[uint32][]byte{},
 	}
 	to, err := o.address()
-	if err != nil || to == nil {
-		return p, err
+	if err != nil {
+		return nil, err
 	}
-	p.pusher, err = newPusher(to, o)
+	if to != nil {
+		if p.pusher, err = newPusher(to, o.HeadersFile, nil, &o); err != nil {
+			return nil, err
+		}
+	}
+	if o.Receiver != nil {
+		p.otlp, err = newOTLP(&o)
+	}
 	return p, err
 }
 
@@ -94,7 +104,7 @@ func (p *Profiler) Task(*telemetry.Task) {}
 
 // Cell implements [telemetry.Sink].
 func (p *Profiler) Cell(c *telemetry.Cell) {
-	if p.pusher == nil {
+	if p.pusher == nil && p.otlp == nil {
 		return
 	}
 	all := p.cells[keyOf(c.Kernel)]
@@ -104,7 +114,7 @@ func (p *Profiler) Cell(c *telemetry.Cell) {
 	}
 	n := len(c.Window.Allocations) + 2*len(c.Window.Meters)
 	if len(all.all) >= maxCells || all.samples+n > maxCellSamples {
-		p.Counts.Dropped(exports.QueueFull, 1)
+		p.noRoom(1)
 		return
 	}
 	all.all, all.samples = append(all.all, c), all.samples+n
@@ -141,8 +151,19 @@ func (p *Profiler) queued(r *record) {
 	select {
 	case p.queue <- r:
 	default:
-		p.drop(exports.QueueFull, 1+len(r.cells), nil)
+		p.noRoom(1 + len(r.cells))
 	}
+}
+
+// noRoom counts profiles that find no room to wait.
+func (p *Profiler) noRoom(n int) {
+	if p.otlp != nil {
+		p.Receiver.Counts.Dropped(exports.QueueFull, n)
+	}
+	if p.pusher != nil || p.otlp == nil {
+		p.Counts.Dropped(exports.QueueFull, n)
+	}
+	p.warn("profiles are dropped: "+exports.QueueFull, nil)
 }
 
 // closingTime is how long what is left is sent for at the end.
@@ -181,22 +202,32 @@ func (p *Profiler) empty() {
 	}
 }
 
-// take makes the profiles of a record: it keeps one to be pulled, and pushes all.
+// take makes the profiles of a record: it keeps one to be pulled, and sends all.
 func (p *Profiler) take(ctx context.Context, r *record) {
-	interval, err := ofInterval(r.from, r.to, r.flows)
-	if err != nil {
-		p.drop(exports.Refused, 1, err)
+	interval := ofInterval(r.from, r.to, r.flows)
+	if p.pusher != nil || p.Pull {
+		raw, err := interval.bytes()
+		if err != nil {
+			p.drop(exports.Refused, 1, err)
+		}
+		p.keep(r, raw)
+		if p.pusher != nil {
+			p.pushAll(ctx, r, raw)
+		}
 	}
-	p.keep(r, interval)
-	if p.pusher == nil {
-		return
+	if p.otlp != nil {
+		p.sendAll(ctx, r, interval)
 	}
+}
+
+// pushAll pushes the profile of an interval, packed, and those of its cells.
+func (p *Profiler) pushAll(ctx context.Context, r *record, interval []byte) {
 	b := batch{of: r, users: p.Users()}
 	if len(interval) > 0 {
 		p.add(ctx, &b, interval)
 	}
 	for _, c := range r.cells {
-		one, err := ofCell(c)
+		one, err := ofCell(c).bytes()
 		switch {
 		case err != nil:
 			p.drop(exports.Refused, 1, err)

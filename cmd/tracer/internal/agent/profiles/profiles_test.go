@@ -77,7 +77,7 @@ func TestFiguresAddUp(t *testing.T) {
 func checkCell(t *testing.T, w *model.Window) {
 	t.Helper()
 	id := telemetry.NewSpanID()
-	raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w, SpanID: id})
+	raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w, SpanID: id}).bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func checkCell(t *testing.T, w *model.Window) {
 
 func checkInterval(t *testing.T, flows []attribution.Flow) {
 	t.Helper()
-	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), flows)
+	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), flows).bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestManyStacks(t *testing.T) {
 			Allocated: 7, Held: 3})
 		f.Allocated, f.Held, f.Known = f.Allocated+7, f.Held+3, f.Known+3
 	}
-	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), []attribution.Flow{f})
+	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), []attribution.Flow{f}).bytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestInexact(t *testing.T) {
 	}{{nil, atLeast}, {&bound, "[not exact: off by at most 4.00 KiB]"}} {
 		w := &model.Window{Meters: map[string]model.Figure{"cpu.numpy": {Peak: 100, Bound: one.bound}},
 			Allocations: []model.Allocation{{Meter: "cpu.numpy", AtPeak: 60}}}
-		raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w})
+		raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w}).bytes()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestNastyNames(t *testing.T) {
 			Frames: []model.Frame{{Function: name, File: name, Line: -i}}})
 		f.Held, f.Known = f.Held+1, f.Known+1
 	}
-	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), []attribution.Flow{f})
+	raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), []attribution.Flow{f}).bytes()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package profiles
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ const maxBatch = 1 << 20
 type pusher struct {
 	to      *url.URL
 	version string
+	kind    string // of content
+	packing string // of content, "" for none
 	headers *exports.Headers
 	client  *http.Client
 	pause   time.Duration // between attempts to connect
@@ -51,16 +54,17 @@ const (
 
 // newPusher returns a pusher. Nothing in the environment decides about it, and no answer leads to another address: the
 // headers have tokens.
-func newPusher(to *url.URL, o Options) (*pusher, error) {
-	headers, err := exports.NewHeaders(o.HeadersFile, o.Open)
+func newPusher(to *url.URL, headersFile string, secure *tls.Config, o *Options) (*pusher, error) {
+	headers, err := exports.NewHeaders(headersFile, o.Open)
 	if err != nil {
 		return nil, err
 	}
-	p := &pusher{to: to, version: o.Version, headers: headers, pause: usualPause}
+	p := &pusher{to: to, version: o.Version, headers: headers, kind: "application/json", pause: usualPause}
 	p.client = &http.Client{
 		Timeout: pushTime,
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: pushTime}).DialContext, TLSHandshakeTimeout: pushTime,
+			TLSClientConfig: secure,
+			DialContext:     (&net.Dialer{Timeout: pushTime}).DialContext, TLSHandshakeTimeout: pushTime,
 			ResponseHeaderTimeout: pushTime, IdleConnTimeout: 2 * time.Minute, MaxConnsPerHost: 1,
 			MaxResponseHeaderBytes: maxAnswer,
 		},
@@ -98,6 +102,11 @@ func (p *pusher) push(ctx context.Context, b *batch) (reason string, err error) 
 	if err != nil {
 		return exports.Refused, err
 	}
+	return p.post(ctx, body)
+}
+
+// post posts a body. reason is why it is dropped, "" where the engine has taken it.
+func (p *pusher) post(ctx context.Context, body []byte) (reason string, err error) {
 	for n := 1; ; n++ {
 		reason, err = p.attempt(ctx, body)
 		if !neverArrived(err) || n == attempts {
@@ -125,7 +134,10 @@ func (p *pusher) attempt(ctx context.Context, body []byte) (reason string, err e
 	for name, value := range p.headers.All() {
 		request.Header.Set(name, value)
 	}
-	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Type", p.kind)
+	if p.packing != "" {
+		request.Header.Set("Content-Encoding", p.packing)
+	}
 	request.Header.Set("User-Agent", "ipytracer/"+p.version)
 	answer, err := p.client.Do(request)
 	if err != nil {

@@ -68,7 +68,11 @@ func (s *Sink) add(b *batch, r *record) int {
 			Resource: s.origin.resource(r.kernel), ScopeSpans: []*tracepb.ScopeSpans{place},
 		})
 	}
-	span := r.span(s.traces.idOf(r))
+	trace := s.traces.idOf(r)
+	span := r.span(trace)
+	if s.Links {
+		s.links.remember(r.id, trace)
+	}
 	place.Spans = append(place.Spans, span)
 	b.n++
 	return proto.Size(span)
