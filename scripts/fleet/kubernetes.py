@@ -77,8 +77,8 @@ class Kubernetes(Engine):
             "https://%s%s" % (self.address, path), json.dumps(body).encode() if body is not None else None,
             {"Authorization": "Bearer " + token, "Content-Type": kind}, method=method,
         )
-        trust = ssl.create_default_context(cafile=self.file("certs/apiserver.crt"))
         try:
+            trust = ssl.create_default_context(cafile=self.file("certs/apiserver.crt"))      # it may be half written
             with urllib.request.urlopen(request, timeout=60, context=trust) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as e:
