@@ -79,7 +79,11 @@ class Collector(Engine):
         if self.process is None:
             server = http.server.ThreadingHTTPServer(RECEIVER, Receiver)
             threading.Thread(target=server.serve_forever, daemon=True).start()
-        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", CONFIG),
+        return self.of(CONFIG)
+
+    def of(self, config):
+        """Returns the command for a configuration."""
+        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", config),
                 "--feature-gates=service.profilesSupport"]
 
     def answers(self):

@@ -34,7 +34,7 @@ class Everywhere(Collector):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         config = CONFIG.replace("127.0.0.1:4318", self.address)
         holds("the collector listens to the other node", config != CONFIG)
-        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", config)]
+        return self.of(config)
 
 
 class Collected:
