@@ -19,6 +19,7 @@ BEGIN {
     library["client-go"] = "k8s.io/client-go/"
     library["client_golang"] = "github.com/prometheus/client_golang/"
     library["cobra"] = "github.com/spf13/cobra"
+    library["cri-api"] = "k8s.io/cri-api/"
     library["demangle"] = "github.com/ianlancetaylor/demangle"
     library["ebpf"] = "github.com/cilium/ebpf"
     library["flatbuffers"] = "github.com/google/flatbuffers/"

@@ -30,13 +30,12 @@ func TestConfig(t *testing.T) {
 // TestConfigMistakes: each mistake has its line and one sentence.
 func TestConfigMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"series: 500\nserie: 7\n":    "a.yaml:2: field serie is no field of the configuration",
-		"series: many\n":             "a.yaml:1: cannot unmarshal !!str `many` into int",
-		"\nlook: 5 minutes\n":        `a.yaml:2: "5 minutes" is not a time such as 15s or 10m`,
-		"look: [1s]\n":               `a.yaml:1: "" is not a time such as 15s or 10m`,
-		"users: true\nkernels: 65\n": "a.yaml:2: kernels: 65 is not from 1 to 64",
-		"per_user: 0":                "a.yaml:1: per_user: 0 is not from 1 to 64",
-		"keep: 5s\n":                 "a.yaml:1: keep: 5s is not from 1m0s to 24h0m0s",
+		"series: 500\nserie: 7\n": "a.yaml:2: field serie is no field of the configuration",
+		"series: many\n":          "a.yaml:1: cannot unmarshal !!str `many` into int",
+		"\nlook: 5 minutes\n":     `a.yaml:2: "5 minutes" is not a time such as 15s or 10m`,
+		"look: [1s]\n":            `a.yaml:1: "" is not a time such as 15s or 10m`,
+		"per_user: 0":             "a.yaml:1: per_user: 0 is not from 1 to 64",
+		"keep: 5s\n":              "a.yaml:1: keep: 5s is not from 1m0s to 24h0m0s",
 		"series: 500\n\nlisten: nowhere\n": `a.yaml:3: listen: "nowhere" is not an address such as ` +
 			`127.0.0.1:9464 or :9464`,
 		"otlp:\n  endpoint: http://127.0.0.1:4318\n  queue: -1\n": "a.yaml:3: otlp: queue: -1 is not from 1 to 65536",
@@ -48,6 +47,8 @@ func TestConfigMistakes(t *testing.T) {
 			`one of true, false and auto`,
 		"kubernetes:\n  # this one\n  enabled: on\n  node: 'a b'\n": `a.yaml:4: kubernetes.node: ` +
 			`"a b" is no name of a node`,
+		"kubernetes: {cri: x}\n": `a.yaml:1: kubernetes.cri: "x" is no path of a socket such as ` +
+			`/run/containerd/containerd.sock`,
 		"kubernetes: {nodes: n1}\n":                   "a.yaml:1: field nodes is no field of this section",
 		"hub_namespaces: '['\n":                       `a.yaml:1: hub_namespaces: "[" is no pattern such as hub-*`,
 		"look: 1s\ndeaths:\n  keep: 7h\n\nkeep: 5s\n": "a.yaml:5: keep: 5s is not from 1m0s to 24h0m0s",

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -69,6 +70,7 @@ func rendered(t *testing.T, release, namespace string, values map[string]any) (t
 			}
 			return v
 		},
+		"dir": path.Dir,
 	}
 	about := readYAML(t, chart+"Chart.yaml")
 	data := map[string]any{
@@ -196,6 +198,18 @@ func TestRightsOfDeployment(t *testing.T) {
 		if err != nil || !strings.Contains(string(service), "\n"+set+"="+strings.Join(unit, " ")+"\n") {
 			t.Errorf("the unit has no %s of %v: %v", set, unit, err)
 		}
+	}
+}
+
+// TestRuntimeOfDeployment: a pod sees the folder of the container runtime's socket where the configuration names one.
+func TestRuntimeOfDeployment(t *testing.T) {
+	values := readYAML(t, chart+"values.yaml")
+	values["config"].(map[string]any)["kubernetes"] = map[string]any{"cri": "/run/containerd/containerd.sock"}
+	pod := at(objects(t, rendered(t, "x", "y", values))["DaemonSet"], "spec", "template", "spec")
+	mount, volume := at(pod, "containers", 0, "volumeMounts", 2), at(pod, "volumes", 2)
+	if at(mount, "mountPath") != "/run/containerd" || at(mount, "readOnly") != true ||
+		at(volume, "hostPath", "path") != "/run/containerd" || at(mount, "name") != at(volume, "name") {
+		t.Errorf("%v, %v", mount, volume)
 	}
 }
 

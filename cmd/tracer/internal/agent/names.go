@@ -25,7 +25,7 @@ const (
 
 // names knows to whom kernels belong.
 type names struct {
-	pods    finder    // nil: Kubernetes is not asked
+	pods    finders
 	ended   []*kernel // with cells that are kept; under metrics.mu
 	stopped bool      // nothing is kept any more; under metrics.mu
 }
@@ -35,16 +35,53 @@ type finder interface {
 	Find(uid, container string) (p pods.Pod, name string, known bool)
 }
 
-// watchPods begins to watch this node's pods, if the configuration has it.
+// finders are asked one after the other. There are none where nobody is asked.
+type finders []finder
+
+// Find returns what the first finder that knows the pod and its container says, or else the first that knows the pod.
+func (all finders) Find(uid, container string) (p pods.Pod, name string, known bool) {
+	for _, one := range all {
+		found, of, is := one.Find(uid, container)
+		if is && (!known || name == "" && of != "") {
+			p, name, known = found, of, true
+		}
+		if known && (name != "" || container == "") {
+			break
+		}
+	}
+	return p, name, known
+}
+
+// watchPods begins to watch this node's pods, at Kubernetes' API server and at the container runtime, as the
+// configuration has it.
 func (a *Agent) watchPods(ctx context.Context) error {
 	c := a.options.Config.Kubernetes
+	o := pods.Options{
+		Wanted:  pods.Wanted{Labels: hub.Labels, Annotations: hub.Annotations},
+		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.rename,
+	}
+	if err := a.watchServer(ctx, c, o); err != nil {
+		return err
+	}
+	if c.CRI == "" {
+		return nil
+	}
+	r, err := pods.NewRuntime(c.CRI, o)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrKubernetes, err)
+	}
+	a.names.pods = append(a.names.pods, r)
+	a.metrics.registry.MustRegister(r)
+	go r.Run(ctx)
+	return nil
+}
+
+// watchServer begins to watch the pods at the API server.
+func (a *Agent) watchServer(ctx context.Context, c pods.Config, o pods.Options) error {
 	if !c.Wanted() {
 		return nil
 	}
-	w, err := pods.New(c, pods.Options{
-		Wanted:  pods.Wanted{Labels: hub.Labels, Annotations: hub.Annotations},
-		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.rename,
-	})
+	w, err := pods.New(c, o)
 	switch {
 	case err != nil && c.Enabled == pods.Auto:
 		a.log.Warn("pods go by their UIDs, as Kubernetes cannot be asked for their names", "error", err)
@@ -52,7 +89,7 @@ func (a *Agent) watchPods(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrKubernetes, err)
 	}
-	a.names.pods = w
+	a.names.pods = append(a.names.pods, w)
 	a.metrics.registry.MustRegister(w)
 	go w.Run(ctx)
 	return nil
@@ -74,7 +111,7 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 	k.Owner, k.HubServer, k.OfHub, k.Claimed = f.owner, "", false, f.claimed
 	settled = true
 	user, server, trusted := f.unitUser, "", f.unitUser != ""
-	if f.podUID != "" && n.pods != nil {
+	if f.podUID != "" && len(n.pods) > 0 {
 		p, container, known := n.pods.Find(f.podUID, f.containerID)
 		settled = known && (container != "" || f.containerID == "")
 		if known {

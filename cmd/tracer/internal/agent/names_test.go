@@ -99,7 +99,7 @@ func namingAgent(t *testing.T, of finder, change func(*Config)) (*Agent, *taken)
 	m, got := metricsWith(t, change), &taken{}
 	a := agentWith(m, got)
 	a.config.Store(m.config())
-	a.names.pods, a.log = of, slog.New(slog.DiscardHandler)
+	a.names.pods, a.log = finders{of}, slog.New(slog.DiscardHandler)
 	return a, got
 }
 
@@ -286,4 +286,33 @@ func TestManyUsers(t *testing.T) {
 	if n != 1000 || len(got.cells) != 1000 || !strings.Contains(text, `user="user-999"} 1`) {
 		t.Errorf("%d series, %d cells", n, len(got.cells))
 	}
+}
+
+// TestFinders: of several sources of names, the first that knows the pod and its container counts.
+func TestFinders(t *testing.T) {
+	pod := func(name string) pods.Pod { return pods.Pod{Name: name} }
+	first := found{"a": {pod("a1"), "notebook"}, "b": {pod("b1"), ""}}
+	second := found{"a": {pod("a2"), "other"}, "b": {pod("b2"), "side"}, "c": {pod("c2"), ""}}
+	for uid, want := range (found{"a": {pod("a1"), "notebook"}, "b": {pod("b2"), "side"}, "c": {pod("c2"), ""}}) {
+		p, name, known := (finders{first, second}).Find(uid, "id")
+		if !known || p.Name != want.Name || name != want.of {
+			t.Errorf("%s: %s, %q", uid, p.Name, name)
+		}
+	}
+	if _, _, known := (finders{first, second}).Find("d", "id"); known {
+		t.Error("a pod that nobody knows")
+	}
+}
+
+// found are pods that a source of names knows, each with the name of its container.
+type found map[string]named
+
+type named struct {
+	pods.Pod
+	of string
+}
+
+func (f found) Find(uid, _ string) (p pods.Pod, name string, known bool) {
+	one, known := f[uid]
+	return one.Pod, one.of, known
 }

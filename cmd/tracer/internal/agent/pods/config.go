@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -27,6 +28,8 @@ type Config struct {
 	Node string `yaml:"node"`
 	// Kubeconfig is a file with the API server's address and credentials; "": those of the pod's service account.
 	Kubeconfig string `yaml:"kubeconfig"`
+	// CRI is the socket of this node's container runtime, which is asked for names, too; "": it is not asked.
+	CRI string `yaml:"cri"`
 }
 
 // Auto is the value of [Config.Enabled] that means: in a pod with a service account.
@@ -41,6 +44,9 @@ func (c *Config) Check() (field string, err error) {
 	}
 	if c.Node != "" && !isName(c.Node, maxName) {
 		return "node", fmt.Errorf("%q is no name of a node", c.Node)
+	}
+	if c.CRI != "" && !path.IsAbs(c.CRI) {
+		return "cri", fmt.Errorf("%q is no path of a socket such as /run/containerd/containerd.sock", c.CRI)
 	}
 	return "", nil
 }

@@ -18,12 +18,14 @@ const (
 	sayNext  = time.Minute
 )
 
-// health is how the API server has answered.
+// health is how the API server, or a container runtime, has answered.
 type health struct {
 	log     *slog.Logger
 	up      atomic.Bool
 	refused atomic.Uint64 // times that a pod had no room
 	now     func() time.Time
+	advise  func(error) string // what a mistake means, and what to do
+	well    string             // logged once it is over
 
 	mu   sync.Mutex
 	text string    // the last mistake that was logged; "" after it was over
@@ -46,12 +48,12 @@ func (h *health) heard(ctx context.Context, err error) {
 	h.up.Store(err == nil)
 	if err == nil {
 		if h.text != "" {
-			h.log.Info("Kubernetes answers again: pods have names")
+			h.log.Info(h.well)
 		}
 		h.text = ""
 		return
 	}
-	text, since := advice(err), h.now().Sub(h.said)
+	text, since := h.advise(err), h.now().Sub(h.said)
 	if since < sayNext || text == h.text && since < sayAgain {
 		return
 	}

@@ -44,7 +44,7 @@ func New(c Config, o Options) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &health{log: o.Log, now: time.Now}
+	h := &health{log: o.Log, now: time.Now, advise: advice, well: "Kubernetes answers again: pods have names"}
 	return &Watcher{
 		source: &source{
 			client: client, wanted: o.Wanted, health: h, bounds: bounds{maxList, answerTime, watchesApart},
