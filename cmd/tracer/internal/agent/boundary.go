@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
-	"ipytracer/tracer/host/process"
 )
 
 // Users that systemd makes up for a service (DynamicUser=): the next service may have the same number.
@@ -55,9 +54,4 @@ func sharesIDs(pid int) bool {
 	}
 	own, err := os.Readlink("/proc/self/ns/pid")
 	return err == nil && own == theirs
-}
-
-// boundary returns the boundary of a process.
-func boundary(fs process.FS, pid int, uid uint32) string {
-	return boundaryOf(groupOf(fs, pid), uid, func() bool { return sharesIDs(pid) })
 }

@@ -101,21 +101,26 @@ func (a *Agent) name(k *kernel) {
 	c := a.config.Load()
 	next := *k.Kernel
 	k.settled = a.names.fill(&next, &k.facts, c)
-	if next.Owner != k.Owner || next.HubServer != k.HubServer || next.OfHub != k.OfHub || next.Claimed != k.Claimed {
-		k.Kernel = &next
+	if next.Owner == k.Owner && next.HubServer == k.HubServer && next.OfHub == k.OfHub && next.Claimed == k.Claimed &&
+		next.Place == k.Place {
+		return
+	}
+	moved := next.Place != k.Place
+	if k.Kernel = &next; moved {
+		noteKernel(a, k)
 	}
 }
 
 // fill fills in the names of a kernel; settled reports whether they are all that there will be.
 func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
-	k.Owner, k.HubServer, k.OfHub, k.Claimed = f.owner, "", false, f.claimed
+	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
 	settled = true
-	user, server, trusted := f.unitUser, "", f.unitUser != ""
+	user, server, trusted, namespace := f.unitUser, "", f.unitUser != "", ""
 	if f.podUID != "" && len(n.pods) > 0 {
 		p, container, known := n.pods.Find(f.podUID, f.containerID)
 		settled = known && (container != "" || f.containerID == "")
 		if known {
-			k.Namespace, k.Pod = telemetry.Label(p.Namespace), telemetry.Label(p.Name)
+			namespace, k.Namespace, k.Pod = p.Namespace, telemetry.Label(p.Namespace), telemetry.Label(p.Name)
 			k.Container = cmp.Or(telemetry.Label(container), k.Container)
 			user, server, trusted = hub.OfPod(p.Labels, p.Annotations)
 		}
@@ -125,11 +130,28 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 	}
 	if trusted {
 		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
+		if f.podUID != "" && c.Users {
+			k.Place = placeOfHub(namespace, user)
+		}
 	}
 	if !c.Users {
 		withoutUsers(k, f, user)
 	}
 	return settled
+}
+
+// placeOfHub returns the boundary of a user of JupyterHub, whose pods come and go. Users of one name in two namespaces
+// are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
+func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
+
+// boundary returns the boundary of a process: that of JupyterHub's user, where Kubernetes has named one for its pod.
+func (a *Agent) boundary(pid int, uid uint32) string {
+	group := groupOf(a.fs, pid)
+	f := placeOf(group)
+	f.place = boundaryOf(group, uid, func() bool { return sharesIDs(pid) })
+	var k telemetry.Kernel
+	a.names.fill(&k, &f, a.config.Load())
+	return k.Place
 }
 
 // withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may

@@ -19,7 +19,7 @@ func keepDeaths(a *Agent, o *tracer.Options) {
 	a.deaths = deaths.New(deaths.Options{
 		Config:   func() *deaths.Config { return &a.config.Load().Deaths },
 		Protocol: companion.Protocol, Log: a.log,
-		Place: func(pid int, uid uint32) string { return boundary(a.fs, pid, uid) },
+		Place: a.boundary,
 	})
 	a.sinks = append(a.sinks, a.deaths)
 	o.Messenger = a.deaths
@@ -92,7 +92,12 @@ func noteNotebook(a *Agent, e *event.Process) {
 		k.facts.claimed.Notebook = notebookOf(e.Notebook)
 		a.name(k)
 	}
-	if a.deaths != nil && !k.Worker {
+	noteKernel(a, k)
+}
+
+// noteKernel takes in a kernel that runs, with the person and the notebook that it belongs to as far as is known.
+func noteKernel(a *Agent, k *kernel) {
+	if a.deaths != nil && !k.Worker && a.kernels[k.Slot] == k {
 		a.deaths.Joined(k.Kernel, k.notebook)
 	}
 }

@@ -34,8 +34,9 @@ type Kernel struct {
 	PID    int
 	UID    uint32
 	Worker bool // it runs workers of Dask, and is no kernel
-	// Place is the boundary inside which a user is one person: the control group of the kernel's pod or container,
-	// "/" outside of any. It is not known where it is empty. The kernel cannot choose it.
+	// Place is the boundary inside which a user is one person: "hub:NAMESPACE/USER" if Kubernetes has named
+	// JupyterHub's user of the pod; else the control group of the kernel's pod or container, "/" outside of any. It is
+	// not known where it is empty. The kernel cannot choose it.
 	Place    string
 	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
 	Began    time.Time // when the process started
