@@ -11,10 +11,8 @@ engines=$*
 # Cells are found in Pyroscope by the ids of their spans, which the collector has. It has those in containers, too.
 [[ " $engines " != *" pyroscope "* && " $engines " != *" runc "* || " $engines " = *" otelcol "* ]] ||
     set -- "$@" otelcol
-got=()
-for one; do
-    [ "$one" = dask ] && got+=(otelcol) || got+=("$one")     # Dask itself is installed (scripts/install.sh)
-done
+# Dask itself is installed (scripts/install.sh), and its spans go through the collector.
+mapfile -t got < <(printf '%s\n' "${@/#dask/otelcol}" | sort -u)
 "$here/get.sh" "${got[@]}"
 folder=$("$here/../go.sh")
 PATH=${folder:+$folder:}$PATH      # for go tool pprof
