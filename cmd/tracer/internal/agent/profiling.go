@@ -16,8 +16,7 @@ import (
 var ErrProfiles = errors.New("profiles cannot be made")
 
 // export begins to keep what users of JupyterHub have, to send spans and to make profiles, as far as the configuration
-// has them. The caller calls stop at the
-// end: it sends what is left, and returns within some seconds.
+// has them. The caller calls stop at the end: it sends what is left, and returns within some seconds.
 func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	if err := serveUsers(a); err != nil {
 		return nil, err

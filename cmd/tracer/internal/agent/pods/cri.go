@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -28,11 +27,10 @@ const (
 // Runtime knows the pods of this node from its container runtime, over the socket of its CRI (v1). It asks for the
 // lists of sandboxes and containers and for nothing else.
 type Runtime struct {
+	series
 	conn   *grpc.ClientConn
 	cri    cri.RuntimeServiceClient
 	wanted Wanted
-	store  *store
-	health *health
 	asked  chan struct{} // a pod was not known
 	apart  time.Duration // between two questions, at least
 }
@@ -56,8 +54,9 @@ func NewRuntime(socket string, o Options) (*Runtime, error) {
 		log: o.Log, now: time.Now, advise: adviceOfCRI, well: "the container runtime answers again: pods have names",
 	}
 	return &Runtime{
-		conn: conn, cri: cri.NewRuntimeServiceClient(conn), wanted: o.Wanted, health: h,
-		store: newStore(h, o.Changed), asked: make(chan struct{}, 1), apart: criSoon,
+		series: series{&ofRuntime, newStore(h, o.Changed), h},
+		conn:   conn, cri: cri.NewRuntimeServiceClient(conn), wanted: o.Wanted,
+		asked: make(chan struct{}, 1), apart: criSoon,
 	}, nil
 }
 
@@ -173,29 +172,4 @@ func (r *Runtime) Find(uid, container string) (p Pod, name string, known bool) {
 func adviceOfCRI(error) string {
 	return "the container runtime does not answer at its socket: see that kubernetes.cri is its CRI's; " +
 		"until then pods go by their UIDs, unless Kubernetes has named them"
-}
-
-var (
-	criUpNow   = prometheus.NewDesc("ipytracer_cri_up", "1 if the container runtime answers.", nil, nil)
-	criPodsNow = prometheus.NewDesc("ipytracer_cri_pods", "Pods that the container runtime has named.", nil, nil)
-	criRefused = prometheus.NewDesc("ipytracer_cri_refused_total",
-		"Times that a pod of the container runtime had no room.", nil, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (*Runtime) Describe(to chan<- *prometheus.Desc) {
-	to <- criUpNow
-	to <- criPodsNow
-	to <- criRefused
-}
-
-// Collect implements [prometheus.Collector].
-func (r *Runtime) Collect(to chan<- prometheus.Metric) {
-	up := 0.0
-	if r.health.up.Load() {
-		up = 1
-	}
-	to <- prometheus.MustNewConstMetric(criUpNow, prometheus.GaugeValue, up)
-	to <- prometheus.MustNewConstMetric(criPodsNow, prometheus.GaugeValue, float64(r.store.count()))
-	to <- prometheus.MustNewConstMetric(criRefused, prometheus.CounterValue, float64(r.health.refused.Load()))
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -32,9 +31,8 @@ type Options struct {
 
 // Watcher knows the pods of this node.
 type Watcher struct {
+	series
 	source *source
-	store  *store
-	health *health
 	pace   *wait.Backoff // between attempts; nil: client-go's, from 0.8 s to 30 s
 }
 
@@ -46,10 +44,10 @@ func New(c Config, o Options) (*Watcher, error) {
 	}
 	h := &health{log: o.Log, now: time.Now, advise: advice, well: "Kubernetes answers again: pods have names"}
 	return &Watcher{
+		series: series{&ofServer, newStore(h, o.Changed), h},
 		source: &source{
 			client: client, wanted: o.Wanted, health: h, bounds: bounds{maxList, answerTime, watchesApart},
 		},
-		store: newStore(h, o.Changed), health: h,
 	}, nil
 }
 
@@ -69,32 +67,4 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) Find(uid, container string) (p Pod, name string, known bool) {
 	p, known = w.store.find(uid)
 	return p, p.containers[container], known
-}
-
-// Series is the number of time series of a watcher.
-const Series = 3
-
-var (
-	upNow = prometheus.NewDesc("ipytracer_kubernetes_up",
-		"1 if Kubernetes' API server answers, so that pods have names.", nil, nil)
-	podsNow      = prometheus.NewDesc("ipytracer_kubernetes_pods", "Pods of this node that are known.", nil, nil)
-	refusedSoFar = prometheus.NewDesc("ipytracer_kubernetes_refused_total", "Times that a pod had no room.", nil, nil)
-)
-
-// Describe implements [prometheus.Collector].
-func (*Watcher) Describe(to chan<- *prometheus.Desc) {
-	to <- upNow
-	to <- podsNow
-	to <- refusedSoFar
-}
-
-// Collect implements [prometheus.Collector].
-func (w *Watcher) Collect(to chan<- prometheus.Metric) {
-	up := 0.0
-	if w.health.up.Load() {
-		up = 1
-	}
-	to <- prometheus.MustNewConstMetric(upNow, prometheus.GaugeValue, up)
-	to <- prometheus.MustNewConstMetric(podsNow, prometheus.GaugeValue, float64(w.store.count()))
-	to <- prometheus.MustNewConstMetric(refusedSoFar, prometheus.CounterValue, float64(w.health.refused.Load()))
 }
