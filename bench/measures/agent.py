@@ -91,6 +91,15 @@ class Agent:
         return tuple(int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "RssAnon", "VmHWM"))
 
 
+def repeated(share, count, progress):
+    """Returns the results of as many calls of share."""
+    shares = []
+    for i in range(count):
+        shares.append(share())
+        progress(i + 1, count)
+    return shares
+
+
 def measure(settings):
     count, seconds = settings.rounds(7, 2), 15
     progress = settings.progress("agent")
@@ -101,10 +110,7 @@ def measure(settings):
         with Agent(settings.tracer) as agent:
             agent.until_it_has(IDLE)
             time.sleep(SETTLED)
-            shares = []
-            for i in range(count):
-                shares.append(agent.cpu_share(seconds))
-                progress(i + 1, count)
+            shares = repeated(lambda: agent.cpu_share(seconds), count, progress)
             yield Row(section, f"processor time, {IDLE} idle kernels, a scrape each {seconds} s", "% of a core",
                       estimate(shares), 0.1)
             all_kernels += [stack.enter_context(Kernel()) for _ in range(many - IDLE)]
@@ -113,10 +119,7 @@ def measure(settings):
                 kernel.run(CLASS_CELL)
             agent.scrape()
             now, own, highest = agent.resident()
-            shares = []
-            for i in range(count):
-                shares.append(agent.class_share(all_kernels))
-                progress(i + 1, count)
+            shares = repeated(lambda: agent.class_share(all_kernels), count, progress)
             yield Row(section, f"processor time, {many} kernels with a cell each {CLASS_EVERY} s each", "% of a core",
                       estimate(shares), 3)
     yield Row(section, f"resident memory, highest, {many} kernels", "MiB", estimate([highest]), 256)

@@ -22,7 +22,8 @@ var ofServer = [Series]*prometheus.Desc{
 var ofRuntime = [Series]*prometheus.Desc{
 	prometheus.NewDesc("ipytracer_cri_up", "1 if the container runtime answers.", nil, nil),
 	prometheus.NewDesc("ipytracer_cri_pods", "Pods that the container runtime has named.", nil, nil),
-	prometheus.NewDesc("ipytracer_cri_refused_total", "Times that a pod of the container runtime had no room.", nil, nil),
+	prometheus.NewDesc("ipytracer_cri_refused_total",
+		"Times that a pod of the container runtime had no room.", nil, nil),
 }
 
 // Describe implements [prometheus.Collector].
