@@ -1,0 +1,88 @@
+package evidence
+
+import "ipytracer/model"
+
+// Candidate is a change that a rule found.
+type Candidate struct {
+	Kind string
+	// Cell and Line are those that the advice is about.
+	Cell  *Cell
+	Line  int
+	Names []string
+	// Title, Changes and Unknown are sentences of package words; see [model.AdviceItem].
+	Title            string
+	Changes, Unknown []string
+	Accuracy         string // one of model.Saves…
+	Edits            []model.AdviceEdit
+	// Falls returns by how many bytes a moment would be lower, 0 for none. It may be asked for moments in any order.
+	Falls func(*Moment) int64
+	// Of are the names of groups of memory that the change is about. Of two candidates about the same memory the one
+	// that saves more comes first, and the other one only behind all others.
+	Of string
+}
+
+// Rule finds candidates in a notebook.
+type Rule func(*Notebook) []Candidate
+
+// Without returns the highest moment of the chosen stretch if each moment were lower by falls, and that height. The
+// moment is nil if it is not known: one of those that are not kept.
+func (n *Notebook) Without(falls func(*Moment) int64) (peak int64, at *Moment) {
+	peak = n.unlisted
+	for _, m := range n.Moments {
+		if !n.chosen(m) {
+			continue
+		}
+		if left := m.Peak - max(0, min(falls(m), m.Peak)); left > peak {
+			peak, at = left, m
+		}
+	}
+	return peak, at
+}
+
+// Saves returns by how much lower the highest moment would be.
+func (n *Notebook) Saves(falls func(*Moment) int64) int64 {
+	if n.Peak == nil {
+		return 0
+	}
+	peak, _ := n.Without(falls)
+	return max(0, n.Peak.Peak-peak)
+}
+
+// Insert returns the edits that put lines of code behind a run of a statement, at the same depth. Behind the last
+// statement of a cell that shows its value they go in front of the next cell, because a cell shows the value of its
+// last statement only. ok is false where there is no such place.
+func (n *Notebook) Insert(behind *Statement, text string) (edits []model.AdviceEdit, ok bool) {
+	c := behind.Cell
+	last := c.Statements[len(c.Statements)-1]
+	if behind.Line == last.Line && shows(behind) {
+		return n.InsertBefore(c.Index+1, text)
+	}
+	end := behind.End()
+	for _, s := range c.Statements {
+		if s.Line == end && s.Node != nil && behind.Node != nil &&
+			s.Node.Place().Start.Offset > behind.Node.Place().Start.Offset {
+			return nil, false // both are on one line
+		}
+	}
+	return []model.AdviceEdit{edit(c, end+1, end, text)}, true
+}
+
+// InsertBefore returns the edits that put lines of code in front of a cell.
+func (n *Notebook) InsertBefore(cell int, text string) (edits []model.AdviceEdit, ok bool) {
+	if cell >= len(n.Cells) {
+		return nil, false
+	}
+	c := n.Cells[cell]
+	if c.Tree == nil || isMagic(c) {
+		return nil, false
+	}
+	return []model.AdviceEdit{edit(c, 1, 0, text)}, true
+}
+
+// Replace returns the edit that puts text in the place of some lines of a cell.
+func Replace(c *Cell, from, to int, text string) model.AdviceEdit { return edit(c, from, to, text) }
+
+func edit(c *Cell, from, to int, text string) model.AdviceEdit {
+	return model.AdviceEdit{Execution: c.Window.Execution, ExecutionCount: c.Window.ExecutionCount,
+		StartLine: from, EndLine: to, Text: text}
+}

@@ -1,0 +1,58 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+)
+
+// TryAdvice returns the command that tries a piece of advice.
+func TryAdvice(notebook string, number int) string {
+	if notebook == "" {
+		notebook = "NOTEBOOK.ipynb"
+	}
+	return fmt.Sprintf("sudo tracer try %s --advice %d", Quoted(notebook), number)
+}
+
+// Quoted returns a text as one word of a shell.
+func Quoted(text string) string {
+	if text != "" && strings.Trim(text, plainLetters) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+const plainLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+@%:,"
+
+// CellsUnread says that the source of cells could not be read.
+func CellsUnread(n int) string {
+	if n == 1 {
+		return "one cell is not Python, or its source is not kept: no advice is about it"
+	}
+	return Count(uint64(n)) + " cells are not Python, or their source is not kept: no advice is about them"
+}
+
+// NoLinesForAdvice says that it is not known who allocated.
+func NoLinesForAdvice() string {
+	return "the session does not have who allocated (--no-stacks, or given up): no advice can say what it would save"
+}
+
+// NoVariablesForAdvice says that the variables of the end are not known.
+func NoVariablesForAdvice() string {
+	return "the kernel's variables were not looked at in the end: names that hold the same memory are not known"
+}
+
+// NoRoomForAdvice says that the session is too long.
+func NoRoomForAdvice() string {
+	return "the session is too long to be looked at as a whole: later cells are left out"
+}
+
+// AdviceAccuracy says how well a saving is known.
+func AdviceAccuracy(accuracy string) string {
+	switch accuracy {
+	case "exact":
+		return "exact: these blocks lived then, and nothing else holds them"
+	case "bound":
+		return "at least that much"
+	}
+	return "a guess: try it"
+}
