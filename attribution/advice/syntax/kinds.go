@@ -50,3 +50,4 @@ func (*Comp) expr()           {}
 func (*Await) expr()          {}
 func (*Yield) expr()          {}
 func (*Shell) expr()          {}
+func (*TypeParam) expr()      {}

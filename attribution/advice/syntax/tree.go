@@ -150,9 +150,11 @@ type (
 	Pass     struct{ Span }
 	Break    struct{ Span }
 	Continue struct{ Span }
-	Magic    struct {
+	// Magic has the Python that its line runs, as %time and %timeit do; nil where that is none.
+	Magic struct {
 		Span
 		Text string
+		Body []Stmt
 	}
 )
 
@@ -276,6 +278,14 @@ type (
 		Text string
 	}
 )
+
+// TypeParam is a type parameter: T, *Ts (one star), **P (two).
+type TypeParam struct {
+	Span
+	Stars          int
+	Name           string
+	Bound, Default Expr // nil for none
+}
 
 // Parts.
 type (

@@ -1,0 +1,242 @@
+package syntax
+
+func (p *expressions) atom() Expr {
+	start := p.start()
+	switch t := p.tok(); t.kind {
+	case kindName:
+		return p.nameExpr()
+	case kindNumber:
+		p.next()
+		return &Constant{Span: p.from(start), Kind: numberKind(p.textOf(t)), Text: p.textOf(t)}
+	case kindString, kindTextStart:
+		return p.strings()
+	case kindOp:
+		switch text := p.textOf(t); text {
+		case "None", "True", "False", "...":
+			p.next()
+			return &Constant{Span: p.from(start), Kind: text}
+		case "(", "[", "{":
+			p.enter()
+			defer p.leave()
+			p.next()
+			switch text {
+			case "(":
+				return p.group(start)
+			case "[":
+				return p.list(start)
+			}
+			return p.braces(start)
+		}
+	}
+	p.fail("invalid syntax")
+	return nil
+}
+
+func numberKind(text string) string {
+	if len(text) > 1 && (text[1]|0x20 == 'x') {
+		return "int"
+	}
+	kind := "int"
+	for i := range len(text) {
+		switch text[i] | 0x20 {
+		case 'j':
+			return "complex"
+		case '.' | 0x20, 'e':
+			kind = "float"
+		}
+	}
+	return kind
+}
+
+// group reads what stands behind (.
+func (p *expressions) group(start Pos) Expr {
+	if p.accept(")") {
+		return &Tuple{Span: p.from(start)}
+	}
+	if p.is("yield") {
+		value := p.yield()
+		p.expect(")")
+		return value
+	}
+	first := p.starNamed()
+	if p.is("for", "async") {
+		return p.comprehension(start, "generator", first, nil, ")")
+	}
+	if p.accept(")") {
+		if _, star := first.(*Starred); star {
+			p.failAt(first.Place().Start, "cannot use starred expression here")
+		}
+		return first
+	}
+	elts := elements(p, first, p.starNamed, ")")
+	return &Tuple{Span: p.from(start), Elts: elts}
+}
+
+// elements reads the elements behind the first one, and the closing bracket.
+func elements(p *expressions, first Expr, one func() Expr, end string) []Expr {
+	elts := []Expr{first}
+	for !p.accept(end) {
+		p.expect(",")
+		if p.accept(end) {
+			break
+		}
+		elts = append(elts, one())
+	}
+	return elts
+}
+
+func (p *expressions) list(start Pos) Expr {
+	if p.accept("]") {
+		return &List{Span: p.from(start)}
+	}
+	first := p.starNamed()
+	if p.is("for", "async") {
+		return p.comprehension(start, "list", first, nil, "]")
+	}
+	elts := elements(p, first, p.starNamed, "]")
+	return &List{Span: p.from(start), Elts: elts}
+}
+
+// braces reads a set or a dict behind {.
+func (p *expressions) braces(start Pos) Expr {
+	if p.accept("}") {
+		return &Dict{Span: p.from(start)}
+	}
+	if p.accept("**") {
+		value := p.bitwise()
+		if p.is("for", "async") {
+			return p.comprehension(start, "dict", value, nil, "}")
+		}
+		return p.dict(start, nil, value)
+	}
+	first := p.starNamed()
+	if p.accept(":") {
+		value := p.expression()
+		if p.is("for", "async") {
+			return p.comprehension(start, "dict", first, value, "}")
+		}
+		return p.dict(start, first, value)
+	}
+	if p.is("for", "async") {
+		return p.comprehension(start, "set", first, nil, "}")
+	}
+	elts := elements(p, first, p.starNamed, "}")
+	return &Set{Span: p.from(start), Elts: elts}
+}
+
+// dict reads the pairs behind the first one. A key is nil in front of a value with **.
+func (p *expressions) dict(start Pos, key, value Expr) Expr {
+	d := &Dict{Keys: []Expr{key}, Values: []Expr{value}}
+	for !p.accept("}") {
+		p.expect(",")
+		if p.accept("}") {
+			break
+		}
+		key = nil
+		if p.accept("**") {
+			value = p.bitwise()
+		} else {
+			key = p.expression()
+			p.expect(":")
+			value = p.expression()
+		}
+		d.Keys, d.Values = append(d.Keys, key), append(d.Values, value)
+	}
+	d.Span = p.from(start)
+	return d
+}
+
+// comprehension reads from for on to the closing bracket.
+func (p *expressions) comprehension(start Pos, kind string, elt, value Expr, end string) Expr {
+	c := &Comp{Kind: kind, Elt: elt, Value: value}
+	for p.is("for", "async") {
+		begin := p.start()
+		one := &Comprehension{Async: p.accept("async")}
+		p.expect("for")
+		one.Target = p.targets("in")
+		p.expect("in")
+		one.Iter = p.disjunction()
+		for p.accept("if") {
+			one.Ifs = append(one.Ifs, p.disjunction())
+		}
+		one.Span = p.from(begin)
+		c.Generators = append(c.Generators, one)
+	}
+	p.expect(end)
+	c.Span = p.from(start)
+	return c
+}
+
+// arguments reads those of a call or of a class.
+func (p *expressions) arguments() (args []Expr, keywords []*Keyword) {
+	p.enter()
+	defer p.leave()
+	start := p.start()
+	p.expect("(")
+	for !p.accept(")") {
+		begin := p.start()
+		switch {
+		case p.is("*"):
+			args = append(args, p.starred(p.expression))
+		case p.accept("**"):
+			value := p.expression()
+			keywords = append(keywords, &Keyword{Span: p.from(begin), Value: value})
+		case p.tok().kind == kindName && p.isAt(1, "="):
+			name := p.name()
+			p.next()
+			value := p.expression()
+			keywords = append(keywords, &Keyword{Span: p.from(begin), Arg: name, Value: value})
+		default:
+			if len(keywords) > 0 {
+				p.fail("positional argument follows keyword argument")
+			}
+			value := p.named()
+			if len(args) == 0 && p.is("for", "async") {
+				return []Expr{p.comprehension(start, "generator", value, nil, ")")}, nil
+			}
+			args = append(args, value)
+		}
+		if !p.is(")") {
+			p.expect(",")
+		}
+	}
+	return args, keywords
+}
+
+// targets reads what an assignment may bind, up to a keyword: one target, or several with commas.
+func (p *expressions) targets(end string) Expr {
+	target := p.tupleOf(func() Expr {
+		if p.is("*") {
+			return p.starred(p.bitwise)
+		}
+		return p.bitwise()
+	})
+	if !p.is(end) {
+		p.fail("expected '" + end + "'")
+	}
+	p.checkTarget(target, true)
+	return target
+}
+
+// checkTarget refuses what cannot be assigned.
+func (p *reader) checkTarget(target Expr, star bool) {
+	var elts []Expr
+	switch t := target.(type) {
+	case *Name, *Attribute, *Subscript:
+		return
+	case *Starred:
+		if star {
+			p.checkTarget(t.Value, false)
+			return
+		}
+	case *Tuple:
+		elts = t.Elts
+	case *List:
+		elts = t.Elts
+	default:
+		p.failAt(target.Place().Start, "cannot assign to this expression")
+	}
+	for _, elt := range elts {
+		p.checkTarget(elt, star)
+	}
+}

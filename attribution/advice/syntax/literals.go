@@ -1,0 +1,123 @@
+package syntax
+
+import "strings"
+
+// stringPrefix returns the length of a string's prefix at the beginning of a text; 0 where no string begins.
+func stringPrefix(text string) int {
+	n := 0
+	for n < len(text) && n < 3 && strings.IndexByte("rbuftRBUFT", text[n]) >= 0 {
+		n++
+	}
+	if n == 0 || n == len(text) || text[n] != '\'' && text[n] != '"' {
+		return 0
+	}
+	switch strings.ToLower(text[:n]) {
+	case "r", "b", "u", "f", "t", "br", "rb", "fr", "rf", "tr", "rt":
+		return n
+	}
+	return 0
+}
+
+func quoteOf(text string) string {
+	if strings.HasPrefix(text, `"""`) || strings.HasPrefix(text, `'''`) {
+		return text[:3]
+	}
+	return text[:1]
+}
+
+// quoted cuts a string behind a prefix of n bytes, or the beginning of an f-string.
+func (l *lexer) quoted(n int) {
+	start := l.at
+	prefix := strings.ToLower(l.source[start : start+n])
+	quote := quoteOf(l.source[start+n : l.end])
+	l.at += n + len(quote)
+	if strings.ContainsAny(prefix, "ft") {
+		l.emit(kindTextStart, start, l.at)
+		l.modes = append(l.modes, mode{kind: inText, quote: quote, raw: strings.Contains(prefix, "r")})
+		return
+	}
+	for !strings.HasPrefix(l.source[l.at:l.end], quote) {
+		switch c := l.peek(0); {
+		case l.at >= l.end, len(quote) == 1 && (c == '\n' || c == '\r'):
+			l.fail(start, "unterminated string literal")
+		case c == '\\':
+			l.at = l.behindLineEnd(min(l.at+1, l.end))
+		default:
+			l.at++
+		}
+	}
+	l.at += len(quote)
+	l.emit(kindString, start, l.at)
+}
+
+// literal cuts the text of an f-string up to its end or to a field.
+func (l *lexer) literal() {
+	mode := l.modes[len(l.modes)-1]
+	start := l.at
+	for {
+		rest := l.source[l.at:l.end]
+		switch {
+		case strings.HasPrefix(rest, mode.quote):
+			l.text(start)
+			if mode.kind == inSpec {
+				l.fail(l.at, "f-string: expecting '}'")
+			}
+			l.at += len(mode.quote)
+			l.emit(kindTextEnd, l.at-len(mode.quote), l.at)
+			l.modes = l.modes[:len(l.modes)-1]
+			return
+		case rest == "", len(mode.quote) == 1 && (rest[0] == '\n' || rest[0] == '\r'):
+			l.fail(l.at, "unterminated f-string literal")
+		case rest[0] == '\\':
+			l.escaped(mode.raw)
+		case mode.kind == inText && (strings.HasPrefix(rest, "{{") || strings.HasPrefix(rest, "}}")):
+			l.at += 2
+		case rest[0] == '{', rest[0] == '}':
+			l.text(start)
+			l.field(mode.kind)
+			return
+		default:
+			l.at++
+		}
+	}
+}
+
+// escaped skips a backslash and what it stands before. A bracket behind it begins a field.
+func (l *lexer) escaped(raw bool) {
+	l.at++
+	switch c := l.peek(0); {
+	case c == '{' || c == '}' || c == 0:
+	case !raw && c == 'N' && l.peek(1) == '{':
+		for l.at < l.end && l.source[l.at] != '}' && l.source[l.at] != '\n' {
+			l.at++
+		}
+		if l.peek(0) == '}' {
+			l.at++
+		}
+	default:
+		l.at = l.behindLineEnd(l.at)
+	}
+}
+
+func (l *lexer) text(start int) {
+	if l.at > start {
+		l.emit(kindText, start, l.at)
+	}
+}
+
+// field begins or ends one, at a bracket in the text of an f-string.
+func (l *lexer) field(in modeKind) {
+	if l.source[l.at] == '{' {
+		l.bracket('{')
+		top := l.modes[len(l.modes)-1]
+		l.modes = append(l.modes, mode{kind: inField, quote: top.quote, raw: top.raw, brackets: len(l.brackets)})
+	} else {
+		if in == inText {
+			l.fail(l.at, "f-string: single '}' is not allowed")
+		}
+		l.bracket('}')
+		l.modes = l.modes[:len(l.modes)-2]
+	}
+	l.at++
+	l.emit(kindOp, l.at-1, l.at)
+}

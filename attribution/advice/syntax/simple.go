@@ -1,0 +1,234 @@
+package syntax
+
+import "strings"
+
+// simple reads a statement without a block.
+func (p *parser) simple() Stmt {
+	start := p.start()
+	t := p.tok()
+	switch {
+	case t.kind == kindMagic:
+		return p.magic()
+	case t.kind == kindOp:
+		if s := p.keyword(start, p.textOf(t)); s != nil {
+			return s
+		}
+	case p.soft(0, "type") && p.ahead(1).kind == kindName && p.isAt(2, "=", "["):
+		p.next()
+		s := &TypeAlias{Name: p.nameExpr(), TypeParams: p.typeParams()}
+		p.expect("=")
+		s.Value = p.expression()
+		s.Span = p.from(start)
+		return s
+	case p.soft(0, "lazy") && p.isAt(1, "import", "from"):
+		p.next()
+		if p.is("import") {
+			return p.imports(start)
+		}
+		return p.importFrom(start)
+	}
+	return p.assignment()
+}
+
+// keyword reads a simple statement that begins with a keyword; nil where none does.
+func (p *parser) keyword(start Pos, word string) Stmt {
+	switch word {
+	case "pass":
+		p.next()
+		return &Pass{Span: p.from(start)}
+	case "break":
+		p.next()
+		return &Break{Span: p.from(start)}
+	case "continue":
+		p.next()
+		return &Continue{Span: p.from(start)}
+	case "return":
+		p.next()
+		s := &Return{}
+		if p.beginsExpression() {
+			s.Value = p.starExpressions()
+		}
+		s.Span = p.from(start)
+		return s
+	case "raise":
+		return p.raise(start)
+	case "assert":
+		p.next()
+		s := &Assert{Test: p.expression()}
+		if p.accept(",") {
+			s.Msg = p.expression()
+		}
+		s.Span = p.from(start)
+		return s
+	case "del":
+		return p.del(start)
+	case "global":
+		names := p.names()
+		return &Global{Span: p.from(start), Names: names}
+	case "nonlocal":
+		names := p.names()
+		return &Nonlocal{Span: p.from(start), Names: names}
+	case "import":
+		return p.imports(start)
+	case "from":
+		return p.importFrom(start)
+	}
+	return nil
+}
+
+func (p *parser) raise(start Pos) Stmt {
+	p.next()
+	s := &Raise{}
+	if p.beginsExpression() {
+		s.Exc = p.expression()
+		if p.accept("from") {
+			s.Cause = p.expression()
+		}
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) del(start Pos) Stmt {
+	p.next()
+	s := &Delete{}
+	for {
+		target := p.bitwise()
+		p.checkTarget(target, false)
+		s.Targets = append(s.Targets, target)
+		if !p.accept(",") || !p.beginsExpression() {
+			break
+		}
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+// names reads names with commas between them, behind a keyword.
+func (p *reader) names() []string {
+	p.next()
+	names := []string{p.name()}
+	for p.accept(",") {
+		names = append(names, p.name())
+	}
+	return names
+}
+
+func (p *parser) imports(start Pos) Stmt {
+	p.expect("import")
+	s := &Import{}
+	for {
+		begin := p.start()
+		one := &Alias{Name: p.dotted()}
+		if p.accept("as") {
+			one.AsName = p.name()
+		}
+		one.Span = p.from(begin)
+		s.Names = append(s.Names, one)
+		if !p.accept(",") {
+			break
+		}
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+// dotted reads the name of a module.
+func (p *reader) dotted() string {
+	parts := []string{p.name()}
+	for p.accept(".") {
+		parts = append(parts, p.name())
+	}
+	return strings.Join(parts, ".")
+}
+
+func (p *parser) importFrom(start Pos) Stmt {
+	p.expect("from")
+	s := &ImportFrom{}
+	for p.is(".", "...") {
+		s.Level += int(p.tok().end - p.tok().start)
+		p.next()
+	}
+	if s.Level == 0 || p.tok().kind == kindName {
+		s.Module = p.dotted()
+	}
+	p.expect("import")
+	begin := p.start()
+	if p.accept("*") {
+		s.Names = []*Alias{{Span: p.from(begin), Name: "*"}}
+		s.Span = p.from(start)
+		return s
+	}
+	bracket := p.accept("(")
+	for {
+		begin := p.start()
+		one := &Alias{Name: p.name()}
+		if p.accept("as") {
+			one.AsName = p.name()
+		}
+		one.Span = p.from(begin)
+		s.Names = append(s.Names, one)
+		if !p.accept(",") || bracket && p.is(")") {
+			break
+		}
+	}
+	if bracket {
+		p.expect(")")
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+var assignOps = set("+= -= *= /= //= %= @= &= |= ^= >>= <<= **=")
+
+// assignment reads an assignment of any kind, or an expression that stands alone.
+func (p *parser) assignment() Stmt {
+	start := p.start()
+	first := p.yieldOr()
+	if p.is(":") {
+		return p.annotated(start, first)
+	}
+	if t := p.tok(); t.kind == kindOp && assignOps[p.textOf(t)] {
+		op := strings.TrimSuffix(p.textOf(p.next()), "=")
+		switch first.(type) {
+		case *Name, *Attribute, *Subscript:
+		default:
+			p.failAt(start, "illegal expression for augmented assignment")
+		}
+		value := p.yieldOr()
+		return &AugAssign{Span: p.from(start), Target: first, Op: op, Value: value}
+	}
+	if !p.is("=") {
+		if _, star := first.(*Starred); star {
+			p.failAt(start, "cannot use starred expression here")
+		}
+		return &ExprStmt{Span: p.from(start), Value: first}
+	}
+	s := &Assign{Value: first}
+	for p.accept("=") {
+		p.checkTarget(s.Value, true)
+		s.Targets = append(s.Targets, s.Value)
+		if p.tok().kind == kindShell {
+			s.Value = p.shell()
+			break
+		}
+		s.Value = p.yieldOr()
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) annotated(start Pos, target Expr) Stmt {
+	switch target.(type) {
+	case *Name, *Attribute, *Subscript:
+	default:
+		p.failAt(start, "only a single target can be annotated")
+	}
+	p.next()
+	s := &AnnAssign{Target: target, Annotation: p.expression()}
+	if p.accept("=") {
+		s.Value = p.yieldOr()
+	}
+	s.Span = p.from(start)
+	return s
+}

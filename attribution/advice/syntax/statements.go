@@ -1,0 +1,228 @@
+package syntax
+
+import "slices"
+
+// file reads all statements of a source.
+func (p *parser) file() []Stmt {
+	var body []Stmt
+	for p.tok().kind != kindEnd {
+		if p.tok().kind == kindNewline {
+			p.next()
+			continue
+		}
+		if p.tok().kind == kindIndent {
+			p.fail("unexpected indent")
+		}
+		body = p.statement(body)
+	}
+	return body
+}
+
+// statement reads a compound statement, or a line of simple ones.
+func (p *parser) statement(body []Stmt) []Stmt {
+	if compound := p.compound(); compound != nil {
+		return append(body, compound)
+	}
+	for {
+		body = append(body, p.simple())
+		if !p.accept(";") {
+			break
+		}
+		if p.tok().kind == kindNewline {
+			break
+		}
+	}
+	p.expectKind(kindNewline, "the end of the line")
+	return body
+}
+
+func (p *parser) block() []Stmt {
+	p.enter()
+	defer p.leave()
+	p.expect(":")
+	if p.tok().kind != kindNewline {
+		return p.simpleLine()
+	}
+	p.next()
+	p.expectKind(kindIndent, "an indented block")
+	var body []Stmt
+	for p.tok().kind != kindDedent && p.tok().kind != kindEnd {
+		if p.tok().kind == kindIndent {
+			p.fail("unexpected indent")
+		}
+		body = p.statement(body)
+	}
+	if p.tok().kind == kindDedent {
+		p.next()
+	}
+	return body
+}
+
+// simpleLine reads the statements behind a colon in the same line.
+func (p *parser) simpleLine() []Stmt {
+	if p.is("if", "for", "while", "try", "with", "def", "class", "async", "@") {
+		p.fail("a compound statement cannot stand here")
+	}
+	return p.statement(nil)
+}
+
+// compound reads a statement with a block; nil where none begins.
+func (p *parser) compound() Stmt {
+	t := p.tok()
+	start := p.start()
+	if t.kind == kindName && p.textOf(t) == "match" {
+		return p.match()
+	}
+	if t.kind != kindOp {
+		return nil
+	}
+	switch p.textOf(t) {
+	case "if":
+		return p.ifElse()
+	case "for":
+		return p.forIn(start, false)
+	case "while":
+		p.next()
+		s := &While{Test: p.named(), Body: p.block(), Else: p.otherwise()}
+		s.Span = p.from(start)
+		return s
+	case "with":
+		return p.with(start, false)
+	case "try":
+		return p.tryExcept()
+	case "def":
+		return p.function(start, false, nil)
+	case "class":
+		return p.class(start, nil)
+	case "@":
+		return p.decorated()
+	case "async":
+		p.next()
+		switch {
+		case p.is("def"):
+			return p.function(start, true, nil)
+		case p.is("for"):
+			return p.forIn(start, true)
+		case p.is("with"):
+			return p.with(start, true)
+		}
+		p.fail("expected 'def', 'for' or 'with'")
+	}
+	return nil
+}
+
+func (p *parser) otherwise() []Stmt {
+	if !p.accept("else") {
+		return nil
+	}
+	return p.block()
+}
+
+// ifElse reads if, elif and else. Each elif is the only statement in the else of the one before.
+func (p *parser) ifElse() Stmt {
+	var chain []*If
+	for p.is("if") || len(chain) > 0 && p.is("elif") {
+		if len(chain) > 0 && p.is("if") {
+			break
+		}
+		one := &If{Span: Span{Start: p.start()}}
+		p.next()
+		one.Test, one.Body = p.named(), p.block()
+		chain = append(chain, one)
+	}
+	chain[len(chain)-1].Else = p.otherwise()
+	for i, one := range slices.Backward(chain) {
+		one.Span = p.from(one.Start)
+		if i > 0 {
+			chain[i-1].Else = []Stmt{one}
+		}
+	}
+	return chain[0]
+}
+
+func (p *parser) forIn(start Pos, async bool) Stmt {
+	p.expect("for")
+	s := &For{Async: async, Target: p.targets("in")}
+	p.next()
+	s.Iter = p.starExpressions()
+	s.Body, s.Else = p.block(), p.otherwise()
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) with(start Pos, async bool) Stmt {
+	p.expect("with")
+	s := &With{Async: async}
+	bracketed := p.is("(") && p.try(func() {
+		p.next()
+		p.enter()
+		s.Items = p.withItems()
+		p.expect(")")
+		p.leave()
+		if !p.is(":") {
+			p.fail("expected ':'")
+		}
+	})
+	if !bracketed {
+		s.Items = p.withItems()
+	}
+	s.Body = p.block()
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) withItems() []*WithItem {
+	var items []*WithItem
+	for {
+		start := p.start()
+		item := &WithItem{Context: p.expression()}
+		if p.accept("as") {
+			if p.is("*") {
+				item.Vars = p.starred(p.bitwise)
+			} else {
+				item.Vars = p.bitwise()
+			}
+			p.checkTarget(item.Vars, true)
+		}
+		item.Span = p.from(start)
+		items = append(items, item)
+		if !p.accept(",") || p.is(")") {
+			return items
+		}
+	}
+}
+
+func (p *parser) tryExcept() Stmt {
+	start := p.start()
+	p.expect("try")
+	s := &Try{Body: p.block()}
+	for p.is("except") {
+		begin := p.start()
+		p.next()
+		h := &ExceptHandler{}
+		if star := p.accept("*"); len(s.Handlers) > 0 && star != s.Star {
+			p.fail("cannot have both 'except' and 'except*' on the same 'try'")
+		} else {
+			s.Star = star
+		}
+		if !p.is(":") {
+			h.Type = p.tupleOf(p.expression)
+			if p.accept("as") {
+				h.Name = p.name()
+			}
+		}
+		h.Body = p.block()
+		h.Span = p.from(begin)
+		s.Handlers = append(s.Handlers, h)
+	}
+	if s.Handlers != nil {
+		s.Else = p.otherwise()
+	}
+	if p.accept("finally") {
+		s.Finally = p.block()
+	} else if s.Handlers == nil {
+		p.fail("expected 'except' or 'finally' block")
+	}
+	s.Span = p.from(start)
+	return s
+}

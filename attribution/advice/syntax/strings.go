@@ -1,0 +1,250 @@
+package syntax
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// piece is a part of a string: a text, or a field of an f-string.
+type piece struct {
+	Span
+	text  string
+	field Expr
+}
+
+// strings reads strings that stand beside each other, and joins them.
+func (p *expressions) strings() Expr {
+	start := p.start()
+	var pieces []piece
+	kinds := map[string]bool{}
+	for {
+		switch t := p.tok(); t.kind {
+		case kindString:
+			pieces = append(pieces, p.plain(kinds))
+			continue
+		case kindTextStart:
+			kinds[textKind(p.textOf(t))] = true
+			p.next()
+			pieces = p.textPieces(pieces, strings.ContainsAny(p.textOf(t), "rR"), kindTextEnd)
+			p.expectKind(kindTextEnd, "the end of an f-string")
+			continue
+		}
+		break
+	}
+	if kinds["bytes"] && len(kinds) > 1 {
+		p.failAt(start, "cannot mix bytes and nonbytes literals")
+	}
+	if kinds["t"] && len(kinds) > 1 {
+		p.failAt(start, "cannot mix t-string literals with string or bytes literals")
+	}
+	if kinds["f"] || kinds["t"] {
+		return &JoinedStr{Span: p.from(start), Values: joined(pieces)}
+	}
+	kind := "str"
+	if kinds["bytes"] {
+		kind = "bytes"
+	}
+	return &Constant{Span: p.from(start), Kind: kind, Value: join(pieces)}
+}
+
+func textKind(start string) string {
+	if strings.ContainsAny(start, "tT") {
+		return "t"
+	}
+	return "f"
+}
+
+// plain reads a string that is no f-string.
+func (p *reader) plain(kinds map[string]bool) piece {
+	start := p.start()
+	text := p.textOf(p.next())
+	n := strings.IndexAny(text, `'"`)
+	prefix := strings.ToLower(text[:n])
+	quote := quoteOf(text[n:])
+	body := text[n+len(quote) : len(text)-len(quote)]
+	bytes := strings.Contains(prefix, "b")
+	if bytes {
+		kinds["bytes"] = true
+		for i := range len(body) {
+			if body[i] >= utf8.RuneSelf {
+				p.failAt(start, "bytes can only contain ASCII literal characters")
+			}
+		}
+	} else {
+		kinds["str"] = true
+	}
+	value, ok := unescape(body, strings.Contains(prefix, "r"), bytes)
+	if !ok {
+		p.failAt(start, "invalid escape in a string")
+	}
+	return piece{Span: p.from(start), text: value}
+}
+
+// textPieces reads the text and the fields of an f-string, or of the format in a field.
+func (p *expressions) textPieces(pieces []piece, raw bool, end kind) []piece {
+	for {
+		start := p.start()
+		switch t := p.tok(); {
+		case t.kind == kindText:
+			p.next()
+			text := p.textOf(t)
+			if end == kindTextEnd {
+				text = strings.ReplaceAll(strings.ReplaceAll(text, "{{", "{"), "}}", "}")
+			}
+			value, ok := unescape(text, raw, false)
+			if !ok {
+				p.failAt(start, "invalid escape in a string")
+			}
+			pieces = append(pieces, piece{Span: p.from(start), text: value})
+		case p.is("{"):
+			pieces = p.fieldPieces(pieces, raw)
+		default:
+			return pieces
+		}
+	}
+}
+
+// fieldPieces reads a field: {expression}, with = for its own source, !r, and a format behind a colon.
+func (p *expressions) fieldPieces(pieces []piece, raw bool) []piece {
+	p.enter()
+	defer p.leave()
+	start := p.start()
+	p.expect("{")
+	inner := p.from(start).End
+	f := &FormattedValue{Value: p.yieldOr()}
+	if p.accept("=") {
+		span := Span{Start: inner, End: p.start()}
+		pieces = append(pieces, piece{Span: span, text: newlines(p.source[inner.Offset:span.End.Offset])})
+	}
+	if p.accept("!") {
+		conversion := p.name()
+		if conversion != "r" && conversion != "s" && conversion != "a" {
+			p.fail("f-string: expected 's', 'r', or 'a'")
+		}
+	}
+	if p.is(":") {
+		begin := p.start()
+		p.next()
+		format := p.textPieces(nil, raw, kindOp)
+		f.Format = &JoinedStr{Span: p.from(begin), Values: joined(format)}
+	}
+	p.expect("}")
+	f.Span = p.from(start)
+	return append(pieces, piece{Span: f.Span, field: f})
+}
+
+// joined returns pieces as nodes; texts beside each other become one constant.
+func joined(pieces []piece) []Expr {
+	var values []Expr
+	for i := 0; i < len(pieces); {
+		if pieces[i].field != nil {
+			values = append(values, pieces[i].field)
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(pieces) && pieces[j].field == nil {
+			j++
+		}
+		if text := join(pieces[i:j]); text != "" {
+			span := Span{Start: pieces[i].Start, End: pieces[j-1].End}
+			values = append(values, &Constant{Span: span, Kind: "str", Value: text})
+		}
+		i = j
+	}
+	return values
+}
+
+func join(pieces []piece) string {
+	if len(pieces) == 1 {
+		return pieces[0].text
+	}
+	var all strings.Builder
+	for _, piece := range pieces {
+		all.WriteString(piece.text)
+	}
+	return all.String()
+}
+
+// newlines returns a text with line ends as Python reads them.
+func newlines(text string) string {
+	if strings.IndexByte(text, '\r') < 0 {
+		return text
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+}
+
+var escapes = map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
+	't': '\t', 'v': '\v'}
+
+// unescape returns the value of a string's body. Characters by name, \N{…}, stay as they are. It reports false where an
+// escape is cut short.
+func unescape(body string, raw, bytes bool) (string, bool) {
+	body = newlines(body)
+	if raw || strings.IndexByte(body, '\\') < 0 {
+		return body, true
+	}
+	out := make([]byte, 0, len(body))
+	for i := 0; i < len(body); {
+		c := body[i]
+		if c != '\\' || i+1 == len(body) {
+			out = append(out, c)
+			i++
+			continue
+		}
+		c = body[i+1]
+		if plain, ok := escapes[c]; ok {
+			out = append(out, plain)
+			i += 2
+			continue
+		}
+		char, size, ok := number(body[i+1:], bytes)
+		switch {
+		case !ok:
+			return "", false
+		case c == '\n':
+			i += 2
+		case size == 0:
+			out = append(out, '\\')
+			i++
+		default:
+			out = appendChar(out, char, bytes)
+			i += 1 + size
+		}
+	}
+	return string(out), true
+}
+
+// number reads a character that is written as a number, without the backslash, and returns how many bytes it takes. It
+// reports false where digits are missing.
+func number(text string, bytes bool) (char rune, size int, ok bool) {
+	switch c := text[0]; {
+	case c >= '0' && c <= '7':
+		for size < 3 && size < len(text) && text[size] >= '0' && text[size] <= '7' {
+			size++
+		}
+		value, _ := strconv.ParseUint(text[:size], 8, 32)
+		return rune(value), size, true
+	case c == 'x':
+		size = 3
+	case c == 'u' && !bytes:
+		size = 5
+	case c == 'U' && !bytes:
+		size = 9
+	default:
+		return 0, 0, true
+	}
+	if len(text) < size {
+		return 0, 0, false
+	}
+	value, err := strconv.ParseUint(text[1:size], 16, 32)
+	return rune(value), size, err == nil && value <= utf8.MaxRune
+}
+
+func appendChar(out []byte, char rune, bytes bool) []byte {
+	if bytes {
+		return append(out, byte(char))
+	}
+	return utf8.AppendRune(out, char)
+}
