@@ -26,7 +26,7 @@ func (p *reader) beginsExpression() bool {
 	case kindName, kindNumber, kindString, kindTextStart:
 		return true
 	case kindOp:
-		return p.is("(", "[", "{", "-", "+", "~", "*", "...", "not", "lambda", "await", "None", "True", "False", "yield")
+		return p.is("(", "[", "{", "-", "+", "~", "*", "...", "not", "lambda", "await", "None", "True", "False")
 	}
 	return false
 }

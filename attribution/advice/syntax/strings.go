@@ -178,8 +178,8 @@ func newlines(text string) string {
 var escapes = map[byte]byte{'\\': '\\', '\'': '\'', '"': '"', 'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r',
 	't': '\t', 'v': '\v'}
 
-// unescape returns the value of a string's body. Characters by name, \N{…}, stay as they are. It reports false where an
-// escape is cut short.
+// unescape returns the value of a string's body. Characters by name, \N{…}, stay as they are. It reports false where
+// an escape is cut short.
 func unescape(body string, raw, bytes bool) (string, bool) {
 	body = newlines(body)
 	if raw || strings.IndexByte(body, '\\') < 0 {

@@ -1,0 +1,309 @@
+package syntax
+
+// shapes are attributes that say how large a value is, not what is in it.
+var shapes = set("shape dtype dtypes ndim size columns index nbytes itemsize")
+
+// pure are functions, and methods, that keep neither their arguments nor a part of them in what they return.
+var pure = set("print len type id repr str isinstance issubclass hash bool int float complex abs sum min max any " +
+	"all round callable hasattr format mean std var median prod argmin argmax count_nonzero nbytes " +
+	"item copy deepcopy describe info to_csv to_parquet to_pickle to_json to_excel to_hdf to_feather " +
+	"save savez savetxt sort fill append extend insert clear remove tofile tobytes tolist nunique " +
+	"memory_usage getsizeof getrefcount del_ collect")
+
+func (n *namer) exprs(all []Expr, use Use) {
+	for _, e := range all {
+		n.expr(e, use)
+	}
+}
+
+// expr notes the names in an expression, which may be nil; use says what becomes of its value.
+func (n *namer) expr(node Expr, use Use) {
+	switch e := node.(type) {
+	case nil:
+	case *Name:
+		n.read(e.ID, e.Span, use)
+	case *Attribute:
+		n.attribute(e, use)
+	case *Subscript:
+		n.expr(e.Value, partOf(use))
+		n.expr(e.Slice, Use{})
+	case *Call:
+		n.call(e, use)
+	case *BoolOp:
+		n.exprs(e.Values, use)
+	case *IfExp:
+		n.expr(e.Test, Use{})
+		n.expr(e.Body, use)
+		n.expr(e.Else, use)
+	case *NamedExpr:
+		n.expr(e.Value, Use{How: Kept})
+		bound(e, n.bind)
+	case *Lambda:
+		n.lambda(e)
+	case *Comp:
+		n.comp(e, use)
+	case *Starred:
+		n.expr(e.Value, partOf(use))
+	case *Await:
+		n.expr(e.Value, use)
+	case *Yield:
+		n.expr(e.Value, Use{How: Kept})
+	case *Shell:
+		n.words(e.Text, e.Start)
+	case *TypeParam:
+		n.typeParams([]Expr{e})
+	default:
+		n.operands(node, use)
+	}
+}
+
+// operands notes the names in displays, and in operators, which are done with their operands.
+func (n *namer) operands(node Expr, use Use) {
+	within := Use{}
+	if use.How != Used {
+		within = Use{How: Kept}
+	}
+	switch e := node.(type) {
+	case *Tuple:
+		n.exprs(e.Elts, within)
+	case *List:
+		n.exprs(e.Elts, within)
+	case *Set:
+		n.exprs(e.Elts, within)
+	case *Dict:
+		for i := range e.Values {
+			n.expr(e.Keys[i], within)
+			n.expr(e.Values[i], within)
+		}
+	case *JoinedStr:
+		n.exprs(e.Values, Use{})
+	case *FormattedValue:
+		n.expr(e.Value, Use{})
+		n.expr(e.Format, Use{})
+	case *Slice:
+		n.exprs([]Expr{e.Lower, e.Upper, e.Step}, Use{})
+	case *BinOp:
+		n.expr(e.Left, Use{})
+		n.expr(e.Right, Use{})
+	case *UnaryOp:
+		n.expr(e.Operand, Use{})
+	case *Compare:
+		n.expr(e.Left, Use{})
+		n.exprs(e.Comparators, Use{})
+	}
+}
+
+// partOf returns what becomes of a value if this becomes of a part of it.
+func partOf(use Use) Use {
+	if use.How != Used {
+		return Use{How: Part}
+	}
+	return Use{Changed: use.Changed}
+}
+
+func (n *namer) attribute(e *Attribute, use Use) {
+	if _, name := e.Value.(*Name); name && shapes[e.Attr] && !use.Changed {
+		n.expr(e.Value, Use{OnlyShape: true})
+		return
+	}
+	n.expr(e.Value, partOf(use))
+}
+
+func (n *namer) call(e *Call, use Use) {
+	callee, last := calleeOf(e.Func)
+	within := Use{How: Argument, Callee: callee}
+	if pure[last] && !n.uses.binds(last) {
+		within = Use{}
+	}
+	if last == "len" {
+		within.OnlyShape = true
+	}
+	switch f := e.Func.(type) {
+	case *Attribute:
+		receiver := Use{}
+		if use.How != Used && !pure[last] {
+			receiver = Use{How: Method, Callee: "." + f.Attr}
+		}
+		n.expr(f.Value, receiver)
+	default:
+		n.expr(f, Use{})
+	}
+	for _, arg := range e.Args {
+		if _, name := arg.(*Name); !name {
+			within.OnlyShape = false
+		}
+		n.expr(arg, within)
+	}
+	for _, keyword := range e.Keywords {
+		n.expr(keyword.Value, within)
+	}
+	n.named(e, last)
+}
+
+func (u *Uses) binds(name string) bool {
+	return u.Functions[name] != nil
+}
+
+// calleeOf returns a function as it is written, np.linalg.inv, and the last part of it.
+func calleeOf(f Expr) (whole, last string) {
+	for range 8 {
+		switch e := f.(type) {
+		case *Name:
+			if whole == "" {
+				return e.ID, e.ID
+			}
+			return e.ID + whole, last
+		case *Attribute:
+			if last == "" {
+				last = e.Attr
+			}
+			whole = "." + e.Attr + whole
+			f = e.Value
+			continue
+		}
+		break
+	}
+	return whole, last
+}
+
+func (n *namer) comp(e *Comp, use Use) {
+	within := Use{}
+	if use.How != Used || e.Kind == "generator" {
+		within = Use{How: Kept}
+	}
+	inner := &scope{kind: compScope, parent: n.scope}
+	for _, g := range e.Generators {
+		targetNames(g.Target, Looped, func(name string, _ Span, _ BindKind) { inner.bind(name) })
+	}
+	n.expr(e.Generators[0].Iter, Use{How: Part})
+	rest := func() {
+		for i, g := range e.Generators {
+			if i > 0 {
+				n.expr(g.Iter, Use{How: Part})
+			}
+			n.target(g.Target)
+			n.exprs(g.Ifs, Use{})
+		}
+		n.expr(e.Elt, within)
+		n.expr(e.Value, within)
+	}
+	n.inner(inner, func() {
+		if e.Kind == "generator" {
+			n.deferred(rest)
+		} else {
+			n.branch(rest, nothing)
+		}
+	})
+}
+
+// inner goes through something in a scope of its own.
+func (n *namer) inner(in *scope, what func()) {
+	outer, shown := n.scope, n.shown
+	n.scope, n.shown = in, false
+	what()
+	n.scope, n.shown = outer, shown
+}
+
+// deferred goes through something that runs later, or never.
+func (n *namer) deferred(what func()) {
+	later := n.later
+	n.later = true
+	what()
+	n.later = later
+}
+
+func (n *namer) lambda(e *Lambda) {
+	n.exprs(defaults(e.Args), Use{How: Kept})
+	n.inner(functionOf(n.scope, e.Args, e.Body), func() {
+		n.deferred(func() { n.expr(e.Body, Use{How: Kept}) })
+	})
+}
+
+// define goes through a function: what runs now, and then its body, which runs when it is called.
+func (n *namer) define(f *FunctionDef) {
+	n.exprs(f.Decorators, Use{})
+	n.exprs(defaults(f.Args), Use{How: Kept})
+	outer := &scope{kind: compScope, parent: n.scope}
+	n.inner(outer, func() {
+		n.typeParams(f.TypeParams)
+		for _, arg := range f.Args.All() {
+			n.expr(arg.Annotation, Use{})
+		}
+		n.expr(f.Returns, Use{})
+	})
+	body := make([]Node, len(f.Body))
+	for i, s := range f.Body {
+		body[i] = s
+	}
+	in := functionOf(n.scope, f.Args, body...)
+	for name := range outer.locals {
+		if !in.globals[name] {
+			in.bind(name)
+		}
+	}
+	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
+		n.inner(in, func() { n.stmts(f.Body) })
+	})
+	n.bindAll(f)
+}
+
+// called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
+// function in another one is a part of that.
+func (n *namer) called(name string, loose bool, body func()) {
+	outer, later, branches := n.function, n.later, n.branches
+	if outer == nil {
+		if n.owner != "" {
+			name = n.owner
+		}
+		n.function = n.uses.Functions.function(name)
+		n.function.Loose = n.function.Loose || loose
+	}
+	n.later = false
+	body()
+	n.function, n.later, n.branches = outer, later, branches
+}
+
+// class goes through a class: its body runs now, its methods when they are called.
+func (n *namer) class(c *ClassDef) {
+	n.exprs(c.Decorators, Use{})
+	outer := &scope{kind: compScope, parent: n.scope}
+	owner := n.owner
+	if owner == "" {
+		n.owner = c.Name
+	}
+	n.inner(outer, func() {
+		n.typeParams(c.TypeParams)
+		n.exprs(c.Bases, Use{})
+		for _, keyword := range c.Keywords {
+			n.expr(keyword.Value, Use{})
+		}
+		in := &scope{kind: classScope, parent: n.scope, globals: map[string]bool{}}
+		for _, s := range c.Body {
+			if global, ok := s.(*Global); ok {
+				for _, name := range global.Names {
+					in.globals[name] = true
+				}
+			}
+		}
+		n.inner(in, func() { n.stmts(c.Body) })
+	})
+	n.owner = owner
+	n.bindAll(c)
+}
+
+// typeParams binds type parameters in the scope, and notes their bounds, which are read later.
+func (n *namer) typeParams(params []Expr) {
+	for _, param := range params {
+		if one, ok := param.(*TypeParam); ok {
+			n.scope.bind(one.Name)
+		}
+	}
+	for _, param := range params {
+		if one, ok := param.(*TypeParam); ok {
+			n.deferred(func() {
+				n.expr(one.Bound, Use{})
+				n.expr(one.Default, Use{})
+			})
+		}
+	}
+}
