@@ -70,7 +70,8 @@ class Outputs(unittest.TestCase):
         self.assertEqual(advise.joined(parts), [("stdout", "ab\n"), ("shown", "<A at 0x…>")])
 
     def test_differing(self):
-        self.assertEqual(advise.differing([["a"], ["b"], ["c"]], [["a"], ["x"], ["y"]], {2}), ["In[2] (edited)", "In[3]"])
+        found = advise.differing([["a"], ["b"], ["c"]], [["a"], ["x"], ["y"]], {2})
+        self.assertEqual(found, ["In[2] (edited)", "In[3]"])
 
 
 if __name__ == "__main__":
