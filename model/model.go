@@ -60,7 +60,9 @@ type Report struct {
 	// ToFree is code that frees the memory of names, the largest first for each process.
 	ToFree []Freeing `json:"to_free,omitempty"`
 	// Resident divides the resident memory of each process at the end.
-	Resident    []Resident  `json:"resident,omitempty"`
+	Resident []Resident `json:"resident,omitempty"`
+	// Advice lists changes that would lower the highest moment; nil without. It is a document of its own in JSON.
+	Advice      *Advice     `json:"-"`
 	Certificate Certificate `json:"certificate"`
 }
 

@@ -252,6 +252,9 @@ func WithoutSource(r *model.Report) *model.Report {
 	if r.Variables != nil {
 		c.Variables = VariablesWithoutSource(r.Variables)
 	}
+	if r.Advice != nil {
+		c.Advice = AdviceWithoutSource(r.Advice)
+	}
 	return c
 }
 

@@ -109,7 +109,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 	}
 	defer s.close()
 	if pid, err := strconv.Atoi(target); err == nil && !s.rights.Exists(target) {
-		err = s.watch(ctx, &o, pid)
+		err = s.watch(ctx, &o.SessionOptions, pid, "audits")
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func size(flag, text string) (int64, error) {
 }
 
 // watch follows a running kernel until the user or the duration ends it.
-func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
+func (s *session) watch(ctx context.Context, o *SessionOptions, pid int, does string) error {
 	options, err := o.tracerOptions(s.console)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *session) watch(ctx context.Context, o *AuditOptions, pid int) error {
 	if pid <= 0 {
 		return usageError{fmt.Errorf("%d is not a process id; 'tracer kernels' lists them", pid)}
 	}
-	return s.attached(ctx, named([]int{pid}), options, "audits")
+	return s.attached(ctx, named([]int{pid}), options, does)
 }
 
 // conclude prints the audit and returns its verdict as an error with a status.

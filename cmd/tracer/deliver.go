@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"ipytracer/attribution"
+	"ipytracer/attribution/advice"
 	"ipytracer/model"
 	"ipytracer/report/torchviz"
 	"ipytracer/tracer/gpu"
@@ -26,6 +27,9 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 		r = tracker.Stream()
 		if s.findings != nil {
 			s.options.audit = s.findings.Audit(leastOfPage)
+		}
+		if s.options.hasAdvice() {
+			r.Advice = advice.Make(r, advice.Options{})
 		}
 		s.foretell(r)
 		if without := s.options.unranked(r); without != "" {

@@ -91,7 +91,8 @@ Exit status:
 		return usageError{fmt.Errorf("%w; see '%s --help'", wrongValue(err), cmd.CommandPath())}
 	})
 	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c),
-		newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newMergeCommand(c),
+		newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newAdviseCommand(c),
+		newMergeCommand(c),
 		newTopCommand(c), newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(),
 		newPorterCommand(), newKeepCommand(c), newNVMLHelperCommand(), newMoveWorkerCommand(c), newLookCommand(c),
 		newRecallCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c),

@@ -64,6 +64,9 @@ func (o *OutputOptions) Check() error {
 	return checkMeter(o.By)
 }
 
+// hasAdvice reports whether a report in this format shows advice.
+func (o *OutputOptions) hasAdvice() bool { return o.Format == "html" || o.Format == "markdown" }
+
 // hasLeaks reports whether a report in this format needs an audit of its session.
 func (o *OutputOptions) hasLeaks() bool { return o.Format == "html" }
 

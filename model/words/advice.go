@@ -3,6 +3,8 @@ package words
 import (
 	"fmt"
 	"strings"
+
+	"ipytracer/model"
 )
 
 // TryAdvice returns the command that tries a piece of advice.
@@ -55,4 +57,18 @@ func AdviceAccuracy(accuracy string) string {
 		return "at least that much"
 	}
 	return "a guess: try it"
+}
+
+// AdviceLeft says how many pieces of advice are not listed.
+func AdviceLeft(n int) string { return Plural(n, "more piece") + " of advice would save less" }
+
+// NoMoment says that a session has no highest moment in a cell.
+func NoMoment() string { return "no cell ran, so there is no moment to lower" }
+
+// NoAdvice says that nothing was found.
+func NoAdvice() string { return "no change that we know would lower it by one per cent or more" }
+
+// HighestMoment names the moment that advice would lower.
+func HighestMoment(meter string, peak int64, at *model.PlanPlace) string {
+	return fmt.Sprintf("The highest moment: %s, %s, in %s", Bytes(peak), meter, PlaceName(at))
 }

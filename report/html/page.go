@@ -64,6 +64,9 @@ func newPage(r *model.Report, o Options) (*page, error) {
 	if o.Audit != nil {
 		b.page.Audit = auditOf(o.Audit)
 	}
+	if r.Advice != nil {
+		b.page.Advice = adviceOf(r.Advice)
+	}
 	b.left()
 	b.page.Texts = b.texts.all
 	if b.page.Body, err = deflated(&b.page.body); err != nil {

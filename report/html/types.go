@@ -28,6 +28,7 @@ type page struct {
 	Tensors   []tensors   `json:"tensors"`
 	Processes []process   `json:"processes"`
 	Audit     *audit      `json:"audit,omitempty"`
+	Advice    *advice     `json:"advice,omitempty"`
 	Proof     proof       `json:"proof"`
 	// Left says, in words, how much has no room in the page.
 	Left []string `json:"left"`

@@ -68,6 +68,7 @@ func write(w io.Writer, r *model.Report, lines func([]model.Line) []line) error 
 	p.table("experiment", "experiments", p.also, p.unlike, false)
 	p.counters()
 	p.lines(lines(r.Lines))
+	p.advice(r.Advice)
 	p.exactness(r)
 	return p.Flush()
 }

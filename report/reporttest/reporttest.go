@@ -99,6 +99,9 @@ func CheckCheck(data []byte) error { return check("urn:ipytracer:check:v1", data
 // CheckGlance returns the violations of data as a JSON glance, or nil.
 func CheckGlance(data []byte) error { return check("urn:ipytracer:top:v1", data) }
 
+// CheckAdvice returns the violations of data as JSON advice, or nil.
+func CheckAdvice(data []byte) error { return check("urn:ipytracer:advice:v1", data) }
+
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -106,7 +109,7 @@ func check(id string, data []byte) error {
 		"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(),
 		"urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(),
 		"urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON(),
-		"urn:ipytracer:merge:v1": report.MergeSchemaJSON(),
+		"urn:ipytracer:merge:v1": report.MergeSchemaJSON(), "urn:ipytracer:advice:v1": report.AdviceSchemaJSON(),
 	} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {

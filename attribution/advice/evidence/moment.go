@@ -23,6 +23,11 @@ type Moment struct {
 	Count map[*Site]int64
 }
 
+// Behind reports whether the moment is later than the end of a statement's run.
+func (m *Moment) Behind(s *Statement) bool {
+	return m.Order > s.Order || m.Order == s.Order && m.Statement == nil
+}
+
 // Bytes returns the memory of some sites that lived at the moment. Blocks that lie in mapped memory which the same
 // sites mapped count once.
 func (m *Moment) Bytes(of func(*Site) bool) int64 { return bytesOf(m.Live, of) }
@@ -39,6 +44,29 @@ func bytesOf(all map[*Site]int64, of func(*Site) bool) int64 {
 		}
 	}
 	return max(blocks, maps)
+}
+
+// Resident returns the part of the memory of some sites that was certainly in memory at the moment. Pages that were
+// never written to are not: where the blocks are more than the memory that came since the first cell, the sites have at
+// least the rise of the statements that made them.
+func (n *Notebook) Resident(m *Moment, of func(*Site) bool) int64 {
+	bytes := m.Bytes(of)
+	if n.Meter != "cpu.resident" || bytes == 0 {
+		return bytes
+	}
+	missing := m.Bytes(func(*Site) bool { return true }) - max(0, m.Peak-n.Base)
+	if missing <= bytes/50 {
+		return bytes
+	}
+	rose, known := int64(0), map[*Statement]bool{}
+	for s := range m.Live {
+		if of(s) && s.Statement != nil && !known[s.Statement] {
+			known[s.Statement] = true
+			f, _ := n.Figure(s.Statement.Window)
+			rose += f.Need()
+		}
+	}
+	return max(0, bytes-missing, min(bytes, rose))
 }
 
 // Allocated returns the memory that some sites allocated in the statement, whether it lived at the moment or not.

@@ -15,8 +15,8 @@ type Options struct {
 	Meter string
 	// PID is the kernel; 0 for the one that goes highest.
 	PID int
-	// Execution is the number of the cell in which the highest moment is looked for; 0 for the whole session.
-	Execution int
+	// Input is N of the In[N] in which the highest moment is looked for; 0 for the whole session.
+	Input int
 	// Parse reads the source of a cell; nil if it cannot. It is syntax.ParseCell.
 	Parse func(source string) (*syntax.Module, error)
 }
@@ -31,8 +31,9 @@ type reader struct {
 	within  standing
 	current *Cell
 	seen    *Moment // of the current cell, with what lived at its peak
-	highest int64   // of its statements
+	top     *Moment // the highest of its statements
 	order   int
+	gaps    map[int]model.Figure // the time behind a cell, by the id of its window
 }
 
 // Read returns what a report shows. It goes through the windows twice.
@@ -46,8 +47,10 @@ func Read(r *model.Report, o Options) *Notebook {
 		n.PID = highest(r, n.Meter)
 	}
 	n.chosen = func(m *Moment) bool { return true }
-	if o.Execution > 0 {
-		n.chosen = func(m *Moment) bool { return m.Cell != nil && m.Cell.Window.Execution == o.Execution }
+	if o.Input > 0 {
+		n.chosen = func(m *Moment) bool {
+			return m.Cell != nil && m.Cell.Window.ExecutionCount != nil && *m.Cell.Window.ExecutionCount == o.Input
+		}
 	}
 	for _, v := range r.Variables {
 		if v.PID == n.PID {
@@ -198,6 +201,12 @@ func kept(w *model.Window) *model.Window {
 // measure makes the moments.
 func (x *reader) measure() {
 	statements := map[int]*Statement{}
+	x.gaps = map[int]model.Figure{}
+	for b := range x.n.Report.AllBetweenPassing() {
+		if b.PID == x.n.PID && b.After > 0 && x.cells[b.After] != nil {
+			x.gaps[b.After] = b.Meters[x.n.Meter]
+		}
+	}
 	for _, s := range x.n.Statements {
 		statements[s.Window.ID] = s
 	}
@@ -227,7 +236,7 @@ func (x *reader) measureCell(c *Cell, w *model.Window) {
 	l := x.stood.listing(w)
 	m := x.stood.at(l)
 	m.Cell, m.Order, m.Start, m.Peak, m.End = c, c.Last, f.Start, f.Peak, f.End
-	x.current, x.seen, x.highest = c, m, 0
+	x.current, x.seen, x.top = c, m, nil
 	x.stood.begin(l)
 	x.within = standing{x.n, map[*Site]int64{}}
 	for site, bytes := range x.stood.live {
@@ -244,18 +253,50 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 		m.Cell, m.Statement, m.Order = s.Cell, s, s.Order
 		m.Start, m.Peak, m.End = f.Start, f.Peak, f.End
 		s.Moment = m
-		x.highest = max(x.highest, m.Peak)
+		if x.top == nil || m.Peak > x.top.Peak {
+			x.top = m
+		}
 		x.n.add(m)
 	}
 	x.within.begin(l)
 	x.within.end(l)
 }
 
-// finish adds the moment of the cell that is over, if it was highest outside of its statements.
+// finish adds the moment of the cell that is over, if it was highest outside of its statements, and that of the time
+// behind it. If one was higher than the moment before by next to nothing, that moment has its height.
 func (x *reader) finish() {
-	if x.current != nil && x.highest < x.seen.Peak {
-		x.current.Moment = x.seen
-		x.n.add(x.seen)
-	}
+	c := x.current
 	x.current = nil
+	if c == nil {
+		return
+	}
+	highest := x.top
+	if highest == nil || x.seen.Peak > highest.Peak {
+		if highest = x.above(highest, x.seen); highest == x.seen {
+			c.Moment = x.seen
+		}
+	}
+	f, ok := x.gaps[c.Window.ID]
+	if !ok || f.Peak <= highest.Peak {
+		return
+	}
+	m := &Moment{Order: c.Last, Start: f.Start, Peak: f.Peak, End: f.End, Live: map[*Site]int64{}}
+	for site, bytes := range x.stood.live {
+		m.Live[site] = bytes
+	}
+	x.above(highest, m)
 }
+
+// above adds a moment that is higher than another, or raises that one if it is higher by next to nothing. It returns
+// the moment that has the height.
+func (x *reader) above(m, higher *Moment) *Moment {
+	if m != nil && higher.Peak-m.Peak < higher.Peak/nextToNothing {
+		m.Peak = higher.Peak
+		return m
+	}
+	x.n.add(higher)
+	return higher
+}
+
+// nextToNothing is the share of a peak, one in so many, that decides nothing.
+const nextToNothing = 100

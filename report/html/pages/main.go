@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"ipytracer/attribution"
@@ -34,25 +35,32 @@ func main() {
 		attributiontest.Notebook(tracker.Add, cells, 4)
 		write(os.Args[1], name, tracker.Stream(), nil)
 	}
-	write(os.Args[1], "lines", reporttest.WithLines(), reporttest.Audited())
 	r, a := reporttest.WithLines(), reporttest.Audited()
+	r.Advice = reporttest.Advised()
+	write(os.Args[1], "lines", r, a)
+	r, a = reporttest.WithLines(), reporttest.Audited()
+	r.Advice = reporttest.Advised()
 	reporttest.Poison(r)
 	reporttest.Poison(a)
 	write(os.Args[1], "markup", r, a)
 }
 
-// write writes one page, the report and the audit as JSON, and the written forms of the sizes in them.
+// write writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
 func write(folder, name string, r *model.Report, a *model.Audit) {
-	var page, figures, leaks bytes.Buffer
+	var page, figures, leaks, advised bytes.Buffer
 	check(html.Write(&page, r, html.Options{Audit: a}))
 	check(report.JSON(&figures, r))
 	put(folder, name+".html", page.Bytes())
 	put(folder, name+".json", figures.Bytes())
+	if r.Advice != nil {
+		check(report.AdviceJSON(&advised, r.Advice))
+		put(folder, name+".advice.json", advised.Bytes())
+	}
 	if a != nil {
 		check(report.AuditJSON(&leaks, a))
 		put(folder, name+".audit.json", leaks.Bytes())
 	}
-	texts, err := json.Marshal(sizes(append(figures.Bytes(), leaks.Bytes()...)))
+	texts, err := json.Marshal(sizes(slices.Concat(figures.Bytes(), leaks.Bytes(), advised.Bytes())))
 	check(err)
 	put(folder, name+".texts.json", texts)
 }

@@ -120,6 +120,28 @@ export interface Held {
   bytes: number;
   count: number;
 }
+export interface Advice {
+  highest: string;
+  none?: string;
+  items: Piece[];
+  left?: string;
+  not: string[];
+}
+export interface Piece {
+  title: string;
+  saves: number;
+  how: string;
+  peak: number;
+  then: string;
+  place: string;
+  diff: string;
+  changes: string[];
+  unknown: string[];
+  try: string;
+  pid: number;
+  execution: number;
+  line: number;
+}
 export interface Page {
   schema: string;
   version?: number;
@@ -190,6 +212,7 @@ export interface Page {
   }[];
   tensors: { at: number; meter: number; size: number; count: number; bytes: number; who: string }[];
   processes: Process[];
+  advice?: Advice;
   audit?: {
     allClear?: string;
     least: number;

@@ -10,7 +10,7 @@ const KEYS: [string, string][] = [
   ["h", "the heaviest cell"],
   ["/", "search; Escape leaves it"],
   ["m", "the next meter"],
-  ["1 – 6", "cell, leaks, variables, lines, processes, certificate"],
+  ["1 – 7", "cell, advice, leaks, variables, lines, processes, certificate"],
   ["f i l v", "flame graph, icicle, by line, by variable"],
   ["+  −  0", "zoom the timeline in, out, all of it; ← → move it while it has the focus"],
   ["d", "dark, light, as the system has it"],

@@ -1,5 +1,6 @@
 // The memory that the session left behind, by name, by line and by process; and its certainty.
 import { Verdict } from "./block";
+import { advice } from "./advice";
 import { Session, estimated, figuresIn } from "./data";
 import { opener } from "./cell";
 import { figure, h, size, table } from "./dom";
@@ -16,6 +17,7 @@ export interface Section {
 }
 
 export const sections: Section[] = [
+  { id: "advice", name: "Advice", draw: advice, count: (s) => String(s.page.advice?.items.length || "") },
   { id: "leaks", name: "Leaks", draw: leaks, count: (s) => (s.page.audit ? String(s.page.audit.verdicts.length) : "") },
   { id: "variables", name: "Variables", draw: variables, count: (s) => String(s.page.variables.length || "") },
   { id: "lines", name: "Lines", draw: lines, count: (s) => String(s.page.lines.length || "") },

@@ -36,7 +36,7 @@ async function everything(page, look) {
       }
     }
   }
-  for (const tab of ["leaks", "variables", "lines", "processes", "certificate", "cell"]) {
+  for (const tab of ["advice", "leaks", "variables", "lines", "processes", "certificate", "cell"]) {
     await click(page, `[data-tab=${tab}]`);
     await drawn(page);
     await look();

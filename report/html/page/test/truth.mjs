@@ -38,11 +38,15 @@ export class Truth {
   constructor(folder, name) {
     const read = (file) => JSON.parse(readFileSync(join(folder, file), "utf8"));
     this.report = read(name + ".json");
-    try {
-      this.audit = read(name + ".audit.json");
-    } catch {
-      this.audit = null;
-    }
+    const perhaps = (file) => {
+      try {
+        return read(file);
+      } catch {
+        return null;
+      }
+    };
+    this.audit = perhaps(name + ".audit.json");
+    this.advice = perhaps(name + ".advice.json");
     this.windows = new Map(this.report.windows.map((w) => [String(w.id), w]));
   }
 
@@ -90,6 +94,8 @@ export class Truth {
         return { bytes: this.report.host[quantity] };
       case "verdict":
         return { bytes: this.audit.verdicts[+rest[0]].bytes };
+      case "advice":
+        return { bytes: this.advice.items[+rest[0]][quantity] };
       case "free":
         return { bytes: this.report.to_free[+rest[0]][quantity], mark: this.report.to_free[+rest[0]].exact ? "" : "≥" };
       case "held":

@@ -250,7 +250,7 @@ test("on a narrow screen nothing is wider than the screen", limit, async () => {
     await visit(name, async (page) => {
       await page.setViewport({ width: 400, height: 900 });
       await drawn(page);
-      for (const tab of ["cell", "leaks", "variables", "lines", "processes", "certificate"]) {
+      for (const tab of ["cell", "advice", "leaks", "variables", "lines", "processes", "certificate"]) {
         await click(page, `[data-tab=${tab}]`);
         await drawn(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);

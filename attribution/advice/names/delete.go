@@ -1,0 +1,189 @@
+package names
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// Delete finds names that are used for the last time before the highest moment, and hold memory then.
+//
+// The rule: a statement binds one name, and memory that it allocated lives at the highest moment. No later statement
+// reads the name, up to where it is bound anew. Functions that read it count with each statement that mentions them.
+// The memory goes with the name if the name still has it alone at the session's end; if the name is gone by then, no
+// statement may have handed it on.
+func Delete(n *evidence.Notebook) (found []evidence.Candidate) {
+	if n.Peak == nil {
+		return nil
+	}
+	l := livesOf(n)
+	for _, s := range n.Statements {
+		for _, name := range bound(s) {
+			if c, ok := l.delete(s, name); ok {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// bound returns the names that a statement binds to a value.
+func bound(s *evidence.Statement) (all []string) {
+	add := func(target syntax.Expr) {
+		switch t := target.(type) {
+		case *syntax.Name:
+			all = append(all, t.ID)
+		case *syntax.Tuple:
+			for _, e := range t.Elts {
+				if name, ok := e.(*syntax.Name); ok {
+					all = append(all, name.ID)
+				}
+			}
+		}
+	}
+	switch node := s.Node.(type) {
+	case *syntax.Assign:
+		for _, t := range node.Targets {
+			add(t)
+		}
+	case *syntax.AnnAssign:
+		add(node.Target)
+	case *syntax.For:
+		add(node.Target)
+		bodies(node.Body, add)
+	case *syntax.With:
+		bodies(node.Body, add)
+	case *syntax.If:
+		bodies(node.Body, add)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// bodies calls add for the targets of assignments in a body.
+func bodies(body []syntax.Stmt, add func(syntax.Expr)) {
+	for _, one := range body {
+		if a, ok := one.(*syntax.Assign); ok {
+			for _, t := range a.Targets {
+				add(t)
+			}
+		}
+	}
+}
+
+// span is the life of a value under a name.
+type span struct {
+	made, last *evidence.Statement // last reads it, or else is made
+	end        int                 // order of the statement that ends it
+	shapes     []*evidence.Statement
+	aliased    bool
+}
+
+// life returns the life of the value that a statement gave a name.
+func (l *lives) life(made *evidence.Statement, name string) span {
+	x := span{made: made, last: made, end: 1 << 62}
+	for _, s := range l.n.Statements {
+		if s.Order <= made.Order {
+			continue
+		}
+		u := l.of(s, name)
+		switch {
+		case u.reads && u.shape:
+			x.shapes = append(x.shapes, s)
+		case u.reads:
+			x.last, x.shapes = s, nil
+		}
+		x.aliased = x.aliased || u.escapes
+		if u.binds {
+			x.end = s.Order
+			return x
+		}
+	}
+	return x
+}
+
+// delete returns the candidate for one name.
+func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate, ok bool) {
+	of := func(site *evidence.Site) bool { return site.Statement == s }
+	peak := l.n.Peak
+	if !peak.Behind(s) || peak.Bytes(of) == 0 {
+		return c, false
+	}
+	life := l.life(s, name)
+	if !peak.Behind(life.last) || life.end < peak.Order || len(life.shapes) > 0 {
+		return c, false
+	}
+	share, accuracy := l.share(s, name, life)
+	if accuracy == "" {
+		return c, false
+	}
+	edits, ok := l.n.Insert(life.last, "del "+name)
+	if !ok {
+		return c, false
+	}
+	c = evidence.Candidate{
+		Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
+		Edits: edits, Of: words.NameKey(s.Window.ID, name),
+		Falls: func(m *evidence.Moment) int64 {
+			if !m.Behind(life.last) || m.Order >= life.end {
+				return 0
+			}
+			return min(share, l.n.Resident(m, of))
+		},
+		Title: words.NameHolds(name, peakBytes(l.n, of, share), placeOf(s, s.Line), placeOf(life.last, life.last.End()),
+			life.last == s),
+		Changes: []string{words.NameGone(name)},
+	}
+	if accuracy != model.SavesExact {
+		c.Unknown = append(c.Unknown, words.HoldersUnknown(name))
+	}
+	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
+		c.Unknown = append(c.Unknown, words.BlindUses(name))
+		c.Accuracy = cmp.Or(worse(c.Accuracy), c.Accuracy)
+	}
+	return c, true
+}
+
+// worse returns the accuracy of a candidate that something unseen may be in the way of.
+func worse(accuracy string) string {
+	if accuracy == model.SavesExact {
+		return model.SavesBound
+	}
+	return model.SavesGuess
+}
+
+func peakBytes(n *evidence.Notebook, of func(*evidence.Site) bool, share int64) int64 {
+	return min(share, n.Peak.Bytes(of))
+}
+
+// share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
+// not go.
+func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
+	kept := int64(1 << 62)
+	alone := len(bound(s)) == 1
+	if v := l.n.Variable(name); v != nil && life.end == 1<<62 && v.Execution == s.Cell.Window.Execution &&
+		v.Line >= s.Line && v.Line <= s.End() {
+		switch {
+		case v.Bytes == 0 && v.Device == 0:
+			return 0, ""
+		case v.Exact:
+			return v.Bytes + v.Device, model.SavesExact
+		}
+		return v.Bytes + v.Device, model.SavesBound
+	}
+	if !alone || life.aliased {
+		return 0, ""
+	}
+	return kept, model.SavesGuess
+}
+
+// placeOf returns a line of a statement's cell.
+func placeOf(s *evidence.Statement, line int) *model.PlanPlace {
+	w := s.Cell.Window
+	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
+		Line: line}
+}

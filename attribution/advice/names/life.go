@@ -1,0 +1,251 @@
+package names
+
+import (
+	"strings"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+)
+
+// lives has the uses of names in each run of a statement.
+type lives struct {
+	n *evidence.Notebook
+	// functions are those that statements define, in order, with the global names that their bodies read.
+	functions []definition
+	// blind are the orders of statements that may use any name.
+	blind []int
+}
+
+// definition is a function or a class that a statement defines.
+type definition struct {
+	order int
+	name  string
+	reads map[string]bool
+}
+
+// livesOf goes through the statements once.
+func livesOf(n *evidence.Notebook) *lives {
+	l := &lives{n: n}
+	for _, s := range n.Statements {
+		if s.Node == nil || dynamic(s.Node) {
+			l.blind = append(l.blind, s.Order)
+		}
+		if s.Node != nil {
+			l.define(s)
+		}
+	}
+	return l
+}
+
+// define records the functions, the lambdas with a name and the classes that a statement defines.
+func (l *lives) define(s *evidence.Statement) {
+	syntax.Walk(s.Node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FunctionDef:
+			l.functions = append(l.functions, definition{s.Order, n.Name, globals(n)})
+		case *syntax.ClassDef:
+			l.functions = append(l.functions, definition{s.Order, n.Name, globals(n)})
+		case *syntax.Assign:
+			if f, ok := n.Value.(*syntax.Lambda); ok {
+				if name, ok := n.Targets[0].(*syntax.Name); ok {
+					l.functions = append(l.functions, definition{s.Order, name.ID, globals(f)})
+				}
+			}
+		}
+		return true
+	})
+}
+
+// globals returns the names that a function, a lambda or a class mentions, without the function's own.
+func globals(of syntax.Node) map[string]bool {
+	all, own := map[string]bool{}, map[string]bool{}
+	syntax.Walk(of, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Name:
+			all[n.ID] = true
+		case *syntax.Arg:
+			own[n.Name] = true
+		}
+		return true
+	})
+	if f, ok := of.(*syntax.FunctionDef); ok {
+		shared := map[string]bool{}
+		syntax.Walk(f, func(n syntax.Node) bool {
+			if g, ok := n.(*syntax.Global); ok {
+				for _, name := range g.Names {
+					shared[name] = true
+				}
+			}
+			return true
+		})
+		for name := range all {
+			for _, one := range f.Body {
+				if mentions(one, name).binds && !shared[name] {
+					own[name] = true
+				}
+			}
+		}
+	}
+	for name := range own {
+		delete(all, name)
+	}
+	return all
+}
+
+// dynamic reports whether a statement may use any name: it runs code from a text, or asks for all names.
+func dynamic(node syntax.Node) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Call:
+			if f, ok := n.Func.(*syntax.Name); ok {
+				switch f.ID {
+				case "exec", "eval", "globals", "locals", "vars", "get_ipython":
+					found = true
+				}
+			}
+		case *syntax.Magic:
+			for _, word := range []string{"%run", "%store", "%who", "%reset", "%macro", "%rerun", "%recall"} {
+				found = found || strings.HasPrefix(strings.TrimSpace(n.Text), word)
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.
+func inText(node syntax.Node, name string) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Call:
+			f := calledName(n)
+			if f != "query" && f != "eval" && f != "evaluate" {
+				return true
+			}
+			for _, a := range n.Args {
+				if c, ok := a.(*syntax.Constant); ok && c.Kind == "str" && strings.Contains(c.Value, name) {
+					found = true
+				}
+			}
+		case *syntax.Magic:
+			found = found || strings.Contains(n.Text, name)
+		case *syntax.Shell:
+			found = found || strings.Contains(n.Text, name)
+		}
+		return !found
+	})
+	return found
+}
+
+// calledName returns the last part of the called function's name.
+func calledName(call *syntax.Call) string {
+	switch f := call.Func.(type) {
+	case *syntax.Name:
+		return f.ID
+	case *syntax.Attribute:
+		return f.Attr
+	}
+	return ""
+}
+
+// use is how a run of a statement uses a name.
+type use struct {
+	reads, shape, binds, escapes bool
+}
+
+// of returns how a run of a statement uses a name, by itself and by the functions that it mentions.
+func (l *lives) of(s *evidence.Statement, name string) (u use) {
+	if s.Node == nil {
+		return u // the sentence about statements that are not readable says so
+	}
+	var whole []syntax.Node
+	switch node := s.Node.(type) {
+	case *syntax.FunctionDef: // its body runs where it is called
+		for _, e := range node.Decorators {
+			whole = append(whole, e)
+		}
+	case *syntax.Assign:
+		if _, isLambda := node.Value.(*syntax.Lambda); isLambda {
+			break
+		}
+		whole = append(whole, node)
+	default:
+		whole = append(whole, s.Node)
+	}
+	shape := true
+	for _, node := range whole {
+		m := mentions(node, name)
+		u.binds, u.escapes = u.binds || m.binds, u.escapes || m.escapes
+		if m.reads > 0 || inText(node, name) {
+			u.reads = true
+			shape = shape && m.reads > 0 && m.reads == shapes(node, name)
+		}
+		if l.calls(node, name, s.Order) {
+			u.reads, shape = true, false
+		}
+	}
+	u.shape = u.reads && shape
+	return u
+}
+
+// shapes counts the reads of a name that only ask for its shape.
+func shapes(node syntax.Node, name string) (count int) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if shapeOf(n, name) {
+			count++
+		}
+		return true
+	})
+	return count
+}
+
+// shapeOf reports whether a node is NAME.shape or len(NAME).
+func shapeOf(node syntax.Node, name string) bool {
+	switch n := node.(type) {
+	case *syntax.Attribute:
+		return n.Attr == "shape" && isName(n.Value, name)
+	case *syntax.Call:
+		f, ok := n.Func.(*syntax.Name)
+		return ok && f.ID == "len" && len(n.Args) == 1 && isName(n.Args[0], name)
+	}
+	return false
+}
+
+// calls reports whether a node mentions a function that reads a name, itself or by another function.
+func (l *lives) calls(node syntax.Node, name string, order int) (found bool) {
+	seen := map[string]bool{}
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if one, ok := n.(*syntax.Name); ok && one.ID != name {
+			found = found || l.reaches(one.ID, name, order, seen)
+		}
+		return !found
+	})
+	return found
+}
+
+// reaches reports whether a function, or one that it mentions, reads a name.
+func (l *lives) reaches(function, name string, order int, seen map[string]bool) bool {
+	if seen[function] || len(seen) > maxCalls {
+		return false
+	}
+	seen[function] = true
+	for i := len(l.functions) - 1; i >= 0; i-- {
+		d := &l.functions[i]
+		if d.order > order || d.name != function {
+			continue
+		}
+		if d.reads[name] {
+			return true
+		}
+		for read := range d.reads {
+			if l.reaches(read, name, order, seen) {
+				return true
+			}
+		}
+		return false
+	}
+	return false
+}
+
+// maxCalls bounds the functions that one statement is followed into.
+const maxCalls = 256

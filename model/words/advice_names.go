@@ -1,0 +1,45 @@
+package words
+
+import (
+	"fmt"
+	"strconv"
+
+	"ipytracer/model"
+)
+
+// NameKey names the value that a statement gave a name, among the candidates for advice.
+func NameKey(window int, name string) string { return strconv.Itoa(window) + " " + name }
+
+// NameHolds says that a name holds memory behind its last use.
+func NameHolds(name string, bytes int64, made, last *model.PlanPlace, never bool) string {
+	if never {
+		return fmt.Sprintf("%s holds %s from %s on, and nothing uses it: delete it there", name, Bytes(bytes),
+			PlaceName(made))
+	}
+	return fmt.Sprintf("%s holds %s of %s, and %s uses it for the last time: delete it behind that line", name,
+		Bytes(bytes), PlaceName(made), PlaceName(last))
+}
+
+// NameGone says what a deleted name changes.
+func NameGone(name string) string {
+	return "cells that are run again, or later, have no " + name
+}
+
+// HoldersUnknown says that other holders of a name's memory are not known.
+func HoldersUnknown(name string) string {
+	return "the session's end does not show " + name + ": something else may hold its memory, too"
+}
+
+// BlindUses says that a statement may use any name.
+func BlindUses(name string) string {
+	return "a later statement is not readable, or runs code from a text (exec, eval): it may use " + name
+}
+
+// LoopHolds says that a value of a loop is still there while the next one is made.
+func LoopHolds(name string, bytes int64, made *model.PlanPlace) string {
+	return fmt.Sprintf("while %s makes the next %s, the one before is still there (%s): "+
+		"delete it at the end of each turn", PlaceName(made), name, Bytes(bytes))
+}
+
+// LoopGone says what a deleted name of a loop changes.
+func LoopGone(name string) string { return "behind the loop there is no " + name }
