@@ -53,11 +53,12 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape,
 			DType: v.DType,
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
-			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base),
+			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: contentsOf(v.Contents),
 		}
 		for _, c := range v.Columns {
 			one.Columns = append(one.Columns,
-				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete})
+				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete,
+					Contents: contentsOf(c.Contents)})
 		}
 		one.MoreColumns, one.RestColumns = v.MoreColumns, int64(v.RestColumns)
 		if v.Length >= 0 {

@@ -27,6 +27,14 @@ func TestVariables(t *testing.T) {
 	}, checkVariables)
 }
 
+// constant checks the facts about an array of ones.
+func constant(t *testing.T, v model.Variable) {
+	t.Helper()
+	if c := v.Contents; c == nil || c.Distinct != 1 || c.Elements == 0 || c.Seen != c.Elements || c.Min != "1" {
+		t.Errorf("%s: %+v", v.Name, c)
+	}
+}
+
 func checkVariables(t *testing.T, p place) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "run.arrows")
@@ -68,6 +76,7 @@ func checkVariables(t *testing.T, p place) {
 	if v := found["library.cache"]; v.Bytes < 8_000_000 || v.Bytes > 9<<20 || v.Kind != "module" {
 		t.Errorf("library.cache: %+v", v)
 	}
+	constant(t, found["fresh_array"])
 	// IPython's objects for displaying it refer to its frames until the garbage collector runs.
 	failed := fmt.Sprintf("traceback of In[%d]", *results[byCell["failing"]-1].ExecutionCount)
 	if v := found[failed]; v.Reaches < 8_800_000 || v.Kind != "traceback" {

@@ -36,6 +36,9 @@ type Variable struct {
 	// Codes are, for a traceback, the origins of the code of its outermost calls, 8 at most. One of them is the cell
 	// that failed.
 	Codes []Code
+	// Contents are facts about the elements of an array or a tensor; nil for all others, for small ones, and if nobody
+	// asked for them.
+	Contents *Contents
 }
 
 // Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
@@ -45,6 +48,8 @@ type Column struct {
 	DType string // "" if uncertain
 	Bytes Bytes
 	Exact bool // false: Bytes is a lower bound
+	// Contents are facts about its elements; nil if there are none.
+	Contents *Contents
 }
 
 // Code is the origin of the code of a call.

@@ -36,6 +36,9 @@ type Variable struct {
 	Line           int     `json:"line,omitempty"`
 	// Before: that piece existed at the attach.
 	Before bool `json:"before,omitempty"`
+	// Contents are facts about the elements of an array or a tensor; nil for others, for small ones, and where nobody
+	// asked.
+	Contents *Contents `json:"contents,omitempty"`
 }
 
 // Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
@@ -45,6 +48,8 @@ type Column struct {
 	DType string `json:"dtype,omitempty"`
 	Bytes int64  `json:"bytes"`
 	Exact bool   `json:"exact"` // else a lower bound
+	// Contents are facts about its elements; nil if there are none.
+	Contents *Contents `json:"contents,omitempty"`
 }
 
 // Size returns the rank of a variable: the memory that would go with it, or that it leads to if that is more.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -102,6 +103,14 @@ func (l *lastLook) sayEnded() {
 type survey struct {
 	*holders.Survey
 	target *target
+	pages  *os.File // nil where they are not asked for, or cannot be read
+}
+
+// closePages is called when the variables are listed.
+func (s *survey) closePages() {
+	if s.pages != nil {
+		s.pages.Close()
+	}
 }
 
 // surveys examines the objects of every live Python process. The caller must close them.
@@ -126,9 +135,16 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		began := now()
-		process := holders.Process{Mapped: l.mapped(t.pid),
-			Used: func() time.Duration { return time.Duration(t.used()) }}
+		process := holders.Process{Used: func() time.Duration { return time.Duration(t.used()) }}
+		process.Mapped, process.Files = l.mapped(t.pid)
+		next := &survey{target: t, pages: l.pages(t)}
+		if next.pages != nil {
+			process.Pages = next.pages
+		}
 		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
+		if next.Survey = one; err != nil {
+			next.closePages()
+		}
 		if errors.Is(err, cpython.ErrUnsupported) {
 			l.report.leavesUnnamed("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
 			continue
@@ -145,9 +161,22 @@ func (l *lastLook) surveys() []*survey {
 		for _, other := range all {
 			other.Rest()
 		}
-		all = append(all, &survey{Survey: one, target: t})
+		all = append(all, next)
 	}
 	return all
+}
+
+// pages opens the process's table of pages, if elements of arrays are asked for.
+func (l *lastLook) pages(t *target) *os.File {
+	if !l.asked {
+		return nil
+	}
+	pages, err := l.fs.Proc(t.pid).File("pagemap")
+	if err != nil {
+		l.log.Debug("which pages were touched is not known", "pid", t.pid, "error", err)
+		return nil
+	}
+	return pages
 }
 
 // besideThem returns the same surveys for findHolders, if the holders are asked for. Both lists must be processed in
@@ -178,11 +207,14 @@ func (l *lastLook) running(t *target) (states []uint64) {
 	return states
 }
 
-// mapped returns the mapped memory of a process, with adjacent mappings merged.
-func (l *lastLook) mapped(pid int) (all []holders.Block) {
+// mapped returns the mapped memory of a process, with adjacent mappings merged, and the mappings of files.
+func (l *lastLook) mapped(pid int) (all, files []holders.Block) {
 	for m, err := range l.fs.Image(pid).Mappings() {
 		if err != nil {
 			break
+		}
+		if m.File != (process.FileID{}) {
+			files = append(files, holders.Block{Address: m.Start, Size: m.End - m.Start})
 		}
 		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == m.Start {
 			all[n-1].Size += m.End - m.Start
@@ -190,5 +222,5 @@ func (l *lastLook) mapped(pid int) (all []holders.Block) {
 			all = append(all, holders.Block{Address: m.Start, Size: m.End - m.Start})
 		}
 	}
-	return all
+	return all, files
 }

@@ -13,7 +13,7 @@ import (
 func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if l.asked {
-		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects}, listingInAll
+		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
 	}
 	limits.Watch = l.watch
 	ctx, cancel := context.WithTimeout(l.context(), inAll)
@@ -23,6 +23,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		began := now()
 		listed, err := of.List(ctx, limits)
 		of.Close()
+		of.closePages()
 		if err != nil {
 			l.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue

@@ -85,6 +85,11 @@ func (f *filler) fill(v reflect.Value) {
 				f.fill(v.Index(i))
 			}
 		}
+	case reflect.Pointer:
+		if f.length() >= 0 {
+			v.Set(reflect.New(v.Type().Elem()))
+			f.fill(v.Elem())
+		}
 	case reflect.String:
 		v.SetString(f.text())
 	case reflect.Bool:

@@ -28,6 +28,8 @@ type variableDetail struct {
 	More    int64            `json:"more_columns,omitempty"`
 	Rest    event.Bytes      `json:"rest_columns,omitempty"`
 	Codes   []codeDetail     `json:"codes,omitzero"`
+
+	Contents *contentsDetail `json:"contents,omitempty"`
 }
 
 // columnDetail is an event.Column in a row's detail.
@@ -36,6 +38,8 @@ type columnDetail struct {
 	DType string      `json:"dtype,omitempty"`
 	Bytes event.Bytes `json:"bytes"`
 	Exact bool        `json:"exact"`
+
+	Contents *contentsDetail `json:"contents,omitempty"`
 }
 
 // codeDetail is an event.Code in a row's detail.
@@ -48,8 +52,9 @@ func detailOf(v event.Variable) variableDetail {
 	return variableDetail{
 		v.Name, v.Also, v.Kind, v.Type, v.Shape, v.DType, v.Length, v.Bytes, v.Reaches, v.Device, v.Exact, v.Block,
 		v.Size, v.Array, v.Viewed, v.Base,
-		convert(v.Columns, func(x event.Column) columnDetail { return columnDetail(x) }), v.MoreColumns, v.RestColumns,
+		convert(v.Columns, columnToJSON), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
+		(*contentsDetail)(v.Contents),
 	}
 }
 
@@ -58,7 +63,7 @@ func variableOf(d variableDetail) event.Variable {
 		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length,
 		Bytes: d.Bytes, Reaches: d.Reaches,
 		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
-		Columns: convert(d.Columns, func(x columnDetail) event.Column { return event.Column(x) }), MoreColumns: d.More,
+		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: (*event.Contents)(d.Contents),
 		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
 	}
 }
@@ -136,37 +141,5 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 		Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early, Variables: convert(d.Variables, variableOf),
 		Owners: convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
 		Shares: convert(d.Shares, shareFromJSON),
-	}, nil
-}
-
-// residentDetail is an event.Residence in a row's detail.
-type residentDetail struct {
-	Root     uint32               `json:"root"`
-	Total    event.Bytes          `json:"total"`
-	Trim     event.Bytes          `json:"trim"`
-	Complete bool                 `json:"complete"`
-	Parts    []residentPartDetail `json:"parts"`
-}
-
-type residentPartDetail struct {
-	Kind  string      `json:"kind"`
-	Bytes event.Bytes `json:"bytes"`
-}
-
-func residentToJSON(r *event.Residence) ([]byte, error) {
-	return json.Marshal(residentDetail{
-		Root: r.Root, Total: r.Total, Trim: r.Trim, Complete: r.Complete,
-		Parts: convert(r.Parts, func(p event.ResidencePart) residentPartDetail { return residentPartDetail(p) }),
-	})
-}
-
-func residentFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Residence, error) {
-	var d residentDetail
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, err
-	}
-	return &event.Residence{
-		Time: time, Root: d.Root, PID: pid, Total: d.Total, Trim: d.Trim, Complete: d.Complete,
-		Parts: convert(d.Parts, func(p residentPartDetail) event.ResidencePart { return event.ResidencePart(p) }),
 	}, nil
 }

@@ -14,9 +14,12 @@ func TestVariablesStay(t *testing.T) {
 			Name: "frame", Also: []string{"Out[7]"}, Kind: event.HeldByVariable, Type: "DataFrame",
 			Shape: []int64{300, 12}, Length: 300, Bytes: 5 << 20, Exact: true, Viewed: 3, Base: 4,
 			Columns: []event.Column{
-				{Name: "größe", DType: "object", Bytes: 4 << 20}, {Name: "b", Bytes: 7, Exact: true},
+				{Name: "größe", DType: "object", Bytes: 4 << 20},
+				{Name: "b", Bytes: 7, Exact: true, Contents: &event.Contents{Elements: 300, Seen: 300, Item: 8}},
 			},
 			MoreColumns: 10, RestColumns: 11,
+			Contents: &event.Contents{Elements: 3, Seen: 2, Min: "-9223372036854775808", Max: "18446744073709551615",
+				Whole: true, SameAs: []string{"größe"}},
 		},
 		{
 			Name: "the last traceback", Kind: event.HeldByTraceback, Length: -1,

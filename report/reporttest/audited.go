@@ -145,7 +145,10 @@ func variablesOf(cell model.Frame) []model.Variable {
 			Shape: []int64{50_000, 12}, Length: &length, Bytes: 512 << 20, Reaches: 700 << 20, Exact: true,
 			Columns: []model.Column{
 				{Name: "sku", DType: "object", Bytes: 320 << 20},
-				{Name: "price", DType: "float64", Bytes: 100 << 20, Exact: true},
+				{Name: "price", DType: "float64", Bytes: 100 << 20, Exact: true, Contents: &model.Contents{
+					Elements: 13_107_200, Item: 8, Seen: 8192, Min: "-0.5", Max: "99.25", Zeros: 7, Missing: 3,
+					Infinite: 1, Fits: "float32", SameAs: []string{"prices", "old['price']"},
+				}},
 				{Name: "n", Bytes: 400_000, Exact: true},
 			},
 			MoreColumns: 9, RestColumns: 3 << 20,
@@ -161,6 +164,10 @@ func variablesOf(cell model.Frame) []model.Variable {
 		{
 			PID: 4242, Name: "grid", Kind: "variable", Type: "numpy.ndarray", Shape: []int64{300, 400},
 			DType: "float64", Bytes: 960_000, Reaches: 960_000, Exact: true, Stack: []model.Frame{}, Before: true,
+			Contents: &model.Contents{
+				Elements: 120_000, Item: 8, Seen: 120_000, Layout: "F", Min: "0", Max: "18446744073709551615",
+				Whole: true, Real: true, Distinct: 2, Ascending: true, Longest: 5, ASCII: true,
+			},
 		},
 		{
 			PID: 4242, Name: "names", Kind: "variable", Type: "list", Length: &length, Bytes: 900_000, Reaches: 900_000,

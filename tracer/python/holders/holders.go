@@ -32,6 +32,8 @@ type Limits struct {
 	Unseen  bool          // look for arrays that are none of the blocks, too
 	Names   bool          // of [List]: objects that only modules have are not looked for
 	Watch   []event.Piece // of [List]: objects that may be there still
+	// Contents: [List] reads the elements of large arrays as well.
+	Contents bool
 	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
 	// [event.Holder.Running].
 	Running []uint64

@@ -40,7 +40,9 @@ func (l *lister) listing() Listing {
 		l.describeName(&r.Variable, r.group)
 		columns.describe(&r.Variable, l.groups[r.group].addr)
 		out.Names[i] = r.Variable
+		l.inspector.variable(&out.Names[i], l.groups[r.group].addr)
 	}
+	l.inspector.inspect()
 	t.keepArcs()
 	out.Owners, out.Shares = l.sharing(&t, rows)
 	return out

@@ -60,6 +60,7 @@ type process struct {
 	reports *bufio.Reader
 	wanted  []expected // its first report
 	named   map[string]wantedVariable
+	facts   map[string]*event.Contents
 }
 
 // start runs a script of testdata/cpython and reads its first output.
@@ -85,9 +86,12 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 		t.Skip("needs root for chroot")
 	}
 	proc := p.run(t, script, args)
-	if script == "variables.py" {
+	switch script {
+	case "variables.py":
 		proc.named = proc.variables(t)
-	} else {
+	case "contents.py":
+		proc.facts = proc.contents(t)
+	default:
 		proc.wanted = proc.expect(t)
 	}
 	memory, err := os.Open(fmt.Sprintf("/proc/%d/mem", proc.pid))

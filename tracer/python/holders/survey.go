@@ -33,7 +33,11 @@ type Process struct {
 	// Mapped are its mappings, in the order of addresses: a size that does not fit is not believed. It is needed for
 	// [Survey.List].
 	Mapped []Block
-	Used   func() time.Duration // how much processor time it has taken, or less than nothing
+	// Pages is /proc/PID/pagemap, nil where it cannot be read: without it, elements of arrays that were never touched
+	// are read, which costs the process page tables. Files are the mappings of files.
+	Pages io.ReaderAt
+	Files []Block
+	Used  func() time.Duration // how much processor time it has taken, or less than nothing
 }
 
 // NewSurvey looks at all objects. It is an error where the interpreter cannot be found in the process.

@@ -62,6 +62,9 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	still := still(w, limits.Watch)
 	l.walk()
 	l.viewed = viewsByRoot(w)
+	if limits.Contents {
+		l.inspector = newInspector(l, &touched{memory: s.mem.r, pagemap: s.process.Pages, files: s.process.Files})
+	}
 	out := l.listing()
 	out.Still = still
 	return out, nil
@@ -88,6 +91,8 @@ type lister struct {
 	give    func()              // the notes back
 	viewed  map[int32]foundView // memory that only views hold, by the objects that lead to them
 	failed  []event.Code        // where the code of the last traceback is from
+
+	inspector *inspector // nil where elements of arrays are not asked for
 }
 
 // binding2 is a name of an object that leads out of the objects that names hold: it is looked at when everything else

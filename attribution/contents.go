@@ -1,0 +1,56 @@
+package attribution
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// contentsOf returns facts about elements as the model has them. They may come from a recording that anybody wrote.
+func contentsOf(c *event.Contents) *model.Contents {
+	if c == nil || c.Elements < 0 || c.Seen < 0 || c.Item < 0 {
+		return nil
+	}
+	const longestType, mostNames = 16, 8
+	out := &model.Contents{
+		Elements: c.Elements, Item: int64(c.Item), Seen: min(c.Seen, c.Elements), Min: numberOf(c.Min),
+		Max: numberOf(c.Max), Whole: c.Whole, Real: c.Real, Ascending: c.Ascending, ASCII: c.ASCII,
+		SameAs: c.SameAs[:min(len(c.SameAs), mostNames)], Longest: max(c.Longest, 0),
+	}
+	switch c.Layout {
+	case "C", "F", "strided":
+		out.Layout = c.Layout
+	}
+	if len(c.Fits) <= longestType {
+		out.Fits = c.Fits
+	}
+	for _, n := range []struct {
+		to   *int64
+		from int64
+	}{{&out.Zeros, c.Zeros}, {&out.Missing, c.Missing}, {&out.Infinite, c.Infinite}, {&out.Distinct, c.Distinct}} {
+		*n.to = min(max(n.from, 0), out.Seen)
+	}
+	return out
+}
+
+// numberOf returns the digits of a number as JSON has them, "" for a text that is none.
+func numberOf(text string) json.Number {
+	const most = 64
+	if len(text) > most {
+		return ""
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return json.Number(strconv.FormatInt(n, 10))
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return json.Number(strconv.FormatUint(n, 10))
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
+		return ""
+	}
+	return json.Number(strconv.FormatFloat(n, 'g', -1, 64))
+}
