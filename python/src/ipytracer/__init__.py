@@ -13,6 +13,7 @@ from ._api import attached, audit, cells, last, lines
 from ._api import vars as vars
 from ._experiment import Experiment, Result, experiment, start
 from ._looked import Audit, Growth, NotJudged, Place, Variable, Variables, Verdict
+from ._needed import NotEnoughMemory
 from ._release import release_traceback, seed
 from ._window import Child, Figure, Frame, Line, Lines, Top, Window, Windows
 
@@ -32,6 +33,7 @@ __all__ = [
     "Growth",
     "Line",
     "Lines",
+    "NotEnoughMemory",
     "NotJudged",
     "Place",
     "Result",

@@ -31,6 +31,8 @@ HELP = """\
 %tracer audit --check   looks again: what came back of what was predicted
 %tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
+%tracer guard on   asks before a cell runs that needed more memory than is free; error | off
+%%tracer run       runs this one cell all the same
 %memit STATEMENT   what a statement needs; -r 5: the most of five runs
 %mlrun -f F STATEMENT   what each line of the function F allocates in it
 %%tracer [full]    figures under this one cell, also while they are off
@@ -50,10 +52,11 @@ WORDS = (
     "audit",
     "live on|off|SECONDS",
     "limit SIZE",
+    "guard on|error|off",
     "help",
 )
 _numbers = itertools.count(1)
-_FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full))?[ \t]*$")
+_FIRST = re.compile(r"^%%tracer(?:[ \t]+(compact|full|run))?[ \t]*$")
 
 
 def _wrong(said: str, choices: Sequence[str]) -> Exception:
@@ -70,6 +73,8 @@ def tracer(companion: Companion, words: str) -> Bundle | None:
         return _limited(word.split(None, 1)[1] if " " in word else "")
     if word.split()[:1] == ["live"]:
         return _live(companion, word.split()[1:])
+    if word.split()[:1] == ["guard"]:
+        return _guarded(companion, " ".join(word.split()[1:]))
     if word in ("vars", "audit") or word.split() == ["audit", "--check"]:
         return _looked(companion, "check" if "--check" in word else word)
     if word in ("on", "off"):
@@ -95,6 +100,13 @@ def _limited(word: str) -> Bundle:
         return _show.sentence(_limit.limit(word.strip()))
     except (ValueError, OSError) as e:
         raise UsageError("limit: %s" % e) from None
+
+
+def _guarded(companion: Companion, word: str) -> Bundle:
+    try:
+        return _show.sentence(companion.guard.carry_out(word))
+    except ValueError as e:
+        raise _wrong(word, [str(e)]) from None
 
 
 _SHOWN_AFTER = 0.4       # seconds of looking that are not worth a message
@@ -226,11 +238,12 @@ def _table() -> Bundle:
 
 
 def line_magic(line: str = "") -> None:
-    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|help: figures under the cells.
-    %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|guard|help: figures under the
+    cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # the form of %%tracer after the transformer
-        companion.once = line.endswith("full")
+        if not line.endswith("run"):
+            companion.once = line.endswith("full")
         return
     bundle = tracer(companion, line)
     if bundle is not None:
@@ -238,11 +251,13 @@ def line_magic(line: str = "") -> None:
 
 
 def cell_magic(line: str, cell: str) -> None:
-    """%%tracer [compact|full]: figures under this one cell, also while they are off."""
+    """%%tracer [compact|full]: figures under this one cell, also while they are off. %%tracer run: run this one cell
+    though it needed more memory than is free."""
     companion = _companion()
-    if line.strip() not in ("", "compact", "full"):
-        raise _wrong(line.strip(), ("compact", "full"))
-    companion.once = line.strip() == "full"
+    if line.strip() not in ("", "compact", "full", "run"):
+        raise _wrong(line.strip(), ("compact", "full", "run"))
+    if line.strip() != "run":
+        companion.once = line.strip() == "full"
     companion.shell.run_cell(cell)
 
 

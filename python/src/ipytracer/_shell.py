@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 
-from . import _auto, _behind, _death, _lab, _live, _show, _silence, _way, _words
+from . import _auto, _behind, _death, _guard, _lab, _live, _show, _silence, _way, _words
 from ._line import AFTER_CELL, LINE, marker
 from ._way import of
 from ._window import outermost
@@ -56,6 +56,7 @@ class Companion:
         self.chosen = False               # whether the user has chosen how they are shown
         self.lab = _lab.Lab(shell, line)
         self.live = _live.Live(shell, self)
+        self.guard = _guard.Guard(shell, line)
         self.death = _death.Death()
         self._listened = False
         self._pid = os.getpid()
@@ -95,6 +96,7 @@ class Companion:
         """Leave the shell as it was."""
         self.shell.events.unregister("pre_run_cell", self.before)
         self.shell.events.unregister("post_run_cell", self.after)
+        self.guard.unregister()
         self.lab.unregister()
         self.live.consoles.unregister()
 
@@ -122,6 +124,7 @@ class Companion:
             self.death.offer()
             if self._look(cell=True):
                 self.live.watch()
+            self.guard.begins(info)      # last: it may ask the user
 
     @quiet
     def after(self, result: Any) -> None:
@@ -132,11 +135,13 @@ class Companion:
             del cells[known[0]:]
         if cells:
             return               # a cell within another one: its figures are in the outer one's answer
-        shown = self.live.finish()
+        shown, key = self.live.finish(), self.guard.ends()
         self._last()
         if self._look():
             shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
-            if known and info is not None and info.store_history and (shows or self.lab.listens):
+            wanted = shows or self.lab.listens or self.guard.mode != "off"
+            if known and info is not None and info.store_history and wanted:
+                self.guard.ran(key, result.execution_count)
                 self.lab.ran(info, result.execution_count)
                 self._show(result.execution_count, shown, shows)
         elif not self.line.said:      # as the cell that loaded the extension ends
@@ -186,6 +191,7 @@ class Companion:
         for answer in answers:
             self._slows(answer.slower, shows)
         for window in outermost(answers):
+            self.guard.told(window)
             self.lab.told(window)
             wanted = window.execution_count in self._wanted
             self.silence.told(window.execution_count, wanted)
@@ -217,7 +223,7 @@ def _only_asks(source: object) -> bool:
     """Report whether a cell is only one %tracer that shows something: figures of its own would be in the way."""
     words = source.split() if isinstance(source, str) else []
     return words[:1] == ["%tracer"] and (
-        len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] == "limit"
+        len(words) == 1 or len(words) == 2 and words[1] in _SHOWING or words[1] in ("guard", "limit")
     )
 
 

@@ -35,6 +35,15 @@ class Live(Protocol):
         """Show the figures of the running cell."""
 
 
+class Guard(Protocol):
+    """The part of _guard.Guard that the rest of the package needs."""
+
+    mode: str
+
+    def carry_out(self, word: str) -> str:
+        """Carry out a word of %tracer guard. Return a sentence."""
+
+
 class Settings(Protocol):
     """The part of pytest_plugin.Settings that judges and summaries need."""
 
@@ -63,6 +72,10 @@ class Companion(Protocol):
     @property
     def lab(self) -> Lab:
         """Return the extensions of JupyterLab that listen."""
+
+    @property
+    def guard(self) -> Guard:
+        """Return the guard before cells."""
 
     @property
     def live(self) -> Live:
