@@ -43,3 +43,20 @@ func LoopHolds(name string, bytes int64, made *model.PlanPlace) string {
 
 // LoopGone says what a deleted name of a loop changes.
 func LoopGone(name string) string { return "behind the loop there is no " + name }
+
+// LocalHolds says that a name of a function holds memory behind its last use.
+func LocalHolds(name, function string, bytes int64, made, last *model.PlanPlace) string {
+	return fmt.Sprintf("in %s, %s holds %s of %s behind its last use, %s: delete it there", function, name, Bytes(bytes),
+		PlaceName(made), PlaceName(last))
+}
+
+// LocalUnknown says what is not known of a function's name.
+func LocalUnknown(name string) string {
+	return "the caller, or an object that the function made, may hold the memory of " + name + ", too"
+}
+
+// OnlyShape says that only the shape of a name is used behind its last other use.
+func OnlyShape(name string, bytes int64, made, last *model.PlanPlace) string {
+	return fmt.Sprintf("%s holds %s of %s, and behind %s only its shape is used: keep that, and delete it", name,
+		Bytes(bytes), PlaceName(made), PlaceName(last))
+}

@@ -4,4 +4,4 @@ package names
 import "ipytracer/attribution/advice/evidence"
 
 // Rules returns the rules of this package.
-func Rules() []evidence.Rule { return []evidence.Rule{Delete, Loop} }
+func Rules() []evidence.Rule { return []evidence.Rule{Delete, Shape, Loop, Local} }

@@ -1,0 +1,146 @@
+package names
+
+import (
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// Local finds names of a function that hold memory behind their last use, up to its return.
+//
+// The rule: a statement right in a function's body binds a name, once, and no statement hands its value on, returns it
+// or has it in a function of its own. Memory of that statement lives at the highest moment, and so does memory of a
+// statement behind the last one that reads the name: so the function was there by then.
+//
+// The saving is a bound: up to the last use the function is taken to need what its statements had at the highest moment,
+// and all that the statement that runs has made in a turn.
+func Local(n *evidence.Notebook) (found []evidence.Candidate) {
+	if n.Peak == nil {
+		return nil
+	}
+	for _, c := range n.Cells {
+		if c.Tree == nil {
+			continue
+		}
+		for _, s := range scopesOf(c.Tree) {
+			if s.function == nil || generates(s.function) {
+				continue
+			}
+			for at := range s.body {
+				if candidate, ok := local(n, c, s, at); ok {
+					found = append(found, candidate)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// generates reports whether a function yields: its body stands still in between.
+func generates(f *syntax.FunctionDef) (found bool) {
+	syntax.Walk(f, func(n syntax.Node) bool {
+		if _, ok := n.(*syntax.Yield); ok {
+			found = true
+		}
+		return !found
+	})
+	return found || f.Async
+}
+
+// local returns the candidate for a statement of a function's body.
+func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidence.Candidate, ok bool) {
+	a, isAssign := s.body[at].(*syntax.Assign)
+	if !isAssign || len(a.Targets) != 1 {
+		return out, false
+	}
+	target, isOne := a.Targets[0].(*syntax.Name)
+	if !isOne || s.function.Name == target.ID {
+		return out, false
+	}
+	name := target.ID
+	last, ok := lastIn(s.body, at, name)
+	if !ok || last+1 >= len(s.body) || !ownLine(c, s.body, last) {
+		return out, false
+	}
+	steps := stepsOf(n, c, s, n.Peak)
+	if steps.live[at] == 0 || !steps.behind(last) {
+		return out, false
+	}
+	made, end := a.Place(), s.body[last].Place()
+	text := indent(c.Line(made.Start.Line)) + "del " + name
+	return evidence.Candidate{
+		Kind: "local", Cell: c, Line: end.End.Line, Names: []string{name}, Accuracy: model.SavesBound,
+		Edits: []model.AdviceEdit{evidence.Replace(c, end.End.Line+1, end.End.Line, text)},
+		Falls: func(m *evidence.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
+		Of:    words.NameKey(c.Window.ID, s.function.Name+"."+name),
+		Title: words.LocalHolds(name, s.function.Name, steps.live[at], placeIn(c, made.Start.Line),
+			placeIn(c, end.End.Line)),
+		Unknown: []string{words.LocalUnknown(name)},
+	}, true
+}
+
+// lastIn returns the index of the last statement of a body that reads a name; ok is false where the value is handed on
+// or bound anew.
+func lastIn(body []syntax.Stmt, at int, name string) (last int, ok bool) {
+	last = at
+	for i, one := range body {
+		m := mentions(one, name)
+		if m.escapes || m.binds && i != at {
+			return 0, false
+		}
+		if m.reads > 0 && i >= at {
+			last = i
+		}
+		if m.reads > 0 && i == at {
+			return 0, false
+		}
+	}
+	return last, true
+}
+
+// steps is the memory of each statement of a function's body: what lived at a moment, and what one turn made.
+type steps struct{ live, made []int64 }
+
+func stepsOf(n *evidence.Notebook, c *evidence.Cell, s scope, m *evidence.Moment) steps {
+	all := steps{make([]int64, len(s.body)), make([]int64, len(s.body))}
+	for i, one := range s.body {
+		p := one.Place()
+		of := func(site *evidence.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+		all.live[i] = n.Resident(m, of)
+		for site, bytes := range m.Made {
+			if of(site) && site.Meter != "cpu.mapped" {
+				all.made[i] += bytes
+			}
+		}
+	}
+	return all
+}
+
+// behind reports whether statements behind one have memory.
+func (all *steps) behind(last int) bool {
+	for _, live := range all.live[last+1:] {
+		if live > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// falls returns by how many bytes a moment would be lower without the memory of one statement behind the last use.
+func (all steps) falls(m *evidence.Moment, at, last int) int64 {
+	if all.live[at] == 0 || !all.behind(last) {
+		return 0
+	}
+	rest := m.Peak
+	for _, live := range all.live {
+		rest -= live
+	}
+	// the highest that it can have been up to the last use
+	before, stood := int64(0), rest
+	for i := 0; i <= last; i++ {
+		before = max(before, stood+max(all.made[i], all.live[i]))
+		stood += all.live[i]
+	}
+	return max(0, min(all.live[at], m.Peak-before))
+}
