@@ -25,18 +25,20 @@ var pythonCells = set("time timeit capture prun memit tracer")
 // pythonLines are the magics that run the rest of their line as Python.
 var pythonLines = set("time timeit prun memit mprun lprun")
 
-// prefix returns how many bytes at the beginning of a line IPython removes.
+// prefix returns how many bytes at the beginning of a line IPython removes: an indentation, and then a prompt.
 func (c *cell) prefix(line string) int {
-	if c.indent != "" && strings.HasPrefix(line, c.indent) {
-		return len(c.indent)
+	size := 0
+	if strings.HasPrefix(line, c.indent) {
+		size = len(c.indent)
 	}
 	if c.prompts == nil {
-		return 0
+		return size
 	}
+	line = line[size:]
 	if end := strings.IndexAny(line, "\r\n"); end >= 0 {
 		line = line[:end]
 	}
-	return len(c.prompts.FindString(line))
+	return size + len(c.prompts.FindString(line))
 }
 
 // begin skips empty lines, finds out what IPython removes from each line, and cuts a cell magic.

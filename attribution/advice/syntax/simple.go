@@ -227,7 +227,11 @@ func (p *parser) annotated(start Pos, target Expr) Stmt {
 	p.next()
 	s := &AnnAssign{Target: target, Annotation: p.expression()}
 	if p.accept("=") {
-		s.Value = p.yieldOr()
+		if p.tok().kind == kindShell {
+			s.Value = p.shell()
+		} else {
+			s.Value = p.yieldOr()
+		}
 	}
 	s.Span = p.from(start)
 	return s
