@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/kept"
 	"ipytracer/attribution/advice/names"
 	"ipytracer/attribution/advice/syntax"
 	"ipytracer/model"
@@ -35,7 +36,7 @@ type Options struct {
 }
 
 // rules are all of them, by package.
-func rules() []evidence.Rule { return slices.Concat(names.Rules()) }
+func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules()) }
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice {

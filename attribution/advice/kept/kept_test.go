@@ -1,0 +1,220 @@
+package kept
+
+import (
+	"testing"
+
+	"ipytracer/model"
+)
+
+// work is a cell that goes 90 MiB above its start.
+var work = ran{source: "busy()", statements: []step{{line: 1, peak: 90}}}
+
+func TestOutput(t *testing.T) {
+	const first = "import numpy as np\na = np.ones((3000, 3000))"
+	for _, of := range []struct {
+		name, shows, later, want string
+		saves                    int64
+	}{
+		{"a product", "a @ a.T", "print(1)", "display(a @ a.T)", 68},
+		{"a comment behind", "a @ a.T  # all", "print(1)", "display(a @ a.T)  # all", 68},
+		{"two values", "a @ a.T, a.T @ a", "print(1)", "display((a @ a.T, a.T @ a))", 68},
+		{"two values in parentheses", "(a @ a.T, 1)", "print(1)", "display(((a @ a.T, 1)))", 68},
+		{"over lines", "(a @\n a.T)", "print(1)", "(display(a @\n a.T))", 68},
+		{"_ is for what nobody uses", "a @ a.T", "for _ in range(3): pass", "display(a @ a.T)", 68},
+		{"used by its number", "a @ a.T", "print(_2.shape)", "", 0},
+		{"used as Out", "a @ a.T", "print(Out[2].shape)", "", 0},
+		{"used as the last one", "a @ a.T", "b = _", "", 0},
+		{"display is something else", "a @ a.T", "def display(x): pass", "", 0},
+		{"a cell that cannot be read", "a @ a.T", "print(", "", 0},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			shown := ran{source: of.shows, statements: []step{{line: 1, peak: 68, end: 68,
+				blocks: []blocks{{made: 68, kept: 68, at: 68, count: 1}}}}}
+			r := model.Report{Variables: []model.Variable{variable("output", "Out[2]", "numpy.ndarray", 68, 2, 1)}}
+			n := session(t, r, ran{source: first, statements: []step{{line: 1}, {line: 2}}}, shown, work,
+				ran{source: of.later, statements: []step{{line: 1}}})
+			if of.want == "" {
+				check(t, n, "", 0, 0, 0)
+				return
+			}
+			check(t, n, "output", 2, 1, of.saves, of.want)
+		})
+	}
+}
+
+// TestOutputOfName: the memory goes where the name gets another value, not before.
+func TestOutputOfName(t *testing.T) {
+	made := blocks{made: 90, kept: 90, at: 90, count: 1}
+	stays := blocks{at: 90, earlier: 1, earlierLine: 2}
+	cells := []ran{
+		{source: "import pandas as pd\ndf = load()", statements: []step{{line: 1}, {line: 2, peak: 90, end: 90,
+			blocks: []blocks{made}}}},
+		{source: "df.head()", statements: []step{{line: 1}}},
+		{source: "df = df[df.x > 0]", statements: []step{{line: 1, peak: 20, end: 10, blocks: []blocks{stays}}}},
+		{source: "busy()", statements: []step{{line: 1, peak: 50, blocks: []blocks{stays}}}},
+	}
+	r := model.Report{Variables: []model.Variable{variable("output", "Out[2]", "DataFrame", 90, 1, 2)}}
+	// In[3] stays as it is, at 210 MiB; In[4] was at 250.
+	check(t, session(t, r, cells...), "output", 2, 1, 40, "display(df.head())")
+	cells[2].source = "other = df[df.x > 0]"
+	check(t, session(t, r, cells...), "", 0, 0, 0)
+}
+
+func TestTraceback(t *testing.T) {
+	fails := blocks{function: "load", in: 1, line: 2, made: 80, kept: 80, at: 80, count: 1}
+	stays := blocks{function: "load", in: 1, line: 2, at: 80, earlier: 2, earlierLine: 1}
+	cells := []ran{
+		{source: "def load(path):\n    a = read(path)\n    assert len(a)", statements: []step{{line: 1}}},
+		{source: "a = load('a')", failed: true,
+			statements: []step{{line: 1, peak: 80, end: 80, blocks: []blocks{fails}}}},
+		{source: "a = load('b')", statements: []step{{line: 1, peak: 80, end: 0, blocks: []blocks{stays}}}},
+	}
+	v := variable("traceback", "traceback of In[2]", "", 80, 0, 0)
+	check(t, session(t, model.Report{Variables: []model.Variable{v}}, cells...), "traceback", 2, 1, 80,
+		"import sys, gc; sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = "+
+			"get_ipython().last_execution_result = None; gc.collect()\na = load('b')")
+	other := variable("variable", "kept", "list", 80, 2, 1)
+	check(t, session(t, model.Report{Variables: []model.Variable{v}}, cells[:2]...), "", 0, 0, 0)
+	v.Name = "traceback of In[1]"
+	check(t, session(t, model.Report{Variables: []model.Variable{v, other}}, cells...), "", 0, 0, 0)
+}
+
+func TestCache(t *testing.T) {
+	tile := func(count int64) ran {
+		return ran{source: "for i in range(20):\n    tile(i)", statements: []step{{line: 1, peak: 80, end: 80,
+			blocks: []blocks{{function: "tile", in: 1, line: 3, made: 80, kept: 80, at: 80, count: count}}}}}
+	}
+	for _, of := range []struct {
+		name, source, want string
+		count              int64
+	}{
+		{"lru_cache", "@lru_cache(maxsize=None)\ndef tile(i):\n    return read(i)",
+			"@lru_cache(maxsize=1)\ndef tile(i):\n    return read(i)", 20},
+		{"of 128", "@functools.lru_cache\ndef tile(i):\n    return read(i)",
+			"import functools\n@functools.lru_cache(maxsize=1)\ndef tile(i):\n    return read(i)", 20},
+		{"cache", "@cache\ndef tile(i):\n    return read(i)",
+			"import functools\n@functools.lru_cache(maxsize=1)\ndef tile(i):\n    return read(i)", 20},
+		{"of two results", "@cache\ndef tile(i):\n    return read(i)", "", 2},
+		{"by type", "@lru_cache(maxsize=None, typed=True)\ndef tile(i):\n    return read(i)", "", 20},
+		{"not of functools", "@memory.cache\ndef tile(i):\n    return read(i)", "", 20},
+		{"asked for its hits", "@cache\ndef tile(i):\n    return tile.cache_info() or read(i)", "", 20},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			v := variable("variable", "tile", "functools._lru_cache_wrapper", 80, 2, 2)
+			n := session(t, model.Report{Variables: []model.Variable{v}},
+				ran{source: of.source, statements: []step{{line: 1}}}, tile(of.count))
+			if of.want == "" {
+				check(t, n, "", 0, 0, 0)
+				return
+			}
+			check(t, n, "cache", 1, 1, 72, of.want) // two of twenty stay
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	loop := func(source string, line int) ran {
+		return ran{source: source, statements: []step{{line: 1}, {line: line, peak: 80, end: 80,
+			blocks: []blocks{{made: 160, kept: 80, at: 80, count: 40}}}}}
+	}
+	const list = "runs = []\nfor i in range(20):\n    run = walk(i)\n    runs.append(run)  # all"
+	const dict = "runs = {}\nfor i in range(20):\n    run = walk(i)\n    runs[i] = run"
+	for _, of := range []struct {
+		name, loop, uses string
+		want             []string
+	}{
+		{"a list", list, "[r.mean() for r in runs]", []string{
+			"runs = []\nfor i in range(20):\n    run = walk(i)\n    runs.append(run.mean())  # all",
+			"[r for r in runs]"}},
+		{"a dict", dict, "m = {k: np.sum(np.square(v)) for k, v in runs.items()}", []string{
+			"runs = {}\nfor i in range(20):\n    run = walk(i)\n    runs[i] = np.sum(np.square(run))",
+			"m = {k: v for k, v in runs.items()}"}},
+		{"used twice on a line", list, "a, b = [float(r.max()) for r in runs], [float(x.max()) for x in runs]",
+			[]string{"runs = []\nfor i in range(20):\n    run = walk(i)\n    runs.append(float(run.max()))  # all",
+				"a, b = [r for r in runs], [x for x in runs]"}},
+		{"two summaries", list, "a, b = [r.max() for r in runs], [r.min() for r in runs]", nil},
+		{"used in full", list, "a, b = [r.max() for r in runs], runs[3]", nil},
+		{"read by a function", list, "a = [r.max() for r in runs]\ndef last():\n    return runs[-1]", nil},
+		{"no use", list, "print(1)", nil},
+		{"not a summary", list, "[r.cumsum() for r in runs]", nil},
+		{"of something else, too", list, "[(r * w).mean() for r in runs]", nil},
+		{"an unknown function", list, "[score(r) for r in runs]", nil},
+		{"changed after that", "runs = []\nfor i in range(20):\n    run = walk(i)\n    runs.append(run)\n    run -= 1",
+			"[r.mean() for r in runs]", nil},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			r := model.Report{Variables: []model.Variable{variable("variable", "runs", "list", 80, 1, 3)}}
+			n := session(t, r, loop(of.loop, 2), ran{source: of.uses, statements: []step{{line: 1}}})
+			if of.want == nil {
+				check(t, n, "", 0, 0, 0)
+				return
+			}
+			check(t, n, "summary", 1, 4, 72, of.want...)
+		})
+	}
+}
+
+func TestFigures(t *testing.T) {
+	const head = "for i in range(20):\n    "
+	for _, of := range []struct{ name, body, later, want string }{
+		{"with a name", "fig, ax = plt.subplots()\n    fig.savefig(str(i))", "print(1)",
+			"import gc\n" + head + "fig, ax = plt.subplots()\n    fig.savefig(str(i))\n    plt.close(fig)\n" +
+				"    gc.collect()"},
+		{"without one", "plt.figure()\n    plt.savefig(str(i))", "print(1)",
+			"import gc\n" + head + "plt.figure()\n    plt.savefig(str(i))\n    plt.close()\n    gc.collect()"},
+		{"closed", "fig, ax = plt.subplots()\n    plt.close(fig)", "print(1)", ""},
+		{"shown", "plt.figure()\n    plt.show()", "print(1)", ""},
+		{"collected", "fig = plt.figure()\n    all.append(fig)", "print(1)", ""},
+		{"the same one each time", "plt.figure(1)\n    plt.savefig(str(i))", "print(1)", ""},
+		{"the last one is used", "fig, ax = plt.subplots()\n    fig.savefig(str(i))", "fig.tight_layout()", ""},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			drawn := blocks{made: 80, kept: 80, at: 80, count: 20, file: "/usr/lib/python3/matplotlib/image.py"}
+			n := session(t, model.Report{}, ran{source: head + of.body, statements: []step{{line: 1, peak: 80, end: 80,
+				blocks: []blocks{drawn}}}}, ran{source: of.later, statements: []step{{line: 1}}})
+			if of.want == "" {
+				check(t, n, "", 0, 0, 0)
+				return
+			}
+			check(t, n, "figures", 1, 2, 76, of.want)
+		})
+	}
+}
+
+func TestGarbage(t *testing.T) {
+	loop := func(body string) ran {
+		return ran{source: "import gc\nfor i in range(20):\n    " + body, statements: []step{{line: 1}, {line: 2,
+			peak: 80, end: 80, blocks: []blocks{{function: "Tree", in: 9, made: 80, kept: 80, at: 80, count: 20}}}}}
+	}
+	garbage := []model.Freeing{{Type: "del tree; import gc; gc.collect();", Predicted: 80 * mib,
+		Names: []string{"tree"}}}
+	r := model.Report{Variables: []model.Variable{variable("variable", "tree", "Tree", 4, 1, 3)}, ToFree: garbage}
+	check(t, session(t, r, loop("tree = Tree(i)")), "collect", 1, 3, 72,
+		"import gc\nfor i in range(20):\n    tree = Tree(i)\n    gc.collect()")
+	check(t, session(t, r, loop("tree = Tree(i)\n    forest.append(tree)")), "", 0, 0, 0)
+	r.ToFree = nil
+	check(t, session(t, r, loop("tree = Tree(i)")), "", 0, 0, 0)
+}
+
+func TestWorkers(t *testing.T) {
+	for _, of := range []struct {
+		name, source, want string
+		children           int64
+	}{
+		{"processes", "a = Parallel(n_jobs=4)(delayed(f)(i) for i in x)",
+			`a = Parallel(n_jobs=4, prefer="threads")(delayed(f)(i) for i in x)`, 300},
+		{"chosen", "a = Parallel(n_jobs=4, backend='loky')(delayed(f)(i) for i in x)", "", 300},
+		{"two", "a = Parallel(n_jobs=4)(x), Parallel(n_jobs=4)(y)", "", 300},
+		{"no processes", "a = Parallel(n_jobs=4)(delayed(f)(i) for i in x)", "", 0},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			n := session(t, model.Report{}, ran{source: of.source, statements: []step{{line: 1, peak: 5,
+				children: of.children}}})
+			if of.want == "" {
+				check(t, n, "", 0, 0, 0)
+				return
+			}
+			check(t, n, "workers", 1, 1, of.children, of.want)
+		})
+	}
+}
