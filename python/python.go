@@ -22,6 +22,22 @@ var files embed.FS
 //go:embed install.py
 var Install string
 
+// TryRun is the text of the program that runs a notebook for `tracer try`. It hands TryDigest to the kernel, and starts
+// TryShell where Jupyter's packages are not installed.
+//
+//go:embed src/ipytracer/_try_run.py
+var TryRun string
+
+// TryDigest is the text of the program that makes digests of a notebook's variables, in its kernel.
+//
+//go:embed src/ipytracer/_try_digest.py
+var TryDigest string
+
+// TryShell is the text of a kernel that needs IPython alone.
+//
+//go:embed src/ipytracer/_try_shell.py
+var TryShell string
+
 // Package returns a zip file: the package's files, with names that begin with "ipytracer/", and JupyterLab's extension,
 // with names that begin with "labextension/". Equal files give equal bytes.
 func Package() ([]byte, error) {

@@ -104,7 +104,7 @@ func explain(err error) (status int, message string) {
 		return statusLeak, err.Error()
 	case errors.As(err, &notJudged):
 		return statusNotJudged, err.Error()
-	case errors.As(err, &bound), errors.Is(err, errDoubtful):
+	case errors.As(err, &bound), errors.Is(err, errDoubtful), errors.Is(err, errNotPassed):
 		return statusBound, err.Error()
 	case errors.Is(err, errNoDriver), errors.Is(err, errServeNeedsRoot), errors.Is(err, serving.ErrOld),
 		errors.Is(err, serving.ErrFolder), errors.Is(err, serving.ErrServed):

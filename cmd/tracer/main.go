@@ -97,6 +97,7 @@ Exit status:
 		newPorterCommand(), newKeepCommand(c), newNVMLHelperCommand(), newMoveWorkerCommand(c), newLookCommand(c),
 		newRecallCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c),
 		newWorkloadCommand(c), newBareCommand(c))
+	root.AddCommand(newTryCommand(c))
 	fitHelp(root, c)
 	return root
 }

@@ -19,7 +19,8 @@ const Key = "ipytracer"
 // Notebook is a parsed notebook.
 type Notebook struct {
 	scanner
-	cells []cell
+	cells  []cell
+	kernel string // in the metadata
 }
 
 // cell is a code cell.
@@ -27,6 +28,7 @@ type cell struct {
 	number   int // among all cells, from 1
 	id       string
 	source   string
+	where    span // of the source; empty if the cell has none
 	count    *int
 	indent   string // in front of the cell's members, with the end of the line; "" if they are all in one line
 	unit     string // one step of indentation
@@ -71,6 +73,13 @@ func Parse(text []byte) (*Notebook, error) {
 			return nil, fmt.Errorf("cell %d: %w", i+1, err)
 		}
 	}
+	var metadata struct {
+		Kernel struct {
+			Name string `json:"name"`
+		} `json:"kernelspec"`
+	}
+	n.read(top, "metadata", &metadata)
+	n.kernel = metadata.Kernel.Name
 	return n, nil
 }
 
@@ -89,8 +98,9 @@ func (n *Notebook) cell(number int, at span) error {
 	n.read(all, "id", &c.id)
 	n.read(all, "execution_count", &c.count)
 	var lines []string
-	if source, ok := find(all, "source"); ok &&
-		json.Unmarshal(n.text[source.value.from:source.value.to], &lines) == nil {
+	source, ok := find(all, "source")
+	c.where = source.value
+	if ok && json.Unmarshal(n.text[source.value.from:source.value.to], &lines) == nil {
 		c.source = strings.Join(lines, "")
 	} else {
 		n.read(all, "source", &c.source)

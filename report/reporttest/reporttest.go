@@ -71,6 +71,22 @@ func Plan(t testing.TB, p *model.Plan) []byte {
 	return b.Bytes()
 }
 
+// Trial renders tr as JSON, validates it and returns the bytes.
+func Trial(t testing.TB, tr *model.Trial) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := report.TrialJSON(&b, tr); err != nil {
+		t.Fatalf("JSON: %v", err)
+	}
+	if err := CheckTrial(b.Bytes()); err != nil {
+		t.Errorf("JSON trial does not follow its schema: %v", err)
+	}
+	return b.Bytes()
+}
+
+// CheckTrial returns the violations of data as a JSON trial, or nil.
+func CheckTrial(data []byte) error { return check("urn:ipytracer:trial:v1", data) }
+
 // Merge renders m as JSON with the reports, validates it and returns the bytes.
 func Merge(t testing.TB, m *model.Merge, reports iter.Seq2[*model.Report, error]) []byte {
 	t.Helper()
@@ -110,6 +126,7 @@ func check(id string, data []byte) error {
 		"urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(),
 		"urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON(),
 		"urn:ipytracer:merge:v1": report.MergeSchemaJSON(), "urn:ipytracer:advice:v1": report.AdviceSchemaJSON(),
+		"urn:ipytracer:trial:v1": report.TrialSchemaJSON(),
 	} {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {

@@ -282,3 +282,36 @@ func shellOf(name string) string {
 func (i *Invoker) Rights() (*userfile.Rights, error) {
 	return userfile.Of(i.User)
 }
+
+// Named finds a user by name, for a root who names whom to be: nobody else may. The user is not root.
+func Named(name string) (*Invoker, error) {
+	entry, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("there is no user %q", name)
+	}
+	i, err := newInvoker("the number of "+name, entry.Uid)
+	if err == nil && i.UID == 0 {
+		err = fmt.Errorf("%s is root: name another user", name)
+	}
+	return i, err
+}
+
+// Lend sets the environment of this program as sudo would have, had this user typed it. Only root may, before the
+// program has found out who typed it.
+func (i *Invoker) Lend() error {
+	err := errors.Join(os.Unsetenv("PKEXEC_UID"), os.Unsetenv("DOAS_USER"), os.Unsetenv("SUDO_COMMAND"))
+	for name, value := range map[string]string{
+		"SUDO_UID": strconv.Itoa(int(i.UID)), "SUDO_GID": strconv.Itoa(int(i.GID)), "SUDO_USER": i.entry.Username,
+	} {
+		err = errors.Join(err, os.Setenv(name, value))
+	}
+	return err
+}
+
+// Name is the invoker's name, or the number of a user without one.
+func (i *Invoker) Name() string {
+	if i.entry != nil {
+		return i.entry.Username
+	}
+	return strconv.Itoa(int(i.UID))
+}

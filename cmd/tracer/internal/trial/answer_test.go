@@ -1,0 +1,107 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func answer(text string) (*Result, error) {
+	return readAnswer(strings.NewReader(text), 3, func(int) {})
+}
+
+const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2"}` + "\n"
+
+// TestAnswer: what the runner sends is read.
+func TestAnswer(t *testing.T) {
+	if _, err := answer(begun + "{\n" + `"event": "end"}` + "\n"); err == nil {
+		t.Error("an object in two lines is one")
+	}
+	r, err := answer(begun + `{"event": "cell", "cell": 1, "ns": 5, "failed": {"name": "KeyError", "value": "x"}}` +
+		"\n" +
+		`{"event": "values", "values": {"variables": [["a", {"kind": "value", "text": "1"}]], "more": 2}}` + "\n" +
+		`{"event": "end", "why": ""}` + "\n")
+	if err != nil || r.Why != "" || r.Cells[0].Failed.Name != "KeyError" || r.Values[0].Value.Text != "1" ||
+		r.ValuesMore != 2 {
+		t.Errorf("%v %+v", err, r)
+	}
+	if r, err := answer(begun); err != nil || r.Why == "" {
+		t.Errorf("a run without an end: %v %+v", err, r)
+	}
+}
+
+// endless is a reader that never ends.
+type endless struct{ part string }
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		n += copy(p[n:], e.part)
+	}
+	return n, nil
+}
+
+// TestHostileAnswers: the notebook's code can write to the runner's pipe. That is refused, and neither memory nor time
+// are without a bound.
+func TestHostileAnswers(t *testing.T) {
+	many := strings.Repeat("[],", maxParts)
+	for name, text := range map[string]string{
+		"no object": "x\n", "a cell that is none": `{"event": "cell", "cell": 9}` + "\n",
+		"a cell out of order":    `{"event": "cell", "cell": 2}` + "\n",
+		"a cell below the first": `{"event": "cell", "cell": 0}` + "\n",
+		"deep":                   strings.Repeat("[", 1000) + "\n",
+		"deep digests": `{"event": "values", "values": {"variables": ` +
+			strings.Repeat(`[["a", {"items": `, 100) + "[]" +
+			strings.Repeat("}]]", 100) + "}}\n",
+		"many":     `{"event": "end", "why": [` + many + `[]]}` + "\n",
+		"no pair":  `{"event": "values", "values": {"variables": [["a"]]}}` + "\n",
+		"a triple": `{"event": "values", "values": {"variables": [["a", {}, 1]]}}` + "\n",
+		"a number": `{"event": "cell", "cell": 1e99}` + "\n",
+	} {
+		if r, err := answer(begun + text); !errors.Is(err, errAnswer) {
+			t.Errorf("%s: %v %+v", name, err, r)
+		}
+	}
+	if _, err := readAnswer(endless{strings.Repeat("x", 4096)}, 1, func(int) {}); !errors.Is(err, errTooMuch) {
+		t.Errorf("a line without an end: %v", err)
+	}
+	begins := strings.Repeat(`{"event": "cell begins", "cell": 1}`+"\n", 100)
+	if _, err := readAnswer(endless{begins}, 1, func(int) {}); err == nil {
+		t.Error("lines without an end")
+	}
+}
+
+// TestFigures: the notebook's cells are found among others, and a report that is cut short is none.
+func TestFigures(t *testing.T) {
+	cell := func(pid int, kind, source string, silent bool, peak int) string {
+		return fmt.Sprintf(`{"id": %d, "pid": %d, "kind": %q, "source": %q, "silent": %v, "status": "ok",
+			"allocations": [{"stack": 3}], "meters": {"cpu.resident": {"start": 1, "peak": %d, "exact": true}},
+			"tree": {"cpu.resident": {"start": 1, "peak": %d, "exact": true}}}`,
+			peak, pid, kind, source, silent, peak, 2*peak)
+	}
+	whole := `{"schema": "x", "host": {"name": "h"}, "processes": [{"deep": [[]]}], "windows": [` +
+		strings.Join([]string{
+			cell(7, "session", "", false, 1), cell(8, "cell", "seed", true, 2), cell(8, "cell", "a", true, 3),
+			cell(8, "cell", "a\n", false, 10), cell(9, "cell", "b", false, 4), cell(8, "statement", "b", false, 5),
+			cell(8, "cell", "c", false, 6), cell(8, "cell", "b", false, 20),
+		}, ",") + `], "certificate": {}}`
+	f, err := readFigures(strings.NewReader(whole), []Cell{{Source: "a"}, {Source: "b"}, {Source: "never"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _ := f.Cells[0].Together("cpu.resident")
+	second, _ := f.Cells[1].Together("cpu.resident")
+	if f.PID != 8 || f.Host.Name != "h" || first.Peak != 20 || second.Peak != 40 || f.Cells[2].ID != 0 {
+		t.Errorf("%+v", f)
+	}
+	for _, part := range []int{1, 100, 300, len(whole) - 1} {
+		if _, err := readFigures(strings.NewReader(whole[:part]), []Cell{{Source: "a"}}); !errors.Is(err, errNoReport) {
+			t.Errorf("%d bytes: %v", part, err)
+		}
+	}
+	if _, err := readFigures(io.MultiReader(strings.NewReader(`{"windows": []}`)), []Cell{{Source: "a"}}); err == nil {
+		t.Error("a report without the notebook's cells")
+	}
+}

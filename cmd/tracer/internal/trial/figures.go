@@ -1,0 +1,129 @@
+package trial
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"ipytracer/model"
+)
+
+// Figures are the memory of a run's cells, from the tracer's report.
+type Figures struct {
+	Cells []Window // of the notebook's cells that ran, in their order; ID 0 for a cell that has no window
+	Host  model.Host
+	PID   int // the kernel's process
+}
+
+// Window is what is read of a window of the report.
+type Window struct {
+	ID              int                     `json:"id"`
+	PID             int                     `json:"pid"`
+	Kind            string                  `json:"kind"`
+	Silent          bool                    `json:"silent"`
+	Execution       int                     `json:"execution"`
+	Source          string                  `json:"source"`
+	SourceTruncated bool                    `json:"source_truncated"`
+	Meters          map[string]model.Figure `json:"meters"`
+	Tree            map[string]model.Figure `json:"tree"`
+}
+
+// Together returns the figure of a meter for the process and its children together.
+func (w *Window) Together(meter string) (model.Figure, bool) {
+	if f, ok := w.Tree[meter]; ok {
+		return f, true
+	}
+	f, ok := w.Meters[meter]
+	return f, ok
+}
+
+// maxReport is the most bytes of a report. They pass: only the notebook's cells are kept.
+const maxReport = 4 << 30
+
+var errNoReport = errors.New("the tracer's report of the run is not complete")
+
+// readFigures reads a report in JSON. Cells are found by their sources, in their order: the notebook's code can make
+// cells of its own.
+func readFigures(from io.Reader, cells []Cell) (*Figures, error) {
+	in := json.NewDecoder(bufio.NewReaderSize(io.LimitReader(from, maxReport), 256<<10))
+	if _, err := in.Token(); err != nil {
+		return nil, errNoReport
+	}
+	f := &Figures{Cells: make([]Window, len(cells))}
+	next := 0
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return nil, errNoReport
+		}
+		if key == "host" {
+			if err := in.Decode(&f.Host); err != nil {
+				return nil, fmt.Errorf("%w: %w", errNoReport, err)
+			}
+			continue
+		}
+		if key != "windows" {
+			if err := skip(in); err != nil {
+				return nil, fmt.Errorf("%w: %w", errNoReport, err)
+			}
+			continue
+		}
+		if _, err := in.Token(); err != nil {
+			return nil, errNoReport
+		}
+		for in.More() {
+			var w Window
+			if err := in.Decode(&w); err != nil {
+				return nil, fmt.Errorf("%w: %w", errNoReport, err)
+			}
+			if w.Kind != model.Cell || w.Silent || f.PID != 0 && w.PID != f.PID {
+				continue
+			}
+			if next < len(cells) && ranIt(&w, cells[next].Source) {
+				f.Cells[next], f.PID = w, w.PID
+				next++
+			}
+		}
+		if _, err := in.Token(); err != nil {
+			return nil, errNoReport
+		}
+	}
+	if _, err := in.Token(); err != nil {
+		return nil, errNoReport
+	}
+	if next == 0 {
+		return nil, errors.New("the tracer has seen no cell of the notebook: is it a kernel that it can trace? " +
+			"('tracer doctor' lists the Pythons)")
+	}
+	return f, nil
+}
+
+// ranIt reports whether a window is of a cell.
+func ranIt(w *Window, source string) bool {
+	if w.SourceTruncated {
+		return strings.HasPrefix(source, strings.ToValidUTF8(w.Source, ""))
+	}
+	return strings.TrimRight(w.Source, "\n") == strings.TrimRight(source, "\n")
+}
+
+// skip passes over one value, token by token.
+func skip(in *json.Decoder) error {
+	for depth := 0; ; {
+		token, err := in.Token()
+		if err != nil {
+			return err
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}

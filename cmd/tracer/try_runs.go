@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ipytracer/cmd/tracer/internal/trial"
+	"ipytracer/model"
+	"ipytracer/model/words"
+	"ipytracer/report"
+	"ipytracer/report/escape"
+	"ipytracer/report/text"
+	"ipytracer/tracer/host/userfile"
+)
+
+// try is a trial under way.
+type try struct {
+	*session
+	o        *TryOptions
+	notebook *trial.Notebook
+	variants []*trial.Variant
+	advice   *model.Advice  // nil without advice
+	changed  *userfile.File // nil unless the changed notebook is to be written
+	runner   *trial.Runner
+	judged   *trial.Trial
+	done     int // runs
+}
+
+// newTry reads the notebook and its change.
+func newTry(s *session, o *TryOptions, path string) (*try, error) {
+	whole, err := readBounded(s, path, maxNotebook)
+	if err != nil {
+		return nil, err
+	}
+	t := &try{session: s, o: o}
+	if t.notebook, err = trial.Read(path, whole); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := t.prepare(path); err != nil {
+		return nil, err
+	}
+	if o.Changed != "" {
+		if t.changed, err = s.rights.Create(o.Changed, o.Force); err != nil {
+			return nil, fmt.Errorf("write the changed notebook: %w", err)
+		}
+		s.console.ends.takeAway(t.changed)
+	}
+	folder, err := filepath.Abs(cmp.Or(o.Folder, filepath.Dir(path)))
+	if err != nil {
+		return nil, err
+	}
+	t.judged = &trial.Trial{
+		Original: t.notebook, Within: trial.Tolerance{Rel: o.Relative, Abs: o.Absolute}, Meter: o.By,
+	}
+	t.runner = &trial.Runner{
+		Tracer: "/proc/self/exe", Python: o.Python, Folder: folder, Env: os.Environ(), Kernel: o.Kernel,
+		Seed: o.seed, AllowErrors: o.AllowErrors, Timeout: o.Timeout,
+		Orphans: func() { trial.EndOrphans(s.who.UID) },
+	}
+	return t, nil
+}
+
+func (t *try) close() {
+	if t.changed != nil {
+		t.changed.Discard()
+	}
+}
+
+// announce says what will run, and asks on a terminal.
+func (t *try) announce() error {
+	of := "once with each of " + words.Plural(len(t.variants), "change")
+	if len(t.variants) == 1 {
+		of = words.Times(int64(t.o.Runs)) + " with " + t.variants[0].Name
+	} else if t.o.Runs > 1 {
+		of = words.Times(int64(t.o.Runs)) + " with each of " + words.Plural(len(t.variants), "change")
+	}
+	fmt.Fprintf(t.console.err, "tracer: runs %s of %s %s as it is and %s, as user %s in %s, started by %s\n",
+		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), words.Times(int64(t.o.Runs)), of,
+		escape.Text(t.who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.Python))
+	if t.o.seed != nil {
+		fmt.Fprintf(t.console.err, "tracer: random numbers of Python, NumPy and PyTorch are seeded with %d\n",
+			*t.o.seed)
+	}
+	file, isTerminal := terminal(t.console.in)
+	if t.o.Yes || !isTerminal {
+		return nil
+	}
+	fmt.Fprint(t.console.err, "tracer: go on? [y/N] ")
+	answer, _ := bufio.NewReader(io.LimitReader(file, 100)).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return errors.New("nothing was run")
+	}
+	return nil
+}
+
+// runAll runs the notebook as it is and each variant, forwards and backwards in turn.
+func (t *try) runAll(ctx context.Context) error {
+	total := t.o.Runs * (1 + len(t.variants))
+	for round := range t.o.Runs {
+		order := append([]*trial.Variant{nil}, t.variants...)
+		if round%2 == 1 {
+			slices.Reverse(order)
+		}
+		for _, v := range order {
+			if err := t.run(ctx, v, total); err != nil {
+				return err
+			}
+		}
+	}
+	if t.o.All {
+		return t.runTogether(ctx)
+	}
+	return nil
+}
+
+// runTogether runs those together that passed and saved.
+func (t *try) runTogether(ctx context.Context) error {
+	result := t.judged.Judge()
+	var good []model.AdviceItem
+	for _, v := range result.Variants {
+		if !v.Passed || len(v.Saved) == 0 || v.Saved[0].Certain <= 0 {
+			continue
+		}
+		at := slices.IndexFunc(t.advice.Items, func(i model.AdviceItem) bool { return i.Number == v.Advice[0] })
+		good = append(good, t.advice.Items[at])
+	}
+	if len(good) < 2 {
+		return nil
+	}
+	v, err := t.together(good, func(int) string { return "" })
+	if err != nil {
+		fmt.Fprintf(t.console.err, "tracer: those that passed are not tried together: %v\n", err)
+		return nil
+	}
+	total := t.done + t.o.Runs
+	for range t.o.Runs {
+		if err := t.run(ctx, v, total); err != nil {
+			return err
+		}
+	}
+	t.variants = append(t.variants, v)
+	return nil
+}
+
+// run runs the notebook once.
+func (t *try) run(ctx context.Context, v *trial.Variant, total int) error {
+	t.done++
+	n, name := t.notebook, "as it is"
+	if v != nil {
+		n, name = v.Notebook, "with "+v.Name
+	}
+	what := fmt.Sprintf("tracer: run %d of %d, %s", t.done, total, escape.Text(name))
+	_, isTerminal := terminal(t.console.err)
+	isTerminal = isTerminal && os.Getenv("TERM") != "dumb"
+	t.runner.Begins = func(cell int) {
+		if isTerminal && !t.o.Quiet {
+			fmt.Fprintf(t.console.err, "\r\x1b[K%s: cell %d of %d …", what, cell, len(n.Cells))
+		}
+	}
+	result, figures, err := t.runner.Run(ctx, n)
+	if isTerminal && !t.o.Quiet {
+		fmt.Fprint(t.console.err, "\r\x1b[K")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(what, "tracer: "), err)
+	}
+	if err := t.judged.Add(v, result, figures); err != nil {
+		return err
+	}
+	if !t.o.Quiet {
+		fmt.Fprintln(t.console.err, what+" …", t.judged.Last())
+	}
+	return nil
+}
+
+var errNotPassed = errors.New("results differ, or a figure is not exact (the comparison says which)")
+
+// deliver prints the comparison and writes the changed notebook.
+func (t *try) deliver() error {
+	result := t.judged.Judge()
+	result.User, result.Seed = t.who.Name(), t.o.seed
+	if err := t.writeChanged(result); err != nil {
+		return err
+	}
+	if err := t.session.deliver("comparison", func(w io.Writer) error { return t.print(w, result) }); err != nil {
+		return err
+	}
+	if t.o.Certain {
+		for _, v := range result.Variants {
+			if !v.Passed || len(v.Saved) == 0 || !v.Saved[0].Exact {
+				return errNotPassed
+			}
+		}
+	}
+	return nil
+}
+
+func (t *try) print(w io.Writer, result *model.Trial) error {
+	if t.o.NoSource {
+		result = report.TrialWithoutSource(result)
+	}
+	if t.o.Format == "json" {
+		return report.TrialJSON(w, result)
+	}
+	return text.Trial(w, result, text.Options{Color: colored(w), Width: width(w), Full: t.o.Full})
+}
+
+// writeChanged writes the notebook with the only change, or with the one that saves most, if its results are the same.
+func (t *try) writeChanged(result *model.Trial) error {
+	if t.changed == nil {
+		return nil
+	}
+	best := result.Best()
+	if len(result.Variants) == 1 && result.Variants[0].Passed {
+		best = &result.Variants[0]
+	}
+	if best == nil {
+		fmt.Fprintf(t.console.err, "tracer: %s is not written: no change keeps the results and saves memory\n",
+			t.o.Changed)
+		return nil
+	}
+	_, err := t.changed.Write(t.variants[best.Number-1].Notebook.Text)
+	if err == nil {
+		err = errors.Join(t.changed.Sync(), t.changed.Commit(), t.changed.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("write the changed notebook: %w", err)
+	}
+	t.changed = nil
+	return nil
+}

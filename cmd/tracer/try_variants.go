@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"ipytracer/cmd/tracer/internal/trial"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// prepare makes the variants.
+func (t *try) prepare(path string) (err error) {
+	switch {
+	case t.o.Patch != "":
+		patch, err := readBounded(t.session, t.o.Patch, trial.MaxPatch)
+		if err != nil {
+			return err
+		}
+		changed, err := t.notebook.Patched(patch)
+		if err != nil {
+			return fmt.Errorf("--patch %s: %w", t.o.Patch, err)
+		}
+		t.add(&trial.Variant{Name: "patch " + filepath.Base(t.o.Patch), Notebook: changed})
+	case t.o.With != "":
+		other, err := readBounded(t.session, t.o.With, maxNotebook)
+		if err != nil {
+			return err
+		}
+		changed, err := trial.Read(t.o.With, other)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", t.o.With, err)
+		}
+		t.add(&trial.Variant{Name: "version " + filepath.Base(t.o.With), Notebook: changed})
+	case t.o.AdviceFrom == "":
+		return usageError{errors.New("name the advice: --advice-from FILE")}
+	default:
+		if err := t.readAdvice(); err != nil {
+			return err
+		}
+	}
+	for _, v := range t.variants {
+		if t.notebook.Diff(v.Notebook) == "" {
+			return usageError{fmt.Errorf("%s changes no code of %s", v.Name, path)}
+		}
+	}
+	return nil
+}
+
+func (t *try) add(v *trial.Variant) { t.variants = append(t.variants, v) }
+
+// maxAdvice is the most bytes of advice.
+const maxAdvice = 64 << 20
+
+// readAdvice reads advice from a file.
+func (t *try) readAdvice() error {
+	data, err := readBounded(t.session, t.o.AdviceFrom, maxAdvice)
+	if err != nil {
+		return err
+	}
+	var a model.Advice
+	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
+		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.AdviceFrom)
+	}
+	t.advice = &a
+	return t.take(func(int) string { return "" })
+}
+
+// take makes variants of the chosen advice.
+func (t *try) take(ran func(execution int) string) error {
+	var chosen []model.AdviceItem
+	for _, item := range t.advice.Items {
+		if t.o.All && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
+			chosen = append(chosen, item)
+		}
+	}
+	switch {
+	case len(chosen) == 0 && t.o.All:
+		return errors.New("none of the advice has a change that could be tried")
+	case len(chosen) < len(t.o.numbers):
+		return usageError{fmt.Errorf("--advice %s: there are %s", t.o.Advice,
+			words.Plural(len(t.advice.Items), "piece of advice"))}
+	}
+	if !t.o.All {
+		v, err := t.together(chosen, ran)
+		if err != nil {
+			return err
+		}
+		t.add(v)
+		return nil
+	}
+	for i := range chosen {
+		v, err := t.together(chosen[i:i+1], ran)
+		if err != nil {
+			return err
+		}
+		t.add(v)
+	}
+	return nil
+}
+
+// together makes a variant of several pieces of advice.
+func (t *try) together(items []model.AdviceItem, ran func(int) string) (*trial.Variant, error) {
+	v := &trial.Variant{Name: "advice"}
+	for i := range items {
+		v.Advice = append(v.Advice, items[i].Number)
+		v.Name += listed(i, len(items)) + fmt.Sprint(items[i].Number)
+	}
+	if len(items) == 1 {
+		saves := items[0].Saves
+		v.Predicted = &saves
+	}
+	var err error
+	v.Notebook, err = t.notebook.Edited(items, ran)
+	return v, err
+}
+
+// listed returns the text before an item of "advice 1, 2 and 3".
+func listed(i, n int) string {
+	switch {
+	case i == 0:
+		return " "
+	case i == n-1:
+		return " and "
+	}
+	return ", "
+}
+
+// readBounded reads a file with the invoker's rights.
+func readBounded(s *session, path string, most int64) ([]byte, error) {
+	f, err := s.rights.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("read %s: it has more than %s", path, words.Bytes(most))
+	}
+	return data, nil
+}

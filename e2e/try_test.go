@@ -1,0 +1,183 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+	"ipytracer/report/reporttest"
+)
+
+// notebookFile writes a notebook with these cells into a folder.
+func notebookFile(t *testing.T, folder, name string, cells ...string) string {
+	t.Helper()
+	var all []string
+	for _, c := range cells {
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf(
+			`{"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": %s}`, text))
+	}
+	path := filepath.Join(folder, name)
+	whole := `{"cells": [` + strings.Join(all, ",\n") + `], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`
+	if err := os.WriteFile(path, []byte(whole), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// try runs `tracer try` as a user who has typed sudo, and returns its result, its status and its messages.
+func try(t *testing.T, args ...string) (*model.Trial, int, string) {
+	t.Helper()
+	cmd := exec.Command(binary, append([]string{"try", "--format", "json", "--python", python()}, args...)...)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	if len(out) == 0 {
+		return nil, cmd.ProcessState.ExitCode(), errs.String()
+	}
+	if err := reporttest.CheckTrial(out); err != nil {
+		t.Errorf("the result does not follow its schema: %v", err)
+	}
+	var r model.Trial
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r, cmd.ProcessState.ExitCode(), errs.String()
+}
+
+// TestTry: a change that lets go of an array saves the array's bytes and changes no result. What is random is not held
+// against it. The notebook runs as the user who typed sudo, and nothing is written but the file that was named.
+func TestTry(t *testing.T) {
+	together(t)
+	const bytes = 32_000_000 // of raw
+	dir := nobodysFolder(t)
+	cells := []string{
+		"import os, numpy as np, pandas as pd\nraw = np.ones(4_000_000)\n" +
+			"total = raw.sum()\nassert os.getuid() == 65534",
+		"np.random.rand(3)",
+		"frame = pd.DataFrame({'n': np.arange(5), 's': list('abcde')})\n" +
+			"some = {'x': [1.5, 2.5], 'y': {frame.shape}}\nframe",
+		"y = np.zeros(4_000_000) + total\nprint(y.sum(), object())",
+	}
+	path := notebookFile(t, dir, "a.ipynb", cells...)
+	patch := filepath.Join(dir, "smaller.diff")
+	diff := "--- In[1]\n+++ In[1]\n@@ -3,1 +3,2 @@\n total = raw.sum()\n+del raw\n"
+	if err := os.WriteFile(patch, []byte(diff), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, status, errs := try(t, path, "--patch", patch, "-o", filepath.Join(dir, "smaller.ipynb"))
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	v := r.Variants[0]
+	checkSaved(t, &v, bytes)
+	if len(r.Unstable) != 1 || r.Unstable[0].Cell != 2 || !slices.Equal(r.Order, []int{0, 1, 1, 0}) {
+		t.Errorf("unstable %+v, order %v", r.Unstable, r.Order)
+	}
+	if !strings.Contains(errs, "4 cells of a.ipynb 2 times as it is") ||
+		!strings.Contains(errs, "as user nobody in "+dir) {
+		t.Errorf("what runs is not said:\n%s", errs)
+	}
+	after, err := os.ReadDir(dir)
+	if err != nil || len(after) != len(before)+1 {
+		t.Errorf("%d files became %d", len(before), len(after))
+	}
+	made, err := os.ReadFile(filepath.Join(dir, "smaller.ipynb"))
+	if err != nil || !strings.Contains(string(made), `total = raw.sum()\ndel raw\nassert`) {
+		t.Errorf("%v\n%s", err, made)
+	}
+}
+
+// checkSaved checks the saving of an array's bytes: to the byte by NumPy's, and about a page table by the kernel's.
+func checkSaved(t *testing.T, v *model.TrialVariant, bytes int64) {
+	t.Helper()
+	if !v.Passed || len(v.Cells) != 4 {
+		t.Errorf("%+v", v)
+	}
+	if s := v.Saved[0]; s.Meter != "cpu.resident" || !s.Exact || s.Certain > bytes+1<<20 || s.Certain < bytes-2<<20 {
+		t.Errorf("%+v, not about %d", s, bytes)
+	}
+	at := slices.IndexFunc(v.Saved, func(s model.TrialSaving) bool { return s.Meter == "cpu.numpy" })
+	if at < 0 || v.Saved[at].Certain != bytes || v.Saved[at].Median != bytes {
+		t.Errorf("%+v, not %d", v.Saved, bytes)
+	}
+}
+
+// TestTrySeesChanges: a result that a change alters is named, an output or a variable, and --strict fails. A process
+// that the notebook leaves behind is ended.
+func TestTrySeesChanges(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	left := filepath.Join(dir, "left")
+	fork := "import os, time\nif os.fork() == 0:\n    os.setsid()\n    open('" + left +
+		"', 'w').write(str(os.getpid()))\n    time.sleep(100000)\nwhile not os.path.exists('" + left + "'): pass"
+	path := notebookFile(t, dir, "a.ipynb", "import numpy as np\na = np.arange(100_000) / 3\na.sum()", fork)
+	other := notebookFile(t, dir, "b.ipynb",
+		"import numpy as np\na = np.arange(100_000) / 3\na[77_777] += 1e-3\na.sum()", fork)
+	r, status, errs := try(t, path, "--with", other, "-n", "1", "--strict", "--rtol", "1e-14")
+	if status != 4 || r == nil {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	var seen []string
+	for _, d := range r.Variants[0].Differences {
+		if !d.Tolerated {
+			seen = append(seen, fmt.Sprint(d.Cell, d.Variable))
+		}
+	}
+	if r.Variants[0].Passed || !slices.Equal(seen, []string{"1", "0a"}) {
+		t.Errorf("%+v", r.Variants[0].Differences)
+	}
+	text, err := os.ReadFile(left)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("/proc/" + string(text)); err == nil {
+		t.Errorf("process %s of the notebook's is still there", text)
+	}
+}
+
+// TestTryRefuses: the notebook's code never runs as root, and a notebook or patch that makes no sense is refused before
+// anything runs.
+func TestTryRefuses(t *testing.T) {
+	dir := nobodysFolder(t)
+	path := notebookFile(t, dir, "a.ipynb", "open('"+dir+"/ran', 'w')")
+	cmd := exec.Command(binary, "try", path, "--with", path)
+	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "--user NAME") {
+		t.Errorf("as root: %v\n%s", err, out)
+	}
+	cmd = exec.Command(binary, "try", path, "--with", path, "--user", "root")
+	cmd.Env = append(os.Environ(), "SUDO_UID=", "SUDO_GID=")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "is root") {
+		t.Errorf("as root, by name: %v\n%s", err, out)
+	}
+	for want, args := range map[string][]string{
+		"one of --patch": {path}, "changes no code": {path, "--with", path}, "no unified diff": {path, "--patch", path},
+		"no advice": {path, "--all", "--advice-from", path}, "permission denied": {"/etc/shadow", "--with", path},
+	} {
+		if r, status, errs := try(t, args...); status == 0 || r != nil || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d\n%s", args, status, errs)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("it ran")
+	}
+}
