@@ -95,7 +95,9 @@ func (s *scope) collect(node Node, outer map[string]bool) bool {
 		}
 		return s.collectOnly(outer, all)
 	case *AnnAssign:
-		targetNames(n.Target, Assigned, func(name string, _ Span, _ BindKind) { s.bind(name) })
+		if n.Value != nil || n.Target.Place().Start == n.Start { // (x): int does not make x local
+			targetNames(n.Target, Assigned, func(name string, _ Span, _ BindKind) { s.bind(name) })
+		}
 	case *Lambda:
 		return s.collectOnly(outer, defaults(n.Args))
 	case *Module, Stmt, *MatchCase, *ExceptHandler, *WithItem, *NamedExpr:

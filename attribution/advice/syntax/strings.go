@@ -111,11 +111,11 @@ func (p *expressions) fieldPieces(pieces []piece, raw bool) []piece {
 	defer p.leave()
 	start := p.start()
 	p.expect("{")
-	inner := p.from(start).End
+	inner, first := p.from(start).End, p.at
 	f := &FormattedValue{Value: p.yieldOr()}
 	if p.accept("=") {
 		span := Span{Start: inner, End: p.start()}
-		pieces = append(pieces, piece{Span: span, text: newlines(p.source[inner.Offset:span.End.Offset])})
+		pieces = append(pieces, piece{Span: span, text: newlines(p.sourceOf(inner.Offset, first))})
 	}
 	if p.accept("!") {
 		conversion := p.name()
@@ -132,6 +132,28 @@ func (p *expressions) fieldPieces(pieces []piece, raw bool) []piece {
 	p.expect("}")
 	f.Span = p.from(start)
 	return append(pieces, piece{Span: f.Span, field: f})
+}
+
+// sourceOf returns the source from an offset, which a token follows, up to the current token, without comments.
+func (p *reader) sourceOf(offset, first int) string {
+	end := int(p.tok().start)
+	if strings.IndexByte(p.source[offset:end], '#') < 0 {
+		return p.source[offset:end]
+	}
+	var text strings.Builder
+	for i := first; i <= p.at; i++ {
+		gap := p.source[offset:p.tokens[i].start]
+		for gap != "" {
+			code, comment, _ := strings.Cut(gap, "#")
+			text.WriteString(code)
+			gap = strings.TrimLeftFunc(comment, func(r rune) bool { return r != '\n' && r != '\r' })
+		}
+		if i < p.at {
+			text.WriteString(p.textOf(&p.tokens[i]))
+			offset = int(p.tokens[i].end)
+		}
+	}
+	return text.String()
 }
 
 // joined returns pieces as nodes; texts beside each other become one constant.

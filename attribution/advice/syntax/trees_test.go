@@ -2,28 +2,24 @@ package syntax_test
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"ipytracer/attribution/advice/syntax"
 )
 
-// TestTrees compares the trees of testdata/grammar with those of CPython's ast, every field and position. A file with a
-// stored tree has syntax that the running Python may not know: the stored tree is that of CPython 3.15.
+// TestTrees compares the trees of testdata/grammar, and of this repository's Python, with those of CPython's ast: every
+// field and every position. A file with a stored tree has syntax that the running Python may not know: the stored tree is
+// that of CPython 3.15.
 //
-// By hand it compared other files as well: SYNTAX_FILES is a list of paths, SYNTAX_PYTHON the Python to ask.
+// By hand it compared other files, with SYNTAX_FILES (a list of paths) and SYNTAX_PYTHON (the Python to ask): the standard
+// libraries with their tests of 3.9 (2,320 files), 3.10, 3.11, 3.12 and 3.13, that of 3.14 with IPython, NumPy and pandas,
+// that of 3.15, and on the latter two the tests of 3.13. All were the same but for files whose encoding is not UTF-8, and
+// for empty texts in formats, which 3.12 alone has.
 func TestTrees(t *testing.T) {
-	paths, err := filepath.Glob("testdata/grammar/*.py")
-	if err != nil || len(paths) < 2 {
-		t.Fatal(paths, err)
-	}
-	if list := os.Getenv("SYNTAX_FILES"); list != "" {
-		data, err := os.ReadFile(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = strings.Fields(string(data))
+	paths := pythonFiles(t)
+	if os.Getenv("SYNTAX_FILES") == "" {
+		paths = append(paths, "testdata/grammar/newer.py")
 	}
 	python := []string{"python3"}
 	if other := os.Getenv("SYNTAX_PYTHON"); other != "" {

@@ -14,6 +14,9 @@ f"""{a:{b}
 c}"""
 f'{'\n'.join(a)} {x!r:{'>'}{10}} {"'"}'
 f'{x=!r:>{w}}{ x = }'
+f'{"#" + x # comment
+  = # another
+}'
 f'{(a
   + b):>5}'
 try: pass
