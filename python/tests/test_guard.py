@@ -258,7 +258,7 @@ class InCells(ShellTest):
         self.run_cell("x = 3")
         self.assertIsNone(self.refused)
         self.run_cell("%tracer guard other")
-        self.assertIn("'other' is none of: on, ask, error, off", self.printed)
+        self.assertIn("'other' is none of: on, ask, error, off, remember here, remember home, forget", self.printed)
 
     def test_ask(self):
         self.assertIn("the guard is on: it asks", self.run_cell("%tracer guard on")[0])

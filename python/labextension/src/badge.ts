@@ -5,6 +5,7 @@ import { CodeCell } from "@jupyterlab/cells";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { IHello, IRun } from "./figures";
+import { INeeded } from "./needed";
 import { difference, duration, FULL, label, limited, limitName, mark, meterName, needed, percent, size } from "./words";
 
 /** The content of a badge. */
@@ -15,6 +16,7 @@ export interface IShown {
   past: boolean; // the kernel has been restarted since
   edited: boolean; // the text differs from the one that ran
   hello: IHello | null;
+  needed: INeeded | null; // by a run of a cell with this very text
 }
 
 interface IPart {
@@ -31,7 +33,12 @@ export function parts(s: IShown): IPart[] {
   if (s.running) {
     return runningParts(s.running, s.last);
   }
-  return s.last ? [...own(s.last, s.previous), ...doubts(s, s.last)] : [];
+  return [...(s.last ? [...own(s.last, s.previous), ...doubts(s, s.last)] : []), ...before(s.needed)];
+}
+
+/** What to know before the cell runs. */
+function before(n: INeeded | null): IPart[] {
+  return n ? [{ name: "", value: (n.fits ? "" : "! ") + n.says, kind: n.fits ? "old" : "bad" }] : [];
 }
 
 function runningParts(r: IRun, before: IRun | null): IPart[] {

@@ -10,6 +10,7 @@ import { Badge, IShown } from "./badge";
 import { IRun } from "./figures";
 import { IPair, Link } from "./link";
 import { Links } from "./links";
+import { INeeded, Needed } from "./needed";
 import { ISum, sum } from "./source";
 
 /** The code cells of a notebook. */
@@ -74,6 +75,7 @@ export class Badges implements IDisposable {
     }
     this._disposed = true;
     window.clearTimeout(this._timer);
+    this._needed.dispose();
     Signal.clearData(this);
   }
 
@@ -108,22 +110,30 @@ export class Badges implements IDisposable {
     const found = link && this._on ? pairs(link, cells) : new Map<string, IPair>();
     const running = link && this._on ? link.running : null;
     this._waiting.clear();
+    this._needed.look(this._on ? link : null, cells);
     for (const cell of cells) {
       const pair = found.get(cell.model.id);
+      const needed = link && this._on ? this._needed.of(cell.model.sharedModel.getSource()) : null;
       const runs = running !== null && running.cell === cell.model.id ? running : null;
-      if (link && (pair || runs)) {
-        this._show(cell, this._shown(link, cell, pair, runs));
+      if (link && (pair || runs || needed)) {
+        this._show(cell, this._shown(link, cell, pair, runs, needed));
       } else {
         this._remove(cell);
       }
     }
   }
 
-  private _shown(link: Link, cell: CodeCell, pair: IPair | undefined, running: IRun | null): IShown {
+  private _shown(
+    link: Link,
+    cell: CodeCell,
+    pair: IPair | undefined,
+    running: IRun | null,
+    needed: INeeded | null,
+  ): IShown {
     const last = pair?.last ?? null;
     const past = last !== null && !link.isCurrent(last);
     const edited = last !== null && !same(last, this._sum(cell));
-    return { last, previous: pair?.previous ?? null, running, past, edited, hello: link.hello };
+    return { last, previous: pair?.previous ?? null, running, past, edited, hello: link.hello, needed };
   }
 
   /** Makes nothing for a cell that cannot be seen: that waits until it can. */
@@ -163,6 +173,7 @@ export class Badges implements IDisposable {
     return fresh;
   }
 
+  private _needed = new Needed(() => this.refresh());
   private _on = true;
   private _disposed = false;
   private _timer = 0;

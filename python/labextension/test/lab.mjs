@@ -90,6 +90,35 @@ async function changed(page, mode) {
   remember(`${mode} beside its copy`, await page.shown("small"));
 }
 
+/** Before a cell runs: what it needed the last time, and whether that is free. Another text is another cell. */
+async function before(page, mode) {
+  const text = "(np.ones(32 << 20) * 2).sum()";
+  const says = async (what, is) => {
+    await page.until(what, async () => {
+      const badge = await page.shown("spike");
+      return is(badge.text) && badge;
+    });
+  };
+  const known = /needed 51\d\.\d\d MiB the last time, [\d.]+ GiB are free \(/;
+  await says("what the cell needed", (t) => known.test(t) && !t.includes("! needed"));
+  await page.source("spike", text + " + 1");
+  await says("that another text is not known", (t) => !t.includes("needed"));
+  await page.source("spike", text + "  # the same");
+  await says("that a comment makes no difference", (t) => known.test(t));
+  await page.source("spike", text);
+  const limit = "get_ipython().run_line_magic('tracer', 'limit %d' % (ipytracer._limit.mapped() + (128 << 20)))";
+  await page.source("more1", `import ipytracer._limit\n${limit}`);
+  await page.run("more1");
+  await says("that it does not fit", (t) =>
+    /! needed [\d.]+ MiB of mapped memory the last time, .* \(rlimit\)/.test(t),
+  );
+  await picture(page, `lab-before-${mode}.png`);
+  await page.source("more1", "%tracer limit off");
+  await page.run("more1");
+  await page.run("more2"); // a cell that only asks is not the last one
+  await says("that it fits again", (t) => known.test(t) && !t.includes("! needed"));
+}
+
 /** The panel's ranking, and that it leads to the cell; the status bar. */
 async function panel(page, mode) {
   const status = await page.until("a total in the status bar", async () => {
@@ -229,7 +258,7 @@ async function notebook(browser, mode, theme) {
   settings("@jupyterlab/apputils-extension:notification", { fetchNews: "false", checkForUpdates: false });
   execFileSync("/usr/bin/python3", [`${here}/notebook.py`, `${work}/notebooks/figures-${mode}.ipynb`, "40"]);
   const page = await Page.open(browser, info, `figures-${mode}.ipynb`);
-  for (const part of [allRun, changed, panel, objects, again]) {
+  for (const part of [allRun, changed, before, panel, objects, again]) {
     await part(page, mode);
     console.log(`${mode}, ${theme}: ${part.name}`);
   }

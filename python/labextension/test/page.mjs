@@ -184,8 +184,9 @@ export class Page extends Tab {
     });
   }
 
+  /** What was asked, but for what each cell needed: that is asked after every cell. */
   questions() {
-    return this.tab.evaluate(() => window.questions);
+    return this.tab.evaluate(() => window.questions.filter((asked) => asked !== "needed"));
   }
 
   /** The id of the active cell, once it can be seen. */

@@ -6,13 +6,14 @@ transformer that rejects the cell. For a cell that fits, IPython is as it was.
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import os
 import re
 import threading
 import time
 
-from . import _asking, _key, _needed, _room, _words
+from . import _asking, _history, _key, _needed, _room, _words
 from ._named import NamedTuple
 
 TYPE_CHECKING = False
@@ -20,13 +21,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._line import Line
-    from ._types import Shell
+    from ._types import Data, Shell
     from ._window import Window
 
 VARIABLE = "IPYTRACER_GUARD"
 MODES = ("off", "ask", "error")
 _ANYWAY = re.compile(r"%%tracer[ \t]+run[ \t]*\n")
 _LEAST = 16 << 20          # bytes: a cell that needed less is run in any case
+_SAVED_EVERY = 2.0         # seconds
+_MOST_SOURCES = 200        # cells in one question of the extension
+_MOST_CHARACTERS = 256 << 10    # of their sources
 _MOST_WAITING = 1000       # cells without figures so far
 
 
@@ -64,6 +68,10 @@ def words(j: Judged) -> str:
     return said + (", %s are free (%s)" % (_words.size(j.room.free), j.room.of) if j.room is not None else "")
 
 
+def _unusable(place: _history.Place, why: Exception) -> str:
+    return "ipytracer: the history %s is not used: %s" % (_words.safe(place.path, 200), _words.safe(str(why), 100))
+
+
 class _Gate:
     """An AST transformer that rejects the next cell of one thread, with a sentence."""
 
@@ -90,6 +98,74 @@ class Guard:
         self._now: _key.Key | None = None                     # of the cell that runs
         self._waiting: dict[int | None, _key.Key] = {}        # by In[N]: cells that have ended, and have no figures yet
         self._gate: _Gate | None = None
+        self._place: _history.Place | None = None             # of the history, where one is kept
+        self._unsaved: set[str] = set()                       # codes of cells that are not in it yet
+        self._saved = float("-inf")                           # as time.monotonic()
+        self._pid = os.getpid()
+
+    @property
+    def wants(self) -> bool:
+        """Report whether figures are to be asked for, though none are shown."""
+        return self.mode != "off" or self._place is not None
+
+    # ---- history
+
+    def load(self) -> str:
+        """Take in the history in the user's state folder, if there is one. Return a sentence if it cannot be used, ""
+        for nothing."""
+        home = _history.place("home")
+        if not os.path.lexists(home.path):
+            return ""
+        try:
+            self._remember(home)
+        except _history.Unusable as e:
+            return _unusable(home, e)
+        return ""
+
+    def _remember(self, place: _history.Place) -> None:
+        """Keep a history in a place from now on, with the cells of this session."""
+        found = _history.read(place.path)
+        self._unsaved.update(self.needs.runs)
+        if found is not None:
+            found.take(self.needs)
+            self.needs = found
+        if self._place is None:
+            atexit.register(self.save)
+        before, self._place = self._place, place
+        try:
+            if found is None or self._unsaved:
+                self._write()
+        except _history.Unusable:
+            self._place = before
+            raise
+
+    def save(self) -> None:
+        """Write what is new. A history that cannot be written is not kept any more."""
+        if self._place is not None and self._unsaved and self._pid == os.getpid():
+            try:
+                self._write()
+            except _history.Unusable:
+                self._place = None
+
+    def _write(self) -> None:
+        if self._place is not None:
+            _history.write(self._place.path, self.needs, self._unsaved)
+            self._unsaved.clear()
+            self._saved = time.monotonic()
+
+    def _forget(self) -> str:
+        """Delete the histories of both places, and forget all cells."""
+        deleted = []
+        places = ([self._place] if self._place is not None else []) + [_history.place(n) for n in ("here", "home")]
+        for place in places:
+            try:
+                deleted += [place.path] if _history.delete(place.path) else []
+            except _history.Unusable as e:
+                return _unusable(place, e)
+        self._place, self.needs = None, _needed.Needs()
+        self._unsaved.clear()
+        names = " and ".join(_words.safe(path, 200) for path in deleted)
+        return "ipytracer: the guard knows no cells any more" + ("; deleted: " + names if names else "")
 
     # ---- cells
 
@@ -97,7 +173,7 @@ class Guard:
         """Take in that a cell is about to run, and decide whether it does."""
         self._open()
         source = getattr(info, "raw_cell", None)
-        if not isinstance(source, str) or not (self._line.listens() or self.mode != "off") or _asking.only(source):
+        if not isinstance(source, str) or not (self._line.listens() or self.wants) or _asking.only(source):
             return
         self._now = self._key_of(source)
         if self.mode == "off" or _ANYWAY.match(source):
@@ -128,10 +204,16 @@ class Guard:
         key = self._waiting.pop(window.execution_count, None)
         if key is not None:
             self.needs.add(key, _needed.run_of(window, key.data, int(time.time())))
+            if self._place is not None:
+                self._unsaved.add(key.code)
+                if time.monotonic() >= self._saved + _SAVED_EVERY:
+                    self.save()
 
     def unregister(self) -> None:
         """Leave the shell as it was."""
         self._open()
+        self.save()
+        atexit.unregister(self.save)
 
     def _open(self) -> None:
         gate, self._now, self._gate = self._gate, None, None
@@ -158,22 +240,46 @@ class Guard:
         found = self.needs.find(key)
         return None if found is None else judged(found, _room.rooms())
 
-    def judge_source(self, source: str) -> Judged | None:
-        """Return whether a cell with that text fits, None where it is not known."""
-        return self.judge(self._key_of(source)) if len(self.needs) else None
+    def needed(self, data: Data) -> Data:
+        """Answer the extension's question about cells that may be run next: for each of the sources a sentence, and
+        whether the cell fits; None where nothing is known, or where the sources before it were too many or too long."""
+        sources = data.get("sources")
+        sources = sources if isinstance(sources, list) else []
+        if not len(self.needs):
+            return {"needed": [None for _ in sources[:_MOST_SOURCES]]}
+        rooms, left = _room.rooms(), _MOST_CHARACTERS
+        told: list[Data | None] = []
+        for source in sources[:_MOST_SOURCES]:
+            left -= len(source) if isinstance(source, str) else 0
+            known = isinstance(source, str) and left >= 0 and not _asking.only(source)
+            found = self.needs.find(self._key_of(source)) if known else None
+            j = judged(found, rooms) if found is not None else None
+            told.append(None if j is None else {"says": words(j), "need": j.need, "fits": j.fits})
+        return {"needed": told}
 
     def state(self) -> str:
         """Return the state in a sentence."""
         doing = {"off": "off", "ask": "on: it asks before a cell runs that needs more than is free",
                  "error": "on: a cell that needs more than is free does not run"}[self.mode]
         known = "it knows what %s needed" % _words.plural(len(self.needs), "cell")
-        return "ipytracer: the guard is %s; %s in this session; no history is kept" % (doing, known)
+        if self._place is None:
+            return "ipytracer: the guard is %s; %s in this session; no history is kept" % (doing, known)
+        path = _words.safe(self._place.path, 200)
+        return "ipytracer: the guard is %s; %s; the history is %s" % (doing, known, path)
 
     def carry_out(self, word: str) -> str:
         """Carry out a word of %tracer guard. Return a sentence, or raise ValueError with the words that there are."""
         word = "ask" if word == "on" else word
         if word in MODES:
             self.mode = word
+        elif word in ("remember here", "remember home"):
+            place = _history.place(word.split()[1])
+            try:
+                self._remember(place)
+            except _history.Unusable as e:
+                return _unusable(place, e)
+        elif word == "forget":
+            return self._forget()
         elif word:
-            raise ValueError("on, ask, error, off")
+            raise ValueError("on, ask, error, off, remember here, remember home, forget")
         return self.state()

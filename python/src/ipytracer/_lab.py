@@ -20,6 +20,7 @@ from ._window import outermost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Optional
 
     from ._line import Line
@@ -59,9 +60,10 @@ class _Sign:
 
 
 class Lab:
-    """The extensions that listen, and for each cell of the tracer's the cell of the notebook."""
+    """The extensions that listen, and for each cell of the tracer's the cell of the notebook. answers: more functions
+    that answer a question, by its name."""
 
-    def __init__(self, shell: Shell, line: Line) -> None:
+    def __init__(self, shell: Shell, line: Line, answers: dict[str, Callable[[Data], Data]]) -> None:
         self._shell, self._line = shell, line
         self._comms: list[Any] = []
         self._sign = _Sign()
@@ -71,7 +73,7 @@ class Lab:
         self._known: dict[int, _Own] = {}      # id of the window: the same
         self._silent = ""     # why the tracer does not answer in time
         self._listened = self._starts = False
-        self._answers = dict(ANSWERS, start=self._start, state=self._state)
+        self._answers = dict(ANSWERS, start=self._start, state=self._state, **answers)
 
     # ---- the kernel's side of comms
 

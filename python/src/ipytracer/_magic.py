@@ -32,6 +32,7 @@ HELP = """\
 %tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
 %tracer guard on   asks before a cell runs that needed more memory than is free; error | off
+%tracer guard remember here | home   keeps what cells needed, without source; forget deletes it
 %%tracer run       runs this one cell all the same
 %memit STATEMENT   what a statement needs; -r 5: the most of five runs
 %mlrun -f F STATEMENT   what each line of the function F allocates in it

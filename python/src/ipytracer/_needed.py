@@ -73,6 +73,16 @@ class Needs:
         """Remember one more run of a cell."""
         times, runs = self.runs.pop(key.code) if key.code in self.runs else (0, [])
         self.runs[key.code] = times + 1, (runs + [run])[-MOST_RUNS:]
+        self._bound()
+
+    def take(self, others: Needs) -> None:
+        """Take in cells that are newer than all of these."""
+        for code, entry in others.runs.items():
+            self.runs.pop(code, None)
+            self.runs[code] = entry
+        self._bound()
+
+    def _bound(self) -> None:
         while len(self.runs) > MOST_CELLS:
             del self.runs[next(iter(self.runs))]
 

@@ -54,9 +54,9 @@ class Companion:
         self.on, self.full = True, False
         self.once: bool | None = None                  # how this one cell is shown: True for full, False for compact
         self.chosen = False               # whether the user has chosen how they are shown
-        self.lab = _lab.Lab(shell, line)
-        self.live = _live.Live(shell, self)
         self.guard = _guard.Guard(shell, line)
+        self.lab = _lab.Lab(shell, line, {"needed": self.guard.needed})
+        self.live = _live.Live(shell, self)
         self.death = _death.Death()
         self._listened = False
         self._pid = os.getpid()
@@ -139,7 +139,7 @@ class Companion:
         self._last()
         if self._look():
             shows = (self.lines or self.once is not None) and not _only_asks(getattr(info, "raw_cell", None))
-            wanted = shows or self.lab.listens or self.guard.mode != "off"
+            wanted = shows or self.lab.listens or self.guard.wants
             if known and info is not None and info.store_history and wanted:
                 self.guard.ran(key, result.execution_count)
                 self.lab.ran(info, result.execution_count)
@@ -254,6 +254,9 @@ def load(shell: Shell) -> None:
     companion = Companion(shell)
     setattr(shell, _way.COMPANION, companion)
     companion.register()
+    unusable = companion.guard.load()
+    if unusable:
+        _show.publish(shell, _show.sentence(unusable))
     companion.death.offer()
     _magic.register(shell)
 
