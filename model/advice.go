@@ -20,7 +20,7 @@ type Advice struct {
 	// Items are ten at most, the largest saving first.
 	Items []AdviceItem `json:"items"`
 	// Left counts pieces of advice that are left out, because ten others save more.
-	Left int `json:"left,omitempty"`
+	Left int `json:"left"`
 	// Unknown are sentences about matters that no item could consider.
 	Unknown []string `json:"unknown"`
 }

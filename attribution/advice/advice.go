@@ -144,6 +144,9 @@ func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
 		ExecutionCount: f.Cell.Window.ExecutionCount, Line: f.Line, Source: strings.TrimSpace(f.Cell.Line(f.Line))}
 	if f.then != nil {
 		out.Then = place(n, f.then)
+		if out.Then != nil {
+			out.Then.Peak = f.peak
+		}
 	}
 	if out.Edits == nil {
 		out.Edits = []model.AdviceEdit{}

@@ -46,8 +46,8 @@ func LoopGone(name string) string { return "behind the loop there is no " + name
 
 // LocalHolds says that a name of a function holds memory behind its last use.
 func LocalHolds(name, function string, bytes int64, made, last *model.PlanPlace) string {
-	return fmt.Sprintf("in %s, %s holds %s of %s behind its last use, %s: delete it there", function, name, Bytes(bytes),
-		PlaceName(made), PlaceName(last))
+	return fmt.Sprintf("in %s, %s holds %s of %s behind its last use, %s: delete it there", function, name,
+		Bytes(bytes), PlaceName(made), PlaceName(last))
 }
 
 // LocalUnknown says what is not known of a function's name.

@@ -15,7 +15,7 @@ func Advised() *model.Advice {
 			At:    model.PlanPlace{PID: 100, Execution: 2, ExecutionCount: count(2), Line: 1, Source: "a = raw + 1"},
 			Title: "raw holds 256.00 MiB that In[1] line 1 made, and is used for the last time in In[2] line 1",
 			Peak:  384<<20 - 4096, Held: 256<<20 + 4096,
-			Then: &model.PlanPlace{PID: 100, Execution: 2, ExecutionCount: count(2), Line: 1, Peak: 640 << 20},
+			Then: &model.PlanPlace{PID: 100, Execution: 2, ExecutionCount: count(2), Line: 1, Peak: 384<<20 - 4096},
 			Edits: []model.AdviceEdit{
 				{Execution: 2, ExecutionCount: count(2), StartLine: 2, EndLine: 1, Text: "del raw"},
 			},

@@ -1,6 +1,7 @@
 package reporttest
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 )
@@ -53,6 +54,9 @@ func poison(v reflect.Value, name string, texts []string, n *int) {
 			poison(v.Index(i), name, texts, n)
 		}
 	case reflect.String:
+		if v.Type() == reflect.TypeFor[json.Number]() {
+			return
+		}
 		switch name {
 		case "Schema", "Kind", "ID", "Meter", "Unit", "Started":
 			return

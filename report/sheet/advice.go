@@ -46,24 +46,35 @@ func advicePage(a *model.Advice) *page {
 		p.Sections = append(p.Sections, adviceSection(&a.Items[i]))
 	}
 	if len(a.Unknown) > 0 {
-		p.Sections = append(p.Sections, section{Title: "Not considered", Note: strings.Join(a.Unknown, "; ") + "."})
+		not := section{Title: "Not considered", Columns: columns("fact")}
+		for _, text := range a.Unknown {
+			not.Rows = append(not.Rows, []cell{plain(text)})
+		}
+		p.Sections = append(p.Sections, not)
 	}
 	return p
 }
 
 // adviceSection has the change of one piece of advice, and the sentences about it.
 func adviceSection(item *model.AdviceItem) section {
-	s := section{Title: fmt.Sprintf("%d: %s", item.Number, item.Title), Pre: strings.TrimSuffix(item.Diff, "\n")}
-	var about []string
+	s := section{
+		Title: fmt.Sprintf("Advice %d", item.Number), Pre: strings.TrimSuffix(item.Diff, "\n"),
+		Columns: columns("", "about it"),
+	}
+	row := func(name, text string) {
+		if text != "" {
+			s.Rows = append(s.Rows, []cell{plain(name), plain(text)})
+		}
+	}
+	row("what to do", item.Title)
 	for _, text := range item.Changes {
-		about = append(about, "changes: "+text)
+		row("changes", text)
 	}
 	for _, text := range item.Unknown {
-		about = append(about, "not known: "+text)
+		row("not known", text)
 	}
 	if item.Try != "" {
-		about = append(about, "try it: "+item.Try)
+		s.Rows = append(s.Rows, []cell{plain("try it"), code(item.Try)})
 	}
-	s.Note = strings.Join(about, "; ")
 	return s
 }

@@ -104,6 +104,15 @@ func pages(t *testing.T) map[string][2][]byte {
 			return sheet.AuditMarkdown(w, a, o)
 		})
 	}
+	advised := reporttest.Advised()
+	reporttest.Poison(advised)
+	for name, a := range map[string]*model.Advice{
+		"advice": reporttest.Advised(), "advice attack": advised, "advice none": {},
+	} {
+		render(name, func(w io.Writer) error { return sheet.AdviceHTML(w, a) }, func(w io.Writer) error {
+			return sheet.AdviceMarkdown(w, a)
+		})
+	}
 	return out
 }
 

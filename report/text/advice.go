@@ -61,7 +61,11 @@ func (v adviceView) item(item *model.AdviceItem) {
 	v.title(fmt.Sprintf("%d  %s lower: %s", item.Number, words.Bytes(item.Saves), words.PlaceName(&item.At)))
 	v.prose("", span{escape.Bounded(item.Title, maxProse), plain})
 	v.field("saves", span{words.Bytes(item.Saves), bold}, span{words.AdviceAccuracy(item.Accuracy), plain})
-	v.field("then", span{words.Bytes(item.Peak), plain}, span{words.Decides(item.Then), plain})
+	if item.Then == nil {
+		v.field("then", span{words.Bytes(item.Peak), plain}, span{words.Decides(nil), plain})
+	} else {
+		v.field("then", span{words.Decides(item.Then), plain})
+	}
 	for l := range strings.Lines(item.Diff) {
 		style := plain
 		if !strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "-") {
@@ -77,6 +81,7 @@ func (v adviceView) item(item *model.AdviceItem) {
 		v.field("unknown", span{escape.Bounded(text, maxProse), plain})
 	}
 	if item.Try != "" {
-		v.field("try it", span{escape.Bounded(item.Try, maxProse), plain})
+		v.paint("try it      "+escape.Text(item.Try), plain) // never wrapped, as the code
+		v.blank()
 	}
 }

@@ -53,14 +53,15 @@ func (n *Notebook) Saves(falls func(*Moment) int64) int64 {
 // last statement only. ok is false where there is no such place.
 func (n *Notebook) Insert(behind *Statement, text string) (edits []model.AdviceEdit, ok bool) {
 	c := behind.Cell
-	last := c.Statements[len(c.Statements)-1]
-	if behind.Line == last.Line && shows(behind) {
+	if c.Tree == nil || behind.Node == nil {
+		return nil, false
+	}
+	body, end := c.Tree.Body, behind.End()
+	if body[len(body)-1] == behind.Node && shows(behind) {
 		return n.InsertBefore(c.Index+1, text)
 	}
-	end := behind.End()
-	for _, s := range c.Statements {
-		if s.Line == end && s.Node != nil && behind.Node != nil &&
-			s.Node.Place().Start.Offset > behind.Node.Place().Start.Offset {
+	for _, one := range body {
+		if p := one.Place(); p.Start.Line == end && p.Start.Offset > behind.Node.Place().Start.Offset {
 			return nil, false // both are on one line
 		}
 	}

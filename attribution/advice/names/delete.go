@@ -83,27 +83,31 @@ type span struct {
 	aliased    bool
 }
 
-// life returns the life of the value that a statement gave a name.
-func (l *lives) life(made *evidence.Statement, name string) span {
-	x := span{made: made, last: made, end: 1 << 62}
-	for _, s := range l.n.Statements {
-		if s.Order <= made.Order {
+// life returns the life of the value that a statement gave a name. ok is false where a statement that did not run reads
+// the name.
+func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
+	x = span{made: made, last: made, end: 1 << 62}
+	for _, s := range l.steps {
+		if s.order < made.Order || s.node == made.Node ||
+			s.order == made.Order && s.node.Place().Start.Offset < made.Node.Place().Start.Offset {
 			continue
 		}
 		u := l.of(s, name)
-		switch {
-		case u.reads && u.shape:
-			x.shapes = append(x.shapes, s)
-		case u.reads:
-			x.last, x.shapes = s, nil
-		}
 		x.aliased = x.aliased || u.escapes
+		switch {
+		case u.reads && s.ran == nil:
+			return x, false
+		case u.reads && u.shape:
+			x.shapes = append(x.shapes, s.ran)
+		case u.reads:
+			x.last, x.shapes = s.ran, nil
+		}
 		if u.binds {
-			x.end = s.Order
-			return x
+			x.end = s.order
+			return x, true
 		}
 	}
-	return x
+	return x, true
 }
 
 // delete returns the candidate for one name.
@@ -113,8 +117,8 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 	if !peak.Behind(s) || peak.Bytes(of) == 0 {
 		return c, false
 	}
-	life := l.life(s, name)
-	if !peak.Behind(life.last) || life.end < peak.Order || len(life.shapes) > 0 {
+	life, ok := l.life(s, name)
+	if !ok || !peak.Behind(life.last) || life.end < peak.Order || len(life.shapes) > 0 {
 		return c, false
 	}
 	share, accuracy := l.share(s, name, life)

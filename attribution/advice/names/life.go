@@ -9,7 +9,8 @@ import (
 
 // lives has the uses of names in each run of a statement.
 type lives struct {
-	n *evidence.Notebook
+	n     *evidence.Notebook
+	steps []step
 	// functions are those that statements define, in order, with the global names that their bodies read.
 	functions []definition
 	// blind are the orders of statements that may use any name.
@@ -23,32 +24,55 @@ type definition struct {
 	reads map[string]bool
 }
 
+// step is a statement at the top of a cell, whether it ran or not.
+type step struct {
+	order int
+	node  syntax.Stmt
+	ran   *evidence.Statement // nil if it did not
+}
+
 // livesOf goes through the statements once.
 func livesOf(n *evidence.Notebook) *lives {
 	l := &lives{n: n}
-	for _, s := range n.Statements {
-		if s.Node == nil || dynamic(s.Node) {
-			l.blind = append(l.blind, s.Order)
+	for _, c := range n.Cells {
+		if c.Tree == nil {
+			l.blind = append(l.blind, c.First)
+			continue
 		}
-		if s.Node != nil {
-			l.define(s)
+		ran := map[syntax.Stmt]*evidence.Statement{}
+		for _, s := range c.Statements {
+			if s.Node != nil {
+				ran[s.Node] = s
+			}
+		}
+		order := c.First
+		for _, node := range c.Tree.Body {
+			s := ran[node]
+			if s != nil {
+				order = s.Order
+			}
+			l.steps = append(l.steps, step{order, node, s})
+			if dynamic(node) {
+				l.blind = append(l.blind, order)
+			}
+			l.define(node, order)
 		}
 	}
 	return l
 }
 
 // define records the functions, the lambdas with a name and the classes that a statement defines.
-func (l *lives) define(s *evidence.Statement) {
-	syntax.Walk(s.Node, func(n syntax.Node) bool {
+func (l *lives) define(node syntax.Stmt, order int) {
+	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
-			l.functions = append(l.functions, definition{s.Order, n.Name, globals(n)})
+			l.functions = append(l.functions, definition{order, n.Name, globals(n)})
 		case *syntax.ClassDef:
-			l.functions = append(l.functions, definition{s.Order, n.Name, globals(n)})
+			l.functions = append(l.functions, definition{order, n.Name, globals(n)})
 		case *syntax.Assign:
 			if f, ok := n.Value.(*syntax.Lambda); ok {
 				if name, ok := n.Targets[0].(*syntax.Name); ok {
-					l.functions = append(l.functions, definition{s.Order, name.ID, globals(f)})
+					l.functions = append(l.functions, definition{order, name.ID, globals(f)})
 				}
 			}
 		}
@@ -153,13 +177,10 @@ type use struct {
 	reads, shape, binds, escapes bool
 }
 
-// of returns how a run of a statement uses a name, by itself and by the functions that it mentions.
-func (l *lives) of(s *evidence.Statement, name string) (u use) {
-	if s.Node == nil {
-		return u // the sentence about statements that are not readable says so
-	}
+// of returns how a statement uses a name, by itself and by the functions that it mentions.
+func (l *lives) of(s step, name string) (u use) {
 	var whole []syntax.Node
-	switch node := s.Node.(type) {
+	switch node := s.node.(type) {
 	case *syntax.FunctionDef: // its body runs where it is called
 		for _, e := range node.Decorators {
 			whole = append(whole, e)
@@ -170,7 +191,7 @@ func (l *lives) of(s *evidence.Statement, name string) (u use) {
 		}
 		whole = append(whole, node)
 	default:
-		whole = append(whole, s.Node)
+		whole = append(whole, s.node)
 	}
 	shape := true
 	for _, node := range whole {
@@ -180,7 +201,7 @@ func (l *lives) of(s *evidence.Statement, name string) (u use) {
 			u.reads = true
 			shape = shape && m.reads > 0 && m.reads == shapes(node, name)
 		}
-		if l.calls(node, name, s.Order) {
+		if l.calls(node, name, s.order) {
 			u.reads, shape = true, false
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // or has it in a function of its own. Memory of that statement lives at the highest moment, and so does memory of a
 // statement behind the last one that reads the name: so the function was there by then.
 //
-// The saving is a bound: up to the last use the function is taken to need what its statements had at the highest moment,
-// and all that the statement that runs has made in a turn.
+// The saving is a bound: up to the last use the function is taken to need the memory that its statements had at the
+// highest moment, and all that the statement that runs has made.
 func Local(n *evidence.Notebook) (found []evidence.Candidate) {
 	if n.Peak == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 
 // Shape finds names of which only the shape or the length is asked for behind the highest moment.
 //
-// The rule is that of [Delete], but the uses behind the last other one are NAME.shape and len(NAME), each in a cell that
-// has a tree. The change keeps the shape under a name of its own.
+// The rule is that of [Delete], but the uses behind the last other one are NAME.shape and len(NAME). The change keeps
+// the shape under a name of its own.
 func Shape(n *evidence.Notebook) (found []evidence.Candidate) {
 	if n.Peak == nil {
 		return nil
@@ -36,8 +36,8 @@ func (l *lives) shape(s *evidence.Statement, name string) (c evidence.Candidate,
 	if !peak.Behind(s) || peak.Bytes(of) == 0 {
 		return c, false
 	}
-	life := l.life(s, name)
-	if len(life.shapes) == 0 || !peak.Behind(life.last) || life.end < peak.Order {
+	life, ok := l.life(s, name)
+	if !ok || len(life.shapes) == 0 || !peak.Behind(life.last) || life.end < peak.Order {
 		return c, false
 	}
 	share, accuracy := l.share(s, name, life)

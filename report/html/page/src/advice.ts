@@ -41,7 +41,7 @@ function piece(s: Session, p: Piece, at: number): HTMLElement {
       {},
       ...row("line", opener(s, p.pid, p.execution, p.place, p.line)),
       ...row("sure", p.how),
-      ...row("then", size(p.peak, `advice:${at}:peak`), " · " + p.then),
+      ...row("then", size(p.peak, `advice:${at}:peak`), p.then ? " · " + p.then : ""),
       ...p.changes.flatMap((t) => row("changes", t)),
       ...p.unknown.flatMap((t) => row("not known", t)),
       ...(p.try ? row("try it", code(p.try)) : []),

@@ -1,0 +1,204 @@
+package names_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/attribution/advice/advicetest"
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/names"
+	"ipytracer/model"
+)
+
+const mib = advicetest.MiB
+
+// expected is a piece of advice: its kind, name and saving in MiB, and the cells with its edits.
+type expected struct {
+	kind, name, accuracy string
+	saves                int64
+	sources              []string
+}
+
+// none expects no advice.
+var none = expected{}
+
+// check compares the candidate that saves most.
+func check(t *testing.T, n *evidence.Notebook, want expected) {
+	t.Helper()
+	var best *evidence.Candidate
+	for _, rule := range names.Rules() {
+		for _, c := range rule(n) {
+			if n.Saves(c.Falls) >= 4*mib && (best == nil || n.Saves(c.Falls) > n.Saves(best.Falls)) {
+				best = &c
+			}
+		}
+	}
+	switch {
+	case best == nil && want.kind == "":
+		return
+	case best == nil || want.kind == "":
+		t.Fatalf("%+v, want %+v", best, want)
+	}
+	sources, python := advicetest.Patched(n, best.Edits)
+	if got := n.Saves(best.Falls); best.Kind != want.kind || best.Names[0] != want.name || got != want.saves*mib ||
+		best.Accuracy != want.accuracy {
+		t.Errorf("%s %s saves %d MiB (%s), want %+v", best.Kind, best.Names[0], got/mib, best.Accuracy, want)
+	}
+	if !python || !slices.Equal(sources, want.sources) {
+		t.Errorf("edited:\n%s\nwant:\n%s", strings.Join(sources, "\n---\n"), strings.Join(want.sources, "\n---\n"))
+	}
+}
+
+// raw returns a session in which In[1] makes raw and x, and In[2] has the highest moment.
+func raw(source, later string, variables ...model.Variable) *evidence.Notebook {
+	return advicetest.Notebook(variables,
+		advicetest.Cell{Source: source, Steps: []advicetest.Step{
+			advicetest.Makes(1, 200),
+			{Line: 2, Peak: 50, End: 50, Blocks: []advicetest.Blocks{
+				{Made: 50, Kept: 50, Live: 50}, advicetest.Still(1, 1, 200),
+			}},
+		}},
+		advicetest.Cell{Source: later, Steps: []advicetest.Step{
+			advicetest.Needs(1, 300, advicetest.Still(1, 1, 200), advicetest.Still(1, 2, 50)),
+		}})
+}
+
+// TestDelete has a name that is used for the last time before the highest moment.
+func TestDelete(t *testing.T) {
+	const two = "raw = load()\nx = raw * 2"
+	deleted := []string{two + "\ndel raw"}
+	for name, c := range map[string]struct {
+		n    *evidence.Notebook
+		want expected
+	}{
+		"alone at the end": {
+			raw(two, "big(x)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, deleted},
+		},
+		"gone by the end":       {raw(two, "big(x)"), expected{"delete", "raw", model.SavesGuess, 200, deleted}},
+		"used later":            {raw(two, "big(x, raw)"), none},
+		"used by a text":        {raw(two, "x.query('a > @raw')"), none},
+		"used by a magic":       {raw(two, "%timeit -n1 x, raw.sum()"), none},
+		"shared at the end":     {raw(two, "big(x)", advicetest.Variable("raw", 0, 1, 1)), none},
+		"handed on":             {raw("raw = load()\nx = raw[10:]", "big(x)"), none},
+		"kept in a list":        {raw("raw = load()\nall.append(raw)", "big(all)"), none},
+		"in a display":          {raw("raw = load()\nx = {'a': raw}", "big(x)"), none},
+		"used by a function":    {raw("raw = load()\ndef f(): return raw", "big(f())"), none},
+		"used by the next call": {raw("raw = load()\ndef f(): return raw\n", "g = lambda: f()\nbig(g(), x)"), none},
+		"a parameter of its name": {
+			raw("raw = load()\ndef f(raw): return raw", "big(f(1))", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, []string{"raw = load()\ndel raw\ndef f(raw): return raw"}},
+		},
+		"code from a text behind it": {
+			raw(two, "exec(text)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesBound, 200, deleted},
+		},
+		"shown last": {
+			raw("raw = load()\nraw.mean()", "big(2)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, []string{"del raw\nbig(2)"}},
+		},
+		"two statements on a line": {raw("raw = load()\nx = raw * 2; y = 3", "big(x)"), none},
+		"bound anew by itself":     {raw(two, "raw = big(raw, x)"), none},
+		"only its shape": {
+			raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"shape", "raw", model.SavesExact, 200, []string{
+				two + "\nraw_shape = raw.shape\ndel raw", "big(x, raw_shape[0], raw_shape[0])",
+			}},
+		},
+		"only its length": {
+			raw(two, "big(x, len(raw))", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"shape", "raw", model.SavesExact, 200, []string{
+				two + "\nraw_length = len(raw)\ndel raw", "big(x, raw_length)",
+			}},
+		},
+		"its shape, and more": {raw(two, "big(x, raw.shape, raw.T)"), none},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
+	}
+}
+
+// TestDeleteElsewhere has another moment that is nearly as high: the saving is the distance to it.
+func TestDeleteElsewhere(t *testing.T) {
+	n := advicetest.Notebook([]model.Variable{advicetest.Variable("raw", 200, 1, 1)},
+		advicetest.Cell{Source: "raw = load()\nx = raw * 2", Steps: []advicetest.Step{
+			advicetest.Makes(1, 200),
+			{Line: 2, Peak: 250, Blocks: []advicetest.Blocks{{Made: 250, Live: 250}, advicetest.Still(1, 1, 200)}},
+		}},
+		advicetest.Cell{Source: "big(x)", Steps: []advicetest.Step{
+			advicetest.Needs(1, 300, advicetest.Still(1, 1, 200)),
+		}})
+	check(t, n, expected{"delete", "raw", model.SavesExact, 50, []string{"raw = load()\nx = raw * 2\ndel raw"}})
+}
+
+// TestLoop has a value that is still there while the next one is made.
+func TestLoop(t *testing.T) {
+	loop := func(source string, line int, live, kept, count int64, calls ...advicetest.Call) *evidence.Notebook {
+		return advicetest.Notebook(nil, advicetest.Cell{Source: source, Steps: []advicetest.Step{
+			{Line: line, Peak: live, End: kept, Blocks: []advicetest.Blocks{
+				{Made: 50 * count, Kept: kept, Live: live, Count: count, Calls: calls},
+			}},
+		}})
+	}
+	const cell = "for i in files:\n    x = load(i)\n    use(x)"
+	in := advicetest.Call{Function: "<module>", Cell: 1, Line: 2}
+	const function = "def f():\n    for i in files:\n        x = load(i)\n        use(x)\nf()"
+	within := advicetest.Call{Function: "f", Cell: 1, Line: 3}
+	for name, c := range map[string]struct {
+		n    *evidence.Notebook
+		want expected
+	}{
+		"in a cell": {
+			loop(cell, 1, 100, 50, 8, in), expected{"loop", "x", model.SavesBound, 50, []string{cell + "\n    del x"}},
+		},
+		"in a function": {loop(function, 5, 100, 0, 8, within), expected{"loop", "x", model.SavesBound, 50,
+			[]string{"def f():\n    for i in files:\n        x = load(i)\n        use(x)\n        del x\nf()"}}},
+		"one at a time": {loop(cell, 1, 50, 50, 8, in), none},
+		"one turn":      {loop(cell, 1, 50, 50, 1, in), none},
+		"read before":   {loop("for i in files:\n    x = more(x, i)\n    use(x)", 1, 100, 50, 8, in), none},
+		"kept in a list": {
+			loop("for i in files:\n    x = load(i)\n    all.append(x)", 1, 100, 50, 8, in), none,
+		},
+		"read behind the loop":    {loop(cell+"\nprint(x)", 1, 100, 50, 8, in), none},
+		"read by the next's test": {loop("while x is None:\n    x = load()\n    use(1)", 1, 100, 50, 8, in), none},
+		"one line":                {loop("for i in files: x = load(i); use(x)", 1, 100, 50, 8), none},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
+	}
+}
+
+// TestLocal has a function with a name that holds memory up to its return.
+func TestLocal(t *testing.T) {
+	function := func(source string, live ...int64) *evidence.Notebook {
+		step := advicetest.Step{Line: 1}
+		for i, size := range live {
+			step.Blocks = append(step.Blocks, advicetest.Blocks{
+				Made: size, Live: size, Calls: []advicetest.Call{{Function: "f", Cell: 1, Line: i + 2}},
+			})
+			step.Peak += size
+		}
+		return advicetest.Notebook(nil, advicetest.Cell{Source: source},
+			advicetest.Cell{Source: "f()", Steps: []advicetest.Step{step}})
+	}
+	const source = "def f():\n    raw = load()\n    x = clean(raw)\n    y = big(x)\n    return y"
+	deleted := []string{"def f():\n    raw = load()\n    x = clean(raw)\n    del raw\n    y = big(x)\n    return y"}
+	for name, c := range map[string]struct {
+		n    *evidence.Notebook
+		want expected
+	}{
+		"behind its last use": {
+			function(source, 100, 50, 200), expected{"local", "raw", model.SavesBound, 100, deleted},
+		},
+		"nothing made behind":  {function(source, 100, 50), none},
+		"needed then":          {function(strings.Replace(source, "big(x)", "big(raw, x)", 1), 100, 50, 200), none},
+		"returned":             {function(strings.Replace(source, "return y", "return raw", 1), 100, 50, 200), none},
+		"in a function of its": {function(source+"\n    g = lambda: raw", 100, 50, 200), none},
+		"a generator":          {function(strings.Replace(source, "return y", "yield y", 1), 100, 50, 200), none},
+		"a view of it":         {function(strings.Replace(source, "clean(raw)", "raw[1:]", 1), 100, 50, 200), none},
+		"the clean step needs as much": {
+			function(source, 100, 190, 10), expected{"local", "raw", model.SavesBound, 10, deleted},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
+	}
+}
