@@ -118,7 +118,7 @@ test("keys do what their list says", { timeout: 300_000 }, async () => {
       await page.evaluate(() => document.querySelector(".cell [role=tab][aria-selected=true]").textContent),
       "Icicle",
     );
-    await press("6");
+    await press("7");
     assert.equal(
       await page.evaluate(() => document.querySelector(".main-tabs [aria-selected=true]").dataset.tab),
       "certificate",
