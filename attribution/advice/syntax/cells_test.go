@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -47,7 +49,7 @@ var frames = []func(string) string{
 	func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") },
 }
 
-// TestCells compares how cells are read with how IPython reads them.
+// TestCells compares how cells are read with how IPython reads them: cells of fragments, and those of the notebooks.
 func TestCells(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	cells := slices.Clone(fragments)
@@ -57,6 +59,22 @@ func TestCells(t *testing.T) {
 			parts = append(parts, fragments[random.IntN(len(fragments))])
 		}
 		cells = append(cells, frames[random.IntN(len(frames))](strings.Join(parts, "\n")))
+	}
+	notebooks, err := filepath.Glob("../../../testdata/notebooks/*.ipy")
+	if err != nil || notebooks == nil {
+		t.Fatal(err)
+	}
+	for _, path := range notebooks {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for cell := range strings.SplitSeq(string(text), "# %%\n") {
+			if strings.HasPrefix(cell, "%%time") || strings.HasPrefix(cell, "%%capture") {
+				_, cell, _ = strings.Cut(cell, "\n") // for IPython the rest is a string; see TestPythonCells
+			}
+			cells = append(cells, cell)
+		}
 	}
 	theirs := readByIPython(t, cells)
 	same := 0

@@ -171,6 +171,9 @@ func (p *patterns) mapping() {
 			p.bind()
 		default:
 			key := p.binary(5)
+			if _, name := key.(*Name); name {
+				p.failAt(key.Place().Start, "a key must be a literal or a dotted name")
+			}
 			p.uses = append(p.uses, key)
 			p.expect(":")
 			p.pattern()
