@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/advice/arrays"
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/advice/kept"
 	"ipytracer/attribution/advice/names"
@@ -36,7 +37,7 @@ type Options struct {
 }
 
 // rules are all of them, by package.
-func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules()) }
+func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules(), arrays.Rules()) }
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice {

@@ -1,0 +1,175 @@
+package arrays
+
+import (
+	"strings"
+
+	"ipytracer/attribution/advice/syntax"
+)
+
+// called returns what is known about the result of a call.
+func (s *values) called(x *syntax.Call, p at, depth int) value {
+	arg := func(i int) value {
+		if i >= len(x.Args) {
+			return value{}
+		}
+		return s.infer(x.Args[i], p, depth-1)
+	}
+	if name := s.numpy(x.Func); name != "" {
+		return s.numpyCall(name, x, arg)
+	}
+	switch s.full(x.Func) {
+	case "builtins.len", "builtins.int":
+		return value{sort: scalar, dtype: "int"}
+	case "builtins.float":
+		return value{sort: scalar, dtype: "float"}
+	}
+	of, name, _ := s.method(x)
+	if of == nil {
+		return value{}
+	}
+	if s.isGenerator(of, p) {
+		return s.drawn(name, x)
+	}
+	v := s.infer(of, p, depth-1)
+	switch {
+	case v.sort != array:
+	case name == "copy":
+		v.fresh = true
+		return v
+	case name == "astype" && len(x.Args) == 1:
+		v.dtype, v.bytes = dtypeOf(s, x.Args[0]), 0
+		v.fresh = keyword(x, "copy") == nil
+		if v.shape != nil {
+			v.bytes = elements(v) * itemSize(v.dtype)
+		}
+		return v
+	case (reductions[name] || copying[name]) && len(x.Args) == 0 && len(x.Keywords) == 0:
+		return value{sort: scalar, dtype: scalarOf(v.dtype, name)}
+	}
+	return value{}
+}
+
+// scalarOf returns the dtype of one number that a reduction returns.
+func scalarOf(dtype, name string) string {
+	if isInteger(dtype) && name != "mean" && !copying[name] {
+		return "int"
+	}
+	return "float"
+}
+
+func (s *values) numpyCall(name string, x *syntax.Call, arg func(int) value) value {
+	first := arg(0)
+	switch {
+	case shaped[name]:
+		return value{sort: array, dtype: dtypeAt(s, x, 1, "float64"), fresh: true}
+	case name == "full":
+		if d := dtypeAt(s, x, 2, ""); d != "" {
+			return value{sort: array, dtype: d, fresh: true}
+		}
+		kinds := map[string]string{"int": "int64", "float": "float64", "bool": "bool"}
+		return value{sort: array, dtype: kinds[arg(1).dtype], fresh: true}
+	case name == "linspace" || name == "logspace":
+		return value{sort: array, dtype: dtypeAt(s, x, 5, "float64"), fresh: true}
+	case name == "arange":
+		kind := "int64"
+		for i := range x.Args {
+			if d := arg(i).dtype; d != "int" {
+				kind = map[string]string{"float": "float64"}[d]
+			}
+		}
+		return value{sort: array, dtype: dtypeAt(s, x, 3, kind), fresh: true}
+	case strings.HasPrefix(name, "random."):
+		return s.drawn(strings.TrimPrefix(name, "random."), x)
+	case likes[name] && first.sort == array && keyword(x, "dtype") == nil:
+		first.fresh = name != "ascontiguousarray"
+		return first
+	case unary[name] && len(x.Keywords) == 0:
+		first.fresh = true
+		if isInteger(first.dtype) && floating[name] {
+			first.dtype, first.bytes = "float64", elements(first)*8
+		}
+		return first
+	case binary[name] && len(x.Keywords) == 0:
+		op := "+"
+		if strings.HasSuffix(name, "divide") {
+			op = "/"
+		}
+		return s.operation(first, arg(1), op)
+	case name == "clip" || name == "round" || name == "around":
+		first.fresh = true
+		return first
+	case (reductions[name] || copying[name]) && first.sort == array && len(x.Keywords) == 0 && len(x.Args) == 1:
+		return value{sort: scalar, dtype: scalarOf(first.dtype, name)}
+	}
+	return value{}
+}
+
+// isGenerator reports whether an expression is a generator of random numbers.
+func (s *values) isGenerator(e syntax.Expr, p at) bool {
+	name, ok := e.(*syntax.Name)
+	if !ok {
+		return false
+	}
+	b, ok := s.before(name.ID, p.order, p.offset)
+	if !ok {
+		return false
+	}
+	call, _ := s.call(b.value)
+	return call == "random.default_rng" || call == "random.RandomState"
+}
+
+// drawn returns what is known about random numbers.
+func (s *values) drawn(name string, x *syntax.Call) value {
+	place, kind := 0, ""
+	if at, ok := draws[name]; ok {
+		place, kind = at, "float64"
+	} else if at, ok := integerDraws[name]; ok {
+		place, kind = at, "int64"
+	} else {
+		return value{}
+	}
+	if keyword(x, "size") == nil && len(x.Args) <= place {
+		return value{sort: scalar, dtype: map[string]string{"float64": "float", "int64": "int"}[kind]}
+	}
+	if d := keyword(x, "dtype"); d != nil {
+		kind = dtypeOf(s, d)
+	}
+	return value{sort: array, dtype: kind, fresh: true}
+}
+
+// dtypeAt returns the dtype that a call has as a keyword or at a place; another one if it has none.
+func dtypeAt(s *values, x *syntax.Call, place int, or string) string {
+	if d := keyword(x, "dtype"); d != nil {
+		return dtypeOf(s, d)
+	}
+	if place < len(x.Args) {
+		return dtypeOf(s, x.Args[place])
+	}
+	return or
+}
+
+// dtypeOf returns the dtype that an expression names; "" if it is not known.
+func dtypeOf(s *values, e syntax.Expr) string {
+	name := ""
+	switch x := e.(type) {
+	case *syntax.Constant:
+		name = map[string]string{"f4": "float32", "f8": "float64", "i8": "int64", "i4": "int32", "u1": "uint8",
+			"float": "float64", "int": "int64"}[x.Value]
+		if name == "" {
+			name = x.Value
+		}
+	case *syntax.Name:
+		name = map[string]string{"float": "float64", "int": "int64", "bool": "bool"}[x.ID]
+		if name == "" {
+			name = s.numpy(x)
+		}
+	case *syntax.Attribute:
+		if name = s.numpy(x); name == "bool_" {
+			name = "bool"
+		}
+	}
+	if itemSize(name) == 0 {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,53 @@
+package arrays
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// TestHostileSources: sources that would make a rule look at the same nodes for ever are given up, and get no advice.
+func TestHostileSources(t *testing.T) {
+	names := "a0 = np.ones(5_242_880)\n"
+	for i := range 60 {
+		names += fmt.Sprintf("a%d = a%d * a%d + a%d * a%d\n", i+1, i, i, i, i)
+	}
+	var lines []line
+	for i := range strings.Count(names, "\n") {
+		lines = append(lines, line{i + 1, 0, 0, nil})
+	}
+	for _, of := range []struct {
+		name string
+		last string
+	}{
+		{"names that lead to names", "z = np.exp(a60 - a59)"},
+		{"a long chain of operators", "z = np.exp(x" + strings.Repeat(" - x", 20_000) + ")"},
+		{"a long chain of methods", "x = x" + strings.Repeat(".copy().astype(y)", 5_000) + " * x"},
+		{"a long chain of attributes", "x = x * x" + strings.Repeat(".T.x", 20_000)},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			n := session(t, both(variable("z", "float64", 5*million)), setup, ran{names, lines},
+				ran{of.last, []line{peaks(1, 80, 40)}})
+			check(t, n, "", 0, "")
+		})
+	}
+}
+
+// TestHostileFigures: figures of a recording that cannot be do not make a rule fail.
+func TestHostileFigures(t *testing.T) {
+	views := variable("x", "float64", -1, 1<<62)
+	views.ViewBytes, views.BaseBytes = -1, 1<<62
+	for _, v := range []model.Variable{variable("x", "float64", -5, 3), variable("x", "float64", 1<<62, 1<<62),
+		variable("x", "object"), views, fitting(variable("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
+		for _, source := range []string{"x = np.exp(x - 1)", "x = np.stack(parts)", "x = x[0]", "x = np.zeros(3)"} {
+			n := session(t, []model.Variable{v}, setup, loop, ran{source, []line{peaks(1, 80, 40)}})
+			for _, c := range find(n) {
+				if saved := n.Saves(c.Falls); saved < 0 || saved > n.Peak.Peak {
+					t.Errorf("%s of %+v saves %d", source, v, saved)
+				}
+			}
+		}
+	}
+}

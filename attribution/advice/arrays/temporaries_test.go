@@ -1,0 +1,150 @@
+package arrays
+
+import (
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+)
+
+const million = int64(1 << 20) // elements: 8 MiB of float64
+
+// setup is a first cell that makes x and y, 40 MiB each.
+var setup = ran{"import numpy as np\nrng = np.random.default_rng(1)\nx = rng.normal(size=5_242_880)\n" +
+	"y = rng.normal(size=5_242_880)", []line{{1, 1, 1, nil}, {2, 0, 0, nil}, makes(3, 40), makes(4, 40)}}
+
+func both(more ...model.Variable) []model.Variable {
+	return append([]model.Variable{variable("x", "float64", 5*million), variable("y", "float64", 5*million)}, more...)
+}
+
+// peaks is a statement whose arrays live at its highest moment, and one of whose results stays.
+func peaks(number int, live, kept int64) line {
+	return line{number, live, kept, []blocks{{made: live, kept: kept, live: live}}}
+}
+
+func TestInPlace(t *testing.T) {
+	for _, of := range []struct {
+		name, source string
+		more         []model.Variable
+		last         line
+		saves        int64
+		want         string
+	}{
+		{name: "an array computed anew", source: "x = (x - x.mean()) / x.std()  # scores", last: peaks(1, 80, 40),
+			saves: 40, want: "std = x.std()  # scores\nx -= x.mean()\nx /= std"},
+		{name: "one operation", source: "x = x * 2", last: peaks(1, 40, 40), saves: 40, want: "x *= 2"},
+		{name: "from the right", source: "x = 1 / (1 + np.exp(-x))", last: peaks(1, 80, 40), saves: 80,
+			want: "np.negative(x, out=x)\nnp.exp(x, out=x)\nx += 1\nnp.divide(1, x, out=x)"},
+		{name: "a new array", source: "z = np.exp(-(x - 1) ** 2 / 2)",
+			more: []model.Variable{variable("z", "float64", 5*million)}, last: peaks(1, 80, 40), saves: 40,
+			want: "z = x - 1\nz **= 2\nnp.negative(z, out=z)\nz /= 2\nnp.exp(z, out=z)"},
+		{name: "limits", source: "z = np.clip(x - y, 0, 1)",
+			more: []model.Variable{variable("z", "float64", 5*million)}, last: peaks(1, 80, 40),
+			saves: 40, want: "z = x - y\nnp.clip(z, 0, 1, out=z)"},
+		{name: "sorted", source: "x = np.sort(x)", last: peaks(1, 40, 40), saves: 40, want: "x.sort()"},
+		{name: "a root of squares", source: "z = np.sqrt(x**2 + y**2)",
+			more: []model.Variable{variable("z", "float64", 5*million)}, last: peaks(1, 80, 40), saves: 40,
+			want: "z = np.hypot(x, y)"},
+		{name: "a mean", source: "error = np.mean(np.abs(x - y))", last: peaks(1, 80, 0), saves: 40,
+			want: "work = x - y\nnp.abs(work, out=work)\nerror = np.mean(work)\ndel work"},
+		{name: "a mean that is shown", source: "np.abs(x - y).max()", last: peaks(1, 80, 0), saves: 40,
+			want: "work = x - y\nnp.abs(work, out=work)\nwork = work.max()\nwork"},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			n := session(t, both(of.more...), setup, ran{of.source, []line{of.last}})
+			check(t, n, InPlace, of.saves, of.want)
+		})
+	}
+}
+
+func TestProducts(t *testing.T) {
+	for _, of := range []struct{ source, want string }{
+		{"total = np.sum(x * y) / np.sum(y)", "total = np.vdot(x, y) / np.sum(y)"},
+		{"(x ** 2).sum()", "np.vdot(x, x)"},
+		{"rms = np.sqrt(np.mean(x**2))", "rms = np.sqrt((np.vdot(x, x) / x.size))"},
+	} {
+		n := session(t, both(), setup, ran{of.source, []line{peaks(1, 40, 0)}})
+		check(t, n, Product, 40, of.want)
+	}
+}
+
+func TestMasked(t *testing.T) {
+	n := session(t, both(), setup, ran{"above = x[x > 0].mean()", []line{peaks(1, 25, 0)}})
+	check(t, n, Masked, 20, "above = np.mean(x, where=x > 0)")
+}
+
+// TestNoInPlace: the same expressions where in-place steps would change something else, fail, or save nothing.
+func TestNoInPlace(t *testing.T) {
+	z := variable("z", "float64", 5*million)
+	alias := func(source string) ran { return ran{source, []line{{1, 0, 0, nil}}} }
+	for _, of := range []struct {
+		name   string
+		before []ran
+		more   []model.Variable
+		source string
+		last   line
+	}{
+		{name: "another name", before: []ran{alias("z = x")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "a view", before: []ran{alias("head = x[:10]")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "in a list", before: []ran{alias("both = [x, y]")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "shown", before: []ran{alias("x")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "kept by a call", before: []ran{alias("model.fit(x)")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "kept by a function", before: []ran{alias("def keep():\n    cache.append(x)")}, source: "x = x * 2",
+			last: peaks(1, 40, 40)},
+		{name: "global", before: []ran{alias("def other():\n    global x\n    x = 1")}, source: "x = x * 2",
+			last: peaks(1, 40, 40)},
+		{name: "the whole array again", source: "x = x * x.max() + x", last: peaks(1, 80, 40)},
+		{name: "no temporaries lived", more: []model.Variable{z}, source: "z = np.exp(x - 1)", last: peaks(1, 40, 40)},
+		{name: "the sum of two products", more: []model.Variable{z}, source: "z = x * y + y * 2",
+			last: peaks(1, 80, 40)},
+		{name: "in memory that was free", more: []model.Variable{z}, source: "z = np.exp(x - 1)",
+			last: line{1, 1, 1, []blocks{{made: 80, kept: 40, live: 80}}}},
+		{name: "integers", more: []model.Variable{variable("k", "int64", 5*million), z},
+			before: []ran{{"k = rng.integers(0, 9, size=5_242_880)", []line{makes(1, 40)}}},
+			source: "z = np.exp(k - 1)", last: peaks(1, 80, 40)},
+		{name: "of another size", more: []model.Variable{variable("z", "float64", 5*million, 2)},
+			source: "z = np.exp(x - offsets)", last: peaks(1, 160, 80)},
+		{name: "an unknown function", more: []model.Variable{z}, source: "z = np.exp(shifted(x) - 1)",
+			last: peaks(1, 80, 40)},
+		{name: "two statements on a line", source: "x = x * 2; y = 1", last: peaks(1, 40, 40)},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			cells := append([]ran{setup}, of.before...)
+			n := session(t, both(of.more...), append(cells, ran{of.source, []line{of.last}})...)
+			check(t, n, "", 0, "")
+		})
+	}
+}
+
+// TestInFunction: expressions in functions whose arguments are known.
+func TestInFunction(t *testing.T) {
+	in := line{4, 80, 40, []blocks{{made: 80, kept: 40, live: 80, calls: []call{{"scores", 3}}}}}
+	def := func(body, use string) ran {
+		lines := []line{{1, 0, 0, nil}, in}
+		if strings.Contains(use, "\n") {
+			lines = append(lines, line{5, 0, 0, nil})
+		}
+		return ran{"def scores(a, low=0):\n    b = a.mean()\n    " + body + "\n" + use, lines}
+	}
+	for _, of := range []struct{ body, use, want string }{
+		{"return (a - b) / a.std()", "z = scores(x)",
+			"std = a.std()\n    result = a - b\n    result /= std\n    return result"},
+		{"a = np.exp(-a / 2)", "z = scores(x)", "a = -a\n    a /= 2\n    np.exp(a, out=a)"},
+		{"return np.sqrt(a**2 + y**2)", "z = scores(x, low=1)", "return np.hypot(a, y)"},
+		{"return np.mean(np.abs(a - low))", "z = scores(x, y)\nscores(y, x)",
+			"work = a - low\n    np.abs(work, out=work)\n    return np.mean(work)"},
+		{"return np.exp(a - b)", "z = scores(np.arange(5_242_880))", ""},
+		{"return np.exp(a - b)", "z = scores(x)\nscores(np.arange(3))", ""},
+		{"return np.exp(a - b)", "z = scores(x)\nmap(scores, [x])", ""},
+		{"return np.exp(a - c)", "z = scores(x)", ""},
+	} {
+		t.Run(of.body+" "+of.use, func(t *testing.T) {
+			n := session(t, both(variable("z", "float64", 5*million)), setup, def(of.body, of.use))
+			kind, saves, want := "", int64(0), ""
+			if of.want != "" {
+				kind, saves, want = InPlace, 40, "def scores(a, low=0):\n    b = a.mean()\n    "+of.want+"\n"+of.use
+			}
+			check(t, n, kind, saves, want)
+		})
+	}
+}

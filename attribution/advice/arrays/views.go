@@ -1,0 +1,88 @@
+package arrays
+
+import (
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// views finds small parts of arrays that keep the whole array.
+func (s *finder) views() (found []evidence.Candidate) {
+	for i := range s.n.Variables {
+		v := &s.n.Variables[i]
+		if v.Kind != "variable" || !isArray(v) || v.BaseBytes < 2*least || v.ViewBytes > v.BaseBytes/2 {
+			continue
+		}
+		if c, ok := s.view(v); ok {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
+	all := s.binds[v.Name]
+	if len(all) == 0 || s.shared[v.Name] {
+		return c, false
+	}
+	b := all[len(all)-1]
+	part, ok := b.value.(*syntax.Subscript)
+	if !ok || !isAssigned(b) {
+		return c, false
+	}
+	freed, ok := s.gone(part, b, v.Name)
+	if !ok {
+		return c, false
+	}
+	var base *evidence.Site
+	for site, live := range s.n.Peak.Live {
+		if site.Meter == numpyMeter && live >= v.BaseBytes && (base == nil || live < s.n.Peak.Live[base]) {
+			base = site
+		}
+	}
+	if base == nil || v.Execution > 0 && (base.Cell == nil || base.Cell.Window.Execution != v.Execution ||
+		base.Line != v.Line) {
+		return c, false
+	}
+	c = evidence.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
+		Accuracy: model.SavesExact, Of: b.s.Source()}
+	c.Falls = func(m *evidence.Moment) int64 {
+		if m.Order > freed && m.Live[base] >= v.BaseBytes {
+			return v.BaseBytes - v.ViewBytes
+		}
+		return 0
+	}
+	c.Edits = replaced(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
+	c.Changes = []string{words.ViewChanges(v.Name)}
+	return c, c.Edits != nil
+}
+
+// gone returns the order from which nothing but views holds the array that a part was cut from.
+func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
+	var root syntax.Expr = part.Value
+	for {
+		switch x := root.(type) {
+		case *syntax.Subscript:
+			root = x.Value
+			continue
+		case *syntax.Attribute:
+			root = x.Value
+			continue
+		case *syntax.Name:
+			if x.ID == name {
+				return b.order, true
+			}
+			for _, other := range s.binds[x.ID] {
+				if other.order > b.order || other.order == b.order && other.at > b.at {
+					return other.order, true
+				}
+			}
+			return 0, false
+		case *syntax.Call:
+			return b.order, true
+		}
+		return 0, false
+	}
+}
