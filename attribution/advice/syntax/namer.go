@@ -1,5 +1,10 @@
 package syntax
 
+import (
+	"slices"
+	"strings"
+)
+
 // namer goes through statements in the order in which they run, and notes the names of the module.
 type namer struct {
 	uses     *Uses
@@ -52,8 +57,6 @@ func (n *namer) bind(name string, at Span, kind BindKind) {
 		n.own(name)
 	}
 }
-
-func (n *namer) bindAll(node Node) { bound(node, n.bind) }
 
 func (n *namer) stmts(all []Stmt) {
 	for _, s := range all {
@@ -113,7 +116,7 @@ func (n *namer) stmt(node Stmt) {
 		for _, target := range s.Targets {
 			n.target(target)
 		}
-		n.bindAll(s)
+		bound(s, n.bind)
 	case *Assign:
 		n.assign(s)
 	case *AugAssign:
@@ -123,9 +126,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Annotation, Use{})
 		n.expr(s.Value, Use{How: Kept})
 		n.target(s.Target)
-		n.bindAll(s)
+		bound(s, n.bind)
 	case *TypeAlias:
-		n.bindAll(s)
+		bound(s, n.bind)
 		n.inner(&scope{kind: compScope, parent: n.scope}, func() {
 			n.typeParams(s.TypeParams)
 			n.deferred(func() { n.expr(s.Value, Use{How: Kept}) })
@@ -139,9 +142,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Test, Use{})
 		n.expr(s.Msg, Use{How: Kept})
 	case *Import:
-		n.bindAll(s)
+		bound(s, n.bind)
 	case *ImportFrom:
-		n.bindAll(s)
+		bound(s, n.bind)
 		if s.Names[0].Name == "*" {
 			n.uses.BindsAny = true
 		}
@@ -167,7 +170,7 @@ func (n *namer) compound(node Stmt) {
 		n.expr(s.Iter, Use{How: Part})
 		n.branch(func() {
 			n.target(s.Target)
-			n.bindAll(s)
+			bound(s, n.bind)
 			n.block(s.Body)()
 		}, nothing)
 		n.branch(n.block(s.Else), nothing)
@@ -183,9 +186,13 @@ func (n *namer) compound(node Stmt) {
 			}
 			n.expr(item.Context, Use{How: Kept})
 			n.target(item.Vars)
-			n.bindAll(item)
+			bound(item, n.bind)
 		}
-		n.block(s.Body)()
+		if suppresses(s) {
+			n.branch(n.block(s.Body), nothing)
+		} else {
+			n.block(s.Body)()
+		}
 	case *Match:
 		n.expr(s.Subject, Use{How: Kept})
 		for _, c := range s.Cases {
@@ -196,28 +203,41 @@ func (n *namer) compound(node Stmt) {
 	}
 }
 
+// suppresses reports whether the block of a with may end early, and the statements behind it run all the same.
+func suppresses(s *With) bool {
+	for _, item := range s.Items {
+		if call, ok := item.Context.(*Call); ok {
+			_, last := calleeOf(call.Func)
+			if last == "suppress" || last == "raises" || strings.HasPrefix(last, "assert") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (n *namer) matchCase(c *MatchCase) {
 	for _, use := range c.Uses {
 		n.expr(use, Use{})
 	}
-	n.bindAll(c)
+	bound(c, n.bind)
 	n.expr(c.Guard, Use{})
 	n.block(c.Body)()
 }
 
 func (n *namer) try(s *Try) {
 	if len(s.Handlers) == 0 {
-		n.block(s.Body)()
-	} else {
-		n.branch(func() {
-			n.block(s.Body)()
-			n.block(s.Else)()
-		}, nothing)
+		n.finally(s)
+		return
 	}
+	n.branch(func() {
+		n.block(s.Body)()
+		n.block(s.Else)()
+	}, nothing)
 	for _, h := range s.Handlers {
 		n.branch(func() {
 			n.expr(h.Type, Use{})
-			n.bindAll(h)
+			bound(h, n.bind)
 			n.block(h.Body)()
 		}, nothing)
 		if h.Name != "" {
@@ -225,6 +245,29 @@ func (n *namer) try(s *Try) {
 		}
 	}
 	n.block(s.Finally)()
+}
+
+// finally goes through try and finally. What the body binds is sure behind both, but not in finally: an error leads
+// there from any place.
+func (n *namer) finally(s *Try) {
+	start := len(n.added)
+	n.block(s.Body)()
+	bound := slices.Clone(n.added[start:])
+	n.added = n.added[:start]
+	for i, name := range bound {
+		if !n.sure[name] {
+			bound[i] = ""
+		}
+	}
+	for _, name := range bound {
+		delete(n.sure, name)
+	}
+	n.block(s.Finally)()
+	for _, name := range bound {
+		if name != "" {
+			n.own(name)
+		}
+	}
 }
 
 func (n *namer) assign(s *Assign) {
@@ -239,7 +282,7 @@ func (n *namer) assign(s *Assign) {
 	for _, target := range s.Targets {
 		n.target(target)
 	}
-	n.bindAll(s)
+	bound(s, n.bind)
 }
 
 func (n *namer) augmented(s *AugAssign) {
@@ -247,7 +290,7 @@ func (n *namer) augmented(s *AugAssign) {
 		n.read(name.ID, name.Span, Use{Changed: true})
 	}
 	n.target(s.Target)
-	n.bindAll(s)
+	bound(s, n.bind)
 }
 
 // target notes what a target reads: x and i of x[i].

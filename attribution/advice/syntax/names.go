@@ -37,7 +37,8 @@ type Use struct {
 // How says what becomes of a value that is read.
 type How uint8
 
-// Kinds of uses. Only Kept is an alias for certain.
+// Kinds of uses. Only Kept is an alias for certain. An operand counts as used up: the result of arrays is a new one,
+// but the result of lists, x + y, has the same elements.
 const (
 	Used     How = iota // the statement is done with it: an operand, an argument of print
 	Kept                // it is assigned, put in a container, returned, or shown by IPython

@@ -56,7 +56,7 @@ func (n *namer) magic(m *Magic) {
 	switch {
 	case name == "":
 	case ofCell && name == "capture":
-		n.captured(m)
+		captured(m, n)
 		return
 	case ofCell && pythonCells[name], !ofCell && calm[name]:
 	case ofCell && foreign[name]:
@@ -75,7 +75,7 @@ func (n *namer) magic(m *Magic) {
 }
 
 // captured binds the name that %%capture gives to the output.
-func (n *namer) captured(m *Magic) {
+func captured(m *Magic, n *namer) {
 	for _, word := range strings.Fields(m.Text)[1:] {
 		if wordLength(word) == len(word) {
 			n.bind(word, m.Span, Magical)

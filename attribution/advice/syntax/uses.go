@@ -3,12 +3,18 @@ package syntax
 // shapes are attributes that say how large a value is, not what is in it.
 var shapes = set("shape dtype dtypes ndim size columns index nbytes itemsize")
 
-// pure are functions, and methods, that keep neither their arguments nor a part of them in what they return.
-var pure = set("print len type id repr str isinstance issubclass hash bool int float complex abs sum min max any " +
-	"all round callable hasattr format mean std var median prod argmin argmax count_nonzero nbytes " +
-	"item copy deepcopy describe info to_csv to_parquet to_pickle to_json to_excel to_hdf to_feather " +
-	"save savez savetxt sort fill append extend insert clear remove tofile tobytes tolist nunique " +
-	"memory_usage getsizeof getrefcount del_ collect")
+// pure are functions, and methods, that keep no argument and no part of one, neither in themselves nor in what they
+// return; scalar are methods that return no part of the value that they are called on.
+var (
+	pure = set("print len type id repr isinstance issubclass hash bool int float complex abs sum any all round " +
+		"callable hasattr format mean std var median prod argmin argmax count_nonzero deepcopy to_csv to_parquet to_pickle " +
+		"to_json to_excel to_hdf to_feather save savez savetxt getsizeof getrefcount")
+	scalar = set("sum min max any all mean std var median prod argmin argmax item describe info nunique memory_usage " +
+		"to_csv to_parquet to_pickle to_json to_excel to_hdf to_feather sort fill append extend insert clear remove " +
+		"tofile tobytes __len__ __sizeof__")
+	// mirrors are functions that lead to any name.
+	mirrors = set("globals locals vars eval exec get_ipython __import__")
+)
 
 func (n *namer) exprs(all []Expr, use Use) {
 	for _, e := range all {
@@ -22,6 +28,9 @@ func (n *namer) expr(node Expr, use Use) {
 	case nil:
 	case *Name:
 		n.read(e.ID, e.Span, use)
+		if mirrors[e.ID] {
+			n.dynamic(true)
+		}
 	case *Attribute:
 		n.attribute(e, use)
 	case *Subscript:
@@ -30,11 +39,11 @@ func (n *namer) expr(node Expr, use Use) {
 	case *Call:
 		n.call(e, use)
 	case *BoolOp:
-		n.exprs(e.Values, use)
+		n.expr(e.Values[0], use)
+		n.branch(func() { n.exprs(e.Values[1:], use) }, nothing)
 	case *IfExp:
 		n.expr(e.Test, Use{})
-		n.expr(e.Body, use)
-		n.expr(e.Else, use)
+		n.branch(func() { n.expr(e.Body, use) }, func() { n.expr(e.Else, use) })
 	case *NamedExpr:
 		n.expr(e.Value, Use{How: Kept})
 		bound(e, n.bind)
@@ -83,14 +92,32 @@ func (n *namer) operands(node Expr, use Use) {
 	case *Slice:
 		n.exprs([]Expr{e.Lower, e.Upper, e.Step}, Use{})
 	case *BinOp:
-		n.expr(e.Left, Use{})
-		n.expr(e.Right, Use{})
+		n.binary(e, use)
 	case *UnaryOp:
 		n.expr(e.Operand, Use{})
 	case *Compare:
 		n.expr(e.Left, Use{})
-		n.exprs(e.Comparators, Use{})
+		n.expr(e.Comparators[0], Use{})
+		n.branch(func() { n.exprs(e.Comparators[1:], Use{}) }, nothing)
 	}
+}
+
+// binary notes the operands of an operator. Only a list has elements of its operands in its result.
+func (n *namer) binary(e *BinOp, use Use) {
+	within := Use{}
+	if use.How != Used && (isList(e.Left) || isList(e.Right)) {
+		within = Use{How: Part}
+	}
+	n.expr(e.Left, within)
+	n.expr(e.Right, within)
+}
+
+func isList(e Expr) bool {
+	switch e.(type) {
+	case *List, *Tuple, *Set, *Dict, *Comp:
+		return true
+	}
+	return false
 }
 
 // partOf returns what becomes of a value if this becomes of a part of it.
@@ -121,10 +148,12 @@ func (n *namer) call(e *Call, use Use) {
 	switch f := e.Func.(type) {
 	case *Attribute:
 		receiver := Use{}
-		if use.How != Used && !pure[last] {
+		if use.How != Used && !scalar[last] {
 			receiver = Use{How: Method, Callee: "." + f.Attr}
 		}
 		n.expr(f.Value, receiver)
+	case *Name:
+		n.read(f.ID, f.Span, Use{})
 	default:
 		n.expr(f, Use{})
 	}
@@ -244,7 +273,7 @@ func (n *namer) define(f *FunctionDef) {
 	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
 		n.inner(in, func() { n.stmts(f.Body) })
 	})
-	n.bindAll(f)
+	bound(f, n.bind)
 }
 
 // called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
@@ -288,7 +317,7 @@ func (n *namer) class(c *ClassDef) {
 		n.inner(in, func() { n.stmts(c.Body) })
 	})
 	n.owner = owner
-	n.bindAll(c)
+	bound(c, n.bind)
 }
 
 // typeParams binds type parameters in the scope, and notes their bounds, which are read later.
