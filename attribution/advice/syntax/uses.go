@@ -7,8 +7,8 @@ var shapes = set("shape dtype dtypes ndim size columns index nbytes itemsize")
 // return; scalar are methods that return no part of the value that they are called on.
 var (
 	pure = set("print len type id repr isinstance issubclass hash bool int float complex abs sum any all round " +
-		"callable hasattr format mean std var median prod argmin argmax count_nonzero deepcopy to_csv to_parquet to_pickle " +
-		"to_json to_excel to_hdf to_feather save savez savetxt getsizeof getrefcount")
+		"callable hasattr format mean std var median prod argmin argmax count_nonzero deepcopy to_csv to_parquet " +
+		"to_pickle to_json to_excel to_hdf to_feather save savez savetxt getsizeof getrefcount")
 	scalar = set("sum min max any all mean std var median prod argmin argmax item describe info nunique memory_usage " +
 		"to_csv to_parquet to_pickle to_json to_excel to_hdf to_feather sort fill append extend insert clear remove " +
 		"tofile tobytes __len__ __sizeof__")
