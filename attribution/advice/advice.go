@@ -13,6 +13,7 @@ import (
 	"ipytracer/attribution/advice/kept"
 	"ipytracer/attribution/advice/names"
 	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/advice/tensors"
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
@@ -37,7 +38,7 @@ type Options struct {
 }
 
 // rules are all of them, by package.
-func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules(), arrays.Rules()) }
+func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules(), arrays.Rules(), tensors.Rules()) }
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice {

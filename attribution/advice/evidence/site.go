@@ -36,6 +36,14 @@ func (s *Site) Calls(function string) bool {
 	})
 }
 
+// OfNetwork reports whether a module of PyTorch made the blocks. The graph of a loss may hold them then, and not the
+// name that has the module's result.
+func (s *Site) OfNetwork() bool {
+	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
+		return strings.HasSuffix(f.File, "/torch/nn/modules/module.py")
+	})
+}
+
 // Innermost returns the innermost call that is in a cell; nil if there is none.
 func (s *Site) Innermost() *model.Frame {
 	for i := range s.Stack {

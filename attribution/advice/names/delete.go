@@ -112,7 +112,8 @@ func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 
 // delete returns the candidate for one name.
 func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate, ok bool) {
-	of := func(site *evidence.Site) bool { return site.Statement == s }
+	_, single := s.Node.(*syntax.Assign)
+	of := func(site *evidence.Site) bool { return site.Statement == s && (single || !site.OfNetwork()) }
 	peak := l.n.Peak
 	if !peak.Behind(s) || peak.Bytes(of) == 0 {
 		return c, false

@@ -117,7 +117,7 @@ func loop(n *evidence.Notebook, c *evidence.Cell, s scope, t turn) (out evidence
 	}
 	made := t.body[t.at].Place()
 	of := func(site *evidence.Site) bool {
-		return siteIn(site, c, s, made.Start.Line, made.End.Line)
+		return siteIn(site, c, s, made.Start.Line, made.End.Line) && !site.OfNetwork()
 	}
 	if twice(n.Peak, of) == 0 && n.Saves(func(m *evidence.Moment) int64 { return twice(m, of) }) == 0 {
 		return out, false

@@ -1,0 +1,58 @@
+package tensors
+
+import (
+	"strings"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// setting is the line that has PyTorch's allocator use segments that grow.
+const setting = `import os; os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True"`
+
+// fragmented finds memory of PyTorch's cache that no tensor uses at the highest moment of gpu.N.reserved: between
+// tensors, so that larger ones do not fit.
+func fragmented(n *evidence.Notebook) (all []evidence.Candidate) {
+	gpu, ok := strings.CutSuffix(n.Meter, ".reserved")
+	if !ok || n.Peak == nil || len(n.Cells) == 0 || mentions(n, "PYTORCH_CUDA_ALLOC_CONF") {
+		return nil
+	}
+	first := n.Cells[0]
+	if first.Tree == nil || firstLine(first) {
+		return nil
+	}
+	idle := func(m *evidence.Moment) int64 {
+		w := m.Cell
+		if w == nil {
+			return 0
+		}
+		window := w.Window
+		if m.Statement != nil {
+			window = m.Statement.Window
+		}
+		active, ok := window.Together(gpu + ".active")
+		if !ok {
+			return 0
+		}
+		return max(0, m.Peak-active.Peak-active.Peak/32)
+	}
+	return []evidence.Candidate{{Kind: "expandable-segments", Cell: first, Line: 1,
+		Title: words.CacheInPieces(), Accuracy: model.SavesGuess, Changes: []string{words.SegmentsGrow()},
+		Unknown: []string{words.OnlyBeforeCUDA()},
+		Edits:   []model.AdviceEdit{evidence.Replace(first, 1, 0, setting)}, Falls: idle}}
+}
+
+// mentions reports whether a constant of the notebook has a text in it.
+func mentions(n *evidence.Notebook, text string) bool {
+	found := false
+	each(n, func(p spot) bool {
+		found = found || has(p.stmt, func(node syntax.Node) bool {
+			c, ok := node.(*syntax.Constant)
+			return ok && strings.Contains(c.Value, text)
+		})
+		return !found
+	})
+	return found
+}

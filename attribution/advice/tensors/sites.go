@@ -1,0 +1,140 @@
+package tensors
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/model"
+	"ipytracer/model/words"
+)
+
+// large is the size from which malloc gives a block memory of its own, at every time: 32 MiB is the most that its
+// threshold grows to. A smaller block lies in the heap, which may stay resident.
+const large = 32 << 20
+
+// tensor reports whether a site has blocks of tensors.
+func tensor(s *evidence.Site) bool {
+	return s.Meter == "cpu.torch" || words.OfGPU(s.Meter) && strings.HasSuffix(s.Meter, ".active")
+}
+
+// calls reports whether a call in a file of PyTorch is on the stack; function may be "" for any.
+func calls(s *evidence.Site, file, function string) bool {
+	for i := range s.Stack {
+		f := &s.Stack[i]
+		if !f.Native && strings.Contains(f.File, file) &&
+			(function == "" || f.Function == function || strings.HasSuffix(f.Function, "."+function)) {
+			return true
+		}
+	}
+	return false
+}
+
+// module reports whether a module's forward made the blocks.
+func module(s *evidence.Site) bool {
+	return calls(s, "/torch/nn/modules/module.py", "_call_impl") && !backward(s)
+}
+
+// backward reports whether a backward pass made the blocks, on the thread that asked for it.
+func backward(s *evidence.Site) bool { return calls(s, "/torch/autograd/__init__.py", "") }
+
+// optimizer reports whether an optimizer made the blocks.
+func optimizer(s *evidence.Site) bool { return calls(s, "/torch/optim/", "") }
+
+// built reports whether the blocks are parameters of modules, from when these were made or moved.
+func built(s *evidence.Site) bool {
+	return calls(s, "/torch/nn/", "__init__") || calls(s, "/torch/nn/modules/module.py", "_apply")
+}
+
+// forward reports whether blocks belong to the way from the input to the loss.
+func forward(s *evidence.Site) bool { return tensor(s) && !backward(s) && !optimizer(s) && !built(s) }
+
+// on reports whether a line of the statement is on the stack.
+func (p spot) on(s *evidence.Site) bool {
+	from, to := p.lines()
+	return within(s.Stack, p.cell.Window.Execution, from, to)
+}
+
+func within(stack []model.Frame, execution, from, to int) bool {
+	for i := range stack {
+		if f := &stack[i]; f.Execution == execution && f.Line >= from && f.Line <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// sizes are the mean sizes of the blocks of sites, the largest of all moments.
+type sizes map[*evidence.Site]int64
+
+func sizesOf(n *evidence.Notebook) sizes {
+	all := sizes{}
+	for _, m := range n.Moments {
+		for s, made := range m.Made {
+			if count := m.Count[s]; count > 0 && tensor(s) {
+				all[s] = max(all[s], made/count)
+			}
+		}
+	}
+	return all
+}
+
+// largest returns the largest mean size of the blocks of some sites.
+func (z sizes) largest(of func(*evidence.Site) bool) (most int64) {
+	for s, size := range z {
+		if size > most && of(s) {
+			most = size
+		}
+	}
+	return most
+}
+
+// leastBlock is the size of blocks by which the rounds of a loop are counted.
+const leastBlock = 64 << 10
+
+// rounds returns the number of times that a loop went round in the statement of a moment: the largest number by which
+// the numbers of blocks of its lines can be divided, those with the most bytes first. It is 0 where no block of some
+// size was made.
+func rounds(m *evidence.Moment, of func(*evidence.Site) bool) (times int64) {
+	var sites []*evidence.Site
+	for s, count := range m.Count {
+		if forward(s) && count > 0 && m.Made[s] >= count*leastBlock && of(s) {
+			sites = append(sites, s)
+		}
+	}
+	slices.SortFunc(sites, func(a, b *evidence.Site) int {
+		return cmp.Or(cmp.Compare(m.Made[b], m.Made[a]), cmp.Compare(m.Count[a], m.Count[b]))
+	})
+	for _, s := range sites {
+		if both := gcd(times, m.Count[s]); both > 1 || times <= 1 {
+			times = both
+		}
+	}
+	return times
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// sum adds up the live blocks of some sites.
+func sum(m *evidence.Moment, of func(*evidence.Site) bool) (bytes int64) {
+	for s, live := range m.Live {
+		if tensor(s) && of(s) {
+			bytes += live
+		}
+	}
+	return bytes
+}
+
+// doubts returns the sentence about resident memory, where the judged meter is that and blocks are small.
+func doubts(n *evidence.Notebook, z sizes, of func(*evidence.Site) bool) []string {
+	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(of) >= large {
+		return nil
+	}
+	return []string{words.TensorsInTheHeap()}
+}
