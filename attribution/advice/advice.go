@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/attribution/advice/arrays"
 	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/frames"
 	"ipytracer/attribution/advice/kept"
 	"ipytracer/attribution/advice/names"
 	"ipytracer/attribution/advice/syntax"
@@ -38,7 +39,9 @@ type Options struct {
 }
 
 // rules are all of them, by package.
-func rules() []evidence.Rule { return slices.Concat(names.Rules(), kept.Rules(), arrays.Rules(), tensors.Rules()) }
+func rules() []evidence.Rule {
+	return slices.Concat(names.Rules(), kept.Rules(), frames.Rules(), arrays.Rules(), tensors.Rules())
+}
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice {

@@ -1,0 +1,102 @@
+package frames
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+)
+
+// change puts text in the place of the source from one offset to another.
+type change struct {
+	from, to int
+	text     string
+}
+
+// instead returns the change that puts text in the place of a node.
+func instead(node syntax.Node, text string) change {
+	p := node.Place()
+	return change{p.Start.Offset, p.End.Offset, text}
+}
+
+// rewrite returns the edits of whole lines that make changes in a cell; false where they overlap or leave the source.
+func rewrite(c *evidence.Cell, changes ...change) ([]model.AdviceEdit, bool) {
+	source := c.Window.Source
+	if strings.Contains(source, "\r") || len(changes) == 0 {
+		return nil, false
+	}
+	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.from, b.from) })
+	var edits []model.AdviceEdit
+	for i := 0; i < len(changes); {
+		if changes[i].from < 0 || changes[i].to > len(source) || changes[i].from > changes[i].to {
+			return nil, false
+		}
+		start := strings.LastIndexByte(source[:changes[i].from], '\n') + 1
+		end := lineEnd(source, changes[i].to)
+		var text strings.Builder
+		at := start
+		for ; i < len(changes) && changes[i].from <= end; i++ {
+			if changes[i].from < at || changes[i].to > len(source) {
+				return nil, false
+			}
+			text.WriteString(source[at:changes[i].from])
+			text.WriteString(changes[i].text)
+			at = changes[i].to
+			end = max(end, lineEnd(source, at))
+		}
+		text.WriteString(source[at:end])
+		first := strings.Count(source[:start], "\n") + 1
+		edits = append(edits,
+			evidence.Replace(c, first, first+strings.Count(source[start:end], "\n"), text.String()))
+	}
+	return edits, true
+}
+
+// lineEnd returns the offset of the end of a line.
+func lineEnd(source string, at int) int {
+	if i := strings.IndexByte(source[at:], '\n'); i >= 0 {
+		return at + i
+	}
+	return len(source)
+}
+
+// withArgument returns the change that adds an argument behind the last one of a call.
+func withArgument(source string, call *syntax.Call, text string) (change, bool) {
+	end := call.Place().End.Offset - 1
+	if end < 0 || end >= len(source) || source[end] != ')' {
+		return change{}, false
+	}
+	last := call.Func.Place().End.Offset
+	for _, a := range call.Args {
+		last = max(last, a.Place().End.Offset)
+	}
+	for _, k := range call.Keywords {
+		last = max(last, k.Place().End.Offset)
+	}
+	if len(call.Args)+len(call.Keywords) == 0 {
+		return change{end, end, text}, true
+	}
+	if last > end {
+		return change{}, false
+	}
+	return change{last, last, ", " + text}, true
+}
+
+// quoted returns a text as a literal of Python, with the quotes that the cell uses.
+func quoted(c *evidence.Cell, s string) (string, bool) {
+	if strings.ContainsAny(s, "'\"\\\n\r") {
+		return "", false
+	}
+	for _, r := range s {
+		if r < ' ' {
+			return "", false
+		}
+	}
+	if strings.Count(c.Window.Source, "'") > strings.Count(c.Window.Source, `"`) {
+		return "'" + s + "'", true
+	}
+	return `"` + s + `"`, true
+}
