@@ -142,7 +142,7 @@ class Run:
 
     def __init__(self, opts, cells, folder, name):
         self.opts = opts
-        self.recording = os.path.join(folder, name + ".arrows")
+        self.recording = os.path.join(opts.keep or folder, name + ".arrows")
         self.outputs, self.seconds = [], 0.0
         with contextlib.ExitStack() as held:
             place = driver.options("").parse_args(["--out", os.devnull, "--timeout", str(opts.timeout)])
@@ -217,7 +217,7 @@ def result(opts, path):
         if path.endswith(".ipy"):
             with open(path, encoding="utf-8") as f:
                 out["wanted"] = wanted(f.read())
-        first = Run(opts, cells, folder, "first")
+        first = Run(opts, cells, folder, name_of(path))
         advice = first.advice(out["wanted"].meter if out["wanted"] else "")
         out.update(meter=advice["meter"], peak=advice["peak"], seconds=round(first.seconds, 2),
                    others=[brief(item) for item in advice["items"][1:]])
@@ -230,10 +230,15 @@ def result(opts, path):
     return out
 
 
+def name_of(path):
+    """The name of a notebook's recording."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
 def compare(opts, out, cells, item, first, folder):
     edited = {edit["execution_count"] or edit["execution"] for edit in item["edits"]}
-    steady = Run(opts, cells, folder, "again").outputs if opts.twice else first.outputs
-    then = Run(opts, follow(cells, item["edits"]), folder, "changed")
+    steady = Run(opts, cells, folder, name_of(out["notebook"]) + "-again").outputs if opts.twice else first.outputs
+    then = Run(opts, follow(cells, item["edits"]), folder, name_of(out["notebook"]) + "-changed")
     out["measured"] = first.highest(out["meter"]) - then.highest(out["meter"])
     out["then_seconds"] = round(then.seconds, 2)
     unsteady = set(differing(first.outputs, steady, edited))
@@ -320,6 +325,7 @@ def main():
     parser.add_argument("--once", action="store_true", help="ask for advice, and do not follow it")
     parser.add_argument("--twice", action="store_true",
                         help="run each unchanged notebook twice: outputs that differ then do not count")
+    parser.add_argument("--keep", metavar="DIR", help="keep the recordings there")
     parser.add_argument("--folder", metavar="DIR", help="the kernels' working directory")
     parser.add_argument("--timeout", type=float, default=180, metavar="S", help="for each cell")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a notebook is wrong")
@@ -330,7 +336,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
         for out in pool.map(lambda path: attempt(opts, path), list(files(opts.notebooks))):
             faults += bool(out["faults"])
-            print(json.dumps(out) if opts.json else line(out), flush=True)
+            print(json.dumps(dict(out, line=line(out))) if opts.json else line(out), flush=True)
             if opts.verbose and out["advice"]:
                 print("    %s\n%s" % (out["advice"]["title"], out["advice"]["diff"]), flush=True)
     return 1 if faults and opts.check else 0

@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"slices"
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
@@ -49,7 +50,7 @@ func cache(n *evidence.Notebook, v *model.Variable, c *evidence.Cell, f *syntax.
 	of := within(c, f)
 	entries := entriesOf(n, of, v.Bytes)
 	decorator, text := bounded(c, f)
-	if entries < 4 || decorator == nil || usesCache(n, f.Name) {
+	if entries < 4 || decorator == nil || usesCache(n, f.Name) || callsItself(f) {
 		return evidence.Candidate{}, false
 	}
 	out := candidate("cache", c, decorator.Place().Start.Line, f.Name)
@@ -63,7 +64,7 @@ func cache(n *evidence.Notebook, v *model.Variable, c *evidence.Cell, f *syntax.
 		out.Edits = append(importing(n, c, out.Line, "functools"), out.Edits...)
 	}
 	entry := v.Bytes / entries
-	out.Falls = func(m *evidence.Moment) int64 { return max(0, min(v.Bytes, m.Bytes(of))-2*entry) }
+	out.Falls = func(m *evidence.Moment) int64 { return max(0, min(v.Bytes, n.Resident(m, of))-2*entry) }
 	out.Title = words.CacheKept(f.Name, entries, v.Bytes)
 	out.Changes = []string{words.CacheAgain(f.Name)}
 	out.Unknown = []string{words.CacheHits(f.Name)}
@@ -131,6 +132,11 @@ func bounded(c *evidence.Cell, f *syntax.FunctionDef) (decorator syntax.Expr, te
 		}
 	}
 	return nil, ""
+}
+
+// callsItself reports whether a function needs its own earlier results.
+func callsItself(f *syntax.FunctionDef) bool {
+	return slices.ContainsFunc(f.Body, func(s syntax.Stmt) bool { return slices.Contains(namesIn(s), f.Name) })
 }
 
 // usesCache reports whether a cell asks a cache for its state.

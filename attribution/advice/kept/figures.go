@@ -115,7 +115,7 @@ func figure(n *evidence.Notebook, s *evidence.Statement, loop *syntax.For, fig *
 	if fig.name != "" {
 		c.Names = []string{fig.name}
 	}
-	edit, ok := behind(s.Cell, loop.Body, fig.pyplot+".close("+fig.name+")", "gc.collect()")
+	edit, ok := behind(s.Cell, loop, fig.pyplot+".close("+fig.name+")", "gc.collect()")
 	if !ok || fig.name != "" && mentionsBehind(n, s, fig.name) {
 		return c, false
 	}
@@ -127,7 +127,7 @@ func figure(n *evidence.Notebook, s *evidence.Statement, loop *syntax.For, fig *
 		if m.Order < s.Order {
 			return 0
 		}
-		return m.Bytes(of) * (passes - 1) / passes
+		return n.Resident(m, of) * (passes - 1) / passes
 	}
 	c.Accuracy = model.SavesGuess
 	c.Title = words.FiguresKept(passes, s.Moment.KeptBytes(of))

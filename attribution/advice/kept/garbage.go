@@ -24,13 +24,13 @@ func garbage(n *evidence.Notebook) (all []evidence.Candidate) {
 		if p == nil || p.total-2*p.total/p.count > waits || p.total/p.count < least/4 {
 			continue
 		}
-		edit, ok := behind(s.Cell, loop.Body, "gc.collect()")
+		edit, ok := behind(s.Cell, loop, "gc.collect()")
 		if !ok {
 			continue
 		}
 		c := candidate("collect", s.Cell, lineOf(loop, name), name)
 		c.Edits = append(importing(n, s.Cell, loop.Start.Line, "gc"), edit)
-		c.Falls = func(m *evidence.Moment) int64 { return p.but(m, 2, waits+2*p.total/p.count) }
+		c.Falls = func(m *evidence.Moment) int64 { return p.but(n, m, 2, waits+2*p.total/p.count) }
 		c.Title = words.GarbageKept(name, p.count, p.total)
 		c.Changes = []string{words.Collects()}
 		c.Of = name

@@ -79,11 +79,11 @@ func (p *pile) passes(of func(*evidence.Site) bool) (count int64) {
 func (p *pile) has(s *evidence.Site) bool { return p.sites[s] }
 
 // but returns by how much a moment is lower if only so many of the pieces stay, of bytes at most.
-func (p *pile) but(m *evidence.Moment, stay, bytes int64) int64 {
+func (p *pile) but(n *evidence.Notebook, m *evidence.Moment, stay, bytes int64) int64 {
 	if m.Order < p.loop.Order {
 		return 0
 	}
-	return max(0, min(m.Bytes(p.has), bytes)-stay*(p.total/p.count))
+	return max(0, min(n.Resident(m, p.has), bytes)-stay*(p.total/p.count))
 }
 
 // loops returns runs of statements that are for loops, those that kept most first.

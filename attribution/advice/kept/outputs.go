@@ -116,7 +116,7 @@ func output(n *evidence.Notebook, v *model.Variable, s *evidence.Statement, numb
 		if m.Order <= gone {
 			return 0
 		}
-		return min(v.Bytes, m.Bytes(of))
+		return min(v.Bytes, n.Resident(m, of))
 	}
 	c.Title = words.OutputKept(number, v.Bytes)
 	c.Changes = []string{words.OutputGone(number)}

@@ -80,18 +80,34 @@ func lines(c *evidence.Cell, all []change) (string, bool) {
 	return strings.TrimSuffix(out.String(), "\r"), true
 }
 
-// behind returns the edit that puts lines behind the last statement of a block, at its depth; ok is false if something
-// else is on the line where it ends.
-func behind(c *evidence.Cell, block []syntax.Stmt, text ...string) (edit model.AdviceEdit, ok bool) {
-	last := block[len(block)-1].Place()
+// behind returns the edit that puts lines behind the last statement of a loop's body, at its depth; ok is false if
+// something else is on the line where that ends, or if a pass may leave it out.
+func behind(c *evidence.Cell, loop *syntax.For, text ...string) (edit model.AdviceEdit, ok bool) {
+	last := loop.Body[len(loop.Body)-1].Place()
 	first := c.Line(last.Start.Line)
 	indent := first[:min(last.Start.Col, len(first))]
 	rest := c.Line(last.End.Line)
 	rest = strings.TrimSpace(rest[min(last.End.Col, len(rest)):])
-	if strings.TrimSpace(indent) != "" || rest != "" && !strings.HasPrefix(rest, "#") {
+	if strings.TrimSpace(indent) != "" || rest != "" && !strings.HasPrefix(rest, "#") || skips(loop) {
 		return edit, false
 	}
 	return evidence.Replace(c, last.End.Line+1, last.End.Line, indent+strings.Join(text, "\n"+indent)), true
+}
+
+// skips reports whether a pass of a loop may end before the last statement of its body.
+func skips(loop *syntax.For) (found bool) {
+	for _, s := range loop.Body {
+		syntax.Walk(s, func(node syntax.Node) bool {
+			switch node.(type) {
+			case *syntax.Continue:
+				found = true
+			case *syntax.For, *syntax.While, *syntax.FunctionDef:
+				return false
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // importing returns the edit that imports a module in front of a line of a cell; none if an earlier cell imports it.

@@ -32,7 +32,7 @@ func summaries(n *evidence.Notebook) (all []evidence.Candidate) {
 				if m.Order == s.Order {
 					stay = 2 // the last one, and the next one while it is computed
 				}
-				return p.but(m, stay, v.Reaches)
+				return p.but(n, m, stay, v.Reaches)
 			}
 			all = append(all, c)
 		}
@@ -115,7 +115,7 @@ type use struct {
 // usesOf returns the uses of a container behind a loop, and the summary with % for the value; none unless all of them
 // are comprehensions with the same one.
 func usesOf(n *evidence.Notebook, loop *evidence.Statement, put collection) (uses []use, summary string) {
-	if !isRead(n, 0) {
+	if !isRead(n, 0) || runsText(n) {
 		return nil, ""
 	}
 	known, same := 0, true
@@ -199,35 +199,31 @@ var (
 // isSummary reports whether an expression makes a small value of a variable, from nothing else.
 func isSummary(e syntax.Expr, variable string) bool {
 	call, ok := e.(*syntax.Call)
-	if !ok || !constant(call) {
+	if !ok || len(call.Keywords) > 0 {
 		return false
 	}
 	name := dotted(call.Func)
 	switch f := call.Func.(type) {
 	case *syntax.Name:
-		return len(call.Args) > 0 && (slices.Contains(converts, name) && isSummary(call.Args[0], variable) ||
+		return len(call.Args) > 0 && (slices.Contains(converts, name) && constant(call.Args[1:]) &&
+			isSummary(call.Args[0], variable) ||
 			name == "len" && isName(call.Args[0], variable))
 	case *syntax.Attribute:
 		if !slices.Contains(reductions, f.Attr) {
 			return false
 		}
 		if isName(f.Value, "np", "numpy") {
-			return len(call.Args) > 0 && isPart(call.Args[0], variable)
+			return len(call.Args) == 1 && isPart(call.Args[0], variable)
 		}
-		return isPart(f.Value, variable)
+		return len(call.Args) == 0 && isPart(f.Value, variable)
 	}
 	return false
 }
 
-// constant reports whether all arguments but the first are literals.
-func constant(call *syntax.Call) bool {
-	for i, arg := range call.Args {
-		if _, ok := arg.(*syntax.Constant); !ok && i > 0 {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(call.Keywords, func(k *syntax.Keyword) bool {
-		_, ok := k.Value.(*syntax.Constant)
+// constant reports whether all arguments are literals.
+func constant(args []syntax.Expr) bool {
+	return !slices.ContainsFunc(args, func(e syntax.Expr) bool {
+		_, ok := e.(*syntax.Constant)
 		return !ok
 	})
 }

@@ -48,7 +48,7 @@ func tracebacks(n *evidence.Notebook) []evidence.Candidate {
 		if m.Order <= failed.Last {
 			return 0
 		}
-		return max(0, min(size, m.Bytes(of)))
+		return max(0, min(size, n.Resident(m, of)))
 	}
 	c.Title = words.TracebackKept(number, size)
 	c.Changes = []string{words.TracebackGone()}

@@ -7,6 +7,9 @@ import (
 	"ipytracer/model/words"
 )
 
+// theirs: one part in so many of the processes' memory is working memory, which threads need as well, by a guess.
+const theirs = 32
+
 // workers finds processes of joblib that take more memory than threads would.
 func workers(n *evidence.Notebook) (all []evidence.Candidate) {
 	for _, s := range n.Statements {
@@ -20,8 +23,8 @@ func workers(n *evidence.Notebook) (all []evidence.Candidate) {
 		}
 		c := candidate("workers", s.Cell, call.Place().Start.Line)
 		p := patch{}
-		text := s.Cell.Text(call)
-		p.put(s.Cell, call, text[:len(text)-1]+`, prefer="threads")`)
+		jobs := call.Keywords[0].Value
+		p.put(s.Cell, jobs, s.Cell.Text(jobs)+`, prefer="threads"`)
 		var ok bool
 		if c.Edits, ok = p.edits(); !ok {
 			continue
@@ -30,7 +33,7 @@ func workers(n *evidence.Notebook) (all []evidence.Candidate) {
 			if m.Order < s.Order || m.Statement == nil {
 				return 0
 			}
-			return min(children, childrenOf(n, m.Statement))
+			return min(children, childrenOf(n, m.Statement)) * (theirs - 1) / theirs
 		}
 		c.Accuracy = model.SavesGuess
 		c.Title = words.WorkersKept(children)
