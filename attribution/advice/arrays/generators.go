@@ -23,29 +23,28 @@ func (s *finder) generators() (found []evidence.Candidate) {
 	return found
 }
 
-// listed returns the size of a list's items, and by how much the peak falls if they do not live at the same time. While
-// the last item was made, the others lived, and what that one needs to be made; with a generator the sum lives beside
-// these, or the sum, an item and the next sum.
+// listed returns the size of a list's items, and by how much the peak falls if they do not live at the same time. What
+// lives then is the sum, an item and the next sum, or the sum and the arrays that one item needs while it is made: no
+// more than all that were made for it.
 func (s *finder) listed(p *place, list *syntax.Comp) (items, saves int64) {
-	var part, count, live int64
-	for site, made := range p.moment.Made {
+	var part, made, live, inside int64
+	for site, bytes := range p.moment.Made {
 		n := p.moment.Count[site]
 		if site.Meter != numpyMeter || n == 0 {
 			continue
 		}
 		live += p.moment.Live[site]
-		if inComprehension(site, p.cell, list) && made/n > part/2 {
-			part = max(part, made/n)
-			if count == 0 || n < count {
-				count = n
-			}
+		if inComprehension(site, p.cell, list) {
+			made += bytes
+			inside += p.moment.Live[site]
+			part = max(part, bytes/n)
 		}
 	}
-	if count < 4 || part == 0 {
+	if part == 0 || inside/part < 4 {
 		return 0, 0
 	}
-	needs := max(3*part, live-(count-1)*part+part)
-	return count * part, min(live-needs, p.moment.Peak-p.moment.Start)
+	needs := max(3*part, made/(inside/part))
+	return inside, min(live-needs, p.moment.Peak-p.moment.Start)
 }
 
 func (s *finder) generator(p *place) (c evidence.Candidate, ok bool) {

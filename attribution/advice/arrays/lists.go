@@ -11,7 +11,7 @@ import (
 )
 
 // mapsAlone is the size from which glibc maps every block on its own, and so gives it back at once when it is freed:
-// DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c. Below it, up to twice the largest freed block may stay.
+// DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c. Smaller blocks lie in a heap once a block of their size was freed.
 const mapsAlone = 32 << 20
 
 // joins are functions that make one array of a list of arrays. rows: they put arrays on a new first axis.
@@ -199,7 +199,10 @@ func (j *joining) candidate() (c evidence.Candidate, ok bool) {
 		stays += j.part
 	}
 	if j.part < mapsAlone {
-		stays += max(j.part, 2*j.freed())
+		if j.freed() >= j.part-j.part/8 { // the parts may lie in a heap, which gives back only what is at its end
+			return c, false
+		}
+		stays += j.part
 	}
 	saves := min(j.parts, whole, j.m.Peak-j.m.Start) - stays
 	if saves < least {
@@ -254,7 +257,11 @@ func (j *joining) freed() (most int64) {
 			break
 		}
 		for site, made := range m.Made {
-			if count := m.Count[site]; count > 0 && m.Kept[site] < made && made/count < mapsAlone {
+			kept := m.Kept[site]
+			if m == j.m && j.sites[site] {
+				kept = m.Live[site]
+			}
+			if count := m.Count[site]; count > 0 && kept < made && made/count < mapsAlone {
 				most = max(most, made/count)
 			}
 		}

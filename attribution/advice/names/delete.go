@@ -169,7 +169,8 @@ func peakBytes(n *evidence.Notebook, of func(*evidence.Site) bool, share int64) 
 // not go.
 func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
 	kept := int64(1 << 62)
-	alone := len(bound(s)) == 1
+	_, assigns := s.Node.(*syntax.Assign)
+	alone := assigns && len(bound(s)) == 1 // a loop may have put its memory anywhere
 	if v := l.n.Variable(name); v != nil && life.end == 1<<62 && v.Execution == s.Cell.Window.Execution &&
 		v.Line >= s.Line && v.Line <= s.End() {
 		switch {
