@@ -34,12 +34,12 @@ class Memory(unittest.TestCase):
         self.assertIsNone(self.find())
         self.assertIsNone(self.needs.find(None))
         self.add(run(5), run(9), run(3))
-        self.assertEqual(self.find(), ({"cpu.resident": 3}, False, False, 3))
+        self.assertEqual(self.find(), ({"cpu.resident": 3}, False, False, 3, False))
 
     def test_other_data(self):
         self.add(run(5, data="a"), run(9, data="b"))
-        self.assertEqual(self.find("a"), ({"cpu.resident": 5}, False, False, 2))
-        self.assertEqual(self.find("c"), ({"cpu.resident": 9}, False, True, 2))
+        self.assertEqual(self.find("a"), ({"cpu.resident": 5}, False, False, 2, False))
+        self.assertEqual(self.find("c"), ({"cpu.resident": 9}, False, True, 2, False))
 
     def test_runs_that_failed(self):
         self.add(run(5, least=True))
@@ -67,7 +67,7 @@ class Memory(unittest.TestCase):
             tree={"cpu.resident": fake.figure(1 << 20, 8 << 20, 2 << 20), "cpu.mapped": fake.figure(0, 99 << 20, 0)}))
         self.assertEqual(
             _needed.run_of(window, "d", 5),
-            ({"cpu.resident": 7 << 20, "cpu.mapped": 9 << 20, "gpu.0.driver": 3 << 20}, False, "d", 5),
+            ({"cpu.resident": 7 << 20, "cpu.mapped": 9 << 20, "gpu.0.driver": 3 << 20}, False, "d", 5, False),
         )
         for more in (dict(status="error"), dict(meters={"cpu.resident": fake.figure(0, 9, 0, False, None)})):
             self.assertTrue(_needed.run_of(_packets.window(fake.window(7, **more)), "", 5).least, more)

@@ -21,7 +21,7 @@ def run(need=8 * GIB, least=False, data="00000000", when=5):
 
 
 def text(cells=None, **more):
-    cells = {CODE: [1, [[{"cpu.resident": 5}, False, "00000000", 7]]]} if cells is None else cells
+    cells = {CODE: [1, [[{"cpu.resident": 5}, False, "00000000", 7, False]]]} if cells is None else cells
     return json.dumps(dict({"format": _history.FORMAT, "cells": cells}, **more))
 
 
@@ -77,22 +77,23 @@ class Files(unittest.TestCase):
         self.assertEqual(found, list(needs.runs)[-len(found):])
 
     def test_hostile_text(self):
-        good = [{"cpu.resident": 5}, False, "00000000", 7]
+        good = [{"cpu.resident": 5}, False, "00000000", 7, False]
         bad = [
             b"", b"\xff\xfe", b"[", b"[" * 100_000, b'{"a":' * 40_000, b"9" * 200_000, b"NaN", b"null", b"[]", b"{}",
             text(format="other"), text([]), text({"x": [1, [good]]}), text({CODE.upper(): [1, [good]]}),
             text({CODE: [1, []]}), text({CODE: [1, [good] * 4]}), text({CODE: [-1, [good]]}),
             text({CODE: [True, [good]]}),
             text({CODE: [1, [good + [1]]]}), text({CODE: [1.5, [good]]}), text({CODE: 1}), text({CODE: None}),
-            text({CODE: [1, [[{"cpu.resident": -5}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{"cpu.resident": 1 << 63}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{"../../etc": 5}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{"cpu.resident\n": 5}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{"cpu.resident": "5"}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{"gpu.%d.driver" % i: 5 for i in range(17)}, False, "00000000", 7]]]}),
-            text({CODE: [1, [[{}, 0, "00000000", 7]]]}), text({CODE: [1, [[{}, False, "\x1b[2J", 7]]]}),
-            text({CODE: [1, [[{}, False, "00000000", 1e300]]]}),
-            text({"%032x" % i: [1, [[{}, False, "0" * 8, 1]]] for i in range(2001)}),
+            text({CODE: [1, [[{"cpu.resident": -5}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{"cpu.resident": 1 << 63}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{"../../etc": 5}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{"cpu.resident\n": 5}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{"cpu.resident": "5"}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{"gpu.%d.driver" % i: 5 for i in range(17)}, False, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{}, 0, "00000000", 7, False]]]}),
+            text({CODE: [1, [[{}, True, "00000000", 7, 1]]]}), text({CODE: [1, [[{}, False, "\x1b[2J", 7, False]]]}),
+            text({CODE: [1, [[{}, False, "00000000", 1e300, False]]]}),
+            text({"%032x" % i: [1, [[{}, False, "0" * 8, 1, True]]] for i in range(2001)}),
         ]
         for data in bad:
             self.put(data)

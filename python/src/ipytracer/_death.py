@@ -12,6 +12,10 @@ import time
 from . import _packets, _words
 from ._ends import Broken, Ends
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._values import Packet
+
 VARIABLE = "IPYTRACER_DEATHS"
 _OFFERS = 100    # times that the pair is offered: an agent finds a kernel within seconds
 _EVERY = 0.200   # seconds from one offer to the next, at least
@@ -26,6 +30,7 @@ class Death(Ends):
         self._left = 0 if os.environ.get(VARIABLE, "").lower() in ("off", "0", "no") else _OFFERS
         self._next = 0.0        # when it may be offered again, as time.monotonic()
         self._pid = os.getpid()
+        self.need: int | None = None      # what the report's cell needed, in bytes
 
     def _clear(self) -> None:
         """Forget nothing: there is no state about an agent."""
@@ -60,7 +65,9 @@ class Death(Ends):
             if self._identity(self._ours) != self._made[0]:
                 raise Broken
             n = self._ours.recv_into(self._buffer)
-            said = _packets.death(_packets.decode(self._buffer[:n])) if 0 < n <= _packets.MOST_BYTES else ""
+            packet = _packets.decode(self._buffer[:n]) if 0 < n <= _packets.MOST_BYTES else None
+            said = _packets.death(packet) if packet is not None else ""
+            self.need = _need(packet)
         except (OSError, ValueError, KeyError, TypeError, RecursionError, Broken):
             said = ""
         self.close()
@@ -71,3 +78,10 @@ class Death(Ends):
         self._left = 0
         if self._pid == os.getpid():
             self._drop()
+
+
+def _need(packet: Packet | None) -> int | None:
+    try:
+        return None if packet is None else _packets.death_need(packet)
+    except (ValueError, KeyError, TypeError):
+        return None

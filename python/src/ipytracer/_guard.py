@@ -13,7 +13,7 @@ import re
 import threading
 import time
 
-from . import _asking, _history, _key, _needed, _room, _words
+from . import _asking, _history, _key, _lastcell, _needed, _room, _words
 from ._named import NamedTuple
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ class Judged(NamedTuple):
     meter: str
     least: bool
     other: bool
+    died: bool
     room: _room.Room | None
 
     @property
@@ -57,13 +58,14 @@ def judged(found: _needed.Found, rooms: list[_room.Room]) -> Judged | None:
     meter = room.meter if room is not None else "cpu.resident"
     if meter not in found.need:
         return None
-    return Judged(found.need[meter], meter, found.least, found.other, room)
+    return Judged(found.need[meter], meter, found.least, found.other, found.died, room)
 
 
 def words(j: Judged) -> str:
     """Return a judgement in words: "needed 31.20 GiB the last time, 12.40 GiB are free (container)"."""
     of = "" if j.meter == "cpu.resident" else " of %s memory" % _words.meter_name(j.meter)
     said = "needed %s%s%s the last time" % ("at least " if j.least else "", _words.size(j.need), of)
+    said += ", when the kernel died" if j.died else ""
     said += " (with other data)" if j.other else ""
     return said + (", %s are free (%s)" % (_words.size(j.room.free), j.room.of) if j.room is not None else "")
 
@@ -102,6 +104,7 @@ class Guard:
         self._unsaved: set[str] = set()                       # codes of cells that are not in it yet
         self._saved = float("-inf")                           # as time.monotonic()
         self._pid = os.getpid()
+        self._last = _lastcell.LastCell()
 
     @property
     def wants(self) -> bool:
@@ -130,7 +133,7 @@ class Guard:
             found.take(self.needs)
             self.needs = found
         if self._place is None:
-            atexit.register(self.save)
+            atexit.register(self._end)
         before, self._place = self._place, place
         try:
             if found is None or self._unsaved:
@@ -138,6 +141,21 @@ class Guard:
         except _history.Unusable:
             self._place = before
             raise
+        self._last.open(place)
+        self._take_death()
+
+    def died(self, need: int | None) -> None:
+        """Take in the report of the death of the notebook's last kernel: what the cell needed that ran, in bytes."""
+        self._last.died(need)
+        self._take_death()
+
+    def _take_death(self) -> None:
+        found = self._last.take() if self._place is not None else None
+        if found is not None:
+            key, need = found
+            self.needs.add(key, _needed.Run({"cpu.resident": need}, True, key.data, int(time.time()), True))
+            self._unsaved.add(key.code)
+            self.save()
 
     def save(self) -> None:
         """Write what is new. A history that cannot be written is not kept any more."""
@@ -162,6 +180,7 @@ class Guard:
                 deleted += [place.path] if _history.delete(place.path) else []
             except _history.Unusable as e:
                 return _unusable(place, e)
+        self._last.close()
         self._place, self.needs = None, _needed.Needs()
         self._unsaved.clear()
         names = " and ".join(_words.safe(path, 200) for path in deleted)
@@ -174,8 +193,10 @@ class Guard:
         self._open()
         source = getattr(info, "raw_cell", None)
         if not isinstance(source, str) or not (self._line.listens() or self.wants) or _asking.only(source):
+            self._last.mark(None)
             return
         self._now = self._key_of(source)
+        self._last.mark(self._now)
         if self.mode == "off" or _ANYWAY.match(source):
             return
         found = self.judge(self._now)
@@ -212,8 +233,14 @@ class Guard:
     def unregister(self) -> None:
         """Leave the shell as it was."""
         self._open()
+        self._end()
+        atexit.unregister(self._end)
+
+    def _end(self) -> None:
+        """Take in that the session ends well."""
         self.save()
-        atexit.unregister(self.save)
+        if self._pid == os.getpid():
+            self._last.close()
 
     def _open(self) -> None:
         gate, self._now, self._gate = self._gate, None, None

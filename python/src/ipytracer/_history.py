@@ -50,7 +50,7 @@ def place(name: str) -> Place:
 
 def read(path: str) -> Needs | None:
     """Return a history, None where there is none. Raise Unusable for a file that is anything else."""
-    text = _text(path)
+    text = read_text(path)
     if text is None:
         return None
     try:
@@ -59,7 +59,8 @@ def read(path: str) -> Needs | None:
         raise Unusable("it is no history of the guard") from None
 
 
-def _text(path: str) -> bytes | None:
+def read_text(path: str) -> bytes | None:
+    """Return the bytes of a file that only this user can have written, None where there is none."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -118,10 +119,11 @@ def _needs(whole: Any) -> Needs:
 
 
 def _run(one: Any) -> Run:
-    need, least, data, when = one
-    if type(need) is not dict or len(need) > MOST_METERS or type(least) is not bool:
+    need, least, data, when, died = one
+    if type(need) is not dict or len(need) > MOST_METERS or type(least) is not bool or type(died) is not bool:
         raise ValueError("no run")
-    return Run({_checked(m, _METER): _count(n) for m, n in need.items()}, least, _checked(data, _DATA), _count(when))
+    needs = {_checked(m, _METER): _count(n) for m, n in need.items()}
+    return Run(needs, least, _checked(data, _DATA), _count(when), died)
 
 
 def write(path: str, needs: Needs, seen: set[str]) -> None:

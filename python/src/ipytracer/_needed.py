@@ -25,22 +25,24 @@ class NotEnoughMemory(MemoryError):
 
 class Run(NamedTuple):
     """One run of a cell: what it needed, in bytes by meter, whether that is only a lower bound, the hash of the sizes
-    of the data that it read, and when it ended, in seconds since 1970."""
+    of the data that it read, when it ended, in seconds since 1970, and whether the kernel died in it."""
 
     need: dict[str, int]
     least: bool
     data: str
     when: int
+    died: bool = False
 
 
 class Found(NamedTuple):
     """What a cell will need if it needs as much as it did: bytes by meter. least: at least that. other: it read data of
-    other sizes. times: how often it has run."""
+    other sizes. times: how often it has run. died: the kernel died in that run."""
 
     need: dict[str, int]
     least: bool
     other: bool
     times: int
+    died: bool = False
 
 
 def run_of(window: Window, data: str, now: int) -> Run:
@@ -95,8 +97,8 @@ class Needs:
         same = [r for r in runs if r.data == key.data]
         fitting = same or runs
         last = fitting[-1]
-        need, least = dict(last.need), last.least
+        need, least, died = dict(last.need), last.least, last.died
         whole = next((r for r in reversed(fitting) if not r.least), None)
         if least and whole is not None and whole.need.get("cpu.resident", 0) >= need.get("cpu.resident", 0):
-            need, least = dict(whole.need), False
-        return Found(need, least, not same, times)
+            need, least, died = dict(whole.need), False, False
+        return Found(need, least, not same, times, died)

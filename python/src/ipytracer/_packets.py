@@ -31,6 +31,7 @@ __all__ = [
     "certificate",
     "check",
     "death",
+    "death_need",
     "decode",
     "hello",
     "integer",
@@ -88,6 +89,12 @@ def hello(packet: Packet) -> Hello:
 def death(packet: Packet) -> str:
     """Return the sentence about the death of a kernel."""
     return text(object_of(packet["death"])["says"])
+
+
+def death_need(packet: Packet) -> int | None:
+    """Return what the cell needed in which a kernel died, in bytes, None where no cell ran."""
+    cell = object_of(object_of(packet["death"]).get("report", {})).get("cell")
+    return None if cell is None else integer(object_of(cell)["need"], 0)
 
 
 def _figures(value: Any) -> dict[str, Figure]:

@@ -155,6 +155,7 @@ class Companion:
         """Show the report of the notebook's last kernel, if one has come."""
         said = self.death.said()
         if said:
+            self.guard.died(self.death.need)
             _show.publish(self.shell, _show.sentence("ipytracer: " + said))
 
     def _look(self, cell: bool = False) -> bool:
