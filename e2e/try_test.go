@@ -154,6 +154,29 @@ func TestTrySeesChanges(t *testing.T) {
 	}
 }
 
+// TestTryAdvice: the advice for a notebook is made from its first run, and saves what was foretold. Of the recording
+// nothing is left.
+func TestTryAdvice(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	path := notebookFile(t, dir, "a.ipynb", "import numpy as np\nraw = np.ones(20_000_000)", "total = raw.sum()",
+		"y = np.zeros(20_000_000) + total\ny.sum()")
+	r, status, errs := try(t, path, "--advice", "1", "-n", "1")
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	v := r.Variants[0]
+	if !v.Passed || v.Predicted == nil || !strings.Contains(v.Diff, "+del raw") || !slices.Equal(r.Order, []int{0, 1}) {
+		t.Fatalf("%+v", v)
+	}
+	if s := v.Saved[0]; s.Meter != r.Meter || s.Certain < *v.Predicted*19/20 || s.Certain > *v.Predicted*21/20 {
+		t.Errorf("foretold %d, saved %+v", *v.Predicted, s)
+	}
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "tracer-try-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
 // TestTryRefuses: the notebook's code never runs as root, and a notebook or patch that makes no sense is refused before
 // anything runs.
 func TestTryRefuses(t *testing.T) {

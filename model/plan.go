@@ -12,6 +12,20 @@ type Plan struct {
 	Settings []Setting `json:"settings"`
 	// Doubts say in words why the notebook may need more than this.
 	Doubts []string `json:"doubts"`
+	// Tried are needs with a change that was tried (a [Trial]); none without a trial.
+	Tried []PlanTried `json:"tried,omitempty"`
+}
+
+// PlanTried is a need with a change of the notebook that kept all results when it was tried.
+type PlanTried struct {
+	Meter  string `json:"meter"`
+	Change string `json:"change"` // "advice 1 and 3"
+	Advice []int  `json:"advice"`
+	Runs   int    `json:"runs"`  // of the notebook with the change
+	Saves  int64  `json:"saves"` // for certain: see [TrialSaving]
+	Need   int64  `json:"need"`
+	Limit  int64  `json:"limit"` // with the margin of the demand
+	Exact  bool   `json:"exact"`
 }
 
 // PlanRun is one recording.

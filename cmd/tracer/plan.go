@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +21,7 @@ import (
 type PlanOptions struct {
 	SessionOptions
 	Certain bool // fail if the plan has doubts
+	Tried   string
 }
 
 // maxPlans is the most recordings of one plan.
@@ -45,6 +49,8 @@ func newPlanCommand(c console) *cobra.Command {
 	f.BoolVar(&o.Full, "full", false, "list every recording and every doubt in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the plan")
+	f.StringVar(&o.Tried, "tried", "",
+		"also say what it needs with the change that 'tracer try --format json' found best, in `FILE`")
 	f.BoolVar(&o.Certain, "strict", false, "exit with status 4 if the plan has doubts, or a figure is only a bound")
 	return cmd
 }
@@ -59,11 +65,25 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 	}
 	defer s.close()
 	var runs []*plan.Run
+	var tried *os.File
+	if o.Tried != "" {
+		if tried, err = s.rights.Open(o.Tried); err != nil {
+			return fmt.Errorf("read the trial: %w", err)
+		}
+		defer tried.Close()
+	}
 	err = s.readEach(ctx, args, func(name string, r *model.Report) { runs = append(runs, plan.Read(name, r)) })
 	if err != nil {
 		return err
 	}
 	p := plan.Make(runs)
+	if tried != nil {
+		t, err := readTrial(tried)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", o.Tried, err)
+		}
+		plan.AddTried(p, t)
+	}
 	if err := s.deliver("plan", func(w io.Writer) error { return o.print(w, p) }); err != nil {
 		return err
 	}
@@ -71,6 +91,22 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 		return errDoubtful
 	}
 	return nil
+}
+
+// maxTrial is the most bytes of a trial.
+const maxTrial = 64 << 20
+
+// readTrial reads the result of `tracer try --format json`. It may come from any source.
+func readTrial(f *os.File) (*model.Trial, error) {
+	data, err := io.ReadAll(io.LimitReader(f, maxTrial+1))
+	if err != nil {
+		return nil, err
+	}
+	var t model.Trial
+	if len(data) > maxTrial || json.Unmarshal(data, &t) != nil || t.Schema != model.TrialSchema {
+		return nil, errors.New("it is no result of 'tracer try --format json'")
+	}
+	return &t, nil
 }
 
 var errDoubtful = errors.New("the plan has doubts (they are at its end)")

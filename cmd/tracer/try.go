@@ -61,15 +61,16 @@ differs.
 The notebook's code runs as you, never as root, in the notebook's folder: what it writes, it writes each time. The
 tracer itself writes nothing but the files that you name. What differs between two runs of the notebook as it is, is not
 held against the change.`,
-		Example: "  sudo tracer try notebook.ipynb --patch smaller.diff\n" +
+		Example: "  sudo tracer try notebook.ipynb --all\n  sudo tracer try notebook.ipynb --advice 1,3\n" +
+			"  sudo tracer try notebook.ipynb --patch smaller.diff\n" +
 			"  sudo tracer try notebook.ipynb --with smaller.ipynb --seed 1\n" +
 			"  sudo tracer try notebook.ipynb --patch smaller.diff -o smaller.ipynb",
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return runTry(cmd.Context(), o, c, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.AdviceFrom, "advice-from", "",
-		"take the advice from `FILE`, as 'tracer advise --format json' prints it")
+	f.StringVar(&o.AdviceFrom, "advice-from", "", "take the advice from `FILE`, which 'tracer advise --format json' "+
+		"prints, instead of a recording of the first run")
 	f.StringVar(&o.Advice, "advice", "", "try the advice with these `NUMBERS` together, such as 1,3")
 	f.BoolVar(&o.All, "all", false, "try each piece of advice alone, and then together those that passed and saved")
 	f.StringVar(&o.Patch, "patch", "",

@@ -27,8 +27,9 @@ type try struct {
 	o        *TryOptions
 	notebook *trial.Notebook
 	variants []*trial.Variant
-	advice   *model.Advice  // nil without advice
-	changed  *userfile.File // nil unless the changed notebook is to be written
+	advice   *model.Advice              // nil without advice
+	ran      func(execution int) string // the source of an execution of the session behind it; "" if not known
+	changed  *userfile.File             // nil unless the changed notebook is to be written
 	runner   *trial.Runner
 	judged   *trial.Trial
 	done     int // runs
@@ -76,14 +77,18 @@ func (t *try) close() {
 
 // announce says what will run, and asks on a terminal.
 func (t *try) announce() error {
-	of := "once with each of " + words.Plural(len(t.variants), "change")
-	if len(t.variants) == 1 {
-		of = words.Times(int64(t.o.Runs)) + " with " + t.variants[0].Name
-	} else if t.o.Runs > 1 {
-		of = words.Times(int64(t.o.Runs)) + " with each of " + words.Plural(len(t.variants), "change")
+	each := words.Times(int64(t.o.Runs))
+	of := each + " with each change"
+	switch {
+	case len(t.variants) == 1:
+		of = each + " with " + escape.Text(t.variants[0].Name)
+	case t.o.Advice != "":
+		of = each + " with the advice " + t.o.Advice + " that a recording of the first run gives"
+	case len(t.variants) == 0:
+		of = each + " with each piece of advice that a recording of the first run gives"
 	}
 	fmt.Fprintf(t.console.err, "tracer: runs %s of %s %s as it is and %s, as user %s in %s, started by %s\n",
-		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), words.Times(int64(t.o.Runs)), of,
+		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), each, of,
 		escape.Text(t.who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.Python))
 	if t.o.seed != nil {
 		fmt.Fprintf(t.console.err, "tracer: random numbers of Python, NumPy and PyTorch are seeded with %d\n",
@@ -103,14 +108,22 @@ func (t *try) announce() error {
 
 // runAll runs the notebook as it is and each variant, forwards and backwards in turn.
 func (t *try) runAll(ctx context.Context) error {
+	if len(t.variants) == 0 {
+		if err := t.advised(ctx); err != nil {
+			return err
+		}
+	}
 	total := t.o.Runs * (1 + len(t.variants))
 	for round := range t.o.Runs {
 		order := append([]*trial.Variant{nil}, t.variants...)
 		if round%2 == 1 {
 			slices.Reverse(order)
 		}
-		for _, v := range order {
-			if err := t.run(ctx, v, total); err != nil {
+		for i, v := range order {
+			if round == 0 && i == 0 && t.done > 0 {
+				continue // the run behind the advice
+			}
+			if _, err := t.run(ctx, v, total); err != nil {
 				return err
 			}
 		}
@@ -135,14 +148,14 @@ func (t *try) runTogether(ctx context.Context) error {
 	if len(good) < 2 {
 		return nil
 	}
-	v, err := t.together(good, func(int) string { return "" })
+	v, err := t.together(good)
 	if err != nil {
 		fmt.Fprintf(t.console.err, "tracer: those that passed are not tried together: %v\n", err)
 		return nil
 	}
 	total := t.done + t.o.Runs
 	for range t.o.Runs {
-		if err := t.run(ctx, v, total); err != nil {
+		if _, err := t.run(ctx, v, total); err != nil {
 			return err
 		}
 	}
@@ -150,14 +163,17 @@ func (t *try) runTogether(ctx context.Context) error {
 	return nil
 }
 
-// run runs the notebook once.
-func (t *try) run(ctx context.Context, v *trial.Variant, total int) error {
+// run runs the notebook once. The total of runs is 0 as long as it is not known.
+func (t *try) run(ctx context.Context, v *trial.Variant, total int) (*trial.Figures, error) {
 	t.done++
 	n, name := t.notebook, "as it is"
 	if v != nil {
 		n, name = v.Notebook, "with "+v.Name
 	}
 	what := fmt.Sprintf("tracer: run %d of %d, %s", t.done, total, escape.Text(name))
+	if total == 0 {
+		what = fmt.Sprintf("tracer: run %d, %s", t.done, escape.Text(name))
+	}
 	_, isTerminal := terminal(t.console.err)
 	isTerminal = isTerminal && os.Getenv("TERM") != "dumb"
 	t.runner.Begins = func(cell int) {
@@ -170,15 +186,15 @@ func (t *try) run(ctx context.Context, v *trial.Variant, total int) error {
 		fmt.Fprint(t.console.err, "\r\x1b[K")
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(what, "tracer: "), err)
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(what, "tracer: "), err)
 	}
 	if err := t.judged.Add(v, result, figures); err != nil {
-		return err
+		return nil, err
 	}
 	if !t.o.Quiet {
 		fmt.Fprintln(t.console.err, what+" …", t.judged.Last())
 	}
-	return nil
+	return figures, nil
 }
 
 var errNotPassed = errors.New("results differ, or a figure is not exact (the comparison says which)")

@@ -36,9 +36,7 @@ func (t *try) prepare(path string) (err error) {
 			return fmt.Errorf("read %s: %w", t.o.With, err)
 		}
 		t.add(&trial.Variant{Name: "version " + filepath.Base(t.o.With), Notebook: changed})
-	case t.o.AdviceFrom == "":
-		return usageError{errors.New("name the advice: --advice-from FILE")}
-	default:
+	case t.o.AdviceFrom != "":
 		if err := t.readAdvice(); err != nil {
 			return err
 		}
@@ -66,12 +64,12 @@ func (t *try) readAdvice() error {
 	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
 		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.AdviceFrom)
 	}
-	t.advice = &a
-	return t.take(func(int) string { return "" })
+	t.advice, t.ran = &a, func(int) string { return "" }
+	return t.take()
 }
 
 // take makes variants of the chosen advice.
-func (t *try) take(ran func(execution int) string) error {
+func (t *try) take() error {
 	var chosen []model.AdviceItem
 	for _, item := range t.advice.Items {
 		if t.o.All && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
@@ -86,7 +84,7 @@ func (t *try) take(ran func(execution int) string) error {
 			words.Plural(len(t.advice.Items), "piece of advice"))}
 	}
 	if !t.o.All {
-		v, err := t.together(chosen, ran)
+		v, err := t.together(chosen)
 		if err != nil {
 			return err
 		}
@@ -94,7 +92,7 @@ func (t *try) take(ran func(execution int) string) error {
 		return nil
 	}
 	for i := range chosen {
-		v, err := t.together(chosen[i:i+1], ran)
+		v, err := t.together(chosen[i : i+1])
 		if err != nil {
 			return err
 		}
@@ -104,7 +102,7 @@ func (t *try) take(ran func(execution int) string) error {
 }
 
 // together makes a variant of several pieces of advice.
-func (t *try) together(items []model.AdviceItem, ran func(int) string) (*trial.Variant, error) {
+func (t *try) together(items []model.AdviceItem) (*trial.Variant, error) {
 	v := &trial.Variant{Name: "advice"}
 	for i := range items {
 		v.Advice = append(v.Advice, items[i].Number)
@@ -115,7 +113,7 @@ func (t *try) together(items []model.AdviceItem, ran func(int) string) (*trial.V
 		v.Predicted = &saves
 	}
 	var err error
-	v.Notebook, err = t.notebook.Edited(items, ran)
+	v.Notebook, err = t.notebook.Edited(items, t.ran)
 	return v, err
 }
 

@@ -26,6 +26,7 @@ func planPage(plan *model.Plan, rows int) *page {
 			Text: words.Bytes(d.Limit) + ": " + figure(&f, peak, true).Text + " at its highest, margin " +
 				words.Bytes(d.Limit-d.Need),
 		})
+		p.Facts = append(p.Facts, tried(plan, d)...)
 		if d.At != nil {
 			p.Facts = append(p.Facts, fact{
 				Name: "decided by", Text: words.PlaceName(d.At) + ", " + words.Bytes(d.At.Peak),
@@ -46,6 +47,17 @@ func planPage(plan *model.Plan, rows int) *page {
 	p.runs(plan, rows)
 	p.doubts(plan.Doubts, rows)
 	return p
+}
+
+// tried names the need with a change that was tried.
+func tried(plan *model.Plan, d *model.Demand) (all []fact) {
+	for i := range plan.Tried {
+		if t := &plan.Tried[i]; t.Meter == d.Meter {
+			all = append(all, fact{"tried", fmt.Sprintf("%s with %s: %s at its highest, and the results are the same",
+				words.Bytes(t.Limit), clip(t.Change), words.Bytes(t.Need)), less})
+		}
+	}
+	return all
 }
 
 func linesThatMatter(name string, d *model.Demand) section {

@@ -97,8 +97,21 @@ func (v planView) demand(p *model.Plan, d *model.Demand) {
 		v.field("in it",
 			span{words.Bytes(d.Base) + " when the first cell began: Python, the kernel, what started it", dim})
 	}
+	v.tried(p, d)
 	v.decided(d)
 	v.mattering(d)
+}
+
+// tried shows the need with a change that was tried.
+func (v planView) tried(p *model.Plan, d *model.Demand) {
+	for i := range p.Tried {
+		if t := &p.Tried[i]; t.Meter == d.Meter {
+			v.field("tried", span{words.Bytes(t.Limit), bold},
+				span{"with " + escape.Bounded(t.Change, 2*maxName) + ", tried", plain},
+				span{words.Bytes(t.Need) + " at its highest", plain},
+				span{words.Bytes(t.Saves) + " less, and the results are the same", dim})
+		}
+	}
 }
 
 func (v planView) decided(d *model.Demand) {

@@ -1,6 +1,7 @@
 package text_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
+	"ipytracer/report/sheet"
 	"ipytracer/report/text"
 )
 
@@ -66,6 +68,30 @@ func TestPlanWithoutSource(t *testing.T) {
 	for _, secret := range []string{"np.ones", "timeit", "%%time", "orders.csv", "group(", "big"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("%q is there", secret)
+		}
+	}
+}
+
+// TestPlanTried: text, JSON, Markdown and HTML have the need with a change that was tried.
+func TestPlanTried(t *testing.T) {
+	p := planned(reporttest.Rich())
+	of := tried()
+	of.Variants[0].Name = "advice 1 and 3"
+	peak := p.Demands[0].Need
+	of.Variants[0].Saved[0].Before, of.Variants[0].Saved[0].Certain = []int64{peak}, peak/2
+	plan.AddTried(p, of)
+	if len(p.Tried) != 1 {
+		t.Fatalf("%+v, %q", p.Tried, p.Doubts)
+	}
+	var markdown, html strings.Builder
+	if err := errors.Join(sheet.PlanMarkdown(&markdown, p), sheet.PlanHTML(&html, p)); err != nil {
+		t.Fatal(err)
+	}
+	for _, shown := range []string{
+		planText(t, p, text.Options{}), string(reporttest.Plan(t, p)), markdown.String(), html.String(),
+	} {
+		if !strings.Contains(shown, "advice 1 and 3") {
+			t.Errorf("not in\n%s", shown)
 		}
 	}
 }
