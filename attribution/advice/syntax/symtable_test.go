@@ -16,7 +16,7 @@ import (
 // few are there that it has not: words of strings for eval.
 func TestSymtable(t *testing.T) {
 	paths := pythonFiles(t)
-	command := exec.Command("python3", "testdata/names.py")
+	command := exec.Command("/usr/bin/python3", "testdata/names.py")
 	command.Stdin = strings.NewReader(strings.Join(paths, "\n"))
 	var failed bytes.Buffer
 	command.Stderr = &failed

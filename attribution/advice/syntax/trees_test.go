@@ -22,7 +22,7 @@ func TestTrees(t *testing.T) {
 	if os.Getenv("SYNTAX_FILES") == "" {
 		paths = append(paths, "testdata/grammar/newer.py")
 	}
-	python := []string{"python3"}
+	python := []string{"/usr/bin/python3"}
 	if other := os.Getenv("SYNTAX_PYTHON"); other != "" {
 		python = strings.Fields(other)
 	}
