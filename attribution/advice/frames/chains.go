@@ -103,13 +103,13 @@ func (o *operation) function() string {
 	return o.name
 }
 
-// first returns a height that the statement had at most before its second operation made something: with all blocks
-// that the first one allocated, at once.
+// first returns the height that the statement had before its second operation made something: with all that the first
+// one left, and three quarters of what it let go of again, which is not all there at once.
 func first(s *evidence.Statement, o operation) int64 {
 	made, height := by(s), s.Moment.Start
 	for site, bytes := range s.Moment.Made {
 		if made(site) && site.Meter != "cpu.mapped" && site.Calls(o.function()) {
-			height += bytes
+			height += s.Moment.Live[site] + max(0, bytes-s.Moment.Live[site])*3/4
 		}
 	}
 	return height
@@ -153,7 +153,7 @@ func (b chaining) without(s *evidence.Statement, name string, last, before opera
 	title string) (evidence.Candidate, bool) {
 	made := by(s)
 	return evidence.Candidate{
-		Kind: "frame-copies", Cell: s.Cell, Line: s.Line, Names: []string{name}, Accuracy: model.SavesBound,
+		Kind: "frame-copies", Cell: s.Cell, Line: s.Line, Names: []string{name}, Accuracy: model.SavesGuess,
 		Edits: edits, Title: title,
 		Falls: func(m *evidence.Moment) int64 {
 			if m.Statement != s {
@@ -251,7 +251,7 @@ func (b chaining) split(s *evidence.Statement, name, from string, all []operatio
 		return c, false
 	}
 	return evidence.Candidate{
-		Kind: "frame-copies", Cell: s.Cell, Line: s.Line, Names: []string{name}, Accuracy: model.SavesBound,
+		Kind: "frame-copies", Cell: s.Cell, Line: s.Line, Names: []string{name}, Accuracy: model.SavesGuess,
 		Edits: edits, Title: wording.ChainHolds(name, s.Moment.Bytes(held), len(all)),
 		Falls: func(m *evidence.Moment) int64 {
 			if m.Statement != s {

@@ -51,11 +51,11 @@ func TestCopyOfACopy(t *testing.T) {
 }
 
 func TestRowsOfOneColumn(t *testing.T) {
-	runs := []run{{1, 2, 32 * mib, 100 * mib, 40 * mib, []block{{1, 2, "take<__getitem__", 32 * mib, 0}}}}
+	runs := []run{{1, 2, 32 * mib, 100 * mib, 40 * mib, []block{{1, 2, "take_nd<take<__getitem__", 32 * mib, 0}}}}
 	one(t, session(t, []string{pandas + `table[table["a"] > 0]["b"].sum()`}, runs, eight()), "select", 24*mib,
 		`table.loc[table["a"] > 0, "b"].sum()`)
 	one(t, session(t, []string{pandas + `table[table["a"] > 0].groupby("c")["b"].sum()`}, []run{{1, 2, 32 * mib,
-		100 * mib, 40 * mib, []block{{1, 2, "take<__getitem__", 64 * mib, 0}}}}, eight()), "select", 16*mib,
+		100 * mib, 40 * mib, []block{{1, 2, "take_nd<take<__getitem__", 64 * mib, 0}}}}, eight()), "select", 16*mib,
 		`table[["b", "c"]][table["a"] > 0].groupby("c")["b"].sum()`)
 	none(t, session(t, []string{pandas + `table[table["a"] > 0].mean()`}, runs, eight()))
 	none(t, session(t, []string{pandas + `table[table["a"] > 0]["b"] = 3`}, runs, eight()))

@@ -157,7 +157,7 @@ func (b joining) collected(p piecewise) (c evidence.Candidate, ok bool) {
 			if m.Statement != p.s {
 				return 0
 			}
-			return max(0, m.Peak-m.Start-2*kept-kept/10) // a twentieth more for memory between blocks
+			return max(0, m.Peak-m.Start-2*kept-kept/16) // some more for memory between blocks
 		},
 	}, true
 }

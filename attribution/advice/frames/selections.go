@@ -73,13 +73,15 @@ func (b *book) selection(s *evidence.Statement, sub *syntax.Subscript) (c eviden
 				return 0
 			}
 			copied := m.Bytes(func(site *evidence.Site) bool {
-				return made(site) && inManagers(site) && site.Calls("__getitem__") &&
-					!site.Calls("_consolidate_inplace") // needed for one column, too
+				return made(site) && inManagers(site) && site.Calls("__getitem__") && site.Calls("take_nd")
 			})
-			if series {
-				return share(copied, 1-kept)
+			falls := share(copied, 1-kept)
+			if !series {
+				falls -= share(f.total, kept)
 			}
-			return share(copied, 1-kept) - share(f.total, kept)
+			// What the statement then does with the column is the highest part of it, if it is higher.
+			then := m.Start + share(copied, kept) + later(m, made)
+			return max(0, min(falls, m.Peak-then))
 		},
 	}, true
 }
@@ -107,4 +109,15 @@ func (b *book) selected(s *evidence.Statement, sub *syntax.Subscript, used []str
 	}
 	at := sub.Value.Place().End.Offset
 	return []change{{at, at, "[[" + strings.Join(list, ", ") + "]]"}}, false
+}
+
+// later returns the bytes that a statement allocated for anything but the choice of rows, and that did not live at its
+// peak.
+func later(m *evidence.Moment, made func(*evidence.Site) bool) (bytes int64) {
+	for site, all := range m.Made {
+		if made(site) && site.Meter != "cpu.mapped" && !site.Calls("__getitem__") {
+			bytes += max(0, all-m.Live[site])
+		}
+	}
+	return bytes
 }
