@@ -171,12 +171,13 @@ func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int6
 	kept := int64(1 << 62)
 	_, assigns := s.Node.(*syntax.Assign)
 	alone := assigns && len(bound(s)) == 1 // a loop may have put its memory anywhere
-	if v := l.n.Variable(name); v != nil && life.end == 1<<62 && v.Execution == s.Cell.Window.Execution &&
-		v.Line >= s.Line && v.Line <= s.End() {
+
+	// No more goes than the name has at the end, whatever the statement made.
+	if v := l.n.Variable(name); v != nil && life.end == 1<<62 {
 		switch {
 		case v.Bytes == 0 && v.Device == 0:
 			return 0, ""
-		case v.Exact:
+		case v.Exact && v.Execution == s.Cell.Window.Execution && v.Line >= s.Line && v.Line <= s.End():
 			return v.Bytes + v.Device, model.SavesExact
 		}
 		return v.Bytes + v.Device, model.SavesBound

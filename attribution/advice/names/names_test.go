@@ -76,7 +76,10 @@ func TestDelete(t *testing.T) {
 			raw(two, "big(x)", advicetest.Variable("raw", 200, 1, 1)),
 			expected{"delete", "raw", model.SavesExact, 200, deleted},
 		},
-		"gone by the end":       {raw(two, "big(x)"), expected{"delete", "raw", model.SavesGuess, 200, deleted}},
+		"gone by the end": {raw(two, "big(x)"), expected{"delete", "raw", model.SavesGuess, 200, deleted}},
+		"little at the end, of a line that is not known": {
+			raw(two, "big(x)", advicetest.Variable("raw", 2, 0, 0)), none,
+		},
 		"used later":            {raw(two, "big(x, raw)"), none},
 		"used by a text":        {raw(two, "x.query('a > @raw')"), none},
 		"used by a magic":       {raw(two, "%timeit -n1 x, raw.sum()"), none},
