@@ -14,7 +14,7 @@ func contentsOf(c *event.Contents) *model.Contents {
 	if c == nil || c.Elements < 0 || c.Seen < 0 || c.Item < 0 {
 		return nil
 	}
-	const longestType, mostNames = 16, 8
+	const longestType, mostNames, mostKinds = 16, 8, 6
 	out := &model.Contents{
 		Elements: c.Elements, Item: int64(c.Item), Seen: min(c.Seen, c.Elements), Min: numberOf(c.Min),
 		Max: numberOf(c.Max), Whole: c.Whole, Real: c.Real, Ascending: c.Ascending, ASCII: c.ASCII,
@@ -33,6 +33,16 @@ func contentsOf(c *event.Contents) *model.Contents {
 	}{{&out.Zeros, c.Zeros}, {&out.Missing, c.Missing}, {&out.Infinite, c.Infinite}, {&out.Distinct, c.Distinct}} {
 		*n.to = min(max(n.from, 0), out.Seen)
 	}
+	for _, k := range c.Kinds {
+		switch k.Kind {
+		case "str", "int", "float", "bool", "None", "other":
+			if k.Count > 0 && len(out.Kinds) < mostKinds {
+				out.Kinds = append(out.Kinds, model.ContentsKind{Kind: k.Kind, Count: min(k.Count, out.Seen)})
+			}
+		}
+	}
+	out.Objects, out.Characters = min(max(c.Objects, 0), out.Seen), max(c.Characters, 0)
+	out.ObjectBytes, out.DistinctBytes = int64(max(c.ObjectBytes, 0)), int64(max(c.DistinctBytes, 0))
 	return out
 }
 

@@ -23,14 +23,40 @@ type Contents struct {
 	// Fits is the narrowest dtype of the same kind that holds all elements that were seen without loss; "" if it is
 	// their own.
 	Fits string `json:"fits,omitempty"`
-	// Distinct is the number of different values; 0 for more than 256 of numbers.
+	// Distinct is the number of different values; 0 for more than 256 of numbers, or 100,000 of objects.
 	Distinct  int64 `json:"distinct,omitempty"`
 	Ascending bool  `json:"ascending,omitempty"` // no element is less than the one before it in memory
 	Longest   int64 `json:"longest,omitempty"`   // characters of the longest text
 	ASCII     bool  `json:"ascii,omitempty"`     // texts have no other characters
+	// Of references to objects: Kinds are the kinds of the seen objects, the most frequent first. Objects is the number
+	// of different ones; 0 for more than 100,000. ObjectBytes is their own memory, each once; None, True and False are
+	// nobody's. DistinctBytes is the memory of one object for each different value, Characters the sum of the lengths
+	// of all texts. 0 is not known. Min and Max are of ints, if there is nothing else.
+	Kinds         []ContentsKind `json:"kinds,omitempty"`
+	Objects       int64          `json:"objects,omitempty"`
+	ObjectBytes   int64          `json:"object_bytes,omitempty"`
+	DistinctBytes int64          `json:"distinct_bytes,omitempty"`
+	Characters    int64          `json:"characters,omitempty"`
 	// SameAs are other variables, by [Variable.Name], and columns (frame['column']) of the process with the same bytes;
 	// 8 at most.
 	SameAs []string `json:"same_as,omitempty"`
+}
+
+// ContentsKind is a number of objects of a kind: "str", "int", "float", "bool", "None", "other".
+type ContentsKind struct {
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+}
+
+// Only reports whether all objects that were seen are of a kind, or missing. It is false if there are none.
+func (c *Contents) Only(kind string) bool {
+	count := int64(0)
+	for _, k := range c.Kinds {
+		if k.Kind == kind {
+			count = k.Count
+		}
+	}
+	return count > 0 && count+c.Missing == c.Seen
 }
 
 // IsSample reports whether not all elements were looked at.

@@ -54,7 +54,7 @@ func detailOf(v event.Variable) variableDetail {
 		v.Size, v.Array, v.Viewed, v.Base,
 		convert(v.Columns, columnToJSON), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
-		(*contentsDetail)(v.Contents),
+		contentsToJSON(v.Contents),
 	}
 }
 
@@ -63,7 +63,7 @@ func variableOf(d variableDetail) event.Variable {
 		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length,
 		Bytes: d.Bytes, Reaches: d.Reaches,
 		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
-		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: (*event.Contents)(d.Contents),
+		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: contentsFromJSON(d.Contents),
 		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
 	}
 }

@@ -19,7 +19,7 @@ func TestVariablesStay(t *testing.T) {
 			},
 			MoreColumns: 10, RestColumns: 11,
 			Contents: &event.Contents{Elements: 3, Seen: 2, Min: "-9223372036854775808", Max: "18446744073709551615",
-				Whole: true, SameAs: []string{"größe"}},
+				Whole: true, SameAs: []string{"größe"}, Kinds: []event.ContentsKind{{Kind: "str", Count: 3}}},
 		},
 		{
 			Name: "the last traceback", Kind: event.HeldByTraceback, Length: -1,

@@ -144,7 +144,11 @@ func variablesOf(cell model.Frame) []model.Variable {
 			PID: 4242, Name: "frame", Also: []string{"Out[3]", "df", "again"}, Kind: "variable", Type: "DataFrame",
 			Shape: []int64{50_000, 12}, Length: &length, Bytes: 512 << 20, Reaches: 700 << 20, Exact: true,
 			Columns: []model.Column{
-				{Name: "sku", DType: "object", Bytes: 320 << 20},
+				{Name: "sku", DType: "object", Bytes: 320 << 20, Contents: &model.Contents{
+					Elements: 50_000, Item: 8, Seen: 50_000, Distinct: 12, Longest: 9, ASCII: true, Missing: 1,
+					Kinds:   []model.ContentsKind{{Kind: "str", Count: 49_999}, {Kind: "None", Count: 1}},
+					Objects: 13, ObjectBytes: 700, DistinctBytes: 680, Characters: 300_000,
+				}},
 				{Name: "price", DType: "float64", Bytes: 100 << 20, Exact: true, Contents: &model.Contents{
 					Elements: 13_107_200, Item: 8, Seen: 8192, Min: "-0.5", Max: "99.25", Zeros: 7, Missing: 3,
 					Infinite: 1, Fits: "float32", SameAs: []string{"prices", "old['price']"},

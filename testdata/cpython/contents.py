@@ -2,6 +2,7 @@
 # each, computed with NumPy. Then it waits on descriptor 4.
 import json
 import os
+import sys
 
 try:
     import numpy as np
@@ -11,6 +12,10 @@ try:
     import pandas as pd
 except ImportError:
     pd = None
+try:
+    import scipy.sparse as sparse
+except ImportError:
+    sparse = None
 
 wanted = {}
 
@@ -50,7 +55,7 @@ def of_numbers(flat):
     return f
 
 
-def facts(a, fits, layout, **more):
+def facts(a, fits, layout):
     "of an array in the order of its memory"
     flat = a.ravel("K") if a.ndim != 1 else a
     f = {"elements": flat.size, "seen": flat.size, "item": a.itemsize, "fits": fits, "layout": layout}
@@ -60,11 +65,44 @@ def facts(a, fits, layout, **more):
         f |= of_numbers(flat)
     elif (flat.imag == 0).all():
         f |= of_numbers(np.ascontiguousarray(flat.real)) | {"real": True}
-    return f | more
+    return f
+
+
+def up(n):
+    "bytes of an object, as the allocator rounds them up"
+    return (n + 15) & ~15 if n <= 512 else (n + 8 + 15) & ~15
+
+
+def of_objects(name, a, layout="", **more):
+    "an array of objects"
+    flat = a.ravel().tolist()
+    kinds = dict.fromkeys(("str", "int", "float", "bool", "None", "other"), 0)
+    objects, values = {}, {}
+    f = {"elements": len(flat), "seen": len(flat), "item": 8, "layout": layout}
+    f |= {"characters": 0, "zeros": 0, "missing": 0}
+    for x in flat:
+        kind = "None" if x is None else type(x).__name__
+        kinds[kind if kind in kinds else "other"] += 1
+        size = 0 if x is None or isinstance(x, bool) else up(sys.getsizeof(x))
+        objects[id(x)] = size
+        values.setdefault((kind, repr(x)), size)
+        f["missing"] += x is None or x != x
+        if kind == "str":
+            f["characters"] += len(x)
+            f["zeros"] += not x
+    f["kinds"] = [{"Kind": k, "Count": n} for k, n in sorted(kinds.items(), key=lambda i: -i[1]) if n]
+    f |= {"objects": len(objects), "objectbytes": sum(objects.values())}
+    f |= {"distinct": len(values), "distinctbytes": sum(values.values())}
+    texts = {x for x in flat if isinstance(x, str)}
+    if texts:
+        f["longest"], f["ascii"] = max(map(len, texts)), all(t.isascii() for t in texts)
+    if not kinds["str"] + kinds["float"] + kinds["other"] and kinds["int"]:
+        f["min"], f["max"] = str(min(flat)), str(max(flat))
+    wanted[name] = f | more
 
 
 def want(name, a, fits="", layout="", **more):
-    wanted[name] = facts(a, fits, layout, **more)
+    wanted[name] = facts(a, fits, layout) | more
 
 
 M = 1 << 17  # of 8 bytes: a megabyte
@@ -101,9 +139,9 @@ if np:
     want("constant", constant, "int8")
     zeros = np.zeros(4 * M)
     want("zeros", zeros, "float16")
-    sparse = np.zeros(2 * M, dtype=np.float32)
-    sparse[r.choice(2 * M, M // 10, replace=False)] = 0.5
-    want("sparse", sparse, "float16")
+    mostly = np.zeros(2 * M, dtype=np.float32)
+    mostly[r.choice(2 * M, M // 10, replace=False)] = 0.5
+    want("mostly", mostly, "float16")
     tiny = r.integers(-100, 100, 8 * M).astype(np.int8)
     want("tiny", tiny)
     pixels = r.integers(0, 256, (512, 1024, 3)).astype(np.uint8)
@@ -148,8 +186,77 @@ if np:
     record = np.zeros(M, dtype=[("a", "f8"), ("b", "i4")])
     same = np.broadcast_to(np.arange(3.0), (M, 3))
     overlap = np.lib.stride_tricks.as_strided(base, (M, 16), (8, 8))
+    twin = ages.copy()
+    window = twin[:]
+    want("twin", twin, "float16", sameas=["ages"])
+    want("window", window, "float16", sameas=["ages"])  # the same memory is no copy
+    wanted["ages"]["sameas"] = ["twin", "window"]
     for name in ("swapped", "little", "record", "same", "overlap"):
         wanted[name] = None
+
+    words = ["word number %d" % i for i in range(12)]
+    categories = np.array([words[i] for i in r.integers(0, 12, M)], dtype=object)
+    of_objects("categories", categories)
+    copies = np.array(["".join(words[i]) + "!" for i in r.integers(0, 12, M)], dtype=object)
+    of_objects("copies", copies, objects=0)
+    unique = np.array(["unique %06d" % i for i in range(M)], dtype=object)
+    of_objects("unique", unique, distinct=0, objects=0, distinctbytes=0)
+    parts = [None, "", "\xe9t", "\u4e00x", 1.5, float("nan"), True, 7, b"x"]
+    mixed = np.array([parts[i % 9] for i in range(M)], dtype=object)
+    of_objects("mixed", mixed)
+    numbers = np.array([1000 + i % 50_000 for i in range(M)], dtype=object)
+    of_objects("numbers", numbers, objects=0)
+    holder = np.empty((2, M), dtype=object)  # None, and half of it NumPy's own
+    holder[0] = None
+    of_objects("holder", holder, layout="C")
+if pd:
+    n = 2 * M
+    frame = pd.DataFrame({"price": r.integers(0, 100, n) / 4, "cost": r.normal(size=n)})
+    frame["count"] = r.integers(0, 9, n)
+    for name, fits in (("price", "float16"), ("cost", ""), ("count", "int8")):
+        want("frame." + name, frame[name].to_numpy(), fits)
+    frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(n), unit="s")
+    want("frame.when", frame["when"].to_numpy())
+    frame["name"] = [words[i] for i in r.integers(0, 12, n)]
+    frame["extra"] = frame["price"].to_numpy().copy()
+    want("frame.extra", frame["extra"].to_numpy(), "float16", sameas=["frame['price']"])
+    wanted["frame.price"]["sameas"] = ["frame['extra']"]
+    if frame["name"].dtype == object:
+        of_objects("frame.name", frame["name"].to_numpy())
+    table = pd.DataFrame(r.integers(0, 1000, (M, 3)), columns=["a", "b", "c"])
+    for name in "abc":
+        want("table." + name, table[name].to_numpy(), "int16", "strided")
+    series = pd.Series(r.integers(0, 1000, M).astype(np.int32).repeat(2), index=np.arange(2 * M) * 2)
+    want("series", series.to_numpy(), "int16")
+    index = pd.Index(np.arange(M) * 3)
+    want("index", index.to_numpy(), "int32")
+    stamps = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(M) % 7, unit="D"))
+    want("stamps", stamps.to_numpy())
+if sparse:
+    matrix = sparse.eye(M, format="csr") * 2
+    want("matrix", matrix.data, "float16")
+
+try:
+    if "torch" in sys.argv:
+        import torch
+except ImportError:
+    pass
+if "torch" in sys.modules:
+    tensor = torch.randint(0, 100, (M, 2))
+    want("tensor", tensor.numpy(), "int8", "C")
+    turned = torch.randint(0, 100, (1000, 2000), dtype=torch.int32).t()
+    want("turned", turned.numpy(), "int8", "F")
+    weight = torch.nn.Parameter(torch.randn(M * 2))
+    want("weight", weight.detach().numpy())
+    half = torch.arange(M, dtype=torch.float32)[M // 2:].repeat(8).to(torch.bfloat16)
+    want("half", half.to(torch.float32).numpy(), item=2, fits="")
+    part = torch.arange(4 * M)[::2]
+    want("part", part.numpy(), "int32", "strided")
+    deep = torch.zeros(2, 4, 8, 16, 32, 64)
+    want("deep", deep.numpy(), "float16", "C")
+    shared = torch.from_numpy(ages)
+    want("shared", ages, "float16", sameas=["twin", "window"])
+    wanted["twin"]["sameas"] = wanted["window"]["sameas"] = ["ages", "shared"]
 
 if __name__ == "__main__":
     os.write(3, json.dumps(wanted).encode() + b"\n")

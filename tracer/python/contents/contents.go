@@ -78,7 +78,7 @@ func NewScanner(t Type, seed maphash.Seed) *Scanner {
 func scannerOf(t Type) scanner {
 	switch t {
 	case Type{'b', 1}, Type{'u', 1}:
-		return newIntegers[uint8]()
+		return newOctets(false)
 	case Type{'u', 2}:
 		return newIntegers[uint16]()
 	case Type{'u', 4}:
@@ -86,7 +86,7 @@ func scannerOf(t Type) scanner {
 	case Type{'u', 8}:
 		return newIntegers[uint64]()
 	case Type{'i', 1}:
-		return newIntegers[int8]()
+		return newOctets(true)
 	case Type{'i', 2}:
 		return newIntegers[int16]()
 	case Type{'i', 4}:

@@ -3,6 +3,7 @@ package contents
 import (
 	"math"
 	"strconv"
+	"sync"
 	"unsafe"
 )
 
@@ -184,7 +185,7 @@ type halves struct {
 func newHalves(brain bool) *halves { return &halves{floats: *newFloats[float32](), brain: brain} }
 
 func (h *halves) add(part []byte) {
-	all := elements[uint16](part)
+	all, values := elements[uint16](part), halfValues()
 	for len(all) > 0 {
 		some := all[:min(block, len(all))]
 		all = all[len(some):]
@@ -192,7 +193,7 @@ func (h *halves) add(part []byte) {
 			if h.brain {
 				h.wider[i] = math.Float32frombits(uint32(v) << 16)
 			} else {
-				h.wider[i] = halfValue(v)
+				h.wider[i] = values[v]
 			}
 		}
 		h.take(h.wider[:len(some)])
@@ -204,6 +205,15 @@ func (h *halves) facts() Facts {
 	f.Fits = ""
 	return f
 }
+
+// halfValues are the values of all float16s.
+var halfValues = sync.OnceValue(func() *[1 << 16]float32 {
+	var all [1 << 16]float32
+	for i := range all {
+		all[i] = halfValue(uint16(i))
+	}
+	return &all
+})
 
 // halfValue is the value of a float16: a sign, 5 bits of exponent, 10 of fraction.
 func halfValue(v uint16) float32 {

@@ -7,7 +7,7 @@ import (
 )
 
 type integer interface {
-	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
 // integers are numbers without a fraction.
@@ -52,7 +52,7 @@ func (n *integers[T]) add(part []byte) {
 		all = all[len(some):]
 		n.extremes(some)
 		n.count(some)
-		n.order(some)
+		n.inOrder(some)
 	}
 }
 
@@ -80,7 +80,7 @@ func (n *integers[T]) count(some []T) {
 	}
 }
 
-func (n *integers[T]) order(some []T) {
+func (n *integers[T]) inOrder(some []T) {
 	if n.falls {
 		return
 	}

@@ -29,6 +29,9 @@ type spot struct {
 	bytes []byte
 }
 
+// kindObject is NumPy's letter for references to objects.
+const kindObject = 'O'
+
 // span is the bytes from the first element to the last.
 func (p *arrayPlace) span() uint64 { return p.step*(p.rows-1) + p.row }
 
@@ -112,7 +115,7 @@ func (a arrayPlacer) element(p *arrayPlace, descr uint64) bool {
 		return false
 	}
 	p.typ = contents.Type{Kind: raw[0], Size: int(size)}
-	return p.typ.Known()
+	return p.typ.Known() || p.typ == contents.Type{Kind: kindObject, Size: 8}
 }
 
 // lay finds the rows that the axes of an array make. It is false where elements overlap, or where there is more than

@@ -88,3 +88,37 @@ func BenchmarkList(b *testing.B) {
 	}
 	reportWalk(b, cpu, objects, bytes)
 }
+
+// BenchmarkContents lists the arrays and frames of a script, without their elements and with them.
+func BenchmarkContents(b *testing.B) {
+	proc := pythons()[0].start(b, "contents.py")
+	for name, with := range map[string]bool{"without": false, "with": true} {
+		b.Run(name, func(b *testing.B) {
+			elements, cpu := int64(0), time.Duration(0)
+			for b.Loop() {
+				b.StopTimer()
+				mapped := mappedOf(b, proc.pid)
+				survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mapped}, Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				metered(&cpu, func() {
+					l, err := survey.List(context.Background(), Limits{Contents: with})
+					if err != nil {
+						b.Fatal(err)
+					}
+					elements = 0
+					for _, n := range l.Names {
+						if n.Contents != nil {
+							elements += n.Contents.Seen * int64(n.Contents.Item)
+						}
+					}
+				})
+				survey.Close()
+			}
+			b.ReportMetric(float64(cpu.Milliseconds())/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(elements)/1e6, "MB")
+		})
+	}
+}

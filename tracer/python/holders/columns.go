@@ -3,7 +3,6 @@ package holders
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +32,13 @@ type columns struct {
 	shared []uint64      // these
 }
 
+// column is a column of a data frame, and the array that has its elements, or a row of that.
+type column struct {
+	event.Column
+	array uint64 // 0 for none
+	row   int64
+}
+
 func newColumns(l *lister) *columns {
 	l.mem.limit += columnsBytes
 	return &columns{lister: l, until: ProcessorTime() + columnsTime}
@@ -46,7 +52,7 @@ func (c *columns) describe(r *event.Variable, frame uint64) {
 		return
 	}
 	axes, blocks := managed(c.lister, c.attribute(frame, t, "_mgr"))
-	all := make([]event.Column, r.Shape[1])
+	all := make([]column, r.Shape[1])
 	placed := make([]bool, len(all))
 	for _, block := range c.tuple(blocks, maxColumns) {
 		if !c.block(block, all, placed) {
@@ -57,9 +63,12 @@ func (c *columns) describe(r *event.Variable, frame uint64) {
 		return
 	}
 	c.names(all, c.mem.word(c.mem.word(axes+uint64(c.heap.ListItems))))
-	slices.SortStableFunc(all, func(a, b event.Column) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	kept := min(len(all), keptColumns)
-	r.Columns = slices.Clone(all[:kept])
+	for _, one := range all[:kept] {
+		r.Columns = append(r.Columns, one.Column)
+	}
+	c.inspector.columns(r, all[:kept])
 	for _, one := range all[kept:] {
 		r.MoreColumns, r.RestColumns = r.MoreColumns+1, r.RestColumns+one.Bytes
 	}
@@ -80,7 +89,7 @@ func managed(l *lister, manager uint64) (axes, blocks uint64) {
 
 // block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
 // one. It is false for anything that is no block, or disagrees with the earlier ones.
-func (c *columns) block(block uint64, all []event.Column, placed []bool) bool {
+func (c *columns) block(block uint64, all []column, placed []bool) bool {
 	var places []int
 	var values uint64
 	c.fields(block, func(word uint64, t *typ) {
@@ -104,8 +113,9 @@ func (c *columns) block(block uint64, all []event.Column, placed []bool) bool {
 	if t.shape != shapeArray {
 		one := c.extension(values, t)
 		one.Bytes /= event.Bytes(len(places))
-		for _, at := range places {
-			all[at] = one
+		array := c.backing(values, t)
+		for i, at := range places {
+			all[at] = column{one, array, c.rowOf(array, i)}
 		}
 		return true
 	}
@@ -114,7 +124,7 @@ func (c *columns) block(block uint64, all []event.Column, placed []bool) bool {
 		return false
 	}
 	for i, at := range places {
-		all[at] = c.row(values, a, i)
+		all[at] = column{c.row(values, a, i), values, int64(i)}
 	}
 	return true
 }
@@ -278,72 +288,4 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 	}
 	c.fields(addr, take)
 	return bytes, dtype
-}
-
-// names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
-// place.
-func (c *columns) names(all []event.Column, index uint64) {
-	const data, strides = 16, 40
-	for i := range all {
-		all[i].Name = "column " + strconv.Itoa(i)
-	}
-	array := c.labels(index, 0)
-	a := c.readArray(array)
-	t := c.objectType(index)
-	switch {
-	case t != nil && c.lineage(t).is("RangeIndex"):
-		c.ranged(all, c.attribute(index, t, "_range"))
-	case len(a.shape) != 1 || a.shape[0] != int64(len(all)):
-	default:
-		at, stride := c.mem.word(array+data), c.mem.word(c.mem.word(array+strides))
-		for i := range all {
-			word := c.mem.word(at + uint64(i)*stride)
-			switch a.dtype {
-			case "object":
-				if text, ok := c.text(word, maxColumnName); ok {
-					all[i].Name = text
-				} else if c.objectType(word) != nil {
-					all[i].Name = c.key(word, 0)
-				}
-			case "int64":
-				all[i].Name = strconv.FormatInt(int64(word), 10)
-			}
-		}
-	}
-}
-
-// ranged names columns by a range.
-func (c *columns) ranged(all []event.Column, of uint64) {
-	const start, step = 16, 32 // start, stop, step, length: Objects/rangeobject.c
-	from, ok := c.integer(c.mem.word(of + start))
-	by, also := c.integer(c.mem.word(of + step))
-	for i := range all {
-		if ok && also {
-			all[i].Name = strconv.FormatInt(from+int64(i)*by, 10)
-		}
-	}
-}
-
-// labels is the array that an index has its labels in, 0 for none.
-func (c *columns) labels(addr uint64, depth int) uint64 {
-	const deepest = 3
-	t := c.objectType(addr)
-	switch {
-	case t == nil || depth > deepest:
-		return 0
-	case t.shape == shapeArray:
-		return addr
-	}
-	for _, name := range []string{"_data", "_ndarray"} {
-		if of := c.attribute(addr, t, name); of != 0 {
-			return c.labels(of, depth+1)
-		}
-	}
-	found := uint64(0)
-	c.fields(addr, func(word uint64, t *typ) {
-		if found == 0 && t.shape == shapeArray {
-			found = word
-		}
-	})
-	return found
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -24,9 +26,23 @@ func TestContentsLive(t *testing.T) {
 	}
 }
 
+// TestContentsOfTensors is the same with PyTorch, for the CPU.
+func TestContentsOfTensors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts Pythons")
+	}
+	if exec.Command("/usr/bin/python3.11", "-c", "import torch").Run() != nil {
+		t.Skip("no PyTorch")
+	}
+	checkContents(t, pythons()[0].start(t, "contents.py", "torch"))
+}
+
 func checkContents(t *testing.T, proc *process) {
 	t.Helper()
 	names := contentsOf(t, proc)
+	if builds := pythons(); proc.name == builds[0].name && len(proc.facts) < 50 {
+		t.Errorf("only %d arrays", len(proc.facts))
+	}
 	for name, facts := range proc.facts {
 		got, there := names[name]
 		if !there {
@@ -34,6 +50,7 @@ func checkContents(t *testing.T, proc *process) {
 			continue
 		}
 		if got != nil && facts != nil {
+			slices.Sort(got.SameAs)
 			sameNumbers(&got.Min, facts.Min)
 			sameNumbers(&got.Max, facts.Max)
 		}

@@ -62,6 +62,7 @@ func factsOf(in *inspector, array uint64, row int64) *event.Contents {
 	}
 	in.inspect()
 	in.wanted = nil
+	clear(in.same)
 	return out
 }
 

@@ -33,9 +33,9 @@ type inspector struct {
 	packed []byte
 	until  time.Duration // processor time
 	by     time.Time
-	rate   float64 // bytes per second of the processor
-	left   uint64  // bytes
-	hashes map[contentsKey][]int
+	rate   float64               // bytes per second of the processor
+	left   uint64                // bytes
+	same   map[contentsKey][]int // wanted ones with the same bytes
 }
 
 // wantedContents is an array or a column with elements that are to be read.
@@ -55,7 +55,7 @@ type contentsKey struct {
 func newInspector(l *lister, from *touched) *inspector {
 	return &inspector{
 		lister: l, placer: arrayPlacer{&l.sizer, from}, seed: maphash.MakeSeed(),
-		rate: 256 << 20, left: elementsBytes, hashes: map[contentsKey][]int{},
+		rate: 256 << 20, left: elementsBytes, same: map[contentsKey][]int{},
 	}
 }
 
@@ -81,19 +81,17 @@ func (in *inspector) variable(r *event.Variable, addr uint64) {
 	if t == nil {
 		return
 	}
-	if at := in.elementsOf(addr, t); at != 0 {
+	if in.isTensor(t) {
+		if place, ok := in.placer.tensor(addr, t); ok {
+			in.want(r.Name, &r.Contents, place, leastArrays)
+		}
+		return
+	}
+	if at := in.elementsOf(r, addr, t); at != 0 {
 		if place, ok := in.placer.array(at, whole); ok {
 			in.want(r.Name, &r.Contents, place, leastArrays)
 		}
 	}
-}
-
-// elementsOf returns the array that an object has its elements in, 0 for none.
-func (in *inspector) elementsOf(addr uint64, t *typ) uint64 {
-	if t.shape == shapeArray {
-		return addr
-	}
-	return 0
 }
 
 // inspect reads the elements, of the small arrays first: then most of them are read as a whole.
@@ -105,10 +103,50 @@ func (in *inspector) inspect() {
 	in.wanted = in.wanted[:min(len(in.wanted), mostArrays)]
 	in.buf, in.packed = make([]byte, elementsChunk), make([]byte, elementsChunk)
 	in.until, in.by = ProcessorTime()+elementsTime, time.Now().Add(patience*elementsTime)
+	in.allObjects()
 	for i := len(in.wanted) - 1; i >= 0; i-- {
-		in.one(i)
+		if in.wanted[i].place.typ.Kind != kindObject {
+			in.one(i)
+		}
 	}
 	in.buf, in.packed = nil, nil
+	for _, all := range in.same {
+		in.name(all)
+	}
+}
+
+// name notes which of the arrays with the same bytes are others: views of the same memory are not.
+func (in *inspector) name(same []int) {
+	for _, i := range same {
+		c := *in.wanted[i].to
+		for _, j := range same {
+			other := &in.wanted[j]
+			if len(c.SameAs) < maxAlso && other.place.base != in.wanted[i].place.base {
+				c.SameAs = append(c.SameAs, other.name)
+			}
+		}
+	}
+}
+
+// allObjects looks at the objects of arrays, those of the small arrays first.
+func (in *inspector) allObjects() {
+	var all []*wantedContents
+	for i := range in.wanted {
+		if in.wanted[i].place.typ.Kind == kindObject {
+			all = append(all, &in.wanted[i])
+		}
+	}
+	left, before := in.mem.limit-in.mem.total, in.mem.err // of what is read after it
+	in.mem.limit, in.mem.err = in.mem.total+objectsBytes, nil
+	defer func() { in.mem.limit, in.mem.err = in.mem.total+left, before }()
+	end := ProcessorTime() + objectsTime
+	for i := len(all) - 1; i >= 0; i-- {
+		now := ProcessorTime()
+		found := in.objects(&all[i].place, now+max(0, end-now)/time.Duration(i+1))
+		if found != nil && in.placer.unchanged(&all[i].place) {
+			*all[i].to = found
+		}
+	}
 }
 
 // one reads an array. It takes its share of what is left of the budget for those that are left.
@@ -131,7 +169,7 @@ func (in *inspector) one(i int) {
 	*w.to = w.place.eventOf(f)
 	if hash, all := s.Hash(); all && f.Seen == w.place.elements {
 		key := contentsKey{hash, uint64(f.Seen) * uint64(w.place.typ.Size)}
-		in.hashes[key] = append(in.hashes[key], i)
+		in.same[key] = append(in.same[key], i)
 	}
 }
 
@@ -201,23 +239,29 @@ func partsOf(p *arrayPlace, size uint64) parts {
 // part reads one part, and takes its elements in.
 func (in *inspector) part(s *contents.Scanner, p *arrayPlace, of parts, i uint64) {
 	in.left -= of.bytes
+	if raw := in.rows(p, of, i); raw != nil {
+		s.Add(raw)
+	} else {
+		s.Skip()
+	}
+}
+
+// rows reads the elements of a part, without gaps; nil where they cannot be read. They hold until the next call.
+func (in *inspector) rows(p *arrayPlace, of parts, i uint64) []byte {
 	if p.rows == 1 {
 		at := i * of.bytes
 		buf := in.buf[:min(of.bytes, p.row-at)]
 		if !in.placer.touched.read(buf, p.base+at) {
-			s.Skip()
-			return
+			return nil
 		}
-		s.Add(buf)
-		return
+		return buf
 	}
 	rows := min(of.rows, p.rows-i*of.rows)
 	buf := in.buf[:(rows-1)*p.step+p.row]
 	if !in.placer.touched.read(buf, p.base+i*of.rows*p.step) {
-		s.Skip()
-		return
+		return nil
 	}
-	s.Add(pack(in.packed[:0], buf, p.row, p.step))
+	return pack(in.packed[:0], buf, p.row, p.step)
 }
 
 // pack puts rows without their gaps behind each other.

@@ -55,6 +55,7 @@ func (p python) root() string {
 
 // process is a Python that runs a script and prints the objects that it has made.
 type process struct {
+	name    string // of its build
 	pid     int
 	interp  *cpython.Interpreter
 	reports *bufio.Reader
@@ -86,6 +87,7 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 		t.Skip("needs root for chroot")
 	}
 	proc := p.run(t, script, args)
+	proc.name = p.name
 	switch script {
 	case "variables.py":
 		proc.named = proc.variables(t)

@@ -14,7 +14,12 @@ type tensor struct {
 	owner uint64
 	onGPU bool
 	meta  uint64 // autograd's object for it, 0 for none
+	// back is the word that refers to the Python object, sizes and strides are the places of those; 0 if not read
+	back, sizes, strides uint64
 }
+
+// tensorOffset is where the offset into the storage is, behind the word that refers to the Python object.
+const tensorOffset = 96
 
 // scalars are PyTorch's element types by number, and their bytes (c10/core/ScalarType.h).
 var scalars = map[uint64]struct {
@@ -46,7 +51,7 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	if x.impl == 0 || !s.readStorage(&x) {
 		return x, false
 	}
-	const dimensions, offset, elements, kind, most = 8, 96, 104, 112, 64
+	const dimensions, elements, kind, most, inPlace = 8, 104, 112, 64, 5
 	back := uint64(0)
 	for at := uint64(40); at <= 96 && back == 0; at += 8 {
 		if s.mem.word(x.impl+at) == obj {
@@ -57,9 +62,10 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	if back == 0 || axes > most {
 		return x, false
 	}
-	sizes, count := back+16, uint64(1)
-	if axes > 5 {
+	sizes, strides, count := back+16, back+16+8*inPlace, uint64(1)
+	if axes > inPlace {
 		sizes = s.mem.word(sizes)
+		strides = sizes + 8*axes
 	}
 	s.mem.words(sizes, axes, func(_, n uint64) bool {
 		if n > userSpace || n > 0 && count > userSpace/n {
@@ -71,11 +77,11 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	})
 	scalar, known := scalars[s.mem.word(back+kind)&0xffff]
 	if len(x.shape) != int(axes) || count != s.mem.word(back+elements) || !known ||
-		s.mem.word(back+offset) > userSpace {
+		s.mem.word(back+tensorOffset) > userSpace {
 		x.shape = nil
 		return x, true
 	}
-	x.dtype = scalar.name
+	x.dtype, x.back, x.sizes, x.strides = scalar.name, back, sizes, strides
 	return x, true
 }
 

@@ -1,0 +1,68 @@
+package contents
+
+// octets are integers of one byte: it is enough to count each of the 256.
+type octets struct {
+	signed bool
+	counts [4][256]int64 // one would wait for itself, where a value repeats
+	order  integers[uint8]
+	signs  integers[int8]
+}
+
+func newOctets(signed bool) *octets { return &octets{signed: signed} }
+
+func (o *octets) skip() {}
+
+func (o *octets) add(part []byte) {
+	if len(part) == 0 {
+		return
+	}
+	if o.signed {
+		all := elements[int8](part)
+		if !o.signs.seen {
+			o.signs.last, o.signs.seen = all[0], true
+		}
+		o.signs.inOrder(all)
+	} else {
+		if !o.order.seen {
+			o.order.last, o.order.seen = part[0], true
+		}
+		o.order.inOrder(part)
+	}
+	for len(part) >= 4 {
+		o.counts[0][part[0]]++
+		o.counts[1][part[1]]++
+		o.counts[2][part[2]]++
+		o.counts[3][part[3]]++
+		part = part[4:]
+	}
+	for _, v := range part {
+		o.counts[0][v]++
+	}
+}
+
+func (o *octets) facts() Facts {
+	f := Facts{Ascending: !o.order.falls && !o.signs.falls}
+	first := true
+	for i := range 256 {
+		v := i
+		if o.signed {
+			v = i - 128
+		}
+		n := int64(0)
+		for c := range o.counts {
+			n += o.counts[c][uint8(v)]
+		}
+		if n == 0 {
+			continue
+		}
+		f.Distinct++
+		f.Max = digits(v)
+		if first {
+			f.Min, first = f.Max, false
+		}
+		if v == 0 {
+			f.Zeros = n
+		}
+	}
+	return f
+}
