@@ -8,8 +8,9 @@ import (
 	"ipytracer/model/words"
 )
 
-// onePass are functions that go over their argument once, and keep none of its items but the result.
-var onePass = set("sum", "max", "min", "any", "all")
+// onePass are functions that go over all of their argument once, and keep none of its items but the result. Not any and
+// all: they stop early, and the items behind would not be made.
+var onePass = set("sum", "max", "min")
 
 // generators finds lists of arrays that are made for one pass over them.
 func (s *finder) generators() (found []evidence.Candidate) {

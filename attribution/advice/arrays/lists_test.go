@@ -99,7 +99,7 @@ func TestGenerator(t *testing.T) {
 		n := session(t, nil, ran{begin + of.source, []line{{1, 1, 1, nil}, {2, 0, 0, nil}, {3, 84, 4, []blocks{item}}}})
 		check(t, n, Generator, 68, begin+of.want)
 	}
-	for _, use := range []string{"total = len([wave(f) for f in range(20)])", "total = [wave(f) for f in range(20)]"} {
+	for _, use := range []string{"total = any([wave(f) for f in range(20)])", "total = [wave(f) for f in range(20)]"} {
 		n := session(t, nil, ran{begin + use, []line{{1, 1, 1, nil}, {2, 0, 0, nil}, {3, 84, 4, []blocks{item}}}})
 		check(t, n, "", 0, "")
 	}
