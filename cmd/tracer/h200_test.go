@@ -81,7 +81,13 @@ func TestH200(t *testing.T) {
 // reportOfH200 returns the report of the recording.
 func reportOfH200(t *testing.T) *model.Report {
 	t.Helper()
-	f, err := os.Open(filepath.Join(h200, "expandable.arrows.zst"))
+	return reportOf(t, filepath.Join(h200, "expandable.arrows.zst"))
+}
+
+// reportOf returns the report of a recording that is compressed.
+func reportOf(t *testing.T, path string) *model.Report {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

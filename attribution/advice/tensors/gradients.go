@@ -157,12 +157,12 @@ func (f *flow) returned(function *syntax.FunctionDef) {
 }
 
 // needed returns what a network needs without gradients, at most: the blocks of one step. A module of Sequential has
-// its input and its output, other code also the input of the whole.
+// its input and its output, other code also the input of the whole, and a convolution a copy in another order.
 func needed(n *evidence.Notebook, z sizes, network func(*evidence.Site) bool) int64 {
 	steps := int64(2)
 	for s := range n.Peak.Live {
-		if network(s) && !calls(s, "/torch/nn/modules/container.py", "forward") &&
-			2*z[s] >= z.largest(network) {
+		sequential := calls(s, "/torch/nn/modules/container.py", "forward") && !calls(s, "/torch/nn/modules/conv.py", "")
+		if network(s) && !sequential && 2*z[s] >= z.largest(network) {
 			steps = 3
 		}
 	}

@@ -160,7 +160,7 @@ func (k keeping) candidate(n *evidence.Notebook, z sizes) (c evidence.Candidate,
 			if !of(s) || m.Count[s] < times {
 				continue
 			}
-			last := z[s] // the last round's is there in any case
+			last := max(z[s], net/times) // the last round's is there in any case
 			if !own(s) {
 				last *= 2 // a name has it until the next round has made its own
 			}

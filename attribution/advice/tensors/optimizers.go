@@ -59,6 +59,9 @@ func copies(n *evidence.Notebook) (all []evidence.Candidate) {
 		steps++
 	}
 	one := steps * max(z.largest(temporary), z.largest(func(s *evidence.Site) bool { return tensor(s) && built(s) }))
+	if words.OfGPU(n.Meter) { // where one call moved weights and biases to the GPU: the mean of both
+		one *= 2
+	}
 	falls := func(m *evidence.Moment) int64 {
 		activations := int64(0)
 		if times := rounds(m, forward); times > 0 {

@@ -1,8 +1,6 @@
 package tensors
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
@@ -47,8 +45,11 @@ func built(s *evidence.Site) bool {
 	return calls(s, "/torch/nn/", "__init__") || calls(s, "/torch/nn/modules/module.py", "_apply")
 }
 
-// forward reports whether blocks belong to the way from the input to the loss.
-func forward(s *evidence.Site) bool { return tensor(s) && !backward(s) && !optimizer(s) && !built(s) }
+// forward reports whether blocks belong to the way from the input to the loss. The backward pass of a GPU runs on a
+// thread of its own, below no cell.
+func forward(s *evidence.Site) bool {
+	return s.Cell != nil && tensor(s) && !backward(s) && !optimizer(s) && !built(s)
+}
 
 // on reports whether a line of the statement is on the stack.
 func (p spot) on(s *evidence.Site) bool {
@@ -94,21 +95,29 @@ func (z sizes) largest(of func(*evidence.Site) bool) (most int64) {
 const leastBlock = 64 << 10
 
 // rounds returns the number of times that a loop went round in the statement of a moment: the largest number by which
-// the numbers of blocks of its lines can be divided, those with the most bytes first. It is 0 where no block of some
-// size was made.
+// the numbers of blocks of nearly all of its lines can be divided. A few blocks that are made once, such as a library's
+// workspace, may be left. It is 0 where no block of some size was made.
 func rounds(m *evidence.Moment, of func(*evidence.Site) bool) (times int64) {
-	var sites []*evidence.Site
+	bytes := map[int64]int64{} // by number of blocks
+	var all int64
 	for s, count := range m.Count {
 		if forward(s) && count > 0 && m.Made[s] >= count*leastBlock && of(s) {
-			sites = append(sites, s)
+			bytes[count] += m.Made[s]
+			all += m.Made[s]
 		}
 	}
-	slices.SortFunc(sites, func(a, b *evidence.Site) int {
-		return cmp.Or(cmp.Compare(m.Made[b], m.Made[a]), cmp.Compare(m.Count[a], m.Count[b]))
-	})
-	for _, s := range sites {
-		if both := gcd(times, m.Count[s]); both > 1 || times <= 1 {
-			times = both
+	for a := range bytes {
+		for b := range bytes {
+			by := gcd(a, b)
+			var divided int64
+			for count, made := range bytes {
+				if count%by <= count/10 {
+					divided += made
+				}
+			}
+			if by > times && divided >= all/10*9 {
+				times = by
+			}
 		}
 	}
 	return times

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"testing"
+
+	"ipytracer/attribution/advice"
+)
+
+// TestAdviceGPU reads recordings of the notebooks of testdata/advice/gpu on an H100. The first piece of advice is the
+// planted one, and its saving is at most a twentieth above the one that was measured there, when the advice had been
+// followed (testdata/gpu/advice/README.md).
+func TestAdviceGPU(t *testing.T) {
+	const mib = 1 << 20
+	for _, of := range []struct {
+		name, by, kind string
+		measured       float64 // MiB
+		least          float64 // share of it
+	}{
+		{"adamw_default", "", "foreach", 1408.4, 0.95},
+		{"embeddings_kept", "", "to-cpu", 5937.5, 0.95},
+		{"errors_kept", "", "detach", 1131.0, 0.95},
+		{"growing_batches", "gpu.0.reserved", "expandable-segments", 16240.0, 0.95},
+		{"pinned_upload", "cpu.pinned", "pinned", 512.0, 1},
+		{"transformer_blocks", "", "checkpoint", 3428.3, 0.85},
+		{"validate_images", "", "no-grad", 5716.1, 0.95},
+		{"saliency_cuda", "", "", 0, 0},
+	} {
+		a := advice.Make(reportOf(t, "../../testdata/gpu/advice/"+of.name+".arrows.zst"), advice.Options{Meter: of.by})
+		if of.kind == "" {
+			if len(a.Items) > 0 {
+				t.Errorf("%s: %s saves %d MiB, want none", of.name, a.Items[0].Title, a.Items[0].Saves/mib)
+			}
+			continue
+		}
+		if len(a.Items) == 0 {
+			t.Errorf("%s: no advice, want %s", of.name, of.kind)
+			continue
+		}
+		first := a.Items[0]
+		saves := float64(first.Saves) / mib
+		if first.Kind != of.kind || saves > 1.05*of.measured || saves < of.least*of.measured || len(first.Edits) == 0 {
+			t.Errorf("%s: %s saves %.1f MiB by %d edits, want %s and %.1f", of.name, first.Kind, saves, len(first.Edits),
+				of.kind, of.measured)
+		}
+	}
+}
