@@ -134,7 +134,8 @@ for name in names:
     log = pd.concat([log, part]).reset_index(drop=True)
 print(len(log))`
 	r := run{1, 3, 10 * mib, 210 * mib, 60 * mib, []block{{1, 5, "concat", 100 * mib, 50 * mib}}}
-	one(t, session(t, []string{loop}, []run{r}), "concat", 96*mib+896*1024, `log_parts = []`, `    log_parts.append(part)
+	n := session(t, []string{loop}, []run{r})
+	one(t, n, "concat", 96*mib+896*1024, `log_parts = []`, `    log_parts.append(part)
 log = pd.concat(log_parts, ignore_index=True)
 del log_parts`)
 	r.peak = 112 * mib // as much as the list and the result

@@ -13,11 +13,15 @@ func by(s *evidence.Statement) func(*evidence.Site) bool {
 	return func(site *evidence.Site) bool { return site.Statement == s && site.Cell == s.Cell }
 }
 
-// inPandas reports whether pandas copies or joins the blocks of frames in a call, in any of its files.
+// inManagers reports whether pandas copies or joins the blocks of frames in a call. The numbers of rows are no part of
+// a frame's columns.
 func inManagers(site *evidence.Site) bool {
-	return slices.ContainsFunc(site.Stack, func(f model.Frame) bool {
-		return strings.Contains(f.File, "pandas/core/internals/")
-	})
+	return onStack(site, "pandas/core/internals/") && !onStack(site, "pandas/core/indexes/")
+}
+
+// onStack reports whether a call is in a folder.
+func onStack(site *evidence.Site, folder string) bool {
+	return slices.ContainsFunc(site.Stack, func(f model.Frame) bool { return strings.Contains(f.File, folder) })
 }
 
 // frame is a frame of the session's end with its columns.
