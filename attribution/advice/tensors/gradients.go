@@ -161,7 +161,8 @@ func (f *flow) returned(function *syntax.FunctionDef) {
 func needed(n *evidence.Notebook, z sizes, network func(*evidence.Site) bool) int64 {
 	steps := int64(2)
 	for s := range n.Peak.Live {
-		sequential := calls(s, "/torch/nn/modules/container.py", "forward") && !calls(s, "/torch/nn/modules/conv.py", "")
+		sequential := calls(s, "/torch/nn/modules/container.py", "forward") &&
+			!calls(s, "/torch/nn/modules/conv.py", "")
 		if network(s) && !sequential && 2*z[s] >= z.largest(network) {
 			steps = 3
 		}
