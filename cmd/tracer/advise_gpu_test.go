@@ -40,8 +40,8 @@ func TestAdviceGPU(t *testing.T) {
 		saves := float64(first.Saves) / mib
 		near := saves <= 1.05*of.measured && saves >= of.least*of.measured
 		if first.Kind != of.kind || !near || len(first.Edits) == 0 {
-			t.Errorf("%s: %s saves %.1f MiB by %d edits, want %s and %.1f", of.name, first.Kind, saves, len(first.Edits),
-				of.kind, of.measured)
+			t.Errorf("%s: %s saves %.1f MiB by %d edits, want %s and %.1f", of.name, first.Kind, saves,
+				len(first.Edits), of.kind, of.measured)
 		}
 	}
 }
