@@ -180,6 +180,7 @@ func TestTryAdvice(t *testing.T) {
 // TestTryRefuses: the notebook's code never runs as root, and a notebook or patch that makes no sense is refused before
 // anything runs.
 func TestTryRefuses(t *testing.T) {
+	together(t)
 	dir := nobodysFolder(t)
 	path := notebookFile(t, dir, "a.ipynb", "open('"+dir+"/ran', 'w')")
 	cmd := exec.Command(binary, "try", path, "--with", path)
