@@ -23,7 +23,7 @@ func (p *printer) answer(name string, text string, code ...string) {
 // wordsAround returns the words of a text; each code in it is one word.
 func wordsAround(text string, code []string) [][]span {
 	for _, c := range code {
-		if before, after, found := strings.Cut(text, c); found {
+		if before, after, found := strings.Cut(text, c); found && c != "" {
 			var words [][]span
 			if before = strings.TrimSuffix(before, " "); before != "" {
 				words = splitWords([]span{{before, plain}})
