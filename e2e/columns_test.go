@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func checkColumns(t *testing.T, p place) {
 	}
 	if replayed := readReport(t, jsonOf(t, file)); !slices.EqualFunc(replayed.Variables, r.Variables,
 		func(a, b model.Variable) bool {
-			return a.Name == b.Name && slices.Equal(a.Columns, b.Columns) && a.MoreColumns == b.MoreColumns &&
+			return a.Name == b.Name && reflect.DeepEqual(a.Columns, b.Columns) && a.MoreColumns == b.MoreColumns &&
 				a.RestColumns == b.RestColumns
 		}) {
 		t.Error("the recording has other columns")
