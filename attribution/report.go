@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/freeing"
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -42,6 +43,20 @@ func (t *Tracker) Report() *model.Report {
 func (t *Tracker) Stream() *model.Report {
 	t.intake.flush()
 	t.queue.handOnAll()
+	return t.streamed()
+}
+
+// SoFar returns the report of a session that goes on, with the variables that a look has just found in a process. It
+// changes nothing in later reports. No event may be added before it has been read.
+func (t *Tracker) SoFar(e *event.Variables) *model.Report {
+	t.Flush()
+	r := t.streamed()
+	r.Variables, _ = t.Named(e)
+	return r
+}
+
+// streamed returns a report of the state as it is.
+func (t *Tracker) streamed() *model.Report {
 	t.table.forget()
 	r := &model.Report{
 		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"strings"
 	"sync/atomic"
 
 	"ipytracer/attribution"
+	"ipytracer/attribution/advice"
 	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -112,6 +114,20 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	}
 	return out
 }
+
+// Advised returns the advice for a process as text, from the session so far.
+func (a looker) Advised(pid int, found *event.Variables) string {
+	out := advice.Make(a.reports.SoFar(found), advice.Options{PID: pid})
+	if a.session.options.NoSource {
+		out = report.AdviceWithoutSource(out)
+	}
+	var b strings.Builder
+	_ = text.Advice(&b, out, text.Options{Width: adviceWidth}) // a builder takes everything
+	return b.String()
+}
+
+// adviceWidth is the width of advice in a notebook, in columns.
+const adviceWidth = 100
 
 // WhyNoAudit returns the reason why there is no audit.
 func (a looker) WhyNoAudit() string {

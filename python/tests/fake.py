@@ -156,6 +156,7 @@ class Tracer:
             {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True},
         )
         self.verdicts, self.audited = [verdict()], audited()
+        self.advice = "ipytracer · advice\n\n1  256.00 MiB lower: In[2] line 1\n  +del raw\n"
         self.reply = None       # request -> list of packets, or None for the usual answer
         self.slower = ""        # why this process is slower
         self.greeting = {
@@ -332,7 +333,7 @@ class Tracer:
                     }
                 ],
             }
-        if what in ("vars", "audit"):
+        if what in ("vars", "audit", "advise"):
             return self._look(what, number, request.get("look"))
         return {"id": number, "error": "no such question"}
 
@@ -346,4 +347,6 @@ class Tracer:
         found = {"id": number, "look": look, "took_ns": 10**8}
         if what == "vars":
             return dict(found, variables=self.variables, names=self.names)
+        if what == "advise":
+            return dict(found, advice=self.advice)
         return dict(found, verdicts=self.verdicts, audited=self.audited)

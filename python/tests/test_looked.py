@@ -162,6 +162,14 @@ class Looked(ShellTest):
         self.assertIn(ipytracer.audit().why, ("the tracer has ended", "no tracer listens"))
         self.assertIn("in a terminal, type", self.run_cell("%tracer vars")[-1])
 
+    def test_advise(self):
+        self.assertEqual(self.run_cell("%tracer advise")[-1], self.tracer.advice.rstrip())
+        self.assertEqual(self.asked("advise"), [None, 1, 1])
+        self.tracer.advice = "a\x1b[31m line\nanother\u202e"
+        self.assertEqual(self.run_cell("%tracer advise")[-1], "a\\x1b[31m line\nanother\\u202e")
+        self.tracer.advice = ""
+        self.assertEqual(self.run_cell("%tracer advise"), ["ipytracer: there is no advice"])
+
     def test_killed_meanwhile(self):
         self.tracer.looked = 10**6
         with mock.patch.object(_api.time, "sleep", side_effect=lambda _: self.tracer.kill()):

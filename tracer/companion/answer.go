@@ -66,6 +66,7 @@ type packet struct {
 	Audited   *audited          `json:"audited,omitempty"`
 	ToFree    []model.Freeing   `json:"to_free,omitempty"`
 	Checked   []model.Checked   `json:"checked,omitempty"`
+	Advice    string            `json:"advice,omitempty"`
 
 	Cut bool `json:"cut,omitempty"` // there is more, for which the answer had no room
 }

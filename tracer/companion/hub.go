@@ -307,7 +307,7 @@ func (h *Hub) answer(l *line, text []byte) {
 		h.sendWindows(l, r.ID, found, lost)
 	case "lines":
 		h.sendLines(l, r)
-	case "vars", "audit", "check":
+	case "vars", "audit", "advise", "check":
 		h.sendLook(l, r, kindOfLook(r.Ask))
 	default:
 		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})

@@ -14,6 +14,7 @@ const (
 	maxOfList   = 64      // runs and processes of a verdict
 	maxAlso     = 8       // further names of a variable
 	maxToFree   = 8       // entries of code to type
+	maxAdvice   = 8 << 10 // bytes of advice as text: each may take six in a packet
 	// roomForNotJudged is the most bytes of the things that were not judged, and roomForVerdict of one verdict:
 	// together they fit into a packet.
 	roomForNotJudged = 16 << 10
@@ -64,7 +65,7 @@ type audited struct {
 	NotJudgedUnlisted int `json:"not_judged_unlisted,omitempty"`
 }
 
-// sendLook answers "vars", "audit" and "check": with the number of a look, or with its findings.
+// sendLook answers "vars", "audit", "advise" and "check": with the number of a look, or with its findings.
 func (h *Hub) sendLook(l *line, r request, kind kindOfLook) {
 	if h.looks.looker == nil {
 		l.send(failed{r.ID, "this tracer does not look at objects"})
@@ -108,6 +109,11 @@ func (h *Hub) sendFindings(l *line, id int64, a *answered) {
 	why, _ := bounded(a.why, maxProse, false)
 	frame := packet{ID: id, Look: a.number, Why: why, TookNS: int64(a.took),
 		ToFree: freeEntries(a.free), Checked: a.check}
+	if a.kind == lookAdvise {
+		frame.Advice, _ = bounded(a.advice, maxAdvice, false)
+		l.send(frame)
+		return
+	}
 	if a.audit == nil { // also where a look for one came to nothing
 		frame.Names = a.names
 		h.inPackets(l, frame, len(a.listed), func(i int) json.RawMessage { return h.variable(a.listed[i]) },

@@ -22,6 +22,8 @@ type Looker interface {
 	// holders.
 	Named(*event.Variables) ([]model.Variable, model.Names)
 	Audited(pid int, found []*event.Holders) *model.Audit
+	// Advised returns advice as text, given the variables of a process; "" for none.
+	Advised(pid int, found *event.Variables) string
 	// WhyNoAudit returns the reason in a sentence why nothing can be audited, "" where it can.
 	WhyNoAudit() string
 }
@@ -46,9 +48,10 @@ type wish struct {
 type kindOfLook string
 
 const (
-	lookVars  kindOfLook = "vars"
-	lookAudit kindOfLook = "audit"
-	lookCheck kindOfLook = "check" // whether the objects that should be freed have gone
+	lookVars   kindOfLook = "vars"
+	lookAudit  kindOfLook = "audit"
+	lookAdvise kindOfLook = "advise"
+	lookCheck  kindOfLook = "check" // whether the objects that should be freed have gone
 )
 
 // looks are those of a session. Their methods are for one goroutine.
@@ -75,6 +78,7 @@ type answered struct {
 	listed []model.Variable
 	names  *model.Names
 	audit  *model.Audit
+	advice string
 	free   []model.Freeing
 	check  []model.Checked
 }
@@ -103,6 +107,8 @@ func (h *Hub) Looked(e *event.Looked) {
 		switch {
 		case w.kind == lookAudit && len(e.Holders) > 0:
 			one.audit = l.looker.Audited(w.pid, e.Holders)
+		case w.kind == lookAdvise && e.Variables != nil:
+			one.advice = l.looker.Advised(w.pid, e.Variables)
 		case w.kind != lookAudit && e.Variables != nil:
 			all, names := l.looker.Named(e.Variables)
 			slices.SortStableFunc(all, func(x, y model.Variable) int {
@@ -113,7 +119,7 @@ func (h *Hub) Looked(e *event.Looked) {
 			}
 			one.listed, one.names = all, &names
 		}
-		if e.Variables != nil {
+		if e.Variables != nil && w.kind != lookAdvise {
 			if w.kind == lookCheck {
 				one.check = h.promises.check(w.pid, e.Still)
 			}
@@ -121,7 +127,7 @@ func (h *Hub) Looked(e *event.Looked) {
 			one.free = free
 			h.promises.keep(w.pid, free, pieces)
 		}
-		if one.names == nil && one.audit == nil && one.why == "" {
+		if one.names == nil && one.audit == nil && one.advice == "" && one.why == "" {
 			one.why = "its objects could not be looked at"
 		}
 		one.took = time.Duration(e.Took)

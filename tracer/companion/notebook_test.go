@@ -82,6 +82,7 @@ type answerOf struct {
 	Why       string           `json:"why"`
 	Variables []map[string]any `json:"variables"`
 	Names     map[string]any   `json:"names"`
+	Advice    string           `json:"advice"`
 	Verdicts  []map[string]any `json:"verdicts"`
 	ToFree    []map[string]any `json:"to_free"`
 	Checked   []map[string]any `json:"checked"`

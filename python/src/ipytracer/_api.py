@@ -7,7 +7,7 @@ import warnings
 
 from . import _asking, _silence
 from ._line import IN_ALL, LINE
-from ._looked import Audit, Looking, Variables
+from ._looked import Advice, Audit, Looking, Variables
 from ._window import Lines, Window, Windows
 
 TYPE_CHECKING = False
@@ -125,19 +125,21 @@ def lines(window: Window | int | None = None) -> Lines:
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look has ended
 
 
-def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Check | str:
-    """Ask once for a look ("vars", "audit"), or for the result of look number: return Looking, Variables, Audit or
-    Check, or a sentence (str) that says why there is none."""
+def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Advice | Check | str:
+    """Ask once for a look ("vars", "audit", "advise", "check"), or for the result of look number: return Looking,
+    Variables, Audit, Advice or Check, or a sentence (str) that says why there is none."""
     if not LINE.look():
         return "no tracer listens"
     more = {"look": number} if number else {}
-    found: Looking | Variables | Audit | Check | str | None = LINE.ask(what, most=IN_ALL, patient=True, **more)
+    found: Looking | Variables | Audit | Advice | Check | str | None = LINE.ask(what, most=IN_ALL, patient=True, **more)
     if found is None:
         return "the tracer does not answer: it is stopped, or very busy" if LINE.look() else "the tracer has ended"
     return found
 
 
-def look(what: str, wait: float, say: Callable[[float, float], None] | None = None) -> Variables | Audit | Check | str:
+def look(
+    what: str, wait: float, say: Callable[[float, float], None] | None = None
+) -> Variables | Audit | Advice | Check | str:
     """Have the tracer look, and wait for the result, at most that many seconds, as long as the tracer answers at once
     that it looks. say is called with the seconds so far and the seconds until the look may begin. The result is that of
     ask_look."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._looked import Audit, Check, Checked, Freeing, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
+from ._looked import Advice, Audit, Check, Checked, Freeing, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
 from ._values import boolean, integer, integers, list_of, meter, object_of, or_none, stack, text
 
 TYPE_CHECKING = False
@@ -160,3 +160,11 @@ def audit(answer: Packet) -> Audit | Looking:
     if answer.get("cut") is True:
         found.unlisted += 1
     return found
+
+
+def advise(answer: Packet) -> Advice | Looking:
+    """Return the advice of an answer, as Advice, or Looking."""
+    looking = _looking(answer)
+    if looking:
+        return looking
+    return Advice(text(answer.get("advice", "")), text(answer.get("why", ""))[:2000], integer(answer["took_ns"], 0))

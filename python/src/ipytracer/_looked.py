@@ -92,6 +92,15 @@ class Check(_Table, list[Checked]):
     to_free: tuple[Freeing, ...] = ()
 
 
+class Advice(NamedTuple):
+    """Advice as text, in several lines. why: a sentence that says why there is none; took_ns: the duration of the
+    look."""
+
+    says: str
+    why: str
+    took_ns: int
+
+
 class Place(NamedTuple):
     """A line of a run of a cell; 0 where it is not known."""
 

@@ -28,6 +28,7 @@ HELP = """\
 %tracer lines      who allocated in the last cell
 %tracer vars       the variables of this process: what each holds, who made it
 %tracer audit      what stays behind: who made it, what holds it, what to do
+%tracer advise     what to change so that the highest moment is lower, and by how much
 %tracer audit --check   looks again: what came back of what was predicted
 %tracer live       how this cell is doing, now; off | on | SECONDS: from when on cells show that
 %tracer limit SIZE a MemoryError where this process would map more, also: off
@@ -51,6 +52,7 @@ WORDS = (
     "lines",
     "vars",
     "audit",
+    "advise",
     "live on|off|SECONDS",
     "limit SIZE",
     "guard on|error|off",
@@ -76,7 +78,7 @@ def tracer(companion: Companion, words: str) -> Bundle | None:
         return _live(companion, word.split()[1:])
     if word.split()[:1] == ["guard"]:
         return _guarded(companion, " ".join(word.split()[1:]))
-    if word in ("vars", "audit") or word.split() == ["audit", "--check"]:
+    if word in ("vars", "audit", "advise") or word.split() == ["audit", "--check"]:
         return _looked(companion, "check" if "--check" in word else word)
     if word in ("on", "off"):
         companion.on, companion.chosen = word == "on", True
@@ -112,7 +114,7 @@ def _guarded(companion: Companion, word: str) -> Bundle:
 
 _SHOWN_AFTER = 0.4       # seconds of looking that are not worth a message
 # seconds to wait while the tracer says that it looks
-_LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "check": 60.0}
+_LOOKS_FOR = {"vars": 60.0, "audit": 300.0, "advise": 60.0, "check": 60.0}
 
 
 def _looked(companion: Companion, word: str) -> Bundle | None:
@@ -155,7 +157,7 @@ def _looked(companion: Companion, word: str) -> Bundle | None:
         bundle = _show.sentence("ipytracer: " + found)
     else:
         shows: dict[str, Callable[[Any], Bundle]] = {
-            "vars": _show.variables, "audit": _show.audit, "check": _show.checked,
+            "vars": _show.variables, "audit": _show.audit, "advise": _show.advice, "check": _show.checked,
         }
         bundle = shows[word](found)
     if display is None or not changes:
@@ -239,8 +241,8 @@ def _table() -> Bundle:
 
 
 def line_magic(line: str = "") -> None:
-    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|live|limit|guard|help: figures under the
-    cells. %tracer help says more."""
+    """%tracer start|stop|on|off|compact|full|last|table|lines|vars|audit|advise|live|limit|guard|help: figures
+    under the cells. %tracer help says more."""
     companion = _companion()
     if line.startswith("this-cell "):      # the form of %%tracer after the transformer
         if not line.endswith("run"):

@@ -7,7 +7,7 @@ numbers are bounded before anything is made of them.
 
 from __future__ import annotations
 
-from ._findings import audit, check, variables
+from ._findings import advise, audit, check, variables
 from ._named import NamedTuple
 from ._values import boolean, decode, integer, list_of, meter, object_of, or_none, stack, text
 from ._window import Child, Figure, Line, Lines, Top, Window, Windows
@@ -27,6 +27,7 @@ __all__ = [
     "MOST_REQUEST",
     "PROTOCOL",
     "READERS",
+    "advise",
     "audit",
     "certificate",
     "check",
@@ -211,6 +212,7 @@ READERS = {
     "lines": lines,
     "vars": variables,
     "audit": audit,
+    "advise": advise,
     "check": check,
     "certificate": certificate,
 }

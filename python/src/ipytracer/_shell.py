@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("ipytracer")
 # seconds that a tracer has to say hello where the extension is loaded first
 _TO_ANSWER = 0.050
-_SHOWING = ("last", "table", "lines", "vars", "audit", "help")  # the words of %tracer that show something
+_SHOWING = ("last", "table", "lines", "vars", "audit", "advise", "help")  # the words of %tracer that show something
 _MOST_SHOWN = 3                               # cells below one cell: its own, and those with late figures
 
 

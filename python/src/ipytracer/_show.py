@@ -6,7 +6,7 @@ from . import _found, _html, _text, _words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._looked import Audit, Check, Variables
+    from ._looked import Advice, Audit, Check, Variables
     from ._packets import Hello
     from ._types import Bundle, Shell
     from ._window import Window
@@ -51,6 +51,13 @@ def audit(found: Audit) -> Bundle:
         return sentence("ipytracer: " + found.why)
     of = _found.audit(found)
     return {"text/plain": _found.text(of), "text/html": _html.entries(of)}
+
+
+def advice(found: Advice) -> Bundle:
+    """Return advice, line by line."""
+    if not found.says:
+        return sentence("ipytracer: " + (found.why or "there is no advice"))
+    return {"text/plain": "\n".join(_words.safe(line, 1000) for line in found.says.rstrip("\n").split("\n"))}
 
 
 def checked(found: Check) -> Bundle:

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/model"
+)
+
+// TestAdviseAsked has a notebook ask for advice while it is traced, and compares it with `tracer advise` of the session's
+// recording: the same line, name, saving and change, and what was asked changed nothing in the recording's report.
+func TestAdviseAsked(t *testing.T) {
+	needModules(t, "numpy")
+	env, _ := companionAt(t, "/")
+	n := startNotebook(t, env)
+	recording := filepath.Join(t.TempDir(), "run.arrows")
+	tr := attach(t, n.pid, "--record", recording)
+	n.runs("%load_ext ipytracer\n%tracer off\nimport numpy as np")
+	n.runs("raw = np.ones(24 << 20)\ntotal = raw.sum()")
+	n.runs("big = np.ones(32 << 20)\nbig *= total")
+	shown := n.asksUntil("%tracer advise", "lower")
+	r, _ := tr.stop()
+	for _, part := range []string{"1  192.00 MiB lower: In[2] line 2", "raw holds 192.00 MiB", "+del raw",
+		"saves       192.00 MiB · exact", "sudo tracer try"} {
+		if !strings.Contains(shown, part) {
+			t.Errorf("%q is not in\n%s", part, shown)
+		}
+	}
+	out, err := exec.Command(binary, "advise", "--quiet", recording).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, first, _ := strings.Cut(shown, "\n1  "); !strings.Contains(string(out), first[:strings.Index(first, "then")]) {
+		t.Errorf("asked while it ran:\n%s\nof the recording:\n%s", shown, out)
+	}
+	cells := 0
+	for _, w := range r.Windows {
+		if w.Kind == model.Cell {
+			cells++
+		}
+	}
+	if cells < 4 || !r.Certificate.Complete {
+		t.Errorf("%d cells, complete: %v", cells, r.Certificate.Complete)
+	}
+}
