@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestAdviseAsked has a notebook ask for advice while it is traced, and compares it with `tracer advise` of the session's
-// recording: the same line, name, saving and change, and what was asked changed nothing in the recording's report.
+// TestAdviseAsked has a notebook ask for advice while it is traced, and compares it with `tracer advise` of the
+// recording: the same line, name, saving and change. The question changes nothing in the report.
 func TestAdviseAsked(t *testing.T) {
 	needModules(t, "numpy")
 	env, _ := companionAt(t, "/")
@@ -22,7 +22,7 @@ func TestAdviseAsked(t *testing.T) {
 	n.runs("big = np.ones(32 << 20)\nbig *= total")
 	shown := n.asksUntil("%tracer advise", "lower")
 	r, _ := tr.stop()
-	for _, part := range []string{"1  192.00 MiB lower: In[2] line 2", "raw holds 192.00 MiB", "+del raw",
+	for _, part := range []string{"1  192.00 MiB lower: In[3] line 2", "raw holds 192.00 MiB", "+del raw",
 		"saves       192.00 MiB · exact", "sudo tracer try"} {
 		if !strings.Contains(shown, part) {
 			t.Errorf("%q is not in\n%s", part, shown)
@@ -32,7 +32,8 @@ func TestAdviseAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, first, _ := strings.Cut(shown, "\n1  "); !strings.Contains(string(out), first[:strings.Index(first, "then")]) {
+	_, first, _ := strings.Cut(shown, "\n1  ")
+	if first, _, _ = strings.Cut(first, "then"); !strings.Contains(string(out), first) {
 		t.Errorf("asked while it ran:\n%s\nof the recording:\n%s", shown, out)
 	}
 	cells := 0

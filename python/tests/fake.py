@@ -149,8 +149,7 @@ class Tracer:
         self.told, self.next = 0, 2
         self.memory = {"cpu.resident": 100 * MIB}    # bytes now
         self.coming = []        # members of the windows of the next cells
-        # the number of requested looks; how often the answer is that a look still runs
-        self.looks, self.looked = 0, 2
+        self.looks, self.looked = 0, 2  # requested looks; how often the answer is that one still runs
         self.variables, self.names = (
             [variable("x")],
             {"pid": os.getpid(), "unlisted": 3, "bytes": 5000, "objects": 10**6, "complete": True},
@@ -345,8 +344,7 @@ class Tracer:
             self.left -= 1
             return {"id": number, "look": look, "looking": True, "wait_ns": 0}
         found = {"id": number, "look": look, "took_ns": 10**8}
-        if what == "vars":
-            return dict(found, variables=self.variables, names=self.names)
-        if what == "advise":
-            return dict(found, advice=self.advice)
-        return dict(found, verdicts=self.verdicts, audited=self.audited)
+        return dict(found, **{
+            "vars": {"variables": self.variables, "names": self.names}, "advise": {"advice": self.advice},
+            "audit": {"verdicts": self.verdicts, "audited": self.audited},
+        }[what])

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from ._looked import Advice, Audit, Check, Checked, Freeing, Growth, Looking, NotJudged, Place, Variable, Variables, Verdict
+from ._looked import (
+    Advice,
+    Audit,
+    Check,
+    Checked,
+    Freeing,
+    Growth,
+    Looking,
+    NotJudged,
+    Place,
+    Variable,
+    Variables,
+    Verdict,
+)
 from ._values import boolean, integer, integers, list_of, meter, object_of, or_none, stack, text
 
 TYPE_CHECKING = False
