@@ -7,10 +7,12 @@ cd "$(dirname "$0")/.."
 export TZ=UTC
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-gunzip -c docs/pictures/notebook.arrows.gz >"$work/n.arrows"
-"$1" report "$work/n.arrows" -q -o "$work/page.html"
+for of in notebook advice; do
+    gunzip -c "docs/pictures/$of.arrows.gz" >"$work/$of.arrows"
+    "$1" report "$work/$of.arrows" -q -o "$work/$of.html"
+done
 folder=${2:-$work}
-node report/html/page/shots.mjs "$work/page.html" "$folder"
+node report/html/page/shots.mjs "$work" "$folder"
 [ -z "${2:-}" ] || exit 0
 stale=0
 for text in "$work"/*.txt; do
