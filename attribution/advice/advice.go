@@ -22,9 +22,6 @@ import (
 // Bounds on the list.
 const (
 	maxItems = 10
-	// leastShare and least are the smallest saving worth reading: one in so many of the highest moment, and bytes.
-	leastShare = 100
-	least      = 4 << 20
 	// maxCandidates bounds the candidates that are weighed.
 	maxCandidates = 4096
 )
@@ -103,8 +100,11 @@ func weigh(n *evidence.Notebook, all []evidence.Rule) []weighed {
 				break
 			}
 			w := weighed{Candidate: c, held: c.Falls(n.Peak)}
+			if w.held < n.Least() {
+				continue
+			}
 			w.peak, w.then = n.Without(c.Falls)
-			if w.saves = n.Peak.Peak - w.peak; w.saves >= max(least, n.Peak.Peak/leastShare) {
+			if w.saves = n.Peak.Peak - w.peak; w.saves >= n.Least() {
 				found = append(found, w)
 			}
 		}

@@ -28,9 +28,9 @@ type Rule func(*Notebook) []Candidate
 // moment is nil if it is not known: one of those that are not kept.
 func (n *Notebook) Without(falls func(*Moment) int64) (peak int64, at *Moment) {
 	peak = n.unlisted
-	for _, m := range n.Moments {
-		if !n.chosen(m) {
-			continue
+	for _, m := range n.highest {
+		if m.Peak <= peak {
+			break
 		}
 		if left := m.Peak - max(0, min(falls(m), m.Peak)); left > peak {
 			peak, at = left, m
@@ -39,9 +39,23 @@ func (n *Notebook) Without(falls func(*Moment) int64) (peak int64, at *Moment) {
 	return peak, at
 }
 
-// Saves returns by how much lower the highest moment would be.
-func (n *Notebook) Saves(falls func(*Moment) int64) int64 {
+// Least is the smallest saving that is worth advice, in bytes: a hundredth of the highest moment, and 4 MiB.
+func (n *Notebook) Least() int64 {
 	if n.Peak == nil {
+		return leastSaving
+	}
+	return max(leastSaving, n.Peak.Peak/leastShare)
+}
+
+const (
+	leastSaving = 4 << 20
+	leastShare  = 100 // one in so many
+)
+
+// Saves returns by how much lower the highest moment would be. It is 0 if that moment itself falls by less than
+// [Notebook.Least].
+func (n *Notebook) Saves(falls func(*Moment) int64) int64 {
+	if n.Peak == nil || falls(n.Peak) < n.Least() {
 		return 0
 	}
 	peak, _ := n.Without(falls)

@@ -16,6 +16,8 @@ type Moment struct {
 	Start     int64      // of the meter, when the statement began
 	Peak, End int64
 	// Live are the bytes of each site that lived at that moment.
+	// A moment below a quarter of the highest has only those that moved in its statement: no advice saves so much that
+	// the others matter.
 	Live map[*Site]int64
 	// Made are the bytes that each site allocated in this statement, Kept those of them that outlived it, on balance.
 	Made, Kept map[*Site]int64
@@ -111,12 +113,19 @@ func (s *standing) listing(w *model.Window) *listing {
 	return l
 }
 
-// at returns the sites that lived at the peak of a window, and those that allocated in it.
-func (s *standing) at(l *listing) *Moment {
+// at returns the sites that lived at the peak of a window, and those that allocated in it. With low, it leaves out
+// sites that only stood there.
+func (s *standing) at(l *listing, low bool) *Moment {
 	m := &Moment{Live: map[*Site]int64{}, Made: map[*Site]int64{}, Kept: map[*Site]int64{}, Count: map[*Site]int64{}}
-	for site, bytes := range s.live {
-		if _, listed := l.of[site]; !listed && !l.full[site.Meter] {
-			m.Live[site] = bytes
+	if s.n.entries += len(s.live); s.n.entries > maxEntries {
+		s.n.Dropped = s.n.Dropped || !low
+		low = true
+	}
+	if !low {
+		for site, bytes := range s.live {
+			if _, listed := l.of[site]; !listed && !l.full[site.Meter] {
+				m.Live[site] = bytes
+			}
 		}
 	}
 	for site, a := range l.of {

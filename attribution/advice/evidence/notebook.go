@@ -9,13 +9,14 @@ import (
 
 // Bounds on the parts of a session that are kept.
 const (
-	maxCells      = 4096
-	maxStatements = 1 << 16 // runs of statements
-	maxSource     = 256 << 10
-	maxSources    = 32 << 20 // bytes of all of them
+	maxCells      = 2048
+	maxStatements = 1 << 14 // runs of statements
+	maxSource     = 128 << 10
+	maxSources    = 4 << 20 // bytes of all of them
 	maxSites      = 1 << 16
 	maxMoments    = 4096
-	maxStack      = 64 // calls of a stack that are kept, the outermost of them
+	maxEntries    = 4 << 20 // sites of all moments
+	maxStack      = 64      // calls of a stack that are kept, the outermost of them
 )
 
 // Notebook is a session of one kernel.
@@ -40,7 +41,9 @@ type Notebook struct {
 	sites    map[string]*Site
 	byNumber map[int]*Cell
 	chosen   func(*Moment) bool
-	unlisted int64 // the highest of the moments that are not kept
+	entries  int
+	highest  []*Moment // those of the chosen stretch, the highest first
+	unlisted int64     // the highest of the moments that are not kept
 }
 
 // Cell is one run of a cell.

@@ -33,6 +33,7 @@ type reader struct {
 	seen    *Moment // of the current cell, with what lived at its peak
 	top     *Moment // the highest of its statements
 	order   int
+	most    int64                // the highest value of the meter in a cell
 	gaps    map[int]model.Figure // the time behind a cell, by the id of its window
 }
 
@@ -64,9 +65,13 @@ func Read(r *model.Report, o Options) *Notebook {
 	n.prune()
 	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(a.Order, b.Order) })
 	for _, m := range n.Moments {
-		if n.chosen(m) && (n.Peak == nil || m.Peak > n.Peak.Peak) {
-			n.Peak = m
+		if n.chosen(m) {
+			n.highest = append(n.highest, m)
 		}
+	}
+	slices.SortStableFunc(n.highest, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
+	if len(n.highest) > 0 {
+		n.Peak = n.highest[0]
 	}
 	return n
 }
@@ -126,6 +131,8 @@ func (x *reader) openCell(w *model.Window) {
 		return
 	}
 	x.order++
+	f, _ := x.n.Figure(w)
+	x.most = max(x.most, f.Peak)
 	c := &Cell{Window: kept(w), Index: len(x.n.Cells), First: x.order, Last: x.order}
 	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
 		c.Lines = linesOf(c.Window.Source)
@@ -234,7 +241,7 @@ func (x *reader) measureCell(c *Cell, w *model.Window) {
 		x.n.Base = f.Start
 	}
 	l := x.stood.listing(w)
-	m := x.stood.at(l)
+	m := x.stood.at(l, f.Peak < x.most/4)
 	m.Cell, m.Order, m.Start, m.Peak, m.End = c, c.Last, f.Start, f.Peak, f.End
 	x.current, x.seen, x.top = c, m, nil
 	x.stood.begin(l)
@@ -249,7 +256,7 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 	f, ok := x.n.Figure(w)
 	l := x.within.listing(w)
 	if ok {
-		m := x.within.at(l)
+		m := x.within.at(l, f.Peak < x.most/4)
 		m.Cell, m.Statement, m.Order = s.Cell, s, s.Order
 		m.Start, m.Peak, m.End = f.Start, f.Peak, f.End
 		s.Moment = m

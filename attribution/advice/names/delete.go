@@ -10,20 +10,26 @@ import (
 	"ipytracer/model/words"
 )
 
-// Delete finds names that are used for the last time before the highest moment, and hold memory then.
+// deletes finds names that are used for the last time before the highest moment, and hold memory then.
 //
 // The rule: a statement binds one name, and memory that it allocated lives at the highest moment. No later statement
 // reads the name, up to where it is bound anew. Functions that read it count with each statement that mentions them.
 // The memory goes with the name if the name still has it alone at the session's end; if the name is gone by then, no
 // statement may have handed it on.
-func Delete(n *evidence.Notebook) (found []evidence.Candidate) {
-	if n.Peak == nil {
-		return nil
-	}
-	l := livesOf(n)
-	for _, s := range n.Statements {
+func deletes(l *lives) []evidence.Candidate { return l.each(l.delete) }
+
+// each tries the names of the statements with memory at the highest moment.
+func (l *lives) each(try func(*evidence.Statement, string) (evidence.Candidate, bool)) (found []evidence.Candidate) {
+	tried := 0
+	for _, s := range l.n.Statements {
+		if l.peak[s] < l.n.Least() {
+			continue
+		}
 		for _, name := range bound(s) {
-			if c, ok := l.delete(s, name); ok {
+			if tried++; tried > maxTried {
+				return found
+			}
+			if c, ok := try(s, name); ok {
 				found = append(found, c)
 			}
 		}
@@ -87,7 +93,8 @@ type span struct {
 // the name.
 func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 	x = span{made: made, last: made, end: 1 << 62}
-	for _, s := range l.steps {
+	for _, at := range l.about(name) {
+		s := l.steps[at]
 		if s.order < made.Order || s.node == made.Node ||
 			s.order == made.Order && s.node.Place().Start.Offset < made.Node.Place().Start.Offset {
 			continue

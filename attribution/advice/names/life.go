@@ -15,6 +15,14 @@ type lives struct {
 	functions []definition
 	// blind are the orders of statements that may use any name.
 	blind []int
+	// words has, by each word in a statement, the indices of its steps; readers, by each name, the functions that read
+	// it.
+	words   map[string][]int
+	readers map[string][]string
+	// peak has the memory at the highest moment by the statement that made it, lines that by each line of a cell among
+	// the calls.
+	peak  map[*evidence.Statement]int64
+	lines map[codeLine]int64
 }
 
 // definition is a function or a class that a statement defines.
@@ -27,13 +35,14 @@ type definition struct {
 // step is a statement at the top of a cell, whether it ran or not.
 type step struct {
 	order int
+	cell  *evidence.Cell
 	node  syntax.Stmt
 	ran   *evidence.Statement // nil if it did not
 }
 
 // livesOf goes through the statements once.
 func livesOf(n *evidence.Notebook) *lives {
-	l := &lives{n: n}
+	l := &lives{n: n, words: map[string][]int{}, readers: map[string][]string{}}
 	for _, c := range n.Cells {
 		if c.Tree == nil {
 			l.blind = append(l.blind, c.First)
@@ -51,28 +60,39 @@ func livesOf(n *evidence.Notebook) *lives {
 			if s != nil {
 				order = s.Order
 			}
-			l.steps = append(l.steps, step{order, node, s})
+			l.steps = append(l.steps, step{order, c, node, s})
+			l.index(node)
 			if dynamic(node) {
 				l.blind = append(l.blind, order)
 			}
 			l.define(node, order)
 		}
 	}
+	l.weigh()
 	return l
 }
 
 // define records the functions, the lambdas with a name and the classes that a statement defines.
 func (l *lives) define(node syntax.Stmt, order int) {
+	add := func(name string, of syntax.Node) {
+		d := definition{order, name, globals(of)}
+		l.functions = append(l.functions, d)
+		for read := range d.reads {
+			if all := l.readers[read]; len(all) == 0 || all[len(all)-1] != name {
+				l.readers[read] = append(all, name)
+			}
+		}
+	}
 	syntax.Walk(node, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
-			l.functions = append(l.functions, definition{order, n.Name, globals(n)})
+			add(n.Name, n)
 		case *syntax.ClassDef:
-			l.functions = append(l.functions, definition{order, n.Name, globals(n)})
+			add(n.Name, n)
 		case *syntax.Assign:
 			if f, ok := n.Value.(*syntax.Lambda); ok {
 				if name, ok := n.Targets[0].(*syntax.Name); ok {
-					l.functions = append(l.functions, definition{order, name.ID, globals(f)})
+					add(name.ID, f)
 				}
 			}
 		}
@@ -93,21 +113,21 @@ func globals(of syntax.Node) map[string]bool {
 		return true
 	})
 	if f, ok := of.(*syntax.FunctionDef); ok {
-		shared := map[string]bool{}
+		shared, targets := map[string]bool{}, map[syntax.Node]bool{}
 		syntax.Walk(f, func(n syntax.Node) bool {
 			if g, ok := n.(*syntax.Global); ok {
 				for _, name := range g.Names {
 					shared[name] = true
 				}
 			}
+			bindsIn(n, targets)
+			if name, ok := n.(*syntax.Name); ok && targets[n] {
+				own[name.ID] = true
+			}
 			return true
 		})
-		for name := range all {
-			for _, one := range f.Body {
-				if mentions(one, name).binds && !shared[name] {
-					own[name] = true
-				}
-			}
+		for name := range shared {
+			delete(own, name)
 		}
 	}
 	for name := range own {

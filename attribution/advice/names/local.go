@@ -7,7 +7,7 @@ import (
 	"ipytracer/model/words"
 )
 
-// Local finds names of a function that hold memory behind their last use, up to its return.
+// locals finds names of a function that hold memory behind their last use, up to its return.
 //
 // The rule: a statement right in a function's body binds a name, once, and no statement hands its value on, returns it
 // or has it in a function of its own. Memory of that statement lives at the highest moment, and so does memory of a
@@ -15,11 +15,9 @@ import (
 //
 // The saving is a bound: up to the last use the function is taken to need the memory that its statements had at the
 // highest moment, and all that the statement that runs has made.
-func Local(n *evidence.Notebook) (found []evidence.Candidate) {
-	if n.Peak == nil {
-		return nil
-	}
-	for _, c := range n.Cells {
+func locals(l *lives) (found []evidence.Candidate) {
+	tried := 0
+	for _, c := range l.n.Cells {
 		if c.Tree == nil {
 			continue
 		}
@@ -27,8 +25,14 @@ func Local(n *evidence.Notebook) (found []evidence.Candidate) {
 			if s.function == nil || generates(s.function) {
 				continue
 			}
-			for at := range s.body {
-				if candidate, ok := local(n, c, s, at); ok {
+			for at, one := range s.body {
+				if p := one.Place(); !l.alive(c, p.Start.Line, p.End.Line) {
+					continue
+				}
+				if tried++; tried > maxTried {
+					return found
+				}
+				if candidate, ok := local(l.n, c, s, at); ok {
 					found = append(found, candidate)
 				}
 			}
@@ -99,11 +103,17 @@ func lastIn(body []syntax.Stmt, at int, name string) (last int, ok bool) {
 	return last, true
 }
 
+// maxBody is the most statements of a function that is looked at.
+const maxBody = 256
+
 // steps is the memory of each statement of a function's body: what lived at a moment, and what one turn made.
 type steps struct{ live, made []int64 }
 
 func stepsOf(n *evidence.Notebook, c *evidence.Cell, s scope, m *evidence.Moment) steps {
 	all := steps{make([]int64, len(s.body)), make([]int64, len(s.body))}
+	if len(s.body) > maxBody {
+		return all
+	}
 	for i, one := range s.body {
 		p := one.Place()
 		of := func(site *evidence.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }

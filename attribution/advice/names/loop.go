@@ -9,22 +9,26 @@ import (
 	"ipytracer/model/words"
 )
 
-// Loop finds values of a loop that are still there while the next one is made.
+// loops finds values of a loop that are still there while the next one is made.
 //
 // The rule: a statement right in the body of a loop binds a name that nothing in the body reads before it. The name is
 // read neither behind the loop nor by functions, and no statement hands its value on. At the highest moment, or a later
 // one, two blocks of the calls that made the value live at once.
-func Loop(n *evidence.Notebook) (found []evidence.Candidate) {
-	if n.Peak == nil {
-		return nil
-	}
-	for _, c := range n.Cells {
+func loops(l *lives) (found []evidence.Candidate) {
+	tried := 0
+	for _, c := range l.n.Cells {
 		if c.Tree == nil {
 			continue
 		}
 		for _, scope := range scopesOf(c.Tree) {
 			for _, one := range scope.loops() {
-				if candidate, ok := loop(n, c, scope, one); ok {
+				if p := one.body[one.at].Place(); !l.alive(c, p.Start.Line, p.End.Line) {
+					continue
+				}
+				if tried++; tried > maxTried {
+					return found
+				}
+				if candidate, ok := l.loop(c, scope, one); ok {
 					found = append(found, candidate)
 				}
 			}
@@ -110,9 +114,10 @@ func (t *turn) last() (at int, ok bool) {
 }
 
 // loop returns the candidate for one name of a loop.
-func loop(n *evidence.Notebook, c *evidence.Cell, s scope, t turn) (out evidence.Candidate, ok bool) {
+func (l *lives) loop(c *evidence.Cell, s scope, t turn) (out evidence.Candidate, ok bool) {
+	n := l.n
 	at, ok := t.last()
-	if !ok || s.usedBehind(t) || s.function == nil && usedLater(n, c, t) {
+	if !ok || s.usedBehind(t) || s.function == nil && l.usedLater(c, t.name) {
 		return out, false
 	}
 	made := t.body[t.at].Place()
@@ -208,22 +213,14 @@ func (s *scope) usedBehind(t turn) bool {
 	return false
 }
 
-// usedLater reports whether a later cell reads a name, or a function of any cell does.
-func usedLater(n *evidence.Notebook, c *evidence.Cell, t turn) bool {
-	for _, other := range n.Cells {
-		if other.Tree == nil {
-			continue
-		}
-		if other.Index > c.Index && reads(other.Tree, t.name) {
+// usedLater reports whether a later cell mentions a name, or a function of any cell does.
+func (l *lives) usedLater(c *evidence.Cell, name string) bool {
+	for _, at := range l.words[name] {
+		if l.steps[at].cell.Index > c.Index {
 			return true
 		}
-		for _, s := range scopesOf(other.Tree) {
-			if s.function != nil && reads(s.function, t.name) {
-				return true
-			}
-		}
 	}
-	return false
+	return len(l.readers[name]) > 0
 }
 
 // ownLine reports whether nothing stands behind a statement on its last line.

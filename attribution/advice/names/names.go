@@ -3,5 +3,20 @@ package names
 
 import "ipytracer/attribution/advice/evidence"
 
-// Rules returns the rules of this package.
-func Rules() []evidence.Rule { return []evidence.Rule{Delete, Shape, Loop, Local} }
+// maxTried bounds the names of a kind that are looked at in full. Sources are hostile, and each look goes through a
+// function, or through all statements that mention the name.
+const maxTried = 512
+
+// Rules returns the rules of this package, as one: they share what they know of the source.
+func Rules() []evidence.Rule { return []evidence.Rule{find} }
+
+func find(n *evidence.Notebook) (found []evidence.Candidate) {
+	if n.Peak == nil {
+		return nil
+	}
+	l := livesOf(n)
+	for _, rule := range []func(*lives) []evidence.Candidate{deletes, shapesOnly, loops, locals} {
+		found = append(found, rule(l)...)
+	}
+	return found
+}

@@ -60,6 +60,32 @@ func mentions(node syntax.Node, name string) (m mention) {
 	return m
 }
 
+// bindsIn adds the targets of one node.
+func bindsIn(node syntax.Node, targets map[syntax.Node]bool) {
+	switch n := node.(type) {
+	case *syntax.Assign:
+		for _, t := range n.Targets {
+			bind(t, targets)
+		}
+	case *syntax.AnnAssign:
+		bind(n.Target, targets)
+	case *syntax.AugAssign:
+		bind(n.Target, targets)
+	case *syntax.For:
+		bind(n.Target, targets)
+	case *syntax.NamedExpr:
+		bind(n.Target, targets)
+	case *syntax.WithItem:
+		if n.Vars != nil {
+			bind(n.Vars, targets)
+		}
+	case *syntax.Delete:
+		for _, t := range n.Targets {
+			bind(t, targets)
+		}
+	}
+}
+
 func reads(node syntax.Node, name string) (found bool) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		if isName(n, name) {

@@ -11,24 +11,11 @@ import (
 	"ipytracer/model/words"
 )
 
-// Shape finds names of which only the shape or the length is asked for behind the highest moment.
+// shapesOnly finds names of which only the shape or the length is asked for behind the highest moment.
 //
-// The rule is that of [Delete], but the uses behind the last other one are NAME.shape and len(NAME). The change keeps
+// The rule is that of [deletes], but the uses behind the last other one are NAME.shape and len(NAME). The change keeps
 // the shape under a name of its own.
-func Shape(n *evidence.Notebook) (found []evidence.Candidate) {
-	if n.Peak == nil {
-		return nil
-	}
-	l := livesOf(n)
-	for _, s := range n.Statements {
-		for _, name := range bound(s) {
-			if c, ok := l.shape(s, name); ok {
-				found = append(found, c)
-			}
-		}
-	}
-	return found
-}
+func shapesOnly(l *lives) []evidence.Candidate { return l.each(l.shape) }
 
 func (l *lives) shape(s *evidence.Statement, name string) (c evidence.Candidate, ok bool) {
 	of := func(site *evidence.Site) bool { return site.Statement == s }
@@ -50,10 +37,8 @@ func (l *lives) shape(s *evidence.Statement, name string) (c evidence.Candidate,
 			kept, keeps = name+"_shape", name+".shape"
 		}
 	}
-	for _, other := range l.n.Cells {
-		if other.Tree != nil && reads(other.Tree, kept) {
-			return c, false
-		}
+	if len(l.words[kept]) > 0 {
+		return c, false
 	}
 	edits, ok := l.n.Insert(life.last, kept+" = "+keeps+"\ndel "+name)
 	if !ok {

@@ -1,6 +1,6 @@
-// Takes the pictures of docs/: node shots.mjs PAGES FOLDER. `make page-shots` makes the pages, PAGES/notebook.html and
-// PAGES/advice.html, of docs/pictures/*.arrows.gz. Beside each picture it writes what the page says there, by which `make check-shots`
-// finds a picture that is stale.
+// Takes the pictures of docs/: node shots.mjs PAGES FOLDER. `make page-shots` makes the pages PAGES/notebook.html and
+// PAGES/advice.html of docs/pictures/*.arrows.gz. Beside each picture it writes what the page says there, by which
+// `make check-shots` finds a picture that is stale.
 import { statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { complete, drawn, open, ready } from "./browser.mjs";
