@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
 
 	"ipytracer/model"
@@ -17,7 +16,7 @@ const alike = 10
 func AddTried(p *model.Plan, t *model.Trial) {
 	best := t.Best()
 	if best == nil {
-		p.Doubts = append(p.Doubts, "the trial has no change that keeps all results and saves memory for certain")
+		p.Doubts = append(p.Doubts, words.NoTriedChange())
 		return
 	}
 	for i := range p.Demands {
@@ -32,9 +31,7 @@ func AddTried(p *model.Plan, t *model.Trial) {
 			continue
 		}
 		if before > d.Need+d.Need/alike || before < d.Need-d.Need/alike {
-			p.Doubts = append(p.Doubts, fmt.Sprintf("the notebook that was tried took %s of %s, these recordings %s: "+
-				"it is not the same work, so what the change saves is left out",
-				words.Bytes(before), words.Meter(d.Meter), words.Bytes(d.Need)))
+			p.Doubts = append(p.Doubts, words.OtherWorkTried(before, d.Meter, d.Need))
 			continue
 		}
 		need := max(0, d.Need-s.Certain)

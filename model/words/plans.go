@@ -156,3 +156,14 @@ func Decides(p *model.PlanPlace) string {
 	}
 	return PlaceName(p) + " decides with " + Bytes(p.Peak)
 }
+
+// NoTriedChange says that a trial has nothing for a plan.
+func NoTriedChange() string {
+	return "the trial has no change that keeps all results and saves memory for certain"
+}
+
+// OtherWorkTried says that a trial was of other work than a plan: its need differs.
+func OtherWorkTried(tried int64, meter string, need int64) string {
+	return fmt.Sprintf("the notebook that was tried took %s of %s, these recordings %s: "+
+		"it is not the same work, so what the change saves is left out", Bytes(tried), Meter(meter), Bytes(need))
+}
