@@ -48,11 +48,7 @@ func Make(r *model.Report, o Options) *model.Advice {
 	if o.Input > 0 {
 		out.Of = model.Cell
 	}
-	for _, p := range r.Processes {
-		if p.PID == n.PID {
-			out.Notebook = p.Notebook
-		}
-	}
+	out.Notebook = nameOf(n)
 	out.Unknown = unknown(n)
 	if n.Peak == nil {
 		return out

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -76,11 +75,7 @@ func runAdvise(ctx context.Context, o AdviseOptions, c console, target string) e
 		return err
 	}
 	defer s.close()
-	if pid, err := strconv.Atoi(target); err == nil && !s.rights.Exists(target) {
-		if err := s.watch(ctx, &o.SessionOptions, pid, "advises"); err != nil {
-			return err
-		}
-	} else if err := s.replay(ctx, target); err != nil {
+	if err := s.replayOrWatch(ctx, target, "advises"); err != nil {
 		return err
 	}
 	r := tracker.Stream()

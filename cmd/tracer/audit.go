@@ -108,12 +108,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console, target string) err
 		return err
 	}
 	defer s.close()
-	if pid, err := strconv.Atoi(target); err == nil && !s.rights.Exists(target) {
-		err = s.watch(ctx, &o.SessionOptions, pid, "audits")
-		if err != nil {
-			return err
-		}
-	} else if err := s.replay(ctx, target); err != nil {
+	if err := s.replayOrWatch(ctx, target, "audits"); err != nil {
 		return err
 	}
 	return o.conclude(auditor.Audit(o.least), s)
@@ -148,9 +143,14 @@ func size(flag, text string) (int64, error) {
 	return n, nil
 }
 
-// watch follows a running kernel until the user or the duration ends it.
-func (s *session) watch(ctx context.Context, o *SessionOptions, pid int, does string) error {
-	options, err := o.tracerOptions(s.console)
+// replayOrWatch reads a recording to its end or, if the target is the number of a process and no file, follows that
+// running kernel until the user or the duration ends it.
+func (s *session) replayOrWatch(ctx context.Context, target, does string) error {
+	pid, err := strconv.Atoi(target)
+	if err != nil || s.rights.Exists(target) {
+		return s.replay(ctx, target)
+	}
+	options, err := s.options.tracerOptions(s.console)
 	if err != nil {
 		return err
 	}

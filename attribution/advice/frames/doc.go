@@ -8,27 +8,23 @@ package frames
 
 import "ipytracer/attribution/advice/evidence"
 
-// Rules returns the rules of this package.
-func Rules() []evidence.Rule {
-	return []evidence.Rule{
-		rule((*book).columns), rule((*book).narrow), rule((*book).dummies), rule((*book).selections),
-		rule((*book).rows), rule((*book).groups),
-		rule(func(b *book) []evidence.Candidate { return chaining{b}.chains() }),
-		rule(func(b *book) []evidence.Candidate { return joining{b}.pieces() }),
-		rule(func(b *book) []evidence.Candidate { return merging{b}.merges() }),
-	}
-}
+// Rules returns the rules of this package, as one: they share what they know of the source.
+func Rules() []evidence.Rule { return []evidence.Rule{find} }
 
-// rule returns a rule that finds something in the source of a notebook that has pandas.
-func rule(find func(*book) []evidence.Candidate) evidence.Rule {
-	return func(n *evidence.Notebook) []evidence.Candidate {
-		if n.Peak == nil || n.Meter != "cpu.resident" {
-			return nil
-		}
-		b := bookOf(n)
-		if len(b.pandas) == 0 {
-			return nil
-		}
-		return find(b)
+// find returns the candidates of all rules, in a notebook that has pandas.
+func find(n *evidence.Notebook) (found []evidence.Candidate) {
+	if n.Peak == nil || n.Meter != "cpu.resident" {
+		return nil
 	}
+	b := bookOf(n)
+	if len(b.pandas) == 0 {
+		return nil
+	}
+	for _, rule := range []func() []evidence.Candidate{
+		b.columns, b.narrow, b.dummies, b.selections, b.rows, b.groups, chaining{b}.chains, joining{b}.pieces,
+		merging{b}.merges,
+	} {
+		found = append(found, rule()...)
+	}
+	return found
 }
