@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,6 +47,33 @@ func TestAdviseAsked(t *testing.T) {
 	}
 	if cells < 4 || !r.Certificate.Complete {
 		t.Errorf("%d cells, complete: %v", cells, r.Certificate.Complete)
+	}
+}
+
+// TestAdviseRunning has `tracer advise` watch a running kernel: it prints the same line, name, saving and change as for
+// the recording of that session, which --record writes.
+func TestAdviseRunning(t *testing.T) {
+	needModules(t, "numpy")
+	n := startNotebook(t, nil)
+	recording := filepath.Join(t.TempDir(), "run.arrows")
+	tr := traced(t, nil, n.pid, "advise", "--record", recording)
+	n.runs("import numpy as np\nraw = np.ones(24 << 20)\ntotal = raw.sum()")
+	n.runs("big = np.ones(32 << 20)\nbig *= total")
+	if err := tr.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	live := string(tr.output(0))
+	var a model.Advice
+	if err := json.Unmarshal([]byte(live), &a); err != nil || len(a.Items) == 0 {
+		t.Fatalf("%v: %s\n%s", err, live, tr.stderr.String())
+	}
+	if one := a.Items[0]; one.Kind != "delete" || !slices.Equal(one.Names, []string{"raw"}) ||
+		one.Saves>>10 != 192<<10 || one.Accuracy != model.SavesExact || !strings.Contains(one.Diff, "+del raw") {
+		t.Errorf("%+v", one)
+	}
+	out, err := exec.Command(binary, "advise", "--quiet", "--format", "json", recording).Output()
+	if err != nil || string(out) != live {
+		t.Errorf("%v\nof the kernel:\n%s\nof the recording:\n%s", err, live, out)
 	}
 }
 

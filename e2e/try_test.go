@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -174,6 +175,57 @@ func TestTryAdvice(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "tracer-try-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestTryAll: two pieces of advice are tried alone and, as both pass, together, which saves more than each. A third
+// one, which makes an output differ, is not with them. The advice comes from a recording of a session that ran one cell
+// twice, so that its numbers are not those of the notebook's cells.
+func TestTryAll(t *testing.T) {
+	together(t)
+	dir := nobodysFolder(t)
+	cells := []string{"import numpy as np\nraw = np.ones(20_000_000)", "total = raw.sum()",
+		"big = np.ones(15_000_000)", "less = big.sum()", "y = np.zeros(20_000_000) + total + less\ny.sum()"}
+	path := notebookFile(t, dir, "a.ipynb", cells...)
+	n := startNotebook(t, nil)
+	recording := filepath.Join(t.TempDir(), "run.arrows")
+	tr := attach(t, n.pid, "--record", recording)
+	n.runs("1 + 1")
+	for _, cell := range cells {
+		n.runs(cell)
+	}
+	tr.stop()
+	out, err := exec.Command(binary, "advise", "--quiet", "--format", "json", recording).Output()
+	var a model.Advice
+	err = errors.Join(err, json.Unmarshal(out, &a))
+	a.Items = slices.DeleteFunc(a.Items, func(i model.AdviceItem) bool { return i.Kind != "delete" })
+	if err != nil || len(a.Items) != 2 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	a.Items[0].Number, a.Items[1].Number = 1, 2
+	wrong := a.Items[0]
+	wrong.Number, wrong.Edits = 3, slices.Clone(wrong.Edits)
+	wrong.Edits[0].Text += "; total = 3"
+	a.Items = append(a.Items, wrong)
+	from := filepath.Join(dir, "advice.json")
+	if out, err = json.Marshal(a); err == nil {
+		err = os.WriteFile(from, out, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, status, errs := try(t, path, "--all", "--advice-from", from, "-n", "1")
+	if status != 0 || len(r.Variants) != 4 {
+		t.Fatalf("status %d, %+v\n%s", status, r, errs)
+	}
+	last := r.Variants[3]
+	if last.Name != "advice 1 and 2" || !last.Passed || r.Variants[2].Passed {
+		t.Errorf("%s, passed %v; the wrong one passed: %v", last.Name, last.Passed, r.Variants[2].Passed)
+	}
+	for _, v := range r.Variants[:2] {
+		if !v.Passed || last.Saved[0].Certain < v.Saved[0].Certain+100_000_000 {
+			t.Errorf("%s saves %d, both together %d", v.Name, v.Saved[0].Certain, last.Saved[0].Certain)
+		}
 	}
 }
 

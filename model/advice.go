@@ -1,5 +1,11 @@
 package model
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
 // AdviceSchema is the version of the JSON object of [Advice], in its "schema" field.
 const AdviceSchema = "ipytracer/advice/v1"
 
@@ -68,10 +74,18 @@ type AdviceItem struct {
 type AdviceEdit struct {
 	Execution      int  `json:"execution"`       // as in [Window]
 	ExecutionCount *int `json:"execution_count"` // as in [Window]
+	// SourceSHA256 is the SHA-256 of the cell's source without newlines at its end, in hexadecimal.
+	SourceSHA256 string `json:"source_sha256,omitempty"`
 	// StartLine to EndLine are replaced, from 1, both included. EndLine is StartLine − 1 to insert before StartLine.
 	StartLine int `json:"start_line"`
 	EndLine   int `json:"end_line"`
 	// Text is put in their place, lines without the last one's newline; nothing is put there if Delete is set.
 	Text   string `json:"text"`
 	Delete bool   `json:"delete,omitempty"`
+}
+
+// SourceDigest returns the digest of a cell's source for [AdviceEdit.SourceSHA256].
+func SourceDigest(source string) string {
+	sum := sha256.Sum256([]byte(strings.TrimRight(source, "\n")))
+	return hex.EncodeToString(sum[:])
 }

@@ -31,6 +31,7 @@ type Options struct {
 	Meter string
 	PID   int
 	Input int
+	Room  int
 	// Rules replace all rules, in tests.
 	Rules []evidence.Rule
 }
@@ -40,9 +41,24 @@ func rules() []evidence.Rule {
 	return slices.Concat(names.Rules(), kept.Rules(), frames.Rules(), arrays.Rules(), tensors.Rules())
 }
 
+// Reading is a session that has been read. It does not change when the session goes on.
+type Reading struct {
+	notebook *evidence.Notebook
+	options  Options
+}
+
+// Read reads a session.
+func Read(r *model.Report, o Options) *Reading {
+	return &Reading{evidence.Read(r, evidence.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room,
+		Parse: syntax.ParseCell}), o}
+}
+
 // Make returns the advice for a session.
-func Make(r *model.Report, o Options) *model.Advice {
-	n := evidence.Read(r, evidence.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Parse: syntax.ParseCell})
+func Make(r *model.Report, o Options) *model.Advice { return Read(r, o).Advice() }
+
+// Advice returns the advice for the session. Any goroutine may call it.
+func (x *Reading) Advice() *model.Advice {
+	n, o := x.notebook, x.options
 	out := &model.Advice{Schema: model.AdviceSchema, Meter: n.Meter, Of: model.Session, Cells: len(n.Cells),
 		Items: []model.AdviceItem{}, Unknown: []string{}}
 	if o.Input > 0 {
@@ -152,9 +168,24 @@ func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
 	if out.Edits == nil {
 		out.Edits = []model.AdviceEdit{}
 	} else {
+		out.Edits = digested(n, out.Edits)
 		out.Try = words.TryAdvice(nameOf(n), number)
 	}
 	return out
+}
+
+// digested returns edits with the digests of their cells' sources.
+func digested(n *evidence.Notebook, edits []model.AdviceEdit) []model.AdviceEdit {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		at := slices.IndexFunc(n.Cells, func(c *evidence.Cell) bool {
+			return c.Window.Execution == edits[i].Execution
+		})
+		if at >= 0 && !n.Cells[at].Window.SourceTruncated {
+			edits[i].SourceSHA256 = model.SourceDigest(n.Cells[at].Window.Source)
+		}
+	}
+	return edits
 }
 
 // nameOf returns the notebook's path; "" if it is not known.

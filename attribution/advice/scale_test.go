@@ -50,3 +50,11 @@ func BenchmarkAdviseLong(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadAsked reads the longest sessions as they are read while a session goes on.
+func BenchmarkReadAsked(b *testing.B) {
+	r := long(1024, 8)
+	for b.Loop() {
+		advice.Read(r, advice.Options{Meter: "cpu.resident", Room: 1 << 18})
+	}
+}

@@ -115,19 +115,26 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 	return out
 }
 
-// Advised returns the advice for a process as text, from the session so far.
-func (a looker) Advised(pid int, found *event.Variables) string {
-	out := advice.Make(a.reports.SoFar(found), advice.Options{PID: pid})
-	if a.session.options.NoSource {
-		out = report.AdviceWithoutSource(out)
+// Advised reads the session so far, and returns the function that makes the advice for a process as text. It reads at
+// most adviceRoom sites, because the session waits meanwhile.
+func (a looker) Advised(pid int, found *event.Variables) func() string {
+	read := advice.Read(a.reports.SoFar(found), advice.Options{PID: pid, Room: adviceRoom})
+	return func() string {
+		out := read.Advice()
+		if a.session.options.NoSource {
+			out = report.AdviceWithoutSource(out)
+		}
+		var b strings.Builder
+		_ = text.Advice(&b, out, text.Options{Width: adviceWidth}) // a builder takes everything
+		return b.String()
 	}
-	var b strings.Builder
-	_ = text.Advice(&b, out, text.Options{Width: adviceWidth}) // a builder takes everything
-	return b.String()
 }
 
-// adviceWidth is the width of advice in a notebook, in columns.
-const adviceWidth = 100
+// adviceWidth is the width of advice in a notebook, in columns, and adviceRoom the most sites of all its moments.
+const (
+	adviceWidth = 100
+	adviceRoom  = 1 << 18
+)
 
 // WhyNoAudit returns the reason why there is no audit.
 func (a looker) WhyNoAudit() string {

@@ -63,21 +63,21 @@ func (t *try) advised(ctx context.Context) error {
 	if t.advice, err = t.askAdvice(ctx, place.recording()); err != nil {
 		return fmt.Errorf("advice of the first run: %w", err)
 	}
-	t.ran = func(execution int) string { return sourceOf(t.notebook, figures, execution) }
+	t.ran = func(execution int) int { return cellOf(figures, execution) }
 	if t.o.By == "" {
 		t.judged.Meter = t.advice.Meter
 	}
 	return t.take()
 }
 
-// sourceOf returns the source of an execution of a run, "" if it is none of the notebook's cells.
-func sourceOf(n *trial.Notebook, figures *trial.Figures, execution int) string {
+// cellOf returns the index of the cell of an execution of a run, -1 if it is none of the notebook's cells.
+func cellOf(figures *trial.Figures, execution int) int {
 	for i := range figures.Cells {
 		if w := &figures.Cells[i]; w.ID > 0 && w.Execution == execution {
-			return n.Cells[i].Source
+			return i
 		}
 	}
-	return ""
+	return -1
 }
 
 // askAdvice asks a process of this program, which gives up all rights before it reads the recording.

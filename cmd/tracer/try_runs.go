@@ -27,9 +27,9 @@ type try struct {
 	o        *TryOptions
 	notebook *trial.Notebook
 	variants []*trial.Variant
-	advice   *model.Advice              // nil without advice
-	ran      func(execution int) string // the source of an execution of the session behind it; "" if not known
-	changed  *userfile.File             // nil unless the changed notebook is to be written
+	advice   *model.Advice           // nil without advice
+	ran      func(execution int) int // see trial.Notebook.Edited
+	changed  *userfile.File          // nil unless the changed notebook is to be written
 	runner   *trial.Runner
 	judged   *trial.Trial
 	done     int // runs

@@ -64,7 +64,7 @@ func (t *try) readAdvice() error {
 	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
 		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.AdviceFrom)
 	}
-	t.advice, t.ran = &a, func(int) string { return "" }
+	t.advice, t.ran = &a, nil
 	return t.take()
 }
 

@@ -9,11 +9,51 @@ import (
 	"ipytracer/event"
 )
 
-func (e *eyes) Advised(pid int, found *event.Variables) string {
+func (e *eyes) Advised(pid int, found *event.Variables) func() string {
 	if int(found.PID) != pid {
 		e.t.Errorf("advice for %d of %v", pid, found)
 	}
-	return e.advice
+	return func() string {
+		if e.writes != nil {
+			<-e.writes
+		}
+		return e.advice
+	}
+}
+
+// written asks for advice until its text is written.
+func written(t *testing.T, n *notebook, number int64) *answerOf {
+	for range 1000 {
+		if got := n.ask(fmt.Sprintf(`{"id": 2, "ask": "advise", "look": %d}`, number)); !got.Looking {
+			return got
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the text is never there")
+	return nil
+}
+
+// TestAdviceIsWrittenBeside: while a text is written, other questions are answered; another look waits. If its process
+// ends meanwhile, nobody gets the text.
+func TestAdviceIsWrittenBeside(t *testing.T) {
+	e := newEyes(t, book{})
+	e.advice, e.writes = "del raw", make(chan bool)
+	n, other := connect(t, e.hub, 7), connect(t, e.hub, 8)
+	n.packet()
+	other.packet()
+	number := n.ask(`{"id": 1, "ask": "advise"}`).Look
+	e.finish(7, time.Second)
+	if got := n.ask(fmt.Sprintf(`{"id": 2, "ask": "advise", "look": %d}`, number)); !got.Looking {
+		t.Errorf("%+v", got)
+	}
+	waits := other.ask(`{"id": 1, "ask": "vars"}`)
+	if !waits.Looking || len(e.begun) != 1 {
+		t.Errorf("%+v, begun %v", waits, e.begun)
+	}
+	e.writes <- true
+	if got := written(t, n, number); got.Advice != "del raw" {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestAdvice: advice comes as text, whole or cut, and promises nothing.
@@ -25,7 +65,7 @@ func TestAdvice(t *testing.T) {
 	ask := func() *answerOf {
 		number := n.ask(`{"id": 1, "ask": "advise"}`).Look
 		e.finish(7, time.Second)
-		return n.ask(fmt.Sprintf(`{"id": 2, "ask": "advise", "look": %d}`, number))
+		return written(t, n, number)
 	}
 	if got := ask(); got.Advice != e.advice || got.TookNS == 0 || len(got.Variables) != 0 {
 		t.Errorf("%+v", got)

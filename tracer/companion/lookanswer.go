@@ -87,6 +87,7 @@ func (h *Hub) sendLook(l *line, r request, kind kindOfLook) {
 		}
 		h.looks.begin()
 	}
+	h.looks.collect()
 	for i := range h.looks.answers {
 		if a := &h.looks.answers[i]; a.pid == l.pid && a.kind == kind && a.number >= number {
 			h.sendFindings(l, r.ID, a)

@@ -22,8 +22,9 @@ type Looker interface {
 	// holders.
 	Named(*event.Variables) ([]model.Variable, model.Names)
 	Audited(pid int, found []*event.Holders) *model.Audit
-	// Advised returns advice as text, given the variables of a process; "" for none.
-	Advised(pid int, found *event.Variables) string
+	// Advised reads the session so far, given the variables of a process, and returns the function that makes advice
+	// of it, as text. That one takes longer, and runs while the session goes on.
+	Advised(pid int, found *event.Variables) func() string
 	// WhyNoAudit returns the reason in a sentence why nothing can be audited, "" where it can.
 	WhyNoAudit() string
 }
@@ -61,7 +62,8 @@ type looks struct {
 	number   int64
 	waiting  []wish // at most one of each process and kind
 	underway *wish
-	gone     bool // the process of the one under way has ended
+	gone     bool          // the process of the one under way has ended
+	written  chan answered // gets the answer of the one under way, once its text is written; nil for other kinds
 	answers  []answered
 
 	watched func(pid int) []event.Piece // the objects that a check is about
@@ -73,7 +75,8 @@ type looks struct {
 // answered has the findings of a look.
 type answered struct {
 	wish
-	took   time.Duration
+	took   time.Duration // the look itself
+	wrote  time.Duration // its text
 	why    string
 	listed []model.Variable
 	names  *model.Names
@@ -101,14 +104,17 @@ func (h *Hub) Looked(e *event.Looked) {
 		return
 	}
 	began := l.now()
+	if w.kind == lookAdvise && e.Variables != nil && !l.gone && l.written == nil {
+		l.write(answered{wish: *w, why: e.Why, took: time.Duration(e.Took)}, l.looker.Advised(w.pid, e.Variables))
+		l.take(time.Duration(e.Cost) + l.now().Sub(began))
+		return
+	}
 	l.underway = nil
 	if !l.gone {
 		one := answered{wish: *w, why: e.Why}
 		switch {
 		case w.kind == lookAudit && len(e.Holders) > 0:
 			one.audit = l.looker.Audited(w.pid, e.Holders)
-		case w.kind == lookAdvise && e.Variables != nil:
-			one.advice = l.looker.Advised(w.pid, e.Variables)
 		case w.kind != lookAudit && e.Variables != nil:
 			all, names := l.looker.Named(e.Variables)
 			slices.SortStableFunc(all, func(x, y model.Variable) int {
@@ -119,7 +125,7 @@ func (h *Hub) Looked(e *event.Looked) {
 			}
 			one.listed, one.names = all, &names
 		}
-		if e.Variables != nil && w.kind != lookAdvise {
+		if e.Variables != nil {
 			if w.kind == lookCheck {
 				one.check = h.promises.check(w.pid, e.Still)
 			}
@@ -127,13 +133,39 @@ func (h *Hub) Looked(e *event.Looked) {
 			one.free = free
 			h.promises.keep(w.pid, free, pieces)
 		}
-		if one.names == nil && one.audit == nil && one.advice == "" && one.why == "" {
+		if one.names == nil && one.audit == nil && one.why == "" {
 			one.why = "its objects could not be looked at"
 		}
 		one.took = time.Duration(e.Took)
 		l.keep(one)
 	}
 	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not its time on a machine with more to do
+}
+
+// write has the text of an answer written beside the session. The look stays under way until [looks.collect] takes the
+// answer, so that there is one such text at a time.
+func (l *looks) write(one answered, advise func() string) {
+	written := make(chan answered, 1)
+	l.written = written
+	go func() {
+		began := time.Now()
+		one.advice = advise()
+		one.wrote = time.Since(began)
+		written <- one
+	}()
+}
+
+// collect takes in an answer that has been written meanwhile.
+func (l *looks) collect() {
+	select {
+	case one := <-l.written:
+		l.take(one.wrote)
+		if l.written = nil; !l.gone {
+			l.keep(one)
+		}
+		l.underway = nil
+	default:
+	}
 }
 
 // keep keeps an answer in the place of the one before, or of the oldest.
@@ -167,6 +199,7 @@ func (l *looks) wait() time.Duration {
 
 // begin begins the look that waits longest, if it may.
 func (l *looks) begin() {
+	l.collect()
 	if l.looker == nil || l.underway != nil || len(l.waiting) == 0 || l.wait() > 0 {
 		return
 	}

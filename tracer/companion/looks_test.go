@@ -19,6 +19,7 @@ type eyes struct {
 	listed  []model.Variable
 	audit   model.Audit
 	advice  string
+	writes  chan bool // nil, or what the writing of advice waits for
 	why     string
 	free    []model.Freeing
 	pieces  [][]event.Piece

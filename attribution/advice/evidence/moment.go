@@ -2,10 +2,7 @@ package evidence
 
 import (
 	"cmp"
-	"maps"
 	"slices"
-
-	"ipytracer/model"
 )
 
 // Moment is the highest moment of a statement's run, or of a cell outside of its statements.
@@ -76,94 +73,6 @@ func (m *Moment) Allocated(of func(*Site) bool) int64 { return bytesOf(m.Made, o
 
 // KeptBytes returns the memory that some sites allocated in the statement and that was not freed in it, on balance.
 func (m *Moment) KeptBytes(of func(*Site) bool) int64 { return bytesOf(m.Kept, of) }
-
-// standing follows the memory of sites from window to window. A window lists the sites of meters that moved in it; a
-// cell that only uses the memory of earlier ones moves none. So listed values are taken from the window, and others
-// stand as the windows before left them.
-type standing struct {
-	n    *Notebook
-	live map[*Site]int64
-}
-
-// listing has the entries of a window by site.
-type listing struct {
-	of   map[*Site]*model.Allocation
-	full map[string]bool // meters with all their sites
-}
-
-func (s *standing) listing(w *model.Window) *listing {
-	l := &listing{of: map[*Site]*model.Allocation{}, full: map[string]bool{}}
-	for meter, c := range w.Coverage {
-		if counts, _ := s.n.counts(meter); counts {
-			l.full[meter] = c.Unlisted == 0
-		}
-	}
-	for i := range w.Allocations {
-		a := &w.Allocations[i]
-		if counts, _ := s.n.counts(a.Meter); !counts {
-			continue
-		}
-		if site := s.n.site(a); site != nil {
-			if _, covered := l.full[a.Meter]; !covered {
-				l.full[a.Meter] = true
-			}
-			l.of[site] = a
-		}
-	}
-	return l
-}
-
-// at returns the sites that lived at the peak of a window, and those that allocated in it. With low, it leaves out
-// sites that only stood there.
-func (s *standing) at(l *listing, low bool) *Moment {
-	m := &Moment{Live: map[*Site]int64{}, Made: map[*Site]int64{}, Kept: map[*Site]int64{}, Count: map[*Site]int64{}}
-	if s.n.entries += len(s.live); s.n.entries > maxEntries {
-		s.n.Dropped = s.n.Dropped || !low
-		low = true
-	}
-	if !low {
-		for site, bytes := range s.live {
-			if _, listed := l.of[site]; !listed && !l.full[site.Meter] {
-				m.Live[site] = bytes
-			}
-		}
-	}
-	for site, a := range l.of {
-		if a.AtPeak > 0 {
-			m.Live[site] = a.AtPeak
-		}
-		if a.Allocated > 0 {
-			m.Made[site], m.Count[site] = a.Allocated, a.Count
-			if a.Net > 0 {
-				m.Kept[site] = a.Net
-			}
-		}
-	}
-	return m
-}
-
-// begin corrects what stood before a window by the window's entries.
-func (s *standing) begin(l *listing) {
-	maps.DeleteFunc(s.live, func(site *Site, _ int64) bool {
-		_, listed := l.of[site]
-		return !listed && l.full[site.Meter]
-	})
-	for site, a := range l.of {
-		s.live[site] = max(s.live[site], a.AtPeak-a.Allocated)
-		if a.Allocated == 0 && a.Freed == 0 && l.full[site.Meter] {
-			s.live[site] = a.AtPeak
-		}
-	}
-}
-
-// end adds the memory that sites kept or lost on balance in a window.
-func (s *standing) end(l *listing) {
-	for site, a := range l.of {
-		if s.live[site] = max(0, s.live[site]+a.Net); s.live[site] == 0 {
-			delete(s.live, site)
-		}
-	}
-}
 
 // add keeps a moment if it is among the highest.
 func (n *Notebook) add(m *Moment) {

@@ -41,7 +41,8 @@ type Notebook struct {
 	sites    map[string]*Site
 	byNumber map[int]*Cell
 	chosen   func(*Moment) bool
-	entries  int
+	entries  int       // of moments: sites that stood there
+	room     int       // for them
 	highest  []*Moment // those of the chosen stretch, the highest first
 	unlisted int64     // the highest of the moments that are not kept
 }

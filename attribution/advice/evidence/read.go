@@ -19,6 +19,8 @@ type Options struct {
 	Input int
 	// Parse reads the source of a cell; nil if it cannot. It is syntax.ParseCell.
 	Parse func(source string) (*syntax.Module, error)
+	// Room is the most sites of all moments together; 0 for four million, which take some seconds.
+	Room int
 }
 
 // reader goes through the windows of a report.
@@ -28,7 +30,6 @@ type reader struct {
 	sources int
 	cells   map[int]*Cell // by the id of the window
 	stood   standing
-	within  standing
 	current *Cell
 	seen    *Moment // of the current cell, with what lived at its peak
 	top     *Moment // the highest of its statements
@@ -40,7 +41,7 @@ type reader struct {
 // Read returns what a report shows. It goes through the windows twice.
 func Read(r *model.Report, o Options) *Notebook {
 	n := &Notebook{Report: r, Meter: o.Meter, PID: o.PID, sites: map[string]*Site{},
-		byNumber: map[int]*Cell{}}
+		byNumber: map[int]*Cell{}, room: cmp.Or(o.Room, maxEntries)}
 	if n.Meter == "" {
 		n.Meter = judged(r)
 	}
@@ -59,7 +60,7 @@ func Read(r *model.Report, o Options) *Notebook {
 		}
 	}
 	x := &reader{n: n, o: o, cells: map[int]*Cell{}}
-	x.stood = standing{n, map[*Site]int64{}}
+	x.stood = newStanding(n)
 	x.open()
 	x.measure()
 	n.prune()
@@ -244,19 +245,14 @@ func (x *reader) measureCell(c *Cell, w *model.Window) {
 	m := x.stood.at(l, f.Peak < x.most/4)
 	m.Cell, m.Order, m.Start, m.Peak, m.End = c, c.Last, f.Start, f.Peak, f.End
 	x.current, x.seen, x.top = c, m, nil
-	x.stood.begin(l)
-	x.within = standing{x.n, map[*Site]int64{}}
-	for site, bytes := range x.stood.live {
-		x.within.live[site] = bytes
-	}
-	x.stood.end(l)
+	x.stood.enter(l)
 }
 
 func (x *reader) measureStatement(s *Statement, w *model.Window) {
 	f, ok := x.n.Figure(w)
-	l := x.within.listing(w)
+	l := x.stood.listing(w)
 	if ok {
-		m := x.within.at(l, f.Peak < x.most/4)
+		m := x.stood.at(l, f.Peak < x.most/4)
 		m.Cell, m.Statement, m.Order = s.Cell, s, s.Order
 		m.Start, m.Peak, m.End = f.Start, f.Peak, f.End
 		s.Moment = m
@@ -265,8 +261,7 @@ func (x *reader) measureStatement(s *Statement, w *model.Window) {
 		}
 		x.n.add(m)
 	}
-	x.within.begin(l)
-	x.within.end(l)
+	x.stood.step(l)
 }
 
 // finish adds the moment of the cell that is over, if it was highest outside of its statements, and that of the time
@@ -277,6 +272,7 @@ func (x *reader) finish() {
 	if c == nil {
 		return
 	}
+	x.stood.leave()
 	highest := x.top
 	if highest == nil || x.seen.Peak > highest.Peak {
 		if highest = x.above(highest, x.seen); highest == x.seen {
@@ -287,10 +283,7 @@ func (x *reader) finish() {
 	if !ok || f.Peak <= highest.Peak {
 		return
 	}
-	m := &Moment{Order: c.Last, Start: f.Start, Peak: f.Peak, End: f.End, Live: map[*Site]int64{}}
-	for site, bytes := range x.stood.live {
-		m.Live[site] = bytes
-	}
+	m := &Moment{Order: c.Last, Start: f.Start, Peak: f.Peak, End: f.End, Live: x.stood.all()}
 	x.above(highest, m)
 }
 

@@ -19,19 +19,25 @@ type placed struct {
 	cell int // an index of Cells
 }
 
-// Edited applies the edits of pieces of advice. ran returns the source that an execution of the session behind the
-// advice ran, "" if that is not known; then the execution is taken for the cell's number.
-func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) string) (*Notebook, error) {
+// Edited applies the edits of pieces of advice. ran returns the index of the cell that an execution of this notebook's
+// run ran, -1 if it is none; it is nil if the advice is for a session of unknown cells. Then an edit goes to the cell
+// with the source that it was made for.
+func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) int) (*Notebook, error) {
 	var all []placed
 	for i := range items {
 		if len(items[i].Edits) == 0 {
 			return nil, fmt.Errorf("advice %d has no change that could be tried", items[i].Number)
 		}
 		for _, e := range items[i].Edits {
-			cell := n.cellThatRan(e.Execution, ran)
-			if cell < 0 {
-				return nil, fmt.Errorf("advice %d changes a cell that the notebook does not have; "+
-					"type 'tracer try' without --advice-from, or advice of a new run", items[i].Number)
+			cell := -1
+			if ran != nil {
+				cell = ran(e.Execution)
+			} else {
+				cell = n.cellFor(e)
+			}
+			if cell < 0 || cell >= len(n.Cells) {
+				return nil, fmt.Errorf("advice %d changes a cell that the notebook does not have, or that has another "+
+					"source now; type 'tracer try' without --advice-from", items[i].Number)
 			}
 			all = append(all, placed{e, cell})
 		}
@@ -50,16 +56,14 @@ func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) stri
 	return n.With(changed)
 }
 
-// cellThatRan returns the index of the cell of an execution, -1 if there is none.
-func (n *Notebook) cellThatRan(execution int, ran func(int) string) int {
-	source := strings.TrimRight(ran(execution), "\n")
-	if source == "" {
-		if execution < 1 || execution > len(n.Cells) {
-			return -1
-		}
-		return execution - 1
+// cellFor returns the index of the cell with the source that an edit was made for, -1 if there is none. Of several, it
+// is the one with the number of the execution, else the first.
+func (n *Notebook) cellFor(e model.AdviceEdit) int {
+	is := func(c Cell) bool { return model.SourceDigest(c.Source) == e.SourceSHA256 }
+	if at := e.Execution - 1; at >= 0 && at < len(n.Cells) && is(n.Cells[at]) {
+		return at
 	}
-	return slices.IndexFunc(n.Cells, func(c Cell) bool { return strings.TrimRight(c.Source, "\n") == source })
+	return slices.IndexFunc(n.Cells, is)
 }
 
 // editLines replaces lines of a cell.

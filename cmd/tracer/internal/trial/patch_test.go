@@ -99,10 +99,10 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestEdited: edits go to the cell whose source ran, the last line first, and never twice to a line.
+// TestEdited: edits go to the cell that ran, the last line first, and never twice to a line.
 func TestEdited(t *testing.T) {
 	n := file(t, "a\nb\nc", "d")
-	ran := func(execution int) string { return map[int]string{2: "a\nb\nc", 3: "d\n", 4: "gone"}[execution] }
+	ran := func(execution int) int { return execution - 2 } // of a run whose first execution was none of the cells
 	item := func(number int, edits ...model.AdviceEdit) model.AdviceItem {
 		return model.AdviceItem{Number: number, Edits: edits}
 	}
@@ -125,7 +125,7 @@ func TestEdited(t *testing.T) {
 		t.Errorf("one line twice: %v", err)
 	}
 	for _, wrong := range []model.AdviceEdit{
-		{Execution: 4, StartLine: 1, EndLine: 1}, {Execution: 9, StartLine: 1, EndLine: 1},
+		{Execution: 4, StartLine: 1, EndLine: 1}, {Execution: 1, StartLine: 1, EndLine: 1},
 		{Execution: 2, StartLine: 0, EndLine: 0}, {Execution: 2, StartLine: 3, EndLine: 4},
 		{Execution: 2, StartLine: 9, EndLine: 8}, {Execution: 2, StartLine: 3, EndLine: 1},
 		{Execution: 2, StartLine: -1 << 62, EndLine: 1 << 62},
@@ -136,6 +136,36 @@ func TestEdited(t *testing.T) {
 	}
 	if _, err := n.Edited([]model.AdviceItem{item(7)}, ran); err == nil {
 		t.Error("advice without a change was tried")
+	}
+}
+
+// TestEditedElsewhere: edits of advice for another session go to the cell with the source that they were made for, of
+// several to the one with the number of the execution, and to none that has changed since.
+func TestEditedElsewhere(t *testing.T) {
+	n := file(t, "a", "b\nc", "a", "d")
+	edit := func(execution int, source string) model.AdviceItem {
+		return model.AdviceItem{Number: 1, Edits: []model.AdviceEdit{{Execution: execution, StartLine: 1, EndLine: 1,
+			Text: "x", SourceSHA256: model.SourceDigest(source)}}}
+	}
+	for _, c := range []struct {
+		execution int
+		source    string
+		want      string
+	}{
+		{7, "b\nc\n", "a|x\nc|a|d"}, {3, "a", "a|b\nc|x|d"}, {2, "a", "x|b\nc|a|d"}, {1 << 40, "d", "a|b\nc|a|x"},
+	} {
+		got, err := n.Edited([]model.AdviceItem{edit(c.execution, c.source)}, nil)
+		if err != nil || sources(got) != c.want {
+			t.Errorf("%d %q: %v %q, want %q", c.execution, c.source, err, sources(got), c.want)
+		}
+	}
+	old := edit(2, "b")
+	if got, err := n.Edited([]model.AdviceItem{old}, nil); err == nil {
+		t.Errorf("a cell that has changed: %q", sources(got))
+	}
+	old.Edits[0].SourceSHA256 = ""
+	if got, err := n.Edited([]model.AdviceItem{old}, nil); err == nil {
+		t.Errorf("no digest: %q", sources(got))
 	}
 }
 
