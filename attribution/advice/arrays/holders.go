@@ -143,7 +143,8 @@ func (h *holding) statement(node syntax.Node) {
 		case *syntax.Call:
 			h.call(x)
 		case *syntax.Magic:
-			h.escapes = h.escapes || strings.Contains(x.Text, h.name)
+			line := len(x.Body) > 0 && !strings.HasPrefix(x.Text, "%%") // its text is the body's
+			h.escapes = h.escapes || !line && strings.Contains(x.Text, h.name)
 		}
 		return !h.escapes
 	})

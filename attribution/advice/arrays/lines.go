@@ -128,6 +128,8 @@ func bodyOf(s syntax.Stmt, line int) []syntax.Stmt {
 		all = [][]syntax.Stmt{x.Body, x.Else}
 	case *syntax.With:
 		all = [][]syntax.Stmt{x.Body}
+	case *syntax.Magic:
+		all = [][]syntax.Stmt{x.Body}
 	case *syntax.Try:
 		all = [][]syntax.Stmt{x.Body, x.Else, x.Finally}
 		for _, h := range x.Handlers {

@@ -1,6 +1,9 @@
 package arrays
 
 import (
+	"math"
+	"slices"
+
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/advice/syntax"
 	"ipytracer/model"
@@ -31,8 +34,29 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 
 // candidate returns advice about the memory of a place at the moment.
 func (p *place) candidate(kind string, names []string, saves int64) evidence.Candidate {
+	saves = min(saves, p.beside())
 	return evidence.Candidate{Kind: kind, Cell: p.cell, Line: p.node.Place().Start.Line, Names: names,
 		Accuracy: model.SavesBound, Falls: falls(p.moment, saves), Of: p.running.Source()}
+}
+
+// beside returns a bound on the saving of a place in a cell that runs as one statement: nobody recorded how high its
+// other lines were, but they were no higher than all that they made.
+func (p *place) beside() int64 {
+	if m, ok := p.running.Node.(*syntax.Magic); !ok || len(m.Body) < 2 {
+		return math.MaxInt64
+	}
+	live, made, kept := int64(0), int64(0), int64(0)
+	for site, bytes := range p.moment.Made {
+		switch {
+		case !isNumPy(site):
+		case slices.Contains(p.sites, site):
+			live += p.moment.Live[site]
+			kept += p.moment.Kept[site]
+		default:
+			made += bytes - p.moment.Live[site]
+		}
+	}
+	return live - kept - made
 }
 
 // assigned returns the name that a statement binds, and its value.
@@ -66,8 +90,12 @@ func (p *place) isOnce() bool {
 		return true
 	}
 	for _, st := range p.path {
-		switch st.(type) {
+		switch x := st.(type) {
 		case *syntax.FunctionDef, *syntax.If, *syntax.With:
+		case *syntax.Magic:
+			if x.Name() != "time" {
+				return false
+			}
 		default:
 			return false
 		}

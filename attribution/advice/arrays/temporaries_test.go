@@ -85,6 +85,11 @@ func TestNoInPlace(t *testing.T) {
 		last   line
 	}{
 		{name: "another name", before: []ran{alias("z = x")}, source: "x = x * 2", last: peaks(1, 40, 40)},
+		{name: "another name of a timed cell", before: []ran{alias("%%time\nz = x")}, source: "x = x * 2",
+			last: peaks(1, 40, 40)},
+		{name: "another name of a timed line", before: []ran{alias("%time z = x")}, source: "x = x * 2",
+			last: peaks(1, 40, 40)},
+		{name: "in a line that is timed again and again", source: "%timeit -n 3 x = x * 2", last: peaks(1, 40, 0)},
 		{name: "a view", before: []ran{alias("head = x[:10]")}, source: "x = x * 2", last: peaks(1, 40, 40)},
 		{name: "in a list", before: []ran{alias("both = [x, y]")}, source: "x = x * 2", last: peaks(1, 40, 40)},
 		{name: "shown", before: []ran{alias("x")}, source: "x = x * 2", last: peaks(1, 40, 40)},

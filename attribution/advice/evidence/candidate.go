@@ -1,6 +1,9 @@
 package evidence
 
-import "ipytracer/model"
+import (
+	"ipytracer/attribution/advice/syntax"
+	"ipytracer/model"
+)
 
 // Candidate is a change that a rule found.
 type Candidate struct {
@@ -88,11 +91,21 @@ func (n *Notebook) InsertBefore(cell int, text string) (edits []model.AdviceEdit
 		return nil, false
 	}
 	c := n.Cells[cell]
-	if c.Tree == nil || isMagic(c) {
+	if c.Tree == nil {
 		return nil, false
 	}
-	return []model.AdviceEdit{edit(c, 1, 0, text)}, true
+	if !isMagic(c) {
+		return []model.AdviceEdit{edit(c, 1, 0, text)}, true
+	}
+	m, ok := c.Tree.Body[0].(*syntax.Magic)
+	if !ok || len(m.Body) == 0 || !onceIn[m.Name()] {
+		return nil, false
+	}
+	return []model.AdviceEdit{edit(c, m.Start.Line+1, m.Start.Line, text)}, true
 }
+
+// onceIn are magics that run the rest of their cell once, with its names.
+var onceIn = map[string]bool{"time": true, "capture": true, "prun": true}
 
 // Replace returns the edit that puts text in the place of some lines of a cell.
 func Replace(c *Cell, from, to int, text string) model.AdviceEdit { return edit(c, from, to, text) }

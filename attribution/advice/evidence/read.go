@@ -138,7 +138,7 @@ func (x *reader) openCell(w *model.Window) {
 	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
 		c.Lines = linesOf(c.Window.Source)
 		if tree, err := x.o.Parse(c.Window.Source); err == nil {
-			c.Tree = tree
+			c.Tree = folded(tree)
 		}
 	} else {
 		c.Window.Source = ""

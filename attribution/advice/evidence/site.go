@@ -73,6 +73,7 @@ func (n *Notebook) site(a *model.Allocation) *Site {
 	if len(stack) > maxStack {
 		stack = stack[len(stack)-maxStack:]
 	}
+	stack = n.located(stack)
 	key := make([]byte, 0, 64*len(stack))
 	key = append(key, a.Meter...)
 	for i := range stack {

@@ -172,7 +172,8 @@ func inText(node syntax.Node, name string) (found bool) {
 				}
 			}
 		case *syntax.Magic:
-			found = found || strings.Contains(n.Text, name)
+			line := len(n.Body) > 0 && !strings.HasPrefix(n.Text, "%%") // its text is the body's
+			found = found || !line && strings.Contains(n.Text, name)
 		case *syntax.Shell:
 			found = found || strings.Contains(n.Text, name)
 		}
@@ -216,6 +217,9 @@ func (l *lives) of(s step, name string) (u use) {
 	shape := true
 	for _, node := range whole {
 		m := mentions(node, name)
+		if magic, ok := node.(*syntax.Magic); ok && magic.Name() == "timeit" {
+			m.binds = false // its names are its own
+		}
 		u.binds, u.escapes = u.binds || m.binds, u.escapes || m.escapes
 		if m.reads > 0 || inText(node, name) {
 			u.reads = true

@@ -121,6 +121,35 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// TestDeleteTimed has cells and lines whose Python a magic runs.
+func TestDeleteTimed(t *testing.T) {
+	const two = "raw = load()\nx = raw * 2"
+	for name, c := range map[string]struct {
+		n    *evidence.Notebook
+		want expected
+	}{
+		"read in a timed cell": {raw(two, "%%time\ny = x + raw"), none},
+		"in front of a timed cell": {
+			raw("raw = load()\nraw.mean()", "%%time\nbig(2)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, []string{"%%time\ndel raw\nbig(2)"}},
+		},
+		"in front of a cell that runs again and again": {
+			raw("raw = load()\nraw.mean()", "%%timeit\nbig(2)", advicetest.Variable("raw", 200, 1, 1)), none,
+		},
+		"a name of a timed line's own": {raw(two, "%timeit raw = big(x)\nraw.sum()"), none},
+		"made by a timed line": {
+			raw("%time raw = load()\nx = raw * 2", "big(x)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, []string{"%time raw = load()\nx = raw * 2\ndel raw"}},
+		},
+		"read by a timed line that shows it": {
+			raw("raw = load()\n%time raw.mean()", "big(2)", advicetest.Variable("raw", 200, 1, 1)),
+			expected{"delete", "raw", model.SavesExact, 200, []string{"del raw\nbig(2)"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
+	}
+}
+
 // TestDeleteElsewhere has another moment that is nearly as high: the saving is the distance to it.
 func TestDeleteElsewhere(t *testing.T) {
 	n := advicetest.Notebook([]model.Variable{advicetest.Variable("raw", 200, 1, 1)},

@@ -27,6 +27,12 @@ func magicName(text string) (name string, ofCell bool) {
 	return name, ofCell
 }
 
+// Name returns the name of the magic, without percent signs; "" for a line that is none.
+func (m *Magic) Name() string {
+	name, _ := magicName(m.Text)
+	return name
+}
+
 // cellName returns the name of a magic of a cell; "" for another line.
 func cellName(text string) string {
 	if name, ofCell := magicName(text); ofCell {
@@ -50,7 +56,7 @@ func (n *namer) magic(m *Magic) {
 	name, ofCell := magicName(m.Text)
 	code := len(m.Text)
 	if m.Body != nil {
-		code = m.Body[0].Place().Start.Offset - m.Start.Offset
+		code = min(code, m.Body[0].Place().Start.Offset-m.Start.Offset)
 	}
 	options := m.Text[:code]
 	switch {

@@ -38,6 +38,8 @@ func blocksOf(stmt syntax.Stmt) [][]syntax.Stmt {
 		return [][]syntax.Stmt{s.Body, s.Else}
 	case *syntax.With:
 		return [][]syntax.Stmt{s.Body}
+	case *syntax.Magic:
+		return [][]syntax.Stmt{s.Body}
 	case *syntax.Try:
 		all := [][]syntax.Stmt{s.Body}
 		for _, h := range s.Handlers {
