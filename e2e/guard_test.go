@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/tracer/gpu/gputest"
 )
 
 // TestGuard runs a cell that needs 256 MiB, sets a limit that leaves half of that, and runs the cell again: the guard
@@ -55,4 +56,31 @@ func TestGuard(t *testing.T) {
 	if after-before > 8<<20 {
 		t.Errorf("%d bytes were mapped by a cell that was not run", after-before)
 	}
+}
+
+// TestGuardGPU runs a cell that takes 768 MiB of a GPU of which NVML says that 512 MiB are free: it is not run again.
+// Without the guard's error it would be.
+func TestGuardGPU(t *testing.T) {
+	const machine = "driver 580.159.04\ncuda 13000\ngpu GPU-a 0:0f:0 0 8589934592 8053063680 536870912 0 -1 Stand-in\n"
+	env, _ := companionAt(t, "/")
+	n := startNotebook(t, joined(env, standIn(t, 1)))
+	tr := attachIn(t, gputest.Environ(t, gputest.Library(t), machine), n.pid)
+	n.runs("%load_ext ipytracer\n" + useGPU)
+	const cell = "b = gpu.cu.alloc(768 << 20); gpu.cu.free(b); n = globals().get('n', 0) + 1"
+	n.shows(cell, "driver 768.")
+	n.asksUntil("%tracer guard error", "a cell that needs more than is free does not run")
+	const want = "the cell needed 768.00 MiB on GPU 0 the last time, 512.00 MiB are free (after the last cell)"
+	refused := ""
+	until(t, "NVML has answered", func() bool { refused = n.runs(cell); return strings.Contains(refused, "NotEnough") })
+	if !strings.Contains(refused, want) {
+		t.Errorf("%q, want %q", refused, want)
+	}
+	if got := n.runs("print('ran', n)"); !strings.Contains(got, "ran ") {
+		t.Error(got)
+	}
+	n.asksUntil("%tracer guard off", "the guard is off")
+	if got := n.runs(cell); strings.Contains(got, "NotEnough") {
+		t.Error(got)
+	}
+	tr.stop()
 }

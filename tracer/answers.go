@@ -50,6 +50,16 @@ func DearProbes(s *Session) (dear []event.ProbeUse) {
 	return dear
 }
 
+// FreeOnGPUs returns the memory that is free on each GPU, in bytes by NVML's index, by NVML's last answer: of the last
+// beginning or end of a cell that uses GPUs. GPUs that are divided (MIG) are left out, and all of them where NVML has
+// not answered lately. Only the goroutine that calls [Session.Next] may call it.
+func FreeOnGPUs(s *Session) map[int]int64 {
+	if s == nil {
+		return nil
+	}
+	return s.devices.free()
+}
+
 // LeftOut says that there were more kernels than the session traces; it returns "" where there were not.
 func LeftOut(s *Session) string { return s.certificate.leftOut }
 

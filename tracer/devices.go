@@ -108,6 +108,21 @@ func (d *devices) named() (out []event.GPU) {
 	return out
 }
 
+// free returns the free memory of each GPU by NVML's last answer, nil if the last question had none.
+func (d *devices) free() map[int]int64 {
+	if d.helper == nil || !d.began || d.failed != nil {
+		return nil
+	}
+	out := map[int]int64{}
+	for i := range d.last.Devices {
+		g := &d.last.Devices[i]
+		if g.Memory.Known && g.MIG != gpu.MIGOn && g.Index >= 0 && g.Index < event.MaxDevices {
+			out[g.Index] = g.Memory.Free
+		}
+	}
+	return out
+}
+
 // snapshot asks NVML again at a boundary of a process, unless it was asked a moment ago.
 func (d *devices) snapshot(b *event.Boundary) (fresh bool) {
 	last := b.Kind == event.Detached

@@ -211,8 +211,9 @@ func sayOlder(w io.Writer, pid int) {
 func (s *session) listen(tracker *attribution.Tracker, findings *attribution.Findings, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{
 		Version: version, Report: report, Who: text.Who, NoSource: s.options.NoSource, Words: spoken(),
-		Slower: func() []string { return slower(s.running, words.DearProbesSoFar) },
-		Older:  func(pid int) { sayOlder(s.console.err, pid) },
+		Slower:     func() []string { return slower(s.running, words.DearProbesSoFar) },
+		FreeOnGPUs: func() map[int]int64 { return tracer.FreeOnGPUs(s.running) },
+		Older:      func(pid int) { sayOlder(s.console.err, pid) },
 	}, tracker)
 	s.answers = &answers{session: s, reports: tracker}
 	s.answers.findings.Store(findings)

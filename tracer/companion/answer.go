@@ -53,8 +53,10 @@ type packet struct {
 	Windows []json.RawMessage `json:"windows,omitempty"`
 	Lines   []json.RawMessage `json:"lines,omitempty"`
 	Lost    int               `json:"lost,omitempty"`
-	// of the answer after a cell: the causes that slow the notebook down
-	Slower string `json:"slower,omitempty"`
+	// Of the answer after a cell: the causes that slow the notebook down, and the bytes that are free on each GPU, by
+	// its number.
+	Slower string        `json:"slower,omitempty"`
+	Free   map[int]int64 `json:"free_on_gpus,omitempty"`
 
 	// Of a look: its number, the reason why it failed, its duration, its findings.
 	Look      int64             `json:"look,omitempty"`
@@ -73,7 +75,7 @@ type packet struct {
 
 // sendWindows answers with windows.
 func (h *Hub) sendWindows(l *line, id int64, windows []model.Window, lost int) {
-	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower()}, len(windows),
+	h.inPackets(l, packet{ID: id, Lost: lost, Slower: h.slower(), Free: h.free()}, len(windows),
 		func(i int) json.RawMessage { return h.window(windows[i]) },
 		func(p *packet, some []json.RawMessage) { p.Windows = some })
 }
@@ -85,6 +87,14 @@ func (h *Hub) slower() string {
 	}
 	text, _ := bounded(strings.Join(h.options.Slower(), "; "), maxText, false)
 	return text
+}
+
+// free returns the bytes that are free on each GPU, nil if that is not known.
+func (h *Hub) free() map[int]int64 {
+	if h.options.FreeOnGPUs == nil {
+		return nil
+	}
+	return h.options.FreeOnGPUs()
 }
 
 // inPackets sends items in as few packets as they take, at least one, and at most maxPackets.

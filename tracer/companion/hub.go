@@ -62,6 +62,8 @@ type Options struct {
 	// no function is called.
 	Older  func(pid int)
 	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
+	// FreeOnGPUs returns the bytes that are free on each GPU, by its number; nil: that is not known.
+	FreeOnGPUs func() map[int]int64
 }
 
 // Words put the findings of a look in the words of reports; a nil one has no words.

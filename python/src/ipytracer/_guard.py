@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 VARIABLE = "IPYTRACER_GUARD"
 MODES = ("off", "ask", "error")
 _ANYWAY = re.compile(r"%%tracer[ \t]+run[ \t]*\n")
+_GPU = re.compile(r"gpu\.(\d+)\.driver")
 _LEAST = 16 << 20          # bytes: a cell that needed less is run in any case
 _SAVED_EVERY = 2.0         # seconds
 _MOST_SOURCES = 200        # cells in one question of the extension
@@ -64,6 +65,8 @@ def judged(found: _needed.Found, rooms: list[_room.Room]) -> Judged | None:
 def words(j: Judged) -> str:
     """Return a judgement in words: "needed 31.20 GiB the last time, 12.40 GiB are free (container)"."""
     of = "" if j.meter == "cpu.resident" else " of %s memory" % _words.meter_name(j.meter)
+    gpu = _GPU.fullmatch(j.meter)
+    of = " on GPU " + gpu.group(1) if gpu else of
     said = "needed %s%s%s the last time" % ("at least " if j.least else "", _words.size(j.need), of)
     said += ", when the kernel died" if j.died else ""
     said += " (with other data)" if j.other else ""
@@ -105,6 +108,8 @@ class Guard:
         self._saved = float("-inf")                           # as time.monotonic()
         self._pid = os.getpid()
         self._last = _lastcell.LastCell()
+        self._free: dict[str, int] = {}                       # on each GPU ("gpu.0") after the last cell, in bytes
+        self._cached: dict[str, int] = {}                     # there, in PyTorch's cache without tensors
 
     @property
     def wants(self) -> bool:
@@ -220,8 +225,22 @@ class Guard:
             while len(self._waiting) > _MOST_WAITING:
                 del self._waiting[next(iter(self._waiting))]
 
+    def hears(self, free: dict[str, int] | None) -> None:
+        """Take in how much is free on each GPU, None where the tracer does not know."""
+        self._free = free if free is not None else {}
+
+    def _rooms(self) -> list[_room.Room]:
+        """Return the room now; on GPUs that after the last cell, with the part of PyTorch's cache that has no tensors."""
+        return _room.rooms() + [
+            _room.Room(gpu + ".driver", free + self._cached.get(gpu, 0), "after the last cell")
+            for gpu, free in self._free.items()
+        ]
+
     def told(self, window: Window) -> None:
         """Take in the figures of a cell."""
+        ends = {meter: figure.end for meter, figure in window.figures().items()}
+        self._cached = {meter[:-len(".reserved")]: max(0, end - ends.get(meter[:-len("reserved")] + "active", end))
+                        for meter, end in ends.items() if meter.endswith(".reserved")}
         key = self._waiting.pop(window.execution_count, None)
         if key is not None:
             self.needs.add(key, _needed.run_of(window, key.data, int(time.time())))
@@ -265,7 +284,7 @@ class Guard:
     def judge(self, key: _key.Key | None) -> Judged | None:
         """Return whether a cell fits, None where it is not known."""
         found = self.needs.find(key)
-        return None if found is None else judged(found, _room.rooms())
+        return None if found is None else judged(found, self._rooms())
 
     def needed(self, data: Data) -> Data:
         """Answer the extension's question about cells that may be run next: for each of the sources a sentence, and
@@ -274,7 +293,7 @@ class Guard:
         sources = sources if isinstance(sources, list) else []
         if not len(self.needs):
             return {"needed": [None for _ in sources[:_MOST_SOURCES]]}
-        rooms, left = _room.rooms(), _MOST_CHARACTERS
+        rooms, left = self._rooms(), _MOST_CHARACTERS
         told: list[Data | None] = []
         for source in sources[:_MOST_SOURCES]:
             left -= len(source) if isinstance(source, str) else 0

@@ -176,6 +176,8 @@ def windows(answer: Packet) -> Windows:
     found = Windows(window(w) for w in list_of(answer.get("windows", [])))
     found.lost = integer(answer.get("lost", 0), 0)
     found.slower = text(answer.get("slower", ""))[:500]
+    if "free_on_gpus" in answer:
+        found.free = {"gpu.%d" % int(n): integer(b, 0) for n, b in object_of(answer["free_on_gpus"]).items()}
     return found
 
 

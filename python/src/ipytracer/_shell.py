@@ -174,6 +174,8 @@ class Companion:
         self._listened = listens
         self._report = self.line.hello.report if listens and self.line.hello is not None else ""
         self.slower = self.slower if listens else ""
+        if not listens:
+            self.guard.hears(None)
         self.line.said = self.line.said or listens
         return listens
 
@@ -191,6 +193,7 @@ class Companion:
         full = self.full if self.once is None else self.once
         for answer in answers:
             self._slows(answer.slower, shows)
+            self.guard.hears(answer.free)
         for window in outermost(answers):
             self.guard.told(window)
             self.lab.told(window)

@@ -225,6 +225,7 @@ class Windows(_Table, list[Window]):
     report."""
 
     lost = 0
+    free: dict[str, int] | None = None    # bytes that are free on each GPU ("gpu.0"), None where that is not known
     slower = ""      # a sentence on why tracing slows this process more than others; "" for nothing
     _columns = (
         "id",
