@@ -157,8 +157,7 @@ class Tracer:
         self.verdicts, self.audited = [verdict()], audited()
         self.advice = "ipytracer · advice\n\n1  256.00 MiB lower: In[2] line 1\n  +del raw\n"
         self.reply = None       # request -> list of packets, or None for the usual answer
-        self.slower = ""        # why this process is slower
-        self.free = None        # bytes that are free on each GPU, by its number
+        self.slower, self.free = "", None      # why this process is slower; bytes free on each GPU, by its number
         self.greeting = {
             "hello": "ipytracer/line/v2",
             "tracer": "0.1.0",
@@ -308,9 +307,8 @@ class Tracer:
         cells = [w for w in self.windows if w["kind"] == "cell"]
         if what == "cell":
             new, self.told = cells[self.told:], len(cells)
-            slower = {"slower": self.slower} if self.slower else {}
-            slower.update({"free_on_gpus": self.free} if self.free is not None else {})
-            return dict(slower, id=number, windows=new[-20:], lost=max(0, len(new) - 20))
+            more = {n: v for n, v in (("slower", self.slower), ("free_on_gpus", self.free)) if v}
+            return dict(more, id=number, windows=new[-20:], lost=max(0, len(new) - 20))
         if what == "cells":
             return {"id": number, "windows": [w for w in cells if w["id"] > request["after"]][:request["limit"]]}
         if what == "running":

@@ -230,7 +230,7 @@ class Guard:
         self._free = free if free is not None else {}
 
     def _rooms(self) -> list[_room.Room]:
-        """Return the room now; on GPUs that after the last cell, with the part of PyTorch's cache that has no tensors."""
+        """Return the room now; on GPUs that after the last cell, with PyTorch's cache as far as it has no tensors."""
         return _room.rooms() + [
             _room.Room(gpu + ".driver", free + self._cached.get(gpu, 0), "after the last cell")
             for gpu, free in self._free.items()
