@@ -19,13 +19,16 @@ const PID = 7
 type Cell struct {
 	Source string
 	Steps  []Step
+	Failed bool
 }
 
-// Step is a run of the statement that begins on a line. Resident memory rose by Peak, and was higher by End behind it.
+// Step is a run of the statement that begins on a line, for a second. Resident memory rose by Peak, and was higher by
+// End behind it; children had so much more all the time.
 type Step struct {
 	Line      int
 	Peak, End int64
 	Blocks    []Blocks
+	Children  int64
 }
 
 // Blocks are those of one stack: Calls, the innermost first, called by the statement.
@@ -37,49 +40,66 @@ type Blocks struct {
 	Cell, Line int
 }
 
-// Call is a call of a function that a cell defines.
+// Call is a call of a function that a cell defines, or that is in a file.
 type Call struct {
 	Function   string
 	Cell, Line int
+	File       string
 }
 
 // Makes returns a step that makes one array on a line and keeps it.
 func Makes(line int, size int64) Step {
-	return Step{line, size, size, []Blocks{{Made: size, Kept: size, Live: size}}}
+	return Step{Line: line, Peak: size, End: size, Blocks: []Blocks{{Made: size, Kept: size, Live: size}}}
 }
 
 // Needs returns a step that needs memory for a while, in the presence of the arrays of earlier statements.
 func Needs(line int, size int64, earlier ...Blocks) Step {
-	return Step{line, size, 0, append([]Blocks{{Made: size, Live: size}}, earlier...)}
+	return Step{Line: line, Peak: size, Blocks: append([]Blocks{{Made: size, Live: size}}, earlier...)}
 }
 
 // Still returns the array that a statement of an earlier cell made and that is still there.
 func Still(cell, line int, size int64) Blocks { return Blocks{Live: size, Cell: cell, Line: line} }
 
+// second is the duration of each step.
+const second = 1_000_000_000
+
 // Report returns a session in which resident memory was 100 MiB before the first cell. Variables are those of the end.
 func Report(variables []model.Variable, cells ...Cell) *model.Report {
-	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb"}}}
-	level, id := int64(100), 1
+	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb", Command: "python"}}}
+	level, id, now := int64(100), 1, int64(0)
 	for i, c := range cells {
 		number := i + 1
 		cell := model.Window{ID: id, Kind: model.Cell, PID: PID, Execution: number, ExecutionCount: &number,
-			Source: c.Source, Status: model.OK, Coverage: map[string]model.Coverage{}}
+			Source: c.Source, Status: model.OK, Coverage: map[string]model.Coverage{},
+			StartNS: now, DurationNS: int64(len(c.Steps)) * second}
+		if c.Failed {
+			cell.Status = model.Error
+		}
 		id++
-		start, peak := level, level
+		start, peak, children := level, level, int64(0)
 		var inner []model.Window
 		for _, s := range c.Steps {
 			w := model.Window{ID: id, Parent: cell.ID, Kind: model.Statement, PID: PID, Line: s.Line, Status: model.OK,
-				Meters: meters(level, level+s.Peak, level+s.End), Coverage: map[string]model.Coverage{}}
+				Meters: meters(level, level+s.Peak, level+s.End), Coverage: map[string]model.Coverage{},
+				StartNS: now, DurationNS: second}
+			if s.Children > 0 {
+				w.Tree = meters(level+s.Children, level+s.Peak+s.Children, level+s.End+s.Children)
+			}
 			id++
+			now += second
 			for _, b := range s.Blocks {
 				w.Allocations = append(w.Allocations, b.allocation(number, s.Line))
 				w.Coverage["cpu.numpy"] = model.Coverage{}
 			}
 			cell.Allocations = append(cell.Allocations, w.Allocations...)
-			peak, level = max(peak, level+s.Peak), level+s.End
+			peak, children = max(peak, level+s.Peak), max(children, s.Children)
+			level += s.End
 			inner = append(inner, w)
 		}
 		cell.Meters = meters(start, peak, level)
+		if children > 0 {
+			cell.Tree = meters(start, peak+children, level)
+		}
 		r.Windows = append(append(r.Windows, cell), inner...)
 	}
 	for _, v := range variables {
@@ -106,7 +126,7 @@ func (b Blocks) allocation(cell, line int) model.Allocation {
 		a.Count = 0
 	}
 	for _, c := range b.Calls {
-		a.Stack = append(a.Stack, model.Frame{Function: c.Function, Execution: c.Cell, Line: c.Line})
+		a.Stack = append(a.Stack, model.Frame{Function: c.Function, Execution: c.Cell, Line: c.Line, File: c.File})
 	}
 	if b.Cell > 0 {
 		cell, line = b.Cell, b.Line

@@ -3,11 +3,12 @@ package kept
 import (
 	"testing"
 
+	"ipytracer/attribution/advice/advicetest"
 	"ipytracer/model"
 )
 
 // work is a cell that goes 90 MiB above its start.
-var work = ran{source: "busy()", statements: []step{{line: 1, peak: 90}}}
+var work = cell{Source: "busy()", Steps: []step{{Line: 1, Peak: 90}}}
 
 func TestOutput(t *testing.T) {
 	const first = "import numpy as np\na = np.ones((3000, 3000))"
@@ -28,11 +29,11 @@ func TestOutput(t *testing.T) {
 		{"a cell that cannot be read", "a @ a.T", "print(", "", 0},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			shown := ran{source: of.shows, statements: []step{{line: 1, peak: 68, end: 68,
-				blocks: []blocks{{made: 68, kept: 68, at: 68, count: 1}}}}}
+			shown := cell{Source: of.shows, Steps: []step{{Line: 1, Peak: 68, End: 68,
+				Blocks: []blocks{{Made: 68, Kept: 68, Live: 68, Count: 1}}}}}
 			r := model.Report{Variables: []model.Variable{variable("output", "Out[2]", "numpy.ndarray", 68, 2, 1)}}
-			n := session(t, r, ran{source: first, statements: []step{{line: 1}, {line: 2}}}, shown, work,
-				ran{source: of.later, statements: []step{{line: 1}}})
+			n := session(r, cell{Source: first, Steps: []step{{Line: 1}, {Line: 2}}}, shown, work,
+				cell{Source: of.later, Steps: []step{{Line: 1}}})
 			if of.want == "" {
 				check(t, n, "", 0, 0, 0)
 				return
@@ -44,45 +45,45 @@ func TestOutput(t *testing.T) {
 
 // TestOutputOfName: the memory goes where the name gets another value, not before.
 func TestOutputOfName(t *testing.T) {
-	made := blocks{made: 90, kept: 90, at: 90, count: 1}
-	stays := blocks{at: 90, earlier: 1, earlierLine: 2}
-	cells := []ran{
-		{source: "import pandas as pd\ndf = load()", statements: []step{{line: 1}, {line: 2, peak: 90, end: 90,
-			blocks: []blocks{made}}}},
-		{source: "df.head()", statements: []step{{line: 1}}},
-		{source: "df = df[df.x > 0]", statements: []step{{line: 1, peak: 20, end: 10, blocks: []blocks{stays}}}},
-		{source: "busy()", statements: []step{{line: 1, peak: 50, blocks: []blocks{stays}}}},
+	made := blocks{Made: 90, Kept: 90, Live: 90, Count: 1}
+	stays := blocks{Live: 90, Cell: 1, Line: 2}
+	cells := []cell{
+		{Source: "import pandas as pd\ndf = load()", Steps: []step{{Line: 1}, {Line: 2, Peak: 90, End: 90,
+			Blocks: []blocks{made}}}},
+		{Source: "df.head()", Steps: []step{{Line: 1}}},
+		{Source: "df = df[df.x > 0]", Steps: []step{{Line: 1, Peak: 20, End: 10, Blocks: []blocks{stays}}}},
+		{Source: "busy()", Steps: []step{{Line: 1, Peak: 50, Blocks: []blocks{stays}}}},
 	}
 	r := model.Report{Variables: []model.Variable{variable("output", "Out[2]", "DataFrame", 90, 1, 2)}}
 	// In[3] stays as it is, at 210 MiB; In[4] was at 250.
-	check(t, session(t, r, cells...), "output", 2, 1, 40, "display(df.head())")
-	cells[2].source = "other = df[df.x > 0]"
-	check(t, session(t, r, cells...), "", 0, 0, 0)
+	check(t, session(r, cells...), "output", 2, 1, 40, "display(df.head())")
+	cells[2].Source = "other = df[df.x > 0]"
+	check(t, session(r, cells...), "", 0, 0, 0)
 }
 
 func TestTraceback(t *testing.T) {
-	fails := blocks{function: "load", in: 1, line: 2, made: 80, kept: 80, at: 80, count: 1}
-	stays := blocks{function: "load", in: 1, line: 2, at: 80, earlier: 2, earlierLine: 1}
-	cells := []ran{
-		{source: "def load(path):\n    a = read(path)\n    assert len(a)", statements: []step{{line: 1}}},
-		{source: "a = load('a')", failed: true,
-			statements: []step{{line: 1, peak: 80, end: 80, blocks: []blocks{fails}}}},
-		{source: "a = load('b')", statements: []step{{line: 1, peak: 80, end: 0, blocks: []blocks{stays}}}},
+	fails := blocks{Calls: calls("load", 1, 2), Made: 80, Kept: 80, Live: 80, Count: 1}
+	stays := blocks{Calls: calls("load", 1, 2), Live: 80, Cell: 2, Line: 1}
+	cells := []cell{
+		{Source: "def load(path):\n    a = read(path)\n    assert len(a)", Steps: []step{{Line: 1}}},
+		{Source: "a = load('a')", Failed: true,
+			Steps: []step{{Line: 1, Peak: 80, End: 80, Blocks: []blocks{fails}}}},
+		{Source: "a = load('b')", Steps: []step{{Line: 1, Peak: 80, End: 0, Blocks: []blocks{stays}}}},
 	}
 	v := variable("traceback", "traceback of In[2]", "", 80, 0, 0)
-	check(t, session(t, model.Report{Variables: []model.Variable{v}}, cells...), "traceback", 2, 1, 80,
+	check(t, session(model.Report{Variables: []model.Variable{v}}, cells...), "traceback", 2, 1, 80,
 		"import sys, gc; sys.last_value = sys.last_traceback = sys.last_exc = get_ipython().InteractiveTB.tb = "+
 			"get_ipython().last_execution_result = None; gc.collect()\na = load('b')")
 	other := variable("variable", "kept", "list", 80, 2, 1)
-	check(t, session(t, model.Report{Variables: []model.Variable{v}}, cells[:2]...), "", 0, 0, 0)
+	check(t, session(model.Report{Variables: []model.Variable{v}}, cells[:2]...), "", 0, 0, 0)
 	v.Name = "traceback of In[1]"
-	check(t, session(t, model.Report{Variables: []model.Variable{v, other}}, cells...), "", 0, 0, 0)
+	check(t, session(model.Report{Variables: []model.Variable{v, other}}, cells...), "", 0, 0, 0)
 }
 
 func TestCache(t *testing.T) {
-	tile := func(count int64) ran {
-		return ran{source: "for i in range(20):\n    tile(i)", statements: []step{{line: 1, peak: 80, end: 80,
-			blocks: []blocks{{function: "tile", in: 1, line: 3, made: 80, kept: 80, at: 80, count: count}}}}}
+	tile := func(count int64) cell {
+		return cell{Source: "for i in range(20):\n    tile(i)", Steps: []step{{Line: 1, Peak: 80, End: 80,
+			Blocks: []blocks{{Calls: calls("tile", 1, 3), Made: 80, Kept: 80, Live: 80, Count: count}}}}}
 	}
 	for _, of := range []struct {
 		name, source, want string
@@ -102,8 +103,8 @@ func TestCache(t *testing.T) {
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			v := variable("variable", "tile", "functools._lru_cache_wrapper", 80, 2, 2)
-			n := session(t, model.Report{Variables: []model.Variable{v}},
-				ran{source: of.source, statements: []step{{line: 1}}}, tile(of.count))
+			n := session(model.Report{Variables: []model.Variable{v}},
+				cell{Source: of.source, Steps: []step{{Line: 1}}}, tile(of.count))
 			if of.want == "" {
 				check(t, n, "", 0, 0, 0)
 				return
@@ -114,9 +115,9 @@ func TestCache(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	loop := func(source string, line int) ran {
-		return ran{source: source, statements: []step{{line: 1}, {line: line, peak: 80, end: 80,
-			blocks: []blocks{{made: 160, kept: 80, at: 80, count: 40}}}}}
+	loop := func(source string, line int) cell {
+		return cell{Source: source, Steps: []step{{Line: 1}, {Line: line, Peak: 80, End: 80,
+			Blocks: []blocks{{Made: 160, Kept: 80, Live: 80, Count: 40}}}}}
 	}
 	const list = "runs = []\nfor i in range(20):\n    run = walk(i)\n    runs.append(run)  # all"
 	const dict = "runs = {}\nfor i in range(20):\n    run = walk(i)\n    runs[i] = run"
@@ -151,7 +152,7 @@ func TestSummary(t *testing.T) {
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			r := model.Report{Variables: []model.Variable{variable("variable", "runs", "list", 80, 1, 3)}}
-			n := session(t, r, loop(of.loop, 2), ran{source: of.uses, statements: []step{{line: 1}}})
+			n := session(r, loop(of.loop, 2), cell{Source: of.uses, Steps: []step{{Line: 1}}})
 			if of.want == nil {
 				check(t, n, "", 0, 0, 0)
 				return
@@ -177,9 +178,10 @@ func TestFigures(t *testing.T) {
 		{"the last one is used", "fig, ax = plt.subplots()\n    fig.savefig(str(i))", "fig.tight_layout()", ""},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			drawn := blocks{made: 80, kept: 80, at: 80, count: 20, file: "/usr/lib/python3/matplotlib/image.py"}
-			n := session(t, model.Report{}, ran{source: head + of.body, statements: []step{{line: 1, peak: 80, end: 80,
-				blocks: []blocks{drawn}}}}, ran{source: of.later, statements: []step{{line: 1}}})
+			drawn := blocks{Made: 80, Kept: 80, Live: 80, Count: 20,
+				Calls: []advicetest.Call{{Function: "draw", File: "/usr/lib/python3/matplotlib/image.py"}}}
+			n := session(model.Report{}, cell{Source: head + of.body, Steps: []step{{Line: 1, Peak: 80, End: 80,
+				Blocks: []blocks{drawn}}}}, cell{Source: of.later, Steps: []step{{Line: 1}}})
 			if of.want == "" {
 				check(t, n, "", 0, 0, 0)
 				return
@@ -190,18 +192,19 @@ func TestFigures(t *testing.T) {
 }
 
 func TestGarbage(t *testing.T) {
-	loop := func(body string) ran {
-		return ran{source: "import gc\nfor i in range(20):\n    " + body, statements: []step{{line: 1}, {line: 2,
-			peak: 80, end: 80, blocks: []blocks{{function: "Tree", in: 9, made: 80, kept: 80, at: 80, count: 20}}}}}
+	loop := func(body string) cell {
+		return cell{Source: "import gc\nfor i in range(20):\n    " + body, Steps: []step{{Line: 1}, {Line: 2,
+			Peak: 80, End: 80,
+			Blocks: []blocks{{Calls: calls("Tree", 9, 0), Made: 80, Kept: 80, Live: 80, Count: 20}}}}}
 	}
 	garbage := []model.Freeing{{Type: "del tree; import gc; gc.collect();", Predicted: 80 * mib,
 		Names: []string{"tree"}}}
 	r := model.Report{Variables: []model.Variable{variable("variable", "tree", "Tree", 4, 1, 3)}, ToFree: garbage}
-	check(t, session(t, r, loop("tree = Tree(i)")), "collect", 1, 3, 72,
+	check(t, session(r, loop("tree = Tree(i)")), "collect", 1, 3, 72,
 		"import gc\nfor i in range(20):\n    tree = Tree(i)\n    gc.collect()")
-	check(t, session(t, r, loop("tree = Tree(i)\n    forest.append(tree)")), "", 0, 0, 0)
+	check(t, session(r, loop("tree = Tree(i)\n    forest.append(tree)")), "", 0, 0, 0)
 	r.ToFree = nil
-	check(t, session(t, r, loop("tree = Tree(i)")), "", 0, 0, 0)
+	check(t, session(r, loop("tree = Tree(i)")), "", 0, 0, 0)
 }
 
 func TestWorkers(t *testing.T) {
@@ -218,8 +221,8 @@ func TestWorkers(t *testing.T) {
 		{"no processes", "a = Parallel(n_jobs=4)(delayed(f)(i) for i in x)", "", 0},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			n := session(t, model.Report{}, ran{source: of.source, statements: []step{{line: 1, peak: 5,
-				children: of.children}}})
+			n := session(model.Report{}, cell{Source: of.source, Steps: []step{{Line: 1, Peak: 5,
+				Children: of.children}}})
 			if of.want == "" {
 				check(t, n, "", 0, 0, 0)
 				return
