@@ -1,6 +1,9 @@
 package words
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // OutputKept says that the history of outputs holds a value that a cell shows.
 func OutputKept(number int, bytes int64) string {
@@ -86,4 +89,63 @@ func WorkersShare() string {
 // WorkersTime says what is not known of threads.
 func WorkersTime() string {
 	return "whether threads are as fast: they are where NumPy computes, and not where Python does"
+}
+
+// ForksKept says how much forked processes have.
+func ForksKept(have, fewer int, bytes int64) string {
+	return fmt.Sprintf("%d forked processes have %s beyond what they share with this one: run %s at a time", have,
+		Bytes(bytes), number(fewer))
+}
+
+// ForksFewer says what fewer processes change.
+func ForksFewer(have, fewer int) string {
+	return fmt.Sprintf("%s at a time may need up to %d times as long for the same work, if there is a processor for "+
+		"each of the %d", number(fewer), (have+fewer-1)/fewer, have)
+}
+
+// ForksCopy says that copied pages are in no figure.
+func ForksCopy(born int64) string {
+	return fmt.Sprintf("the memory that processes copy by writing to it: no counter has it. Python writes to each "+
+		"object that it looks at, and a process was born with %s", Bytes(born))
+}
+
+// ForksAsThreads says what may need still less.
+func ForksAsThreads() string {
+	return "whether threads would do (multiprocessing.pool.ThreadPool): they copy no arguments, results or pages, and " +
+		"are as fast where NumPy computes"
+}
+
+// number returns the number of processes in a sentence.
+func number(count int) string {
+	if count == 1 {
+		return "one"
+	}
+	return strconv.Itoa(count)
+}
+
+// LoadersKept says how much the workers of DataLoader have.
+func LoadersKept(have int, bytes int64) string {
+	workers, each := "DataLoader's worker has", ""
+	if have > 1 {
+		workers, each = fmt.Sprintf("DataLoader's %d workers have", have), "each "
+	}
+	return fmt.Sprintf("%s %s, %sthe batch that it makes: num_workers=0 makes one batch at a time, in this process",
+		workers, Bytes(bytes), each)
+}
+
+// LoadersWait says how much time it takes without workers.
+func LoadersWait() string {
+	return "each step waits until its batch is made: with workers that is done beside the steps. num_workers=1 does " +
+		"so as well, with one worker's memory"
+}
+
+// LoadersDraw says that random numbers differ without workers.
+func LoadersDraw() string {
+	return "a dataset that draws random numbers draws others: those of this process, not of a worker"
+}
+
+// LoadersAhead says that batches in the queue are in no figure.
+func LoadersAhead() string {
+	return "the batches that wait, up to num_workers × prefetch_factor of them: they lie in shared memory that no " +
+		"process maps, and go as well"
 }

@@ -26,6 +26,25 @@ func TestAdviceKept(t *testing.T) {
 		{WorkersKept(96 << 20), "joblib's processes have at least 96.00 MiB: threads share the memory of this process"},
 		{WorkersShare(), "threads share variables, the state of random generators among them, and open files"},
 		{WorkersTime(), "whether threads are as fast: they are where NumPy computes, and not where Python does"},
+		{ForksKept(4, 2, 96<<20), "4 forked processes have 96.00 MiB beyond what they share with this one: run 2 at a " +
+			"time"},
+		{ForksKept(2, 1, 96<<20), "2 forked processes have 96.00 MiB beyond what they share with this one: run one at " +
+			"a time"},
+		{ForksFewer(5, 2), "2 at a time may need up to 3 times as long for the same work, if there is a processor for " +
+			"each of the 5"},
+		{ForksCopy(96 << 20), "the memory that processes copy by writing to it: no counter has it. Python writes to " +
+			"each object that it looks at, and a process was born with 96.00 MiB"},
+		{ForksAsThreads(), "whether threads would do (multiprocessing.pool.ThreadPool): they copy no arguments, " +
+			"results or pages, and are as fast where NumPy computes"},
+		{LoadersKept(4, 96<<20), "DataLoader's 4 workers have 96.00 MiB, each the batch that it makes: num_workers=0 " +
+			"makes one batch at a time, in this process"},
+		{LoadersKept(1, 96<<20), "DataLoader's worker has 96.00 MiB, the batch that it makes: num_workers=0 " +
+			"makes one batch at a time, in this process"},
+		{LoadersWait(), "each step waits until its batch is made: with workers that is done beside the steps. " +
+			"num_workers=1 does so as well, with one worker's memory"},
+		{LoadersDraw(), "a dataset that draws random numbers draws others: those of this process, not of a worker"},
+		{LoadersAhead(), "the batches that wait, up to num_workers × prefetch_factor of them: they lie in shared " +
+			"memory that no process maps, and go as well"},
 	} {
 		if of.got != of.want {
 			t.Errorf("%q, want %q", of.got, of.want)

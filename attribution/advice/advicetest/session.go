@@ -2,6 +2,7 @@
 package advicetest
 
 import (
+	"cmp"
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
@@ -29,6 +30,15 @@ type Step struct {
 	Peak, End int64
 	Blocks    []Blocks
 	Children  int64
+	Forks     []Fork
+}
+
+// Fork is a process that was forked in a step, shared memory with the kernel then, and grew. It has the kernel's
+// command if it has none, and lives to the step's end if To is 0.
+type Fork struct {
+	Shared, Grew int64
+	Command      string
+	From, To     int64 // milliseconds
 }
 
 // Blocks are those of one stack: Calls, the innermost first, called by the statement.
@@ -60,12 +70,14 @@ func Needs(line int, size int64, earlier ...Blocks) Step {
 // Still returns the array that a statement of an earlier cell made and that is still there.
 func Still(cell, line int, size int64) Blocks { return Blocks{Live: size, Cell: cell, Line: line} }
 
-// second is the duration of each step.
-const second = 1_000_000_000
+const (
+	second  = 1_000_000_000 // the duration of each step, in nanoseconds
+	command = "python"      // the kernel's
+)
 
 // Report returns a session in which resident memory was 100 MiB before the first cell. Variables are those of the end.
 func Report(variables []model.Variable, cells ...Cell) *model.Report {
-	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb", Command: "python"}}}
+	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb", Command: command}}}
 	level, id, now := int64(100), 1, int64(0)
 	for i, c := range cells {
 		number := i + 1
@@ -86,6 +98,9 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 				w.Tree = meters(level+s.Children, level+s.Peak+s.Children, level+s.End+s.Children)
 			}
 			id++
+			for _, f := range s.Forks {
+				r.Processes = append(r.Processes, f.process(PID+len(r.Processes), now))
+			}
 			now += second
 			for _, b := range s.Blocks {
 				w.Allocations = append(w.Allocations, b.allocation(number, s.Line))
@@ -117,6 +132,13 @@ func Notebook(variables []model.Variable, cells ...Cell) *evidence.Notebook {
 
 func meters(start, peak, end int64) map[string]model.Figure {
 	return map[string]model.Figure{"cpu.resident": {Start: start * MiB, Peak: peak * MiB, End: end * MiB, Exact: true}}
+}
+
+func (f Fork) process(pid int, now int64) model.Process {
+	figures := meters(f.Shared, f.Shared+f.Grew, f.Shared)
+	figures["cpu.resident.anon"] = figures["cpu.resident"]
+	return model.Process{PID: pid, Parent: PID, Command: cmp.Or(f.Command, command), StartNS: now + f.From*second/1000,
+		EndNS: now + cmp.Or(f.To, 1000)*second/1000, Ended: true, Meters: figures}
 }
 
 func (b Blocks) allocation(cell, line int) model.Allocation {

@@ -1,6 +1,6 @@
 // Package kept finds memory that something other than a plain variable keeps: IPython's history of outputs, the
 // traceback of a failed cell, pyplot's list of figures, a cache of results, containers of which a summary is used,
-// garbage that waits for Python's collector, worker processes.
+// garbage that waits for Python's collector, worker and forked processes.
 package kept
 
 import (
@@ -22,7 +22,7 @@ const most = 16
 
 // Rules returns the rules of this package.
 func Rules() []evidence.Rule {
-	return []evidence.Rule{outputs, tracebacks, caches, summaries, figures, garbage, workers}
+	return []evidence.Rule{outputs, tracebacks, caches, summaries, figures, garbage, workers, pools, loading}
 }
 
 // pile is memory that a loop leaves, a piece for each pass.
