@@ -91,6 +91,20 @@ func WorkersTime() string {
 	return "whether threads are as fast: they are where NumPy computes, and not where Python does"
 }
 
+// WorkersCaptured says which global the processes of a pool got with their function; others is how many more they got.
+func WorkersCaptured(name string, bytes int64, others int) string {
+	rest := ""
+	switch {
+	case others == 1:
+		rest = " and another variable"
+	case others > 1:
+		rest = fmt.Sprintf(" and %d other variables", others)
+	}
+	return fmt.Sprintf("how much of %s (%s)%s each process holds: the function reads it as a global, so joblib sends "+
+		"it to each. An array is mapped from a file, and counts in each but is in memory once; anything else is copied",
+		name, Bytes(bytes), rest)
+}
+
 // ForksKept says how much forked processes have.
 func ForksKept(have, fewer int, bytes int64) string {
 	return fmt.Sprintf("%d forked processes have %s beyond what they share with this one: run %s at a time", have,
@@ -111,8 +125,8 @@ func ForksCopy(born int64) string {
 
 // ForksAsThreads says what may need still less.
 func ForksAsThreads() string {
-	return "whether threads would do (multiprocessing.pool.ThreadPool): they copy no arguments, results or pages, and " +
-		"are as fast where NumPy computes"
+	return "whether threads would do (multiprocessing.pool.ThreadPool): they copy no arguments, results or pages, " +
+		"and are as fast where NumPy computes"
 }
 
 // number returns the number of processes in a sentence.

@@ -26,12 +26,21 @@ func TestAdviceKept(t *testing.T) {
 		{WorkersKept(96 << 20), "joblib's processes have at least 96.00 MiB: threads share the memory of this process"},
 		{WorkersShare(), "threads share variables, the state of random generators among them, and open files"},
 		{WorkersTime(), "whether threads are as fast: they are where NumPy computes, and not where Python does"},
-		{ForksKept(4, 2, 96<<20), "4 forked processes have 96.00 MiB beyond what they share with this one: run 2 at a " +
-			"time"},
-		{ForksKept(2, 1, 96<<20), "2 forked processes have 96.00 MiB beyond what they share with this one: run one at " +
+		{WorkersCaptured("big", 96<<20, 0), "how much of big (96.00 MiB) each process holds: the function reads it " +
+			"as a global, so joblib sends it to each. An array is mapped from a file, and counts in each but is in " +
+			"memory once; anything else is copied"},
+		{WorkersCaptured("big", 96<<20, 1), "how much of big (96.00 MiB) and another variable each process holds: " +
+			"the function reads it as a global, so joblib sends it to each. An array is mapped from a file, and " +
+			"counts in each but is in memory once; anything else is copied"},
+		{WorkersCaptured("big", 96<<20, 2), "how much of big (96.00 MiB) and 2 other variables each process holds: " +
+			"the function reads it as a global, so joblib sends it to each. An array is mapped from a file, and " +
+			"counts in each but is in memory once; anything else is copied"},
+		{ForksKept(4, 2, 96<<20), "4 forked processes have 96.00 MiB beyond what they share with this one: run 2 at " +
 			"a time"},
-		{ForksFewer(5, 2), "2 at a time may need up to 3 times as long for the same work, if there is a processor for " +
-			"each of the 5"},
+		{ForksKept(2, 1, 96<<20), "2 forked processes have 96.00 MiB beyond what they share with this one: run one " +
+			"at a time"},
+		{ForksFewer(5, 2), "2 at a time may need up to 3 times as long for the same work, if there is a processor " +
+			"for each of the 5"},
 		{ForksCopy(96 << 20), "the memory that processes copy by writing to it: no counter has it. Python writes to " +
 			"each object that it looks at, and a process was born with 96.00 MiB"},
 		{ForksAsThreads(), "whether threads would do (multiprocessing.pool.ThreadPool): they copy no arguments, " +

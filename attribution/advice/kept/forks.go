@@ -43,7 +43,8 @@ func forks(n *evidence.Notebook, s *evidence.Statement) (all []fork) {
 		if p.Parent != n.PID || p.Command != command {
 			return nil
 		}
-		resident, anon, shared := p.Meters["cpu.resident"], p.Meters["cpu.resident.anon"], p.Meters["cpu.resident.shmem"]
+		resident, anon := p.Meters["cpu.resident"], p.Meters["cpu.resident.anon"]
+		shared := p.Meters["cpu.resident.shmem"]
 		all = append(all, fork{p.StartNS, p.EndNS, anon.Start, resident.Need(), anon.Need() + shared.Need()})
 	}
 	slices.SortStableFunc(all, func(a, b fork) int { return cmp.Compare(b.grew, a.grew) })

@@ -76,7 +76,8 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestLoaders(t *testing.T) {
-	const reads = "class D(Dataset):\n    def __init__(self):\n        self.n = 3\n    def __getitem__(self, i):\n        "
+	const reads = "class D(Dataset):\n    def __init__(self):\n        self.n = 3\n" +
+		"    def __getitem__(self, i):\n        "
 	for _, of := range []struct{ name, dataset, call, want string }{
 		{"workers", reads + "x = {}\n        x['a'] = 1\n        return x", "DataLoader(d, 8, num_workers=4)",
 			"DataLoader(d, 8, num_workers=0)"},

@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/attribution/advice/advicetest"
@@ -228,6 +229,37 @@ func TestWorkers(t *testing.T) {
 				return
 			}
 			check(t, n, "workers", 1, 1, of.children*31/32, of.want)
+		})
+	}
+}
+
+// TestCaptured: joblib sends what the function reads as a global, directly or through another function.
+func TestCaptured(t *testing.T) {
+	const calls = "a = Parallel(n_jobs=4)(delayed(f)(i) for i in x)"
+	for _, of := range []struct{ name, defines, calls, want string }{
+		{"a global", "def f(i): return big[i]", calls, "big (64.00 MiB)"},
+		{"of a function that it calls", "def g(i): return big[i]\ndef f(i): return g(i)", calls, "big (64.00 MiB)"},
+		{"a lambda", "def g(of, i): return of[i]", "a = Parallel(n_jobs=4)(delayed(lambda i: g(big, i))(i) for i in x)",
+			"big (64.00 MiB)"},
+		{"two", "def f(i): return big[i] + also[i]", calls, "big (64.00 MiB) and another variable"},
+		{"a parameter", "def f(big): return big", calls, ""},
+		{"its own", "def f(i):\n    big = i\n    return big", calls, ""},
+		{"a small one", "def f(i): return small", calls, ""},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			big, also := advicetest.Variable("big", 64, 1, 1), advicetest.Variable("also", 32, 1, 1)
+			small := advicetest.Variable("small", 0, 1, 1)
+			n := session(model.Report{Variables: []model.Variable{also, big, small}},
+				cell{Source: of.defines, Steps: []step{{Line: 1}, {Line: 2}}},
+				cell{Source: of.calls, Steps: []step{{Line: 1, Peak: 5, Children: 300}}})
+			all := workers(n)
+			if len(all) != 1 {
+				t.Fatalf("%d pieces of advice", len(all))
+			}
+			got := strings.Join(all[0].Unknown[1:], "")
+			if of.want == "" && got != "" || !strings.Contains(got, of.want+" each process") && of.want != "" {
+				t.Errorf("%q, want %q", got, of.want)
+			}
 		})
 	}
 }

@@ -67,11 +67,10 @@ func loaders(n *evidence.Notebook) (all []loader) {
 		if !ok || name(call.Func) != "DataLoader" {
 			return
 		}
-		if i := slices.IndexFunc(call.Keywords, func(k *syntax.Keyword) bool { return k.Arg == "num_workers" }); i >= 0 {
-			if number, ok := call.Keywords[i].Value.(*syntax.Constant); ok && number.Text == "0" {
-				return
+		for _, k := range call.Keywords {
+			if number, ok := k.Value.(*syntax.Constant); k.Arg == "num_workers" && (!ok || number.Text != "0") {
+				all = append(all, loader{c, call})
 			}
-			all = append(all, loader{c, call})
 		}
 	})
 	return all

@@ -39,6 +39,9 @@ func workers(n *evidence.Notebook) (all []evidence.Candidate) {
 		c.Title = words.WorkersKept(children)
 		c.Changes = []string{words.WorkersShare()}
 		c.Unknown = []string{words.WorkersTime()}
+		if sent := captured(n, s); len(sent) > 0 {
+			c.Unknown = append(c.Unknown, words.WorkersCaptured(sent[0].Name, sent[0].Bytes, len(sent)-1))
+		}
 		all = append(all, c)
 	}
 	return all
