@@ -3,6 +3,7 @@ package frames
 import (
 	"testing"
 
+	"ipytracer/attribution/advice/syntax"
 	"ipytracer/model"
 )
 
@@ -77,6 +78,29 @@ func TestMethodOfGroups(t *testing.T) {
 	one(t, session(t, []string{pandas + `table.groupby("a").apply(lambda g: g["b"].sum())`}, runs, eight()),
 		"group-apply", 24*mib, `table.groupby("a")["b"].sum().rename(None)`)
 	none(t, session(t, []string{pandas + `table.groupby("a").apply(lambda g: g["b"].sum() + 1)`}, runs, eight()))
+	// The blocks of a frame are joined once, by this statement or by a later one.
+	runs[0].blocks[0].functions = "_merge_blocks<_consolidate_inplace<take<apply"
+	for later, joins := range map[string]bool{`table.mean()`: false, `table["b"].max()`: false, `table[["a", "b"]]`: true,
+		`f(table)`: true} {
+		n := session(t, []string{pandas + `table.groupby("a").apply(lambda g: g["b"].sum())`, later}, runs, eight())
+		if len(advice(n)) == 1 == joins {
+			t.Errorf("%s: %+v", later, advice(n))
+		}
+	}
+}
+
+func TestColumnsThatLiveAtOnce(t *testing.T) {
+	for source, want := range map[string]int{`r["a"]`: 0, `2 * r["a"]`: 1, `r["a"] * (1 - r["b"])`: 2,
+		`r["a"] * r["b"] + r["c"] * r["d"]`: 3, `(r["a"] - r["b"]) / (r["a"] + r["b"] - 2 * r["c"])`: 4,
+		`r["a"] + 1 + 2 + 3`: 2} {
+		tree, err := syntax.ParseCell(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := temporaries(tree.Body[0].(*syntax.ExprStmt).Value); got != want {
+			t.Errorf("%s: %d, want %d", source, got, want)
+		}
+	}
 }
 
 func TestDummies(t *testing.T) {

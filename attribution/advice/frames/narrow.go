@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,8 @@ type narrower struct {
 	saves int64
 	// groupings are calls of groupby and pivot_table that have to leave out categories without rows.
 	groupings []read
+	// ordered: a use puts rows or groups in the order of the values.
+	ordered bool
 }
 
 // narrow finds columns that read_csv could read as a smaller type.
@@ -67,6 +70,10 @@ func (r *reading) narrower(c *model.Column) (one narrower, ok bool) {
 	for _, use := range r.usage.reads[c.Name] {
 		if use.group {
 			one.groupings = append(one.groupings, use)
+		}
+		if use.call != nil {
+			method, _, _ := r.usage.b.method(use.call)
+			one.ordered = one.ordered || use.group || method == "sort_values"
 		}
 	}
 	return one, ok
@@ -206,16 +213,27 @@ func (b *book) typed(r reading, kind string, columns []narrower) (c evidence.Can
 			edits = append(edits, more...)
 		}
 	}
+	if kind == "category" {
+		more, ok := b.sorted(r, columns)
+		if !ok {
+			return c, false
+		}
+		edits = append(edits, more...)
+		slices.SortStableFunc(edits, func(a, b model.AdviceEdit) int {
+			return cmp.Or(cmp.Compare(a.Execution, b.Execution), cmp.Compare(a.StartLine, b.StartLine))
+		})
+	}
 	part := float64(saves) / float64(r.frame.total)
 	c = evidence.Candidate{
 		Kind: kind, Cell: r.s.Cell, Line: r.s.Line, Names: names, Accuracy: model.SavesBound,
-		Edits: edits, Of: r.key() + kind, Falls: r.falls(part, stays*part, false),
+		Edits: edits, Of: r.key() + kind,
 	}
 	if kind == "category" {
 		c.Title = wording.ColumnsOfText(r.name, names, saves)
 		c.Changes = []string{wording.CategoriesChange()}
-		c.Falls = r.fallsOfTexts(saves, part)
+		c.Falls = r.fallsOfTexts(columns, saves)
 	} else {
+		c.Falls = r.fallsOfNumbers(part)
 		c.Title = wording.ColumnsOfNumbers(r.name, names, saves)
 		c.Changes = []string{wording.IntegersChange()}
 		c.Unknown = []string{wording.NextFile()}
@@ -223,16 +241,57 @@ func (b *book) typed(r reading, kind string, columns []narrower) (c evidence.Can
 	return c, true
 }
 
-// fallsOfTexts returns by how much moments would be lower if columns of strings were categories. While they are read,
-// their pointers are there twice.
-func (r *reading) fallsOfTexts(saves int64, part float64) func(*evidence.Moment) int64 {
-	rest := r.falls(0, part, false)
-	made := by(r.s)
+// sorted returns the edits that put categories in order where uses depend on it. A file is read in pieces, and the
+// categories of later pieces come behind those of the first; groups by categories without an order come as they appear.
+func (b *book) sorted(r reading, columns []narrower) (edits []model.AdviceEdit, ok bool) {
+	var lines []string
+	for _, one := range columns {
+		if q, ok := quoted(r.s.Cell, one.column); ok && one.ordered {
+			column := r.name + "[" + q + "]"
+			lines = append(lines, column+" = "+column+".cat.reorder_categories(sorted("+column+
+				".cat.categories), ordered=True)")
+		}
+	}
+	if len(lines) == 0 {
+		return nil, true
+	}
+	return b.n.Insert(r.s, strings.Join(lines, "\n"))
+}
+
+// fallsOfTexts returns by how much moments would be lower if columns of strings were categories.
+//
+// The read: all columns are there twice when pandas joins them to blocks. With categories, pandas 1.5 first makes
+// pointers of them again, for one of them twice. Groups by a category: its codes are there once more.
+func (r *reading) fallsOfTexts(columns []narrower, saves int64) func(*evidence.Moment) int64 {
+	pointers := pointer * r.frame.rows
+	codes := pointers*int64(len(columns)) - saves
+	reads := max(0, min(r.frame.total-pointers, 2*pointers*int64(len(columns)))-codes)
+	made, rest := by(r.s), r.falls(0, float64(saves)/float64(r.frame.total), false)
+	grouped := map[*evidence.Statement]int64{}
+	for _, one := range columns {
+		for _, use := range one.groupings {
+			grouped[use.at] += pointers - one.saves
+		}
+	}
 	return func(m *evidence.Moment) int64 {
 		if m.Statement == r.s {
-			return min(copiesOfPointers*saves, m.Bytes(made))
+			return min(reads, m.Bytes(func(s *evidence.Site) bool { return made(s) && s.Meter == "cpu.numpy" }))
 		}
-		return rest(m)
+		return max(0, rest(m)-grouped[m.Statement])
+	}
+}
+
+// castBytes are at most left of what a reader takes for a piece of a file, of which it first makes int64.
+const castBytes = 12 << 20
+
+// fallsOfNumbers returns by how much moments would be lower if columns of integers were smaller by a part of the frame.
+func (r *reading) fallsOfNumbers(part float64) func(*evidence.Moment) int64 {
+	falls := r.falls(part, stays*part, false)
+	return func(m *evidence.Moment) int64 {
+		if m.Statement == r.s {
+			return max(0, falls(m)-castBytes)
+		}
+		return falls(m)
 	}
 }
 

@@ -35,8 +35,7 @@ func (b *book) rows() (found []evidence.Candidate) {
 		if !ok {
 			return
 		}
-		// The result of each operation is a column; two of them live at once.
-		columns := 2 * pointer * f.rows
+		columns, made := int64(temporaries(l.Body))*pointer*f.rows, by(s)
 		found = append(found, evidence.Candidate{
 			Kind: "apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID},
 			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, f.rows),
@@ -45,7 +44,10 @@ func (b *book) rows() (found []evidence.Candidate) {
 				if m.Statement != s {
 					return 0
 				}
-				return max(0, m.Peak-m.Start-columns)
+				others := m.Allocated(func(site *evidence.Site) bool {
+					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("apply")
+				})
+				return max(0, m.Peak-m.Start-max(columns, pointer*f.rows+others))
 			},
 		})
 	})
@@ -99,6 +101,16 @@ func arithmetic(e syntax.Expr, row string) bool {
 	return ok && columns > 0
 }
 
+// temporaries returns how many results of operations live at once while an expression of columns is computed.
+func temporaries(e syntax.Expr) int {
+	o, ok := e.(*syntax.BinOp)
+	if !ok {
+		return 0 // a column of the frame, or a number
+	}
+	left, right := min(1, temporaries(o.Left)), min(1, temporaries(o.Right))
+	return max(temporaries(o.Left), left+temporaries(o.Right), left+right+1)
+}
+
 // columnwise returns the source of an expression with a frame in the place of a row.
 func columnwise(source string, e syntax.Expr, row, frame string) string {
 	text, at := "", e.Place().Start.Offset
@@ -135,7 +147,7 @@ func (b *book) groups() (found []evidence.Candidate) {
 		if !ok {
 			return
 		}
-		made := by(s)
+		made, joined := by(s), b.isJoined(name.ID, s)
 		found = append(found, evidence.Candidate{
 			Kind: "group-apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID, column},
 			Accuracy: model.SavesBound, Edits: edits, Title: wording.GroupsByMethod(name.ID, column, aggregate),
@@ -144,12 +156,48 @@ func (b *book) groups() (found []evidence.Candidate) {
 				if m.Statement != s {
 					return 0
 				}
-				copied := m.Bytes(func(site *evidence.Site) bool { return made(site) && inManagers(site) })
+				copied := m.Bytes(func(site *evidence.Site) bool {
+					return made(site) && inManagers(site) && !(joined && site.Calls("_consolidate_inplace"))
+				})
 				return max(0, copied-b.columnBytes(name.ID)) // the method takes one column
 			},
 		})
 	})
 	return found
+}
+
+// isJoined reports whether a later statement may join the blocks of a frame, if an earlier one did not: any operation
+// but the use of one column and sums of all.
+func (b *book) isJoined(name string, from *evidence.Statement) (joined bool) {
+	for _, s := range b.n.Statements {
+		if s.Order <= from.Order {
+			continue
+		}
+		if s.Node == nil {
+			return true
+		}
+		syntax.Walk(s.Node, func(node syntax.Node) bool {
+			if n, ok := node.(*syntax.Name); ok && n.ID == name {
+				joined = joined || !b.leavesBlocks(n)
+			}
+			return !joined
+		})
+	}
+	return joined
+}
+
+// leavesBlocks reports whether a use of a frame leaves its blocks as they are.
+func (b *book) leavesBlocks(n *syntax.Name) bool {
+	switch p := b.parents[n].(type) {
+	case *syntax.Subscript:
+		_, column := text(p.Slice)
+		return column
+	case *syntax.Attribute:
+		return slices.Contains(summaries, p.Attr) || slices.Contains([]string{"shape", "columns", "dtypes", "index"}, p.Attr)
+	case *syntax.Delete:
+		return true
+	}
+	return false
 }
 
 // columnBytes returns the size of a column of numbers of a frame; 0 if the frame is gone.
