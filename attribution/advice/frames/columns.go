@@ -188,7 +188,8 @@ func (r *reading) falls(reads, rests float64, all bool) func(*evidence.Moment) i
 			return 0
 		}
 		return share(m.Bytes(func(s *evidence.Site) bool {
-			return made(s) && (all || s.Meter == "cpu.numpy") || s.Statement != nil && r.usage.copies[s.Statement] && inManagers(s)
+			return made(s) && (all || s.Meter == "cpu.numpy") ||
+				s.Statement != nil && r.usage.copies[s.Statement] && inManagers(s)
 		}), rests)
 	}
 }

@@ -80,8 +80,8 @@ func TestMethodOfGroups(t *testing.T) {
 	none(t, session(t, []string{pandas + `table.groupby("a").apply(lambda g: g["b"].sum() + 1)`}, runs, eight()))
 	// The blocks of a frame are joined once, by this statement or by a later one.
 	runs[0].blocks[0].functions = "_merge_blocks<_consolidate_inplace<take<apply"
-	for later, joins := range map[string]bool{`table.mean()`: false, `table["b"].max()`: false, `table[["a", "b"]]`: true,
-		`f(table)`: true} {
+	for later, joins := range map[string]bool{`table.mean()`: false, `table["b"].max()`: false,
+		`table[["a", "b"]]`: true, `f(table)`: true} {
 		n := session(t, []string{pandas + `table.groupby("a").apply(lambda g: g["b"].sum())`, later}, runs, eight())
 		if len(advice(n)) == 1 == joins {
 			t.Errorf("%s: %+v", later, advice(n))

@@ -193,7 +193,7 @@ func (b *book) leavesBlocks(n *syntax.Name) bool {
 		_, column := text(p.Slice)
 		return column
 	case *syntax.Attribute:
-		return slices.Contains(summaries, p.Attr) || slices.Contains([]string{"shape", "columns", "dtypes", "index"}, p.Attr)
+		return slices.Contains(summaries, p.Attr) || slices.Contains(bytewise, p.Attr)
 	case *syntax.Delete:
 		return true
 	}

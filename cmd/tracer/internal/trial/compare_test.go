@@ -154,6 +154,29 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestShown: display() of a cell's value shows the same.
+func TestShown(t *testing.T) {
+	output := func(kind, text string) *Output {
+		return &Output{Type: kind, Data: map[string]Blob{"text/plain": {Text: text}}}
+	}
+	c := &compared{within: within}
+	for _, one := range []struct {
+		a, b          string
+		text          string
+		same, differs bool
+	}{
+		{"execute_result", "execute_result", "3", true, false},
+		{"execute_result", "display_data", "3", false, false},
+		{"execute_result", "display_data", "4", false, true},
+		{"display_data", "execute_result", "3", false, true},
+	} {
+		v := c.output(output(one.a, "3"), output(one.b, one.text))
+		if (v.what == "") != one.same || v.differs != one.differs {
+			t.Errorf("%+v: %+v", one, v)
+		}
+	}
+}
+
 func printed(texts ...string) *Result {
 	r := &Result{What: "kernel", ended: true}
 	for _, text := range texts {
