@@ -47,7 +47,7 @@ func retained(n *evidence.Notebook) (all []evidence.Candidate) {
 
 // retainedFalls returns the function that computes how much lower a moment would be. With the argument, blocks of a
 // graph live twice: those of the round before, too. Without it the highest moment is in the backward pass: one graph,
-// the gradients of two of its largest blocks, and those of the small ones.
+// the gradients of two of its largest blocks, and those of the parameters.
 func retainedFalls(z sizes, graph func(*evidence.Site) bool) func(*evidence.Moment) int64 {
 	return func(m *evidence.Moment) int64 {
 		times := rounds(m, graph)
@@ -57,6 +57,9 @@ func retainedFalls(z sizes, graph func(*evidence.Site) bool) func(*evidence.Mome
 		most := z.largest(graph)
 		var twice, all, back int64
 		for s, live := range m.Live {
+			if tensor(s) && built(s) {
+				back += live
+			}
 			if !graph(s) {
 				continue
 			}
@@ -65,9 +68,6 @@ func retainedFalls(z sizes, graph func(*evidence.Site) bool) func(*evidence.Mome
 			if live >= one {
 				back += one
 				twice += live - one
-			}
-			if 2*z[s] < most {
-				back += one
 			}
 		}
 		return max(0, min(twice, all-back-2*most))
