@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/attribution/compare/names"
 	"ipytracer/model"
 )
 
@@ -48,13 +47,13 @@ func (run *Run) codeOf(source string) *code {
 		}
 		c.lines = append(c.lines, maphash.String(seed, strings.TrimRight(l, " \t\r\n\f")))
 	}
-	for _, s := range names.Of(source) {
-		one := statement{first: s.First, last: s.Last, text: maphash.String(seed, s.Text)}
+	for _, s := range stepsOf(source) {
+		one := statement{first: s.first, last: s.last, text: maphash.String(seed, s.text)}
 		for _, list := range []struct {
 			from []string
 			to   *[]string
-		}{{s.Reads, &one.reads}, {s.Assigns, &one.assigns}, {s.Changes, &one.changes}, {s.Deletes,
-			&one.deletes}, {s.Body, &one.calls}} {
+		}{{s.reads, &one.reads}, {s.assigns, &one.assigns}, {s.changes, &one.changes}, {s.deletes, &one.deletes},
+			{s.body, &one.calls}} {
 			for _, n := range list.from {
 				*list.to = append(*list.to, run.intern(n))
 			}

@@ -1,4 +1,4 @@
-package names_test
+package compare
 
 import (
 	"encoding/json"
@@ -10,15 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/attribution/compare/names"
 )
 
 // said returns the uses of names in statements: "reads; assigns; changes", sorted.
-func said(all []names.Statement) string {
+func said(all []step) string {
 	var reads, assigns, changes []string
 	for _, s := range all {
-		reads, assigns, changes = append(reads, s.Reads...), append(assigns,
-			append(s.Assigns, s.Deletes...)...), append(changes, s.Changes...)
+		reads, assigns, changes = append(reads, s.reads...), append(assigns,
+			append(s.assigns, s.deletes...)...), append(changes, s.changes...)
 	}
 	var out []string
 	for _, list := range [][]string{reads, assigns, changes} {
@@ -62,9 +61,9 @@ func TestStatements(t *testing.T) {
 		{"x = (1 +\n  y  # z = 3\n)", "y; x; "},
 		{"x = 1 + \\\n  y", "y; x; "},
 		{"%time orders = load(n)", "load n; orders; "},
-		{"%timeit orders.sum()", "; ; "},
+		{"%timeit total = orders.sum()", "orders; ; "},
 		{"!ls x = y\n?orders\norders?", "; ; "},
-		{"files = !ls *.csv", "; files; "},
+		{"files = !ls *.csv", "csv ls; files; "},
 		{"%%time\norders = load()", "load; orders; "},
 		{"%%timeit\nx = orders.sum()", "orders; ; "},
 		{"%%bash\nx=1\necho $x", "; ; "},
@@ -74,12 +73,12 @@ func TestStatements(t *testing.T) {
 		{"x = 0x1e + 1e-5 + 1_000.5j + y", "y; x; "},
 		{"größe = π * 2", "π; größe; "},
 		{"@decorated(by)\ndef f(a, b=n, *c, d: T = m) -> R:\n    return a + g(x)", "R T by decorated m n; f; "},
-		{"class A(B, metaclass=C):\n    y = z", "B C; A; "},
-		{"x = 'never closed\ny = 2", "; x y; "},
-		{"x = (never, closed\ny = 2", "closed never; x; "},
+		{"class A(B, metaclass=C):\n    y = z", "B C z; A; "},
+		{"w = y\nx = 'never closed\ny = 2", "y; w; "},
+		{"w = y\nif w:\n  v = w\n  x = [cut", "w y; v w; "},
 		{"", "; ; "},
 	} {
-		if got := said(names.Of(c.source)); got != c.want {
+		if got := said(stepsOf(c.source)); got != c.want {
 			t.Errorf("%q: %q, want %q", c.source, got, c.want)
 		}
 	}
@@ -93,11 +92,11 @@ func TestBodies(t *testing.T) {
 		{"def f():\n    global total\n    total = total + N", "total N"},
 		{"def f(a):\n    def g(b):\n        return a + b + c\n    return g", "c"},
 		{"async def f():\n    async with a() as b:\n        async for c in b: yield c + d", "a d"},
-		{"class A:\n    size = N\n    def get(self, k=D):\n        return self.size + k + M", "N D M"},
+		{"class A:\n    size = N\n    def get(self, k=D):\n        return self.size + k + M", "M"},
 		{"def f():\n\n    # nothing\n    '''of x'''\n    return x\n\ny = 1", "x"},
 	} {
-		got := names.Of(c.source)
-		if len(got) == 0 || strings.Join(got[0].Body, " ") != c.want {
+		got := stepsOf(c.source)
+		if len(got) == 0 || strings.Join(got[0].body, " ") != c.want {
 			t.Errorf("%q: %+v, want %q", c.source, got, c.want)
 		}
 	}
@@ -106,11 +105,11 @@ func TestBodies(t *testing.T) {
 // TestLines checks the lines of statements.
 func TestLines(t *testing.T) {
 	got := ""
-	for _, s := range names.Of("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n" +
+	for _, s := range stepsOf("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n" +
 		"def g():\n    return 1\n\n    # no more\nw = 3") {
-		got += fmt.Sprintf("%d-%d ", s.First, s.Last)
+		got += fmt.Sprintf("%d-%d ", s.first, s.last)
 	}
-	if want := "1-1 2-4 6-6 7-8 8-8 9-10 13-13 "; got != want {
+	if want := "2-4 6-6 7-8 8-8 9-10 13-13 "; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -118,7 +117,7 @@ func TestLines(t *testing.T) {
 // TestWhitespaceAndCommentsAreNoChange checks that the text of a statement is without them, and has the contents of
 // strings.
 func TestWhitespaceAndCommentsAreNoChange(t *testing.T) {
-	text := func(source string) string { return names.Of(source)[0].Text }
+	text := func(source string) string { return stepsOf(source)[0].text }
 	if text("x = f( 1,\n 'a' ) # c") != text("x=f(1,'a')") {
 		t.Error("white space is a change")
 	}
@@ -169,8 +168,8 @@ print(json.dumps(out))
 	}
 	for module, one := range modules {
 		var all []string
-		for _, s := range names.Of(one[0]) {
-			all = append(append(all, s.Assigns...), s.Deletes...)
+		for _, s := range stepsOf(one[0]) {
+			all = append(append(all, s.assigns...), s.deletes...)
 		}
 		slices.Sort(all)
 		if got := strings.Join(slices.Compact(all), " "); got != one[1] {
@@ -185,25 +184,25 @@ func TestHostileSources(t *testing.T) {
 		"x, ", "'''", "\\\n", "f'{f\"{", "x;", "@", "class A: ", "with a as b, ", "del ", "x.", "x[", "{", "for x in ",
 		"\x00", "日本", "a:=", "def f():\n ", "%time "} {
 		began := time.Now()
-		all := names.Of(strings.Repeat(piece, 1<<20/len(piece)))
+		all := stepsOf(strings.Repeat(piece, 1<<20/len(piece)))
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%q took %v", piece, took)
 		}
 		for _, s := range all {
-			if len(s.Reads) > 256 || len(s.Assigns) > 256 || len(s.Body) > 256 {
-				t.Errorf("%q: %d, %d, %d names", piece, len(s.Reads), len(s.Assigns), len(s.Body))
+			if len(s.reads) > 256 || len(s.assigns) > 256 || len(s.body) > 256 {
+				t.Errorf("%q: %d, %d, %d names", piece, len(s.reads), len(s.assigns), len(s.body))
 			}
 		}
 	}
 }
 
-func FuzzOf(f *testing.F) {
+func FuzzSteps(f *testing.F) {
 	f.Add("x = f'{a:{b}}' ; def g(c=lambda d: e): return h\n%%time")
 	f.Add("for (a, b) in [c for d in e]:\n\tf.g[h] += i")
 	f.Fuzz(func(t *testing.T, source string) {
-		for _, s := range names.Of(source) {
-			if s.First < 1 || s.Last < s.First {
-				t.Errorf("lines %d to %d of %q", s.First, s.Last, source)
+		for _, s := range stepsOf(source) {
+			if s.first < 1 || s.last < s.first {
+				t.Errorf("lines %d to %d of %q", s.first, s.last, source)
 			}
 		}
 	})
