@@ -85,8 +85,12 @@ func (b *book) method(e syntax.Expr) (string, syntax.Expr, *syntax.Call) {
 	return a.Attr, a.Value, call
 }
 
-// assigned returns the name that a statement binds to one value, and the value; "" for other statements.
+// assigned returns the name that a statement binds to one value, and the value; "" for other statements. It may be
+// timed by %time or %%time, if it is all that is timed.
 func assigned(s syntax.Stmt) (string, syntax.Expr) {
+	if m, ok := s.(*syntax.Magic); ok && len(m.Body) == 1 && m.Name() == "time" {
+		s = m.Body[0]
+	}
 	switch a := s.(type) {
 	case *syntax.Assign:
 		if len(a.Targets) == 1 {

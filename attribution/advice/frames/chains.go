@@ -221,7 +221,7 @@ func (b chaining) changes(n syntax.Expr) bool {
 
 // split cuts name = name.first().second() in statements.
 func (b chaining) split(s *evidence.Statement, name, from string, all []operation) (c evidence.Candidate, ok bool) {
-	if name != from || len(s.Node.(*syntax.Assign).Targets) != 1 {
+	if _, plain := s.Node.(*syntax.Assign); name != from || !plain {
 		return c, false
 	}
 	source := s.Cell.Window.Source

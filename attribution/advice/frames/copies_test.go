@@ -1,6 +1,7 @@
 package frames
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/attribution/advice/syntax"
@@ -31,6 +32,8 @@ table["a"].sum()`}
 	one(t, session(t, cells, runs(goes), eight()), "frame-copies", 32*mib, `table = table.dropna()
 table = table.reset_index(drop=True)`)
 	none(t, session(t, cells, runs(stays, stays), eight())) // something else has it, too
+	cells[1] = strings.Replace(cells[1], "table =", "table: pd.DataFrame =", 1)
+	none(t, session(t, cells, runs(goes), eight()))
 }
 
 func TestIndexComesWithTheOrder(t *testing.T) {

@@ -35,6 +35,27 @@ func TestColumnsThatNothingUses(t *testing.T) {
 	one(t, n, "columns", 50*mib, `orders = pd.read_csv(path, usecols=["amount", "store"])`)
 }
 
+func TestColumnsOfATimedRead(t *testing.T) {
+	runs := []run{{2, 1, 10 * mib, 118 * mib, 42 * mib, []block{
+		{2, 1, "_merge_blocks<read_csv", 64 * mib, 32 * mib}}}}
+	for _, one := range []struct {
+		read, later string
+		want        bool
+	}{
+		{"%time orders = pd.read_csv(path)", `orders.groupby("store")["amount"].sum()`, true},
+		{"%%time\norders = pd.read_csv(path)", `orders.groupby("store")["amount"].sum()`, true},
+		{"%%time\norders = pd.read_csv(path)", "%%time\nx = 1\norders[[\"id\", \"tax\"]].mean()", true},
+		{"%%time\norders = pd.read_csv(path)", "%%time\nx = 1\nf(orders)", false},
+		{"%%time\norders = pd.read_csv(path)\nx = 1", `orders["amount"].sum()`, false},
+		{"%timeit orders = pd.read_csv(path)", `orders["amount"].sum()`, false},
+	} {
+		n := session(t, []string{"import pandas as pd", one.read, one.later}, runs, floats())
+		if all := advice(n); len(all) == 1 != one.want {
+			t.Errorf("%s, %s: %+v", one.read, one.later, all)
+		}
+	}
+}
+
 func TestColumnsByOtherWays(t *testing.T) {
 	for _, later := range []string{
 		`recent = orders[orders["store"] > 3]
