@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/report"
 	"ipytracer/report/reporttest"
 )
 
@@ -178,6 +180,26 @@ func TestTryAdvice(t *testing.T) {
 	}
 }
 
+// TestTryAdviceOfContents: advice that rests on the contents of a variable is there, too, because the kernel lives until
+// its variables have been looked at.
+func TestTryAdviceOfContents(t *testing.T) {
+	together(t)
+	path := notebookFile(t, nobodysFolder(t), "a.ipynb", "import numpy as np\nrng = np.random.default_rng(6)",
+		"masks = rng.integers(0, 21, size=8_000_000)", "sky = (masks == 3).mean()\nother = np.ones(9_000_000)",
+		"print(sky, other[:3], (masks == 4).sum())")
+	r, status, errs := try(t, path, "--all", "-n", "1")
+	if status != 0 {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	v := r.Variants[0]
+	if !v.Passed || !strings.Contains(v.Diff, "+masks = rng.integers(0, 21, size=8_000_000).astype(np.int8)") {
+		t.Fatalf("%+v", v)
+	}
+	if s := v.Saved[0]; s.Certain < *v.Predicted-2<<20 || s.Certain > *v.Predicted+2<<20 {
+		t.Errorf("foretold %d, saved %+v", *v.Predicted, s)
+	}
+}
+
 // TestTryAll: two pieces of advice are tried alone and, as both pass, together, which saves more than each. A third
 // one, which makes an output differ, is not with them. The advice comes from a recording of a session that ran one cell
 // twice, so that its numbers are not those of the notebook's cells.
@@ -255,5 +277,42 @@ func TestTryRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("it ran")
+	}
+}
+
+// TestRunDetaches: SIGUSR1 ends the session of a command. The report has the variables of the kernel that runs, and the
+// command goes on to its end, with its own exit status.
+func TestRunDetaches(t *testing.T) {
+	together(t)
+	dir := t.TempDir()
+	ready, out, ended := filepath.Join(dir, "ready"), filepath.Join(dir, "out"), filepath.Join(dir, "ended")
+	code := "from IPython.core.interactiveshell import InteractiveShell\nimport os, time\n" +
+		"s = InteractiveShell.instance()\ns.run_cell('kept = bytearray(9 << 20)')\n" +
+		"open('" + ready + "', 'w').close()\n" +
+		"while not os.path.exists('" + ended + "'): time.sleep(0.05)\nos._exit(7)"
+	cmd := exec.Command(binary, "run", "--quiet", "--format", "json", "-o", out, "--", python(), "-c", code)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the cell has run", func() bool { _, err := os.Stat(ready); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	var r *model.Report
+	until(t, "there is a report", func() bool {
+		text, err := os.ReadFile(out)
+		if err == nil {
+			r, err = report.ReadJSON(text)
+		}
+		return err == nil
+	})
+	if !slices.ContainsFunc(r.Variables, func(v model.Variable) bool { return v.Name == "kept" && v.Bytes > 9<<20 }) {
+		t.Errorf("variables: %+v", r.Variables)
+	}
+	if err := os.WriteFile(ended, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if status := exitStatus(t, cmd.Wait()); status != 7 {
+		t.Errorf("exit status %d, want 7", status)
 	}
 }

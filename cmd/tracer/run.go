@@ -24,7 +24,8 @@ func newRunCommand(c console) *cobra.Command {
 		Short: "Start a command and trace it, and its children, from the first instruction",
 		Long: "Start COMMAND as the invoking user (not as root) and trace it and its children " +
 			"from its first instruction to\n" +
-			"its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND.",
+			"its end. The exit status is COMMAND's, unless tracing itself failed. Ctrl-C goes to COMMAND. " +
+			"SIGUSR1 ends the session: the report comes at once, with the variables, and COMMAND goes on untraced.",
 		Example: "  sudo tracer run -- ipython\n  sudo tracer run --record lab.arrows -- jupyter lab",
 		Args:    usageArgs(cobra.MinimumNArgs(1)),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRun(cmd.Context(), o, c, args) },
@@ -49,14 +50,21 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	// No signal ends the tracer before the command ends: the session ends with the command.
+	// Only SIGUSR1 ends the session before the command ends, and none the tracer.
+	within, detach := context.WithCancel(context.WithoutCancel(ctx))
+	defer detach()
 	signals := make(chan os.Signal, 8)
-	c.ends.handTo(func(s os.Signal) {
+	hand := func(s os.Signal) {
+		if s == syscall.SIGUSR1 {
+			detach()
+			return
+		}
 		select {
 		case signals <- s:
 		default: // the channel is full of waiting signals
 		}
-	})
+	}
+	c.ends.handTo(hand)
 	options.Confine = s.remains()
 	options.Confine.Signals = true
 	options.Settle, options.Looking = true, s.last.within
@@ -75,16 +83,26 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.ready(); err != nil {
 		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
-	if err := s.follow(context.WithoutCancel(ctx), live.Pending); err != nil {
+	if err := s.follow(within, live.Pending); err != nil {
 		return err
 	}
-	state, err := child.Wait()
-	if err != nil {
-		return fmt.Errorf("wait for %s: %w", args[0], err)
+	if within.Err() != nil { // the report comes first, and the command goes on
+		failed := s.conclude(tracker)
+		return errors.Join(failed, ended(child, args[0]))
 	}
+	status := ended(child, args[0])
 	c.ends.handTo(nil)
 	if err := s.conclude(tracker); err != nil {
 		return err
+	}
+	return status
+}
+
+// ended waits for a command, and returns its exit status as an error; nil for 0.
+func ended(child *os.Process, name string) error {
+	state, err := child.Wait()
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", name, err)
 	}
 	return exitOf(state)
 }

@@ -1,8 +1,9 @@
 """Runs the code cells of a notebook in a fresh kernel, for `tracer try` (docs/try.md).
 
 The tracer hands this file to a Python as text (python -c): it uses nothing of the package. A request, one object of
-JSON, comes from standard input; standard output gets one object a line: begin, each cell with its outputs, the values
-of the variables, end.
+JSON in a line, comes from standard input; standard output gets one object a line: begin, each cell with its outputs,
+cells over, the values of the variables, end. If the request says so, the kernel waits behind its cells for the end of
+standard input: its variables are looked at from outside.
 """
 
 from __future__ import annotations
@@ -260,6 +261,9 @@ class Run:
                     kernel.run(_seeded(self._asked["seed"], "\n".join(self._asked["cells"])), Outputs(self._budget),
                                silent=True)
                 self._cells(kernel)
+                self._say("cells over")
+                if self._asked.get("waits"):
+                    sys.stdin.buffer.read()
                 self._values(kernel)
         except Ended as e:
             self._say("end", why=str(e))
@@ -302,7 +306,7 @@ def main() -> None:
     """Do what standard input asks."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.default_int_handler)
-    asked = json.loads(sys.stdin.buffer.read())
+    asked = json.loads(sys.stdin.buffer.readline())
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         Run(asked).whole()
 

@@ -129,8 +129,9 @@ type message struct {
 	CellResult
 }
 
-// readAnswer reads the lines of a run. begins is called with the number of each cell that begins.
-func readAnswer(from io.Reader, cells int, begins func(cell int)) (*Result, error) {
+// readAnswer reads the lines of a run. begins is called with the number of each cell that begins, and over behind the
+// last one.
+func readAnswer(from io.Reader, cells int, begins func(cell int), over func()) (*Result, error) {
 	r := &Result{}
 	in := &lines{from: from}
 	for {
@@ -144,6 +145,9 @@ func readAnswer(from io.Reader, cells int, begins func(cell int)) (*Result, erro
 		var m message
 		if !bounded(line) || json.Unmarshal(line, &m) != nil {
 			return r, errAnswer
+		}
+		if m.Event == "cells over" {
+			over()
 		}
 		if err := r.take(&m, cells, begins); err != nil {
 			return r, err

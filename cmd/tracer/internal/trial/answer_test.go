@@ -9,7 +9,7 @@ import (
 )
 
 func answer(text string) (*Result, error) {
-	return readAnswer(strings.NewReader(text), 3, func(int) {})
+	return readAnswer(strings.NewReader(text), 3, func(int) {}, func() {})
 }
 
 const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2"}` + "\n"
@@ -64,11 +64,11 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
-	if _, err := readAnswer(endless{strings.Repeat("x", 4096)}, 1, func(int) {}); !errors.Is(err, errTooMuch) {
+	if _, err := readAnswer(endless{strings.Repeat("x", 4096)}, 1, func(int) {}, func() {}); !errors.Is(err, errTooMuch) {
 		t.Errorf("a line without an end: %v", err)
 	}
 	begins := strings.Repeat(`{"event": "cell begins", "cell": 1}`+"\n", 100)
-	if _, err := readAnswer(endless{begins}, 1, func(int) {}); err == nil {
+	if _, err := readAnswer(endless{begins}, 1, func(int) {}, func() {}); err == nil {
 		t.Error("lines without an end")
 	}
 }

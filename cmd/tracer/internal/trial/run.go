@@ -26,7 +26,8 @@ type Runner struct {
 	Seed                   *int64
 	AllowErrors            bool
 	Timeout                time.Duration
-	// Record is the recording of the next run, "" for none. It has stacks then.
+	// Record is the recording of the next run, "" for none. It has stacks then, and the variables of the kernel, which
+	// lives until the session has ended.
 	Record string
 	// Begins is called when a cell begins, from 1.
 	Begins func(cell int)
@@ -45,12 +46,14 @@ type request struct {
 	Bytes       int      `json:"bytes"`
 	Digest      string   `json:"digest"`
 	Shell       string   `json:"shell"`
+	Waits       bool     `json:"waits"` // behind the cells, for the end of its input
 }
 
 func (r *Runner) request(n *Notebook) ([]byte, error) {
 	ask := request{
 		Folder: r.Folder, Kernel: n.Kernel, Seed: r.Seed, AllowErrors: r.AllowErrors, Bytes: maxOutputs,
 		Digest: python.TryDigest, Shell: python.TryShell, MayFail: []int{},
+		Waits: r.Record != "",
 	}
 	if r.Kernel != "" {
 		ask.Kernel = r.Kernel
@@ -87,24 +90,38 @@ func (r *Runner) Run(ctx context.Context, n *Notebook) (*Result, *Figures, error
 	}
 	defer report.Close()
 	cmd := exec.CommandContext(ctx, r.Tracer, r.arguments()...)
+	input, request, err := os.Pipe()
+	if err != nil {
+		results.Close()
+		figures.Close()
+		return nil, nil, err
+	}
+	defer request.Close()
 	var words tail
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Env, bytes.NewReader(asked), results, &words
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.Env, input, results, &words
 	cmd.ExtraFiles = []*os.File{figures}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = lastWords
 	err = cmd.Start()
+	input.Close()
 	results.Close()
 	figures.Close()
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.finish(ctx, cancel, cmd, n, out, report, &words)
+	go func() {
+		if _, err := request.Write(append(asked, '\n')); err != nil || r.Record == "" {
+			request.Close()
+		}
+	}()
+	return r.finish(ctx, cancel, cmd, n, out, report, request, &words)
 }
 
 var errTimeout = errors.New("it took longer than --timeout")
 
-// finish reads what a run sends, and waits for its end.
-func (r *Runner) finish(ctx context.Context, cancel func(), cmd *exec.Cmd, n *Notebook, out, report *os.File,
+// finish reads what a run sends, and waits for its end. Behind the cells of a run that is recorded, the session ends
+// first, and the kernel when request is closed.
+func (r *Runner) finish(ctx context.Context, cancel func(), cmd *exec.Cmd, n *Notebook, out, report, request *os.File,
 	words *tail,
 ) (*Result, *Figures, error) {
 	var result *Result
@@ -117,11 +134,19 @@ func (r *Runner) finish(ctx context.Context, cancel func(), cmd *exec.Cmd, n *No
 		if reported != nil {
 			_, _ = io.Copy(io.Discard, report)
 		}
+		if r.Record != "" {
+			_ = request.Close()
+		}
 	}()
+	over := func() {
+		if r.Record != "" {
+			_ = cmd.Process.Signal(syscall.SIGUSR1)
+		}
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if result, answered = readAnswer(out, len(n.Cells), r.Begins); answered != nil {
+		if result, answered = readAnswer(out, len(n.Cells), r.Begins, over); answered != nil {
 			cancel()
 			_, _ = io.Copy(io.Discard, out)
 		}
