@@ -180,8 +180,8 @@ func TestTryAdvice(t *testing.T) {
 	}
 }
 
-// TestTryAdviceOfContents: advice that rests on the contents of a variable is there, too, because the kernel lives until
-// its variables have been looked at.
+// TestTryAdviceOfContents: advice that rests on the contents of a variable is there, too, because the kernel lives
+// until its variables have been looked at.
 func TestTryAdviceOfContents(t *testing.T) {
 	together(t)
 	path := notebookFile(t, nobodysFolder(t), "a.ipynb", "import numpy as np\nrng = np.random.default_rng(6)",

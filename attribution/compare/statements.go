@@ -11,8 +11,8 @@ import (
 // are in the cell's own namespace.
 type step struct {
 	first, last int // lines, from 1
-	// reads are names that it reads, assigns names that it assigns, changes names of values that it may change: x[0] = 1,
-	// x.y = 1, and x.append(1) where a statement is nothing else.
+	// reads are names that it reads, assigns names that it assigns, changes names of values that it may change:
+	// x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
 	reads, assigns, changes []string
 	// deletes are names that it deletes.
 	deletes []string
@@ -142,8 +142,9 @@ func (s *steps) match(b *syntax.Match) {
 		names := []syntax.Stmt{&syntax.Match{Span: b.Span, Subject: b.Subject,
 			Cases: []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
 		if i > 0 {
-			names = []syntax.Stmt{&syntax.Match{Span: c.Span, Subject: &syntax.Constant{Span: c.Span, Kind: "None",
-				Text: "None"}, Cases: []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
+			names = []syntax.Stmt{&syntax.Match{Span: c.Span,
+				Subject: &syntax.Constant{Span: c.Span, Kind: "None", Text: "None"},
+				Cases:   []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
 		}
 		s.head(c, c.Body, names...)
 	}

@@ -50,21 +50,10 @@ func runRun(ctx context.Context, o SessionOptions, c console, args []string) err
 	if err := s.prepare(); err != nil {
 		return err
 	}
-	// Only SIGUSR1 ends the session before the command ends, and none the tracer.
 	within, detach := context.WithCancel(context.WithoutCancel(ctx))
 	defer detach()
 	signals := make(chan os.Signal, 8)
-	hand := func(s os.Signal) {
-		if s == syscall.SIGUSR1 {
-			detach()
-			return
-		}
-		select {
-		case signals <- s:
-		default: // the channel is full of waiting signals
-		}
-	}
-	c.ends.handTo(hand)
+	c.ends.handTo(handOn(signals, detach))
 	options.Confine = s.remains()
 	options.Confine.Signals = true
 	options.Settle, options.Looking = true, s.last.within
@@ -105,6 +94,21 @@ func ended(child *os.Process, name string) error {
 		return fmt.Errorf("wait for %s: %w", name, err)
 	}
 	return exitOf(state)
+}
+
+// handOn returns the function that takes signals: only SIGUSR1 ends the session before the command ends, and none the
+// tracer.
+func handOn(signals chan<- os.Signal, detach func()) func(os.Signal) {
+	return func(s os.Signal) {
+		if s == syscall.SIGUSR1 {
+			detach()
+			return
+		}
+		select {
+		case signals <- s:
+		default: // the channel is full of waiting signals
+		}
+	}
 }
 
 // passOn forwards SIGTERM and SIGHUP to the command. Ctrl-C reaches it from the terminal itself.

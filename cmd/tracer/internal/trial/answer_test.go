@@ -64,7 +64,8 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
-	if _, err := readAnswer(endless{strings.Repeat("x", 4096)}, 1, func(int) {}, func() {}); !errors.Is(err, errTooMuch) {
+	long := endless{strings.Repeat("x", 4096)}
+	if _, err := readAnswer(long, 1, func(int) {}, func() {}); !errors.Is(err, errTooMuch) {
 		t.Errorf("a line without an end: %v", err)
 	}
 	begins := strings.Repeat(`{"event": "cell begins", "cell": 1}`+"\n", 100)
