@@ -208,7 +208,7 @@ func (c *coder) requests(d *detail) {
 	for i := range d.refused {
 		r := &d.refused[i]
 		c.text(&r.Meter)
-		code(c, &r.Asked, &r.Held, &r.Limit)
+		code(c, &r.Asked, &r.Held, &r.Reserved, &r.Limit)
 		codeOne(c, &r.Count)
 		c.text(&r.Caller)
 		codeOne(c, &d.refusedBy[i])

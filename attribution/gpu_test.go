@@ -110,14 +110,17 @@ func TestRefusals(t *testing.T) {
 	for asked := range event.Bytes(3) {
 		s.stream++
 		s.events = append(s.events, &event.Refusal{Stream: s.stream, Segment: s.number + 1, PID: main, Meter: driver,
-			Asked: 100 + asked, Held: 7})
+			Asked: 100 + asked, Held: 7, Detail: 2}, &event.Refusal{Stream: s.stream + 1, Segment: s.number + 1,
+			PID: main, Meter: active, Asked: 100 + asked, Held: 5, Detail: 400 + uint64(asked)})
+		s.stream++
 	}
 	s.closeCell(1, event.OutcomeOK)
 	s.openCell(2, true)
 	s.closeCell(2, event.OutcomeOK)
 	r := s.run(t)
 	expect(t, "the cell", nth(t, r, model.Cell, 0).Refused,
-		[]model.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3}})
+		[]model.Refusal{{Meter: "gpu.0.driver", Asked: 102, Held: 7, Count: 3},
+			{Meter: "gpu.0.active", Asked: 102, Held: 5, Reserved: 402, Count: 3}})
 	if innocent := nth(t, r, model.Cell, 1).Refused; innocent != nil {
 		t.Errorf("the next cell: %+v", innocent)
 	}

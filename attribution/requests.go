@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"math"
+
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -109,19 +111,23 @@ func (w *window) add(e event.Event, limit event.Bytes) {
 }
 
 func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
-	id := e.Meter.String()
+	id, reserved := e.Meter.String(), int64(0)
+	if _, kind, ok := e.Meter.Device(); ok && kind == event.Active {
+		reserved = int64(min(e.Detail, math.MaxInt64))
+	}
 	for i := range w.refused {
 		if r := &w.refused[i]; r.Meter == id {
 			r.Count++
 			if int64(e.Asked) > r.Asked {
 				r.Asked, r.Held, r.Limit, r.Caller = int64(e.Asked), int64(e.Held), int64(limit), e.Caller.String()
+				r.Reserved = reserved
 				w.refusedBy[i] = e.Stack
 			}
 			return
 		}
 	}
 	w.refused = append(w.refused, model.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held),
-		Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
+		Reserved: reserved, Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
 	w.refusedBy = append(w.refusedBy, e.Stack)
 }
 

@@ -112,6 +112,8 @@ type Refusal struct {
 	Asked int64  `json:"asked"` // bytes of the largest request
 	Held  int64  `json:"held"`  // bytes of the meter at that request
 	Count int    `json:"count"` // requests
+	// Reserved is what PyTorch's allocator held of the GPU at that request; 0 for other meters, or if it is not known.
+	Reserved int64 `json:"reserved,omitempty"`
 	// Limit is the soft limit on mapped memory; 0 if there is none, or for another meter.
 	Limit int64 `json:"limit,omitempty"`
 	// Caller is the function of the CUDA runtime with the largest request; "" if there was none, or it is not known.

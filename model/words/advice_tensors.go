@@ -130,6 +130,12 @@ func CacheInPieces() string {
 	return "PyTorch's cache holds memory between tensors that no tensor used at the peak: let its segments grow instead"
 }
 
+// CacheRefused says that PyTorch refused a request although its cache had as much.
+func CacheRefused(asked, idle int64) string {
+	return fmt.Sprintf("PyTorch refused %s although its cache had %s between tensors: let its segments grow instead, "+
+		"so that it is in one piece", Bytes(asked), Bytes(idle))
+}
+
 // SegmentsGrow says what is different.
 func SegmentsGrow() string {
 	return "values stay the same; memory of such segments cannot be shared with other processes"

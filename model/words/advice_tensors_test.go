@@ -56,6 +56,8 @@ func TestAdviceOptimizers(t *testing.T) {
 			"training takes more and smaller steps, so its result differs; what only predicts gives the same " +
 				"up to rounding"},
 		{StraightLine(), "sizes between those that were measured are assumed to lie on a straight line"},
+		{CacheRefused(96<<20, 128<<20), "PyTorch refused 96.00 MiB although its cache had 128.00 MiB between tensors" +
+			": let its segments grow instead, so that it is in one piece"},
 		{CacheInPieces(),
 			"PyTorch's cache holds memory between tensors that no tensor used at the peak: let its segments " +
 				"grow instead"},

@@ -43,7 +43,7 @@ func TestForks(t *testing.T) {
 			"with futures.ProcessPoolExecutor(max_workers=3) as e:\n    a = list(e.map(f, x))", 300, grown(6, 50), 150},
 		{"not all as high at once", pool, "with Pool(2) as p:\n    a = p.map(f, x)", 120, grown(4, 50), 20},
 		{"hardly any at once", pool, "", 90, grown(4, 50), 0},
-		{"one after another", pool, "", 50, append(lived(grown(1, 50), 0, 400), lived(grown(1, 50), 400, 800)...), 0},
+		{"one after another", pool, "", 90, append(lived(grown(1, 50), 0, 400), lived(grown(1, 50), 400, 800)...), 0},
 		{"one", pool, "", 50, grown(1, 50), 0},
 		{"a program, too", pool, "", 200, append(grown(4, 50), advicetest.Fork{Grew: 9, Command: "ls"}), 0},
 		{"no processes", pool, "", 0, nil, 0},

@@ -23,6 +23,13 @@ func fragmented(n *evidence.Notebook) (all []evidence.Candidate) {
 	if first.Tree == nil || firstLine(first) {
 		return nil
 	}
+	title := words.CacheInPieces()
+	switch asked, idle := refused(n, gpu); {
+	case asked > 0 && idle >= asked:
+		title = words.CacheRefused(asked, idle)
+	case asked > 0:
+		return nil // more memory was wanted than lies between tensors
+	}
 	idle := func(m *evidence.Moment) int64 {
 		w := m.Cell
 		if w == nil {
@@ -39,9 +46,27 @@ func fragmented(n *evidence.Notebook) (all []evidence.Candidate) {
 		return max(0, m.Peak-active.Peak-active.Peak/32)
 	}
 	return []evidence.Candidate{{Kind: "expandable-segments", Cell: first, Line: 1,
-		Title: words.CacheInPieces(), Accuracy: model.SavesGuess, Changes: []string{words.SegmentsGrow()},
+		Title: title, Accuracy: model.SavesGuess, Changes: []string{words.SegmentsGrow()},
 		Unknown: []string{words.OnlyBeforeCUDA()},
 		Edits:   []model.AdviceEdit{evidence.Replace(first, 1, 0, setting)}, Falls: idle}}
+}
+
+// refused returns the largest request that PyTorch refused although it held as much without a tensor in it, and how
+// much that was: the largest of all if there is none; 0 without requests of which that is known.
+func refused(n *evidence.Notebook, gpu string) (asked, idle int64) {
+	for _, c := range n.Cells {
+		for _, r := range c.Window.Refused {
+			free := r.Reserved - r.Held
+			if r.Meter != gpu+".active" || r.Reserved == 0 {
+				continue
+			}
+			fits, before := free >= r.Asked, asked > 0 && idle >= asked
+			if fits && !before || fits == before && r.Asked > asked {
+				asked, idle = r.Asked, free
+			}
+		}
+	}
+	return asked, idle
 }
 
 // mentions reports whether a constant of the notebook has a text in it.
