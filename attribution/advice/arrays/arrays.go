@@ -89,8 +89,10 @@ type scene struct {
 	binds map[string][]bind
 	// shared are names that functions bind with global.
 	shared map[string]bool
-	steps  int             // that were gone, of maxSteps
-	used   map[string]bool // all names that cells read or bind, functions included
+	// augmented are names that statements change, as n += 1 does.
+	augmented map[string]bool
+	steps     int             // that were gone, of maxSteps
+	used      map[string]bool // all names that cells read or bind, functions included
 }
 
 // bind is a binding of a name outside of functions.
@@ -103,13 +105,18 @@ type bind struct {
 
 func newScene(n *evidence.Notebook) *scene {
 	s := &scene{n: n, modules: map[string]string{}, binds: map[string][]bind{},
-		shared: map[string]bool{}, used: map[string]bool{}}
+		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
 	for _, st := range n.Statements {
 		if st.Node != nil {
 			s.read(st)
 			s.walk(st.Node, func(node syntax.Node) bool {
-				if name, ok := node.(*syntax.Name); ok {
-					s.used[name.ID] = true
+				switch x := node.(type) {
+				case *syntax.Name:
+					s.used[x.ID] = true
+				case *syntax.AugAssign:
+					if name, ok := x.Target.(*syntax.Name); ok {
+						s.augmented[name.ID] = true
+					}
 				}
 				return true
 			})

@@ -8,14 +8,8 @@ import (
 
 // called returns what is known about the result of a call.
 func (s *values) called(x *syntax.Call, p at, depth int) value {
-	arg := func(i int) value {
-		if i >= len(x.Args) {
-			return value{}
-		}
-		return s.infer(x.Args[i], p, depth-1)
-	}
 	if name := s.numpy(x.Func); name != "" {
-		return s.numpyCall(name, x, arg)
+		return s.numpyCall(name, x, p, depth)
 	}
 	switch s.full(x.Func) {
 	case "builtins.len", "builtins.int":
@@ -28,12 +22,15 @@ func (s *values) called(x *syntax.Call, p at, depth int) value {
 		return value{}
 	}
 	if s.isGenerator(of, p) {
-		return s.drawn(name, x)
+		return s.drawn(name, x, p, depth)
 	}
 	v := s.infer(of, p, depth-1)
 	switch {
 	case v.sort != array:
 	case name == "copy":
+		v.fresh = true
+		return v
+	case name == "clip" && len(x.Args) == 2 || name == "round" && len(x.Args) < 2 && len(x.Keywords) == 0:
 		v.fresh = true
 		return v
 	case name == "astype" && len(x.Args) == 1:
@@ -57,19 +54,27 @@ func scalarOf(dtype, name string) string {
 	return "float"
 }
 
-func (s *values) numpyCall(name string, x *syntax.Call, arg func(int) value) value {
+func (s *values) numpyCall(name string, x *syntax.Call, p at, depth int) value {
+	arg := func(i int) value {
+		if i >= len(x.Args) {
+			return value{}
+		}
+		return s.infer(x.Args[i], p, depth-1)
+	}
 	first := arg(0)
 	switch {
 	case shaped[name]:
-		return value{sort: array, dtype: dtypeAt(s, x, 1, "float64"), fresh: true}
+		v := value{sort: array, dtype: dtypeAt(s, x, 1, "float64"), fresh: true}
+		return s.sized(v, sizeAt(x, "shape", 0), p, depth-1)
 	case name == "full":
-		if d := dtypeAt(s, x, 2, ""); d != "" {
-			return value{sort: array, dtype: d, fresh: true}
+		v := value{sort: array, dtype: dtypeAt(s, x, 2, ""), fresh: true}
+		if v.dtype == "" {
+			v.dtype = map[string]string{"int": "int64", "float": "float64", "bool": "bool"}[arg(1).dtype]
 		}
-		kinds := map[string]string{"int": "int64", "float": "float64", "bool": "bool"}
-		return value{sort: array, dtype: kinds[arg(1).dtype], fresh: true}
+		return s.sized(v, sizeAt(x, "shape", 0), p, depth-1)
 	case name == "linspace" || name == "logspace":
-		return value{sort: array, dtype: dtypeAt(s, x, 5, "float64"), fresh: true}
+		v := value{sort: array, dtype: dtypeAt(s, x, 5, "float64"), fresh: true}
+		return s.sized(v, sizeAt(x, "num", 2), p, depth-1)
 	case name == "arange":
 		kind := "int64"
 		for i := range x.Args {
@@ -79,7 +84,7 @@ func (s *values) numpyCall(name string, x *syntax.Call, arg func(int) value) val
 		}
 		return value{sort: array, dtype: dtypeAt(s, x, 3, kind), fresh: true}
 	case strings.HasPrefix(name, "random."):
-		return s.drawn(strings.TrimPrefix(name, "random."), x)
+		return s.drawn(strings.TrimPrefix(name, "random."), x, p, depth)
 	case likes[name] && first.sort == array && keyword(x, "dtype") == nil:
 		first.fresh = name != "ascontiguousarray"
 		return first
@@ -119,7 +124,7 @@ func (s *values) isGenerator(e syntax.Expr, p at) bool {
 }
 
 // drawn returns what is known about random numbers.
-func (s *values) drawn(name string, x *syntax.Call) value {
+func (s *values) drawn(name string, x *syntax.Call, p at, depth int) value {
 	place, kind := 0, ""
 	if at, ok := draws[name]; ok {
 		place, kind = at, "float64"
@@ -134,7 +139,11 @@ func (s *values) drawn(name string, x *syntax.Call) value {
 	if d := keyword(x, "dtype"); d != nil {
 		kind = dtypeOf(s, d)
 	}
-	return value{sort: array, dtype: kind, fresh: true}
+	v := value{sort: array, dtype: kind, fresh: true}
+	if name == "rand" || name == "randn" { // each argument is a dimension
+		return s.sized(v, &syntax.Tuple{Elts: x.Args}, p, depth-1)
+	}
+	return s.sized(v, sizeAt(x, "size", place), p, depth-1)
 }
 
 // dtypeAt returns the dtype that a call has as a keyword or at a place; another one if it has none.

@@ -1,6 +1,11 @@
 package arrays
 
-import "ipytracer/attribution/advice/syntax"
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/attribution/advice/syntax"
+)
 
 // cost is the memory that the evaluation of an expression needs: temps at its highest moment, with its result, and held
 // by its result.
@@ -92,16 +97,76 @@ func (s *values) costOfCall(x *syntax.Call, p at) (c cost, ok bool) {
 		if (unary[name] || binary[name]) && len(x.Keywords) == 0 {
 			return s.costOfParts(x, p, x.Args...)
 		}
-		return cost{}, false
+		return s.costOfNew(x, p)
 	}
 	switch s.full(x.Func) {
 	case "builtins.len", "builtins.int", "builtins.float":
 		return s.costOfParts(x, p, x.Args...)
 	}
-	if of, name, _ := s.method(x); of != nil && (reductions[name] || copying[name]) {
+	of, name, _ := s.method(x)
+	if of != nil && (reductions[name] || copying[name]) {
 		return s.costOfReduction(name, of, x, p)
 	}
-	return cost{}, false
+	return s.costOfNew(x, p)
+}
+
+// isNew reports whether an expression makes an array of zeros or of random numbers: it needs no memory but its own.
+func (s *values) isNew(e syntax.Expr, p at) bool {
+	x, ok := e.(*syntax.Call)
+	if !ok {
+		return false
+	}
+	args := slices.Clone(x.Args)
+	for _, k := range x.Keywords {
+		args = append(args, k.Value)
+	}
+	for _, arg := range args {
+		if v := s.of(arg, p); v.sort == array || !isConstant(arg) {
+			return false
+		}
+	}
+	if name := s.numpy(x.Func); name != "" {
+		return shaped[name] || strings.HasPrefix(name, "random.")
+	}
+	of, _, _ := s.method(x)
+	return of != nil && s.isGenerator(of, p)
+}
+
+// isConstant reports whether an expression has names and numbers only, and is free to evaluate.
+func isConstant(e syntax.Expr) bool {
+	switch x := e.(type) {
+	case *syntax.Tuple:
+		return !slices.ContainsFunc(x.Elts, func(one syntax.Expr) bool { return !isConstant(one) })
+	case *syntax.BinOp:
+		return isConstant(x.Left) && isConstant(x.Right)
+	case *syntax.UnaryOp:
+		return isConstant(x.Operand)
+	case *syntax.Call: // int(1e6)
+		f, ok := x.Func.(*syntax.Name)
+		return ok && f.ID == "int" && len(x.Args) == 1 && len(x.Keywords) == 0 && isConstant(x.Args[0])
+	}
+	return isPath(e)
+}
+
+// isOrdered reports whether steps in another order draw the same random numbers: an expression draws once at most.
+func (s *values) isOrdered(e syntax.Expr, p at) bool {
+	draws := 0
+	s.walk(e, func(n syntax.Node) bool {
+		if x, ok := n.(*syntax.Call); ok && s.isNew(x, p) {
+			draws++
+		}
+		return true
+	})
+	return draws < 2
+}
+
+// costOfNew returns the size of a new array.
+func (s *values) costOfNew(x *syntax.Call, p at) (c cost, ok bool) {
+	v := s.of(x, p)
+	if v.sort != array || v.shape == nil || v.bytes == 0 || !s.isNew(x, p) {
+		return cost{}, false
+	}
+	return cost{temps: v.bytes, held: v.bytes}, true
 }
 
 // costOfReduction returns what a sum needs, or a standard deviation. Along an axis the result is at most half as large.

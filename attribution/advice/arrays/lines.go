@@ -177,8 +177,11 @@ func alone(c *evidence.Cell, node syntax.Node) (indent, comment string, ok bool)
 // instead returns the edit that puts lines in the place of a statement.
 func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
 	indent, comment, ok := alone(c, node)
-	if !ok || len(lines) == 0 {
+	if len(lines) == 0 {
 		return nil, false
+	}
+	if !ok {
+		return onOneLine(c, node, lines)
 	}
 	p := node.Place()
 	text := indent + lines[0] + comment
@@ -186,6 +189,23 @@ func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advice
 		text += "\n" + indent + line
 	}
 	return []model.AdviceEdit{evidence.Replace(c, p.Start.Line, p.End.Line, text)}, true
+}
+
+// onOneLine returns the edit that puts lines in the place of the only statement of a line of %time.
+func onOneLine(c *evidence.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
+	p := node.Place()
+	i := slices.IndexFunc(c.Tree.Body, func(s syntax.Stmt) bool { return s.Place().Start.Line == p.Start.Line })
+	if i < 0 || p.Start.Line != p.End.Line {
+		return nil, false
+	}
+	if _, magic := c.Tree.Body[i].(*syntax.Magic); !magic || timed(c.Tree.Body[i]) != node {
+		return nil, false
+	}
+	last := &lines[len(lines)-1]
+	if at := strings.LastIndex(*last, ", out="); at >= 0 && strings.HasSuffix(*last, ")") {
+		*last = (*last)[at+len(", out="):len(*last)-1] + " = " + *last // a value would be shown
+	}
+	return replaced(c, node, strings.Join(lines, "; ")), true
 }
 
 // replaced returns the edit that puts text in the place of a part of a statement, and leaves the rest of its lines.

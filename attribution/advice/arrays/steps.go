@@ -24,9 +24,10 @@ type steps struct {
 	known   map[syntax.Expr]string // names of the hoisted
 }
 
-// compound reports whether an expression is an elementwise operation whose result could be written into the target.
+// compound reports whether an expression is an elementwise operation whose result could be written into the target, or
+// makes an array that can be the target.
 func (t *steps) compound(e syntax.Expr) bool {
-	if _, _, ok := t.parts(e); !ok {
+	if _, _, ok := t.parts(e); !ok && !t.isNew(e, t.p) {
 		return false
 	}
 	v := t.of(e, t.p)
@@ -64,7 +65,7 @@ func (t *steps) parts(e syntax.Expr) (operands []syntax.Expr, call string, ok bo
 func (t *steps) build(e syntax.Expr) bool {
 	operands, name, ok := t.parts(e)
 	if !ok {
-		return false
+		return t.isNew(e, t.p) && t.begin(e)
 	}
 	for i, operand := range operands {
 		if t.compound(operand) && (i == 0 || len(operands) == 2) {

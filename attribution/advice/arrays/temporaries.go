@@ -1,7 +1,7 @@
 package arrays
 
 import (
-	"math"
+	"maps"
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
@@ -34,29 +34,61 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 
 // candidate returns advice about the memory of a place at the moment.
 func (p *place) candidate(kind string, names []string, saves int64) evidence.Candidate {
-	saves = min(saves, p.beside())
+	saves = p.beside(saves)
 	return evidence.Candidate{Kind: kind, Cell: p.cell, Line: p.node.Place().Start.Line, Names: names,
 		Accuracy: model.SavesBound, Falls: falls(p.moment, saves), Of: p.running.Source()}
 }
 
-// beside returns a bound on the saving of a place in a cell that runs as one statement: nobody recorded how high its
-// other lines were, but they were no higher than all that they made.
-func (p *place) beside() int64 {
-	if m, ok := p.running.Node.(*syntax.Magic); !ok || len(m.Body) < 2 {
-		return math.MaxInt64
+// beside returns how much of a saving is left by the other lines of a function, or of a cell that runs as one statement:
+// nobody recorded how high each of them was, but none was higher than what stood there and all that it made.
+func (p *place) beside(saves int64) int64 {
+	from, to := p.around()
+	if to == 0 || !p.isOnce() {
+		return saves
 	}
-	live, made, kept := int64(0), int64(0), int64(0)
+	made, live := map[int]int64{}, map[int]int64{}
 	for site, bytes := range p.moment.Made {
-		switch {
-		case !isNumPy(site):
-		case slices.Contains(p.sites, site):
-			live += p.moment.Live[site]
-			kept += p.moment.Kept[site]
-		default:
-			made += bytes - p.moment.Live[site]
+		if line := lineIn(site, p.cell, from, to); line > 0 && isNumPy(site) {
+			made[line] += bytes
+			live[line] += p.moment.Live[site]
 		}
 	}
-	return live - kept - made
+	at, stood, highest := p.node.Place(), int64(0), int64(0)
+	for _, line := range slices.Sorted(maps.Keys(made)) {
+		switch {
+		case line < at.Start.Line:
+			highest = max(highest, stood+max(made[line], live[line]))
+			stood += live[line]
+		case line <= at.End.Line:
+			stood += live[line]
+		default:
+			saves -= made[line] // beside what the place leaves
+		}
+	}
+	return min(saves, stood-highest)
+}
+
+// around returns the lines of the function that a place is in, or of the cell that runs as one statement; 0 if it is in
+// none.
+func (p *place) around() (from, to int) {
+	for _, st := range p.path {
+		m, ok := st.(*syntax.Magic)
+		_, function := st.(*syntax.FunctionDef)
+		if function || ok && len(m.Body) > 1 {
+			from, to = st.Place().Start.Line, st.Place().End.Line
+		}
+	}
+	return from, to
+}
+
+// lineIn returns the innermost line of some lines of a cell that is among the calls; 0 if there is none.
+func lineIn(site *evidence.Site, c *evidence.Cell, from, to int) int {
+	for i := range site.Stack {
+		if f := &site.Stack[i]; f.Execution == c.Window.Execution && from <= f.Line && f.Line <= to {
+			return f.Line
+		}
+	}
+	return 0
 }
 
 // assigned returns the name that a statement binds, and its value.
@@ -82,6 +114,16 @@ func (p *place) saves(needs, target int64) int64 {
 		return p.live - p.kept - max(0, needs-target)
 	}
 	return p.live - target - needs
+}
+
+// largest returns the mean size of the blocks of the call that made the largest ones.
+func (p *place) largest() (most int64) {
+	for _, site := range p.sites {
+		if n := p.moment.Count[site]; n > 0 {
+			most = max(most, p.moment.Made[site]/n)
+		}
+	}
+	return most
 }
 
 // isOnce reports whether the running statement ran a place once.
@@ -128,7 +170,8 @@ func (s *finder) inPlace(p *place) (c evidence.Candidate, ok bool) {
 	if p.in == nil {
 		final = s.of(&syntax.Name{ID: name}, at{order: p.running.Order, offset: p.node.Place().End.Offset})
 	}
-	if final.sort != array || final.bytes < least || final.dtype == "" {
+	if final.sort != array || final.bytes < least || final.dtype == "" ||
+		final.told && p.largest() > final.bytes+least {
 		return c, false
 	}
 	if c, ok = s.sorted(p, name, e, final); ok {
@@ -138,7 +181,7 @@ func (s *finder) inPlace(p *place) (c evidence.Candidate, ok bool) {
 		known: map[syntax.Expr]string{}}
 	again := s.mentions(e, name) && p.in == nil
 	t.inPlace = again && s.onlyIn(name, t.p, p.running)
-	if !t.build(e) || again && !t.inPlace && len(t.lines) == 1 {
+	if !s.isOrdered(e, t.p) || !t.build(e) || again && !t.inPlace && len(t.lines) == 1 {
 		return c, false
 	}
 	saves := p.saves(t.peak, final.bytes)
@@ -192,13 +235,16 @@ func (s *finder) insideSum(p *place) (c evidence.Candidate, ok bool) {
 		return c, false
 	}
 	v := s.of(arg, p.at())
-	if v.sort != array || v.bytes < least || !v.isFloat() {
+	if v.sort != array || v.bytes < least || !v.isFloat() || v.told && p.largest() > v.bytes+least {
 		return c, false
 	}
 	t := &steps{finder: s, c: p.cell, p: p.at(), np: s.module(), target: s.free("work"), final: v,
 		known: map[syntax.Expr]string{}}
-	if !t.build(arg) {
+	if !s.isOrdered(arg, t.p) || !t.build(arg) || len(t.lines) < 2 { // one step has nothing to write into
 		return c, false
+	}
+	if s.hasAxis(inner) {
+		t.peak += s.alongAxis(v, inner)
 	}
 	saves := p.saves(t.peak, 0)
 	if saves < max(least, v.bytes/2) {

@@ -26,6 +26,7 @@ func TestInPlace(t *testing.T) {
 	for _, of := range []struct {
 		name, source string
 		more         []model.Variable
+		before       []ran
 		last         line
 		saves        int64
 		want         string
@@ -41,6 +42,14 @@ func TestInPlace(t *testing.T) {
 		{name: "limits", source: "z = np.clip(x - y, 0, 1)",
 			more: []model.Variable{variable("z", "float64", 5*million)}, last: peaks(1, 80, 40),
 			saves: 40, want: "z = x - y\nnp.clip(z, 0, 1, out=z)"},
+		{name: "random numbers", source: "z = np.random.standard_normal((640, 8192)).round(4)",
+			more: []model.Variable{variable("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40, want: "z = np.random.standard_normal((640, 8192))\nnp.round(z, 4, out=z)"},
+		{name: "a line that is timed", source: "%time z = np.random.standard_normal((640, 2 * 4096)).round(4)",
+			more: []model.Variable{variable("z", "float64", 640, 8192)}, last: peaks(1, 80, 40), saves: 40,
+			want: "%time z = np.random.standard_normal((640, 2 * 4096)); z = np.round(z, 4, out=z)"},
+		{name: "random numbers of a size with a name", source: "z = np.exp(rng.random(size=n) - 1)", last: peaks(1, 80, 40),
+			before: []ran{{"n = 5 * 2**20", []line{{1, 0, 0, nil}}}}, more: []model.Variable{variable("z", "float64", 5*million)},
+			saves: 40, want: "z = rng.random(size=n)\nz -= 1\nnp.exp(z, out=z)"},
 		{name: "sorted", source: "x = np.sort(x)", last: peaks(1, 40, 40), saves: 40, want: "x.sort()"},
 		{name: "a root of squares", source: "z = np.sqrt(x**2 + y**2)",
 			more: []model.Variable{variable("z", "float64", 5*million)}, last: peaks(1, 80, 40), saves: 40,
@@ -51,7 +60,8 @@ func TestInPlace(t *testing.T) {
 			want: "work = x - y\nnp.abs(work, out=work)\nwork = work.max()\nwork"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
-			n := session(t, both(of.more...), setup, ran{of.source, []line{of.last}})
+			cells := append([]ran{setup}, of.before...)
+			n := session(t, both(of.more...), append(cells, ran{of.source, []line{of.last}})...)
 			check(t, n, InPlace, of.saves, of.want)
 		})
 	}
@@ -111,6 +121,13 @@ func TestNoInPlace(t *testing.T) {
 			source: "z = np.exp(x - offsets)", last: peaks(1, 160, 80)},
 		{name: "an unknown function", more: []model.Variable{z}, source: "z = np.exp(shifted(x) - 1)",
 			last: peaks(1, 80, 40)},
+		{name: "random numbers in another order", more: []model.Variable{z},
+			source: "z = np.exp(2 - rng.random(5_242_880)) - np.log(1 + rng.random(5_242_880))", last: peaks(1, 120, 40)},
+		{name: "numbers that are not those of this run", more: []model.Variable{z},
+			before: []ran{alias("n = 1024"), alias("n += 5_241_856")}, source: "z = np.exp(rng.random(n) - 1)",
+			last: peaks(1, 80, 40)},
+		{name: "one step of a sum", source: "top = np.sqrt(np.abs(x).sum(axis=0))", last: peaks(1, 80, 0)},
+		{name: "sums that are half as large", source: "top = np.abs(x - y).sum(axis=1)", last: peaks(1, 70, 20)},
 		{name: "two statements on a line", source: "x = x * 2; y = 1", last: peaks(1, 40, 40)},
 	} {
 		t.Run(of.name, func(t *testing.T) {
@@ -150,6 +167,34 @@ func TestInFunction(t *testing.T) {
 				kind, saves, want = InPlace, 40, "def scores(a, low=0):\n    b = a.mean()\n    "+of.want+"\n"+of.use
 			}
 			check(t, n, kind, saves, want)
+		})
+	}
+}
+
+// TestBesideLines: other lines of a function, or of a timed cell, that may be as high.
+func TestBesideLines(t *testing.T) {
+	at := func(number int, made, live int64) blocks {
+		return blocks{made: made, live: live, count: 2, calls: []call{{"scores", number}}}
+	}
+	source := "def scores(a):\n    c = np.ones(5_242_880)\n    b = np.exp(a - 1)\n    return np.max(b + c)\nz = scores(x)"
+	changed := "def scores(a):\n    c = np.ones(5_242_880)\n    b = a - 1\n    np.exp(b, out=b)\n    return np.max(b + c)\n" +
+		"z = scores(x)"
+	for _, of := range []struct {
+		name   string
+		blocks []blocks
+		saves  int64
+	}{
+		{"the others make little", []blocks{at(2, 40, 40), at(3, 80, 80), at(4, 4, 0)}, 36},
+		{"a later one makes as much", []blocks{at(2, 40, 40), at(3, 80, 80), at(4, 40, 0)}, 0},
+		{"one before made as much", []blocks{at(2, 120, 40), at(3, 80, 80), at(4, 4, 0)}, 0},
+	} {
+		t.Run(of.name, func(t *testing.T) {
+			n := session(t, both(), setup, ran{source, []line{{1, 0, 0, nil}, {5, 120, 0, of.blocks}}})
+			kind, want := InPlace, changed
+			if of.saves == 0 {
+				kind, want = "", ""
+			}
+			check(t, n, kind, of.saves, want)
 		})
 	}
 }

@@ -30,6 +30,7 @@ type value struct {
 	shape []int64 // nil if it is not known
 	bytes int64   // of an array; 0 if it is not known
 	fresh bool    // an array that nothing else can hold
+	told  bool    // the shape is that of numbers in the source, which another run may have had
 }
 
 // isFloat reports whether elements are floats of a dtype that is known.
@@ -161,7 +162,7 @@ func (s *values) operation(a, b value, op string) value {
 	if a.sort == unknown || b.sort == unknown || op == "@" {
 		return value{}
 	}
-	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true}
+	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true, told: a.told || b.told}
 	if a.sort == scalar && b.sort == scalar {
 		return out
 	}
@@ -243,16 +244,31 @@ func (s *values) name(name string, p at, depth int) value {
 		}
 	}
 	out := s.infer(b.value, at{order: b.order, offset: b.at}, depth-1)
-	if out.sort == array && out.shape == nil && out.fresh && b.s.Moment != nil && isAssigned(b) {
-		out.bytes = b.s.Moment.KeptBytes(isNumPy)
+	if out.sort != array || !out.fresh || b.s.Moment == nil || !isAssigned(b) {
+		return out
+	}
+	kept := b.s.Moment.KeptBytes(isNumPy)
+	if out.shape != nil && (kept < out.bytes-out.bytes/16 || kept > out.bytes+out.bytes/16) {
+		out.shape, out.told = nil, false // the numbers in the source are not those of this run
+	}
+	if out.shape == nil {
+		out.bytes = kept
 	}
 	return out
 }
 
 func isArray(v *model.Variable) bool { return v.Type == "numpy.ndarray" || v.Type == "ndarray" }
 
+// timed returns the statement that %time runs in a line, or the only one of a cell of %%time; others as they are.
+func timed(node syntax.Stmt) syntax.Stmt {
+	if m, ok := node.(*syntax.Magic); ok && m.Name() == "time" && len(m.Body) == 1 {
+		return m.Body[0]
+	}
+	return node
+}
+
 // isAssigned reports whether a statement binds one name and does nothing else that keeps memory.
 func isAssigned(b bind) bool {
-	a, ok := b.s.Node.(*syntax.Assign)
+	a, ok := timed(b.s.Node).(*syntax.Assign)
 	return ok && a.Value == b.value
 }

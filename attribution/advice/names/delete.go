@@ -179,6 +179,9 @@ func peakBytes(n *evidence.Notebook, of func(*evidence.Site) bool, share int64) 
 // share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
 // not go.
 func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
+	if l.n.InHeap(func(site *evidence.Site) bool { return site.Statement == s }) {
+		return 0, ""
+	}
 	kept := int64(1 << 62)
 	_, assigns := s.Node.(*syntax.Assign)
 	alone := assigns && len(bound(s)) == 1 // a loop may have put its memory anywhere
@@ -186,7 +189,7 @@ func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int6
 	// No more goes than the name has at the end, whatever the statement made.
 	if v := l.n.Variable(name); v != nil && life.end == 1<<62 {
 		switch {
-		case v.Bytes == 0 && v.Device == 0:
+		case v.Bytes == 0 && v.Device == 0 || len(v.Also) > 0: // Out[3] or another name has it, too
 			return 0, ""
 		case v.Exact && v.Execution == s.Cell.Window.Execution && v.Line >= s.Line && v.Line <= s.End():
 			return v.Bytes + v.Device, model.SavesExact

@@ -80,15 +80,16 @@ func TestDelete(t *testing.T) {
 		"little at the end, of a line that is not known": {
 			raw(two, "big(x)", advicetest.Variable("raw", 2, 0, 0)), none,
 		},
-		"used later":            {raw(two, "big(x, raw)"), none},
-		"used by a text":        {raw(two, "x.query('a > @raw')"), none},
-		"used by a magic":       {raw(two, "%timeit -n1 x, raw.sum()"), none},
-		"shared at the end":     {raw(two, "big(x)", advicetest.Variable("raw", 0, 1, 1)), none},
-		"handed on":             {raw("raw = load()\nx = raw[10:]", "big(x)"), none},
-		"kept in a list":        {raw("raw = load()\nall.append(raw)", "big(all)"), none},
-		"in a display":          {raw("raw = load()\nx = {'a': raw}", "big(x)"), none},
-		"used by a function":    {raw("raw = load()\ndef f(): return raw", "big(f())"), none},
-		"used by the next call": {raw("raw = load()\ndef f(): return raw\n", "g = lambda: f()\nbig(g(), x)"), none},
+		"used later":             {raw(two, "big(x, raw)"), none},
+		"used by a text":         {raw(two, "x.query('a > @raw')"), none},
+		"used by a magic":        {raw(two, "%timeit -n1 x, raw.sum()"), none},
+		"shown, and kept by Out": {raw(two, "big(x)", also(advicetest.Variable("raw", 200, 1, 1))), none},
+		"shared at the end":      {raw(two, "big(x)", advicetest.Variable("raw", 0, 1, 1)), none},
+		"handed on":              {raw("raw = load()\nx = raw[10:]", "big(x)"), none},
+		"kept in a list":         {raw("raw = load()\nall.append(raw)", "big(all)"), none},
+		"in a display":           {raw("raw = load()\nx = {'a': raw}", "big(x)"), none},
+		"used by a function":     {raw("raw = load()\ndef f(): return raw", "big(f())"), none},
+		"used by the next call":  {raw("raw = load()\ndef f(): return raw\n", "g = lambda: f()\nbig(g(), x)"), none},
 		"a parameter of its name": {
 			raw("raw = load()\ndef f(raw): return raw", "big(f(1))", advicetest.Variable("raw", 200, 1, 1)),
 			expected{"delete", "raw", model.SavesExact, 200, []string{"raw = load()\ndel raw\ndef f(raw): return raw"}},
@@ -119,6 +120,12 @@ func TestDelete(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
 	}
+}
+
+// also returns a variable that an output of a cell has, too.
+func also(v model.Variable) model.Variable {
+	v.Also = []string{"Out[1]"}
+	return v
 }
 
 // TestDeleteTimed has cells and lines whose Python a magic runs.
