@@ -180,6 +180,9 @@ func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advice
 	if len(lines) == 0 {
 		return nil, false
 	}
+	if c.Tree.Body[len(c.Tree.Body)-1] == node {
+		lines[len(lines)-1] = unshown(lines[len(lines)-1])
+	}
 	if !ok {
 		return onOneLine(c, node, lines)
 	}
@@ -189,6 +192,16 @@ func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advice
 		text += "\n" + indent + line
 	}
 	return []model.AdviceEdit{evidence.Replace(c, p.Start.Line, p.End.Line, text)}, true
+}
+
+// unshown returns the code of a step that shows nothing at the end of a cell: x = np.exp(x, out=x).
+func unshown(line string) string {
+	if at := strings.LastIndex(line, ", out="); at >= 0 {
+		if name, ok := strings.CutSuffix(line[at+len(", out="):], ")"); ok {
+			return name + " = " + line
+		}
+	}
+	return line
 }
 
 // onOneLine returns the edit that puts lines in the place of the only statement of a line of %time.
@@ -201,10 +214,7 @@ func onOneLine(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advi
 	if _, magic := c.Tree.Body[i].(*syntax.Magic); !magic || timed(c.Tree.Body[i]) != node {
 		return nil, false
 	}
-	last := &lines[len(lines)-1]
-	if at := strings.LastIndex(*last, ", out="); at >= 0 && strings.HasSuffix(*last, ")") {
-		*last = (*last)[at+len(", out="):len(*last)-1] + " = " + *last // a value would be shown
-	}
+	lines[len(lines)-1] = unshown(lines[len(lines)-1])
 	return replaced(c, node, strings.Join(lines, "; ")), true
 }
 

@@ -17,7 +17,7 @@ func (s *values) sized(v value, shape syntax.Expr, p at, depth int) value {
 	return v
 }
 
-// sizeAt returns the argument of a call that names a shape: a keyword, or the argument at a place; nil if there is none.
+// sizeAt returns the argument of a call that names a shape: a keyword, or the one at a place; nil if there is none.
 func sizeAt(x *syntax.Call, name string, place int) syntax.Expr {
 	if e := keyword(x, name); e != nil {
 		return e

@@ -39,8 +39,8 @@ func (p *place) candidate(kind string, names []string, saves int64) evidence.Can
 		Accuracy: model.SavesBound, Falls: falls(p.moment, saves), Of: p.running.Source()}
 }
 
-// beside returns how much of a saving is left by the other lines of a function, or of a cell that runs as one statement:
-// nobody recorded how high each of them was, but none was higher than what stood there and all that it made.
+// beside returns how much of a saving is left by the other lines of a function, or of a cell that runs as one
+// statement: nobody recorded how high each of them was, but none was higher than what stood there and all that it made.
 func (p *place) beside(saves int64) int64 {
 	from, to := p.around()
 	if to == 0 || !p.isOnce() {
