@@ -111,15 +111,14 @@ func (s *values) numpyCall(name string, x *syntax.Call, p at, depth int) value {
 
 // isGenerator reports whether an expression is a generator of random numbers.
 func (s *values) isGenerator(e syntax.Expr, p at) bool {
-	name, ok := e.(*syntax.Name)
-	if !ok {
-		return false
+	if name, ok := e.(*syntax.Name); ok {
+		b, ok := s.before(name.ID, p.order, p.offset)
+		if !ok {
+			return false
+		}
+		e = b.value
 	}
-	b, ok := s.before(name.ID, p.order, p.offset)
-	if !ok {
-		return false
-	}
-	call, _ := s.call(b.value)
+	call, _ := s.call(e)
 	return call == "random.default_rng" || call == "random.RandomState"
 }
 

@@ -27,36 +27,59 @@ func (s *finder) copies() (found []evidence.Candidate) {
 		if b.value == nil || !isAssigned(b) {
 			continue
 		}
-		of := s.copyOf(b.value)
+		of, text := s.copyOf(b)
 		if of == nil || !slices.Contains(v.Contents.SameAs, of.ID) || len(s.binds[of.ID]) != 1 || s.shared[of.ID] {
 			continue
 		}
-		if c, ok := s.copied(v, b, of); ok {
+		if w := s.n.Variable(of.ID); w == nil || w.DType != v.DType {
+			continue
+		}
+		if c, ok := s.copied(v, b, of, text); ok {
 			found = append(found, c)
 		}
 	}
 	return found
 }
 
-// copyOf returns the name that an expression copies the array of; nil if it is none.
-func (s *finder) copyOf(e syntax.Expr) *syntax.Name {
-	call, ok := e.(*syntax.Call)
-	if !ok || len(call.Keywords) > 0 {
-		return nil
+// copyOf returns the name that a binding copies the array of, and the code that does not copy it; nil if it is none.
+// Where a conversion copies, the code still converts, should there be something to convert one day.
+func (s *finder) copyOf(b bind) (of *syntax.Name, text string) {
+	call, ok := b.value.(*syntax.Call)
+	if !ok {
+		return nil, ""
 	}
-	var of syntax.Expr
-	if name := s.numpy(call.Func); name == "copy" || name == "array" {
-		if len(call.Args) == 1 {
-			of = call.Args[0]
+	var e syntax.Expr
+	switch name := s.full(call.Func); {
+	case name == "numpy.copy" || name == "numpy.array" || name == "copy.copy" || name == "copy.deepcopy":
+		if len(call.Args) != 1 {
+			break
 		}
-	} else if receiver, name, _ := s.method(call); name == "copy" && len(call.Args) == 0 {
-		of = receiver
+		e = call.Args[0]
+		if len(call.Keywords) > 0 && name == "numpy.array" && keyword(call, "dtype") != nil && len(call.Keywords) == 1 {
+			text = s.module() + ".asarray"
+			whole := b.s.Cell.Text(call)
+			text += whole[len(b.s.Cell.Text(call.Func)):]
+		} else if len(call.Keywords) > 0 {
+			e = nil
+		}
+	default:
+		receiver, name, _ := s.method(call)
+		if name == "copy" && len(call.Args)+len(call.Keywords) == 0 {
+			e = receiver
+		}
+		if whole := b.s.Cell.Text(call); name == "astype" && len(call.Args) == 1 && len(call.Keywords) == 0 &&
+			len(whole) > 0 {
+			e, text = receiver, strings.TrimRight(whole[:len(whole)-1], ", ")+", copy=False)"
+		}
 	}
-	name, _ := of.(*syntax.Name)
-	return name
+	of, _ = e.(*syntax.Name)
+	if of != nil && text == "" {
+		text = of.ID
+	}
+	return of, text
 }
 
-func (s *finder) copied(v *model.Variable, b bind, of *syntax.Name) (c evidence.Candidate, ok bool) {
+func (s *finder) copied(v *model.Variable, b bind, of *syntax.Name, text string) (c evidence.Candidate, ok bool) {
 	for _, st := range s.n.Statements {
 		if st.Node == nil {
 			if strings.Contains(st.Source(), v.Name) || strings.Contains(st.Source(), of.ID) {
@@ -75,7 +98,7 @@ func (s *finder) copied(v *model.Variable, b bind, of *syntax.Name) (c evidence.
 	}
 	made := func(site *evidence.Site) bool { return isNumPy(site) && site.Statement == b.s }
 	c = evidence.Candidate{Kind: Copy, Cell: b.s.Cell, Line: b.s.Line, Names: []string{v.Name, of.ID},
-		Accuracy: model.SavesBound, Of: b.s.Source(), Edits: replaced(b.s.Cell, b.value, of.ID)}
+		Accuracy: model.SavesBound, Of: b.s.Source(), Edits: replaced(b.s.Cell, b.value, text)}
 	c.Falls = func(m *evidence.Moment) int64 { return s.n.Resident(m, made) }
 	c.Title = words.SameArray(v.Name, of.ID, elements(value{shape: v.Shape})*itemSize(v.DType))
 	c.Changes = []string{words.SameArrayChanges(v.Name, of.ID)}

@@ -1,6 +1,7 @@
 package arrays
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/model"
@@ -138,10 +139,18 @@ func TestView(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	same := variable("z", "float64", 5*million)
+	setup := setup
+	setup.source = strings.Replace(setup.source, "as np", "as np, copy", 1)
 	same.Contents = &model.Contents{Elements: 1, Seen: 1, SameAs: []string{"x"}}
 	for _, of := range []struct{ copies, use, want string }{
 		{"z = x.copy()", "print(z.mean(), x.max())", "z = x"},
 		{"z = np.array(x)  # safe", "w = z * 2", "z = x  # safe"},
+		{"z = copy.deepcopy(x)", "print(z.mean())", "z = x"},
+		{"z = x.astype(float)", "print(z.mean())", "z = x.astype(float, copy=False)"},
+		{"z = np.array(x, dtype=float)", "print(z.mean())", "z = np.asarray(x, dtype=float)"},
+		{"z = np.array(x, copy=True)", "print(z.mean())", ""},
+		{"z = x.astype(float, order='F')", "print(z.mean())", ""},
+		{"z = x.astype(float)", "z[0] = 1", ""},
 		{"z = x.copy()", "z[0] = 1", ""},
 		{"z = x.copy()", "x *= 2", ""},
 		{"z = x.copy()", "z.sort()", ""},
@@ -161,4 +170,13 @@ func TestCopy(t *testing.T) {
 			check(t, n, kind, saves, of.want)
 		})
 	}
+}
+
+// TestCopyOfOtherDType: equal bytes may be other numbers.
+func TestCopyOfOtherDType(t *testing.T) {
+	same := variable("z", "int64", 5*million)
+	same.Contents = &model.Contents{Elements: 1, Seen: 1, SameAs: []string{"x"}}
+	n := session(t, both(same), setup, ran{"z = x.astype(int)", []line{makes(1, 40)}},
+		ran{"print(z.mean())", []line{peaks(1, 40, 0)}})
+	check(t, n, "", 0, "")
 }

@@ -80,6 +80,14 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// TestDrawnAtOnce: a generator of random numbers without a name.
+func TestDrawnAtOnce(t *testing.T) {
+	cell := setup
+	cell.source = strings.ReplaceAll(cell.source, "= rng.", "= np.random.default_rng(1).")
+	n := session(t, both(), cell, ran{"(x ** 2).sum()", []line{peaks(1, 40, 0)}})
+	check(t, n, Product, 40, "np.vdot(x, x)")
+}
+
 func TestMasked(t *testing.T) {
 	n := session(t, both(), setup, ran{"above = x[x > 0].mean()", []line{peaks(1, 25, 0)}})
 	check(t, n, Masked, 20, "above = np.mean(x, where=x > 0)")
