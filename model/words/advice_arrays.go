@@ -77,6 +77,17 @@ func GeneratorFor(function string, bytes int64) string {
 		function, Bytes(bytes))
 }
 
+// GeneratorForLoop says that a list is made for a loop over it.
+func GeneratorForLoop(bytes int64) string {
+	return fmt.Sprintf("the loop goes over this list once, and keeps none of its items: made one by one, "+
+		"their %s need not live at the same time", Bytes(bytes))
+}
+
+// ItemByItem says what changes when items are made one by one.
+func ItemByItem() string {
+	return "the items are the same; each is made when the loop comes to it, so what its making prints comes later"
+}
+
 // SparseGrid says that the axes of a grid are enough.
 func SparseGrid(names string, bytes int64) string {
 	return fmt.Sprintf("%s hold each axis again and again, %s: with sparse=True they hold it once, "+

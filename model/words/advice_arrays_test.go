@@ -29,6 +29,10 @@ func TestAdviceOfArrays(t *testing.T) {
 		{JoinedChanges("parts", false), "the array is the same"},
 		{GeneratorFor("sum", size),
 			"sum goes over the list once: without the brackets its 40.00 MiB need not live at the same time"},
+		{GeneratorForLoop(size), "the loop goes over this list once, and keeps none of its items: made one by one, " +
+			"their 40.00 MiB need not live at the same time"},
+		{ItemByItem(),
+			"the items are the same; each is made when the loop comes to it, so what its making prints comes later"},
 		{SparseGrid("X and Y", size), "X and Y hold each axis again and again, 40.00 MiB: with sparse=True they " +
 			"hold it once, and NumPy stretches them where they meet"},
 		{SparseGridChanges("X and Y"), "the results are the same; the shapes of X and Y themselves differ"},

@@ -38,8 +38,8 @@ func find(n *evidence.Notebook) (found []evidence.Candidate) {
 		return nil
 	}
 	s := &finder{&values{scene: newScene(n)}, places(n, n.Peak)}
-	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.joined, s.generators, gridding{s}.grids,
-		s.views, typing{s}.dtypes, s.copies} {
+	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.joined, s.generators, s.iterated,
+		gridding{s}.grids, s.views, typing{s}.dtypes, s.copies} {
 		found = append(found, rule()...)
 	}
 	if s.steps > maxSteps { // what was found may rest on what was not looked at
@@ -93,6 +93,9 @@ type scene struct {
 	augmented map[string]bool
 	steps     int             // that were gone, of maxSteps
 	used      map[string]bool // all names that cells read or bind, functions included
+	// defined and bodies have the functions that cells define: what they do with names, and their code.
+	defined syntax.Functions
+	bodies  map[string][]syntax.Node
 }
 
 // bind is a binding of a name outside of functions.
