@@ -44,6 +44,29 @@ func SumOfProducts(array int64) string {
 	return fmt.Sprintf("an array of %s holds the products for one sum: np.vdot adds them up without it", Bytes(array))
 }
 
+// SumsOfProducts says that sums of products along an axis need no array of products.
+func SumsOfProducts(array int64) string {
+	return fmt.Sprintf("an array of %s holds the products for sums along an axis: np.einsum adds them up without it",
+		Bytes(array))
+}
+
+// SumDigits says how many digits of a sum of so many products are the same when they are added up one by one.
+func SumDigits(dtype string, terms int64) string {
+	digits := 14
+	switch {
+	case dtype == "float32" && terms > 10_000:
+		digits = 4
+	case dtype == "float32" && terms > 100:
+		digits = 5
+	case dtype == "float32":
+		digits = 6
+	case terms > 10_000:
+		digits = 13
+	}
+	return fmt.Sprintf("the result may differ after %d digits, and earlier where products cancel out, "+
+		"as they are added up in another order", digits)
+}
+
 // MaskedSum says that where= needs no copy of the chosen elements.
 func MaskedSum(saves int64) string {
 	return fmt.Sprintf("the chosen elements are copied for one number, %s: where= needs no copy", Bytes(saves))
@@ -152,3 +175,12 @@ func SameArray(name, of string, bytes int64) string {
 func SameArrayChanges(name, of string) string {
 	return fmt.Sprintf("a change in %s would be one in %s, too; the notebook is not seen to make one", name, of)
 }
+
+// Pairwise says that the differences of all pairs are held for one number of each pair.
+func Pairwise(differences, result int64) string {
+	return fmt.Sprintf("an array of %s holds the differences of all pairs, for one number of each pair, %s together: "+
+		"these can be computed without it", Bytes(differences), Bytes(result))
+}
+
+// PairwiseGone stands in the code where an array of differences was made.
+func PairwiseGone(name string) string { return name + " is not made: it would hold all pairs at once" }

@@ -29,10 +29,6 @@ func TestAdviceOfArrays(t *testing.T) {
 		{JoinedChanges("parts", false), "the array is the same"},
 		{GeneratorFor("sum", size),
 			"sum goes over the list once: without the brackets its 40.00 MiB need not live at the same time"},
-		{GeneratorForLoop(size), "the loop goes over this list once, and keeps none of its items: made one by one, " +
-			"their 40.00 MiB need not live at the same time"},
-		{ItemByItem(),
-			"the items are the same; each is made when the loop comes to it, so what its making prints comes later"},
 		{SparseGrid("X and Y", size), "X and Y hold each axis again and again, 40.00 MiB: with sparse=True they " +
 			"hold it once, and NumPy stretches them where they meet"},
 		{SparseGridChanges("X and Y"), "the results are the same; the shapes of X and Y themselves differ"},
@@ -52,6 +48,31 @@ func TestAdviceOfArrays(t *testing.T) {
 		{SameArray("b", "a", size),
 			"b is a copy of a, 40.00 MiB, and neither is changed: both can be names of one array"},
 		{SameArrayChanges("b", "a"), "a change in b would be one in a, too; the notebook is not seen to make one"},
+	} {
+		if of.got != of.want {
+			t.Errorf("it says %q, want %q", of.got, of.want)
+		}
+	}
+}
+
+func TestAdviceOfSums(t *testing.T) {
+	const size = 40 << 20
+	for _, of := range []struct{ got, want string }{
+		{SumsOfProducts(size), "an array of 40.00 MiB holds the products for sums along an axis: np.einsum adds them " +
+			"up without it"},
+		{SumDigits("float64", 10_000), "the result may differ after 14 digits, and earlier where products cancel " +
+			"out, as they are added up in another order"},
+		{SumDigits("float64", 10_001)[:33], "the result may differ after 13 di"},
+		{SumDigits("float32", 10_001)[:33], "the result may differ after 4 dig"},
+		{SumDigits("float32", 101)[:33], "the result may differ after 5 dig"},
+		{SumDigits("float32", 100)[:33], "the result may differ after 6 dig"},
+		{Pairwise(2*size, size), "an array of 80.00 MiB holds the differences of all pairs, for one number of each " +
+			"pair, 40.00 MiB together: these can be computed without it"},
+		{PairwiseGone("d"), "d is not made: it would hold all pairs at once"},
+		{GeneratorForLoop(size), "the loop goes over this list once, and keeps none of its items: made one by one, " +
+			"their 40.00 MiB need not live at the same time"},
+		{ItemByItem(),
+			"the items are the same; each is made when the loop comes to it, so what its making prints comes later"},
 	} {
 		if of.got != of.want {
 			t.Errorf("it says %q, want %q", of.got, of.want)

@@ -21,6 +21,7 @@ const (
 	View      = "view"
 	Copy      = "copy"
 	Grid      = "grid"
+	Pairwise  = "pairwise"
 )
 
 // numpyMeter counts the blocks of arrays.
@@ -39,7 +40,7 @@ func find(n *evidence.Notebook) (found []evidence.Candidate) {
 	}
 	s := &finder{&values{scene: newScene(n)}, places(n, n.Peak)}
 	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.joined, s.generators, s.iterated,
-		gridding{s}.grids, s.views, typing{s}.dtypes, s.copies} {
+		s.chained, gridding{s}.grids, s.views, typing{s}.dtypes, s.copies} {
 		found = append(found, rule()...)
 	}
 	if s.steps > maxSteps { // what was found may rest on what was not looked at
@@ -91,8 +92,9 @@ type scene struct {
 	shared map[string]bool
 	// augmented are names that statements change, as n += 1 does.
 	augmented map[string]bool
-	steps     int             // that were gone, of maxSteps
-	used      map[string]bool // all names that cells read or bind, functions included
+	steps     int                   // that were gone, of maxSteps
+	used      map[string]*mentioned // of all names that cells read or bind, functions included
+	blind     bool                  // a statement has no tree
 	// defined and bodies have the functions that cells define: what they do with names, and their code.
 	defined syntax.Functions
 	bodies  map[string][]syntax.Node
@@ -106,23 +108,46 @@ type bind struct {
 	value syntax.Expr // nil if it is not known
 }
 
+// mentioned are the places of a name in the notebook: how many read or bind it, and those that only read its shape.
+type mentioned struct {
+	count  int
+	shapes []shape
+}
+
+// note counts the names in a run of a statement.
+func (s *scene) note(st *evidence.Statement) {
+	of := func(name string) *mentioned {
+		if s.used[name] == nil {
+			s.used[name] = &mentioned{}
+		}
+		return s.used[name]
+	}
+	s.walk(st.Node, func(node syntax.Node) bool {
+		switch x := node.(type) {
+		case *syntax.Attribute:
+			if name, ok := x.Value.(*syntax.Name); ok && x.Attr == "shape" {
+				u := of(name.ID)
+				u.shapes = append(u.shapes, shape{st.Cell, x})
+				return false
+			}
+		case *syntax.Name:
+			of(x.ID).count++
+		case *syntax.AugAssign:
+			if name, ok := x.Target.(*syntax.Name); ok {
+				s.augmented[name.ID] = true
+			}
+		}
+		return true
+	})
+}
+
 func newScene(n *evidence.Notebook) *scene {
 	s := &scene{n: n, modules: map[string]string{}, binds: map[string][]bind{},
-		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
+		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]*mentioned{}}
 	for _, st := range n.Statements {
-		if st.Node != nil {
+		if s.blind = s.blind || st.Node == nil; st.Node != nil {
 			s.read(st)
-			s.walk(st.Node, func(node syntax.Node) bool {
-				switch x := node.(type) {
-				case *syntax.Name:
-					s.used[x.ID] = true
-				case *syntax.AugAssign:
-					if name, ok := x.Target.(*syntax.Name); ok {
-						s.augmented[name.ID] = true
-					}
-				}
-				return true
-			})
+			s.note(st)
 		}
 	}
 	return s

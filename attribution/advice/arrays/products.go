@@ -139,7 +139,7 @@ func (s *finder) product(p *place) (c evidence.Candidate, ok bool) {
 	c = p.candidate(Product, nil, saves)
 	c.Edits = replaced(p.cell, sum, text)
 	c.Title = words.SumOfProducts(v.bytes)
-	c.Changes = []string{words.LastDigits(v.dtype)}
+	c.Changes = []string{words.SumDigits(v.dtype, elements(v))}
 	return c, c.Edits != nil
 }
 

@@ -22,7 +22,8 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 			}
 		}
 		for _, rule := range []func(*finder, *place) (evidence.Candidate, bool){
-			(*finder).inPlace, (*finder).hypotenuse, (*finder).product, (*finder).masked, (*finder).insideSum} {
+			(*finder).pairwise, (*finder).inPlace, (*finder).hypotenuse, (*finder).product,
+			(*finder).productsAlong, (*finder).masked, (*finder).insideSum} {
 			if c, ok := rule(s, p); ok {
 				found = append(found, c)
 				break
