@@ -184,3 +184,15 @@ func Pairwise(differences, result int64) string {
 
 // PairwiseGone stands in the code where an array of differences was made.
 func PairwiseGone(name string) string { return name + " is not made: it would hold all pairs at once" }
+
+// Evaluated says that numexpr needs no intermediate arrays.
+func Evaluated(result, saves int64) string {
+	return fmt.Sprintf("the steps of this expression take %s besides its result of %s: numexpr computes it block by "+
+		"block, without them", Bytes(saves), Bytes(result))
+}
+
+// EvaluatedDigits says what changes with numexpr.
+func EvaluatedDigits() string {
+	return "the result may differ after 14 digits, and earlier where terms cancel out: " +
+		"numexpr has functions and powers of its own"
+}

@@ -66,6 +66,10 @@ func TestAdviceOfSums(t *testing.T) {
 		{SumDigits("float32", 10_001)[:33], "the result may differ after 4 dig"},
 		{SumDigits("float32", 101)[:33], "the result may differ after 5 dig"},
 		{SumDigits("float32", 100)[:33], "the result may differ after 6 dig"},
+		{Evaluated(size, 2*size), "the steps of this expression take 80.00 MiB besides its result of 40.00 MiB: " +
+			"numexpr computes it block by block, without them"},
+		{EvaluatedDigits(), "the result may differ after 14 digits, and earlier where terms cancel out: " +
+			"numexpr has functions and powers of its own"},
 		{Pairwise(2*size, size), "an array of 80.00 MiB holds the differences of all pairs, for one number of each " +
 			"pair, 40.00 MiB together: these can be computed without it"},
 		{PairwiseGone("d"), "d is not made: it would hold all pairs at once"},

@@ -22,6 +22,7 @@ const (
 	Copy      = "copy"
 	Grid      = "grid"
 	Pairwise  = "pairwise"
+	NumExpr   = "numexpr"
 )
 
 // numpyMeter counts the blocks of arrays.

@@ -10,7 +10,7 @@ import (
 
 // productsAlong is about (a * b).sum(axis=1), and the norm of each row, which np.einsum computes without an array of
 // products.
-func (s *finder) productsAlong(p *place) (c evidence.Candidate, ok bool) {
+func (s sums) productsAlong(p *place) (c evidence.Candidate, ok bool) {
 	var found along
 	sum := s.only(p.node, func(x *syntax.Call) bool {
 		one, ok := s.along(x, p)
@@ -44,7 +44,7 @@ type along struct {
 }
 
 // along reads a call; ok is false where it is no sum of products of arrays of the same known shape and dtype.
-func (s *finder) along(x *syntax.Call, p *place) (of along, ok bool) {
+func (s sums) along(x *syntax.Call, p *place) (of along, ok bool) {
 	name, args := s.numpy(x.Func), x.Args
 	var e syntax.Expr
 	if name == "" {

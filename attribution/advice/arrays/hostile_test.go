@@ -25,6 +25,7 @@ func TestHostileSources(t *testing.T) {
 		{"names that lead to names", "z = np.exp(a60 - a59)"},
 		{"a long chain of operators", "z = np.exp(x" + strings.Repeat(" - x", 20_000) + ")"},
 		{"a long chain of methods", "x = x" + strings.Repeat(".copy().astype(y)", 5_000) + " * x"},
+		{"a long formula", "import numexpr\nz = x * y" + strings.Repeat(" + x * y", 20_000)},
 		{"a long chain of differences", "z = (x[:, None] - y" + strings.Repeat(" - y", 20_000) + ").sum(-1)"},
 		{"many sums in each other",
 			"z = " + strings.Repeat("(a60 - ", 3_000) + "a59" + strings.Repeat(").sum(-1)", 3_000)},

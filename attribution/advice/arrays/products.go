@@ -6,8 +6,11 @@ import (
 	"ipytracer/model/words"
 )
 
+// sums has the rules about reductions that can do without an array of products, squares or chosen elements.
+type sums struct{ *finder }
+
 // factors returns the two arrays that an expression multiplies, element by element: a * b, a ** 2, np.square(a).
-func (s *finder) factors(e syntax.Expr) (a, b syntax.Expr, ok bool) {
+func (s sums) factors(e syntax.Expr) (a, b syntax.Expr, ok bool) {
 	switch x := e.(type) {
 	case *syntax.BinOp:
 		if x.Op == "*" {
@@ -30,7 +33,7 @@ func (s *finder) factors(e syntax.Expr) (a, b syntax.Expr, ok bool) {
 }
 
 // squares returns the two arrays of a**2 + b**2.
-func (s *finder) squares(e syntax.Expr) (a, b syntax.Expr, ok bool) {
+func (s sums) squares(e syntax.Expr) (a, b syntax.Expr, ok bool) {
 	sum, ok := e.(*syntax.BinOp)
 	if !ok || sum.Op != "+" {
 		return nil, nil, false
@@ -70,7 +73,7 @@ func (s *scene) only(node syntax.Stmt, is func(*syntax.Call) bool) (found *synta
 }
 
 // hypotenuse is about np.sqrt(a**2 + b**2), which np.hypot computes without intermediate arrays.
-func (s *finder) hypotenuse(p *place) (c evidence.Candidate, ok bool) {
+func (s sums) hypotenuse(p *place) (c evidence.Candidate, ok bool) {
 	var a, b syntax.Expr
 	root := s.only(p.node, func(x *syntax.Call) bool {
 		name, call := s.call(x)
@@ -103,7 +106,7 @@ func (s *finder) hypotenuse(p *place) (c evidence.Candidate, ok bool) {
 
 // product is about np.sum(a * b), which np.vdot computes without an array of products. It would copy arrays that are
 // not one piece of memory in the order of their axes; fresh ones are.
-func (s *finder) product(p *place) (c evidence.Candidate, ok bool) {
+func (s sums) product(p *place) (c evidence.Candidate, ok bool) {
 	var a, b syntax.Expr
 	mean := false
 	sum := s.only(p.node, func(x *syntax.Call) bool {
@@ -144,7 +147,7 @@ func (s *finder) product(p *place) (c evidence.Candidate, ok bool) {
 }
 
 // masked is about a[mask].sum(): where= needs no copy of the elements.
-func (s *finder) masked(p *place) (c evidence.Candidate, ok bool) {
+func (s sums) masked(p *place) (c evidence.Candidate, ok bool) {
 	var of *syntax.Subscript
 	name := ""
 	sum := s.only(p.node, func(x *syntax.Call) bool {
@@ -178,7 +181,7 @@ func (s *finder) masked(p *place) (c evidence.Candidate, ok bool) {
 }
 
 // maskOf returns the source of an index that is a mask of an array, and the memory of its evaluation.
-func (s *finder) maskOf(e syntax.Expr, v value, p *place) (text string, bytes int64) {
+func (s sums) maskOf(e syntax.Expr, v value, p *place) (text string, bytes int64) {
 	text, ok := flat(p.cell, e)
 	if !ok {
 		return "", 0

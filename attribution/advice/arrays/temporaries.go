@@ -21,16 +21,28 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 				continue
 			}
 		}
-		for _, rule := range []func(*finder, *place) (evidence.Candidate, bool){
-			(*finder).pairwise, (*finder).inPlace, (*finder).hypotenuse, (*finder).product,
-			(*finder).productsAlong, (*finder).masked, (*finder).insideSum} {
-			if c, ok := rule(s, p); ok {
-				found = append(found, c)
-				break
-			}
+		c, ok := s.temporary(p)
+		// numexpr is a step further away from the code as it is: it must save more
+		if e, of := s.evaluated(p); of && (!ok || e.Falls(p.moment) >= c.Falls(p.moment)+least) {
+			c, ok = e, true
+		}
+		if ok {
+			found = append(found, c)
 		}
 	}
 	return found
+}
+
+// temporary returns the first change with NumPy that a place has.
+func (s *finder) temporary(p *place) (evidence.Candidate, bool) {
+	of := sums{s}
+	for _, rule := range []func(*place) (evidence.Candidate, bool){s.pairwise, s.inPlace, of.hypotenuse, of.product,
+		of.productsAlong, of.masked, s.insideSum} {
+		if c, ok := rule(p); ok {
+			return c, true
+		}
+	}
+	return evidence.Candidate{}, false
 }
 
 // candidate returns advice about the memory of a place at the moment.
@@ -147,15 +159,7 @@ func (p *place) isOnce() bool {
 }
 
 // module returns the name by which the notebook calls NumPy; "" if it has none.
-func (s *finder) module() string {
-	best := ""
-	for name, of := range s.modules {
-		if of == "numpy" && len(s.binds[name]) == 0 && (best == "" || name < best) {
-			best = name
-		}
-	}
-	return best
-}
+func (s *finder) module() string { return s.moduleOf("numpy") }
 
 // inPlace is about an assignment whose steps can write into one array.
 func (s *finder) inPlace(p *place) (c evidence.Candidate, ok bool) {
@@ -182,7 +186,7 @@ func (s *finder) inPlace(p *place) (c evidence.Candidate, ok bool) {
 		known: map[syntax.Expr]string{}}
 	again := s.mentions(e, name) && p.in == nil
 	t.inPlace = again && s.onlyIn(name, t.p, p.running)
-	if !s.isOrdered(e, t.p) || !t.build(e) || again && !t.inPlace && len(t.lines) == 1 {
+	if !s.isOrdered(e, t.p) || !t.build(e) || (again && !t.inPlace || returns) && len(t.lines) == 1 {
 		return c, false
 	}
 	saves := p.saves(t.peak, final.bytes)
