@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
 )
 
 // said returns the uses of names in statements: "reads; assigns; changes", sorted.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // compareValues compares the digests of two values.
@@ -140,8 +141,15 @@ func sum(v *Value, name string) float64 {
 	return math.NaN()
 }
 
-// compareItems compares two containers or frames, item by item.
+// compareItems compares two containers or frames, item by item. A frame may lack columns: nothing that was shown was
+// made of these.
 func compareItems(a, b *Value, within Tolerance) verdict {
+	if left, gone := withoutColumns(a, b); len(gone) > 0 {
+		if v := compareItems(left, b, within); v.differs {
+			return v
+		}
+		return tolerate("without %s of its columns: %.200s", strconv.Itoa(len(gone)), strings.Join(gone, ", "))
+	}
 	if a.Type != b.Type || a.Size != b.Size || !slices.Equal(a.Shape, b.Shape) || len(a.Items) != len(b.Items) {
 		return differ("%s with %d items became %s with %d", described(a), max(a.Size, int64(len(a.Items))),
 			described(b), max(b.Size, int64(len(b.Items))))
@@ -161,4 +169,26 @@ func compareItems(a, b *Value, within Tolerance) verdict {
 		}
 	}
 	return tolerated
+}
+
+// withoutColumns returns a frame without the columns that another one of as many rows lacks, and their names; none if
+// the two differ in more than that.
+func withoutColumns(a, b *Value) (left *Value, gone []string) {
+	if a.Kind != "frame" || b.Kind != "frame" || len(a.Shape) != 2 || len(b.Shape) != 2 || a.Shape[0] != b.Shape[0] ||
+		a.Shape[1] <= b.Shape[1] || int64(len(a.Items)-len(b.Items)) != a.Shape[1]-b.Shape[1] {
+		return nil, nil
+	}
+	out := *a
+	out.Items, out.Shape, out.Size = nil, b.Shape, b.Size
+	for i := range a.Items {
+		if at := len(out.Items); at < len(b.Items) && a.Items[i].Name == b.Items[at].Name {
+			out.Items = append(out.Items, a.Items[i])
+		} else {
+			gone = append(gone, a.Items[i].Name)
+		}
+	}
+	if len(out.Items) != len(b.Items) {
+		return nil, nil
+	}
+	return &out, gone
 }
