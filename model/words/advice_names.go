@@ -30,6 +30,12 @@ func HoldersUnknown(name string) string {
 	return "the session's end does not show " + name + ": something else may hold its memory, too"
 }
 
+// HeapMayKeep says that freed memory of a name may stay with the process.
+func HeapMayKeep(name string) string {
+	return "the arrays of " + name + " have less than 32 MiB each: the C library may keep what is freed of them, for " +
+		"later arrays"
+}
+
 // BlindUses says that a statement may use any name.
 func BlindUses(name string) string {
 	return "a later statement is not readable, or runs code from a text (exec, eval): it may use " + name

@@ -68,27 +68,6 @@ func (n *Notebook) Resident(m *Moment, of func(*Site) bool) int64 {
 	return max(0, bytes-missing, min(bytes, rose))
 }
 
-// InHeap reports whether the memory of some sites at the highest moment lies in memory that the process had mapped
-// before them: in holes of malloc's heap. Resident memory does not fall by it where nothing can use these holes again.
-// glibc's malloc puts blocks of 32 MiB and more nowhere but into mapped memory of their own.
-func (n *Notebook) InHeap(of func(*Site) bool) bool {
-	var blocks, maps, known int64
-	for s, bytes := range n.Peak.Live {
-		switch {
-		case s.Meter == mapped && of(s):
-			maps += bytes
-		case s.Meter == mapped && len(s.Stack) > 0:
-			known += bytes
-		case s.Meter != mapped && of(s):
-			blocks += bytes
-		}
-	}
-	return n.Meter == "cpu.resident" && known > 0 && blocks < heapMost && maps < blocks/2
-}
-
-// heapMost is the size of blocks that never lie in malloc's heap (DEFAULT_MMAP_THRESHOLD_MAX of glibc 2.36).
-const heapMost = 32 << 20
-
 // Allocated returns the memory that some sites allocated in the statement, whether it lived at the moment or not.
 func (m *Moment) Allocated(of func(*Site) bool) int64 { return bytesOf(m.Made, of) }
 

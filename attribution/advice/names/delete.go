@@ -154,7 +154,10 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 			life.last == s),
 		Changes: []string{words.NameGone(name)},
 	}
-	if accuracy != model.SavesExact {
+	if l.n.InHeap(s, of) {
+		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
+	}
+	if l.n.Variable(name) == nil || accuracy == model.SavesBound {
 		c.Unknown = append(c.Unknown, words.HoldersUnknown(name))
 	}
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
@@ -179,9 +182,22 @@ func peakBytes(n *evidence.Notebook, of func(*evidence.Site) bool, share int64) 
 // share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
 // not go.
 func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
-	if l.n.InHeap(func(site *evidence.Site) bool { return site.Statement == s }) {
+	of := func(site *evidence.Site) bool { return site.Statement == s }
+	if l.n.InHole(of) {
 		return 0, ""
 	}
+	bytes, accuracy = l.alone(s, name, life)
+	if accuracy != "" && l.n.InHeap(s, of) {
+		if min(bytes, l.n.Peak.Bytes(of)) < evidence.HeapMost { // the heap may well keep all of it
+			return 0, ""
+		}
+		accuracy = model.SavesGuess
+	}
+	return bytes, accuracy
+}
+
+// alone returns the same by who else may hold the memory.
+func (l *lives) alone(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
 	kept := int64(1 << 62)
 	_, assigns := s.Node.(*syntax.Assign)
 	alone := assigns && len(bound(s)) == 1 // a loop may have put its memory anywhere

@@ -1,0 +1,42 @@
+package names_test
+
+import (
+	"testing"
+
+	"ipytracer/attribution/advice/advicetest"
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/model"
+)
+
+// TestHeap: where a block of about their size was freed before, arrays of less than 32 MiB lie in malloc's heap. The
+// saving is a guess then, and there is no advice about fewer bytes than that. Larger arrays are not affected, nor arrays
+// that come before any was freed.
+func TestHeap(t *testing.T) {
+	session := func(freed, size, count int64) *evidence.Notebook {
+		first := advicetest.Step{Line: 1, Peak: 40, End: 20, Blocks: []advicetest.Blocks{
+			{Made: 20, Kept: 20, Live: 20}, {Made: freed, Calls: []advicetest.Call{{Function: "f", File: "/f.py"}}}}}
+		total := size * count
+		second := advicetest.Step{Line: 2, Peak: total, End: total,
+			Blocks: []advicetest.Blocks{{Made: total, Kept: total, Live: total, Count: count}}}
+		return advicetest.Notebook([]model.Variable{{Name: "raw", Bytes: total * mib, Execution: 1, Line: 2, Exact: true}},
+			advicetest.Cell{Source: "f()\nraw = read()", Steps: []advicetest.Step{first, second}},
+			advicetest.Cell{Source: "b = raw[0]", Steps: []advicetest.Step{{Line: 1}}},
+			advicetest.Cell{Source: "c = g(b)", Steps: []advicetest.Step{
+				{Line: 1, Peak: 300, End: 1, Blocks: []advicetest.Blocks{{Made: 300, Kept: 1, Live: 300},
+					advicetest.Still(1, 1, 20), advicetest.Still(1, 2, total)}}}})
+	}
+	deleted := func(saves int64, accuracy string) expected {
+		return expected{"delete", "raw", accuracy, saves, []string{"b = raw[0]\ndel raw"}}
+	}
+	for _, c := range []struct {
+		freed, size, count int64
+		want               expected
+	}{
+		{0, 30, 1, deleted(30, model.SavesExact)}, {4, 30, 1, deleted(30, model.SavesExact)}, {10, 30, 1, none},
+		{10, 30, 4, deleted(120, model.SavesGuess)}, {10, 40, 1, deleted(40, model.SavesExact)},
+		{100, 30, 1, deleted(30, model.SavesExact)}, // that one was never in the heap
+	} {
+		t.Logf("%d MiB freed, %d of %d MiB", c.freed, c.count, c.size)
+		check(t, session(c.freed, c.size, c.count), c.want)
+	}
+}
