@@ -36,6 +36,11 @@ func HeapMayKeep(name string) string {
 		"later arrays"
 }
 
+// GraphMayHold says that tensors of a name may live on in a graph.
+func GraphMayHold(name string) string {
+	return "tensors were made of " + name + ", and PyTorch's graph for backward() may hold it, too"
+}
+
 // BlindUses says that a statement may use any name.
 func BlindUses(name string) string {
 	return "a later statement is not readable, or runs code from a text (exec, eval): it may use " + name

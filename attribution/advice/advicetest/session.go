@@ -46,6 +46,7 @@ type Blocks struct {
 	Made, Kept, Live int64
 	Count            int64 // 1 if it is 0
 	Calls            []Call
+	Meter            string // "cpu.numpy" if it is ""
 	// Cell and Line name the statement that made them; 0 for the one that runs.
 	Cell, Line int
 }
@@ -104,7 +105,7 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 			now += second
 			for _, b := range s.Blocks {
 				w.Allocations = append(w.Allocations, b.allocation(number, s.Line))
-				w.Coverage["cpu.numpy"] = model.Coverage{}
+				w.Coverage[cmp.Or(b.Meter, "cpu.numpy")] = model.Coverage{}
 			}
 			cell.Allocations = append(cell.Allocations, w.Allocations...)
 			peak, children = max(peak, level+s.Peak), max(children, s.Children)
@@ -142,7 +143,7 @@ func (f Fork) process(pid int, now int64) model.Process {
 }
 
 func (b Blocks) allocation(cell, line int) model.Allocation {
-	a := model.Allocation{Meter: "cpu.numpy", Allocated: b.Made * MiB, Net: b.Kept * MiB,
+	a := model.Allocation{Meter: cmp.Or(b.Meter, "cpu.numpy"), Allocated: b.Made * MiB, Net: b.Kept * MiB,
 		Freed: (b.Made - b.Kept) * MiB, AtPeak: b.Live * MiB, Count: max(1, b.Count)}
 	if b.Made == 0 {
 		a.Count = 0

@@ -3,6 +3,7 @@ package names
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/advice/syntax"
@@ -88,7 +89,8 @@ func bodies(body []syntax.Stmt, add func(syntax.Expr)) {
 // span is the life of a value under a name.
 type span struct {
 	made, last *evidence.Statement // last reads it, or else is made
-	end        int                 // order of the statement that ends it
+	readers    []*evidence.Statement
+	end        int // order of the statement that ends it
 	shapes     []*evidence.Statement
 	aliased    bool
 }
@@ -111,7 +113,7 @@ func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 		case u.reads && u.shape:
 			x.shapes = append(x.shapes, s.ran)
 		case u.reads:
-			x.last, x.shapes = s.ran, nil
+			x.last, x.shapes, x.readers = s.ran, nil, append(x.readers, s.ran)
 		}
 		if u.binds {
 			x.end = s.order
@@ -157,6 +159,9 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 	if l.n.InHeap(s, of) {
 		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
 	}
+	if l.inGraph(s, life) {
+		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
+	}
 	if l.n.Variable(name) == nil || accuracy == model.SavesBound {
 		c.Unknown = append(c.Unknown, words.HoldersUnknown(name))
 	}
@@ -193,7 +198,23 @@ func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int6
 		}
 		accuracy = model.SavesGuess
 	}
+	if accuracy != "" && l.inGraph(s, life) {
+		accuracy = model.SavesGuess
+	}
 	return bytes, accuracy
+}
+
+// inGraph reports whether PyTorch's graph may hold the tensors of a statement: at the highest moment there are tensors
+// that were made of them, and nobody recorded what a graph holds.
+func (l *lives) inGraph(s *evidence.Statement, life span) bool {
+	tensors, made := false, false
+	for site := range l.n.Peak.Live {
+		if site.Meter == "cpu.torch" || words.OfGPU(site.Meter) && strings.HasSuffix(site.Meter, ".active") {
+			tensors = tensors || site.Statement == s
+			made = made || site.Statement != s && slices.Contains(life.readers, site.Statement)
+		}
+	}
+	return tensors && made
 }
 
 // alone returns the same by who else may hold the memory.

@@ -37,7 +37,7 @@ func retained(n *evidence.Notebook) (all []evidence.Candidate) {
 		}
 		from, _ := p.lines()
 		all = append(all, evidence.Candidate{Kind: "retain-graph", Cell: p.cell, Line: from,
-			Title: words.GraphRetained(), Accuracy: model.SavesBound, Changes: []string{words.GraphGoneThen()},
+			Title: words.GraphRetained(), Accuracy: model.SavesGuess, Changes: []string{words.GraphGoneThen()},
 			Unknown: append([]string{words.BackwardNeeds()}, doubts(n, z, graph)...),
 			Edits:   []model.AdviceEdit{edit}, Falls: retainedFalls(z, graph)})
 		return true
