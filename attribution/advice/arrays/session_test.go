@@ -4,15 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/advice/advicetest"
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
 	"ipytracer/model"
 )
 
-const (
-	mib  = 1 << 20
-	base = 70 * mib
-)
+const mib = advicetest.MiB
 
 // ran is a cell, and what its statements did. Sizes are MiB.
 type ran struct {
@@ -39,56 +36,29 @@ type call struct {
 	line     int
 }
 
-// session returns a session of cells.
+// session returns a session of cells. Blocks that a step does not list stand.
 func session(t *testing.T, variables []model.Variable, cells ...ran) *evidence.Notebook {
 	t.Helper()
-	r := &model.Report{}
-	level, id := int64(base), 1
+	var all []advicetest.Cell
 	for i, c := range cells {
-		input := i + 1
-		cell := model.Window{ID: id, Kind: model.Cell, PID: 7, Execution: input, ExecutionCount: &input,
-			Source: c.source, Coverage: partly()}
-		id++
-		var windows []model.Window
-		start, peak := level, level
+		cell := advicetest.Cell{Source: c.source, Partly: true}
 		for _, l := range c.lines {
-			w := model.Window{ID: id, Parent: cell.ID, Kind: model.Statement, PID: 7, Line: l.number,
-				Meters:   resident(level, level+l.rise*mib, level+l.keeps*mib),
-				Coverage: partly()}
-			id++
+			step := advicetest.Step{Line: l.number, Peak: l.rise, End: l.keeps}
 			for _, b := range l.blocks {
-				w.Allocations = append(w.Allocations, allocation(input, l.number, b))
+				one := advicetest.Blocks{Made: b.made, Kept: b.kept, Live: b.live, Count: b.count}
+				for _, call := range b.calls {
+					one.Calls = append(one.Calls, advicetest.Call{Function: call.function, Cell: i + 1, Line: call.line})
+				}
+				step.Blocks = append(step.Blocks, one)
 			}
-			peak, level = max(peak, level+l.rise*mib), level+l.keeps*mib
-			cell.Allocations = append(cell.Allocations, w.Allocations...)
-			windows = append(windows, w)
+			cell.Steps = append(cell.Steps, step)
 		}
-		cell.Meters = resident(start, peak, level)
-		r.Windows = append(append(r.Windows, cell), windows...)
+		all = append(all, cell)
 	}
-	for _, v := range variables {
-		v.PID, v.Kind, v.Type = 7, "variable", "numpy.ndarray"
-		r.Variables = append(r.Variables, v)
+	for i := range variables {
+		variables[i].Kind, variables[i].Type = "variable", "numpy.ndarray"
 	}
-	return evidence.Read(r, evidence.Options{Meter: "cpu.resident", PID: 7, Parse: syntax.ParseCell})
-}
-
-func partly() map[string]model.Coverage {
-	return map[string]model.Coverage{numpyMeter: {Unlisted: 1}}
-}
-
-func resident(start, peak, end int64) map[string]model.Figure {
-	return map[string]model.Figure{"cpu.resident": {Start: start, Peak: peak, End: end}}
-}
-
-func allocation(execution, number int, b blocks) model.Allocation {
-	a := model.Allocation{Meter: numpyMeter, Allocated: b.made * mib, Freed: (b.made - b.kept) * mib, Net: b.kept * mib,
-		AtPeak: b.live * mib, Count: max(1, b.count)}
-	for _, c := range b.calls {
-		a.Stack = append(a.Stack, model.Frame{Function: c.function, Line: c.line, Execution: execution})
-	}
-	a.Stack = append(a.Stack, model.Frame{Function: "<module>", Line: number, Execution: execution})
-	return a
+	return advicetest.Notebook(variables, all...)
 }
 
 // variable is an array of the end.
@@ -103,19 +73,8 @@ func makes(number int, size int64) line {
 
 // patched returns the source of the cells with a candidate's edits.
 func patched(n *evidence.Notebook, c evidence.Candidate) string {
-	var all []string
-	for _, cell := range n.Cells {
-		var edits []model.AdviceEdit
-		for _, e := range c.Edits {
-			if e.Execution == cell.Window.Execution {
-				edits = append(edits, e)
-			}
-		}
-		if len(edits) > 0 {
-			all = append(all, evidence.Patched(cell.Lines, edits)...)
-		}
-	}
-	return strings.Join(all, "\n")
+	sources, _ := advicetest.Patched(n, c.Edits)
+	return strings.Join(sources, "\n")
 }
 
 // check compares the best advice for a session: its kind, its saving in MiB, and the changed cell; "" for none.
