@@ -13,8 +13,8 @@ import (
 	"ipytracer/attribution/advice/frames"
 	"ipytracer/attribution/advice/kept"
 	"ipytracer/attribution/advice/names"
-	"ipytracer/attribution/advice/syntax"
 	"ipytracer/attribution/advice/tensors"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	"ipytracer/model/words"
 )

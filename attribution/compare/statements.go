@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // step is a simple statement of a cell, or the head of a block of one: the names in if, for, with and similar blocks

@@ -89,7 +89,7 @@ func JoinedArrays(name string, array int64, list string) string {
 // JoinedChanges says what changes with a list that is emptied.
 func JoinedChanges(list string, named bool) string {
 	if named {
-		return fmt.Sprintf("the array is the same; %s is empty then, and nothing later is seen to read it", list)
+		return fmt.Sprintf("the array is the same; %s is gone then, and nothing later is seen to read it", list)
 	}
 	return "the array is the same"
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // Kinds of advice of this package.

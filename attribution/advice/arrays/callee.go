@@ -1,6 +1,6 @@
 package arrays
 
-import "ipytracer/attribution/advice/syntax"
+import "ipytracer/attribution/syntax"
 
 // callee is a function of the notebook in which arrays lived at the highest moment.
 type callee struct {

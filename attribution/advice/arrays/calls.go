@@ -3,7 +3,7 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // called returns what is known about the result of a call.

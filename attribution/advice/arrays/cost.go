@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // cost is the memory that the evaluation of an expression needs: temps at its highest moment, with its result, and held

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model/words"
 )
 

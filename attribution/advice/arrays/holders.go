@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // onlyIn reports whether nothing but a name can hold the array that it is bound to at a place: the array is fresh, and

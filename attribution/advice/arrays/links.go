@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // link is a statement that binds an intermediate array to a name, which only the next statement reads.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
@@ -288,7 +288,7 @@ func (j *joining) lines(v *model.Variable) ([]string, bool) {
 		i := j.free("i")
 		return append(j.first, j.name+" = "+np+".empty("+shape+dtype,
 			fmt.Sprintf("for %s in reversed(range(len(%s))):", i, list),
-			fmt.Sprintf("    %s[%s] = %s.pop()", j.name, i, list)), true
+			fmt.Sprintf("    %s[%s] = %s.pop()", j.name, i, list), "del "+list), true
 	}
 	part, end := j.free("part"), j.free("end")
 	shape = fmt.Sprintf("sum(len(%s) for %s in %s)", part, part, list)
@@ -300,5 +300,5 @@ func (j *joining) lines(v *model.Variable) ([]string, bool) {
 		fmt.Sprintf("    %s = %s.pop()", part, list),
 		fmt.Sprintf("    %s[%s - len(%s):%s] = %s", j.name, end, part, end, part),
 		fmt.Sprintf("    %s -= len(%s)", end, part),
-		"del "+part), true
+		"del "+part+", "+list), true
 }

@@ -25,15 +25,15 @@ func TestJoined(t *testing.T) {
 		want         string
 	}{
 		{"stack", "all = np.stack(parts)", all, "all = np.empty((len(parts), *parts[0].shape), dtype=np.float64)\n" +
-			"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()"},
+			"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()\ndel parts"},
 		{"array", "all = np.array(parts)", all, "all = np.empty((len(parts), *parts[0].shape), dtype=np.float64)\n" +
-			"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()"},
+			"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()\ndel parts"},
 		{"vstack", "all = np.vstack(parts)", all,
 			"all = np.empty((len(parts), parts[0].shape[-1]), dtype=np.float64)\n" +
-				"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()"},
+				"for i_ in reversed(range(len(parts))):\n    all[i_] = parts.pop()\ndel parts"},
 		{"concatenate", "all = np.concatenate(parts)", flat,
 			"all = np.empty(sum(len(part) for part in parts), dtype=np.float64)\nend = len(all)\nwhile parts:\n" +
-				"    part = parts.pop()\n    all[end - len(part):end] = part\n    end -= len(part)\ndel part"},
+				"    part = parts.pop()\n    all[end - len(part):end] = part\n    end -= len(part)\ndel part, parts"},
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			n := session(t, []model.Variable{of.v}, loop, ran{of.source, []line{join(1)}})
@@ -87,7 +87,7 @@ func TestJoinedComprehension(t *testing.T) {
 	check(t, n, Joined, 72, "import numpy as np\ndef wave(f):\n    return np.ones(524_288) * f\n"+
 		"parts = [wave(f) for f in range(20)]\n"+
 		"waves = np.empty((len(parts), *parts[0].shape), dtype=np.float64)\n"+
-		"for i in reversed(range(len(parts))):\n    waves[i] = parts.pop()")
+		"for i in reversed(range(len(parts))):\n    waves[i] = parts.pop()\ndel parts")
 }
 
 func TestGenerator(t *testing.T) {

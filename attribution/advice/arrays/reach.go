@@ -3,7 +3,7 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // reach has the names that code reads and binds, in functions of the notebook that it may call, too.

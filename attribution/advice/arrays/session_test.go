@@ -46,8 +46,8 @@ func session(t *testing.T, variables []model.Variable, cells ...ran) *evidence.N
 			step := advicetest.Step{Line: l.number, Peak: l.rise, End: l.keeps}
 			for _, b := range l.blocks {
 				one := advicetest.Blocks{Made: b.made, Kept: b.kept, Live: b.live, Count: b.count}
-				for _, call := range b.calls {
-					one.Calls = append(one.Calls, advicetest.Call{Function: call.function, Cell: i + 1, Line: call.line})
+				for _, c := range b.calls {
+					one.Calls = append(one.Calls, advicetest.Call{Function: c.function, Cell: i + 1, Line: c.line})
 				}
 				step.Blocks = append(step.Blocks, one)
 			}

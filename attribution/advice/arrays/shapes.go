@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // sized returns a new array of a shape that a call names by an argument: its shape, and its size, where the numbers are

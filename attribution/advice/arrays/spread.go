@@ -3,7 +3,7 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // spread is a reduction of an expression over all pairs of the rows of two arrays: one array has a new axis behind its

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // steps are an elementwise expression as one operation after the other, each of which writes into the same array.

@@ -1,7 +1,7 @@
 package evidence
 
 import (
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // book is a notebook with its trees made ready: who is above a node, and under which names pandas is known.

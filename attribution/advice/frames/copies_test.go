@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 )
 

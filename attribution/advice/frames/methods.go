@@ -3,7 +3,7 @@ package frames
 import (
 	"slices"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // keep are methods that return a frame with the same columns, and use none of them.

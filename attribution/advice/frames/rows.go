@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	wording "ipytracer/model/words"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // step is one operation on a frame, or on its groups.

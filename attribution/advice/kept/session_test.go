@@ -7,7 +7,7 @@ import (
 
 	"ipytracer/attribution/advice/advicetest"
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 )
 

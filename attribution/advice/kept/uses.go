@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // each visits the nodes of all cells from one on, in order.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // codeLine is a line of a run of a cell.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // lives has the uses of names in each run of a statement.

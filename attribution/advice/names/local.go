@@ -2,7 +2,7 @@ package names
 
 import (
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	"ipytracer/model/words"
 )

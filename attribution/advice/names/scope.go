@@ -1,7 +1,7 @@
 package names
 
 import (
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // mention is how a part of a tree uses a name. It does not know scopes: a name of the same letters in a function below

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // flow follows values that hold a graph, by the names that have them, through the statements that run later. It knows

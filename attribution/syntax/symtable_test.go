@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // TestSymtable compares the names that files read and bind with CPython's symtable: none that it has is missing, and
@@ -102,7 +102,7 @@ func pythonFiles(t *testing.T) []string {
 	}
 	paths := []string{"testdata/grammar/statements.py"}
 	for _, pattern := range []string{"python/src/*/*.py", "testdata/notebooks/*.py", "testdata/workloads/*.py"} {
-		found, err := filepath.Glob("../../../" + pattern)
+		found, err := filepath.Glob("../../" + pattern)
 		if err != nil || found == nil {
 			t.Fatal(pattern, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // fragments are lines and blocks of cells. Cells of the test are made of them. Some lines are read although IPython
@@ -60,7 +60,7 @@ func TestCells(t *testing.T) {
 		}
 		cells = append(cells, frames[random.IntN(len(frames))](strings.Join(parts, "\n")))
 	}
-	notebooks, err := filepath.Glob("../../../testdata/notebooks/*.ipy")
+	notebooks, err := filepath.Glob("../../testdata/notebooks/*.ipy")
 	if err != nil || notebooks == nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // FuzzParse parses any source as a file and as a cell. Each node has a place in the source.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // describe writes uses in one line: reads, then binds, then functions.

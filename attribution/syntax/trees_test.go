@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/advice/syntax"
+	"ipytracer/attribution/syntax"
 )
 
 // TestTrees compares the trees of testdata/grammar, and of this repository's Python, with those of CPython's ast: every
