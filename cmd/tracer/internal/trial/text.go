@@ -30,6 +30,10 @@ var passing = []struct {
 	{regexp.MustCompile(`/tmp/ipykernel_\d+/\d+\.py`), "/tmp/ipykernel/…"}, // a cell in a warning
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?`), "DATE"},
 	{regexp.MustCompile(`\b\d{1,2}:\d\d(?::\d\d)?(?:\.\d+)?\b`), "TIME"},
+	// of %timeit: the counts and the warning depend on times
+	{regexp.MustCompile(`\b\d+ runs?, [\d,]+ loops? each\b`), "LOOPS"},
+	{regexp.MustCompile(`\b[\d,]+ loops?, best of \d+\b`), "LOOPS"},
+	{regexp.MustCompile(`The slowest run took [\d.]+ times longer than the fastest\.[^\n]*\n?`), ""},
 	{regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds|min|it/s|s/it|ms/step)(?:\b|$)`), "TIME"},
 }
 
