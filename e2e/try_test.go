@@ -41,8 +41,15 @@ func notebookFile(t *testing.T, folder, name string, cells ...string) string {
 // try runs `tracer try` as a user who has typed sudo, and returns its result, its status and its messages.
 func try(t *testing.T, args ...string) (*model.Trial, int, string) {
 	t.Helper()
+	return tryIn(t, os.TempDir(), args...)
+}
+
+// tryIn does the same with a folder of its own for temporary files.
+func tryIn(t *testing.T, temporary string, args ...string) (*model.Trial, int, string) {
+	t.Helper()
 	cmd := exec.Command(binary, append([]string{"try", "--format", "json", "--python", python()}, args...)...)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SUDO_UID=%d", nobody), fmt.Sprintf("SUDO_GID=%d", nobody),
+		"TMPDIR="+temporary)
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
@@ -164,7 +171,8 @@ func TestTryAdvice(t *testing.T) {
 	dir := nobodysFolder(t)
 	path := notebookFile(t, dir, "a.ipynb", "import numpy as np\nraw = np.ones(20_000_000)", "total = raw.sum()",
 		"y = np.zeros(20_000_000) + total\ny.sum()")
-	r, status, errs := try(t, path, "--advice", "1", "-n", "1")
+	temporary := nobodysFolder(t)
+	r, status, errs := tryIn(t, temporary, path, "--advice", "1", "-n", "1")
 	if status != 0 {
 		t.Fatalf("status %d\n%s", status, errs)
 	}
@@ -175,7 +183,7 @@ func TestTryAdvice(t *testing.T) {
 	if s := v.Saved[0]; s.Meter != r.Meter || s.Certain < *v.Predicted*19/20 || s.Certain > *v.Predicted*21/20 {
 		t.Errorf("foretold %d, saved %+v", *v.Predicted, s)
 	}
-	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "tracer-try-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(temporary, "tracer-try-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }
