@@ -29,15 +29,17 @@ func forks(n *evidence.Notebook, s *evidence.Statement) (all []fork) {
 	if len(n.Report.Processes) > mostProcesses {
 		return nil
 	}
-	command := ""
-	for i := range n.Report.Processes {
-		if p := &n.Report.Processes[i]; p.PID == n.PID && p.Parent == 0 {
-			command = p.Command
-		}
-	}
+	command, below := "", map[int]bool{n.PID: true}
 	for i := range n.Report.Processes {
 		p := &n.Report.Processes[i]
-		if p.Parent == 0 || p.StartNS >= end || p.EndNS <= begin {
+		if p.PID == n.PID {
+			command = p.Command
+			continue
+		}
+		if below[p.Parent] {
+			below[p.PID] = true
+		}
+		if !below[p.PID] || p.StartNS >= end || p.EndNS <= begin {
 			continue
 		}
 		if p.Parent != n.PID || p.Command != command {

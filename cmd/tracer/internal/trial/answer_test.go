@@ -74,6 +74,29 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
+// TestFiguresOfCellsWithoutWindow: behind a cell that the report has no window of, the next ones are found. A cell that
+// another one ran is none of the notebook's.
+func TestFiguresOfCellsWithoutWindow(t *testing.T) {
+	var all []string
+	for i, one := range []struct {
+		parent int
+		source string
+	}{{0, "a"}, {1, "d"}, {0, "c"}, {0, "e"}, {0, "d"}} {
+		all = append(all, fmt.Sprintf(`{"id": %d, "parent": %d, "pid": 8, "kind": "cell", "source": %q}`,
+			i+1, one.parent, one.source))
+	}
+	whole := `{"windows": [` + strings.Join(all, ",") + `]}`
+	f, err := readFigures(strings.NewReader(whole), []Cell{{Source: "a"}, {Source: "b"}, {Source: "c"}, {Source: "d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0, 3, 5} {
+		if f.Cells[i].ID != want {
+			t.Errorf("cell %d has window %d, want %d", i+1, f.Cells[i].ID, want)
+		}
+	}
+}
+
 // TestFigures: the notebook's cells are found among others, and a report that is cut short is none.
 func TestFigures(t *testing.T) {
 	cell := func(pid int, kind, source string, silent bool, peak int) string {

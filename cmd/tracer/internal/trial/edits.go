@@ -20,8 +20,8 @@ type placed struct {
 }
 
 // Edited applies the edits of pieces of advice. ran returns the index of the cell that an execution of this notebook's
-// run ran, -1 if it is none; it is nil if the advice is for a session of unknown cells. Then an edit goes to the cell
-// with the source that it was made for.
+// run ran, -1 if that is not known; it is nil if the advice is for another session. Then an edit goes to the cell with
+// the source that it was made for.
 func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) int) (*Notebook, error) {
 	var all []placed
 	for i := range items {
@@ -32,7 +32,8 @@ func (n *Notebook) Edited(items []model.AdviceItem, ran func(execution int) int)
 			cell := -1
 			if ran != nil {
 				cell = ran(e.Execution)
-			} else {
+			}
+			if cell < 0 {
 				cell = n.cellFor(e)
 			}
 			if cell < 0 || cell >= len(n.Cells) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"ipytracer/model"
@@ -21,6 +22,7 @@ type Figures struct {
 // Window is what is read of a window of the report.
 type Window struct {
 	ID              int                     `json:"id"`
+	Parent          int                     `json:"parent"`
 	PID             int                     `json:"pid"`
 	Kind            string                  `json:"kind"`
 	Silent          bool                    `json:"silent"`
@@ -45,15 +47,18 @@ const maxReport = 4 << 30
 
 var errNoReport = errors.New("the tracer's report of the run is not complete")
 
+// maxMissing is the most cells in a row of which the report has no window.
+const maxMissing = 64
+
 // readFigures reads a report in JSON. Cells are found by their sources, in their order: the notebook's code can make
-// cells of its own.
+// cells of its own, within another one or not.
 func readFigures(from io.Reader, cells []Cell) (*Figures, error) {
 	in := json.NewDecoder(bufio.NewReaderSize(io.LimitReader(from, maxReport), 256<<10))
 	if _, err := in.Token(); err != nil {
 		return nil, errNoReport
 	}
 	f := &Figures{Cells: make([]Window, len(cells))}
-	next := 0
+	next, outer := 0, map[int]bool{}
 	for in.More() {
 		key, err := in.Token()
 		if err != nil {
@@ -79,12 +84,13 @@ func readFigures(from io.Reader, cells []Cell) (*Figures, error) {
 			if err := in.Decode(&w); err != nil {
 				return nil, fmt.Errorf("%w: %w", errNoReport, err)
 			}
-			if w.Kind != model.Cell || w.Silent || f.PID != 0 && w.PID != f.PID {
+			if w.Kind != model.Cell || w.Silent || f.PID != 0 && w.PID != f.PID || outer[w.Parent] {
 				continue
 			}
-			if next < len(cells) && ranIt(&w, cells[next].Source) {
-				f.Cells[next], f.PID = w, w.PID
-				next++
+			outer[w.ID] = true
+			if at := cellOf(cells[next:], &w); at >= 0 {
+				f.Cells[next+at], f.PID = w, w.PID
+				next += at + 1
 			}
 		}
 		if _, err := in.Token(); err != nil {
@@ -99,6 +105,11 @@ func readFigures(from io.Reader, cells []Cell) (*Figures, error) {
 			"('tracer doctor' lists the Pythons)")
 	}
 	return f, nil
+}
+
+// cellOf returns the index of the first cell that a window is of, -1 if it is of none of the next ones.
+func cellOf(cells []Cell, w *Window) int {
+	return slices.IndexFunc(cells[:min(len(cells), maxMissing)], func(c Cell) bool { return ranIt(w, c.Source) })
 }
 
 // ranIt reports whether a window is of a cell.
