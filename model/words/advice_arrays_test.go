@@ -25,7 +25,7 @@ func TestAdviceOfArrays(t *testing.T) {
 		{JoinedArrays("X", size, "parts"), "X, 40.00 MiB, is made while all its parts in parts still live: filled " +
 			"from the end of the list, each part goes as soon as it is copied"},
 		{JoinedChanges("parts", true),
-			"the array is the same; parts is empty then, and nothing later is seen to read it"},
+			"the array is the same; parts is gone then, and nothing later is seen to read it"},
 		{JoinedChanges("parts", false), "the array is the same"},
 		{GeneratorFor("sum", size),
 			"sum goes over the list once: without the brackets its 40.00 MiB need not live at the same time"},
