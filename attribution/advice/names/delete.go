@@ -162,7 +162,7 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 	if l.inGraph(s, life) {
 		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
 	}
-	if l.n.Variable(name) == nil || accuracy == model.SavesBound {
+	if _, alone := l.alone(s, name, life); alone != model.SavesExact {
 		c.Unknown = append(c.Unknown, words.HoldersUnknown(name))
 	}
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
