@@ -6,6 +6,22 @@ func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
 }
 
+// Root returns the name that an expression begins with: x of x.y[0]; "" for other expressions.
+func Root(e Expr) string {
+	for {
+		switch v := e.(type) {
+		case *Name:
+			return v.ID
+		case *Attribute:
+			e = v.Value
+		case *Subscript:
+			e = v.Value
+		default:
+			return ""
+		}
+	}
+}
+
 // Text returns the source of a node.
 func Text(source string, n Node) string {
 	place := n.Place()

@@ -10,10 +10,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// mapsAlone is the size from which glibc maps every block on its own, and so gives it back at once when it is freed:
-// DEFAULT_MMAP_THRESHOLD_MAX of malloc/malloc.c. Smaller blocks lie in a heap once a block of their size was freed.
-const mapsAlone = 32 << 20
-
 // joins are functions that make one array of a list of arrays. rows: they put arrays on a new first axis.
 var joins = map[string]bool{"concatenate": false, "vstack": false, "hstack": false, "array": true, "stack": true}
 
@@ -198,7 +194,7 @@ func (j *joining) candidate() (c evidence.Candidate, ok bool) {
 	if j.held {
 		stays += j.part
 	}
-	if j.part < mapsAlone {
+	if j.part < evidence.HeapMost {
 		if j.freed() >= j.part-j.part/8 { // the parts may lie in a heap, which gives back only what is at its end
 			return c, false
 		}
@@ -261,7 +257,7 @@ func (j *joining) freed() (most int64) {
 			if m == j.m && j.sites[site] {
 				kept = m.Live[site]
 			}
-			if count := m.Count[site]; count > 0 && kept < made && made/count < mapsAlone {
+			if count := m.Count[site]; count > 0 && kept < made && made/count < evidence.HeapMost {
 				most = max(most, made/count)
 			}
 		}

@@ -146,7 +146,7 @@ func keeps(f *syntax.FunctionDef) (found bool) {
 	}
 	changes := func(e syntax.Expr) {
 		_, isName := e.(*syntax.Name)
-		found = found || !isName && !own[root(e)]
+		found = found || !isName && !own[syntax.Root(e)]
 	}
 	syntax.Walk(f, func(node syntax.Node) bool {
 		switch node := node.(type) {
@@ -162,7 +162,7 @@ func keeps(f *syntax.FunctionDef) (found bool) {
 			changes(node.Target)
 		case *syntax.Call:
 			if a, ok := node.Func.(*syntax.Attribute); ok && slices.Contains(collecting, a.Attr) {
-				found = found || !own[root(a.Value)]
+				found = found || !own[syntax.Root(a.Value)]
 			}
 		}
 		return !found
@@ -172,19 +172,3 @@ func keeps(f *syntax.FunctionDef) (found bool) {
 
 // collecting are methods with which containers grow.
 var collecting = []string{"append", "extend", "add", "update", "setdefault", "insert", "appendleft"}
-
-// root returns the name that an attribute or an item begins with; "" for other expressions.
-func root(e syntax.Expr) string {
-	for {
-		switch t := e.(type) {
-		case *syntax.Attribute:
-			e = t.Value
-		case *syntax.Subscript:
-			e = t.Value
-		case *syntax.Name:
-			return t.ID
-		default:
-			return ""
-		}
-	}
-}

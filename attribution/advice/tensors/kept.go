@@ -30,11 +30,11 @@ func keepings(n *evidence.Notebook) (all []keeping) {
 				break
 			}
 			if f, ok := call.Func.(*syntax.Attribute); ok && f.Attr == "append" {
-				k.into, k.value = root(f.Value), call.Args[0]
+				k.into, k.value = syntax.Root(f.Value), call.Args[0]
 			}
 		case *syntax.AugAssign:
 			if s.Op == "+" {
-				k.into, k.value = root(s.Target), s.Value
+				k.into, k.value = syntax.Root(s.Target), s.Value
 			}
 		case *syntax.Assign:
 			sum, ok := s.Value.(*syntax.BinOp)
@@ -52,22 +52,6 @@ func keepings(n *evidence.Notebook) (all []keeping) {
 		return true
 	})
 	return all
-}
-
-// root returns the name that an expression begins with; "" for none.
-func root(e syntax.Expr) string {
-	for {
-		switch v := e.(type) {
-		case *syntax.Name:
-			return v.ID
-		case *syntax.Attribute:
-			e = v.Value
-		case *syntax.Subscript:
-			e = v.Value
-		default:
-			return ""
-		}
-	}
 }
 
 // plain reports whether a value has no graph, or is no tensor.

@@ -131,7 +131,7 @@ func zeroed(n *evidence.Notebook) (all []evidence.Candidate) {
 		mine := func(s *evidence.Site) bool { return gradient(s) && loop.on(s) }
 		from, _ := p.lines()
 		all = append(all, evidence.Candidate{Kind: "set-to-none", Cell: p.cell, Line: from,
-			Names: []string{root(call.Func)}, Title: words.GradientsOfZeros(root(call.Func)),
+			Names: []string{syntax.Root(call.Func)}, Title: words.GradientsOfZeros(syntax.Root(call.Func)),
 			Accuracy: model.SavesGuess, Changes: []string{words.NoneThen()},
 			Unknown: append([]string{words.OtherPeaksOfLoop()}, doubts(n, z, mine)...),
 			Edits:   []model.AdviceEdit{replaced(p.cell, call, p.cell.Text(call.Func)+"(set_to_none=True)")},

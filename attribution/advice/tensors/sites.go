@@ -8,10 +8,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// large is the size from which malloc gives a block memory of its own, at every time: 32 MiB is the most that its
-// threshold grows to. A smaller block lies in the heap, which may stay resident.
-const large = 32 << 20
-
 // tensor reports whether a site has blocks of tensors.
 func tensor(s *evidence.Site) bool {
 	return s.Meter == "cpu.torch" || words.OfGPU(s.Meter) && strings.HasSuffix(s.Meter, ".active")
@@ -142,7 +138,7 @@ func sum(m *evidence.Moment, of func(*evidence.Site) bool) (bytes int64) {
 
 // doubts returns the sentence about resident memory, where the judged meter is that and blocks are small.
 func doubts(n *evidence.Notebook, z sizes, of func(*evidence.Site) bool) []string {
-	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(of) >= large {
+	if words.OfGPU(n.Meter) || n.Meter == "cpu.torch" || z.largest(of) >= evidence.HeapMost {
 		return nil
 	}
 	return []string{words.TensorsInTheHeap()}
