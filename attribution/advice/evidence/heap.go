@@ -6,7 +6,7 @@ const HeapMost = 32 << 20
 
 // InHole reports whether the memory of some sites at the highest moment lies in memory that the process had mapped
 // before them: in holes of malloc's heap. Resident memory does not fall by it where nothing can use these holes again.
-func (n *Notebook) InHole(of func(*Site) bool) bool {
+func InHole(n *Notebook, of func(*Site) bool) bool {
 	var blocks, maps, known int64
 	for s, bytes := range n.Peak.Live {
 		switch {
@@ -23,7 +23,7 @@ func (n *Notebook) InHole(of func(*Site) bool) bool {
 
 // InHeap reports whether the memory that some sites have at the highest moment may lie in malloc's heap, because each
 // of their blocks is no larger than one that was freed before a statement or in it.
-func (n *Notebook) InHeap(made *Statement, of func(*Site) bool) bool {
+func InHeap(n *Notebook, made *Statement, of func(*Site) bool) bool {
 	if n.Meter != "cpu.resident" || made.Moment == nil {
 		return false
 	}
@@ -36,7 +36,7 @@ func (n *Notebook) InHeap(made *Statement, of func(*Site) bool) bool {
 	if block == 0 { // it is not known
 		block = n.Peak.Bytes(of)
 	}
-	return block > 0 && block < HeapMost && n.freedBy(made) >= block/freedShare
+	return block > 0 && block < HeapMost && freedBy(n, made) >= block/freedShare
 }
 
 // freedShare makes up for sizes that are known on average of their site: of its blocks one may be four times as large.
@@ -44,7 +44,7 @@ const freedShare = 4
 
 // freedBy returns the size of the largest block that was freed up to a statement's end and that malloc maps alone no
 // more since then, on average of its site.
-func (n *Notebook) freedBy(last *Statement) (most int64) {
+func freedBy(n *Notebook, last *Statement) (most int64) {
 	for _, m := range n.Moments {
 		if m.Order > last.Order {
 			break

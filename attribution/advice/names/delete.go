@@ -156,7 +156,7 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 			life.last == s),
 		Changes: []string{words.NameGone(name)},
 	}
-	if l.n.InHeap(s, of) {
+	if evidence.InHeap(l.n, s, of) {
 		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
 	}
 	if l.inGraph(s, life) {
@@ -188,11 +188,11 @@ func peakBytes(n *evidence.Notebook, of func(*evidence.Site) bool, share int64) 
 // not go.
 func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
 	of := func(site *evidence.Site) bool { return site.Statement == s }
-	if l.n.InHole(of) {
+	if evidence.InHole(l.n, of) {
 		return 0, ""
 	}
 	bytes, accuracy = l.alone(s, name, life)
-	if accuracy != "" && l.n.InHeap(s, of) {
+	if accuracy != "" && evidence.InHeap(l.n, s, of) {
 		if min(bytes, l.n.Peak.Bytes(of)) < evidence.HeapMost { // the heap may well keep all of it
 			return 0, ""
 		}
