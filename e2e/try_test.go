@@ -164,7 +164,7 @@ func TestTrySeesChanges(t *testing.T) {
 	}
 }
 
-// TestTryAdvice: the advice for a notebook is made from its first run, and saves what was foretold. Of the recording
+// TestTryAdvice: the advice for a notebook is made from its first run, and saves what was predicted. Of the recording
 // nothing is left.
 func TestTryAdvice(t *testing.T) {
 	together(t)
@@ -181,7 +181,7 @@ func TestTryAdvice(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	if s := v.Saved[0]; s.Meter != r.Meter || s.Certain < *v.Predicted*19/20 || s.Certain > *v.Predicted*21/20 {
-		t.Errorf("foretold %d, saved %+v", *v.Predicted, s)
+		t.Errorf("predicted %d, saved %+v", *v.Predicted, s)
 	}
 	if left, err := filepath.Glob(filepath.Join(temporary, "tracer-try-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
@@ -204,7 +204,7 @@ func TestTryAdviceOfContents(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	if s := v.Saved[0]; s.Certain < *v.Predicted-2<<20 || s.Certain > *v.Predicted+2<<20 {
-		t.Errorf("foretold %d, saved %+v", *v.Predicted, s)
+		t.Errorf("predicted %d, saved %+v", *v.Predicted, s)
 	}
 }
 

@@ -42,7 +42,7 @@ type TrialVariant struct {
 	Why    string `json:"why"` // it did not run to its end
 	// Saved has the judged meter first.
 	Saved []TrialSaving `json:"saved"`
-	// Predicted is the saving that the advice foretold, null for a change that is none.
+	// Predicted is the saving that the advice predicted, null for a change that is none.
 	Predicted *int64 `json:"predicted"`
 	// TimesBefore and TimesAfter are the sums of the cells' times, by run.
 	TimesBefore []int64           `json:"times_before"`

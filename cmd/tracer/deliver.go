@@ -31,7 +31,7 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 		if s.options.hasAdvice() {
 			r.Advice = advice.Make(r, advice.Options{})
 		}
-		s.foretell(r)
+		s.announceSize(r)
 		if without := s.options.unranked(r); without != "" {
 			fmt.Fprintf(s.console.err, "tracer: %s\n", without)
 		}
@@ -171,7 +171,7 @@ func (s *session) asText(tracker *attribution.Tracker, why error) error {
 	o := s.options.OutputOptions
 	o.Format = "text"
 	r := tracker.Stream()
-	s.foretell(r)
+	s.announceSize(r)
 	if err := o.Print(to, r); err != nil {
 		return errors.Join(why, err)
 	}

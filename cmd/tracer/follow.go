@@ -51,7 +51,8 @@ func (o *SessionOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Record, "record", "",
 		"write everything to `FILE` while it happens; 'tracer report FILE' prints it again")
 	f.BoolVar(&o.Force, "force", false, "let --record overwrite a file")
-	f.StringVar(&o.ReadyFile, "ready-file", "", "create `FILE` once every probe is in place")
+	f.StringVar(&o.ReadyFile, "ready-file", "",
+		"create `FILE`, with the tracer's process ID, once every probe is in place")
 	f.StringVar(&o.Budget, "budget", "3%", "what probes may cost, as a `SHARE` of the session's time, or 'off'; "+
 		"resident and mapped are never stepped down")
 	f.IntVar(&o.Ring, "ring", 4096,
@@ -127,7 +128,7 @@ type session struct {
 	who      *invoker.Invoker
 	rights   *userfile.Rights // the invoker's
 	to       *destination
-	sign     *userfile.File // the ready file, or nil
+	sign     *readySign // nil without, and once it was given
 	recorder *recorder.File
 	trouble  error // the recording failed; the trace went on
 	live     bool
@@ -172,8 +173,8 @@ func (s *session) close() {
 // prepare opens the output files before tracing begins: a bad path costs nothing then.
 func (s *session) prepare() (err error) {
 	if s.options.ReadyFile != "" {
-		if s.sign, err = s.rights.Create(s.options.ReadyFile, false); err != nil {
-			return fmt.Errorf("write the ready file: %w", err)
+		if s.sign, err = newReadySign(s.rights, s.options.ReadyFile); err != nil {
+			return err
 		}
 		s.console.ends.takeAway(s.sign)
 	}
@@ -285,7 +286,10 @@ func (s *session) remains() *tracer.Remains {
 	if s.view != nil && s.view.terminal != nil {
 		r.Terminals = append(r.Terminals, s.view.terminal.Descriptor())
 	}
-	files := []*userfile.File{s.to.file, s.sign}
+	files := []*userfile.File{s.to.file}
+	if s.sign != nil {
+		files = append(files, s.sign.file)
+	}
 	if s.recorder != nil {
 		files = append(files, s.recorder.Place())
 	}
@@ -308,8 +312,8 @@ func (s *session) ready() error {
 	if s.sign == nil {
 		return nil
 	}
-	if err := errors.Join(s.sign.Commit(), s.sign.Close()); err != nil {
-		return fmt.Errorf("write the ready file: %w", err)
+	if err := s.sign.give(); err != nil {
+		return err
 	}
 	s.sign = nil
 	return nil

@@ -13,8 +13,10 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/tracer"
+	"ipytracer/tracer/host/invoker"
 	"ipytracer/tracer/host/launch"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/userfile"
 )
 
 func newRunCommand(c console) *cobra.Command {
@@ -146,27 +148,34 @@ func (s *session) startTraced(args []string, options tracer.Options) (*os.Proces
 	return cmd.Process, live, err
 }
 
-// command returns the typed command, to run as the invoking user: it is looked up with that user's rights, in the PATH
-// that sudo has left.
+// command returns the typed command, to run as the invoking user, with the terminal.
 func (s *session) command(args []string) (*exec.Cmd, error) {
+	cmd, err := asUser(context.Background(), s.who, s.rights, args...)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else no wait for the first answer
+		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
+	}
+	return cmd, nil
+}
+
+// asUser returns a command that runs as a user: it is looked up with the user's rights, in the PATH that sudo has left.
+func asUser(
+	ctx context.Context, who *invoker.Invoker, rights *userfile.Rights, args ...string,
+) (*exec.Cmd, error) {
 	var path string
-	err := s.rights.Do(func() (err error) {
+	err := rights.Do(func() (err error) {
 		path, err = exec.LookPath(args[0])
 		return err
 	})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("run %s: %w", args[0], errors.Unwrap(err))}
 	}
-	cmd := exec.Command(path, args[1:]...)
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
 	cmd.Args[0] = args[0]
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := s.who.Dress(cmd); err != nil {
-		return nil, err
-	}
-	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else no wait for the first answer
-		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
-	}
-	return cmd, nil
+	return cmd, who.Dress(cmd)
 }
 
 // startedBy names, to the companion in a command and in its children, the tracer that will listen (docs/line.md).

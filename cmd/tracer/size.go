@@ -23,8 +23,8 @@ func (o *OutputOptions) wanted(r *model.Report) *model.Report {
 	return r
 }
 
-// foretell announces the size of a large report, and how to make it smaller.
-func (s *session) foretell(r *model.Report) {
+// announceSize announces the size of a large report, and how to make it smaller.
+func (s *session) announceSize(r *model.Report) {
 	f := formatOf(s.options.Format)
 	if f == nil || f.smaller == "" || s.options.Quiet {
 		return

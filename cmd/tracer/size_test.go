@@ -21,7 +21,7 @@ func TestSizeIsForetold(t *testing.T) {
 	said := func(r *model.Report, o OutputOptions) string {
 		var told bytes.Buffer
 		s := &session{options: &SessionOptions{OutputOptions: o}, console: console{err: &told}}
-		s.foretell(r)
+		s.announceSize(r)
 		return told.String()
 	}
 	for format, want := range map[string]string{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,7 +64,10 @@ func newTry(s *session, o *TryOptions, path string) (*try, error) {
 	}
 	t.runner = &trial.Runner{
 		Tracer: "/proc/self/exe", Python: o.Python, Folder: folder, Env: os.Environ(), Kernel: o.Kernel,
-		Seed: o.seed, AllowErrors: o.AllowErrors, Timeout: o.Timeout,
+		Seed: o.seed, AllowErrors: o.AllowErrors, Timeout: o.Timeout, UID: s.who.UID,
+		Command: func(ctx context.Context, args ...string) (*exec.Cmd, error) {
+			return asUser(ctx, s.who, s.rights, args...)
+		},
 		Orphans: func() { trial.EndOrphans(s.who.UID) },
 	}
 	return t, nil

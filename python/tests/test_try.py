@@ -120,12 +120,12 @@ class TestDigest(unittest.TestCase):
 class TestRun(unittest.TestCase):
     """A notebook runs in IPython's shell where Jupyter's packages are not installed."""
 
-    def run_cells(self, *cells, **more):
-        """Return what the runner sends."""
+    def run_cells(self, *cells, lines=3, **more):
+        """Return what the runner sends. Its input has as many lines: the request, and one to go on at each wait."""
         asked = {"cells": cells, "may_fail": [], "folder": "/", "kernel": "", "seed": None, "allow_errors": False,
                  "bytes": 1 << 20, "digest": source("_try_digest.py"), "shell": source("_try_shell.py"), **more}
         program = source("_try_run.py").replace("import ipykernel", "import ipykernel_that_is_not_there")
-        done = subprocess.run([sys.executable, "-c", program], input=json.dumps(asked).encode(),
+        done = subprocess.run([sys.executable, "-c", program], input=json.dumps(asked).encode() + b"\n" * lines,
                               stdout=subprocess.PIPE, check=True)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -139,6 +139,14 @@ class TestRun(unittest.TestCase):
         self.assertEqual(len(cells), 2)
         self.assertEqual([v[0] for v in said[-2]["values"]["variables"]], ["x", "y"])
         self.assertEqual(said[-1], {"event": "end", "why": ""})
+
+    def test_waits(self):
+        """No cell runs before the tracer has attached, and the kernel does not outlive the run."""
+        for lines, last in ((1, "begin"), (2, "cells over")):
+            said = self.run_cells("1", lines=lines)
+            self.assertEqual([m["event"] for m in said][-2:], [last, "end"])
+            self.assertEqual(said[-1]["why"], "the tracer has ended")
+            self.assertFalse(os.path.exists("/proc/%d" % said[0]["pid"]))
 
     def test_bounds(self):
         """A cell that prints without end fills no memory; a kernel that dies ends the run."""

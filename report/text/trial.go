@@ -128,20 +128,20 @@ func (v trialView) saved(s *model.TrialSaving, c *model.TrialVariant, judged boo
 		}
 		return
 	}
-	foretold := ""
+	predicted := ""
 	if c.Predicted != nil {
-		foretold = "foretold " + words.Bytes(*c.Predicted)
+		predicted = "predicted " + words.Bytes(*c.Predicted)
 	}
 	switch {
 	case s.Certain > 0:
 		v.field("saves", span{words.Bytes(s.Certain), bold}, span{digits(s.Certain) + " bytes, at least", plain},
-			span{digits(s.Median) + " bytes by the medians", dim}, span{foretold, plain}, span{mark, yellow})
+			span{digits(s.Median) + " bytes by the medians", dim}, span{predicted, plain}, span{mark, yellow})
 	case s.Median > 0:
 		v.field("saves", span{"nothing for certain", bold}, span{digits(s.Median) + " bytes by the medians", plain},
-			span{foretold, plain}, span{mark, yellow})
+			span{predicted, plain}, span{mark, yellow})
 	default:
 		v.field("saves", span{"nothing", bold}, span{lessOrMore(s.Median) + " by the medians", plain},
-			span{foretold, plain}, span{mark, yellow})
+			span{predicted, plain}, span{mark, yellow})
 	}
 	v.field("peak", span{meterName(s.Meter) + " " + peaks, plain}, span{"the highest cell, the medians", dim})
 }

@@ -3,7 +3,6 @@ package names
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/syntax"
@@ -209,7 +208,7 @@ func (l *lives) share(s *evidence.Statement, name string, life span) (bytes int6
 func (l *lives) inGraph(s *evidence.Statement, life span) bool {
 	tensors, made := false, false
 	for site := range l.n.Peak.Live {
-		if site.Meter == "cpu.torch" || words.OfGPU(site.Meter) && strings.HasSuffix(site.Meter, ".active") {
+		if site.OfTensors() {
 			tensors = tensors || site.Statement == s
 			made = made || site.Statement != s && slices.Contains(life.readers, site.Statement)
 		}

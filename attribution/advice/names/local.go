@@ -11,7 +11,8 @@ import (
 //
 // The rule: a statement right in a function's body binds a name, once, and no statement hands its value on, returns it
 // or has it in a function of its own. Memory of that statement lives at the highest moment, and so does memory of a
-// statement behind the last one that reads the name: so the function was there by then.
+// statement behind the last one that reads the name: so the function was there by then. Of tensors that others are made
+// of there is none, unless the function's gradients are off: PyTorch's graph may hold them.
 //
 // The saving is a bound: up to the last use the function is taken to need the memory that its statements had at the
 // highest moment, and all that the statement that runs has made.
@@ -68,7 +69,7 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 		return out, false
 	}
 	steps := stepsOf(n, c, s, n.Peak)
-	if steps.live[at] == 0 || !steps.behind(last) {
+	if steps.live[at] == 0 || !steps.behind(last) || last > at && inGraph(n, c, s, at) {
 		return out, false
 	}
 	made, end := a.Place(), s.body[last].Place()
@@ -82,6 +83,20 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 			placeIn(c, end.End.Line)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
+}
+
+// inGraph reports whether PyTorch's graph may hold what a statement of a function has made.
+func inGraph(n *evidence.Notebook, c *evidence.Cell, s scope, at int) bool {
+	if evidence.GradientsOff(s.function) {
+		return false
+	}
+	p := s.body[at].Place()
+	for site := range n.Peak.Live {
+		if site.OfTensors() && siteIn(site, c, s, p.Start.Line, p.End.Line) {
+			return true
+		}
+	}
+	return false
 }
 
 // lastIn returns the index of the last statement of a body that reads a name; ok is false where the value is handed on

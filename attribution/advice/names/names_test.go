@@ -208,11 +208,12 @@ func TestLoop(t *testing.T) {
 
 // TestLocal has a function with a name that holds memory up to its return.
 func TestLocal(t *testing.T) {
+	meter := ""
 	function := func(source string, live ...int64) *evidence.Notebook {
 		step := advicetest.Step{Line: 1}
 		for i, size := range live {
 			step.Blocks = append(step.Blocks, advicetest.Blocks{
-				Made: size, Live: size, Calls: []advicetest.Call{{Function: "f", Cell: 1, Line: i + 2}},
+				Made: size, Live: size, Meter: meter, Calls: []advicetest.Call{{Function: "f", Cell: 1, Line: i + 2}},
 			})
 			step.Peak += size
 		}
@@ -240,4 +241,9 @@ func TestLocal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
 	}
+	meter = "cpu.torch" // a graph may hold it
+	check(t, function(source, 100, 50, 200), none)
+	check(t, function("@torch.no_grad()\n"+source, 0, 100, 50, 200), expected{
+		"local", "raw", model.SavesBound, 100, []string{"@torch.no_grad()\n" + deleted[0]},
+	})
 }

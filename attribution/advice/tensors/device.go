@@ -32,7 +32,7 @@ func results(n *evidence.Notebook) (all []evidence.Candidate) {
 // free reports whether the kept value has no graph: gradients are off, or it is detached.
 func (k keeping) free() bool {
 	call, ok := k.value.(*syntax.Call)
-	return k.at.inside(without) || ok && attribute(call) == "detach"
+	return k.at.inside(evidence.GradientsOff) || ok && attribute(call) == "detach"
 }
 
 // copied reports whether the kept value is on the CPU.

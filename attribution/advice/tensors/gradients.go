@@ -10,31 +10,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// without reports whether gradients are off in a statement: with torch.no_grad(), or a decorator.
-func without(stmt syntax.Stmt) bool {
-	var all []syntax.Expr
-	switch s := stmt.(type) {
-	case *syntax.With:
-		for _, item := range s.Items {
-			all = append(all, item.Context)
-		}
-	case *syntax.FunctionDef:
-		all = s.Decorators
-	}
-	for _, e := range all {
-		if has(e, func(node syntax.Node) bool {
-			a, ok := node.(*syntax.Attribute)
-			name, _ := node.(*syntax.Name)
-			return ok && off[a.Attr] || name != nil && off[name.ID]
-		}) {
-			return true
-		}
-	}
-	return false
-}
-
-var off = map[string]bool{"no_grad": true, "inference_mode": true, "set_grad_enabled": true}
-
 // gradients finds code that calls a network and never goes backward, with gradients on: the outermost statement of
 // that kind, or a function.
 func gradients(n *evidence.Notebook) (all []evidence.Candidate) {
@@ -47,7 +22,7 @@ func gradients(n *evidence.Notebook) (all []evidence.Candidate) {
 		each(n, func(p spot) bool {
 			_, function := p.stmt.(*syntax.FunctionDef)
 			switch {
-			case without(p.stmt) || classOf(p.stmt):
+			case evidence.GradientsOff(p.stmt) || classOf(p.stmt):
 				return false
 			case trains(n, p.stmt) || function != functions:
 				return true

@@ -1,9 +1,9 @@
 """Runs the code cells of a notebook in a fresh kernel, for `tracer try` (docs/try.md).
 
 The tracer hands this file to a Python as text (python -c): it uses nothing of the package. A request, one object of
-JSON in a line, comes from standard input; standard output gets one object a line: begin, each cell with its outputs,
-cells over, the values of the variables, end. If the request says so, the kernel waits behind its cells for the end of
-standard input: its variables are looked at from outside.
+JSON in a line, comes from standard input; standard output gets one object a line: begin with the kernel's process, each
+cell with its outputs, cells over, the values of the variables, end. A line of standard input must come behind begin,
+when the tracer has attached, and behind cells over, when it has detached.
 """
 
 from __future__ import annotations
@@ -162,6 +162,20 @@ class Jupyter:
         except RuntimeError as e:
             raise Ended("the kernel does not start: %s" % e) from e
         self.what = "kernel %s" % name
+        self.pid = self._process()
+
+    def _process(self) -> int:
+        """Return the kernel's process: what Jupyter has started may be a program that started it."""
+        asked = self._client.execute("", silent=True, user_expressions={"pid": "__import__('os').getpid()"})
+        while True:
+            try:
+                message = self._client.get_shell_msg(timeout=60)
+            except queue.Empty:
+                raise Ended("the kernel does not answer") from None
+            if message.get("parent_header", {}).get("msg_id") == asked:
+                break
+        pid = message["content"]["user_expressions"]["pid"]
+        return int(pid["data"]["text/plain"])
 
     def run(self, code: str, outputs: Outputs, silent: bool = False) -> None:
         """Run code to its end."""
@@ -202,7 +216,7 @@ class Shell:
         self._to, self._from = os.fdopen(there[1], "w"), os.fdopen(here[0])
         if not self._from.readline():
             raise Ended("%s has no IPython" % sys.executable)
-        self.what = "IPython's shell"
+        self.what, self.pid = "IPython's shell", self._process.pid
 
     def run(self, code: str, outputs: Outputs, silent: bool = False) -> None:
         """Run code to its end."""
@@ -256,14 +270,14 @@ class Run:
         """Run it."""
         try:
             with _kernel(self._asked) as kernel:
-                self._say("begin", what=kernel.what, python="%d.%d.%d" % sys.version_info[:3])
+                self._say("begin", what=kernel.what, python="%d.%d.%d" % sys.version_info[:3], pid=kernel.pid)
+                _wait()
                 if self._asked.get("seed") is not None:
                     kernel.run(_seeded(self._asked["seed"], "\n".join(self._asked["cells"])), Outputs(self._budget),
                                silent=True)
                 self._cells(kernel)
                 self._say("cells over")
-                if self._asked.get("waits"):
-                    sys.stdin.buffer.read()
+                _wait()
                 self._values(kernel)
         except Ended as e:
             self._say("end", why=str(e))
@@ -288,6 +302,12 @@ class Run:
         kernel.run("exec(__import__('base64').b85decode(%r), {'__name__': '_ipytracer_digest'})" % packed, outputs,
                    silent=True)
         self._say("values", values=outputs.digest or {}, failed=outputs.failed)
+
+
+def _wait() -> None:
+    """Wait for the tracer."""
+    if not sys.stdin.buffer.readline():
+        raise Ended("the tracer has ended")
 
 
 def _seeded(seed: int, sources: str) -> str:

@@ -66,7 +66,7 @@ func (f *File) check() error {
 	return f.removable(&st)
 }
 
-// removable foretells the result of rename(2): in a folder with the sticky bit every user removes only the own files.
+// removable predicts the result of rename(2): in a folder with the sticky bit every user removes only the own files.
 func (f *File) removable(st *unix.Stat_t) error {
 	var folder unix.Stat_t
 	if err := unix.Fstat(f.place.folder, &folder); err != nil {

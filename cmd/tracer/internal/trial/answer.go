@@ -120,6 +120,7 @@ type message struct {
 	Event  string `json:"event"`
 	What   string `json:"what"`
 	Python string `json:"python"`
+	PID    int    `json:"pid"` // of the kernel
 	Cell   int    `json:"cell"`
 	Why    string `json:"why"`
 	Values struct {
@@ -129,9 +130,16 @@ type message struct {
 	CellResult
 }
 
-// readAnswer reads the lines of a run. begins is called with the number of each cell that begins, and over behind the
-// last one.
-func readAnswer(from io.Reader, cells int, begins func(cell int), over func()) (*Result, error) {
+// steps are called at the steps of a run: kernel with the process of the kernel, once, begins with the number of each
+// cell that begins, over behind the last one.
+type steps struct {
+	kernel func(pid int)
+	begins func(cell int)
+	over   func()
+}
+
+// readAnswer reads the lines of a run.
+func readAnswer(from io.Reader, cells int, steps steps) (*Result, error) {
 	r := &Result{}
 	in := &lines{from: from}
 	for {
@@ -146,10 +154,7 @@ func readAnswer(from io.Reader, cells int, begins func(cell int), over func()) (
 		if !bounded(line) || json.Unmarshal(line, &m) != nil {
 			return r, errAnswer
 		}
-		if m.Event == "cells over" {
-			over()
-		}
-		if err := r.take(&m, cells, begins); err != nil {
+		if err := r.take(&m, cells, steps); err != nil {
 			return r, err
 		}
 	}
@@ -160,14 +165,20 @@ func readAnswer(from io.Reader, cells int, begins func(cell int), over func()) (
 }
 
 // take adds a line of the runner's.
-func (r *Result) take(m *message, cells int, begins func(cell int)) error {
+func (r *Result) take(m *message, cells int, steps steps) error {
 	switch m.Event {
 	case "begin":
+		if r.What != "" || m.What == "" || m.PID <= 0 {
+			return errAnswer
+		}
 		r.What, r.Python = m.What, m.Python
+		steps.kernel(m.PID)
 	case "cell begins":
 		if m.Cell >= 1 && m.Cell <= cells {
-			begins(m.Cell)
+			steps.begins(m.Cell)
 		}
+	case "cells over":
+		steps.over()
 	case "cell":
 		if m.Cell != len(r.Cells)+1 || m.Cell > cells {
 			return errAnswer

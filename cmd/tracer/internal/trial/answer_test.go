@@ -8,11 +8,14 @@ import (
 	"testing"
 )
 
+// nothing is done at the steps of a run.
+var nothing = steps{kernel: func(int) {}, begins: func(int) {}, over: func() {}}
+
 func answer(text string) (*Result, error) {
-	return readAnswer(strings.NewReader(text), 3, func(int) {}, func() {})
+	return readAnswer(strings.NewReader(text), 3, nothing)
 }
 
-const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2"}` + "\n"
+const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2", "pid": 7}` + "\n"
 
 // TestAnswer: what the runner sends is read.
 func TestAnswer(t *testing.T) {
@@ -32,6 +35,21 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestSteps: the kernel is named once, before its cells.
+func TestSteps(t *testing.T) {
+	var all []string
+	say := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
+	_, err := readAnswer(strings.NewReader(begun+`{"event": "cell begins", "cell": 1}`+"\n"+
+		`{"event": "cells over"}`+"\n"+`{"event": "end", "why": ""}`+"\n"), 3, steps{
+		kernel: func(pid int) { say("kernel %d", pid) },
+		begins: func(cell int) { say("cell %d", cell) },
+		over:   func() { say("over") },
+	})
+	if got := strings.Join(all, ", "); err != nil || got != "kernel 7, cell 1, over" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
 // endless is a reader that never ends.
 type endless struct{ part string }
 
@@ -48,7 +66,7 @@ func (e endless) Read(p []byte) (int, error) {
 func TestHostileAnswers(t *testing.T) {
 	many := strings.Repeat("[],", maxParts)
 	for name, text := range map[string]string{
-		"no object": "x\n", "a cell that is none": `{"event": "cell", "cell": 9}` + "\n",
+		"a second kernel": begun, "no object": "x\n", "a cell that is none": `{"event": "cell", "cell": 9}` + "\n",
 		"a cell out of order":    `{"event": "cell", "cell": 2}` + "\n",
 		"a cell below the first": `{"event": "cell", "cell": 0}` + "\n",
 		"deep":                   strings.Repeat("[", 1000) + "\n",
@@ -64,12 +82,17 @@ func TestHostileAnswers(t *testing.T) {
 			t.Errorf("%s: %v %+v", name, err, r)
 		}
 	}
+	for _, pid := range []string{"0", "-1", "1e99", `"7"`} {
+		if r, err := answer(strings.Replace(begun, "7", pid, 1)); !errors.Is(err, errAnswer) {
+			t.Errorf("process %s: %v %+v", pid, err, r)
+		}
+	}
 	long := endless{strings.Repeat("x", 4096)}
-	if _, err := readAnswer(long, 1, func(int) {}, func() {}); !errors.Is(err, errTooMuch) {
+	if _, err := readAnswer(long, 1, nothing); !errors.Is(err, errTooMuch) {
 		t.Errorf("a line without an end: %v", err)
 	}
 	begins := strings.Repeat(`{"event": "cell begins", "cell": 1}`+"\n", 100)
-	if _, err := readAnswer(endless{begins}, 1, func(int) {}, func() {}); err == nil {
+	if _, err := readAnswer(endless{begins}, 1, nothing); err == nil {
 		t.Error("lines without an end")
 	}
 }
