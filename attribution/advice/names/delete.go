@@ -13,7 +13,8 @@ import (
 // deletes finds names that are used for the last time before the highest moment, and hold memory then.
 //
 // The rule: a statement binds one name, and memory that it allocated lives at the highest moment. No later statement
-// reads the name, up to where it is bound anew. Functions that read it count with each statement that mentions them.
+// reads the name, up to where it is bound anew; while an assignment makes the new value, the old one lives. Functions
+// that read it count with each statement that mentions them.
 // The memory goes with the name if the name still has it alone at the session's end; if the name is gone by then, no
 // statement may have handed it on.
 func deletes(l *lives) []evidence.Candidate { return l.each(l.delete) }
@@ -89,9 +90,15 @@ func bodies(body []syntax.Stmt, add func(syntax.Expr)) {
 type span struct {
 	made, last *evidence.Statement // last reads it, or else is made
 	readers    []*evidence.Statement
-	end        int // order of the statement that ends it
+	end        int  // order of the statement that ends it
+	replaced   bool // by the value of an assignment: it lives until that is there
 	shapes     []*evidence.Statement
 	aliased    bool
+}
+
+// at reports whether the value lives at a moment that is behind its last use.
+func (x span) at(m *evidence.Moment) bool {
+	return m.Order < x.end || m.Order == x.end && x.replaced && m.Statement != nil
 }
 
 // life returns the life of the value that a statement gave a name. ok is false where a statement that did not run reads
@@ -105,7 +112,7 @@ func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 			continue
 		}
 		u := l.of(s, name)
-		x.aliased = x.aliased || u.escapes
+		x.aliased = x.aliased || u.escapes || shows(s.node, name)
 		switch {
 		case u.reads && s.ran == nil:
 			return x, false
@@ -116,10 +123,17 @@ func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 		}
 		if u.binds {
 			x.end = s.order
+			_, x.replaced = s.node.(*syntax.Assign)
 			return x, true
 		}
 	}
 	return x, true
+}
+
+// shows reports whether a statement may show the value of a name, which Out[] then holds.
+func shows(node syntax.Stmt, name string) bool {
+	e, ok := node.(*syntax.ExprStmt)
+	return ok && hands(e.Value, name)
 }
 
 // delete returns the candidate for one name.
@@ -146,7 +160,7 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 		Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
 		Edits: edits, Of: words.NameKey(s.Window.ID, name),
 		Falls: func(m *evidence.Moment) int64 {
-			if !m.Behind(life.last) || m.Order >= life.end {
+			if !m.Behind(life.last) || !life.at(m) {
 				return 0
 			}
 			return min(share, l.n.Resident(m, of))

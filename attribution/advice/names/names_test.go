@@ -103,7 +103,6 @@ func TestDelete(t *testing.T) {
 			expected{"delete", "raw", model.SavesExact, 200, []string{"del raw\nbig(2)"}},
 		},
 		"two statements on a line": {raw("raw = load()\nx = raw * 2; y = 3", "big(x)"), none},
-		"bound anew by itself":     {raw(two, "raw = big(raw, x)"), none},
 		"only its shape": {
 			raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)),
 			expected{"shape", "raw", model.SavesExact, 200, []string{
@@ -126,6 +125,26 @@ func TestDelete(t *testing.T) {
 func also(v model.Variable) model.Variable {
 	v.Also = []string{"Out[1]"}
 	return v
+}
+
+// TestDeleteBoundAnew has a name that is bound anew in the statement with the highest moment: the old value lives until
+// the new one is there.
+func TestDeleteBoundAnew(t *testing.T) {
+	const two = "raw = load()\nx = raw * 2"
+	for name, c := range map[string]struct {
+		n    *evidence.Notebook
+		want expected
+	}{
+		"of itself": {raw(two, "raw = big(raw, x)"), none},
+		"of others": {
+			raw(two, "raw = big(x)"),
+			expected{"delete", "raw", model.SavesGuess, 200, []string{two + "\ndel raw"}},
+		},
+		"shown before":   {raw("raw = load()\nraw", "raw = big(2)"), none},
+		"within a block": {raw(two, "if x:\n    raw = 0\n    y = big(x)"), none},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
+	}
 }
 
 // TestDeleteTimed has cells and lines whose Python a magic runs.

@@ -95,7 +95,12 @@ func evaluation(n *evidence.Notebook, p spot, z sizes, torch string, mine func(*
 		Title:   words.GradientsOn(torch),
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
-		Falls:   func(m *evidence.Moment) int64 { return max(0, sum(m, graph)-need) },
+		Falls: func(m *evidence.Moment) int64 {
+			if allocated(m, network) == 0 { // it does not run
+				return sum(m, graph)
+			}
+			return max(0, sum(m, graph)-need)
+		},
 	}
 	if isFunction {
 		c.Names = []string{function.Name}

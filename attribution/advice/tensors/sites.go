@@ -87,6 +87,16 @@ func (z sizes) largest(of func(*evidence.Site) bool) (most int64) {
 	return most
 }
 
+// allocated returns the bytes that some sites allocated in the statement of a moment.
+func allocated(m *evidence.Moment, of func(*evidence.Site) bool) (bytes int64) {
+	for s, size := range m.Made {
+		if tensor(s) && of(s) {
+			bytes += size
+		}
+	}
+	return bytes
+}
+
 // leastBlock is the size of blocks by which the rounds of a loop are counted.
 const leastBlock = 64 << 10
 
