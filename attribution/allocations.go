@@ -25,6 +25,7 @@ type allocations struct {
 	stacks  *stackTable
 	asked   map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
 	untold  bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
+	looked  int                      // blocks that were looked at for dividers
 	late    []*window                // reused by lately
 	in      []*window                // reused by windowsOf
 	flow    *flow                    // nil: nobody asks for it

@@ -240,6 +240,9 @@ func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return a.ranges[pid].stackAt(address)
 }
 
+// dividersAt returns nothing: an audit has no refused requests.
+func (a *audit) dividersAt(*event.Refusal) []divider { return nil }
+
 // isWhole reports whether everything that arrived has found room.
 func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.leftOut() == 0 }
 

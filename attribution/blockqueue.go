@@ -16,7 +16,9 @@ type blockQueue struct {
 	waiting   map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
 	waits     int                                  // the number of changes that wait
 	spare     spareChanges
-	isClosed  bool // the ledger takes no more
+	looks     map[uint64]*refusal // requests at which the ledger is asked for dividers, by number
+	asked     uint64              // how many there were
+	isClosed  bool                // the ledger takes no more
 }
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.
@@ -82,6 +84,13 @@ func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
 
 // move passes on a change, with the segment that it belongs to.
 func (q *blockQueue) move(r *root, c *event.Change) {
+	if c.Caller == looks {
+		if refused := q.looks[c.Address]; refused != nil {
+			refused.dividers = q.ledger.dividersAt(refused.Refusal)
+			delete(q.looks, c.Address)
+		}
+		return
+	}
 	if segment := r.sides.segment(c); segment != c.Segment {
 		placed := *c
 		placed.Segment, c = segment, &placed
@@ -92,6 +101,29 @@ func (q *blockQueue) move(r *root, c *event.Change) {
 // close drops the changes that wait, and takes in no more.
 func (q *blockQueue) close() {
 	q.waiting, q.waits, q.spare, q.isClosed = map[uint32]map[uint64][]event.Change{}, 0, spareChanges{}, true
+	q.looks = nil
+}
+
+// looks is the Caller of what is no change, but the place of a refused request among the changes.
+const looks = event.Caller(255)
+
+// look returns the place of a request that PyTorch refused: the ledger is asked for dividers there. It returns nil for
+// all others, and where too many wait.
+func (q *blockQueue) look(e event.Event) *event.Change {
+	refused, ok := e.(*refusal)
+	if !ok || len(q.looks) >= maxAsked || q.isClosed {
+		return nil
+	}
+	if _, kind, ok := refused.Meter.Device(); !ok || kind != event.Active {
+		return nil
+	}
+	if q.looks == nil {
+		q.looks = map[uint64]*refusal{}
+	}
+	q.asked++
+	q.looks[q.asked] = refused
+	return &event.Change{Stream: refused.Stream, Segment: refused.Segment, Time: refused.Time, Root: refused.Root,
+		PID: refused.PID, TID: refused.TID, Meter: refused.Meter, Caller: looks, Address: q.asked}
 }
 
 // inOrder takes in a number of the change stream, with its change or nil if it belongs to something else.
@@ -102,6 +134,10 @@ func (q *blockQueue) inOrder(r *root, stream uint64, c *event.Change) {
 // allocate takes in a change. It passes on a change that the ledger takes, once the windows of its segment are open.
 func (q *blockQueue) allocate(r *root, c *event.Change) {
 	if q.isClosed {
+		return
+	}
+	if c.Caller == looks {
+		q.await(r, c)
 		return
 	}
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {

@@ -64,6 +64,9 @@ func (in *intake) late(r *root, c *event.Change) {
 // asked files, under its segment, a request that moved no meter: one that was refused, or that opened or closed memory
 // of another process.
 func (in *intake) asked(e event.Event) {
+	if refused, ok := e.(*event.Refusal); ok {
+		e = &refusal{Refusal: refused}
+	}
 	at := placeOf(e)
 	r := in.processes.root(at.root)
 	if at.segment <= r.archived && r.archived > 0 {
@@ -71,7 +74,7 @@ func (in *intake) asked(e event.Event) {
 		return
 	}
 	r.stream.Received(at.stream)
-	in.queue.inOrder(r, at.stream, nil)
+	in.queue.inOrder(r, at.stream, in.queue.look(e))
 	in.gpus.mark(at.meter)
 	in.requests.request(r, e)
 }

@@ -211,7 +211,22 @@ func (c *coder) requests(d *detail) {
 		code(c, &r.Asked, &r.Held, &r.Reserved, &r.Limit)
 		codeOne(c, &r.Count)
 		c.text(&r.Caller)
-		codeOne(c, &d.refusedBy[i])
+		c.refusedBy(&d.refusedBy[i])
+	}
+}
+
+// refusedBy codes what a report needs of a refused request.
+func (c *coder) refusedBy(at **refusal) {
+	if c.reads {
+		*at = &refusal{Refusal: &event.Refusal{}}
+	}
+	by := *at
+	codeOne(c, &by.Stack)
+	length(c, &by.dividers)
+	for i := range by.dividers {
+		d := &by.dividers[i]
+		code(c, &d.size, &d.before, &d.after)
+		codeOne(c, &d.stack)
 	}
 }
 

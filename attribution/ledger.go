@@ -19,6 +19,8 @@ type ledger interface {
 	// blockAt and rangeAt return the stack that allocated a block, or mapped an address.
 	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
 	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
+	// dividersAt returns the blocks that kept the free memory of PyTorch's cache apart, at a request that it refused.
+	dividersAt(e *event.Refusal) []divider
 	// isWhole reports whether all changes found room.
 	isWhole() bool
 

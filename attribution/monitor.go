@@ -119,6 +119,7 @@ func (unkept) heldBy(*event.Holders)                             {}
 func (unkept) forget(uint32, func(event.Meter) bool)             {}
 func (unkept) blockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
 func (unkept) rangeAt(int32, uint64) (uint64, bool)              { return 0, false }
+func (unkept) dividersAt(*event.Refusal) []divider               { return nil }
 func (unkept) isWhole() bool                                     { return true }
 func (unkept) boundary(*process, *event.Boundary)                {}
 func (unkept) ended(int32)                                       {}

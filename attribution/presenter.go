@@ -88,12 +88,19 @@ func (pr *presenter) between(w *window) model.Between {
 	return out
 }
 
-// refusals returns a window's refusals, each with the stack of the largest request.
+// refusals returns a window's refusals, each with the stack of the largest request and with the dividers at it.
 func (pr *presenter) refusals(w *window) []model.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
-		if s := pr.stacks.of(w.refusedBy[i]); s != nil {
+		by := w.refusedBy[i]
+		if s := pr.stacks.of(by.Stack); s != nil {
 			out[i].Stack = pr.symbolizer.frames(w, s)
+		}
+		for _, d := range by.dividers {
+			if s := pr.stacks.of(d.stack); s != nil {
+				out[i].Dividers = append(out[i].Dividers, model.Divider{Bytes: int64(d.size),
+					Before: int64(d.before), After: int64(d.after), Stack: pr.symbolizer.frames(w, s)})
+			}
 		}
 	}
 	return out

@@ -117,11 +117,11 @@ func (ps *processes) isBelow(p, of *process) bool {
 // limitOn returns the soft limit on mapped memory of the process that was refused memory: the limit that it was
 // introduced with, or that of the nearest process above it.
 func (ps *processes) limitOn(e event.Event) event.Bytes {
-	refusal, ok := e.(*event.Refusal)
-	if !ok || refusal.Meter != event.Mapped {
+	refused, ok := e.(*refusal)
+	if !ok || refused.Meter != event.Mapped {
 		return 0
 	}
-	p := ps.byPID[refusal.PID]
+	p := ps.byPID[refused.PID]
 	for range deepestChild {
 		if p == nil || p.info.Limit > 0 {
 			break

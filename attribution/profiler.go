@@ -99,6 +99,9 @@ func (l *profiledLedger) move(r *root, c *event.Change) {
 	l.allocations.move(r, c)
 }
 
+// dividersAt returns nothing: an agent gives no advice.
+func (*profiledLedger) dividersAt(*event.Refusal) []divider { return nil }
+
 // boundary ends all blocks of a process that has executed another program.
 func (l *profiledLedger) boundary(p *process, b *event.Boundary) {
 	l.allocations.boundary(p, b)

@@ -57,6 +57,13 @@ func (rq *requests) askedIn(r *root, segment uint64) {
 	r.asked = waiting
 }
 
+// refusal is a refused request.
+type refusal struct {
+	*event.Refusal
+	// dividers are known once all changes before the request are in.
+	dividers []divider
+}
+
 type requestPlace struct {
 	root            uint32
 	stream, segment uint64
@@ -65,7 +72,7 @@ type requestPlace struct {
 
 func placeOf(e event.Event) requestPlace {
 	switch e := e.(type) {
-	case *event.Refusal:
+	case *refusal:
 		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
 	case *event.Foreign:
 		return requestPlace{e.Root, e.Stream, e.Segment, e.Meter}
@@ -96,7 +103,7 @@ func (r *root) movedOut(e event.Event) {
 // add counts a request in a window, whichever process of the tree made it.
 func (w *window) add(e event.Event, limit event.Bytes) {
 	switch e := e.(type) {
-	case *event.Refusal:
+	case *refusal:
 		w.refuse(e, limit)
 	case *event.Foreign:
 		if e.Closed {
@@ -110,7 +117,7 @@ func (w *window) add(e event.Event, limit event.Bytes) {
 	}
 }
 
-func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
+func (w *window) refuse(e *refusal, limit event.Bytes) {
 	id, reserved := e.Meter.String(), int64(0)
 	if _, kind, ok := e.Meter.Device(); ok && kind == event.Active {
 		reserved = int64(min(e.Detail, math.MaxInt64))
@@ -121,14 +128,14 @@ func (w *window) refuse(e *event.Refusal, limit event.Bytes) {
 			if int64(e.Asked) > r.Asked {
 				r.Asked, r.Held, r.Limit, r.Caller = int64(e.Asked), int64(e.Held), int64(limit), e.Caller.String()
 				r.Reserved = reserved
-				w.refusedBy[i] = e.Stack
+				w.refusedBy[i] = e
 			}
 			return
 		}
 	}
 	w.refused = append(w.refused, model.Refusal{Meter: id, Asked: int64(e.Asked), Held: int64(e.Held),
 		Reserved: reserved, Limit: int64(limit), Count: 1, Caller: e.Caller.String()})
-	w.refusedBy = append(w.refusedBy, e.Stack)
+	w.refusedBy = append(w.refusedBy, e)
 }
 
 // moves counts a move of all memory that a process has on a device.

@@ -95,8 +95,8 @@ type detail struct {
 	// uncounted: too many others of its process were open, so the stacks that allocated in it are not known.
 	uncounted bool
 	refused   []model.Refusal
-	// refusedBy are the stacks of the largest requests in refused.
-	refusedBy []uint64
+	// refusedBy are the largest requests in refused.
+	refusedBy []*refusal
 	foreign   model.Foreign
 	suspended model.Suspended
 

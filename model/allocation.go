@@ -120,6 +120,20 @@ type Refusal struct {
 	Caller string `json:"caller,omitempty"`
 	// Stack made the largest request, innermost call first; empty if not known.
 	Stack []Frame `json:"stack,omitempty"`
+	// Dividers are live blocks of PyTorch's cache at that request: without one of them the request would have fitted
+	// into the cache. The smallest comes first, each has another stack, and there are eight at most. There are none
+	// where the session's records do not add up to the allocator's own figures.
+	Dividers []Divider `json:"dividers,omitempty"`
+}
+
+// Divider is a live block of PyTorch's cache between free memory of the same segment. If it were free, all of that
+// would be one piece.
+type Divider struct {
+	Bytes  int64 `json:"bytes"`
+	Before int64 `json:"before"` // free bytes in front of it, up to the next live block
+	After  int64 `json:"after"`  // free bytes behind it
+	// Stack allocated it, innermost call first.
+	Stack []Frame `json:"stack"`
 }
 
 // Child is a descendant of the window's process, within a window.

@@ -160,11 +160,6 @@ type tabledAllocation struct {
 	Stack int `json:"stack"`
 }
 
-type tabledRefusal struct {
-	model.Refusal
-	Stack int `json:"stack,omitempty"`
-}
-
 type tabledWindow struct {
 	model.Window
 	Refused     []tabledRefusal    `json:"refused,omitempty"`
@@ -222,13 +217,6 @@ func (t *tables) wire(item any) any {
 	return item
 }
 
-func (t *tables) refused(all []model.Refusal) (out []tabledRefusal) {
-	for _, r := range all {
-		out = append(out, tabledRefusal{r, t.stack(r.Stack, false)})
-	}
-	return out
-}
-
 // read are the tables of a document during reading. An index that is out of range is an error of the whole document.
 type read struct {
 	Frames []model.Frame `json:"frames"`
@@ -262,16 +250,6 @@ func (r *read) stack(at int) (frames []model.Frame, truncated bool) {
 		r.known[at] = frames
 	}
 	return frames, r.Stacks[at].Truncated
-}
-
-func (r *read) refused(all []tabledRefusal) (out []model.Refusal) {
-	for _, one := range all {
-		if one.Stack != 0 {
-			one.Refusal.Stack, _ = r.stack(one.Stack)
-		}
-		out = append(out, one.Refusal)
-	}
-	return out
 }
 
 func (r *read) variables(all []tabledVariable) (out []model.Variable) {

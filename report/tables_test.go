@@ -18,7 +18,10 @@ func TestStacksComeBack(t *testing.T) {
 	r := reporttest.WithLines()
 	r.Windows[5].Refused = []model.Refusal{
 		{Meter: "gpu.0.active", Asked: 9, Count: 1, Stack: r.Tensors[0].Stack},
-		{Meter: "gpu.0.active", Asked: 8, Count: 1},
+		{Meter: "gpu.0.active", Asked: 8, Count: 1, Dividers: []model.Divider{
+			{Bytes: 3, Before: 4, After: 5, Stack: r.Tensors[0].Stack},
+			{Bytes: 4, After: 5, Stack: r.Windows[6].Allocations[0].Stack},
+		}},
 	}
 	data := reporttest.Report(t, r)
 	if n := strings.Count(string(data), `"Net.forward"`); n != 1 {

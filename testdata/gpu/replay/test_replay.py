@@ -147,6 +147,38 @@ class Oracle(unittest.TestCase):
                 more = OF_MATHEMATICAL_LIBRARIES if step > 10 else 0
                 self.assertEqual(row["gpu.0.driver"]["end"], row["gpu.0.reserved"]["end"] + more, (name, step))
 
+    def test_blocks_lie_in_segments(self):
+        """PyTorch's blocks add up to its own total at every report. When it refuses a request, the driver's blocks that
+        they lie in add up to what it has reserved: its free memory is between them."""
+        recording, driver, blocks = recordings.read("torch-default"), oracle.Driver(), {}
+        refused = 0
+        for event in recording.events:
+            if event.kind == "return":
+                driver.returned(event)
+            elif event.function == oracle.REPORT:
+                address, size = event.arguments[0], oracle.signed(event.arguments[1])
+                if size > 0:
+                    blocks[address] = size
+                else:
+                    self.assertEqual(blocks.pop(address), -size)
+                self.assertEqual(sum(blocks.values()), event.arguments[2])
+            elif event.function == oracle.OUT_OF_MEMORY:
+                refused += 1
+                self.assertEqual(sum(blocks.values()), event.arguments[1])
+                self.assertEqual(sum(self.segments(driver, blocks).values()), event.arguments[2])
+        self.assertEqual(refused, 1)
+
+    def segments(self, driver, blocks):
+        """The driver's blocks with PyTorch's in them, which must not overlap or leave one."""
+        used = {}
+        for start, size in driver.blocks["device"].items():
+            end = start
+            for address in sorted(a for a in blocks if start <= a < start + size):
+                self.assertGreaterEqual(address, end)
+                end, used[start] = address + blocks[address], size
+            self.assertLessEqual(end, start + size)
+        return used
+
     def test_truth_of_windows_is_continuous(self):
         for name in recordings.NAMES:
             rows = oracle.truth(recordings.read(name))

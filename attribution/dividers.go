@@ -1,0 +1,135 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// divider is a live block of PyTorch's cache between free memory. Without it the free pieces beside it would have been
+// one piece, and a refused request would have fitted into that.
+type divider struct {
+	size, before, after event.Bytes // of the block, and free in front of it and behind it
+	stack               uint64      // that allocated the block
+}
+
+const (
+	// smallRequest is the size up to which PyTorch takes memory from segments of smallSegment, which have nothing else
+	// (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).
+	smallRequest = 1 << 20
+	smallSegment = 2 << 20
+	// maxDividers is the number of blocks that are named for a request, of stacks that differ.
+	maxDividers = 8
+	// maxDivided is the most live blocks in which dividers are looked for, maxLooks the sum over all requests of a
+	// session.
+	maxDivided = 1 << 20
+	maxLooks   = 1 << 23
+)
+
+// span is a block by its addresses.
+type span struct {
+	start, end uint64
+	stack      uint64
+}
+
+func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
+
+// dividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
+// smallest first, at most one for each stack. All changes before the refusal must be in.
+//
+// There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
+// overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
+// another stream or pool, and which block is whose is not recorded.
+func (a *allocations) dividersAt(e *event.Refusal) []divider {
+	number, kind, ok := e.Meter.Device()
+	key := heldKey{e.PID, e.Meter}
+	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||
+		a.held[key] == nil || a.held[key].total != e.Held ||
+		len(a.blocks) > maxDivided || a.looked+len(a.blocks) > maxLooks {
+		return nil
+	}
+	a.looked += len(a.blocks)
+	blocks, ok := a.spansOf(key)
+	segments, fits := a.spansOf(heldKey{e.PID, event.OfDevice(number, event.Driver)})
+	if !ok || !fits {
+		return nil
+	}
+	var all []divider
+	cache := event.Bytes(0)
+	for _, s := range segments {
+		blocks = blocks[before(blocks, s.start):]
+		inside := before(blocks, s.end)
+		if inside == 0 {
+			continue
+		}
+		if cache += s.size(); blocks[inside-1].end > s.end || cache > event.Bytes(e.Detail) {
+			return nil
+		}
+		if (e.Asked <= smallRequest) == (s.size() == smallSegment) {
+			found, ok := dividing(s, blocks[:inside], e.Asked)
+			if !ok {
+				return nil
+			}
+			all = append(all, found...)
+		}
+		blocks = blocks[inside:]
+	}
+	return smallest(all)
+}
+
+// spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
+func (a *allocations) spansOf(key heldKey) (all []span, ok bool) {
+	for at, b := range a.blocks {
+		if at.heldKey == key {
+			all = append(all, span{at.address, at.address + uint64(b.size), b.stack})
+		}
+	}
+	slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.start, y.start) })
+	end := uint64(0)
+	for _, s := range all {
+		if s.start < end || s.end <= s.start {
+			return nil, false
+		}
+		end = s.end
+	}
+	return all, true
+}
+
+// before returns the number of blocks that begin in front of an address.
+func before(blocks []span, address uint64) int {
+	n, _ := slices.BinarySearchFunc(blocks, address, func(b span, at uint64) int { return cmp.Compare(b.start, at) })
+	return n
+}
+
+// dividing returns the blocks of a segment without which a request would have fitted there. ok is false where it would
+// have fitted as it was.
+func dividing(segment span, blocks []span, asked event.Bytes) (all []divider, ok bool) {
+	free := segment.start
+	for i, b := range blocks {
+		next := segment.end
+		if i+1 < len(blocks) {
+			next = blocks[i+1].start
+		}
+		d := divider{b.size(), event.Bytes(b.start - free), event.Bytes(next - b.end), b.stack}
+		if d.before >= asked || d.after >= asked {
+			return nil, false
+		}
+		if d.size < asked && event.Bytes(next-free) >= asked {
+			all = append(all, d)
+		}
+		free = b.end
+	}
+	return all, true
+}
+
+// smallest returns the smallest divider of each stack, of few stacks.
+func smallest(all []divider) (out []divider) {
+	slices.SortStableFunc(all, func(x, y divider) int { return cmp.Compare(x.size, y.size) })
+	for _, d := range all {
+		if len(out) < maxDividers && !slices.ContainsFunc(out, func(x divider) bool { return x.stack == d.stack }) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
