@@ -50,19 +50,21 @@ func landed(n *evidence.Notebook, k keeping) bool {
 	reads, lost := 0, 0
 	each(n, func(p spot) bool {
 		before := p.cell.Index < k.at.cell.Index || p.cell == k.at.cell && p.stmt.Place().Start.Offset < from
-		if before || blocksOf(p.stmt) != nil {
+		if before {
 			return true
 		}
-		if has(p.stmt, func(node syntax.Node) bool {
-			name, ok := node.(*syntax.Name)
-			return ok && name.ID == k.into
-		}) {
-			reads++
-			if !has(p.stmt, func(node syntax.Node) bool {
-				call, ok := node.(*syntax.Call)
-				return ok && lands[attribute(call)]
+		for _, part := range ownParts(p.stmt) {
+			if has(part, func(node syntax.Node) bool {
+				name, ok := node.(*syntax.Name)
+				return ok && name.ID == k.into
 			}) {
-				lost++
+				reads++
+				if !has(part, func(node syntax.Node) bool {
+					call, ok := node.(*syntax.Call)
+					return ok && lands[attribute(call)]
+				}) {
+					lost++
+				}
 			}
 		}
 		return true

@@ -50,6 +50,27 @@ func blocksOf(stmt syntax.Stmt) [][]syntax.Stmt {
 	return nil
 }
 
+// ownParts returns a statement; of a compound one that has its lists in [blocksOf], the parts outside of these.
+func ownParts(stmt syntax.Stmt) (parts []syntax.Node) {
+	switch s := stmt.(type) {
+	case *syntax.For:
+		return []syntax.Node{s.Iter}
+	case *syntax.While:
+		return []syntax.Node{s.Test}
+	case *syntax.If:
+		return []syntax.Node{s.Test}
+	case *syntax.With:
+		for _, item := range s.Items {
+			parts = append(parts, item.Context)
+		}
+		return parts
+	}
+	if blocksOf(stmt) != nil {
+		return nil
+	}
+	return []syntax.Node{stmt}
+}
+
 // below returns the spots right below one.
 func (p spot) below() (all []spot) {
 	for _, stmts := range blocksOf(p.stmt) {

@@ -266,14 +266,19 @@ func TestResultsOnGPU(t *testing.T) {
 	n := notebook(1, imports, source, "gpu.0.active", all...)
 	wants(t, n, one(t, results, n), "to-cpu", 4*40*mib, strings.Replace(source, "net(x)", "net(x).cpu()", 1))
 	for name, healthy := range map[string]string{
-		"used on the GPU": strings.Replace(source, ".cpu()", "", 1),
-		"with a graph":    strings.Replace(source, "torch.no_grad()", "open(f)", 1),
-		"there by now":    strings.Replace(source, "net(x)", "net(x).cpu()", 1),
+		"used on the GPU":  strings.Replace(source, ".cpu()", "", 1),
+		"with a graph":     strings.Replace(source, "torch.no_grad()", "open(f)", 1),
+		"there by now":     strings.Replace(source, "net(x)", "net(x).cpu()", 1),
+		"in a loop's head": source + "\nfor code in codes:\n    use(code)",
 	} {
 		if c := one(t, results, notebook(1, imports, healthy, "gpu.0.active", all...)); c != nil {
 			t.Errorf("%s: %v", name, c.Edits)
 		}
 	}
+	loop := strings.Replace(source, "print(torch.cat(codes).cpu())",
+		"for c in [c.cpu() for c in codes]:\n    use(c)", 1)
+	looped := notebook(1, imports, loop, "gpu.0.active", all...)
+	wants(t, looped, one(t, results, looped), "to-cpu", 4*40*mib, strings.Replace(loop, "net(x)", "net(x).cpu()", 1))
 	if c := one(t, kept, n); c != nil {
 		t.Errorf("gradients are off: %v", c.Edits)
 	}
