@@ -43,12 +43,24 @@ func fragmented(n *evidence.Notebook) (all []evidence.Candidate) {
 		if !ok {
 			return 0
 		}
-		return max(0, m.Peak-active.Peak-active.Peak/32)
+		needs := max(active.Peak, served(window, gpu))
+		return max(0, m.Peak-needs-needs/32)
 	}
 	return []evidence.Candidate{{Kind: "expandable-segments", Cell: first, Line: 1,
 		Title: title, Accuracy: model.SavesGuess, Changes: []string{words.SegmentsGrow()},
 		Unknown: []string{words.OnlyBeforeCUDA()},
 		Edits:   []model.AdviceEdit{evidence.Replace(first, 1, 0, setting)}, Falls: idle}}
+}
+
+// served returns the memory that tensors have once a request that was refused in a window is served; 0 where its cache
+// had too little for it.
+func served(w *model.Window, gpu string) (held int64) {
+	for _, r := range w.Refused {
+		if r.Meter == gpu+".active" && r.Reserved-r.Held >= r.Asked {
+			held = max(held, r.Held+r.Asked)
+		}
+	}
+	return held
 }
 
 // refused returns the largest request that PyTorch refused although it held as much without a tensor in it, and how

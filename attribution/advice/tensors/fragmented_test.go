@@ -7,6 +7,23 @@ import (
 	"ipytracer/model"
 )
 
+// TestExpandableSegmentsServed: where the cache had room for a refused request, tensors have that, too, once it is
+// served.
+func TestExpandableSegmentsServed(t *testing.T) {
+	for _, of := range []struct{ asked, falls int64 }{{300, 1024 - 640 - 20}, {10, 1024 - 384 - 12}, {400, 0}} {
+		n := notebook(1, imports, "x = torch.empty(9)", "gpu.0.reserved")
+		w := n.Statements[0].Window
+		w.Meters["gpu.0.active"] = model.Figure{Peak: 384 * mib}
+		w.Refused = []model.Refusal{{Meter: "gpu.0.active", Asked: of.asked * mib, Held: 340 * mib,
+			Reserved: 700 * mib}}
+		n.Cells[1].Window.Refused = w.Refused
+		c := one(t, fragmented, n)
+		if c == nil && of.falls > 0 || c != nil && (of.falls == 0 || c.Falls(n.Peak)/mib != of.falls) {
+			t.Errorf("%d MiB refused: %+v", of.asked, c)
+		}
+	}
+}
+
 // TestExpandableSegmentsRefused: the allocator's own figures at an error decide whether its cache was in pieces.
 func TestExpandableSegmentsRefused(t *testing.T) {
 	of := func(asked, held, reserved int64) model.Refusal {
