@@ -13,12 +13,10 @@ fails if it does not, or if the measured saving is more than 5 % (and 2 MiB) awa
 """
 
 import argparse
-import base64
 import collections
 import concurrent.futures
 import contextlib
 import copy
-import hashlib
 import json
 import os
 import re
@@ -34,6 +32,7 @@ sys.path[:0] = [os.path.join(TESTDATA, "workloads"), os.path.join(TESTDATA, "not
 
 import driver  # noqa: E402
 import notebook_text  # noqa: E402
+from advise_outputs import differing, joined, said  # noqa: E402
 from run_kernel import Kernel  # noqa: E402
 
 NEAR = 0.05       # of the predicted saving
@@ -97,59 +96,17 @@ class Listener(Kernel):
         return self._reply(message)["content"]["status"], joined(outputs)
 
 
-def said(kind, content):
-    """What a message shows, as (channel, text)."""
-    if kind == "stream":
-        return [(content["name"], content["text"])]
-    if kind == "error":
-        return [("error", "%s: %s" % (content.get("ename"), content.get("evalue")))]
-    if kind in ("execute_result", "display_data", "update_display_data"):
-        data = content["data"]
-        return [("shown", plain(data.get("text/plain", ""))),
-                *(("picture", picture(data[one])) for one in sorted(data) if one.startswith("image/"))]
-    return []
-
-
-def plain(text):
-    return re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
-
-
-def picture(data):
-    """A name for a picture: a hash of its bytes."""
-    with contextlib.suppress(ValueError):
-        return hashlib.sha256(base64.b64decode(data)).hexdigest()[:16]
-    return hashlib.sha256(data.encode()).hexdigest()[:16]
-
-
-def joined(outputs):
-    """The same outputs, with what one channel says in pieces joined: pieces depend on time."""
-    out = []
-    for channel, text in outputs:
-        if out and out[-1][0] == channel and channel in ("stdout", "stderr"):
-            text = out.pop()[1] + text
-        out.append((channel, text))
-    return [(channel, plain(text)) for channel, text in out if channel != "stderr"]
-
-
-def differing(before, after, edited):
-    """The cells with other outputs: In[N]."""
-    return ["In[%d]%s" % (i, " (edited)" if i in edited else "")
-            for i, (a, b) in enumerate(zip(before, after), 1) if a != b]
-
-
 class Run:
     """A run of cells in a fresh kernel under the tracer."""
+
+    flags = ()   # of tracer attach
 
     def __init__(self, opts, cells, folder, name):
         self.opts = opts
         self.recording = os.path.join(opts.keep or folder, name + ".arrows")
         self.outputs, self.seconds = [], 0.0
         with contextlib.ExitStack() as held:
-            place = driver.options("").parse_args(["--out", os.devnull, "--timeout", str(opts.timeout)])
-            workspace = driver.Workspace(place)
-            held.callback(workspace.remove)
-            kernel = Listener(place, workspace, workspace.probe())
-            held.callback(kernel.close)
+            kernel = self.start(held)
             self.prepare(kernel)
             tracer = self.attach(held, kernel.pid, folder, name)
             begun = time.monotonic()
@@ -162,6 +119,15 @@ class Run:
             if tracer.returncode not in (0, 130):
                 raise driver.Failure("tracer attach: status %d: %s" % (tracer.returncode, said_last[-500:]))
 
+    def start(self, held):
+        """A fresh kernel that ends with what holds it."""
+        place = driver.options("").parse_args(["--out", os.devnull, "--timeout", str(self.opts.timeout)])
+        workspace = driver.Workspace(place)
+        held.callback(workspace.remove)
+        kernel = Listener(place, workspace, workspace.probe())
+        held.callback(kernel.close)
+        return kernel
+
     def prepare(self, kernel):
         if self.opts.folder:
             kernel.client.execute_interactive("import os; os.chdir(%r); del os" % self.opts.folder, silent=True,
@@ -170,7 +136,7 @@ class Run:
     def attach(self, held, pid, folder, name):
         ready = os.path.join(folder, name + ".ready")
         tracer = subprocess.Popen([self.opts.tracer, "attach", "--quiet", "--format", "json", "--ready-file", ready,
-                                   "--record", self.recording, str(pid)], stdout=subprocess.DEVNULL,
+                                   "--record", self.recording, *self.flags, str(pid)], stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True)
         held.callback(end, tracer)
         while not os.path.exists(ready):
@@ -183,6 +149,12 @@ class Run:
         """The highest value of a meter over the cells, with children."""
         report = self.ask("report", "--format", "json", self.recording)
         return max((peak(w, meter) for w in report["windows"] if w["kind"] == "cell"), default=0)
+
+    def refused(self):
+        """The largest request that PyTorch refused, by cell."""
+        report = self.ask("report", "--format", "json", self.recording)
+        return {w["execution"]: r["asked"] for w in report["windows"] if w["kind"] == "cell"
+                for r in w.get("refused", []) if r["meter"].endswith(".active")}
 
     def advice(self, meter):
         return self.ask("advise", "--format", "json", *(["--by", meter] if meter else []), self.recording)
@@ -217,7 +189,7 @@ def result(opts, path):
         if path.endswith(".ipy"):
             with open(path, encoding="utf-8") as f:
                 out["wanted"] = wanted(f.read())
-        first = Run(opts, cells, folder, name_of(path))
+        first = opts.run(opts, cells, folder, name_of(path))
         advice = first.advice(out["wanted"].meter if out["wanted"] else "")
         out.update(meter=advice["meter"], peak=advice["peak"], seconds=round(first.seconds, 2),
                    others=[brief(item) for item in advice["items"][1:]])
@@ -237,15 +209,24 @@ def name_of(path):
 
 def compare(opts, out, cells, item, first, folder):
     edited = {edit["execution_count"] or edit["execution"] for edit in item["edits"]}
-    steady = Run(opts, cells, folder, name_of(out["notebook"]) + "-again").outputs if opts.twice else first.outputs
-    then = Run(opts, follow(cells, item["edits"]), folder, name_of(out["notebook"]) + "-changed")
+    steady = opts.run(opts, cells, folder, name_of(out["notebook"]) + "-again").outputs if opts.twice else first.outputs
+    then = opts.run(opts, follow(cells, item["edits"]), folder, name_of(out["notebook"]) + "-changed")
     out["measured"] = first.highest(out["meter"]) - then.highest(out["meter"])
     out["then_seconds"] = round(then.seconds, 2)
     unsteady = set(differing(first.outputs, steady, edited))
     out["differs"] = [one for one in differing(first.outputs, then.outputs, edited) if one not in unsteady]
+    before, behind = first.refused(), then.refused()
+    served = ["In[%d]" % one for one in before if before[one] > behind.get(one, 0)]
+    out["served"] = [one for one in served if "In[%d]" % item["at"]["execution"] == one]
+    if item.get("fits") and (before.get(item["at"]["execution"], 0) < item["fits"] or not out["served"]):
+        out["faults"].append("refused: %s, then %s" % (before, behind))
     failed = ["In[%d]" % i for i, (a, b) in enumerate(zip(first.outputs, then.outputs), 1) if a[-1] != b[-1]]
-    if failed:
+    if served:   # the code behind the request ran only once
+        out["differs"] = []
+    if set(failed) - set(served):
         out["faults"].append("ends differently: %s" % ", ".join(failed))
+    if item.get("fits"):
+        return
     off = abs(out["measured"] - item["saves"])
     if out["wanted"] and off > max(SLACK, NEAR * item["saves"]):
         out["faults"].append("saves %s, said %s" % (size(out["measured"]), size(item["saves"])))
@@ -258,7 +239,7 @@ def compare(opts, out, cells, item, first, folder):
 def brief(item):
     return {"kind": item["kind"], "names": item.get("names") or [], "cell": item["at"]["execution_count"],
             "line": item["at"]["line"], "saves": item["saves"], "accuracy": item["accuracy"],
-            "edits": len(item["edits"])}
+            "edits": len(item["edits"]), "fits": item.get("fits", 0)}
 
 
 def judge(out, item):
@@ -288,8 +269,14 @@ def line(out):
     a = out["advice"]
     if a:
         parts.append("%s %s In[%s] line %d" % (a["kind"], ",".join(a["names"]) or "-", a["cell"], a["line"]))
-        parts.append("says %s (%s)" % (size(a["saves"]), a["accuracy"]))
-        parts.append("measured %s" % size(out["measured"]) if out["measured"] is not None else "not tried")
+        parts.append("says %s (%s)" % ("that %s fits" % size(a["fits"]) if a["fits"] else size(a["saves"]),
+                                       a["accuracy"]))
+        if out["measured"] is None:
+            parts.append("not tried")
+        elif a["fits"]:
+            parts.append("it was refused, and is served then" if out["served"] else "it is refused")
+        else:
+            parts.append("measured %s" % size(out["measured"]))
         if out["measured"] is not None:
             parts.append("%.1f s, then %.1f s" % (out["seconds"], out["then_seconds"]))
         if out["differs"]:
@@ -316,7 +303,7 @@ def attempt(opts, path):
         return {"notebook": path, "advice": None, "measured": None, "differs": [], "faults": [repr(e)]}
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("notebooks", nargs="+", metavar="NOTEBOOK|FOLDER")
     parser.add_argument("--tracer", default=os.path.join(os.path.dirname(HERE), "bin", "tracer"), metavar="FILE")
@@ -331,7 +318,11 @@ def main():
     parser.add_argument("--check", action="store_true", help="exit status 1 if a notebook is wrong")
     parser.add_argument("--json", action="store_true", help="a JSON object for each notebook")
     parser.add_argument("--verbose", action="store_true", help="with the advice and its diff")
-    opts = parser.parse_args()
+    parser.set_defaults(run=Run)
+    return parser
+
+
+def main(opts):
     faults = 0
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
         for out in pool.map(lambda path: attempt(opts, path), list(files(opts.notebooks))):
@@ -343,4 +334,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(options().parse_args()))
