@@ -23,7 +23,7 @@ type Advice struct {
 	Cells int        `json:"cells"`
 	// Notebook is the path of the kernel's notebook; "" if it has none.
 	Notebook string `json:"notebook,omitempty"`
-	// Items are ten at most, the largest saving first.
+	// Items are ten at most: those that avoid a refusal, then the largest saving first.
 	Items []AdviceItem `json:"items"`
 	// Left counts pieces of advice that are left out, because ten others save more.
 	Left int `json:"left"`
@@ -53,6 +53,8 @@ type AdviceItem struct {
 	// Saves is by how much lower the highest moment would be. Accuracy says how well that is known.
 	Saves    int64  `json:"saves"`
 	Accuracy string `json:"accuracy"`
+	// Fits is a request for memory, in bytes, that was refused and would be served; 0 for none. Saves may be 0 then.
+	Fits int64 `json:"fits,omitempty"`
 	// Peak is the highest moment with the change, and Then its place; null outside of cells.
 	Peak int64      `json:"peak"`
 	Then *PlanPlace `json:"then"`

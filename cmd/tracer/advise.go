@@ -53,9 +53,9 @@ func newAdviseCommand(c console) *cobra.Command {
 		Long: `Say what to change in a notebook so that it needs less memory, and how much that saves.
 
 It takes a recording of 'tracer attach --record' or 'tracer run --record', or watches a running kernel until Ctrl-C or
-for --duration. At most ten changes are listed, the largest saving first: by how much lower the highest moment would
-be, computed from the session; each with its line, the change as a diff, what it may do to results, what is not known,
-and the command that tries it. Nothing of the notebook is run.`,
+for --duration. At most ten changes are listed: those with which memory fits that a GPU refused, then the largest
+saving, by how much lower the highest moment would be, computed from the session; each with its line, the change as a
+diff, what it may do to results, what is not known, and the command that tries it. Nothing of the notebook is run.`,
 		Example: "  tracer advise run.arrows\n  tracer advise run.arrows --cell 7\n" +
 			"  tracer advise run.arrows --by gpu.0.active --format json\n  sudo tracer advise 4242 --duration 10m",
 		Args: usageArgs(cobra.ExactArgs(1)),

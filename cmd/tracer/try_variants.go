@@ -108,7 +108,7 @@ func (t *try) together(items []model.AdviceItem) (*trial.Variant, error) {
 		v.Advice = append(v.Advice, items[i].Number)
 		v.Name += listed(i, len(items)) + fmt.Sprint(items[i].Number)
 	}
-	if len(items) == 1 {
+	if len(items) == 1 && items[0].Saves > 0 {
 		saves := items[0].Saves
 		v.Predicted = &saves
 	}

@@ -59,6 +59,17 @@ func AdviceAccuracy(accuracy string) string {
 	return "a guess: try it"
 }
 
+// AdviceGain says what a piece of advice leads to: how much lower the highest moment is, or which request fits.
+func AdviceGain(saves, fits int64) string {
+	switch {
+	case fits == 0:
+		return Bytes(saves) + " lower"
+	case saves == 0:
+		return Bytes(fits) + " fits"
+	}
+	return Bytes(fits) + " fits, " + Bytes(saves) + " lower"
+}
+
 // AdviceLeft says how many pieces of advice are not listed.
 func AdviceLeft(n int) string { return Plural(n, "more piece") + " of advice would save less" }
 

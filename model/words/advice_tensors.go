@@ -1,6 +1,10 @@
 package words
 
-import "fmt"
+import (
+	"fmt"
+
+	"ipytracer/model"
+)
 
 // TensorsInTheHeap says why resident memory may fall by another amount.
 func TensorsInTheHeap() string {
@@ -134,6 +138,28 @@ func CacheInPieces() string {
 func CacheRefused(asked, idle int64) string {
 	return fmt.Sprintf("PyTorch refused %s although its cache had %s between tensors: let its segments grow instead, "+
 		"so that it is in one piece", Bytes(asked), Bytes(idle))
+}
+
+// Divides says that the block of a name keeps free memory of PyTorch's cache apart.
+func Divides(name string, block, whole, asked int64, made, refused *model.PlanPlace) string {
+	return fmt.Sprintf("%s, %s of %s, lies between free memory of PyTorch's cache, and nothing uses it any more: "+
+		"delete it, and all of that is one piece of %s for the %s that PyTorch refused in %s", name, Bytes(block),
+		PlaceName(made), Bytes(whole), Bytes(asked), PlaceName(refused))
+}
+
+// RequestServed says what is different where a request is not refused.
+func RequestServed() string {
+	return "the request is served, so the code behind it runs, and code that handled its error does not"
+}
+
+// StreamUnknown says that streams are not recorded.
+func StreamUnknown() string {
+	return "PyTorch gives free memory only to the CUDA stream that had it, and no recording has streams"
+}
+
+// OtherRequests says that a statement allocates more than the request that was refused.
+func OtherRequests() string {
+	return "the statement asks for other memory, too: some of it may take a part of that piece"
 }
 
 // SegmentsGrow says what is different.

@@ -16,10 +16,10 @@ func (p *page) advice(a *model.Advice) {
 	if a == nil || len(a.Items) == 0 {
 		return
 	}
-	p.WriteString("| lower by | how sure | line | what to do |\n|--:|---|---|---|\n")
+	p.WriteString("| gain | how sure | line | what to do |\n|--:|---|---|---|\n")
 	for i := range a.Items[:min(len(a.Items), maxAdvice)] {
 		item := &a.Items[i]
-		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", words.Bytes(item.Saves), item.Accuracy,
+		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", words.AdviceGain(item.Saves, item.Fits), item.Accuracy,
 			Code(words.PlaceName(&item.At)), Code(escape.OneLine(item.Title, false, 2*maxExcerpt)))
 	}
 	if more := len(a.Items) - maxAdvice; more > 0 {

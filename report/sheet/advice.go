@@ -29,11 +29,11 @@ func advicePage(a *model.Advice) *page {
 		}
 	}
 	if len(a.Items) > 0 {
-		table := section{Title: "Advice", Columns: columns("", ">lower by", "how sure", ">then", "where", "what to do")}
+		table := section{Title: "Advice", Columns: columns("", ">gain", "how sure", ">then", "where", "what to do")}
 		for i := range a.Items {
 			item := &a.Items[i]
 			table.Rows = append(table.Rows, []cell{
-				plain(fmt.Sprint(item.Number)), plain(words.Bytes(item.Saves)), plain(item.Accuracy),
+				plain(fmt.Sprint(item.Number)), plain(words.AdviceGain(item.Saves, item.Fits)), plain(item.Accuracy),
 				plain(words.Bytes(item.Peak)), plain(words.PlaceName(&item.At)), plain(item.Title),
 			})
 		}

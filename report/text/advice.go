@@ -58,9 +58,15 @@ func (v adviceView) highest(a *model.Advice) {
 
 // item shows one piece of advice.
 func (v adviceView) item(item *model.AdviceItem) {
-	v.title(fmt.Sprintf("%d  %s lower: %s", item.Number, words.Bytes(item.Saves), words.PlaceName(&item.At)))
+	v.title(fmt.Sprintf("%d  %s: %s", item.Number, words.AdviceGain(item.Saves, item.Fits),
+		words.PlaceName(&item.At)))
 	v.prose("", span{escape.Bounded(item.Title, maxProse), plain})
-	v.field("saves", span{words.Bytes(item.Saves), bold}, span{words.AdviceAccuracy(item.Accuracy), plain})
+	if item.Fits > 0 {
+		v.field("fits", span{words.Bytes(item.Fits), bold}, span{words.AdviceAccuracy(item.Accuracy), plain})
+	}
+	if item.Fits == 0 || item.Saves > 0 {
+		v.field("saves", span{words.Bytes(item.Saves), bold}, span{words.AdviceAccuracy(item.Accuracy), plain})
+	}
 	if item.Then == nil {
 		v.field("then", span{words.Bytes(item.Peak), plain}, span{words.Decides(nil), plain})
 	} else {

@@ -90,13 +90,25 @@ func (n *Notebook) site(a *model.Allocation) *Site {
 		return nil
 	}
 	s := &Site{Meter: a.Meter, Stack: slices.Clone(stack)}
-	for i := len(stack) - 1; i >= 0 && s.Cell == nil; i-- {
+	s.Cell, s.Statement, s.Line = n.outermost(stack)
+	n.sites[string(key)] = s
+	return s
+}
+
+// Made returns the statement that was running when a stack allocated; nil if it is not known.
+func (n *Notebook) Made(stack []model.Frame) *Statement {
+	_, s, _ := n.outermost(stack)
+	return s
+}
+
+// outermost returns the outermost line of a cell on a stack.
+func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line int) {
+	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {
-			if s.Cell = n.CellOf(f.Execution); s.Cell != nil {
-				s.Line, s.Statement = f.Line, s.Cell.statementAt(f.Line)
+			if c = n.CellOf(f.Execution); c != nil {
+				return c, c.statementAt(f.Line), f.Line
 			}
 		}
 	}
-	n.sites[string(key)] = s
-	return s
+	return nil, nil, 0
 }
