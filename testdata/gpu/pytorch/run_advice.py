@@ -14,8 +14,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [HERE, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "scripts")]
 
-import run_pytorch  # first: both folders have a module truth, and one model
-import advise
+import run_pytorch  # noqa: E402, I001 (first: both folders have a module truth, and one model)
+import advise  # noqa: E402
 
 
 class Run(advise.Run):

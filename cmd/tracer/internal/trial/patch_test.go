@@ -99,6 +99,22 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// TestScriptHead: comments in front of the first cell are none, so that its number is that of the kernel's.
+func TestScriptHead(t *testing.T) {
+	for head, want := range map[string]string{
+		"# Prose.\n\n# More.\n": "x = 1|y = 2", "": "x = 1|y = 2", "import os\n# why\n": "import os\n# why|x = 1|y = 2",
+	} {
+		n, err := Read("a.py", []byte(head+"# %%\nx = 1\n# %%\ny = 2\n"))
+		if err != nil || sources(n) != want {
+			t.Fatalf("%q: %v %q", head, err, sources(n))
+		}
+		changed, err := n.With(map[int]string{len(n.Cells) - 1: "y = 3"})
+		if err != nil || string(changed.Text) != head+"# %%\nx = 1\n# %%\ny = 3\n" {
+			t.Errorf("%v\n%s", err, changed.Text)
+		}
+	}
+}
+
 // TestEdited: edits go to the cell that ran, the last line first, and never twice to a line.
 func TestEdited(t *testing.T) {
 	n := file(t, "a\nb\nc", "d")

@@ -10,17 +10,20 @@ import (
 // marker matches the line that begins a cell of a script.
 var marker = regexp.MustCompile(`^#\s*%%(.*)$`)
 
-// readScript finds the cells of a script: each begins behind a line "# %%", and the first at the beginning. A cell that
-// the line names [markdown] or [raw] has no code.
+// comments matches a text that has only comments and empty lines.
+var comments = regexp.MustCompile(`^(\s*(#.*)?\n)*\s*(#.*)?$`)
+
+// readScript finds the cells of a script: each begins behind a line "# %%", and the first at the beginning, unless it
+// has only comments. A cell that the line names [markdown] or [raw] has no code.
 func (n *Notebook) readScript() error {
 	if !utf8.Valid(n.Text) {
 		return errors.New("it is not a text in UTF-8")
 	}
 	n.script = []string{""}
 	var source strings.Builder
-	code := true
+	code, head := true, true
 	end := func() {
-		if code && strings.TrimSpace(source.String()) != "" {
+		if code && strings.TrimSpace(source.String()) != "" && !(head && comments.MatchString(source.String())) {
 			n.Cells = append(n.Cells, Cell{Source: strings.TrimRight(source.String(), "\n")})
 			kept := strings.TrimRight(source.String(), "\n")
 			n.script = append(n.script, kept, source.String()[len(kept):])
@@ -36,6 +39,7 @@ func (n *Notebook) readScript() error {
 			continue
 		}
 		end()
+		head = false
 		n.script[len(n.script)-1] += line
 		code = !strings.Contains(found[1], "[markdown]") && !strings.Contains(found[1], "[md]") &&
 			!strings.Contains(found[1], "[raw]")
