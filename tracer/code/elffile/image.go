@@ -37,6 +37,7 @@ type Image struct {
 	// PLT jumps, and, after [Image.Relocate], those of the global offset table.
 	Imports map[uint64]Import
 
+	kinds     relocationKinds
 	functions []uint64 // sorted starts of the exported functions
 	frames    []Span   // sorted code ranges of .eh_frame
 	plt       []Span
@@ -59,7 +60,7 @@ func OpenImage(r io.ReaderAt, wanted func(string) bool) (img *Image, err error) 
 	if len(f.headers.Progs) > maxImageSegments || len(f.headers.Sections) > maxSections {
 		return nil, fmt.Errorf("%w: too many headers", ErrNotELF)
 	}
-	img = &Image{File: f}
+	img = &Image{File: f, kinds: kindsOf[f.Machine()]}
 	if err := img.loadSymbols(wanted); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (img *Image) loadImports(s *elf.Section) {
 	img.Imports = make(map[uint64]Import)
 	for _, r := range img.relocations(s) {
 		switch n := r.symbol; {
-		case r.kind == relocatesByFunction:
+		case r.kind == img.kinds.byFunction:
 			img.Imports[r.at] = Import{Name: ChosenAtStart}
 		case n > 0 && n <= len(symbols): // the list has no symbol 0
 			img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
@@ -91,12 +91,12 @@ func (img *Image) Relocate() (err error) {
 				return nil
 			}
 			switch n := r.symbol; {
-			case r.kind == relocatesRelative:
+			case r.kind == img.kinds.relative:
 				img.pointers[r.at] = r.addend
 			case n <= 0 || n > len(symbols): // the list has no symbol 0
-			case r.kind == relocatesOffset:
+			case r.kind == img.kinds.offset:
 				img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
-			case r.kind == relocatesAddress && symbols[n-1].Section != elf.SHN_UNDEF:
+			case r.kind == img.kinds.address && symbols[n-1].Section != elf.SHN_UNDEF:
 				img.pointers[r.at] = symbols[n-1].Value + r.addend
 			}
 		}
@@ -132,7 +132,7 @@ func (img *Image) RelativePointee(at uint64) (uint64, bool) {
 				break
 			}
 			if entry := relocationOf(raw[:]); entry.at == at {
-				return entry.addend, entry.kind == relocatesRelative
+				return entry.addend, entry.kind == img.kinds.relative
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 	}
 	for _, s := range img.relocated {
 		for data := img.Contents(s); len(data) >= relocationSize; data = data[relocationSize:] {
-			if r := relocationOf(data); r.kind == relocatesRelative {
+			if r := relocationOf(data); r.kind == img.kinds.relative {
 				add(r.at, r.addend)
 			}
 		}
@@ -206,11 +206,11 @@ func (img *Image) OffsetTable(names []string) (slots map[uint64]string) {
 		}
 		for _, r := range img.relocations(s) {
 			switch n := r.symbol; {
-			case r.kind == relocatesRelative:
+			case r.kind == img.kinds.relative:
 				if name, ok := byValue[r.addend]; ok {
 					slots[r.at] = name
 				}
-			case (r.kind == relocatesOffset || r.kind == relocatesPLT) && n > 0 && n <= len(symbols):
+			case (r.kind == img.kinds.offset || r.kind == img.kinds.plt) && n > 0 && n <= len(symbols):
 				if slices.Contains(names, symbols[n-1].Name) {
 					slots[r.at] = symbols[n-1].Name
 				}

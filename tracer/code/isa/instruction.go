@@ -6,26 +6,36 @@ type Instruction struct {
 	Len  int
 	Kind Kind
 	// Emulated: the kernel carries it out itself where a uprobe is on it, instead of stepping the thread over a copy.
-	Emulated bool
+	// Refused: it takes no uprobe on it, or a step over a copy would do something else. That is known of code that is
+	// no known instruction, too.
+	Emulated, Refused bool
 	// MarksEntry: it does nothing but mark where a call through a pointer may go. Its kind is [Nop].
 	MarksEntry bool
-	// Plain: the instruction writes no general register but Writes, apart from the stack pointer in a push, a pop, a
-	// call or a return. An instruction that is not Plain may write any, unless its kind rules that out.
+	// Plain: the instruction writes no general register but Writes and Also, apart from the stack pointer in a push, a
+	// pop, a call or a return. An instruction that is not Plain may write any, unless its kind rules that out. The
+	// registers in Also have unknown contents behind it, unless its kind says what they have.
 	Plain  bool
 	Writes Register
+	Also   Registers
 	// Makes is the register in which a [Convert] or a [Multiply] makes a value. Loses is a register with unknown
 	// contents behind these, or behind a [Branch].
 	Makes, Loses Register
 
 	Flags     Flags
-	Relation  Relation  // of a Branch or a SetByte: the comparison of unsigned values by which it goes, if any
+	Relation  Relation  // of a Branch, a SetByte or a CompareIf: the comparison of unsigned values by which it goes, if any
+	Else      Relations // those that the flags are of where a CompareIf compares nothing
 	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
 
 	HasCondition bool
 
+	// Exclusive: it is one of a load and a store that are to be one; all code between the two belongs to them.
+	Exclusive Exclusive
+
 	Stack StackEffect
 	By    int64 // the distance that a StackEffect goes by
 	Frame FrameEffect
+	// FrameBy is how far above the stack pointer the frame pointer is behind FrameSet.
+	FrameBy int64
 
 	// Operands; the first one is written where anything is. The rest are of kind NoOperand.
 	Operands [4]Operand
@@ -41,7 +51,7 @@ const (
 	Return          // to the caller
 	Call            // a function
 	Jump            // always
-	Branch          // jumps on a condition
+	Branch          // jumps on a condition: that the second operand compares so with the third, where it has these
 	Trap            // control never comes back
 	SystemCall      // enters the kernel
 	Compare         // the first operand with the second
@@ -58,6 +68,9 @@ const (
 	Convert         // widens a value to Makes
 	Multiply        // into Makes and Loses, or the first operand by the second, or the second by the third
 	Exchange        // two operands
+	Pair            // copies the second operand to the first and the fourth to the third, at once
+	CompareIf       // the same as Compare if the relation holds of the flags; else it sets the flags to others: Else
+	Insert          // some bits into the first operand: the second one, a number, where the third one has ones
 )
 
 // Flags is an instruction's effect on the flags of the processor.
@@ -84,6 +97,27 @@ const (
 	NotEqual
 )
 
+// Otherwise returns the relation that holds where r does not.
+func (r Relation) Otherwise() Relation {
+	return [...]Relation{
+		Above: BelowOrEqual, AboveOrEqual: Below, Below: AboveOrEqual, BelowOrEqual: Above, Equal: NotEqual,
+		NotEqual: Equal,
+	}[r]
+}
+
+// Relations is a set of them.
+type Relations uint8
+
+// Has reports whether one is among them.
+func (s Relations) Has(r Relation) bool { return s&(1<<r) != 0 }
+
+// Add puts one among them where it holds.
+func (s *Relations) Add(r Relation, holds bool) {
+	if holds {
+		*s |= 1 << r
+	}
+}
+
 // Condition is the state of the processor's flags with which a hit counts: flags & Mask == Value. The zero Condition
 // always holds.
 type Condition struct{ Mask, Value uint32 }
@@ -93,6 +127,16 @@ func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.V
 
 // Otherwise returns when a conditional jump with this condition is not taken.
 func (c Condition) Otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
+
+// Exclusive is the part of an instruction in a load and a store that are to be one.
+type Exclusive uint8
+
+// The parts.
+const (
+	NotExclusive Exclusive = iota
+	ExclusiveLoad
+	ExclusiveStore
+)
 
 // StackEffect is an instruction's effect on the stack pointer. Words that a call pushes are gone when it has returned.
 type StackEffect uint8
@@ -112,7 +156,7 @@ type FrameEffect uint8
 // The effects on the frame pointer.
 const (
 	FrameKept FrameEffect = iota
-	FrameSet              // to the stack pointer
+	FrameSet              // to the stack pointer plus FrameBy
 	FrameLost             // to something else
 )
 
@@ -151,11 +195,16 @@ func (in *Instruction) ThroughMember() (offset int64, ok bool) {
 	return m.Value, m.Kind == InMemory && m.Index == None
 }
 
-// LoadsMember returns the offset in a structure of the word that it loads.
-func (in *Instruction) LoadsMember() (offset int64, ok bool) {
+// LoadsMember returns the offset in a structure of the word that it loads into a register.
+func (in *Instruction) LoadsMember(into Register) (offset int64, ok bool) {
 	m := &in.Operands[1]
-	return m.Value, m.Kind == InMemory && in.Kind == Move && m.Index == None
+	if to := &in.Operands[2]; in.Kind == Pair && to.Kind == InRegister && to.Base == into {
+		m = &in.Operands[3]
+	}
+	return m.Value, m.Kind == InMemory && (in.Kind == Move || in.Kind == Pair) && m.Index == None
 }
 
 // MayWrite reports whether it may change one of some registers.
-func (in *Instruction) MayWrite(some Registers) bool { return !in.Plain || in.Writes.Set()&some != 0 }
+func (in *Instruction) MayWrite(some Registers) bool {
+	return !in.Plain || (in.Writes.Set()|in.Also)&some != 0
+}

@@ -85,6 +85,9 @@ type Architecture struct {
 	// chance it may be part of another instruction. It ends early where found returns false. The code lies at an
 	// address.
 	Scan func(addr uint64, code []byte, found func(Reference) bool)
+	// Unbroken reports whether an instruction lies in a sequence that never ends well with a probe in it, as between a
+	// load and a store that are to be one. Nil: there are no such sequences.
+	Unbroken func(decode func(addr uint64) (in Instruction, ok bool), addr uint64) bool
 }
 
 // Result is the place of a function's result, by a number that stands in the cookies of probes. The kernel half has the

@@ -12,17 +12,19 @@ import (
 // Words that are one processor's: in Go, and in the kernel half.
 var (
 	goWords = regexp.MustCompile(`(?i)x86|amd64|aarch64|arm64|` +
-		`\b([re](ax|bx|cx|dx|di|si|sp|bp)|endbr64|int3|orig_ax|pt_regs)\b`)
-	cWords = regexp.MustCompile(`\bregs\)?->|x86|fsbase|\b__NR_|#define[ \t]+PAGE\b`)
+		`\b([re](ax|bx|cx|dx|di|si|sp|bp)|endbr64|int3|orig_ax|pt_regs|` +
+		`adrp|blr|ldp|stp|svc|paciasp|autiasp|x(1[6-9]|2[0-9]|30))\b`)
+	cWords = regexp.MustCompile(`\bregs\)?->|x86|arm64|fsbase|\b__NR_|#define[ \t]+PAGE\b`)
 )
 
 // may are the files that have such words for a reason; the rest of a processor is in files with its name.
 var may = map[string]string{
-	"tracer/code/isa/seam_test.go":         "looks for them",
-	"tracer/code/machine/architectures.go": "lists the architectures",
-	"report/reporttest/notebook.go":        "has the path of a library, which goldens show",
-	"e2e/storms/align.go":                  "has a BPF object compiled for the machine of the tests",
-	"bpf/machine.h":                        "is what depends on the processor",
+	"tracer/code/isa/seam_test.go":           "looks for them",
+	"tracer/code/machine/architectures.go":   "lists the architectures",
+	"tracer/code/elffile/relocationkinds.go": "lists the kinds of relocations of each",
+	"report/reporttest/notebook.go":          "has the path of a library, which goldens show",
+	"e2e/storms/align.go":                    "has a BPF object compiled for the machine of the tests",
+	"bpf/machine.h":                          "is what depends on the processor",
 }
 
 // TestSeam: no file knows a processor but those of a processor: the packages below tracer/code/machine, files with a
@@ -39,7 +41,7 @@ func TestSeam(t *testing.T) {
 		if d.IsDir() {
 			switch {
 			case d.Name() == ".git", d.Name() == "node_modules", d.Name() == "testdata",
-				name == "tracer/code/machine/x86":
+				name == "tracer/code/machine/x86", name == "tracer/code/machine/arm64":
 				return filepath.SkipDir
 			}
 			return nil
@@ -78,6 +80,7 @@ func wordsOf(name string) *regexp.Regexp {
 	base := filepath.Base(name)
 	switch {
 	case strings.HasSuffix(base, "_test.go"), strings.HasSuffix(base, "_amd64.go"),
+		strings.HasSuffix(base, "_arm64.go"), strings.HasSuffix(base, "_arm64_bpfel.go"),
 		strings.HasSuffix(base, "_x86_bpfel.go"):
 		return nil
 	case strings.HasSuffix(base, ".go"):

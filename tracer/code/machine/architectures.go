@@ -4,11 +4,12 @@ import (
 	"debug/elf"
 
 	"ipytracer/tracer/code/isa"
+	"ipytracer/tracer/code/machine/arm64"
 	"ipytracer/tracer/code/machine/x86"
 )
 
 // architectures are the processors for which there is code to analyse.
-var architectures = []*isa.Architecture{&x86.Architecture}
+var architectures = []*isa.Architecture{&x86.Architecture, &arm64.Architecture}
 
 // unknown is the architecture of a file for any other processor: its code is not understood.
 var unknown = isa.Architecture{
@@ -35,6 +36,12 @@ func architectureOf(machine elf.Machine) *isa.Architecture {
 func Emulated(machine elf.Machine, code []byte) bool {
 	in, ok := architectureOf(machine).Decode(code, 0)
 	return ok && in.Emulated
+}
+
+// Refused reports whether no probe can be on the first instruction of some code of a file for a processor.
+func Refused(machine elf.Machine, code []byte) bool {
+	in, _ := architectureOf(machine).Decode(code, 0)
+	return in.Refused
 }
 
 // EntryMark returns the length in bytes of the mark of an entry at the beginning of some code of a file for a

@@ -1,46 +1,92 @@
 package machine
 
-import (
-	"math"
+import "ipytracer/tracer/code/isa"
 
-	"ipytracer/tracer/code/isa"
-)
-
-// bound is the knowledge about a value on the two ways of a conditional jump behind a comparison with a constant.
-type bound struct {
-	value           Value
-	straight, taken uint64 // at most; no limit: math.MaxUint64
+// limit is an upper limit of a value.
+type limit struct {
+	value Value
+	most  uint64
 }
 
+// bound is the knowledge about values on the two ways of a conditional jump behind comparisons with constants.
+type bound struct{ straight, taken []limit }
+
 func (b bound) apply(straight, taken *holdings) {
-	limit := func(h *holdings, n uint64) {
-		if old, ok := h.atMost[b.value]; n != math.MaxUint64 && (ok && old > n || !ok && len(h.atMost) < maxKnown) {
-			h.atMost[b.value] = n
+	restrict := func(h *holdings, limits []limit) {
+		for _, l := range limits {
+			if old, ok := h.atMost[l.value]; ok && old > l.most || !ok && len(h.atMost) < maxKnown {
+				h.atMost[l.value] = l.most
+			}
 		}
 	}
-	limit(straight, b.straight)
-	limit(taken, b.taken)
+	restrict(straight, b.straight)
+	restrict(taken, b.taken)
 }
 
 // maxBetween is how many instructions may lie between a comparison and its jump.
 const maxBetween = 8
 
-// bound looks for the comparison that a conditional jump depends on: of an unsigned value with a constant, or of any
+// bound looks for the comparisons that a conditional jump depends on: of an unsigned value with a constant, or of any
 // with zero.
-func (t *tracking) bound(i int) (b bound, ok bool) {
-	jump := t.graph.nodes[i].Relation
-	if t.graph.nodes[i].Kind != isa.Branch || jump == isa.NoRelation {
-		return b, false
+func (t *tracking) bound(i int) (b bound) {
+	n := &t.graph.nodes[i]
+	jump := n.Relation
+	if n.Kind != isa.Branch || jump == isa.NoRelation {
+		return b
 	}
-	if i, ok = t.flags(i); !ok {
-		return b, false
+	if n.Operands[2].Kind == isa.Constant { // it compares by itself
+		value, with := t.read(n, t.before[i], &n.Operands[1]), uint64(n.Operands[2].Value)
+		return bound{straight: limits(value, jump.Otherwise(), with), taken: limits(value, jump, with)}
 	}
-	n, h := &t.graph.nodes[i], t.before[i]
-	if at := t.atMostWhereZero(n, h); at.kind != 0 && (jump == isa.Equal || jump == isa.NotEqual) {
-		b = bound{Value(at.a), math.MaxUint64, math.MaxUint64}
-		return b, b.limit(jump, at.b)
+	if by, ok := t.flags(i); ok {
+		b = bound{straight: t.implied(by, jump.Otherwise()), taken: t.implied(by, jump)}
 	}
-	return t.compare(n, h, jump)
+	return b
+}
+
+// implied returns the limits of values where the flags that an instruction has set are those of a relation.
+func (t *tracking) implied(by int, r isa.Relation) (all []limit) {
+	for range maxBetween {
+		n, h := &t.graph.nodes[by], t.before[by]
+		if n.Kind == isa.CompareIf && n.Else.Has(r) { // it may have compared nothing
+			return all
+		}
+		all = append(all, t.compared(n, h, r)...)
+		if n.Kind != isa.CompareIf {
+			break
+		}
+		var ok bool
+		if r = n.Relation; r == isa.NoRelation {
+			break
+		}
+		if by, ok = t.flags(by); !ok {
+			break
+		}
+	}
+	return all
+}
+
+// compared returns the limit of a value where an instruction's comparison comes out so.
+func (t *tracking) compared(n *node, h *holdings, r isa.Relation) []limit {
+	if at := t.atMostWhereZero(n, h); at.kind != 0 && (r == isa.Equal || r == isa.NotEqual) {
+		return limits(Value(at.a), r, at.b)
+	}
+	if with, ok := comparedWith(&n.Instruction); ok {
+		return limits(t.read(n, h, &n.Operands[0]), r, with)
+	}
+	return nil
+}
+
+// limits returns the upper limit of a value in a relation with a constant.
+func limits(v Value, r isa.Relation, constant uint64) []limit {
+	switch {
+	case v == 0:
+	case r == isa.BelowOrEqual, r == isa.Equal:
+		return []limit{{v, constant}}
+	case r == isa.Below && constant > 0:
+		return []limit{{v, constant - 1}}
+	}
+	return nil
 }
 
 // flags returns the instruction that sets the flags for another.
@@ -58,13 +104,6 @@ func (t *tracking) flags(i int) (by int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// compare returns the bounds of a jump that goes by a comparison.
-func (t *tracking) compare(n *node, h *holdings, jump isa.Relation) (b bound, ok bool) {
-	limit, ok := comparedWith(&n.Instruction)
-	b = bound{t.read(n, h, &n.Operands[0]), math.MaxUint64, math.MaxUint64}
-	return b, ok && b.value != 0 && b.limit(jump, limit)
 }
 
 // atMostWhereZero returns the termAtMost that the result of "or" or "test" of bytes is, a term of no kind where it is
@@ -94,11 +133,11 @@ func (t *tracking) above(n *node) Value {
 	if !ok || t.graph.nodes[at].Addr != n.Addr {
 		return 0
 	}
-	b, ok := t.compare(&t.graph.nodes[by], t.before[by], n.Relation)
-	if !ok || b.straight == math.MaxUint64 {
+	l := t.implied(by, n.Relation.Otherwise())
+	if len(l) != 1 || t.graph.nodes[by].Kind == isa.CompareIf {
 		return 0
 	}
-	return t.terms.of(term{termAtMost, uint64(b.value), b.straight})
+	return t.terms.of(term{termAtMost, uint64(l[0].value), l[0].most})
 }
 
 // comparedWith returns the constant that an instruction compares its first operand with.
@@ -107,26 +146,6 @@ func comparedWith(in *isa.Instruction) (limit uint64, ok bool) {
 		return 0, in.Operands[0] == in.Operands[1]
 	}
 	o := &in.Operands[1]
-	return uint64(o.Value), o.Kind == isa.Constant && o.Value >= 0 && in.Kind == isa.Compare
-}
-
-// limit fills in the bounds of a jump behind a comparison with a constant. ok is false where there are none.
-func (b *bound) limit(jump isa.Relation, constant uint64) (ok bool) {
-	switch {
-	case jump == isa.Above:
-		b.straight = constant
-	case jump == isa.BelowOrEqual:
-		b.taken = constant
-	case jump == isa.AboveOrEqual && constant > 0:
-		b.straight = constant - 1
-	case jump == isa.Below && constant > 0:
-		b.taken = constant - 1
-	case jump == isa.Equal:
-		b.taken = constant
-	case jump == isa.NotEqual:
-		b.straight = constant
-	default:
-		return false
-	}
-	return true
+	compares := in.Kind == isa.Compare || in.Kind == isa.CompareIf
+	return uint64(o.Value), o.Kind == isa.Constant && o.Value >= 0 && compares
 }

@@ -26,7 +26,7 @@ func (r *References) CallsFrom(entry uint64, name string) (calls []uint64, whole
 		switch {
 		case ok && r.called(&in) == name && (in.Kind == isa.Call || in.Kind == isa.Jump):
 			calls = append(calls, addr)
-		case !ok, r.mentions(&in, name):
+		case !ok, r.mentions(&in, name), r.takes(addr, name):
 			whole = false
 		}
 	}
@@ -57,7 +57,7 @@ func (t *Text) BehindCall(name string, call uint64) Site {
 		if in, ok = t.decode(in.End()); !ok {
 			break
 		}
-		if in.Emulated {
+		if in.Emulated && !t.refuses(&in) {
 			return t.At(name, in.Addr)
 		}
 		if in.MayWrite(t.arch.Result.Set()) || t.movesStackPointer(&in) {

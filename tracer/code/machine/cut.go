@@ -125,10 +125,13 @@ func (g *graph) nodeCost(i int) int32 {
 	n := &g.nodes[i]
 	_, known := g.resultRegister(n.result)
 	switch {
-	case n.Kind == isa.Return:
+	case n.refused:
+	case n.Kind == isa.Return && !n.Emulated:
 		return steppedCost * g.frequency(i)
 	case n.Emulated && known && n.stack.pushed >= 0:
 		return emulatedCost * g.frequency(i)
+	case g.refuses && known && n.stack.pushed >= 0:
+		return steppedCost * g.frequency(i)
 	}
 	return unlimited
 }

@@ -3,6 +3,8 @@ package machine
 import (
 	"slices"
 	"testing"
+
+	"ipytracer/tracer/code/isa"
 )
 
 // TestLargeFrame: a result that is kept more than 128 bytes below rbp during a call is that of the place before it, and
@@ -44,7 +46,8 @@ func TestDataBeforeText(t *testing.T) {
 	text := fakeFunction(t, code, nil)
 	r := &References{text: text, variable: "variable", address: fakeBase + variableAt,
 		slots: map[uint64]string{fakeBase + pointerAt: "PyPointed"},
-		stubs: map[uint64]string{}, loads: []uint64{fakeBase + codeAt}}
+		stubs: map[uint64]string{},
+		loads: []isa.Reference{{At: fakeBase + codeAt, To: fakeBase + variableAt, Kind: isa.Loads}}}
 	calls := r.Passing([]string{"PyPointed"})
 	if len(calls) != 1 || calls[fakeBase+codeAt+7] != "PyPointed" {
 		t.Errorf("calls that pass the variable: %v", calls)

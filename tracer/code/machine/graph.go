@@ -13,13 +13,17 @@ type graph struct {
 	entry int
 	slots slotTable
 	arch  *isa.Architecture
+	// refuses reports that a ret takes no probe: sites have to be in front of it, and may be dear there.
+	refuses bool
 }
 
 // node is an instruction of a graph.
 type node struct {
 	isa.Instruction
 	stack stack // before the instruction
-	cold  bool  // outside the function's own range: the compiler takes it for rarely run
+	// refused: it takes no probe.
+	refused bool
+	cold    bool // outside the function's own range: the compiler takes it for rarely run
 	// straight and taken are the nodes that come next, the latter where the instruction jumps; none where there
 	// is no such way, or it leads to no return.
 	straight, taken int
@@ -68,7 +72,8 @@ func newGraph(f *flow, entry uint64) (g *graph, ok bool) {
 	}
 	for _, addr := range addresses {
 		in, _ := f.code.decode(addr)
-		n := node{Instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr)}
+		n := node{Instruction: in, stack: f.seen[addr], cold: !f.body.Contains(addr), refused: f.code.refuses(&in)}
+		g.refuses = g.refuses || n.refused && in.Kind == isa.Return
 		n.straight, n.taken, n.exit = find(in.End(), in.GoesOn()), none, f.exits[addr]
 		if in.Kind == isa.Return {
 			n.exit = g.returned()

@@ -47,8 +47,11 @@ func (l *Library) SystemCalls(name string) (sites []Site) {
 	flow := exploreFunction(code, fn.Value, fn.Size)
 	for _, addr := range slices.Sorted(maps.Keys(flow.seen)) {
 		in, _ := code.decode(addr)
-		if in.Kind == isa.SystemCall {
-			sites = append(sites, code.behind(flow, name, fn.Value, in.End()))
+		if in.Kind != isa.SystemCall {
+			continue
+		}
+		if site := code.behind(flow, name, fn.Value, in.End()); site.Present() {
+			sites = append(sites, site)
 		}
 	}
 	return sites
@@ -61,14 +64,14 @@ func (t *Text) behind(flow *flow, name string, entry, addr uint64) Site {
 			break
 		}
 		if in.Kind == isa.Branch && in.Emulated {
-			return t.site(name, entry, at, 0, true)
+			return t.site(name, entry, at, 0)
 		}
 		if !in.Compares() {
 			break
 		}
 		at = in.End()
 	}
-	return t.site(name, entry, addr, 0, false)
+	return t.site(name, entry, addr, 0)
 }
 
 // Entry returns the place where a function's first arguments are seen: an emulated instruction that every call passes
@@ -96,10 +99,8 @@ func (l *Library) Ends(name string) (sites []ReturnSite, complete bool) {
 	}
 	code := l.text()
 	flow := exploreTails(code, fn.Value, fn.Size, func(target uint64) tail { return l.tail(code, target) })
-	for _, addr := range slices.Sorted(slices.Values(flow.returns)) {
-		sites = append(sites, ReturnSite{Site: code.site(name, fn.Value, addr, 0, false)})
-	}
-	return sites, flow.complete && len(sites) > 0 && len(flow.exits) == 0
+	sites, ok = code.atReturns(flow, name, fn.Value)
+	return sites, ok && flow.complete && len(sites) > 0 && len(flow.exits) == 0
 }
 
 // copiers are functions that return their first argument (ISO C, 7.26). An allocator ends with one where it clears a
@@ -143,9 +144,8 @@ func (l *Library) Start(name string) Site {
 	in, ok := code.decode(at)
 	if ok && in.MarksEntry {
 		at = in.End()
-		in, ok = code.decode(at)
 	}
-	return code.site(name, fn.Value, at, 0, ok && in.Emulated)
+	return code.site(name, fn.Value, at, 0)
 }
 
 // Aliases returns the names, of those the library was opened with, of the function that a function only jumps to; none

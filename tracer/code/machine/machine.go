@@ -34,13 +34,20 @@ type Site struct {
 // Present reports whether there is such a place at all.
 func (s Site) Present() bool { return s.Symbol != "" }
 
-func (t *Text) site(name string, entry, addr uint64, pushed int32, emulated bool) Site {
+// site makes one of an instruction; it is not present where the instruction takes no probe.
+func (t *Text) site(name string, entry, addr uint64, pushed int32) Site {
+	in, _ := t.decode(addr)
 	off, ok := t.image.FileOffset(addr)
-	if !ok {
+	if !ok || t.refuses(&in) {
 		return Site{}
 	}
 	delta := int32(addr - entry)
-	return Site{Symbol: name, Delta: delta, Address: addr, FileOffset: off, Pushed: pushed, Emulated: emulated}
+	return Site{Symbol: name, Delta: delta, Address: addr, FileOffset: off, Pushed: pushed, Emulated: in.Emulated}
+}
+
+// refuses reports whether an instruction takes no probe.
+func (t *Text) refuses(in *isa.Instruction) bool {
+	return in.Refused || t.arch.Unbroken != nil && t.arch.Unbroken(t.decode, in.Addr)
 }
 
 // At returns an instruction as a site, under a name of the caller's choice; the function around it is the one that
@@ -50,8 +57,7 @@ func (t *Text) At(name string, addr uint64) Site {
 	if s, ok := t.image.Fragment(addr); ok {
 		start = s.Start
 	}
-	in, _ := t.decode(addr)
-	return t.site(name, start, addr, 0, in.Emulated)
+	return t.site(name, start, addr, 0)
 }
 
 // maxFragment bounds how long the code in front of an instruction may be that is walked through to it, in bytes.
@@ -89,7 +95,8 @@ func (t *Text) Thunk(fn elffile.Symbol, arguments int) (uint64, bool) {
 			inside := target >= fn.Value && target-fn.Value < fn.Size
 			return target, direct && !inside && t.image.Executable(target)
 		}
-		if in.Kind == isa.Push || in.MayWrite(t.arguments(arguments)) || in.Writes == t.arch.StackPointer {
+		stack := t.arch.StackPointer.Set()
+		if in.Kind == isa.Push || in.MayWrite(t.arguments(arguments)) || (in.Writes.Set()|in.Also)&stack != 0 {
 			return 0, false
 		}
 		addr = in.End()
@@ -114,18 +121,22 @@ const maxPrologue = 24
 const maxPushed = 4096
 
 // EntryIn chooses the first emulated instruction on the straight path from a function's entry that every call passes
-// exactly once with so many arguments still in place, or else the entry itself.
+// exactly once with so many arguments still in place, or else the entry itself: the first on that path that takes a
+// probe.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	flow := exploreFunction(t, fn.Value, fn.Size)
 	sp := stack{known: true}
 	addr := fn.Value
+	dear := t.site(name, fn.Value, addr, 0)
 	for range maxPrologue {
 		in, ok := t.decode(addr)
 		if !ok || flow.targets[addr] { // the target of a later jump may run more than once
 			break
 		}
-		if in.Emulated {
-			return t.site(name, fn.Value, addr, int32(sp.pushed), true)
+		if site := t.site(name, fn.Value, addr, int32(sp.pushed)); site.Emulated {
+			return site
+		} else if !dear.Present() {
+			dear = site
 		}
 		if in.MayWrite(t.arguments(arguments)) {
 			break
@@ -135,7 +146,7 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 		}
 		addr = in.End()
 	}
-	return t.site(name, fn.Value, fn.Value, 0, false)
+	return dear
 }
 
 // Returns returns the places where an exported function's result is seen, see [ReturnSite]. complete is false where the

@@ -16,13 +16,14 @@ type Place struct {
 // At returns the call itself as a site, and where some values lie there.
 func (r *Routine) At(c Call, values ...Value) (Site, []Place, bool) {
 	places, ok := r.places(c.node, values)
-	return r.site(c.node), places, ok
+	return r.site(c.node), places, ok && !r.graph.nodes[c.node].refused
 }
 
 // AtArgument returns the call itself as a site, with the place of one of the first six arguments that it passes. That
 // needs no knowledge of the value: by the ABI it is in the argument's own register there.
-func (r *Routine) AtArgument(c Call, i int) (Site, Place) {
-	return r.site(c.node), Place{Register: uint8(r.graph.arch.Arguments[i].Number())}
+func (r *Routine) AtArgument(c Call, i int) (site Site, p Place, ok bool) {
+	p = Place{Register: uint8(r.graph.arch.Arguments[i].Number())}
+	return r.site(c.node), p, !r.graph.nodes[c.node].refused
 }
 
 // Before returns where a value lies at a call on every way to it that counts, see [Routine.Passes]; on the others
@@ -69,7 +70,7 @@ func (r *Routine) untouched(from, to int, p Place) bool {
 			return false
 		}
 		n := &r.graph.nodes[i]
-		if !n.Plain || n.Jumps() || n.Writes == isa.Numbered(int(p.Register)) {
+		if n.Jumps() || n.MayWrite(isa.Numbered(int(p.Register)).Set()) {
 			return false
 		}
 	}
@@ -88,7 +89,7 @@ func (r *Routine) Behind(c Call, values ...Value) (Site, []Place, bool) {
 		if len(n.before) != 1 || n.Addr-c.Address > 8*maxBehind {
 			break
 		}
-		if n.Emulated {
+		if n.Emulated && !n.refused {
 			places, ok := r.places(i, values)
 			return r.site(i), places, ok
 		}
@@ -107,7 +108,7 @@ func (r *Routine) AtOnce(c Call, values ...Value) (Site, []Place, bool) {
 		return Site{}, nil, false
 	}
 	places, ok := r.places(i, values)
-	return r.site(i), places, ok
+	return r.site(i), places, ok && !r.graph.nodes[i].refused
 }
 
 // First returns the first emulated instruction that every call of the routine passes once, or its first, and where some
@@ -115,15 +116,16 @@ func (r *Routine) AtOnce(c Call, values ...Value) (Site, []Place, bool) {
 func (r *Routine) First(values ...Value) (Site, []Place, bool) {
 	for i := r.graph.entry; i != none && len(r.graph.nodes[i].before) <= 1; i = r.graph.nodes[i].straight {
 		n := &r.graph.nodes[i]
-		if places, ok := r.places(i, values); n.Emulated && ok {
+		if places, ok := r.places(i, values); n.Emulated && !n.refused && ok {
 			return r.site(i), places, true
 		}
 		if n.taken != none || n.Kind == isa.Call || n.Addr-r.entry > 8*maxPrologue {
 			break
 		}
 	}
+	entry := &r.graph.nodes[r.graph.entry]
 	places, ok := r.places(r.graph.entry, values)
-	return r.site(r.graph.entry), places, ok && len(r.graph.nodes[r.graph.entry].before) == 0
+	return r.site(r.graph.entry), places, ok && len(entry.before) == 0 && !entry.refused
 }
 
 func (r *Routine) site(i int) Site {

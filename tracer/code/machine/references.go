@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -8,10 +9,12 @@ import (
 	"ipytracer/tracer/code/isa"
 )
 
-// Bounds on the instructions that are followed from a load, and on the calls of a function that are kept.
+// Bounds on the instructions that are followed from a load, and on the calls of a function, and the places that take
+// the address of one, that are kept.
 const (
 	maxToCall = 24
 	maxCalls  = 1 << 12
+	maxTaken  = 1 << 16
 )
 
 // maxSegmentBytes bounds the segments that are looked through, each, or all of a file's: NumPy's have 10 MiB.
@@ -23,12 +26,13 @@ type References struct {
 	text     *Text
 	variable string
 	address  uint64              // of the variable; 0 where the image does not define it
-	loads    []uint64            // instructions that load its value, or its address from the global offset table
+	loads    []isa.Reference     // instructions that load its value, or its address from the global offset table
 	callers  map[string]int      // calls and jumps to a function from outside it, by its name
 	calls    map[string][]uint64 // where they are, up to one more than maxCalls of each
 	slots    map[uint64]string   // the global offset table: the symbol of each pointer
 	stubs    map[uint64]string   // the same for places in the PLT
 	bodies   map[string]elffile.Span
+	taken    map[uint64]string // instructions that take or load a function's address
 }
 
 // Refer looks through the machine code for references to the variable and the functions, which must be among the
@@ -39,7 +43,7 @@ func (t *Text) Refer(variable string, functions ...string) *References {
 		text: t, variable: variable, address: img.Symbols[variable].Value,
 		callers: map[string]int{}, calls: map[string][]uint64{},
 		slots: img.OffsetTable(append([]string{variable}, functions...)),
-		stubs: map[uint64]string{}, bodies: map[string]elffile.Span{},
+		stubs: map[uint64]string{}, bodies: map[string]elffile.Span{}, taken: map[uint64]string{},
 	}
 	for _, name := range functions {
 		if fn, ok := img.Function(name); ok {
@@ -72,8 +76,9 @@ func (r *References) scan(vaddr uint64, data []byte) {
 			r.count(at.At, r.slots[at.To])
 		case isa.Loads, isa.Takes:
 			if r.address != 0 && (at.To == r.address || r.slots[at.To] == r.variable) {
-				r.loads = append(r.loads, at.At)
+				r.loads = append(r.loads, at)
 			}
+			r.take(at.At, cmp.Or(r.slots[at.To], r.stubs[at.To]))
 		}
 		return true
 	})
@@ -87,6 +92,18 @@ func (r *References) count(at uint64, name string) {
 	if len(r.calls[name]) <= maxCalls {
 		r.calls[name] = append(r.calls[name], at)
 	}
+}
+
+// take keeps where a function's address is taken or loaded; where that is in too many places all of them count as one.
+func (r *References) take(at uint64, name string) {
+	if name != "" && len(r.taken) < maxTaken {
+		r.taken[at] = name
+	}
+}
+
+// takes reports whether an instruction takes or loads a function's address.
+func (r *References) takes(at uint64, name string) bool {
+	return r.taken[at] == name || len(r.taken) == maxTaken
 }
 
 // Callers returns the number of calls and jumps to a function from outside it.
@@ -115,8 +132,8 @@ type walk struct {
 }
 
 // follow adds the calls that are reached from one load.
-func (r *References) follow(load uint64, functions []string, calls map[uint64]string) {
-	queue := []walk{{addr: load, left: maxToCall}}
+func (r *References) follow(load isa.Reference, functions []string, calls map[uint64]string) {
+	queue := []walk{{addr: load.At, left: maxToCall}}
 	for steps := 0; len(queue) > 0 && steps < 8*maxToCall; steps++ {
 		w := &queue[len(queue)-1]
 		in, ok := r.text.decode(w.addr)
@@ -137,7 +154,7 @@ func (r *References) follow(load uint64, functions []string, calls map[uint64]st
 			continue
 		}
 		if in.Kind != isa.Branch {
-			w.load(&in, r)
+			w.load(&in, r, load)
 		}
 		w.addr = in.End()
 		if in.Kind == isa.Branch && direct && len(queue) < 8 {
@@ -151,17 +168,20 @@ func (r *References) follow(load uint64, functions []string, calls map[uint64]st
 }
 
 // load follows an instruction's effect on the registers.
-func (w *walk) load(in *isa.Instruction, r *References) {
+func (w *walk) load(in *isa.Instruction, r *References, first isa.Reference) {
 	if !in.Plain {
 		w.value, w.addrOf = 0, 0
 		return
 	}
-	to := general(in.Writes)
+	to := general(in.Writes) | locations(in.Also)
 	value, addrOf := false, false
 	if from := &in.Operands[1]; in.Kind == isa.Move || in.Kind == isa.Address {
 		move, at := in.Kind == isa.Move, uint64(from.Value)
+		if in.Addr == first.At {
+			at = first.To
+		}
 		switch {
-		case from.Relative() && from.Index == isa.None:
+		case in.Addr == first.At, from.Relative() && from.Index == isa.None:
 			value = move && at == r.address
 			addrOf = !move && at == r.address || move && r.slots[at] == r.variable
 		case from.Memory():
@@ -197,6 +217,7 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 	if !ok || call-body.Start > maxFragment {
 		return 0, 0, false
 	}
+	var held isa.Addresses
 	for at := body.Start; at < call; {
 		in, ok := t.decode(at)
 		if !ok {
@@ -204,10 +225,12 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 		}
 		value := uint64(0)
 		switch from := &in.Operands[1]; {
-		case in.Kind == isa.Address && from.Relative() && from.Index == isa.None,
-			in.Kind == isa.Move && from.Kind == isa.Constant:
+		case in.Kind == isa.Address:
+			value, _ = held.Of(from)
+		case in.Kind == isa.Move && from.Kind == isa.Constant:
 			value = uint64(from.Value)
 		}
+		held.Step(&in, t.arch.Clobbered)
 		switch arguments := t.arch.Arguments; {
 		case in.Kind == isa.Call:
 			first, second = 0, 0
@@ -216,6 +239,10 @@ func (t *Text) Passed(call uint64) (first, second uint64, ok bool) {
 			first = value
 		case in.Writes == arguments[1]:
 			second = value
+		case in.Also&arguments[0].Set() != 0:
+			first = 0
+		case in.Also&arguments[1].Set() != 0:
+			second = 0
 		}
 		if at = in.End(); at == call {
 			return first, second, true

@@ -21,6 +21,8 @@ func (g *graph) returned() locations { return general(g.arch.Result) }
 type effect struct {
 	kills            locations // hold something else afterwards
 	source, copiedTo locations // copiedTo, if any, holds the value of source afterwards
+	// otherSource and otherCopiedTo are the same, of a second copy.
+	otherSource, otherCopiedTo locations
 }
 
 // preimage returns the locations with the value, before the instruction, that a location of after holds afterwards.
@@ -28,6 +30,9 @@ func (e effect) preimage(after locations) locations {
 	before := after &^ e.kills
 	if after&e.copiedTo != 0 {
 		before |= e.source
+	}
+	if after&e.otherCopiedTo != 0 {
+		before |= e.otherSource
 	}
 	return before
 }
@@ -75,13 +80,26 @@ func (g *graph) effect(n *node) effect {
 	if !n.Plain {
 		return effect{kills: anywhere &^ zero}
 	}
-	e := effect{kills: general(n.Writes)}
+	e := effect{kills: general(n.Writes) | locations(n.Also)}
 	if m := &n.Operands[0]; m.Memory() && !n.Compares() {
 		e.kills |= g.written(n, m)
 	}
-	e.source, e.copiedTo = g.copied(n)
+	e.source, e.copiedTo = g.copied(n, &n.Operands[0], &n.Operands[1])
 	e.kills |= e.copiedTo
+	if n.Kind == isa.Pair {
+		g.second(n, &e)
+	}
 	return e
+}
+
+// second adds the second copy of a pair. A result that neither copy is of stays where it is.
+func (g *graph) second(n *node, e *effect) {
+	if m := &n.Operands[2]; m.Memory() {
+		e.kills |= g.written(n, m)
+	}
+	from, to := g.copied(n, &n.Operands[2], &n.Operands[3])
+	e.kills |= to
+	e.otherSource, e.otherCopiedTo = from, to
 }
 
 // maxFrame is more than any stack frame.
@@ -110,17 +128,17 @@ func written(m *isa.Operand) int64 {
 	return int64(m.Width)
 }
 
-// copied returns from where to where an instruction copies eight bytes, if that is all it does.
-func (g *graph) copied(n *node) (from, to locations) {
-	dst := &n.Operands[0]
+// copied returns from where to where an instruction copies eight bytes between two of its operands, if that is all it
+// does with them.
+func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
 	switch {
 	case n.Kind == isa.Clear:
 		return zero, general(dst.Base)
-	case n.Kind != isa.Move:
-	case dst.Fills() && n.Operands[1].Kind == isa.Constant && n.Operands[1].Value == 0:
+	case n.Kind != isa.Move && n.Kind != isa.Pair:
+	case dst.Fills() && src.Kind == isa.Constant && src.Value == 0:
 		return zero, general(dst.Base)
 	default:
-		if from, to = g.lies(n, &n.Operands[1]), g.lies(n, dst); from != 0 && to != 0 {
+		if from, to = g.lies(n, src), g.lies(n, dst); from != 0 && to != 0 {
 			return from, to
 		}
 	}

@@ -3,6 +3,8 @@ package machine
 import (
 	"cmp"
 	"slices"
+
+	"ipytracer/tracer/code/isa"
 )
 
 // ReturnSite is a place on the way out of a function where its result is settled: a ret, or an emulated instruction
@@ -29,13 +31,41 @@ func (t *Text) returnSites(name string, tails func(uint64) tail) (sites []Return
 		g.findResults()
 		sites = t.cutSites(g, name, fn.Value)
 	}
-	if len(sites) == 0 {
-		for _, addr := range flow.returns {
-			sites = append(sites, ReturnSite{Site: t.site(name, fn.Value, addr, 0, false)})
-		}
+	if ok = true; len(sites) == 0 {
+		sites, ok = t.atReturns(flow, name, fn.Value)
 	}
 	slices.SortFunc(sites, func(x, y ReturnSite) int { return cmp.Compare(x.Address, y.Address) })
-	return sites, flow.complete && len(sites) > 0
+	return sites, ok && flow.complete && len(sites) > 0
+}
+
+// atReturns returns the ret instructions of a function, in order of address. One that takes no probe is stood for by
+// the instruction in front of it. ok is false where that may be passed otherwise, or takes none either.
+func (t *Text) atReturns(f *flow, name string, entry uint64) (sites []ReturnSite, ok bool) {
+	ok = true
+	for _, addr := range slices.Sorted(slices.Values(f.returns)) {
+		site := t.site(name, entry, addr, 0)
+		if !site.Present() {
+			site = t.beforeReturn(f, name, entry, addr)
+		}
+		if ok = ok && site.Present(); site.Present() {
+			sites = append(sites, ReturnSite{Site: site})
+		}
+	}
+	return sites, ok
+}
+
+// beforeReturn returns the instruction in front of a ret, if control comes to the ret from there alone, always, and the
+// result is in its register.
+func (t *Text) beforeReturn(f *flow, name string, entry, ret uint64) Site {
+	for addr, at := range f.seen {
+		in, ok := t.decode(addr)
+		if !ok || in.End() != ret || f.targets[ret] || in.Jumps() || in.Kind == isa.Call ||
+			in.MayWrite(t.arch.Result.Set()) || !at.known || at.pushed < 0 {
+			continue
+		}
+		return t.site(name, entry, addr, int32(at.pushed))
+	}
+	return Site{}
 }
 
 // cutSites returns the sites where the cheapest cut of a graph crosses it, none if there is no usable one.
@@ -46,7 +76,7 @@ func (t *Text) cutSites(g *graph, name string, entry uint64) (sites []ReturnSite
 	}
 	add := func(n *node, result locations, c Condition) {
 		r, _ := g.resultRegister(result)
-		site := t.site(name, entry, n.Addr, int32(n.stack.pushed), n.Emulated)
+		site := t.site(name, entry, n.Addr, int32(n.stack.pushed))
 		sites = append(sites, ReturnSite{site, r, c})
 	}
 	for i := range g.nodes {

@@ -146,11 +146,14 @@ func (r *Routine) loadedFrom(i int) int64 {
 		if n.Kind == isa.Call {
 			return -1
 		}
-		if !n.Plain || n.Writes == reg {
-			if slot, ok := n.LoadsMember(); ok {
+		if n.MayWrite(reg.Set()) {
+			if slot, ok := n.LoadsMember(reg); ok {
 				return slot
 			}
-			return -1
+			if n.Kind != isa.Move || !n.Operands[1].Whole() {
+				return -1
+			}
+			reg = n.Operands[1].Base
 		}
 	}
 	return -1

@@ -29,9 +29,10 @@ func (g *graph) findSlots() {
 	}
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		for o := range n.Operands[:2] {
+		for o := range n.Operands {
 			m := &n.Operands[o]
-			if !m.Memory() || n.Kind != isa.Move || m.Width != isa.Word || len(g.slots.offsets) == g.slots.room {
+			copies := n.Kind == isa.Move || n.Kind == isa.Pair
+			if !m.Memory() || !copies || m.Width != isa.Word || len(g.slots.offsets) == g.slots.room {
 				continue
 			}
 			if at, ok := g.slot(n, m); ok && at+isa.Word <= g.slots.escaped && g.slots.bit(at) == 0 {
@@ -100,12 +101,14 @@ const everything = math.MinInt64
 // none, everything where that is not known.
 func (g *graph) escape(n *node) int64 {
 	switch n.Kind {
-	case isa.Call, isa.Compare, isa.Test, isa.Leave, isa.Return:
+	case isa.Call, isa.Compare, isa.CompareIf, isa.Test, isa.Leave, isa.Return:
 		return 0
 	case isa.Address:
 		return g.escapeAddress(n)
 	case isa.Move:
-		return g.escapeMove(n)
+		return g.escapeMove(n, &n.Operands[0], &n.Operands[1])
+	case isa.Pair:
+		return min(g.escapeMove(n, &n.Operands[0], &n.Operands[1]), g.escapeMove(n, &n.Operands[2], &n.Operands[3]))
 	}
 	for i := range n.Operands {
 		o, r := &n.Operands[i], n.Operands[i].Base
@@ -121,8 +124,7 @@ func (g *graph) escape(n *node) int64 {
 }
 
 // escapeMove is escape for a copy of a register.
-func (g *graph) escapeMove(n *node) int64 {
-	dst, src := &n.Operands[0], &n.Operands[1]
+func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
 	if src.Kind != isa.InRegister {
 		return 0
 	}
@@ -138,8 +140,8 @@ func (g *graph) escapeMove(n *node) int64 {
 // escapeAddress is escape for the making of an address.
 func (g *graph) escapeAddress(n *node) int64 {
 	dst, m := &n.Operands[0], &n.Operands[1]
-	if dst.Whole() && dst.Base == g.arch.StackPointer || !g.ofStack(n, m) {
-		return 0
+	if dst.Whole() && dst.Base == g.arch.StackPointer || n.Frame == isa.FrameSet || !g.ofStack(n, m) {
+		return 0 // type stack follows these
 	}
 	if at, ok := g.slot(n, m); ok {
 		return min(at, 0)

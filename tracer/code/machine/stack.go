@@ -31,7 +31,7 @@ func (s *stack) step(in *isa.Instruction) {
 	}
 	switch in.Frame {
 	case isa.FrameSet:
-		s.frame, s.framed = s.pushed, s.known
+		s.frame, s.framed = s.pushed-in.FrameBy, s.known
 	case isa.FrameLost:
 		s.framed = false
 	}

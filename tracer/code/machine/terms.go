@@ -13,7 +13,7 @@ const (
 	termResult                       // a: the address of the call
 	termProduct                      // a, b: Values
 	termConstant                     // a
-	termMade                         // a: the address of the instruction that made it
+	termMade                         // a: the address of the instruction that made it, b: of a copy, where to
 	termAddress                      // a: an address in the file
 	termLoad                         // a: the address that was loaded from, b: of the instruction
 	termAtMost                       // a: a Value that is at most b where the lowest byte is zero

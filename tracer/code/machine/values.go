@@ -124,11 +124,8 @@ func track(g *graph, img *elffile.Image, allowed int) (t *tracking, ok bool) {
 				queue = append(queue, next)
 			}
 		}
-		bound, limited := t.bound(queue[0])
 		straight, taken := after.clone(), after
-		if limited {
-			bound.apply(straight, taken)
-		}
+		t.bound(queue[0]).apply(straight, taken)
 		arrive(n.straight, straight)
 		arrive(n.taken, taken)
 	}
@@ -140,7 +137,7 @@ func (t *tracking) step(n *node, h *holdings) {
 	top := -n.stack.pushed
 	arch := t.graph.arch
 	switch n.Kind {
-	case isa.Return, isa.Jump, isa.Nop, isa.Compare, isa.Test, isa.TestBit:
+	case isa.Return, isa.Jump, isa.Nop, isa.Compare, isa.CompareIf, isa.Test, isa.TestBit:
 	case isa.Call:
 		for r := range arch.Clobbered.All {
 			h.set(r, 0)
@@ -159,16 +156,54 @@ func (t *tracking) step(n *node, h *holdings) {
 	case isa.Leave:
 		h.set(arch.FramePointer, h.slots[-n.stack.frame])
 	case isa.Move:
-		t.move(n, h)
+		t.move(n, h, &n.Operands[0], &n.Operands[1])
+		t.lose(h, n.Also)
+	case isa.Pair:
+		t.pair(n, h)
 	default:
 		t.compute(n, h)
 	}
+}
+
+// lose takes the values of registers for unknown.
+func (t *tracking) lose(h *holdings, registers isa.Registers) {
+	for r := range registers.All {
+		h.set(r, 0)
+	}
+}
+
+// pair carries out two copies at once.
+func (t *tracking) pair(n *node, h *holdings) {
+	t.lose(h, n.Also)
+	first, second := &n.Operands[0], &n.Operands[2]
+	if first.Memory() { // neither copy reaches the other's word
+		t.move(n, h, first, &n.Operands[1])
+		t.move(n, h, second, &n.Operands[3])
+		return
+	}
+	before := h.clone()
+	t.move(n, h, first, &n.Operands[1])
+	t.move(n, before, second, &n.Operands[3])
+	if second.Kind == isa.InRegister {
+		h.set(second.Base, before.in(second.Base))
+	}
+}
+
+// insert carries out a change of some bits of a register.
+func (t *tracking) insert(n *node, h *holdings) Value {
+	x, ok := t.terms.term(h.in(n.Writes))
+	if !ok || x.kind != termConstant || n.Operands[2].Kind != isa.Constant {
+		return t.terms.of(term{kind: termMade, a: n.Addr})
+	}
+	mask := uint64(n.Operands[2].Value)
+	return t.terms.of(term{kind: termConstant, a: x.a&^mask | uint64(n.Operands[1].Value)&mask})
 }
 
 // compute carries out an instruction that makes a value.
 func (t *tracking) compute(n *node, h *holdings) {
 	made := func() Value { return t.terms.of(term{kind: termMade, a: n.Addr}) }
 	dst := n.Operands[0].Base
+	defer t.lose(h, n.Also)
 	switch {
 	case n.Kind == isa.Convert:
 		h.set(n.Makes, made())
@@ -177,19 +212,19 @@ func (t *tracking) compute(n *node, h *holdings) {
 		h.set(n.Makes, made())
 	case n.Kind == isa.Multiply:
 		v := made()
-		if n.Operands[2].Kind == isa.NoOperand && n.Operands[0].Whole() {
-			if p := t.terms.product(t.read(n, h, &n.Operands[0]), t.read(n, h, &n.Operands[1])); p != 0 {
-				v = p
-			}
+		if p := t.product(n, h); p != 0 {
+			v = p
 		}
 		h.set(dst, v)
-	case n.Kind == isa.Address && t.load(n, h) != 0:
-		h.set(dst, t.load(n, h))
+	case n.Kind == isa.Insert:
+		h.set(n.Writes, t.insert(n, h))
+	case n.Kind == isa.Address && t.load(n, h, &n.Operands[1]) != 0:
+		h.set(dst, t.load(n, h, &n.Operands[1]))
 	case n.Kind == isa.Clear:
 		h.set(dst, t.terms.of(term{kind: termConstant}))
 	case n.Kind == isa.Exchange && n.Operands[0] == n.Operands[1]: // padding
 	case n.Kind == isa.SetByte:
-		t.written(n, h)
+		t.written(n, h, &n.Operands[0])
 		v := made()
 		if above := t.above(n); above != 0 && n.Operands[0].LowByte() {
 			v = above
@@ -199,13 +234,27 @@ func (t *tracking) compute(n *node, h *holdings) {
 		h.registers = [isa.MaxRegisters]Value{}
 		clear(h.slots)
 	default:
-		t.written(n, h)
+		t.written(n, h, &n.Operands[0])
 		v := made()
 		if at := t.atMostWhereZero(n, h); at.kind != 0 && n.Operands[0].LowByte() {
 			v = t.terms.of(at)
 		}
 		h.set(n.Writes, v)
 	}
+}
+
+// product returns the value that an instruction makes which multiplies two registers, 0 for any other.
+func (t *tracking) product(n *node, h *holdings) Value {
+	one, other := &n.Operands[0], &n.Operands[1]
+	switch third := &n.Operands[2]; {
+	case !one.Whole():
+		return 0
+	case third.Kind == isa.InRegister:
+		one, other = other, third
+	case third.Kind != isa.NoOperand:
+		return 0
+	}
+	return t.terms.product(t.read(n, h, one), t.read(n, h, other))
 }
 
 // destination returns the register that the first operand is, or is a part of.
@@ -216,13 +265,12 @@ func destination(n *node) isa.Register {
 	return isa.None
 }
 
-// move carries out a copy.
-func (t *tracking) move(n *node, h *holdings) {
-	from, to := &n.Operands[1], &n.Operands[0]
+// move carries out a copy between two of an instruction's operands.
+func (t *tracking) move(n *node, h *holdings, to, from *isa.Operand) {
 	v := t.read(n, h, from)
 	if to.Memory() {
 		at, ok := t.graph.slot(n, to)
-		t.written(n, h)
+		t.written(n, h, to)
 		if ok && to.Width == isa.Word {
 			t.store(h, at, v)
 		}
@@ -230,18 +278,19 @@ func (t *tracking) move(n *node, h *holdings) {
 	}
 	// A write of one or two bytes leaves the rest of the register as it was; one of four makes the rest zero.
 	if v == 0 {
-		v = t.load(n, h)
+		v = t.load(n, h, from)
 	}
 	if v == 0 || !to.Whole() && !(to.Fills() && from.Kind == isa.Constant) {
-		v = t.terms.of(term{kind: termMade, a: n.Addr})
+		v = t.terms.of(term{termMade, n.Addr, uint64(to.Base)})
 	}
-	h.set(destination(n), v)
+	if to.Kind == isa.InRegister {
+		h.set(to.Base, v)
+	}
 }
 
 // load returns the value that a copy takes from an address in the file, or that address where the instruction makes the
 // address.
-func (t *tracking) load(n *node, h *holdings) Value {
-	m := &n.Operands[1]
+func (t *tracking) load(n *node, h *holdings, m *isa.Operand) Value {
 	if !m.Memory() || m.Index != isa.None || m.Apart {
 		return 0
 	}
@@ -286,9 +335,8 @@ func (t *tracking) read(n *node, h *holdings, o *isa.Operand) Value {
 	return 0
 }
 
-// written drops the slots that an instruction may change which stores to its first operand, if that is in memory.
-func (t *tracking) written(n *node, h *holdings) {
-	m := &n.Operands[0]
+// written drops the slots that an instruction may change which stores to an operand, if that is in memory.
+func (t *tracking) written(n *node, h *holdings, m *isa.Operand) {
 	if at, ok := t.graph.slot(n, m); ok {
 		h.forget(at, at+written(m))
 	} else if t.graph.ofStack(n, m) {

@@ -1,5 +1,7 @@
 package machine
 
+import "slices"
+
 // Limits are upper limits of some values. A value at or below its limit is of no interest.
 type Limits map[Value]uint64
 
@@ -40,14 +42,18 @@ func (r *Routine) reached(without []bool, apart Limits) []bool {
 func (r *Routine) onward(i int, apart Limits) (straight, taken int) {
 	n := &r.graph.nodes[i]
 	straight, taken = n.straight, n.taken
-	if b, ok := r.track.bound(i); ok {
-		limit, known := apart[b.value]
-		if known && b.straight <= limit {
-			straight = none
-		}
-		if known && b.taken <= limit {
-			taken = none
-		}
+	within := func(limits []limit) bool {
+		return slices.ContainsFunc(limits, func(l limit) bool {
+			most, known := apart[l.value]
+			return known && l.most <= most
+		})
+	}
+	b := r.track.bound(i)
+	if within(b.straight) {
+		straight = none
+	}
+	if within(b.taken) {
+		taken = none
 	}
 	return straight, taken
 }

@@ -83,7 +83,10 @@ func (f *finder) caller(c *caller) error {
 		var err error
 		switch {
 		case role == frees:
-			site, block := c.AtArgument(call, 0)
+			site, block, ok := c.AtArgument(call, 0)
+			if !ok {
+				return refuse("a free at %#x, which takes no probe", call.Address)
+			}
 			err = f.add(&f.sites.Freed, Site{Site: site, Block: block})
 			c.frees(call, c.Passed(call, 0))
 		case role == resizes && tells:

@@ -39,11 +39,14 @@ func (f *finder) settings() error {
 		if s.variable != f.sites.Variable {
 			continue
 		}
-		site, places, ok := s.At(s.call, s.Passed(s.call, 1))
+		site, capsule, ok := s.AtArgument(s.call, 1)
+		if first, places, known := s.At(s.call, s.Passed(s.call, 1)); known {
+			site, capsule, ok = first, places[0], true
+		}
 		if !ok {
 			return refuse("the memory handler that is set at %#x", s.call.Address)
 		}
-		if err := f.add(&f.sites.Handlers, Site{Site: site, Block: places[0]}); err != nil {
+		if err := f.add(&f.sites.Handlers, Site{Site: site, Block: capsule}); err != nil {
 			return err
 		}
 	}
