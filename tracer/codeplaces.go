@@ -132,7 +132,7 @@ func (all *natives) rule(t *target, pc uint64, leaf bool) native.Rule {
 	}
 	if t.natives.places[at] == k {
 		rule := ledger.Rule{Base: ledgerBases[k.rule.Base], CFAOffset: k.rule.CFAOffset, BPOffset: k.rule.BPOffset,
-			Mapping: k.in}
+			Return: k.rule.Return, Mapping: k.in}
 		k.ruled = all.kernel.SetRule(t.slot, pc, leaf, rule) == nil
 	}
 	return k.rule

@@ -53,11 +53,13 @@ const (
 	BaseBPDeref   = Base(kernelRuleBaseRULE_BP_DEREF)
 )
 
-// Rule leads from a place to its caller. The return address is 8 bytes below the frame's address.
+// Rule leads from a place to its caller.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to the saved frame pointer of the caller; 0: still in its register
+	// Return is how many words below the frame's address the return address was put; 0: it is where a call leaves it.
+	Return uint32
 	// Mapping numbers the mapping at that place, over all that there have been: stacks through another library at the
 	// same address have other numbers.
 	Mapping uint32
@@ -81,7 +83,9 @@ type Rules struct {
 // SetRule supplies the kernel with the rule for a return address of the process in slot, or for an instruction (leaf).
 // The error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
-	as := kernelRule{Base: uint32(rule.Base), CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping}
+	as := kernelRule{
+		Base: uint32(rule.Base) | rule.Return<<8, CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping,
+	}
 	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
 		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)
 	}

@@ -192,7 +192,7 @@ func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if f.Machine != elffile.Native || f.Class != elf.ELFCLASS64 {
+	if !elffile.Reads(r, f.Machine) || f.Class != elf.ELFCLASS64 {
 		return s, fmt.Errorf("%w: made for %v", ErrUnknown, f.Machine)
 	}
 	symbols, err := f.DynamicSymbols()
@@ -291,7 +291,8 @@ func (s *Sites) complete(found map[string]bool) error {
 }
 
 // siteOf returns the place at which a function's arguments and return address are where its caller left them: behind
-// the mark of the entry if there is one, as that instruction would be single-stepped.
+// the mark of the entry if there is one, as that instruction would be single-stepped; at the mark where no probe can be
+// behind it.
 func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 	for _, p := range f.Progs {
 		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
@@ -308,6 +309,11 @@ func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
 		if mark := machine.EntryMark(f.Machine, first); n >= 8 {
 			site.Offset += uint64(mark)
 			first = first[mark:]
+		}
+		if machine.Refused(f.Machine, first) {
+			if site.Offset, first = p.Off+at, code[:n]; machine.Refused(f.Machine, first) {
+				return Site{}, false
+			}
 		}
 		site.Emulated = machine.Emulated(f.Machine, first)
 		return site, true

@@ -50,6 +50,13 @@ type File struct {
 // and tools. The code that a process runs is this machine's.
 type AnyMachine struct{ io.ReaderAt }
 
+// Reads reports whether a file for a processor is read.
+func Reads(r io.ReaderAt, machine elf.Machine) bool {
+	_, whichever := r.(AnyMachine)
+	_, known := kindsOf[machine]
+	return machine == Native || whichever && known
+}
+
 // Open reads the headers of an ELF file. The error matches [ErrNotELF], and is a [ForeignError] where the machine is
 // another one.
 func Open(r io.ReaderAt) (*File, error) {
@@ -82,9 +89,7 @@ func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	if !little {
 		machine = elf.Machine(binary.BigEndian.Uint16(head[0x12:]))
 	}
-	_, known := kindsOf[machine]
-	_, any := r.(AnyMachine)
-	return machine, machine != Native && !(any && known) || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
+	return machine, !Reads(r, machine) || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
 }
 
 // Headers reads the headers of an ELF file for any machine, if they are no larger than a program's: the standard

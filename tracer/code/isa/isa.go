@@ -62,8 +62,11 @@ type Architecture struct {
 	Machine elf.Machine // in the header of an ELF file
 	Count   int         // the number of general registers
 
-	Arguments    []Register // of the first arguments of a function, in order
-	Result       Register   // the one with a function's result
+	Arguments []Register // of the first arguments of a function, in order
+	Result    Register   // the one with a function's result
+	// Stored has the address at which a function stores a result that is too large for registers, or is a class with a
+	// destructor; None where that is the first argument.
+	Stored       Register
 	StackPointer Register
 	FramePointer Register
 	Counter      Register  // which a conditional jump may count down; None where none does

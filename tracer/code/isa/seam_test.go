@@ -21,6 +21,7 @@ var (
 var may = map[string]string{
 	"tracer/code/isa/seam_test.go":           "looks for them",
 	"tracer/code/machine/architectures.go":   "lists the architectures",
+	"tracer/code/native/processors.go":       "lists the processors",
 	"tracer/code/elffile/relocationkinds.go": "lists the kinds of relocations of each",
 	"report/reporttest/notebook.go":          "has the path of a library, which goldens show",
 	"e2e/storms/align.go":                    "has a BPF object compiled for the machine of the tests",

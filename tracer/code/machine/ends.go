@@ -17,6 +17,16 @@ func (c *Code) Entry(name string, entry uint64, arguments int) Site {
 	return c.text.EntryIn(name, c.function(entry), arguments)
 }
 
+// EntryStoring is [Code.Entry] of a function that stores its result at an address that it is passed, which is not among
+// the arguments.
+func (c *Code) EntryStoring(name string, entry uint64, arguments int) Site {
+	kept := c.text.arguments(arguments + 1)
+	if stored := c.text.arch.Stored; stored != isa.None {
+		kept = c.text.arguments(arguments) | stored.Set()
+	}
+	return c.text.entryWith(name, c.function(entry), kept)
+}
+
 func (c *Code) function(entry uint64) elffile.Symbol {
 	body, ok := c.image.Fragment(entry)
 	if !ok || body.Start != entry {

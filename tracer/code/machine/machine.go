@@ -124,6 +124,11 @@ const maxPushed = 4096
 // exactly once with so many arguments still in place, or else the entry itself: the first on that path that takes a
 // probe.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
+	return t.entryWith(name, fn, t.arguments(arguments))
+}
+
+// entryWith is EntryIn with some registers still in place.
+func (t *Text) entryWith(name string, fn elffile.Symbol, kept isa.Registers) Site {
 	flow := exploreFunction(t, fn.Value, fn.Size)
 	sp := stack{known: true}
 	addr := fn.Value
@@ -138,7 +143,7 @@ func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 		} else if !dear.Present() {
 			dear = site
 		}
-		if in.MayWrite(t.arguments(arguments)) {
+		if in.MayWrite(kept) {
 			break
 		}
 		if sp.step(&in); !sp.known || sp.pushed < 0 || sp.pushed > maxPushed {

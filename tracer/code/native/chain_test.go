@@ -3,6 +3,7 @@ package native
 import (
 	"bufio"
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -40,11 +41,11 @@ func compile(t *testing.T, compiler, source string, flags ...string) string {
 	return out
 }
 
-// snapshots runs the program.
-func snapshots(t *testing.T, program string) (all []snapshot, space *space) {
+// snapshots runs the program, perhaps by way of another one.
+func snapshots(t *testing.T, through ...string) (all []snapshot, space *space) {
 	t.Helper()
 	dir := t.TempDir()
-	if text, err := exec.Command(program, dir).CombinedOutput(); err != nil {
+	if text, err := exec.Command(through[0], append(through[1:], dir)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	for i := 0; ; i++ {
@@ -52,12 +53,12 @@ func snapshots(t *testing.T, program string) (all []snapshot, space *space) {
 		if err != nil {
 			break
 		}
-		var head struct{ IP, SP, BP, Size, Count uint64 }
+		var head struct{ IP, SP, BP, Link, Size, Count uint64 }
 		r := bytes.NewReader(raw)
 		if err := binary.Read(r, binary.LittleEndian, &head); err != nil {
 			t.Fatal(err)
 		}
-		s := snapshot{Registers{head.IP, head.SP, head.BP}, make([]byte, head.Size), make([]uint64, head.Count)}
+		s := snapshot{Registers{IP: head.IP, SP: head.SP, BP: head.BP, Link: head.Link}, make([]byte, head.Size), make([]uint64, head.Count)}
 		if _, err := io.ReadFull(r, s.stack); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func openSpace(t *testing.T, maps string) *space {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { file.Close() })
-			if m, err = Open(file, func(name string) (io.ReaderAt, error) { return os.Open(name) },
+			if m, err = Open(elffile.AnyMachine{ReaderAt: file}, func(name string) (io.ReaderAt, error) { return os.Open(name) },
 				&elffile.Room{Bytes: 1 << 30}); err != nil {
 				t.Fatal(err)
 			}
@@ -165,7 +166,7 @@ func TestUnwind(t *testing.T) {
 		{"clang++", []string{"-O2", "-fomit-frame-pointer"}},
 	} {
 		t.Run(build.compiler+strings.Join(build.flags, ""), func(t *testing.T) {
-			space := checkUnwind(t, compile(t, build.compiler, "chain.cpp", build.flags...))
+			space := checkUnwind(t, elffile.Native, compile(t, build.compiler, "chain.cpp", build.flags...))
 			for i, n := range space.bases {
 				total[i] += n
 			}
@@ -176,14 +177,37 @@ func TestUnwind(t *testing.T) {
 	}
 }
 
-func checkUnwind(t *testing.T, program string) *space {
+// TestUnwindOther does the same in programs for arm64, where a cross-compiler and an emulator of programs are installed
+// (Debian: g++-aarch64-linux-gnu, qemu-user). The emulator's processor signs return addresses.
+func TestUnwindOther(t *testing.T) {
+	const compiler, emulator = "aarch64-linux-gnu-g++", "qemu-aarch64"
+	if elffile.Native == elf.EM_AARCH64 {
+		t.Skip("TestUnwind does it")
+	}
+	for _, tool := range []string{compiler, emulator} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, flags := range [][]string{
+		{"-O2"}, {"-O0"}, {"-O2", "-mbranch-protection=standard"}, {"-Os", "-fomit-frame-pointer"},
+		{"-O3", "-march=armv8.3-a", "-mbranch-protection=pac-ret+leaf", "-static-pie"},
+	} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			program := compile(t, compiler, "chain.cpp", flags...)
+			checkUnwind(t, elf.EM_AARCH64, emulator, "-L", "/usr/aarch64-linux-gnu", program)
+		})
+	}
+}
+
+func checkUnwind(t *testing.T, machine elf.Machine, through ...string) *space {
 	t.Helper()
-	all, space := snapshots(t, program)
+	all, space := snapshots(t, through...)
 	if len(all) != 6 {
 		t.Fatalf("%d chains", len(all))
 	}
 	for i, s := range all {
-		got, end := Unwind(s.registers, s.stack, 200, space.rule, never)
+		got, end := processors[machine].unwind(s.registers, s.stack, 200, space.rule, never)
 		// The first of backtrace() is in leaf, behind another call than the one that filled the registers.
 		want := s.calls[1:]
 		if end != EndOutermost {

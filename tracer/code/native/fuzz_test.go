@@ -46,22 +46,34 @@ func FuzzUnwind(f *testing.F) {
 		int8(-8))
 	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"),
 		bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
+	f.Add([]byte("\x0c\x1f\x00"), []byte("\x41\x2d\x41\x0e\x20\x9d\x04\x9e\x03"), make([]byte, 256), uint64(8), int8(-8))
 	f.Fuzz(func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
-		e := elffile.Entry{
-			Span:    elffile.Span{Start: 0x1000, End: 0x1040},
-			Common:  &elffile.Common{CodeAlign: 1, DataAlign: int64(dataAlign), ReturnRegister: regRA, Program: common},
-			Program: program,
-		}
-		rule := func(pc uint64, _ bool) Rule { return ruleAt(e, pc) }
-		const sp = 0x7ffc_0000_0000
-		calls, _ := Unwind(Registers{IP: e.Start, SP: sp, BP: sp + bp}, stack, 128, rule, never)
-		if len(calls) > 128 {
-			t.Errorf("%d calls", len(calls))
-		}
-		for _, pc := range calls { // each must be in the copy
-			if !bytes.Contains(stack, binary.LittleEndian.AppendUint64(nil, pc)) {
-				t.Errorf("%#x comes from nowhere", pc)
-			}
+		for _, p := range processors {
+			fuzzUnwind(t, p, common, program, stack, bp, dataAlign)
 		}
 	})
+}
+
+func fuzzUnwind(t *testing.T, p *processor, common, program, stack []byte, bp uint64, dataAlign int8) {
+	t.Helper()
+	e := elffile.Entry{
+		Span:    elffile.Span{Start: 0x1000, End: 0x1040},
+		Common:  &elffile.Common{CodeAlign: 1, DataAlign: int64(dataAlign), ReturnRegister: p.ra, Program: common},
+		Program: program,
+	}
+	rule := func(pc uint64, _ bool) Rule { return p.ruleAt(e, pc) }
+	const sp, link = 0x7ffc_0000_0000, 0xabc
+	calls, _ := p.unwind(Registers{IP: e.Start, SP: sp, BP: sp + bp, Link: link}, stack, 128, rule, never)
+	if len(calls) > 128 {
+		t.Errorf("%d calls", len(calls))
+	}
+	for i, pc := range calls { // each must be in the copy, but for the first
+		found := i == 0 && p.linked && pc == link
+		for at := 0; at+8 <= len(stack) && !found; at++ {
+			found = p.code(binary.LittleEndian.Uint64(stack[at:])) == pc
+		}
+		if !found {
+			t.Errorf("%#x comes from nowhere", pc)
+		}
+	}
 }

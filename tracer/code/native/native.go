@@ -17,6 +17,7 @@ import (
 // [Module.Bias] may be called while another goroutine is in [Module.Place]; nothing else is safe for concurrent use.
 type Module struct {
 	file      *elffile.File
+	processor *processor
 	frames    *elffile.Frames
 	functions *elffile.Functions // nil until asked for
 	lines     *elffile.Lines     // likewise
@@ -32,7 +33,7 @@ func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, 
 	if err != nil {
 		return nil, err
 	}
-	return &Module{file: f, frames: elffile.ReadFrames(f, room), debug: debug, room: room}, nil
+	return &Module{file: f, processor: processors[f.Machine()], frames: elffile.ReadFrames(f, room), debug: debug, room: room}, nil
 }
 
 // Prepared is how much of a file [Module.Prepare] has the kernel read at most, in bytes.

@@ -35,11 +35,12 @@ const noRegister = ^uint64(0)
 const maxRemembered = 64
 
 type state struct {
+	*processor
 	row, initial row
 	remembered   []row
 }
 
-func newState() *state { return &state{row: row{cfaRegister: noRegister}} }
+func newState(p *processor) *state { return &state{processor: p, row: row{cfaRegister: noRegister}} }
 
 // run executes instructions until the row of an address is reached. ok is false where one is not understood. Every
 // instruction takes at least a byte, so the program's length bounds it.
@@ -95,6 +96,8 @@ const (
 	cfaValOffset        = 0x14
 	cfaValOffsetSF      = 0x15
 	cfaValExpression    = 0x16
+	cfaNegateRAStatePC  = 0x2c // the return address is signed from here on, or no longer
+	cfaNegateRAState    = 0x2d // the same
 	cfaGNUArgsSize      = 0x2e
 	cfaGNUNegative      = 0x2f
 )
@@ -122,6 +125,8 @@ func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advanc
 		s.row, s.remembered = s.remembered[n-1], s.remembered[:n-1]
 	case cfaGNUArgsSize:
 		r.ULEB()
+	case cfaNegateRAState, cfaNegateRAStatePC: // unwinding takes a signature off, whether there is one or not
+		return 0, s.signed
 	default:
 		return 0, s.defineCFA(c, r, op) || s.defineRegister(c, r, op)
 	}
@@ -146,7 +151,7 @@ func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
 		s.row.cfaOffset = r.SLEB() * c.DataAlign
 	case cfaDefCFAExpression:
 		s.row.cfaRegister = noRegister
-		s.row.cfaOffset, deref = atBP(r.Block(), true)
+		s.row.cfaOffset, deref = s.atBP(r.Block(), true)
 	default:
 		return false
 	}
@@ -173,7 +178,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 		s.keep(c, register, kept{kind: keptSame})
 	case cfaExpression:
 		where := kept{kind: keptOther}
-		if offset, ok := atBP(r.Block(), false); ok && offset == 0 {
+		if offset, ok := s.atBP(r.Block(), false); ok && offset == 0 {
 			where.kind = keptAtBP
 		}
 		s.keep(c, register, where)
@@ -194,7 +199,7 @@ func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) b
 
 func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 	switch register {
-	case regBP:
+	case s.bp:
 		s.row.bp = where
 	case c.ReturnRegister:
 		s.row.ra = where
@@ -203,7 +208,7 @@ func (s *state) keep(c *elffile.Common, register uint64, where kept) {
 
 func (s *state) restore(c *elffile.Common, register uint64) {
 	switch register {
-	case regBP:
+	case s.bp:
 		s.row.bp = s.initial.bp
 	case c.ReturnRegister:
 		s.row.ra = s.initial.ra
@@ -212,10 +217,10 @@ func (s *state) restore(c *elffile.Common, register uint64) {
 
 // atBP reads an expression that is the frame pointer plus an offset, or the word there if deref (DW_OP_breg of it,
 // DW_OP_deref).
-func atBP(expression []byte, deref bool) (offset int64, ok bool) {
-	const opBreg6, opDeref = 0x76, 0x06
+func (p *processor) atBP(expression []byte, deref bool) (offset int64, ok bool) {
+	const opBreg0, opDeref = 0x70, 0x06
 	r := elffile.Numbers{Data: expression}
-	if r.U8() != opBreg6 {
+	if uint64(r.U8()) != opBreg0+p.bp {
 		return 0, false
 	}
 	offset = r.SLEB()

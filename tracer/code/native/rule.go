@@ -17,11 +17,14 @@ const (
 	BPDeref
 )
 
-// Rule leads from a place to its caller. The return address lies 8 bytes below the frame's address.
+// Rule leads from a place to its caller.
 type Rule struct {
 	Base      Base
 	CFAOffset int32
 	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
+	// Return is how many words below the frame's address the return address was put; 0: it is where a call leaves it,
+	// which is right below the frame's address, or in a register.
+	Return uint32
 }
 
 // Rule returns the rule that leads from an instruction to the caller. For a return address ask for the byte before it:
@@ -31,12 +34,12 @@ func (m *Module) Rule(vaddr uint64) Rule {
 	if !ok {
 		return Rule{}
 	}
-	return ruleAt(entry, vaddr)
+	return m.processor.ruleAt(entry, vaddr)
 }
 
 // ruleAt executes an entry's instructions up to an address.
-func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
-	s := newState()
+func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
+	s := newState(p)
 	if !s.run(entry.Common, entry.Common.Program, entry.Start, ^uint64(0)) {
 		return Rule{}
 	}
@@ -44,21 +47,22 @@ func ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	if !s.run(entry.Common, entry.Program, entry.Start, vaddr) {
 		return Rule{}
 	}
-	return s.row.rule()
+	return p.rule(&s.row)
 }
 
 // rule returns the row in the few terms that are enough for the code of compilers.
-func (r row) rule() Rule {
+func (p *processor) rule(r *row) Rule {
 	if r.ra.kind == keptUndefined {
 		return Rule{Base: Outermost}
 	}
-	if r.ra.kind != keptAt || r.ra.offset != returnAddress {
+	below, ok := p.returns(r.ra)
+	if !ok {
 		return Rule{}
 	}
 	if !small(r.cfaOffset) || !small(r.bp.offset) {
 		return Rule{}
 	}
-	out := Rule{CFAOffset: int32(r.cfaOffset)}
+	out := Rule{CFAOffset: int32(r.cfaOffset), Return: below}
 	switch {
 	case r.cfaDeref:
 		if r.bp.kind != keptAtBP {
@@ -66,9 +70,9 @@ func (r row) rule() Rule {
 		}
 		out.Base = BPDeref
 		return out
-	case r.cfaRegister == regSP:
+	case r.cfaRegister == p.sp:
 		out.Base = SP
-	case r.cfaRegister == regBP:
+	case r.cfaRegister == p.bp:
 		out.Base = BP
 	default:
 		return Rule{}
@@ -83,6 +87,24 @@ func (r row) rule() Rule {
 		return Rule{}
 	}
 	return out
+}
+
+// maxReturn is more words than a frame has between its address and the return address.
+const maxReturn = 1 << 23
+
+// returns is the Return of a rule. ok is false where the return address is kept in another way.
+func (p *processor) returns(ra kept) (below uint32, ok bool) {
+	switch {
+	case !p.linked:
+		return 0, ra.kind == keptAt && ra.offset == returnAddress
+	case ra.kind == keptSame:
+		return 0, true
+	}
+	ok = ra.kind == keptAt && ra.offset < 0 && ra.offset > -8*maxReturn && ra.offset%8 == 0
+	if !ok {
+		return 0, false
+	}
+	return uint32(-ra.offset / 8), true
 }
 
 func small(n int64) bool { return n > -1<<30 && n < 1<<30 }

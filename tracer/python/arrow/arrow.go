@@ -160,10 +160,10 @@ func (f *finder) find() error {
 	return nil
 }
 
-// The registers of the functions' arguments: the address of the Status, if they return one, the pool, and these.
+// The numbers of the functions' arguments: the pool, and these. A Status is returned at an address that is passed, too.
 const (
-	allocateArguments   = 5 // size, alignment, out
-	reallocateArguments = 6 // old size, new size, alignment, pointer
+	allocateArguments   = 4 // size, alignment, out
+	reallocateArguments = 5 // old size, new size, alignment, pointer
 	freeArguments       = 3 // buffer, size
 )
 
@@ -183,8 +183,11 @@ func (f *finder) pool(class string, table uint64) error {
 		if !ok {
 			return fmt.Errorf("%w: the functions of %s are not in its table", ErrUnknown, class)
 		}
-		found := Function{Pool: class, Entry: f.code.Entry(class, entry, one.arguments)}
-		if one.returns {
+		found := Function{Pool: class}
+		if !one.returns {
+			found.Entry = f.code.Entry(class, entry, one.arguments)
+		} else {
+			found.Entry = f.code.EntryStoring(class, entry, one.arguments)
 			found.Leaves, ok = f.code.Ends(class, entry)
 		}
 		if !ok || !found.Entry.Present() {

@@ -27,7 +27,8 @@ const (
 // The registers that have a part in the calling convention, by the processor's numbers. Number 31 is the stack pointer
 // in some operands, and zero in others.
 var (
-	x0, x16, x17 = isa.Numbered(0), isa.Numbered(16), isa.Numbered(17)
+	x0, x8       = isa.Numbered(0), isa.Numbered(8)
+	x16, x17     = isa.Numbered(16), isa.Numbered(17)
 	framePointer = isa.Numbered(29)
 	linkRegister = isa.Numbered(30)
 	stackPointer = isa.Numbered(31)
@@ -37,12 +38,13 @@ var (
 var clobbered = isa.SetOf(numbered(0, 18)...) | linkRegister.Set()
 
 // Architecture is AArch64, little endian. Its calling convention is that of the Procedure Call Standard (AAPCS64),
-// section 6.1.1.
+// sections 6.1.1 and 6.9.
 var Architecture = isa.Architecture{
 	Machine:      elf.EM_AARCH64,
 	Count:        32,
 	Arguments:    numbered(0, 7),
 	Result:       x0,
+	Stored:       x8,
 	StackPointer: stackPointer,
 	FramePointer: framePointer,
 	Preserved:    isa.SetOf(numbered(19, 29)...),

@@ -19,11 +19,17 @@
 static const char *directory;
 static int written;
 
-// One file: ip, sp, bp, how many bytes of the stack, the number of calls; the bytes; the calls' return addresses.
+// One file: ip, sp, bp, the register with the return address, how many bytes of the stack, the number of calls; the
+// bytes; the calls' return addresses.
 static void save(const ucontext_t &at, void *const *calls, int count)
 {
+#ifdef __aarch64__
+	const mcontext_t &m = at.uc_mcontext;
+	uint64_t ip = m.pc, sp = m.sp, bp = m.regs[29], link = m.regs[30], size = 32 << 10;
+#else
 	const greg_t *r = at.uc_mcontext.gregs;
-	uintptr_t sp = r[REG_RSP], size = 32 << 10;
+	uint64_t ip = r[REG_RIP], sp = r[REG_RSP], bp = r[REG_RBP], link = 0, size = 32 << 10;
+#endif
 	pthread_attr_t attributes;
 	void *low;
 	size_t length;
@@ -31,7 +37,7 @@ static void save(const ucontext_t &at, void *const *calls, int count)
 	pthread_attr_getstack(&attributes, &low, &length);
 	if (sp + size > (uintptr_t)low + length)
 		size = (uintptr_t)low + length - sp;
-	uint64_t head[5] = { (uint64_t)r[REG_RIP], sp, (uint64_t)r[REG_RBP], size, (uint64_t)count };
+	uint64_t head[6] = { ip, sp, bp, link, size, (uint64_t)count };
 	FILE *f = fopen((std::string(directory) + "/" + std::to_string(written++)).c_str(), "w");
 	if (!f)
 		abort();

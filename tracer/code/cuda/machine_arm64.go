@@ -1,0 +1,4 @@
+package cuda
+
+// loaderName is the beginning of the dynamic linker's name.
+const loaderName = "ld-linux-aarch64.so"

@@ -1,0 +1,36 @@
+package native
+
+import "debug/elf"
+
+// processor is what unwinding has to know of one.
+type processor struct {
+	// The registers that rules are about, by their DWARF numbers: the frame pointer, the stack pointer, the return
+	// address.
+	bp, sp, ra uint64
+	// linked: a call leaves the return address in a register, and a function puts it where it likes. Else a call leaves
+	// it right below the frame's address.
+	linked bool
+	// signed: the return address may have a signature in its highest bits, which call frame instructions tell of.
+	signed bool
+	// userBits is how many bits addresses of a process have.
+	userBits uint
+}
+
+// processors are those whose files are read. x86-64: System V ABI, AMD64, figure 3.36; 47 bits with page tables of four
+// levels (Documentation/arch/x86/x86_64/mm.rst). arm64: DWARF for the Arm 64-bit Architecture, section 4.1; 48 bits
+// unless a process asks for more (Documentation/arch/arm64/memory.rst).
+var processors = map[elf.Machine]*processor{
+	elf.EM_X86_64:  {bp: 6, sp: 7, ra: 16, userBits: 47},
+	elf.EM_AARCH64: {bp: 29, sp: 31, ra: 30, linked: true, signed: true, userBits: 48},
+}
+
+// returnAddress is where a call leaves the return address, from the frame's address, where it leaves it in memory.
+const returnAddress = -8
+
+// code returns the address of code that a word is which was kept as a return address.
+func (p *processor) code(word uint64) uint64 {
+	if !p.signed {
+		return word
+	}
+	return word & (1<<p.userBits - 1)
+}
