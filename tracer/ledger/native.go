@@ -84,7 +84,8 @@ type Rules struct {
 // The error matches [ErrFull] where there is no room.
 func (r *Rules) SetRule(slot uint32, pc uint64, leaf bool, rule Rule) error {
 	as := kernelRule{
-		Base: uint32(rule.Base) | rule.Return<<8, CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset, Mapping: rule.Mapping,
+		Base: uint32(rule.Base) | rule.Return<<8, CfaOffset: rule.CFAOffset, BpOffset: rule.BPOffset,
+		Mapping: rule.Mapping,
 	}
 	if err := r.objects.Rules.Put(ruleKey(slot, pc, leaf), as); err != nil {
 		return fmt.Errorf("write a rule: %w: %w", ErrFull, err)

@@ -22,7 +22,7 @@ type Instruction struct {
 	Makes, Loses Register
 
 	Flags     Flags
-	Relation  Relation  // of a Branch, a SetByte or a CompareIf: the comparison of unsigned values by which it goes, if any
+	Relation  Relation  // of a Branch, SetByte or CompareIf: the comparison of unsigned values by which it goes, if any
 	Else      Relations // those that the flags are of where a CompareIf compares nothing
 	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
 

@@ -72,7 +72,8 @@ func TestToyPlaces(t *testing.T) {
 		t.Fatalf("calls: %+v", calls)
 	}
 	c := calls[0]
-	if site, p, ok := r.AtArgument(c, 0); !ok || p != register(toy.R5) || site.Address != place(4) || site.Pushed != 24 {
+	site, p, ok := r.AtArgument(c, 0)
+	if !ok || p != register(toy.R5) || site.Address != place(4) || site.Pushed != 24 {
 		t.Errorf("the first argument is passed in %+v at %+v", p, site)
 	}
 	onStack := Place{OnStack: true, Above: 8}

@@ -58,7 +58,10 @@ func snapshots(t *testing.T, through ...string) (all []snapshot, space *space) {
 		if err := binary.Read(r, binary.LittleEndian, &head); err != nil {
 			t.Fatal(err)
 		}
-		s := snapshot{Registers{IP: head.IP, SP: head.SP, BP: head.BP, Link: head.Link}, make([]byte, head.Size), make([]uint64, head.Count)}
+		s := snapshot{
+			registers: Registers{IP: head.IP, SP: head.SP, BP: head.BP, Link: head.Link},
+			stack:     make([]byte, head.Size), calls: make([]uint64, head.Count),
+		}
 		if _, err := io.ReadFull(r, s.stack); err != nil {
 			t.Fatal(err)
 		}
@@ -106,8 +109,9 @@ func openSpace(t *testing.T, maps string) *space {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { file.Close() })
-			if m, err = Open(elffile.AnyMachine{ReaderAt: file}, func(name string) (io.ReaderAt, error) { return os.Open(name) },
-				&elffile.Room{Bytes: 1 << 30}); err != nil {
+			debug := func(name string) (io.ReaderAt, error) { return os.Open(name) }
+			m, err = Open(elffile.AnyMachine{ReaderAt: file}, debug, &elffile.Room{Bytes: 1 << 30})
+			if err != nil {
 				t.Fatal(err)
 			}
 			s.modules[path] = m

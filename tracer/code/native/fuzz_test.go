@@ -46,7 +46,8 @@ func FuzzUnwind(f *testing.F) {
 		int8(-8))
 	f.Add([]byte("\x0c\x07\x08\x90\x01"), []byte("\x0f\x03\x76\x78\x06\x10\x06\x02\x76\x00"),
 		bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
-	f.Add([]byte("\x0c\x1f\x00"), []byte("\x41\x2d\x41\x0e\x20\x9d\x04\x9e\x03"), make([]byte, 256), uint64(8), int8(-8))
+	f.Add([]byte("\x0c\x1f\x00"), []byte("\x41\x2d\x41\x0e\x20\x9d\x04\x9e\x03"), make([]byte, 256), uint64(8),
+		int8(-8))
 	f.Fuzz(func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
 		for _, p := range processors {
 			fuzzUnwind(t, p, common, program, stack, bp, dataAlign)

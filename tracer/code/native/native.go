@@ -33,7 +33,9 @@ func Open(file io.ReaderAt, debug elffile.Finder, room *elffile.Room) (*Module, 
 	if err != nil {
 		return nil, err
 	}
-	return &Module{file: f, processor: processors[f.Machine()], frames: elffile.ReadFrames(f, room), debug: debug, room: room}, nil
+	m := &Module{file: f, processor: processors[f.Machine()], debug: debug, room: room}
+	m.frames = elffile.ReadFrames(f, room)
+	return m, nil
 }
 
 // Prepared is how much of a file [Module.Prepare] has the kernel read at most, in bytes.

@@ -86,8 +86,8 @@ func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool
 	return p.code(pc), EndStopped
 }
 
-// caller applies a rule: the frame's address and the caller's frame pointer. A frame may be empty where nothing has been
-// put on the stack yet. end is EndStopped if there is a caller.
+// caller applies a rule: the frame's address and the caller's frame pointer. A frame may be empty where nothing is on
+// the stack yet. end is EndStopped if there is a caller.
 func (r Registers) caller(how Rule, mayBeEmpty bool,
 	word func(uint64) (uint64, bool)) (frame, bp uint64, end End) {
 	bp = r.BP
