@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,7 @@ func TestLibcs(t *testing.T) {
 }
 
 // functionsOf are the functions for memory that a file defines.
-func functionsOf(t *testing.T, f *os.File) []Function {
+func functionsOf(t *testing.T, f io.ReaderAt) []Function {
 	t.Helper()
 	defined, err := Defines(f)
 	if err != nil {

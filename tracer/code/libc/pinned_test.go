@@ -2,22 +2,20 @@ package libc
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/code/machine/x86"
 	"ipytracer/tracer/code/pinned"
 )
 
 // libraries are patterns of C libraries, C++'s and allocators in a system.
 var libraries = []string{
-	"lib/x86_64-linux-gnu/libc.so.6", "lib/x86_64-linux-gnu/libc-2.*.so", "usr/lib/x86_64-linux-musl/libc.so",
-	"usr/lib/x86_64-linux-gnu/libstdc++.so.6.*", "usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
-	"usr/lib/x86_64-linux-gnu/libmimalloc.so.3.*",
-	"usr/lib/x86_64-linux-gnu/libtcmalloc.so.4.*", "usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4.*",
+	"lib/*-linux-gnu/libc.so.6", "lib/*-linux-gnu/libc-2.*.so", "usr/lib/*-linux-musl/libc.so",
+	"usr/lib/*-linux-gnu/libstdc++.so.6.*", "usr/lib/*-linux-gnu/libjemalloc.so.2",
+	"usr/lib/*-linux-gnu/libmimalloc.so.[23].*",
+	"usr/lib/*-linux-gnu/libtcmalloc.so.4.*", "usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4.*",
 }
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
@@ -37,11 +35,7 @@ func TestPinnedSites(t *testing.T) {
 
 func pinLibrary(t *testing.T, name, file string) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f, processor := pinned.Open(t, file)
 	var lines []string
 	calls, err := FindCalls(f)
 	if err != nil {
@@ -57,7 +51,7 @@ func pinLibrary(t *testing.T, name, file string) {
 		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
 			pin("  entry", fn.Entry), pin("  start", fn.Start))
 		for _, r := range fn.Leaves {
-			where, c := x86.Architecture.ResultName(r.Result), r.Condition
+			where, c := machine.ResultName(processor, r.Result), r.Condition
 			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask),
 				r.Site))
 		}

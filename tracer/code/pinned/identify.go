@@ -3,6 +3,7 @@ package pinned
 import (
 	"bytes"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -16,11 +17,34 @@ import (
 // Tree is a system's root.
 type Tree struct{ Name, Root string }
 
-// Each runs a test on this machine's own root, which has the name bookworm, and on each tree that scripts/pythons.sh
-// makes.
+// Each runs a test on this machine's own root, which has the name bookworm, on each tree that scripts/pythons.sh makes,
+// and on those for other machines that are there.
 func Each(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
 	builds.Each(t, "bookworm", func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
+	Others(t, test)
+}
+
+// Others runs a test on each tree with files for another machine.
+func Others(t *testing.T, test func(*testing.T, Tree)) {
+	t.Helper()
+	builds.Others(t, func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
+}
+
+// Open opens a file, for whichever machine it is, and returns the machine.
+func Open(t *testing.T, file string) (elffile.AnyMachine, elf.Machine) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	r := elffile.AnyMachine{ReaderAt: f}
+	opened, err := elffile.Open(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, opened.Machine()
 }
 
 // Files returns the files of a tree that a pattern matches. Links are left out: they may lead out of it.
@@ -41,7 +65,7 @@ func identify(t *testing.T, file string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err := elffile.Open(bytes.NewReader(raw)); err == nil {
+	if f, err := elffile.Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(raw)}); err == nil {
 		if id := f.BuildID(nil); len(id) > 0 {
 			return hex.EncodeToString(id)
 		}

@@ -2,11 +2,9 @@ package cpython
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/code/machine/x86"
 	"ipytracer/tracer/code/pinned"
 )
 
@@ -18,17 +16,27 @@ func TestPinnedSites(t *testing.T) {
 // TestPinnedLibraries: the same for Debian's libraries, which programs that embed Python load.
 func TestPinnedLibraries(t *testing.T) {
 	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
-		for _, file := range tree.Files("usr/lib/x86_64-linux-gnu/libpython3.*.so.1.0") {
-			f, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
+		for _, file := range tree.Files("usr/lib/*-linux-gnu/libpython3.*.so.1.0") {
+			f, _ := pinned.Open(t, file)
 			bin, err := Open(f)
 			if err != nil {
 				t.Fatal(err)
 			}
 			pinSites(t, fmt.Sprintf("%s-libpython3.%d", tree.Name, bin.Version().Minor), file, bin)
+		}
+	})
+}
+
+// TestPinnedOthers: the same for programs for other machines.
+func TestPinnedOthers(t *testing.T) {
+	pinned.Others(t, func(t *testing.T, tree pinned.Tree) {
+		for _, file := range tree.Files("usr/bin/python3.*") {
+			f, _ := pinned.Open(t, file)
+			bin, err := Open(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pinSites(t, fmt.Sprintf("%s-3.%d", tree.Name, bin.Version().Minor), file, bin)
 		}
 	})
 }
@@ -53,7 +61,7 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 	}
 	lines = append(lines, fmt.Sprintf("returns complete %v", s.EvalReturnsComplete))
 	for _, r := range s.EvalReturns {
-		where, c := x86.Architecture.ResultName(r.Result), r.Condition
+		where, c := machine.ResultName(bin.image.Machine(), r.Result), r.Condition
 		lines = append(lines, pin(fmt.Sprintf("return in %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
 	}
 	pinned.Check(t, "cpython/"+name, file, lines)

@@ -3,7 +3,6 @@ package numpy
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -25,11 +24,7 @@ func TestPinnedSites(t *testing.T) {
 
 func pinSites(t *testing.T, name, file string) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f, _ := pinned.Open(t, file)
 	sites, err := Find(f)
 	lines := []string{fmt.Sprintf("handler %#x, variable %#x", sites.Handler, sites.Variable)}
 	if errors.Is(err, ErrNoHandler) {

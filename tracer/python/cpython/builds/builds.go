@@ -52,6 +52,17 @@ func Found(t testing.TB, root string, n int, what string) {
 	}
 }
 
+// Others runs a test on each tree with files for another machine, MACHINE/SUITE in [Folder]. No test needs them.
+func Others(t *testing.T, test func(t *testing.T, name, root string)) {
+	t.Helper()
+	found, _ := filepath.Glob(filepath.Join(Folder(), "*", "*", ".complete"))
+	for _, complete := range found {
+		root := filepath.Dir(complete)
+		name := filepath.Base(filepath.Dir(root)) + "-" + filepath.Base(root)
+		t.Run(name, func(t *testing.T) { test(t, name, root) })
+	}
+}
+
 // Each runs a test on this machine's root, which has the name here, and on each tree. For a tree that has not been made
 // it skips a test, so that the gap is seen.
 func Each(t *testing.T, here string, test func(t *testing.T, name, root string)) {
