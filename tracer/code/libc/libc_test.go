@@ -2,6 +2,7 @@ package libc
 
 import (
 	"bytes"
+	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/code/elffile/elftest"
 	"ipytracer/tracer/python/cpython/builds"
 )
 
@@ -163,8 +166,11 @@ func TestLinkOrder(t *testing.T) {
 // FuzzFiles: no file makes anything crash.
 func FuzzFiles(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
+	malloc := elftest.Symbol{Name: "malloc", Addr: elftest.Text, Size: 8, Function: true,
+		Data: []byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}} // bti c; ret
+	f.Add(elftest.File{Machine: elf.EM_AARCH64, Symbols: []elftest.Symbol{malloc}}.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r := bytes.NewReader(data)
+		r := elffile.AnyMachine{ReaderAt: bytes.NewReader(data)}
 		if _, err := FindCalls(r); err != nil && !errors.Is(err, ErrUnknown) {
 			t.Error(err)
 		}

@@ -15,9 +15,10 @@ const (
 	maxToCall = 24
 	maxCalls  = 1 << 12
 	maxTaken  = 1 << 16
+	maxLoads  = 1 << 14 // of the variable that are followed
 )
 
-// maxSegmentBytes bounds the segments that are looked through, each, or all of a file's: NumPy's have 10 MiB.
+// maxSegmentBytes bounds the segments of a file that are looked through, together: NumPy's have 10 MiB.
 const maxSegmentBytes = 256 << 20
 
 // References are the places that refer to a variable and to some functions of an image. Bytes that only look like a
@@ -58,8 +59,10 @@ func (t *Text) Refer(variable string, functions ...string) *References {
 			}
 		}
 	})
+	room := uint64(maxSegmentBytes)
 	for _, s := range img.Segments() {
-		if s.Exec && s.Size <= maxSegmentBytes {
+		if s.Exec && s.Size <= room {
+			room -= s.Size
 			r.scan(s.Vaddr, img.Contents(s))
 		}
 	}
@@ -75,7 +78,7 @@ func (r *References) scan(vaddr uint64, data []byte) {
 		case isa.Through:
 			r.count(at.At, r.slots[at.To])
 		case isa.Loads, isa.Takes:
-			if r.address != 0 && (at.To == r.address || r.slots[at.To] == r.variable) {
+			if r.address != 0 && (at.To == r.address || r.slots[at.To] == r.variable) && len(r.loads) < maxLoads {
 				r.loads = append(r.loads, at)
 			}
 			r.take(at.At, cmp.Or(r.slots[at.To], r.stubs[at.To]))

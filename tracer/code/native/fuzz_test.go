@@ -17,15 +17,17 @@ func FuzzELF(f *testing.F) {
 	for _, flags := range [][]string{{"-g"}, {"-s"}, {"-g", "-gz"}, {"-Wl,--no-eh-frame-hdr", "-g1"}} {
 		out := filepath.Join(dir, "small.so")
 		args := append(flags, "-O2", "-shared", "-fPIC", "-nostdlib", "-o", out, "testdata/small.c")
-		if exec.Command("gcc", args...).Run() == nil { // without a compiler the fuzzer has less to begin with
-			if raw, err := os.ReadFile(out); err == nil {
-				f.Add(raw, uint64(0x1000))
-				f.Add(raw, uint64(0x1010))
+		for _, compiler := range []string{"gcc", "aarch64-linux-gnu-gcc"} {
+			if exec.Command(compiler, args...).Run() == nil { // without a compiler the fuzzer has less to begin with
+				if raw, err := os.ReadFile(out); err == nil {
+					f.Add(raw, uint64(0x1000))
+					f.Add(raw, uint64(0x1010))
+				}
 			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {
-		m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 64 << 20})
+		m, err := Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(raw)}, nil, &elffile.Room{Bytes: 64 << 20})
 		if err != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/elffile/elftest"
 )
 
@@ -122,8 +123,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(fakePython(0x030b02f0, false).Bytes())
 	f.Add(fakePython(0x030d05f0, false, fake("PyOS_setsig", fakeText+0x200, 8,
 		[]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xeb, 0x01, 0xc3})).Bytes())
+	other := fakePython(0x030d05f0, false, fake("PyOS_setsig", fakeText+0x200, 8,
+		[]byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6})) // bti c; ret
+	other.Machine = elf.EM_AARCH64
+	f.Add(other.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b, err := Open(bytes.NewReader(data))
+		b, err := Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(data)})
 		if err != nil {
 			if !errors.Is(err, ErrNotPython) && !errors.Is(err, ErrUnsupported) {
 				t.Errorf("error of no kind: %v", err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/python/cpython/builds"
 )
 
@@ -69,14 +70,16 @@ func FuzzFind(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	out := filepath.Join(f.TempDir(), "small.so")
 	// without a compiler the fuzzer has less to begin with
-	if exec.Command("gcc", "-shared", "-fPIC", "-O2", "-w", "-s", "-nostdlib", "-o", out,
-		"testdata/alloc.c").Run() == nil {
-		if data, err := os.ReadFile(out); err == nil {
-			f.Add(data)
+	for _, compiler := range []string{"gcc", "aarch64-linux-gnu-gcc"} {
+		if exec.Command(compiler, "-shared", "-fPIC", "-O2", "-w", "-s", "-nostdlib", "-o", out,
+			"testdata/alloc.c").Run() == nil {
+			if data, err := os.ReadFile(out); err == nil {
+				f.Add(data)
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sites, err := Find(bytes.NewReader(data))
+		sites, err := Find(elffile.AnyMachine{ReaderAt: bytes.NewReader(data)})
 		if err == nil && len(sites.All())+len(sites.Handlers) > maxSites {
 			t.Error("more sites than there may be")
 		} else if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrNoHandler) {
