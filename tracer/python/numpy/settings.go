@@ -14,9 +14,12 @@ type setting struct {
 	checks   bool   // its function asks whether something is a capsule with a memory handler
 }
 
-// settings looks for where a memory handler is set: PyContextVar_Set(variable, capsule).
+// contextSetter is called with a variable and its new value: PyContextVar_Set(variable, capsule).
+const contextSetter = "PyContextVar_Set"
+
+// settings looks for where a memory handler is set.
 func (f *finder) settings() error {
-	references, err := f.routines.references("PyContextVar_Set")
+	references, err := f.routines.references(contextSetter)
 	if err != nil {
 		return err
 	}
@@ -76,7 +79,11 @@ const capsuleName = "mem_handler"
 func (f *finder) setting(r reference) (s setting, err error) {
 	s.Routine = r.Routine
 	found := false
+	var named []machine.Call
 	for _, c := range r.Calls() {
+		if c.Import == contextSetter && c.Target == 0 {
+			named = append(named, c)
+		}
 		if c.Import == "PyCapsule_IsValid" && c.Target == 0 {
 			name, ok := r.Address(r.Passed(c, 1))
 			s.checks = s.checks || ok && f.holds(name, capsuleName)
@@ -84,6 +91,9 @@ func (f *finder) setting(r reference) (s setting, err error) {
 		if c.Address == r.addr {
 			s.call, found = c, true
 		}
+	}
+	if !found && len(named) == 1 { // the pointer to the function is loaded there, and called elsewhere
+		s.call, found = named[0], true
 	}
 	if found {
 		s.variable, found = r.Loaded(r.Passed(s.call, 0))
