@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"debug/elf"
 	"errors"
 	"slices"
 	"testing"
@@ -21,6 +22,7 @@ const (
 func fakeLibrary(t testing.TB, first, hidden []byte) *Library {
 	t.Helper()
 	f := elftest.File{
+		Machine: elf.EM_X86_64,
 		Symbols: []elftest.Symbol{
 			{Name: "PyFirst", Addr: firstAt, Size: uint64(len(first)), Data: first},
 			{Name: "PySecond", Addr: secondAt, Size: 2, Data: []byte{0x53, 0xc3}},
@@ -32,7 +34,7 @@ func fakeLibrary(t testing.TB, first, hidden []byte) *Library {
 			{Start: fakeBase + abortAt, End: fakeBase + abortAt + 2},
 		},
 	}
-	l, err := OpenLibrary(bytes.NewReader(f.Bytes()), "PyFirst", "PySecond")
+	l, err := OpenLibrary(elffile.AnyMachine{ReaderAt: bytes.NewReader(f.Bytes())}, "PyFirst", "PySecond")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ func fakeFunction(t *testing.T, code, cold []byte) *Text {
 func fakeImage(t *testing.T, code, cold []byte) *elffile.Image {
 	t.Helper()
 	f := elftest.File{
+		Machine: elf.EM_X86_64,
 		Symbols: []elftest.Symbol{
 			{Name: "PyOS_setsig", Addr: codeAt, Size: uint64(len(code)), Data: code},
 			{Name: "Py_Public", Addr: publicAt, Size: 1, Data: []byte{0xc3}},
@@ -43,7 +44,8 @@ func fakeImage(t *testing.T, code, cold []byte) *elffile.Image {
 			{Start: fakeBase + hiddenAt, End: fakeBase + hiddenAt + 16},
 		},
 	}
-	img, err := elffile.OpenImage(bytes.NewReader(f.Bytes()), func(string) bool { return true })
+	img, err := elffile.OpenImage(elffile.AnyMachine{ReaderAt: bytes.NewReader(f.Bytes())},
+		func(string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

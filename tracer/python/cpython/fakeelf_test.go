@@ -1,6 +1,7 @@
 package cpython
 
 import (
+	"debug/elf"
 	"encoding/binary"
 
 	"ipytracer/tracer/code/elffile/elftest"
@@ -24,7 +25,7 @@ const (
 
 // fakePython is a fake interpreter of a version, with the debug offsets of 3.13 and newer.
 func fakePython(hex uint32, freeThreaded bool, more ...fakeSymbol) fakeELF {
-	f := fakeELF{Symbols: []fakeSymbol{
+	f := fakeELF{Machine: elf.EM_X86_64, Symbols: []fakeSymbol{
 		fake(versionSymbol, fakeText, 8, elftest.Word32(hex)),
 		fake(evalCodeSymbol, fakeText+0x100, 2, []byte{0x53, 0xc3}),
 	}}

@@ -1,9 +1,11 @@
 package cpython
 
 import (
+	"debug/elf"
 	"slices"
 	"testing"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/machine"
 	"ipytracer/tracer/code/machine/x86"
 )
@@ -29,6 +31,9 @@ func TestReturnSitesOfBuilds(t *testing.T) {
 		"pyenv-3.10": {{0xc5, x86.RAX, true, machine.Condition{}}, {0x15e, x86.RAX, false, machine.Condition{}},
 			{0x1aa, x86.RAX, true, machine.Condition{Mask: 0x40}}},
 		"pyenv-3.12": {{0x166, x86.RAX, true, machine.Condition{}}, {0x1a6, x86.RAX, false, machine.Condition{}}},
+	}
+	if elffile.Native != elf.EM_X86_64 {
+		want = nil
 	}
 	eachBuild(t, func(t *testing.T, b build, bin *Binary) {
 		s, err := bin.Sites()
