@@ -33,7 +33,8 @@ fetch() {
         file=$(awk -v p="$name" '$1 == "Package:" { of = $2 == p } of && $1 == "Filename:" { print $2; exit }' "$index")
         [ -n "$file" ] || { echo "arm64-files.sh: $1 has no $name" >&2; continue; }
         curl -sSf -o "$deb" "$mirror/$file"
-        dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" --wildcards "${kept[@]}" 2>/dev/null || true # some match none
+        # some of these match none
+        dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" --wildcards "${kept[@]}" 2>/dev/null || true
         # The tests name builds by package and version, which they read here.
         dpkg-deb -f "$deb" Package Version Architecture >>"$root/var/lib/dpkg/status"
         echo >>"$root/var/lib/dpkg/status"

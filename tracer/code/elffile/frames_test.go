@@ -9,6 +9,25 @@ import (
 	"testing"
 )
 
+// openLibc opens the C library of a Debian.
+func openLibc(t *testing.T) *File {
+	t.Helper()
+	libcs, _ := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
+	if len(libcs) == 0 {
+		t.Skip("no C library of Debian's")
+	}
+	libc, err := os.Open(libcs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { libc.Close() })
+	f, err := Open(AnyMachine{libc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // TestIndexedFrames: entry by entry, the linker's sorted table leads to the file's call frame information.
 func TestIndexedFrames(t *testing.T) {
 	r, err := os.Open("/proc/self/exe") // of Go: it has .debug_frame alone, or nothing
@@ -19,19 +38,7 @@ func TestIndexedFrames(t *testing.T) {
 	if f, err := Open(r); err != nil || ReadFrames(f, nil).header != 0 {
 		t.Errorf("a table in a program of Go (%v)", err)
 	}
-	libcs, _ := filepath.Glob("/lib/*-linux-gnu/libc.so.6")
-	if len(libcs) == 0 {
-		t.Skip("no C library of Debian's")
-	}
-	libc, err := os.Open(libcs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer libc.Close()
-	f, err := Open(AnyMachine{libc})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := openLibc(t)
 	with := ReadFrames(f, nil)
 	if with.header == 0 || with.count < 1000 {
 		t.Fatalf("%d entries in the table at %#x", with.count, with.header)
