@@ -176,7 +176,9 @@ func (in *Instruction) Jumps() bool { return in.Kind == Jump || in.Kind == Branc
 func (in *Instruction) GoesOn() bool { return in.Kind != Return && in.Kind != Jump && in.Kind != Trap }
 
 // Compares reports whether it does nothing but compare, or test, its operands.
-func (in *Instruction) Compares() bool { return in.Kind == Compare || in.Kind == Test }
+func (in *Instruction) Compares() bool {
+	return in.Kind == Compare || in.Kind == CompareIf || in.Kind == Test
+}
 
 // Through returns the address of the pointer in the file's data through which it calls or jumps.
 func (in *Instruction) Through() (pointer uint64, ok bool) {
