@@ -69,7 +69,7 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 		return out, false
 	}
 	steps := stepsOf(n, c, s, n.Peak)
-	if steps.live[at] == 0 || !steps.behind(last) || last > at && inGraph(n, c, s, at) {
+	if steps.live[at] == 0 || !steps.behind(last) || last > at && inGraph(n, c, s, a) {
 		return out, false
 	}
 	made, end := a.Place(), s.body[last].Place()
@@ -85,12 +85,24 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 	}, true
 }
 
-// inGraph reports whether PyTorch's graph may hold what a statement of a function has made.
-func inGraph(n *evidence.Notebook, c *evidence.Cell, s scope, at int) bool {
-	if evidence.GradientsOff(s.function) {
+// inGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients on.
+func inGraph(n *evidence.Notebook, c *evidence.Cell, s scope, made syntax.Stmt) bool {
+	if s.function != nil && evidence.GradientsOff(s.function) {
 		return false
 	}
-	p := s.body[at].Place()
+	p := made.Place()
+	for _, one := range s.body {
+		off := false
+		syntax.Walk(one, func(node syntax.Node) bool {
+			w, isWith := node.(*syntax.With)
+			off = off || isWith && evidence.GradientsOff(w) && w.Start.Offset < p.Start.Offset &&
+				w.End.Offset >= p.End.Offset
+			return !off
+		})
+		if off {
+			return false
+		}
+	}
 	for site := range n.Peak.Live {
 		if site.OfTensors() && siteIn(site, c, s, p.Start.Line, p.End.Line) {
 			return true

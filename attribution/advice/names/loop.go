@@ -13,7 +13,8 @@ import (
 //
 // The rule: a statement right in the body of a loop binds a name that nothing in the body reads before it. The name is
 // read neither behind the loop nor by functions, and no statement hands its value on. At the highest moment, or a later
-// one, two blocks of the calls that made the value live at once.
+// one, two blocks of the calls that made the value live at once. Of a tensor that others are made of there is none,
+// unless gradients are off: PyTorch's graph may hold it.
 func loops(l *lives) (found []evidence.Candidate) {
 	tried := 0
 	for _, c := range l.n.Cells {
@@ -125,6 +126,9 @@ func (l *lives) loop(c *evidence.Cell, s scope, t turn) (out evidence.Candidate,
 		return siteIn(site, c, s, made.Start.Line, made.End.Line) && !site.OfNetwork()
 	}
 	if twice(n.Peak, of) == 0 && n.Saves(func(m *evidence.Moment) int64 { return twice(m, of) }) == 0 {
+		return out, false
+	}
+	if at > t.at && inGraph(n, c, s, t.body[t.at]) {
 		return out, false
 	}
 	last := t.body[at].Place()

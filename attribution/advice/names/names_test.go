@@ -225,6 +225,35 @@ func TestLoop(t *testing.T) {
 	}
 }
 
+// TestLoopOfTensors has tensors: a graph may hold what others are made of, unless gradients are off.
+func TestLoopOfTensors(t *testing.T) {
+	const loop = "for i in files:\n    x = load(i)\n    use(x)"
+	for source, want := range map[string]expected{
+		loop: none,
+		"for i in files:\n    x = load(i)\n    y": {"loop", "x", model.SavesBound, 50, nil},
+		"with torch.no_grad():\n    for i in files:\n        x = load(i)\n        use(x)": {
+			"loop", "x", model.SavesBound, 50, nil,
+		},
+	} {
+		line := 2 + strings.Count(source, "with")
+		n := advicetest.Notebook(nil, advicetest.Cell{Source: source, Steps: []advicetest.Step{
+			{Line: 1, Peak: 100, End: 50, Blocks: []advicetest.Blocks{{
+				Made: 400, Kept: 50, Live: 100, Count: 8, Meter: "cpu.torch",
+				Calls: []advicetest.Call{{Function: "<module>", Cell: 1, Line: line}},
+			}}},
+		}})
+		if want.kind != "" {
+			at := strings.LastIndex(source, "\n")
+			indent := strings.Repeat(" ", 4*(line-1))
+			if strings.Contains(source, "use") {
+				at = len(source)
+			}
+			want.sources = []string{source[:at] + "\n" + indent + "del x" + source[at:]}
+		}
+		check(t, n, want)
+	}
+}
+
 // TestLocal has a function with a name that holds memory up to its return.
 func TestLocal(t *testing.T) {
 	meter := ""

@@ -177,7 +177,7 @@ func before(p spot) bool {
 // fills reports whether the session's PyTorch is older than 2.0, where zero_grad() fills gradients with zeros. The
 // version is known by the line of a call that each module makes: it is above 1,400 since 2.0.
 func fills(n *evidence.Notebook) bool {
-	for s := range n.Peak.Live {
+	for s := range sizesOf(n) {
 		for i := range s.Stack {
 			f := &s.Stack[i]
 			if strings.HasSuffix(f.File, "/torch/nn/modules/module.py") && strings.HasSuffix(f.Function, "_call_impl") {
