@@ -1,6 +1,10 @@
 package words
 
-import "testing"
+import (
+	"testing"
+
+	"ipytracer/model"
+)
 
 func TestAdviceTensors(t *testing.T) {
 	says(t, []said{
@@ -56,6 +60,16 @@ func TestAdviceOptimizers(t *testing.T) {
 			"training takes more and smaller steps, so its result differs; what only predicts gives the same " +
 				"up to rounding"},
 		{StraightLine(), "sizes between those that were measured are assumed to lie on a straight line"},
+		{Divides("mask", 20<<20, 520<<20, 400<<20, &model.PlanPlace{Execution: 2, Line: 1},
+			&model.PlanPlace{Execution: 3, Line: 4}),
+			"mask, 20.00 MiB of a cell (run 2) line 1, lies between free memory of PyTorch's cache, and nothing uses " +
+				"it any more: delete it, and all of that is one piece of 520.00 MiB for the 400.00 MiB that " +
+				"PyTorch refused in a cell (run 3) line 4"},
+		{RequestServed(),
+			"the request is served, so the code behind it runs, and code that handled its error does not"},
+		{StreamUnknown(),
+			"PyTorch gives free memory only to the CUDA stream that had it, and no recording has streams"},
+		{OtherRequests(), "the statement asks for other memory, too: some of it may take a part of that piece"},
 		{CacheRefused(96<<20, 128<<20), "PyTorch refused 96.00 MiB although its cache had 128.00 MiB between tensors" +
 			": let its segments grow instead, so that it is in one piece"},
 		{CacheInPieces(),

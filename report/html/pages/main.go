@@ -37,6 +37,7 @@ func main() {
 	}
 	r, a := reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()
+	r.Advice.Items[0].Fits, r.Advice.Items[1].Fits, r.Advice.Items[1].Saves = 3<<30, 2<<30, 0
 	write(os.Args[1], "lines", r, a)
 	r, a = reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()
