@@ -71,7 +71,7 @@ int cuda_enter(struct pt_regs *regs)
 	c->narrow = cookie >> 16 & 1;
 	c->known = 0;
 	c->stack = makes(c->operation) ? stack_here(regs, slot) : 0;
-	c->torch = may_be_torch(c->operation) && called_by_torch(PT_REGS_SP(regs));
+	c->torch = may_be_torch(c->operation) && called_by_torch(regs);
 	if (c->narrow && c->operation == CUDA_FREE)
 		c->argument[0] = (__u32)c->argument[0];
 	if (c->operation == CUDA_CTX_CREATE)
@@ -320,7 +320,7 @@ int runtime_enter(struct pt_regs *regs)
 		return 0;
 	t->runtime_sp = PT_REGS_SP(regs);
 	t->runtime_site = 0;
-	if (READ(t->runtime_site, PT_REGS_SP(regs)))
+	if (READ_CALLER(t->runtime_site, regs))
 		t->runtime_site = 0;
 	t->runtime = bpf_get_attach_cookie(regs) & 0xff;
 	return 0;

@@ -174,7 +174,7 @@ __attribute__((noinline)) __u64 walk_stack(__u32 slot)
 		lose(LOSS_STACK);
 		return 0;
 	}
-	__u64 self = THREAD_POINTER(bpf_get_current_task()), id = 0;
+	__u64 self = SELF_OF_POINTER(py, THREAD_POINTER(bpf_get_current_task())), id = 0;
 	if (w->slot != slot || !w->thread || READ(id, w->thread + py->thread_id) || id != self) {
 		/*
 		 * The state of a thread without Python is not searched for each time. The thread has a state when a new

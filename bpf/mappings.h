@@ -35,7 +35,6 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #define MAP_HUGE_SHIFT	    26
 #define MAP_HUGE_MASK	    0x3f
-#define HUGE_PAGE_SHIFT	    21 /* of the usual size */
 #define MREMAP_MAYMOVE	    1
 #define MREMAP_FIXED	    2
 #define MREMAP_DONTUNMAP    4
@@ -56,10 +55,10 @@ static __always_inline bool called_by_interpreter(struct pt_regs *regs, __u32 sl
 	__u64 words[4] = {};
 	bool found = false;
 
-	if (!py || READ(words, PT_REGS_SP(regs)))
+	if (!py || READ_CALLERS(words, regs))
 		return false;
 	for (int i = 0; i < 4; i++)
-		found |= words[i] - py->text < py->text_size;
+		found |= CODE_ADDRESS(words[i]) - py->text < py->text_size;
 	return found;
 }
 
@@ -113,7 +112,8 @@ static __always_inline void range_resized(__u32 slot, struct pt_regs *regs)
 		range_moves(slot, address, whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);
 	} else {
 		__u32 tid = (__u32)bpf_get_current_pid_tgid();
-		if (bpf_map_update_elem(&resized, &tid, &address, BPF_ANY))
+		__u64 mark = SYSCALL_MARK(regs);
+		if (bpf_map_update_elem(&resized, &tid, &mark, BPF_ANY))
 			lose(LOSS_MAPPING);
 	}
 }
@@ -217,7 +217,7 @@ int mremap_returned(struct pt_regs *regs)
 						     whole_pages(PT_REGS_PARM2_SYSCALL(regs)));
 	if (!before)
 		return 0;
-	bool same = *before == PT_REGS_PARM1_SYSCALL(regs);
+	bool same = *before == SYSCALL_MARK(regs);
 	bpf_map_delete_elem(&resized, &tid);
 	if (same && !call_failed(SYSCALL_RESULT(regs)))
 		range_moves(slot, SYSCALL_RESULT(regs), whole_pages(PT_REGS_PARM3_SYSCALL(regs)), true);

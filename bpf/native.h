@@ -24,7 +24,7 @@
 #define IPYTRACER_NATIVE_H
 
 #define LEAF_RULE   (1ull << 63) /* in a rule's key: of the instruction itself, not of the call before it */
-#define USER_LIMIT  (1ull << 47)
+#define USER_LIMIT  (1ull << USER_BITS)
 #define COPY_CHUNK  1024
 #define MOST_COPIES (boundary_ring_size / 8 * 3 / sizeof(struct copy)) /* most copies that user space has not read */
 #define MAX_STACK   (8 << 20) /* words that point at most so far up a stack are ignored: they point into it */
@@ -39,7 +39,7 @@ static __always_inline bool rules_hold(__u32 slot)
 static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 {
 	struct walk *w = *walk;
-	__u64 key = w->pc | (__u64)w->slot << 48 | (i ? 0 : LEAF_RULE), pc = 0, bp = w->bp;
+	__u64 key = w->pc | (__u64)w->slot << SLOT_BIT | (i ? 0 : LEAF_RULE), pc = 0, bp = w->bp;
 
 	w->native.end = NATIVE_UNKNOWN;
 	if (w->pc >= USER_LIMIT)
@@ -50,7 +50,7 @@ static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 		return 1;
 	}
 	w->native.number = mix(w->native.number, r->mapping);
-	__u32 base = r->base;
+	__u32 base = RULE_BASE(r);
 	if (base <= RULE_OUTERMOST) {
 		w->native.end = base == RULE_OUTERMOST ? NATIVE_OUTERMOST : NATIVE_UNKNOWN;
 		return 1;
@@ -62,7 +62,8 @@ static __always_inline long next_native_frame(__u32 i, struct walk **walk)
 			return 1;
 	}
 	/* Frames must lead outwards. */
-	if (frame <= w->sp || READ(pc, frame - 8) || (r->bp_offset && READ(bp, frame + (__s64)r->bp_offset)))
+	if (!LEADS_OUT(frame, w->sp, !i) || READ_RETURN(pc, r, frame, w, !i) ||
+	    (r->bp_offset && READ(bp, frame + (__s64)r->bp_offset)))
 		return 1;
 	w->sp = frame;
 	w->bp = bp;
@@ -110,15 +111,6 @@ static __always_inline __u32 copy_stack(struct copy *c, __u64 sp)
 	return STACK_COPY;
 }
 
-/* Reports whether the eight bytes before an address end with a call: E8 rel32, or FF /2 with its possible operands. */
-static __always_inline bool ends_with_call(__u64 bytes)
-{
-	if ((bytes >> 24 & 0xff) == 0xe8)
-		return true;
-	return (bytes >> 8 & 0x38ff) == 0x10ff || (bytes >> 16 & 0x38ff) == 0x10ff ||
-	       (bytes >> 32 & 0x38ff) == 0x10ff || (bytes >> 40 & 0x38ff) == 0x10ff || (bytes >> 48 & 0x38ff) == 0x10ff;
-}
-
 /* Handles one word of the stack. A possible return address goes into the signature, with its place. */
 static __always_inline long scan_word(__u32 i, struct walk **walk)
 {
@@ -126,7 +118,7 @@ static __always_inline long scan_word(__u32 i, struct walk **walk)
 
 	if (!(i & (SCAN_WORDS - 1)) && READ(w->chunk, w->sp + (__u64)i * 8))
 		return 1;
-	__u64 word = w->chunk[i & (SCAN_WORDS - 1)], before = 0;
+	__u64 word = CODE_ADDRESS(w->chunk[i & (SCAN_WORDS - 1)]), before = 0;
 	if (word < page_size || word >= USER_LIMIT || word - w->sp < MAX_STACK || READ(before, word - 8) ||
 	    !ends_with_call(before))
 		return 0;
@@ -183,6 +175,7 @@ __attribute__((noinline)) __u64 ask(struct walk *w, __u64 ip, __u64 sp, __u64 bp
 	c->ip = ip;
 	c->sp = sp;
 	c->bp = bp;
+	c->link = w->link;
 	c->slot = w->slot;
 	c->size = copy_stack(c, sp);
 	bpf_ringbuf_submit(c, BPF_RB_FORCE_WAKEUP); /* until it is answered others may miss the rule, too */
@@ -251,6 +244,7 @@ static __always_inline __u64 stack_and(struct pt_regs *regs, __u32 slot, __u32 g
 	if (!native || (native == 1 && number) || is_shed(GROUP_NATIVE, slot))
 		return number;
 	from = start_watch();
+	KEEP_LINK(regs);
 	number = native_stack(slot, number, PT_REGS_IP(regs), PT_REGS_SP(regs), PT_REGS_FP(regs));
 	pay_for(GROUP_NATIVE, slot, from);
 	return number;

@@ -63,16 +63,15 @@ static __noinline int at_places(struct pt_regs *regs, __u64 cookie, struct array
 {
 	if (!told)
 		return 0;
-	/* Copied first: the verifier allows no computed offset into the context. */
-	__u64 all[REGISTERS] = ALL_REGISTERS(regs);
+	REGISTERS_OF(regs, all);
 	__u32 block = cookie & 0xff, size = cookie >> 8 & 0xff, times = cookie >> 16 & 0xff;
-	told->address = block & PLACE_STACK ? stack_word(regs, block) : all[block & (REGISTERS - 1)];
+	told->address = block & PLACE_STACK ? stack_word(regs, block) : REGISTER(all, block);
 	told->size = SIZE_NOT_KNOWN;
 	if (size == PLACE_NONE)
 		return 0;
-	told->size = size & PLACE_STACK ? stack_word(regs, size) : all[size & (REGISTERS - 1)];
+	told->size = size & PLACE_STACK ? stack_word(regs, size) : REGISTER(all, size);
 	if (times != PLACE_NONE)
-		told->size *= times & PLACE_STACK ? stack_word(regs, times) : all[times & (REGISTERS - 1)];
+		told->size *= times & PLACE_STACK ? stack_word(regs, times) : REGISTER(all, times);
 	if (told->size < 0)
 		told->size = SIZE_NOT_KNOWN;
 	return 0;

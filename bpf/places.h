@@ -15,7 +15,7 @@
 
 static __always_inline __u64 block_key(__u32 slot, __u64 address)
 {
-	return (address & (TORCH_KEY - 1)) | (__u64)slot << 48;
+	return (address & (TORCH_KEY - 1)) | (__u64)slot << SLOT_BIT;
 }
 
 static __always_inline struct place *place_of(__u64 key)
@@ -40,7 +40,7 @@ static __always_inline struct block *block_at(void *table, __u64 key)
 /* Reports whether the block in a place is obsolete: its process has ended, or it was found to have gone. */
 static __always_inline bool is_left_over(struct place *at, __u64 key)
 {
-	struct process *p = key > PLACE_TAKEN ? process_at(key >> 48 & (MAX_PROCESSES - 1)) : NULL;
+	struct process *p = key > PLACE_TAKEN ? process_at(key >> SLOT_BIT & (MAX_PROCESSES - 1)) : NULL;
 	__u64 era = *(volatile __u64 *)&at->block.era;
 
 	return p && (!p->active || (era < p->first_era && era != ERA_FREE));

@@ -65,7 +65,7 @@ static __noinline int forget_thread(__u32 tid)
 /* Forgets a found thread that ends without an event. */
 static __noinline int forget_found(__u64 task, __u32 slot)
 {
-	struct thread_key key = { .self = THREAD_POINTER(task), .slot = slot };
+	struct thread_key key = { .self = THREAD_SELF(task, slot), .slot = slot };
 
 	if (!bpf_map_delete_elem(&found, &key))
 		fetch_add(&found_threads, -1);

@@ -107,7 +107,7 @@ static __always_inline long next_thread(__u32 i, struct thread_search *s)
 		s->state = 0;
 		return 1;
 	}
-	if (id == s->wanted)
+	if (IS_SELF(s->py, id, s->wanted))
 		return 1;
 	__u64 next = 0;
 	READ(next, s->state + s->py->thread_next);
@@ -126,7 +126,7 @@ static __always_inline __u64 thread_state(struct python *py)
 	};
 	__u64 id = 0;
 
-	if (s.state && !READ(id, s.state + py->thread_id) && id == s.wanted)
+	if (s.state && !READ(id, s.state + py->thread_id) && IS_SELF(py, id, s.wanted))
 		return s.state;
 	s.state = 0;
 	if (READ(s.state, py->interpreter + py->threads_head))

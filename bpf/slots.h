@@ -264,7 +264,7 @@ __attribute__((noinline)) int empty_slot(__u32 slot)
 
 static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 {
-	if (*key >> 48 == *slot)
+	if (*key >> SLOT_BIT == *slot)
 		bpf_map_delete_elem(map, key);
 	return 0;
 }
@@ -272,7 +272,7 @@ static long forget_block(void *map, __u64 *key, void *block, __u32 *slot)
 /* Removes one block of a process from its table. Blocks in places become obsolete (is_left_over). */
 static long forget_spilt(void *map, __u64 *key, void *block, __u32 *slot)
 {
-	if ((*key >> 48 & (MAX_PROCESSES - 1)) == *slot)
+	if ((*key >> SLOT_BIT & (MAX_PROCESSES - 1)) == *slot)
 		drop_block(map, *key);
 	return 0;
 }

@@ -30,7 +30,7 @@ struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct birth, BIRTHS, 0) births SEC(".maps
  * are in the next three.
  */
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct place, 1 << PLACE_BITS, 0) places SEC(".maps");
-/* NumPy's by address | slot << 48. Never an LRU map: those forget silently. */
+/* NumPy's by address | slot << SLOT_BIT. Never an LRU map: those forget silently. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 20, F_NO_PREALLOC) blocks SEC(".maps");
 /* The same for PyTorch on the CPU. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) torch_blocks SEC(".maps");
@@ -38,7 +38,7 @@ struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) torch
 struct MAP(BPF_MAP_TYPE_HASH, __u64, struct block, 1 << 19, F_NO_PREALLOC) arrow_blocks SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct pool_call, 4096, F_NO_PREALLOC) pool_calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct resize, 4096, F_NO_PREALLOC) resizes SEC(".maps");	     /* tid -> */
-/* Sizes of malloc's live blocks by address | slot << 48. One entry unless they are counted. */
+/* Sizes of malloc's live blocks by address | slot << SLOT_BIT. One entry unless they are counted. */
 struct MAP(BPF_MAP_TYPE_HASH, __u64, __s64, 1 << 21, F_NO_PREALLOC) heap_blocks SEC(".maps");
 struct MAP(BPF_MAP_TYPE_HASH, __u32, struct heap_call, 4096, F_NO_PREALLOC) heap_calls SEC(".maps"); /* tid -> */
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct device, MAX_PROCESSES *MAX_DEVICES, 0) devices SEC(".maps");

@@ -63,16 +63,16 @@ static __noinline int is_allocator(struct cuda_thread *t, __u64 site)
 /*
  * Reports whether PyTorch's allocator, or the runtime for it, calls the function of the driver that is entered with sp.
  */
-static __noinline int called_by_torch(__u64 sp)
+static __noinline int called_by_torch(struct pt_regs *regs)
 {
 	struct cuda_thread *t = cuda_thread(true);
 	__u64 site = 0;
 
-	if (!t || READ(site, sp))
+	if (!t || READ_CALLER(site, regs))
 		return 0;
 	if (is_allocator(t, site))
 		return 1;
-	return t->runtime && sp < t->runtime_sp && is_allocator(t, t->runtime_site);
+	return t->runtime && PT_REGS_SP(regs) < t->runtime_sp && is_allocator(t, t->runtime_site);
 }
 
 /* ---- batches ---------------------------------------------------------------------------------------------------- */

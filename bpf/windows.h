@@ -19,10 +19,9 @@ static __always_inline struct window *innermost(struct thread *t)
 /* Takes over the state that user space has found out about the thread that runs. */
 static __noinline int take_over(__u32 tid)
 {
-	struct thread_key key = {
-		.self = THREAD_POINTER(bpf_get_current_task()),
-		.slot = current_slot(),
-	};
+	struct thread_key key = { .slot = current_slot() };
+
+	key.self = CURRENT_SELF(key.slot);
 	struct thread *t = bpf_map_lookup_elem(&found, &key);
 
 	if (!t)

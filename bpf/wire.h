@@ -209,7 +209,7 @@ enum rule_base {
 };
 
 struct rule {
-	__u32 base;
+	__u32 base; /* where a call leaves no return address on the stack, bits 8-31 tell where it is: see machine.h */
 	__s32 cfa_offset;
 	__s32 bp_offset; /* from the frame's address to the saved rbp of the caller; 0: it is still in rbp */
 	__u32 mapping;	 /* number of the mapping, never used again: another library at the same address has another
@@ -248,6 +248,7 @@ struct copy {
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
+	__u64 link; /* the register with the return address; 0 where a call puts that on the stack */
 	__u32 slot;
 	__u32 size; /* valid bytes, from sp upwards */
 	__u8 memory[STACK_COPY];
@@ -260,6 +261,7 @@ struct walk {
 	__u64 pc; /* native frames: the next one's instruction */
 	__u64 sp;
 	__u64 bp;
+	__u64 link; /* where the walk begins; as in struct copy */
 	__u64 text; /* of the interpreter */
 	__u64 text_size;
 	__u64 last_native; /* number of the last native stack */

@@ -23,9 +23,10 @@ struct place {
 };
 
 /* The bits of a block's key: address, a bit for PyTorch's, slot, a bit for Arrow's. Go has them as kernelPlaceKey. */
-enum place_key { PLACE_TAKEN = 1, PLACE_BITS = 17, ADDRESS_BITS = 47 };
+enum place_key { PLACE_TAKEN = 1, PLACE_BITS = 17, ADDRESS_BITS = USER_BITS };
 
 #define TORCH_KEY (1ull << ADDRESS_BITS) /* no address of a process has it */
+#define SLOT_BIT  (ADDRESS_BITS + 1)	 /* the slot begins there */
 #define ARROW_KEY (1ull << 63)		 /* no slot has it */
 
 /* Which records a block has: see blocks.h. Each block moves its meter. */

@@ -66,7 +66,7 @@ struct python {
 	__u32 code_frees;	 /* each free of a code object is seen */
 	__u32 interp_collecting; /* an int: whether the garbage collector runs; 0: not known */
 	__u32 free_threaded;	 /* no GIL: an object's header takes 32 bytes */
-	__u32 padding;
+	__u32 below_pointer; /* bytes from a thread's pthread_self() up to its thread pointer; 0: none, or not known */
 };
 
 /* The place of an instance's attributes: see results.h. */

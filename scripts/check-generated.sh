@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# Fails unless the output of bpf/ equals the committed files: the BPF object and its Go types, and the Go constants of
-# bpf/wire*.h. The object is compiled and compared with Debian 12's clang 14 only: its code and its warnings depend on
+# Fails unless the output of bpf/ equals the committed files: the BPF object for each processor with its Go types, and
+# the Go constants of bpf/wire*.h. The object is compiled and compared with Debian 12's clang 14 only: its code and its warnings depend on
 # the compiler. With another one, the constants are compared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 generated=(event/wire.go event/wiremeters.go tracer/code/cuda/wire.go tracer/code/libc/wire.go
-    tracer/ledger/wire.go tracer/ledger/wiremeters.go tracer/ledger/kernel_x86_bpfel.go tracer/ledger/kernel_x86_bpfel.o
-    e2e/storms/align_x86_bpfel.go e2e/storms/align_x86_bpfel.o)
+    tracer/ledger/wire.go tracer/ledger/wiremeters.go {tracer/ledger/kernel,e2e/storms/align}_{x86,arm64}_bpfel.{go,o})
 keep=$(mktemp -d)
 trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
 for f in "${generated[@]}"; do

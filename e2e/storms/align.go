@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf/link"
 )
 
-//go:generate go tool bpf2go -go-package main -target amd64 -cc clang -strip llvm-strip align c/align.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -go-package main -target amd64,arm64 -cc clang -strip llvm-strip align c/align.bpf.c -- -O2 -mcpu=v3 -Wall -Werror -I/usr/include/x86_64-linux-gnu
 
 // aligned makes threads that end, fork or execute a program meet at the same time, until it is closed. It only delays
 // (c/align.bpf.c).

@@ -28,7 +28,7 @@ func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	}
 	const torch = 1 << kernelPlaceKeyADDRESS_BITS // in the keys of PyTorch's blocks
 	add := func(key uint64, b *kernelBlock) {
-		if key>>48 == uint64(slot) && key&torch == 0 && b.Era >= p.FirstEra {
+		if key>>slotBit == uint64(slot) && key&torch == 0 && b.Era >= p.FirstEra {
 			all = append(all, Array{Address: key & (torch - 1), Size: uint64(b.Size), Doubt: b.Era < p.Era})
 		}
 	}
@@ -41,6 +41,9 @@ func (b *Blocks) Arrays(slot uint32) (all []Array, now ArrayMeters, err error) {
 	}
 	return all, metersOf(&p), nil
 }
+
+// slotBit is where the slot begins in the keys of blocks and of rules: SLOT_BIT in bpf/wire_blocks.h.
+const slotBit = kernelPlaceKeyADDRESS_BITS + 1
 
 // eachOf calls do with each entry of a map. It reads some thousands of entries at a time.
 func eachOf[K, V any](m *ebpf.Map, do func(key K, value *V)) error {

@@ -25,7 +25,7 @@ type arraysOf struct {
 // put enters a block.
 func (a arraysOf) put(address uint64, b kernelBlock) {
 	a.t.Helper()
-	key := address | uint64(a.slot)<<48
+	key := address | uint64(a.slot)<<slotBit
 	place, at := placeOf(key), kernelPlace{Key: key, Block: b}
 	if address>>12&2 != 0 { // half of them are in the table, because another block has their place
 		at = kernelPlace{Key: key | 1<<kernelPlaceKeyADDRESS_BITS, Block: kernelBlock{Size: 1, Era: b.Era, Spilt: 1}}

@@ -209,6 +209,7 @@ type kernelCopy struct {
 	Ip     uint64
 	Sp     uint64
 	Bp     uint64
+	Link   uint64
 	Slot   uint32
 	Size   uint32
 	Memory [16384]uint8
@@ -673,7 +674,7 @@ type kernelPython struct {
 	CodeFrees        uint32
 	InterpCollecting uint32
 	FreeThreaded     uint32
-	Padding          uint32
+	BelowPointer     uint32
 }
 
 type kernelResize struct {
@@ -821,6 +822,7 @@ type kernelWalk struct {
 	Pc          uint64
 	Sp          uint64
 	Bp          uint64
+	Link        uint64
 	Text        uint64
 	TextSize    uint64
 	LastNative  uint64

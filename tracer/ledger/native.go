@@ -67,7 +67,7 @@ type Rule struct {
 
 // ruleKey returns the key of bpf/native.h.
 func ruleKey(slot uint32, pc uint64, leaf bool) uint64 {
-	key := pc | uint64(slot)<<48
+	key := pc | uint64(slot)<<slotBit
 	if leaf {
 		key |= 1 << 63
 	}
