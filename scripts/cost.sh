@@ -7,6 +7,7 @@
 #                                   255 without an interrupt remapper
 #
 # KERNEL        the version that is booted (6.18)
+# ARCH          amd64, or arm64 (amd64)
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,12 +24,11 @@ poweroff -f
 INIT
 
 for cpus in "${machines[@]}"; do
-    timeout 900 nice -n 10 qemu-system-x86_64 -accel tcg,thread=single -icount shift=0,sleep=off \
-        -cpu max,la57=off,cx16=off -smp "1,sockets=$cpus,cores=1,threads=1,maxcpus=$cpus" -m 2048 \
-        -kernel "$image" -initrd "$work/initrd" \
-        -append "console=ttyS0 rootfstype=ramfs mitigations=off loglevel=1 panic=-1" \
-        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 |
-        sed -u 's/\r//g' >"$dir/cost-$cpus.log" || true
+    # A CPU that may be added later is a possible one. An arm64 machine has none of those, but need not start all.
+    smp=1,sockets=$cpus,cores=1,threads=1,maxcpus=$cpus
+    [ "$arch" = amd64 ] || smp=$cpus append=maxcpus=1
+    PATIENCE=900 emulate "$smp" "$image" -accel tcg,thread=single -icount shift=0,sleep=off \
+        >"$dir/cost-$cpus.log" || true
 done
 python3 - "$dir" "${machines[@]}" <<'PY'
 import json, re, sys

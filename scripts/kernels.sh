@@ -6,7 +6,11 @@
 #   scripts/kernels.sh [VERSION ...]      such as 6.1 or 7.2; default: $KERNELS
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
+# ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64). VERSION-16k and
+#               VERSION-64k are kernels with larger pages; scripts/kernel64k.sh builds the latter
+# CPU           the processor, as QEMU names it; for arm64 also cortex-a72, an old one
 # PYTHON        the Python, with IPython and NumPy, that runs cells (/usr/bin/python3); "none" for no cells
+# PYTHON_SUITE  where the emulated machine is another one than this: Debian's suite with that Python (trixie)
 # CPUS          of the machine that is emulated (8)
 # CHECKS        the checks to run, of
 #               doctor     the kernel's features
@@ -30,6 +34,29 @@ ONLY=${ONLY:-}
 KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
+
+# foreign_python unpacks the Python of another architecture, compiles it, and prints the folder.
+foreign_python() {
+    local tree suite=${PYTHON_SUITE:-trixie} library
+    tree=$(foreign "$suite" python3 ipython3 python3-numpy)
+    if ! [ -e "$tree/compiled" ]; then
+        for library in blas lapack; do
+            ln -sfn $library/lib$library.so.3 "$(echo "$tree"/usr/lib/*-linux-gnu)/lib$library.so.3"
+        done
+        "qemu-${emulator[0]##*-}" -L "$tree" "$tree/usr/bin/python3" -m compileall -q -s "$tree" -p / \
+            "$tree"/usr/lib/python3* >&2 || true # a few files are for other versions
+        touch "$tree/compiled"
+    fi
+    echo "$tree"
+}
+
+# foreign_files TREE prints the files there that Python needs, from TREE on.
+foreign_files() {
+    (cd "$1" && find usr lib/ld-* \( -type f -o -type l \) \
+        ! -path 'usr/share/*' ! -path '*/gconv/*' ! -path '*/perl*' ! -path '*/tests/*' ! -path '*/numpy/f2py/*' \
+        ! -path '*/include/*' ! -path '*/dpkg/*' ! -path '*/third_party/*' ! -path '*/numpy/_core/lib/*' \
+        ! -path 'usr/sbin/*' \( ! -path 'usr/bin/*' -o -path 'usr/bin/python3*' \) | sed 's,^,/,')
+}
 
 # python_files prints every file the Python needs for IPython and NumPy: the standard library, the packages that
 # are loaded, and the libraries they are linked with, each with all its symbolic links.
@@ -81,11 +108,11 @@ print("\n".join(files))
 PY
 }
 
-# archive LIST: a cpio archive of files, directories first.
+# archive [TREE]: a cpio archive of the files below TREE (/) on standard input, directories first.
 archive() {
     awk '{ n = split($0, part, "/"); path = ""
         for (i = 2; i < n; i++) { path = path (i > 2 ? "/" : "") part[i]; if (!seen[path]++) print path }
-        print substr($0, 2) }' | (cd / && cpio -o -H newc -R 0:0 --quiet)
+        print substr($0, 2) }' | (cd "${1:-/}" && cpio -o -H newc -R 0:0 --quiet)
 }
 
 run_doctor() {
@@ -185,25 +212,22 @@ initrd() {
         echo 'poweroff -f'
     } | guest
     mkdir -p "$work/more"
-    CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$work/more/storms" ./e2e/storms
-    gcc -O2 -Wall -Wextra -static -pthread -o "$work/more/storm" e2e/storms/c/storm.c
+    CGO_ENABLED=0 GOARCH=$arch "${GO:-go}" build -trimpath -o "$work/more/storms" ./e2e/storms
+    $compiler -O2 -Wall -Wextra -static -pthread -o "$work/more/storm" e2e/storms/c/storm.c
     (cd "$work/more" && find . -type f | cpio -o -H newc -R 0:0 --quiet) >>"$work/initrd"
-    if [ "$python" != none ]; then
+    if [ "$python" != none ] && [ "$arch" != "$(dpkg --print-architecture)" ]; then
+        tree=$(foreign_python)
+        foreign_files "$tree" | archive "$tree" >>"$work/initrd"
+    elif [ "$python" != none ]; then
         python_files >"$work/files"
         archive <"$work/files" >>"$work/initrd"
     fi
 }
 
-# boot KERNEL LOG: one run. cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in its
-# allocator. QEMU also trips over code that is patched while other CPUs run it, now and then (int3): such a run does not
-# count, and tsc=reliable leaves one reason to patch out. rootfstype=ramfs: files on it count as files, those of tmpfs
-# would count as shared memory.
+# boot KERNEL LOG: one run. QEMU trips over code that is patched while other CPUs run it, now and then (int3): such a run
+# does not count, and tsc=reliable leaves one reason to patch out.
 boot() {
-    timeout "${PATIENCE:-1800}" nice -n 10 qemu-system-x86_64 -accel tcg,thread=multi \
-        -cpu max,la57=off,cx16=off -smp "${CPUS:-8}" -m 2048 -kernel "$1" -initrd "$work/initrd" \
-        -append 'console=ttyS0 rootfstype=ramfs mitigations=off tsc=reliable loglevel=1 panic=-1' \
-        -display none -serial stdio -monitor none -no-reboot -nodefaults </dev/null 2>&1 |
-        sed -u 's/\r//g' >"$2" || true
+    append=tsc=reliable emulate "${CPUS:-8}" "$1" -accel tcg,thread=multi >"$2" || true
 }
 
 initrd

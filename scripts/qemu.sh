@@ -2,8 +2,28 @@
 # The common functions of the scripts that boot kernels in QEMU. To be sourced, from the top of the repository.
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
+# ARCH          of the machine that is emulated, as Debian names it: amd64 or arm64 (amd64)
+# CPU           the processor, as QEMU names it (one with all that QEMU can); cortex-a72 is an old arm64
 
 dir=${KERNELS_DIR:-/var/tmp/ipytracer-kernels}
+arch=${ARCH:-amd64}
+# cx16=off: QEMU 7.2 breaks the flags of cmpxchg16b now and then, and the kernel dies in its allocator. pauth-impdef:
+# pointers are signed by a function that is cheap to emulate.
+case $arch in
+amd64)
+    emulator=(qemu-system-x86_64 -cpu "${CPU:-max,la57=off,cx16=off}")
+    console=ttyS0 compiler=gcc
+    ;;
+arm64)
+    dir+=/arm64
+    emulator=(qemu-system-aarch64 -M "virt,gic-version=3" -cpu "${CPU:-max,pauth-impdef=on}")
+    console=ttyAMA0 compiler=aarch64-linux-gnu-gcc
+    ;;
+*)
+    echo "$(basename "$0"): ARCH is amd64 or arm64, not $arch" >&2
+    exit 2
+    ;;
+esac
 # Debian's mirrors are those apt uses here; Ubuntu's kernels are only taken where UBUNTU_MIRROR is set.
 apt_mirror() {
     apt-get indextargets --format '$(REPO_URI)' 2>/dev/null |
@@ -15,7 +35,7 @@ ubuntu=${UBUNTU_MIRROR:-}
 mkdir -p "$dir"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for tool in qemu-system-x86_64 busybox cpio curl xz dpkg-deb python3; do
+for tool in "${emulator[0]}" busybox cpio curl xz dpkg-deb python3; do
     command -v "$tool" >/dev/null || {
         echo "$(basename "$0"): $tool is missing; scripts/install.sh kernels installs it" >&2
         exit 3
@@ -28,9 +48,9 @@ index() {
     [ -z "$(find "$list" -mmin -1440 2>/dev/null)" ] || return 0
     while read -r base suite; do
         [ -n "$suite" ] || continue # no mirror
-        curl -sfL -m 300 "$base/dists/$suite/main/binary-amd64/Packages.xz" | xz -dc | awk -v base="$base" '
+        curl -sfL -m 300 "$base/dists/$suite/main/binary-$arch/Packages.xz" | xz -dc | awk -v base="$base" '
             /^Package:/ { name = $2 } /^Filename:/ { file = $2 } /^SHA256:/ { sum = $2 }
-            /^$/ && name ~ /^linux-(image|binary)-[0-9].*-cloud-amd64$|^linux-image-unsigned-[0-9].*-generic$/ {
+            /^$/ && name ~ /^linux-(image|binary)-[0-9].*-(cloud-a(md|rm)64|arm64-16k)$|^linux-image-unsigned-[0-9].*-generic$/ {
                 print name, base "/" file, sum
             }'
     done >"$list.new" <<SUITES
@@ -46,18 +66,21 @@ SUITES
     mv "$list.new" "$list"
 }
 
-# kernel VERSION: fetches the newest kernel of that version, once, and prints where it is.
+# kernel VERSION: fetches the newest kernel of that version, once, and prints where it is. VERSION-16k has larger pages,
+# as has VERSION-64k, which scripts/kernel64k.sh builds.
 kernel() {
-    local version=$1 into=$dir/$1 name url sum
+    local version=${1%-*k} into=$dir/$1 name url sum pages=
+    [ "$version" = "$1" ] || pages=-${1##*-}
     if ! compgen -G "$into/vmlinuz*" >/dev/null; then
         index
         # Debian's before Ubuntu's; linux-binary, where there is one, has what linux-image used to have.
-        read -r name url sum < <(awk -v v="$version" '{
-            n = $1; sub(/^linux-(image-unsigned|image|binary)-/, "", n)
+        read -r name url sum < <(awk -v v="$version" -v pages="$pages" '{
+            n = $1; if (pages ? n !~ pages "$" : n ~ /-16k$/) next
+            sub(/^linux-(image-unsigned|image|binary)-/, "", n)
             if (index(n, v ".") == 1 || index(n, v "-") == 1 || index(n, v "+") == 1)
                 print ($1 ~ /generic/ ? 0 : $1 ~ /binary/ ? 2 : 1), $0
         }' "$dir/index" | sort -k1,1n -k2,2V | tail -n 1 | cut -d' ' -f2-) || true
-        [ -n "$name" ] || { echo "$(basename "$0"): no package has a kernel $version" >&2; return 1; }
+        [ -n "$name" ] || { echo "$(basename "$0"): no package has a kernel $1" >&2; return 1; }
         curl -sfL -m 600 -o "$work/kernel.deb" "$url"
         echo "$sum  $work/kernel.deb" | sha256sum -c --quiet
         mkdir -p "$into"
@@ -67,17 +90,49 @@ kernel() {
     compgen -G "$into/vmlinuz*" | head -n 1
 }
 
+# foreign SUITE PACKAGE ...: unpacks packages of another architecture with all that they depend on, once, and prints the
+# folder. apt finds them with a state of its own, in which nothing is installed.
+foreign() {
+    local suite=$1 tree=$dir/$1 state=$dir/apt-$1 deb url options
+    shift
+    if ! [ -e "$tree/done-$1" ]; then
+        mkdir -p "$state"/etc/{apt.conf.d,preferences.d,trusted.gpg.d} "$state"/{lists/partial,cache/archives/partial} \
+            "$tree"/usr/{bin,lib,sbin}
+        : >"$state/status"
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $debian $suite main" >"$state/etc/sources.list"
+        options=(-o Dir::Etc="$state/etc" -o Dir::State="$state" -o Dir::Cache="$state/cache" -o APT::Architecture="$arch"
+            -o Dir::State::status="$state/status" -o APT::Architectures="$arch" -o Acquire::Languages=none -qq)
+        ln -sfnT usr/bin "$tree/bin"
+        ln -sfnT usr/lib "$tree/lib"
+        apt-get "${options[@]}" update >&2
+        apt-get "${options[@]}" install -y --no-install-recommends --download-only "$@" >&2
+        for deb in "$state"/cache/archives/*.deb; do
+            dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$tree" --keep-directory-symlink
+        done
+        rm -r "$state"
+        touch "$tree/done-$1"
+    fi
+    echo "$tree"
+}
+
+# busybox_of: prints where the guest's busybox is.
+busybox_of() {
+    if [ "$arch" = "$(dpkg --print-architecture)" ]; then command -v busybox; else
+        echo "$(foreign trixie busybox-static)/usr/bin/busybox"
+    fi
+}
+
 # guest: makes $work/initrd of busybox, the tracer, and the guest's commands, from standard input. Its only output is
 # QEMU's serial console.
 guest() {
     local root=$work/root
-    CGO_ENABLED=0 "${GO:-go}" build -trimpath -o "$work/tracer" ./cmd/tracer
+    CGO_ENABLED=0 GOARCH=$arch "${GO:-go}" build -trimpath -o "$work/tracer" ./cmd/tracer
     mkdir -p "$root"/{bin,dev,etc,proc,root,sys,tmp,usr/lib,usr/lib64}
     chmod 1777 "$root/tmp"
     ln -s usr/lib "$root/lib"
     ln -s usr/lib64 "$root/lib64"
     cp "$work/tracer" "$root/tracer"
-    cp "$(command -v busybox)" "$root/bin/busybox"
+    cp "$(busybox_of)" "$root/bin/busybox"
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
     {
         cat <<'INIT'
@@ -92,4 +147,15 @@ INIT
     } >"$root/init"
     chmod +x "$root/init"
     (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initrd"
+}
+
+# emulate CPUS KERNEL ARGUMENT ...: boots a kernel with $work/initrd, and prints what it says. It is ended
+# after $PATIENCE seconds (1800). $append has more of its command line.
+# rootfstype=ramfs: files on it count as files, those of tmpfs would count as shared memory.
+emulate() {
+    local cpus=$1 image=$2
+    shift 2
+    timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m 2048 -kernel "$image" -initrd "$work/initrd" \
+        -append "console=$console rootfstype=ramfs mitigations=off loglevel=1 panic=-1 ${append:-}" \
+        -display none -serial stdio -monitor none -no-reboot -nodefaults "$@" </dev/null 2>&1 | sed -u 's/\r//g'
 }

@@ -174,6 +174,16 @@ static void run_on(int number)
 	sched_setaffinity(0, sizeof(set), &set); /* that CPU may not be ours: then any will do */
 }
 
+/* Lets a processor wait for a moment, in a loop. */
+static void rest(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
 static void *ends_with_its_process(void *argument)
 {
 	enum ending how = (long)argument % KINDS_OF_END;
@@ -187,7 +197,7 @@ static void *ends_with_its_process(void *argument)
 		syscall(how == EACH ? SYS_exit : SYS_exit_group, 0);
 	}
 	for (int i = 0; index % 2 && i < 10000; i++) /* on a processor when the end comes; the others sleep */
-		__builtin_ia32_pause();
+		rest();
 	for (;;)
 		pause();
 	return NULL;
