@@ -30,7 +30,7 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-/usr/bin/python3}
 CHECKS=${CHECKS:-doctor selftest beside storms aligned memory confined}
 [ "$python" != none ] || CHECKS=${CHECKS/memory confined/}
-ONLY=${ONLY:-}
+only=${ONLY:+--only "'$ONLY'"} # names with spaces, too
 KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
@@ -127,7 +127,7 @@ INIT
 selftests() {
     cat <<INIT
 for i in \$(seq ${SELFTESTS:-1}); do
-    GOGC=400 $2 /tracer selftest --format json --python $python ${ONLY:+--only "$ONLY"} 2>/tmp/err >/tmp/out; status=\$?
+    GOGC=400 $2 /tracer selftest --format json --python $python $only 2>/tmp/err >/tmp/out; status=\$?
     cat /tmp/out; echo "== $1 \$status \$(grep '^tracer:\|^storms:' /tmp/err | tr '\\n' ' ')"
 done
 INIT
