@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages that a target needs on Debian, except those that are already installed.
 #
-#   scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels|kernel64k
+#   scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels
 set -euo pipefail
 
 case ${1:-} in
@@ -37,11 +37,9 @@ release) packages=(debootstrap dpkg-dev gcc libc6-dev git gzip xz-utils ca-certi
 kernels) packages=(python3 ipython3 python3-numpy gcc libc6-dev
     qemu-system-x86 qemu-system-arm qemu-user # ARCH=arm64: machines, and to compile its Python
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-    busybox-static cpio curl xz-utils ca-certificates) ;;
-kernel64k) packages=(gcc-aarch64-linux-gnu gcc libc6-dev make bc bison flex libssl-dev libelf-dev dwarves
-    curl xz-utils ca-certificates python3) ;;
+    busybox-static cpio curl xz-utils zstd ca-certificates) ;;
 *)
-    echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels|kernel64k" >&2
+    echo "usage: scripts/install.sh demo|test|pythons|lab|viewers|fleet|release|kernels" >&2
     exit 2
     ;;
 esac

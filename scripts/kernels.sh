@@ -7,7 +7,7 @@
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64). VERSION-16k and
-#               VERSION-64k are kernels with larger pages; scripts/kernel64k.sh builds the latter
+#               VERSION-64k are arm64 kernels with larger pages: of Debian and of Ubuntu (UBUNTU_MIRROR)
 # CPU           the processor, as QEMU names it; for arm64 also cortex-a72, an old one
 # PYTHON        the Python, with IPython and NumPy, that runs cells (/usr/bin/python3); "none" for no cells
 # PYTHON_SUITE  where the emulated machine is another one than this: Debian's suite with that Python (trixie)

@@ -50,9 +50,10 @@ index() {
         [ -n "$suite" ] || continue # no mirror
         curl -sfL -m 300 "$base/dists/$suite/main/binary-$arch/Packages.xz" | xz -dc | awk -v base="$base" '
             /^Package:/ { name = $2 } /^Filename:/ { file = $2 } /^SHA256:/ { sum = $2 }
-            /^$/ && name ~ /^linux-(image|binary)-[0-9].*-(cloud-a(md|rm)64|arm64-16k)$|^linux-image-unsigned-[0-9].*-generic$/ {
+            /^$/ && name ~ "^linux-(image|binary)-[0-9].*-(cloud-a(md|rm)64|arm64-16k)$" \
+                "|^linux-image-unsigned-[0-9][^a-z]*-generic(-64k)?$" {
                 print name, base "/" file, sum
-            }'
+            }' || [ "$arch" != amd64 ] # Ubuntu's older suites have arm64 elsewhere
     done >"$list.new" <<SUITES
 $security bullseye-security
 $debian bookworm
@@ -62,12 +63,24 @@ $debian sid
 $debian experimental
 $ubuntu jammy-updates
 $ubuntu noble-updates
+$ubuntu resolute-updates
 SUITES
     mv "$list.new" "$list"
 }
 
-# kernel VERSION: fetches the newest kernel of that version, once, and prints where it is. VERSION-16k has larger pages,
-# as has VERSION-64k, which scripts/kernel64k.sh builds.
+# unpack_zboot FILE: replaces a kernel that unpacks itself where there is UEFI (drivers/firmware/efi/libstub) by what is
+# in it. Another file stays as it is.
+unpack_zboot() {
+    local offset size kind
+    [ "$(head -c 8 "$1" | tail -c 4)" = zimg ] || return 0
+    read -r offset size < <(od -A n -t u4 -j 8 -N 8 "$1")
+    kind=$(tail -c +25 "$1" | head -c 4 | tr -d '\0')
+    tail -c "+$((offset + 1))" "$1" | head -c "$size" | "${kind/22/}" -dcq >"$1.unpacked" || true # the size follows
+    mv "$1.unpacked" "$1"
+}
+
+# kernel VERSION: fetches the newest kernel of that version, once, and prints where it is. VERSION-16k and
+# VERSION-64k have larger pages.
 kernel() {
     local version=${1%-*k} into=$dir/$1 name url sum pages=
     [ "$version" = "$1" ] || pages=-${1##*-}
@@ -75,7 +88,7 @@ kernel() {
         index
         # Debian's before Ubuntu's; linux-binary, where there is one, has what linux-image used to have.
         read -r name url sum < <(awk -v v="$version" -v pages="$pages" '{
-            n = $1; if (pages ? n !~ pages "$" : n ~ /-16k$/) next
+            n = $1; if (pages ? n !~ pages "$" : n ~ /-(16|64)k$/) next
             sub(/^linux-(image-unsigned|image|binary)-/, "", n)
             if (index(n, v ".") == 1 || index(n, v "-") == 1 || index(n, v "+") == 1)
                 print ($1 ~ /generic/ ? 0 : $1 ~ /binary/ ? 2 : 1), $0
@@ -86,6 +99,7 @@ kernel() {
         mkdir -p "$into"
         dpkg-deb --fsys-tarfile "$work/kernel.deb" | tar -x -C "$into" --wildcards --transform 's|.*/||' '*/vmlinuz*'
         rm "$work/kernel.deb"
+        unpack_zboot "$into"/vmlinuz*
     fi
     compgen -G "$into/vmlinuz*" | head -n 1
 }

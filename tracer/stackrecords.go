@@ -36,7 +36,8 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 	if !inPython(c.IP) { // as in bpf/native.h
 		out.PCs, out.Leaf = append(out.PCs, c.IP), true
 	}
-	calls, end := native.Unwind(native.Registers{IP: c.IP, SP: c.SP, BP: c.BP}, c.Memory, ledger.MaxNative-len(out.PCs),
+	registers := native.Registers{IP: c.IP, SP: c.SP, BP: c.BP, Link: c.Link}
+	calls, end := native.Unwind(registers, c.Memory, ledger.MaxNative-len(out.PCs),
 		func(pc uint64, leaf bool) native.Rule { return i.natives.rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]

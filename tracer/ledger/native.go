@@ -38,6 +38,7 @@ type StackCopy struct {
 	Number     uint64 // of the stack
 	Python     uint64 // as in [NativeStack]
 	IP, SP, BP uint64 // registers
+	Link       uint64 // the register with the return address, where calls leave it in one
 	Memory     []byte // from SP upwards; valid during the call only
 }
 
@@ -151,7 +152,7 @@ func decodeNative(raw []byte) (s NativeStack, ok bool) {
 
 func decodeCopy(c *kernelCopy) StackCopy {
 	return StackCopy{
-		PID: c.Header.Pid, Slot: c.Slot, Number: c.Number, Python: c.Python, IP: c.Ip, SP: c.Sp, BP: c.Bp,
+		PID: c.Header.Pid, Slot: c.Slot, Number: c.Number, Python: c.Python, IP: c.Ip, SP: c.Sp, BP: c.Bp, Link: c.Link,
 		Memory: c.Memory[:min(int(c.Size), len(c.Memory))],
 	}
 }
