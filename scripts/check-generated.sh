@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fails unless the output of bpf/ equals the committed files: the BPF object for each processor with its Go types, and
-# the Go constants of bpf/wire*.h. The object is compiled and compared with Debian 12's clang 14 only: its code and its warnings depend on
-# the compiler. With another one, the constants are compared.
+# the Go constants of bpf/wire*.h. The object is compiled and compared with Debian 12's clang 14 only: its code and its
+# warnings depend on the compiler. With another one, the constants are compared.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

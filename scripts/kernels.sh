@@ -224,8 +224,8 @@ initrd() {
     fi
 }
 
-# boot KERNEL LOG: one run. QEMU trips over code that is patched while other CPUs run it, now and then (int3): such a run
-# does not count, and tsc=reliable leaves one reason to patch out.
+# boot KERNEL LOG: one run. QEMU trips over code that is patched while other CPUs run it, now and then (int3): such a
+# run does not count, and tsc=reliable leaves one reason to patch out.
 boot() {
     append=tsc=reliable emulate "${CPUS:-8}" "$1" -accel tcg,thread=multi >"$2" || true
 }

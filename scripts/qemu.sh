@@ -113,9 +113,11 @@ foreign() {
         mkdir -p "$state"/etc/{apt.conf.d,preferences.d,trusted.gpg.d} "$state"/{lists/partial,cache/archives/partial} \
             "$tree"/usr/{bin,lib,sbin}
         : >"$state/status"
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $debian $suite main" >"$state/etc/sources.list"
-        options=(-o Dir::Etc="$state/etc" -o Dir::State="$state" -o Dir::Cache="$state/cache" -o APT::Architecture="$arch"
-            -o Dir::State::status="$state/status" -o APT::Architectures="$arch" -o Acquire::Languages=none -qq)
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $debian $suite main" \
+            >"$state/etc/sources.list"
+        options=(-qq -o Dir::Etc="$state/etc" -o Dir::State="$state" -o Dir::Cache="$state/cache"
+            -o Dir::State::status="$state/status" -o APT::Architecture="$arch" -o APT::Architectures="$arch"
+            -o Acquire::Languages=none)
         ln -sfnT usr/bin "$tree/bin"
         ln -sfnT usr/lib "$tree/lib"
         apt-get "${options[@]}" update >&2
@@ -169,7 +171,8 @@ INIT
 emulate() {
     local cpus=$1 image=$2
     shift 2
-    timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m 2048 -kernel "$image" -initrd "$work/initrd" \
+    timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m 2048 \
+        -kernel "$image" -initrd "$work/initrd" \
         -append "console=$console rootfstype=ramfs mitigations=off loglevel=1 panic=-1 ${append:-}" \
         -display none -serial stdio -monitor none -no-reboot -nodefaults "$@" </dev/null 2>&1 | sed -u 's/\r//g'
 }

@@ -27,6 +27,7 @@ const absent = ^uintptr(0)
 func forbidden() map[string][7]uintptr {
 	all := forbiddenOnProcesses()
 	maps.Copy(all, forbiddenOnFiles())
+	maps.Copy(all, olderForbidden())
 	maps.Copy(all, forbiddenOnMachines())
 	return all
 }
@@ -59,9 +60,7 @@ func forbiddenOnFiles() map[string][7]uintptr {
 		"open to read and write": {unix.SYS_OPENAT, cwd, name, unix.O_RDWR},
 		"open to empty":          {unix.SYS_OPENAT, cwd, name, unix.O_TRUNC},
 		"open to append":         {unix.SYS_OPENAT, cwd, name, unix.O_WRONLY | unix.O_APPEND},
-		"open by the old call":   {unix.SYS_OPEN, name, unix.O_WRONLY},
 		"open by the new call":   {unix.SYS_OPENAT2, cwd, name},
-		"creat":                  {unix.SYS_CREAT, 0},
 		"mkdir":                  {unix.SYS_MKDIRAT, absent},
 		"mknod":                  {unix.SYS_MKNODAT, absent},
 		"symlink":                {unix.SYS_SYMLINKAT, 0, absent},
@@ -105,7 +104,6 @@ func forbiddenOnMachines() map[string][7]uintptr {
 		"signals by a file's own":    {unix.SYS_FCNTL, absent, unix.F_SETOWN, 1},
 		"reboot":                     {unix.SYS_REBOOT, 0},
 		"swapon":                     {unix.SYS_SWAPON, 0},
-		"iopl":                       {unix.SYS_IOPL, 4},
 		"settimeofday":               {unix.SYS_SETTIMEOFDAY, 1, 1},
 		"sethostname":                {unix.SYS_SETHOSTNAME, 0, absent},
 		"quotactl":                   {unix.SYS_QUOTACTL, absent},

@@ -48,7 +48,7 @@ func FindPython(ctx context.Context, paths []string) (best *Python) {
 
 // AskPython runs a Python, as the invoking user, and asks it for its packages.
 func AskPython(ctx context.Context, path string) (*Python, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute) // an emulated machine takes one
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "-c", askVersions)
 	who, err := invoker.Find()
