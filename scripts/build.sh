@@ -6,6 +6,7 @@
 #
 # LDFLAGS are more flags of the Go linker.
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, with any C library.
+# GOARCH=arm64 or amd64 builds for such a machine; NVML then takes CC, a C compiler for it.
 # CARRY=1 asks for that static file with NVML inside: it carries the program that loads NVIDIA's libraries
 # (tracer/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
 set -euo pipefail
@@ -32,6 +33,9 @@ both() {
     [ -z "$agent" ] || build "$1" "$2" "agent${3:+,$3}" "$agent" cmd/tracer "${@:4}"
 }
 
+# cross: the program is for another machine than this one.
+cross() { [ "$("${GO:-go}" env GOARCH)" != "$("${GO:-go}" env GOHOSTARCH)" ]; }
+
 lazy=-extldflags=-Wl,-z,lazy
 missing=
 if [ -n "${CARRY:-}" ]; then
@@ -46,13 +50,15 @@ if [ -n "${CARRY:-}" ]; then
 elif [ "${CGO_ENABLED:-1}" = 0 ]; then
     both 0 ""
     exit
+elif cross && [ -z "${CC:-}" ]; then
+    missing="CC names no C compiler for $GOARCH"
 elif ! works; then
     missing="no C compiler works"
 else
     both 1 $lazy
     # NVML's functions are looked up when they are called. Some compilers (-z now) and C libraries (musl) have all
     # functions looked up when the program starts, and then it fails to start.
-    "$(realpath "$out")" version >/dev/null 2>&1 || missing="a program with NVML does not start here"
+    cross || "$(realpath "$out")" version >/dev/null 2>&1 || missing="a program with NVML does not start here"
 fi
 if [ -n "$missing" ]; then
     echo "build: $missing, so 'tracer gpu' is left out" >&2

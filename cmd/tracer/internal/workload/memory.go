@@ -227,8 +227,8 @@ func storm(s *stage) {
 		s.touch(m[(i-1)*s.pages:])
 		unmap(m)
 	}
-	m := mapMemory(-1, 32*mib, readWrite, anonymous)
-	s.touch(m)
+	m := mapMemory(-1, max(32*mib, 2*steps*s.pages), readWrite, anonymous) // above the others, with large pages too
+	s.touch(m[:32*mib])
 	s.peak()
 	unmap(m)
 }
