@@ -100,8 +100,8 @@ func (i *heapInstrument) placeAllocators() error {
 			return fmt.Errorf("%s: %w", clean(m.Path), err)
 		}
 	}
-	if len(i.probes) == 0 {
-		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnknown)
+	if len(i.probes) == 0 { // the list of a program that has just begun has only the program
+		return fmt.Errorf("%w: no library exports malloc", libc.ErrUnsettled)
 	}
 	return nil
 }
