@@ -4,8 +4,8 @@
  *
  * Libraries have no frame pointers; the way from an instruction to its caller is in their .eh_frame, which is too much
  * for the kernel to read. But a program calls from few places. So the kernel keeps one rule for each place that was
- * ever on such a stack: the position of the frame's address (the CFA, from which the return address is 8 bytes down),
- * and of the caller's rbp. The key is the return address, with the process's slot. User space supplies the rules on
+ * ever on such a stack: the position of the frame's address (the CFA), of the return address (see machine.h), and of
+ * the caller's frame pointer. The key is the return address, with the process's slot. User space supplies the rules on
  * demand: where one is missing, the top of the stack is copied and sent, with the registers; user space unwinds the
  * copy, which is of this very event, with the same rules, and hands in all that it used. The next call from there is
  * unwound here, frame by frame, exactly: 0.1 us each.
@@ -130,13 +130,15 @@ REPEATED(scan_word, struct walk **)
 /*
  * Returns a number that stands for the whole chain of calls while rules are missing: a hash of every word in the
  * stack's top, as much as is copied, that follows a call instruction, and of its place. All return addresses are such
- * words; two stacks with the same words in the same places are of the same chain.
+ * words, but for one that is in a register; two stacks with the same words in the same places, and the same register,
+ * are of the same chain.
  */
 static __noinline __u64 signature(struct walk *w, __u64 ip, __u64 bp)
 {
 	if (!w)
 		return 0;
 	w->signature = mix(mix(mix(w->seed, ~w->native.python), ip), bp - w->sp);
+	w->signature = mix(w->signature, w->link);
 	w->signature = mix(w->signature, code_changes[w->slot & (MAX_PROCESSES - 1)]);
 	REPEAT(STACK_COPY / 8, scan_word, &w);
 	return w->signature;

@@ -204,14 +204,15 @@ enum rule_base {
 	RULE_UNKNOWN,	/* no rule is known */
 	RULE_OUTERMOST, /* it has no caller: a thread begins here */
 	RULE_SP,	/* the frame's address (CFA) is the stack pointer plus cfa_offset */
-	RULE_BP,	/* rbp plus cfa_offset */
-	RULE_BP_DEREF,	/* the value at rbp plus cfa_offset (a realigned stack); rbp points to the caller's rbp */
+	RULE_BP,	/* the frame pointer plus cfa_offset */
+	RULE_BP_DEREF,	/* the value at the frame pointer plus cfa_offset (a realigned stack); the frame pointer points
+			   to the caller's */
 };
 
 struct rule {
 	__u32 base; /* where a call leaves no return address on the stack, bits 8-31 tell where it is: see machine.h */
 	__s32 cfa_offset;
-	__s32 bp_offset; /* from the frame's address to the saved rbp of the caller; 0: it is still in rbp */
+	__s32 bp_offset; /* from the frame's address to the caller's frame pointer; 0: it is still in its register */
 	__u32 mapping;	 /* number of the mapping, never used again: another library at the same address has another
 			    number */
 };
