@@ -72,7 +72,7 @@ SUITES
 # in it. Another file stays as it is.
 unpack_zboot() {
     local offset size kind
-    [ "$(head -c 8 "$1" | tail -c 4)" = zimg ] || return 0
+    [ "$(head -c 8 "$1" | tail -c 4 | tr -d '\0')" = zimg ] || return 0
     read -r offset size < <(od -A n -t u4 -j 8 -N 8 "$1")
     kind=$(tail -c +25 "$1" | head -c 4 | tr -d '\0')
     tail -c "+$((offset + 1))" "$1" | head -c "$size" | "${kind/22/}" -dcq >"$1.unpacked" || true # the size follows
