@@ -59,7 +59,7 @@ static __always_inline struct pool_call *pool_called(struct pt_regs *regs, __u32
 	if (c->sp && c->before)
 		misses(slot, MISSING_ARROW, c->before);
 	c->sp = PT_REGS_SP(regs) + (cookie & 0xffff);
-	c->status = PT_REGS_PARM1(regs);
+	c->status = STORED_AT(regs);
 	c->address = 0;
 	c->before = 0;
 	c->unknown = 0;
@@ -124,8 +124,8 @@ int pool_allocating(struct pt_regs *regs)
 
 	if (!c)
 		return 0;
-	c->size = PT_REGS_PARM3(regs);
-	c->at = PT_REGS_PARM5(regs);
+	c->size = STORED_PARM2(regs);
+	c->at = STORED_PARM4(regs);
 	return 0;
 }
 
@@ -139,19 +139,19 @@ int pool_reallocating(struct pt_regs *regs)
 
 	if (!c)
 		return 0;
-	c->size = PT_REGS_PARM4(regs);
-	c->at = PT_REGS_PARM6(regs);
-	if ((__s64)PT_REGS_PARM3(regs) <= 0) /* there is no old block */
+	c->size = STORED_PARM3(regs);
+	c->at = STORED_PARM5(regs);
+	if ((__s64)STORED_PARM2(regs) <= 0) /* there is no old block */
 		return 0;
 	if (READ(address, c->at)) {
 		lose(LOSS_READ);
-		misses(slot, MISSING_ARROW, PT_REGS_PARM3(regs));
+		misses(slot, MISSING_ARROW, STORED_PARM2(regs));
 		return 0;
 	}
 	__u32 telling = TELL_BLOCK;
 	__s64 size = pool_block_out(slot, address, &telling);
 	if (size == SIZE_NOT_KNOWN) {
-		c->unknown = PT_REGS_PARM3(regs);
+		c->unknown = STORED_PARM2(regs);
 		return 0;
 	}
 	c->address = address;

@@ -25,6 +25,12 @@ struct pt_regs {
 #ifndef PT_REGS_PARM6 /* libbpf 1.1 and before */
 #define PT_REGS_PARM6(regs) ((regs)->r9)
 #endif
+/* Of a function that stores its result: the address that it is passed for that, and its own arguments behind it. */
+#define STORED_AT(regs)	     PT_REGS_PARM1(regs)
+#define STORED_PARM2(regs)   PT_REGS_PARM3(regs)
+#define STORED_PARM3(regs)   PT_REGS_PARM4(regs)
+#define STORED_PARM4(regs)   PT_REGS_PARM5(regs)
+#define STORED_PARM5(regs)   PT_REGS_PARM6(regs)
 #define SYSCALL_NUMBER(regs) ((regs)->orig_ax)
 #define SYSCALL_RESULT(regs) ((regs)->ax)
 #define FLAGS(regs)	     ((regs)->flags) /* of the processor, for ways out that are conditional jumps */
@@ -133,6 +139,12 @@ struct pt_regs {
 #ifndef PT_REGS_PARM6 /* libbpf 1.1 and before */
 #define PT_REGS_PARM6(r) ((r)->regs[5])
 #endif
+/* Of a function that stores its result: the address has a register of its own (AAPCS64, section 6.9). */
+#define STORED_AT(r)	((r)->regs[8])
+#define STORED_PARM2(r) PT_REGS_PARM2(r)
+#define STORED_PARM3(r) PT_REGS_PARM3(r)
+#define STORED_PARM4(r) PT_REGS_PARM4(r)
+#define STORED_PARM5(r) PT_REGS_PARM5(r)
 /*
  * The registers at the entry of a system call: x0 still is its first argument where its memory changes. (libbpf reads
  * another copy of x0, which only system calls have.)
