@@ -17,6 +17,8 @@ func diagnose(f process.Facts) Diagnosis {
 		Pythons: []InstalledPython{}, Unseen: []string{}, Actions: []Action{},
 	}
 	d.kernel(f)
+	d.platform(f, platformOf(f.Kernel, there))
+	d.translation(readCPUs())
 	d.btf(f)
 	d.privileges(f)
 	d.lockdown(f)
@@ -52,7 +54,10 @@ func (d *Diagnosis) btf(f process.Facts) {
 		return
 	}
 	d.add("btf", "BTF type information", Missing, "no /sys/kernel/btf/vmlinux")
-	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
+	if platformOf(f.Kernel, there) == nil {
+		d.advise("",
+			"the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
+	}
 }
 
 // privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,

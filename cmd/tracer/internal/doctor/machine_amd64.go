@@ -1,7 +1,12 @@
 package doctor
 
+import "strings"
+
 // triplet names the folders of libraries on Debian and its like.
 const triplet = "x86_64-linux-gnu"
+
+// translated reports whether a /proc/cpuinfo is an arm64 processor's: its kernel has this program translated.
+func translated(cpuinfo string) bool { return strings.Contains(cpuinfo, "CPU implementer") }
 
 // cLibraries are the paths of the C library in distributions: Debian's, Fedora's and Arch's glibc, Alpine's musl.
 var cLibraries = []string{

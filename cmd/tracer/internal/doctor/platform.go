@@ -1,0 +1,103 @@
+package doctor
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"ipytracer/tracer/host/process"
+)
+
+// platform is a Linux in a virtual machine that a program for macOS or Windows brings along. Nobody has run the tracer
+// in one: what is said is read from the public configurations of their kernels (docs/kernels.md).
+type platform struct {
+	name   string
+	kernel string   // part of the kernel's release; "" if the kernel is a distribution's
+	files  []string // one of these is there
+	where  string   // how a user gets into it as root
+	update string   // the command that brings a newer kernel
+	since  string   // the version from which on its kernel has all that is needed
+}
+
+var platforms = []platform{
+	{
+		name: "WSL 2", kernel: "microsoft-standard-WSL2",
+		where:  "type 'sudo tracer …' in the distribution that the kernel of the notebook runs in",
+		update: "wsl --update", since: "a kernel of 6.6 or newer",
+	},
+	{
+		name: "Docker Desktop", kernel: "-linuxkit",
+		where: "run the tracer in a container with --privileged --pid host", since: "Docker Desktop 4.30",
+	},
+	{
+		name: "OrbStack", kernel: "-orbstack",
+		where: "type 'sudo tracer …' in a Linux machine, or run it in a container with --privileged --pid host",
+		since: "its newest version",
+	},
+	{
+		name: "a Podman machine", files: []string{"/etc/containers/podman-machine"},
+		where:  "make the machine rootful (podman machine set --rootful), and use 'podman machine ssh'",
+		update: "podman machine os upgrade", since: "Fedora 38",
+	},
+	{
+		name: "Lima or Colima", files: []string{"/mnt/lima-cidata", "/mnt/lima-colima"},
+		where:  "use 'limactl shell NAME' or 'colima ssh', and type 'sudo tracer …' there",
+		update: "colima delete && colima start", since: "a kernel of 6.2 or newer",
+	},
+}
+
+// platformOf returns the platform of a machine, nil if it is none of these.
+func platformOf(release string, exists func(path string) bool) *platform {
+	for i := range platforms {
+		p := &platforms[i]
+		if p.kernel != "" && strings.Contains(release, p.kernel) {
+			return p
+		}
+		for _, path := range p.files {
+			if exists(path) {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+// there reports whether a file is there.
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// platform names the platform, and says where to type the command there.
+func (d *Diagnosis) platform(f process.Facts, p *platform) {
+	if p == nil {
+		return
+	}
+	d.add("platform", "virtual machine", OK, "%s (not tried by its makers; docs/kernels.md): %s", p.name, p.where)
+	if !f.BTF {
+		d.advise(p.update, "this kernel of %s has no BTF: %s has", p.name, p.since)
+	}
+}
+
+// readCPUs returns the beginning of the kernel's description of the processors, "" if it cannot be read.
+func readCPUs() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 8<<10)
+	n, _ := io.ReadFull(f, head)
+	return string(head[:n])
+}
+
+// translation judges whether this program's instructions are translated for another processor, as by Rosetta or QEMU:
+// then the processes of this kernel are not what their files say, and no probe can be placed.
+func (d *Diagnosis) translation(cpuinfo string) {
+	if !translated(cpuinfo) {
+		return
+	}
+	d.add("translation", "processor", Missing, "another one than this tracer's: its instructions are translated")
+	d.advise("", "this tracer is translated for another processor (Rosetta, QEMU): "+
+		"use the tracer, the container and the Python of the machine's own processor")
+}
