@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds all files of a release, from HEAD only, the same bytes each time: the static programs, the wheel, a Debian
-# package, an image for containers, a bill of materials and checksums.
+# Builds all files of a release, from HEAD only, the same bytes each time: for x86-64 and arm64 the static programs, the
+# wheel, a Debian package and an image for containers; a bill of materials and checksums.
 #
 #   scripts/release/build.sh [OUT]    into bin/release, if none is named
 #
@@ -14,7 +14,7 @@ export VERSION LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH
 VERSION=$(scripts/release/version.sh)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 # The caller's settings make no difference.
-export GOFLAGS='-mod=readonly -buildvcs=false -trimpath' GOAMD64=v1 GOOS=linux GOARCH=amd64 CC=gcc
+export GOFLAGS='-mod=readonly -buildvcs=false -trimpath' GOAMD64=v1 GOARM64=v8.0 GOOS=linux
 unset CGO_CFLAGS CGO_CPPFLAGS CGO_LDFLAGS GOEXPERIMENT LDFLAGS
 umask 022
 
@@ -23,24 +23,35 @@ trap 'rm -rf "$work"' EXIT
 git archive HEAD | tar -x -C "$work" --one-top-level=tree
 cd "$work/tree"
 
-CARRY=1 scripts/build.sh "$work/tracer" "$work/tracer-agent"
-scripts/release/materials.py >"$work/sbom.json" --licenses "$work/THIRD-PARTY-LICENSES.txt"
+# built ARCHITECTURE COMPILER: builds the programs for an architecture, as Go and Debian call it.
+built() {
+    mkdir "$work/$1"
+    GOARCH=$1 CC=$2 CARRY=1 scripts/build.sh "$work/$1/tracer" "$work/$1/tracer-agent"
+}
+built amd64 x86_64-linux-gnu-gcc
+built arm64 aarch64-linux-gnu-gcc
+tracer=$work/amd64/tracer licenses=$work/THIRD-PARTY-LICENSES.txt
+scripts/release/materials.py >"$work/sbom.json" --licenses "$licenses"
 # Every module that Go reports as linked in must be in the bill.
-"${GO:-go}" version -m "$work/tracer-agent" | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
+"${GO:-go}" version -m "$work"/*/tracer-agent | awk '$1 == "dep" { gsub(/\+/, "%2B"); print $2 "@" $3 }' >"$work/linked"
 while read -r module; do
     grep -qF "\"pkg:golang/$module\"" "$work/sbom.json" || { echo "release: $module is not in the bill" >&2; exit 1; }
 done <"$work/linked"
 [ -s "$work/linked" ] || { echo "release: Go names no module in the program" >&2; exit 1; }
-scripts/release/manual.sh "$work/tracer" "$work/manual"
+scripts/release/manual.sh "$tracer" "$work/manual"
 
 rm -rf "${out:?}"/*
-install -m 755 -t "$out" "$work/tracer" "$work/tracer-agent"
 install -m 644 "$work/sbom.json" "$out/ipytracer-$VERSION.cdx.json"
-install -m 644 "$work/THIRD-PARTY-LICENSES.txt" "$out/THIRD-PARTY-LICENSES.txt"
-scripts/release/pack_wheel.py "$work/tracer" "$work/THIRD-PARTY-LICENSES.txt" "$out" >"$work/log" 2>&1 ||
-    { cat "$work/log" >&2; exit 1; }
-scripts/release/pack_deb.sh "$work/tracer" "$work/tracer-agent" "$work/manual" "$work/THIRD-PARTY-LICENSES.txt" "$out"
-scripts/release/pack_image.py "$work/tracer-agent" "$work/THIRD-PARTY-LICENSES.txt" "$out"
+install -m 644 "$licenses" "$out/THIRD-PARTY-LICENSES.txt"
+for arch in amd64 arm64; do
+    from=$work/$arch
+    install -m 755 "$from/tracer" "$out/tracer-$arch"
+    install -m 755 "$from/tracer-agent" "$out/tracer-agent-$arch"
+    scripts/release/pack_wheel.py "$from/tracer" "$licenses" "$out" $arch >"$work/log" 2>&1 ||
+        { cat "$work/log" >&2; exit 1; }
+    scripts/release/pack_deb.sh "$from/tracer" "$from/tracer-agent" "$work/manual" "$licenses" "$out" $arch
+    scripts/release/pack_image.py "$from/tracer-agent" "$licenses" "$out" $arch
+done
 cd "$out"
 sha256sum -- * >"$work/SHA256SUMS"
 install -m 644 "$work/SHA256SUMS" SHA256SUMS

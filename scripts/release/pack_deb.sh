@@ -2,10 +2,10 @@
 # Makes the Debian package: the static programs, their manual, completions and the systemd units, which start nothing by
 # themselves. It depends on nothing.
 #
-#   scripts/release/pack_deb.sh TRACER AGENT MANUAL LICENSES OUT    MANUAL: what manual.sh wrote
+#   scripts/release/pack_deb.sh TRACER AGENT MANUAL LICENSES OUT ARCHITECTURE    MANUAL: what manual.sh wrote
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-tracer=$1 agent=$2 manual=$3 licenses=$4 out=$5
+tracer=$1 agent=$2 manual=$3 licenses=$4 out=$5 arch=$6
 units=scripts/packaging
 maintainer=${MAINTAINER:-The ipytracer authors <ipytracer@users.noreply.github.com>}
 root=$(mktemp -d)
@@ -57,7 +57,7 @@ END
 cat >"$root/DEBIAN/control" <<END
 Package: ipytracer
 Version: $VERSION
-Architecture: amd64
+Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(du -sk --apparent-size --exclude=DEBIAN "$root" | cut -f1)
 Section: devel
@@ -89,4 +89,4 @@ chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm}
 (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
 chmod -R u=rwX,go=rX "$root"
 chmod 755 "$root"/DEBIAN/{postinst,prerm,postrm} "$root"/usr/bin/tracer{,-agent}
-dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$out/ipytracer_${VERSION}_amd64.deb" >/dev/null
+dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$out/ipytracer_${VERSION}_$arch.deb" >/dev/null

@@ -2,7 +2,7 @@
 """Makes an image for containers, from scratch and without a daemon: one layer with the program and the files that it
 reads. The archive is an OCI layout (containerd, podman) and has the list that `docker load` reads.
 
-    pack_image.py TRACER LICENSES OUT
+    pack_image.py TRACER LICENSES OUT ARCHITECTURE
 """
 import gzip
 import hashlib
@@ -66,7 +66,7 @@ class Blobs(dict):
         return self.add(json.dumps(document, sort_keys=True).encode(), kind)
 
 
-def layout(content, version):
+def layout(content, version, arch):
     blobs, tag = Blobs(), version.replace("+", "-")
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"])))
     labels = {
@@ -77,7 +77,7 @@ def layout(content, version):
         "Entrypoint": ["/usr/bin/tracer"], "Env": ["PATH=/usr/bin", "HOME=/root"], "WorkingDir": "/", "Labels": labels,
     }
     config = blobs.add_json({
-        "architecture": "amd64", "os": "linux", "created": created, "config": started,
+        "architecture": arch, "os": "linux", "created": created, "config": started,
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(content).hexdigest()]},
         "history": [{"created": created, "created_by": "scripts/release/pack_image.py"}],
     }, "config.v1+json")
@@ -86,7 +86,7 @@ def layout(content, version):
         "schemaVersion": 2, "mediaType": OCI + "manifest.v1+json", "config": config, "layers": [packed],
         "annotations": labels,
     }, "manifest.v1+json")
-    manifest["platform"] = {"architecture": "amd64", "os": "linux"}
+    manifest["platform"] = {"architecture": arch, "os": "linux"}
     name = f"localhost/ipytracer:{tag}"
     manifest["annotations"] = {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": tag}
     blobs["oci-layout"] = b'{"imageLayoutVersion": "1.0.0"}'
@@ -98,12 +98,13 @@ def layout(content, version):
     return blobs
 
 
-def main(tracer, licenses, out):
+def main(tracer, licenses, out, arch):
     version = os.environ["VERSION"]
-    pathlib.Path(out, f"ipytracer-{version}-image.tar").write_bytes(archive(layout(layer(tracer, licenses), version)))
+    image = archive(layout(layer(tracer, licenses), version, arch))
+    pathlib.Path(out, f"ipytracer-{version}-image-{arch}.tar").write_bytes(image)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     main(*sys.argv[1:])

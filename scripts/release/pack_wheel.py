@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Makes the wheel with the program inside, so that `pip install` puts `tracer` beside Python: what setuptools builds of
-python/, with the program as one of its scripts, for Linux on x86-64. The same input gives the same bytes.
+python/, with the program as one of its scripts, for Linux on one architecture. The same input gives the same bytes.
 
-    pack_wheel.py TRACER LICENSES OUT
+    pack_wheel.py TRACER LICENSES OUT amd64|arm64
 """
 import base64
 import contextlib
@@ -17,7 +17,10 @@ import time
 import zipfile
 
 # The program is static: it runs with any C library, old or new, GNU's or musl's.
-PLATFORMS = ("manylinux2014_x86_64", "manylinux_2_17_x86_64", "musllinux_1_1_x86_64")
+PLATFORMS = {
+    arch: tuple(f"{system}_{machine}" for system in ("manylinux2014", "manylinux_2_17", "musllinux_1_1"))
+    for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64"))
+}
 
 
 def built(version):
@@ -50,7 +53,7 @@ def hashed(content):
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def with_program(members, version, tracer, licenses):
+def with_program(members, version, tracer, licenses, platforms):
     info, scripts = f"ipytracer-{version}.dist-info/", f"ipytracer-{version}.data/scripts/"
     if info + "WHEEL" not in members:
         raise SystemExit(f"pack_wheel.py: setuptools has built something else: {sorted(members)[:5]}")
@@ -59,7 +62,7 @@ def with_program(members, version, tracer, licenses):
     members[info + "licenses/THIRD-PARTY-LICENSES.txt"] = pathlib.Path(licenses).read_bytes()
     given = members[info + "WHEEL"].decode().splitlines()
     kept = [line for line in given if line and not line.startswith(("Tag:", "Root-Is-Purelib:"))]
-    lines = kept + ["Root-Is-Purelib: false"] + [f"Tag: py3-none-{one}" for one in PLATFORMS]
+    lines = kept + ["Root-Is-Purelib: false"] + [f"Tag: py3-none-{one}" for one in platforms]
     members[info + "WHEEL"] = ("\n".join(lines) + "\n").encode()
     rows = [f"{quoted(name)},{hashed(content)},{len(content)}" for name, content in sorted(members.items())]
     members[info + "RECORD"] = ("\n".join([*rows, f"{info}RECORD,,"]) + "\n").encode()
@@ -83,14 +86,14 @@ def write(members, path):
             wheel.writestr(member, members[name])
 
 
-def main(tracer, licenses, out):
-    version = os.environ["VERSION"]
-    members = with_program(built(version), version, tracer, licenses)
-    write(members, pathlib.Path(out, f"ipytracer-{version}-py3-none-{'.'.join(PLATFORMS)}.whl"))
+def main(tracer, licenses, out, arch):
+    version, platforms = os.environ["VERSION"], PLATFORMS[arch]
+    members = with_program(built(version), version, tracer, licenses, platforms)
+    write(members, pathlib.Path(out, f"ipytracer-{version}-py3-none-{'.'.join(platforms)}.whl"))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5 or sys.argv[4] not in PLATFORMS:
         sys.exit(__doc__)
     arguments, sys.argv[1:] = sys.argv[1:], []
-    main(*(os.path.abspath(one) for one in arguments))
+    main(*(os.path.abspath(one) for one in arguments[:3]), arguments[3])

@@ -19,9 +19,10 @@ shift
 [ $# -gt 0 ] || set -- bookworm trixie
 dir=${RELEASE_DIR:-/var/tmp/ipytracer-release}
 mkdir -p "$dir"
-version=$(compgen -G "$release/ipytracer_*_amd64.deb") || { echo "test.sh: $release has no release" >&2; exit 1; }
+arch=$(dpkg --print-architecture)
+version=$(compgen -G "$release/ipytracer_*_$arch.deb") || { echo "test.sh: $release has no release" >&2; exit 1; }
 version=${version##*/ipytracer_}
-version=${version%_amd64.deb}
+version=${version%_"$arch".deb}
 daemon=
 layers=
 work=$(mktemp -d)
@@ -107,7 +108,7 @@ agent() {
 package() {
     local file
     layer "$1"
-    cp "$release/ipytracer_${version}_amd64.deb" "$top/root/"
+    cp "$release/ipytracer_${version}_$arch.deb" "$top/root/"
     quietly "apt install" types sh -c 'apt-get install -y --no-install-recommends /root/ipytracer_*.deb'
     [ -z "$(types dpkg --verify ipytracer)" ] || fails "dpkg --verify: $(types dpkg --verify ipytracer)"
     for file in bin/tracer bin/tracer-agent share/man/man1/tracer.1.gz share/man/man1/tracer-attach.1.gz \
@@ -131,7 +132,7 @@ package() {
 # wheel SUITE: the wheel is installed by pip without network, each file as its record says, used, and removed.
 wheel() {
     layer "$1"
-    cp "$release"/ipytracer-*.whl "$top/root/"
+    cp "$release"/ipytracer-*_"$(uname -m)".whl "$top/root/"
     quietly "a virtual environment" types python3 -m venv --system-site-packages /root/venv
     quietly "pip install" types sh -c '/root/venv/bin/pip install --no-index /root/ipytracer-*.whl'
     quietly "the wheel's record" types /root/venv/bin/python - <scripts/release/recorded.py
@@ -145,13 +146,13 @@ wheel() {
 # static SUITE: the program is used as it is, and started where there is nothing else at all.
 static() {
     layer "$1"
-    install -D -m 755 "$release/tracer" "$top/root/nothing/tracer"
+    install -D -m 755 "$release/tracer-$arch" "$top/root/nothing/tracer"
     [ "$(chroot "$top/root/nothing" /tracer version)" = "tracer $version" ] ||
         fails "the static program needs something"
     uses /root/nothing/tracer python3
     ! types /root/nothing/tracer agent check 2>"$work/said" && grep -q 'is not there' "$work/said" ||
         fails "without the agent's program: $(cat "$work/said")"
-    install -m 755 "$release/tracer-agent" "$top/root/nothing/"
+    install -m 755 "$release/tracer-agent-$arch" "$top/root/nothing/tracer-agent"
     agent /root/nothing/tracer
     echo "test-release: $1: the static program"
 }
@@ -167,8 +168,8 @@ image() {
         --state /run/state --address /run/ctd >"$work/containerd" 2>&1 & # no function: the number is to be its own
     daemon=$!
     for _ in $(seq 100); do [ ! -S "$top/run/ctd" ] || break; sleep 0.1; done
-    cp "$release/ipytracer-$version-image.tar" "$top/run/"
-    quietly "ctr images import" types ctr -a /run/ctd images import "/run/ipytracer-$version-image.tar"
+    cp "$release/ipytracer-$version-image-$arch.tar" "$top/run/"
+    quietly "ctr images import" types ctr -a /run/ctd images import "/run/ipytracer-$version-image-$arch.tar"
     name=$(types ctr -a /run/ctd images list -q)
     types ctr -a /run/ctd run --rm "$name" "$container" >"$work/help"
     grep -q 'tracer attaches to a running' "$work/help" || fails "the image does not start tracer"
@@ -199,6 +200,16 @@ image() {
     echo "test-release: $1: the image"
 }
 
+# The files for the other architecture are not run here, but they are what they are called.
+machines=(amd64:X86-64 arm64:AArch64)
+for one in "${machines[@]}"; do
+    for program in "$release/tracer-${one%:*}" "$release/tracer-agent-${one%:*}"; do
+        readelf -h "$program" | grep -q "Machine: .*${one#*:}" || fails "$program is for another processor"
+        ! readelf -l "$program" | grep -q INTERP || fails "$program is not static"
+    done
+    [ "$(dpkg-deb -f "$release/ipytracer_${version}_${one%:*}.deb" Architecture)" = "${one%:*}" ] ||
+        fails "the package for ${one%:*} is for another architecture"
+done
 (cd "$release" && quietly "SHA256SUMS" sha256sum --strict -c SHA256SUMS)
 [ "$(cd "$release" && ls | grep -vx SHA256SUMS)" = "$(sed 's/^[^ ]*  //' "$release/SHA256SUMS")" ] ||
     fails "SHA256SUMS lists other files"
