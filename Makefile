@@ -277,6 +277,15 @@ kernels: ## boot other kernels in QEMU with 8 CPUs and prove the figures on each
 	scripts/install.sh kernels
 	scripts/go.sh run scripts/kernels.sh $(KERNELS)
 
+.PHONY: kernel-arm64
+kernel-arm64: ## boot one arm64 kernel in QEMU and prove the figures of programs on it (a minute)
+	scripts/install.sh kernels
+	ARCH=arm64 CPUS=1 PYTHON=none CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.12
+
+.PHONY: test-kernels
+test-kernels: kernels ## the same as kernels, and then the arm64 kernels, with their Python, on 4 and 16 KiB pages
+	ARCH=arm64 CPUS=4 CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.1 6.12 6.12-16k 7.2
+
 .PHONY: cost
 cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs (some minutes)
 	scripts/install.sh kernels
