@@ -36,7 +36,7 @@ func doubles(n *evidence.Notebook) (all []evidence.Candidate) {
 		return nil
 	}
 	half := func(s *evidence.Site) bool {
-		return tensor(s) && (module(s) || backward(s) || optimizer(s))
+		return s.OfTensors() && (module(s) || backward(s) || optimizer(s))
 	}
 	if sum(n.Peak, module) == 0 {
 		return nil

@@ -41,7 +41,7 @@ func copies(n *evidence.Notebook) (all []evidence.Candidate) {
 		return nil
 	}
 	z := sizesOf(n)
-	temporary := func(s *evidence.Site) bool { return tensor(s) && multi(s) }
+	temporary := func(s *evidence.Site) bool { return s.OfTensors() && multi(s) }
 	if sum(n.Peak, temporary) == 0 {
 		return nil
 	}
@@ -58,7 +58,8 @@ func copies(n *evidence.Notebook) (all []evidence.Candidate) {
 	if keyword(k.call, "weight_decay") != nil && attribute(k.call) != "AdamW" {
 		steps++
 	}
-	one := steps * max(z.largest(temporary), z.largest(func(s *evidence.Site) bool { return tensor(s) && built(s) }))
+	parameters := func(s *evidence.Site) bool { return s.OfTensors() && built(s) }
+	one := steps * max(z.largest(temporary), z.largest(parameters))
 	if words.OfGPU(n.Meter) { // where one call moved weights and biases to the GPU: the mean of both
 		one *= 2
 	}
@@ -115,7 +116,7 @@ func zeroed(n *evidence.Notebook) (all []evidence.Candidate) {
 		return nil
 	}
 	z := sizesOf(n)
-	gradient := func(s *evidence.Site) bool { return tensor(s) && backward(s) }
+	gradient := func(s *evidence.Site) bool { return s.OfTensors() && backward(s) }
 	each(n, func(p spot) bool {
 		e, ok := p.stmt.(*syntax.ExprStmt)
 		if !ok {

@@ -57,7 +57,7 @@ func retainedFalls(z sizes, graph func(*evidence.Site) bool) func(*evidence.Mome
 		most := z.largest(graph)
 		var twice, all, back int64
 		for s, live := range m.Live {
-			if tensor(s) && built(s) {
+			if s.OfTensors() && built(s) {
 				back += live
 			}
 			if !graph(s) {

@@ -8,11 +8,6 @@ import (
 	"ipytracer/model/words"
 )
 
-// tensor reports whether a site has blocks of tensors.
-func tensor(s *evidence.Site) bool {
-	return s.Meter == "cpu.torch" || words.OfGPU(s.Meter) && strings.HasSuffix(s.Meter, ".active")
-}
-
 // calls reports whether a call in a file of PyTorch is on the stack; function may be "" for any.
 func calls(s *evidence.Site, file, function string) bool {
 	for i := range s.Stack {
@@ -44,7 +39,7 @@ func built(s *evidence.Site) bool {
 // forward reports whether blocks belong to the way from the input to the loss. The backward pass of a GPU runs on a
 // thread of its own, below no cell.
 func forward(s *evidence.Site) bool {
-	return s.Cell != nil && tensor(s) && !backward(s) && !optimizer(s) && !built(s)
+	return s.Cell != nil && s.OfTensors() && !backward(s) && !optimizer(s) && !built(s)
 }
 
 // on reports whether a line of the statement is on the stack.
@@ -69,7 +64,7 @@ func sizesOf(n *evidence.Notebook) sizes {
 	all := sizes{}
 	for _, m := range n.Moments {
 		for s, made := range m.Made {
-			if count := m.Count[s]; count > 0 && tensor(s) {
+			if count := m.Count[s]; count > 0 && s.OfTensors() {
 				all[s] = max(all[s], made/count)
 			}
 		}
@@ -90,7 +85,7 @@ func (z sizes) largest(of func(*evidence.Site) bool) (most int64) {
 // allocated returns the bytes that some sites allocated in the statement of a moment.
 func allocated(m *evidence.Moment, of func(*evidence.Site) bool) (bytes int64) {
 	for s, size := range m.Made {
-		if tensor(s) && of(s) {
+		if s.OfTensors() && of(s) {
 			bytes += size
 		}
 	}
@@ -139,7 +134,7 @@ func gcd(a, b int64) int64 {
 // sum adds up the live blocks of some sites.
 func sum(m *evidence.Moment, of func(*evidence.Site) bool) (bytes int64) {
 	for s, live := range m.Live {
-		if tensor(s) && of(s) {
+		if s.OfTensors() && of(s) {
 			bytes += live
 		}
 	}

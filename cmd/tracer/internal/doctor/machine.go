@@ -17,9 +17,10 @@ func diagnose(f process.Facts) Diagnosis {
 		Pythons: []InstalledPython{}, Unseen: []string{}, Actions: []Action{},
 	}
 	d.kernel(f)
-	d.platform(f, platformOf(f.Kernel, there))
 	d.translation(readCPUs())
-	d.btf(f)
+	at := platformOf(f.Kernel, there)
+	d.platform(at)
+	d.btf(f, at)
 	d.privileges(f)
 	d.lockdown(f)
 	d.namespaces(f)
@@ -48,16 +49,17 @@ func (d *Diagnosis) kernel(f process.Facts) {
 	}
 }
 
-func (d *Diagnosis) btf(f process.Facts) {
+func (d *Diagnosis) btf(f process.Facts, at *platform) {
 	if f.BTF {
 		d.add("btf", "BTF type information", OK, "/sys/kernel/btf/vmlinux")
 		return
 	}
 	d.add("btf", "BTF type information", Missing, "no /sys/kernel/btf/vmlinux")
-	if platformOf(f.Kernel, there) == nil {
-		d.advise("",
-			"the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
+	if at != nil {
+		d.advise(at.update, "this kernel of %s has no BTF: %s has", at.name, at.since)
+		return
 	}
+	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")
 }
 
 // privileges: CAP_BPF and CAP_PERFMON load and attach, CAP_SYS_PTRACE looks into strangers' processes,

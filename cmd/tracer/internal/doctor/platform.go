@@ -4,8 +4,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"ipytracer/tracer/host/process"
 )
 
 // platform is a Linux in a virtual machine that a program for macOS or Windows brings along. Nobody has run the tracer
@@ -69,14 +67,11 @@ func there(path string) bool {
 }
 
 // platform names the platform, and says where to type the command there.
-func (d *Diagnosis) platform(f process.Facts, p *platform) {
+func (d *Diagnosis) platform(p *platform) {
 	if p == nil {
 		return
 	}
 	d.add("platform", "virtual machine", OK, "%s (not tried by its makers; docs/kernels.md): %s", p.name, p.where)
-	if !f.BTF {
-		d.advise(p.update, "this kernel of %s has no BTF: %s has", p.name, p.since)
-	}
 }
 
 // readCPUs returns the beginning of the kernel's description of the processors, "" if it cannot be read.
