@@ -56,7 +56,7 @@ func (d *Diagnosis) btf(f process.Facts, at *platform) {
 	}
 	d.add("btf", "BTF type information", Missing, "no /sys/kernel/btf/vmlinux")
 	if at != nil {
-		d.advise(at.update, "this kernel of %s has no BTF: %s has", at.name, at.since)
+		d.advise(at.update, "this kernel of %s has no BTF, which is in %s", at.name, at.since)
 		return
 	}
 	d.advise("", "the kernel has no BTF; use one built with CONFIG_DEBUG_INFO_BTF=y, or mount /sys in the container")

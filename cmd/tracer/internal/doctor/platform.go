@@ -13,7 +13,7 @@ type platform struct {
 	kernel string   // part of the kernel's release; "" if the kernel is a distribution's
 	files  []string // one of these is there
 	where  string   // how a user gets into it as root
-	update string   // the command that brings a newer kernel
+	update string   // the command that brings a newer kernel and keeps everything; "" if none is known to
 	since  string   // the version from which on its kernel has all that is needed
 }
 
@@ -21,7 +21,7 @@ var platforms = []platform{
 	{
 		name: "WSL 2", kernel: "microsoft-standard-WSL2",
 		where:  "type 'sudo tracer …' in the distribution that the kernel of the notebook runs in",
-		update: "wsl --update", since: "a kernel of 6.6 or newer",
+		update: "wsl --update", since: "kernels of 6.6 or newer",
 	},
 	{
 		name: "Docker Desktop", kernel: "-linuxkit",
@@ -34,13 +34,14 @@ var platforms = []platform{
 	},
 	{
 		name: "a Podman machine", files: []string{"/etc/containers/podman-machine"},
-		where:  "make the machine rootful (podman machine set --rootful), and use 'podman machine ssh'",
-		update: "podman machine os upgrade", since: "Fedora 38",
+		where: "make the machine rootful (podman machine set --rootful), and use 'podman machine ssh'",
+		since: "Fedora 38",
 	},
 	{
 		name: "Lima or Colima", files: []string{"/mnt/lima-cidata", "/mnt/lima-colima"},
-		where:  "use 'limactl shell NAME' or 'colima ssh', and type 'sudo tracer …' there",
-		update: "colima delete && colima start", since: "a kernel of 6.2 or newer",
+		where: "use 'limactl shell NAME' or 'colima ssh', and type 'sudo tracer …' there",
+		since: "kernels of 6.2 or newer. A machine keeps its kernel: make a second one beside it, as its containers " +
+			"and volumes are deleted with it",
 	},
 }
 

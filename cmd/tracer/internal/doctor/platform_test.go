@@ -25,6 +25,9 @@ func TestPlatforms(t *testing.T) {
 		if p != nil {
 			got = p.name
 		}
+		if p != nil && strings.Contains(p.update, "delete") {
+			t.Errorf("%s: %q is lost with the machine", p.name, p.update)
+		}
 		if got != c.want {
 			t.Errorf("%s with %q is %q, want %q", c.release, c.file, got, c.want)
 		}
