@@ -283,13 +283,21 @@ kernel-arm64: ## boot one arm64 kernel in QEMU and prove the figures of programs
 	ARCH=arm64 CPUS=1 PYTHON=none CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.12
 
 .PHONY: test-kernels
-test-kernels: kernels ## the same as kernels, and then the arm64 kernels, with their Python, on 4 and 16 KiB pages
-	ARCH=arm64 CPUS=4 CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.1 6.12 6.12-16k 7.2
+test-kernels: kernels ## the same as kernels, and then the arm64 kernels, with their Python, on 4 and 16 KiB pages; on 64 KiB if UBUNTU_MIRROR is set
+	ARCH=arm64 CPUS=4 CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.12 6.12-16k 7.2 $(if $(UBUNTU_MIRROR),7.0-64k)
+	ARCH=arm64 CPUS=4 CPU=cortex-a72 PATIENCE=5400 CHECKS="doctor selftest" scripts/go.sh run scripts/kernels.sh 6.1
+
+.PHONY: test-arm64
+test-arm64: TESTS ?= TestTruth$$
+test-arm64: ## end-to-end tests on an emulated arm64 machine, the tests of TESTS (half an hour for TestTruth)
+	scripts/install.sh kernels
+	ARCH=arm64 scripts/go.sh run scripts/guest-tests.sh 6.12 ./e2e -- -test.run '$(TESTS)'
 
 .PHONY: cost
-cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs (some minutes)
+cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs, on x86-64 and on arm64 (some minutes)
 	scripts/install.sh kernels
 	scripts/go.sh run scripts/cost.sh
+	ARCH=arm64 KERNEL=6.12 scripts/go.sh run scripts/cost.sh
 
 .PHONY: hollow
 hollow: ## a tracer whose uprobes do nothing, for benchmarks: bin/tracer-hollow

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/tracer/code/elffile"
 )
 
 // TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the
@@ -74,7 +75,7 @@ func TestSharedLibrary(t *testing.T) {
 			t.Parallel()
 			root := filepath.Join(pythonsDir(), c.tree)
 			needTree(t, root)
-			library := filepath.Join(root, "usr/lib/x86_64-linux-gnu/libpython"+c.version+".so.1.0")
+			library := filepath.Join(root, "usr/lib", elffile.Triplet, "libpython"+c.version+".so.1.0")
 			if _, err := os.Stat(library); err != nil && c.tree != "sid" && os.Getenv("TRACER_PYTHONS") == "all" {
 				t.Fatalf("TRACER_PYTHONS=all, but %v: remove %s, and make pythons builds it", err, root)
 			} else if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/model"
+	"ipytracer/tracer/code/elffile"
 )
 
 // noted is the memory that a line of memory.py allocated and freed, by its own count.
@@ -50,7 +51,7 @@ func TestOtherAllocators(t *testing.T) {
 		"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2.0",
 	} {
 		t.Run(name, func(t *testing.T) {
-			library = filepath.Join("/usr/lib/x86_64-linux-gnu", library)
+			library = filepath.Join("/usr/lib", elffile.Triplet, library)
 			if _, err := os.Stat(library); err != nil {
 				// Only jemalloc's package has this name on every system.
 				if os.Getenv("TRACER_REQUIRE_BPF") == "1" && name == "jemalloc" {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,7 +32,8 @@ var binary, workloads, suite string
 // a variable that does not exist.
 func linkedIn() string {
 	set := "-X " + reflect.TypeFor[confine.Rule]().PkgPath() + ".denied=trap"
-	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=1m"
+	longer := (time.Minute * slowness()).String()
+	set += " -X " + reflect.TypeFor[tracer.Session]().PkgPath() + ".startPatience=" + longer
 	return set + " -X " + reflect.TypeFor[gpu.CUDAState]().PkgPath() + ".Folder=$" + gputest.DevicesVariable
 }
 
@@ -50,13 +52,7 @@ func TestMain(m *testing.M) {
 	if suite, err = os.MkdirTemp("", "ipytracer-e2e-"); err != nil {
 		panic(err)
 	}
-	binary = filepath.Join(suite, "tracer")
-	build := exec.Command("../scripts/build.sh", binary, binary+"-agent") // as `make build` builds it for users
-	build.Env = append(os.Environ(), "LDFLAGS="+linkedIn())
-	build.Stdout, build.Stderr = os.Stderr, os.Stderr
-	if err := build.Run(); err != nil {
-		panic(fmt.Sprintf("build the tracer: %v", err))
-	}
+	buildTracer()
 	if workloads, err = filepath.Abs("../testdata/workloads"); err != nil {
 		panic(err)
 	}
@@ -65,8 +61,35 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience is the time limit for work that takes a second or two on an idle machine. No result depends on it.
-const patience = 3 * time.Minute
+// buildTracer builds the tracer under test as `make build` builds it for users. In TRACER_BUILT, a folder, it is built
+// only if it is not there: a machine that is emulated has no Go (scripts/guest-tests.sh).
+func buildTracer() {
+	binary = filepath.Join(suite, "tracer")
+	if folder := os.Getenv("TRACER_BUILT"); folder != "" {
+		binary = filepath.Join(folder, "tracer")
+		if _, err := os.Stat(binary); err == nil {
+			return
+		}
+	}
+	build := exec.Command("../scripts/build.sh", binary, binary+"-agent")
+	build.Env = append(os.Environ(), "LDFLAGS="+linkedIn())
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	if err := build.Run(); err != nil {
+		panic(fmt.Sprintf("build the tracer: %v", err))
+	}
+}
+
+// patience is the time limit for work that takes a second or two on an idle machine, and an emulated one is given
+// TRACER_SLOWNESS times as much. No result depends on it.
+var patience = 3 * time.Minute * slowness()
+
+// slowness returns TRACER_SLOWNESS, or 1: how many times as long as usual everything takes on this machine.
+func slowness() time.Duration {
+	if n, err := strconv.Atoi(os.Getenv("TRACER_SLOWNESS")); err == nil && n > 0 {
+		return time.Duration(n)
+	}
+	return 1
+}
 
 // python returns the interpreter of the drivers and, outside of chroots, of the kernels.
 func python() string {

@@ -37,16 +37,9 @@ versions=("$@")
 
 # foreign_python unpacks the Python of another architecture, compiles it, and prints the folder.
 foreign_python() {
-    local tree suite=${PYTHON_SUITE:-trixie} library
-    tree=$(foreign "$suite" python3 ipython3 python3-numpy)
-    if ! [ -e "$tree/compiled" ]; then
-        for library in blas lapack; do
-            ln -sfn $library/lib$library.so.3 "$(echo "$tree"/usr/lib/*-linux-gnu)/lib$library.so.3"
-        done
-        "qemu-${emulator[0]##*-}" -L "$tree" "$tree/usr/bin/python3" -m compileall -q -s "$tree" -p / \
-            "$tree"/usr/lib/python3* >&2 || true # a few files are for other versions
-        touch "$tree/compiled"
-    fi
+    local tree
+    tree=$(foreign "${PYTHON_SUITE:-trixie}" python3 ipython3 python3-numpy)
+    compiled "$tree"
     echo "$tree"
 }
 
@@ -106,13 +99,6 @@ for path in [p for p in files if ".so" in p or p == os.path.realpath(sys.executa
                 add(word)
 print("\n".join(files))
 PY
-}
-
-# archive [TREE]: a cpio archive of the files below TREE (/) on standard input, directories first.
-archive() {
-    awk '{ n = split($0, part, "/"); path = ""
-        for (i = 2; i < n; i++) { path = path (i > 2 ? "/" : "") part[i]; if (!seen[path]++) print path }
-        print substr($0, 2) }' | (cd "${1:-/}" && cpio -o -H newc -R 0:0 --quiet)
 }
 
 run_doctor() {

@@ -137,7 +137,8 @@ standalone() {
     python3 - "$mod/python/internal/data" "$dir/$name" <<'PY'
 import gzip, os, sys
 src, dst = sys.argv[1:]
-root = next(os.path.join(src, d) for d in sorted(os.listdir(src)) if d.startswith("linux-amd64"))
+machine = "linux-" + {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
+root = next(os.path.join(src, d) for d in sorted(os.listdir(src)) if d.startswith(machine))
 for base, _, files in os.walk(root):
     for f in files:
         p = os.path.join(base, f)
@@ -257,7 +258,7 @@ built() {
         # gcc with musl's specs claims to be one of glibc's, which confuses configure.
         [ "${packages[*]}" != musl-tools ] || install /dev/stdin "$dir/$tree/opt/musl-cc" <<'SH'
 #!/bin/sh
-[ "$1" = --print-multiarch ] && echo x86_64-linux-musl || exec musl-gcc "$@"
+[ "$1" = --print-multiarch ] && echo "$(uname -m)-linux-musl" || exec musl-gcc "$@"
 SH
         compiled "$name" "$tree" "$version" "$modules" "${arguments[@]}"
     ) >"$dir/$name.log" 2>&1 </dev/null &

@@ -4,6 +4,7 @@
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # ARCH          of the machine that is emulated, as Debian names it: amd64 or arm64 (amd64)
 # CPU           the processor, as QEMU names it (one with all that QEMU can); cortex-a72 is an old arm64
+# MEMORY        of the machine that is emulated, in MiB (2048)
 
 dir=${KERNELS_DIR:-/var/tmp/ipytracer-kernels}
 arch=${ARCH:-amd64}
@@ -104,12 +105,17 @@ kernel() {
     compgen -G "$into/vmlinuz*" | head -n 1
 }
 
-# foreign SUITE PACKAGE ...: unpacks packages of another architecture with all that they depend on, once, and prints the
-# folder. apt finds them with a state of its own, in which nothing is installed.
+# foreign [-into NAME] SUITE PACKAGE ...: unpacks packages of another architecture with all that they depend on, once,
+# and prints the folder, which has the suite's name or NAME. Other packages are added to what is there. apt finds them
+# with a state of its own, in which nothing is installed.
 foreign() {
-    local suite=$1 tree=$dir/$1 state=$dir/apt-$1 deb url options
+    local suite name tree state deb options mark
+    [ "$1" != -into ] || { name=$2; shift 2; }
+    suite=$1 name=${name:-$1}
+    tree=$dir/$name state=$dir/apt-$name
     shift
-    if ! [ -e "$tree/done-$1" ]; then
+    mark=$tree/done-$(md5sum <<<"$*" | head -c 8)
+    if ! [ -e "$mark" ]; then
         mkdir -p "$state"/etc/{apt.conf.d,preferences.d,trusted.gpg.d} "$state"/{lists/partial,cache/archives/partial} \
             "$tree"/usr/{bin,lib,sbin}
         : >"$state/status"
@@ -126,9 +132,30 @@ foreign() {
             dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$tree" --keep-directory-symlink
         done
         rm -r "$state"
-        touch "$tree/done-$1"
+        touch "$mark"
     fi
     echo "$tree"
+}
+
+# compiled TREE: compiles the Python files of a folder that `foreign` made, those that are not yet, and links its BLAS
+# and LAPACK, as their packages' scripts would.
+compiled() {
+    local tree=$1 library
+    [ ! -e "$tree/compiled" ] || [ -n "$(find "$tree" -maxdepth 1 -name 'done-*' -newer "$tree/compiled")" ] || return 0
+    for library in blas lapack; do
+        ln -sfn $library/lib$library.so.3 "$(echo "$tree"/usr/lib/*-linux-gnu)/lib$library.so.3"
+    done
+    # A few files are for other versions.
+    "qemu-${emulator[0]##*-}" -L "$tree" "$tree/usr/bin/python3" -m compileall -q \
+        -x '/(tests?|idlelib|lib2to3|testing/_internal)/' -s "$tree" -p / "$tree"/usr/lib/python3* >&2 || true
+    touch "$tree/compiled"
+}
+
+# archive [TREE]: a cpio archive of the files below TREE (/) on standard input, directories first.
+archive() {
+    awk '{ n = split($0, part, "/"); path = ""
+        for (i = 2; i < n; i++) { path = path (i > 2 ? "/" : "") part[i]; if (!seen[path]++) print path }
+        print substr($0, 2) }' | (cd "${1:-/}" && cpio -o -H newc -R 0:0 --quiet)
 }
 
 # busybox_of: prints where the guest's busybox is.
@@ -171,7 +198,7 @@ INIT
 emulate() {
     local cpus=$1 image=$2
     shift 2
-    timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m 2048 \
+    timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m "${MEMORY:-2048}" \
         -kernel "$image" -initrd "$work/initrd" \
         -append "console=$console rootfstype=ramfs mitigations=off loglevel=1 panic=-1 ${append:-}" \
         -display none -serial stdio -monitor none -no-reboot -nodefaults "$@" </dev/null 2>&1 | sed -u 's/\r//g'

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
@@ -210,7 +211,7 @@ func TestNumPyIsNotUnderstood(t *testing.T) {
 		h := &fakeHost{}
 		i, c := tracking(h)
 		i.small = small
-		m := h.hasNamed(t, "_multiarray_umath.cpython-311-x86_64-linux-gnu.so")
+		m := h.hasNamed(t, "_multiarray_umath.cpython-311-"+elffile.Triplet+".so")
 		for range 2 {
 			i.meet(listing{}, m)
 			i.listed(listing{})

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
@@ -55,7 +56,7 @@ func (i *numpyInstrument) expectModule(file *process.MappedFile, look bool) {
 // moduleName returns the name of NumPy's module for a Python.
 func moduleName(p *python) string {
 	v := p.binary.Version()
-	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-%s.so", v.Major, v.Minor, triplet)
+	return fmt.Sprintf("_multiarray_umath.cpython-%d%d-%s.so", v.Major, v.Minor, elffile.Triplet)
 }
 
 // modulesOf lists the absolute names under which a Python would find NumPy's module, given its sys.path: before NumPy

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/process"
 )
 
@@ -26,7 +27,7 @@ func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping 
 		t.Fatal(err)
 	}
 	copy(code[at:], other)
-	name := filepath.Join(t.TempDir(), "_multiarray_umath.cpython-312-x86_64-linux-gnu.so")
+	name := filepath.Join(t.TempDir(), "_multiarray_umath.cpython-312-"+elffile.Triplet+".so")
 	if err := os.WriteFile(name, code, 0o600); err != nil {
 		t.Fatal(err)
 	}

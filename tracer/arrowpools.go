@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
@@ -154,11 +155,11 @@ func (i *arrowInstrument) expect(modules []string) {
 // module returns the name of pyarrow's extension module for the target's Python, in a folder of its sys.path.
 func (i *arrowInstrument) module(folder string) string {
 	v := i.target.python.binary.Version()
-	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-%s.so", v.Major, v.Minor, triplet))
+	return path.Join(folder, fmt.Sprintf("pyarrow/lib.cpython-%d%d-%s.so", v.Major, v.Minor, elffile.Triplet))
 }
 
 // libraryDirectories are the folders in which distributions install libraries.
-var libraryDirectories = []string{"/usr/lib/" + triplet, "/lib/" + triplet, "/usr/lib64", "/lib64",
+var libraryDirectories = []string{"/usr/lib/" + elffile.Triplet, "/lib/" + elffile.Triplet, "/usr/lib64", "/lib64",
 	"/usr/lib", "/usr/local/lib"}
 
 // expected lists the absolute names under which the libraries may be found. pyarrow's own module names the library of

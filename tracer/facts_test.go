@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"testing"
 
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/python/cpython"
 	"ipytracer/tracer/python/cpython/builds"
@@ -67,7 +68,7 @@ func TestFactsSurvive(t *testing.T) {
 				t.Errorf("%s:\n%+v\n%+v", name, kept, facts)
 			}
 		}
-		if library, err := os.Open(filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc.so.6")); err == nil {
+		if library, err := os.Open(filepath.Join(root, "usr/lib", elffile.Triplet, "libc.so.6")); err == nil {
 			defer library.Close()
 			k := allocatorAnalysis(libc.Names())
 			found, err := k.find(library)

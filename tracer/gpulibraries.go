@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/code/cuda"
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
@@ -232,7 +233,8 @@ func (i *libraryInstrument) expect(modules []string) {
 // driverDirectories are the folders of the driver: of distributions, NVIDIA's own installer, its container runtime,
 // WSL.
 var driverDirectories = []string{
-	"/usr/lib/" + triplet, "/usr/lib64", "/lib64", "/usr/lib", "/usr/lib/" + triplet + "/nvidia/current",
+	"/usr/lib/" + elffile.Triplet, "/usr/lib64", "/lib64", "/usr/lib",
+	"/usr/lib/" + elffile.Triplet + "/nvidia/current",
 	"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/local/cuda/compat", "/usr/lib/wsl/lib",
 	"/run/opengl-driver/lib",
 }

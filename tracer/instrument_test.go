@@ -4,21 +4,26 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/libc"
 	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/internal/places"
 	"ipytracer/tracer/ledger"
 )
 
+// loaderFile is the name of this machine's dynamic linker.
+var loaderFile = map[string]string{"amd64": "ld-linux-x86-64.so.2", "arm64": "ld-linux-aarch64.so.1"}[runtime.GOARCH]
+
 func thisLibc(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib64/libc.so.6"} {
+	for _, name := range []string{"/lib/" + elffile.Triplet + "/libc.so.6", "/usr/lib64/libc.so.6"} {
 		if _, err := os.Stat(name); err == nil {
 			return name
 		}
@@ -128,7 +133,7 @@ func TestHeapPlacements(t *testing.T) {
 func TestLibraryInstrument(t *testing.T) {
 	h := &fakeHost{}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
-	driver, loader := h.hasNamed(t, "libcuda.so.1"), h.hasNamed(t, "ld-linux-x86-64.so.2")
+	driver, loader := h.hasNamed(t, "libcuda.so.1"), h.hasNamed(t, loaderFile)
 	for range 2 {
 		for _, m := range []process.Mapping{driver, loader} {
 			i.meet(listing{}, m)
@@ -145,7 +150,7 @@ func TestLibraryInstrument(t *testing.T) {
 // TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is stepped down.
 // They are taken out and put back, and are late only where the target had an earlier listing.
 func TestLibraryInstrumentSteps(t *testing.T) {
-	loader := "/lib64/ld-linux-x86-64.so.2"
+	loader := "/lib64/" + loaderFile
 	h := &fakeHost{}
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	m := h.has(t, loader)
@@ -186,7 +191,7 @@ func TestLibraryInstrumentExpects(t *testing.T) {
 	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
 	names := i.expected([]string{"/site", "here"})
 	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so",
-		"/usr/lib/x86_64-linux-gnu/libcuda.so.1"} {
+		"/usr/lib/" + elffile.Triplet + "/libcuda.so.1"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not expected", want)
 		}

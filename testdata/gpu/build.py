@@ -34,9 +34,11 @@ _COMMON = [
     "-Wl,--as-needed",
     "-Wl,-rpath,$ORIGIN",
 ] + _SHAPE
-# Every function of the H200's libcuda begins with push rbp (55 48 89 e5), none with endbr64.
-_PUSH = ["-fcf-protection=none"]
-_ENDBR = ["-fcf-protection=full"]
+# Every function of the H200's libcuda begins with push rbp (55 48 89 e5), none with endbr64. On arm64 the same are
+# functions without and with a landing pad, bti c.
+_ARM64 = os.uname().machine == "aarch64"
+_PUSH = ["-mbranch-protection=none" if _ARM64 else "-fcf-protection=none"]
+_ENDBR = ["-mbranch-protection=bti" if _ARM64 else "-fcf-protection=full"]
 
 _DRIVER = [
     "contexts.c",

@@ -56,11 +56,14 @@ class Symbols(unittest.TestCase):
         self.assertEqual(len(addresses), len(set(addresses)))
 
     def test_code(self):
-        """push rbp; mov rbp, rsp at the very first byte, as on driver 580."""
+        """push rbp; mov rbp, rsp at the very first byte, as on driver 580; on arm64 stp x29, x30, [sp, -N]!"""
         out = python(
             "import gpu, ctypes, sys\nout = {n: ctypes.string_at(gpu.cu.exported(n), 4).hex() for n in sys.argv[1:]}",
             *symbols.DRIVER)
-        self.assertEqual({name: "554889e5" for name in symbols.DRIVER}, out)
+        if os.uname().machine == "aarch64":
+            out = {n: "%08x" % (int.from_bytes(bytes.fromhex(code), "little") & ~0x3f8000) for n, code in out.items()}
+        frame = "a9807bfd" if os.uname().machine == "aarch64" else "554889e5"
+        self.assertEqual({name: frame for name in symbols.DRIVER}, out)
 
     def test_proc_address(self):
         out = python("""

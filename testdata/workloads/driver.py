@@ -307,10 +307,15 @@ def end_process(process, seconds=5):
     return None
 
 
+# The numbers of nanosleep, pselect6 and clock_nanosleep, and of select, which x86-64 has as well (asm/unistd_64.h,
+# asm-generic/unistd.h).
+_SLEEPS = ("101", "72", "115") if os.uname().machine == "aarch64" else ("35", "270", "230", "23")
+
+
 def asleep(pid):
-    """Is the main thread in time.sleep: in select, nanosleep, pselect6 or clock_nanosleep (asm/unistd_64.h)?"""
+    """Is the main thread in time.sleep?"""
     with open("/proc/%d/syscall" % pid) as f:
-        return f.read().split()[0] in ("23", "35", "270", "230")
+        return f.read().split()[0] in _SLEEPS
 
 
 def wait_until_asleep(pid, timeout, meanwhile=time.sleep):

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"ipytracer/tracer/code/elffile"
 )
 
 // The driver's libraries by the names that programs load.
@@ -18,11 +20,11 @@ const (
 
 // usualPlaces are directories with the driver's libraries on systems with dynamic linkers that may not list them.
 var usualPlaces = []string{
-	"/usr/lib/" + triplet, "/usr/lib64", "/usr/lib", "/lib/" + triplet, "/lib64",
-	"/usr/lib/" + triplet + "/nvidia/current", // Debian
-	"/usr/lib/wsl/lib",                        // Windows Subsystem for Linux
-	"/run/opengl-driver/lib",                  // NixOS
-	"/usr/local/nvidia/lib64",                 // Kubernetes device plugins
+	"/usr/lib/" + elffile.Triplet, "/usr/lib64", "/usr/lib", "/lib/" + elffile.Triplet, "/lib64",
+	"/usr/lib/" + elffile.Triplet + "/nvidia/current", // Debian
+	"/usr/lib/wsl/lib",        // Windows Subsystem for Linux
+	"/run/opengl-driver/lib",  // NixOS
+	"/usr/local/nvidia/lib64", // Kubernetes device plugins
 }
 
 // FindLibrary returns the path of a library of this machine: as the dynamic linker's cache has it, else in one of the

@@ -1,7 +1,4 @@
 package gpu
 
-// triplet names the folders of libraries on Debian and its like.
-const triplet = "x86_64-linux-gnu"
-
 // cacheFlags are those of a library for this machine in the dynamic linker's cache.
 const cacheFlags = 0x0303 // FLAG_X8664_LIB64 | FLAG_ELF_LIBC6

@@ -1,7 +1,4 @@
 package gpu
 
-// triplet names the folders of libraries on Debian and its like.
-const triplet = "aarch64-linux-gnu"
-
 // cacheFlags are those of a library for this machine in the dynamic linker's cache.
 const cacheFlags = 0x0a03 // FLAG_AARCH64_LIB64 | FLAG_ELF_LIBC6

@@ -36,7 +36,7 @@ def make(directory, root):
     build(directory)
     for path in glob.glob(os.path.join(directory, "libc10*")):
         os.remove(path)
-    found = [path for base in ("usr/lib", "usr/lib/x86_64-linux-gnu") for pattern in _LINKED
+    found = [path for base in ("usr/lib", "usr/lib/%s-linux-gnu" % os.uname().machine) for pattern in _LINKED
              for path in glob.glob(os.path.join(root, base, pattern)) if not os.path.islink(path)]
     if not found:
         raise FileNotFoundError("%s has no PyTorch for CUDA" % root)

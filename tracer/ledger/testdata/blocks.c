@@ -77,10 +77,16 @@ __attribute__((used)) void *pool_reallocates(const void **status, struct pool *s
 	return pool_allocates(status, self, size, alignment, at);
 }
 
+#ifdef __aarch64__
+#define CALLS(body) "stp x29, x30, [sp, -16]!\n\tbl " body "\n\tldp x29, x30, [sp], 16\n"
+#define FUNCTION "%function"
+#else
+#define CALLS(body) "sub $8, %rsp\n\tcall " body "\n\tadd $8, %rsp\n"
+#define FUNCTION "@function"
+#endif
 #define POOL_FUNCTION(name, body)                                                                      \
-	asm(".text\n.globl " name "\n.type " name ", @function\n"                                       \
-	    name ":\n\tsub $8, %rsp\n\tcall " body "\n\tadd $8, %rsp\n"                                 \
-	    ".globl " name "_ends\n.type " name "_ends, @function\n" name "_ends:\n\tret\n")
+	asm(".text\n.globl " name "\n.type " name ", " FUNCTION "\n" name ":\n\t" CALLS(body)           \
+	    ".globl " name "_ends\n.type " name "_ends, " FUNCTION "\n" name "_ends:\n\tret\n")
 
 POOL_FUNCTION("pool_allocate", "pool_allocates");
 POOL_FUNCTION("pool_reallocate", "pool_reallocates");

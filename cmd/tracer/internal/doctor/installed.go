@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"ipytracer/tracer"
+	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/python/cpython"
 )
 
@@ -218,7 +219,8 @@ func sharedInterpreter(path string) string {
 				strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
 		}
 	}
-	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/"+triplet, "/usr/lib64", "/usr/lib")
+	dirs = append(dirs, filepath.Join(dir, "../lib"), "/usr/local/lib", "/usr/lib/"+elffile.Triplet, "/usr/lib64",
+		"/usr/lib")
 	for _, d := range dirs {
 		if lib := filepath.Join(d, needed[at]); filepath.IsAbs(lib) {
 			if _, err := os.Stat(lib); err == nil {

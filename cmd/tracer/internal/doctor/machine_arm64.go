@@ -1,7 +1,6 @@
 package doctor
 
-// triplet names the folders of libraries on Debian and its like.
-const triplet = "aarch64-linux-gnu"
+import "ipytracer/tracer/code/elffile"
 
 // translated reports whether the kernel has this program translated for another processor: nobody does that to programs
 // for arm64.
@@ -9,5 +8,5 @@ func translated(string) bool { return false }
 
 // cLibraries are the paths of the C library in distributions: Debian's, Fedora's and Arch's glibc, Alpine's musl.
 var cLibraries = []string{
-	"/lib/" + triplet + "/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/lib/ld-musl-aarch64.so.1",
+	"/lib/" + elffile.Triplet + "/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/lib/ld-musl-aarch64.so.1",
 }
