@@ -16,6 +16,7 @@ import (
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	alignMapLooks        = "looks"
 	alignProgAtExec      = "at_exec"
 	alignProgAtExit      = "at_exit"
 	alignProgAtFork      = "at_fork"
@@ -82,6 +83,7 @@ type alignProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type alignMapSpecs struct {
+	Looks *ebpf.MapSpec `ebpf:"looks"`
 }
 
 // alignVariableSpecs contains global variables before they are loaded into the kernel.
@@ -116,10 +118,13 @@ func (o *alignObjects) Close() error {
 //
 // It can be passed to loadAlignObjects or ebpf.CollectionSpec.LoadAndAssign.
 type alignMaps struct {
+	Looks *ebpf.Map `ebpf:"looks"`
 }
 
 func (m *alignMaps) Close() error {
-	return _AlignClose()
+	return _AlignClose(
+		m.Looks,
+	)
 }
 
 // alignVariables contains all global variables after they have been loaded into the kernel.

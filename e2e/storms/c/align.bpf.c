@@ -4,7 +4,7 @@
  * that end, fork or execute a program wait there until the clock is at a multiple of a time, and so meet behind it, in
  * the tracer's programs. A part of the events of memory waits likewise, for less.
  *
- * Needs bpf_loop (Linux 5.17).
+ * Needs bpf_for_each_map_elem (Linux 5.13).
  */
 #include <linux/types.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define NAMES	   4
-#define MOST_LOOKS 1000000 /* at the clock; takes tens of milliseconds, in case it stands still */
+#define MOST_LOOKS (1 << 20) /* at the clock; takes tens of milliseconds, in case it stands still */
 
 /* Threads whose names begin with one of these wait: the first eight bytes of a name, and which bits of them count. */
 const volatile __u64 name[NAMES];
@@ -23,7 +23,15 @@ const volatile __u32 one_of = 16;	   /* events of memory waits; a power of two *
 
 __u64 waits; /* of threads that ended, forked or executed */
 
-static long look(__u32 i, __u64 *until)
+/* Of which only the number of entries matters. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, MOST_LOOKS);
+	__type(key, __u32);
+	__type(value, __u64);
+} looks SEC(".maps");
+
+static long look(void *map, const __u32 *i, const void *value, const __u64 *until)
 {
 	return bpf_ktime_get_ns() >= *until;
 }
@@ -43,7 +51,7 @@ static __always_inline int meet(__u64 every)
 {
 	__u64 until = (bpf_ktime_get_ns() / every + 1) * every;
 
-	bpf_loop(MOST_LOOKS, look, &until, 0);
+	bpf_for_each_map_elem(&looks, look, &until, 0);
 	return 0;
 }
 
