@@ -122,8 +122,14 @@ struct fdtable {
 	struct file **fd;
 } KERNEL_TYPE;
 
+struct rb_node {
+	struct rb_node *rb_right, *rb_left;
+} KERNEL_TYPE;
+
 /* A range of addresses of a process. */
 struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
 	struct file *vm_file;
 } KERNEL_TYPE;
 

@@ -12,7 +12,7 @@
 		__type(value, value_type);              \
 	}
 
-#define F_NO_PREALLOC 1
+#define F_NO_PREALLOC 1 /* before kernel 6.1 user space clears it, and makes the table smaller */
 
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct process, MAX_PROCESSES, 0) processes SEC(".maps");
 struct MAP(BPF_MAP_TYPE_ARRAY, __u32, struct python, MAX_PROCESSES, 0) pythons SEC(".maps");
@@ -108,6 +108,8 @@ const volatile __u32 have_cast = 1;    /* kernel 6.2: bpf_rdonly_cast */
 const volatile __u32 percpu_rss = 1;   /* kernel 6.2: RSS counters are per CPU */
 const volatile __u32 rss_offset = 0;   /* of mm->rss_stat: an array, before 6.2 a structure */
 const volatile __u32 held_offset = 0;  /* before 6.2: of task->rss_stat.count; 0: threads hold nothing back */
+const volatile __u32 tree_offset = 0;  /* before 6.1: of mm->mm_rb, the tree of areas */
+const volatile __u32 node_offset = 0;  /* before 6.1: of area->vm_rb, its node there */
 const volatile __u32 change_ring_size = 1 << 22;
 const volatile __u32 boundary_ring_size = 1 << 20;
 const volatile __u32 counting = 0;	 /* page faults and switches are read with the CPU time */

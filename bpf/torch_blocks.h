@@ -36,6 +36,52 @@ static long name_of_area(struct task_struct *task, struct vm_area_struct *area, 
 	return 0;
 }
 
+/* A search for the area of a process that has an address; `area` is 0 until it is found. */
+struct area_search {
+	__u64 site, node, area;
+};
+
+/* Goes down one node, as find_vma does (mm/mmap.c of 5.15). */
+static __always_inline long search_area(__u32 i, struct area_search *s)
+{
+	__u64 area = s->node - node_offset;
+
+	if (!s->node)
+		return 1;
+	if ((__u64)FIELD(area, vm_area_struct, vm_end) <= s->site) {
+		s->node = FIELD(s->node, rb_node, rb_right);
+	} else if ((__u64)FIELD(area, vm_area_struct, vm_start) <= s->site) {
+		s->area = area;
+		return 1;
+	} else {
+		s->node = FIELD(s->node, rb_node, rb_left);
+	}
+	return 0;
+}
+REPEATED(search_area, struct area_search *)
+
+/* A red-black tree of the 65,530 areas that a process may have (vm.max_map_count) has at most 32 levels. */
+#define AREA_LEVELS 40
+
+/*
+ * Reads the name of the file at a return address of the thread that runs, from the tree of the process's areas (until
+ * kernel 6.0). That area stays, since the thread will return there; but it may not be found while another thread
+ * changes the tree. Returns whether it was.
+ */
+static __noinline int name_in_tree(__u64 site, struct file_name *name)
+{
+	__u64 mm = FIELD(bpf_get_current_task(), task_struct, mm);
+	struct area_search s = { .site = site, .node = word_at(mm + tree_offset) };
+
+	REPEAT(AREA_LEVELS, search_area, &s);
+	if (!name || !s.area || FIELD(s.area, vm_area_struct, vm_mm) != mm)
+		return 0;
+	__u64 file = FIELD(s.area, vm_area_struct, vm_file), entry = file ? FIELD(file, file, f_path.dentry) : 0;
+	if (entry)
+		bpf_probe_read_kernel(name->text, sizeof(name->text), (void *)FIELD(entry, dentry, d_name.name));
+	return 1;
+}
+
 /*
  * Reports whether an address is in PyTorch's allocator. Where the kernel cannot find out now, it is asked again next
  * time.
@@ -48,10 +94,12 @@ static __noinline int is_allocator(struct cuda_thread *t, __u64 site)
 		return 0;
 	if (site == t->torch_site || site == t->other_site)
 		return site == t->torch_site;
-	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma)) /* kernel 5.17 */
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_find_vma)) { /* kernel 5.17 */
+		if (bpf_find_vma(bpf_get_current_task_btf(), site, name_of_area, &name, 0))
+			return 0;
+	} else if (!name_in_tree(site, &name)) {
 		return 0;
-	if (bpf_find_vma(bpf_get_current_task_btf(), site, name_of_area, &name, 0))
-		return 0;
+	}
 	if (!starts_with(name.text, ALLOCATOR, ALLOCATOR_CHARS)) {
 		t->other_site = site;
 		return 0;

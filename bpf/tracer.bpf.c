@@ -44,8 +44,9 @@
  *   torch_blocks.h  which of the driver's blocks are PyTorch's
  *   control.h    requests of user space
  *
- * Needs bpf_loop (5.17) or bpf_for_each_map_elem, and the features of 5.15; bpf_rdonly_cast and RSS counters per CPU
- * (6.2) for exact resident at little cost. docs/kernels.md lists the kernels on which it has run.
+ * Needs the features of 5.15. Other code stands in for bpf_loop and bpf_find_vma (5.17) before they were there;
+ * bpf_rdonly_cast and RSS counters per CPU (6.2) are for exact resident at little cost. docs/kernels.md lists the
+ * kernels on which it has run.
  */
 #include "kernel.h"
 #include "machine.h"

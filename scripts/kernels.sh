@@ -31,7 +31,7 @@ python=${PYTHON:-/usr/bin/python3}
 CHECKS=${CHECKS:-doctor selftest beside storms aligned memory confined}
 [ "$python" != none ] || CHECKS=${CHECKS/memory confined/}
 only=${ONLY:+--only "'$ONLY'"} # names with spaces, too
-KERNELS=${KERNELS:-5.10 5.15 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
+KERNELS=${KERNELS:-5.10 5.15 5.19 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
 

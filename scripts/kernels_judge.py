@@ -11,7 +11,7 @@ import sys
 
 VERSION, LOG, CHECKS = sys.argv[1], open(sys.argv[2], errors="replace").read(), sys.argv[3].split()
 WANTED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
-OLD = [int(n) for n in re.findall(r"\d+", VERSION)[:2]] < [5, 19]
+OLD = [int(n) for n in re.findall(r"\d+", VERSION)[:2]] < [5, 15]
 wrong = []
 
 

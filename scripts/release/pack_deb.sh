@@ -68,7 +68,7 @@ Description: exact memory peaks of Jupyter and IPython cells
  CPU and GPU memory of every cell, the lines that allocated it, and what still
  holds it. Nothing is installed in the kernel, and nothing is sampled.
  .
- It needs root, or some capabilities, and Linux 5.17 or newer with BTF.
+ It needs root, or some capabilities, and Linux 5.15 or newer with BTF.
 END
 cat >"$root/DEBIAN/postinst" <<'END'
 #!/bin/sh

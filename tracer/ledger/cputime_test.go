@@ -36,7 +36,7 @@ const (
 // CPU in between, the bounds are wide, and the round does not count. A program that takes the time of the last tick, or
 // adds the time since then twice, is outside the bounds in more than a third of the rounds that count.
 func TestCPUTimeOfBoundary(t *testing.T) {
-	for name, o := range map[string]Options{"": {}, "old loops": {OldLoops: true}} {
+	for name, o := range map[string]Options{"": {}, "old kernel": {OldKernel: true}} {
 		t.Run(name, func(t *testing.T) { cpuTimeOfBoundary(t, o) })
 	}
 }

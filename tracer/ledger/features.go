@@ -15,6 +15,7 @@ import (
 // backport, and RHEL 9 uses the number 5.14 for a kernel with the BPF of a much newer one.
 type Features struct {
 	Loop          bool // bpf_loop, upstream since 5.17; else bpf_for_each_map_elem makes the loops
+	Growing       bool // hash tables may grow, upstream since 6.1; else all their entries are allocated at the load
 	Cast          bool // bpf_rdonly_cast, upstream since 6.2; else a helper reads the kernel's memory
 	ExactResident bool // RSS counters per CPU, upstream since 6.2
 	Preemptible   bool // threads can be preempted within a program at a tracepoint, upstream since 7.0
@@ -23,6 +24,8 @@ type Features struct {
 
 	rssOffset  uint32 // of rss_stat in struct mm_struct, in bytes
 	heldOffset uint32 // of rss_stat.count in struct task_struct, where RSS counters are not per CPU
+	// of mm_struct.mm_rb and vm_area_struct.vm_rb, upstream until 6.0: the tree of areas, for want of bpf_find_vma
+	treeOffset, nodeOffset uint32
 }
 
 // InspectKernel reads the running kernel's BTF. It needs no privilege. The error matches ErrNotSupported.
@@ -48,7 +51,10 @@ func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error
 		return f, err
 	}
 	f.Loop = helpers[uint64(asm.FnLoop)]
-	f.Missing = missing(helpers, spec, f.Loop)
+	f.findTree(kernel)
+	f.Missing = missing(helpers, spec, f)
+	var memory *btf.Struct
+	f.Growing = kernel.TypeByName("bpf_mem_alloc", &memory) == nil // see allocatedTables
 	var cast *btf.Func
 	f.Cast = kernel.TypeByName("bpf_rdonly_cast", &cast) == nil
 	f.Preemptible = preemptible(kernel)
@@ -94,10 +100,12 @@ func helpersOf(kernel *btf.Spec) (map[uint64]bool, error) {
 	return has, nil
 }
 
-// missing returns the helpers that the programs call but the kernel lacks. One of the two helpers for loops is enough,
-// and bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU.
-func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, loop bool) (names []string) {
-	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true, asm.FnForEachMapElem: loop}
+// missing returns the helpers that the programs call but the kernel lacks. One of the two helpers for loops is enough.
+// bpf_map_lookup_percpu_elem (5.19) is not needed where RSS counters are not per CPU, and bpf_find_vma (5.17) not where
+// areas are in a tree.
+func missing(helpers map[uint64]bool, spec *ebpf.CollectionSpec, f Features) (names []string) {
+	seen := map[asm.BuiltinFunc]bool{asm.FnLoop: true, asm.FnMapLookupPercpuElem: true,
+		asm.FnForEachMapElem: f.Loop, asm.FnFindVma: f.treeOffset != 0}
 	for _, p := range spec.Programs {
 		for i := range p.Instructions {
 			ins := &p.Instructions[i]
@@ -152,6 +160,19 @@ func (f *Features) findCounters(kernel *btf.Spec) error {
 		}
 	}
 	return nil
+}
+
+// findTree finds the tree of a process's areas, which gave way to a maple tree.
+func (f *Features) findTree(kernel *btf.Spec) {
+	var mm, area *btf.Struct
+	if kernel.TypeByName("mm_struct", &mm) != nil || kernel.TypeByName("vm_area_struct", &area) != nil {
+		return
+	}
+	root, _, hasRoot := findMember(mm, "mm_rb", 0)
+	node, _, hasNode := findMember(area, "vm_rb", 0)
+	if hasRoot && hasNode {
+		f.treeOffset, f.nodeOffset = root, node
+	}
 }
 
 // findMember searches for a field, also in anonymous members; the offset is in bytes.

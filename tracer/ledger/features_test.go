@@ -19,20 +19,21 @@ func TestMissingHelpers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		without []asm.BuiltinFunc
-		loop    bool
+		has     Features
 		want    []string
 	}{
-		{nil, true, nil},
-		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnMapLookupPercpuElem}, false, nil}, // 5.15
-		{[]asm.BuiltinFunc{asm.FnForEachMapElem}, true, nil},
-		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnForEachMapElem}, false, []string{"bpf_for_each_map_elem"}},
-		{[]asm.BuiltinFunc{asm.FnGetAttachCookie}, true, []string{"bpf_get_attach_cookie"}},
+		{nil, Features{Loop: true}, nil},
+		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnMapLookupPercpuElem, asm.FnFindVma}, Features{treeOffset: 8}, nil}, // 5.15
+		{[]asm.BuiltinFunc{asm.FnFindVma}, Features{Loop: true}, []string{"bpf_find_vma"}},
+		{[]asm.BuiltinFunc{asm.FnForEachMapElem}, Features{Loop: true}, nil},
+		{[]asm.BuiltinFunc{asm.FnLoop, asm.FnForEachMapElem}, Features{}, []string{"bpf_for_each_map_elem"}},
+		{[]asm.BuiltinFunc{asm.FnGetAttachCookie}, Features{Loop: true}, []string{"bpf_get_attach_cookie"}},
 	} {
 		has := map[uint64]bool{}
 		for id := range all {
 			has[id] = !slices.Contains(c.without, asm.BuiltinFunc(id))
 		}
-		if got := missing(has, spec, c.loop); !slices.Equal(got, c.want) {
+		if got := missing(has, spec, c.has); !slices.Equal(got, c.want) {
 			t.Errorf("without %v: %v, want %v", c.without, got, c.want)
 		}
 	}
@@ -50,7 +51,8 @@ func TestInspectKernel(t *testing.T) {
 	}
 }
 
-// TestOldLoops: the verifier accepts the programs with the loops of kernels before 5.17, and they count.
-func TestOldLoops(t *testing.T) {
-	rootsAreApart(t, Options{OldLoops: true})
+// TestOldKernel: the verifier accepts the programs with the loops of kernels before 5.17 and the
+// tables of those before 6.1, and they count.
+func TestOldKernel(t *testing.T) {
+	rootsAreApart(t, Options{OldKernel: true})
 }

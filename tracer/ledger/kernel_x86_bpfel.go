@@ -1006,6 +1006,7 @@ const (
 	kernelVarNextEra             = "next_era"
 	kernelVarNextNumber          = "next_number"
 	kernelVarNextTicket          = "next_ticket"
+	kernelVarNodeOffset          = "node_offset"
 	kernelVarPageSize            = "page_size"
 	kernelVarPercpuRss           = "percpu_rss"
 	kernelVarPidLevel            = "pid_level"
@@ -1020,6 +1021,7 @@ const (
 	kernelVarSharedTold          = "shared_told"
 	kernelVarSmallArrays         = "small_arrays"
 	kernelVarSpaceFilter         = "space_filter"
+	kernelVarTreeOffset          = "tree_offset"
 	kernelVarUsedSlots           = "used_slots"
 	kernelVarWatchBirths         = "watch_births"
 )
@@ -1229,6 +1231,7 @@ type kernelVariableSpecs struct {
 	NextEra             *ebpf.VariableSpec `ebpf:"next_era"`
 	NextNumber          *ebpf.VariableSpec `ebpf:"next_number"`
 	NextTicket          *ebpf.VariableSpec `ebpf:"next_ticket"`
+	NodeOffset          *ebpf.VariableSpec `ebpf:"node_offset"`
 	PageSize            *ebpf.VariableSpec `ebpf:"page_size"`
 	PercpuRss           *ebpf.VariableSpec `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.VariableSpec `ebpf:"pid_level"`
@@ -1243,6 +1246,7 @@ type kernelVariableSpecs struct {
 	SharedTold          *ebpf.VariableSpec `ebpf:"shared_told"`
 	SmallArrays         *ebpf.VariableSpec `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.VariableSpec `ebpf:"space_filter"`
+	TreeOffset          *ebpf.VariableSpec `ebpf:"tree_offset"`
 	UsedSlots           *ebpf.VariableSpec `ebpf:"used_slots"`
 	WatchBirths         *ebpf.VariableSpec `ebpf:"watch_births"`
 }
@@ -1424,6 +1428,7 @@ type kernelVariables struct {
 	NextEra             *ebpf.Variable `ebpf:"next_era"`
 	NextNumber          *ebpf.Variable `ebpf:"next_number"`
 	NextTicket          *ebpf.Variable `ebpf:"next_ticket"`
+	NodeOffset          *ebpf.Variable `ebpf:"node_offset"`
 	PageSize            *ebpf.Variable `ebpf:"page_size"`
 	PercpuRss           *ebpf.Variable `ebpf:"percpu_rss"`
 	PidLevel            *ebpf.Variable `ebpf:"pid_level"`
@@ -1438,6 +1443,7 @@ type kernelVariables struct {
 	SharedTold          *ebpf.Variable `ebpf:"shared_told"`
 	SmallArrays         *ebpf.Variable `ebpf:"small_arrays"`
 	SpaceFilter         *ebpf.Variable `ebpf:"space_filter"`
+	TreeOffset          *ebpf.Variable `ebpf:"tree_offset"`
 	UsedSlots           *ebpf.Variable `ebpf:"used_slots"`
 	WatchBirths         *ebpf.Variable `ebpf:"watch_births"`
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Counters     bool // page faults and switches are read at boundaries
 	Births       bool // Pythons that processes execute are noted: see [Births]
 	Small        bool // tables and rings for a tracer that may use little memory: see [smallTables]
-	OldLoops     bool // make loops as on kernels before 5.17, for tests
+	OldKernel    bool // make loops and tables as on kernels before 5.17 and 6.1, for tests
 
 	// for tests
 	lingering   uint32        // boundaries last longer by this many readings of the clock
@@ -139,7 +139,15 @@ func loadFrom(from *sources, o Options) (_ *Ledger, err error) {
 
 // configure sets the constants and sizes that depend on the kernel, before loading.
 func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) error {
-	o.sizes(spec)
+	kernel, err := from.kernel.Kernel()
+	if err != nil {
+		return noBTF(err)
+	}
+	f, err := inspect(kernel, spec)
+	if err = cmp.Or(err, f.err()); err != nil {
+		return err
+	}
+	o.sizes(spec, f.Growing && !o.OldKernel)
 	spec.Maps["changes"].MaxEntries, spec.Maps["boundaries"].MaxEntries = uint32(o.ChangeRing), uint32(o.BoundaryRing)
 	if !o.Heap {
 		spec.Maps["heap_blocks"].MaxEntries = 1
@@ -156,21 +164,13 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	}
 	spec.Maps["shares"].MaxEntries *= uint32(cpus)
 	spec.Maps["clocks"].MaxEntries = uint32(cpus)
-	kernel, err := from.kernel.Kernel()
-	if err != nil {
-		return noBTF(err)
-	}
-	f, err := inspect(kernel, spec)
-	if err = cmp.Or(err, f.err()); err != nil {
-		return err
-	}
 	l.cap = Capabilities{CPUs: cpus, MultiUprobe: from.multiUprobe, ExactResident: f.ExactResident}
 	l.clocks.cpus, l.Probes.multi = cpus, from.multiUprobe
 	if !f.ExactResident { // a thread adds its pages to the process's at its 66th fault (check_sync_rss_stat)
 		l.cap.ResidentBound = 66 * int64(o.page())
 	}
 	l.Tracepoints.wanted, l.Tracepoints.alike, l.Tracepoints.detached = copiesOf(f, o), o.alike, o.detached
-	loop := f.Loop && !o.OldLoops
+	loop := f.Loop && !o.OldKernel
 	if loop {
 		spec.Maps["ticks"].MaxEntries = 1
 	}
@@ -178,7 +178,8 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 		"cpus": uint32(cpus), "page_size": o.page(), "change_ring_size": uint32(o.ChangeRing),
 		"boundary_ring_size": uint32(o.BoundaryRing), "small_arrays": flag(o.SmallArrays), "have_loop": flag(loop),
 		"have_cast": flag(f.Cast), "percpu_rss": flag(f.ExactResident), "rss_offset": f.rssOffset,
-		"held_offset": f.heldOffset, "lingering": o.lingering, "counting": flag(o.Counters),
+		"held_offset": f.heldOffset, "tree_offset": f.treeOffset, "node_offset": f.nodeOffset,
+		"lingering": o.lingering, "counting": flag(o.Counters),
 		"program_copies": l.Tracepoints.wanted, "watch_births": flag(o.Births),
 	} {
 		if err := spec.Variables[name].Set(value); err != nil {

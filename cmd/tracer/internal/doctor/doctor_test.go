@@ -98,7 +98,7 @@ func TestDiagnose(t *testing.T) {
 
 // TestFeatures: a kernel's features decide, not its name.
 func TestFeatures(t *testing.T) {
-	all := ledger.Features{Loop: true, Cast: true, ExactResident: true}
+	all := ledger.Features{Loop: true, Growing: true, Cast: true, ExactResident: true}
 	for _, c := range []struct {
 		name      string
 		change    func(*ledger.Features)
@@ -112,6 +112,7 @@ func TestFeatures(t *testing.T) {
 			Missing, "bpf_get_attach_cookie",
 		},
 		{"loop", func(f *ledger.Features) { f.Loop = false }, true, "bpf_loop", Reduced, ""},
+		{"tables", func(f *ledger.Features) { f.Growing = false }, true, "tables", Reduced, ""},
 		{"cast", func(f *ledger.Features) { f.Cast = false }, true, "rdonly_cast", Reduced, ""},
 		{"counters", func(f *ledger.Features) { f.ExactResident = false }, true, "rss_counters", Reduced, "bound"},
 	} {

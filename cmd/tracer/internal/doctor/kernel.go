@@ -82,8 +82,13 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 	if f.Loop {
 		d.add("bpf_loop", "bpf_loop", OK, "there")
 	} else {
-		d.add("bpf_loop", "bpf_loop", Reduced,
-			"not there: bpf_for_each_map_elem stands in, untested on a kernel like this")
+		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in")
+	}
+	if f.Growing {
+		d.add("tables", "BPF hash tables", OK, "can grow")
+	} else {
+		d.add("tables", "BPF hash tables", Reduced,
+			"cannot grow: they are smaller, and take all their memory at the attach")
 	}
 	if f.Cast {
 		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")
