@@ -249,7 +249,8 @@ def one_cell(workspace, session, cell, out):
             workspace.wait_for_mark(cell.request["wait_for"], marks, workspace.opts.timeout, session.settle)
             os.remove(workspace.over)
     except Failure as e:
-        raise Failure("cell %s: %s" % (cell.name, e)) from e
+        shows = "; the terminal shows " + session.shows() if hasattr(session, "shows") else ""
+        raise Failure("cell %s: %s%s" % (cell.name, e, shows)) from e
     if cell.name == "prelude" and result["status"] != "ok":
         raise Failure("the prelude ended with %s: %s" % (result["status"], result.get("error", "")))
     marks.extend(workspace.new_marks())
@@ -306,6 +307,9 @@ def end_process(process, seconds=5):
             pass
     return None
 
+
+# How many times as long as usual everything takes: an emulated processor is slow.
+SLOWNESS = int(os.environ.get("TRACER_SLOWNESS") or 1)
 
 # The numbers of nanosleep, pselect6 and clock_nanosleep, and of select, which x86-64 has as well (asm/unistd_64.h,
 # asm-generic/unistd.h).

@@ -109,7 +109,7 @@ class Terminal:
         end = time.monotonic() + timeout
         while time.monotonic() < end:
             before = len(self.seen)
-            self.settle(0.03)
+            self.settle(0.03 * driver.SLOWNESS)
             if len(self.seen) == before:
                 number = self._prompt_number()
                 if number is not None:
@@ -127,6 +127,10 @@ class Terminal:
         if not found or (self.opts.simple_prompt and plain(raw)[found[-1].end():].strip()):
             return None
         return int(found[-1].group(1))
+
+    def shows(self):
+        """What has come last, for a message."""
+        return repr(plain(self.seen)[-500:].strip())
 
     # ---- a cell ----
 
@@ -163,7 +167,7 @@ class Terminal:
     def _send(self):
         for _ in range(4):
             self._type(b"\r")
-            end = time.monotonic() + 0.7
+            end = time.monotonic() + 0.7 * driver.SLOWNESS
             while time.monotonic() < end:
                 self.settle(0.01)
                 if PASTE_OFF in self.seen:
