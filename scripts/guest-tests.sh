@@ -7,6 +7,7 @@
 #   such as ARCH=arm64 scripts/guest-tests.sh 6.12 ./e2e -- -test.run 'TestTruth$'
 #
 # VERSION is a kernel as scripts/kernels.sh names it, PACKAGE a Go package or pattern, FLAG one of each test binary.
+# Tests that need a Go, sudo or a network fail there.
 #
 # ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64)
 # CPUS          of that machine (2)
@@ -32,7 +33,7 @@ image=$(kernel "$version")
 
 tree=$(foreign -into "$suite-tests" "$suite" \
     python3 python3-dev python3-pytest ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas \
-    python3-greenlet gcc g++ libc6-dev libjemalloc2 procps util-linux coreutils bash sed grep findutils \
+    python3-greenlet gcc g++ libc6-dev libjemalloc2 procps util-linux coreutils dash bash sed grep findutils \
     ${PACKAGES:-})
 compiled "$tree"
 
@@ -54,6 +55,7 @@ hostname guest
 echo '127.0.0.1 localhost guest' >/etc/hosts
 echo 'nobody:x:65534:65534:nobody:/nonexistent:/bin/sh' >>/etc/passwd
 printf 'root:x:0:\nnogroup:x:65534:\n' >/etc/group
+(umask 077; echo 'root:*:1::::::' >/etc/shadow)
 ln -sf /usr/bin/bash /bin/bash
 $(for package in "${packages[@]}"; do
     name=${package//\//_}

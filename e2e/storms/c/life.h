@@ -23,7 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REPORT = 3, PAGE = 4096, MOST_THREADS = 8, STACK = 64 << 10, KINDS_OF_END = 4 };
+enum { REPORT = 3, PAGE = 4096, MOST_THREADS = 8, KINDS_OF_END = 4 };
+enum { STACK = 128 << 10 }; /* PTHREAD_STACK_MIN of arm64 */
 enum { PAGES = 64, HIGHEST_PAGES = 1024 };
 
 /* What all processes of a storm share: through a descriptor, which outlives an exec. */
@@ -144,7 +145,7 @@ static void start_thread(int i, void *(*run)(void *), long argument, pthread_t *
 	pthread_t ignored;
 
 	pthread_attr_init(&attributes);
-	pthread_attr_setstack(&attributes, stacks[i], STACK);
+	check(!pthread_attr_setstack(&attributes, stacks[i], STACK), "pthread_attr_setstack");
 	check(!pthread_create(id ? id : &ignored, &attributes, run, (void *)argument), "pthread_create");
 }
 

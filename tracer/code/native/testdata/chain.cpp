@@ -134,6 +134,25 @@ __attribute__((noinline)) void unlikely(int n)
 }
 }
 
+#ifdef __aarch64__
+// Keeps its frame record in room of its caller's, as libffi's ffi_call_SYSV does.
+extern "C" void recorded(void *room, void (*function)(void));
+asm(".text\n.type recorded, %function\nrecorded:\n\t.cfi_startproc\n"
+    "\tstp x29, x30, [x0]\n\t.cfi_def_cfa x0, 0\n\t.cfi_offset x29, 0\n\t.cfi_offset x30, 8\n"
+    "\tmov x29, x0\n\t.cfi_def_cfa_register x29\n"
+    "\tblr x1\n"
+    "\tldp x29, x30, [x29]\n\t.cfi_def_cfa sp, 0\n\t.cfi_restore x29\n\t.cfi_restore x30\n"
+    "\tret\n\t.cfi_endproc\n.size recorded, . - recorded\n");
+#else
+static void recorded(void *, void (*function)(void)) { function(); }
+#endif
+
+__attribute__((noinline)) void recording(int n)
+{
+	recorded(alloca(64 + n), leaf);
+	BARRIER;
+}
+
 static int compare(const void *a, const void *b)
 {
 	static int once;
@@ -151,7 +170,7 @@ __attribute__((noinline)) int recursive(int n)
 	volatile char room[40];
 	room[n % 40] = 1;
 	if (n == 0)
-		leaf();
+		recording(n);
 	else
 		recursive(n - 1);
 	BARRIER;
