@@ -26,7 +26,8 @@ packages=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do packages+=("$1"); shift; done
 [ $# = 0 ] || shift
 [ ${#packages[@]} -gt 0 ] || { echo "guest-tests.sh: no package is named" >&2; exit 2; }
-flags=$(printf ' %q' "$@")
+flags=
+[ $# = 0 ] || flags=$(printf ' %q' "$@")
 mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${packages[@]}" |
     sed -n "s,^$PWD/,,p")
 image=$(kernel "$version")
