@@ -50,23 +50,6 @@ func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	return p.rule(&s.row)
 }
 
-// frameRecord is the size of arm64's frame record: the caller's frame pointer, and behind it the return address
-// (Procedure Call Standard for the Arm 64-bit Architecture, 6.4.6).
-const frameRecord = 16
-
-// above returns a row with the frame's address above its frame record, where the record lies at that address. Libffi's
-// ffi_call_SYSV has its record in room of its caller's, which has no fixed size: the caller's frame is found from the
-// frame pointer, and not from this address.
-func (p *processor) above(r row) row {
-	if p.linked && r.cfaRegister == p.bp && !r.cfaDeref && r.bp == (kept{kind: keptAt}) &&
-		r.ra == (kept{kind: keptAt, offset: frameRecord / 2}) {
-		r.cfaOffset += frameRecord
-		r.bp.offset -= frameRecord
-		r.ra.offset -= frameRecord
-	}
-	return r
-}
-
 // rule returns the row in the few terms that are enough for the code of compilers, and libffi's.
 func (p *processor) rule(given *row) Rule {
 	r := p.above(*given)
