@@ -2,7 +2,7 @@
  * libvisits.so records the entered functions, with their order, thread and arguments. It is for the tests of the
  * nesting. A breakpoint replaces the instruction that makes a function's frame (after the landing pad, if there is
  * one), and its handler does the work of the instruction, as the kernel does for a uprobe there. That is
- * `push %rbp` on x86-64, and on arm64 `stp x29, x30, [sp, -N]!` or `sub sp, sp, N`.
+ * `push %rbp` on x86-64, and on arm64 `stp x29, x30, [sp, -N]!`.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -46,34 +46,26 @@ static int place_of(instruction *at)
 }
 
 #ifdef __aarch64__
-static int saves(instruction word) { return (word & ~0x003f8000u) == 0xa9807bfd; } /* stp x29, x30, [sp, N]! */
-static int lowers(instruction word) { return (word & ~0x007ffc00u) == 0xd10003ff; } /* sub sp, sp, N {, lsl 12} */
-
 /* Returns where a function makes its frame, NULL where it does not begin in that way. */
 static instruction *frame_of(instruction *function)
 {
 	instruction *at = function + (*function == LANDING);
 
-	return saves(*at) || lowers(*at) ? at : NULL;
+	return (*at & ~0x003f8000u) == 0xa9807bfd ? at : NULL; /* stp x29, x30, [sp, N]! */
 }
 
 /* Does the work of the replaced instruction. Returns the place, and copies the arguments. */
 static int steps(ucontext_t *context, uint64_t arguments[5])
 {
 	mcontext_t *m = &context->uc_mcontext;
-	int place = place_of((instruction *)m->pc), n;
-	instruction word = replaced[place];
+	int place = place_of((instruction *)m->pc);
+	int words = (int)(replaced[place] << 10) >> 25; /* the signed 7 bits from 15 on */
 
-	if (saves(word)) {
-		n = (int)(word << 10) >> 25; /* the signed 7 bits from 15 on */
-		m->sp += (uint64_t)(int64_t)n * 8;
-		((uint64_t *)m->sp)[0] = m->regs[29];
-		((uint64_t *)m->sp)[1] = m->regs[30];
-	} else {
-		m->sp -= (uint64_t)(word >> 10 & 0xfff) << (word >> 22 & 1 ? 12 : 0);
-	}
+	m->sp += (uint64_t)(int64_t)words * 8;
+	((uint64_t *)m->sp)[0] = m->regs[29];
+	((uint64_t *)m->sp)[1] = m->regs[30];
 	m->pc += 4;
-	for (n = 0; n < 5; n++)
+	for (int n = 0; n < 5; n++)
 		arguments[n] = m->regs[n];
 	return place;
 }

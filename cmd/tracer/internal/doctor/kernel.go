@@ -65,6 +65,15 @@ func (d *Diagnosis) adviseLoad(err error) {
 	}
 }
 
+// either adds a finding about a feature that the probes can do without.
+func (d *Diagnosis) either(has bool, id, name, with, without string) {
+	if has {
+		d.add(id, name, OK, "%s", with)
+	} else {
+		d.add(id, name, Reduced, "%s", without)
+	}
+}
+
 // features looks up in the kernel's type information the functions that the programs use. It needs no privilege.
 func (d *Diagnosis) features(f ledger.Features, err error) {
 	if err != nil {
@@ -79,27 +88,13 @@ func (d *Diagnosis) features(f ledger.Features, err error) {
 		d.add("helpers", "BPF helpers", Missing, "no %s", names)
 		d.advise("", "this kernel has no %s: install one that has, such as 6.2 or newer", names)
 	}
-	if f.Loop {
-		d.add("bpf_loop", "bpf_loop", OK, "there")
-	} else {
-		d.add("bpf_loop", "bpf_loop", Reduced, "not there: bpf_for_each_map_elem stands in")
-	}
-	if f.Growing {
-		d.add("tables", "BPF hash tables", OK, "can grow")
-	} else {
-		d.add("tables", "BPF hash tables", Reduced,
-			"cannot grow: they are smaller, and take all their memory at the attach")
-	}
-	if f.Cast {
-		d.add("rdonly_cast", "bpf_rdonly_cast", OK, "there")
-	} else {
-		d.add("rdonly_cast", "bpf_rdonly_cast", Reduced, "not there: each allocated or freed page costs more")
-	}
-	if f.ExactResident {
-		d.add("rss_counters", "RSS counters", OK, "per CPU")
-	} else {
-		d.add("rss_counters", "RSS counters", Reduced,
-			"one for all CPUs; what each thread holds back of it is read from the threads")
+	d.either(f.Loop, "bpf_loop", "bpf_loop", "there", "not there: bpf_for_each_map_elem stands in")
+	d.either(f.Growing, "tables", "BPF hash tables", "can grow",
+		"cannot grow: they are smaller, and take all their memory at the attach")
+	d.either(f.Cast, "rdonly_cast", "bpf_rdonly_cast", "there", "not there: each allocated or freed page costs more")
+	d.either(f.ExactResident, "rss_counters", "RSS counters", "per CPU",
+		"one for all CPUs; what each thread holds back of it is read from the threads")
+	if !f.ExactResident {
 		d.advise("", "cpu.resident is a bound: this kernel has one RSS counter for all CPUs; "+
 			"upstream kernels have one for each from 6.2 on")
 	}
