@@ -192,7 +192,10 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 				"of them may not be traced", t.pid, unsettled)
 	}
 	if t.python != nil {
-		if err := s.examiner.probe(t); err != nil {
+		if err := s.examiner.probe(t); s.targets.tolerates(err) {
+			// Its session has begun in the kernel half, and ends there: it is no process that is left out.
+			t.closeProbes()
+		} else if err != nil {
 			return err
 		}
 	} else {

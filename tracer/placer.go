@@ -28,14 +28,13 @@ func (p *placer) probeFile(t *target, file *process.MappedFile, placements []led
 		}
 	}
 	c, err := p.ledger.Probe(file.File, t.pid, placements)
-	if err != nil {
-		return nil, err
+	if gone := t.lives(); gone != nil {
+		if err == nil {
+			_ = c.Close()
+		}
+		return nil, gone
 	}
-	if err := t.lives(); err != nil {
-		_ = c.Close()
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
 // hasEnded reports whether a target is gone: then none of its files can be opened any more.

@@ -19,6 +19,31 @@ func TestReusedPID(t *testing.T) {
 	if attacktest.InPIDNamespace(t) {
 		t.Run("before the attach", reusedBefore)
 		t.Run("between probes", reusedBetween)
+		t.Run("ended between probes", endedBetween)
+	}
+}
+
+// TestEndsWhileProbed: a process that ends while its probes are placed has ended. In a session that goes on without it,
+// it is one of its processes.
+func TestEndsWhileProbed(t *testing.T) {
+	for _, tolerant := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tolerant=%v", tolerant), func(t *testing.T) {
+			first := waitingPython(t, 0)
+			s := newSession(Options{Tolerant: tolerant})
+			k := &fakeKernel{woken: make(chan struct{}, 1), attaching: func() { end(first) }}
+			t.Cleanup(func() { _ = s.Close() })
+			pid := first.Process.Pid
+			err := errors.Join(s.targets.hold(named(pid)), s.recognize(t.Context()), s.use(k.half()), s.attachAll())
+			if gone := errors.Is(err, process.ErrNoProcess); gone == tolerant || err != nil && tolerant {
+				t.Errorf("attached: %v", err)
+			}
+			if begun := len(s.starts) == 1 && s.targets.find(pid) != nil; begun != tolerant {
+				t.Errorf("a process of the session: %v", begun)
+			}
+			if n := k.probes.Load(); n != 0 {
+				t.Errorf("%d probes are left", n)
+			}
+		})
 	}
 }
 
@@ -57,9 +82,9 @@ func end(cmd *exec.Cmd) {
 func named(pid int) []process.Identity { return []process.Identity{{PID: pid}} }
 
 // looked returns a session that has examined a Python process. next gives that process's pid to another one.
-func looked(t *testing.T) (s *Session, next func()) {
+func looked(t *testing.T) (s *Session, first *exec.Cmd, next func()) {
 	t.Helper()
-	first := waitingPython(t, 0)
+	first = waitingPython(t, 0)
 	s, err := open(Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +96,7 @@ func looked(t *testing.T) (s *Session, next func()) {
 		}
 	}
 	target := s.targets.all[0]
-	return s, func() {
+	return s, first, func() {
 		t.Helper()
 		end(first)
 		waitingPython(t, first.Process.Pid)
@@ -82,7 +107,7 @@ func looked(t *testing.T) (s *Session, next func()) {
 }
 
 func reusedBefore(t *testing.T) {
-	s, next := looked(t)
+	s, _, next := looked(t)
 	seen := s.targets.all[0].handle.Identity()
 	next()
 	if err := s.attach(0, s.targets.all[0], true); !errors.Is(err, ledger.ErrNoProcess) {
@@ -96,7 +121,7 @@ func reusedBefore(t *testing.T) {
 }
 
 func reusedBetween(t *testing.T) {
-	s, next := looked(t)
+	s, _, next := looked(t)
 	target := s.targets.all[0]
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
@@ -112,5 +137,19 @@ func reusedBetween(t *testing.T) {
 	}
 	if !s.placer.hasEnded(target) {
 		t.Error("it counts as alive")
+	}
+}
+
+func endedBetween(t *testing.T) {
+	s, first, _ := looked(t)
+	target := s.targets.all[0]
+	if err := s.attach(0, target, true); err != nil {
+		t.Fatal(err)
+	}
+	target.closeProbes()
+	end(first)
+	s.examiner.equip(target)
+	if err := target.stepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+		t.Errorf("probes of a process that has ended: %v", err)
 	}
 }
