@@ -13,6 +13,7 @@
 # CPUS          of that machine (2)
 # PYTHON_SUITE  Debian's suite (trixie). It is also the folder of that name among the other Pythons (scripts/pythons.sh)
 # PACKAGES      more packages of that suite
+# BUILDS        Pythons of scripts/guest-pythons.sh, which are made if they are not there; then all Pythons are tested
 # PATIENCE      the most seconds (7200)
 # KERNELS_DIR, UBUNTU_MIRROR, MEMORY, CPU   as in scripts/kernels.sh; MEMORY is 8192 MiB
 set -euo pipefail
@@ -31,26 +32,37 @@ flags=
 mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${packages[@]}" |
     sed -n "s,^$PWD/,,p")
 image=$(kernel "$version")
+[[ ${BUILDS:-} != *musl* ]] || PACKAGES+=" musl"
 
 tree=$(foreign -into "$suite-tests" "$suite" \
     python3 python3-dev python3-pytest ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas \
     python3-greenlet gcc g++ libc6-dev libjemalloc2 procps util-linux coreutils dash bash sed grep findutils \
     ${PACKAGES:-})
 compiled "$tree"
+mkdir -p "$work/more/opt"
+for build in ${BUILDS:-}; do
+    cp -a "$(scripts/guest-pythons.sh "$build")/opt/$build" "$work/more/opt/"
+    touch "$work/more/opt/$build/.complete"
+done
+# Only Debian's interpreter knows the name that Debian gives to modules for all versions.
+find "$tree/usr/lib/python3/dist-packages" -name '*.abi3-*-linux-gnu.so' | while read -r file; do
+    ln -sf "${file##*/}" "${file%.abi3-*}.abi3.so"
+done
 
 # Tests of processes that are not root's need a user, and tests of terminals need devpts.
 guest <<INIT
 export PATH=/usr/bin:/usr/sbin:/bin LANG=C.UTF-8 GOGC=400 TRACER_REQUIRE_BPF=1 TRACER_BUILT=/built TRACER_SLOWNESS=10
-export PYTHONS_DIR=/pythons
-mkdir -p /dev/pts /dev/shm /run /var/tmp /etc /pythons/$suite /sys/fs/cgroup
+export PYTHONS_DIR=/pythons ${BUILDS:+TRACER_PYTHONS=all}
+mkdir -p /dev/pts /dev/shm /run /var/tmp /etc /sys/fs/cgroup
 mount -t devpts devpts /dev/pts
 mount -t tmpfs tmpfs /dev/shm
 mount -t cgroup2 cgroup /sys/fs/cgroup
-for name in bin lib sbin lib64; do [ ! -L /usr/\$name ] && ln -s usr/\$name /pythons/$suite/\$name; done
-for name in usr proc dev sys tmp etc; do mkdir -p /pythons/$suite/\$name; done
-mount --bind /usr /pythons/$suite/usr
-mount --bind /etc /pythons/$suite/etc
-touch /pythons/$suite/.complete
+for tree in $suite ${BUILDS:+builds}; do
+    for name in usr proc dev sys tmp etc opt; do mkdir -p /pythons/\$tree/\$name; done
+    for name in bin lib sbin lib64; do [ ! -L /usr/\$name ] && ln -s usr/\$name /pythons/\$tree/\$name; done
+    for name in usr etc opt; do mount --bind /\$name /pythons/\$tree/\$name; done
+    touch /pythons/\$tree/.complete
+done
 ip link set lo up
 hostname guest
 echo '127.0.0.1 localhost guest' >/etc/hosts

@@ -31,7 +31,7 @@ var (
 type Options struct {
 	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
 	BoundaryRing int  // bytes, likewise; 4 MiB if 0
-	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block
+	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block; 4 MiB with Small
 	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
 	Counters     bool // page faults and switches are read at boundaries
 	Births       bool // Pythons that processes execute are noted: see [Births]

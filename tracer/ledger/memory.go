@@ -57,11 +57,12 @@ func growing(m *ebpf.Map) bool { return m.Flags()&unix.BPF_F_NO_PREALLOC != 0 }
 
 // smallTables are the numbers of entries of the largest tables with [Options.Small]. A table in the kernel takes 16
 // bytes for each entry that it may have, and some 100 for each entry that it has (struct bucket and htab_elem_free in
-// kernel/bpf/hashtab.c); so the usual tables take 56 MiB, and these 6. Blocks beyond them find no room, as with the
-// usual tables: they are counted, and the figures without them are bounds.
+// kernel/bpf/hashtab.c); so the usual tables take 54 MiB, and these 6; room for malloc's blocks takes 32 MiB, and 4.
+// Blocks beyond them find no room, as with the usual tables: they are counted, and the figures without them are bounds.
 var smallTables = map[string]uint32{
 	"blocks": 1 << 17, "torch_blocks": 1 << 16, "cuda_objects": 1 << 16, "torch_batches": 1 << 14,
-	"stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14, "paths": 1 << 12, "code_numbers": 1 << 12,
+	"arrow_blocks": 1 << 16, "heap_blocks": 1 << 18, "stacks": 1 << 14, "codes": 1 << 13, "rules": 1 << 14,
+	"paths": 1 << 12, "code_numbers": 1 << 12,
 }
 
 // allocatedTables are the numbers of entries, usual and with [Options.Small], of the largest tables where all entries

@@ -43,3 +43,25 @@ func TestTablesOfOldKernels(t *testing.T) {
 		t.Errorf("%d bytes, and %d with small tables", sums[0], sums[1])
 	}
 }
+
+// TestSmallTables: without an entry, tables that grow take their buckets: an eighth of them with small tables.
+func TestSmallTables(t *testing.T) {
+	var sums [2]int64
+	for i, small := range []bool{false, true} {
+		l := load(t, Options{Small: small, Heap: true})
+		maps := reflect.ValueOf(l.objects.kernelMaps)
+		for at := range maps.NumField() {
+			m, name := maps.Field(at).Interface().(*ebpf.Map), maps.Type().Field(at).Name
+			if !growing(m) {
+				continue
+			}
+			sums[i] += 16 * int64(m.MaxEntries())
+			if small && m.MaxEntries() > 1<<18 {
+				t.Errorf("%s may have %d entries", name, m.MaxEntries())
+			}
+		}
+	}
+	if sums[1] > sums[0]/8 {
+		t.Errorf("%d bytes of buckets, and %d with small tables", sums[0], sums[1])
+	}
+}
