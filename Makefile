@@ -293,6 +293,11 @@ test-arm64: ## end-to-end tests on an emulated arm64 machine, the tests of TESTS
 	scripts/install.sh kernels
 	ARCH=arm64 scripts/go.sh run scripts/guest-tests.sh 6.12 ./e2e -- -test.run '$(TESTS)'
 
+.PHONY: test-release-arm64
+test-release-arm64: release ## install and use the package, the wheel, the program and the image for arm64 on an emulated machine (ten minutes)
+	scripts/install.sh kernels
+	ARCH=arm64 scripts/go.sh run scripts/release/guest.sh bin/release
+
 .PHONY: cost
 cost: ## count in QEMU what a page fault costs, in instructions, with 1 to 255 CPUs, on x86-64 and on arm64 (some minutes)
 	scripts/install.sh kernels

@@ -100,7 +100,11 @@ const program = `
 int Py_BytesMain(int, char **);
 void Py_Exit(int);
 __attribute__((used)) static void run(long *stack) { Py_Exit(Py_BytesMain(stack[0], (char **)(stack + 1))); }
+#ifdef __x86_64__
 __asm__(".globl _start\n_start: xor %ebp, %ebp\n mov %rsp, %rdi\n and $-16, %rsp\n call run\n hlt");
+#else
+__asm__(".globl _start\n_start: mov x29, xzr\n mov x30, xzr\n mov x0, sp\n bl run\n brk 0");
+#endif
 `
 
 // linked makes a Python from a library, in a folder that is visible in chroots.

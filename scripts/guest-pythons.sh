@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compiles CPython 3.13 for another processor, with the flags of scripts/pythons.sh, once, and prints the folder in which
-# it is /opt/NAME. The compiler is a cross compiler; what configure would run is run by Debian's Python 3.13 for this
-# machine. It has no pip: Debian's libraries are on its path. Nothing is installed, and no root is needed.
+# Compiles CPython 3.13 for another processor, with the flags of scripts/pythons.sh, once, and prints the folder in
+# which it is /opt/NAME. The compiler is a cross compiler; what configure would run is run by Debian's Python 3.13 for
+# this machine. It has no pip: Debian's libraries are on its path. Nothing is installed, and no root is needed.
 #
 #   ARCH=arm64 scripts/guest-pythons.sh NAME
 #

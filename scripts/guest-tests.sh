@@ -32,7 +32,7 @@ flags=
 mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${packages[@]}" |
     sed -n "s,^$PWD/,,p")
 image=$(kernel "$version")
-[[ ${BUILDS:-} != *musl* ]] || PACKAGES+=" musl"
+[[ ${BUILDS:-} != *musl* ]] || PACKAGES="${PACKAGES:-} musl"
 
 tree=$(foreign -into "$suite-tests" "$suite" \
     python3 python3-dev python3-pytest ipython3 python3-ipykernel python3-jupyter-client python3-numpy python3-pandas \

@@ -11,6 +11,7 @@ from model import (
     Cell,
     MiB,
     arrays,
+    heaps,
     innocent,
     near,
     nothing,
@@ -70,8 +71,7 @@ def _one_call():
         Cell("madv_free", 'T.gil.advise(b"top", 64 * T.MiB, 8, b"given", b"half")',
              proof=[proof("top", mapped=n, resident=n), proof("given", "top/before", mapped=n, resident=[0, n]),
                     proof("half", "top/before", mapped=n, resident=[n // 2, n])],
-             meters={"cpu.mapped": top(), "cpu.resident": top()},
-             why="lazily freed pages stay resident until the machine needs them"),
+             meters={"cpu.mapped": top(), "cpu.resident": top()}, why="lazily freed: resident until memory is short"),
         Cell("prot_flip", 'T.gil.prot_flip(b"reserved", b"writable", b"top", b"read_only", 64 * T.MiB)',
              proof=[proof("reserved", mapped=0, resident=0), proof("writable", "reserved/before", mapped=n, resident=0),
                     proof("top", "reserved/before", mapped=n, resident=n),
@@ -188,7 +188,7 @@ def _numpy():
             for t in workers: t.start()
             for t in workers: t.join()
             """, meters={"cpu.mapped": top(above=2 * MiB, rise=[254 * MiB, 336 * MiB]),
-                         "cpu.resident": top(above=2 * MiB, rise=near(256 * MiB, [-2 * MiB, 4 * MiB])),
+                         "cpu.resident": top(above=2 * MiB, rise=near(256 * MiB, heaps(8))),
                          "cpu.numpy": {"rise": arrays(256 * MiB, 512), "kept": [0, 64]}},
              why="stacks (8 MiB mapped each, little touched) and the allocator's arenas for new threads come on top"),
         Cell("c_threads", 'T.free.threads(b"top", 8, 16 * T.MiB)',

@@ -1,6 +1,7 @@
 """Types that describe cells: sizes, tolerances with their reasons, proofs, expectations of a meter, a cell."""
 
 import ast
+import platform
 import textwrap
 
 MiB = 1 << 20
@@ -24,6 +25,17 @@ TRACEBACK = 96 * MiB
 
 def near(size, noise=HEAP):
     return [size + noise[0], size + noise[1]]
+
+
+def heaps(threads):
+    """Returns the noise of threads that each have a heap of their own: its pages, which are huge ones where malloc asks
+    for such. By default it does on arm64 since glibc 2.43 (glibc.malloc.hugetlb is 1)."""
+    name, version = platform.libc_ver()
+    page = 0
+    if platform.machine() == "aarch64" and name == "glibc" and [int(n) for n in version.split(".")[:2]] >= [2, 43]:
+        with open("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size") as size:
+            page = int(size.read())
+    return [-2 * MiB, 4 * MiB + threads * page]
 
 
 def top(label="top", above=THREADS, **more):
