@@ -16,8 +16,8 @@ version=$(compgen -G "$release/ipytracer_*_$arch.deb") || { echo "guest.sh: $rel
 version=${version##*/ipytracer_}
 version=${version%_"$arch".deb}
 image=$(kernel "${KERNEL:-6.12}")
-tree=$(foreign -into trixie-release trixie python3 python3-venv ipython3 python3-numpy dpkg tar gzip xz-utils \
-    util-linux coreutils dash sed grep libc-bin)
+tree=$(foreign -into trixie-release trixie python3 python3-venv ipython3 python3-numpy ca-certificates dpkg tar gzip \
+    xz-utils util-linux coreutils dash sed grep libc-bin)
 compiled "$tree"
 
 guest <<'INIT'
@@ -25,6 +25,8 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8
 cd /release
 mkdir -p /dev/pts /dev/shm /run /var/tmp /var/lib/dpkg/info /var/lib/dpkg/updates /var/cache
 : >/var/lib/dpkg/status
+mkdir -p /etc/ssl/certs
+cat /usr/share/ca-certificates/mozilla/*.crt >/etc/ssl/certs/ca-certificates.crt # pip reads it, network or not
 ip link set lo up
 says() { echo "== $1 $?"; }
 shell() { echo "$1 -m IPython --simple-prompt --no-banner --HistoryManager.enabled=False"; }
@@ -47,8 +49,8 @@ mkdir -p /root/nothing && cp tracer tracer-agent /root/nothing/ &&
 says static
 # The image's program sees the processes of the machine, and traces one of them.
 mkfifo /root/cells
-python3 unpacked.py *-image-*.tar /root/image && mkdir -p /root/image/proc /root/image/sys &&
-    mount --bind /proc /root/image/proc && mount --bind /sys /root/image/sys &&
+python3 unpacked.py *-image-*.tar /root/image && mkdir -p /root/image/proc /root/image/sys /root/image/dev &&
+    for one in proc sys dev; do mount --bind /$one /root/image/$one; done &&
     [ "$(chroot /root/image tracer version)" = "tracer $(cat version)" ] && {
     $(shell python3) </root/cells >/dev/null 2>&1 &
     pid=$!
@@ -83,7 +85,7 @@ with tarfile.open(sys.argv[1]) as image:
     assert read(entry["Config"])["architecture"] == {"aarch64": "arm64", "x86_64": "amd64"}[platform.machine()]
     for layer in entry["Layers"]:
         with tarfile.open(fileobj=image.extractfile(layer)) as files:
-            files.extractall(sys.argv[2])
+            files.extractall(sys.argv[2], filter="tar")
 PYTHON
 (cd "$work/more" && find . | cpio -o -H newc -R 0:0 --quiet) >>"$work/initrd"
 (cd "$tree" && find usr etc lib/ld-* \( -type f -o -type l \) \
