@@ -69,7 +69,7 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 		return out, false
 	}
 	steps := stepsOf(n, c, s, n.Peak)
-	if steps.live[at] == 0 || !steps.behind(last) || last > at && inGraph(n, c, s, a) {
+	if steps.live[at] == 0 || !steps.behind(last) || last > at && scopeInGraph(n, c, s, a) {
 		return out, false
 	}
 	made, end := a.Place(), s.body[last].Place()
@@ -85,8 +85,8 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 	}, true
 }
 
-// inGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients on.
-func inGraph(n *evidence.Notebook, c *evidence.Cell, s scope, made syntax.Stmt) bool {
+// scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients on.
+func scopeInGraph(n *evidence.Notebook, c *evidence.Cell, s scope, made syntax.Stmt) bool {
 	if s.function != nil && evidence.GradientsOff(s.function) {
 		return false
 	}

@@ -128,7 +128,7 @@ func (l *lives) loop(c *evidence.Cell, s scope, t turn) (out evidence.Candidate,
 	if twice(n.Peak, of) == 0 && n.Saves(func(m *evidence.Moment) int64 { return twice(m, of) }) == 0 {
 		return out, false
 	}
-	if at > t.at && inGraph(n, c, s, t.body[t.at]) {
+	if at > t.at && scopeInGraph(n, c, s, t.body[t.at]) {
 		return out, false
 	}
 	last := t.body[at].Place()
