@@ -19,14 +19,14 @@ import array, ctypes, fcntl, mmap, os, select, socket, struct, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
 class Locked:
     def __init__(self, end):
-        self.end, self.uffd = end, libc.syscall(323, os.O_CLOEXEC | os.O_NONBLOCK)
+        self.end, self.uffd = end, libc.syscall(%d, os.O_CLOEXEC | os.O_NONBLOCK)
         assert self.uffd >= 0, os.strerror(ctypes.get_errno())
-        self.page = mmap.mmap(-1, 4096)
+        self.page = mmap.mmap(-1, mmap.PAGESIZE)
         at = ctypes.addressof(ctypes.c_char.from_buffer(self.page))
         fcntl.ioctl(self.uffd, 0xc018aa3f, bytearray(struct.pack("QQQ", 0xaa, 0, 0)))
-        fcntl.ioctl(self.uffd, 0xc020aa00, bytearray(struct.pack("QQQQ", at, 4096, 1, 0)))
+        fcntl.ioctl(self.uffd, 0xc020aa00, bytearray(struct.pack("QQQQ", at, mmap.PAGESIZE, 1, 0)))
         self.thread = threading.Thread(target=libc.recv, daemon=True,
-                                       args=(end.fileno(), ctypes.c_void_p(at), ctypes.c_size_t(4096), 0))
+                                       args=(end.fileno(), ctypes.c_void_p(at), ctypes.c_size_t(mmap.PAGESIZE), 0))
         self.thread.start()
         waiting = select.poll()
         waiting.register(self.uffd, select.POLLIN)
@@ -71,7 +71,7 @@ func TestLockedLines(t *testing.T) {
 	honest.run("%load_ext ipytracer\n" + patiently)
 	tr := attach(t, honest.pid, fmt.Sprint(hostile.pid))
 	honest.runsUntil("pass", "need ")
-	if got := hostile.run(fmt.Sprintf(locks, attempts)); !strings.Contains(got, fmt.Sprintf("made %d\n", attempts)) {
+	if got := hostile.run(fmt.Sprintf(locks, unix.SYS_USERFAULTFD, attempts)); !strings.Contains(got, fmt.Sprintf("made %d\n", attempts)) {
 		t.Errorf("the attack is none: %s", got)
 	}
 	for _, mib := range []int{48, 96} {
