@@ -227,6 +227,7 @@ func TestSmallArrays(t *testing.T) {
 const handlerSource = `
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_22_API_VERSION /* data handlers */
 #include <numpy/arrayobject.h>
 #include <stdlib.h>
 #include <string.h>

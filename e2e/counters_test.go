@@ -85,7 +85,9 @@ func TestCounters(t *testing.T) {
 	}
 	for i, least := range [][4]int64{{5000, 0, 0, 0}, {0, 0, 20, 0}, {3000, 0, 0, 0}} {
 		for k, one := range statements[6+2*i].All()[:4] {
-			if around := seen[i+1][k] - seen[i][k]; one.Count < least[k] || one.Count > around {
+			// A sleep that is over before it began is no wait: a slow machine has fewer.
+			around := seen[i+1][k] - seen[i][k]
+			if one.Count < min(least[k], around) || one.Count > around || around < least[k]/2 {
 				t.Errorf("statement %d: %s: %d, and it should be %d to %d", i, one.Name, one.Count, least[k], around)
 			}
 		}

@@ -31,15 +31,24 @@ def code(size, address):
     return (b"\x55\xbf" + (389047).to_bytes(4, "little") + b"\x48\xba" + size.to_bytes(8, "little")
             + b"\x48\xbe" + address.to_bytes(8, "little") + b"\x48\xb8" + track.to_bytes(8, "little")
             + b"\xff\xd0\x5d\xc3")
-page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-                 prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
-made = ctypes.CFUNCTYPE(None)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+# stp x29, x30, [sp, -16]!; the same values into x0, x2, x1 and x9; blr x9; ldp x29, x30, [sp], 16; ret
+def arm(size, address):
+    def load(register, value):
+        return [(0xf2800000 if at else 0xd2800000) | at << 21 | (value >> 16 * at & 0xffff) << 5 | register
+                for at in range(4)]
+    words = [0xa9bf7bfd, *load(0, 389047), *load(2, size), *load(1, address), *load(9, track),
+             0xd63f0120, 0xa8c17bfd, 0xd65f03c0]
+    return b"".join(word.to_bytes(4, "little") for word in words)
+if os.uname().machine == "aarch64":
+    code = arm
+pages = [] # a new one each time: a processor may still know the code that was there
 def generated(size):
-    page.seek(0)
-    page.write(code(size.value, 0x1000_0000 + len(places)))
-    places.append(0)
-    made()
-places = []
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    page.write(code(size.value, 0x1000_0000 + len(pages)))
+    place = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(place), ctypes.c_size_t(mmap.PAGESIZE), 5) == 0
+    pages.append(page)
+    ctypes.CFUNCTYPE(None)(place)()
 take(generated, 300_000)
 
 places = []
