@@ -71,7 +71,8 @@ func TestLockedLines(t *testing.T) {
 	honest.run("%load_ext ipytracer\n" + patiently)
 	tr := attach(t, honest.pid, fmt.Sprint(hostile.pid))
 	honest.runsUntil("pass", "need ")
-	if got := hostile.run(fmt.Sprintf(locks, unix.SYS_USERFAULTFD, attempts)); !strings.Contains(got, fmt.Sprintf("made %d\n", attempts)) {
+	got := hostile.run(fmt.Sprintf(locks, unix.SYS_USERFAULTFD, attempts))
+	if !strings.Contains(got, fmt.Sprintf("made %d\n", attempts)) {
 		t.Errorf("the attack is none: %s", got)
 	}
 	for _, mib := range []int{48, 96} {

@@ -115,23 +115,27 @@ func (p *python) tookEffect(placements []ledger.Placement) error {
 	m := p.file.Mapping
 	for _, one := range placements {
 		for _, at := range one.Offsets {
-			var now, before [1]byte
-			if at < m.Offset || at-m.Offset >= m.End-m.Start {
-				continue
+			if at >= m.Offset && at-m.Offset < m.End-m.Start {
+				return inserted(p.file.File, int64(at), p.memory, int64(m.Start+at-m.Offset))
 			}
-			if _, err := p.file.File.ReadAt(before[:], int64(at)); err != nil {
-				return nil // unknown
-			}
-			if _, err := p.memory.ReadAt(now[:], int64(m.Start+at-m.Offset)); err != nil {
-				return nil
-			}
-			if now == before {
-				return errNoEffect
-			}
-			return nil
 		}
 	}
 	return nil
+}
+
+// inserted fails if the code at an address of memory is that at an offset of the file: there is no breakpoint. If
+// either cannot be read, it is not known. A breakpoint may share bytes with the instruction, even the first, but not
+// all of the first four.
+func inserted(file io.ReaderAt, offset int64, memory io.ReaderAt, address int64) error {
+	var now, before [4]byte
+	n, _ := file.ReadAt(before[:], offset)
+	if n == 0 {
+		return nil
+	}
+	if _, err := memory.ReadAt(now[:n], address); err != nil || now != before {
+		return nil
+	}
+	return errNoEffect
 }
 
 // noteInPython records for the certificate where a group's probes are in a target's interpreter, and the effect of a

@@ -144,3 +144,26 @@ func TestWindowsUnseen(t *testing.T) {
 		i.close()
 	}
 }
+
+// TestInserted: a breakpoint may begin with the byte that the instruction begins with. Memory that ends there tells
+// what it has.
+func TestInserted(t *testing.T) {
+	for _, c := range []struct {
+		file, memory string
+		none         bool
+	}{
+		{"\xa0\x02\x00\xf9", "\xa0\x00\x20\xd4", false}, // str x0, [x21]; brk 5
+		{"\xa0\x02\x00\xf9", "\xa0\x02\x00\xf9", true},
+		{"\x55\x48\x89\xe5", "\xcc\x48\x89\xe5", false}, // push %rbp; int3
+		{"\x55\x48\x89\xe5", "\x55\x48\x89\xe5", true},
+		{"\xc3", "\xcc", false},
+		{"\xc3", "\xc3", true},
+		{"\xc3", "", false}, // not known
+		{"", "\xc3", false},
+	} {
+		err := inserted(strings.NewReader(c.file), 0, strings.NewReader(c.memory), 0)
+		if errors.Is(err, errNoEffect) != c.none || err != nil && !c.none {
+			t.Errorf("%x in the file, %x in memory: %v", c.file, c.memory, err)
+		}
+	}
+}

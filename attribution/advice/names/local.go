@@ -85,7 +85,8 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 	}, true
 }
 
-// scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients on.
+// scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
+// on.
 func scopeInGraph(n *evidence.Notebook, c *evidence.Cell, s scope, made syntax.Stmt) bool {
 	if s.function != nil && evidence.GradientsOff(s.function) {
 		return false
