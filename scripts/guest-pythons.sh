@@ -44,15 +44,15 @@ SH
 # Headers and libraries of the other machine.
 headers=$(foreign -into "$suite-$name" "$suite" libc6-dev linux-libc-dev "${libraries[@]}")
 case $arch in
-arm64) triplet=aarch64-linux-gnu ;;
-amd64) triplet=x86_64-linux-gnu ;;
+arm64) triplet=aarch64-linux-gnu own=-mno-outline-atomics ;; # libgcc's ask glibc what the processor has
+amd64) triplet=x86_64-linux-gnu own= ;;
 esac
 common="exec $triplet-gcc"
 if [ "$name" = musl313 ]; then
     triplet=${triplet/gnu/musl}
     sed "s, /usr/, $headers/usr/,g; s,\([:L]\)/usr/,\1$headers/usr/,g" "$headers/usr/lib/$triplet/musl-gcc.specs" \
         >"$work/specs"
-    common+=" -specs $work/specs -mno-outline-atomics" # libgcc's ask glibc what the processor has
+    common+=" -specs $work/specs $own"
 else
     common+=" --sysroot=$headers"
 fi
