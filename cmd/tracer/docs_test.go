@@ -167,7 +167,7 @@ func TestTypesWhatIsInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets := regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
+	targets := regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
 	for name, text := range documents(t) {
 		installed := name != "README.md" && name != filepath.Join("docs", "tutorial.md")
 		for _, block := range fences.FindAllStringSubmatch(text, -1) {
