@@ -191,6 +191,7 @@ func startWorkload(t *testing.T, p place, cells []string) *workload {
 	}
 	t.Cleanup(func() {
 		_ = w.cmd.Process.Signal(syscall.SIGTERM)
+		_ = w.in.Close() // Python notices a signal in front of a read only after the read
 		_ = w.cmd.Wait()
 	})
 	w.lines = bufio.NewScanner(stdout)
