@@ -5,21 +5,17 @@
 #
 #   ARCH=arm64 scripts/guest-pythons.sh NAME
 #
-# NAME          plain313 (as pyenv makes it: static, -O3, no LTO, no PGO), plain313t (the same without the GIL), or
+# NAME          plain313 (as pyenv makes it: static, -O3, no LTO, no PGO), or
 #               musl313 (with another C library, into which no compiled module of Debian's can be loaded)
 # KERNELS_DIR   as in scripts/kernels.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/qemu.sh
 
-name=${1:?NAME, such as plain313} suite=trixie version=3.13 arguments=()
+name=${1:?NAME, such as plain313} suite=trixie version=3.13
 root=$dir/built-$name
 case $name in
 plain313) libraries=(libffi-dev libssl-dev libsqlite3-dev zlib1g-dev liblzma-dev libbz2-dev) ;;
-plain313t)
-    libraries=(libffi-dev libssl-dev libsqlite3-dev zlib1g-dev liblzma-dev libbz2-dev)
-    arguments=(--disable-gil)
-    ;;
 musl313) libraries=(musl-dev) ;;
 *)
     echo "guest-pythons.sh: unknown name $name" >&2
@@ -73,7 +69,7 @@ SH
     ./configure --prefix="/opt/$name" --host="$triplet" --build="$native-linux-gnu" \
         --with-build-python="$work/bin/python" CC="$work/bin/cc" AR="${compiler/%gcc/gcc-ar}" \
         ac_cv_file__dev_ptmx=yes ac_cv_file__dev_ptc=no ac_cv_buggy_getaddrinfo=no \
-        --with-ensurepip=no --disable-test-modules "${arguments[@]}"
+        --with-ensurepip=no --disable-test-modules
     make -j2
     make install DESTDIR="$root"
 ) >"$root.log" 2>&1 </dev/null &
