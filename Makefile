@@ -25,7 +25,9 @@ AGAIN     ?=
 COUNTS    ?=
 # How many tests of a package run beside each other: most wait more than they compute.
 PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
-export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN
+# What a skipped test must have said, or be listed in .ci/may-skip; any reason will do if empty.
+MAY_SKIP  ?=
+export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN MAY_SKIP
 
 .DEFAULT_GOAL := help
 
@@ -122,6 +124,10 @@ test-only:
 .PHONY: test-skipped
 test-skipped: ## the tests that `make test SKIPPED=FILE` has skipped, and no others; whatever is skipped still must be in .ci/may-skip (needs root, make pythons)
 	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py --skipped $(SKIPPED) -vet=off -count=1 -timeout 60m -parallel $(PARALLEL)
+
+.PHONY: everything
+everything: ## all that CI does by turns, in one run, with every random history (needs root, network; hours)
+	TRACER_EVERYTHING=1 TURN=all .ci/run
 
 .PHONY: soak
 soak: tracer ## run one tracer for SOAK=1h on shells that are killed, flood it, fork and run cells (needs root)

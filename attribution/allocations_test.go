@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -12,7 +13,7 @@ import (
 // TestAllocations compares a window's allocations with the whole history, for random ones, with changes that come late,
 // and with some that were made while a boundary was being drawn.
 func TestAllocations(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
 		if seed%3 == 2 { // threads of the GPU's own allocate and free its memory

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // TestRandomWindows compares each window's peak with the maximum over all values taken inside it.
 func TestRandomWindows(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range attributiontest.Seeds(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		s := newScript()
 		type span struct {

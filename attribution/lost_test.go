@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/attribution/changes"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -13,7 +14,7 @@ import (
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less
 // than 0 at a peak, and the figures that are called exact are exact.
 func TestLossesOweNothing(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range attributiontest.Seeds(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := newBlocks()
 		share := 2 + r.IntN(6)

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 )
 
 // TestPast compares the kept values of a meter with a list of all its values, for windows that open and close at
 // random.
 func TestPast(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range attributiontest.Seeds(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var values steps
 		var highs peaks

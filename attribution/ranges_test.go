@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -60,7 +61,7 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 // TestRanges maps, unmaps and replaces ranges at random, many of which partly cover others, and compares each cell with
 // the state of single pages.
 func TestRanges(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := &mapper{script: newScript()}
 		for stack := range uint64(3) {

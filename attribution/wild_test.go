@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/report"
 	"ipytracer/report/text"
@@ -13,7 +14,7 @@ import (
 
 // TestWildEvents checks that a report and an audit end, in every form, for a recording with any events in any order.
 func TestWildEvents(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range attributiontest.Seeds(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		auditor, tracker := NewAuditor(), New()
 		add := func(e event.Event) { auditor.Add(e); tracker.Add(e) }

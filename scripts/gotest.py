@@ -1,6 +1,7 @@
 """Runs `go test`, prints its output, and keeps the names of skipped tests.
 
-    gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped
+    gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped.
+    With MAY_SKIP=WORDS a test that was skipped fails, unless it said these words, or .ci/may-skip has it
     gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has
     it
 
@@ -38,6 +39,7 @@ class Run:
         # packages that failed without the name of a test, or died in one, so that later tests never ran
         self.unnamed = set()
         self.seconds = {}  # of each test
+        self.reasons = {}  # what each skipped test said
         self._said, self._running, self._named, self._died = {}, {}, set(), set()
 
     def run(self, arguments):
@@ -80,6 +82,8 @@ class Run:
             self.seconds[key] = event.get("Elapsed", 0)
             {"pass": self.passed, "fail": self.failed, "skip": self.skipped}[action].add(key)
             said = self._said.pop(key, [])
+            if action == "skip":
+                self.reasons[key] = "".join(said)
             if action == "fail":
                 self._named.add(package)
                 print("".join(said), end="", flush=True)
@@ -128,6 +132,18 @@ def allowed(rows, package, test):
     return any((package == end or package.endswith("/" + end)) and row.fullmatch(test) for end, row in rows)
 
 
+def refuse(run, reasons):
+    """Marks the packages of skipped tests that have none of these reasons, and no row of .ci/may-skip, as failed."""
+    rows = may_skip(os.path.join(ROOT, ".ci", "may-skip"))
+    for package, test in leaves(run.skipped):
+        reason = reasons.get((package, test), "")
+        if not allowed(rows, package, test) and not (os.environ.get("MAY_SKIP") or "\0") in reason:
+            print("gotest: %s %s is skipped, and .ci/may-skip has no reason for that" % (package, test))
+            run.unnamed.add(package)
+    if run.unnamed:
+        run.status = run.status or 1
+
+
 def only(path, arguments):
     """Runs the tests of a file, those of e2e beside the others: they wait more than they compute."""
     packages = {}
@@ -152,17 +168,11 @@ def only(path, arguments):
             getattr(whole, name).update(getattr(r, name))
     for r in runs:
         whole.seconds.update(r.seconds)
-    rows = may_skip(os.path.join(ROOT, ".ci", "may-skip"))
     for package, test in asked:
         if not any((package, test) in had for had in (whole.passed, whole.failed, whole.skipped)):
             print("gotest: %s %s was skipped before, and is not there now" % (package, test))
             whole.unnamed.add(package)
-    for package, test in leaves(whole.skipped):
-        if not allowed(rows, package, test):
-            print("gotest: %s %s is skipped here as well, and .ci/may-skip has no reason for that" % (package, test))
-            whole.unnamed.add(package)
-    if whole.unnamed:
-        whole.status = whole.status or 1
+    refuse(whole, {})
     return whole
 
 
@@ -216,6 +226,8 @@ def main(arguments):
         if os.environ.get("SKIPPED"):
             with open(os.environ["SKIPPED"], "w", encoding="utf-8") as f:
                 f.writelines("%s %s\n" % key for key in leaves(run.skipped))
+        if os.environ.get("MAY_SKIP"):
+            refuse(run, run.reasons)
     status = run.status and again(run, int(os.environ.get("RERUN") or 0), arguments)
     sys.stdout.flush()
     for line in slowest(run.seconds):

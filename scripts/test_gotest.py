@@ -81,6 +81,7 @@ class GoTest(unittest.TestCase):
             "RERUN": "",
             "SKIPPED": "",
             "AGAIN": "",
+            "MAY_SKIP": "",
             "COUNTS": os.path.join(self.folder, "counts"),
             "FLAG": os.path.join(self.folder, "flag"),
             **env,
@@ -101,11 +102,19 @@ class GoTest(unittest.TestCase):
         self.assertEqual((status, self.read("counts")), (0, "1 0 0\n"), said)
         status, said = self.gotest("--skipped", kept, "-count=1")
         self.assertNotEqual(status, 0)
-        self.assertIn("TestTrees/a_tree is skipped here as well", said)
+        self.assertIn("TestTrees/a_tree is skipped, and .ci/may-skip has no reason", said)
         self.write("kept", "small/fine TestGone\n")
         status, said = self.gotest("--skipped", kept, "-count=1")
         self.assertNotEqual(status, 0)
         self.assertIn("TestGone was skipped before, and is not there now", said)
+
+    def test_reasons(self):
+        """With MAY_SKIP a test is skipped for that reason and for no other."""
+        status, said = self.gotest("-count=1", "./fine", MAY_SKIP="not there")
+        self.assertEqual((status, self.read("counts")), (0, "2 0 1\n"), said)
+        status, said = self.gotest("-count=1", "./fine", MAY_SKIP="another reason", RERUN="3")
+        self.assertNotEqual(status, 0)
+        self.assertIn("TestTrees/a_tree is skipped, and .ci/may-skip has no reason", said)
 
     def test_failures(self):
         for name, shown, rerun in (

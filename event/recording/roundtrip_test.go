@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 )
 
@@ -50,7 +51,7 @@ func TestEveryKindAndOutcome(t *testing.T) {
 
 func TestWildEventsRoundTrip(t *testing.T) {
 	texts := []string{"", "x", "größer\n\x00\x1b[31m", strings.Repeat("line\n", 3000), "\u2028</script>"}
-	for seed := range uint64(60) {
+	for seed := range attributiontest.Seeds(60) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		f := wild(r, texts)
 		var events []event.Event
