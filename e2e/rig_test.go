@@ -157,6 +157,8 @@ type workload struct {
 	out    string
 	pid    int
 	others []int // further processes to trace
+	// machine has the answers of the machine, once the cells have run: machineOf.
+	machine string
 }
 
 // startWorkload starts a driver and waits until its IPython is up.
@@ -232,7 +234,8 @@ func (w *workload) run() []result {
 	var results []result
 	for i, line := range bytes.Split(bytes.TrimSpace(data), []byte("\n")) {
 		if i == 0 {
-			continue // the session
+			w.machine = machineOf(w.t, line)
+			continue
 		}
 		var r result
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -247,6 +250,21 @@ func (w *workload) run() []result {
 	return results
 }
 
+// machineOf returns what the machine of a session does with memory where kernels differ, in JSON
+// (testdata/workloads/machine.h); "" where the driver does not ask.
+func machineOf(t *testing.T, line []byte) string {
+	t.Helper()
+	var first struct {
+		Session struct {
+			Machine json.RawMessage `json:"machine"`
+		} `json:"session"`
+	}
+	if err := json.Unmarshal(line, &first); err != nil {
+		t.Fatal(err)
+	}
+	return string(first.Session.Machine)
+}
+
 // expect reads the expectations for the cells that ran, from the workload's own catalogue.
 func (w *workload) expect(cells []string, results []result) expectations {
 	w.t.Helper()
@@ -254,7 +272,7 @@ func (w *workload) expect(cells []string, results []result) expectations {
 	if w.place.driver == "run_terminal.py" {
 		frontend = "terminal"
 	}
-	args := []string{filepath.Join(workloads, "cells.py"), "--json", "--front-end", frontend}
+	args := []string{filepath.Join(workloads, "cells.py"), "--json", "--front-end", frontend, "--machine", w.machine}
 	if cells != nil {
 		args = append(args, "--cells", strings.Join(cells, ","))
 	}

@@ -10,12 +10,13 @@ import (
 )
 
 // TestTryProcesses: what a change saves in the children of the kernel is measured, at the instant of the highest
-// moment of all together.
+// moment of all together. The children write their memory and read none that is fresh: there are kernels without a zero
+// page.
 func TestTryProcesses(t *testing.T) {
 	together(t)
 	dir := nobodysFolder(t)
 	cell := "import os\npids = []\nends = os.pipe()\nfor i in range(3):\n    pid = os.fork()\n    if pid == 0:\n" +
-		"        held = bytes(%d) + b'x'\n        os.write(ends[1], b'x')\n        os.read(ends[0], 0)\n" +
+		"        held = b'x' * %d\n        os.write(ends[1], b'x')\n        os.read(ends[0], 0)\n" +
 		"        import time\n        time.sleep(60)\n        os._exit(0)\n    pids.append(pid)\n" +
 		"for pid in pids:\n    os.read(ends[0], 1)\nfor pid in pids:\n    os.kill(pid, 9)\n    os.waitpid(pid, 0)\n" +
 		"del pid, pids, ends"

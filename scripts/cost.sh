@@ -14,7 +14,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/qemu.sh
 
-image=$(kernel "${KERNEL:-6.18}")
+kernel "${KERNEL:-6.18}" >/dev/null
 machines=("$@")
 [ ${#machines[@]} -gt 0 ] || machines=(1 2 8 64 "$([ "$arch" = arm64 ] && echo 123 || echo 255)")
 
@@ -28,7 +28,7 @@ for cpus in "${machines[@]}"; do
     # A CPU that may be added later is a possible one. An arm64 machine has none of those, but need not start all.
     smp=1,sockets=$cpus,cores=1,threads=1,maxcpus=$cpus
     [ "$arch" = amd64 ] || smp=$cpus append=maxcpus=1
-    PATIENCE=900 emulate "$smp" "$image" -accel tcg,thread=single -icount shift=0,sleep=off \
+    PATIENCE=900 emulate "$smp" "${KERNEL:-6.18}" -accel tcg,thread=single -icount shift=0,sleep=off \
         >"$dir/cost-$cpus.log" || true
 done
 python3 - "$dir" "${machines[@]}" <<'PY'

@@ -3,11 +3,11 @@
 # they find the files of the repository, and the Python, the compilers and the libraries of a suite of Debian. No KVM
 # and no root is needed. An emulated processor is ten to thirty times as slow, so name a few tests.
 #
-#   scripts/guest-tests.sh VERSION PACKAGE ... [-- FLAG ...]
+#   scripts/guest-tests.sh VERSION[:SETTING,…] PACKAGE ... [-- FLAG ...]
 #   such as ARCH=arm64 scripts/guest-tests.sh 6.12 ./e2e -- -test.run 'TestTruth$'
 #
-# VERSION is a kernel as scripts/kernels.sh names it, PACKAGE a Go package or pattern, FLAG one of each test binary.
-# Tests that need a Go, sudo or a network fail there.
+# VERSION is a kernel as scripts/kernels.sh names it, with its settings, PACKAGE a Go package or pattern, or a
+# folder with unit tests of Python, FLAG one of each test binary. Tests that need a Go, sudo or a network fail there.
 #
 # ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64)
 # CPUS          of that machine (2)
@@ -29,9 +29,14 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do packages+=("$1"); shift; done
 [ ${#packages[@]} -gt 0 ] || { echo "guest-tests.sh: no package is named" >&2; exit 2; }
 flags=
 [ $# = 0 ] || flags=$(printf ' %q' "$@")
-mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${packages[@]}" |
+units=() go=()
+for package in "${packages[@]}"; do
+    if compgen -G "$package/test_*.py" >/dev/null; then units+=("${package#./}"); else go+=("$package"); fi
+done
+packages=()
+[ ${#go[@]} = 0 ] || mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${go[@]}" |
     sed -n "s,^$PWD/,,p")
-image=$(kernel "$version")
+kernel "${version%%:*}" >/dev/null
 [[ ${BUILDS:-} != *musl* ]] || PACKAGES="${PACKAGES:-} musl"
 
 tree=$(foreign -into "$suite-tests" "$suite" \
@@ -73,6 +78,9 @@ ln -sf /usr/bin/bash /bin/bash
 $(for package in "${packages[@]}"; do
     name=${package//\//_}
     echo "cd /src/$package && /built/$name.test -test.v -test.timeout ${PATIENCE}s$flags 2>&1; echo \"== $package \$?\""
+done
+for unit in "${units[@]}"; do
+    echo "cd /src/$unit && python3 -m unittest -v$flags 2>&1; echo \"== $unit \$?\""
 done)
 echo "== seconds \$(cut -d. -f1 /proc/uptime)"
 poweroff -f
@@ -94,11 +102,11 @@ git ls-files -z | tar -c --null -T - | tar -x -C "$work/more/src"
     ! -path 'usr/share/doc/*' ! -path 'usr/share/man/*' ! -path 'usr/share/locale/*' ! -path 'usr/share/info/*' \
     ! -path '*/dpkg/*' | sed 's,^,/,') | archive "$tree" >>"$work/initrd"
 
-log=$dir/$version/tests-$suite.log
-append=tsc=reliable emulate "${CPUS:-2}" "$image" -accel tcg,thread=multi | tee "$log"
-echo "$(grep -c '^ *--- PASS' "$log") passed, $(grep -c '^ *--- SKIP' "$log") skipped"
+log=$dir/${version%%:*}/tests-$suite${version#"${version%%:*}"}.log
+append=tsc=reliable emulate "${CPUS:-2}" "$version" -accel tcg,thread=multi | tee "$log"
+echo "$(grep -c '^ *--- PASS\|^test_.* ok$' "$log") passed, $(grep -c '^ *--- SKIP\|^test_.* skipped' "$log") skipped"
 failed=0
-for package in "${packages[@]}"; do
+for package in "${packages[@]}" "${units[@]}"; do
     grep -q "^== $package 0\$" "$log" || { echo "guest-tests.sh: $package failed, see $log" >&2; failed=1; }
 done
 exit $failed

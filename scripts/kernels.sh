@@ -3,7 +3,10 @@
 # end (docs/kernels.md has the results). No KVM, no root: the guest has only an initrd with busybox, the tracer and a
 # Python, and its only output is the serial console.
 #
-#   scripts/kernels.sh [VERSION ...]      such as 6.1 or 7.2; default: $KERNELS
+#   scripts/kernels.sh [VERSION[:SETTING,…] ...]      such as 6.1, 7.2 or 6.18:huge; default: $KERNELS
+#
+# SETTING       a habit of Linux's the other way: zero, huge, sizes, collapse, reclaim (scripts/qemu.sh). The table has
+#               what the kernel answers then (testdata/workloads/machine.c)
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64). VERSION-16k and
@@ -210,7 +213,7 @@ initrd() {
     fi
 }
 
-# boot KERNEL LOG: one run. QEMU trips over code that is patched while other CPUs run it, now and then (int3): such a
+# boot VERSION LOG: one run. QEMU trips over code that is patched while other CPUs run it, now and then (int3): such a
 # run does not count, and tsc=reliable leaves one reason to patch out.
 boot() {
     append=tsc=reliable emulate "${CPUS:-8}" "$1" -accel tcg,thread=multi >"$2" || true
@@ -222,9 +225,10 @@ echo '| kernel | result | programs of known truth | cells | beside align | storm
     '| out of memory | once attached | seconds |'
 echo '|---|---|---|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
-    image=$(kernel "$version") || { failed=1; continue; }
-    boot "$image" "$dir/$version/log"
-    ! grep -q 'Oops: int3' "$dir/$version/log" || boot "$image" "$dir/$version/log" # see boot
-    scripts/kernels_judge.py "$version" "$dir/$version/log" "$CHECKS" "${SELFTESTS:-1}" || failed=1
+    kernel "${version%%:*}" >"$work/image" || { failed=1; continue; }
+    log=$dir/${version%%:*}/log${version#"${version%%:*}"}
+    boot "$version" "$log"
+    ! grep -q 'Oops: int3' "$log" || boot "$version" "$log" # see boot
+    scripts/kernels_judge.py "$version" "$log" "$CHECKS" "${SELFTESTS:-1}" || failed=1
 done
 exit $failed

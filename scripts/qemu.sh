@@ -165,6 +165,70 @@ busybox_of() {
     fi
 }
 
+# The settings of a kernel that is booted as VERSION:SETTING[,SETTING …], each a habit of Linux's the other way:
+#
+#   zero       no zero page: a read makes a page resident (scripts/zeroless.c)
+#   huge       every mapping has huge pages, and there is no huge zero page
+#   sizes      every mapping has pages of all sizes (since 6.8)
+#   collapse   every mapping has huge pages, and khugepaged looks for more all the time
+#   reclaim    pages that were given back lazily (MADV_FREE) go at once; the rest of the memory cannot be reclaimed
+#
+# settle: the guest's commands that make them, and print what the kernel answers (testdata/workloads/machine.c).
+settle() {
+    cat <<'INIT'
+huge=/sys/kernel/mm/transparent_hugepage
+for setting in $(sed -n 's/.*settings=\([^ ]*\).*/\1/p' /proc/cmdline | tr , ' '); do
+    case $setting in
+    zero) insmod /zeroless.ko ;;
+    huge) echo always >$huge/enabled; echo 0 >$huge/use_zero_page ;;
+    sizes) for size in $huge/hugepages-*/enabled; do echo always >$size; done ;;
+    collapse)
+        echo always >$huge/enabled
+        echo 0 >$huge/khugepaged/alloc_sleep_millisecs
+        echo 10 >$huge/khugepaged/scan_sleep_millisecs
+        echo 100000 >$huge/khugepaged/pages_to_scan
+        ;;
+    reclaim)
+        mkdir -p /sys/fs/cgroup
+        mount -t cgroup2 cgroup /sys/fs/cgroup
+        (while :; do echo 1G >/sys/fs/cgroup/memory.reclaim; usleep 20000; done) 2>/dev/null &
+        ;;
+    esac
+done
+[ ! -x /machine ] || echo "== machine $(/machine)"
+INIT
+}
+
+# ready VERSION[:SETTING,…]: fetches the kernel and prints where it is; $work/boot is $work/initrd with the module that
+# the settings need.
+ready() {
+    local version=${1%%:*} image tree release module=$dir/${1%%:*}/zeroless.ko
+    image=$(kernel "$version") || return 1
+    cp "$work/initrd" "$work/boot"
+    case ,${1#"$version"}, in *[:,]zero,*)
+        release=${image##*/vmlinuz-}
+        if [ "$module" -ot scripts/zeroless.c ]; then
+            [[ $release = *+deb13-* && $release != *bpo* ]] || {
+                echo "$(basename "$0"): no headers of $release: zero is for kernels of Debian 13" >&2
+                return 1
+            }
+            tree=$(foreign -into "headers-$version" trixie "linux-headers-$release" make dash bash coreutils sed grep \
+                mawk findutils)
+            mkdir -p "$tree"/{dev,zeroless}
+            ln -sfnT usr/lib64 "$tree/lib64"
+            ln -sf mawk "$tree/usr/bin/awk"
+            cp scripts/zeroless.c "$tree/zeroless"
+            echo 'obj-m := zeroless.o' >"$tree/zeroless/Makefile"
+            unshare --map-root-user --mount sh -euc 'mount --rbind /dev "$1/dev"; exec chroot "$1" make -s \
+                -C "/usr/src/linux-headers-$2" M=/zeroless modules' sh "$tree" "$release" >&2
+            cp "$tree/zeroless/zeroless.ko" "$module"
+        fi
+        (cd "${module%/*}" && echo zeroless.ko | cpio -o -H newc -R 0:0 --quiet) >>"$work/boot"
+        ;;
+    esac
+    echo "$image"
+}
+
 # guest: makes $work/initrd of busybox, the tracer, and the guest's commands, from standard input. Its only output is
 # QEMU's serial console.
 guest() {
@@ -175,6 +239,7 @@ guest() {
     ln -s usr/lib "$root/lib"
     ln -s usr/lib64 "$root/lib64"
     cp "$work/tracer" "$root/tracer"
+    $compiler -O2 -static -DPROGRAM -o "$root/machine" testdata/workloads/machine.c
     cp "$(busybox_of)" "$root/bin/busybox"
     echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
     {
@@ -186,20 +251,23 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
 INIT
+        settle
         cat
     } >"$root/init"
     chmod +x "$root/init"
     (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$work/initrd"
 }
 
-# emulate CPUS KERNEL ARGUMENT ...: boots a kernel with $work/initrd, and prints what it says. It is ended
+# emulate CPUS VERSION[:SETTING,…] ARGUMENT ...: boots a kernel with $work/initrd, and prints what it says. It is ended
 # after $PATIENCE seconds (1800). $append has more of its command line.
 # rootfstype=ramfs: files on it count as files, those of tmpfs would count as shared memory.
 emulate() {
-    local cpus=$1 image=$2
+    local cpus=$1 settings= image
+    [[ $2 != *:* ]] || settings=settings=${2#*:}
+    image=$(ready "$2") || return 1
     shift 2
     timeout "${PATIENCE:-1800}" nice -n 10 "${emulator[@]}" -smp "$cpus" -m "${MEMORY:-2048}" \
-        -kernel "$image" -initrd "$work/initrd" \
-        -append "console=$console rootfstype=ramfs mitigations=off loglevel=1 panic=-1 ${append:-}" \
+        -kernel "$image" -initrd "$work/boot" \
+        -append "console=$console rootfstype=ramfs mitigations=off loglevel=1 panic=-1 $settings ${append:-}" \
         -display none -serial stdio -monitor none -no-reboot -nodefaults "$@" </dev/null 2>&1 | sed -u 's/\r//g'
 }

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/../.."
 version=$(compgen -G "$release/ipytracer_*_$arch.deb") || { echo "guest.sh: $release is no release" >&2; exit 1; }
 version=${version##*/ipytracer_}
 version=${version%_"$arch".deb}
-image=$(kernel "${KERNEL:-6.12}")
+kernel "${KERNEL:-6.12}" >/dev/null
 tree=$(foreign -into trixie-release trixie python3 python3-venv ipython3 python3-numpy ca-certificates dpkg tar gzip \
     xz-utils util-linux coreutils dash sed grep libc-bin)
 compiled "$tree"
@@ -93,7 +93,7 @@ PYTHON
     sed 's,^,/,') | archive "$tree" >>"$work/initrd"
 
 log=$dir/release.log failed=0
-emulate "${CPUS:-2}" "$image" -accel tcg,thread=multi | tee "$log"
+emulate "${CPUS:-2}" "${KERNEL:-6.12}" -accel tcg,thread=multi | tee "$log"
 for product in package wheel static image; do
     grep -q "^== $product 0\$" "$log" || { echo "guest.sh: the $product failed, see $log" >&2; failed=1; }
 done

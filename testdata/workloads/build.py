@@ -1,4 +1,4 @@
-"""Compiles truth.c, dump.c, take.c and together.c into the library that truth.py loads, and ask.c into that of
+"""Compiles truth.c, dump.c, machine.c, take.c and together.c into the library that truth.py loads, and ask.c into that of
 memory.py.
 
     python3 build.py DIRECTORY      makes the first one there
@@ -18,7 +18,7 @@ def build(directory):
     """The path of the library, made in `directory`. Needs gcc (or $CC). Not called truth.so: Python would import
     that."""
     library = os.path.join(directory, "libtruth.so")
-    sources = [os.path.join(_HERE, name) for name in ("truth.c", "dump.c", "take.c", "together.c")]
+    sources = [os.path.join(_HERE, name) for name in ("truth.c", "dump.c", "machine.c", "take.c", "together.c")]
     subprocess.check_call([os.environ.get("CC", "gcc")] + _FLAGS + ["-o", library] + sources)
     return library
 

@@ -31,7 +31,8 @@ One cell in the JSON:
     it back at once children                  marks made by child processes: {label, base, why}; their processes have
     their own windows or none
 
-`experiments` beside `cells`: name, cells of begin and end (end null: never), and the [cell, mark] that is its peak.
+`machine` beside `cells`: what the machine answered, on which some of these figures depend (machine.h).
+`experiments`: name, cells of begin and end (end null: never), and the [cell, mark] that is its peak.
 All sizes in bytes.
 """
 
@@ -40,7 +41,7 @@ import json
 import sys
 
 from catalogue import CELLS, EXPERIMENTS
-from model import PAGE
+from model import PAGE, Machine
 
 SCHEMA = "ipytracer/workloads/v1"
 
@@ -60,15 +61,20 @@ def select(front_end="kernel", names=None, have=lambda module: True):
             if cell.name in wanted and front_end in cell.front_ends and all(have(module) for module in cell.requires)]
 
 
-def expectations(front_end="kernel", names=None, have=lambda module: True):
-    """What --json prints."""
+def expectations(front_end="kernel", names=None, have=lambda module: True, answers=None):
+    """What --json prints, for a machine that gave these answers (truth.machine); none: for this one."""
+    if answers is None:
+        import truth
+
+        answers = truth.machine()
+    machine = Machine(answers)
     cells, count = [], 1
     for cell in select(front_end, names, have):
-        cells.append(cell.as_json(count))
+        cells.append(cell.as_json(count, machine))
         count += cell.counts
     present = {cell["name"] for cell in cells}
     experiments = [e for e in EXPERIMENTS if e["begin"] in present]
-    return {"schema": SCHEMA, "front_end": front_end, "page": PAGE, "cells": cells, "experiments": experiments}
+    return {"schema": SCHEMA, "front_end": front_end, "page": PAGE, "machine": answers, "cells": cells, "experiments": experiments}
 
 
 def main():
@@ -77,11 +83,13 @@ def main():
     parser.add_argument("--front-end", choices=["kernel", "terminal"], default="kernel")
     parser.add_argument("--cells", help="only these, comma separated (and the prelude)")
     parser.add_argument("--without", default="", help="modules that are absent, comma separated (pandas)")
+    parser.add_argument("--machine", type=json.loads, metavar="JSON",
+                        help="what the machine that ran them answered: `machine` of the results (default: this one is asked)")
     options = parser.parse_args()
     absent = set(options.without.split(","))
     try:
         everything = expectations(options.front_end, options.cells.split(",") if options.cells else None,
-                                  lambda module: module not in absent)
+                                  lambda module: module not in absent, options.machine)
     except KeyError as e:
         parser.error("no cell %s" % e)
     if options.json:

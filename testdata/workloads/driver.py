@@ -6,7 +6,8 @@ results.
     stdout  {"done": true, "cells": N}    every result is in --out
     stdin   a line (or end of file)       the session is shut down
 
-Results are JSON lines. The first is {"session": {...}}: front end, pid, versions. Then one a cell: {name, source,
+Results are JSON lines. The first is {"session": {...}}: front end, pid, versions, what the machine answers (machine.h).
+Then one a cell: {name, source,
 requested_ns, idle_ns, execution_count, status, marks: [...]}: times of CLOCK_MONOTONIC, marks as read_log gives them;
 with --high-water also before and after: what /proc says from outside while no cell runs (mapped exact, resident by the
 page tables); or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and
@@ -145,6 +146,14 @@ class Workspace:
                 raise Failure("%s has no %s" % (self.opts.python, module))
         return versions
 
+    def machine(self):
+        """What the machine answers the interpreter, with the settings that it inherits."""
+        ask = "import json, truth; print(json.dumps(truth.machine()))"
+        env = dict(self.env)
+        del env["IPYTRACER_TRUTH_LOG"]
+        return json.loads(subprocess.run(self.command("-c", ask), env=env, cwd="/", stdout=subprocess.PIPE,
+                                         check=True).stdout)
+
     def new_marks(self):
         marks = read_log(self.log, self.read) if os.path.exists(self.log) else []
         self.read += len(marks)
@@ -219,7 +228,7 @@ def drive_in(held, opts, front_end, open_session):
     session = open_session(opts, workspace, versions)
     held.callback(session.close)
     with create(opts.out) as out:
-        write(out, {"session": dict(versions, front_end=front_end, pid=session.pid)})
+        write(out, {"session": dict(versions, front_end=front_end, pid=session.pid, machine=workspace.machine())})
         say({"pid": session.pid, "ready": True}, opts)
         ran = set()
         for cell in wanted:

@@ -23,6 +23,36 @@ HEAP = [-2 * MiB, 2 * MiB]
 TRACEBACK = 96 * MiB
 
 
+class Machine:
+    """What follows from a machine's answers (machine.h, truth.machine)."""
+
+    SMALL = 64 << 10
+    LARGE = 4 * MiB
+    HUGE = 2 * MiB
+
+    def __init__(self, answers):
+        self.answers = dict(answers)
+        # How much more than a page one write makes resident, at once or when khugepaged comes by.
+        self.more = max(answers["write"] - PAGE, answers["collapsed"])
+        self.lagging = answers["behind"] != 0
+
+    def read(self, size):
+        """[least, most] resident of a fresh mapping of which every page was read and none written."""
+        if self.answers["read_small"]:
+            return [size, size]
+        # Only its huge pages have memory of their own; it need not begin with one.
+        return [size - 2 * self.HUGE, size] if self.answers["read_large"] else [0, 0]
+
+    def advised(self, times):
+        """[least, most] resident of that many writes, each into another piece of 2 MiB for which huge pages were asked:
+        there may be none left."""
+        return [times * PAGE, times * self.answers["advised"]]
+
+    def freed(self, size):
+        """[least, most] resident of pages that were given back lazily: memory may become short."""
+        return [0, size if self.answers["freed"] else 0]
+
+
 def near(size, noise=HEAP):
     return [size + noise[0], size + noise[1]]
 
@@ -61,11 +91,12 @@ class Plain:
 
 
 class Cell:
-    """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes."""
+    """One cell; the arguments are the fields that cells.py describes. `counts`: how many execution counts it takes.
+    `on`: a function of the Machine that gives the fields which depend on it."""
 
     def __init__(self, name, source, status="ok", counts=1, front_ends=("kernel", "terminal"), requires=(), needs=(),
                  request=None, statements=None, ran=None, nested=(), markers=(), proof=(), meters=None, children=(),
-                 hooks=None, exact=False, objects=False, why=""):
+                 hooks=None, exact=False, objects=False, on=None, why=""):
         self.name, self.status, self.counts, self.why = name, status, counts, why
         self.source = source if exact else textwrap.dedent(source).strip("\n")
         self.front_ends, self.requires, self.needs = list(front_ends), list(requires) + ["numpy"] * (
@@ -74,16 +105,18 @@ class Cell:
         self.statements = _lines(self.source) if statements is None else list(statements)
         self.ran = len(self.statements) if ran is None else ran
         self.nested, self.markers, self.proof = list(nested), list(markers), list(proof)
-        self.objects = objects
+        self.objects, self.on = objects, on
         self.meters, self.children, self.hooks = dict(meters or {}), list(children), dict(hooks or {})
 
-    def as_json(self, execution_count):
+    def as_json(self, execution_count, machine):
+        depends = self.on(machine) if self.on else {}
+        proofs, meters = depends.get("proof", self.proof), depends.get("meters", self.meters)
         own = execution_count if self.counts and not self.request.get("silent") else None
         nested = [dict(window, execution_count=None) for window in self.nested]
         return {"name": self.name, "source": self.source, "front_ends": self.front_ends, "requires": self.requires,
                 "needs": self.needs, "request": self.request, "status": self.status, "execution_count": own,
                 "statements": self.statements,
-                "ran": self.ran, "nested": nested, "markers": self.markers, "proof": self.proof, "meters": self.meters,
+                "ran": self.ran, "nested": nested, "markers": self.markers, "proof": proofs, "meters": meters,
                 "children": self.children, "hooks": self.hooks, "yields": "T.free." in self.source,
                 "objects": self.objects, "why": self.why}
 
@@ -103,15 +136,20 @@ def end(name):
 
 def spike(name, call, mapped, resident, **fields):
     """A cell of one call that marks `top` and gives everything back: page exact."""
+    fields.setdefault("proof", [proof("top", mapped=mapped, resident=resident)])
+    fields.setdefault("meters", spiked(mapped, resident))
+    return Cell(name, call, **fields)
+
+
+def spiked(mapped, resident):
+    """Meters of such a cell."""
     meters = {"cpu.mapped": top(rise=near(mapped), kept=HEAP),
               "cpu.resident": top(rise=near(resident), kept=HEAP), "cpu.numpy": {"rise": [0, 0]}}
     if mapped == 0:     # nothing of its own to tower over what Python takes before or after
         meters["cpu.mapped"] = {"rise": PYTHON, "kept": HEAP, "why": PYTHON_WHY}
     if resident == 0:
         meters["cpu.resident"] = {"rise": PYTHON, "kept": HEAP, "why": PYTHON_WHY}
-    fields.setdefault("proof", [proof("top", mapped=mapped, resident=resident)])
-    fields.setdefault("meters", meters)
-    return Cell(name, call, **fields)
+    return meters
 
 
 def innocent(name):

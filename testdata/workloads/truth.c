@@ -28,6 +28,7 @@
  * another thread moved in between, or a kernel with approximate counters: then only the walk counts.
  */
 #include "log.h"
+#include "machine.h"
 #include "text.h"
 
 enum {
@@ -43,6 +44,7 @@ struct sizes {
 struct log *log_;
 static char buffer[BUFFER];
 static int lock_;
+static int lagging;	/* the counters are no truth */
 static long warm_in;	/* the process that warm() ran in */
 static uint64_t shmem_devices[MAX_SHMEM_DEVICES];
 static int shmem_device_count;
@@ -203,7 +205,7 @@ static void put_mark(const char *label, int walk)
 
 void truth_mark(const char *label) { put_mark(label, 1); }
 
-void truth_mark_fast(const char *label) { put_mark(label, 0); }
+void truth_mark_fast(const char *label) { put_mark(label, lagging); }
 
 int64_t truth_data(void)
 {
@@ -272,6 +274,7 @@ int truth_open(const char *path)
 		sys_close(fd);
 	if (l == MAP_FAILED)
 		return -1;
+	lagging = machine_behind() != 0;
 	l->capacity = CAPACITY;
 	l->mark_size = sizeof(struct mark);
 	l->page = 4096;

@@ -20,7 +20,7 @@ extern long syscall(long number, ...);
 
 /* Page exact everywhere; takes milliseconds. */
 void truth_mark(const char *label);
-/* By the counters alone: microseconds, exact since Linux 6.16. For blips. */
+/* By the counters alone where they are exact: microseconds. For blips. */
 void truth_mark_fast(const char *label);
 
 static inline void sys_close(int fd) { syscall(SYS_close, fd); }

@@ -18,6 +18,8 @@ import tempfile
 
 MiB = 1 << 20
 PAGE = 4096
+# The questions of machine.h.
+QUESTIONS = ("read_small", "read_large", "write", "advised", "behind", "freed", "collapsed")
 
 
 def __getattr__(name):
@@ -47,6 +49,7 @@ class Library:
             "truth_counters": (i, p),
             "truth_dump": (i, c),
             "truth_open": (i, c),
+            "machine_ask": (s, p),
             "spike": (i, c, n),
             "spike_hold_ns": (i, c, n, q),
             "blip": (i, c, n, i),
@@ -93,6 +96,13 @@ def mark(label):
 
 def mark_fast(label):
     gil.truth_mark_fast(label.encode())
+
+
+def machine():
+    """What this machine answers to QUESTIONS, in bytes: machine.h."""
+    answers = (ctypes.c_int64 * len(QUESTIONS))()
+    gil.machine_ask(answers)
+    return dict(zip(QUESTIONS, answers))
 
 
 def here(name):
