@@ -221,9 +221,9 @@ boot() {
 
 initrd
 failed=0
-echo '| kernel | result | programs of known truth | cells | beside align | storms | storms beside align' \
+echo '| kernel | result | memory | programs of known truth | cells | beside align | storms | storms beside align' \
     '| out of memory | once attached | seconds |'
-echo '|---|---|---|---|---|---|---|---|---|---|'
+echo '|---|---|---|---|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     kernel "${version%%:*}" >"$work/image" || { failed=1; continue; }
     log=$dir/${version%%:*}/log${version#"${version%%:*}"}

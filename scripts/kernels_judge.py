@@ -99,6 +99,21 @@ def storms(name):
     )
 
 
+def habits():
+    """Returns what the kernel does with memory, where kernels differ (testdata/workloads/machine.h)."""
+    if "machine" not in marks:
+        wrong.append("machine: it did not answer")
+        return "?"
+    m = {name: n // 1024 for name, n in json.loads(said("machine")).items()}
+    reads = "a read takes " + ("nothing" if not m["read_large"] else "a page" if m["read_small"] else "a huge page")
+    more = [
+        "counters lag by %d KiB" % m["behind"] if m["behind"] else "",
+        "" if m["freed"] else "MADV_FREE frees at once",
+        "khugepaged adds %d KiB" % m["collapsed"] if m["collapsed"] else "",
+    ]
+    return "; ".join([reads + ", a write %(write)d KiB, with advice %(advised)d KiB" % m] + [one for one in more if one])
+
+
 def said(name):
     return marks[name][-1][1] if name in marks else "?"
 
@@ -147,10 +162,13 @@ def line():
         aligned = storms("aligned") if "aligned" in CHECKS else "-"
         killed = memory() if "memory" in CHECKS else "-"
         kept = confined() if "confined" in CHECKS else "-"
+    memory_habits = habits()
     if "seconds" not in marks:
         wrong.append("the boot did not come to its end")
     verdict = "FAILED" if wrong else "refused, status 3" if OLD else "ok"
-    return [said("release"), verdict, programs, cells, beside, alone, aligned, killed, kept, said("seconds")]
+    setting = VERSION.partition(":")[2]
+    release = said("release") + (", " + setting if setting else "")
+    return [release, verdict, memory_habits, programs, cells, beside, alone, aligned, killed, kept, said("seconds")]
 
 
 marks = sections()
