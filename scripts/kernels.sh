@@ -5,7 +5,7 @@
 #
 #   scripts/kernels.sh [VERSION[:SETTING,…] ...]      such as 6.1, 7.2 or 6.18:huge; default: $KERNELS
 #
-# SETTING       a habit of Linux's the other way: zero, huge, sizes, collapse, reclaim (scripts/qemu.sh). The table has
+# SETTING       a habit of Linux's the other way: zero, huge, small, sizes, collapse, reclaim (scripts/qemu.sh). The table has
 #               what the kernel answers then (testdata/workloads/machine.c)
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
@@ -34,7 +34,7 @@ python=${PYTHON:-/usr/bin/python3}
 CHECKS=${CHECKS:-doctor selftest beside storms aligned memory confined}
 [ "$python" != none ] || CHECKS=${CHECKS/memory confined/}
 only=${ONLY:+--only "'$ONLY'"} # names with spaces, too
-KERNELS=${KERNELS:-5.10 5.15 5.19 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2}
+KERNELS=${KERNELS:-5.10 5.15 5.19 6.1 6.2 6.5 6.8 6.11 6.12 6.14 6.16 6.17 6.18 6.19 7.0 7.1 7.2 $habits}
 versions=("$@")
 [ ${#versions[@]} -gt 0 ] || read -ra versions <<<"$KERNELS"
 
@@ -221,8 +221,8 @@ boot() {
 
 initrd
 failed=0
-echo '| kernel | result | memory | programs of known truth | cells | beside align | storms | storms beside align' \
-    '| out of memory | once attached | seconds |'
+echo '| kernel | result | programs of known truth | cells | beside align | storms | storms beside align' \
+    '| out of memory | once attached | memory | seconds |'
 echo '|---|---|---|---|---|---|---|---|---|---|---|'
 for version in "${versions[@]}"; do
     kernel "${version%%:*}" >"$work/image" || { failed=1; continue; }

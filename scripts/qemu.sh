@@ -169,10 +169,13 @@ busybox_of() {
 #
 #   zero       no zero page: a read makes a page resident (scripts/zeroless.c)
 #   huge       every mapping has huge pages, and there is no huge zero page
-#   sizes      every mapping has pages of all sizes (since 6.8)
+#   small      no mapping has huge pages
+#   sizes      every mapping has pages of 64 KiB and no huge ones (since 6.8)
 #   collapse   every mapping has huge pages, and khugepaged looks for more all the time
 #   reclaim    pages that were given back lazily (MADV_FREE) go at once; the rest of the memory cannot be reclaimed
 #
+habits="6.12:zero 6.12:huge 6.12:small 6.12:sizes 6.12:collapse 6.12:reclaim"
+
 # settle: the guest's commands that make them, and print what the kernel answers (testdata/workloads/machine.c).
 settle() {
     cat <<'INIT'
@@ -181,7 +184,11 @@ for setting in $(sed -n 's/.*settings=\([^ ]*\).*/\1/p' /proc/cmdline | tr , ' '
     case $setting in
     zero) insmod /zeroless.ko ;;
     huge) echo always >$huge/enabled; echo 0 >$huge/use_zero_page ;;
-    sizes) for size in $huge/hugepages-*/enabled; do echo always >$size; done ;;
+    small) echo never >$huge/enabled ;;
+    sizes)
+        echo never >$huge/enabled
+        echo always >$huge/hugepages-64kB/enabled
+        ;;
     collapse)
         echo always >$huge/enabled
         echo 0 >$huge/khugepaged/alloc_sleep_millisecs

@@ -1,5 +1,6 @@
 """kernels_judge.py on the output of a serial console: a missing result is not right."""
 
+import json
 import os
 import subprocess
 import sys
@@ -15,16 +16,17 @@ STORM = (
     '{"storm": "exits", "failures": [], "processes": 3, "ended_twice": 0, "boundaries": 5, "boundaries_missing": 0, '
     '"figures": 8, "equal": 8, "wrong": 0}\n'
 )
+ANSWERS = dict(read_small=0, read_large=0, write=4096, advised=4096, behind=0, freed=65536, collapsed=0)
 END = "== seconds 99\n"
 
 
 class Judge(unittest.TestCase):
-    def judge(self, log, checks, *wanted):
+    def judge(self, log, checks, *wanted, version="6.18", answers=ANSWERS):
         with tempfile.NamedTemporaryFile("w") as f:
-            f.write("== release 6.18.1\n" + log)
+            f.write("== release 6.18.1\n== machine %s\n" % json.dumps(answers) + log)
             f.flush()
             done = subprocess.run(
-                [sys.executable, SCRIPT, "6.18", f.name, checks, *wanted], capture_output=True, text=True, check=False
+                [sys.executable, SCRIPT, version, f.name, checks, *wanted], capture_output=True, text=True, check=False
             )
         return done.returncode, done.stdout + done.stderr
 
@@ -40,6 +42,23 @@ class Judge(unittest.TestCase):
         ):
             self.assertEqual(self.judge(log, "selftest", *wanted)[0], status, (log, wanted))
             self.assertIn(shown, self.judge(log, "selftest", *wanted)[1])
+
+    def test_habits(self):
+        """A kernel that did not take its setting proves nothing."""
+        for setting, answers in (
+            ("zero", {"read_small": 65536, "read_large": 4 << 20}),
+            ("huge", {"read_large": 4 << 20, "write": 2 << 20}),
+            ("small", {}),
+            ("sizes", {"write": 65536}),
+            ("collapse", {"collapsed": 2 << 20}),
+            ("reclaim", {"freed": 0}),
+        ):
+            log, version = RUN + END, "6.18:" + setting
+            status, shown = self.judge(log, "selftest", version=version, answers=dict(ANSWERS, **answers))
+            self.assertEqual(status, 0, shown)
+            self.assertIn("| 6.18.1, %s | ok |" % setting, shown)
+            usual = dict(ANSWERS, advised=2 << 20)
+            self.assertEqual(self.judge(log, "selftest", version=version, answers=usual)[0], 1, setting)
 
     def test_clock(self):
         run = RUN.replace("== selftest", "== clock")

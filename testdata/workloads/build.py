@@ -1,5 +1,5 @@
-"""Compiles truth.c, dump.c, machine.c, take.c and together.c into the library that truth.py loads, and ask.c into that of
-memory.py.
+"""Compiles truth.c, dump.c, machine.c, take.c and together.c into the library that truth.py loads, and ask.c into that
+of memory.py.
 
     python3 build.py DIRECTORY      makes the first one there
 """

@@ -36,9 +36,10 @@ def _start():
 
 def _only_read(size, resident):
     """Fields of a cell that reads fresh memory, of which [least, most] becomes resident."""
-    return {"proof": [proof("top", mapped=size, resident=resident)], "meters": dict(
-        spiked(size, resident[1]), **{"cpu.resident": top(rise=[resident[0] + HEAP[0], resident[1] + HEAP[1]], kept=HEAP)}
-        if resident[1] else {})}
+    meters, (least, most) = spiked(size, resident[1]), resident
+    if most:
+        meters["cpu.resident"] = top(rise=[least + HEAP[0], most + HEAP[1]], kept=HEAP)
+    return {"proof": [proof("top", mapped=size, resident=resident)], "meters": meters}
 
 
 def _one_call():

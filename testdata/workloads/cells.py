@@ -74,7 +74,8 @@ def expectations(front_end="kernel", names=None, have=lambda module: True, answe
         count += cell.counts
     present = {cell["name"] for cell in cells}
     experiments = [e for e in EXPERIMENTS if e["begin"] in present]
-    return {"schema": SCHEMA, "front_end": front_end, "page": PAGE, "machine": answers, "cells": cells, "experiments": experiments}
+    return {"schema": SCHEMA, "front_end": front_end, "page": PAGE, "machine": answers, "cells": cells,
+            "experiments": experiments}
 
 
 def main():
@@ -84,7 +85,7 @@ def main():
     parser.add_argument("--cells", help="only these, comma separated (and the prelude)")
     parser.add_argument("--without", default="", help="modules that are absent, comma separated (pandas)")
     parser.add_argument("--machine", type=json.loads, metavar="JSON",
-                        help="what the machine that ran them answered: `machine` of the results (default: this one is asked)")
+                        help="what the machine that ran them answered: `machine` of results (default: ask this one)")
     options = parser.parse_args()
     absent = set(options.without.split(","))
     try:

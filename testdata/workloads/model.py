@@ -26,15 +26,10 @@ TRACEBACK = 96 * MiB
 class Machine:
     """What follows from a machine's answers (machine.h, truth.machine)."""
 
-    SMALL = 64 << 10
-    LARGE = 4 * MiB
     HUGE = 2 * MiB
 
     def __init__(self, answers):
-        self.answers = dict(answers)
-        # How much more than a page one write makes resident, at once or when khugepaged comes by.
-        self.more = max(answers["write"] - PAGE, answers["collapsed"])
-        self.lagging = answers["behind"] != 0
+        self.answers = answers
 
     def read(self, size):
         """[least, most] resident of a fresh mapping of which every page was read and none written."""

@@ -244,6 +244,29 @@ class Expectations(unittest.TestCase):
         chosen = workload.expectations("kernel", ["leak_cleared"])["cells"]
         self.assertEqual(["prelude", "leak_1", "leak_2", "leak_3", "leak_cleared"], [c["name"] for c in chosen])
 
+    def test_figures_follow_the_machine(self):
+        usual = {"read_small": 0, "read_large": 0, "write": 4096, "advised": 2 * MiB, "behind": 0, "freed": 64 << 10,
+                 "collapsed": 0}
+        whole, none = {"read_small": 64 << 10, "read_large": 4 * MiB}, {"read_large": 4 * MiB}
+        for name, label, answers, resident in (
+            ("zero_page", "top", {}, [0, 0]),
+            ("zero_page", "top", whole, [64 * MiB, 64 * MiB]),
+            ("zero_page", "top", none, [60 * MiB, 64 * MiB]),
+            ("thp", "top", {}, [32 * 4096, 64 * MiB]),
+            ("thp", "top", {"advised": 4096}, [32 * 4096, 32 * 4096]),
+            ("madv_free", "given", {}, [0, 64 * MiB]),
+            ("madv_free", "given", {"freed": 0}, [0, 0]),
+            ("madv_free", "half", {"freed": 0}, [32 * MiB, 32 * MiB]),
+        ):
+            cells = workload.expectations("kernel", [name], answers=dict(usual, **answers))["cells"]
+            found = [proof["resident"] for proof in cells[1]["proof"] if proof["label"] == label]
+            self.assertEqual([resident], found, (name, answers))
+        rises = [workload.expectations("kernel", ["zero_page"], answers=dict(usual, **answers))["cells"][1]["meters"]
+                 for answers in ({}, whole)]
+        self.assertNotIn("mark", rises[0]["cpu.resident"])
+        self.assertEqual(("top", [62 * MiB, 66 * MiB]), (rises[1]["cpu.resident"]["mark"],
+                                                         rises[1]["cpu.resident"]["rise"]))
+
     def test_unknown_cell(self):
         self.assertRaises(KeyError, workload.select, "kernel", ["nobody"])
 
