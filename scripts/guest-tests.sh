@@ -98,7 +98,7 @@ done
 mkdir -p "$work/more/src"
 git ls-files -z | tar -c --null -T - | tar -x -C "$work/more/src"
 (cd "$work/more" && find . | cpio -o -H newc -R 0:0 --quiet) >>"$work/initrd"
-(cd "$tree" && find usr etc lib/ld-* \( -type f -o -type l \) \
+(cd "$tree" && find usr etc $(compgen -G 'lib/ld-*') \( -type f -o -type l \) \
     ! -path 'usr/share/doc/*' ! -path 'usr/share/man/*' ! -path 'usr/share/locale/*' ! -path 'usr/share/info/*' \
     ! -path '*/dpkg/*' | sed 's,^,/,') | archive "$tree" >>"$work/initrd"
 
