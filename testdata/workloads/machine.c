@@ -11,6 +11,12 @@
 #include "text.h"
 #include "truth.h"
 
+typedef unsigned long pthread_t_;	/* as in together.c */
+extern int pthread_create(pthread_t_ *, const void *, void *(*)(void *), void *);
+extern int pthread_join(pthread_t_, void **);
+extern void *malloc(size_t);
+extern void free(void *);
+
 enum {
 	BUFFER = 32768,
 	LINE = 192,
@@ -180,6 +186,56 @@ static int64_t collapsed(void)
 	return most;
 }
 
+/* The mapping that a thread's first block is in; whether malloc has asked for huge pages there ("hg"). */
+struct heap {
+	uintptr_t block;
+	int here, asks;
+	int64_t resident;
+};
+
+static int is_heap(const char *line, void *state)
+{
+	struct heap *h = state;
+	const char *s = line;
+
+	if (line[0] < 'A' || line[0] > 'Z') {
+		uintptr_t begin = number(&s, 16);
+
+		s++;
+		h->here = begin <= h->block && h->block < number(&s, 16);
+	} else if (h->here && starts(line, "Rss:")) {
+		h->resident = kilobytes(line);
+	} else if (h->here && starts(line, "VmFlags:")) {
+		for (s = line; *s; s++)
+			h->asks |= starts(s, " hg");
+		return 1;
+	}
+	return 0;
+}
+
+static void *allocates(void *to)
+{
+	struct heap *h = to;
+	char *block = malloc(1000);
+
+	h->block = (uintptr_t)block;
+	touch(block, 1000, 1000);
+	find("/proc/self/smaps", is_heap, h);
+	free(block);
+	return 0;
+}
+
+static int64_t heap(void)
+{
+	struct heap h = { 0 };
+	pthread_t_ thread;
+
+	if (pthread_create(&thread, 0, allocates, &h))
+		return -1;
+	pthread_join(thread, 0);
+	return h.asks ? h.resident : 0;
+}
+
 void machine_ask(struct machine *m)
 {
 	*m = (struct machine){
@@ -190,6 +246,7 @@ void machine_ask(struct machine *m)
 		.behind = machine_behind(),
 		.freed = after(FREE, SMALL, MADV_NOHUGEPAGE),
 		.collapsed = collapsed(),
+		.heap = heap(),
 	};
 }
 
@@ -202,9 +259,9 @@ int main(void)
 
 	machine_ask(&m);
 	printf("{\"read_small\": %lld, \"read_large\": %lld, \"write\": %lld, \"advised\": %lld, \"behind\": %lld, "
-	       "\"freed\": %lld, \"collapsed\": %lld}\n",
+	       "\"freed\": %lld, \"collapsed\": %lld, \"heap\": %lld}\n",
 	       (long long)m.read_small, (long long)m.read_large, (long long)m.write, (long long)m.advised,
-	       (long long)m.behind, (long long)m.freed, (long long)m.collapsed);
+	       (long long)m.behind, (long long)m.freed, (long long)m.collapsed, (long long)m.heap);
 	return 0;
 }
 #endif

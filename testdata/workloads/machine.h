@@ -12,6 +12,7 @@ struct machine {
 	int64_t behind;		/* how far the counters in /proc lag behind pages that one thread touches */
 	int64_t freed;		/* resident of a small area some time after MADV_FREE */
 	int64_t collapsed;	/* what khugepaged adds within WAIT to two pages that were written */
+	int64_t heap;		/* what a thread's first small block makes resident where malloc asks for huge pages; else 0 */
 };
 
 void machine_ask(struct machine *m);

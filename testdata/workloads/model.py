@@ -1,7 +1,6 @@
 """Types that describe cells: sizes, tolerances with their reasons, proofs, expectations of a meter, a cell."""
 
 import ast
-import platform
 import textwrap
 
 MiB = 1 << 20
@@ -43,6 +42,11 @@ class Machine:
         there may be none left."""
         return [times * PAGE, times * self.answers["advised"]]
 
+    def heaps(self, threads):
+        """The noise of threads that each have a heap of their own: its pages, which are huge ones where malloc asks for
+        such."""
+        return [-2 * MiB, 4 * MiB + threads * self.answers["heap"]]
+
     def freed(self, size):
         """[least, most] resident of pages that were given back lazily: memory may become short."""
         return [0, size if self.answers["freed"] else 0]
@@ -50,17 +54,6 @@ class Machine:
 
 def near(size, noise=HEAP):
     return [size + noise[0], size + noise[1]]
-
-
-def heaps(threads):
-    """Returns the noise of threads that each have a heap of their own: its pages, which are huge ones where malloc asks
-    for such. By default it does on arm64 since glibc 2.43 (glibc.malloc.hugetlb is 1)."""
-    name, version = platform.libc_ver()
-    page = 0
-    if platform.machine() == "aarch64" and name == "glibc" and [int(n) for n in version.split(".")[:2]] >= [2, 43]:
-        with open("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size") as size:
-            page = int(size.read())
-    return [-2 * MiB, 4 * MiB + threads * page]
 
 
 def top(label="top", above=THREADS, **more):

@@ -19,7 +19,7 @@ import tempfile
 MiB = 1 << 20
 PAGE = 4096
 # The questions of machine.h.
-QUESTIONS = ("read_small", "read_large", "write", "advised", "behind", "freed", "collapsed")
+QUESTIONS = ("read_small", "read_large", "write", "advised", "behind", "freed", "collapsed", "heap")
 
 
 def __getattr__(name):
