@@ -151,7 +151,7 @@ func (s *Session) finish() *event.Finish {
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
 		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late,
-		Probes: s.used(s.ledger.Hits(), s.budget.prices.of), GPUs: s.devices.named(),
+		Probes: s.budget.prices.mark(s.used(s.ledger.Hits(), s.budget.prices.of)), GPUs: s.devices.named(),
 		Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
 	for _, l := range f.Lost {

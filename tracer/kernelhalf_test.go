@@ -34,6 +34,7 @@ type fakeKernel struct {
 	delivered uint64
 	memory    int64
 	hits      [ledger.GroupCount]uint64
+	prices    [ledger.GroupCount]ledger.Costs
 	lost      []event.Loss
 	probes    atomic.Int64 // in place; several are taken out at a time
 	closed    int
@@ -159,13 +160,17 @@ func (k *fakeKernel) half() *kernelHalf {
 
 // The following methods do nothing of interest to these tests.
 
-func (k *fakeKernel) Slot(int) (uint32, error)                        { return 0, nil }
-func (k *fakeKernel) SetPython(uint32, ledger.Python) error           { return nil }
-func (k *fakeKernel) ForgetStacks() error                             { k.forgotten++; return nil }
-func (k *fakeKernel) TryProbe() error                                 { return nil }
-func (k *fakeKernel) Calibrate() (ledger.Costs, error)                { return ledger.UsualCosts, nil }
-func (k *fakeKernel) SetBudget(float64, time.Duration) error          { return nil }
-func (k *fakeKernel) SetPrice(ledger.Group, ledger.Costs, uint) error { return nil }
+func (k *fakeKernel) Slot(int) (uint32, error)               { return 0, nil }
+func (k *fakeKernel) SetPython(uint32, ledger.Python) error  { return nil }
+func (k *fakeKernel) ForgetStacks() error                    { k.forgotten++; return nil }
+func (k *fakeKernel) TryProbe() error                        { return nil }
+func (k *fakeKernel) Calibrate() (ledger.Costs, error)       { return ledger.UsualCosts, nil }
+func (k *fakeKernel) SetBudget(float64, time.Duration) error { return nil }
+
+func (k *fakeKernel) SetPrice(g ledger.Group, price ledger.Costs, _ uint) error {
+	k.prices[g] = price
+	return nil
+}
 
 // idleCells are the cells of a process that runs none.
 type idleCells struct{}

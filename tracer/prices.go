@@ -4,19 +4,22 @@ import (
 	"log/slog"
 	"time"
 
+	"ipytracer/event"
+	"ipytracer/model/words"
 	"ipytracer/tracer/ledger"
 )
 
-// prices are the costs of hits on this machine. They are measured beside the attach, and again later if that was noisy;
-// the lowest counts.
+// prices are the costs of hits on this machine. They are measured beside the attach, and again later until two
+// measurements agree; the lowest counts.
 type prices struct {
 	ledger   accounts
 	log      *slog.Logger
-	unpaid   bool // no budget: the user only wants to know the costs
+	unpaid   bool // no budget: the costs are only for the report
 	costs    ledger.Costs
 	measured chan measurement // nil: nothing is being measured
 	again    time.Time        // when to measure again; the zero time: never
 	times    int              // number of successful measurements
+	same     int              // number of those that agree with the costs that count
 	tries    int              // number of attempts
 	heap     time.Duration    // cost to the targets of a malloc and its free; 0 until known
 }
@@ -26,8 +29,8 @@ type measurement struct {
 	err   error
 }
 
-// A measurement that is noisy or fails is repeated after this time, then after three times that, and so on, up to a
-// maximum of attempts.
+// Until two measurements agree, another follows after this time, then after three times that, and so on, up to a maximum
+// of attempts.
 const (
 	measuredAgain = 5 * time.Second
 	measuredMost  = 5
@@ -39,9 +42,6 @@ var planted = func(c ledger.Costs) ledger.Costs { return c }
 // begin sets the usual costs until measured ones arrive, and starts the measurement, which takes a while.
 func (p *prices) begin(l accounts, unpaid bool, log *slog.Logger) error {
 	p.ledger, p.unpaid, p.log, p.costs = l, unpaid, log, ledger.UsualCosts
-	if unpaid {
-		return nil
-	}
 	p.start()
 	return p.tell()
 }
@@ -92,16 +92,32 @@ func (p *prices) take(m measurement) error {
 		p.fail(m.err)
 		return nil
 	}
-	if p.times++; p.times > 1 {
-		m.costs = p.costs.Least(m.costs)
+	before, first := p.costs, p.times == 0
+	if p.times++; first {
+		p.costs = m.costs
+	} else {
+		p.costs = before.Least(m.costs)
 	}
-	p.costs = m.costs
-	if p.costs.Noisy {
-		p.repeat()
-	}
+	p.confirm(first || !before.Agree(p.costs), m.costs)
 	p.log.Debug("cost of a probe", "emulated", p.costs.Emulated, "stepped", p.costs.Stepped, "noisy", p.costs.Noisy)
 	return p.tell()
 }
+
+// confirm counts the measurements that agree with the costs that count, and schedules another until there are two.
+func (p *prices) confirm(changed bool, measured ledger.Costs) {
+	if changed {
+		p.same = 0
+	}
+	if !measured.Noisy && measured.Agree(p.costs) {
+		p.same++
+	}
+	if p.same < agreeing {
+		p.repeat()
+	}
+}
+
+// agreeing is the number of measurements that must agree.
+const agreeing = 2
 
 // fail logs which costs apply after a failed measurement, and schedules another.
 func (p *prices) fail(err error) {
@@ -123,6 +139,25 @@ func (p *prices) repeat() {
 		after *= 3
 	}
 	p.again = time.Now().Add(after)
+}
+
+// dear describes the costs if they are higher than on most machines; "" if not.
+func (p *prices) dear() string {
+	if p.times == 0 || !p.costs.AreDear() {
+		return ""
+	}
+	return words.DearTraps(int64(p.costs.Emulated), int64(p.costs.Stepped), p.costs.Noisy)
+}
+
+// mark adds the reason to probes that are dear only because of the machine.
+func (p *prices) mark(used []event.ProbeUse) []event.ProbeUse {
+	why := p.dear()
+	for i := range used {
+		if used[i].Dear == "" {
+			used[i].Dear = why
+		}
+	}
+	return used
 }
 
 // hit returns the cost of a hit, without that of its program.

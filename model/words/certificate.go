@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"strings"
 
 	"ipytracer/model"
 )
@@ -66,12 +67,27 @@ func WindowsMissing(n uint64) string {
 // leastDear is the least CPU time, in nanoseconds, that deserves a line.
 const leastDear = 10_000_000
 
-// DearProbes says that probes are at a more expensive place than usual; "" if that took almost no time.
+// DearProbes says that probes cost more than usual, at their place or on this machine; "" if they took almost no time.
 func DearProbes(p *model.Probe) string {
-	if p.Dear == "" || p.CostNS < leastDear {
+	switch {
+	case p.Dear == "" || p.CostNS < leastDear:
 		return ""
+	case strings.HasPrefix(p.Dear, dearTraps):
+		return fmt.Sprintf("%s: %s: %s", p.Dear, p.Name, took(p))
 	}
 	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
+}
+
+const dearTraps = "a hit of a probe is dear on this machine"
+
+// DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where it is dear: where the kernel emulates
+// an instruction, and where it single-steps one. Where measurements did not agree, these are the highest.
+func DearTraps(emulated, stepped int64, disagree bool) string {
+	text := fmt.Sprintf("%s, %.2f µs, and single-stepped %.1f µs", dearTraps, float64(emulated)/1e3, float64(stepped)/1e3)
+	if disagree {
+		text += ", the highest of measurements that do not agree"
+	}
+	return text
 }
 
 // DearProbesSoFar describes the same for a running session, for a notebook. It leaves out the reason, which may concern

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"testing"
 
 	"ipytracer/model"
@@ -28,5 +29,21 @@ func TestDearProbes(t *testing.T) {
 	}
 	if got := DearProbes(&model.Probe{Hits: 1 << 40, CostNS: 1 << 50}); got != "" {
 		t.Errorf("probes at good places: %q", got)
+	}
+}
+
+// TestDearTraps: where traps are dear, the report says so for each kind of probes that took its time.
+func TestDearTraps(t *testing.T) {
+	p := model.Probe{Name: "numpy", Hits: 20_000, CostNS: 112_000_000, Dear: DearTraps(5200, 12_400, false)}
+	const want = "a hit of a probe is dear on this machine, 5.20 µs, and single-stepped 12.4 µs: numpy: " +
+		"20,000 hits took about 112 ms of CPU time"
+	if got := DearProbes(&p); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if p.Dear = DearTraps(5200, 12_400, true); !strings.Contains(DearProbes(&p), "do not agree") {
+		t.Errorf("measurements that do not agree: %q", DearProbes(&p))
+	}
+	if p.CostNS = leastDear - 1; DearProbes(&p) != "" {
+		t.Errorf("next to nothing: %q", DearProbes(&p))
 	}
 }

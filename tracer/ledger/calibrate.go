@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"time"
 	"unsafe"
 
@@ -25,109 +24,93 @@ var emulatedAddress, steppedAddress uint64
 type Costs struct {
 	Emulated time.Duration // on an instruction that the kernel emulates: push, nop, jmp, call
 	Stepped  time.Duration // on any other instruction, which the kernel single-steps
-	// the machine was busy: the minimum of the batches is far from the rest, so a later measurement may be lower
+	// Noisy: the measurements did not agree, and the costs are the highest of them; a later measurement may be lower.
 	Noisy bool
 }
 
 // UsualCosts are used where the costs cannot be measured. They are those of a small virtual machine with kernel 6.18.
 var UsualCosts = Costs{Emulated: 600 * time.Nanosecond, Stepped: 10 * time.Microsecond}
 
-// The plausible range. An emulated hit is an exception with a program in it: 0.34 to 0.7 µs on the machines of
-// docs/overhead.md; entering and leaving the kernel alone takes 0.1 µs. A single-stepped hit has a second exception,
-// which a hypervisor may intercept: 9 to 10 µs there. A result of three times that, or more, is caused by other work of
-// the machine: the bound replaces it. Only an emulated machine (QEMU without KVM) is as slow as that; there probes may
-// cost several times as much as the budget allows.
-const (
-	leastHit     = 100 * time.Nanosecond
-	mostEmulated = 2500 * time.Nanosecond
-	mostStepped  = 30 * time.Microsecond
-)
+// AreDear reports whether a hit costs more than on most machines.
+func (c Costs) AreDear() bool { return c.Emulated > mostEmulated || c.Stepped > mostStepped }
 
-// plausible returns the costs, limited to the bounds; a stepped hit is never cheaper than an emulated one.
-func (c Costs) plausible() Costs {
-	c.Emulated = min(max(c.Emulated, leastHit), mostEmulated)
-	c.Stepped = min(max(c.Stepped, c.Emulated), mostStepped)
-	return c
+// Agree reports whether each cost of two measurements is the same within a tenth.
+func (c Costs) Agree(other Costs) bool {
+	return agree(min(c.Emulated, other.Emulated), max(c.Emulated, other.Emulated)) &&
+		agree(min(c.Stepped, other.Stepped), max(c.Stepped, other.Stepped))
 }
 
-// Least returns the lower value of each cost of two measurements, because a disturbance can only increase a cost. It is
-// noisy if both are.
+// Least returns the lower value of each cost of two measurements, because a disturbance can only increase a cost. A
+// noisy one counts only if both are.
 func (c Costs) Least(other Costs) Costs {
-	return Costs{min(c.Emulated, other.Emulated), min(c.Stepped, other.Stepped), c.Noisy && other.Noisy}
+	switch {
+	case c.Noisy && !other.Noisy:
+		return other
+	case other.Noisy && !c.Noisy:
+		return c
+	}
+	return Costs{min(c.Emulated, other.Emulated), min(c.Stepped, other.Stepped), c.Noisy}
 }
 
-// Calibrate measures the cost of a hit on two functions of this program, in some milliseconds. It takes the CPU time of
-// the thread that is hit, and of many short batches the lowest: other work disturbs some batches, but not all. The
-// result is plausible.
+// Calibrate measures the costs of a hit on two functions of this program, in some tens of milliseconds, and in most of a
+// second where its ways to measure do not agree. The cost of a machine counts, however high it is.
 func (a *Accounts) Calibrate() (Costs, error) {
-	emulatedHit, noisy, err := a.measure(emulated, emulatedAddress, 32)
-	if err != nil {
-		return Costs{}, err
-	}
-	steppedHit, noisyToo, err := a.measure(stepped, steppedAddress, 8)
-	if err != nil {
-		return Costs{}, err
-	}
-	return Costs{emulatedHit, steppedHit, noisy || noisyToo}.plausible(), nil
-}
-
-// measure returns the cost of a hit: the minimum over batches of hits, less that of the same calls without a probe.
-func (a *Accounts) measure(fn func(), address uint64, hits int) (cost time.Duration, noisy bool, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	bare, _, err := batches(unprobed, hits)
-	if err != nil {
-		return 0, false, err
+	for _, address := range []uint64{emulatedAddress, steppedAddress} {
+		probe, err := a.calibrationProbe(address)
+		if err != nil {
+			return Costs{}, err
+		}
+		defer probe.Close()
 	}
+	return measureHits(ownBench{bare: unprobed, atEmulated: emulated, atStepped: stepped})
+}
+
+// calibrationProbe places a probe on an instruction of this program, once an earlier one is out: until then the cost of
+// both would be measured.
+func (a *Accounts) calibrationProbe(address uint64) (io.Closer, error) {
 	code := unsafe.Slice((*byte)(codeAt(address)), 1)
-	for range 100 { // an earlier probe takes some time to go; until then the cost of both would be measured
+	for range 100 {
 		if code[0] != breakpoint {
 			break
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
 	probe, err := a.probes.probeItself(address)
-	if err != nil {
-		return 0, false, err
+	if err == nil && code[0] != breakpoint {
+		probe.Close()
+		err = errNotPlaced
 	}
-	defer probe.Close()
-	if code[0] != breakpoint {
-		return 0, false, errNotPlaced
-	}
-	with, noisy, err := batches(fn, hits)
-	return (with - bare) / time.Duration(hits), noisy, err
+	return probe, err
 }
-
-var errNotPlaced = errors.New("the kernel took a probe on this very program and did not put it in")
 
 // codeAt returns a pointer to an instruction of this program.
 func codeAt(address uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// calibrationBatches is the number of batches for one cost. With emulated hits they take a millisecond.
-const calibrationBatches = 61
+// ownBench calls functions of this program on the calling thread. The caller must be locked to that thread.
+type ownBench [benchFunctions]func()
 
-// batches returns the lowest CPU time of a batch of calls on the calling thread. The caller must be locked to that
-// thread. The result is noisy unless a quarter of the batches came near it.
-func batches(fn func(), calls int) (least time.Duration, noisy bool, err error) {
-	var times [calibrationBatches]time.Duration
-	for i := range times {
-		start, err := threadTime()
-		if err != nil {
-			return 0, false, err
-		}
-		for range calls {
-			fn()
-		}
-		end, err := threadTime()
-		if err != nil {
-			return 0, false, err
-		}
-		times[i] = end - start
+func (b ownBench) run(function, calls int) (spell, error) {
+	fn, began := b[function], time.Now()
+	start, err := threadTime()
+	if err != nil {
+		return spell{}, err
 	}
-	slices.Sort(times[:])
-	least = times[0]
-	return least, times[len(times)/4] > least+least/5, nil
+	for range calls {
+		fn()
+	}
+	end, err := threadTime()
+	return spell{wall: time.Since(began), cpu: end - start}, err
 }
+
+func (ownBench) rest(d time.Duration) { time.Sleep(d) }
+
+func (ownBench) now() time.Duration { return time.Since(benchEpoch) }
+
+var benchEpoch = time.Now()
+
+var errNotPlaced = errors.New("the kernel took a probe on this very program and did not put it in")
 
 // threadTime returns the CPU time that the calling thread has used.
 func threadTime() (time.Duration, error) {

@@ -230,7 +230,8 @@ func TestCalibrate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if costs.Emulated <= leastHit || costs.Stepped <= costs.Emulated {
+		t.Logf("costs: %+v", costs)
+		if costs.Emulated <= 0 || costs.Stepped <= costs.Emulated {
 			t.Errorf("costs: %+v", costs)
 		}
 		emulated, stepped = append(emulated, costs.Emulated), append(stepped, costs.Stepped)
@@ -239,24 +240,6 @@ func TestCalibrate(t *testing.T) {
 		if slices.Max(found) > 2*slices.Min(found) {
 			t.Errorf("the costs of a hit: %v", found)
 		}
-	}
-}
-
-// TestPlausible: a cost that is impossible on any machine is replaced by a bound.
-func TestPlausible(t *testing.T) {
-	for _, c := range []struct{ measured, want Costs }{
-		{Costs{Emulated: 33, Stepped: 484}, Costs{Emulated: leastHit, Stepped: 484}},
-		{Costs{Emulated: 7116, Stepped: 33428}, Costs{Emulated: mostEmulated, Stepped: mostStepped}},
-		{Costs{Emulated: 700, Stepped: 650}, Costs{Emulated: 700, Stepped: 700}},
-		{Costs{Emulated: -5, Stepped: -5, Noisy: true}, Costs{Emulated: leastHit, Stepped: leastHit, Noisy: true}},
-	} {
-		if got := c.measured.plausible(); got != c.want {
-			t.Errorf("%+v: %+v, want %+v", c.measured, got, c.want)
-		}
-	}
-	noisy, quiet := Costs{Emulated: 600, Stepped: 9500, Noisy: true}, Costs{Emulated: 620, Stepped: 9000}
-	if got, want := noisy.Least(quiet), (Costs{Emulated: 600, Stepped: 9000}); got != want {
-		t.Errorf("the least: %+v, want %+v", got, want)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/model/words"
 	"ipytracer/tracer/ledger"
 )
 
@@ -31,6 +32,17 @@ func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 	if err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("what a uprobe costs: %v", err))
 		return
+	}
+	d.hits(c)
+}
+
+// hits notes the measured costs of a hit, and says where they are higher than on most machines, or not certain.
+func (d *Diagnosis) hits(c ledger.Costs) {
+	if c.AreDear() {
+		d.add("traps", "traps", Reduced, "%s", words.DearTraps(int64(c.Emulated), int64(c.Stepped), c.Noisy))
+	} else if c.Noisy {
+		d.add("traps", "traps", Unknown, "the costs of a hit did not agree, and the highest are shown: other work, or "+
+			"a clock that moves in steps")
 	}
 	d.Costs = append(d.Costs,
 		Cost{

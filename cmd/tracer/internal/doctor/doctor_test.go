@@ -132,3 +132,31 @@ func TestFeatures(t *testing.T) {
 		})
 	}
 }
+
+// TestDearHits: what a hit costs is shown as it was measured, and it is said where that is dear or not certain.
+func TestDearHits(t *testing.T) {
+	for _, c := range []struct {
+		costs       ledger.Costs
+		state, text string
+	}{
+		{ledger.Costs{Emulated: 520, Stepped: 11_000}, "", "+520 ns"},
+		{ledger.Costs{Emulated: 5200, Stepped: 12_400}, Reduced, "a hit of a probe is dear on this machine, 5.20 µs"},
+		{ledger.Costs{Emulated: 12_000, Stepped: 40_000, Noisy: true}, Reduced, "that do not agree"},
+		{ledger.Costs{Emulated: 900, Stepped: 11_000, Noisy: true}, Unknown, "did not agree"},
+	} {
+		d := Diagnosis{Possible: true}
+		d.hits(c.costs)
+		at := slices.IndexFunc(d.Checks, func(f Finding) bool { return f.ID == "traps" })
+		if (at < 0) != (c.state == "") || at >= 0 && d.Checks[at].State != c.state {
+			t.Errorf("%+v: %+v", c.costs, d.Checks)
+		}
+		if len(d.Costs) != 2 || d.Costs[0].Added != float64(c.costs.Emulated) ||
+			d.Costs[1].Added != float64(c.costs.Stepped) {
+			t.Errorf("%+v: %+v", c.costs, d.Costs)
+		}
+		var out bytes.Buffer
+		if err := Print(&out, d, false); err != nil || !strings.Contains(out.String(), c.text) {
+			t.Errorf("%+v, %v:\n%s", c.costs, err, out.String())
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package ledger
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// The functions that a bench calls: one without a probe, and one with a probe for each kind of place.
+const (
+	bare = iota
+	atEmulated
+	atStepped
+	benchFunctions
+)
+
+// A hitBench calls functions of this program on one thread.
+type hitBench interface {
+	run(function, calls int) (spell, error) // calls a function, and returns the time that the calls took
+	rest(time.Duration)                     // lets time pass
+	now() time.Duration                     // reads the clock on the wall
+}
+
+// spell is a duration by two clocks: the one on the wall, and the processor time of the thread.
+type spell struct{ wall, cpu time.Duration }
+
+// The ways in which a round finds the cost of a hit.
+const (
+	byCPU   = iota // the quietest batches with a probe, less the quietest without
+	byWall         // the same by the clock on the wall
+	byPairs        // the median of the differences between neighbours
+	ways
+)
+
+// batchCalls is the number of calls of a function in one batch.
+var batchCalls = [benchFunctions]int{bare: 64, atEmulated: 64, atStepped: 8}
+
+const (
+	roundBatches = 24 // of each function in a round
+	quiet        = 8  // an eighth of the batches of a round may be quieter than the one that counts
+	leastRounds  = 7  // with rests between them: what disturbs some may be over at others
+	roundsRest   = 5 * time.Millisecond
+	tolerance    = 10 // a tenth: figures that differ by less agree
+	// as many rounds confirm a price, and at least a part of all: in noise, some agree by chance
+	confirming, confirmingImplausible = 3, 5
+	confirmingPart                    = 5
+	// no more rounds begin after this time
+	longestBench, longestImplausible = 300 * time.Millisecond, 600 * time.Millisecond
+)
+
+// The range of costs that need no special care. An emulated hit is an exception with a program in it: 0.34 to 0.9 µs on
+// many machines, and 5.2 µs on one with page-table isolation below a hypervisor. A single-stepped hit has a second
+// exception. A result beyond the range is measured more often, and then it counts.
+const (
+	leastHit     = 100 * time.Nanosecond
+	mostEmulated = 2500 * time.Nanosecond
+	mostStepped  = 30 * time.Microsecond
+)
+
+var errNoCost = errors.New("the calls with a probe took no longer than those without")
+
+// hitCost gathers the figures of rounds for one kind of place.
+type hitCost struct {
+	calls       time.Duration // of one batch
+	most        time.Duration // the end of the range that needs no special care
+	rounds      int
+	agreed      []time.Duration // by processor time, of rounds in which the ways agree
+	least, bare spell           // the least of all batches with a probe and without
+}
+
+func (h *hitCost) add(of, bare figures) {
+	h.least, h.bare = of.least.atMost(h.least), bare.least.atMost(h.bare)
+	h.rounds++
+	if found := of.ways[:]; agree(slices.Min(found), slices.Max(found)) {
+		h.agreed = append(h.agreed, of.ways[byCPU])
+		slices.Sort(h.agreed)
+	}
+}
+
+// agree reports whether two positive figures differ by no more than the tolerance.
+func agree(low, high time.Duration) bool { return low > 0 && high <= low+low/tolerance }
+
+// confirmed returns the quietest rounds of which enough agree; none where there are no such rounds.
+func (h *hitCost) confirmed() []time.Duration {
+	for i, low := range h.agreed {
+		n := i
+		for n < len(h.agreed) && agree(low, h.agreed[n]) {
+			n++
+		}
+		switch {
+		case n-i < max(confirming, h.rounds/confirmingPart): // by chance
+		case h.isPlausible(low) || n-i >= confirmingImplausible:
+			return h.agreed[i:n]
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+func (h *hitCost) isPlausible(cost time.Duration) bool { return cost >= leastHit && cost <= h.most }
+
+func (h *hitCost) isImplausible() bool { return len(h.agreed) > 0 && !h.isPlausible(h.agreed[0]) }
+
+// isSettled reports whether enough rounds agree.
+func (h *hitCost) isSettled() bool { return h.rounds >= leastRounds && h.confirmed() != nil }
+
+// cost returns the agreed cost. Without agreement it is the cost in the quietest batches, by the clock that says more.
+func (h *hitCost) cost() (cost time.Duration, settled bool, err error) {
+	if h.isSettled() {
+		all := h.confirmed()
+		return all[(len(all)-1)/2], true, nil
+	}
+	cost = max(h.least.cpu-h.bare.cpu, h.least.wall-h.bare.wall) / h.calls
+	if cost <= 0 {
+		return 0, false, errNoCost
+	}
+	return cost, false, nil
+}
+
+// atMost returns the lower of two durations by each clock; the other may be zero.
+func (s spell) atMost(other spell) spell {
+	if other == (spell{}) {
+		return s
+	}
+	return spell{min(s.wall, other.wall), min(s.cpu, other.cpu)}
+}
+
+// measureHits measures the costs of a hit in rounds until the ways and the rounds agree, or the time is over.
+func measureHits(b hitBench) (Costs, error) {
+	emulated := hitCost{calls: time.Duration(batchCalls[atEmulated]), most: mostEmulated}
+	stepped := hitCost{calls: time.Duration(batchCalls[atStepped]), most: mostStepped}
+	for began := b.now(); ; b.rest(roundsRest) {
+		found, err := benchRound(b)
+		if err != nil {
+			return Costs{}, err
+		}
+		emulated.add(found[atEmulated], found[bare])
+		stepped.add(found[atStepped], found[bare])
+		most := longestBench
+		if emulated.isImplausible() || stepped.isImplausible() {
+			most = longestImplausible
+		}
+		over := emulated.rounds >= leastRounds && b.now()-began >= most
+		if over || emulated.isSettled() && stepped.isSettled() {
+			break
+		}
+	}
+	emulatedCost, sure, err := emulated.cost()
+	if err != nil {
+		return Costs{}, err
+	}
+	steppedCost, sureToo, err := stepped.cost()
+	return Costs{Emulated: emulatedCost, Stepped: steppedCost, Noisy: !sure || !sureToo}, err
+}
+
+// figures are those of one function in a round.
+type figures struct {
+	ways  [ways]time.Duration // the cost of a hit
+	least spell               // of a batch
+}
+
+// benchRound calls the functions in turns, so that the same disturbs all.
+func benchRound(b hitBench) (found [benchFunctions]figures, err error) {
+	var cpu, wall, pairs [benchFunctions][]time.Duration
+	for i := range roundBatches {
+		for f := range benchFunctions {
+			took, err := b.run(f, batchCalls[f])
+			if err != nil {
+				return found, err
+			}
+			cpu[f], wall[f] = append(cpu[f], took.cpu), append(wall[f], took.wall)
+			pairs[f] = append(pairs[f], took.cpu-cpu[bare][i])
+		}
+	}
+	for f := range benchFunctions {
+		slices.Sort(cpu[f])
+		slices.Sort(wall[f])
+		slices.Sort(pairs[f])
+	}
+	for f := range benchFunctions {
+		calls := time.Duration(batchCalls[f])
+		found[f].least = spell{wall[f][0], cpu[f][0]}
+		found[f].ways = [ways]time.Duration{
+			byCPU:   (cpu[f][roundBatches/quiet] - cpu[bare][roundBatches/quiet]) / calls,
+			byWall:  (wall[f][roundBatches/quiet] - wall[bare][roundBatches/quiet]) / calls,
+			byPairs: pairs[f][roundBatches/2] / calls,
+		}
+	}
+	return found, nil
+}
