@@ -54,7 +54,7 @@ func (all *searches) begin(targets []*target, root uint32, r *steps, before bool
 	if r.looks != nil {
 		return
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 3*lookTime)
+	ctx, stop := context.WithTimeout(context.Background(), heldUp*lookTime)
 	l := &looks{done: make(chan look, len(targets)), stop: stop}
 	for _, t := range targets {
 		if t.root != root || t.gone || t.python == nil || before && (!t.late || t.before != nil) {

@@ -1,17 +1,19 @@
 package tracer
 
 import (
+	"runtime"
 	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/host/resident"
+	"ipytracer/tracer/python/holders"
 )
 
 // explainResident locates the resident memory of every running Python. In a recorded session it may take more time.
 func (l *lastLook) explainResident() (found []event.Event) {
-	limits := resident.Limits{Bytes: 128 << 20, Time: 300 * time.Millisecond}
+	limits := resident.Limits{Bytes: 128 << 20, Time: time.Second}
 	if l.asked {
-		limits = resident.Limits{Bytes: 1 << 30, Time: 2 * time.Second}
+		limits = resident.Limits{Bytes: 1 << 30, Time: 4 * time.Second}
 	}
 	for _, t := range l.targets {
 		if t.gone || t.python == nil || l.cutShort() {
@@ -43,7 +45,9 @@ func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account,
 		return resident.Account{}, err
 	}
 	defer smaps.Close()
-	limits.Ended = l.context().Done()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	limits.Ended, limits.Used = l.context().Done(), holders.ProcessorTime
 	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
 	if pages, err := l.fs.Proc(t.pid).File("pagemap"); err == nil {
 		defer pages.Close()

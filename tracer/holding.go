@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -19,15 +18,15 @@ func (l *lastLook) findHolders(all []*survey) {
 		l.report.leavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told",
 			maxLive)
 	}
-	ctx, cancel := context.WithTimeout(l.context(), holdersInAll)
-	defer cancel()
+	left := newProcessorTime(l.context(), holdersInAll)
+	defer left.done()
 	for _, of := range all {
 		t := of.target
 		blocks := l.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		h.result, err = of.Find(ctx, blocks, holders.Limits{Time: holdersTime, Objects: holdersObjects, Unseen: true,
-			Running: l.running(t)})
+		h.result, err = of.Find(left, blocks, holders.Limits{Time: left.share(holdersTime),
+			Objects: holdersObjects, Unseen: true, Running: l.running(t)})
 		of.Close()
 		if err != nil {
 			l.log.Warn("who holds the memory could not be found out", "pid", t.pid, "error", err)
@@ -40,7 +39,7 @@ func (l *lastLook) findHolders(all []*survey) {
 			"bytes", h.result.Bytes, "took", time.Duration(now()-h.time), "complete", h.result.Complete)
 		l.found = append(l.found, h)
 	}
-	l.workers = l.findWorkers(ctx)
+	l.workers = l.findWorkers(left)
 }
 
 // holders returns the holders that were found, without the blocks that have been freed since.

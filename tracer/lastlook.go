@@ -39,8 +39,8 @@ type lastLook struct {
 
 // Bounds of the search for holders at the end of a session.
 const (
-	holdersTime    = 10 * time.Second // of one process: processor time
-	holdersInAll   = 2 * time.Minute  // of all processes, wall-clock time
+	holdersTime    = 20 * time.Second // of one process: processor time
+	holdersInAll   = 2 * time.Minute  // of all processes: processor time
 	holdersObjects = 1_500_000        // of one process: containers
 	holdersEvents  = 1000             // holders in one event
 	viewsEvents    = 64               // views in one event
@@ -49,9 +49,9 @@ const (
 // Bounds of listing the variables at the end of a session. They are lower where only a report was asked for, because
 // people wait for it.
 const (
-	listingTime    = 5 * time.Second // of one process: processor time
-	listingInAll   = 2 * time.Minute
-	briefTime      = 3 * time.Second // PyTorch brings so many objects that a second was not always enough
+	listingTime    = 10 * time.Second // of one process: processor time
+	listingInAll   = 2 * time.Minute  // of all processes: processor time
+	briefTime      = 6 * time.Second  // reading another process takes five times as long on some machines
 	briefInAll     = 16 * time.Second
 	briefObjects   = 1_000_000
 	briefBytes     = 2 << 30
@@ -119,11 +119,12 @@ func (l *lastLook) surveys() []*survey {
 	if l.asked {
 		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
+	most := limits.Time
 	if l.objects > 0 {
 		limits.Objects = min(limits.Objects, l.objects)
 	}
-	ctx, cancel := context.WithTimeout(l.context(), inAll)
-	defer cancel()
+	left := newProcessorTime(l.context(), inAll)
+	defer left.done()
 	var all []*survey
 	for _, t := range l.targets {
 		if t.gone || t.python == nil {
@@ -141,7 +142,8 @@ func (l *lastLook) surveys() []*survey {
 		if next.pages != nil {
 			process.Pages = next.pages
 		}
-		one, err := holders.NewSurvey(ctx, t.python.live, process, limits)
+		limits.Time = left.share(most)
+		one, err := holders.NewSurvey(left, t.python.live, process, limits)
 		if next.Survey = one; err != nil {
 			next.closePages()
 		}
@@ -154,8 +156,8 @@ func (l *lastLook) surveys() []*survey {
 			continue
 		}
 		if why := one.Stopped(); why != nil && !l.cutShort() {
-			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v): who holds what, and what "+
-				"there is by name, is not told", t.pid, why)
+			l.report.leavesUnnamed("pid %d: not all of its objects were looked at (%v, after %d objects): who holds "+
+				"what, and what there is by name, is not told", t.pid, why, one.Looked())
 		}
 		l.log.Debug("looked at all objects", "pid", t.pid, "took", time.Duration(now()-began))
 		for _, other := range all {

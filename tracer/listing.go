@@ -1,7 +1,6 @@
 package tracer
 
 import (
-	"context"
 	"time"
 
 	"ipytracer/event"
@@ -16,12 +15,13 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
 	}
 	limits.Watch = l.watch
-	ctx, cancel := context.WithTimeout(l.context(), inAll)
-	defer cancel()
+	most, left := limits.Time, newProcessorTime(l.context(), inAll)
+	defer left.done()
 	for _, of := range all {
 		t := of.target
 		began := now()
-		listed, err := of.List(ctx, limits)
+		limits.Time = left.share(most)
+		listed, err := of.List(left, limits)
 		of.Close()
 		of.closePages()
 		if err != nil {

@@ -30,8 +30,8 @@ type Looks struct {
 	over   chan struct{}             // closed when the look no longer uses anything of the session
 }
 
-// FindVariables starts to list the variables of all Python processes, beside the session. They come as events, at most
-// a quarter of a minute later. It reports whether it has started: only one look runs at a time.
+// FindVariables starts to list the variables of all Python processes, beside the session. They come as events, once the
+// look is over. It reports whether it has started: only one look runs at a time.
 func (l *Looks) FindVariables() bool {
 	look := l.lookBeside(func(*target) bool { return true })
 	return l.begins(look, func() func() []event.Event {

@@ -4,12 +4,14 @@ import (
 	"crypto/sha1" //nolint:gosec // it is the hash that IPython takes
 	"encoding/binary"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/python/holders"
 )
 
 // Functions that were defined in cells before an attach allocate after it, too. The file name of their code is not that
@@ -40,12 +42,12 @@ type compiledName struct {
 // compiledHash is the number of bytes of the hash in a name.
 const compiledHash = 6
 
-// Limits on reading a process's past cells: their number, the bytes of all texts, and the time. IPython does not keep
+// Limits on reading a process's past cells: their number, the bytes of all texts, and the processor time. IPython does not keep
 // the number of newlines at the end of a text.
 const (
 	maxPastCells    = 1 << 14
 	maxPastText     = 16 << 20
-	pastCellsTake   = 200 * time.Millisecond
+	pastCellsTake   = 500 * time.Millisecond
 	mostNewlines    = 3
 	terminalsPrefix = "<ipython-input-"
 )
@@ -53,11 +55,15 @@ const (
 // pastCellsOf reads the cells that a process has run.
 func pastCellsOf(p *python) *pastCells {
 	all := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
-	until, cells, text := time.Now().Add(pastCellsTake), 0, 0
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	until, cells, text := holders.ProcessorTime()+pastCellsTake, 0, 0
+	held := time.Now().Add(heldUp * pastCellsTake)
 	_ = p.live.PastInputs(p.inputs, func(one cpython.PastInput) bool { // after an error, the cells read so far stay
 		all.add(&one)
 		cells, text = cells+1, text+len(one.Typed)+len(one.Compiled)
-		return cells < maxPastCells && text < maxPastText && time.Now().Before(until)
+		return cells < maxPastCells && text < maxPastText && holders.ProcessorTime() < until &&
+			time.Now().Before(held)
 	})
 	return all
 }

@@ -1,8 +1,6 @@
 package tracer
 
 import (
-	"context"
-
 	"ipytracer/event"
 	"ipytracer/tracer/python/holders"
 )
@@ -12,7 +10,7 @@ const maxWorkers = 256
 
 // findWorkers returns the children of the traced processes that are workers of a pool and wait for the next task: the
 // command line of a forked process does not show that.
-func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
+func (l *lastLook) findWorkers(left processorTime) (found []*event.Holders) {
 	for _, t := range l.targets {
 		if !t.isRoot() && !l.one || t.gone || t.python == nil {
 			continue
@@ -22,7 +20,7 @@ func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 			l.log.Debug("children are not known", "pid", t.pid, "error", err)
 		}
 		for _, id := range below[:min(len(below), maxWorkers)] {
-			if ctx.Err() != nil {
+			if left.isOver() {
 				return found
 			}
 			pid := id.PID
@@ -31,7 +29,7 @@ func (l *lastLook) findWorkers(ctx context.Context) (found []*event.Holders) {
 				l.log.Debug("a child is no Python, or has ended", "pid", pid, "error", err)
 				continue
 			}
-			pool, err := holders.Worker(ctx, p.live)
+			pool, err := holders.Worker(left, p.live)
 			p.close()
 			l.log.Debug("what a child waits for", "pid", pid, "pool", pool, "error", err)
 			if err != nil || pool == "" {

@@ -11,6 +11,8 @@ import (
 const (
 	present = 1 << 63 // of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst)
 	ahead   = 64 << 10
+
+	patience = 40 // times as long as its processor time may reading take
 )
 
 // span is the addresses [start, end).
@@ -21,6 +23,8 @@ type reader struct {
 	memory, pagemap io.ReaderAt
 	page            uint64 // bytes of one
 	left            int64
+	used            func() time.Duration
+	until           time.Duration // by used
 	deadline        time.Time
 	ended           <-chan struct{}
 	stopped         bool
@@ -36,8 +40,12 @@ type reader struct {
 
 func newReader(s Source, limits Limits) *reader {
 	page := cmp.Or(s.PageSize, uint64(os.Getpagesize()))
-	return &reader{memory: s.Memory, pagemap: s.Pages, page: page, left: limits.Bytes,
-		deadline: time.Now().Add(limits.Time), ended: limits.Ended, buf: make([]byte, max(ahead, page)),
+	if limits.Used == nil {
+		began := time.Now()
+		limits.Used = func() time.Duration { return time.Since(began) }
+	}
+	return &reader{used: limits.Used, until: limits.Used() + limits.Time, memory: s.Memory, pagemap: s.Pages, page: page, left: limits.Bytes,
+		deadline: time.Now().Add(patience * limits.Time), ended: limits.Ended, buf: make([]byte, max(ahead, page)),
 		ahead: max(ahead, page)}
 }
 
@@ -71,7 +79,7 @@ func (r *reader) over() bool {
 		case <-r.ended:
 			r.stopped = true
 		default:
-			r.stopped = r.stopped || time.Now().After(r.deadline)
+			r.stopped = r.stopped || r.used() > r.until || time.Now().After(r.deadline)
 		}
 	}
 	r.stopped = r.stopped || r.left <= 0

@@ -49,8 +49,11 @@ type Account struct {
 // Limits bound the reads.
 type Limits struct {
 	Bytes int64           // of the process's memory, 512 MiB
-	Time  time.Duration   // 1 s
+	Time  time.Duration   // by Used, 1 s
 	Ended <-chan struct{} // nothing more is read once it is closed; nil: none
+	// Used returns the processor time of the thread, to which the caller is locked. The clock on the wall only ends
+	// reads that are held up. It serves instead where Used is nil.
+	Used func() time.Duration
 }
 
 // Source has the files of a process that are read.

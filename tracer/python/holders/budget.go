@@ -13,7 +13,8 @@ type budget struct {
 	ctx    context.Context
 	mem    *memory
 	limits Limits
-	// A walk may take as much processor time, and patience times as long: others may need the processors.
+	// A walk may take as much processor time. Time passes also while others have the processors, so the clock on the wall
+	// only ends a walk that is held up, such as by memory of a process that is not to be had.
 	until    time.Duration
 	deadline time.Time
 	steps    int
@@ -21,7 +22,7 @@ type budget struct {
 }
 
 // patience is how many times as long as its processor time a walk may take.
-const patience = 8
+const patience = 40
 
 func newBudget(ctx context.Context, mem *memory, limits Limits) budget {
 	return budget{

@@ -13,11 +13,10 @@ import (
 // Bounds of adding up the columns of data frames. They are of a listing, all its frames together; columns beyond them
 // are not added up, and then bytes are the least.
 const (
-	leastFrame     = 1 << 20 // bytes that a frame must hold or reach
-	maxColumns     = 1 << 12 // of a frame; one with more has none
-	keptColumns    = 8       // of a frame: those that take most
-	maxShareds     = 1 << 21 // objects of a column that others have as well: 32 MiB
-	columnsTime    = 800 * time.Millisecond
+	leastFrame     = 1 << 20   // bytes that a frame must hold or reach
+	maxColumns     = 1 << 12   // of a frame; one with more has none
+	keptColumns    = 8         // of a frame: those that take most
+	maxShareds     = 1 << 21   // objects of a column that others have as well: 32 MiB
 	columnsBytes   = 512 << 20 // read from the process
 	columnsChecked = 1 << 12   // elements between two looks at the time
 	maxColumnName  = 64        // bytes
@@ -41,7 +40,7 @@ type column struct {
 
 func newColumns(l *lister) *columns {
 	l.mem.limit += columnsBytes
-	return &columns{lister: l, until: ProcessorTime() + columnsTime}
+	return &columns{lister: l, until: ProcessorTime() + l.limits.Elements}
 }
 
 // describe fills in the columns of a data frame. An object that does not look like one has none.

@@ -92,13 +92,13 @@ func contentsOf(t *testing.T, proc *process) map[string]*event.Contents {
 	}
 	defer pages.Close()
 	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid), Pages: pages},
-		Limits{})
+		unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer survey.Close()
 	began := time.Now()
-	l, err := survey.List(context.Background(), Limits{Contents: true})
+	l, err := survey.List(context.Background(), Limits{Contents: true, Time: unhurried.Time, Elements: unhurried.Elements})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,9 +29,11 @@ type Limits struct {
 	Objects int           // containers looked into, 4 million
 	Bytes   int64         // read from the process, 2 GiB
 	Time    time.Duration // of the processor, of the thread that walks; 5 s
-	Unseen  bool          // look for arrays that are none of the blocks, too
-	Names   bool          // of [List]: objects that only modules have are not looked for
-	Watch   []event.Piece // of [List]: objects that may be there still
+	// Elements is the time of the processor for what is in arrays, and for the columns of frames; 1 s each.
+	Elements time.Duration
+	Unseen   bool          // look for arrays that are none of the blocks, too
+	Names    bool          // of [List]: objects that only modules have are not looked for
+	Watch    []event.Piece // of [List]: objects that may be there still
 	// Contents: [List] reads the elements of large arrays as well.
 	Contents bool
 	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
@@ -62,6 +64,9 @@ func (l *Limits) defaults() {
 	}
 	if l.Time <= 0 {
 		l.Time = 5 * time.Second
+	}
+	if l.Elements <= 0 {
+		l.Elements = time.Second
 	}
 }
 

@@ -12,14 +12,13 @@ import (
 
 // Bounds of reading the elements of arrays, of one listing.
 const (
-	leastArrays    = 1 << 20     // bytes of an array's elements
-	leastOfColumn  = 64 << 10    // of a column's: its frame has a megabyte
-	mostArrays     = 64          // the largest
-	elementsBytes  = 1 << 30     // read
-	elementsTime   = time.Second // of the processor
-	elementsChunk  = 1 << 20     // bytes read at once
-	elementsSample = 64 << 10    // bytes of each part of a sample
-	probedAbove    = 32 << 20    // of larger arrays a sample of this many bytes says how fast they are read
+	leastArrays    = 1 << 20  // bytes of an array's elements
+	leastOfColumn  = 64 << 10 // of a column's: its frame has a megabyte
+	mostArrays     = 64       // the largest
+	elementsBytes  = 1 << 30  // read
+	elementsChunk  = 1 << 20  // bytes read at once
+	elementsSample = 64 << 10 // bytes of each part of a sample
+	probedAbove    = 32 << 20 // of larger arrays a sample of this many bytes says how fast they are read
 	probeBytes     = 4 << 20
 )
 
@@ -102,7 +101,8 @@ func (in *inspector) inspect() {
 	slices.SortStableFunc(in.wanted, func(x, y wantedContents) int { return cmp.Compare(y.cost, x.cost) })
 	in.wanted = in.wanted[:min(len(in.wanted), mostArrays)]
 	in.buf, in.packed = make([]byte, elementsChunk), make([]byte, elementsChunk)
-	in.until, in.by = ProcessorTime()+elementsTime, time.Now().Add(patience*elementsTime)
+	most := in.limits.Elements
+	in.until, in.by = ProcessorTime()+most, time.Now().Add(patience*most)
 	in.allObjects()
 	for i := len(in.wanted) - 1; i >= 0; i-- {
 		if in.wanted[i].place.typ.Kind != kindObject {
@@ -139,7 +139,7 @@ func (in *inspector) allObjects() {
 	left, before := in.mem.limit-in.mem.total, in.mem.err // of what is read after it
 	in.mem.limit, in.mem.err = in.mem.total+objectsBytes, nil
 	defer func() { in.mem.limit, in.mem.err = in.mem.total+left, before }()
-	end := ProcessorTime() + objectsTime
+	end := ProcessorTime() + in.limits.Elements/2
 	for i := len(all) - 1; i >= 0; i-- {
 		now := ProcessorTime()
 		found := in.objects(&all[i].place, now+max(0, end-now)/time.Duration(i+1))

@@ -15,7 +15,6 @@ import (
 
 // Bounds of looking at the objects of arrays, of one listing.
 const (
-	objectsTime   = elementsTime / 2
 	objectsBytes  = 256 << 20 // read
 	mostObjects   = 1_000_000 // elements of an array; of a longer one, runs of them
 	mostDifferent = 100_000   // objects, and values

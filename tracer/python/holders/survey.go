@@ -91,6 +91,9 @@ func (s *Survey) Beside() *Survey {
 // Stopped returns the reason why not all objects were looked at, nil if they were. With a reason there are no results.
 func (s *Survey) Stopped() error { return s.stopped }
 
+// Looked returns the number of objects that were met.
+func (s *Survey) Looked() int { return len(s.notes.noted) }
+
 // Rest gives back memory until the survey is asked again, which takes longer then.
 func (s *Survey) Rest() { s.mem.release() }
 

@@ -74,15 +74,18 @@ func TestForestsLive(t *testing.T) {
 	checkVariables(t, pythons()[0].start(t, "variables.py", "sklearn"))
 }
 
+// unhurried are limits for tests of what is found: reading another process is slow on some machines.
+var unhurried = Limits{Time: 10 * time.Minute, Elements: 10 * time.Minute}
+
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
 	began := time.Now()
-	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer survey.Close()
-	l, err := survey.List(context.Background(), Limits{})
+	l, err := survey.List(context.Background(), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
