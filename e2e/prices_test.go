@@ -32,10 +32,11 @@ func loadUp(t *testing.T, loops int) (end func()) {
 	return end
 }
 
-// TestPricesTooHigh sets the price of a hit to twelve times its cost, on a busy machine. Importing 3,000 modules and
-// running code without pause spends the whole budget of the probes. PyTorch's totals, which an H100 made meanwhile,
+// TestPricesTooHigh sets the price of a hit to twelve times the usual cost, on a busy machine. Importing 3,000 modules
+// and running code without pause spends the whole budget of the probes. PyTorch's totals, which an H100 made meanwhile,
 // stay right in every cell. They are a tenth of the spending, and all of them are less than their own share of the
-// budget, which others cannot spend.
+// budget, which others cannot spend. That share is a time, so the price is the same on every machine: at twelve times
+// the cost of a machine with dear traps, PyTorch alone would spend more than its share, and rightly be stepped down.
 func TestPricesTooHigh(t *testing.T) {
 	require(t)
 	broken, err := brokenTracer()

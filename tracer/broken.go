@@ -15,11 +15,13 @@ import (
 
 // A tracer that is built with the tag broken reads TRACER_BROKEN: GROUP=absent leaves the probes of a group out, and
 // GROUP=elsewhere places them where another group's are, like a tracer that mistakes one function for another.
-// TRACER_PRICES=12 multiplies the measured cost of a hit by that factor.
+// TRACER_PRICES=12 makes the cost of a hit that multiple of the usual one, whatever it is on this machine.
 func init() {
 	if factor, err := strconv.ParseFloat(os.Getenv("TRACER_PRICES"), 64); err == nil {
 		planted = func(c ledger.Costs) ledger.Costs {
-			c.Emulated, c.Stepped = time.Duration(factor*float64(c.Emulated)), time.Duration(factor*float64(c.Stepped))
+			usual := ledger.UsualCosts
+			c.Emulated = time.Duration(factor * float64(usual.Emulated))
+			c.Stepped = time.Duration(factor * float64(usual.Stepped))
 			return c
 		}
 	}

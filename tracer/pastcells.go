@@ -42,8 +42,8 @@ type compiledName struct {
 // compiledHash is the number of bytes of the hash in a name.
 const compiledHash = 6
 
-// Limits on reading a process's past cells: their number, the bytes of all texts, and the processor time. IPython does not keep
-// the number of newlines at the end of a text.
+// Limits on reading a process's past cells: their number, the bytes of all texts, and the processor time. IPython does
+// not keep the number of newlines at the end of a text.
 const (
 	maxPastCells    = 1 << 14
 	maxPastText     = 16 << 20

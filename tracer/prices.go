@@ -29,8 +29,8 @@ type measurement struct {
 	err   error
 }
 
-// Until two measurements agree, another follows after this time, then after three times that, and so on, up to a maximum
-// of attempts.
+// Until two measurements agree, another follows after this time, then after three times that, and so on, up to a
+// maximum of attempts.
 const (
 	measuredAgain = 5 * time.Second
 	measuredMost  = 5

@@ -83,7 +83,8 @@ const dearTraps = "a hit of a probe is dear on this machine"
 // DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where it is dear: where the kernel emulates
 // an instruction, and where it single-steps one. Where measurements did not agree, these are the highest.
 func DearTraps(emulated, stepped int64, disagree bool) string {
-	text := fmt.Sprintf("%s, %.2f µs, and single-stepped %.1f µs", dearTraps, float64(emulated)/1e3, float64(stepped)/1e3)
+	text := fmt.Sprintf("%s, %.2f µs, and single-stepped %.1f µs", dearTraps, float64(emulated)/1e3,
+		float64(stepped)/1e3)
 	if disagree {
 		text += ", the highest of measurements that do not agree"
 	}

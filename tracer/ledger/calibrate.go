@@ -52,8 +52,8 @@ func (c Costs) Least(other Costs) Costs {
 	return Costs{min(c.Emulated, other.Emulated), min(c.Stepped, other.Stepped), c.Noisy}
 }
 
-// Calibrate measures the costs of a hit on two functions of this program, in some tens of milliseconds, and in most of a
-// second where its ways to measure do not agree. The cost of a machine counts, however high it is.
+// Calibrate measures the costs of a hit on two functions of this program, in some tens of milliseconds, and in most of
+// a second where its ways to measure do not agree. The cost of a machine counts, however high it is.
 func (a *Accounts) Calibrate() (Costs, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

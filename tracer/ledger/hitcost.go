@@ -48,8 +48,8 @@ const (
 	longestBench, longestImplausible = 300 * time.Millisecond, 600 * time.Millisecond
 )
 
-// The range of costs that need no special care. An emulated hit is an exception with a program in it: 0.34 to 0.9 µs on
-// many machines, and 5.2 µs on one with page-table isolation below a hypervisor. A single-stepped hit has a second
+// The range of costs that need no special care. An emulated hit is an exception with a program in it: 0.34 to 0.9 µs
+// on many machines, and 5.2 µs on one with page-table isolation below a hypervisor. A single-stepped hit has a second
 // exception. A result beyond the range is measured more often, and then it counts.
 const (
 	leastHit     = 100 * time.Nanosecond

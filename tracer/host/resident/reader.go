@@ -44,7 +44,8 @@ func newReader(s Source, limits Limits) *reader {
 		began := time.Now()
 		limits.Used = func() time.Duration { return time.Since(began) }
 	}
-	return &reader{used: limits.Used, until: limits.Used() + limits.Time, memory: s.Memory, pagemap: s.Pages, page: page, left: limits.Bytes,
+	return &reader{used: limits.Used, until: limits.Used() + limits.Time, memory: s.Memory, pagemap: s.Pages,
+		page: page, left: limits.Bytes,
 		deadline: time.Now().Add(patience * limits.Time), ended: limits.Ended, buf: make([]byte, max(ahead, page)),
 		ahead: max(ahead, page)}
 }

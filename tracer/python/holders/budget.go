@@ -13,8 +13,8 @@ type budget struct {
 	ctx    context.Context
 	mem    *memory
 	limits Limits
-	// A walk may take as much processor time. Time passes also while others have the processors, so the clock on the wall
-	// only ends a walk that is held up, such as by memory of a process that is not to be had.
+	// A walk may take as much processor time. Time passes also while others have the processors, so the clock on the
+	// wall only ends a walk that is held up, such as by memory of a process that is not to be had.
 	until    time.Duration
 	deadline time.Time
 	steps    int

@@ -98,7 +98,9 @@ func contentsOf(t *testing.T, proc *process) map[string]*event.Contents {
 	}
 	defer survey.Close()
 	began := time.Now()
-	l, err := survey.List(context.Background(), Limits{Contents: true, Time: unhurried.Time, Elements: unhurried.Elements})
+	limits := unhurried
+	limits.Contents = true
+	l, err := survey.List(context.Background(), limits)
 	if err != nil {
 		t.Fatal(err)
 	}
