@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for $FUZZTIME (60s, or a count such as 20000x), one after the other; stops at the first
-# finding.
+# Runs fuzz targets, each for $FUZZTIME (60s, or a count such as 20000x), one after the other; stops at the first
+# finding. TURN=2/4 takes the second of each four packages. Prints what the costliest input of each target took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
-corpus=$(go env GOCACHE)/fuzz # where go test keeps it
+export TRACER_FUZZ_COSTS=$work/costs # tracer/host/attacktest/hostile
+corpus=$(go env GOCACHE)/fuzz        # where go test keeps it
 
 # Reports whether the log says only that the time was up. Go's coordinator now and then reports the end of -fuzztime as
 # a failure (golang/go#75804: its own deadline races with that of its workers). A finding always names its input, or
@@ -17,13 +18,22 @@ only_the_deadline() {
         ! grep -vqE '^(fuzz: elapsed|--- FAIL: Fuzz|    context deadline exceeded$|FAIL|exit status 1$|$)' "$log"
 }
 
+# limited COMMAND… runs it, and what it starts, with an end to the memory of each process. Package hostile bounds what
+# an input may take.
+limited() {
+    ulimit -v $((4 << 20)) # KiB
+    GOMEMLIMIT=1GiB "$@"
+}
+
 # fuzz DIR PACKAGE PROGRAM TARGET
 fuzz() {
-    echo "fuzz $2 $4"
     local status=0
-    (cd "$1" && "$3" -test.run '^$' -test.fuzz "^$4\$" -test.fuzztime "${FUZZTIME:-60s}" -test.fuzzminimizetime 5x \
-        -test.fuzzcachedir "$corpus/$2") </dev/null >"$log" 2>&1 || status=$?
-    { grep -vE '^fuzz: (elapsed|minimizing)' "$log" || true; } | tail -n 30
+    rm -rf "$TRACER_FUZZ_COSTS" && mkdir "$TRACER_FUZZ_COSTS"
+    (cd "$1" && limited "$3" -test.run '^$' -test.fuzz "^$4\$" -test.fuzztime "${FUZZTIME:-60s}" \
+        -test.fuzzminimizetime 5x -test.fuzzcachedir "$corpus/$2") </dev/null >"$log" 2>&1 || status=$?
+    awk -v target="$2 $4" '$1 > bytes { bytes = $1 } $2 > us { us = $2 }
+        END { printf "fuzz %s: at most %.1f MiB, %.3f s\n", target, bytes / 1048576, us / 1e6 }' "$TRACER_FUZZ_COSTS"/*
+    { grep -vE '^(fuzz: (elapsed|minimizing)|PASS$)' "$log" || true; } | tail -n 30
     if grep -q 'not built with coverage instrumentation' "$log"; then
         exit 1 # it would fuzz without coverage
     fi
@@ -33,9 +43,13 @@ fuzz() {
     fi
 }
 
+turn=${TURN:-1/1}
+number=0
 go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir package; do
     targets=$({ grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go 2>/dev/null || true; } | sed 's/^func //')
     [ -n "$targets" ] || continue
+    number=$((number + 1))
+    [ $((number % ${turn#*/})) = $((${turn%/*} % ${turn#*/})) ] || continue
     # One program for all targets of a package: go test would link it for each.
     go test -c -fuzz . -o "$work/program" "$package" </dev/null
     for target in $targets; do

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/attacktest/hostile"
 	"ipytracer/tracer/ledger"
 )
 
@@ -138,7 +139,7 @@ func TestTypedLines(t *testing.T) {
 // FuzzTypedLines: every line is one of the typed ones, or not known.
 func FuzzTypedLines(f *testing.F) {
 	f.Add("x\ny\n", "\n!a \\\nx\ny")
-	f.Fuzz(func(t *testing.T, compiled, typed string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, compiled, typed string) {
 		lines := typedLines(compiled, typed)
 		last := len(splitLines(typed))
 		for i, line := range lines {

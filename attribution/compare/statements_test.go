@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // said returns the uses of names in statements: "reads; assigns; changes", sorted.
@@ -198,7 +200,7 @@ func TestHostileSources(t *testing.T) {
 func FuzzSteps(f *testing.F) {
 	f.Add("x = f'{a:{b}}' ; def g(c=lambda d: e): return h\n%%time")
 	f.Add("for (a, b) in [c for d in e]:\n\tf.g[h] += i")
-	f.Fuzz(func(t *testing.T, source string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, source string) {
 		for _, s := range stepsOf(source) {
 			if s.first < 1 || s.last < s.first {
 				t.Errorf("lines %d to %d of %q", s.first, s.last, source)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // TestFix checks the code that frees the ends of paths, from one block and from several.
@@ -72,7 +73,7 @@ func FuzzFix(f *testing.F) {
 		"x['", "x]]"} {
 		f.Add(path, path+"[1]")
 	}
-	f.Fuzz(func(t *testing.T, one, other string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, one, other string) {
 		all := Ways{}
 		for _, path := range []string{one, other} {
 			all.Add(1, event.Holder{Kind: event.HeldByVariable, Root: "x", Path: path})

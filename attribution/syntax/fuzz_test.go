@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/syntax"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // FuzzParse parses any source as a file and as a cell. Each node has a place in the source.
@@ -22,7 +23,7 @@ func FuzzParse(f *testing.F) {
 			f.Add(block)
 		}
 	}
-	f.Fuzz(func(t *testing.T, source string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, source string) {
 		for _, parse := range []func(string) (*syntax.Module, error){syntax.Parse, syntax.ParseCell} {
 			module, err := parse(source)
 			if (module == nil) == (err == nil) {

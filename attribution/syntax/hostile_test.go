@@ -13,8 +13,8 @@ type source struct {
 	valid bool
 }
 
-// hostile returns sources of a mebibyte.
-func hostile() map[string]source {
+// hostileSources returns sources of a mebibyte.
+func hostileSources() map[string]source {
 	const size = 1 << 20
 	fill := func(text string) string { return strings.Repeat(text, size/len(text)) }
 	some := func(text string) string { return strings.Repeat(text, size/16/len(text)) }
@@ -80,7 +80,7 @@ func nested(head, body string) string {
 
 // TestHostile parses sources made to exhaust a parser. Each is refused, or read, and none takes the stack.
 func TestHostile(t *testing.T) {
-	for name, one := range hostile() {
+	for name, one := range hostileSources() {
 		t.Run(name, func(t *testing.T) {
 			module, err := syntax.Parse(one.text)
 			if (err == nil) != one.valid {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder. An accepted
@@ -19,7 +20,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(record(f, session(), 0, Compressed()), true)
 	f.Add(record(f, session(), 3), true)
 	f.Add(schemaOnly(f), true)
-	f.Fuzz(func(t *testing.T, file []byte, ignoreChecksums bool) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, file []byte, ignoreChecksums bool) {
 		r, err := open(bytes.NewReader(file), ignoreChecksums)
 		if err != nil {
 			if !errors.Is(err, ErrNotRecording) && !errors.Is(err, ErrVersion) {

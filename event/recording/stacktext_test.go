@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // stackTexts are stacks in the writer's form, and in other forms.
@@ -122,5 +123,5 @@ func FuzzStackText(f *testing.F) {
 	for _, text := range append(written, other...) {
 		f.Add(text)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sameAsJSON(t, new(batch), text) })
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, text string) { sameAsJSON(t, new(batch), text) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/report/escape"
 	"ipytracer/report/reporttest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func TestEscape(t *testing.T) {
@@ -58,7 +59,7 @@ func FuzzEscape(f *testing.F) {
 	} {
 		f.Add(seed, 10)
 	}
-	f.Fuzz(func(t *testing.T, s string, limit int) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, s string, limit int) {
 		for _, got := range []string{
 			escape.Text(s), escape.OneLine(s, true, limit), escape.Bounded(s, limit), escape.OneLine(s, false, 0),
 		} {

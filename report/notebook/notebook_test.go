@@ -10,6 +10,7 @@ import (
 	"ipytracer/model"
 	"ipytracer/report/notebook"
 	"ipytracer/report/reporttest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // page is a notebook as Jupyter writes it: one space, keys in order, characters as they are.
@@ -260,7 +261,7 @@ func FuzzNotebook(f *testing.F) {
 	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},` +
 		`"outputs":[{"metadata":{"ipytracer":{}}}],"source":"raise MemoryError('no room')"}],"nbformat":4}`)
 	r := reporttest.Rich()
-	f.Fuzz(func(t *testing.T, text string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, text string) {
 		n, err := notebook.Parse([]byte(text))
 		if err != nil {
 			return

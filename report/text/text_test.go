@@ -11,6 +11,7 @@ import (
 	"ipytracer/report/escape"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/text"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func printed(t *testing.T, r *model.Report, o text.Options) string {
@@ -168,7 +169,7 @@ func FuzzText(f *testing.F) {
 	f.Add(reporttest.Evil, "get_ipython().run_cell_magic('time', '', 'x')", 120, int64(1<<40), 3)
 	f.Add("", "\n\n\x00", 1, int64(-1<<63), -4)
 	f.Add("名前", strings.Repeat("x", 9999), -1, int64(1<<63-1), 0)
-	f.Fuzz(func(t *testing.T, name, source string, width int, size int64, parent int) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, name, source string, width int, size int64, parent int) {
 		r := reporttest.Hostile()
 		for i := range r.Windows {
 			w := &r.Windows[i]

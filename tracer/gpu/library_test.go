@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // cache makes an ld.so.cache of name and path pairs, all of x86-64.
@@ -90,5 +92,5 @@ func TestLoadedDriver(t *testing.T) {
 func FuzzCache(f *testing.F) {
 	f.Add(cache("liba.so", "/a", CUDALibrary, "/b"), CUDALibrary)
 	f.Add([]byte(cacheMagic), "")
-	f.Fuzz(func(t *testing.T, data []byte, name string) { lookup(data, name) })
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte, name string) { lookup(data, name) })
 }

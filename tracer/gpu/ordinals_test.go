@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // The UUID is the one of NVIDIA's own examples.
@@ -132,7 +134,7 @@ func FuzzMapOrdinals(f *testing.F) {
 		"1x, +2,,", "GPU-,GPU-1"} {
 		f.Add(v, "PCI_BUS_ID")
 	}
-	f.Fuzz(func(t *testing.T, visible, order string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, visible, order string) {
 		for _, devices := range [][]Device{nil, four(), mixed(), sliced()} {
 			got := MapOrdinals(devices, Environment{VisibleDevices: visible, VisibleSet: true, DeviceOrder: order})
 			for i, p := range got.Places {

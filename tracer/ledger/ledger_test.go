@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"ipytracer/event"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // load loads the real object. Without root it skips the test; under TRACER_REQUIRE_BPF=1 it fails.
@@ -295,7 +296,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add(code)
 	f.Add(stack)
 	f.Add([]byte{1, 2, 3})
-	f.Fuzz(func(t *testing.T, raw []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, raw []byte) {
 		if c, ok := view[kernelChange](raw); ok {
 			if out := decodeChange(c); out.Meter >= event.MeterCount {
 				t.Errorf("meter %d", out.Meter)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/host/attacktest/hostile"
 	"ipytracer/tracer/python/cpython/builds"
 )
 
@@ -235,7 +236,7 @@ func FuzzFind(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(raw)
-	f.Fuzz(func(t *testing.T, raw []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, raw []byte) {
 		for _, kind := range []Kind{Driver, Torch, Loader} {
 			s, err := Find(bytes.NewReader(raw), kind)
 			if err != nil && !errors.Is(err, ErrUnknown) {

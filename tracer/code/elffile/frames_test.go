@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // openLibc opens the C library of a Debian.
@@ -166,7 +168,7 @@ func FuzzEntries(f *testing.F) {
 	entry := []byte("\x00\x10\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10")
 	f.Add(section([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08"), entry), uint64(0x10000))
 	f.Add(section([]byte("\x01\x00\x01\x78\x10\x0c\x07\x08"), make([]byte, 24)), uint64(0))
-	f.Fuzz(func(t *testing.T, data []byte, address uint64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte, address uint64) {
 		last := uint64(0)
 		for _, s := range ranges(data, address) {
 			if s.End <= s.Start || s.Start < last {

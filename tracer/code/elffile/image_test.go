@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func small() elftest.File {
@@ -87,7 +88,7 @@ func TestForeign(t *testing.T) {
 // FuzzImage: with any contents of a file, nothing panics, and everything that is found lies within it and in order.
 func FuzzImage(f *testing.F) {
 	f.Add(small().Bytes(), uint64(elftest.Base+elftest.Text))
-	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, raw []byte, vaddr uint64) {
 		img, err := elffile.OpenImage(bytes.NewReader(raw), func(string) bool { return true })
 		if err != nil {
 			if !errors.Is(err, elffile.ErrNotELF) {

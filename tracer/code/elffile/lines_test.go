@@ -1,6 +1,10 @@
 package elffile
 
-import "testing"
+import (
+	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
+)
 
 // FuzzLines: line programs with any contents end, and their results are bounded.
 func FuzzLines(f *testing.F) {
@@ -11,7 +15,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("\x40\x00\x00\x00\x05\x00\x08\x00\x20\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01\x00"+
 		"\x00\x00\x01\x00\x00\x01\x01\x01\x1f\x01\x00\x00\x00\x00\x02\x01\x1f\x02\x0b\x01\x00\x00\x00\x00\x00"+
 		"\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x13\x4b\x02\x04\x00\x01\x01"), []byte("/src\x00"), uint64(0x1001))
-	f.Fuzz(func(t *testing.T, line, strings []byte, vaddr uint64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, line, strings []byte, vaddr uint64) {
 		table := &Lines{sections: lineSections{line, strings, strings}}
 		table.readAll()
 		if file, n := table.At(vaddr); n < 0 || len(file) > 3*4096+len(line) {

@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 	"ipytracer/tracer/python/cpython/builds"
 )
 
@@ -176,7 +177,7 @@ func FuzzFiles(f *testing.F) {
 	malloc := elftest.Symbol{Name: "malloc", Addr: elftest.Text, Size: 8, Function: true,
 		Data: []byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6}} // bti c; ret
 	f.Add(elftest.File{Machine: elf.EM_AARCH64, Symbols: []elftest.Symbol{malloc}}.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		r := elffile.AnyMachine{ReaderAt: bytes.NewReader(data)}
 		if _, err := FindCalls(r); err != nil && !errors.Is(err, ErrUnknown) {
 			t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"ipytracer/tracer/code/elffile/elftest"
 	"ipytracer/tracer/code/isa"
 	"ipytracer/tracer/code/machine/arm64"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // Tests of analyses in code of arm64: what there is nowhere else. Programs are words, with their text.
@@ -302,7 +303,7 @@ func FuzzArm(f *testing.F) {
 		}
 		f.Add(code)
 	}
-	f.Fuzz(func(t *testing.T, code []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, code []byte) {
 		if len(code) > coldAt-codeAt {
 			return
 		}

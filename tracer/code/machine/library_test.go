@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 const (
@@ -124,7 +125,7 @@ func TestStart(t *testing.T) {
 func FuzzLibrary(f *testing.F) {
 	f.Add([]byte{0xe9, 0xfb, 0, 0, 0}, []byte{0x90, 0xc3})
 	f.Add([]byte{0x74, 6, 0x53, 0xe8, 0x74, 2, 0, 0, 0x53, 0x90, 0x5b, 0xc3}, []byte{0x0f, 0x05, 0xc3})
-	f.Fuzz(func(t *testing.T, first, hidden []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, first, hidden []byte) {
 		if len(first) > 0x100 || len(hidden) > 0x80 {
 			return
 		}

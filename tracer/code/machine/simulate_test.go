@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/tracer/code/elffile/elftest"
 	"ipytracer/tracer/code/isa"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // processor runs code without knowing values: everything that is not a copy is a new value. It takes either way at a
@@ -269,7 +270,7 @@ func FuzzReturnSites(f *testing.F) {
 	f.Add([]byte{0x53, 0x74, 2, 0x5b, 0xc3, 0x5b, 0xc3}, []byte{0xc3})
 	f.Add(program([]byte{19, 0, 200, 3, 9, 0, 19, 0, 165, 1, 10, 0}), []byte{0x0f, 0x0b})
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0x44, 0x25, 0xf8, 0xc9, 0xc3}, []byte{})
-	f.Fuzz(func(t *testing.T, code, cold []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, code, cold []byte) {
 		if len(code) > coldAt-codeAt || len(cold) > publicAt-coldAt {
 			return
 		}

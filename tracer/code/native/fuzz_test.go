@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // FuzzELF: whatever a file has in it, rules and names are bounded, and nothing panics.
@@ -26,7 +27,7 @@ func FuzzELF(f *testing.F) {
 			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, raw []byte, vaddr uint64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, raw []byte, vaddr uint64) {
 		m, err := Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(raw)}, nil, &elffile.Room{Bytes: 64 << 20})
 		if err != nil {
 			return
@@ -50,7 +51,7 @@ func FuzzUnwind(f *testing.F) {
 		bytes.Repeat([]byte{8, 0, 0, 0, 0, 0, 0, 0}, 40), uint64(16), int8(-8))
 	f.Add([]byte("\x0c\x1f\x00"), []byte("\x41\x2d\x41\x0e\x20\x9d\x04\x9e\x03"), make([]byte, 256), uint64(8),
 		int8(-8))
-	f.Fuzz(func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, common, program, stack []byte, bp uint64, dataAlign int8) {
 		for _, p := range processors {
 			fuzzUnwind(t, p, common, program, stack, bp, dataAlign)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 const thisProgram = "this build"
@@ -247,7 +249,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add(data[:len(data)-3])
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		entries, whole := decode(data, thisProgram)
 		size := headerSize
 		for _, value := range entries {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // cgroupTree makes a proc file system with process 7 and a mountinfo, and files of control groups; "@" stands for the
@@ -241,7 +243,7 @@ func TestMachineMemory(t *testing.T) {
 func FuzzCgroups(f *testing.F) {
 	f.Add("4:memory:/docker/abc\n", mount1)
 	f.Add("0::/../x (deleted)\n", mount2)
-	f.Fuzz(func(t *testing.T, cgroup, mounts string) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, cgroup, mounts string) {
 		version, name, ok := memoryPath([]byte(cgroup))
 		if !ok {
 			return

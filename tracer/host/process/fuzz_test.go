@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // seed gives the fuzzer all stored files of one name.
@@ -25,7 +27,7 @@ func seed(f *testing.F, name string) {
 
 func FuzzMaps(f *testing.F) {
 	seed(f, "maps")
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		count := 0
 		for m, err := range parseMaps(bytes.NewReader(data)) {
 			if err != nil {
@@ -47,7 +49,7 @@ func FuzzMaps(f *testing.F) {
 
 func FuzzStat(f *testing.F) {
 	seed(f, "stat")
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		st, ok := parseStat(data)
 		if !ok {
 			return
@@ -69,7 +71,7 @@ func FuzzStat(f *testing.F) {
 
 func FuzzStatus(f *testing.F) {
 	seed(f, "status")
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		st, ok := parseStatus(data)
 		if !ok {
 			return

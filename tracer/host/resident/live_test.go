@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // process is a program that prints facts about itself, and goes on at a signal of the test.
@@ -211,7 +213,7 @@ func FuzzExplain(f *testing.F) {
 		[]byte{0, 0, 0, 0, 0, 0, 0, 0, 0x91, 2}, 11)
 	f.Add("7f0000000000-7f0004000000 rw-p 00000000 00:00 0\nRss: 64 kB\n", []byte{0x30, 0, 0, 0, 0, 0x7f}, 9)
 	f.Add("x", []byte{}, 0)
-	f.Fuzz(func(t *testing.T, smaps string, data []byte, python int) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, smaps string, data []byte, python int) {
 		memory := bytesAt{0x55550000, append(data, make([]byte, 4096)...)}
 		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: memory, Pages: same(present), Python: python},
 			Limits{Bytes: 8 << 20})

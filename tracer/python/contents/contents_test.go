@@ -8,6 +8,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 var types = []Type{
@@ -223,7 +225,7 @@ func FuzzFacts(f *testing.F) {
 	for i, of := range types {
 		f.Add(byte(i), uint16(3), made(of, rand.New(rand.NewPCG(1, uint64(i))), 40))
 	}
-	f.Fuzz(func(t *testing.T, kind byte, part uint16, raw []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, kind byte, part uint16, raw []byte) {
 		of := types[int(kind)%len(types)]
 		if len(raw) > 1<<16 {
 			return

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func openFake(f fakeELF) (*Binary, error) {
@@ -132,7 +133,7 @@ func FuzzOpen(f *testing.F) {
 		[]byte{0x5f, 0x24, 0x03, 0xd5, 0xc0, 0x03, 0x5f, 0xd6})) // bti c; ret
 	other.Machine = elf.EM_AARCH64
 	f.Add(other.Bytes())
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		b, err := Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(data)})
 		if err != nil {
 			if !errors.Is(err, ErrNotPython) && !errors.Is(err, ErrUnsupported) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func eachVersion(t *testing.T, test func(t *testing.T, p *fakeProcess)) {
@@ -139,7 +140,7 @@ func FuzzDict(f *testing.F) {
 	for minor := oldestMinor; minor <= newestMinor; minor++ {
 		images[minor] = newFakeProcess(minor)
 	}
-	f.Fuzz(func(t *testing.T, version byte, edits []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, version byte, edits []byte) {
 		minor := oldestMinor + int(version)%(newestMinor-oldestMinor+1)
 		p := *images[minor]
 		p.mem = append([]byte(nil), p.mem...)

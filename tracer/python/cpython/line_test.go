@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // compiled is one statement as IPython compiles it, from testdata/cpython/lines.py.
@@ -96,7 +98,7 @@ func FuzzFirstLine(f *testing.F) {
 	f.Add(byte(10), int32(1), []byte{2, 0, 0, 127, 16, 1, 4, 0x80})
 	f.Add(byte(11), int32(1), []byte{0xf0, 3, 1, 1, 1, 0xf0, 16, 0, 2, 3, 0x80, 0x11})
 	f.Add(byte(15), int32(1), []byte{0xf1, 3, 1, 1, 1, 0xe3, 1, 2, 0xd0, 0, 4})
-	f.Fuzz(func(t *testing.T, minor byte, first int32, table []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, minor byte, first int32, table []byte) {
 		if got := FirstLine(Version{3, int(minor), 0}, first, table); got < 0 {
 			t.Errorf("FirstLine = %d", got)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/tracer/host/attacktest/hostile"
 	others "ipytracer/tracer/python/cpython/builds"
 )
 
@@ -156,7 +157,7 @@ func FuzzLine(f *testing.F) {
 	f.Add(uint8(9), int32(1), []byte{6, 1, 8, 0xff}, int64(4))
 	f.Add(uint8(10), int32(1), []byte{4, 1, 8, 0x80}, int64(4))
 	f.Add(uint8(14), int32(1), []byte{0x80, 0x01, 0xd8, 0x00, 0xf0, 0x02, 0x01, 0x02, 0x03}, int64(6))
-	f.Fuzz(func(t *testing.T, minor uint8, first int32, table []byte, at int64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, minor uint8, first int32, table []byte, at int64) {
 		Line(Version{Major: 3, Minor: 9 + int(minor)%7}, first, table, at)
 	})
 }

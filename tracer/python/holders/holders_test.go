@@ -12,6 +12,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/tracer/code/elffile/elftest"
+	"ipytracer/tracer/host/attacktest/hostile"
 	"ipytracer/tracer/python/cpython"
 )
 
@@ -178,7 +179,7 @@ func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testi
 	for i := range images {
 		images[i] = newImage(9 + i)
 	}
-	f.Fuzz(func(t *testing.T, version byte, edits []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, version byte, edits []byte) {
 		p := *images[int(version)%len(images)]
 		p.mem = append([]byte(nil), p.mem...)
 		// a place from the end, where the objects are, and one from the beginning

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/elffile"
+	"ipytracer/tracer/host/attacktest/hostile"
 	"ipytracer/tracer/python/cpython/builds"
 )
 
@@ -78,7 +79,7 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		sites, err := Find(elffile.AnyMachine{ReaderAt: bytes.NewReader(data)})
 		if err == nil && len(sites.All())+len(sites.Handlers) > maxSites {
 			t.Error("more sites than there may be")

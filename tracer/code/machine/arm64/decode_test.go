@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/tracer/code/isa"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // decodings are what is known of an instruction of each sort, at address 0x10000, see describe.
@@ -147,7 +148,7 @@ func FuzzDecode(f *testing.F) {
 	for _, test := range decodings {
 		f.Add(uint32(test.word), uint64(0x10000))
 	}
-	f.Fuzz(func(t *testing.T, w uint32, addr uint64) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, w uint32, addr uint64) {
 		in, ok := one(word(w), addr)
 		if in.Emulated && in.Refused || !ok && !in.Refused || in.Len != size {
 			t.Errorf("%08x: emulated %v, refused %v, known %v", w, in.Emulated, in.Refused, ok)
