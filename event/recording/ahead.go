@@ -75,11 +75,12 @@ func newRun() *run {
 	}
 }
 
-// fill reads events until there is no room for one more.
+// fill reads events until there is no room for one more, or their texts are long.
 func (n *run) fill(ctx context.Context, r *Reader) {
 	n.events, n.changes, n.boundaries = n.events[:0], n.changes[:0], n.boundaries[:0]
 	r.batch.room = n
-	for n.end == nil && len(n.events) < cap(n.events) && len(n.changes) < cap(n.changes) &&
+	most := r.batch.taken + maxPending
+	for n.end == nil && r.batch.taken < most && len(n.events) < cap(n.events) && len(n.changes) < cap(n.changes) &&
 		len(n.boundaries) < cap(n.boundaries) {
 		var e event.Event
 		if e, n.end = r.Next(ctx); n.end == nil {

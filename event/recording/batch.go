@@ -12,6 +12,7 @@ type batch struct {
 	zstd    *zstd.Decoder
 	rows    int
 	texts   int // bytes of text the message may still have
+	taken   int // bytes of text of all events so far
 	columns [colCount]cells
 	names   names
 	room    *run // for the events, nil if the receiver may keep each

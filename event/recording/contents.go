@@ -4,28 +4,28 @@ import "ipytracer/event"
 
 // contentsDetail is an event.Contents in a row's detail.
 type contentsDetail struct {
-	Elements      int64        `json:"elements"`
-	Item          event.Bytes  `json:"item"`
-	Seen          int64        `json:"seen"`
-	Layout        string       `json:"layout,omitempty"`
-	Min           string       `json:"min,omitempty"`
-	Max           string       `json:"max,omitempty"`
-	Zeros         int64        `json:"zeros,omitempty"`
-	Missing       int64        `json:"missing,omitempty"`
-	Infinite      int64        `json:"infinite,omitempty"`
-	Whole         bool         `json:"whole,omitempty"`
-	Real          bool         `json:"real,omitempty"`
-	Fits          string       `json:"fits,omitempty"`
-	Distinct      int64        `json:"distinct,omitempty"`
-	Ascending     bool         `json:"ascending,omitempty"`
-	Longest       int64        `json:"longest,omitempty"`
-	ASCII         bool         `json:"ascii,omitempty"`
-	Kinds         []kindDetail `json:"kinds,omitzero"`
-	Objects       int64        `json:"objects,omitempty"`
-	ObjectBytes   event.Bytes  `json:"object_bytes,omitempty"`
-	DistinctBytes event.Bytes  `json:"distinct_bytes,omitempty"`
-	Characters    int64        `json:"characters,omitempty"`
-	SameAs        []string     `json:"same_as,omitzero"`
+	Elements      int64            `json:"elements"`
+	Item          event.Bytes      `json:"item"`
+	Seen          int64            `json:"seen"`
+	Layout        string           `json:"layout,omitempty"`
+	Min           string           `json:"min,omitempty"`
+	Max           string           `json:"max,omitempty"`
+	Zeros         int64            `json:"zeros,omitempty"`
+	Missing       int64            `json:"missing,omitempty"`
+	Infinite      int64            `json:"infinite,omitempty"`
+	Whole         bool             `json:"whole,omitempty"`
+	Real          bool             `json:"real,omitempty"`
+	Fits          string           `json:"fits,omitempty"`
+	Distinct      int64            `json:"distinct,omitempty"`
+	Ascending     bool             `json:"ascending,omitempty"`
+	Longest       int64            `json:"longest,omitempty"`
+	ASCII         bool             `json:"ascii,omitempty"`
+	Kinds         list[kindDetail] `json:"kinds,omitzero"`
+	Objects       int64            `json:"objects,omitempty"`
+	ObjectBytes   event.Bytes      `json:"object_bytes,omitempty"`
+	DistinctBytes event.Bytes      `json:"distinct_bytes,omitempty"`
+	Characters    int64            `json:"characters,omitempty"`
+	SameAs        []string         `json:"same_as,omitzero"`
 }
 
 // kindDetail is an event.ContentsKind in a row's detail.

@@ -46,10 +46,10 @@ type meterDetail struct {
 }
 
 type startDetail struct {
-	Host      hostDetail      `json:"host"`
-	Processes []processDetail `json:"processes"`
-	Meters    []meterDetail   `json:"meters"`
-	Command   []string        `json:"command"`
+	Host      hostDetail          `json:"host"`
+	Processes list[processDetail] `json:"processes"`
+	Meters    list[meterDetail]   `json:"meters"`
+	Command   []string            `json:"command"`
 }
 
 type lossDetail struct {
@@ -83,8 +83,8 @@ type frameDetail struct {
 }
 
 type stackDetail struct {
-	Frames []frameDetail `json:"frames"`
-	More   bool          `json:"more"`
+	Frames list[frameDetail] `json:"frames"`
+	More   bool              `json:"more"`
 }
 
 type holderDetail struct {
@@ -116,14 +116,14 @@ type viewerDetail struct {
 }
 
 type viewDetail struct {
-	Address uint64         `json:"address"`
-	Size    event.Bytes    `json:"size"`
-	Used    event.Bytes    `json:"used"`
-	Copies  event.Bytes    `json:"copies"`
-	Small   event.Bytes    `json:"small"`
-	Type    string         `json:"type"`
-	Collect bool           `json:"collect,omitempty"`
-	Viewers []viewerDetail `json:"viewers"`
+	Address uint64             `json:"address"`
+	Size    event.Bytes        `json:"size"`
+	Used    event.Bytes        `json:"used"`
+	Copies  event.Bytes        `json:"copies"`
+	Small   event.Bytes        `json:"small"`
+	Type    string             `json:"type"`
+	Collect bool               `json:"collect,omitempty"`
+	Viewers list[viewerDetail] `json:"viewers"`
 }
 
 func viewToDetail(v event.View) viewDetail {
@@ -141,12 +141,12 @@ func viewFromDetail(v viewDetail) event.View {
 }
 
 type holdersDetail struct {
-	Root     uint32         `json:"root"`
-	Complete bool           `json:"complete"`
-	Pool     string         `json:"pool,omitempty"`
-	Objects  int64          `json:"objects"`
-	Holders  []holderDetail `json:"holders"`
-	Views    []viewDetail   `json:"views"`
+	Root     uint32             `json:"root"`
+	Complete bool               `json:"complete"`
+	Pool     string             `json:"pool,omitempty"`
+	Objects  int64              `json:"objects"`
+	Holders  list[holderDetail] `json:"holders"`
+	Views    list[viewDetail]   `json:"views"`
 }
 
 type gpuDetail struct {
@@ -169,14 +169,14 @@ type finishDetail struct {
 	Reason    string            `json:"reason"`
 	Made      uint64            `json:"made"`
 	Delivered uint64            `json:"delivered"`
-	Lost      []lossDetail      `json:"lost"`
-	Blind     []blindDetail     `json:"blind"`
+	Lost      list[lossDetail]  `json:"lost"`
+	Blind     list[blindDetail] `json:"blind"`
 	Late      []string          `json:"late"`
-	Probes    []probeDetail     `json:"probes"`
-	GPUs      []gpuDetail       `json:"gpus"`
+	Probes    list[probeDetail] `json:"probes"`
+	GPUs      list[gpuDetail]   `json:"gpus"`
 	Problems  []string          `json:"problems"`
 	Unnamed   []string          `json:"unnamed"`
-	Shells    []shellDetail     `json:"shells"`
+	Shells    list[shellDetail] `json:"shells"`
 	// Settled: a look at objects follows, and then the end. Holders: the look searches for the holders of blocks.
 	Settled bool `json:"settled,omitempty"`
 	Holders bool `json:"holders,omitempty"`
@@ -195,7 +195,7 @@ func (m meterName) MarshalText() ([]byte, error) {
 func (m *meterName) UnmarshalText(text []byte) error {
 	meter, ok := event.ParseMeter(string(text))
 	if !ok {
-		return fmt.Errorf("unknown meter %q", text)
+		return fmt.Errorf("unknown meter %.60q", text)
 	}
 	*m = meterName(meter)
 	return nil

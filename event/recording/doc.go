@@ -61,6 +61,7 @@ const (
 	maxReadMeta   = 1 << 20
 	maxReadBody   = 128 << 20
 	maxReadFields = 1024
+	maxRoots      = 1 << 16
 )
 
 const (
@@ -68,6 +69,7 @@ const (
 	keyVersion = "ipytracer.version"
 	keyCRC     = "ipytracer.crc32c"
 	blankCRC   = "00000000"
+	maxKey     = 64
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -16,8 +16,8 @@ type limitDetail struct {
 }
 
 type limitsDetail struct {
-	Root   uint32        `json:"root"`
-	Limits []limitDetail `json:"limits"`
+	Root   uint32            `json:"root"`
+	Limits list[limitDetail] `json:"limits"`
 }
 
 type endingDetail struct {

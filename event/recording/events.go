@@ -12,6 +12,9 @@ func (b *batch) event(row int) (e event.Event, err error) {
 	defer recoverDamage(&err)
 	kind := b.columns[colKind].text(row)
 	detail := b.columns[colDetail].text(row)
+	if b.weigh(row) > maxText {
+		return nil, fmt.Errorf("%w: a text of more than %d bytes", errDamaged, maxText)
+	}
 	switch string(kind) {
 	case kindChange:
 		return b.change(row)
@@ -74,7 +77,7 @@ func (b *batch) streamed(row int) (s streamed, err error) {
 	name := b.columns[colMeter].text(row)
 	meter, ok := event.ParseMeter(string(name))
 	if !ok {
-		return s, fmt.Errorf("%w: unknown meter %q", errDamaged, name)
+		return s, fmt.Errorf("%w: unknown meter %.60q", errDamaged, name)
 	}
 	return streamed{
 		b.u64(colStream, row), b.u64(colSegment, row), b.time(colTime, row), b.u32(colRoot, row),
@@ -183,12 +186,12 @@ func into(devices []*device, readings ...*event.Readings) {
 func (b *batch) boundary(row int, name string) (event.Event, error) {
 	kind, ok := event.ParseBoundaryKind(name)
 	if !ok {
-		return nil, fmt.Errorf("%w: unknown kind %q", errDamaged, name)
+		return nil, fmt.Errorf("%w: unknown kind %.60q", errDamaged, name)
 	}
 	outcome := event.OutcomeUnknown
 	if text := b.columns[colOutcome].text(row); text != nil {
 		if outcome, ok = parseOutcome(string(text)); !ok {
-			return nil, fmt.Errorf("%w: unknown outcome %q", errDamaged, text)
+			return nil, fmt.Errorf("%w: unknown outcome %.60q", errDamaged, text)
 		}
 	}
 	e := b.room.boundary()
@@ -269,6 +272,16 @@ func (b *batch) readings(group, row int, to *event.Readings) {
 	for m := range event.Meter(event.CPUMeters) {
 		to[m] = b.bytes(meterColumn(group, m), row)
 	}
+}
+
+// weigh adds the texts of a row to those that were taken, and returns the length of the longest.
+func (b *batch) weigh(row int) (longest int) {
+	for _, c := range [...]int{colDetail, colText, colTextBytes} {
+		n := len(b.columns[c].text(row))
+		b.taken += n
+		longest = max(longest, n)
+	}
+	return longest
 }
 
 // hostile returns the text of a row, byte for byte as it was.

@@ -195,11 +195,13 @@ func (t fbTable) tables(i int) []fbTable {
 	return out
 }
 
-// pairs returns the key-value metadata in field i; the values are not copied.
+// pairs returns the key-value metadata in field i with short keys, as ours are; the values are not copied.
 func (t fbTable) pairs(i int) map[string][]byte {
 	out := make(map[string][]byte)
 	for _, kv := range t.tables(i) {
-		out[string(kv.bytes(0))] = kv.bytes(1)
+		if key := kv.bytes(0); len(key) <= maxKey {
+			out[string(key)] = kv.bytes(1)
+		}
 	}
 	return out
 }

@@ -146,7 +146,7 @@ func (r *Reader) note(e event.Event) {
 		at = e.Time
 	case *event.Boundary:
 		at = e.Time
-		r.streams[e.Root] = max(r.streams[e.Root], e.Stream)
+		r.made(e.Root, e.Stream)
 	case *event.Holders:
 		at = e.Time
 	case *event.Variables:
@@ -176,7 +176,14 @@ func (r *Reader) note(e event.Event) {
 // streamed counts a row of the change stream.
 func (r *Reader) streamed(root uint32, number uint64) {
 	r.changes++
-	r.streams[root] = max(r.streams[root], number)
+	r.made(root, number)
+}
+
+// made counts a root's changes by their numbers, of as many roots as a session has at most.
+func (r *Reader) made(root uint32, number uint64) {
+	if _, known := r.streams[root]; known || len(r.streams) < maxRoots {
+		r.streams[root] = max(r.streams[root], number)
+	}
 }
 
 // end decides how the events end: with nothing, an error, or a Finish that says why the recording has none.
@@ -201,8 +208,8 @@ func (r *Reader) end(cause error) *event.Finish {
 	case errors.Is(cause, errEnd):
 		finish.Problems = append(finish.Problems, "the tracer closed the recording without finishing: "+r.extent())
 	default:
-		finish.Problems = append(finish.Problems,
-			fmt.Sprintf("the recording is not readable behind byte %d (%v): %s", r.messages.offset, cause, r.extent()))
+		finish.Problems = append(finish.Problems, fmt.Sprintf("the recording is not readable behind byte %d (%.300s): %s",
+			r.messages.offset, cause.Error(), r.extent()))
 	}
 	return finish
 }

@@ -8,11 +8,11 @@ import (
 
 // residentDetail is an event.Residence in a row's detail.
 type residentDetail struct {
-	Root     uint32               `json:"root"`
-	Total    event.Bytes          `json:"total"`
-	Trim     event.Bytes          `json:"trim"`
-	Complete bool                 `json:"complete"`
-	Parts    []residentPartDetail `json:"parts"`
+	Root     uint32                   `json:"root"`
+	Total    event.Bytes              `json:"total"`
+	Trim     event.Bytes              `json:"trim"`
+	Complete bool                     `json:"complete"`
+	Parts    list[residentPartDetail] `json:"parts"`
 }
 
 type residentPartDetail struct {

@@ -25,7 +25,7 @@ func readSchema(msg message) (s schema, err error) {
 	}
 	s.version = string(meta[keyVersion])
 	if format > Format {
-		return s, fmt.Errorf("%w: format %d by version %q, this one reads up to format %d",
+		return s, fmt.Errorf("%w: format %d by version %.60q, this one reads up to format %d",
 			ErrVersion, format, s.version, Format)
 	}
 	if msg.header.byte(0) != 0 {
@@ -37,16 +37,16 @@ func readSchema(msg message) (s schema, err error) {
 func (s *schema) addColumns(columns []fbTable) error {
 	found := make(map[int]bool)
 	for _, f := range columns {
-		name := string(f.bytes(0))
+		name := f.bytes(0)
 		typ, ok := columnType(f)
 		if !ok {
-			return fmt.Errorf("%w: column %q has a type no recording has", ErrNotRecording, name)
+			return fmt.Errorf("%w: column %.60q has a type no recording has", ErrNotRecording, name)
 		}
 		place := -1
 		for i, known := range fields {
-			if known.name == name && !found[i] {
+			if known.name == string(name) && !found[i] {
 				if known.typ != typ {
-					return fmt.Errorf("%w: column %q has another type", ErrNotRecording, name)
+					return fmt.Errorf("%w: column %.60q has another type", ErrNotRecording, name)
 				}
 				place, found[i] = i, true
 			}

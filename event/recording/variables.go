@@ -8,26 +8,26 @@ import (
 
 // variableDetail is an event.Variable in a row's detail.
 type variableDetail struct {
-	Name    string           `json:"name"`
-	Also    []string         `json:"also"`
-	Kind    event.HolderKind `json:"kind"`
-	Type    string           `json:"type"`
-	Shape   []int64          `json:"shape"`
-	DType   string           `json:"dtype"`
-	Length  int64            `json:"length"`
-	Bytes   event.Bytes      `json:"bytes"`
-	Reaches event.Bytes      `json:"reaches"`
-	Device  event.Bytes      `json:"device"`
-	Exact   bool             `json:"exact"`
-	Block   uint64           `json:"block"`
-	Size    event.Bytes      `json:"size"`
-	Array   bool             `json:"array"`
-	Viewed  event.Bytes      `json:"viewed,omitempty"`
-	Base    event.Bytes      `json:"base,omitempty"`
-	Columns []columnDetail   `json:"columns,omitzero"`
-	More    int64            `json:"more_columns,omitempty"`
-	Rest    event.Bytes      `json:"rest_columns,omitempty"`
-	Codes   []codeDetail     `json:"codes,omitzero"`
+	Name    string             `json:"name"`
+	Also    []string           `json:"also"`
+	Kind    event.HolderKind   `json:"kind"`
+	Type    string             `json:"type"`
+	Shape   []int64            `json:"shape"`
+	DType   string             `json:"dtype"`
+	Length  int64              `json:"length"`
+	Bytes   event.Bytes        `json:"bytes"`
+	Reaches event.Bytes        `json:"reaches"`
+	Device  event.Bytes        `json:"device"`
+	Exact   bool               `json:"exact"`
+	Block   uint64             `json:"block"`
+	Size    event.Bytes        `json:"size"`
+	Array   bool               `json:"array"`
+	Viewed  event.Bytes        `json:"viewed,omitempty"`
+	Base    event.Bytes        `json:"base,omitempty"`
+	Columns list[columnDetail] `json:"columns,omitzero"`
+	More    int64              `json:"more_columns,omitempty"`
+	Rest    event.Bytes        `json:"rest_columns,omitempty"`
+	Codes   list[codeDetail]   `json:"codes,omitzero"`
 
 	Contents *contentsDetail `json:"contents,omitempty"`
 }
@@ -69,16 +69,16 @@ func variableOf(d variableDetail) event.Variable {
 }
 
 type variablesDetail struct {
-	Root      uint32           `json:"root"`
-	Complete  bool             `json:"complete"`
-	Objects   int64            `json:"objects"`
-	Total     event.Bytes      `json:"total"`
-	Unlisted  int64            `json:"unlisted"`
-	Rest      event.Bytes      `json:"rest"`
-	Early     bool             `json:"early,omitempty"`
-	Variables []variableDetail `json:"variables"`
-	Owners    []ownerDetail    `json:"owners"`
-	Shares    []shareDetail    `json:"shares"`
+	Root      uint32               `json:"root"`
+	Complete  bool                 `json:"complete"`
+	Objects   int64                `json:"objects"`
+	Total     event.Bytes          `json:"total"`
+	Unlisted  int64                `json:"unlisted"`
+	Rest      event.Bytes          `json:"rest"`
+	Early     bool                 `json:"early,omitempty"`
+	Variables list[variableDetail] `json:"variables"`
+	Owners    list[ownerDetail]    `json:"owners"`
+	Shares    list[shareDetail]    `json:"shares"`
 }
 
 // ownerDetail is an event.Owner in a row's detail.
@@ -101,7 +101,7 @@ type shareDetail struct {
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
 	// Pieces has, for each object: its address, its type's, its own bytes and those with everything that only it has.
-	Pieces [][4]uint64 `json:"pieces"`
+	Pieces list[[4]uint64] `json:"pieces"`
 }
 
 func shareToJSON(x event.Share) shareDetail {
