@@ -43,7 +43,7 @@ func Parse(text []byte) (*Notebook, error) {
 	if !json.Valid(text) || !utf8.Valid(text) {
 		return nil, errNotNotebook
 	}
-	n := &Notebook{scanner: scanner{text}}
+	n := &Notebook{scanner: scanner{text: text}}
 	whole, err := n.value(0)
 	if err != nil {
 		return nil, err

@@ -260,6 +260,11 @@ func FuzzNotebook(f *testing.F) {
 	f.Add(page)
 	f.Add(`{"cells":[{"cell_type":"code","metadata":{"ipytracer":1,"ipytracer":2},` +
 		`"outputs":[{"metadata":{"ipytracer":{}}}],"source":"raise MemoryError('no room')"}],"nbformat":4}`)
+	for _, part := range partsOfNotebook {
+		for _, text := range hostile.JSON(512, part[0], part[1]) {
+			f.Add(text)
+		}
+	}
 	r := reporttest.Rich()
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, text string) {
 		n, err := notebook.Parse([]byte(text))

@@ -18,13 +18,26 @@ type member struct {
 	value span
 }
 
-// maxDepth is the most levels of nested values.
-const maxDepth = 500
+const (
+	maxDepth = 500     // levels of nested values
+	maxParts = 1 << 20 // members and items that are looked at: cells, and those of cells
+)
 
 var errNotNotebook = errors.New("it is not a Jupyter notebook")
 
 // scanner finds the parts of a notebook. It changes nothing: the layout of a notebook is its owner's.
-type scanner struct{ text []byte }
+type scanner struct {
+	text  []byte
+	parts int // found so far
+}
+
+// more counts a part.
+func (s *scanner) more() error {
+	if s.parts++; s.parts > maxParts {
+		return fmt.Errorf("it has more than %d parts", maxParts)
+	}
+	return nil
+}
 
 // skip returns the next byte from at on that is not white space.
 func (s *scanner) skip(at int) int {
@@ -98,6 +111,9 @@ func (s *scanner) members(of span) (all []member, err error) {
 		if one.value, err = s.value(s.skip(one.name.to) + 1); err != nil {
 			return nil, err
 		}
+		if err := s.more(); err != nil {
+			return nil, err
+		}
 		all = append(all, one)
 		at = s.skip(one.value.to)
 		if at < of.to && s.text[at] == ',' {
@@ -115,6 +131,9 @@ func (s *scanner) items(of span) (all []span, err error) {
 	for at := s.skip(of.from + 1); at < of.to-1; {
 		one, err := s.value(at)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.more(); err != nil {
 			return nil, err
 		}
 		all = append(all, one)

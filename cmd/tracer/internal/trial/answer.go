@@ -15,7 +15,7 @@ import (
 const (
 	maxAnswer  = 192 << 20 // bytes of a run
 	maxDepth   = 64        // of values in each other
-	maxParts   = 2_000_000 // values of a line
+	maxParts   = 1_000_000 // values of a run
 	maxOutputs = 64 << 20  // bytes of outputs of a run, asked of the runner
 )
 
@@ -151,7 +151,7 @@ func readAnswer(from io.Reader, cells int, steps steps) (*Result, error) {
 			return r, err
 		}
 		var m message
-		if !bounded(line) || json.Unmarshal(line, &m) != nil {
+		if !in.bounded(line) || json.Unmarshal(line, &m) != nil {
 			return r, errAnswer
 		}
 		if err := r.take(&m, cells, steps); err != nil {
@@ -202,6 +202,7 @@ type lines struct {
 	kept  []byte
 	chunk [64 << 10]byte
 	taken int
+	parts int // values so far
 }
 
 func (l *lines) next() ([]byte, error) {
@@ -224,9 +225,9 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// bounded reports whether a line's values are neither too deep in each other nor too many.
-func bounded(line []byte) bool {
-	depth, parts, quoted := 0, 0, false
+// bounded reports whether a line's values are not too deep in each other, and not too many with those before.
+func (l *lines) bounded(line []byte) bool {
+	depth, quoted := 0, false
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; {
 		case c == '\\' && quoted:
@@ -236,13 +237,13 @@ func bounded(line []byte) bool {
 		case quoted:
 		case c == '{' || c == '[':
 			depth++
-			parts++
+			l.parts++
 		case c == '}' || c == ']':
 			depth--
 		case c == ',':
-			parts++
+			l.parts++
 		}
-		if depth > maxDepth || parts > maxParts {
+		if depth > maxDepth || l.parts > maxParts {
 			return false
 		}
 	}

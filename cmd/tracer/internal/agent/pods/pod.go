@@ -1,6 +1,8 @@
 package pods
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,8 +32,27 @@ type wirePod struct {
 	}
 	Spec   struct{ NodeName string }
 	Status struct {
-		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses []wireContainer
+		ContainerStatuses, InitContainerStatuses, EphemeralContainerStatuses wireContainers
 	}
+}
+
+// wireContainers are the first containers of a list: as many as are kept.
+type wireContainers []wireContainer
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (all *wireContainers) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if first, err := d.Token(); err != nil || first != json.Delim('[') {
+		return err
+	}
+	for d.More() && len(*all) < maxContainers {
+		var one wireContainer
+		if err := d.Decode(&one); err != nil {
+			return err
+		}
+		*all = append(*all, one)
+	}
+	return nil
 }
 
 type wireContainer struct {
@@ -82,7 +103,7 @@ func (w *wirePod) strip(node string, wanted *Wanted) (p Pod, ok bool) {
 	}
 	p = Pod{UID: m.UID, Namespace: m.Namespace, Name: m.Name, containers: map[string]string{}}
 	p.Labels, p.Annotations = some(m.Labels, wanted.Labels), some(m.Annotations, wanted.Annotations)
-	for _, all := range [][]wireContainer{
+	for _, all := range []wireContainers{
 		w.Status.ContainerStatuses, w.Status.InitContainerStatuses, w.Status.EphemeralContainerStatuses,
 	} {
 		for _, c := range all {
