@@ -93,25 +93,43 @@ func addressSpace() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// reading is what the process has taken.
+// reading is what the process has taken. Outside is memory that Go's runtime does not know: that of mmap(2).
 type reading struct {
-	allocated, objects, stacks uint64
-	time                       time.Duration
+	allocated, objects, stacks, outside uint64
+	time                                time.Duration
+}
+
+// reader reads what this process has taken.
+type reader struct {
+	samples [5]metrics.Sample
+	statm   *os.File // nil where there is no Linux
+}
+
+func newReader() *reader {
+	statm, _ := os.Open("/proc/self/statm")
+	return &reader{[...]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"}}, statm}
 }
 
 func (r *reader) read() reading {
 	metrics.Read(r.samples[:])
+	of := func(i int) uint64 { return r.samples[i].Value.Uint64() }
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return reading{r.samples[0].Value.Uint64(), r.samples[1].Value.Uint64(), r.samples[2].Value.Uint64(),
+	return reading{of(0), of(1), of(2), above(r.anonymous(), of(3)-of(4)),
 		time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}
 }
 
-type reader struct{ samples [3]metrics.Sample }
-
-func newReader() *reader {
-	return &reader{[3]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/memory/classes/heap/stacks:bytes"}}}
+// anonymous returns the resident memory without files (proc_pid_statm(5)), 0 where it is not known.
+func (r *reader) anonymous() uint64 {
+	var text [128]byte
+	n, _ := r.statm.ReadAt(text[:], 0)
+	var size, resident, shared uint64
+	if _, err := fmt.Sscan(string(text[:n]), &size, &resident, &shared); err != nil {
+		return 0
+	}
+	return above(resident, shared) * uint64(os.Getpagesize())
 }
 
 // watcher holds inputs, one at a time, to a limit.
@@ -124,6 +142,7 @@ type watcher struct {
 	reader  *reader
 	input   string // the test's name, or empty between two inputs
 	before  reading
+	outside uint64 // the most so far
 	largest uint64 // what was reachable at once, of an input that allocated more than the limit
 	most    Cost
 }
@@ -150,12 +169,17 @@ func watch(t testing.TB, limit uint64) *watcher {
 	return w
 }
 
-func (w *watcher) stop() { close(w.ended) }
+func (w *watcher) stop() {
+	close(w.ended)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reader.statm.Close()
+}
 
 func (w *watcher) begin(input string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.input, w.largest, w.before = input, 0, w.reader.read()
+	w.input, w.outside, w.largest, w.before = input, 0, 0, w.reader.read()
 }
 
 func (w *watcher) end() {
@@ -172,7 +196,9 @@ func (w *watcher) end() {
 // check ends the process if the input has cost more than it may.
 func (w *watcher) check() Cost {
 	now := w.reader.read()
-	cost := Cost{now.allocated - w.before.allocated + above(now.stacks, w.before.stacks), now.time - w.before.time}
+	w.outside = max(w.outside, above(now.outside, w.before.outside))
+	cost := Cost{now.allocated - w.before.allocated + above(now.stacks, w.before.stacks) + w.outside,
+		now.time - w.before.time}
 	if cost.Bytes > w.limit {
 		if w.reachable(now) > w.limit {
 			runtime.GC()
@@ -189,7 +215,7 @@ func (w *watcher) check() Cost {
 }
 
 func (w *watcher) reachable(now reading) uint64 {
-	return above(now.objects+now.stacks, w.before.objects+w.before.stacks)
+	return above(now.objects+now.stacks, w.before.objects+w.before.stacks) + above(now.outside, w.before.outside)
 }
 
 func above(now, before uint64) uint64 { return max(now, before) - before }

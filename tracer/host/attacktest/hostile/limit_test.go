@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -16,6 +17,13 @@ var attacks = map[string]func(){
 	"small": func() {
 		for range 1 << 30 {
 			kept = append(kept, make([]byte, 512))
+		}
+	},
+	"mapped": func() {
+		if all, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
+			for at := 0; at < len(all); at += 4096 {
+				all[at] = 1
+			}
 		}
 	},
 	"stack": func() { deep(1 << 30) },
