@@ -92,5 +92,6 @@ func TestLoadedDriver(t *testing.T) {
 func FuzzCache(f *testing.F) {
 	f.Add(cache("liba.so", "/a", CUDALibrary, "/b"), CUDALibrary)
 	f.Add([]byte(cacheMagic), "")
+	f.Add([]byte(cacheMagic+strings.Repeat("\xff", 1<<20)), CUDALibrary)
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte, name string) { lookup(data, name) })
 }

@@ -243,6 +243,12 @@ func TestMachineMemory(t *testing.T) {
 func FuzzCgroups(f *testing.F) {
 	f.Add("4:memory:/docker/abc\n", mount1)
 	f.Add("0::/../x (deleted)\n", mount2)
+	for text := range hostile.Lines(hostileText, "4:memory:/docker/abc") {
+		f.Add(text, mount1)
+	}
+	for text := range hostile.Lines(hostileText, strings.TrimSpace(mount1)) {
+		f.Add("4:memory:/docker/abc\n", text)
+	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, cgroup, mounts string) {
 		version, name, ok := memoryPath([]byte(cgroup))
 		if !ok {

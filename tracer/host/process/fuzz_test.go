@@ -25,8 +25,14 @@ func seed(f *testing.F, name string) {
 	}
 }
 
+// hostileText is the length of long texts.
+const hostileText = 256 << 10
+
 func FuzzMaps(f *testing.F) {
 	seed(f, "maps")
+	for text := range hostile.Lines(hostileText, "55550000-5555f000 rw-p 00000000 08:01 1234 /usr/lib/libc.so.6") {
+		f.Add([]byte(text))
+	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		count := 0
 		for m, err := range parseMaps(bytes.NewReader(data)) {
@@ -49,6 +55,9 @@ func FuzzMaps(f *testing.F) {
 
 func FuzzStat(f *testing.F) {
 	seed(f, "stat")
+	for text := range hostile.Lines(hostileText, "7 (python3) S 1 7 7 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 99 1 2 3") {
+		f.Add([]byte(text))
+	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		st, ok := parseStat(data)
 		if !ok {
@@ -71,6 +80,9 @@ func FuzzStat(f *testing.F) {
 
 func FuzzStatus(f *testing.F) {
 	seed(f, "status")
+	for text := range hostile.Lines(hostileText, "NSpid: 7 8 9") {
+		f.Add([]byte("Pid:\t7\nTgid:\t7\n" + text))
+	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte) {
 		st, ok := parseStatus(data)
 		if !ok {

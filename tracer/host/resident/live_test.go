@@ -213,6 +213,9 @@ func FuzzExplain(f *testing.F) {
 		[]byte{0, 0, 0, 0, 0, 0, 0, 0, 0x91, 2}, 11)
 	f.Add("7f0000000000-7f0004000000 rw-p 00000000 00:00 0\nRss: 64 kB\n", []byte{0x30, 0, 0, 0, 0, 0x7f}, 9)
 	f.Add("x", []byte{}, 0)
+	for text := range hostile.Lines(256<<10, "55550000-5555f000 rw-p 00000000 00:00 0 [heap]") {
+		f.Add(text, []byte{}, 11)
+	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, smaps string, data []byte, python int) {
 		memory := bytesAt{0x55550000, append(data, make([]byte, 4096)...)}
 		a, err := Explain(Source{Smaps: strings.NewReader(smaps), Memory: memory, Pages: same(present), Python: python},
