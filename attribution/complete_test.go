@@ -61,7 +61,7 @@ func TestUnnamedIsOfAttribution(t *testing.T) {
 func TestCutRecordingIsIncomplete(t *testing.T) {
 	c := certificateOf(&event.Finish{Reason: event.FinishCut})
 	expect(t, "cut", []any{c.Complete, strings.Join(c.Incomplete, "; "), c.Attribution.Complete},
-		[]any{false, words.RecordingCut, true})
+		[]any{false, words.RecordingCut, false})
 	c = certificateOf(&event.Finish{Reason: "interrupted"})
 	expect(t, "whole", []any{c.Complete, len(c.Incomplete), c.Attribution.Complete}, []any{true, 0, true})
 }

@@ -26,11 +26,14 @@ func (ce *certifier) certificate() model.Certificate {
 // incomplete adds the missing parts of figures and windows.
 func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
-	if ce.session.finish != nil && ce.session.finish.Reason == event.FinishCut {
+	if ce.session.isCut() {
 		add(words.RecordingCut)
 	}
 	if missing := ce.processes.changesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
+	}
+	if n := ce.processes.twice() + ce.session.boundaries.Twice; n > 0 {
+		add(words.RecordsTwice(n))
 	}
 	for _, p := range c.Meters {
 		if p.Shed && !words.IsPart(p.ID) {
@@ -66,6 +69,9 @@ func (sd *stepDowns) names() (names []string) {
 
 // unattributed adds the missing parts of attribution.
 func (ce *certifier) unattributed(m *missing) {
+	if ce.session.isCut() {
+		m.name(words.RecordingCut)
+	}
 	if ce.allocations.missing() > 0 {
 		m.name(words.AllocationsMissing(uint64(ce.allocations.missing())))
 	}

@@ -99,6 +99,9 @@ func (in *intake) take(e event.Event) {
 // finish takes in how the session ended. A second such event replaces the first, which had less.
 func (in *intake) finish(f *event.Finish) {
 	isFirst := in.session.ends(f)
+	if in.session.isCut() {
+		in.namespaces.cutShort()
+	}
 	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
 	in.processes.blindTo(f.Blind)
 	if isFirst {

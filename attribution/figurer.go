@@ -75,6 +75,9 @@ var nothing int64
 
 // quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
 func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) {
+	if fg.session.isCut() {
+		return false, nil
+	}
 	exact, bound = true, &nothing
 	if fg.session.start != nil {
 		for _, s := range fg.session.start.Meters {

@@ -9,6 +9,7 @@ import (
 
 // lister lists the stacks that allocated, for a report.
 type lister struct {
+	session     *session
 	processes   *processes
 	table       *windowTable
 	allocations *allocations
@@ -31,7 +32,8 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
 			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
 			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net &&
-				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m),
+				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m) &&
+				!li.session.isCut(),
 		}
 		listed, rest := li.divided.divide(w, s)
 		out = slices.Grow(out, len(listed))

@@ -98,6 +98,28 @@ func (ns *namespaces) list(e *event.Variables) {
 	}
 }
 
+// cutShort notes that the events stop before the session did: more rows about the same names may be missing.
+func (ns *namespaces) cutShort() {
+	for i, e := range ns.listed {
+		one := Partial(*e)
+		ns.listed[i] = &one
+	}
+	for i, e := range ns.where {
+		one := *e
+		one.Complete = false
+		ns.where[i] = &one
+	}
+}
+
+// Partial returns variables of a session that is not known to its end: their sizes are lower bounds.
+func Partial(e event.Variables) event.Variables {
+	e.Complete, e.Variables = false, slices.Clone(e.Variables)
+	for i := range e.Variables {
+		e.Variables[i].Exact = false
+	}
+	return e
+}
+
 // resides takes in the parts of a process's resident memory, in place of those reported before.
 func (ns *namespaces) resides(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
@@ -151,7 +173,7 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 
 // heard reports whether every block that was made in the session is known, on meters that were never stepped down.
 func (ns *namespaces) heard() bool {
-	if !ns.ledger.isWhole() || ns.session.finish == nil {
+	if !ns.ledger.isWhole() || ns.session.finish == nil || ns.session.isCut() {
 		return false
 	}
 	for _, l := range ns.session.finish.Lost {

@@ -236,6 +236,14 @@ func (ps *processes) blindTo(all []event.Blind) {
 	}
 }
 
+// twice returns the number of changes of all roots that came again.
+func (ps *processes) twice() (n uint64) {
+	for _, r := range ps.roots {
+		n += r.stream.Twice
+	}
+	return n
+}
+
 // changesMissing returns the number of changes of all roots that did not arrive.
 func (ps *processes) changesMissing() (n uint64) {
 	for _, r := range ps.roots {

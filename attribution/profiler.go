@@ -30,6 +30,7 @@ func NewProfiler() *Monitor {
 	l := &profiledLedger{a}
 	c.follow(l, noChart{})
 	m.profiler = &profiler{core: c, ledger: l, lister: &lister{
+		session:   c.session,
 		processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d, symbolizer: c.symbolizer,
 	}}
 	return m

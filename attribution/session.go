@@ -3,6 +3,7 @@ package attribution
 import (
 	"time"
 
+	"ipytracer/attribution/changes"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -15,7 +16,7 @@ type session struct {
 	last       event.Nanoseconds // time of the last
 	cut        uint64            // boundaries processed
 	numbered   uint64            // the highest number of a boundary
-	boundaries uint64            // boundaries received: they may pass each other, and none may be missing
+	boundaries changes.Stream    // the numbers of boundaries: they may pass each other, and none may be missing
 }
 
 func (s *session) host() model.Host {
@@ -62,7 +63,7 @@ func (s *session) next() { s.cut++ }
 
 // draws records that a boundary came.
 func (s *session) draws(b *event.Boundary) {
-	s.boundaries++
+	s.boundaries.Received(b.Number)
 	s.numbered = max(s.numbered, b.Number)
 	if s.began == 0 {
 		s.began = b.Time
@@ -78,4 +79,13 @@ func (s *session) ends(f *event.Finish) (isFirst bool) {
 }
 
 // lost returns how many boundaries are missing.
-func (s *session) lost() uint64 { return s.numbered - s.boundaries }
+func (s *session) lost() uint64 {
+	if s.boundaries.Complete(0, s.numbered) {
+		return 0
+	}
+	return max(1, s.numbered-min(s.numbered, s.boundaries.Count))
+}
+
+// isCut reports whether the events stop before the session did. What was lost is only said at its end: of such a
+// session no figure is exact.
+func (s *session) isCut() bool { return s.finish != nil && s.finish.Reason == event.FinishCut }

@@ -46,7 +46,7 @@ func newTracker() *Tracker {
 			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, archive: c.archive,
 		},
 		lister: &lister{
-			processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,
+			session: c.session, processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,
 			symbolizer: c.symbolizer,
 		},
 		certifier: &certifier{

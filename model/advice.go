@@ -29,6 +29,8 @@ type Advice struct {
 	Left int `json:"left"`
 	// Unknown are sentences about matters that no item could consider.
 	Unknown []string `json:"unknown"`
+	// Incomplete are the reasons why the session is not known in full, as in [Certificate]: nothing is exact then.
+	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 // Accuracies of [AdviceItem.Saves].

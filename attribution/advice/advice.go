@@ -66,6 +66,9 @@ func (x *Reading) Advice() *model.Advice {
 	}
 	out.Notebook = nameOf(n)
 	out.Unknown = unknown(n)
+	if c := &n.Report.Certificate; !c.Complete {
+		out.Incomplete = slices.Clone(c.Incomplete)
+	}
 	if n.Peak == nil {
 		return out
 	}
@@ -83,8 +86,12 @@ func (x *Reading) Advice() *model.Advice {
 	return out
 }
 
-// exact reports whether the figure of the highest moment is.
+// exact reports whether the figure of the highest moment is. Where windows or changes are missing, a higher moment may
+// be.
 func exact(n *evidence.Notebook) bool {
+	if !n.Report.Certificate.Complete {
+		return false
+	}
 	if n.Peak.Cell == nil {
 		return true
 	}
@@ -156,7 +163,7 @@ func once(found []weighed) []weighed {
 // item returns a candidate as a piece of advice.
 func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
 	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves, Fits: f.Fits,
-		Accuracy: f.Accuracy, Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
+		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
 		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
 	out.At = model.PlanPlace{PID: n.PID, Kernel: f.Cell.Window.Kernel, Execution: f.Cell.Window.Execution,
 		ExecutionCount: f.Cell.Window.ExecutionCount, Line: f.Line, Source: strings.TrimSpace(f.Cell.Line(f.Line))}
@@ -173,6 +180,14 @@ func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
 		out.Try = words.TryAdvice(nameOf(n), number)
 	}
 	return out
+}
+
+// accuracy returns how well a saving is known: nothing is exact in a session that is not known in full.
+func accuracy(n *evidence.Notebook, accuracy string) string {
+	if accuracy == model.SavesExact && !n.Report.Certificate.Complete {
+		return model.SavesBound
+	}
+	return accuracy
 }
 
 // digested returns edits with the digests of their cells' sources.

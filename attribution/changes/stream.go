@@ -8,6 +8,7 @@ import "slices"
 type Stream struct {
 	Made    uint64 // changes made, by the last boundary
 	Count   uint64 // changes received
+	Twice   uint64 // changes that came again
 	next    uint64 // the first number that has not been reached
 	missing []span // numbers below next that did not come, ascending
 	merged  bool   // spans were joined to bound memory: some that came count as missing
@@ -56,7 +57,11 @@ func (s *Stream) found(number uint64) {
 		}
 		return 0
 	})
-	if !ok || s.merged {
+	if s.merged {
+		return
+	}
+	if !ok {
+		s.Twice++
 		return
 	}
 	m := s.missing[i]

@@ -35,6 +35,7 @@ func (o *AdviseOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.File, "output", "o", "", "write the advice to `FILE` instead of standard output")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source, and so all code, out of the advice")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the advice")
+	o.strictFlag(f, "the highest moment is not exact, or the session is not known in full")
 	f.DurationVar(&o.Duration, "duration", 0, "of a running kernel: stop after this `TIME`, such as 30s or 10m")
 	f.StringVar(&o.Budget, "budget", "3%",
 		"of a running kernel: what probes may cost, as a `SHARE` of the session's time, or 'off'")
@@ -93,7 +94,10 @@ func runAdvise(ctx context.Context, o AdviseOptions, c console, target string) e
 	if s.trouble != nil {
 		return errIncomplete
 	}
-	return s.endedEarly()
+	if err := s.endedEarly(); err != nil {
+		return err
+	}
+	return o.proven(len(a.Incomplete) == 0 && (a.Exact || a.At == nil), a.Incomplete)
 }
 
 // check finds mistakes before any file is read and any process traced.

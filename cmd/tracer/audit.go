@@ -35,6 +35,7 @@ func (o *AuditOptions) addFlags(f *pflag.FlagSet) {
 		"exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
 	f.BoolVar(&o.Check, "check", false, "report which memory under \"to free it\" has come back: "+
 		"in the processes of a recording, or in PID, before and after you free it")
+	o.strictFlag(f, "not everything could be judged")
 	f.StringVar(&o.Format, "format", "text",
 		"the `FORMAT` of the audit: text, json, markdown or html (a page without scripts)")
 	f.StringVarP(&o.File, "output", "o", "", "write the audit to `FILE` instead of standard output")
@@ -181,7 +182,14 @@ func (o *AuditOptions) conclude(a *model.Audit, s *session) error {
 	if s.trouble != nil {
 		return errIncomplete
 	}
-	return s.endedEarly()
+	if err := s.endedEarly(); err != nil {
+		return err
+	}
+	var why []string
+	for _, n := range a.NotJudged {
+		why = append(why, n.Why)
+	}
+	return o.proven(a.Complete, why)
 }
 
 func (o *AuditOptions) print(w io.Writer, a *model.Audit) error {

@@ -13,8 +13,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/compare"
-	"ipytracer/event"
-	"ipytracer/event/recording"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/sheet"
@@ -60,6 +58,7 @@ because of what stood before them. Whatever keeps the two from being comparable 
 	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the comparison")
+	o.strictFlag(f, "the figures of one of them are not complete")
 	return cmd
 }
 
@@ -110,7 +109,10 @@ func runDiff(ctx context.Context, o DiffOptions, c console, args []string) error
 	if err := s.deliver("comparison", func(w io.Writer) error { return o.print(w, d) }); err != nil {
 		return err
 	}
-	return verdict(d.Judged)
+	if err := verdict(d.Judged); err != nil {
+		return err
+	}
+	return o.proven(d.A.Complete && d.B.Complete, d.Doubts)
 }
 
 // verdict returns an error with the status of a judgement.
@@ -162,7 +164,7 @@ func (s *session) readEach(ctx context.Context, paths []string, take func(name s
 	defer progress.stop()
 	for i, f := range files {
 		if err := s.readOne(ctx, f, paths[i], take); err != nil {
-			return fmt.Errorf("read %s: %w", paths[i], err)
+			return err
 		}
 		if i+1 < len(files) {
 			debug.FreeOSMemory()
@@ -194,16 +196,8 @@ func closeEach(files []*os.File) {
 }
 
 func (s *session) readOne(ctx context.Context, f *os.File, path string, take func(name string, r *model.Report)) error {
-	source, err := recording.Open(f)
-	if err != nil {
-		return err
-	}
 	tracker := attribution.New()
-	err = source.Each(ctx, func(e event.Event) {
-		tracker.Add(e)
-		s.garbage.pace()
-	})
-	if err != nil {
+	if err := s.read(ctx, f, path, tracker.Add); err != nil {
 		return err
 	}
 	take(path, tracker.Stream())

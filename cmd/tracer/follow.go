@@ -130,7 +130,8 @@ type session struct {
 	to       *destination
 	sign     *readySign // nil without, and once it was given
 	recorder *recorder.File
-	trouble  error // the recording failed; the trace went on
+	partial  []partial // the recordings read that are not whole
+	trouble  error     // the recording failed; the trace went on
 	live     bool
 	view     *view // nil unless a screen shows the session
 	last     *lastLook

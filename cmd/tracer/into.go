@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
+	"ipytracer/model"
 	"ipytracer/model/words"
 	"ipytracer/report/notebook"
 )
@@ -73,6 +74,7 @@ func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, 
 	}
 	defer was.Close()
 	var found notebook.Result
+	var r *model.Report
 	if into.Remove {
 		if err := s.seclude(); err != nil {
 			return fmt.Errorf("give up what is not needed: %w", err)
@@ -87,17 +89,24 @@ func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, 
 	if into.Remove {
 		found = n.Remove()
 	} else {
-		found = n.Into(tracker.Stream(), into.Outputs)
+		r = tracker.Stream()
+		found = n.Into(r, into.Outputs)
 	}
 	s.sayInto(&found, into)
 	if !into.Remove && found.Written == 0 {
 		return fmt.Errorf("%s stays as it is: none of its cells ran in this recording with the source that it has now",
 			into.Notebook)
 	}
-	if string(found.Text) == string(text) {
+	if string(found.Text) != string(text) {
+		if err := s.replaceNotebook(was, found.Text, into.Notebook); err != nil {
+			return err
+		}
+	}
+	if into.Remove {
 		return nil
 	}
-	return s.replaceNotebook(was, found.Text, into.Notebook)
+	s.sayPartial()
+	return s.judge(r)
 }
 
 // notebookFile is the state of a notebook when it was read.

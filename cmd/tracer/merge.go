@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/attribution/merge"
 	"ipytracer/event"
-	"ipytracer/event/recording"
 	"ipytracer/model"
 	"ipytracer/report"
 	"ipytracer/report/text"
@@ -67,6 +67,7 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 	f.BoolVar(&o.Full, "full", false, "list every recording and the 1,000 heaviest cells in the text")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebooks' source out of every output")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the timeline")
+	o.strictFlag(f, "the figures of one of them are not complete")
 	return cmd
 }
 
@@ -124,7 +125,11 @@ func runMerge(ctx context.Context, o MergeOptions, c console, paths []string) er
 	if g.m = set.Merge(); o.NoSource {
 		g.m = report.MergeWithoutSource(g.m)
 	}
-	return s.deliver("timeline", func(w io.Writer) error { return g.print(ctx, w) })
+	if err := s.deliver("timeline", func(w io.Writer) error { return g.print(ctx, w) }); err != nil {
+		return err
+	}
+	complete := !slices.ContainsFunc(g.m.Nodes, func(n model.MergeNode) bool { return !n.Complete })
+	return o.proven(complete, g.m.Doubts)
 }
 
 // readable refuses files that cannot be read a second time if the format needs that.
@@ -145,9 +150,10 @@ func (g *merging) readable() error {
 func (g *merging) take(ctx context.Context, set *merge.Set, i int) error {
 	in := set.Reader()
 	r, err := g.read(ctx, i, in.Add)
-	if err == nil {
-		err = set.Add(g.paths[i], in, r)
+	if err != nil {
+		return err
 	}
+	err = set.Add(g.paths[i], in, r)
 	var same *merge.SameError
 	if errors.As(err, &same) {
 		return usageError{err}
@@ -167,15 +173,10 @@ func (g *merging) read(ctx context.Context, i int, also func(event.Event)) (*mod
 	if info, err := g.files[i].Stat(); err == nil && info.Mode().IsRegular() { // the same each time, also if it grows
 		file = io.NewSectionReader(g.files[i], 0, info.Size())
 	}
-	source, err := recording.Open(file)
-	if err != nil {
-		return nil, err
-	}
 	tracker := attribution.New()
-	err = source.Each(ctx, func(e event.Event) {
+	err := g.session.read(ctx, file, g.paths[i], func(e event.Event) {
 		also(e)
 		tracker.Add(e)
-		g.garbage.pace()
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 		for i := range g.files {
 			r, err := g.read(ctx, i, func(event.Event) {})
 			if err != nil {
-				yield(nil, fmt.Errorf("read %s: %w", g.paths[i], err))
+				yield(nil, err)
 				return
 			}
 			if g.o.NoSource {

@@ -20,8 +20,7 @@ import (
 // PlanOptions are the flags of `tracer plan`.
 type PlanOptions struct {
 	SessionOptions
-	Certain bool // fail if the plan has doubts
-	Tried   string
+	Tried string
 }
 
 // maxPlans is the most recordings of one plan.
@@ -51,7 +50,7 @@ func newPlanCommand(c console) *cobra.Command {
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the plan")
 	f.StringVar(&o.Tried, "tried", "",
 		"also say what it needs with the change that 'tracer try --format json' found best, in `FILE`")
-	f.BoolVar(&o.Certain, "strict", false, "exit with status 4 if the plan has doubts, or a figure is only a bound")
+	o.strictFlag(f, "the plan has doubts, or a figure is only a bound")
 	return cmd
 }
 
@@ -87,7 +86,7 @@ func runPlan(ctx context.Context, o PlanOptions, c console, args []string) error
 	if err := s.deliver("plan", func(w io.Writer) error { return o.print(w, p) }); err != nil {
 		return err
 	}
-	if o.Certain && !certain(p) {
+	if o.Strict.figures && !certain(p) {
 		return errDoubtful
 	}
 	return nil

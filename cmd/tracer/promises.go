@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/model"
@@ -38,6 +39,7 @@ type recalled struct {
 	BootID    string    `json:",omitempty"`
 	Processes []promise `json:",omitempty"`
 	Old       bool      `json:",omitempty"` // it does not have the objects
+	Partial   string    `json:",omitempty"` // how far it goes, unless it is whole
 	Error     string    `json:",omitempty"`
 }
 
@@ -88,17 +90,10 @@ func withoutRights() error {
 
 // recall reads a recording to its end: the last look at each process counts.
 func recall(ctx context.Context, in io.Reader) (out recalled) {
-	source, err := recording.Open(in)
-	if errors.Is(err, recording.ErrNotRecording) {
-		return recalled{Error: err.Error() + "; --check takes what --record has written, not a report or an audit"}
-	}
-	if err != nil {
-		return recalled{Error: err.Error()}
-	}
 	started, last := map[int32]uint64{}, map[int32]*event.Variables{}
 	var order []int32
 	note := func(p event.ProcessInfo) { started[p.PID] = p.Started }
-	err = source.Each(ctx, func(e event.Event) {
+	extent, err := readRecording(ctx, in, func(e event.Event) {
 		switch e := e.(type) {
 		case *event.Start:
 			out.BootID = e.Host.BootID
@@ -117,10 +112,20 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 			last[e.PID] = e
 		}
 	})
+	if errors.Is(err, recording.ErrNotRecording) {
+		return recalled{Error: err.Error() + "; --check takes what --record has written, not a report or an audit"}
+	}
 	if err != nil {
 		return recalled{Error: err.Error()}
 	}
+	if !extent.IsWhole() {
+		out.Partial = extent.String()
+	}
 	for _, pid := range order {
+		if !extent.IsWhole() {
+			e := attribution.Partial(*last[pid])
+			last[pid] = &e
+		}
 		one := promise{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
 		all, of := toFree(last[pid])
 		one.Free, one.Pieces = checkable(all, of)
@@ -155,6 +160,9 @@ func promisedIn(ctx context.Context, s *session, path string) ([]promise, error)
 		}
 	case len(found.Processes) == 0:
 		return nil, usageError{fmt.Errorf("%s names nothing that can be freed: there is nothing to check", path)}
+	}
+	if found.Partial != "" {
+		fmt.Fprintf(s.console.err, "tracer: %s\n", notWhole(path, found.Partial))
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

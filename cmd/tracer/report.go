@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
-	"ipytracer/event"
-	"ipytracer/event/recording"
 )
 
 func newReportCommand(c console) *cobra.Command {
@@ -18,7 +16,8 @@ func newReportCommand(c console) *cobra.Command {
 		Use:   "report FILE",
 		Short: "Print a recording again, in any format",
 		Long: "Print the report of a recording that 'tracer attach --record' or 'tracer run --record' made: " +
-			"the very report that was printed then. Of a file that was cut short it prints what is there.",
+			"the very report that was printed then. Of a file that was cut or damaged it prints what is there, " +
+			"and no figure of it is exact.",
 		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n" +
 			"  tracer report run.arrows --into notebook.ipynb --into-output",
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -64,18 +63,7 @@ func (s *session) replay(ctx context.Context, path string) error {
 	if err := s.seclude(); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)
 	}
-	source, err := recording.Open(f)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
 	progress := startProgress(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
-	err = source.Each(ctx, func(e event.Event) {
-		s.tracker.Add(e)
-		s.garbage.pace()
-	})
-	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
+	return s.read(ctx, f, path, s.tracker.Add)
 }

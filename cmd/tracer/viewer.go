@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/event"
-	"ipytracer/event/recording"
 	"ipytracer/report"
 	"ipytracer/report/html"
 )
@@ -98,12 +96,8 @@ func (v *viewer) page(version int) (size int64, data []byte, err error) {
 		return 0, nil, err
 	}
 	size = info.Size()
-	source, err := recording.Open(io.NewSectionReader(v.file, 0, size))
-	if err != nil {
-		return size, nil, err
-	}
 	tracker, findings := attribution.NewAudited()
-	if err := source.Each(v.until, func(e event.Event) { tracker.Add(e) }); err != nil {
+	if _, err := readRecording(v.until, io.NewSectionReader(v.file, 0, size), tracker.Add); err != nil {
 		return size, nil, err
 	}
 	r, audit := tracker.Stream(), findings.Audit(leastOfPage)

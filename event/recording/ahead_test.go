@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/iotest"
 
@@ -22,7 +23,8 @@ func many() (events []event.Event) {
 			events = append(events, b)
 		}
 	}
-	return append(events, small()...)
+	session := small()
+	return slices.Concat(session[:1], events, session[1:]) // a recording begins once
 }
 
 // each reads events with [Reader.Each], and copies those that share memory.

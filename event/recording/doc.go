@@ -68,6 +68,7 @@ const (
 	keyFormat  = "ipytracer.format"
 	keyVersion = "ipytracer.version"
 	keyCRC     = "ipytracer.crc32c"
+	keyNumber  = "ipytracer.number" // of messages: 0, 1, 2 …; older recordings lack it
 	blankCRC   = "00000000"
 	maxKey     = 64
 )

@@ -35,7 +35,8 @@ var (
 type encoder struct {
 	fb       *flatbuffers.Builder
 	zstd     *zstd.Encoder
-	compress bool // compress even columns that are quicker to store as they are
+	number   uint64 // of the next message
+	compress bool   // compress even columns that are quicker to store as they are
 	head     []byte
 	body     []byte
 	buffers  [][2]int64 // offset and length in body
@@ -202,7 +203,9 @@ func (e *encoder) add(n int, frame func([]byte) []byte) {
 func (e *encoder) message(kind byte, header flatbuffers.UOffsetT) []byte {
 	b := e.fb
 	crc := b.CreateString(blankCRC)
-	meta := b.CreateVectorOfTables([]flatbuffers.UOffsetT{e.keyValue(keyCRC, crc)})
+	number := b.CreateString(strconv.FormatUint(e.number, 10))
+	e.number++
+	meta := b.CreateVectorOfTables([]flatbuffers.UOffsetT{e.keyValue(keyCRC, crc), e.keyValue(keyNumber, number)})
 	b.StartObject(5)
 	b.PrependInt16Slot(0, metadataV5, 0)
 	b.PrependByteSlot(1, kind, 0)

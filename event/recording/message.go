@@ -26,7 +26,9 @@ var errEnd = errors.New("end mark")
 // stream has bytes.
 type messageReader struct {
 	r         io.Reader
-	offset    int64 // of the message that is being read or is next
+	offset    int64  // of the message that is being read or is next
+	number    uint64 // of that message
+	numbered  bool   // the messages have their numbers
 	meta      bytes.Buffer
 	body      bytes.Buffer
 	ignoreCRC bool // for fuzzing: accept a wrong checksum
@@ -62,6 +64,7 @@ func (m *messageReader) next() (msg message, err error) {
 		return msg, err
 	}
 	m.offset += 8 + size + length
+	m.number++
 	return msg, nil
 }
 
@@ -84,7 +87,8 @@ func (m *messageReader) check(msg message) (err error) {
 	if m.ignoreCRC {
 		return nil
 	}
-	sum := rootTable(m.meta.Bytes()).pairs(4)[keyCRC]
+	pairs := rootTable(m.meta.Bytes()).pairs(4)
+	sum := pairs[keyCRC]
 	want, err := strconv.ParseUint(string(sum), 16, 32)
 	if err != nil || len(sum) != len(blankCRC) {
 		return fmt.Errorf("%w: a message without a checksum", errDamaged)
@@ -92,6 +96,17 @@ func (m *messageReader) check(msg message) (err error) {
 	copy(sum, blankCRC)
 	if crc32.Update(crc32.Checksum(m.meta.Bytes(), castagnoli), castagnoli, msg.body) != uint32(want) {
 		return fmt.Errorf("%w: a checksum does not match", errDamaged)
+	}
+	return m.inPlace(string(pairs[keyNumber]))
+}
+
+// inPlace refuses a message that is not the next one: messages are missing, or they were swapped or doubled.
+func (m *messageReader) inPlace(number string) error {
+	if m.number == 0 {
+		m.numbered = number != ""
+	}
+	if m.numbered && number != strconv.FormatUint(m.number, 10) {
+		return fmt.Errorf("%w: a message is not in its place", errDamaged)
 	}
 	return nil
 }

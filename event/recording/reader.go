@@ -27,6 +27,7 @@ type Reader struct {
 	last     event.Nanoseconds
 	streams  map[uint32]uint64 // the highest Stream of each root
 	finished bool
+	extent   Extent // once done is set
 }
 
 var _ event.Source = (*Reader)(nil)
@@ -85,11 +86,13 @@ func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 			if eventErr == nil {
 				r.row++
 				r.lulled = false
-				if r.complete(e) {
+				if !r.complete(e) {
+					continue
+				}
+				if eventErr = r.order(e); eventErr == nil {
 					r.note(e)
 					return e, nil
 				}
-				continue
 			}
 			err = eventErr
 		}
@@ -114,6 +117,19 @@ func (r *Reader) complete(e event.Event) bool {
 	}
 	r.devices = r.devices[:0]
 	return true
+}
+
+// order refuses an event that cannot come here: a beginning behind the first event, or anything behind the end. Batches
+// that somebody has swapped or doubled have such events.
+func (r *Reader) order(e event.Event) error {
+	if r.finished {
+		r.finished = false
+		return fmt.Errorf("%w: events behind the end", errDamaged)
+	}
+	if _, begins := e.(*event.Start); begins && r.events > 0 {
+		return fmt.Errorf("%w: a beginning behind other events", errDamaged)
+	}
+	return nil
 }
 
 // fetch makes sure that there is a row to read.
@@ -195,30 +211,21 @@ func (r *Reader) end(cause error) *event.Finish {
 	}
 	r.done = io.EOF
 	r.batch.zstd.Close()
+	r.extent = Extent{Version: r.schema.version, Events: r.events, Lasts: time.Duration(r.last - r.first), Last: r.last}
 	if r.finished {
 		return nil
 	}
-	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes}
+	switch {
+	case cut:
+		r.extent.State = Cut
+	case errors.Is(cause, errEnd):
+		r.extent.State = Unfinished
+	default:
+		r.extent.State, r.extent.At, r.extent.Why = Damaged, r.messages.offset, cause.Error()
+	}
+	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes, Problems: []string{r.extent.String()}}
 	for _, n := range r.streams {
 		finish.Made += n
 	}
-	switch {
-	case cut:
-		finish.Problems = append(finish.Problems, "the recording was cut off: "+r.extent())
-	case errors.Is(cause, errEnd):
-		finish.Problems = append(finish.Problems, "the tracer closed the recording without finishing: "+r.extent())
-	default:
-		finish.Problems = append(finish.Problems, fmt.Sprintf("the recording is not readable behind byte %d (%.300s): %s",
-			r.messages.offset, cause.Error(), r.extent()))
-	}
 	return finish
-}
-
-// extent describes how far the recording goes.
-func (r *Reader) extent() string {
-	if r.events == 0 {
-		return "it holds no events"
-	}
-	after := time.Duration(r.last - r.first)
-	return fmt.Sprintf("it holds %d events; the last is %v after the first, at %d ns", r.events, after, r.last)
 }

@@ -259,3 +259,66 @@ func TestSlowReaderAndContext(t *testing.T) {
 	}
 	compare(t, readAll(t, r), events)
 }
+
+// batchesOf returns the messages of a recording: its header, its batches and its end mark.
+func batchesOf(t testing.TB, file []byte) (all [][]byte) {
+	t.Helper()
+	in := messageReader{r: bytes.NewReader(file)}
+	for {
+		from := in.offset
+		_, err := in.next()
+		if err != nil {
+			return append(all, file[from:])
+		}
+		all = append(all, file[from:in.offset])
+	}
+}
+
+// TestOutOfPlace: batches that are missing, doubled or in another order are damage, and what stands before them is read.
+// Recordings of earlier tracers, whose batches have no numbers, show it where they begin or end twice.
+func TestOutOfPlace(t *testing.T) {
+	events := small()
+	all := batchesOf(t, record(t, events, 4))
+	n := len(all) // with the header and the end mark
+	if n < 8 {
+		t.Fatalf("%d messages", n)
+	}
+	for name, order := range map[string][]int{
+		"swapped": {0, 1, 3, 2}, "doubled": {0, 1, 2, 2, 3}, "missing": {0, 1, 3}, "from behind": {0, n - 2},
+		"last first": {0, 1, n - 2, 2},
+	} {
+		var file []byte
+		for _, i := range order {
+			file = append(file, all[i]...)
+		}
+		r := mustOpen(t, append(file, all[n-1]...))
+		got := readAll(t, r)
+		last := got[len(got)-1].(*event.Finish)
+		x := r.Extent()
+		if last.Reason != ReasonCut || x.State != Damaged || x.IsWhole() || len(last.Problems) != 1 ||
+			last.Problems[0] != x.String() || !strings.Contains(x.String(), "a message is not in its place") {
+			t.Errorf("%s: %+v, %+v", name, last, x)
+		}
+		compare(t, got[:len(got)-1], events[:len(got)-1])
+	}
+}
+
+// TestBeginsAndEndsOnce: a recording without numbers that begins again, or goes on behind its end, is damaged.
+func TestBeginsAndEndsOnce(t *testing.T) {
+	start, finish := &event.Start{}, &event.Finish{Reason: "interrupted"}
+	for name, events := range map[string][]event.Event{
+		"begins again": {start, &event.Lull{}, &event.Process{}, start, finish},
+		"goes on":      {start, finish, &event.Process{}},
+		"ends again":   {start, finish, finish},
+	} {
+		r := mustOpen(t, record(t, events, 0))
+		got := readAll(t, r)
+		if last := got[len(got)-1].(*event.Finish); last.Reason != ReasonCut || r.Extent().State != Damaged {
+			t.Errorf("%s: %+v, %+v", name, last, r.Extent())
+		}
+	}
+	r := mustOpen(t, record(t, []event.Event{start, finish}, 0))
+	if got := readAll(t, r); len(got) != 2 || !r.Extent().IsWhole() || r.Extent().Version != "1.2.3" {
+		t.Errorf("%d events, %+v", len(got), r.Extent())
+	}
+}

@@ -59,6 +59,15 @@ func AdviceAccuracy(accuracy string) string {
 	return "a guess: try it"
 }
 
+// NotInFull says why a session is not known in full, and so nothing of it is exact.
+func NotInFull(why []string) string {
+	text := "nothing is exact: " + why[0]
+	if more := len(why) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %s)", Plural(more, "more reason"))
+	}
+	return text
+}
+
 // AdviceGain says what a piece of advice leads to: how much lower the highest moment is, or which request fits.
 func AdviceGain(saves, fits int64) string {
 	switch {

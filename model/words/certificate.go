@@ -136,6 +136,9 @@ func Lost(reason string, n uint64) string { return reason + " (" + Count(n) + ")
 const StacksShed = "who allocated is not known at times, or only from samples: " +
 	"stacks were stepped down to keep the overhead budget"
 
+// RecordsTwice says that records came again, which no tracer writes.
+func RecordsTwice(n uint64) string { return Plural(int(min(n, 1<<40)), "record") + " came twice" }
+
 // RecordingCut says that a recording stops before its session did.
 const RecordingCut = "the recording was cut: what came after is not known"
 

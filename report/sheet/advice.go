@@ -17,6 +17,9 @@ func AdviceHTML(w io.Writer, a *model.Advice) error { return html(w, advicePage(
 
 func advicePage(a *model.Advice) *page {
 	p := &page{Title: "Make the notebook smaller"}
+	if len(a.Incomplete) > 0 {
+		p.Facts = append(p.Facts, fact{Name: "how sure", Text: words.NotInFull(a.Incomplete)})
+	}
 	if a.At == nil {
 		p.Facts = append(p.Facts, fact{Name: "highest", Text: words.NoMoment()})
 	} else {

@@ -47,6 +47,9 @@ func (v adviceView) highest(a *model.Advice) {
 		v.field("highest", span{words.NoMoment(), plain})
 		return
 	}
+	if len(a.Incomplete) > 0 {
+		v.field("how sure", span{escape.Bounded(words.NotInFull(a.Incomplete), maxProse), plain})
+	}
 	f := model.Figure{Peak: a.Peak, Exact: a.Exact}
 	v.field("highest", span{side(&f, highest), bold}, span{meterName(a.Meter), plain},
 		span{words.PlaceName(a.At), plain})
