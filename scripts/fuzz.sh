@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs fuzz targets, each for $FUZZTIME (60s, or a count such as 20000x), one after the other; stops at the first
-# finding. TURN=2/4 takes the second of each four packages. Prints what the costliest input of each target took.
+# Runs the fuzz targets of packages (all of them), each for $FUZZTIME (60s, or a count such as 20000x), one after the
+# other; stops at the first finding. Prints what the costliest input of each target took.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,13 +43,9 @@ fuzz() {
     fi
 }
 
-turn=${TURN:-1/1}
-number=0
-go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir package; do
+go list -f '{{.Dir}} {{.ImportPath}}' "${@:-./...}" | while read -r dir package; do
     targets=$({ grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go 2>/dev/null || true; } | sed 's/^func //')
     [ -n "$targets" ] || continue
-    number=$((number + 1))
-    [ $((number % ${turn#*/})) = $((${turn%/*} % ${turn#*/})) ] || continue
     # One program for all targets of a package: go test would link it for each.
     # Coverage is that of our code: with -fuzz, Go would compile all that it imports once more, and count there, too.
     go test -c -gcflags=ipytracer/...=-d=libfuzzer -o "$work/program" "$package" </dev/null

@@ -38,7 +38,8 @@ func hostileRows(t testing.TB, kind string, rows int, text func(t *table)) []byt
 func hostileRecordings(t testing.TB, size int) map[string][]byte {
 	all := make(map[string][]byte)
 	lists := map[string][]string{
-		kindVariables: {`{"variables":`, `{"owners":`, `{"shares":`, `{"variables":[{"columns":`, `{"shares":[{"pieces":`},
+		kindVariables: {`{"variables":`, `{"owners":`, `{"shares":`, `{"variables":[{"columns":`,
+			`{"shares":[{"pieces":`},
 		kindHolders:   {`{"holders":`, `{"views":`, `{"views":[{"viewers":`, `{"views":[{"viewers":[{"paths":`},
 		kindStart:     {`{"processes":`, `{"meters":`, `{"command":`},
 		kindFinish:    {`{"lost":`, `{"probes":`, `{"gpus":`, `{"problems":`, `{"time_ns":`},
@@ -94,7 +95,8 @@ func TestHostileTexts(t *testing.T) {
 	t.Logf("%+v", hostile.Run(t, "texts", 192<<20, func(t *testing.T) { readHostile(t, file) }))
 	file = hostileRows(t, kindCellSource, 1, func(t *table) { t.setText(colText, strings.Repeat("x", maxText+1)) })
 	hostile.Run(t, "a text that is too long", 96<<20, func(t *testing.T) {
-		if last := readHostile(t, file); len(last.Problems) != 1 || !strings.Contains(last.Problems[0], "not readable") {
+		last := readHostile(t, file)
+		if len(last.Problems) != 1 || !strings.Contains(last.Problems[0], "not readable") {
 			t.Errorf("%+v", last)
 		}
 	})

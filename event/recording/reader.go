@@ -221,7 +221,8 @@ func (r *Reader) end(cause error) *event.Finish {
 	case errors.Is(cause, errEnd):
 		r.extent.State = Unfinished
 	default:
-		r.extent.State, r.extent.At, r.extent.Why = Damaged, r.messages.offset, cause.Error()
+		r.extent.State, r.extent.At = Damaged, r.messages.offset
+		r.extent.Why = fmt.Sprintf("%.300s", cause.Error())
 	}
 	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes, Problems: []string{r.extent.String()}}
 	for _, n := range r.streams {

@@ -18,7 +18,7 @@ func FuzzAnswer(f *testing.F) {
 			f.Add(append(question(7), text...))
 		}
 	}
-	hostile.Fuzz(f, 48<<20, func(t *testing.T, message []byte) {
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, message []byte) {
 		if a, err := parse(message, 7); err == nil && len(a.Snapshot.Devices) > maxDevices {
 			t.Errorf("%d devices", len(a.Snapshot.Devices))
 		}

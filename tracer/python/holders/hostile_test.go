@@ -82,7 +82,8 @@ func TestHostileHeaps(t *testing.T) {
 			})
 			t.Logf("3.%d, %s: holders %+v", minor, name, most)
 			most = hostile.Run(t, name, mostOfWalk, func(t *testing.T) {
-				l, err := list(context.Background(), f.h, memory, []Block{{fakeMemory, uint64(len(memory.Bytes))}}, Limits{})
+				mapped := []Block{{fakeMemory, uint64(len(memory.Bytes))}}
+				l, err := list(context.Background(), f.h, memory, mapped, Limits{})
 				if err != nil || len(l.Names) == 0 {
 					t.Errorf("%d names, %v", len(l.Names), err)
 				}

@@ -2,6 +2,8 @@ package trial
 
 import (
 	"bytes"
+	"fmt"
+	"strings"
 	"testing"
 
 	"ipytracer/tracer/host/attacktest/hostile"
@@ -43,7 +45,8 @@ func TestHostileJSON(t *testing.T) {
 			for cell := range 4 {
 				lines.WriteString(text)
 				if where == "outputs" || where == "data" {
-					text = text[:len(`{"event":"cell","cell":`)] + string(rune('2'+cell)) + text[len(`{"event":"cell","cell":1`):]
+					_, rest, _ := strings.Cut(text, ",\"outputs")
+					text = fmt.Sprintf(`{"event":"cell","cell":%d,"outputs%s`, 2+cell, rest)
 				}
 			}
 			most := hostile.Run(t, where+" "+name, 512<<20, func(t *testing.T) {

@@ -29,7 +29,9 @@ func JSON(size int, before, after string) iter.Seq2[string, string] {
 				return
 			}
 		}
-		for name, braces := range map[string][2]string{"lists in lists": {"[", "]"}, "objects in objects": {`{"":`, "}"}} {
+		for name, braces := range map[string][2]string{
+			"lists in lists": {"[", "]"}, "objects in objects": {`{"":`, "}"},
+		} {
 			n := max(0, size-len(before)-len(after)-1) / (len(braces[0]) + len(braces[1]))
 			if !yield(name, before+strings.Repeat(braces[0], n)+"0"+strings.Repeat(braces[1], n)+after) {
 				return

@@ -93,6 +93,9 @@ func addressSpace() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
+// hugePages is memory that Linux may add to Go's heap, as it rounds up to huge pages; so is a quarter of a large one.
+const hugePages = 16 << 20
+
 // reading is what the process has taken. Outside is memory that Go's runtime does not know: that of mmap(2).
 type reading struct {
 	allocated, objects, stacks, outside uint64
@@ -117,7 +120,8 @@ func (r *reader) read() reading {
 	of := func(i int) uint64 { return r.samples[i].Value.Uint64() }
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
-	return reading{of(0), of(1), of(2), above(r.anonymous(), of(3)-of(4)),
+	heap := of(3) - of(4)
+	return reading{of(0), of(1), of(2), above(r.anonymous(), heap+max(heap/4, hugePages)),
 		time.Duration(usage.Utime.Nano() + usage.Stime.Nano())}
 }
 

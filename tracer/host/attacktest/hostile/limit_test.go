@@ -20,7 +20,8 @@ var attacks = map[string]func(){
 		}
 	},
 	"mapped": func() {
-		if all, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE); err == nil {
+		all, err := syscall.Mmap(-1, 0, 64<<20, syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+		if err == nil {
 			for at := 0; at < len(all); at += 4096 {
 				all[at] = 1
 			}

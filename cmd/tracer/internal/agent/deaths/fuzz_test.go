@@ -16,8 +16,9 @@ func FuzzReport(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(whole)
+	before := `{"format":"` + Format + `","cause":"SIGKILL","place":"machine","ending":`
 	for _, size := range []int{1 << 10, maxReport} {
-		for _, text := range hostile.JSON(size, `{"format":"`+Format+`","cause":"SIGKILL","place":"machine","ending":`, "}") {
+		for _, text := range hostile.JSON(size, before, "}") {
 			f.Add([]byte(text))
 		}
 	}

@@ -21,7 +21,8 @@ func decodeList(t *testing.T, text []byte) (pods int) {
 			return
 		}
 		pods++
-		if len(p.containers) > maxContainers || len(p.Labels) > 1 || len(p.Annotations) > 1 || !isName(p.Name, maxName) {
+		if len(p.containers) > maxContainers || len(p.Labels) > 1 || len(p.Annotations) > 1 ||
+			!isName(p.Name, maxName) {
 			t.Errorf("%+v", p)
 		}
 	})
