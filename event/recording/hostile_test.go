@@ -40,14 +40,14 @@ func hostileRecordings(t testing.TB, size int) map[string][]byte {
 	lists := map[string][]string{
 		kindVariables: {`{"variables":`, `{"owners":`, `{"shares":`, `{"variables":[{"columns":`,
 			`{"shares":[{"pieces":`},
-		kindHolders:   {`{"holders":`, `{"views":`, `{"views":[{"viewers":`, `{"views":[{"viewers":[{"paths":`},
-		kindStart:     {`{"processes":`, `{"meters":`, `{"command":`},
-		kindFinish:    {`{"lost":`, `{"probes":`, `{"gpus":`, `{"problems":`, `{"time_ns":`},
-		kindStack:     {`{"frames":`},
-		kindLimits:    {`{"limits":`},
-		kindResident:  {`{"parts":`},
-		kindProcess:   {`{"command":`},
-		kindEnding:    {`{"limit":`},
+		kindHolders:  {`{"holders":`, `{"views":`, `{"views":[{"viewers":`, `{"views":[{"viewers":[{"paths":`},
+		kindStart:    {`{"processes":`, `{"meters":`, `{"command":`},
+		kindFinish:   {`{"lost":`, `{"probes":`, `{"gpus":`, `{"problems":`, `{"time_ns":`},
+		kindStack:    {`{"frames":`},
+		kindLimits:   {`{"limits":`},
+		kindResident: {`{"parts":`},
+		kindProcess:  {`{"command":`},
+		kindEnding:   {`{"limit":`},
 	}
 	for kind, members := range lists {
 		for _, member := range members {
