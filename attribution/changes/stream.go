@@ -61,7 +61,9 @@ func (s *Stream) found(number uint64) {
 		return
 	}
 	if !ok {
-		s.Twice++
+		if number > 0 {
+			s.Twice++
+		}
 		return
 	}
 	m := s.missing[i]
