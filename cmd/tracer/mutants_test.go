@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/attribution"
+	"ipytracer/attribution/advice"
+	"ipytracer/attribution/compare"
+	"ipytracer/attribution/merge"
+	"ipytracer/attribution/plan"
+	"ipytracer/event"
+	"ipytracer/event/recording"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/report/reporttest"
+	"ipytracer/report/torchviz"
+)
+
+// mutate returns a copy of a recording in which something was cut, flipped, swapped, doubled or overwritten.
+func mutate(random *rand.Rand, file []byte, at []int) []byte {
+	bad := bytes.Clone(file)
+	frame := func() (from, to int) {
+		i := 1 + random.IntN(len(at)-2)
+		return at[i], at[i+1]
+	}
+	switch random.IntN(6) {
+	case 0:
+		return bad[:random.IntN(len(bad))]
+	case 1:
+		for range 1 + random.IntN(8) {
+			bad[random.IntN(len(bad))] ^= 1 << random.IntN(8)
+		}
+	case 2:
+		a, b := frame()
+		c, d := frame()
+		return slices.Concat(file[:a], file[c:d], file[b:])
+	case 3:
+		a, b := frame()
+		return slices.Concat(file[:b], file[a:])
+	case 4:
+		a, b := frame()
+		return slices.Concat(file[:a], file[b:])
+	case 5:
+		from := random.IntN(len(bad))
+		clear(bad[from:min(len(bad), from+random.IntN(5000))])
+	}
+	return bad
+}
+
+// prints prints a recording as every command does, and reports what is wrong with that. whole is the report of the
+// recording that it was made from, nil if there is none.
+func prints(t testing.TB, data, whole []byte) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	tracker, findings := attribution.NewAudited()
+	set, err := merge.New(merge.Options{Meter: "cpu.resident", WallError: -1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := set.Reader()
+	extent, err := readRecording(ctx, bytes.NewReader(data), func(e event.Event) {
+		node.Add(e)
+		tracker.Add(e)
+	})
+	if errors.Is(err, recording.ErrNotRecording) || errors.Is(err, recording.ErrVersion) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	show := func(what string, print func(io.Writer) error) []byte {
+		out.Reset()
+		if err := print(&out); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return out.Bytes()
+	}
+	audit := findings.Audit(leastOfPage)
+	for _, f := range formatNames() {
+		r := tracker.Stream()
+		o := OutputOptions{Format: f, Full: true, audit: audit}
+		if o.hasAdvice() {
+			r.Advice = advice.Make(r, advice.Options{})
+		}
+		err := o.Print(&out, r)
+		if err != nil && !(f == "memory-viz" && errors.Is(err, torchviz.ErrNoGPU)) {
+			t.Fatalf("%s: %v", f, err)
+		}
+		if !extent.IsWhole() {
+			if s := claimed(f, strings.TrimSpace(out.String())); s != "" {
+				t.Fatalf("%s of a recording that is not whole claims: %.1500s", f, s)
+			}
+		}
+		out.Reset()
+	}
+	r := tracker.Stream()
+	certificate, a := r.Certificate, advice.Make(r, advice.Options{})
+	text := bytes.Clone(show("json", func(w io.Writer) error { return report.JSON(w, tracker.Stream()) }))
+	advised := show("advice", func(w io.Writer) error { return report.AdviceJSON(w, a) })
+	for of, err := range map[string]error{"report": reporttest.Check(text), "advice": reporttest.CheckAdvice(advised)} {
+		if err != nil {
+			t.Fatalf("%s: %v", of, err)
+		}
+	}
+	if extent.IsWhole() == slices.Contains(certificate.Incomplete, "the recording was cut: what came after is not known") {
+		t.Fatalf("%v, but %+v", extent, certificate)
+	}
+	if !extent.IsWhole() && (certificate.Complete || audit.Complete || a.Exact || claimed("json", string(advised)) != "") {
+		t.Fatalf("%v, but it is complete: %v, %v, %v", extent, certificate.Complete, audit.Complete, a.Exact)
+	}
+	if extent.IsWhole() && certificate.Complete && whole != nil && !bytes.Equal(text, whole) {
+		t.Fatalf("it is whole and complete, and another report:\n%.2000s", text)
+	}
+	show("audit", func(w io.Writer) error { return report.AuditJSON(w, audit) })
+	compared(t, extent, tracker, set, node)
+}
+
+// compared prints what compares a recording with itself, or adds it up.
+func compared(t testing.TB, extent recording.Extent, tracker *attribution.Tracker, set *merge.Set, node *merge.Reader) {
+	t.Helper()
+	d, err := compare.Runs(compare.Read("a", tracker.Stream()), compare.Read("b", tracker.Stream()), compare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := plan.Make([]*plan.Run{plan.Read("a", tracker.Stream())})
+	if err := set.Add("a", node, tracker.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	m := set.Merge()
+	for what, print := range map[string]func(io.Writer) error{
+		"diff": func(w io.Writer) error { return report.DiffJSON(w, d) },
+		"plan": func(w io.Writer) error { return report.PlanJSON(w, p) },
+	} {
+		var out bytes.Buffer
+		if err := print(&out); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if s := claimed("json", out.String()); s != "" && !extent.IsWhole() {
+			t.Fatalf("%s of a recording that is not whole claims: %s", what, s)
+		}
+	}
+	if !extent.IsWhole() && (certain(p) || slices.ContainsFunc(m.Nodes, func(n model.MergeNode) bool { return n.Complete })) {
+		t.Fatal("the plan or the timeline is certain")
+	}
+}
+
+// numbered returns a recording as this tracer writes it.
+func numbered(t testing.TB, file []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := recording.NewWriter(&out, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	_, err = readRecording(context.Background(), bytes.NewReader(file), func(e event.Event) {
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+		if n++; n%200 == 0 {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// reported returns the report of a recording, as JSON.
+func reported(t testing.TB, file []byte) []byte {
+	t.Helper()
+	tracker := attribution.New()
+	if _, err := readRecording(context.Background(), bytes.NewReader(file), tracker.Add); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := report.JSON(&out, tracker.Stream()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestMutants: a recording in which something was cut, flipped, swapped, doubled or overwritten is refused, or printed in
+// every format without a figure that is called exact; or nothing is missing, and its report is the same.
+func TestMutants(t *testing.T) {
+	file := numbered(t, unzipped(t, "advice.arrows.gz"))
+	at, whole := framesOf(t, file), reported(t, file)
+	prints(t, file, whole)
+	for seed := range uint64(60) {
+		prints(t, mutate(rand.New(rand.NewPCG(seed, 1)), file, at), whole)
+	}
+}
+
+// mutantMemory is the most address space of a process that fuzzes.
+const mutantMemory = 3 << 30
+
+// FuzzMutants prints anything as every command does, within bounds of memory and time.
+func FuzzMutants(f *testing.F) {
+	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
+		if set := flag.Lookup(name); set != nil && set.Value.String() != "" && set.Value.String() != "false" {
+			limit := &unix.Rlimit{Cur: mutantMemory, Max: mutantMemory}
+			if err := unix.Setrlimit(unix.RLIMIT_AS, limit); err != nil {
+				f.Fatal(err)
+			}
+		}
+	}
+	small := numbered(f, unzipped(f, "advice.arrows.gz"))
+	at := framesOf(f, small)
+	f.Add(small[:at[len(at)/4]])
+	f.Add(small[:at[2]])
+	f.Fuzz(func(t *testing.T, data []byte) { prints(t, data, nil) })
+}
