@@ -63,7 +63,7 @@ const maxPartial = 5
 
 // sayPartial reports the recordings that are not whole, unless --strict does.
 func (s *session) sayPartial() {
-	if s.options.Strict.figures {
+	if s.options.Strict.any() {
 		return
 	}
 	for i, p := range s.partial {

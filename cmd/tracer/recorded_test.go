@@ -137,7 +137,7 @@ func spoiled(t testing.TB, file []byte) map[string][]byte {
 	mid := n / 2
 	swapped := slices.Concat(file[:at[mid-1]], file[at[mid]:at[mid+1]], file[at[mid-1]:at[mid]], file[at[mid+1]:])
 	return map[string][]byte{
-		"cut behind the header": file[:at[1]], "cut between batches": file[:at[mid]], "cut in a batch": file[:at[mid]+99],
+		"cut behind a batch": file[:at[2]], "cut between batches": file[:at[mid]], "cut in a batch": file[:at[mid]+99],
 		"cut in the last batch": file[:at[n-1]-1], "flipped in a batch": flip((at[mid] + at[mid+1]) / 2),
 		"flipped in a length": flip(at[mid] + 4), "flipped in the last batch": flip(at[n-1] - 9), "swapped": swapped,
 		"doubled": slices.Concat(file[:at[mid]], file[at[mid-1]:]),
@@ -175,7 +175,7 @@ func asked(t testing.TB, tracer string, in []byte, args ...string) outcome {
 // denies matches phrases that have the word, and deny it.
 var (
 	denies = regexp.MustCompile(`(?i)no figure of it is exact|nothing is exact|not (every figure is )?(exact|complete)|` +
-		`in-?exact|not known in full|to be exact|exact memory, not sampled`)
+		`exact memory(, not sampled| of every cell)|no exact figures`)
 	claims = regexp.MustCompile(`(?i)\bexact\b|✓ complete|certificate: complete`)
 )
 
@@ -196,8 +196,9 @@ func claimed(format, out string) string {
 	case "chrome", "speedscope":
 		return claimed("json", out)
 	case "text", "markdown", "collapsed", "allocations-csv":
-		if i := claims.FindStringIndex(denies.ReplaceAllString(out, "")); i != nil {
-			return out
+		out = denies.ReplaceAllString(out, "")
+		if i := claims.FindStringIndex(out); i != nil {
+			return out[max(0, i[0]-100):min(len(out), i[1]+100)]
 		}
 	}
 	return ""

@@ -28,7 +28,7 @@ func placed(t testing.TB, data []byte) string {
 // no figure exact, and has status 4 under --strict. Of a whole one it says nothing of the kind.
 func TestSpoiledRecordings(t *testing.T) {
 	tracer := buildTracer(t)
-	whole := unzipped(t, "advice.arrows.gz")
+	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	other := placed(t, unzipped(t, "notebook.arrows.gz"))
 	spoilt := spoiled(t, whole)
 	names := slices.Sorted(maps.Keys(spoilt))
@@ -43,7 +43,7 @@ func TestSpoiledRecordings(t *testing.T) {
 			if o := asked(t, tracer, nil, args...); o.status != 0 || o.said != "" || o.out == "" {
 				t.Errorf("%v: status %d, %q", args, o.status, o.said)
 			}
-			for range 3 { // each kind of damage meets every command, and every kind of format
+			for range 2 { // by turns, so that each kind of damage meets every command
 				name := names[turn%len(names)]
 				turn++
 				t.Run(c.command+" "+format+" "+name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestSpoiledRecordings(t *testing.T) {
 func promisesNothing(t *testing.T, tracer, format string, args []string) {
 	t.Helper()
 	o := asked(t, tracer, nil, args...)
-	if o.status != 0 || o.out == "" || strings.Count(o.said, "\n") != 1 ||
+	if o.status != 0 || strings.Count(o.said, "\n") != 1 ||
 		!strings.Contains(o.said, "; no figure of it is exact\n") {
 		t.Errorf("status %d, %d bytes, %q", o.status, len(o.out), o.said)
 	}
@@ -88,7 +88,7 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 // TestSpoiledHeaders: a file without a whole header is no recording: one sentence, status 1, and no output.
 func TestSpoiledHeaders(t *testing.T) {
 	tracer := buildTracer(t)
-	whole := unzipped(t, "advice.arrows.gz")
+	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	head := framesOf(t, whole)[1]
 	bad := append([]byte(nil), whole...)
 	bad[head/2] ^= 4
@@ -116,7 +116,7 @@ func TestSpoiledHeaders(t *testing.T) {
 // TestIntoOfPartial: the figures that a notebook gets from a recording that was cut are not exact.
 func TestIntoOfPartial(t *testing.T) {
 	tracer := buildTracer(t)
-	whole := unzipped(t, "advice.arrows.gz")
+	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	at := framesOf(t, whole)
 	var r struct {
 		Windows []struct{ Kind, Source string }
@@ -154,7 +154,7 @@ func TestIntoOfPartial(t *testing.T) {
 // TestRecallOfPartial: the promises of a recording that was cut or damaged are not exact.
 func TestRecallOfPartial(t *testing.T) {
 	tracer := buildTracer(t)
-	whole := unzipped(t, "advice.arrows.gz")
+	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	all := spoiled(t, whole)
 	all["whole"] = whole
 	for name, data := range all {
@@ -172,7 +172,7 @@ func TestRecallOfPartial(t *testing.T) {
 // TestViewOfPartial: the page of a recording that was cut or damaged has no complete certificate.
 func TestViewOfPartial(t *testing.T) {
 	tracer := buildTracer(t)
-	whole := unzipped(t, "advice.arrows.gz")
+	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
 	all := spoiled(t, whole)
 	for name, data := range map[string][]byte{"whole": whole, "cut": all["cut in a batch"], "swapped": all["swapped"]} {
 		cmd := exec.Command(tracer, "view", placed(t, data))
