@@ -93,7 +93,7 @@ func ownBuild() string {
 	if err != nil {
 		return ""
 	}
-	return string(file.Section(".note.go.buildid", nil))
+	return string(file.Note(".note.go.buildid"))
 }
 
 // close closes the cache. Nothing is kept from then on.

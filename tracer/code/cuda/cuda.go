@@ -7,7 +7,6 @@
 package cuda
 
 import (
-	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -178,64 +177,53 @@ func (t Tensors) Present() bool { return t.Made.Symbol != "" }
 // ErrUnknown is the error for a library that does not export the wanted functions.
 var ErrUnknown = errors.New("not a library that GPU memory can be seen in")
 
-// maxSymbols bounds how much of a hostile symbol table is looked at.
-const maxSymbols = 1 << 20
-
 // Find looks for the places in a library of a kind. It fails with [ErrUnknown].
 func Find(r io.ReaderAt, kind Kind) (s Sites, err error) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
-		}
-	}()
-	f, err := elffile.Headers(r)
+	f, err := elffile.Open(r)
 	if err != nil {
 		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	if !elffile.Reads(r, f.Machine) || f.Class != elf.ELFCLASS64 {
-		return s, fmt.Errorf("%w: made for %v", ErrUnknown, f.Machine)
-	}
-	symbols, err := f.DynamicSymbols()
-	if err != nil || len(symbols) > maxSymbols {
-		return s, fmt.Errorf("%w: no symbols can be read", ErrUnknown)
+	symbols, err := f.Exported()
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	s.Kind = kind
 	found := map[string]bool{}
-	for _, sym := range symbols {
-		if sym.Section == elf.SHN_UNDEF || elf.ST_TYPE(sym.Info) != elf.STT_FUNC || found[sym.Name] {
+	for name, symbol := range symbols {
+		if !symbol.Function || found[name] {
 			continue
 		}
-		site, ok := siteOf(f, sym)
+		site, ok := siteOf(f, name, symbol.Value)
 		if !ok {
 			continue
 		}
 		switch kind {
 		case Driver:
-			if fn, known := functions[sym.Name]; known {
+			if fn, known := functions[name]; known {
 				site.Cookie = fn.Cookie()
 				s.Driver = append(s.Driver, site)
-				found[sym.Name] = true
-			} else if fn, known := checkpoints[sym.Name]; known {
+				found[name] = true
+			} else if fn, known := checkpoints[name]; known {
 				site.Cookie = fn.Cookie()
 				s.Others = append(s.Others, site)
 			}
 		case Runtime:
-			name := strings.TrimSuffix(strings.TrimSuffix(sym.Name, "_ptsz"), "_ptds")
-			if caller, known := event.ParseCaller(name); known && name != "" {
+			plain := strings.TrimSuffix(strings.TrimSuffix(name, "_ptsz"), "_ptds")
+			if caller, known := event.ParseCaller(plain); known && plain != "" {
 				site.Cookie = uint64(caller)
 				s.Runtime = append(s.Runtime, site)
-				found[sym.Name] = true
+				found[name] = true
 			}
 		case Torch:
-			if torchReport.MatchString(sym.Name) {
+			if torchReport.MatchString(name) {
 				s.Report = site
-			} else if torchRefused.MatchString(sym.Name) {
+			} else if torchRefused.MatchString(name) {
 				s.Refused = site
 			} else {
 				s.Tensors.add(site)
 			}
 		case Loader:
-			if sym.Name == loaderState {
+			if name == loaderState {
 				s.Loader = site
 			}
 		}
@@ -293,30 +281,22 @@ func (s *Sites) complete(found map[string]bool) error {
 // siteOf returns the place at which a function's arguments and return address are where its caller left them: behind
 // the mark of the entry if there is one, as that instruction would be single-stepped; at the mark where no probe can be
 // behind it.
-func siteOf(f *elf.File, sym elf.Symbol) (Site, bool) {
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || p.Flags&elf.PF_X == 0 || sym.Value < p.Vaddr || sym.Value-p.Vaddr >= p.Filesz {
-			continue
-		}
-		at := sym.Value - p.Vaddr
-		site := Site{Symbol: sym.Name, Offset: p.Off + at}
-		var code [16]byte
-		n, _ := p.ReadAt(code[:], int64(at))
-		if n < 2 {
-			return Site{}, false // the headers claim more than the file has
-		}
-		first := code[:n]
-		if mark := machine.EntryMark(f.Machine, first); n >= 8 {
-			site.Offset += uint64(mark)
-			first = first[mark:]
-		}
-		if machine.Refused(f.Machine, first) {
-			if site.Offset, first = p.Off+at, code[:n]; machine.Refused(f.Machine, first) {
-				return Site{}, false
-			}
-		}
-		site.Emulated = machine.Emulated(f.Machine, first)
-		return site, true
+func siteOf(f *elffile.File, name string, vaddr uint64) (Site, bool) {
+	var code [16]byte
+	offset, n, ok := f.CodeAt(vaddr, code[:])
+	if !ok || n < 2 { // the headers may claim more than the file has
+		return Site{}, false
 	}
-	return Site{}, false
+	site, first := Site{Symbol: name, Offset: offset}, code[:n]
+	if mark := machine.EntryMark(f.Machine(), first); n >= 8 {
+		site.Offset += uint64(mark)
+		first = first[mark:]
+	}
+	if machine.Refused(f.Machine(), first) {
+		if site.Offset, first = offset, code[:n]; machine.Refused(f.Machine(), first) {
+			return Site{}, false
+		}
+	}
+	site.Emulated = machine.Emulated(f.Machine(), first)
+	return site, true
 }

@@ -2,8 +2,10 @@
 // information and lines. The meaning of a function's bytes is tracer/code/machine's business, the use of a file
 // tracer/python/cpython's and others', and stacks are tracer/code/native's.
 //
-// It reads through [io.ReaderAt] and does nothing else. A file may be anything: sizes and counts are bounded, and
-// nothing panics. Addresses are those of the file ("virtual"); add the load bias for a process.
+// It reads through [io.ReaderAt] and does nothing else. A file may be anything: its tables, names, counts and all that
+// is read of it together are bounded, a little above the largest libraries that are known; only what the file has is
+// read, nothing is unpacked, and nothing panics. The standard library's reader, made for files that can be trusted,
+// serves for names of constants alone. Addresses are those of the file ("virtual"); add the load bias for a process.
 package elffile
 
 import (
@@ -36,14 +38,19 @@ type Segment struct {
 // Segments are the loaded ones of a file, in the order of its headers.
 type Segments []Segment
 
-// maxSegments bounds how many segments of a file are looked at.
-const maxSegments = 256
+// Bounds on all that is read of one file: to have it in memory at a time, and to go through it.
+const (
+	maxHeld = 96 << 20
+	maxWork = 1 << 30
+)
 
 // File is an ELF file for this machine with its headers read. It keeps the reader it was opened with.
 type File struct {
 	reader   io.ReaderAt
-	headers  *elf.File
+	headers  *headers
 	segments Segments
+	room     Room // for tables and segments
+	work     Room // bytes that may still be gone through
 }
 
 // AnyMachine is a file that is read whichever known processor it is for, by all functions that read files: for tests
@@ -63,15 +70,14 @@ func Open(r io.ReaderAt) (*File, error) {
 	if machine, ok := foreign(r); ok {
 		return nil, &ForeignError{machine}
 	}
-	headers, err := Headers(r)
+	headers, err := readHeaders(r)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{reader: r, headers: headers}
-	for _, p := range headers.Progs {
-		if p.Type == elf.PT_LOAD && p.Vaddr+p.Filesz >= p.Vaddr && p.Off+p.Filesz >= p.Off &&
-			len(f.segments) < maxSegments {
-			f.segments = append(f.segments, Segment{p.Vaddr, p.Off, p.Filesz, p.Flags&elf.PF_X != 0})
+	f := &File{reader: r, headers: headers, room: Room{maxHeld}, work: Room{maxWork}}
+	for _, p := range headers.programs {
+		if p.kind == elf.PT_LOAD && p.vaddr+p.size >= p.vaddr {
+			f.segments = append(f.segments, Segment{p.vaddr, p.offset, p.size, p.flags&elf.PF_X != 0})
 		}
 	}
 	return f, nil
@@ -92,57 +98,46 @@ func foreign(r io.ReaderAt) (machine elf.Machine, ok bool) {
 	return machine, !Reads(r, machine) || !little || elf.Class(head[elf.EI_CLASS]) != elf.ELFCLASS64
 }
 
-// Headers reads the headers of an ELF file for any machine, if they are no larger than a program's: the standard
-// library reads as many sections, and as long a table of their names, as a file claims to have. Layout: Elf64_Ehdr,
-// Elf64_Shdr (System V ABI).
-func Headers(r io.ReaderAt) (f *elf.File, err error) {
-	const headerSize, sectionSize, maxNames = 64, 64, 16 << 20
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			f, err = nil, fmt.Errorf("%w: malformed", ErrNotELF)
-		}
-	}()
-	var head [headerSize]byte
-	if n, _ := r.ReadAt(head[:], 0); n != len(head) {
-		return nil, fmt.Errorf("%w: too short", ErrNotELF)
-	}
-	table, size := binary.LittleEndian.Uint64(head[0x28:]), binary.LittleEndian.Uint16(head[0x3a:])
-	count, names := binary.LittleEndian.Uint16(head[0x3c:]), binary.LittleEndian.Uint16(head[0x3e:])
-	if table != 0 && elf.Class(head[elf.EI_CLASS]) == elf.ELFCLASS64 && elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB {
-		var s [sectionSize]byte
-		if n, _ := r.ReadAt(s[:], int64(table+uint64(names)*sectionSize)); n != len(s) || count == 0 ||
-			size != sectionSize || names >= count {
-			return nil, fmt.Errorf("%w: too many sections", ErrNotELF)
-		}
-		flags, length := binary.LittleEndian.Uint64(s[0x08:]), binary.LittleEndian.Uint64(s[0x20:])
-		if elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0 || length > maxNames {
-			return nil, fmt.Errorf("%w: too long names of sections", ErrNotELF)
-		}
-	}
-	if f, err = elf.NewFile(r); err != nil {
-		return nil, fmt.Errorf("%w: %v", ErrNotELF, err)
-	}
-	return f, nil
-}
-
 // Segments returns the loaded segments. The slice is the file's own.
 func (f *File) Segments() Segments { return f.segments }
 
-// maxAtOnce bounds the memory that is taken at once for a segment on the word of a header.
-const maxAtOnce = 64 << 20
+// maxCut bounds how much is read of a segment that the file does not have to its end.
+const maxCut = 1 << 20
 
-// Contents reads a whole segment, as much of it as there is.
+// Contents reads a whole segment, as much of it as there is; nil where more of the file is in memory already than any
+// library has.
 func (f *File) Contents(s Segment) []byte {
-	var last [1]byte
-	if s.Size > 0 && s.Size <= maxAtOnce && s.Offset < 1<<62 {
-		if n, _ := f.reader.ReadAt(last[:], int64(s.Offset+s.Size-1)); n == len(last) { // the file does have it
-			data := make([]byte, s.Size)
-			n, _ := f.reader.ReadAt(data, int64(s.Offset))
-			return data[:max(n, 0)]
+	if s.Size < maxHeld && f.room.take(s.Size) {
+		if data, err := readTable(f.reader, s.Offset, s.Size); err == nil {
+			return data
 		}
 	}
-	data, _ := io.ReadAll(io.NewSectionReader(f.reader, int64(s.Offset), int64(s.Size)))
-	return data
+	size := min(s.Size, maxCut)
+	if s.Offset >= 1<<62 || !f.room.take(size) {
+		return nil
+	}
+	data := make([]byte, size)
+	n, _ := f.reader.ReadAt(data, int64(s.Offset))
+	return data[:max(n, 0)]
+}
+
+// pieceSize is a multiple of the sizes of symbols, relocations and pointers.
+const pieceSize = 2048 * relocationSize
+
+// pieces reads a part of the file and shows it piece by piece, all but the last of pieceSize bytes, until show returns
+// false. It ends early where the file does, and where more has been gone through than any library has.
+func (f *File) pieces(at, size uint64, show func(piece []byte, offset uint64) bool) {
+	buffer := make([]byte, min(size, pieceSize))
+	for offset := uint64(0); offset < size && at+offset < 1<<62; offset += pieceSize {
+		piece := buffer[:min(size-offset, pieceSize)]
+		if !f.work.take(uint64(len(piece))) {
+			return
+		}
+		n, _ := f.reader.ReadAt(piece, int64(at+offset))
+		if n <= 0 || !show(piece[:n], offset) || n < len(piece) {
+			return
+		}
+	}
 }
 
 // Read fills buf from the file's contents at a virtual address. A short read is an error.
@@ -155,6 +150,19 @@ func (f *File) Read(vaddr uint64, buf []byte) error {
 		return fmt.Errorf("read %#x: %w", vaddr, err)
 	}
 	return nil
+}
+
+// CodeAt fills buf from the code at a virtual address, as much of it as its segment has, and returns the place in the
+// file. ok is false where the address is in no executable segment.
+func (f *File) CodeAt(vaddr uint64, buf []byte) (offset uint64, n int, ok bool) {
+	for _, s := range f.segments {
+		if s.Exec && vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
+			at := vaddr - s.Vaddr
+			n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
+			return s.Offset + at, max(n, 0), true
+		}
+	}
+	return 0, 0, false
 }
 
 // readSome fills buf from the file's contents at a virtual address, and returns how much of it the segment has.
@@ -219,4 +227,4 @@ func (all Segments) bias(start, offset, page uint64) (bias uint64, ok bool) {
 }
 
 // Machine returns the processor that the file is for.
-func (f *File) Machine() elf.Machine { return f.headers.Machine }
+func (f *File) Machine() elf.Machine { return f.headers.machine }

@@ -48,11 +48,11 @@ func TestBiasOfLargePages(t *testing.T) {
 
 // TestContents reads as much of a segment as the file has, whatever its header says.
 func TestContents(t *testing.T) {
-	f := &File{reader: strings.NewReader("0123456789")}
+	f := &File{reader: strings.NewReader("0123456789"), room: Room{maxHeld}}
 	for want, s := range map[string]Segment{
 		"345": {Offset: 3, Size: 3}, "3456789": {Offset: 3, Size: 7}, "89": {Offset: 8, Size: 3},
 		"789": {Offset: 7, Size: 1 << 40},
-		"":    {Offset: 10, Size: 1}, "9": {Offset: 9, Size: maxAtOnce},
+		"":    {Offset: 10, Size: 1}, "9": {Offset: 9, Size: 1 << 20},
 	} {
 		if got := string(f.Contents(s)); got != want {
 			t.Errorf("%+v: %q, not %q", s, got, want)

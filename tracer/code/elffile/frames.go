@@ -72,23 +72,23 @@ const (
 // ReadFrames looks where a file's tables are.
 func ReadFrames(f *File, room *Room) *Frames {
 	t := &Frames{file: f}
-	for _, p := range f.headers.Progs {
-		if p.Type != elf.PT_GNU_EH_FRAME {
+	for _, p := range f.headers.programs {
+		if p.kind != elf.PT_GNU_EH_FRAME {
 			continue
 		}
 		var head [12]byte
-		if t.file.readSome(p.Vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 &&
+		if t.file.readSome(p.vaddr, head[:]) == len(head) && head[0] == headerVersion && head[2] == encUData4 &&
 			head[3] == encDataRelSData {
 			count := uint64(binary.LittleEndian.Uint32(head[8:]))
-			if size := (p.Filesz - 12) / 8; p.Filesz >= 12 {
-				t.header, t.count = p.Vaddr, min(count, size)
+			if size := (p.size - 12) / 8; p.size >= 12 {
+				t.header, t.count = p.vaddr, min(count, size)
 			}
 		}
 	}
 	t.indexOf = map[bool][]byte{}
 	if t.header == 0 || t.count == 0 {
-		if s := f.headers.Section(".eh_frame"); s != nil {
-			t.ehFrame = s.Addr
+		if s := f.headers.section(".eh_frame"); s != nil {
+			t.ehFrame = s.address
 			t.indexSection(".eh_frame", false, room)
 		}
 	}
@@ -232,12 +232,12 @@ func (t *Frames) common(at uint64) (*Common, bool) {
 func (t *Frames) Prepare(limit int64, room *Room, isOver func() bool) {
 	chunk := make([]byte, prepareChunk)
 	limit = t.mark(chunk, limit, room, isOver)
-	s := t.file.headers.Section(".eh_frame")
-	if s == nil || s.Type == elf.SHT_NOBITS {
+	s := t.file.headers.section(".eh_frame")
+	if s == nil || s.kind == elf.SHT_NOBITS {
 		return
 	}
-	for at := uint64(0); at < s.Size && limit > 0 && !isOver(); {
-		n := t.file.readSome(s.Addr+at, chunk[:min(uint64(len(chunk)), s.Size-at)])
+	for at := uint64(0); at < s.size && limit > 0 && !isOver(); {
+		n := t.file.readSome(s.address+at, chunk[:min(uint64(len(chunk)), s.size-at)])
 		if n <= 0 {
 			return
 		}

@@ -45,7 +45,7 @@ func TestIndexedFrames(t *testing.T) {
 	if with.header == 0 || with.count < 1000 {
 		t.Fatalf("%d entries in the table at %#x", with.count, with.header)
 	}
-	without := &Frames{file: f, indexOf: map[bool][]byte{}, ehFrame: f.headers.Section(".eh_frame").Addr}
+	without := &Frames{file: f, indexOf: map[bool][]byte{}, ehFrame: f.headers.section(".eh_frame").address}
 	without.indexSection(".eh_frame", false, nil)
 	if uint64(len(without.indexed)) != with.count {
 		t.Errorf("%d entries, %d in the table", len(without.indexed), with.count)
@@ -100,9 +100,8 @@ func TestPrepareIsBounded(t *testing.T) {
 	for _, room := range []int64{1 << 30, 1000, 0} {
 		lies := &lyingFile{}
 		f := &File{reader: lies, segments: []Segment{{Vaddr: 0, Size: 1 << 62}},
-			headers: &elf.File{Sections: []*elf.Section{
-				{SectionHeader: elf.SectionHeader{Name: ".eh_frame", Type: elf.SHT_PROGBITS, Addr: 1 << 40,
-					Size: 1 << 61}}}}}
+			headers: &headers{sections: []section{
+				{name: ".eh_frame", kind: elf.SHT_PROGBITS, address: 1 << 40, size: 1 << 61}}}}
 		frames := &Frames{file: f, header: 1 << 20, count: 1<<32 - 1}
 		left := &Room{Bytes: room}
 		frames.Prepare(limit, left, func() bool { return false })
@@ -125,8 +124,8 @@ func TestPrepareIsBounded(t *testing.T) {
 	}
 }
 
-// section makes an .eh_frame of one common entry and one that refers to it.
-func section(common, entry []byte) []byte {
+// ehFrame makes an .eh_frame of one common entry and one that refers to it.
+func ehFrame(common, entry []byte) []byte {
 	var out []byte
 	put := func(id uint32, body []byte) {
 		out = binary.LittleEndian.AppendUint32(out, uint32(4+len(body)))
@@ -151,7 +150,7 @@ func TestEntries(t *testing.T) {
 		{"with something unknown", "\x01zX\x00\x01\x78\x10\x01\x1b\x0c\x07\x08", false, false},
 	} {
 		found := false
-		(&entrySource{data: section([]byte(test.common), entry), address: at}).each(func(e Entry, _ uint64) bool {
+		(&entrySource{data: ehFrame([]byte(test.common), entry), address: at}).each(func(e Entry, _ uint64) bool {
 			start := at + uint64(4+4+len(test.common)+8) + 0x1000 // relative to the place where the entry has it
 			found = e.Start == start && e.End == start+0x40 && e.Common.Signal == test.signal &&
 				e.Common.DataAlign == -8
@@ -166,8 +165,8 @@ func TestEntries(t *testing.T) {
 // FuzzEntries: with any contents of a section, reading it ends, and its ranges are such and in order.
 func FuzzEntries(f *testing.F) {
 	entry := []byte("\x00\x10\x00\x00\x40\x00\x00\x00\x00\x42\x0e\x10")
-	f.Add(section([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08"), entry), uint64(0x10000))
-	f.Add(section([]byte("\x01\x00\x01\x78\x10\x0c\x07\x08"), make([]byte, 24)), uint64(0))
+	f.Add(ehFrame([]byte("\x01zR\x00\x01\x78\x10\x01\x1b\x0c\x07\x08"), entry), uint64(0x10000))
+	f.Add(ehFrame([]byte("\x01\x00\x01\x78\x10\x0c\x07\x08"), make([]byte, 24)), uint64(0))
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, data []byte, address uint64) {
 		last := uint64(0)
 		for _, s := range ranges(data, address) {

@@ -4,23 +4,19 @@ import (
 	"debug/elf"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 )
 
-// Bounds on the reads of an [Image]. The largest build of CPython seen (python-build-standalone 3.14) has 1,912 dynamic
-// symbols in 140 KiB.
+// Bounds on what an [Image] keeps. The largest build of CPython seen (python-build-standalone 3.14) has 1,912 dynamic
+// symbols; LLVM 15 has 46,000, and 382,000 pointers in data.
 const (
-	MaxTable         = 16 << 20 // bytes of a table of symbols, strings or relocations
-	maxImageSegments = 128
-	maxSections      = 1 << 12
+	maxWanted      = 1 << 15
+	maxFunctions   = 1 << 20
+	maxImports     = 1 << 17
+	maxRelocations = 1 << 19 // pointers in data
 )
-
-// Symbol is a defined dynamic symbol.
-type Symbol struct {
-	Value, Size uint64
-	Function    bool
-}
 
 // Span is the half-open range of addresses [Start, End).
 type Span struct{ Start, End uint64 }
@@ -38,117 +34,69 @@ type Image struct {
 	Imports map[uint64]Import
 
 	kinds     relocationKinds
+	dynamic   symbols
 	functions []uint64 // sorted starts of the exported functions
 	frames    []Span   // sorted code ranges of .eh_frame
 	plt       []Span
-	relocated []Segment         // the parts of data that the dynamic linker fills in
+	relocated []section         // relocations of data, for the dynamic linker
 	pointers  map[uint64]uint64 // by the address of a pointer in data: the value that the dynamic linker puts there
 }
 
 // OpenImage reads headers, dynamic symbols, the PLT and the ranges of functions; only symbols with a wanted name are
 // kept. The error matches [ErrNotELF].
-func OpenImage(r io.ReaderAt, wanted func(string) bool) (img *Image, err error) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			img, err = nil, fmt.Errorf("%w: malformed", ErrNotELF)
-		}
-	}()
+func OpenImage(r io.ReaderAt, wanted func(string) bool) (*Image, error) {
 	f, err := Open(r)
 	if err != nil {
 		return nil, err
 	}
-	if len(f.headers.Progs) > maxImageSegments || len(f.headers.Sections) > maxSections {
-		return nil, fmt.Errorf("%w: too many headers", ErrNotELF)
-	}
-	img = &Image{File: f, kinds: kindsOf[f.Machine()]}
+	img := &Image{File: f, kinds: kindsOf[f.Machine()]}
 	if err := img.loadSymbols(wanted); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNotELF, err)
 	}
 	img.loadRanges()
 	return img, nil
 }
 
-// Defines reports whether a file, for whichever machine, exports a symbol.
-func Defines(r io.ReaderAt, name string) (defined bool) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			defined = false
-		}
-	}()
-	f, err := Headers(r)
-	if err != nil || symbolsTooBig(f) {
-		return false
-	}
-	symbols, _ := f.DynamicSymbols()
-	for _, s := range symbols {
-		if s.Name == name && s.Section != elf.SHN_UNDEF {
-			return true
-		}
-	}
-	return false
-}
-
-// symbolsTooBig reports whether the sections that DynamicSymbols reads are larger than any real build's, or compressed,
-// which no linker does to them.
-func symbolsTooBig(f *elf.File) bool {
-	for _, s := range f.Sections {
-		switch s.Type {
-		case elf.SHT_DYNSYM, elf.SHT_STRTAB, elf.SHT_GNU_VERSYM, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
-			if s.Flags&elf.SHF_COMPRESSED != 0 {
-				return true
-			}
-			// .strtab belongs to .symtab, which is not read.
-			if s.Size > MaxTable && s.Name != ".strtab" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (img *Image) loadSymbols(wanted func(string) bool) error {
-	if symbolsTooBig(img.headers) {
-		return fmt.Errorf("%w: symbol table too large", ErrNotELF)
-	}
-	symbols, err := img.headers.DynamicSymbols()
-	if err != nil {
-		return fmt.Errorf("%w: %v", ErrNotELF, err)
+func (img *Image) loadSymbols(wanted func(string) bool) (err error) {
+	if img.dynamic, err = readSymbols(img.reader, img.headers, &img.room, &img.work); err != nil {
+		return err
 	}
 	img.Symbols = make(map[string]Symbol)
-	for _, s := range symbols {
-		if s.Section == elf.SHN_UNDEF || s.Value == 0 {
+	for name, s := range img.dynamic.all() {
+		if s.Value == 0 {
 			continue
 		}
-		fn := elf.ST_TYPE(s.Info) == elf.STT_FUNC
-		if fn {
+		if s.Function {
 			img.functions = append(img.functions, s.Value)
 		}
-		if wanted(s.Name) {
-			img.Symbols[s.Name] = Symbol{s.Value, s.Size, fn}
+		if wanted(name) {
+			img.Symbols[name] = s.Symbol
+		}
+		if len(img.Symbols) > maxWanted {
+			return fmt.Errorf("its exported functions are %w", errTooMuch)
 		}
 	}
-	sort.Slice(img.functions, func(i, j int) bool { return img.functions[i] < img.functions[j] })
+	slices.Sort(img.functions)
 	return nil
 }
 
 // loadRanges reads the bounds of functions: .eh_frame and the PLT. Both are optional.
 func (img *Image) loadRanges() {
-	for _, s := range img.headers.Sections {
-		if s.Type == elf.SHT_PROGBITS && strings.HasPrefix(s.Name, ".plt") {
-			img.plt = append(img.plt, Span{s.Addr, s.Addr + s.Size})
+	for _, s := range img.headers.sections {
+		if s.kind == elf.SHT_PROGBITS && strings.HasPrefix(s.name, ".plt") {
+			img.plt = append(img.plt, Span{s.address, s.address + s.size})
 		}
-		if readable := s.FileSize <= MaxTable && s.Flags&elf.SHF_COMPRESSED == 0; s.Type == elf.SHT_RELA && readable {
-			if s.Name == pltRelocations {
-				img.loadImports(s)
+		if s.kind == elf.SHT_RELA && s.held() && s.size <= MaxTable {
+			if s.name == pltRelocations {
+				img.loadImports(&s)
 			} else {
-				img.relocated = append(img.relocated, Segment{Offset: s.Offset, Size: s.FileSize})
+				img.relocated = append(img.relocated, s)
 			}
 		}
-		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.Flags&elf.SHF_COMPRESSED == 0 &&
-			s.FileSize <= maxEHFrame {
+		if s.name == ".eh_frame" && s.held() && s.size <= maxEHFrame {
 			// A header may claim more than there is: take the bytes that there are.
-			data := img.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
-			img.frames = ranges(data, s.Addr)
+			data := img.Contents(Segment{Offset: s.offset, Size: s.size})
+			img.frames = ranges(data, s.address)
 		}
 	}
 }

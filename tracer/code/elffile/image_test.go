@@ -96,9 +96,7 @@ func FuzzImage(f *testing.F) {
 			}
 			return
 		}
-		if err := img.Relocate(); err != nil && !errors.Is(err, elffile.ErrNotELF) {
-			t.Error(err)
-		}
+		img.Relocate()
 		if s, ok := img.Fragment(vaddr); ok && !s.Contains(vaddr) {
 			t.Errorf("%#x is not in %+v", vaddr, s)
 		}

@@ -1,7 +1,5 @@
 package elffile
 
-import "bytes"
-
 // fileName returns the name of a program's file; relative ones with their directory, as far as the section has it.
 func (p *lineProgram) fileName(index uint64) string {
 	r := p.names
@@ -13,12 +11,12 @@ func (p *lineProgram) fileName(index uint64) string {
 		f := files[index]
 		var directory, base string
 		if len(directories) > 0 {
-			base = directories[0].name
+			base = directories[0].name.text()
 		}
 		if f.directory < uint64(len(directories)) {
-			directory = directories[f.directory].name
+			directory = directories[f.directory].name.text()
 		}
-		return join(join(base, directory), f.name)
+		return join(join(base, directory), f.name.text())
 	}
 	var directories []string
 	for name := r.Text(); name != "" && len(directories) < maxFiles; name = r.Text() {
@@ -43,8 +41,25 @@ func (p *lineProgram) fileName(index uint64) string {
 
 // lineFile is an entry of a list of directories or files (DWARF 5).
 type lineFile struct {
-	name      string
+	name      lineText
 	directory uint64
+}
+
+// lineText is a text in the list itself, or at an offset of a section with texts.
+type lineText struct {
+	inline string
+	in     extent
+	at     uint64
+}
+
+// maxPath is PATH_MAX.
+const maxPath = 4096
+
+func (t lineText) text() string {
+	if t.in.size > 0 {
+		return t.in.text(t.at, maxPath)
+	}
+	return t.inline
 }
 
 // The parts of an entry, and their forms.
@@ -89,24 +104,24 @@ func (p *lineProgram) list(r *Numbers) (all []lineFile) {
 	return all
 }
 
-func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text string) {
+func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text lineText) {
 	switch form {
 	case formString:
-		return 0, r.Text()
+		text.inline = r.Text()
 	case formStrp:
-		return 0, textAt(p.sections.strings, p.offset(r))
+		text.in, text.at = p.sections.strings, p.offset(r)
 	case formLineStrp:
-		return 0, textAt(p.sections.lineStrings, p.offset(r))
+		text.in, text.at = p.sections.lineStrings, p.offset(r)
 	case formUData:
-		return r.ULEB(), ""
+		number = r.ULEB()
 	case formData1:
-		return uint64(r.U8()), ""
+		number = uint64(r.U8())
 	case formData2:
-		return uint64(r.U16()), ""
+		number = uint64(r.U16())
 	case formData4:
-		return uint64(r.U32()), ""
+		number = uint64(r.U32())
 	case formData8:
-		return r.U64(), ""
+		number = r.U64()
 	case formData16:
 		r.Take(16)
 	case formBlock:
@@ -114,19 +129,5 @@ func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text string
 	default:
 		r.Failed = true
 	}
-	return 0, ""
-}
-
-// textAt returns the string at an offset of a section, at most PATH_MAX bytes.
-func textAt(section []byte, at uint64) string {
-	const longest = 4096
-	if at >= uint64(len(section)) {
-		return ""
-	}
-	raw := section[at:]
-	raw = raw[:min(len(raw), longest)]
-	if end := bytes.IndexByte(raw, 0); end >= 0 {
-		raw = raw[:end]
-	}
-	return string(raw)
+	return number, text
 }

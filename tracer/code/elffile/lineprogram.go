@@ -25,18 +25,21 @@ type lineRow struct {
 
 // program reads the header at an offset and returns the offset of the next one, 0 if it is not known.
 func (s *lineSections) program(at uint64) (p *lineProgram, next uint64, ok bool) {
-	r := Numbers{Data: s.line[at:]}
+	r := Numbers{Data: s.line.read(at, 12)}
 	size := uint64(r.U32())
 	p = &lineProgram{sections: s, unit: at}
 	head := uint64(4)
 	if size == math.MaxUint32 {
 		size, p.wide, head = r.U64(), true, 12
 	}
-	unit := Numbers{Data: r.Take(size)}
-	if r.Failed || size == 0 {
+	if r.Failed || size == 0 || size > s.line.size-at-head {
 		return nil, 0, false
 	}
 	p.end = at + head + size
+	if size > maxUnit {
+		return nil, p.end, false
+	}
+	unit := Numbers{Data: s.line.read(at+head, size)}
 	if p.version = unit.U16(); p.version < 2 || p.version > 5 {
 		return nil, p.end, false
 	}

@@ -4,26 +4,32 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"unsafe"
 )
 
 // Lines come from .debug_line alone (DWARF 2 to 5, section 6.2): the programs that give each instruction its line. The
 // standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to
 // have.
 
-// Limits: of one file's line programs in bytes, of their sequences, and of the names of one program.
+// Limits: of one file's line programs in bytes, of a single one (the largest seen has 1.1 MiB), of their sequences, of
+// the names of one program, and of the bytes of programs that are executed for lines of one file.
 const (
 	maxLines     = 64 << 20
+	maxUnit      = 8 << 20
 	maxSequences = 1 << 20
 	maxFiles     = 1 << 16
+	maxExecuted  = 8 << 30
 )
 
-// Lines finds the source and line of an instruction.
+// Lines finds the source and line of an instruction. Programs and names stay in the file.
 type Lines struct {
 	sections  lineSections
 	sequences []sequence // in order of address
+	work      Room       // bytes of programs that may still be executed
 }
 
-type lineSections struct{ line, lineStrings, strings []byte }
+// lineSections are the sections with programs and names. Those that the file lacks or that are compressed are empty.
+type lineSections struct{ line, lineStrings, strings extent }
 
 // sequence is a run of instructions with rows in order of address.
 type sequence struct {
@@ -35,7 +41,7 @@ type sequence struct {
 func ReadLines(f *File, debug Finder, room *Room) *Lines {
 	t := readLines(f, room)
 	if len(t.sequences) == 0 {
-		if d := f.DebugFile(debug, room); d != nil {
+		if d := f.DebugFile(debug); d != nil {
 			t = readLines(d, room)
 		}
 	}
@@ -43,23 +49,26 @@ func ReadLines(f *File, debug Finder, room *Room) *Lines {
 }
 
 func readLines(f *File, room *Room) *Lines {
-	t := &Lines{sections: lineSections{f.Section(".debug_line", room), f.Section(".debug_line_str", room),
-		f.Section(".debug_str", room)}}
-	if len(t.sections.line) > maxLines {
-		t.sections.line = nil
+	t := &Lines{sections: lineSections{f.extent(".debug_line"), f.extent(".debug_line_str"), f.extent(".debug_str")}}
+	if t.sections.line.size <= maxLines {
+		t.readAll(room)
 	}
-	t.readAll()
 	return t
 }
 
-func (t *Lines) readAll() {
-	for at := uint64(0); at < uint64(len(t.sections.line)) && len(t.sequences) < maxSequences; {
+func (t *Lines) readAll(room *Room) {
+	t.work = Room{maxExecuted}
+	for at := uint64(0); at < t.sections.line.size && len(t.sequences) < maxSequences; {
 		p, next, ok := t.sections.program(at)
 		if next <= at {
 			break
 		}
+		before := len(t.sequences)
 		if ok {
 			t.index(p)
+		}
+		if !room.take(uint64(len(t.sequences)-before) * uint64(unsafe.Sizeof(sequence{}))) {
+			break
 		}
 		at = next
 	}
@@ -98,10 +107,10 @@ func (t *Lines) At(vaddr uint64) (file string, line int) {
 	}
 	s := t.sequences[i-1]
 	p, _, ok := t.sections.program(s.unit)
-	if !ok {
+	if !ok || s.at < p.at() || s.at > p.end || !t.work.take(p.end-s.unit) { // the file may have become another
 		return "", 0
 	}
-	p.opcodes.Data = t.sections.line[s.at:p.end]
+	p.opcodes.Take(s.at - p.at())
 	var last lineRow
 	p.run(func(r lineRow) bool {
 		if r.address > vaddr {

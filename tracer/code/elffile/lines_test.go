@@ -1,6 +1,7 @@
 package elffile
 
 import (
+	"bytes"
 	"testing"
 
 	"ipytracer/tracer/host/attacktest/hostile"
@@ -16,8 +17,9 @@ func FuzzLines(f *testing.F) {
 		"\x00\x00\x01\x00\x00\x01\x01\x01\x1f\x01\x00\x00\x00\x00\x02\x01\x1f\x02\x0b\x01\x00\x00\x00\x00\x00"+
 		"\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x13\x4b\x02\x04\x00\x01\x01"), []byte("/src\x00"), uint64(0x1001))
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, line, strings []byte, vaddr uint64) {
-		table := &Lines{sections: lineSections{line, strings, strings}}
-		table.readAll()
+		in := func(section []byte) extent { return extent{bytes.NewReader(section), 0, uint64(len(section))} }
+		table := &Lines{sections: lineSections{in(line), in(strings), in(strings)}}
+		table.readAll(nil)
 		if file, n := table.At(vaddr); n < 0 || len(file) > 3*4096+len(line) {
 			t.Errorf("%d bytes, line %d", len(file), n)
 		}

@@ -1,11 +1,8 @@
 package elffile
 
 import (
-	"bufio"
 	"debug/elf"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"math"
 	"slices"
 )
@@ -20,9 +17,6 @@ const pltRelocations = ".rela.plt"
 
 // relocationSize is that of an Elf64_Rela.
 const relocationSize = 24
-
-// maxRelocations bounds how many pointers in data are kept.
-const maxRelocations = 4 << 20
 
 // Import is a function that a pointer is for.
 type Import struct {
@@ -45,63 +39,62 @@ func relocationOf(raw []byte) relocation {
 	}
 }
 
-// relocations reads a section.
-func (f *File) relocations(s *elf.Section) (all []relocation) {
-	data := f.Contents(Segment{Offset: s.Offset, Size: s.FileSize})
-	for ; len(data) >= relocationSize; data = data[relocationSize:] {
-		all = append(all, relocationOf(data))
+// relocations shows those of a section, until show returns false.
+func (f *File) relocations(s *section, show func(relocation) bool) {
+	f.pieces(s.offset, s.size, func(data []byte, _ uint64) bool {
+		for ; len(data) >= relocationSize; data = data[relocationSize:] {
+			if !show(relocationOf(data)) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// importAt keeps the function of a pointer.
+func (img *Image) importAt(at uint64, to Import) {
+	if len(img.Imports) < maxImports {
+		img.Imports[at] = to
 	}
-	return all
 }
 
 // loadImports reads the function of each pointer of the PLT.
-func (img *Image) loadImports(s *elf.Section) {
-	symbols, _ := img.headers.DynamicSymbols()
+func (img *Image) loadImports(s *section) {
 	img.Imports = make(map[uint64]Import)
-	for _, r := range img.relocations(s) {
-		switch n := r.symbol; {
-		case r.kind == img.kinds.byFunction:
-			img.Imports[r.at] = Import{Name: ChosenAtStart}
-		case n > 0 && n <= len(symbols): // the list has no symbol 0
-			img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
+	img.relocations(s, func(r relocation) bool {
+		if r.kind == img.kinds.byFunction {
+			img.importAt(r.at, Import{Name: ChosenAtStart})
+		} else if to, name, ok := img.dynamic.named(r.symbol); ok {
+			img.importAt(r.at, Import{name, to.Value})
 		}
-	}
+		return true
+	})
 }
 
 // Relocate reads all other relocations: the functions of the global offset table's pointers, and the values of pointers
-// in data ([Image.Pointee]). The error matches [ErrNotELF].
-func (img *Image) Relocate() (err error) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			err = fmt.Errorf("%w: malformed", ErrNotELF)
-		}
-	}()
+// in data ([Image.Pointee]).
+func (img *Image) Relocate() {
 	img.pointers = map[uint64]uint64{}
 	if img.Imports == nil {
 		img.Imports = map[uint64]Import{}
 	}
-	symbols, _ := img.headers.DynamicSymbols()
-	for _, s := range img.headers.Sections {
-		if s.Type != elf.SHT_RELA || s.Name == pltRelocations || s.FileSize > MaxTable ||
-			s.Flags&elf.SHF_COMPRESSED != 0 {
-			continue
-		}
-		for _, r := range img.relocations(s) {
-			if len(img.pointers) >= maxRelocations {
-				return nil
-			}
-			switch n := r.symbol; {
-			case r.kind == img.kinds.relative:
+	for i := range img.relocated {
+		img.relocations(&img.relocated[i], func(r relocation) bool {
+			switch r.kind {
+			case img.kinds.relative:
 				img.pointers[r.at] = r.addend
-			case n <= 0 || n > len(symbols): // the list has no symbol 0
-			case r.kind == img.kinds.offset:
-				img.Imports[r.at] = Import{symbols[n-1].Name, symbols[n-1].Value}
-			case r.kind == img.kinds.address && symbols[n-1].Section != elf.SHN_UNDEF:
-				img.pointers[r.at] = symbols[n-1].Value + r.addend
+			case img.kinds.offset:
+				if to, name, ok := img.dynamic.named(r.symbol); ok {
+					img.importAt(r.at, Import{name, to.Value})
+				}
+			case img.kinds.address:
+				if to, _, ok := img.dynamic.named(r.symbol); ok && to.defined {
+					img.pointers[r.at] = to.Value + r.addend
+				}
 			}
-		}
+			return len(img.pointers) < maxRelocations
+		})
 	}
-	return nil
 }
 
 // Pointee returns the value that a pointer in data has once the file is loaded, before the load bias, as far as
@@ -123,17 +116,17 @@ func (img *Image) word(at uint64) (uint64, bool) {
 
 // RelativePointee is [Image.Pointee] for a single pointer of a file that has not been relocated: the relocations are
 // read up to the one for the pointer. Where that needs a symbol the value is not known.
-func (img *Image) RelativePointee(at uint64) (uint64, bool) {
-	for _, s := range img.relocated {
-		r := bufio.NewReaderSize(io.NewSectionReader(img.reader, int64(s.Offset), int64(s.Size)), 64<<10)
-		var raw [relocationSize]byte
-		for {
-			if _, err := io.ReadFull(r, raw[:]); err != nil {
-				break
+func (img *Image) RelativePointee(at uint64) (value uint64, ok bool) {
+	for i := range img.relocated {
+		found := false
+		img.relocations(&img.relocated[i], func(r relocation) bool {
+			if found = r.at == at; found {
+				value, ok = r.addend, r.kind == img.kinds.relative
 			}
-			if entry := relocationOf(raw[:]); entry.at == at {
-				return entry.addend, entry.kind == img.kinds.relative
-			}
+			return !found
+		})
+		if found {
+			return value, ok
 		}
 	}
 	return img.word(at)
@@ -163,19 +156,23 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 		if s.Size > MaxTable {
 			continue
 		}
-		data := img.Contents(s)
-		for i := -s.Vaddr & 7; i+8 <= uint64(len(data)); i += 8 {
-			if word := binary.LittleEndian.Uint64(data[i:]); word >= lowest && word <= highest {
-				add(s.Vaddr+i, word)
+		first := -s.Vaddr & 7
+		img.pieces(s.Offset+first, s.Size-min(first, s.Size), func(data []byte, offset uint64) bool {
+			for i := 0; i+8 <= len(data); i += 8 {
+				if word := binary.LittleEndian.Uint64(data[i:]); word >= lowest && word <= highest {
+					add(s.Vaddr+first+offset+uint64(i), word)
+				}
 			}
-		}
+			return true
+		})
 	}
-	for _, s := range img.relocated {
-		for data := img.Contents(s); len(data) >= relocationSize; data = data[relocationSize:] {
-			if r := relocationOf(data); r.kind == img.kinds.relative {
+	for i := range img.relocated {
+		img.relocations(&img.relocated[i], func(r relocation) bool {
+			if r.kind == img.kinds.relative {
 				add(r.at, r.addend)
 			}
-		}
+			return true
+		})
 	}
 	for at, to := range img.pointers {
 		add(at, to)
@@ -184,38 +181,30 @@ func (img *Image) PointersTo(addrs map[uint64]bool) map[uint64]uint64 {
 }
 
 // OffsetTable returns the pointers that the dynamic linker fills in with the address of one of some symbols.
-func (img *Image) OffsetTable(names []string) (slots map[uint64]string) {
-	slots = map[uint64]string{}
-	defer func() { // debug/elf promises nothing about files made to break it
-		_ = recover()
-	}()
-	f, err := Headers(img.reader) // reading symbols changes the file that they are read from
-	if err != nil || symbolsTooBig(f) {
-		return slots
-	}
-	symbols, _ := f.DynamicSymbols()
-	byValue := map[uint64]string{}
+func (img *Image) OffsetTable(names []string) map[uint64]string {
+	slots, byValue := map[uint64]string{}, map[uint64]string{}
 	for _, name := range names {
 		if s, ok := img.Symbols[name]; ok {
 			byValue[s.Value] = name
 		}
 	}
-	for _, s := range f.Sections {
-		if s.Type != elf.SHT_RELA || s.FileSize > MaxTable || s.Flags&elf.SHF_COMPRESSED != 0 {
+	for _, s := range img.headers.sections {
+		if s.kind != elf.SHT_RELA || s.size > MaxTable || !s.held() {
 			continue
 		}
-		for _, r := range img.relocations(s) {
-			switch n := r.symbol; {
-			case r.kind == img.kinds.relative:
+		img.relocations(&s, func(r relocation) bool {
+			switch r.kind {
+			case img.kinds.relative:
 				if name, ok := byValue[r.addend]; ok {
 					slots[r.at] = name
 				}
-			case (r.kind == img.kinds.offset || r.kind == img.kinds.plt) && n > 0 && n <= len(symbols):
-				if slices.Contains(names, symbols[n-1].Name) {
-					slots[r.at] = symbols[n-1].Name
+			case img.kinds.offset, img.kinds.plt:
+				if _, name, ok := img.dynamic.named(r.symbol); ok && slices.Contains(names, name) {
+					slots[r.at] = name
 				}
 			}
-		}
+			return len(slots) < maxImports
+		})
 	}
 	return slots
 }

@@ -2,16 +2,18 @@ package elffile
 
 import (
 	"bytes"
-	"debug/elf"
 	"encoding/hex"
 	"io"
 	"path"
 	"sync/atomic"
 )
 
-// maxSection bounds the sections that are read as a whole. The largest seen: 1.3 GiB of libtorch_cuda.so have 30 MiB of
-// .eh_frame.
-const maxSection = 128 << 20
+// maxSection bounds the sections that are read as a whole, with room for them. The largest seen: 1.3 GiB of
+// libtorch_cuda.so have 30 MiB of .eh_frame. maxNote bounds notes, which have 36 bytes.
+const (
+	maxSection = 64 << 20
+	maxNote    = 64 << 10
+)
 
 // Room is the number of bytes of files that may be kept in memory, over all files that are read with it, by any
 // goroutine. Names and lines without room are not known. Nil is as much as is needed.
@@ -33,29 +35,28 @@ func (r *Room) take(bytes uint64) bool {
 	}
 }
 
-// Section returns the bytes of a section, nil if there is none, it is too large, or there is no room.
-func (f *File) Section(name string, room *Room) []byte {
-	s := f.headers.Section(name)
-	if s == nil {
-		return nil
-	}
-	return sectionData(s, room)
-}
+// newRoom is room for so many bytes.
+func newRoom(bytes int64) *Room { return &Room{bytes} }
 
-func sectionData(s *elf.Section, room *Room) []byte {
-	if s.Type == elf.SHT_NOBITS || s.Size > maxSection || s.FileSize > maxSection || !room.take(s.Size) {
+// section returns the bytes of a section, nil if there is none, it is too large or compressed, or there is no room.
+func (f *File) section(name string, room *Room) []byte {
+	s := f.headers.section(name)
+	if s == nil || !s.held() || s.size > maxSection || !room.take(s.size) {
 		return nil
 	}
-	data, err := s.Data()
+	data, err := readTable(f.reader, s.offset, s.size)
 	if err != nil {
 		return nil
 	}
 	return data
 }
 
+// Note returns the bytes of a section with few, nil if there is none.
+func (f *File) Note(name string) []byte { return f.section(name, newRoom(maxNote)) }
+
 // BuildID returns the linker's mark of the build, nil if there is none.
-func (f *File) BuildID(room *Room) []byte {
-	r := Numbers{Data: f.Section(".note.gnu.build-id", room)}
+func (f *File) BuildID() []byte {
+	r := Numbers{Data: f.Note(".note.gnu.build-id")}
 	nameSize, size, kind := r.U32(), r.U32(), r.U32()
 	const gnuBuildID, maxID = 3, 64
 	if kind != gnuBuildID || nameSize != 4 || string(r.Take(4)) != "GNU\x00" || size > maxID {
@@ -70,17 +71,17 @@ type Finder func(name string) (io.ReaderAt, error)
 
 // DebugFile opens the file with the sections that were stripped off, by build id (.note.gnu.build-id, as GDB finds it)
 // or by name (.gnu_debuglink). Nil if there is none, or it is of another build.
-func (f *File) DebugFile(open Finder, room *Room) *File {
+func (f *File) DebugFile(open Finder) *File {
 	if open == nil {
 		return nil
 	}
-	id := f.BuildID(room)
+	id := f.BuildID()
 	var names []string
 	if len(id) > 1 {
 		names = append(names,
 			"/usr/lib/debug/.build-id/"+hex.EncodeToString(id[:1])+"/"+hex.EncodeToString(id[1:])+".debug")
 	}
-	link := f.Section(".gnu_debuglink", room)
+	link := f.Note(".gnu_debuglink")
 	if end := bytes.IndexByte(link, 0); end > 0 && len(id) > 0 {
 		if name := string(link[:end]); path.Base(name) == name {
 			names = append(names, "/usr/lib/debug/"+name)
@@ -91,7 +92,7 @@ func (f *File) DebugFile(open Finder, room *Room) *File {
 		if err != nil {
 			continue
 		}
-		if d, err := Open(r); err == nil && bytes.Equal(d.BuildID(room), id) {
+		if d, err := Open(r); err == nil && bytes.Equal(d.BuildID(), id) {
 			return d
 		}
 	}

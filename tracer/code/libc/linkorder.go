@@ -1,7 +1,6 @@
 package libc
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -56,21 +55,16 @@ func readWords(r io.ReaderAt, at uint64, words []uint64) error {
 
 // debugState returns where a dynamic linker has its struct r_debug.
 func debugState(loader io.ReaderAt) (at uint64, err error) {
-	defer func() { // debug/elf promises nothing about files made to break it
-		if recover() != nil {
-			err = fmt.Errorf("%w: its ELF headers are broken", ErrUnknown)
-		}
-	}()
-	f, err := elffile.Headers(loader)
+	f, err := elffile.Open(loader)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	symbols, err := f.DynamicSymbols()
+	symbols, err := f.Exported()
 	if err != nil {
-		return 0, fmt.Errorf("%w: no symbols can be read", ErrUnknown)
+		return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	for _, s := range symbols {
-		if s.Name == "_r_debug" && s.Section != elf.SHN_UNDEF {
+	for name, s := range symbols {
+		if name == "_r_debug" {
 			return s.Value, nil
 		}
 	}

@@ -46,9 +46,7 @@ func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := img.Relocate(); err != nil {
-		return nil, err
-	}
+	img.Relocate()
 	return &Code{image: img, text: NewText(img)}, nil
 }
 

@@ -18,8 +18,8 @@ const (
 	maxLoads  = 1 << 14 // of the variable that are followed
 )
 
-// maxSegmentBytes bounds the segments of a file that are looked through, together: NumPy's have 10 MiB.
-const maxSegmentBytes = 256 << 20
+// maxSegmentBytes bounds the segments of a file that are looked through, together: NumPy's have 10 MiB, Arrow's 53.
+const maxSegmentBytes = 64 << 20
 
 // References are the places that refer to a variable and to some functions of an image. Bytes that only look like a
 // reference are rare enough for a count; code that places a probe checks more.

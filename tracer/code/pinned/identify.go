@@ -66,7 +66,7 @@ func identify(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	if f, err := elffile.Open(elffile.AnyMachine{ReaderAt: bytes.NewReader(raw)}); err == nil {
-		if id := f.BuildID(nil); len(id) > 0 {
+		if id := f.BuildID(); len(id) > 0 {
 			return hex.EncodeToString(id)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -201,11 +200,7 @@ func sharedInterpreter(path string) string {
 		return ""
 	}
 	defer f.Close()
-	e, err := elf.NewFile(io.NewSectionReader(f, 0, 1<<30))
-	if err != nil {
-		return ""
-	}
-	needed, _ := e.ImportedLibraries()
+	needed := elffile.Needed(f)
 	at := slices.IndexFunc(needed, func(name string) bool { return strings.HasPrefix(name, "libpython3.") })
 	if at < 0 || strings.Contains(needed[at], "/") {
 		return ""
@@ -213,8 +208,7 @@ func sharedInterpreter(path string) string {
 	dir := filepath.Dir(path)
 	dirs := []string{}
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
-		values, _ := e.DynString(tag)
-		for _, v := range values {
+		for _, v := range elffile.DynamicTexts(f, tag) {
 			dirs = append(dirs,
 				strings.Split(strings.ReplaceAll(strings.ReplaceAll(v, "${ORIGIN}", dir), "$ORIGIN", dir), ":")...)
 		}
