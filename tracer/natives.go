@@ -36,7 +36,7 @@ const (
 	maxModules      = 512
 	maxPythonStacks = 1 << 17
 	maxPythonFrames = 1 << 20
-	maxNativeBytes  = 512 << 20 // of symbols and lines; PyTorch's libraries have some 100 MiB of them
+	maxNativeBytes  = 64 << 20 // of symbols and lines; PyTorch's libraries have some 10 MiB of them
 )
 
 // keep stores a Python stack for the native ones that refer to it.

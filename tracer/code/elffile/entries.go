@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+	"unsafe"
 )
 
 // parseCommon reads the part of a common information entry behind the identifier: of .eh_frame version 1, of
@@ -192,7 +193,7 @@ func (t *Frames) indexSection(name string, debug bool, room *Room) {
 	t.indexOf[debug] = s.data
 	s.each(func(e Entry, at uint64) bool {
 		t.indexed = append(t.indexed, indexedEntry{e.Start, e.End, at, debug})
-		return len(t.indexed) < maxFDEs
+		return len(t.indexed) < maxFDEs && room.take(uint64(unsafe.Sizeof(indexedEntry{})))
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
 	maxCommon = 4 << 10   // of a common one: many others that have it parse it again
-	maxFDEs   = 1 << 20   // of a section without a sorted table
+	maxFDEs   = 1 << 19   // of a section without a sorted table
 )
 
 // Frames finds call frame information: the rule that leads from an instruction to its caller (.eh_frame or

@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// maxSymbols bounds a file's functions. The largest seen: libtorch_cuda.so has 90,000 symbols.
-const maxSymbols = 1 << 21
+// maxSymbols bounds a file's symbols. The largest seen: 165,000 (rustc's driver); libtorch_cuda.so has 90,000.
+const maxSymbols = 1 << 20
 
 // Functions are a file's functions in order of address, exported or not. Their names stay in the file.
 type Functions struct {
@@ -97,19 +97,22 @@ func ReadFunctions(f *File, frames *Frames, debug Finder, room *Room) *Functions
 	return t
 }
 
-// add takes the functions of a symbol table in, as far as there is room.
+// add takes the functions of a symbol table in, if there is room.
 func (t *Functions) add(f *File, kind elf.SectionType, room *Room) {
 	s := f.headers.kind(kind)
 	names := f.headers.linked(s)
 	if names == nil || !names.held() || !s.held() {
 		return
 	}
+	const each = uint64(unsafe.Sizeof(function{}))
+	count := min(s.size/symbolSize, maxSymbols)
+	if len(extentOf(f.reader, s).read(max(s.size, 1)-1, 1)) == 0 || !room.take(count*each) { // the file does have it
+		return
+	}
+	t.all = slices.Grow(t.all, int(count))
 	table := uint8(len(t.names))
 	t.names = append(t.names, extentOf(f.reader, names))
 	f.pieces(s.offset, s.size, func(data []byte, _ uint64) bool {
-		if !room.take(uint64(len(data)) / symbolSize * uint64(unsafe.Sizeof(function{}))) {
-			return false
-		}
 		for ; len(data) >= symbolSize && len(t.all) < maxSymbols; data = data[symbolSize:] {
 			info, index := data[4], binary.LittleEndian.Uint16(data[6:])
 			kind := elf.ST_TYPE(info)

@@ -12,7 +12,7 @@ import (
 // Bounds on what an [Image] keeps. The largest build of CPython seen (python-build-standalone 3.14) has 1,912 dynamic
 // symbols; LLVM 15 has 46,000, and 382,000 pointers in data.
 const (
-	maxWanted      = 1 << 15
+	maxWanted      = 1 << 17
 	maxFunctions   = 1 << 20
 	maxImports     = 1 << 17
 	maxRelocations = 1 << 19 // pointers in data

@@ -16,7 +16,7 @@ import (
 const (
 	maxLines     = 64 << 20
 	maxUnit      = 8 << 20
-	maxSequences = 1 << 20
+	maxSequences = 1 << 19
 	maxFiles     = 1 << 16
 	maxExecuted  = 8 << 30
 )

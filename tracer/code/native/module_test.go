@@ -174,7 +174,7 @@ func TestRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 100})
+	m, err := Open(bytes.NewReader(raw), nil, &elffile.Room{Bytes: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
