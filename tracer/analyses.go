@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +34,9 @@ type analyses struct {
 	// settled is the least age of a file's last change: a file that is changed twice within a tick of the kernel's
 	// clock has the same times.
 	settled time.Duration
+
+	refusals
+	turns
 }
 
 // settledAfter is many ticks of any kernel's clock.
@@ -149,38 +151,30 @@ type analysis[T any] struct {
 
 // of returns the earlier result for a file, or runs the analysis. It reads the file by another descriptor.
 func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read process.File) (T, error) {
-	key := a.keyOf(k.subject, pid, file)
-	if key == nil {
-		return k.find(read)
+	if err := a.refusal(k.subject, file); err != nil {
+		var none T
+		return none, err
 	}
-	if found, err, ok := k.recall(a, key, read); ok {
-		if a.log != nil {
-			a.log.Debug("it is known from an earlier session where probes go", "file", file.Mapping.Path,
-				"for", k.subject)
+	defer a.wait(file)()
+	key := a.keyOf(k.subject, pid, file)
+	if key != nil {
+		if found, err, ok := k.recall(a, key, read); ok {
+			if a.log != nil {
+				a.log.Debug("it is known from an earlier session where probes go", "file", file.Mapping.Path,
+					"for", k.subject)
+			}
+			return found, err
 		}
-		return found, err
 	}
 	watched := &watchedFile{File: read}
 	found, err := k.find(watched)
 	if !watched.failed.Load() {
-		k.keep(a, key, file, read, found, err)
+		a.refuse(k.subject, file, err)
+		if key != nil {
+			k.keep(a, key, file, read, found, err)
+		}
 	}
 	return found, err
-}
-
-// watchedFile notes whether a read of the file failed. The analysis of a file with a failed read is not kept.
-type watchedFile struct {
-	process.File
-	failed atomic.Bool
-}
-
-// ReadAt implements [io.ReaderAt].
-func (f *watchedFile) ReadAt(p []byte, at int64) (n int, err error) {
-	n, err = f.File.ReadAt(p, at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		f.failed.Store(true)
-	}
-	return n, err
 }
 
 // recall returns the earlier result for a file, if it is still valid.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/cilium/ebpf"
@@ -231,6 +232,11 @@ type File interface{ Fd() uintptr }
 // the file to the kernel: exactly this one, whatever its path and mount namespace. The file itself is neither read nor
 // stat'ed. Either all programs are placed or none. The closer removes them.
 func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, err error) {
+	for _, one := range placements {
+		if slices.Contains(one.Offsets, 0) {
+			return nil, errHeader
+		}
+	}
 	file, path, closeFile, err := executable(of)
 	if err != nil {
 		return nil, err
@@ -251,6 +257,10 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	}
 	return placed, nil
 }
+
+// errHeader is the error for a probe at offset 0, where a file has its header. Package link would take that for no offset
+// at all, and read the symbols of the file.
+var errHeader = errors.New("a probe at the header of a file")
 
 // executable returns a file for package link, which first looks at the file at the path. A file's server may not answer
 // that, so the path leads to another file until that look is over.
