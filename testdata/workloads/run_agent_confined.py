@@ -7,6 +7,7 @@ a process id namespace of its own. It prints a line for each fact that holds, an
 The agent has no new privileges, and all files are read-only for it.
 """
 
+import json
 import os
 import re
 import shutil
@@ -38,7 +39,7 @@ def kernel_of_another_user(folder):
         text=True, user=NOBODY, group=NOBODY, extra_groups=[], cwd=folder,
         env=dict(os.environ, HOME=folder, JUPYTER_RUNTIME_DIR=folder, IPYTHONDIR=folder, TMPDIR=folder,
                  PYDEVD_DISABLE_FILE_VALIDATION="1"))
-    kernel.stdout.readline()
+    kernel.number = json.loads(kernel.stdout.readline())["pid"]
     return kernel
 
 
