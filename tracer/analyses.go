@@ -167,7 +167,7 @@ func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read pro
 		}
 	}
 	watched := &watchedFile{File: read}
-	found, err := k.find(watched)
+	found, err := k.try(watched)
 	if !watched.failed.Load() {
 		a.refuse(k.subject, file, err)
 		if key != nil {
@@ -175,6 +175,19 @@ func (k analysis[T]) of(a *analyses, pid int, file *process.MappedFile, read pro
 		}
 	}
 	return found, err
+}
+
+// errFault is the error of an analysis that did not come to its end.
+var errFault = errors.New("it could not be looked through")
+
+// try runs the analysis. A fault in it costs the figures of one file, and not the session.
+func (k analysis[T]) try(r io.ReaderAt) (found T, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%w: %v", errFault, fault)
+		}
+	}()
+	return k.find(r)
 }
 
 // recall returns the earlier result for a file, if it is still valid.

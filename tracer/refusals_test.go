@@ -106,3 +106,12 @@ func TestLateFile(t *testing.T) {
 		t.Errorf("%v after %d reads", err, slow.reads)
 	}
 }
+
+// TestFaultInAnAnalysis: a session goes on where the analysis of a file has a fault.
+func TestFaultInAnAnalysis(t *testing.T) {
+	var none []int
+	_, err := analysis[int]{find: func(io.ReaderAt) (int, error) { return none[len(os.Args)], nil }}.try(nil)
+	if !errors.Is(err, errFault) {
+		t.Error(err)
+	}
+}
