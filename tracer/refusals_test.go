@@ -70,10 +70,15 @@ func TestRefusals(t *testing.T) {
 	write("one", "3")
 	look("a", "one", false)
 	want(1, "changed")
+}
+
+// TestRefusalsAreBounded: few are remembered, however many there are.
+func TestRefusalsAreBounded(t *testing.T) {
+	a := &analyses{}
 	for i := range 3 * maxRefusals {
 		a.refuse(string(rune(i)), &process.MappedFile{File: os.Stdin}, io.EOF)
 	}
-	if len(a.known) > maxRefusals {
+	if len(a.known) > maxRefusals || len(a.known) == 0 {
 		t.Errorf("%d are remembered", len(a.known))
 	}
 }

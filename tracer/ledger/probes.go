@@ -258,8 +258,8 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 	return placed, nil
 }
 
-// errHeader is the error for a probe at offset 0, where a file has its header. Package link would take that for no offset
-// at all, and read the symbols of the file.
+// errHeader is the error for a probe at offset 0, where a file has its header. Package link would take that for no
+// offset at all, and read the symbols of the file.
 var errHeader = errors.New("a probe at the header of a file")
 
 // executable returns a file for package link, which first looks at the file at the path. A file's server may not answer

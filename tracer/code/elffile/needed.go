@@ -12,8 +12,8 @@ const (
 	maxLibrary = 4096
 )
 
-// Needed returns the names of the libraries that the dynamic linker loads with a file, for whichever machine; none where
-// its headers or its names are not like any build's.
+// Needed returns the names of the libraries that the dynamic linker loads with a file, for whichever machine; none
+// where its headers or its names are not like any build's.
 func Needed(r io.ReaderAt) []string { return DynamicTexts(r, elf.DT_NEEDED) }
 
 // DynamicTexts returns the texts of a tag of the dynamic section, as [Needed] does.

@@ -180,8 +180,8 @@ func frameBomb(size int) []byte {
 
 // lineBomb is a line program of rows without end, each of which ends a sequence.
 func lineBomb(size int) []byte {
-	header := []byte("\x04\x00\x1b\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01\x00\x00\x00\x01\x00\x00\x01" +
-		"d\x00\x00a.c\x00\x01\x00\x00\x00")
+	header := []byte("\x04\x00\x1b\x00\x00\x00\x01\x01\x01\xfb\x0e\x0d\x00\x01\x01\x01\x01" +
+		"\x00\x00\x00\x01\x00\x00\x01d\x00\x00a.c\x00\x01\x00\x00\x00")
 	row := []byte("\x00\x09\x02\x00\x10\x00\x00\x00\x00\x00\x00\x13\x02\x04\x00\x01\x01")
 	body := append(header, bytes.Repeat(row, size/len(row))...)
 	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(body))), body...)
@@ -205,23 +205,42 @@ func alike(first []crafted, n int, one crafted) []crafted {
 	return first
 }
 
+// dynamic are a table of symbols, and that of their names.
+func dynamic(symbols, names []byte) []crafted {
+	return []crafted{
+		{name: ".dynsym", header: typed(elf.SHT_DYNSYM, 2), data: symbols},
+		{name: ".dynstr", header: typed(elf.SHT_STRTAB, 0), data: names},
+	}
+}
+
+// exporting is a file with the functions that readers look for, and more sections, the first of them the third.
+func exporting(more ...crafted) craft {
+	symbols, names := known()
+	return craft{programs: loads(1, 0, 0x1000), sections: append(dynamic(symbols, names), more...)}
+}
+
+func compressed(name string, kind elf.SectionType) crafted {
+	s := crafted{name: name, header: typed(kind, 0), data: zipped(gibibyte)}
+	s.header.Flags = uint64(elf.SHF_COMPRESSED)
+	return s
+}
+
+func program(name string, data []byte) craft {
+	return exporting(crafted{name: name, header: typed(elf.SHT_PROGBITS, 0), data: data})
+}
+
+// overlapping are segments on top of each other.
+func overlapping(n int, size uint64) craft {
+	c := exporting()
+	c.programs, c.sparse = loads(n, 0, size), int64(size)
+	return c
+}
+
 // Attacks are all kinds.
-func Attacks() []Hostile {
-	dynamic := func(symbols, names []byte) []crafted {
-		return []crafted{
-			{name: ".dynsym", header: typed(elf.SHT_DYNSYM, 2), data: symbols},
-			{name: ".dynstr", header: typed(elf.SHT_STRTAB, 0), data: names},
-		}
-	}
-	with := func(more ...crafted) craft {
-		symbols, names := known()
-		return craft{programs: loads(1, 0, 0x1000), sections: append(dynamic(symbols, names), more...)}
-	}
-	compressed := func(kind elf.SectionType, link uint32) elf.Section64 {
-		h := typed(kind, link)
-		h.Flags = uint64(elf.SHF_COMPRESSED)
-		return h
-	}
+func Attacks() []Hostile { return append(onTables(), onContents()...) }
+
+// onTables are those with tables of names, symbols and headers.
+func onTables() []Hostile {
 	return []Hostile{
 		{"sparse names", func() craft { return sparseStrings(".dynstr") }},
 		{"sparse names of another name", func() craft { return sparseStrings(".strtab") }},
@@ -233,60 +252,45 @@ func Attacks() []Hostile {
 			return craft{programs: loads(1, 0, 0x1000), sections: dynamic(entries(690000), names)}
 		}},
 		{"60,000 sections alike", func() craft {
-			c := with()
-			c.sections = alike(c.sections, 60000, crafted{name: "", header: typed(elf.SHT_STRTAB, 0), as: 2})
+			c := exporting()
+			c.sections = alike(c.sections, 60000, crafted{header: typed(elf.SHT_STRTAB, 0), as: 2})
 			return c
 		}},
 		{"4,000 sections of relocations alike", func() craft {
-			c := with(crafted{name: ".rela.dyn", header: typed(elf.SHT_RELA, 1), data: relocations(690000)})
+			c := exporting(crafted{name: ".rela.dyn", header: typed(elf.SHT_RELA, 1), data: relocations(690000)})
 			c.sections = alike(c.sections, 4000, crafted{name: ".rela.dyn", header: typed(elf.SHT_RELA, 1), as: 3})
 			return c
 		}},
 		{"compressed names", func() craft {
-			c := with()
-			c.sections[1] = crafted{name: ".dynstr", header: compressed(elf.SHT_STRTAB, 0), data: zipped(gibibyte)}
+			c := exporting()
+			c.sections[1] = compressed(".dynstr", elf.SHT_STRTAB)
 			return c
 		}},
-		{"compressed lines", func() craft {
-			return with(crafted{name: ".debug_line", header: compressed(elf.SHT_PROGBITS, 0), data: zipped(gibibyte)})
-		}},
 		{"tables that are their own names", func() craft {
-			c := with()
+			c := exporting()
 			c.sections[0].header.Link, c.sections[1].header.Link = 1, 1
 			return c
 		}},
 		{"entries of a size without end", func() craft {
-			c := with(crafted{name: ".symtab", header: typed(elf.SHT_SYMTAB, 2), data: entries(1)})
+			c := exporting(crafted{name: ".symtab", header: typed(elf.SHT_SYMTAB, 2), data: entries(1)})
 			c.sections[0].header.Entsize, c.sections[2].header.Entsize = 1<<63, 1<<64-1
 			return c
 		}},
-		{"segments on top of each other", func() craft {
-			c := with()
-			c.programs, c.sparse = loads(64, 0, 60*mebibyte), 64*mebibyte
-			return c
-		}},
-		{"small segments on top of each other", func() craft {
-			c := with()
-			c.programs, c.sparse = loads(64, 0, 16*mebibyte), 16*mebibyte
-			return c
-		}},
-		{"a segment of a hole", func() craft {
-			c := with()
-			c.programs, c.sparse = loads(1, 0, 1<<40), 1<<40
-			return c
-		}},
-		{"call frames", func() craft {
-			return with(crafted{name: ".eh_frame", header: typed(elf.SHT_PROGBITS, 0), data: frameBomb(16 * mebibyte)})
-		}},
-		{"call frames for debuggers", func() craft {
-			return with(crafted{name: ".debug_frame", header: typed(elf.SHT_PROGBITS, 0), data: frameBomb(60 * mebibyte)})
-		}},
-		{"line programs", func() craft {
-			return with(crafted{name: ".debug_line", header: typed(elf.SHT_PROGBITS, 0),
-				data: bytes.Repeat(lineBomb(6*mebibyte), 10)})
-		}},
 		{"two million functions", func() craft {
-			return with(crafted{name: ".symtab", header: typed(elf.SHT_SYMTAB, 2), data: entries(2 << 20)})
+			return exporting(crafted{name: ".symtab", header: typed(elf.SHT_SYMTAB, 2), data: entries(2 << 20)})
 		}},
+	}
+}
+
+// onContents are those with segments, call frames and lines.
+func onContents() []Hostile {
+	return []Hostile{
+		{"segments on top of each other", func() craft { return overlapping(64, 60*mebibyte) }},
+		{"small segments on top of each other", func() craft { return overlapping(64, 16*mebibyte) }},
+		{"a segment of a hole", func() craft { return overlapping(1, 1<<40) }},
+		{"call frames", func() craft { return program(".eh_frame", frameBomb(16*mebibyte)) }},
+		{"call frames for debuggers", func() craft { return program(".debug_frame", frameBomb(60*mebibyte)) }},
+		{"line programs", func() craft { return program(".debug_line", bytes.Repeat(lineBomb(6*mebibyte), 10)) }},
+		{"compressed lines", func() craft { return exporting(compressed(".debug_line", elf.SHT_PROGBITS)) }},
 	}
 }
