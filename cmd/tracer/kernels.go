@@ -47,15 +47,16 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	rows, hidden, err := inventory.Kernels(ctx, o.All)
+	list, err := inventory.List(ctx, o.All)
 	if err != nil {
 		return err
 	}
-	if hidden > 0 {
+	rows := list.Rows
+	if list.Hidden > 0 {
 		fmt.Fprintf(c.err, "tracer: not shown: %s of other users; 'sudo tracer kernels' shows all\n",
-			words.Plural(hidden, "Python"))
+			words.Plural(list.Hidden, "Python"))
 	}
-	sayUnlooked(c, rows)
+	sayCut(c, &list)
 	if o.Format == "json" {
 		return printJSON(c.out, rows)
 	}
@@ -66,17 +67,11 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 	return printKernels(c.out, rows, 0)
 }
 
-// sayUnlooked reports that there was no time to look into some Pythons. Any of them may be a kernel.
-func sayUnlooked(c console, rows []inventory.Python) {
-	n := 0
-	for _, r := range rows {
-		if r.Unlooked {
-			n++
-		}
-	}
-	if n > 0 {
-		fmt.Fprintf(c.err,
-			"tracer: %d Python processes could not be examined in time and may be kernels, too: name them by pid\n", n)
+// sayCut reports how far the look came if there was no time for some Pythons. Any of them may be a kernel.
+func sayCut(c console, list *inventory.Listing) {
+	if list.Cut > 0 {
+		fmt.Fprintf(c.err, "tracer: of %s, %d with a name of Python's could not be examined in time and may be kernels, "+
+			"too: name them by pid\n", words.Plural(list.Processes, "process"), list.Cut)
 	}
 }
 
@@ -122,19 +117,19 @@ func gpuList(gpus []int) string {
 
 // chooseKernels finds the kernels of a command without a pid.
 func chooseKernels(ctx context.Context, c console, all bool, command string) ([]process.Identity, error) {
-	rows, hidden, err := inventory.Kernels(ctx, false)
+	list, err := inventory.List(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	sayUnlooked(c, rows)
+	sayCut(c, &list)
 	var ready []inventory.Python
-	for _, r := range rows {
+	for _, r := range list.Rows {
 		if r.IPython != "" {
 			ready = append(ready, r)
 		}
 	}
 	switch {
-	case len(ready) == 0 && hidden > 0:
+	case len(ready) == 0 && list.Hidden > 0:
 		return nil, fmt.Errorf("%w among your processes; 'sudo tracer %s' sees those of other users",
 			errNoKernels, command)
 	case len(ready) == 0:

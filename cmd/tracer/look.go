@@ -36,7 +36,7 @@ func newLookCommand(c console) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			return look.Serve(cmd.Context(), c.out, what, append(pids, 0)[0])
+			return look.Serve(cmd.Context(), c.in, c.out, what, append(pids, 0)[0])
 		},
 	}
 }

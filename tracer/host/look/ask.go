@@ -27,13 +27,15 @@ var ErrLooking = errors.New("the processes that did so before have not ended, th
 
 // child is a process that looks.
 type child struct {
+	pid  int
+	in   io.WriteCloser // nil: nothing is asked
 	out  io.Reader
 	wait func() error
 }
 
 // asker starts processes that look. It never waits for one that does not end.
 type asker struct {
-	start func(ctx context.Context, args []string) (*child, error)
+	start func(ctx context.Context, args []string, asked bool) (*child, error)
 	slots chan struct{} // one is taken by each process until it has ended
 }
 
@@ -91,15 +93,25 @@ func inherited(f process.Facts) (some []uintptr) {
 	return some
 }
 
-func startChild(ctx context.Context, args []string) (*child, error) {
+// startChild starts this program again. asked: questions are written to it.
+func startChild(ctx context.Context, args []string, asked bool) (c *child, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", grace
 	cmd.SysProcAttr = &syscall.SysProcAttr{AmbientCaps: inherited(process.FS{}.Facts())}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	c = &child{wait: cmd.Wait}
+	if asked {
+		if c.in, err = cmd.StdinPipe(); err != nil {
+			return nil, err
+		}
 	}
-	return &child{out, cmd.Wait}, err
+	if c.out, err = cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c.pid = cmd.Process.Pid
+	return c, nil
 }
 
 func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
@@ -108,7 +120,7 @@ func (k *asker) ask(ctx context.Context, args []string) (a answer, err error) {
 	default:
 		return a, ErrLooking
 	}
-	c, err := k.start(ctx, args)
+	c, err := k.start(ctx, args, false)
 	if err != nil {
 		<-k.slots
 		return a, err

@@ -7,11 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"time"
 
-	"ipytracer/tracer"
-	"ipytracer/tracer/host/invoker"
 	"ipytracer/tracer/host/process"
 )
 
@@ -29,11 +26,15 @@ type For struct {
 	// Find looks. Its result is sent as JSON. pid is the process that the look is about, 0 if there is none; home is
 	// the invoking user's.
 	Find func(ctx context.Context, fs process.FS, pid int, home string) (any, error)
+	// Examiner, in the place of Find, makes the function that answers the questions of a [Worker], one after another.
+	// It may note what it is busy with, as JSON, for whoever asks to know if no answer comes.
+	Examiner func(fs process.FS, note func(any)) (answer func(question json.RawMessage) (any, error))
 }
 
 // answer is the process's answer, as JSON.
 type answer struct {
 	Found json.RawMessage `json:",omitempty"`
+	Note  json.RawMessage `json:",omitempty"` // what it is busy with; an answer follows
 	Error string          `json:",omitempty"`
 	// For an error that is about a process: the process, and the kind.
 	PID, Leader int    `json:",omitempty"`
@@ -72,36 +73,4 @@ func (a *answer) err() error {
 		return errors.New(a.Error)
 	}
 	return nil
-}
-
-// Serve gives up all rights of this process, for good, looks, and writes its findings to w.
-func Serve(ctx context.Context, w io.Writer, what For, pid int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return json.NewEncoder(w).Encode(confined(ctx, what, pid))
-}
-
-// confined gives up everything, and looks.
-func confined(ctx context.Context, what For, pid int) (a answer) {
-	fs := process.FS{Helper: process.NewHelper(ctx)}
-	defer fs.Helper.Close()
-	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
-		return failed(err)
-	}
-	who, err := invoker.Find()
-	if err != nil {
-		return failed(err)
-	}
-	home, remains := who.Home(), tracer.Remains{Reads: what.Reads, User: who.Heir()}
-	if err := tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {}); err != nil {
-		return failed(err)
-	}
-	found, err := what.Find(ctx, fs, pid, home)
-	if err != nil {
-		return failed(err)
-	}
-	if a.Found, err = json.Marshal(found); err != nil {
-		return failed(err)
-	}
-	return a
 }

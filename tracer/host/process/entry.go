@@ -26,6 +26,21 @@ func (k Kind) String() string {
 	return "script"
 }
 
+// KindOf guesses the kind of a Python process from its command line, with the program's name as the first argument.
+func KindOf(args []string) Kind {
+	kind, _ := parseEntry(args).kind()
+	return kind
+}
+
+// NamedLikePython reports whether anybody can see that a process has a name of Python's.
+func (fs FS) NamedLikePython(st Stat) bool {
+	if namedLikePython(st.Comm) || strings.HasPrefix(st.Comm, "ipython") {
+		return true
+	}
+	command, err := fs.Proc(st.PID).Cmdline()
+	return err == nil && len(command.Args) > 0 && namedLikePython(path.Base(command.Args[0]))
+}
+
 // entry is the program of a Python command line.
 type entry struct {
 	module string   // after -m

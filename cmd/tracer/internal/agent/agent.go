@@ -59,6 +59,7 @@ type Agent struct {
 	deaths   *deaths.Keeper // nil: off
 	tasks    *tasks.Keeper  // nil: off
 	start    *event.Start
+	began    uint64             // start of the agent, as [process.Identity.StartTicks]
 	counted  time.Time          // when losses were last counted
 	profiler *profiles.Profiler // nil: no stacks are walked
 	spans    *spans.Sink        // nil: none are sent
@@ -78,6 +79,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{}}
 	a.config.Store(&o.Config)
+	if own, err := a.fs.Identity(os.Getpid()); err == nil {
+		a.began = own.StartTicks
+	}
 	a.metrics = newMetrics(a.config.Load)
 	l, err := net.Listen("tcp", o.Config.Listen)
 	if err != nil {
@@ -114,6 +118,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.watchPods(ctx); err != nil {
 		return err
 	}
+	a.scout.look = inventory.NewFinder(ctx, !o.Config.Dask.Off, a.scout.deliver).Look
 	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
 	go a.reload(ctx)
 	kept := runDeaths(ctx, a)
@@ -135,15 +140,18 @@ func Run(ctx context.Context, o Options) error {
 // newScout returns a scout that has seen nothing.
 func (a *Agent) newScout() *scout {
 	return &scout{
-		fs: a.fs, log: a.log, find: finderOf(&a.options.Config), found: a.found, missed: a.metrics.miss,
-		wake: make(chan struct{}, 1),
+		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
+		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a.fs, pid) },
 	}
 }
 
-// findKernels lists the kernels of all users.
-func findKernels(ctx context.Context) ([]inventory.Python, error) {
-	rows, _, err := inventory.Kernels(ctx, false)
-	return rows, err
+// holderOfLook returns to whom the time of a look at a process counts.
+func holderOfLook(fs process.FS, pid int) (of inventory.Holder, err error) {
+	status, err := fs.Proc(pid).Status()
+	if err == nil {
+		of = inventory.Holder{UID: status.UID, Pod: placeOf(groupOf(fs, pid)).podUID}
+	}
+	return of, err
 }
 
 // reload takes in new configurations.
@@ -306,6 +314,9 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 	a.name(k)
 	if !k.settled {
 		time.AfterFunc(patience, a.rename)
+	}
+	if e.Inputs > 1 && e.Started >= a.began { // it has run cells
+		a.metrics.miss()
 	}
 	a.kernels[e.Root] = k
 	followTasks(a, k, &p.Python)

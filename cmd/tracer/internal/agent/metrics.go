@@ -96,7 +96,7 @@ func newMetrics(config func() *Config) *metrics {
 	m.refused = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_refused_total",
 		Help: "Times that a kernel could not be traced, or had no room."})
 	m.missed = prometheus.NewCounter(prometheus.CounterOpts{Name: "ipytracer_kernels_missed_total",
-		Help: "Kernels that ended before they were traced: by their arguments, or at the attach."})
+		Help: "Kernels that ended, or ran a cell, before they were traced: by their arguments, or at the attach."})
 	m.registry.MustRegister(m, m.refused, m.missed, m.unseen, m.exports,
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

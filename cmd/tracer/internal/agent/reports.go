@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -81,7 +82,7 @@ func leaves(a *Agent, k *kernel) {
 	}
 }
 
-// noteNotebook takes in the notebook that a kernel says it runs, which may come late.
+// noteNotebook takes in the notebook that a kernel says it runs, and its versions. Both may come late.
 func noteNotebook(a *Agent, e *event.Process) {
 	k := a.kernels[e.Root]
 	if k == nil || k.PID != int(e.PID) {
@@ -92,6 +93,10 @@ func noteNotebook(a *Agent, e *event.Process) {
 		k.facts.claimed.Notebook = notebookOf(e.Notebook)
 		a.name(k)
 	}
+	next := *k.Kernel // it may be followed before it has loaded IPython
+	next.Python, next.IPython = cmp.Or(e.Python, k.Python), cmp.Or(e.IPython, k.IPython)
+	next.Frontend = cmp.Or(e.Frontend, k.Frontend)
+	k.Kernel = &next
 	noteKernel(a, k)
 }
 

@@ -14,24 +14,26 @@ import (
 	"ipytracer/tracer/ledger"
 )
 
-// A scout finds kernels. A look at everything costs a process of its own ([inventory.Kernels]), so it is made only
-// where there is a process that may be a kernel and is not known to be one. The kernel half notes the Pythons that are
-// executed or forked; what it has missed is found by a sweep over the names in /proc.
+// A scout finds kernels. To look at a process costs processor time ([inventory.Finder]), so it is done only where a
+// process may be a kernel and is not known to be one. The kernel half notes the Pythons that are executed or forked;
+// what it has missed is found by a sweep over the names in /proc.
 type scout struct {
 	fs     process.FS
 	log    *slog.Logger
-	find   func(context.Context) ([]inventory.Python, error)
+	look   func(...inventory.Candidate)            // its findings come to [scout.deliver]
+	holder func(pid int) (inventory.Holder, error) // to whom a look at a process counts
 	found  func(inventory.Python)
 	births births        // nil: each pass sweeps
 	wake   chan struct{} // there is something to do before the next time that is due; nil: nobody says so
 	missed func()        // called for each kernel that has ended before it was found
 
-	seen  map[int]suspect // the processes of the last sweep, and those born since
-	swept time.Time       // when that was
-	rest  time.Time       // no look before that
+	seen   map[int]suspect // the processes of the last sweep, and those born since
+	swept  time.Time       // when that was
+	listen time.Time       // births may come until then of which nobody tells
 
-	mu    sync.Mutex
-	again map[int]bool // kernels that are to be found again: see [scout.forget]
+	mu       sync.Mutex
+	again    map[int]bool // kernels that are to be found again: see [scout.forget]
+	findings []inventory.Finding
 }
 
 // births are the Pythons that are executed, see [ledger.Births].
@@ -45,9 +47,12 @@ type suspect struct {
 	is      bool // a Python, by its name
 	kernel  bool // a kernel, by the arguments with which it was executed
 	born    bool // noted by the kernel half, and not looked into yet
+	asked   bool // a look at it is under way
 	known   bool // handed on, or of no use
 	looks   int
+	cuts    int       // looks that took too long
 	pages   int64     // that were resident when a look was last due
+	weighed time.Time // when they were read
 	met     int       // how often its name was read
 	read    time.Time // when it is to be read again: a shell may yet execute a Python
 	next    time.Time // when to look into a Python again
@@ -55,59 +60,98 @@ type suspect struct {
 
 const (
 	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
-	// IPython within seconds, a script may embed it at any time.
-	soonest, latest = 500 * time.Millisecond, 5 * time.Minute
-	lookTime        = 10 * time.Second // for one look
-	// infancy is how long after its birth a Python is first looked into: most programs have ended by then, and few
-	// kernels have loaded IPython earlier.
+	// IPython within seconds, a script may embed it at any time. A kernel by its arguments has its interpreter mapped
+	// after briefest.
+	briefest, soonest, latest = 50 * time.Millisecond, 500 * time.Millisecond, 5 * time.Minute
+	// afterCut is how long after a look that took too long the next one is made; each time it is twice as long.
+	afterCut = 10 * time.Second
+	// infancy is how long after its birth a Python is first looked into, unless its arguments are a kernel's: most
+	// programs have ended by then, and few kernels have loaded IPython earlier.
 	infancy = time.Second
 	// leastIPython is less than IPython takes as it is loaded, in bytes of resident memory.
 	leastIPython = 8 << 20
+	// A Python that has been looked into fewer times than youngLooks is young: its size is read each second.
+	youngLooks, youngEvery = 7, time.Second
 	// sweepEvery is the interval of sweeps where births are noted. A sweep finds what was not.
 	sweepEvery = 15 * time.Second
-	// restShare is how many times as long as a look took the next one waits: somebody may run any number of Pythons.
-	restShare   = 20
-	longestRest = time.Minute
+	// birthRest is a little more than the time after a birth in which the kernel half tells of no other
+	// (BIRTH_REST, bpf/processes.h).
+	birthRest = 550 * time.Millisecond
 	// retryAfter is how long after a refusal for want of room a kernel is tried again.
 	retryAfter = 10 * time.Second
 )
 
 // backoff returns how long to wait after the n-th of several attempts.
-func backoff(n int) time.Duration { return min(latest, soonest<<min(n, 10)) }
+func backoff(first time.Duration, n int) time.Duration { return min(latest, first<<min(n, 10)) }
 
-// pass looks once.
-func (s *scout) pass(ctx context.Context, now time.Time) {
-	if !s.compare(now) || now.Before(s.rest) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	began := time.Now()
-	all, err := s.find(ctx)
-	s.rest = now.Add(min(longestRest, restShare*time.Since(began)))
-	if err != nil {
-		s.log.Warn("kernels could not be looked for", "error", err)
-		return
-	}
-	for _, p := range all {
-		one, listed := s.seen[p.PID]
-		if !isWanted(&p) || listed && one.known && one.started == p.Identity.StartTicks {
+// pass takes in what was found, and has looked at what is due.
+func (s *scout) pass(now time.Time) {
+	s.takeFindings(now)
+	var due []inventory.Candidate
+	for _, pid := range s.compare(now) {
+		one := s.seen[pid]
+		holder, err := s.holder(pid)
+		if one.asked = err == nil; !one.asked {
+			one.next = now.Add(soonest) // it has ended
+		}
+		if s.seen[pid] = one; !one.asked {
 			continue
 		}
-		s.seen[p.PID] = suspect{started: p.Identity.StartTicks, is: true, known: true}
-		s.found(p)
+		due = append(due, inventory.Candidate{
+			Identity: process.Identity{PID: pid, StartTicks: one.started}, Holder: holder,
+		})
 	}
-	for pid, one := range s.seen {
-		if one.is && !one.known && !now.Before(one.next) {
+	if len(due) > 0 {
+		s.look(due...)
+	}
+}
+
+// deliver takes in a finding. It may be called from any goroutine.
+func (s *scout) deliver(f inventory.Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.findings = append(s.findings, f) // one of each suspect at most
+	s.poke()
+}
+
+// takeFindings hands on the kernels that were found.
+func (s *scout) takeFindings(now time.Time) {
+	s.mu.Lock()
+	all := s.findings
+	s.findings = nil
+	s.mu.Unlock()
+	for _, f := range all {
+		if f.Err != nil {
+			s.log.Warn("kernels could not be looked for", "error", f.Err)
+		}
+		one, listed := s.seen[f.PID]
+		if !listed || one.started != f.StartTicks || !one.asked {
+			continue
+		}
+		one.asked = false
+		wanted := f.Python != nil && f.Python.Identity.StartTicks == one.started && isWanted(f.Python)
+		switch {
+		case wanted && !one.known:
+			one.known = true
+		case f.Cut:
+			one.next = now.Add(backoff(afterCut, one.cuts))
+			one.cuts++
+		case one.kernel:
+			one.next = now.Add(backoff(briefest, one.looks))
 			one.looks++
-			one.next = now.Add(backoff(one.looks))
-			s.seen[pid] = one
+		default:
+			one.looks++
+			one.next = now.Add(backoff(soonest, one.looks))
+		}
+		s.seen[f.PID] = one
+		if wanted {
+			s.found(*f.Python)
 		}
 	}
 }
 
-// compare updates the list of processes, and reports whether a look is due.
-func (s *scout) compare(now time.Time) (due bool) {
+// compare updates the list of processes, and returns those that are to be looked at.
+func (s *scout) compare(now time.Time) (due []int) {
 	whole := s.welcome(now)
 	if !whole || s.swept.IsZero() || !now.Before(s.swept.Add(sweepEvery)) {
 		s.swept = now
@@ -125,13 +169,17 @@ func (s *scout) compare(now time.Time) (due bool) {
 		}
 		if infant {
 			one.born = false
-			s.seen[pid] = one
 		}
 		if again[pid] {
 			one.known, one.next = false, now.Add(retryAfter)
-			s.seen[pid] = one
 		}
-		due = due || one.is && !one.known && !now.Before(one.next)
+		if one.isYoung() && !now.Before(one.weighed.Add(youngEvery)) {
+			one = s.weigh(pid, one, now)
+		}
+		s.seen[pid] = one
+		if one.is && !one.known && !one.asked && !now.Before(one.next) {
+			due = append(due, pid)
+		}
 	}
 	return due
 }
@@ -175,6 +223,9 @@ func (s *scout) welcome(now time.Time) (whole bool) {
 	if s.seen == nil {
 		s.seen = map[int]suspect{}
 	}
+	if len(list) > 0 {
+		s.listen = now.Add(birthRest)
+	}
 	for _, b := range list {
 		before, listed := s.seen[b.PID]
 		if listed && before.started != b.Started && before.kernel && !before.known { // its pid is used again
@@ -183,24 +234,22 @@ func (s *scout) welcome(now time.Time) (whole bool) {
 		if b.Forked && listed && before.started == b.Started { // it has executed a Python since
 			continue
 		}
-		s.seen[b.PID] = suspect{
-			started: b.Started, is: true, kernel: !b.Forked && runsKernel(b.Arguments), born: true,
-			next: now.Add(infancy),
+		one := suspect{started: b.Started, is: true, kernel: !b.Forked && runsKernel(b.Arguments), born: true}
+		if one.next = now.Add(infancy); one.kernel {
+			one.next = now
 		}
+		s.seen[b.PID] = one
 	}
 	return err == nil && missed == 0
 }
 
 // runsKernel reports whether the arguments of a Python run a Jupyter kernel or IPython.
 func runsKernel(arguments []byte) bool {
-	for i, one := range strings.Split(string(arguments), "\x00") {
-		switch path.Base(one) {
-		case "ipykernel", "ipykernel_launcher", "ipykernel_launcher.py", "ipython", "ipython3":
-			return i > 0
-		}
-	}
-	return false
+	return process.KindOf(strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")) != process.Script
 }
+
+// isYoung reports whether a Python may be loading IPython.
+func (s *suspect) isYoung() bool { return s.is && !s.known && !s.born && s.looks < youngLooks }
 
 // hasEnded reports whether a suspect is no longer there.
 func (s *scout) hasEnded(pid int, one suspect) bool {
@@ -220,13 +269,14 @@ func (s *scout) meet(pid int, one suspect, now time.Time) suspect {
 	exe, err := s.fs.Proc(pid).ExeName()
 	one.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
 	one.met++
-	one.read = now.Add(backoff(one.met))
+	one.read = now.Add(backoff(soonest, one.met))
 	return one
 }
 
 // weigh has a Python without IPython looked into soon if it has grown by as much as IPython takes, and by an eighth: a
 // script that grows all the time is not looked into at each sweep.
 func (s *scout) weigh(pid int, one suspect, now time.Time) suspect {
+	one.weighed = now
 	stat, err := s.fs.Proc(pid).Stat()
 	if err != nil || stat.StartTicks != one.started {
 		return one
@@ -267,16 +317,21 @@ func (s *scout) due(now time.Time, every time.Duration) time.Time {
 		return now.Add(every)
 	}
 	at := s.swept.Add(sweepEvery)
+	if now.Before(s.listen) {
+		at = earlier(at, s.listen)
+	}
 	for _, one := range s.seen {
 		switch {
 		case !one.is || one.known:
 			continue
 		case one.kernel: // its end is to be seen
-			return now.Add(every)
-		case one.born:
+			at = earlier(at, now.Add(every))
+		}
+		if one.isYoung() {
+			at = earlier(at, one.weighed.Add(youngEvery))
+		}
+		if !one.asked {
 			at = earlier(at, one.next)
-		default:
-			at = earlier(at, later(one.next, s.rest))
 		}
 	}
 	return at
@@ -284,13 +339,6 @@ func (s *scout) due(now time.Time, every time.Duration) time.Time {
 
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
 		return b
 	}
 	return a
@@ -304,22 +352,24 @@ func (s *scout) poke() {
 	}
 }
 
+// betweenPasses is the least time from one pass to the next.
+const betweenPasses = 20 * time.Millisecond
+
 // run looks until the context ends, at the interval that every returns at most.
 func (s *scout) run(ctx context.Context, every func() time.Duration) {
 	for {
 		now := time.Now()
-		s.pass(ctx, now)
-		rest := every()
+		s.pass(now)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(rest):
+		case <-time.After(betweenPasses):
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.wake:
-		case <-time.After(time.Until(s.due(now, rest))):
+		case <-time.After(time.Until(s.due(now, every()))):
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -65,37 +64,47 @@ func newNursery(t *testing.T) *nursery {
 	n.scout = &scout{
 		fs: process.FS{Root: n.proc.root}, log: slog.New(slog.DiscardHandler), births: &n.born,
 		missed: func() { n.missed++ }, found: func(p inventory.Python) { n.found = append(n.found, p.PID) },
-		find: func(context.Context) (all []inventory.Python, err error) {
-			n.looks++
-			for pid, started := range n.kernels {
-				all = append(all, inventory.Python{PID: pid, IPython: "9.0",
-					Identity: process.Identity{PID: pid, StartTicks: started}})
-			}
-			return all, nil
-		},
+		holder: func(int) (inventory.Holder, error) { return inventory.Holder{}, nil },
+	}
+	n.scout.look = func(all ...inventory.Candidate) {
+		n.looks += len(all)
+		answer(n.scout, n.kernels, all)
 	}
 	n.pass(0)
 	return n
+}
+
+// answer delivers findings about processes: those among the kernels have IPython.
+func answer(s *scout, kernels map[int]uint64, all []inventory.Candidate) {
+	for _, c := range all {
+		f := inventory.Finding{Candidate: c}
+		if started, is := kernels[c.PID]; is {
+			f.Python = &inventory.Python{
+				PID: c.PID, IPython: "9.0", Identity: process.Identity{PID: c.PID, StartTicks: started},
+			}
+		}
+		s.deliver(f)
+	}
 }
 
 // pass lets a second go by and the scout look, and compares what that has given.
 func (n *nursery) pass(missed int, found ...int) {
 	n.Helper()
 	n.now, n.missed, n.found = n.now.Add(time.Second), 0, nil
-	n.scout.pass(n.Context(), n.now)
+	n.scout.pass(n.now)
+	n.scout.takeFindings(n.now)
 	if n.missed != missed || !slices.Equal(n.found, found) {
 		n.Errorf("missed %d, found %v, want %d, %v", n.missed, n.found, missed, found)
 	}
 }
 
-// TestBirths: a kernel that is executed is looked for a second later and without a sweep; one that ends before it is
+// TestBirths: a kernel that is executed is looked at at once and without a sweep; one that ends before it is
 // found counts as missed, whether its end comes before the births are read or later. Another Python that ends does not.
 func TestBirths(t *testing.T) {
 	n := newNursery(t)
 	n.born.add(20, 70, launcher)
 	n.proc.has(20, "/usr/bin/python3.11", 70)
 	n.kernels[20] = 70
-	n.pass(0)
 	n.pass(0, 20)
 	n.born.add(21, 71, launcher) // it has ended
 	n.born.add(22, 72, "python3\x00-c\x00pass\x00")
@@ -106,6 +115,9 @@ func TestBirths(t *testing.T) {
 	n.born.add(24, 75, launcher)
 	n.proc.has(24, "/usr/bin/python3.11", 75)
 	n.pass(0)
+	if looks := n.looks; n.scout.due(n.now, time.Minute).After(n.now.Add(briefest)) || looks == 0 {
+		t.Errorf("a kernel that has not mapped its interpreter is looked at again at %v", n.scout.due(n.now, time.Minute))
+	}
 	n.proc.loses(24)
 	n.pass(1)
 	n.proc.loses(20) // it was found
@@ -130,7 +142,10 @@ func TestInfants(t *testing.T) {
 	n.born.add(27, 78, "python3\x00-c\x00pass\x00")
 	n.proc.has(27, "/usr/bin/python3.11", 78)
 	n.pass(0)
-	if at := n.scout.due(n.now, 5*time.Second); !at.Equal(n.now.Add(infancy)) {
+	if at := n.scout.due(n.now, 5*time.Second); !at.Equal(n.now.Add(birthRest)) {
+		t.Errorf("births of which nobody tells are read at %v", at)
+	}
+	if at := n.scout.due(n.now.Add(birthRest), 5*time.Second); !at.Equal(n.now.Add(infancy)) {
 		t.Errorf("infants are looked into at %v", at)
 	}
 	n.proc.loses(27)
@@ -176,19 +191,18 @@ func TestScout(t *testing.T) {
 	kernels := map[int]uint64{} // with IPython, by start
 	var looks, found []int
 	s := &scout{fs: process.FS{Root: proc.root}, log: slog.New(slog.DiscardHandler),
-		find: func(context.Context) (all []inventory.Python, err error) {
-			looks = append(looks, len(kernels))
-			for pid, started := range kernels {
-				all = append(all, inventory.Python{PID: pid, IPython: "9.0",
-					Identity: process.Identity{PID: pid, StartTicks: started}})
-			}
-			return all, nil
-		}, found: func(p inventory.Python) { found = append(found, p.PID) }}
+		holder: func(int) (inventory.Holder, error) { return inventory.Holder{}, nil },
+		found:  func(p inventory.Python) { found = append(found, p.PID) }}
+	s.look = func(all ...inventory.Candidate) {
+		looks = append(looks, len(all))
+		answer(s, kernels, all)
+	}
 	now := time.Unix(1000, 0)
 	pass := func(after time.Duration, wantLook bool, want ...int) {
 		t.Helper()
 		now, looks, found = now.Add(after), nil, nil
-		s.pass(t.Context(), now)
+		s.pass(now)
+		s.takeFindings(now)
 		slices.Sort(found)
 		if (len(looks) > 0) != wantLook || !slices.Equal(found, want) {
 			t.Errorf("looked %v, found %v, want %v, %v", len(looks) > 0, found, wantLook, want)
@@ -225,13 +239,18 @@ func TestScout(t *testing.T) {
 func TestLateIPython(t *testing.T) {
 	proc, looks := &fakeProc{t, t.TempDir()}, 0
 	s := &scout{fs: process.FS{Root: proc.root}, log: slog.New(slog.DiscardHandler), births: &list{},
-		find: func(context.Context) ([]inventory.Python, error) { looks++; return nil, nil }}
+		holder: func(int) (inventory.Holder, error) { return inventory.Holder{}, nil }}
+	s.look = func(all ...inventory.Candidate) {
+		looks += len(all)
+		answer(s, nil, all)
+	}
 	const exe, pages = "/usr/bin/python3.11", leastIPython / 4096
 	now := time.Unix(1000, 0)
 	for range 20 { // until looks are far apart
 		proc.weighs(10, exe, 50, pages)
 		now = now.Add(latest)
-		s.pass(t.Context(), now)
+		s.pass(now)
+		s.takeFindings(now)
 	}
 	for i, c := range []struct {
 		pages uint64
@@ -241,8 +260,55 @@ func TestLateIPython(t *testing.T) {
 	} {
 		proc.weighs(10, exe, 50, c.pages*4096/uint64(os.Getpagesize()))
 		looks, now = 0, now.Add(sweepEvery)
-		if s.pass(t.Context(), now); looks != c.looks {
+		s.takeFindings(now)
+		if s.pass(now); looks != c.looks {
 			t.Errorf("step %d: %d looks, want %d", i, looks, c.looks)
 		}
+	}
+}
+
+// TestCutLooks: a process that a look took too long at is looked at again later and later, and a kernel that comes
+// meanwhile is found.
+func TestCutLooks(t *testing.T) {
+	n := newNursery(t)
+	n.scout.look = func(all ...inventory.Candidate) {
+		for _, c := range all {
+			if n.looks++; c.PID == 40 {
+				n.scout.deliver(inventory.Finding{Candidate: c, Cut: true})
+				continue
+			}
+			answer(n.scout, n.kernels, []inventory.Candidate{c})
+		}
+	}
+	n.proc.has(40, "/usr/bin/python-x", 90)
+	n.born.add(40, 90, launcher)
+	n.pass(0)
+	n.proc.has(41, "/usr/bin/python3.11", 91)
+	n.kernels[41] = 91
+	n.born.add(41, 91, launcher)
+	n.pass(0, 41)
+	for range 120 {
+		n.pass(0)
+	}
+	if n.looks < 4 || n.looks > 6 {
+		t.Errorf("%d looks in two minutes", n.looks)
+	}
+}
+
+// TestYoungPythons: a Python that has grown by what IPython takes is looked at within seconds of its birth, though the
+// next look would be later.
+func TestYoungPythons(t *testing.T) {
+	n := newNursery(t)
+	n.born.add(50, 95, "python3\x00script.py\x00")
+	pages := uint64(leastIPython / os.Getpagesize())
+	n.proc.weighs(50, "/usr/bin/python3.11", 95, pages)
+	for range 6 {
+		n.pass(0)
+	}
+	looks := n.looks
+	n.kernels[50] = 95
+	n.proc.weighs(50, "/usr/bin/python3.11", 95, 3*pages)
+	if n.pass(0, 50); n.looks != looks+1 {
+		t.Errorf("%d looks, then %d", looks, n.looks)
 	}
 }

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"context"
-
 	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
@@ -34,16 +32,10 @@ func keepTasks(a *Agent, o *tracer.Options) {
 	o.Companion = a.tasks
 }
 
-// finderOf returns the function that lists the processes to follow, of all users.
-func finderOf(c *Config) func(context.Context) ([]inventory.Python, error) {
-	if c.Dask.Off {
-		return findKernels
-	}
-	return inventory.Workers
+// isWanted reports whether a process that was found is to be followed. A kernel is before it has loaded IPython.
+func isWanted(p *inventory.Python) bool {
+	return p.IPython != "" || (p.Worker || p.Kernel) && p.Python != ""
 }
-
-// isWanted reports whether a process that was found is to be followed.
-func isWanted(p *inventory.Python) bool { return p.IPython != "" || p.Worker && p.Python != "" }
 
 // followTasks has the tasks of a kernel or a worker counted from now on.
 func followTasks(a *Agent, k *kernel, p *inventory.Python) {

@@ -4,10 +4,11 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
-	"strings"
+	"slices"
+	"time"
 
-	"ipytracer/tracer"
 	"ipytracer/tracer/host/look"
 	"ipytracer/tracer/host/process"
 )
@@ -27,10 +28,9 @@ type Python struct {
 
 	Identity process.Identity `json:"-"`
 	UID      uint32           `json:"-"`
-	// Unlooked: there was no time to look into it. It may be a kernel.
-	Unlooked bool `json:"-"`
-	// Worker: by its arguments, which its user chooses, it is a worker of Dask, or a program that starts some.
-	Worker bool `json:"-"`
+	// Worker and Kernel: by its arguments, which its user chooses, it is a worker of Dask or a program that starts some,
+	// and a kernel or IPython.
+	Worker, Kernel bool `json:"-"`
 }
 
 // The names of the looks that a process without rights makes.
@@ -42,93 +42,126 @@ const (
 
 // Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
-	kernels: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, kernels)
-	}},
-	workers: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, workers)
-	}},
-	all: {Find: func(ctx context.Context, fs process.FS, _ int, _ string) (any, error) {
-		return findKernels(ctx, fs, all)
-	}},
-}
-
-// kernelList is the result of a look for kernels.
-type kernelList struct {
-	Rows   []foundKernel
-	Hidden int // other users' Pythons that may not be read
+	kernels: {Examiner: examinerOf(kernels)}, workers: {Examiner: examinerOf(workers)}, all: {Examiner: examinerOf(all)},
 }
 
 // foundKernel is a row with fields that its public JSON lacks, or has in another form: JSON has no bytes that are not
 // UTF-8.
 type foundKernel struct {
-	Row          Python
-	Unlooked     bool
-	Worker       bool
-	Identity     process.Identity
-	UID          uint32
-	Cwd, Command []byte
+	Row            Python
+	Worker, Kernel bool
+	Identity       process.Identity
+	UID            uint32
+	Cwd, Command   []byte
 }
 
-// Kernels lists the running kernels, with their versions once they have begun; with others also Pythons that run no
-// IPython. hidden is the number of other users' Pythons that may not be read.
-func Kernels(ctx context.Context, others bool) (rows []Python, hidden int, err error) {
+// python returns the row with all its fields.
+func (f *foundKernel) python() *Python {
+	row := f.Row
+	row.Identity, row.UID, row.User = f.Identity, f.UID, process.UserName(f.UID)
+	row.Worker, row.Kernel = f.Worker, f.Kernel
+	row.Cwd, row.Command = string(f.Cwd), string(f.Command)
+	return &row
+}
+
+// Listing is the result of a look at all processes.
+type Listing struct {
+	Rows   []Python // by pid
+	Hidden int      // other users' Pythons that may not be read
+	// Processes is how many there were. Of these, Cut are Pythons by name for which there was no time; any of them may be
+	// a kernel.
+	Processes, Cut int
+}
+
+const (
+	// maxProcessor is the processor time for all processes together, and maxTime bounds a list on a machine that has
+	// none to give.
+	maxProcessor = 5 * time.Second
+	maxTime      = 15 * time.Second
+)
+
+// List lists the running kernels, with their versions once they have begun; with others also Pythons that run no
+// IPython. Beyond [burst], the processes of one user are not looked at. What was found when the time is over stays.
+func List(ctx context.Context, others bool) (Listing, error) {
+	what := kernels
 	if others {
-		return list(ctx, all)
+		what = all
 	}
-	return list(ctx, kernels)
-}
-
-// Workers lists the running kernels as [Kernels] does, and the processes with the arguments of a worker of Dask.
-func Workers(ctx context.Context) (rows []Python, err error) {
-	rows, _, err = list(ctx, workers)
-	return rows, err
-}
-
-// list makes a look, by its name.
-func list(ctx context.Context, what string) (rows []Python, hidden int, err error) {
-	var found kernelList
-	if err := look.Ask(ctx, &found, what); err != nil {
-		return nil, 0, err
-	}
-	rows = []Python{}
-	for _, f := range found.Rows {
-		row := f.Row
-		row.Identity, row.UID, row.Unlooked, row.User = f.Identity, f.UID, f.Unlooked, process.UserName(f.UID)
-		row.Worker = f.Worker
-		row.Cwd, row.Command = string(f.Cwd), string(f.Command)
-		rows = append(rows, row)
-	}
-	return rows, found.Hidden, nil
-}
-
-// findKernels finds them. The look is for kernels alone, for workers of Dask as well, or for all Pythons.
-func findKernels(ctx context.Context, fs process.FS, what string) (found kernelList, err error) {
-	listing, err := fs.Pythons(ctx, tracer.IsPython)
+	candidates, named, err := candidatesOf(process.FS{})
 	if err != nil {
-		return found, err
+		return Listing{}, err
 	}
-	describer := tracer.NewDescriber(fs)
-	defer describer.Close()
-	for _, p := range listing.Pythons {
-		seen, err := describer.Describe(p)
-		unlooked := err != nil && ctx.Err() != nil
-		kernel := seen.IPython != "" || p.Kind != process.Script
-		if what != all && !kernel && !unlooked && (what != workers || !p.Worker) {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	found := make(chan Finding, len(candidates))
+	finder := newFinder(ctx, what, burst, func(one Finding) { found <- one })
+	finder.Look(candidates...)
+	return collect(ctx, finder, found, candidates, named)
+}
+
+// candidatesOf returns all processes, and which of them have a name of Python's.
+func candidatesOf(fs process.FS) (candidates []Candidate, named map[int]bool, err error) {
+	stats, err := fs.Stats()
+	if err != nil {
+		return nil, nil, err
+	}
+	named = map[int]bool{}
+	for _, st := range stats {
+		if st.Ended() || st.KernelThread() {
 			continue
 		}
-		row := Python{
-			PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Notebook: seen.Notebook,
-			Resident: p.ResidentBytes, GPUs: p.GPUs,
+		c := Candidate{Identity: process.Identity{PID: st.PID, StartTicks: st.StartTicks}}
+		status, err := fs.Proc(st.PID).Status()
+		if err != nil {
+			continue // it has ended
 		}
-		if row.GPUs == nil {
-			row.GPUs = []int{}
-		}
-		found.Rows = append(found.Rows, foundKernel{
-			Row: row, Unlooked: unlooked, Worker: p.Worker, Identity: p.Identity, UID: p.UID, Cwd: []byte(p.Cwd),
-			Command: []byte(strings.Join(p.Command.Args, " ")),
-		})
+		c.Holder.UID = status.UID
+		candidates = append(candidates, c)
+		named[st.PID] = fs.NamedLikePython(st)
 	}
-	found.Hidden = listing.HiddenPythons
-	return found, nil
+	return candidates, named, nil
+}
+
+// collect takes in findings until there are no more, or the time is over.
+func collect(ctx context.Context, f *Finder, found <-chan Finding, candidates []Candidate, named map[int]bool) (
+	list Listing, err error) {
+	list = Listing{Rows: []Python{}, Processes: len(candidates)}
+	left := map[int]bool{}
+	for _, c := range candidates {
+		left[c.PID] = true
+	}
+	var took time.Duration
+	take := func(one Finding) {
+		took += one.Took
+		err = cmp.Or(err, one.Err)
+		if !one.Cut {
+			delete(left, one.PID)
+		}
+		if one.Hidden {
+			list.Hidden++
+		}
+		if one.Python != nil {
+			list.Rows = append(list.Rows, *one.Python)
+		}
+	}
+	for idle := false; len(left) > 0 && !idle && err == nil && took < maxProcessor; {
+		select {
+		case one := <-found:
+			take(one)
+		case <-f.idle:
+			idle = true
+		case <-ctx.Done():
+			idle = true
+		}
+	}
+	for len(found) > 0 {
+		take(<-found)
+	}
+	for pid := range left {
+		if named[pid] {
+			list.Cut++
+		}
+	}
+	slices.SortFunc(list.Rows, func(a, b Python) int { return cmp.Compare(a.PID, b.PID) })
+	return list, err
 }

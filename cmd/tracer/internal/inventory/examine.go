@@ -1,0 +1,85 @@
+package inventory
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"ipytracer/tracer"
+	"ipytracer/tracer/host/process"
+)
+
+// question asks a worker about a process.
+type question struct {
+	PID     int
+	Started uint64
+	Refused []fileState // of its user, that are not to be examined
+}
+
+// findings are the answer.
+type findings struct {
+	Row    *foundKernel // nil: of no use
+	Hidden bool
+}
+
+// examiner looks at one process after another, in a process without rights.
+type examiner struct {
+	fs       process.FS
+	what     string
+	note     func(any)
+	refused  []fileState
+	search   *process.Search
+	describe *tracer.Describer
+}
+
+// examinerOf returns the maker of an examiner's answers, for kernels alone, for workers of Dask as well, or for all
+// Pythons.
+func examinerOf(what string) func(fs process.FS, note func(any)) func(json.RawMessage) (any, error) {
+	return func(fs process.FS, note func(any)) func(json.RawMessage) (any, error) {
+		e := &examiner{fs: fs, what: what, note: note, describe: tracer.NewDescriber(fs)}
+		e.search = fs.NewSearch(e.isPython)
+		return e.answer
+	}
+}
+
+// isPython reports whether a file is a Python interpreter. It says first which file it is.
+func (e *examiner) isPython(f *process.MappedFile) bool {
+	state := stateOf(&f.Stat)
+	if slices.Contains(e.refused, state) {
+		return false
+	}
+	e.note(state)
+	return tracer.IsPython(f.File)
+}
+
+func (e *examiner) answer(text json.RawMessage) (any, error) {
+	var q question
+	if err := json.Unmarshal(text, &q); err != nil {
+		return nil, err
+	}
+	e.refused = q.Refused
+	st, err := e.fs.Proc(q.PID).Stat()
+	if err != nil || st.StartTicks != q.Started || st.Ended() || st.KernelThread() {
+		return findings{}, nil
+	}
+	p, hidden, err := e.search.Examine(st)
+	if err != nil {
+		return findings{Hidden: hidden}, nil
+	}
+	seen, _ := e.describe.Describe(p) // unknown facts are empty
+	kernel := seen.IPython != "" || p.Kind != process.Script
+	if e.what != all && !kernel && (e.what != workers || !p.Worker) {
+		return findings{}, nil
+	}
+	row := Python{
+		PID: p.PID, Python: seen.Python, IPython: seen.IPython, Frontend: seen.Frontend, Notebook: seen.Notebook,
+		Resident: p.ResidentBytes, GPUs: p.GPUs,
+	}
+	if row.GPUs == nil {
+		row.GPUs = []int{}
+	}
+	return findings{Row: &foundKernel{
+		Row: row, Worker: p.Worker, Kernel: p.Kind != process.Script, Identity: p.Identity, UID: p.UID,
+		Cwd: []byte(p.Cwd), Command: []byte(strings.Join(p.Command.Args, " ")),
+	}}, nil
+}

@@ -1,0 +1,212 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"ipytracer/tracer/host/look"
+)
+
+// Finder looks at processes that may be kernels, each in a process without rights that can be killed
+// ([look.Worker]). What one takes counts to its holder, so that nobody's processes keep others up. A process that takes
+// too long ends its worker and nothing else, and the file that it was examined in is not examined for that holder again
+// until it changes, or a while is over.
+type Finder struct {
+	what    string
+	ctx     context.Context
+	deliver func(Finding)
+	start   func(ctx context.Context, what string) (worker, error)
+
+	mu      sync.Mutex
+	turns   *turns
+	workers int // that run
+	slow    int // of these, that have been busy with one process for a while
+	timer   *time.Timer
+	idle    chan struct{} // the last worker has ended
+	refused refusals
+}
+
+// worker is a [look.Worker].
+type worker interface {
+	Ask(question, found any, most look.Limits) (look.Cost, error)
+	Close()
+}
+
+// Finding is what is known of a candidate.
+type Finding struct {
+	Candidate
+	Python *Python // nil: no Python, or not of the wanted kind
+	Hidden bool    // it has a name of Python's and may not be looked into
+	Cut    bool    // it took too long, or there was no time for it: it may be a kernel
+	Err    error   // why nothing could be looked at
+	Took   time.Duration
+}
+
+const (
+	maxWorkers = 6
+	// slowAfter is how long a worker is busy with one process until another one goes on with those of others.
+	slowAfter = 200 * time.Millisecond
+	// retryStart is how long after a worker could not be started the next one is.
+	retryStart = time.Second
+)
+
+// mostOfOne bounds the look at one process: an interpreter takes a tenth of a second of processor time.
+var mostOfOne = look.Limits{Processor: time.Second, Wait: 10 * time.Second}
+
+// NewFinder returns a finder for kernels or, with workers, also for workers of Dask. It calls deliver once for each
+// candidate, from several goroutines and within Look, until ctx is done.
+func NewFinder(ctx context.Context, withWorkers bool, deliver func(Finding)) *Finder {
+	what := kernels
+	if withWorkers {
+		what = workers
+	}
+	return newFinder(ctx, what, burst, deliver)
+}
+
+func newFinder(ctx context.Context, what string, burst time.Duration, deliver func(Finding)) *Finder {
+	return &Finder{
+		what: what, ctx: ctx, deliver: deliver, turns: newTurns(burst), idle: make(chan struct{}, 1),
+		start: func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
+	}
+}
+
+// Look has processes looked at.
+func (f *Finder) Look(all ...Candidate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range all {
+		if left, is := f.turns.add(c); is {
+			f.deliver(Finding{Candidate: left, Cut: true})
+		}
+	}
+	f.employ()
+}
+
+// employ starts a worker if all others are slow and there is something to do. The caller holds mu.
+func (f *Finder) employ() {
+	if f.workers > f.slow || f.workers >= maxWorkers || f.ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	c, ok, at := f.turns.next(now, f.workers >= maxWorkers/2)
+	if !ok {
+		if !at.IsZero() {
+			f.later(at.Sub(now))
+		}
+		return
+	}
+	f.workers++
+	go f.work(c) // maxWorkers
+}
+
+// later has a worker employed after a while. The caller holds mu.
+func (f *Finder) later(after time.Duration) {
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.timer = time.AfterFunc(after, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.employ()
+	})
+}
+
+// work looks at processes until no other has a turn.
+func (f *Finder) work(c Candidate) {
+	var w worker
+	defer func() {
+		if w != nil {
+			w.Close()
+		}
+	}()
+	for ok := true; ok; {
+		over := f.watch()
+		began := time.Now()
+		found, cut := f.examine(&w, c)
+		f.deliver(found)
+		over()
+		c, ok = f.after(found, time.Since(began), cut)
+	}
+}
+
+// watch has another worker employed if this one is busy for a while, until over is called.
+func (f *Finder) watch() (over func()) {
+	isSlow, isOver := false, false
+	timer := time.AfterFunc(slowAfter, func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if !isOver {
+			isSlow = true
+			f.slow++
+			f.employ()
+		}
+	})
+	return func() {
+		timer.Stop()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if isOver = true; isSlow {
+			f.slow--
+		}
+	}
+}
+
+// after counts what a look took, and returns the next process for its worker; ok is false if that is to end.
+func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candidate, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now, at := time.Now(), time.Time{}
+	f.turns.done(found.Holder, found.Took+took/waitShare, cut, now)
+	if f.ctx.Err() == nil && f.workers-f.slow <= 1 {
+		if next, ok, at = f.turns.next(now, f.workers > maxWorkers/2); ok {
+			return next, true
+		}
+	}
+	f.workers--
+	if !at.IsZero() {
+		f.later(at.Sub(now))
+	}
+	if f.employ(); f.workers == 0 {
+		select {
+		case f.idle <- struct{}{}:
+		default:
+		}
+	}
+	return next, false
+}
+
+// examine looks at a process. slow reports whether it took too long, or ended the worker.
+func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
+	found.Candidate = c
+	q := question{PID: c.PID, Started: c.StartTicks}
+	q.Refused = f.refused.of(c.Holder, time.Now())
+	if *w == nil {
+		one, err := f.start(f.ctx, f.what)
+		if err != nil {
+			found.Err, found.Cut = err, true
+			time.Sleep(retryStart)
+			return found, false
+		}
+		*w = one
+	}
+	var a findings
+	cost, err := (*w).Ask(q, &a, mostOfOne)
+	found.Took, found.Hidden = cost.Processor, a.Hidden
+	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
+		*w = nil
+		found.Cut = true
+		var file fileState
+		if f.ctx.Err() == nil && cost.Note != nil && json.Unmarshal(cost.Note, &file) == nil &&
+			(errors.Is(err, look.ErrEnded) || cost.Processor >= mostOfOne.Processor) {
+			f.refused.add(refusal{c.Holder, file}, time.Now())
+		}
+		return found, true
+	}
+	if a.Row != nil {
+		found.Python = a.Row.python()
+	}
+	return found, false
+}

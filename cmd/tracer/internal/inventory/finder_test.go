@@ -1,0 +1,258 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"ipytracer/tracer/host/look"
+	"ipytracer/tracer/host/process"
+)
+
+// scene is a machine of made-up processes, with the workers that look at them.
+type scene struct {
+	mu      sync.Mutex
+	cost    map[int]time.Duration // processor time that a look at a process takes
+	hangs   map[int]chan struct{} // until when it takes
+	ends    map[int]fileState     // processes that end the worker, in a file
+	asked   []int
+	refused map[int][]fileState
+	started int
+	open    int
+}
+
+type fakeWorker struct{ *scene }
+
+func (w fakeWorker) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open--
+}
+
+func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error) {
+	one := q.(question)
+	w.mu.Lock()
+	w.asked = append(w.asked, one.PID)
+	w.refused[one.PID] = one.Refused
+	cost.Processor = w.cost[one.PID]
+	hangs, file, ends := w.hangs[one.PID], w.ends[one.PID], false
+	if file != (fileState{}) && !slices.Contains(one.Refused, file) {
+		ends = true
+	}
+	w.mu.Unlock()
+	if hangs != nil {
+		<-hangs
+		return cost, look.ErrSlow
+	}
+	if ends {
+		cost.Note = []byte(`{"Device":` + "7" + `,"Inode":9}`)
+		return cost, look.ErrEnded
+	}
+	found.(*findings).Row = &foundKernel{Row: Python{PID: one.PID}}
+	return cost, nil
+}
+
+// finds starts a finder in a scene. What it finds comes from the channel.
+func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
+	found := make(chan Finding, 4096)
+	f := newFinder(t.Context(), kernels, burst, func(one Finding) { found <- one })
+	s.refused = map[int][]fileState{}
+	f.start = func(context.Context, string) (worker, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.started++
+		s.open++
+		return fakeWorker{s}, nil
+	}
+	return f, found
+}
+
+func of(uid uint32, pid int) Candidate {
+	return Candidate{process.Identity{PID: pid, StartTicks: uint64(pid)}, Holder{UID: uid}}
+}
+
+// next returns the next finding.
+func next(t *testing.T, found chan Finding) Finding {
+	t.Helper()
+	select {
+	case one := <-found:
+		return one
+	case <-time.After(time.Minute):
+		t.Fatal("nothing is found")
+		panic("unreachable")
+	}
+}
+
+// TestCostlyUser: beside 500 processes of one user, each of which takes a tenth of a second, the process of another is
+// the second to be looked at, though it is the oldest. The first user has no more than the burst.
+func TestCostlyUser(t *testing.T) {
+	s := &scene{cost: map[int]time.Duration{}}
+	f, found := s.finds(t)
+	all := []Candidate{of(2, 10)}
+	for pid := 100; pid < 600; pid++ {
+		s.cost[pid] = 100 * time.Millisecond
+		all = append(all, of(1, pid))
+	}
+	f.Look(all...)
+	select {
+	case <-f.idle:
+	case <-time.After(time.Minute):
+		t.Fatal("it goes on")
+	}
+	if len(s.asked) < 20 || len(s.asked) > 25 || s.asked[0] != 599 || s.asked[1] != 10 || s.asked[2] != 598 {
+		t.Errorf("looked at %v", s.asked)
+	}
+	if len(found) != len(s.asked) || s.started != 1 {
+		t.Errorf("%d findings, %d workers", len(found), s.started)
+	}
+}
+
+// TestHungProcesses: while looks at processes of several users hang, one of another user is found.
+func TestHungProcesses(t *testing.T) {
+	hang := make(chan struct{})
+	s := &scene{hangs: map[int]chan struct{}{}}
+	var all []Candidate
+	for uid := range uint32(maxWorkers - 1) {
+		for i := range 10 {
+			pid := int(uid)*100 + i
+			s.hangs[pid] = hang
+			all = append(all, of(uid, pid))
+		}
+	}
+	f, found := s.finds(t)
+	f.Look(all...)
+	f.Look(of(99, 5000))
+	if one := next(t, found); one.PID != 5000 || one.Python == nil {
+		t.Errorf("%+v", one)
+	}
+	close(hang)
+	for range (maxWorkers - 1) * 10 {
+		if one := next(t, found); !one.Cut || one.Python != nil {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+// TestProbation: a user with a process that hung gets no turn while half of the workers are busy, and others do.
+func TestProbation(t *testing.T) {
+	turns, now := newTurns(burst), time.Unix(1000, 0)
+	turns.add(of(1, 10))
+	c, _, _ := turns.next(now, true)
+	turns.done(c.Holder, 0, true, now)
+	turns.add(of(1, 11))
+	turns.add(of(2, 5))
+	if c, ok, _ := turns.next(now, true); !ok || c.PID != 5 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	if c, ok, _ := turns.next(now, true); ok {
+		t.Errorf("%+v", c)
+	}
+	if c, ok, _ := turns.next(now, false); !ok || c.PID != 11 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+}
+
+// TestTurns: a user who has used up the burst has the next turn when a twentieth of a core has made up for it; a user
+// with many processes that wait loses the oldest.
+func TestTurns(t *testing.T) {
+	turns, now := newTurns(burst), time.Unix(1000, 0)
+	turns.add(of(1, 10))
+	c, _, _ := turns.next(now, false)
+	turns.done(c.Holder, burst+100*time.Millisecond, false, now)
+	turns.add(of(1, 11))
+	_, ok, at := turns.next(now, false)
+	if wait := at.Sub(now); ok || wait < 2*time.Second || wait > 3*time.Second {
+		t.Errorf("%v, in %v", ok, wait)
+	}
+	if c, ok, _ := turns.next(at, false); !ok || c.PID != 11 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	for pid := range maxWaiting {
+		if left, is := turns.add(of(3, pid+1)); is {
+			t.Errorf("%+v is left out", left)
+		}
+	}
+	if left, is := turns.add(of(3, 70000)); !is || left.PID != 1 {
+		t.Errorf("%+v, %v", left, is)
+	}
+}
+
+// TestRefusedFiles: a file that ended a worker is not examined again for its user, and for others it is. The next
+// process is found by another worker.
+func TestRefusedFiles(t *testing.T) {
+	s := &scene{ends: map[int]fileState{}}
+	f, found := s.finds(t)
+	file := fileState{Device: 7, Inode: 9}
+	s.ends[10] = file
+	f.Look(of(1, 10))
+	if one := next(t, found); !one.Cut {
+		t.Errorf("%+v", one)
+	}
+	s.mu.Lock()
+	s.ends[11], s.ends[12] = file, file
+	s.mu.Unlock()
+	f.Look(of(1, 11))
+	if one := next(t, found); one.Cut || one.Python == nil || !slices.Contains(s.refused[11], file) {
+		t.Errorf("%+v, refused %v", one, s.refused[11])
+	}
+	f.Look(of(2, 12))
+	if one := next(t, found); !one.Cut || len(s.refused[12]) > 0 {
+		t.Errorf("%+v, refused %v", one, s.refused[12])
+	}
+}
+
+// TestRefusals: the table is bounded, for each user and for all, and forgets.
+func TestRefusals(t *testing.T) {
+	var r refusals
+	now := time.Unix(1000, 0)
+	for uid := range uint32(100) {
+		for i := range uint64(2 * maxOfHolder) {
+			now = now.Add(time.Millisecond)
+			r.add(refusal{Holder{UID: uid}, fileState{Inode: i}}, now)
+		}
+	}
+	if len(r.since) != maxRefusals {
+		t.Errorf("%d are remembered", len(r.since))
+	}
+	if all := r.of(Holder{UID: 99}, now); len(all) != maxOfHolder || slices.Contains(all, fileState{}) {
+		t.Errorf("of the last user %v", all)
+	}
+	if all := r.of(Holder{UID: 99}, now.Add(refusedFor)); len(all) > 0 || len(r.since) > 0 {
+		t.Errorf("later %v", all)
+	}
+}
+
+// TestNoWorker: where no worker can be started, each process is answered for.
+func TestNoWorker(t *testing.T) {
+	s := &scene{}
+	f, found := s.finds(t)
+	f.start = func(context.Context, string) (worker, error) { return nil, look.ErrLooking }
+	f.Look(of(1, 10))
+	if one := next(t, found); !errors.Is(one.Err, look.ErrLooking) || !one.Cut {
+		t.Errorf("%+v", one)
+	}
+}
+
+// TestListIsCut: what was found when the time is over stays, and what was not looked at is counted.
+func TestListIsCut(t *testing.T) {
+	hang := make(chan struct{})
+	defer close(hang)
+	s := &scene{cost: map[int]time.Duration{}, hangs: map[int]chan struct{}{7: hang}}
+	f, found := s.finds(t)
+	all, named := []Candidate{of(2, 10), of(2, 9), of(3, 7)}, map[int]bool{10: true, 7: true}
+	for pid := 100; pid < 600; pid++ {
+		s.cost[pid], named[pid] = 100*time.Millisecond, pid%2 == 0
+		all = append(all, of(1, pid))
+	}
+	f.Look(all...)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	list, err := collect(ctx, f, found, all, named)
+	if err != nil || len(list.Rows) < 22 || len(list.Rows) > 27 || list.Rows[0].PID != 9 || list.Rows[1].PID != 10 ||
+		list.Processes != len(all) || list.Cut < 238 || list.Cut > 242 {
+		t.Errorf("%d rows, cut %d of %d, %v", len(list.Rows), list.Cut, list.Processes, err)
+	}
+}
