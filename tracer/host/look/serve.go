@@ -25,24 +25,24 @@ func Serve(ctx context.Context, r io.Reader, w io.Writer, what For, pid int) err
 	return out.Encode(answerOf(found, err))
 }
 
-// confine gives up everything. It returns the proc file system with its helper, and the home of the invoking user.
-func confine(ctx context.Context, what For) (fs process.FS, home string, err error) {
-	fs = process.FS{Helper: process.NewHelper(ctx)}
+// confine gives up everything but the helper of a proc file system. It returns the home of the invoking user.
+func confine(fs process.FS, what For) (home string, err error) {
 	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
-		return fs, "", err
+		return "", err
 	}
 	who, err := invoker.Find()
 	if err != nil {
-		return fs, "", err
+		return "", err
 	}
-	home, remains := who.Home(), tracer.Remains{Reads: what.Reads, User: who.Heir()}
-	return fs, home, tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {})
+	remains := tracer.Remains{Reads: what.Reads, User: who.Heir()}
+	return who.Home(), tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {})
 }
 
 // confined gives up everything, and looks.
 func confined(ctx context.Context, what For, pid int) (found any, err error) {
-	fs, home, err := confine(ctx, what)
+	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
+	home, err := confine(fs, what)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func answerOf(found any, err error) (a answer) {
 // examine gives up everything, and answers questions. The end of r ends this process, whatever it is busy with: nobody
 // waits for an answer any more.
 func examine(ctx context.Context, r io.Reader, out *json.Encoder, what For) error {
-	fs, _, err := confine(ctx, what)
+	fs := process.FS{Helper: process.NewHelper(ctx)}
 	defer fs.Helper.Close()
-	if err != nil {
+	if _, err := confine(fs, what); err != nil {
 		return err
 	}
 	questions := make(chan json.RawMessage)

@@ -31,7 +31,7 @@ type workerAnswer struct {
 // Limits are how much one question may take.
 type Limits struct {
 	Processor time.Duration // of the worker's processor time
-	Wait      time.Duration // of time, if that is not used up: a machine may be busy, a file system silent
+	Wait      time.Duration // of time in which it uses none: a file system may be silent
 }
 
 // Cost is how much a question took.
@@ -50,6 +50,9 @@ const (
 	maxWorkerAnswer = 1 << 20 // bytes of one answer
 	// betweenMeasures is how often a worker's processor time is read while it is awaited.
 	betweenMeasures = 50 * time.Millisecond
+	// leastMove is the processor time that shows that a worker does not merely wait, and patient how many times as long
+	// as a worker may wait it may take at all.
+	leastMove, patient = time.Millisecond, 6
 )
 
 // Start starts a worker that makes a look. It fails with [ErrLooking] as [Ask] does. The worker must be closed, and
@@ -122,13 +125,15 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Ask asks a question and takes the answer in, as JSON. The error matches [ErrSlow] or [ErrEnded], or is the examiner's.
+// Ask asks a question and takes the answer in, as JSON. The error matches [ErrSlow] or [ErrEnded], or is the
+// examiner's.
 func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return cost, err
 	}
 	began, used := time.Now(), w.used()
+	moved, last := began, used // when it had last used processor time: a busy machine gives it little
 	defer func() { cost.Processor = max(cost.Processor, w.used()-used) }()
 	if _, err := w.in.Write(append(bytes.TrimSpace(text), '\n')); err != nil {
 		w.Close()
@@ -153,8 +158,11 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 			return cost, json.Unmarshal(a.Found, found)
 		case <-measure.C:
 		}
-		cost.Processor = w.used() - used
-		if cost.Processor >= most.Processor || time.Since(began) >= most.Wait {
+		now := w.used()
+		if cost.Processor = now - used; now-last >= leastMove {
+			moved, last = time.Now(), now
+		}
+		if cost.Processor >= most.Processor || time.Since(moved) >= most.Wait || time.Since(began) >= patient*most.Wait {
 			w.Close()
 			return cost, ErrSlow
 		}

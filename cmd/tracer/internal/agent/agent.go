@@ -79,9 +79,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{}}
 	a.config.Store(&o.Config)
-	if own, err := a.fs.Identity(os.Getpid()); err == nil {
-		a.began = own.StartTicks
-	}
+	own, _ := a.fs.Identity(os.Getpid())
+	a.began = own.StartTicks
 	a.metrics = newMetrics(a.config.Load)
 	l, err := net.Listen("tcp", o.Config.Listen)
 	if err != nil {
@@ -94,7 +93,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	keepDeaths(a, &options)
 	keepTasks(a, &options)
-	a.scout = a.newScout()
+	a.scout = a.newScout(ctx)
 	arrivals := tracer.Arrivals{Joined: a.joined, Released: a.released, Born: a.scout.poke}
 	a.session, err = tracer.Follow(options, arrivals)
 	if err != nil {
@@ -118,7 +117,6 @@ func Run(ctx context.Context, o Options) error {
 	if err := a.watchPods(ctx); err != nil {
 		return err
 	}
-	a.scout.look = inventory.NewFinder(ctx, !o.Config.Dask.Off, a.scout.deliver).Look
 	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
 	go a.reload(ctx)
 	kept := runDeaths(ctx, a)
@@ -138,20 +136,13 @@ func Run(ctx context.Context, o Options) error {
 }
 
 // newScout returns a scout that has seen nothing.
-func (a *Agent) newScout() *scout {
-	return &scout{
+func (a *Agent) newScout(ctx context.Context) *scout {
+	s := &scout{
 		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
 		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a.fs, pid) },
 	}
-}
-
-// holderOfLook returns to whom the time of a look at a process counts.
-func holderOfLook(fs process.FS, pid int) (of inventory.Holder, err error) {
-	status, err := fs.Proc(pid).Status()
-	if err == nil {
-		of = inventory.Holder{UID: status.UID, Pod: placeOf(groupOf(fs, pid)).podUID}
-	}
-	return of, err
+	s.look = inventory.NewFinder(ctx, !a.options.Config.Dask.Off, s.deliver).Look
+	return s
 }
 
 // reload takes in new configurations.
@@ -328,9 +319,12 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 
 // joined is called by the session once a kernel was attached to, or could not be.
 func (a *Agent) joined(id process.Identity, root uint32, err error) {
+	of := a.holderOf(id.PID)
+	a.settle(of)
+	defer a.admitArrivals()
 	switch {
 	case err == nil:
-		a.metrics.hold(root, a.holderOf(id.PID))
+		a.metrics.hold(root, of)
 		return
 	case errors.Is(err, tracer.ErrNoRoom):
 		a.scout.forget(id.PID)

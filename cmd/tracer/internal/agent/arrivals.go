@@ -1,19 +1,24 @@
 package agent
 
 import (
+	"slices"
 	"sync"
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/tracer/host/process"
 )
 
-// arrivals are the kernels that were found and asked to join, until they have.
+// arrivals are the kernels that were found, until they have joined. One of each holder is asked to join at a time: to
+// attach takes a tenth of a second, and nobody's kernels are to wait for all of another user's.
 type arrivals struct {
-	mu    sync.Mutex
-	byPID map[int]arrival
+	mu      sync.Mutex
+	byPID   map[int]arrival
+	queue   []int           // those that were not asked to join, the one that waits longest first
+	joining map[holder]bool // who has one that was
 }
 
-// arrival is a kernel that was asked to join.
+// arrival is a kernel that was found.
 type arrival struct {
 	inventory.Python
 	facts facts
@@ -27,6 +32,39 @@ func (all *arrivals) addArrival(p arrival) {
 		all.byPID = map[int]arrival{}
 	}
 	all.byPID[p.PID] = p
+	all.queue = append(all.queue, p.PID)
+}
+
+// admit asks kernels to join. It returns those that cannot.
+func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.joining == nil {
+		all.joining = map[holder]bool{}
+	}
+	all.queue = slices.DeleteFunc(all.queue, func(pid int) bool {
+		p, is := all.byPID[pid]
+		switch {
+		case !is:
+			return true
+		case all.joining[p.of()]:
+			return false
+		case join(p.Identity):
+			all.joining[p.of()] = true
+		default:
+			delete(all.byPID, pid)
+			refused = append(refused, pid)
+		}
+		return true
+	})
+	return refused
+}
+
+// settle lets the next kernel of a holder join.
+func (all *arrivals) settle(of holder) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.joining, of)
 }
 
 // takeArrival removes a kernel; is reports whether it was there.
@@ -91,9 +129,13 @@ func (a *Agent) found(p inventory.Python) {
 		return
 	}
 	a.addArrival(one)
-	if !a.session.Join(p.Identity) {
-		a.takeArrival(p.PID)
-		a.scout.forget(p.PID)
+	a.admitArrivals()
+}
+
+// admitArrivals asks the kernels to join of which it is the turn.
+func (a *Agent) admitArrivals() {
+	for _, pid := range a.admit(a.session.Join) {
+		a.scout.forget(pid)
 	}
 }
 

@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"log/slog"
-	"os"
-	"path"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,30 +38,13 @@ type births interface {
 	Next() (list []ledger.Birth, missed uint64, err error)
 }
 
-// suspect is a process that may be, or become, a kernel.
-type suspect struct {
-	started uint64
-	is      bool // a Python, by its name
-	kernel  bool // a kernel, by the arguments with which it was executed
-	born    bool // noted by the kernel half, and not looked into yet
-	asked   bool // a look at it is under way
-	known   bool // handed on, or of no use
-	looks   int
-	cuts    int       // looks that took too long
-	pages   int64     // that were resident when a look was last due
-	weighed time.Time // when they were read
-	met     int       // how often its name was read
-	read    time.Time // when it is to be read again: a shell may yet execute a Python
-	next    time.Time // when to look into a Python again
-}
-
 const (
 	// soonest and latest bound how long after a look at a Python without IPython the next one is made: a kernel loads
 	// IPython within seconds, a script may embed it at any time. A kernel by its arguments has its interpreter mapped
 	// after briefest.
 	briefest, soonest, latest = 50 * time.Millisecond, 500 * time.Millisecond, 5 * time.Minute
 	// afterCut is how long after a look that took too long the next one is made; each time it is twice as long.
-	afterCut = 10 * time.Second
+	afterCut = 2 * time.Second
 	// infancy is how long after its birth a Python is first looked into, unless its arguments are a kernel's: most
 	// programs have ended by then, and few kernels have loaded IPython earlier.
 	infancy = time.Second
@@ -241,54 +221,6 @@ func (s *scout) welcome(now time.Time) (whole bool) {
 		s.seen[b.PID] = one
 	}
 	return err == nil && missed == 0
-}
-
-// runsKernel reports whether the arguments of a Python run a Jupyter kernel or IPython.
-func runsKernel(arguments []byte) bool {
-	return process.KindOf(strings.Split(strings.TrimSuffix(string(arguments), "\x00"), "\x00")) != process.Script
-}
-
-// isYoung reports whether a Python may be loading IPython.
-func (s *suspect) isYoung() bool { return s.is && !s.known && !s.born && s.looks < youngLooks }
-
-// hasEnded reports whether a suspect is no longer there.
-func (s *scout) hasEnded(pid int, one suspect) bool {
-	stat, err := s.fs.Proc(pid).Stat()
-	return err != nil || stat.StartTicks != one.started || stat.Ended()
-}
-
-// meet reads the name of a process's program.
-func (s *scout) meet(pid int, one suspect, now time.Time) suspect {
-	stat, err := s.fs.Proc(pid).Stat()
-	if err != nil {
-		return suspect{}
-	}
-	if one.started != stat.StartTicks {
-		one = suspect{started: stat.StartTicks}
-	}
-	exe, err := s.fs.Proc(pid).ExeName()
-	one.is = err == nil && strings.HasPrefix(path.Base(exe), "python")
-	one.met++
-	one.read = now.Add(backoff(soonest, one.met))
-	return one
-}
-
-// weigh has a Python without IPython looked into soon if it has grown by as much as IPython takes, and by an eighth: a
-// script that grows all the time is not looked into at each sweep.
-func (s *scout) weigh(pid int, one suspect, now time.Time) suspect {
-	one.weighed = now
-	stat, err := s.fs.Proc(pid).Stat()
-	if err != nil || stat.StartTicks != one.started {
-		return one
-	}
-	if one.pages == 0 {
-		one.pages = stat.ResidentPages
-	}
-	grown := (stat.ResidentPages - one.pages) * int64(os.Getpagesize())
-	if grown >= leastIPython && stat.ResidentPages-one.pages >= one.pages/8 {
-		one.pages, one.next = stat.ResidentPages, earlier(one.next, now)
-	}
-	return one
 }
 
 // forget lets a kernel be found again, after a while: it could not be traced for a reason that may pass. It may be

@@ -14,8 +14,8 @@ type Candidate struct {
 	Holder Holder
 }
 
-// Holder is to whom the time for looks at a process counts: a user or, as all pods of a hub have the same one, a user in
-// a pod.
+// Holder is to whom the time for looks at a process counts: a user or, as all pods of a hub have the same one, a user
+// in a pod.
 type Holder struct {
 	UID uint32
 	Pod string
@@ -77,8 +77,8 @@ func (t *turns) add(c Candidate) (left Candidate, is bool) {
 	return left, is
 }
 
-// next removes the process whose turn it is. Without one, at is when there will be one; the zero time if none waits that
-// is not kept up by another of its holder's. trusted: no holder on probation has a turn.
+// next removes the process whose turn it is. Without one, at is when there will be one; the zero time if none waits
+// that is not kept up by another of its holder's. trusted: no holder on probation has a turn.
 func (t *turns) next(now time.Time, trusted bool) (c Candidate, ok bool, at time.Time) {
 	var best Holder
 	var least time.Duration
