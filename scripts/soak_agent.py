@@ -62,7 +62,7 @@ class Soak:
             f.write(SHELL.replace("while True:\n", WAITS))
         config, ready = os.path.join(folder, "agent.yaml"), os.path.join(folder, "ready")
         with open(config, "w") as f:
-            f.write("refresh: 1s\nlook: 200ms\nper_user: 64\n")
+            f.write("version: 1\nrefresh: 1s\nlook: 200ms\nper_user: 64\n")
         self.log = os.path.join(folder, "log")
         with open(self.log, "w") as log:
             self.agent = subprocess.Popen(

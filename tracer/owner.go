@@ -1,6 +1,30 @@
 package tracer
 
-import "ipytracer/tracer/host/process"
+import (
+	"errors"
+	"fmt"
+
+	"ipytracer/tracer/host/process"
+)
+
+// OwnerError says that a target is not its required owner's ([Options.Owner]), or has further rights.
+type OwnerError struct {
+	PID        int
+	Owner, UID uint32 // the required one, and the process's
+	err        error
+}
+
+// Error returns a sentence with both users.
+func (e *OwnerError) Error() string {
+	if e.UID == e.Owner {
+		return fmt.Sprintf("process %d is user %d's, but has further rights, and only a process without them is wanted",
+			e.PID, e.UID)
+	}
+	return fmt.Sprintf("process %d is user %d's, and only one of user %d is wanted", e.PID, e.UID, e.Owner)
+}
+
+// Unwrap returns the refusal, which is [process.ErrNotPermitted].
+func (e *OwnerError) Unwrap() error { return e.err }
 
 // ownership is the required owner of a session's targets ([Options.Owner]).
 type ownership struct {
@@ -8,13 +32,19 @@ type ownership struct {
 	owner *uint32 // nil: any user
 }
 
-// check fails with [process.ErrNotPermitted] where a target is not its owner's, or has further rights.
+// check fails with an [OwnerError] where a target is not its owner's, or has further rights.
 func (o ownership) check(targets []*target) error {
 	if o.owner == nil {
 		return nil
 	}
 	for _, t := range targets {
-		if err := process.RightsOf(*o.owner).MayLook(o.fs, t.pid); err != nil {
+		err := process.RightsOf(*o.owner).MayLook(o.fs, t.pid)
+		if errors.Is(err, process.ErrNotPermitted) {
+			if has, failed := o.fs.Proc(t.pid).Status(); failed == nil {
+				err = &OwnerError{t.pid, *o.owner, has.UID, err}
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

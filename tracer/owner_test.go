@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -35,8 +36,10 @@ func TestOwner(t *testing.T) {
 			t.Errorf("%+v: lost %v", c, !c.is)
 		}
 	}
-	if _, err := Attach(t.Context(), named(target.pid), Options{Owner: &another}); !errors.Is(err,
-		process.ErrNotPermitted) {
+	_, err := Attach(t.Context(), named(target.pid), Options{Owner: &another})
+	want := fmt.Sprintf("process %d is user 0's, and only one of user 65534 is wanted", target.pid)
+	var not *OwnerError
+	if !errors.Is(err, process.ErrNotPermitted) || !errors.As(err, &not) || not.Error() != want {
 		t.Errorf("attached to another's: %v", err)
 	}
 	end(cmd)

@@ -19,7 +19,7 @@ SETTLED = 30        # seconds after which names of processes are read rarely
 CLASS_CELL = "x = [bytearray(1 << 20) for _ in range(20)]; del x"
 CLASS_EVERY = 5     # seconds: each kernel of the class runs a cell
 CLASS_ROUNDS = 3    # of a measurement
-CONFIGURATION = "per_user: 64\n"
+CONFIGURATION = "version: 1\nper_user: 64\n"
 KERNELS = "ipytracer_kernels "
 
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 			return config, 0, usageError{fmt.Errorf("read the configuration: %w", err)}
 		}
 		defer f.Close()
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // a pipe could be waited for without end
+			return config, 0, usageError{fmt.Errorf("%s: %w", file, cmp.Or(err, errNoFile))}
+		}
 		if config, err = agent.ReadConfig(f, file); err != nil {
 			return config, 0, usageError{err}
 		}
@@ -67,6 +71,8 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 	}
 	return config, budget, nil
 }
+
+var errNoFile = errors.New("it is no regular file, so it is no configuration")
 
 // checkAgent reads the configuration and the files that it names, and says whether they are right.
 func checkAgent(_ *cobra.Command, o AgentOptions, c console) error {

@@ -127,7 +127,10 @@ func explain(err error) (status int, message string) {
 func explainTracing(err error) (status int, message string) {
 	var located *process.Error
 	var noNVML *gpu.NoNVMLError
+	var notOwn *tracer.OwnerError
 	switch {
+	case errors.As(err, &notOwn):
+		return statusCannotTrace, notOwn.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoAnswer):
 		return statusCannotTrace, located.Error()
 	case errors.As(err, &located) && errors.Is(err, process.ErrNoProcess):

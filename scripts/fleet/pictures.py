@@ -106,7 +106,7 @@ def node(tracer, name, minutes):
     """What happens on a node, in its process id namespace."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as config:
         # Nobody takes the spans: the agents drop them.
-        config.write("refresh: 2s\nlook: 300ms\notlp: {endpoint: 'http://127.0.0.1:9599'}\n")
+        config.write("version: 1\nrefresh: 2s\nlook: 300ms\notlp: {endpoint: 'http://127.0.0.1:9599'}\n")
         config.flush()
         subprocess.Popen([tracer, "agent", "--config", config.name, "--listen", "127.0.0.1:%d" % port(name)],
                          stderr=subprocess.DEVNULL)

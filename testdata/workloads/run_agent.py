@@ -61,7 +61,7 @@ class Agent:
 
     def configure(self, text):
         with open(self.config, "w") as f:
-            f.write(text + "deaths: {off: true}\n")
+            f.write(text + "deaths: {off: true}\nversion: 1\n")
 
     def said(self):
         with open(self.log) as f:
@@ -240,6 +240,15 @@ def reloads(agent, otlp):
     agent.process.send_signal(signal.SIGHUP)
     until("a wrong configuration is reported by line", lambda: "agent.yaml:1: " in agent.said())
     holds("and changes nothing", any(labels["user"] for labels, _ in agent.series("ipytracer_kernel_info")))
+    for what, make in ("empty", lambda path: open(path, "w").close()), ("a pipe", os.mkfifo):
+        os.remove(agent.config)
+        make(agent.config)
+        before = agent.said().count("the configuration stays as it is")
+        agent.process.send_signal(signal.SIGHUP)
+        until("a configuration that is %s is reported" % what,
+              lambda: agent.said().count("the configuration stays as it is") > before)
+        holds("and changes nothing", agent.value("ipytracer_kernels") == 3)
+    os.remove(agent.config)
     agent.configure("refresh: 1s\nlook: 200ms\nper_user: 8\nusers: false\n" + otlp)
     agent.process.send_signal(signal.SIGHUP)
     until("names of users are off",

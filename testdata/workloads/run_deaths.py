@@ -37,7 +37,7 @@ class Agent:
         self.socket, self.log = os.path.join(folder, "run", "deaths.sock"), os.path.join(folder, "agent.log")
         self.config = os.path.join(folder, "agent.yaml")
         with open(self.config, "w") as f:
-            f.write("look: 200ms\ndeaths:\n  folder: %s\n  socket: %s\n" % (self.folder, self.socket))
+            f.write("version: 1\nlook: 200ms\ndeaths:\n  folder: %s\n  socket: %s\n" % (self.folder, self.socket))
         self.start()
 
     def start(self):

@@ -25,6 +25,8 @@ import (
 
 // Config is the configuration of an agent. Fields have their YAML names; a file may leave out any of them.
 type Config struct {
+	// Version is [ConfigVersion] in each file: a file without it is none, such as one that is empty or half written.
+	Version int `yaml:"version"`
 	// Listen is the address of /metrics and /healthz. It is read at the start only.
 	Listen string `yaml:"listen"`
 	// Budget is the share of a kernel's time that its probes may cost: 3%, 0.03 or off. It is read at the start only.
@@ -58,6 +60,9 @@ type Config struct {
 	HubPage *users.Config `yaml:"hub_page"`
 }
 
+// ConfigVersion is the version of configurations that this agent reads.
+const ConfigVersion = 1
+
 // Duration is a [time.Duration] in YAML: 15s, 10m.
 type Duration time.Duration
 
@@ -77,7 +82,8 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{
-		Listen: telemetry.DefaultListen, Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
+		Version: ConfigVersion,
+		Listen:  telemetry.DefaultListen, Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
 		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
 		Dask: tasks.DefaultConfig(),
@@ -110,7 +116,8 @@ func (e *ConfigError) Error() string {
 // maxConfig is the greatest size of a configuration file, in bytes.
 const maxConfig = 1 << 20
 
-// ReadConfig reads a configuration from a file with a name. A mistake is a [ConfigError].
+// ReadConfig reads a configuration from a file with a name. A file without a line "version: 1" is a mistake, and has no
+// defaults. A mistake is a [ConfigError].
 func ReadConfig(f io.Reader, name string) (Config, error) {
 	c := DefaultConfig()
 	raw, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
@@ -130,8 +137,16 @@ func ReadConfig(f io.Reader, name string) (Config, error) {
 func (c *Config) parse(raw []byte) (line int, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	decoder.KnownFields(true)
+	c.Version = 0
 	if err := decoder.Decode(c); err != nil && !errors.Is(err, io.EOF) {
 		return placed(err)
+	}
+	switch {
+	case c.Version == 0:
+		return 0, errNoVersion
+	case c.Version != ConfigVersion:
+		return lineOf(raw, "version"), fmt.Errorf("version: this agent reads version %d, and not %d", ConfigVersion,
+			c.Version)
 	}
 	if key, err := c.check(); err != nil {
 		return lineOf(raw, key), err
@@ -193,6 +208,9 @@ func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
 	}
 	return 0, nil
 }
+
+var errNoVersion = fmt.Errorf(
+	`it has no line "version: %d": it is empty, half written, or no configuration of the agent's`, ConfigVersion)
 
 var errOTLPProfiles = errors.New("profiles: otlp: it needs a section otlp with protocol: http")
 

@@ -11,7 +11,7 @@ import (
 
 // TestConfig: a file may leave out any field, and keeps the others as they are by default.
 func TestConfig(t *testing.T) {
-	const text = "# the node\nseries: 500\nkeep: 1h\nusers: false\nlisten: ':9464'\n" +
+	const text = "# the node\nversion: 1\nseries: 500\nkeep: 1h\nusers: false\nlisten: ':9464'\n" +
 		"kubernetes:\n  enabled: true\n  node: n1\nhub_namespaces: hub team-*\n"
 	c, err := ReadConfig(strings.NewReader(text), "a.yaml")
 	want := DefaultConfig()
@@ -20,10 +20,23 @@ func TestConfig(t *testing.T) {
 	if err != nil || c != want {
 		t.Errorf("%+v, %v, want %+v", c, err, want)
 	}
-	for _, empty := range []string{"", "\n# nothing\n", "{}\n"} {
-		if c, err := ReadConfig(strings.NewReader(empty), "a.yaml"); err != nil || c != DefaultConfig() {
-			t.Errorf("%q: %+v, %v", empty, c, err)
+	if c, err := ReadConfig(strings.NewReader("version: 1"), "a.yaml"); err != nil || c != DefaultConfig() {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestNoVersion: a file without the version line is no configuration with defaults: one that is empty, cut, or of
+// something else.
+func TestNoVersion(t *testing.T) {
+	const none = `a.yaml: it has no line "version: 1": it is empty, half written, or no configuration of the agent's`
+	for _, text := range []string{"", "\n# nothing\n", "{}\n", "users: false\n", "version: 0\n", "---\n", "null\n"} {
+		if _, err := ReadConfig(strings.NewReader(text), "a.yaml"); err == nil || err.Error() != none {
+			t.Errorf("%q: %v", text, err)
 		}
+	}
+	const other = "a.yaml:2: version: this agent reads version 1, and not 2"
+	if _, err := ReadConfig(strings.NewReader("\nversion: 2\n"), "a.yaml"); err == nil || err.Error() != other {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -74,7 +87,7 @@ var configMistakes = map[string]string{
 		"section",
 	"hub_page:\n  hubs: [{namespaces: a}]\n": "a.yaml:2: hub_page: hubs: each needs a token_file",
 	"users: true\n  kernels: 3\n":            "a.yaml:2: mapping values are not allowed in this context",
-	"users: true\n---\nkernels: 900\n":       "",
+	"version: 1\n---\nkernels: 900\n":        "",
 	strings.Repeat("# much\n", 200_000):      "a.yaml: it is larger than 1 MiB",
 	"a: &a [x, x]\nb: &b [*a, *a]\nc: *b":    "a.yaml:1: field a is no field of the configuration",
 }
@@ -82,6 +95,9 @@ var configMistakes = map[string]string{
 // TestConfigMistakes: each mistake has its line and one sentence.
 func TestConfigMistakes(t *testing.T) {
 	for text, want := range configMistakes {
+		if !strings.Contains(text, "---") {
+			text += "\nversion: 1\n"
+		}
 		_, err := ReadConfig(strings.NewReader(text), "a.yaml")
 		var mistake *ConfigError
 		if want == "" && err == nil {

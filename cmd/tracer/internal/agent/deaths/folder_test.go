@@ -1,7 +1,9 @@
 package deaths
 
 import (
+	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,5 +168,66 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := k.folder.sync(all); err != nil || len(keeper(t, c).bounded()) != 1 {
 		t.Error(err)
+	}
+}
+
+// TestRoomAgain: a report that could not be written, as the folder could not be made or the disk was full, is written
+// once that is over, without another death.
+func TestRoomAgain(t *testing.T) {
+	c := config(t)
+	blocked := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Folder = filepath.Join(blocked, "deaths")
+	t.Run("folder", func(t *testing.T) {
+		writesAgain(t, c, func() error { return nil }, func() error { return os.Remove(blocked) })
+	})
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	full := before
+	full.Cur = 100 // a write of more stops there, as on a full disk (EFBIG)
+	t.Run("disk", func(t *testing.T) {
+		writesAgain(t, config(t), func() error { return unix.Setrlimit(unix.RLIMIT_FSIZE, &full) },
+			func() error { return unix.Setrlimit(unix.RLIMIT_FSIZE, &before) })
+	})
+}
+
+// said is a log that hands on its lines.
+type said chan string
+
+func (s said) Write(line []byte) (int, error) {
+	s <- string(line)
+	return len(line), nil
+}
+
+// writesAgain checks that a keeper that cannot write a report says so, and writes it once there is room.
+func writesAgain(t *testing.T, c *Config, fill, room func() error) {
+	t.Helper()
+	log := make(said, 16)
+	k := New(Options{Config: func() *Config { return c }, Log: slog.New(slog.NewTextHandler(log, nil))})
+	k.retry = 10 * time.Millisecond
+	err := fill()
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { k.write(ctx); close(over) }()
+	k.Death(killed(1000, podA, "a.ipynb", time.Now()))
+	first := <-log
+	if err2 := room(); err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	then := <-log
+	if !strings.Contains(first, "in memory only for now") || !strings.Contains(then, "written again") {
+		t.Errorf("%s%s", first, then)
+	}
+	if names, _ := filepath.Glob(filepath.Join(c.Folder, "*.json")); len(names) != 1 {
+		t.Errorf("%q", names)
+	}
+	stop()
+	<-over
+	if len(log) > 0 {
+		t.Errorf("one more line: %s", <-log)
 	}
 }

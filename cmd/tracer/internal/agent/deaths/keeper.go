@@ -37,8 +37,9 @@ type Keeper struct {
 	options Options
 	closers packets.Closers
 	wake    chan struct{}
-	folder  *folder // nil: reports are only in memory
+	folder  *folder // nil: reports are only in memory for now
 	now     func() time.Time
+	retry   time.Duration // after an error of the folder
 
 	mu      sync.Mutex
 	shelf   shelf
@@ -64,35 +65,47 @@ func (k *Keeper) Counts() Counts {
 	return c
 }
 
-// pruneEvery is the interval at which reports are looked through for old ones.
-const pruneEvery = time.Hour
+const (
+	// pruneEvery is the interval at which reports are looked through for old ones.
+	pruneEvery = time.Hour
+	// retryEvery is the interval at which reports that could not be written are written again.
+	retryEvery = 10 * time.Second
+)
 
 // New returns a Keeper with the reports that lie in the folder. Where there can be no folder, the log says so, and
-// reports are kept in memory.
+// reports are kept in memory until there can be one.
 func New(o Options) *Keeper {
 	k := &Keeper{
 		options: o, closers: packets.Closers{Most: 8, MostOf: 2}, wake: make(chan struct{}, 1), now: time.Now,
-		kernels: map[int]origin{},
+		kernels: map[int]origin{}, retry: retryEvery,
 	}
-	c := o.Config()
-	if c.Folder == "" {
-		return k
+	if folder := o.Config().Folder; folder != "" {
+		if err := k.open(folder); err != nil {
+			o.Log.Warn("reports of deaths are in memory only for now", "folder", folder, "error", err)
+		}
 	}
-	f, err := openFolder(c.Folder)
+	return k
+}
+
+// open opens the folder, and takes in the reports that lie there.
+func (k *Keeper) open(folder string) error {
+	f, err := openFolder(folder)
 	if err != nil {
-		o.Log.Warn("reports of deaths are kept in memory only", "folder", c.Folder, "error", err)
-		return k
+		return err
 	}
 	k.folder = f
 	all, skipped, err := f.load()
 	if err != nil || skipped > 0 {
-		o.Log.Warn("not all reports of deaths could be read", "folder", c.Folder, "skipped", skipped, "error", err)
+		k.options.Log.Warn("not all reports of deaths could be read", "folder", folder, "skipped", skipped,
+			"error", err)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, r := range all {
 		k.shelf.add(r)
 	}
 	k.bound()
-	return k
+	return nil
 }
 
 // Run writes reports and answers on the socket until the context is done.
@@ -103,15 +116,15 @@ func (k *Keeper) Run(ctx context.Context) {
 	<-served
 }
 
-// write keeps the folder up to date.
+// write keeps the folder up to date. After an error it tries again soon: a disk that was full has room again.
 func (k *Keeper) write(ctx context.Context) {
-	if k.folder == nil {
+	folder := k.options.Config().Folder
+	if folder == "" {
 		return
 	}
-	defer k.folder.close()
-	tick := time.NewTicker(pruneEvery)
+	failing := k.folder == nil
+	tick := time.NewTicker(k.pause(failing))
 	defer tick.Stop()
-	failing := false
 	for over := false; !over; {
 		select {
 		case <-ctx.Done():
@@ -119,12 +132,39 @@ func (k *Keeper) write(ctx context.Context) {
 		case <-k.wake:
 		case <-tick.C:
 		}
-		err := k.folder.sync(k.bounded())
-		if err != nil && !failing {
+		err := k.sync(folder)
+		switch {
+		case err != nil && !failing:
 			k.options.Log.Warn("reports of deaths are in memory only for now", "error", err)
+		case err == nil && failing:
+			k.options.Log.Warn("reports of deaths are written again", "folder", folder)
 		}
-		failing = err != nil
+		if (err != nil) != failing {
+			failing = err != nil
+			tick.Reset(k.pause(failing))
+		}
 	}
+	if k.folder != nil {
+		k.folder.close()
+	}
+}
+
+// pause returns the interval at which the folder is looked after without a new report.
+func (k *Keeper) pause(failing bool) time.Duration {
+	if failing {
+		return k.retry
+	}
+	return pruneEvery
+}
+
+// sync makes the files of the folder the reports.
+func (k *Keeper) sync(folder string) error {
+	if k.folder == nil {
+		if err := k.open(folder); err != nil {
+			return err
+		}
+	}
+	return k.folder.sync(k.bounded())
 }
 
 // bounded returns the reports, without those that are too old or too many.
