@@ -22,6 +22,18 @@ func TestAgent(t *testing.T) {
 	}
 }
 
+// TestAgentDoors: strangers who listen at the agent's address, hold connections, never end a request, read nothing, or
+// ask without end keep nobody from the figures, get no token, and are no reason for the agent to end.
+func TestAgentDoors(t *testing.T) {
+	together(t)
+	out, err := exec.Command("unshare", "--pid", "--mount", "--net", "--fork", "--mount-proc", "--kill-child",
+		"/usr/bin/python3", filepath.Join(workloads, "run_agent_doors.py"), binary).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {
+		t.Error(err)
+	}
+}
+
 // TestAgentProfiles: the profiles of cells that an agent pushes have the figures of `tracer attach`'s report, to the
 // byte, and those of intervals what was allocated and is held.
 func TestAgentProfiles(t *testing.T) {

@@ -25,7 +25,7 @@ BEGIN {
     library["flatbuffers"] = "github.com/google/flatbuffers/"
     library["go-landlock"] = "github.com/landlock-lsm/go-landlock/"
     library["go-nvml"] = "github.com/NVIDIA/go-nvml/"
-    library["go-systemd"] = "github.com/coreos/go-systemd/v22/daemon"
+    library["go-systemd"] = "github.com/coreos/go-systemd/v22/"
     library["grpc"] = "google.golang.org/grpc"
     library["jsonschema"] = "github.com/santhosh-tekuri/jsonschema/"
     library["klauspost/compress"] = "github.com/klauspost/compress/"

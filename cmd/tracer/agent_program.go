@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -109,16 +110,22 @@ func runAgent(cmd *cobra.Command, o AgentOptions, c console) error {
 		return err
 	}
 	log := logger(c.err, o.Verbose)
+	sockets, err := activated()
+	if err != nil {
+		return err
+	}
 	c.ends.goOn()
 	err = agent.Run(ctx, agent.Options{
 		Config: config, Budget: budget, Keep: files.keep, Version: version, Log: log,
 		Reload: files.reloads(ctx, c, log), Open: files.rights.Open,
+		Traces: func() { notify(log, daemon.SdNotifyReady) },
+		State:  func(text string) { notify(log, "STATUS="+text) },
 		Ready: func(at net.Addr) error {
 			fmt.Fprintf(c.err, "tracer: every kernel is traced from now on; figures are at http://%v/metrics; "+
 				"Ctrl-C ends it\n", at)
-			notify(log, daemon.SdNotifyReady)
 			return sign(at)
 		},
+		Sockets: sockets,
 	})
 	var lacking *agent.RightsError
 	switch {
@@ -131,6 +138,20 @@ func runAgent(cmd *cobra.Command, o AgentOptions, c console) error {
 		return usageError{err}
 	}
 	return err
+}
+
+// activated returns the sockets that systemd listens at for this program ([docs/agent-deploy.md]).
+func activated() (sockets []net.Listener, err error) {
+	all, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("take the sockets of systemd: %w", err)
+	}
+	for i, l := range all {
+		if l == nil {
+			return nil, usageError{fmt.Errorf("socket %d of systemd is none that listens for connections", i)}
+		}
+	}
+	return all, nil
 }
 
 // sign prepares the ready file, and returns a function that puts it in its place with the address in it.

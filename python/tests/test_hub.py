@@ -1,6 +1,7 @@
 """The page of JupyterHub's users: what agents answer, whatever they answer, and how it is shown."""
 
 import asyncio
+import hashlib
 import json
 import logging
 import os
@@ -13,14 +14,16 @@ from unittest import mock
 
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
+from tornado.netutil import bind_unix_socket
 from tornado.testing import bind_unused_port
 from tornado.web import Application, RequestHandler
 
-from ipytracer import _hub_answers, _hub_ask, _hub_page
+from ipytracer import _hub_answers, _hub_ask, _hub_door, _hub_page
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 TIME = "2026-11-26T12:00:07.123456789Z"
 GIB = 1 << 30
+OWN = "7" * 80    # an agent's nonce
 
 
 def setUpModule():
@@ -182,11 +185,32 @@ class Evil(RequestHandler):
     def on_connection_close(self):
         self.gone.set()
 
+    def write(self, chunk):
+        """Write an answer, with a proof unless it is forged."""
+        parts = self.request.headers["Authorization"].split(" ")
+        if parts[0] == "Proof" and isinstance(chunk, bytes):
+            texts = "answer", *parts[1:4], hashlib.sha256(chunk).hexdigest()
+            key = _hub_door.key_of(TOKEN if self.path_args[0] != "forges" else "y" * 32)
+            self.set_header("Ipytracer-Proof", _hub_door.sign(key, *texts))
+        super().write(chunk)
+
+
+class Proves(RequestHandler):
+    """The first page of an agent that has the token, or has another one."""
+
+    def get(self, how):
+        self.seen.append((how, self.request.headers.get("Authorization"), ""))
+        key = _hub_door.key_of(TOKEN if how != "squatter" else "x" * 32)
+        address, nonce = self.get_argument("address"), self.get_argument("nonce")
+        self.write({"nonce": OWN, "proofs": ["0" * 64, _hub_door.sign(key, "agent", address, nonce, OWN)]})
+
+    seen = []
+
 
 class OneOf:
     """The target of a server's page."""
 
-    host = "test"
+    host, path = "test", ""
 
     def __init__(self, port, how):
         self.url = ("http://127.0.0.1:%d/%s" % (port, how),)
@@ -202,12 +226,12 @@ class Asking(unittest.TestCase):
         f.write(TOKEN + "\n")
         f.flush()
         self.token = f.name
-        Evil.seen = []
+        Evil.seen, Proves.seen = [], []
 
     def ask(self, *hows, user="ada", times=1):
         async def all_of_it():
             socket, port = bind_unused_port()
-            server = HTTPServer(Application([(r"/(\w*)/?.*", Evil)]))
+            server = HTTPServer(Application([(r"/(\w*)/hub/prove", Proves), (r"/(\w*)/?.*", Evil)]))
             server.add_socket(socket)
             agents = _hub_ask.Agents([OneOf(port, how) for how in hows], self.token)
             got = [await agents.about(user) for _ in range(times)]
@@ -224,7 +248,40 @@ class Asking(unittest.TestCase):
         got = self.ask(*evil, "good")
         self.assertEqual((got.asked, got.silent, len(got.cells)), (7, 6, 1))
         self.assertNotIn("taken", [how for how, _, _ in Evil.seen])
-        self.assertEqual({token for _, token, _ in Evil.seen}, {"Bearer " + TOKEN})
+        self.assertTrue(all(proof.startswith("Proof ") for _, proof, _ in Evil.seen), Evil.seen)
+
+    def test_squatter(self):
+        """Whoever listens in an agent's place is sent neither the token nor a question, and nothing it says is shown."""
+        got = self.ask("squatter", "forges")
+        self.assertEqual((got.asked, got.silent), (2, 2))
+        self.assertEqual([how for how, _, _ in Evil.seen], ["forges"])
+        self.assertEqual({proof for _, proof, _ in Proves.seen}, {None})
+
+    def test_socket(self):
+        """The agent at a socket of root's is sent the token; whoever listens at another user's is sent nothing."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "agent.sock")
+
+            class Agent(RequestHandler):
+                def get(handler):
+                    Evil.seen.append((None, handler.request.headers.get("Authorization"), handler.get_argument("name")))
+                    handler.finish(answer(7, handler.get_argument("name")))
+
+            async def ask(own):
+                server = HTTPServer(Application([("/hub/user", Agent)]))
+                server.add_socket(bind_unix_socket(path))
+                agents = _hub_ask.Agents([_hub_ask.Target("unix:" + path)], self.token)
+                with mock.patch.object(_hub_door.os, "geteuid", lambda: own), \
+                        mock.patch.object(_hub_door, "_ROOT", 1 << 30):
+                    got = await agents.about("ada & bob")
+                server.stop()
+                return got
+            with self.assertLogs("ipytracer.hub", "ERROR") as log:
+                self.assertEqual(asyncio.run(ask(os.geteuid() + 1))[4:], (1, 1))
+            self.assertIn("and not root's", log.output[0])
+            self.assertEqual(Evil.seen, [])
+            self.assertEqual(asyncio.run(ask(os.geteuid()))[4:], (1, 0))
+            self.assertEqual(Evil.seen, [(None, "Bearer " + TOKEN, "ada & bob")])
 
     def test_one_that_never_answers(self):
         with mock.patch.object(_hub_ask, "_PATIENCE", 0.2):
@@ -266,10 +323,11 @@ class Asking(unittest.TestCase):
                 return await _hub_ask.Target(url).addresses()
         both = {"AF_INET": ["10.0.0.2", "10.0.0.1", "10.0.0.1"], "AF_INET6": ["fd00::1"]}
         self.assertEqual(asyncio.run(resolve("http://agents", **both)),
-                         ("http://10.0.0.1:9464", "http://10.0.0.2:9464"))
+                         ("http://10.0.0.1:9466", "http://10.0.0.2:9466"))
         self.assertEqual(asyncio.run(resolve("http://agents:1", AF_INET6=["fd00::1"])), ("http://[fd00::1]:1",))
         self.assertEqual(asyncio.run(resolve("https://agents/", **both)), ("https://agents:443",))
-        for wrong in ("agents:9464", "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
+        self.assertEqual(asyncio.run(resolve("unix:/run/x.sock")), ("unix:/run/x.sock",))
+        for wrong in ("agents:9464", "unix:x", "unix://x", "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
             with self.assertRaises(ValueError):
                 _hub_ask.Target(wrong)
 

@@ -2,6 +2,8 @@
 with the figures of the reports, and nobody else's.
 """
 
+import hashlib
+import hmac
 import html
 import http.cookiejar
 import json
@@ -17,12 +19,13 @@ from cells import need
 from engine import holds, until
 
 TOKEN = "the-token-between-the-page-and-its-agents"
+HUBS = "127.0.0.1:9466"            # where the agent answers hubs
 NOBODY = "http://127.0.0.1:9"      # no agent is there
 NOTEBOOK = "/srv/<train>.ipynb"
 MOST = 10                          # cells of a user that an agent keeps
 SERVICE = {
     "name": "memory", "url": "http://127.0.0.1:10101", "oauth_no_confirm": True,
-    "command": ["python3", "-m", "ipytracer.hub", "--token-file", "/run/token", "http://127.0.0.1:9464", NOBODY],
+    "command": ["python3", "-m", "ipytracer.hub", "--token-file", "/run/token", "http://" + HUBS, NOBODY],
     "environment": {"PYTHONPATH": "/run/src", "PYTHONDONTWRITEBYTECODE": "1"},
 }
 ROLE = {"name": "user", "scopes": ["self", "access:services!service=memory"]}
@@ -50,7 +53,8 @@ def name_notebook(home, number):
 
 def section(tree):
     """Returns the section of the agent's configuration."""
-    return "hub_page:\n  hubs:\n  - token_file: %s\n    machine_users: true\n" % os.path.join(tree, "run/token")
+    return "hub_page:\n  socket: off\n  listen: %s\n  hubs:\n  - token_file: %s\n    machine_users: true\n" % (
+        HUBS, os.path.join(tree, "run/token"))
 
 
 class Straight(urllib.request.HTTPRedirectHandler):
@@ -159,10 +163,20 @@ def strangers(address, browsers, cells):
 
 
 def without_token(agent, kernels):
-    """The agent answers the service, and nobody else."""
+    """The agent answers the service, which proves that it has the token, and nobody else; not at its public address."""
     user = next(iter(kernels))
-    for token, want in (None, 403), ("Bearer " + TOKEN[:-1], 403), ("Bearer " + TOKEN, 200):
-        request = urllib.request.Request("http://%s/hub/user?name=%s" % (agent.address, user),
+    key, nonce = hashlib.sha256(TOKEN.encode()).digest(), "0" * 32
+
+    def sign(*texts):
+        return hmac.new(key, "\n".join(texts).encode(), hashlib.sha256).hexdigest()
+    with urllib.request.urlopen("http://%s/hub/prove?address=%s&nonce=%s" % (HUBS, HUBS, nonce), timeout=60) as answer:
+        own = json.load(answer)
+    holds("the agent proves that it has the token", own["proofs"] == [sign("agent", HUBS, nonce, own["nonce"])], own)
+    proof = "Proof %s %s %s " % (HUBS, nonce, own["nonce"])
+    good = proof + sign("hub", HUBS, nonce, own["nonce"], user)
+    for at, token, want in ((HUBS, None, 403), (HUBS, "Bearer " + TOKEN, 403), (HUBS, proof + "0" * 64, 403),
+                            (agent.address, good, 404), (HUBS, good, 200)):
+        request = urllib.request.Request("http://%s/hub/user?name=%s" % (at, user),
                                          headers={"Authorization": token} if token else {})
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

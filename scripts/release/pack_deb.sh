@@ -17,7 +17,7 @@ mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/usr/lib/systemd/system" "$doc" "$
 install -m 755 "$tracer" "$root/usr/bin/tracer"
 install -m 755 "$agent" "$root/usr/bin/tracer-agent"
 cp -r "$manual"/. "$root/usr/share/"
-for unit in "$units"/*.service; do
+for unit in "$units"/*.{service,socket}; do
     # The lines on installation are for users of the repository.
     sed '/^#.*\(make install\|packaging\/\)/d; s#/usr/local/bin/tracer#/usr/bin/tracer#' "$unit" \
         >"$root/usr/lib/systemd/system/$(basename "$unit")"
@@ -81,7 +81,8 @@ cat >"$root/DEBIAN/prerm" <<'END'
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-    deb-systemd-invoke stop ipytracer-serve.service ipytracer-agent.service || true
+    deb-systemd-invoke stop ipytracer-serve.service ipytracer-agent.socket ipytracer-agent-hub.socket \
+        ipytracer-agent.service || true
 fi
 END
 sed 's/configure/remove/' "$root/DEBIAN/postinst" >"$root/DEBIAN/postrm"

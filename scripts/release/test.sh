@@ -115,6 +115,7 @@ package() {
         share/bash-completion/completions/tracer share/zsh/vendor-completions/_tracer \
         share/fish/vendor_completions.d/tracer.fish share/doc/ipytracer/copyright \
         lib/systemd/system/ipytracer-serve.service lib/systemd/system/ipytracer-agent.service \
+        lib/systemd/system/ipytracer-agent.socket lib/systemd/system/ipytracer-agent-hub.socket \
         lib/systemd/system/ipytracer@.service; do
         types dpkg -L ipytracer | grep -qx "/usr/$file" || fails "the package has no /usr/$file"
     done

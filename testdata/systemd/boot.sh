@@ -68,7 +68,7 @@ inside() {
     echo 0123456789abcdef0123456789abcdef >"$root/etc/machine-id"
     install -m 755 "$tracer" "$root/usr/local/bin/tracer"
     [ ! -e "$tracer-agent" ] || install -m 755 "$tracer-agent" "$root/usr/local/bin/tracer-agent"
-    install -m 644 "$top"/scripts/packaging/*.service "$root/etc/systemd/system/"
+    install -m 644 "$top"/scripts/packaging/*.{service,socket} "$root/etc/systemd/system/"
     cp -r "$top/python/src/ipytracer" "$top/testdata/workloads/run_notebook.py" "$root/opt/check/"
     cp "$(dirname "$check")"/*.py "$root/opt/check/"
     install -m 644 "$check" "$root/opt/check/check.py"

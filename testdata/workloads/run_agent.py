@@ -290,7 +290,7 @@ def main():
         reloads(agent, otlp)
         dies_in_a_cell(receiver, notebooks[-1])
         strangers(agent)
-        holds("it is well", agent.get("/healthz") == "ok\n")
+        holds("it is well", agent.get("/healthz") == agent.get("/readyz") == "ok\n")
         holds("nothing was lost", agent.value("ipytracer_lost_total", reason="change ring full") == 0)
         holds("every span was sent", agent.value("ipytracer_export_dropped_total") == 0)
         agent.process.send_signal(signal.SIGINT)

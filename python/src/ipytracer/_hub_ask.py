@@ -11,11 +11,8 @@ import stat
 import time
 from urllib.parse import quote, urlsplit
 
-from tornado.httpclient import HTTPRequest
-from tornado.httputil import HTTPHeaders
-from tornado.simple_httpclient import SimpleAsyncHTTPClient
-
 from . import _hub_answers
+from ._hub_door import Network, Socket, Stranger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,20 +24,27 @@ _LOG = logging.getLogger("ipytracer.hub")
 _PATIENCE = 5.0        # seconds that an agent has
 _FRESH = 5.0           # seconds for which what was found about a user is shown again
 _RESOLVED = 10.0       # the same for the addresses of names
-_AT_ONCE = 50          # agents that are asked at a time
 _MOST_AGENTS = 1000
 _MOST_USERS = 200      # of whom what was found is kept
 _MOST_ASKING = 8       # users about whom the agents are asked at a time
 _TOKEN = re.compile(rb"[!-~]{32,1024}")
 
 
+DEFAULT = "unix:/run/ipytracer-hub/agent.sock"
+
+
 class Target:
-    """The address of agents: http://HOST:PORT. Every address that HOST has is an agent, so the name of a headless
-    Service in Kubernetes stands for all of its pods. With https, the name is one agent."""
+    """The address of agents: unix:PATH, a socket of root's on this machine, or http://HOST:PORT. Every address that HOST
+    has is an agent, so the name of a headless Service in Kubernetes stands for all of its pods. With https, the name is
+    one agent."""
 
     def __init__(self, url: str) -> None:
         """Take an address. Raise ValueError, with a sentence, for anything else."""
         parts = urlsplit(url)
+        self.path = ""
+        if url.startswith("unix:/") and not url.startswith("unix://"):
+            self.path = self.host = url[len("unix:"):]
+            return
         if (
             parts.scheme not in ("http", "https")
             or not parts.hostname
@@ -49,14 +53,16 @@ class Target:
             or parts.fragment
             or "@" in parts.netloc
         ):
-            raise ValueError("%.100r is no address of agents such as http://127.0.0.1:9464" % url)
+            raise ValueError("%.100r is no address of agents such as %s" % (url, DEFAULT))
         self.secure, self.host = parts.scheme == "https", parts.hostname
-        self.port = parts.port or (443 if self.secure else 9464)
+        self.port = parts.port or (443 if self.secure else 9466)
         self._known: tuple[str, ...] = ()
         self._until = 0.0
 
     async def addresses(self) -> tuple[str, ...]:
         """Return the addresses as they stand in a URL. Raise OSError where the name has none."""
+        if self.path:
+            return ("unix:" + self.path,)
         if self.secure:
             return ("https://%s:%d" % (_bracketed(self.host), self.port),)
         if time.monotonic() >= self._until:
@@ -104,10 +110,8 @@ class Agents:
 
     def __init__(self, targets: Sequence[Target], token_file: str) -> None:
         self._targets, self._token_file = targets, token_file
-        self._client = SimpleAsyncHTTPClient(
-            force_instance=True, max_clients=_AT_ONCE, max_buffer_size=2 * _hub_answers.MOST_BYTES,
-            max_header_size=16 << 10, max_body_size=_hub_answers.MOST_BYTES,
-        )
+        self._network = Network(_PATIENCE)
+        self._sockets = {"unix:" + t.path: Socket(t.path, _PATIENCE) for t in targets if t.path}
         self._kept: dict[str, tuple[float, asyncio.Future[Found]]] = {}
         self._asking = asyncio.Semaphore(_MOST_ASKING)
 
@@ -142,17 +146,16 @@ class Agents:
 
     async def _ask(self, url: str, user: str, token: str) -> Answer | None:
         """Return what an agent answers, None if it does not, or not as an agent does."""
-        request = HTTPRequest(
-            "%s/hub/user?name=%s" % (url, quote(user, safe="")),
-            headers=HTTPHeaders({"Authorization": "Bearer " + token}),
-            connect_timeout=_PATIENCE, request_timeout=_PATIENCE, follow_redirects=False, decompress_response=False,
-        )
+        door: Network | Socket = self._sockets.get(url, self._network)
         try:
-            got = await asyncio.wait_for(self._client.fetch(request, raise_error=False), 2 * _PATIENCE)
+            query = "name=" + quote(user, safe="")
+            got = await asyncio.wait_for(door.ask(url, query, user, token), 2 * _PATIENCE)
             if got.code != 200:
                 _LOG.warning("the agent at %s answers with status %d", url, got.code)
                 return None
             return _hub_answers.answer(got.body, user)
+        except Stranger as e:
+            _LOG.error("%s: %s; it was not sent the token, and nothing that it says is shown", url, e)
         except (OSError, asyncio.TimeoutError) as e:
             _LOG.warning("the agent at %s does not answer: %s", url, e)
         except Exception as e:  # whatever comes from outside: one agent fewer

@@ -1,6 +1,6 @@
 """A service of JupyterHub that shows each user the own kernels, the own heaviest cells and the own last death:
 
-    python3 -m ipytracer.hub --token-file FILE http://AGENT:9464 ...
+    python3 -m ipytracer.hub --token-file FILE [AGENT ...]
 
 The hub starts it, or an administrator does with the hub's variables (JUPYTERHUB_API_TOKEN, JUPYTERHUB_SERVICE_PREFIX,
 …). It needs JupyterHub's package, and tornado, which that brings. Who the user is, the hub alone says, by its OAuth.
@@ -20,7 +20,7 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, authenticated
 
 from . import _hub_page
-from ._hub_ask import Agents, Target, read_token
+from ._hub_ask import DEFAULT, Agents, Target, read_token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python3 -m ipytracer.hub", description=__doc__.split("\n")[0])
     parser.add_argument("--token-file", required=True, help="the file with the token that the agents know")
     parser.add_argument("--listen", metavar="ADDRESS", help="where to listen, with the port of the service's URL")
-    parser.add_argument("agents", nargs="+", metavar="URL", help="the agents, such as http://127.0.0.1:9464")
+    parser.add_argument("agents", nargs="*", metavar="AGENT", default=[DEFAULT],
+                        help="the agents: unix:PATH or http://HOST:9466; %s if none is named" % DEFAULT)
     flags = parser.parse_args(arguments)
     try:
         targets = [Target(url) for url in flags.agents]

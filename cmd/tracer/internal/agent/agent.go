@@ -5,7 +5,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
@@ -36,8 +36,13 @@ type Options struct {
 	Log     *slog.Logger
 	// Open opens the files that the configuration names, with the rights of the person who named it.
 	Open func(name string) (*os.File, error)
-	// Ready is called once kernels are looked for and /metrics answers, with the address that it has.
-	Ready func(net.Addr) error
+	// Traces is called once kernels are looked for, and Ready once /metrics answers as well, with the address that it
+	// has. State takes a sentence about the addresses when it changes. nil: nobody wants to know.
+	Traces func()
+	Ready  func(net.Addr) error
+	State  func(text string)
+	// Sockets listen at addresses of the configuration already.
+	Sockets []net.Listener
 	// Reload delivers configurations that replace the present one.
 	Reload <-chan Config
 }
@@ -53,6 +58,7 @@ type Agent struct {
 	metrics *metrics
 	arrivals
 	names    names
+	book     accounts.Book
 	pace     pace               // for the scout's goroutine
 	kernels  map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks    []telemetry.Sink
@@ -82,11 +88,11 @@ func Run(ctx context.Context, o Options) error {
 	own, _ := a.fs.Identity(os.Getpid())
 	a.began = own.StartTicks
 	a.metrics = newMetrics(a.config.Load)
-	l, err := net.Listen("tcp", o.Config.Listen)
+	at, err := openDoors(a)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrAddress, err)
+		return err
 	}
-	defer l.Close()
+	defer at.close()
 	options := tracer.Options{
 		Log: o.Log, Version: o.Version, Budget: o.Budget, Keep: o.Keep,
 		NoStacks: o.Config.Profiles == nil, PythonOnly: true, Glances: time.Duration(o.Config.Refresh),
@@ -101,6 +107,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer a.session.Close()
 	a.scout.births = a.session.Births
+	ended := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, err := a.export(ctx)
@@ -108,23 +115,16 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer stop()
-	served := make(chan error, 1)
-	go func() {
-		err := serve(ctx, l, a.metrics, o.Log)
-		served <- err
-		cancel(err)
-	}()
 	if err := a.watchPods(ctx); err != nil {
 		return err
 	}
 	go a.scout.run(ctx, func() time.Duration { return time.Duration(a.config.Load().Look) })
 	go a.reload(ctx)
 	kept := runDeaths(ctx, a)
-	if o.Ready != nil {
-		if err := o.Ready(l.Addr()); err != nil {
-			return err
-		}
+	if o.Traces != nil {
+		o.Traces()
 	}
+	served := at.serve(ctx, a, cancel)
 	err = a.follow(ctx)
 	a.stopWaiting()
 	if err != nil {
@@ -132,6 +132,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	err = <-served
 	<-kept
+	if err == nil && ended.Err() == nil {
+		err = context.Cause(ctx) // of [Options.Ready]
+	}
 	return err
 }
 
@@ -158,9 +161,10 @@ func (a *Agent) reload(ctx context.Context) {
 			before := a.config.Load()
 			c.Deaths = reloadDeaths(a, before.Deaths, c.Deaths)
 			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh ||
-				c.Kubernetes != before.Kubernetes || c.Dask.Off != before.Dask.Off {
-				a.log.Warn("listen, budget, refresh, kubernetes and dask.off change when the agent is started again")
-				c.Listen, c.Budget, c.Refresh = before.Listen, before.Budget, before.Refresh
+				c.Kubernetes != before.Kubernetes || c.Dask.Off != before.Dask.Off || c.Health != before.Health {
+				a.log.Warn("listen, health, budget, refresh, kubernetes and dask.off change when the agent is started " +
+					"again")
+				c.Listen, c.Health, c.Budget, c.Refresh = before.Listen, before.Health, before.Budget, before.Refresh
 				c.Kubernetes, c.Dask.Off = before.Kubernetes, before.Dask.Off
 			}
 			if !reflect.DeepEqual(c.OTLP, before.OTLP) || !reflect.DeepEqual(c.Profiles, before.Profiles) ||

@@ -77,22 +77,40 @@ func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 }
 
 // of returns to whom an arrival's number counts.
-func (p *arrival) of() holder { return holder{p.UID, p.facts.podUID, p.Worker && p.IPython == ""} }
+func (p *arrival) of() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
 
-// holder is to whom a number of a kernel counts: a user or, as all pods of a hub have the same one, a user in a pod.
-// Workers of Dask are counted apart.
+// holder is to whom a number of a kernel counts: an account. Workers of Dask are counted apart.
 type holder struct {
-	uid    uint32
-	pod    string
+	account
 	worker bool
 }
 
-// room returns how many kernels or workers there may be in all, and of one holder. Some numbers are left for kernels.
-func (h *holder) room(c *Config) (all, own int) {
-	if h.worker {
-		return c.Kernels - c.Kernels/4, c.Dask.PerUser
+// held are how many numbers are taken: in all, by one holder, and by all of the holder's group.
+type held struct{ all, own, group int }
+
+// add counts a number that a holder has.
+func (n *held) add(has, of *holder) {
+	n.all++
+	if *has == *of {
+		n.own++
 	}
-	return c.Kernels, c.PerUser
+	if has.group == of.group {
+		n.group++
+	}
+}
+
+// may reports whether a holder may have one more. The last quarter of the numbers is for those who have none, so that a
+// few cannot take all of them; per_user can leave less. Workers get none of it.
+func (h *holder) may(n held, c *Config) bool {
+	most, own := c.Kernels, c.PerUser
+	last := min(c.Kernels/4, max(0, c.Kernels-own))
+	switch {
+	case h.worker:
+		most, own = most-c.Kernels/4, c.Dask.PerUser
+	case n.group > 0:
+		most -= last
+	}
+	return n.all < most && n.own < own
 }
 
 // holderOf returns to whom a kernel that waits counts.
@@ -103,27 +121,24 @@ func (all *arrivals) holderOf(pid int) holder {
 	return p.of()
 }
 
-// waiting returns how many wait, of all users and of one.
-func (all *arrivals) waiting(of holder) (n, ofUser int) {
+// countWaiting counts those that wait.
+func (all *arrivals) countWaiting(n *held, of *holder) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	for _, p := range all.byPID {
-		if n++; p.of() == of {
-			ofUser++
-		}
+		has := p.of()
+		n.add(&has, of)
 	}
-	return n, ofUser
 }
 
 // found lets a kernel join, if its user and the machine may have one more.
 func (a *Agent) found(p inventory.Python) {
 	c := a.config.Load()
-	one := arrival{p, about(a.fs, p.PID, p.UID)}
+	one := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
 	of := one.of()
-	n, ofUser := a.metrics.held(of)
-	waiting, waitingOfUser := a.waiting(of)
-	most, own := of.room(c)
-	if n+waiting >= most || ofUser+waitingOfUser >= own || !a.pace.may(of, time.Now()) {
+	n := a.metrics.held(&of)
+	a.countWaiting(&n, &of)
+	if !of.may(n, c) || !a.pace.may(of, time.Now()) {
 		a.metrics.refuse()
 		a.scout.forget(p.PID)
 		return
@@ -143,7 +158,7 @@ func (a *Agent) admitArrivals() {
 // start and end them for ever.
 type pace struct {
 	since  time.Time
-	joined map[holder]int // in the minute since then
+	joined map[string]int // in the minute since then, by group
 }
 
 // joinsAMinute is the most kernels of a user that join in a minute.
@@ -152,11 +167,11 @@ const joinsAMinute = 60
 // may reports whether one more of a user may join, and counts it.
 func (p *pace) may(of holder, now time.Time) bool {
 	if now.Sub(p.since) >= time.Minute || p.joined == nil {
-		p.since, p.joined = now, map[holder]int{}
+		p.since, p.joined = now, map[string]int{}
 	}
-	if p.joined[of] >= joinsAMinute {
+	if p.joined[of.group] >= joinsAMinute {
 		return false
 	}
-	p.joined[of]++
+	p.joined[of.group]++
 	return true
 }

@@ -29,6 +29,8 @@ type Config struct {
 	Version int `yaml:"version"`
 	// Listen is the address of /metrics and /healthz. It is read at the start only.
 	Listen string `yaml:"listen"`
+	// Health is an address of its own for probes: /healthz and /readyz. "" for none. It is read at the start only.
+	Health string `yaml:"health"`
 	// Budget is the share of a kernel's time that its probes may cost: 3%, 0.03 or off. It is read at the start only.
 	Budget string `yaml:"budget"`
 	// Refresh is the greatest age of the figures of kernels that do nothing. It is read at the start only.
@@ -218,6 +220,9 @@ var errOTLPProfiles = errors.New("profiles: otlp: it needs a section otlp with p
 func (c *Config) check() (key string, err error) {
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		return "listen", fmt.Errorf("listen: %q is not an address such as 127.0.0.1:9464 or :9464", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.Health); c.Health != "" && err != nil {
+		return "health", fmt.Errorf("health: %q is not an address such as :9465", c.Health)
 	}
 	for _, one := range []struct {
 		key             string

@@ -20,6 +20,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/tracer/host/process"
 )
 
@@ -201,6 +202,35 @@ func TestRightsOfDeployment(t *testing.T) {
 	}
 }
 
+// TestSocketsOfDeployment: systemd listens at the addresses at which the agent answers, and the unit starts with and
+// without them, is never given up, and may ask who connects.
+func TestSocketsOfDeployment(t *testing.T) {
+	packaged := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(deploy, "../scripts/packaging", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for name, lines := range map[string][]string{
+		"ipytracer-agent.socket": {"ListenStream=" + DefaultConfig().Listen, "TriggerLimitIntervalSec=0"},
+		"ipytracer-agent-hub.socket": {"ListenStream=" + users.DefaultSocket, "SocketMode=0600",
+			"Service=ipytracer-agent.service", "TriggerLimitIntervalSec=0"},
+		"ipytracer-agent.service": {"Wants=ipytracer-agent.socket ipytracer-agent-hub.socket",
+			"StartLimitIntervalSec=0", "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK"},
+	} {
+		text := packaged(name)
+		for _, line := range lines {
+			if !strings.Contains(text, "\n"+line+"\n") {
+				t.Errorf("%s has no %s", name, line)
+			}
+		}
+		if strings.Contains(text, "RestartPreventExitStatus") {
+			t.Errorf("%s stays down", name)
+		}
+	}
+}
+
 // TestRuntimeOfDeployment: a pod sees the folder of the container runtime's socket where the configuration names one.
 func TestRuntimeOfDeployment(t *testing.T) {
 	values := readYAML(t, chart+"values.yaml")
@@ -255,11 +285,20 @@ func TestConfigOfDeployment(t *testing.T) {
 	text, _ := at(all["ConfigMap"], "data", "agent.yaml").(string)
 	c, err := ReadConfig(strings.NewReader(text), "agent.yaml")
 	port := at(all["DaemonSet"], "spec", "template", "spec", "containers", 0, "ports", 0, "containerPort")
-	if err != nil || c.Listen != fmt.Sprintf(":%v", port) {
+	health := at(all["DaemonSet"], "spec", "template", "spec", "containers", 0, "ports", 1, "containerPort")
+	if err != nil || c.Listen != fmt.Sprintf(":%v", port) || c.Health != fmt.Sprintf(":%v", health) {
 		t.Errorf("%v, %q at port %v\n%s", err, c.Listen, port, text)
 	}
 	defaults := DefaultConfig()
-	defaults.Listen = c.Listen
+	defaults.Listen, defaults.Health = c.Listen, c.Health
+	for probe, path := range map[string]string{
+		"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/readyz",
+	} {
+		one := at(all["DaemonSet"], "spec", "template", "spec", "containers", 0, probe, "httpGet")
+		if at(one, "port") != "health" || at(one, "path") != path {
+			t.Errorf("%s asks at %v", probe, one)
+		}
+	}
 	if !reflect.DeepEqual(c, defaults) {
 		t.Errorf("other values than the agent's own: %+v", c)
 	}
@@ -342,7 +381,8 @@ func TestHubsOfDeployment(t *testing.T) {
 	service := at(all["Service"], "spec")
 	labels := at(all["DaemonSet"], "spec", "template", "metadata", "labels")
 	if at(service, "clusterIP") != "None" || !reflect.DeepEqual(at(service, "selector"), labels) ||
-		at(service, "ports", 0, "port") != at(pod, "containers", 0, "ports", 0, "containerPort") {
+		at(service, "ports", 0, "port") != at(pod, "containers", 0, "ports", 2, "containerPort") ||
+		c.HubPage.Listen != fmt.Sprintf(":%v", at(service, "ports", 0, "port")) || c.HubPage.SocketPath() != "" {
 		t.Errorf("%v", service)
 	}
 }

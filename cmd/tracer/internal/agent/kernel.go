@@ -37,7 +37,7 @@ func newKernel(start *event.Start, info event.ProcessInfo, f facts) *kernel {
 func kernelWith(monitor *attribution.Monitor, start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	f.claimed.Notebook = notebookOf(info.Notebook)
 	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
-	of.UID, of.Place = f.uid, f.place
+	of.UID, of.Place, of.Account = f.uid, f.place, f.account.group
 	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
 	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
 	of.Sources = start.Meters

@@ -4,63 +4,170 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
-	"log/slog"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 
+	"ipytracer/cmd/tracer/internal/agent/doors"
 	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
-// Bounds on what strangers who reach the address can take of the agent.
-const (
-	maxConnections = 64
-	maxCollections = 4 // at a time; more are answered with 503
-	headerTime     = 5 * time.Second
-	answerTime     = 30 * time.Second
-	idleTime       = time.Minute
-	maxHeader      = 16 << 10
-	closingTime    = 2 * time.Second
-)
-
-// pages are /metrics, /healthz and, where they are switched on, profiles and what a user of JupyterHub has.
+// pages are those at the public address: /metrics, where they are switched on profiles, and how the agent is.
 func (m *metrics) pages() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		MaxRequestsInFlight: maxCollections, EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
-	}))
+	mux := m.healthPages()
+	mux.Handle("GET /metrics", doors.NewShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
+	})))
 	if m.pull != nil {
 		mux.Handle("GET "+profiles.Path, m.pull)
 	}
-	if m.users != nil {
-		mux.Handle("GET "+users.Path, m.users)
-	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux
 }
 
-// serve answers /metrics and /healthz until the context is done. It returns nil then.
-func serve(ctx context.Context, l net.Listener, m *metrics, to *slog.Logger) error {
-	s := &http.Server{
-		Handler: m.pages(), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
-		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0),
+// healthPages are those for probes.
+func (m *metrics) healthPages() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", m.state.Healthy)
+	mux.HandleFunc("GET /readyz", m.state.Ready)
+	return mux
+}
+
+// hubPages are those at the Unix socket for hubs, and hubNetworkPages those at the address for hubs on other machines.
+func (m *metrics) hubPages() http.Handler {
+	mux := m.healthPages()
+	mux.Handle("GET "+users.Path, m.users)
+	return mux
+}
+
+func (m *metrics) hubNetworkPages() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+users.Path, m.users.ServeNetwork)
+	mux.HandleFunc("GET "+users.ProvePath, m.users.Prove)
+	return mux
+}
+
+// addresses are where an agent answers. The first is the public one.
+type addresses struct {
+	doors []*doors.Door
+}
+
+// openDoors listens at the addresses of the configuration, before anything is loaded into the kernel. An address that
+// another program has is no error: it is waited for.
+func openDoors(a *Agent) (all addresses, err error) {
+	c := &a.options.Config
+	all.add(a, c.Listen)
+	if c.Health != "" {
+		all.add(a, c.Health)
 	}
-	defer context.AfterFunc(ctx, func() {
-		closing, cancel := context.WithTimeout(context.Background(), closingTime)
-		defer cancel()
-		if s.Shutdown(closing) != nil {
-			_ = s.Close()
+	if hub := c.HubPage; hub != nil {
+		if path := hub.SocketPath(); path != "" {
+			all.add(a, path).Allow = hub.Admits()
 		}
-	})()
-	if err := s.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("answer at %v: %w", l.Addr(), err)
+		if hub.Listen != "" {
+			all.add(a, hub.Listen)
+		}
 	}
-	to.Debug("no more answers", "address", l.Addr().String())
+	for _, d := range all.doors {
+		if d.Socket = takeSocket(&a.options.Sockets, d.Address); d.Socket != nil {
+			continue
+		}
+		if err := d.Open(); err != nil {
+			all.close()
+			return all, fmt.Errorf("%w: %w", ErrAddress, err)
+		}
+	}
+	return all, nil
+}
+
+func (all *addresses) add(a *Agent, address string) *doors.Door {
+	d := &doors.Door{Address: address, Log: a.log, Said: a.say, Login: a.loginOf}
+	all.doors = append(all.doors, d)
+	return d
+}
+
+// loginOf returns the user to whom a user's connections count.
+func (a *Agent) loginOf(uid uint32) uint32 { return a.book.Login(uid, "") }
+
+// say notes why there are no answers at an address.
+func (a *Agent) say(address string, why error) {
+	text := a.metrics.state.Set(address, why)
+	if a.options.State != nil {
+		a.options.State(text)
+	}
+}
+
+// takeSocket takes the socket for an address out of a list; nil if there is none. A port is enough: systemd may listen
+// at fewer addresses than the configuration has.
+func takeSocket(list *[]net.Listener, address string) net.Listener {
+	for i, l := range *list {
+		at, own := l.Addr().String(), address
+		if l.Addr().Network() != "unix" {
+			_, at, _ = net.SplitHostPort(at)
+			_, own, _ = net.SplitHostPort(own)
+		}
+		if at == own && at != "" {
+			*list = append((*list)[:i:i], (*list)[i+1:]...)
+			return l
+		}
+	}
 	return nil
+}
+
+func (all *addresses) close() {
+	for _, d := range all.doors {
+		if d.Socket != nil {
+			d.Socket.Close()
+		}
+	}
+}
+
+// handlers gives the doors their pages, once all of these are there.
+func (all *addresses) handlers(a *Agent) {
+	m, c := a.metrics, &a.options.Config
+	for i, d := range all.doors {
+		switch {
+		case i == 0:
+			d.Handler = m.pages()
+		case d.Address == c.Health:
+			d.Handler = m.healthPages()
+		case d.Address == c.HubPage.SocketPath():
+			d.Handler = m.hubPages()
+		default:
+			d.Handler = m.hubNetworkPages()
+		}
+	}
+}
+
+// serve answers until the context is done; the channel has the outcome then. An error ends the agent.
+func (all *addresses) serve(ctx context.Context, a *Agent, cancel context.CancelCauseFunc) <-chan error {
+	all.handlers(a)
+	each := make(chan error, len(all.doors))
+	for i, d := range all.doors {
+		if i == 0 && a.options.Ready != nil {
+			d.Opened = func(at net.Addr) {
+				if err := a.options.Ready(at); err != nil {
+					cancel(err)
+				}
+			}
+		}
+		go func() {
+			err := d.Serve(ctx)
+			if err != nil {
+				err = fmt.Errorf("answer at %s: %w", d.Address, err)
+				cancel(err)
+			}
+			each <- err
+		}()
+	}
+	over := make(chan error, 1)
+	go func() {
+		var err error
+		for range all.doors {
+			err = errors.Join(err, <-each)
+		}
+		over <- err
+	}()
+	return over
 }

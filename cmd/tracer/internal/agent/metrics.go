@@ -11,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"ipytracer/cmd/tracer/internal/agent/doors"
 	"ipytracer/cmd/tracer/internal/agent/exports"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -36,8 +38,9 @@ type metrics struct {
 	refused  prometheus.Counter
 	missed   prometheus.Counter
 	exports  *exports.Counts
-	pull     http.Handler // profiles of kernels; nil for none
-	users    http.Handler // what a user of JupyterHub has; nil for none
+	pull     http.Handler  // profiles of kernels; nil for none
+	users    *users.Keeper // what a user of JupyterHub has; nil for none
+	state    doors.State
 	registry *prometheus.Registry
 }
 
@@ -187,16 +190,14 @@ func (m *metrics) release(root uint32) {
 	delete(m.roots, root)
 }
 
-// held returns how many numbers are held, by all users and by one.
-func (m *metrics) held(of holder) (n, ofUser int) {
+// held returns how many numbers are held.
+func (m *metrics) held(of *holder) (n held) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range m.roots {
-		if n++; one == of {
-			ofUser++
-		}
+		n.add(&one, of)
 	}
-	return n, ofUser
+	return n
 }
 
 // Describe implements [prometheus.Collector].

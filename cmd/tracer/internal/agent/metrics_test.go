@@ -220,11 +220,11 @@ func TestWithoutUsers(t *testing.T) {
 func TestHolders(t *testing.T) {
 	m := metricsWith(t, func(*Config) {})
 	for root, pod := range []string{"", "a", "a", "b"} {
-		m.hold(uint32(root), holder{uid: 1000, pod: pod})
+		m.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
 	}
-	m.hold(4, holder{uid: 1001, pod: "a"})
-	if n, of := m.held(holder{uid: 1000, pod: "a"}); n != 5 || of != 2 {
-		t.Errorf("%d of %d", of, n)
+	m.hold(4, holder{account: account{"pod a", 1001}})
+	if n := m.held(&holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
+		t.Errorf("%+v", n)
 	}
 }
 
@@ -233,13 +233,13 @@ func TestPace(t *testing.T) {
 	var p pace
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {
-		if p.may(holder{uid: 1000, pod: ""}, now.Add(time.Duration(i)*100*time.Millisecond)) {
+		if p.may(holder{account: account{"user 1000", uint32(i)}}, now.Add(time.Duration(i)*100*time.Millisecond)) {
 			joined++
 		}
 	}
-	another := holder{uid: 1000, pod: "a pod"}
+	another := holder{account: account{"pod a", 1000}}
 	if joined != joinsAMinute || !p.may(another, now.Add(59*time.Second)) ||
-		!p.may(holder{uid: 1000, pod: ""}, now.Add(61*time.Second)) {
+		!p.may(holder{account: account{"user 1000", 0}}, now.Add(61*time.Second)) {
 		t.Errorf("%d joined", joined)
 	}
 }

@@ -114,6 +114,7 @@ func (a *Agent) name(k *kernel) {
 // fill fills in the names of a kernel; settled reports whether they are all that there will be.
 func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 	k.Owner, k.HubServer, k.OfHub, k.Claimed, k.Place = f.owner, "", false, f.claimed, f.place
+	k.Account = f.account.group
 	settled = true
 	user, server, trusted, namespace := f.unitUser, "", f.unitUser != "", ""
 	if f.podUID != "" && len(n.pods) > 0 {
@@ -132,6 +133,7 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 		k.User, k.HubServer, k.OfHub = telemetry.Label(user), telemetry.Label(server), true
 		if f.podUID != "" && c.Users {
 			k.Place = placeOfHub(namespace, user)
+			k.Account = k.Place
 		}
 	}
 	if !c.Users {

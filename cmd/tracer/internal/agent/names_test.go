@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/attributiontest"
+	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -58,7 +59,8 @@ func proc(t *testing.T, group string, environment ...string) (f facts, change fu
 	write("cgroup", "0::"+group+"\n")
 	write("environ", strings.Join(environment, "\x00")+"\x00")
 	write("cmdline", "python\x00-m\x00ipykernel_launcher\x00-f\x00/run/kernel-"+kernelID+".json\x00")
-	return about(process.FS{Root: root}, 42, 4_000_000_000), func(text string) { write("environ", text) }
+	f := about(process.FS{Root: root}, &accounts.Book{}, 42, 4_000_000_000)
+	return f, func(text string) { write("environ", text) }
 }
 
 // inPod is the control group of a container of a pod.

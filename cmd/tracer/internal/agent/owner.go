@@ -3,8 +3,10 @@ package agent
 import (
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/report/escape"
@@ -21,21 +23,48 @@ type facts struct {
 	claimed     telemetry.Claims
 	uid         uint32
 	place       string // as [telemetry.Kernel.Place]
+	account     account
+}
+
+// account is to whom a process counts where there is a bound for each user. No process can choose it.
+type account struct {
+	group string // a pod, a container, JupyterHub's user of a unit, or a user of this machine
+	user  uint32 // in a pod or a container a user there, which its root may choose; 0 otherwise
 }
 
 // about returns the facts of a process.
-func about(fs process.FS, pid int, uid uint32) facts {
+func about(fs process.FS, book *accounts.Book, pid int, uid uint32) facts {
 	name := groupOf(fs, pid)
 	f := placeOf(name)
 	f.uid, f.place = uid, boundaryOf(name, uid, func() bool { return sharesIDs(pid) })
-	f.owner.User = telemetry.Label(process.UserName(uid))
 	f.unitUser, _ = hub.OfUnit(name)
+	login := book.Login(uid, name)
+	f.account = accountOf(name, &f, login)
+	f.owner.User = telemetry.Label(process.UserName(uid))
+	if name := process.UserName(login); login != uid && name != strconv.Itoa(int(login)) && f.account.user == 0 {
+		f.owner.User = telemetry.Label(name) // a subordinate user has no name of its own
+	}
 	// The environment has tokens, too: these variables are all that is taken out of it.
 	variables, _ := fs.Proc(pid).Variables(hub.Variables...)
 	hub.OfEnvironment(variables, &f.claimed)
 	command, _ := fs.Proc(pid).Cmdline()
 	f.claimed.KernelID = hub.KernelID(command.Args)
 	return f
+}
+
+// accountOf returns to whom a process counts, by its control group and the user who has logged in. A pod or a container
+// below a user's own groups is none: the user may make groups of any name there.
+func accountOf(group string, f *facts, login uint32) account {
+	users := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
+	switch {
+	case f.unitUser != "":
+		return account{group: "unit " + f.unitUser}
+	case !users && f.podUID != "":
+		return account{"pod " + f.podUID, f.uid}
+	case !users && f.containerID != "":
+		return account{"container " + f.containerID, f.uid}
+	}
+	return account{group: "user " + strconv.Itoa(int(login))}
 }
 
 // groupOf returns the name of the group that accounts for a process's memory, "" if it is not known.

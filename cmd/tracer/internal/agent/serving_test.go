@@ -24,7 +24,10 @@ func askHub(t *testing.T, a *Agent, user string) (of users.Answer, status int) {
 	r := httptest.NewRequest(http.MethodGet, users.Path+"?name="+user, nil)
 	r.Header.Set("Authorization", "Bearer "+hubToken)
 	w := httptest.NewRecorder()
-	a.metrics.pages().ServeHTTP(w, r)
+	if a.metrics.users == nil {
+		return of, http.StatusNotFound
+	}
+	a.metrics.hubPages().ServeHTTP(w, r)
 	if w.Code == http.StatusOK {
 		if err := json.Unmarshal(w.Body.Bytes(), &of); err != nil {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -18,14 +19,13 @@ func TestWorkersRoom(t *testing.T) {
 	a := &Agent{log: slog.New(slog.DiscardHandler), metrics: newMetrics(func() *Config { return &c })}
 	a.config.Store(&c)
 	room := func(p *inventory.Python, of holder) bool {
-		one := arrival{Python: *p, facts: facts{podUID: of.pod}}
-		n, own := a.metrics.held(one.of())
-		most, ownMost := (&of).room(&c)
-		return one.of() == of && n < most && own < ownMost
+		one := arrival{Python: *p, facts: facts{account: of.account}}
+		return one.of() == of && of.may(a.metrics.held(&of), &c)
 	}
 	claims := &inventory.Python{UID: 1000, Python: "3.11.2", Worker: true}
 	kernel := &inventory.Python{UID: 1000, Python: "3.11.2", IPython: "9.0", Worker: true} // of dask worker's name
-	worker, own := holder{uid: 1000, worker: true}, holder{uid: 1000}
+	at := func(n int) account { return account{group: fmt.Sprint("user ", n)} }
+	worker, own := holder{at(1000), true}, holder{account: at(1000)}
 	for n := range c.Dask.PerUser {
 		if !room(claims, worker) {
 			t.Errorf("no room after %d", n)
@@ -36,13 +36,13 @@ func TestWorkersRoom(t *testing.T) {
 		t.Error("a user has more than per_user, or no kernel")
 	}
 	for n := c.Dask.PerUser; n < c.Kernels*3/4; n++ {
-		a.metrics.hold(uint32(n), holder{uid: uint32(2000 + n), worker: true})
+		a.metrics.hold(uint32(n), holder{at(2000 + n), true})
 	}
-	if other := (holder{uid: 1001, worker: true}); room(&inventory.Python{UID: 1001, Worker: true}, other) {
+	if other := (holder{at(1001), true}); room(&inventory.Python{UID: 1001, Worker: true}, other) {
 		t.Error("workers take the last quarter")
 	}
-	if !room(kernel, own) {
-		t.Error("a kernel has no room")
+	if first := (holder{account: at(1002)}); room(kernel, own) || !room(kernel, first) {
+		t.Error("the last quarter is not for those who have none")
 	}
 	if isWanted(&inventory.Python{Worker: true}) || isWanted(&inventory.Python{Python: "3.11.2"}) {
 		t.Error("an unfinished Python, or one that is no worker, is followed")

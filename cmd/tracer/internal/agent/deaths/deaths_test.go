@@ -271,3 +271,32 @@ func TestCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestAccounts: deaths of somebody's many users push out no more than those of one user would, and none of another's.
+func TestAccounts(t *testing.T) {
+	c := config(t)
+	c.Folder = ""
+	k := New(Options{Config: func() *Config { return c }, Log: slog.New(slog.DiscardHandler)})
+	now := time.Now()
+	for i := range 2 {
+		k.Death(killed(1001, Machine, "mine.ipynb", now.Add(-time.Hour+time.Duration(i)*time.Second)))
+	}
+	for i := range uint32(5000) {
+		d := killed(100000+i, Machine, "a.ipynb", now)
+		of := *d.Kernel
+		of.Account = "user 1000"
+		d.Kernel = &of
+		k.Death(d)
+	}
+	mine, theirs := 0, 0
+	for _, r := range k.bounded() {
+		if r.UID == 1001 {
+			mine++
+		} else {
+			theirs++
+		}
+	}
+	if mine != 2 || theirs != c.PerUser {
+		t.Errorf("%d of another's, %d of theirs", mine, theirs)
+	}
+}

@@ -26,8 +26,10 @@ type Report struct {
 
 	UID   uint32 `json:"uid"`
 	Place string `json:"place"` // as in [telemetry.Kernel]
-	User  string `json:"user,omitempty"`
-	Pod   string `json:"pod,omitempty"`
+	// Account is to whom the report counts; as in [telemetry.Kernel].
+	Account string `json:"account,omitempty"`
+	User    string `json:"user,omitempty"`
+	Pod     string `json:"pod,omitempty"`
 	// Container is the beginning of its id.
 	Container string `json:"container,omitempty"`
 	PID       int    `json:"pid"`
@@ -79,7 +81,7 @@ func causeOf(e *model.Ending) string {
 // Bounds of the texts in a report, in bytes. The longest JSON of a byte has six.
 const (
 	maxPath   = 1024
-	maxReport = 6*3*maxPath + 6*10*telemetry.MaxLabel + 4<<10
+	maxReport = 6*4*maxPath + 6*10*telemetry.MaxLabel + 4<<10
 )
 
 // ReportOf returns the report of a death, without an id; nil for one that is not reported.
@@ -95,7 +97,7 @@ func newReport(id string, d *telemetry.Death) *Report {
 	k := d.Kernel
 	r := &Report{
 		Format: Format, ID: id, At: d.At.UTC().Round(time.Millisecond), Cause: causeOf(d.Ending),
-		UID: k.UID, Place: k.Place, User: name(k.User), Pod: name(k.Pod), Container: name(k.Container), PID: k.PID,
+		UID: k.UID, Place: k.Place, Account: path(k.Account), User: name(k.User), Pod: name(k.Pod), Container: name(k.Container), PID: k.PID,
 		Python: name(k.Python), IPython: name(k.IPython), Frontend: name(k.Frontend),
 		Notebook: path(d.Notebook), KernelID: name(k.Claimed.KernelID),
 	}

@@ -1,6 +1,7 @@
 package deaths
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -12,6 +13,14 @@ type owner struct {
 }
 
 func (r *Report) owner() owner { return owner{r.UID, r.Place} }
+
+// account returns to whom a report counts: of those of an agent that did not know it, to the owner.
+func (r *Report) account() string {
+	if r.Account != "" {
+		return r.Account
+	}
+	return fmt.Sprintf("%d in %s", r.UID, r.Place)
+}
 
 // origin is a notebook of an owner. Its names can be forged by the owner, who then gets own reports, and no others.
 type origin struct {
@@ -41,31 +50,31 @@ func (s *shelf) add(r *Report) {
 	s.reports = slices.Insert(s.reports, at, r)
 }
 
-// bound drops the reports that are too old, the oldest of owners with too many, and then, until there is room, the
-// oldest of the owner with most. dropped is how many there was no room for.
+// bound drops the reports that are too old, the oldest of accounts with too many, and then, until there is room, the
+// oldest of the account with most. dropped is how many there was no room for.
 func (s *shelf) bound(c *Config, now time.Time) (dropped int) {
 	old := now.Add(-c.Keep)
 	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool { return r.At.Before(old) })
 	young := len(s.reports)
-	of := map[owner]int{}
+	of := map[string]int{}
 	for _, r := range s.reports {
-		of[r.owner()]++
+		of[r.account()]++
 	}
 	s.reports = slices.DeleteFunc(s.reports, func(r *Report) bool {
-		over := of[r.owner()] > c.PerUser
+		over := of[r.account()] > c.PerUser
 		if over {
-			of[r.owner()]--
+			of[r.account()]--
 		}
 		return over
 	})
 	for len(s.reports) > c.InAll {
 		at, most := 0, 0
 		for i, r := range s.reports {
-			if n := of[r.owner()]; n > most {
+			if n := of[r.account()]; n > most {
 				at, most = i, n
 			}
 		}
-		of[s.reports[at].owner()]--
+		of[s.reports[at].account()]--
 		s.reports = slices.Delete(s.reports, at, at+1)
 	}
 	return young - len(s.reports)

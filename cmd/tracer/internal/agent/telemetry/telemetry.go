@@ -37,7 +37,10 @@ type Kernel struct {
 	// Place is the boundary inside which a user is one person: "hub:NAMESPACE/USER" if Kubernetes has named
 	// JupyterHub's user of the pod; else the control group of the kernel's pod or container, "/" outside of any. It is
 	// not known where it is empty. The kernel cannot choose it.
-	Place    string
+	Place string
+	// Account is to whom the kernel counts where there is a bound for each user: a pod, a container, or the user who has
+	// logged in. The kernel cannot choose it. It is not known where it is empty.
+	Account  string
 	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended
 	Began    time.Time // when the process started
 	Joined   time.Time // since when it is traced

@@ -96,19 +96,35 @@ const (
 	MaxAnswer = 256 << 10
 )
 
-// ServeHTTP answers a hub that asks about one of its users. Whoever has no token learns nothing, and whoever has one
-// learns nothing of names alone: a user without kernels has the same answer as one who is not there.
+// ServeHTTP answers a hub at the agent's Unix socket that asks about one of its users, with its token. Whoever has no
+// token learns nothing, and whoever has one learns nothing of names alone: a user without kernels has the same answer as
+// one who is not there.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	k.serve(w, r, func(string) *proven {
+		if of := k.hubOf(r); of != nil {
+			return &proven{hub: of}
+		}
+		return nil
+	})
+}
+
+// ServeNetwork is the same for a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
+func (k *Keeper) ServeNetwork(w http.ResponseWriter, r *http.Request) {
+	k.serve(w, r, func(name string) *proven { return k.provenHub(r, name) })
+}
+
+// serve answers the hub that a function finds, for a name that is asked for.
+func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, hub func(name string) *proven) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	of := k.hubOf(r)
-	if of == nil {
-		http.Error(w, "no token of a hub's", http.StatusForbidden)
-		return
-	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	names := query["name"]
+	of := hub(query.Get("name"))
+	if of == nil {
+		http.Error(w, "no hub with a token", http.StatusForbidden)
+		return
+	}
 	if err != nil || len(query) != 1 || len(names) != 1 || names[0] == "" || len(names[0]) > maxName {
 		http.Error(w, "one name is asked for", http.StatusBadRequest)
 		return
@@ -123,7 +139,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "others are asking", http.StatusServiceUnavailable)
 		return
 	}
-	text, err := k.answer(of, names[0])
+	text, err := k.answer(of.hub, names[0])
 	<-k.asks // before it is written: a reader can be slow
 	if err != nil || len(text) > MaxAnswer {
 		http.Error(w, "the answer is too large", http.StatusInternalServerError)
@@ -131,6 +147,9 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
+	if of.token != nil {
+		of.signs(h, text)
+	}
 	_, _ = w.Write(text)
 }
 
@@ -142,14 +161,19 @@ func (k *Keeper) hubOf(r *http.Request) (of *Hub) {
 	}
 	text, is := strings.CutPrefix(all[0], "Bearer ")
 	for i, t := range k.tokens {
-		if err := t.renew(k.now()); err != nil {
-			k.options.Log.Warn("a hub gets no answers", "error", err)
-		}
+		k.renew(t)
 		if t.is(text) && is {
 			of = &k.options.Config.Hubs[i]
 		}
 	}
 	return of
+}
+
+// renew reads a hub's token again, if it is old.
+func (k *Keeper) renew(t *token) {
+	if err := t.renew(k.now()); err != nil {
+		k.options.Log.Warn("a hub gets no answers", "error", err)
+	}
 }
 
 // answer returns the answer to a hub about one of its users.

@@ -3,6 +3,13 @@ package users
 import (
 	"cmp"
 	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/hub"
@@ -12,6 +19,14 @@ import (
 type Config struct {
 	// Hubs are the JupyterHubs that may ask. Each has a token of its own.
 	Hubs []Hub `yaml:"hubs"`
+	// Socket is the Unix socket at which hubs on this machine ask: "" for [DefaultSocket], [Off] for none.
+	Socket string `yaml:"socket"`
+	// Users are those who may connect to it beside root and the agent's own, by name or number.
+	Users []string `yaml:"users"`
+	// Listen is the address at which hubs on other machines ask; "" for none. They prove that they have the token.
+	Listen string `yaml:"listen"`
+	// Addresses are those by which hubs reach Listen through something in between, as HOST:PORT.
+	Addresses []string `yaml:"addresses"`
 	// Keep is how long cells are kept at least; at most it is twice as long. 0: [defaultKeep].
 	Keep time.Duration `yaml:"keep"`
 	// Cells is how many of a user's heaviest cells are kept. 0: [defaultCells].
@@ -28,6 +43,12 @@ type Hub struct {
 	MachineUsers bool `yaml:"machine_users"`
 }
 
+// DefaultSocket is the socket at which hubs ask, in a folder that root alone can make.
+const DefaultSocket = "/run/ipytracer-hub/agent.sock"
+
+// Off is the socket of an agent that hubs on this machine do not ask.
+const Off = "off"
+
 // Values of fields that are left out.
 const (
 	defaultKeep  = 24 * time.Hour
@@ -41,6 +62,40 @@ const (
 	minKeep  = time.Minute
 	maxKeep  = 30 * 24 * time.Hour
 )
+
+// SocketPath returns the path of the socket, "" for none.
+func (c *Config) SocketPath() string {
+	if c.Socket == Off {
+		return ""
+	}
+	return cmp.Or(c.Socket, DefaultSocket)
+}
+
+// userIDs returns the numbers of [Config.Users].
+func (c *Config) userIDs() (all []uint32, err error) {
+	for _, name := range c.Users {
+		id := name
+		if u, err := user.Lookup(name); err == nil {
+			id = u.Uid
+		}
+		n, err := strconv.ParseUint(id, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("users: %q is no user of this machine", name)
+		}
+		all = append(all, uint32(n))
+	}
+	return all, nil
+}
+
+// Admits returns a function that reports whether a user may connect to the socket; nil where its mode says so.
+func (c *Config) Admits() func(uid uint32) bool {
+	also, err := c.userIDs()
+	if err != nil || len(also) == 0 {
+		return nil
+	}
+	own := uint32(os.Geteuid())
+	return func(uid uint32) bool { return uid == 0 || uid == own || slices.Contains(also, uid) }
+}
 
 func (c *Config) keep() time.Duration { return cmp.Or(c.Keep, defaultKeep) }
 func (c *Config) cells() int          { return cmp.Or(c.Cells, defaultCells) }
@@ -58,6 +113,22 @@ func (c *Config) Check() (field string, err error) {
 			return "hubs", fmt.Errorf("hubs: namespaces: %s is no pattern such as hub-*", bad)
 		case len(c.Hubs) > 1 && h.Namespaces == "" && !h.MachineUsers:
 			return "hubs", fmt.Errorf("hubs: of several, each needs its namespaces: two may have users of one name")
+		}
+	}
+	if path := c.SocketPath(); path != "" && (!filepath.IsAbs(path) || filepath.Clean(path) != path) {
+		return "socket", fmt.Errorf("socket: %q is neither an absolute path nor %s", path, Off)
+	}
+	if _, err := c.userIDs(); err != nil {
+		return "users", err
+	}
+	if c.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+			return "listen", fmt.Errorf("listen: %q is not an address such as :9466", c.Listen)
+		}
+	}
+	for _, at := range c.Addresses {
+		if _, _, err := net.SplitHostPort(at); err != nil || strings.ContainsAny(at, " \n") {
+			return "addresses", fmt.Errorf("addresses: %q is not an address such as agent.example.org:443", at)
 		}
 	}
 	if keep := c.keep(); keep < minKeep || keep > maxKeep {

@@ -50,6 +50,7 @@ type Keeper struct {
 	tokens  []*token // of the hubs
 	agent   string   // at random: a service that reaches one agent by two addresses sees that
 	asks    chan struct{}
+	prover  prover
 	now     func() time.Time
 
 	mu     sync.Mutex
@@ -82,6 +83,7 @@ const (
 func New(o Options) (*Keeper, error) {
 	k := &Keeper{
 		options: o, agent: newID(), asks: make(chan struct{}, maxAsks), now: time.Now, people: map[person]*record{},
+		prover: newProver(),
 	}
 	k.begun = [2]time.Time{k.now(), k.now()}
 	for _, h := range o.Config.Hubs {

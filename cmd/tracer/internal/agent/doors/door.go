@@ -1,0 +1,140 @@
+// Package doors has the addresses at which an agent answers HTTP. Strangers reach them: each door has a bounded number
+// of connections, shared among those who connect, and an address that another program holds is waited for.
+package doors
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Bounds on what those who reach a door can take.
+const (
+	headerTime  = 5 * time.Second
+	answerTime  = 30 * time.Second
+	idleTime    = time.Minute
+	maxHeader   = 16 << 10
+	closingTime = 2 * time.Second
+	// retryEvery is the interval at which an address is tried again.
+	retryEvery = time.Second
+)
+
+// Door is an address at which an agent answers.
+type Door struct {
+	// Address is HOST:PORT, or the path of a Unix socket.
+	Address string
+	Handler http.Handler
+	// Socket listens already, as one of systemd's; nil: [Door.Open] and [Door.Serve] listen.
+	Socket net.Listener
+	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
+	Allow func(uid uint32) bool
+	// Login returns the user to whom a user's connections count; nil: to itself.
+	Login func(uid uint32) uint32
+	Log   *slog.Logger
+	// Said takes the reason why there are no answers, and nil once there are; nil: nobody wants to know.
+	Said func(address string, why error)
+	// Opened is called once the door answers; nil: nobody wants to know.
+	Opened func(at net.Addr)
+
+	retry time.Duration // 0: [retryEvery]
+}
+
+// Open listens. It fails where that is for good. Where another program has the address, [Door.Serve] tries again.
+func (d *Door) Open() (err error) {
+	if d.Socket != nil {
+		return nil
+	}
+	if d.Socket, err = listen(d.Address, d.mode()); err != nil && passes(err) {
+		return nil
+	}
+	return err
+}
+
+// mode returns the mode of a Unix socket: of the agent's user alone unless others are looked at when they connect.
+func (d *Door) mode() uint32 {
+	if d.Allow == nil {
+		return 0o600
+	}
+	return 0o666
+}
+
+// passes reports whether an error of listening can pass: another program has the address, or the machine does not have
+// it yet.
+func passes(err error) bool {
+	return errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EADDRNOTAVAIL)
+}
+
+// Serve answers until the context is done, and returns nil then. It listens first, if [Door.Open] has not: for as long
+// as another program has the address, it tries again. It says so once.
+func (d *Door) Serve(ctx context.Context) error {
+	if !d.wait(ctx) {
+		return nil
+	}
+	g := newGate(d)
+	s := &http.Server{
+		Handler: d.Handler, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
+		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), ConnState: g.note,
+	}
+	defer context.AfterFunc(ctx, func() {
+		closing, cancel := context.WithTimeout(context.Background(), closingTime)
+		defer cancel()
+		if s.Shutdown(closing) != nil {
+			_ = s.Close()
+		}
+	})()
+	if d.Opened != nil {
+		d.Opened(d.Socket.Addr())
+	}
+	if err := s.Serve(g); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// wait listens. It returns false once the context is done.
+func (d *Door) wait(ctx context.Context) bool {
+	if d.Socket != nil {
+		return true
+	}
+	retry := d.retry
+	if retry == 0 {
+		retry = retryEvery
+	}
+	tick := time.NewTicker(retry)
+	defer tick.Stop()
+	for said := false; ; {
+		l, err := listen(d.Address, d.mode())
+		if err == nil {
+			if said {
+				d.Log.Warn("the address is free: there are answers from now on", "address", d.Address)
+			}
+			d.Socket = l
+			d.say(nil)
+			return true
+		}
+		if !said {
+			d.Log.Error("there are no answers at an address: another program has it, which is no agent; "+
+				"it is tried again each second", "address", d.Address, "error", err)
+			d.say(err)
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *Door) say(why error) {
+	if d.Said != nil {
+		d.Said(d.Address, why)
+	}
+}

@@ -1,0 +1,110 @@
+package doors
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds on the connections of a door, of all and of one peer.
+const (
+	maxConnections = 64
+	maxOfPeer      = 16
+)
+
+// gate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes the
+// place of another connection: of the peer's own if it has as many as it may, or else of the peer with most. Of these
+// the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
+type gate struct {
+	net.Listener
+	door  *Door
+	users *netlink // says who connects over the loopback
+
+	mu    sync.Mutex
+	conns map[net.Conn]*visit
+}
+
+// visit is a connection that is open.
+type visit struct {
+	peer  string
+	busy  bool      // a request is answered
+	since time.Time // when that, or being idle, began
+}
+
+func newGate(d *Door) *gate {
+	return &gate{Listener: d.Socket, door: d, users: &netlink{}, conns: map[net.Conn]*visit{}}
+}
+
+// Accept returns the next connection. One of a user who may not connect is closed.
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer, may := g.door.peerOf(c, g.users)
+		if !may {
+			c.Close()
+			continue
+		}
+		g.mu.Lock()
+		out := g.place(peer)
+		g.conns[c] = &visit{peer: peer, since: time.Now()}
+		g.mu.Unlock()
+		if out != nil {
+			out.Close()
+		}
+		return c, nil
+	}
+}
+
+// place returns the connection that makes room for another one of a peer, nil where there is room. The caller holds mu.
+func (g *gate) place(peer string) (out net.Conn) {
+	of := map[string]int{}
+	most := peer
+	for _, v := range g.conns {
+		if of[v.peer]++; of[v.peer] > of[most] {
+			most = v.peer
+		}
+	}
+	switch {
+	case of[peer] >= maxOfPeer:
+		most = peer
+	case len(g.conns) < maxConnections:
+		return nil
+	}
+	var worst *visit
+	for c, v := range g.conns {
+		if v.peer == most && (worst == nil || v.idler(worst)) {
+			out, worst = c, v
+		}
+	}
+	delete(g.conns, out)
+	return out
+}
+
+// idler reports whether a visit goes before another one.
+func (v *visit) idler(than *visit) bool {
+	if v.busy != than.busy {
+		return !v.busy
+	}
+	return v.since.Before(than.since)
+}
+
+// note takes in the state of a connection, as [http.Server.ConnState].
+func (g *gate) note(c net.Conn, state http.ConnState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v := g.conns[c]
+	if v == nil {
+		return
+	}
+	switch state {
+	case http.StateActive, http.StateIdle:
+		v.busy, v.since = state == http.StateActive, time.Now()
+	case http.StateClosed, http.StateHijacked:
+		delete(g.conns, c)
+	case http.StateNew:
+	}
+}

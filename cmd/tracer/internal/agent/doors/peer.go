@@ -1,0 +1,150 @@
+package doors
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// peerOf returns to whom a connection counts, and whether it may be: at a Unix socket and over the loopback the user,
+// elsewhere the address, of IPv6 the network of 64 bits, since one machine may have all addresses in it.
+func (d *Door) peerOf(c net.Conn, users *netlink) (peer string, may bool) {
+	if local, is := c.(*net.UnixConn); is {
+		uid, err := UserOf(local)
+		return d.named(uid), err == nil && (d.Allow == nil || d.Allow(uid))
+	}
+	from, err := netip.ParseAddrPort(c.RemoteAddr().String())
+	if err != nil {
+		return "", true
+	}
+	at := from.Addr().Unmap().WithZone("")
+	switch {
+	case at.IsLoopback():
+		to, err := netip.ParseAddrPort(c.LocalAddr().String())
+		if err != nil {
+			return "loopback", true
+		}
+		switch uid, err := users.of(from, to); {
+		case errors.Is(err, errClosed):
+			return "", false
+		case err != nil:
+			return "loopback", true
+		default:
+			return d.named(uid), true
+		}
+	case at.Is6():
+		network, err := at.Prefix(64)
+		if err == nil {
+			return network.String(), true
+		}
+	}
+	return at.String(), true
+}
+
+// named returns the user to whom a user's connections count.
+func (d *Door) named(uid uint32) string {
+	if d.Login != nil {
+		uid = d.Login(uid)
+	}
+	return "user " + strconv.Itoa(int(uid))
+}
+
+// UserOf returns the user at the other end of a Unix socket, as the kernel noted it: of a server when it began to
+// listen, of a client when it connected.
+func UserOf(c *net.UnixConn) (uid uint32, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return 0, err
+	}
+	return cred.Uid, nil
+}
+
+// netlink asks Linux who has a socket (sock_diag(7)). It is for one goroutine. The zero value is ready.
+type netlink struct {
+	fd   int
+	open bool
+	seq  uint32
+}
+
+// Sizes and numbers of sock_diag's messages (linux/inet_diag.h).
+const (
+	diagHeader  = 16
+	diagRequest = diagHeader + 56
+	diagUser    = diagHeader + 4 + 48 + 12 // where the user is in an answer
+	diagFamily  = 20                       // SOCK_DIAG_BY_FAMILY
+)
+
+var (
+	errDiag = errors.New("it is not known who has the socket")
+	// errClosed says that nobody has the socket any more: Linux calls it root's.
+	errClosed = errors.New("nobody has the socket any more")
+)
+
+// of returns the user who has the end of a TCP connection, on this machine, with the addresses of that end and the
+// other.
+func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
+	if !n.open {
+		n.fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
+		if err != nil {
+			return 0, err
+		}
+		n.open = true
+		wait := unix.NsecToTimeval(100e6)
+		_ = unix.SetsockoptTimeval(n.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
+	}
+	n.seq++
+	if err := unix.Sendto(n.fd, diagQuestion(n.seq, end, other), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return 0, err
+	}
+	answer := make([]byte, 4096)
+	for range 4 { // an answer that came too late may be before it
+		size, _, err := unix.Recvfrom(n.fd, answer, 0)
+		switch {
+		case err != nil:
+			return 0, err
+		case size < diagHeader || binary.NativeEndian.Uint32(answer[8:]) != n.seq:
+			continue
+		case size < diagUser+8 || binary.NativeEndian.Uint16(answer[4:]) != diagFamily:
+			return 0, errDiag
+		case binary.NativeEndian.Uint32(answer[diagUser+4:]) == 0:
+			return 0, errClosed
+		}
+		return binary.NativeEndian.Uint32(answer[diagUser:]), nil
+	}
+	return 0, errDiag
+}
+
+// diagQuestion returns a message that asks for the socket with two addresses.
+func diagQuestion(seq uint32, end, other netip.AddrPort) []byte {
+	m := make([]byte, diagRequest)
+	binary.NativeEndian.PutUint32(m, diagRequest)
+	binary.NativeEndian.PutUint16(m[4:], diagFamily)
+	binary.NativeEndian.PutUint16(m[6:], unix.NLM_F_REQUEST)
+	binary.NativeEndian.PutUint32(m[8:], seq)
+	source, target := end.Addr().Unmap(), other.Addr().Unmap()
+	m[diagHeader] = unix.AF_INET6
+	if source.Is4() {
+		m[diagHeader] = unix.AF_INET
+	}
+	m[diagHeader+1] = unix.IPPROTO_TCP
+	binary.NativeEndian.PutUint32(m[diagHeader+4:], ^uint32(0)) // in any state
+	id := m[diagHeader+8:]
+	binary.BigEndian.PutUint16(id, end.Port())
+	binary.BigEndian.PutUint16(id[2:], other.Port())
+	copy(id[4:20], source.AsSlice())
+	copy(id[20:36], target.AsSlice())
+	binary.NativeEndian.PutUint64(id[40:], ^uint64(0)) // whatever its cookie
+	return m
+}

@@ -1,0 +1,146 @@
+package users
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A hub on another machine and an agent prove to each other that they have the same token, and never send it: whoever
+// listens in an agent's place learns nothing with which the agent could be asked, and cannot forge an answer.
+//
+//	hub:   GET /hub/prove?address=ADDRESS&nonce=N
+//	agent: {"nonce": A, "proofs": [HMAC(agent, ADDRESS, N, A), …]}, one of each hub that it knows
+//	hub:   GET /hub/user?name=NAME, Authorization: Proof ADDRESS N A HMAC(hub, ADDRESS, N, A, NAME)
+//	agent: the answer, Proof: HMAC(answer, ADDRESS, N, A, SHA-256 of the answer)
+//
+// ADDRESS is the one to which the hub has connected. The agent accepts its own alone, so nobody can pass on what the
+// two say to each other from an address between them.
+
+// ProvePath is where a hub has an agent prove that it is one.
+const ProvePath = "/hub/prove"
+
+const (
+	scheme      = "Proof "
+	proofHeader = "Ipytracer-Proof"
+	nonceSize   = 32               // hexadecimal digits of a hub's
+	nonceAge    = 20 * time.Second // of an agent's
+	maxAddress  = 300
+)
+
+// prover makes and knows the nonces of an agent.
+type prover struct{ secret [32]byte }
+
+func newProver() (p prover) {
+	_, _ = rand.Read(p.secret[:]) // it never fails
+	return p
+}
+
+// nonce returns the nonce for a hub's at a time. It needs no memory: whoever asks for many makes nobody forget others.
+func (p *prover) nonce(hub string, at time.Time) string {
+	var stamp [8]byte
+	binary.BigEndian.PutUint64(stamp[:], uint64(at.Unix()))
+	return hex.EncodeToString(stamp[:]) + sign(p.secret[:], "nonce", hex.EncodeToString(stamp[:]), hub)
+}
+
+// knows reports whether a nonce is one of this agent's for a hub's, and no older than it may be.
+func (p *prover) knows(nonce, hub string, now time.Time) bool {
+	stamp, err := hex.DecodeString(nonce[:min(len(nonce), 16)])
+	if err != nil || len(stamp) != 8 {
+		return false
+	}
+	at := time.Unix(int64(binary.BigEndian.Uint64(stamp)), 0)
+	old := now.Sub(at)
+	return old >= -time.Second && old <= nonceAge && hmac.Equal([]byte(nonce), []byte(p.nonce(hub, at)))
+}
+
+// sign returns what only somebody with a key can make of texts without line breaks.
+func sign(key []byte, texts ...string) string {
+	m := hmac.New(sha256.New, key)
+	m.Write([]byte(strings.Join(texts, "\n")))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// sign is the same with a token's hash as the key; "" where there is none.
+func (t *token) sign(texts ...string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.none {
+		return ""
+	}
+	return sign(t.sum[:], texts...)
+}
+
+// isOwn reports whether an address is one at which a request has come in, or one of the configuration.
+func (k *Keeper) isOwn(r *http.Request, address string) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return len(address) <= maxAddress &&
+		(local != nil && address == local.String() || slices.Contains(k.options.Config.Addresses, address))
+}
+
+// Prove answers a hub that wants to know whether this is an agent.
+func (k *Keeper) Prove(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	query := r.URL.Query()
+	address, nonce := query.Get("address"), query.Get("nonce")
+	if !k.isOwn(r, address) || len(nonce) != nonceSize || strings.Trim(nonce, "0123456789abcdef") != "" {
+		http.Error(w, "this agent is not at that address (hub_page.addresses), or that is no nonce", http.StatusBadRequest)
+		return
+	}
+	answer := struct {
+		Nonce  string   `json:"nonce"`
+		Proofs []string `json:"proofs"`
+	}{Nonce: k.prover.nonce(nonce, k.now())}
+	for _, t := range k.tokens {
+		k.renew(t)
+		answer.Proofs = append(answer.Proofs, t.sign("agent", address, nonce, answer.Nonce))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// proven is a hub that has proven to have a token.
+type proven struct {
+	hub   *Hub
+	token *token
+	texts []string // that the answer is signed with
+}
+
+// provenHub returns the hub that has proven to ask for a name; nil for none. Each token is compared, whichever is right.
+func (k *Keeper) provenHub(r *http.Request, name string) (of *proven) {
+	all := r.Header.Values("Authorization")
+	if len(all) != 1 {
+		return nil
+	}
+	text, is := strings.CutPrefix(all[0], scheme)
+	parts := strings.Split(text, " ")
+	if !is || len(parts) != 4 || strings.ContainsAny(name, "\n") {
+		return nil
+	}
+	address, nonce, own, proof := parts[0], parts[1], parts[2], parts[3]
+	if !k.isOwn(r, address) || !k.prover.knows(own, nonce, k.now()) {
+		return nil
+	}
+	for i, t := range k.tokens {
+		k.renew(t)
+		want := t.sign("hub", address, nonce, own, name)
+		if want != "" && hmac.Equal([]byte(want), []byte(proof)) {
+			of = &proven{&k.options.Config.Hubs[i], t, []string{"answer", address, nonce, own}}
+		}
+	}
+	return of
+}
+
+// signs has an answer prove whose it is.
+func (p *proven) signs(h http.Header, text []byte) {
+	sum := sha256.Sum256(text)
+	h.Set(proofHeader, p.token.sign(append(slices.Clone(p.texts), hex.EncodeToString(sum[:]))...))
+}
