@@ -97,7 +97,8 @@ func newReport(id string, d *telemetry.Death) *Report {
 	k := d.Kernel
 	r := &Report{
 		Format: Format, ID: id, At: d.At.UTC().Round(time.Millisecond), Cause: causeOf(d.Ending),
-		UID: k.UID, Place: k.Place, Account: path(k.Account), User: name(k.User), Pod: name(k.Pod), Container: name(k.Container), PID: k.PID,
+		UID: k.UID, Place: k.Place, Account: path(k.Account),
+		User: name(k.User), Pod: name(k.Pod), Container: name(k.Container), PID: k.PID,
 		Python: name(k.Python), IPython: name(k.IPython), Frontend: name(k.Frontend),
 		Notebook: path(d.Notebook), KernelID: name(k.Claimed.KernelID),
 	}

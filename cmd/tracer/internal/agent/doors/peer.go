@@ -105,7 +105,8 @@ func (n *netlink) of(end, other netip.AddrPort) (uid uint32, err error) {
 		_ = unix.SetsockoptTimeval(n.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
 	}
 	n.seq++
-	if err := unix.Sendto(n.fd, diagQuestion(n.seq, end, other), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+	to := &unix.SockaddrNetlink{Family: unix.AF_NETLINK}
+	if err := unix.Sendto(n.fd, diagQuestion(n.seq, end, other), 0, to); err != nil {
 		return 0, err
 	}
 	answer := make([]byte, 4096)

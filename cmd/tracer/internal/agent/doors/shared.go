@@ -9,8 +9,8 @@ import (
 )
 
 // Shared answers with the figures of another handler, which are made for all who ask at a time together: whoever asks
-// has figures that were begun after the question. They are made one at a time and with a rest in between, so that asking
-// without end takes a part of a processor, and is never a reason to refuse an answer.
+// has figures that were begun after the question. They are made one at a time, with a rest in between: asking without
+// end takes a part of a processor, and is never a reason to refuse an answer.
 type Shared struct {
 	of http.Handler
 
@@ -30,7 +30,7 @@ type figures struct {
 // NewShared returns a handler that shares the answers of another one to GET /metrics.
 func NewShared(of http.Handler) *Shared { return &Shared{of: of, next: map[string]*figures{}} }
 
-// Forms of figures, by what is in the header Accept. There are no others, so that nobody can ask for a form without end.
+// Forms of figures, by what is in the header Accept. There are no others: nobody can ask for new ones without end.
 const (
 	protobuf    = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 	openMetrics = "application/openmetrics-text;version="

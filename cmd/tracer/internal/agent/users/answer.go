@@ -97,8 +97,8 @@ const (
 )
 
 // ServeHTTP answers a hub at the agent's Unix socket that asks about one of its users, with its token. Whoever has no
-// token learns nothing, and whoever has one learns nothing of names alone: a user without kernels has the same answer as
-// one who is not there.
+// token learns nothing, and whoever has one learns nothing of names alone: a user without kernels has the same answer
+// as one who is not there.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.serve(w, r, func(string) *proven {
 		if of := k.hubOf(r); of != nil {

@@ -114,7 +114,7 @@ type proven struct {
 	texts []string // that the answer is signed with
 }
 
-// provenHub returns the hub that has proven to ask for a name; nil for none. Each token is compared, whichever is right.
+// provenHub returns the hub that has proven to ask for a name; nil for none. Each token is compared.
 func (k *Keeper) provenHub(r *http.Request, name string) (of *proven) {
 	all := r.Header.Values("Authorization")
 	if len(all) != 1 {

@@ -146,7 +146,8 @@ func TestSocketOfConfig(t *testing.T) {
 	if may := c.Admits(); !may(0) || !may(12345) || may(12346) {
 		t.Error("others than root and the named ones")
 	}
-	if (&Config{}).Admits() != nil || (&Config{}).SocketPath() != DefaultSocket || (&Config{Socket: Off}).SocketPath() != "" {
+	none, off := &Config{}, &Config{Socket: Off}
+	if none.Admits() != nil || none.SocketPath() != DefaultSocket || off.SocketPath() != "" {
 		t.Error("without users the mode says who may")
 	}
 }
