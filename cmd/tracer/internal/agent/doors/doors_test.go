@@ -154,6 +154,19 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestPace: a peer that begins connections without end has so many in a second, and others theirs.
+func TestPace(t *testing.T) {
+	g, now, got := newGate(&Door{}), time.Now(), 0
+	for i := range 10_000 {
+		if g.paced("a", now.Add(time.Duration(i)*time.Microsecond)) {
+			got++
+		}
+	}
+	if got != maxASecond || !g.paced("b", now) || !g.paced("a", now.Add(time.Second)) {
+		t.Errorf("%d connections in a second", got)
+	}
+}
+
 // TestUsersOfLoopback: over the loopback a connection counts to its user, and not to the address, which all users of a
 // machine share.
 func TestUsersOfLoopback(t *testing.T) {

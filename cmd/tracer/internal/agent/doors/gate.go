@@ -11,6 +11,7 @@ import (
 const (
 	maxConnections = 64
 	maxOfPeer      = 16
+	maxASecond     = 256 // that a peer may begin; more are closed at once
 )
 
 // gate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes the
@@ -20,6 +21,9 @@ type gate struct {
 	net.Listener
 	door  *Door
 	users *netlink // says who connects over the loopback
+
+	second time.Time
+	begun  map[string]int // connections in the second since then, by peer
 
 	mu    sync.Mutex
 	conns map[net.Conn]*visit
@@ -44,7 +48,10 @@ func (g *gate) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		peer, may := g.door.peerOf(c, g.users)
-		if !may {
+		if !may || !g.paced(peer, time.Now()) {
+			if tcp, is := c.(*net.TCPConn); is {
+				_ = tcp.SetLinger(0) // nothing of it is kept
+			}
 			c.Close()
 			continue
 		}
@@ -57,6 +64,15 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		return c, nil
 	}
+}
+
+// paced reports whether a peer may begin one more connection in this second, and counts it.
+func (g *gate) paced(peer string, now time.Time) bool {
+	if now.Sub(g.second) >= time.Second || g.begun == nil {
+		g.second, g.begun = now, map[string]int{}
+	}
+	g.begun[peer]++
+	return g.begun[peer] <= maxASecond
 }
 
 // place returns the connection that makes room for another one of a peer, nil where there is room. The caller holds mu.
