@@ -39,19 +39,19 @@ server.serve_forever()
 """
 IDLE = """
 import socket, sys, time
-held = []
-for i in range(int(sys.argv[2])):
-    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
-    s.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n" if i % 2 else b"GET /metrics HTTP/1.1\\r\\nHost: x\\r\\nX: ")
-    held.append(s)
+def begins(i):
+    try:
+        s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+        s.sendall(b"GET /%s HTTP/1.1\\r\\nHost: x\\r\\n%s" % ((b"healthz", b"\\r\\n") if i % 2 else (b"metrics", b"X: ")))
+        return s
+    except OSError: pass
+held = [begins(i) for i in range(int(sys.argv[2]))]
 print("holds", flush=True)
 while True:
     time.sleep(0.5)
     for i, s in enumerate(held):
-        try:
-            s.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
-        except OSError:     # it was closed: another one
-            held[i] = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+        try: s.sendall(b"GET /healthz HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
+        except Exception: held[i] = begins(i)     # it was closed
 """
 CROWD = """
 import http.client, sys, threading
@@ -110,7 +110,10 @@ class Agent:
         if sockets:
             def before():
                 for i, s in enumerate(sockets):
-                    os.dup2(s.fileno(), 3 + i)
+                    os.dup2(s.fileno(), 100 + i)
+                for i in range(len(sockets)):
+                    os.dup2(100 + i, 3 + i)
+                    os.close(100 + i)
                 os.environ.update(LISTEN_FDS=str(len(sockets)), LISTEN_PID=str(os.getpid()))
                 os.execv(tracer, words)
         with open(self.log, "w") as log:

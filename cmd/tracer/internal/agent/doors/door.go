@@ -44,6 +44,7 @@ type Door struct {
 	Opened func(at net.Addr)
 
 	retry time.Duration // 0: [retryEvery]
+	pace  int           // 0: [maxASecond]
 }
 
 // Open listens. It fails where that is for good. Where another program has the address, [Door.Serve] tries again.

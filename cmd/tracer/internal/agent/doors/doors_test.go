@@ -85,7 +85,7 @@ func TestIdleConnections(t *testing.T) {
 		"TCP": "127.0.0.1:0", "IPv6": "[::1]:0", "Unix": filepath.Join(t.TempDir(), "folder", "socket"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			at := opened(t, &Door{Address: address, Handler: well})
+			at := opened(t, &Door{Address: address, Handler: well, pace: 1 << 20})
 			hold(t, at, 3*maxConnections)
 			for range 20 {
 				began := time.Now()

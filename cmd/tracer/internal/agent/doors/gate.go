@@ -1,6 +1,7 @@
 package doors
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"sync"
@@ -11,7 +12,7 @@ import (
 const (
 	maxConnections = 64
 	maxOfPeer      = 16
-	maxASecond     = 256 // that a peer may begin; more are closed at once
+	maxASecond     = 64 // that a peer may begin; more are closed at once
 )
 
 // gate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes the
@@ -72,7 +73,7 @@ func (g *gate) paced(peer string, now time.Time) bool {
 		g.second, g.begun = now, map[string]int{}
 	}
 	g.begun[peer]++
-	return g.begun[peer] <= maxASecond
+	return g.begun[peer] <= cmp.Or(g.door.pace, maxASecond)
 }
 
 // place returns the connection that makes room for another one of a peer, nil where there is room. The caller holds mu.
