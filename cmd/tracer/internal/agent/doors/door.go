@@ -78,7 +78,10 @@ func (d *Door) Serve(ctx context.Context) error {
 	if !d.wait(ctx) {
 		return nil
 	}
-	g := newGate(d)
+	g, err := newGate(d)
+	if err != nil {
+		return err
+	}
 	s := &http.Server{
 		Handler: d.Handler, ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), ConnState: g.note,

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,7 +110,7 @@ type fake struct {
 // TestPlaces: a peer with as many connections as it may have gives up one of its own. Where there are too many in all,
 // one of the peer with most goes. Of these the longest idle one goes first.
 func TestPlaces(t *testing.T) {
-	g := newGate(&Door{})
+	g, _ := newGate(&Door{})
 	now := time.Now()
 	add := func(peer string, busy bool) (out net.Conn) {
 		out = g.place(peer)
@@ -156,7 +157,8 @@ func TestPlaces(t *testing.T) {
 
 // TestPace: a peer that begins connections without end has so many in a second, and others theirs.
 func TestPace(t *testing.T) {
-	g, now, got := newGate(&Door{}), time.Now(), 0
+	g, _ := newGate(&Door{})
+	now, got := time.Now(), 0
 	for i := range 10_000 {
 		if g.paced("a", now.Add(time.Duration(i)*time.Microsecond)) {
 			got++
@@ -188,7 +190,7 @@ func TestUsersOfLoopback(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &Door{Login: func(uid uint32) uint32 { return uid + 7 }}
-		if peer, may := d.peerOf(server, &netlink{}); peer != fmt.Sprintf("user %d", os.Getuid()+7) || !may {
+		if peer, may := peerOfConn(t, d, server); peer != fmt.Sprintf("user %d", os.Getuid()+7) || !may {
 			t.Errorf("%s: %q, %v", address, peer, may)
 		}
 		client.Close()
@@ -214,29 +216,40 @@ func TestClosedByThen(t *testing.T) {
 	}
 	defer server.Close()
 	client.Close()
-	if peer, may := (&Door{}).peerOf(server, &netlink{}); may || peer != "" {
+	if peer, may := peerOfConn(t, &Door{}, server); may || peer != "" {
 		t.Errorf("it counts to %q", peer)
 	}
 }
 
-// remote is a connection from an address.
-type remote struct {
-	net.Conn
-	at string
-}
-
-func (r remote) RemoteAddr() net.Addr {
-	a, _ := net.ResolveTCPAddr("tcp", r.at)
-	return a
+// peerOfConn returns to whom an accepted connection counts.
+func peerOfConn(t *testing.T, d *Door, c net.Conn) (peer string, may bool) {
+	t.Helper()
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Control(func(fd uintptr) {
+		from, failed := unix.Getpeername(int(fd))
+		if failed != nil {
+			t.Error(failed)
+			return
+		}
+		peer, may = d.peerOf(int(fd), from, &netlink{})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peer, may
 }
 
 // TestPeers: elsewhere a connection counts to its address, of IPv6 to its network.
 func TestPeers(t *testing.T) {
 	for at, want := range map[string]string{
-		"10.1.2.3:5": "10.1.2.3", "[::ffff:10.1.2.3]:5": "10.1.2.3", "[2001:db8::1:2]:5": "2001:db8::/64",
-		"[2001:db8::ffff]:6": "2001:db8::/64",
+		"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "10.1.2.3", "2001:db8::1:2": "2001:db8::/64",
+		"2001:db8::ffff": "2001:db8::/64",
 	} {
-		if peer, may := (&Door{}).peerOf(remote{at: at}, &netlink{}); peer != want || !may {
+		from := &unix.SockaddrInet6{Port: 5, Addr: netip.MustParseAddr(at).As16()}
+		if peer, may := (&Door{}).peerOf(-1, from, &netlink{}); peer != want || !may {
 			t.Errorf("%s: %q, not %q", at, peer, want)
 		}
 	}

@@ -2,10 +2,14 @@ package doors
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Bounds on the connections of a door, of all and of one peer.
@@ -20,6 +24,7 @@ const (
 // the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
 type gate struct {
 	net.Listener
+	file  *os.File // the same socket
 	door  *Door
 	users *netlink // says who connects over the loopback
 
@@ -37,34 +42,69 @@ type visit struct {
 	since time.Time // when that, or being idle, began
 }
 
-func newGate(d *Door) *gate {
-	return &gate{Listener: d.Socket, door: d, users: &netlink{}, conns: map[net.Conn]*visit{}}
+func newGate(d *Door) (g *gate, err error) {
+	g = &gate{Listener: d.Socket, door: d, users: &netlink{}, conns: map[net.Conn]*visit{}}
+	if l, is := d.Socket.(interface{ File() (*os.File, error) }); is {
+		g.file, err = l.File()
+	}
+	return g, err
 }
 
-// Accept returns the next connection. One of a user who may not connect is closed.
+// Close closes the socket, and has [gate.Accept] fail.
+func (g *gate) Close() error { return errors.Join(g.Listener.Close(), g.file.Close()) }
+
+// Accept returns the next connection. One of a user who may not connect, or begins too many, is closed.
 func (g *gate) Accept() (net.Conn, error) {
-	for {
-		c, err := g.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		peer, may := g.door.peerOf(c, g.users)
-		if !may || !g.paced(peer, time.Now()) {
-			if tcp, is := c.(*net.TCPConn); is {
-				_ = tcp.SetLinger(0) // nothing of it is kept
-			}
-			c.Close()
-			continue
-		}
-		g.mu.Lock()
-		out := g.place(peer)
-		g.conns[c] = &visit{peer: peer, since: time.Now()}
-		g.mu.Unlock()
-		if out != nil {
-			out.Close()
-		}
-		return c, nil
+	fd, peer, err := g.next()
+	if err != nil {
+		return nil, err
 	}
+	f := os.NewFile(uintptr(fd), "a connection")
+	c, err := net.FileConn(f)
+	f.Close()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	out := g.place(peer)
+	g.conns[c] = &visit{peer: peer, since: time.Now()}
+	g.mu.Unlock()
+	if out != nil {
+		out.Close()
+	}
+	return c, nil
+}
+
+// next returns the next connection that may be, as a descriptor: one that may not costs a few system calls, since it
+// keeps those behind it waiting.
+func (g *gate) next() (fd int, peer string, err error) {
+	raw, err := g.file.SyscallConn()
+	if err != nil {
+		return -1, "", err
+	}
+	var failed error
+	err = raw.Read(func(of uintptr) bool {
+		for {
+			var from unix.Sockaddr
+			fd, from, failed = unix.Accept4(int(of), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+			switch {
+			case errors.Is(failed, unix.EAGAIN):
+				return false
+			case errors.Is(failed, unix.EINTR), errors.Is(failed, unix.ECONNABORTED):
+				continue
+			case failed != nil:
+				failed = os.NewSyscallError("accept4", failed)
+				return true
+			}
+			var may bool
+			if peer, may = g.door.peerOf(fd, from, g.users); may && g.paced(peer, time.Now()) {
+				return true
+			}
+			_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // nothing is kept
+			unix.Close(fd)
+		}
+	})
+	return fd, peer, errors.Join(err, failed)
 }
 
 // paced reports whether a peer may begin one more connection in this second, and counts it.

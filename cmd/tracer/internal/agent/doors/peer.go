@@ -3,7 +3,6 @@ package doors
 import (
 	"encoding/binary"
 	"errors"
-	"net"
 	"net/netip"
 	"strconv"
 
@@ -12,23 +11,24 @@ import (
 
 // peerOf returns to whom a connection counts, and whether it may be: at a Unix socket and over the loopback the user,
 // elsewhere the address, of IPv6 the network of 64 bits, since one machine may have all addresses in it.
-func (d *Door) peerOf(c net.Conn, users *netlink) (peer string, may bool) {
-	if local, is := c.(*net.UnixConn); is {
-		uid, err := UserOf(local)
-		return d.named(uid), err == nil && (d.Allow == nil || d.Allow(uid))
-	}
-	from, err := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err != nil {
-		return "", true
-	}
-	at := from.Addr().Unmap().WithZone("")
-	switch {
-	case at.IsLoopback():
-		to, err := netip.ParseAddrPort(c.LocalAddr().String())
+func (d *Door) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, may bool) {
+	if _, is := from.(*unix.SockaddrUnix); is {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 		if err != nil {
-			return "loopback", true
+			return "", false
 		}
-		switch uid, err := users.of(from, to); {
+		return d.named(cred.Uid), d.Allow == nil || d.Allow(cred.Uid)
+	}
+	at := addressOf(from)
+	switch {
+	case !at.IsValid():
+		return "", true
+	case at.Addr().IsLoopback():
+		to, err := unix.Getsockname(fd)
+		if err != nil {
+			return "", false
+		}
+		switch uid, err := users.of(at, addressOf(to)); {
 		case errors.Is(err, errClosed):
 			return "", false
 		case err != nil:
@@ -36,13 +36,24 @@ func (d *Door) peerOf(c net.Conn, users *netlink) (peer string, may bool) {
 		default:
 			return d.named(uid), true
 		}
-	case at.Is6():
-		network, err := at.Prefix(64)
-		if err == nil {
+	case at.Addr().Is6():
+		if network, err := at.Addr().Prefix(64); err == nil {
 			return network.String(), true
 		}
 	}
-	return at.String(), true
+	return at.Addr().String(), true
+}
+
+// addressOf returns the address of a socket; it is not valid where that is none of IP. One of IPv4 in IPv6 is the
+// former.
+func addressOf(s unix.Sockaddr) netip.AddrPort {
+	switch s := s.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(s.Addr), uint16(s.Port))
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(s.Addr).Unmap(), uint16(s.Port))
+	}
+	return netip.AddrPort{}
 }
 
 // named returns the user to whom a user's connections count.
@@ -51,24 +62,6 @@ func (d *Door) named(uid uint32) string {
 		uid = d.Login(uid)
 	}
 	return "user " + strconv.Itoa(int(uid))
-}
-
-// UserOf returns the user at the other end of a Unix socket, as the kernel noted it: of a server when it began to
-// listen, of a client when it connected.
-func UserOf(c *net.UnixConn) (uid uint32, err error) {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var cred *unix.Ucred
-	var failed error
-	err = raw.Control(func(fd uintptr) {
-		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	})
-	if err = errors.Join(err, failed); err != nil {
-		return 0, err
-	}
-	return cred.Uid, nil
 }
 
 // netlink asks Linux who has a socket (sock_diag(7)). It is for one goroutine. The zero value is ready.
@@ -134,7 +127,7 @@ func diagQuestion(seq uint32, end, other netip.AddrPort) []byte {
 	binary.NativeEndian.PutUint16(m[4:], diagFamily)
 	binary.NativeEndian.PutUint16(m[6:], unix.NLM_F_REQUEST)
 	binary.NativeEndian.PutUint32(m[8:], seq)
-	source, target := end.Addr().Unmap(), other.Addr().Unmap()
+	source, target := end.Addr(), other.Addr()
 	m[diagHeader] = unix.AF_INET6
 	if source.Is4() {
 		m[diagHeader] = unix.AF_INET
