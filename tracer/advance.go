@@ -100,7 +100,7 @@ func (s *Session) settle() error {
 		if !t.gone && t.python != nil {
 			s.examiner.settleInstruments(t)
 		}
-		if !t.gone && t.unlisted {
+		if !t.gone && t.unlisted && t.rested.isOver() {
 			s.examiner.relist(t)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // at returns the mapping of an address, and reads the mappings again if none is known.
 func (all *natives) at(t *target, pc uint64) codeMapping {
 	n := &t.natives
-	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause {
+	if m := n.find(pc); m.number != 0 || time.Since(n.read) < remapPause || !n.rested.isOver() {
 		return m
 	}
 	all.remap(t)
@@ -26,6 +26,7 @@ func (all *natives) at(t *target, pc uint64) codeMapping {
 func (all *natives) remap(t *target) {
 	n := &t.natives
 	n.read = time.Now()
+	defer func() { n.rested.after(time.Since(n.read)) }()
 	changes, err := all.kernel.CodeChanges(t.slot) // first: a later change counts as not seen
 	if err != nil {
 		all.log.Warn("native stacks are not followed", "pid", t.pid, "error", err)
@@ -66,9 +67,14 @@ func (all *natives) remap(t *target) {
 
 // catchUp reads the mappings if libraries were loaded or unloaded since the last time without a record.
 func (all *natives) catchUp(t *target) {
-	if changes, err := all.kernel.CodeChanges(t.slot); err == nil &&
-		(changes != t.natives.changes || t.natives.code == nil) {
+	n := &t.natives
+	changes, err := all.kernel.CodeChanges(t.slot)
+	switch {
+	case err != nil || changes == n.changes && n.code != nil:
+	case n.rested.isOver():
 		all.remap(t)
+	default:
+		n.code = nil // of which nothing is known until then
 	}
 }
 

@@ -1,6 +1,9 @@
 package tracer
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // equip gives a target its instruments, which it keeps until it is released.
 func (e *examiner) equip(t *target) {
@@ -38,13 +41,17 @@ func (e *examiner) relist(t *target) {
 	e.equip(t)
 	l := listing{first: !t.announced, since: t.listed}
 	t.unlisted, t.listed = false, now()
+	took, last := time.Duration(0), time.Now()
+	defer func() { t.rested.after(took) }()
 	for m, err := range e.fs.Image(t.pid).Mappings() {
+		took += time.Since(last)
 		if err != nil {
 			return // it has ended
 		}
 		for _, i := range t.instruments {
 			i.meet(l, m)
 		}
+		last = time.Now()
 	}
 	for _, i := range t.instruments {
 		i.listed(l)

@@ -15,6 +15,7 @@ type nativeSpace struct {
 	// changes is the kernel's count of library loads and unloads at that time.
 	changes uint32
 	places  map[place]*known
+	rested  rest // before the mappings are read again
 }
 
 // place is a return address, or an instruction.

@@ -36,6 +36,7 @@ type target struct {
 	// unlisted: it has loaded or unloaded a library since its mappings were last read.
 	unlisted bool
 	listed   event.Nanoseconds // when its mappings were last read
+	rested   rest              // before they are read again
 	// patience is the number of further checks whether a process has become a Python.
 	patience int
 	looked   time.Time // time of the last check

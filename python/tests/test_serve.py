@@ -108,6 +108,31 @@ class Ask(unittest.TestCase):
                 )
                 self.assertLess(time.monotonic() - began, 30)     # PATIENCE, on a busy machine
 
+    def test_full_queue(self):
+        """The queue in front of the server is full, as one user can keep it: the request is made as soon as there is
+        room, and a queue that stays full is a server that is slow, not one that is missing."""
+        with Server(ok()) as server, tempfile.TemporaryDirectory() as folder, \
+                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as full:
+            path = os.path.join(folder, "s")
+            full.bind(path)
+            full.listen(0)
+            held = []
+            for _ in range(10):
+                held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+                held[-1].setblocking(False)
+                if held[-1].connect_ex(path):
+                    break
+            with mock.patch.dict(os.environ, IPYTRACER_SERVE=path):
+                with mock.patch.object(_serve, "PATIENCE", 0.05), self.assertRaises(_serve.Slow):
+                    _serve.ask("start")
+                os.replace(server.path, path + ".free")
+                timer = threading.Timer(0.05, os.replace, (path + ".free", path))
+                timer.start()
+                self.assertEqual(_serve.ask("start")["ok"], True)
+                timer.join()
+            for line in held:
+                line.close()
+
     def test_sentences(self):
         for answer, what, want in (
             (ok(), "start", "a session begins; figures come under the cells in a few seconds"),

@@ -2,6 +2,8 @@ package serving
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +36,62 @@ func TestManyConnections(t *testing.T) {
 	if a := r.ask(stop); !a.OK {
 		t.Errorf("after them: %+v", a)
 	}
+}
+
+// TestSilentUsers: connections of many users that send nothing, in each place that there is, give way to who asks.
+func TestSilentUsers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("it takes other users")
+	}
+	r := serve(t, 4)
+	var held []int
+	for uid := 70000; uid < 70000+2*maxAtOnce/maxOfUser; uid++ {
+		for range maxOfUser {
+			held = append(held, r.connectAs(uid))
+		}
+	}
+	defer func() {
+		for _, fd := range held {
+			unix.Close(fd)
+		}
+	}()
+	for n := range 20 {
+		began := time.Now()
+		fd, err := connect(r.folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Send(fd, []byte(stop), unix.MSG_NOSIGNAL); err != nil {
+			t.Fatal(err)
+		}
+		if a, text, err := hear(fd); err != nil || a.Error == "" {
+			t.Errorf("request %d is not answered: %q, %v", n, text, err)
+		}
+		unix.Close(fd)
+		if took := time.Since(began); took >= patience {
+			t.Errorf("request %d: answered after %v", n, took)
+		}
+	}
+}
+
+// connectAs connects as another user: with a thread that is that user's meanwhile.
+func (r *rig) connectAs(uid int) (fd int) {
+	r.t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	become := func(uid int) {
+		const same = ^uintptr(0)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, uintptr(uid), same); errno != 0 {
+			r.t.Fatal(errno)
+		}
+	}
+	become(uid)
+	fd, err := connect(r.folder)
+	become(0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return fd
 }
 
 // TestNobodyReads: connections that ask and never read their answer keep nobody else waiting, and are closed. So are

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 	patience    = 2 * time.Second // that a connection may take in all
 	maxAtOnce   = 64              // connections that are being answered
 	maxOfUser   = 8               // of these, of one user
+	giveWay     = 50 * time.Millisecond
 	startsEvery = time.Minute     // a user may start twice as many sessions as may run, in this time
 )
 
@@ -67,6 +69,7 @@ type Server struct {
 	mu       sync.Mutex
 	sessions map[process.Identity]*session
 	answered map[uint32]int         // connections that are being answered, by user
+	silent   []*os.File             // those of them that have asked nothing yet, the oldest first
 	started  map[uint32][]time.Time // by user, in the last while
 	last     map[process.Identity]string
 	closing  bool
@@ -141,20 +144,19 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept: %w", err)
 		}
-		select {
-		case slots <- struct{}{}:
-		default:
-			s.turnAway(conn)
-			continue
-		}
 		uid, ok := s.admit(conn)
+		if ok && !s.takeSlot(slots) {
+			s.dismiss(uid)
+			ok = false
+		}
 		if !ok {
 			s.turnAway(conn)
-			<-slots
 			continue
 		}
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		spoke := s.awaits(conn)
 		go func() { // maxAtOnce of them: each has a slot
-			s.converse(conn)
+			s.converse(conn, spoke)
 			// The room that a user occupies is given up when the connection is closed, and not before.
 			s.part(conn, uid, func() { s.dismiss(uid); <-slots })
 		}()
@@ -205,10 +207,49 @@ func (s *Server) dismiss(uid uint32) {
 	}
 }
 
+// takeSlot takes a slot for a connection. Where there is none, the connection that has been silent for longest gives
+// way: somebody may have any number of users (subordinate ones), and a notebook asks as it connects.
+func (s *Server) takeSlot(slots chan<- struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+	}
+	s.mu.Lock()
+	oldest := len(s.silent) > 0
+	if oldest {
+		_ = s.silent[0].SetReadDeadline(time.Now())
+		s.silent = s.silent[1:]
+	}
+	s.mu.Unlock()
+	if !oldest {
+		return false
+	}
+	late := time.NewTimer(giveWay)
+	defer late.Stop()
+	select {
+	case slots <- struct{}{}:
+		return true
+	case <-late.C: // it has descriptors in it
+		return false
+	}
+}
+
+// awaits notes that a connection is silent still, and returns the function that notes that it is no longer.
+func (s *Server) awaits(conn *os.File) (spoke func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.silent = append(s.silent, conn)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.silent = slices.DeleteFunc(s.silent, func(c *os.File) bool { return c == conn })
+	}
+}
+
 // converse takes one request and answers it.
-func (s *Server) converse(conn *os.File) {
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	a := s.answerTo(conn)
+func (s *Server) converse(conn *os.File, spoke func()) {
+	a := s.answerTo(conn, spoke)
 	a.Serve = Protocol
 	text, err := json.Marshal(a)
 	if err == nil {
@@ -219,8 +260,9 @@ func (s *Server) converse(conn *os.File) {
 	}
 }
 
-func (s *Server) answerTo(conn *os.File) answer {
+func (s *Server) answerTo(conn *os.File, spoke func()) answer {
 	what, err := receive(conn)
+	spoke()
 	if err != nil {
 		return answer{Error: err.Error()}
 	}

@@ -68,6 +68,18 @@ def _owner(line: socket.socket) -> int:
     return uid
 
 
+def _connect(line: socket.socket, until: float) -> None:
+    """Connect. The queue in front of the server may be full for a moment, or be kept full by somebody: then try again
+    until that time."""
+    while True:
+        try:
+            return line.connect(path())
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise socket.timeout from None
+            time.sleep(0.002)
+
+
 def ask(what: str) -> dict[str, Any]:
     """Ask the server to "start" or "stop" a session of this process. Return the answer as a dict. Raise NoServer where
     there is none, Slow where it takes too long."""
@@ -75,7 +87,7 @@ def ask(what: str) -> dict[str, Any]:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
             line.settimeout(PATIENCE)
-            line.connect(path())
+            _connect(line, until)
             if _owner(line) != 0:
                 raise NoServer("it is not root's")
             line.send(json.dumps({"ask": what}).encode())

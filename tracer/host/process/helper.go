@@ -45,6 +45,7 @@ type Helper struct {
 	silent  map[uint64]string      // file systems that did not answer, with the request
 	charge  []string               // arguments of the process: its task
 	all     atomic.Bool            // it opens whatever takes a right
+	pace    pace
 }
 
 // helperReply is an answer of the process.

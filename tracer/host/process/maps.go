@@ -7,12 +7,13 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 )
 
 // The bounds on one /proc/PID/maps. A path is at most PATH_MAX bytes, four times that with every byte escaped.
 const (
 	maxMapLines = 1 << 18
-	maxMapBytes = 64 << 20
+	maxMapBytes = 16 << 20
 	maxMapLine  = 64 << 10
 )
 
@@ -80,11 +81,16 @@ func (i Image) Maps() ([]Mapping, error) {
 	return all, nil
 }
 
-// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence.
+// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence. With a Helper, a process with
+// too many of them is not read again for a while.
 func (i Image) Mappings() iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
 		if i.proc.pid <= 0 {
 			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrNoProcess})
+			return
+		}
+		if i.proc.fs.Helper.isCrowded(i.proc.pid) {
+			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrTooLarge})
 			return
 		}
 		f, err := i.proc.open("maps")
@@ -93,7 +99,11 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 			return
 		}
 		defer f.Close()
+		began := time.Now()
 		for m, err := range parseMaps(f) {
+			if errors.Is(err, ErrTooLarge) {
+				i.proc.fs.Helper.noteCrowd(i.proc.pid, began)
+			}
 			if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrMalformed) {
 				err = &Error{PID: i.proc.pid, Kind: err}
 			} else {

@@ -18,13 +18,11 @@ type Memory struct {
 	file *os.File
 
 	mu      sync.Mutex
-	distant []Mapping // in order of address
-	looked  time.Time
+	distant []Mapping               // in order of address
+	until   time.Time               // when to look at the mappings again
+	failed  error                   // why they could not be looked at
 	readers map[uint64]*distantFile // by file system
 }
-
-// memoryLook is the time for which a look at the mappings holds.
-const memoryLook = time.Second
 
 // OpenMemory opens the memory of the process that has the pid now. The caller closes it. It fails as [Proc.File] does.
 func (p Proc) OpenMemory() (*Memory, error) {
@@ -34,6 +32,9 @@ func (p Proc) OpenMemory() (*Memory, error) {
 	}
 	return &Memory{fs: p.fs, pid: p.pid, file: file}, nil
 }
+
+// maxDistantNames bounds the names of mappings that are kept of a process, in bytes.
+const maxDistantNames = 1 << 20
 
 // ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
 func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
@@ -64,9 +65,8 @@ func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
 func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now := time.Now(); now.Sub(m.looked) > memoryLook {
-		m.look()
-		m.looked = now
+	if err := m.look(); err != nil {
+		return nil, Mapping{}, 0, err
 	}
 	i, _ := slices.BinarySearchFunc(m.distant, start, func(d Mapping, start uint64) int {
 		if d.End <= start {
@@ -97,27 +97,40 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	return reader, mapping, size, nil
 }
 
-// look finds mappings of files that may not answer.
-func (m *Memory) look() {
-	m.distant = m.distant[:0]
-	distant := map[[2]uint32]bool{}
+// look finds mappings of files that may not answer, unless it has done so a moment ago. It fails where these could not
+// all be looked at: no memory is read then.
+func (m *Memory) look() error {
+	began := time.Now()
+	if began.Before(m.until) {
+		return m.failed
+	}
+	m.distant, m.failed = m.distant[:0], nil
+	distant, names := map[device]bool{}, 0
 	for one, err := range m.fs.Image(m.pid).Mappings() {
 		if err != nil {
-			return
+			m.failed = err
+			break
 		}
 		if one.File.Inode == 0 {
 			continue
 		}
-		device := [2]uint32{one.File.Major, one.File.Minor}
-		is, known := distant[device]
+		on := device{one.File.Major, one.File.Minor}
+		is, known := distant[on]
 		if !known {
 			_, is = m.fs.Image(m.pid).isDistant(one.File)
-			distant[device] = is
+			distant[on] = is
 		}
-		if is {
-			m.distant = append(m.distant, one)
+		if !is {
+			continue
 		}
+		if names += len(one.Path); names > maxDistantNames {
+			m.distant, m.failed = nil, &Error{PID: m.pid, Kind: ErrTooLarge}
+			break
+		}
+		m.distant = append(m.distant, one)
 	}
+	m.until = restAfter(began)
+	return m.failed
 }
 
 // Close closes it.

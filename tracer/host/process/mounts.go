@@ -1,8 +1,10 @@
 package process
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 
@@ -11,7 +13,8 @@ import (
 
 // near are the file systems with files on this machine's own disks or in its memory: reading them waits for nobody. A
 // file system that is not in the list may be served by another machine, or by another program (FUSE), which may be the
-// traced process itself. The kernel does not show the layers of an overlay; it is taken for near.
+// traced process itself. The kernel does not show the layers of an overlay: one that a user has mounted, in a user
+// namespace, may be above a server of that user's, and is not taken for near ([FS.kindsOf]).
 var near = func() map[string]bool {
 	all := map[string]bool{}
 	for name := range strings.FieldsSeq(`ext2 ext3 ext4 xfs btrfs f2fs zfs bcachefs jfs reiserfs nilfs2
@@ -24,8 +27,8 @@ var near = func() map[string]bool {
 	return all
 }()
 
-// maxMountinfo bounds the reads of a process's mounts: some thousand of them.
-const maxMountinfo = 16 << 20
+// maxMountinfo bounds the reads of a process's mounts: some thousand of them. File systems beyond are taken for distant.
+const maxMountinfo = 4 << 20
 
 // mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
 type mount struct {
@@ -46,18 +49,43 @@ func parseMount(line []byte) (m mount, ok bool) {
 	return m, true
 }
 
-// mounts are those that a process sees; none where they cannot be read.
-func (fs FS) mounts(pid string) (all []mount) {
-	data, _, err := readBounded(fs.root()+"/"+pid+"/mountinfo", maxMountinfo)
+// device is a file system, as /proc/PID/maps and /proc/PID/mountinfo number it.
+type device struct{ major, minor uint32 }
+
+// kindsOf returns the kinds of the file systems that a process sees, by device; none where its mounts cannot be read.
+// Overlays in another user namespace than this program's have a kind of their own.
+func (fs FS) kindsOf(pid string) map[device]string {
+	f, err := openUnpolled(fs.root() + "/" + pid + "/mountinfo")
 	if err != nil {
 		return nil
 	}
-	for line := range bytes.Lines(data) {
-		if m, ok := parseMount(line); ok {
-			all = append(all, m)
+	defer f.Close()
+	foreign := pid != self && !fs.sharesUsers(pid)
+	kinds := map[device]string{}
+	lines := bufio.NewScanner(io.LimitReader(f, maxMountinfo))
+	lines.Buffer(nil, maxMapLine)
+	for lines.Scan() {
+		if m, ok := parseMount(lines.Bytes()); ok {
+			if foreign && m.kind == "overlay" {
+				m.kind = usersOverlay
+			}
+			kinds[device{m.major, m.minor}] = m.kind
 		}
 	}
-	return all
+	return kinds
+}
+
+const (
+	self         = "self"
+	usersOverlay = "overlay in a user namespace"
+)
+
+// sharesUsers reports whether a process is in this program's user namespace. No user can give another one the same map,
+// as it takes rights over each user in it (user_namespaces(7)).
+func (fs FS) sharesUsers(pid string) bool {
+	theirs, _, err := readBounded(fs.root()+"/"+pid+"/uid_map", maxStatus)
+	ours, _, failed := readBounded(fs.root()+"/"+self+"/uid_map", maxStatus)
+	return (err == nil) == (failed == nil) && bytes.Equal(theirs, ours)
 }
 
 // shared is the device of memory that the kernel keeps as files without a visible mount: memfd, shared anonymous
@@ -81,11 +109,9 @@ func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false
 	}
-	for _, whose := range []string{fmt.Sprint(i.proc.pid), "self"} {
-		for _, m := range i.proc.fs.mounts(whose) {
-			if m.major == id.Major && m.minor == id.Minor {
-				return m.kind, !near[m.kind]
-			}
+	for _, whose := range []string{fmt.Sprint(i.proc.pid), self} {
+		if kind, found := i.proc.fs.kinds(whose)[device{id.Major, id.Minor}]; found {
+			return kind, !near[kind]
 		}
 	}
 	return "", true
@@ -103,8 +129,8 @@ func (i Image) IsDistant(id FileID) bool {
 
 // seesDistant reports whether any path of a process may lead to a file that is distant.
 func (i Image) seesDistant() bool {
-	for _, m := range i.proc.fs.mounts(fmt.Sprint(i.proc.pid)) {
-		if !near[m.kind] {
+	for _, kind := range i.proc.fs.kinds(fmt.Sprint(i.proc.pid)) {
+		if !near[kind] {
 			return true
 		}
 	}

@@ -1,0 +1,23 @@
+package tracer
+
+import "time"
+
+// rest keeps the session from reading something that takes long over and over, for a process that makes it long and
+// changes it all the time, such as its mappings: the session is all targets'.
+type rest struct{ until time.Time }
+
+const (
+	// restShare is how many times as long as the last time took the next one waits.
+	restShare = 20
+	// briefly is a time after which there is no rest.
+	briefly = 20 * time.Millisecond
+)
+
+// after begins the rest after something that took so long.
+func (r *rest) after(took time.Duration) {
+	if took > briefly {
+		r.until = time.Now().Add(restShare * took)
+	}
+}
+
+func (r *rest) isOver() bool { return !time.Now().Before(r.until) }
