@@ -5,7 +5,8 @@ import os
 import tempfile
 from unittest import mock
 
-from ipytracer import _death, _lastcell, _room, _shell
+from ipytracer import _death, _history, _lastcell, _room, _shell
+from ipytracer._key import Key
 
 from .shells import ShellTest
 from .test_death import Agent
@@ -64,6 +65,24 @@ class Died(ShellTest):
         self.assertIn("needed at least 9.00 GiB the last time, when the kernel died, 4.00 GiB are free", said)
         self.run_cell("%unload_ext ipytracer")
         self.assertEqual(self.files(), ["needs.json"])
+
+    def test_second_name(self):
+        """A file of the user's own that has been put in the place is not written to."""
+        precious = os.path.join(self.folder, "precious")
+        with open(precious, "w") as f:
+            f.write("the user's own")
+        place = _history.Place("home", os.path.join(self.folder, "needs.json"))
+        last = _lastcell.LastCell()
+        last.open(place)
+        os.link(precious, last._path)
+        last.mark(Key("0" * 32, "1" * 8))
+        with open(precious) as f:
+            self.assertEqual(f.read(), "the user's own")
+        last.close()
+        last.open(place)
+        last.mark(Key("0" * 32, "1" * 8))
+        with open(last._path) as f:
+            self.assertEqual(f.read(), "0" * 32 + " " + "1" * 8 + "\n")
 
     def test_no_report(self):
         """A kernel that was restarted has died of nothing."""

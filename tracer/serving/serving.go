@@ -33,7 +33,7 @@ const (
 	maxAtOnce   = 64              // connections that are being answered
 	maxOfUser   = 8               // of these, of one user
 	giveWay     = 50 * time.Millisecond
-	startsEvery = time.Minute     // a user may start twice as many sessions as may run, in this time
+	startsEvery = time.Minute // a user may start twice as many sessions as may run, in this time
 )
 
 // Options are those of a server.

@@ -17,6 +17,8 @@ const (
 	maxMapLine  = 64 << 10
 )
 
+var errCrowd = errors.New("the list of its mappings, with their names, has more than 16 MiB")
+
 // Perm is the set of permissions of a mapping.
 type Perm uint8
 
@@ -90,7 +92,7 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 			return
 		}
 		if i.proc.fs.Helper.isCrowded(i.proc.pid) {
-			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrTooLarge})
+			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrTooLarge, Cause: errCrowd})
 			return
 		}
 		f, err := i.proc.open("maps")
@@ -104,9 +106,12 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 			if errors.Is(err, ErrTooLarge) {
 				i.proc.fs.Helper.noteCrowd(i.proc.pid, began)
 			}
-			if errors.Is(err, ErrTooLarge) || errors.Is(err, ErrMalformed) {
+			switch {
+			case errors.Is(err, ErrTooLarge):
+				err = &Error{PID: i.proc.pid, Kind: err, Cause: errCrowd}
+			case errors.Is(err, ErrMalformed):
 				err = &Error{PID: i.proc.pid, Kind: err}
-			} else {
+			default:
 				err = i.proc.failure(err)
 			}
 			if !yield(m, err) || err != nil {

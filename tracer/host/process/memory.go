@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -35,6 +36,8 @@ func (p Proc) OpenMemory() (*Memory, error) {
 
 // maxDistantNames bounds the names of mappings that are kept of a process, in bytes.
 const maxDistantNames = 1 << 20
+
+var errDistant = errors.New("the names of files that it has mapped, and that may not answer, have more than 1 MiB")
 
 // ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.
 func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
@@ -124,7 +127,7 @@ func (m *Memory) look() error {
 			continue
 		}
 		if names += len(one.Path); names > maxDistantNames {
-			m.distant, m.failed = nil, &Error{PID: m.pid, Kind: ErrTooLarge}
+			m.distant, m.failed = nil, &Error{PID: m.pid, Kind: ErrTooLarge, Cause: errDistant}
 			break
 		}
 		m.distant = append(m.distant, one)
