@@ -40,10 +40,6 @@ type reader struct {
 
 func newReader(s Source, limits Limits) *reader {
 	page := cmp.Or(s.PageSize, uint64(os.Getpagesize()))
-	if limits.Used == nil {
-		began := time.Now()
-		limits.Used = func() time.Duration { return time.Since(began) }
-	}
 	return &reader{used: limits.Used, until: limits.Used() + limits.Time, memory: s.Memory, pagemap: s.Pages,
 		page: page, left: limits.Bytes,
 		deadline: time.Now().Add(patience * limits.Time), ended: limits.Ended, buf: make([]byte, max(ahead, page)),
@@ -61,6 +57,9 @@ func (r *reader) load(m mapping) bool {
 	r.at, r.have, r.pages = m.start, nil, make([]bool, count)
 	raw := make([]byte, 8*min(count, 64<<10))
 	for done := uint64(0); done < count; {
+		if r.late() { // a mapping may be large, and there may be many
+			return false
+		}
 		part := raw[:8*min(count-done, uint64(len(raw)/8))]
 		if n, _ := r.pagemap.ReadAt(part, int64((m.start/r.page+done)*8)); n != len(part) {
 			return false
@@ -76,14 +75,20 @@ func (r *reader) load(m mapping) bool {
 // over reports whether a limit was hit.
 func (r *reader) over() bool {
 	if r.steps++; r.steps%4096 == 1 {
-		select {
-		case <-r.ended:
-			r.stopped = true
-		default:
-			r.stopped = r.stopped || r.used() > r.until || time.Now().After(r.deadline)
-		}
+		r.late()
 	}
 	r.stopped = r.stopped || r.left <= 0
+	return r.stopped
+}
+
+// late reports whether the time is over.
+func (r *reader) late() bool {
+	select {
+	case <-r.ended:
+		r.stopped = true
+	default:
+		r.stopped = r.stopped || r.used() > r.until || time.Now().After(r.deadline)
+	}
 	return r.stopped
 }
 

@@ -64,6 +64,30 @@ type Source struct {
 	PageSize      uint64      // bytes of a page of its memory; 0: as on this machine
 }
 
+// The kernel counts the pages of each mapping as smaps is read: that may take smapsTimes as long as [Limits.Time], and
+// once nothing more is to be read, lastTime.
+const (
+	smapsTimes = 3
+	lastTime   = 500 * time.Millisecond
+)
+
+// overdue returns a function that reports whether smaps is to be read no further.
+func (l Limits) overdue() func() bool {
+	until, by, ended := l.Used()+smapsTimes*l.Time, time.Now().Add(patience*smapsTimes*l.Time), l.Ended
+	return func() bool {
+		now := time.Now()
+		select {
+		case <-ended:
+			ended = nil
+			if last := now.Add(lastTime); last.Before(by) {
+				by = last
+			}
+		default:
+		}
+		return l.Used() > until || now.After(by)
+	}
+}
+
 // kinds is the order of the parts.
 var kinds = []Kind{Objects, ObjectFree, Malloc, MallocBig, MallocFree, Libraries, Files, Shared, Stack, Other}
 
@@ -75,7 +99,11 @@ func Explain(s Source, limits Limits) (Account, error) {
 	if limits.Time <= 0 {
 		limits.Time = time.Second
 	}
-	all, err := readSmaps(s.Smaps)
+	if limits.Used == nil {
+		began := time.Now()
+		limits.Used = func() time.Duration { return time.Since(began) }
+	}
+	all, err := readSmaps(s.Smaps, limits.overdue())
 	if err != nil {
 		return Account{}, fmt.Errorf("smaps: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 // mapping is an entry of smaps. Sizes are bytes.
 type mapping struct {
 	start, end uint64
-	name       string
-	file       bool // it has a file
-	shared     bool // or is memory that others may have as well
+	name       string // "", [heap], [stack], or named for all others: a process chooses the names of its files
+	file       bool   // it has a file
+	shared     bool   // or is memory that others may have as well
 	writable   bool
 	resident   uint64
 	anonymous  uint64 // the part of these that is in no file
@@ -23,17 +23,26 @@ type mapping struct {
 // Bounds of the reads of smaps.
 const (
 	maxMappings = 1 << 18
-	maxSmaps    = 512 << 20
+	maxSmaps    = 256 << 20
 	maxLine     = 64 << 10
+	linesToLook = 512 // until the clock is read
 )
 
-var errSmaps = errors.New("too many mappings")
+var (
+	errSmaps = errors.New("too many mappings")
+	errLong  = errors.New("its mappings take too long to read")
+)
 
-// readSmaps reads /proc/PID/smaps (proc_pid_smaps(5)).
-func readSmaps(r io.Reader) (all []mapping, err error) {
+const named = "[…]"
+
+// readSmaps reads /proc/PID/smaps (proc_pid_smaps(5)), as long as over does not report that it is to end.
+func readSmaps(r io.Reader, over func() bool) (all []mapping, err error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxSmaps))
 	lines.Buffer(make([]byte, 0, 8<<10), maxLine)
-	for lines.Scan() {
+	for n := 1; lines.Scan(); n++ {
+		if n%linesToLook == 0 && over() {
+			return nil, errLong
+		}
 		line := lines.Text()
 		if m, ok := parseHead(line); ok {
 			if len(all) == maxMappings {
@@ -79,12 +88,14 @@ func parseHead(line string) (m mapping, ok bool) {
 	m.writable, m.shared = fields[1][1] == 'w', fields[1][3] == 's'
 	m.file = fields[4] != "0"
 	if len(fields) > 5 {
-		m.name = fields[5]
+		switch m.name = named; fields[5] {
+		case "[heap]", "[stack]":
+			m.name = strings.Clone(fields[5])
+		}
 	}
 	// Memory of tmpfs that is mapped privately: pages that were not written to are still the shared ones.
-	if strings.HasPrefix(m.name, "/memfd:") || strings.HasPrefix(m.name, "/dev/shm/") ||
-		strings.HasPrefix(m.name, "/SYSV") {
-		m.shared = true
+	for _, prefix := range []string{"/memfd:", "/dev/shm/", "/SYSV"} {
+		m.shared = m.shared || len(fields) > 5 && strings.HasPrefix(fields[5], prefix)
 	}
 	return m, true
 }
