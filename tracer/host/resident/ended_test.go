@@ -52,7 +52,8 @@ func (h *huge) ReadAt(p []byte, _ int64) (int, error) {
 func TestHugeMappings(t *testing.T) {
 	var smaps strings.Builder
 	for n := range 1000 {
-		fmt.Fprintf(&smaps, "%x-%x rw-p 00000000 00:00 0\nRss: 4 kB\nAnonymous: 4 kB\n", (2*n+1)<<36, (2*n+2)<<36)
+		fmt.Fprintf(&smaps, "%x-%x rw-p 00000000 00:00 0 [anon:x]\nRss: 4 kB\nAnonymous: 4 kB\n",
+			(2*n+1)<<36, (2*n+2)<<36)
 	}
 	pages := &huge{}
 	a, err := Explain(Source{Smaps: strings.NewReader(smaps.String()), Memory: pages, Pages: pages, Python: 11},

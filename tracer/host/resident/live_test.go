@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ipytracer/tracer/host/attacktest/hostile"
 )
@@ -60,7 +61,7 @@ func (p *process) account(t *testing.T, python int) Account {
 		return f
 	}
 	a, err := Explain(Source{Smaps: open("smaps"), Memory: open("mem"), Pages: open("pagemap"), Python: python},
-		Limits{})
+		Limits{Time: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
