@@ -83,8 +83,8 @@ func (i Image) Maps() ([]Mapping, error) {
 	return all, nil
 }
 
-// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence. With a Helper, a process with
-// too many of them is not read again for a while.
+// Mappings is [Image.Maps] one at a time, without holding them. An error ends the sequence. With a Helper, a process
+// with too many of them is not read again for a while.
 func (i Image) Mappings() iter.Seq2[Mapping, error] {
 	return func(yield func(Mapping, error) bool) {
 		if i.proc.pid <= 0 {

@@ -27,7 +27,8 @@ var near = func() map[string]bool {
 	return all
 }()
 
-// maxMountinfo bounds the reads of a process's mounts: some thousand of them. File systems beyond are taken for distant.
+// maxMountinfo bounds the reads of a process's mounts: some thousand of them. File systems beyond are taken for distant
+// ones.
 const maxMountinfo = 4 << 20
 
 // mount is one line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
