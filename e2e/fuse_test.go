@@ -206,33 +206,6 @@ func TestSilentFile(t *testing.T) {
 	}
 }
 
-// TestSilentOverlay attaches to a process that has mapped a library of an overlay that its user has mounted, in a user
-// namespace, above a server that no longer answers.
-func TestSilentOverlay(t *testing.T) {
-	together(t)
-	folder, over := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "libcuda.so.1"), make([]byte, 1<<20), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server := startFUSE(t, folder)
-	pid, _ := server.start("unshare", "-Urm", python(), "-S", "-c", `import mmap, os, subprocess, sys
-served, other, over = sys.argv[1:]
-subprocess.check_call(["mount", "-t", "overlay", "overlay", "-o", f"lowerdir={served}:{other}", over])
-fd = os.open(over + "/libcuda.so.1", os.O_RDONLY)
-m = mmap.mmap(fd, os.fstat(fd).st_size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC)
-print(flush=True)
-sys.stdin.read()`, server.mount, t.TempDir(), over)
-	server.hang()
-	tr := attach(t, pid)
-	server.says("asked")
-	r, _ := tr.stop()
-	said := strings.Join(r.Certificate.Problems, "\n")
-	if want := "libcuda.so.1 on overlay in a user namespace: the file system does not answer"; r.Certificate.Complete ||
-		strings.Count(said, want) != 1 {
-		t.Errorf("complete %v, problems %q, want one of %q", r.Certificate.Complete, said, want)
-	}
-}
-
 // TestSilentFileInterrupted ends a tracer that waits for such a file.
 func TestSilentFileInterrupted(t *testing.T) {
 	together(t)

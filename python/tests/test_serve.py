@@ -109,27 +109,20 @@ class Ask(unittest.TestCase):
                 self.assertLess(time.monotonic() - began, 30)     # PATIENCE, on a busy machine
 
     def test_full_queue(self):
-        """The queue in front of the server is full, as one user can keep it: the request is made as soon as there is
-        room, and a queue that stays full is a server that is slow, not one that is missing."""
-        with Server(ok()) as server, tempfile.TemporaryDirectory() as folder, \
-                socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as full:
-            path = os.path.join(folder, "s")
+        """The request is made as soon as the queue has room, and a queue that stays full is a server that is slow."""
+        with Server(ok()) as server, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as full:
+            path = server.path + ".full"
             full.bind(path)
             full.listen(0)
-            held = []
-            for _ in range(10):
-                held.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-                held[-1].setblocking(False)
-                if held[-1].connect_ex(path):
-                    break
+            held = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(10)]
+            for line in held:
+                line.setblocking(False)
+                line.connect_ex(path)
             with mock.patch.dict(os.environ, IPYTRACER_SERVE=path):
                 with mock.patch.object(_serve, "PATIENCE", 0.05), self.assertRaises(_serve.Slow):
                     _serve.ask("start")
-                os.replace(server.path, path + ".free")
-                timer = threading.Timer(0.05, os.replace, (path + ".free", path))
-                timer.start()
+                threading.Timer(0.05, os.replace, (server.path, path)).start()
                 self.assertEqual(_serve.ask("start")["ok"], True)
-                timer.join()
             for line in held:
                 line.close()
 
