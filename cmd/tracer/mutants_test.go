@@ -172,7 +172,7 @@ func numbered(t testing.TB, file []byte) []byte {
 		if err := w.Write(e); err != nil {
 			t.Fatal(err)
 		}
-		if n++; n%200 == 0 {
+		if n++; n%40 == 0 {
 			if err := w.Flush(); err != nil {
 				t.Fatal(err)
 			}
