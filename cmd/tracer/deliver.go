@@ -49,11 +49,11 @@ func (s *session) conclude(tracker *attribution.Tracker) error {
 	if err := s.endedEarly(); err != nil {
 		return err
 	}
-	return s.judge(r)
+	return judged(s, r)
 }
 
-// judge prints the note of --strict, and returns its error.
-func (s *session) judge(r *model.Report) error {
+// judged prints the note of --strict, and returns its error.
+func judged(s *session, r *model.Report) error {
 	note, err := s.options.Strict.judge(r)
 	if note != "" {
 		fmt.Fprintf(s.console.err, "tracer: %s\n", note)
@@ -82,7 +82,7 @@ type place struct {
 func (s *session) deliver(what string, print func(io.Writer) error) error {
 	err := s.to.take(print)
 	if err == nil {
-		s.sayPartial()
+		sayPartial(s)
 		return nil
 	}
 	why := fmt.Errorf("write the %s: %w", what, err)

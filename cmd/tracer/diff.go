@@ -197,7 +197,7 @@ func closeEach(files []*os.File) {
 
 func (s *session) readOne(ctx context.Context, f *os.File, path string, take func(name string, r *model.Report)) error {
 	tracker := attribution.New()
-	if err := s.read(ctx, f, path, tracker.Add); err != nil {
+	if err := readFor(ctx, s, f, path, tracker.Add); err != nil {
 		return err
 	}
 	take(path, tracker.Stream())

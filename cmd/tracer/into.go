@@ -105,8 +105,8 @@ func runInto(ctx context.Context, o OutputOptions, into IntoOptions, c console, 
 	if into.Remove {
 		return nil
 	}
-	s.sayPartial()
-	return s.judge(r)
+	sayPartial(s)
+	return judged(s, r)
 }
 
 // notebookFile is the state of a notebook when it was read.

@@ -174,7 +174,7 @@ func (g *merging) read(ctx context.Context, i int, also func(event.Event)) (*mod
 		file = io.NewSectionReader(g.files[i], 0, info.Size())
 	}
 	tracker := attribution.New()
-	err := g.session.read(ctx, file, g.paths[i], func(e event.Event) {
+	err := readFor(ctx, g.session, file, g.paths[i], func(e event.Event) {
 		also(e)
 		tracker.Add(e)
 	})

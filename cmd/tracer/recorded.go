@@ -43,8 +43,8 @@ func notWhole(path, extent string) string {
 	return fmt.Sprintf("%s: %s; no figure of it is exact", escape.Bounded(path, 200), escape.Bounded(extent, 300))
 }
 
-// read passes the events of one of the session's recordings to take.
-func (s *session) read(ctx context.Context, in io.Reader, path string, take func(event.Event)) error {
+// readFor passes the events of one of the session's recordings to take.
+func readFor(ctx context.Context, s *session, in io.Reader, path string, take func(event.Event)) error {
 	extent, err := readRecording(ctx, in, func(e event.Event) {
 		take(e)
 		s.garbage.pace()
@@ -62,7 +62,7 @@ func (s *session) read(ctx context.Context, in io.Reader, path string, take func
 const maxPartial = 5
 
 // sayPartial reports the recordings that are not whole, unless --strict does.
-func (s *session) sayPartial() {
+func sayPartial(s *session) {
 	if s.options.Strict.any() {
 		return
 	}

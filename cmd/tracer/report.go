@@ -65,5 +65,5 @@ func (s *session) replay(ctx context.Context, path string) error {
 	}
 	progress := startProgress(s.console.err, s.options.Quiet, "reading")
 	defer progress.stop()
-	return s.read(ctx, f, path, s.tracker.Add)
+	return readFor(ctx, s, f, path, s.tracker.Add)
 }
