@@ -109,7 +109,8 @@ func certified(t testing.TB, extent recording.Extent, tracker *attribution.Track
 	r := tracker.Stream()
 	certificate, a := r.Certificate, advice.Make(r, advice.Options{})
 	var text, advised, audited bytes.Buffer
-	err := errors.Join(report.JSON(&text, tracker.Stream()), report.AdviceJSON(&advised, a), report.AuditJSON(&audited, audit))
+	err := errors.Join(report.JSON(&text, tracker.Stream()), report.AdviceJSON(&advised, a),
+		report.AuditJSON(&audited, audit))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,8 @@ func compared(t testing.TB, extent recording.Extent, tracker *attribution.Tracke
 		t.Fatal(err)
 	}
 	p := plan.Make([]*plan.Run{plan.Read("a", tracker.Stream())})
-	if err := set.Add("a", node, tracker.Stream()); err != nil && extent.IsWhole() { // one without a beginning is refused
+	// one without a beginning is refused
+	if err := set.Add("a", node, tracker.Stream()); err != nil && extent.IsWhole() {
 		t.Fatal(err)
 	}
 	m := set.Merge()
@@ -154,7 +156,8 @@ func compared(t testing.TB, extent recording.Extent, tracker *attribution.Tracke
 			t.Fatalf("%s of a recording that is not whole claims: %s", what, s)
 		}
 	}
-	if !extent.IsWhole() && (certain(p) || slices.ContainsFunc(m.Nodes, func(n model.MergeNode) bool { return n.Complete })) {
+	complete := slices.ContainsFunc(m.Nodes, func(n model.MergeNode) bool { return n.Complete })
+	if !extent.IsWhole() && (certain(p) || complete) {
 		t.Fatal("the plan or the timeline is certain")
 	}
 }
@@ -198,8 +201,8 @@ func reported(t testing.TB, file []byte) []byte {
 	return out.Bytes()
 }
 
-// TestMutants: a recording in which something was cut, flipped, swapped, doubled or overwritten is refused, or printed in
-// every format without a figure that is called exact; or nothing is missing, and its report is the same.
+// TestMutants: a recording in which something was cut, flipped, swapped, doubled or overwritten is refused, or printed
+// in every format without a figure that is called exact; or nothing is missing, and its report is the same.
 func TestMutants(t *testing.T) {
 	file := numbered(t, unzipped(t, "advice.arrows.gz"))
 	at, whole := framesOf(t, file), reported(t, file)

@@ -47,11 +47,11 @@ var takesRecordings = []struct {
 
 // takesNone are all other commands.
 var takesNone = strings.Fields(`agent agent/check attach bare-probes deaths doctor file-helper gpu gpu-move-worker
-	gpu/restore gpu/yield keep-report kernels limit limit-guard look notebook notebook/install notebook/uninstall nvml-helper
-	run selftest serve serve-porter top try version workload`)
+	gpu/restore gpu/yield keep-report kernels limit limit-guard look notebook notebook/install notebook/uninstall
+	nvml-helper run selftest serve serve-porter top try version workload`)
 
-// TestEveryCommandIsAsked: a command is in one of the lists, so that no new one reads recordings in a way of its own; and
-// only one file of the program opens them.
+// TestEveryCommandIsAsked: a command is in one of the lists, so that no new one reads recordings in a way of its own;
+// and only one file of the program opens them.
 func TestEveryCommandIsAsked(t *testing.T) {
 	known := slices.Clone(takesNone)
 	for _, c := range takesRecordings {
@@ -77,7 +77,8 @@ func TestEveryCommandIsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(text, []byte("recording.Open(")) && name != "recorded.go" && !strings.HasSuffix(name, "_test.go") {
+		if bytes.Contains(text, []byte("recording.Open(")) && name != "recorded.go" &&
+			!strings.HasSuffix(name, "_test.go") {
 			t.Errorf("%s opens a recording itself: readRecording says how far it goes", name)
 		}
 	}
@@ -174,7 +175,8 @@ func asked(t testing.TB, tracer string, in []byte, args ...string) outcome {
 
 // denies matches phrases that have the word, and deny it.
 var (
-	denies = regexp.MustCompile(`(?i)no figure of it is exact|nothing is exact|not (every figure is )?(exact|complete)|` +
+	denies = regexp.MustCompile(`(?i)no figure of it is exact|nothing is exact|` +
+		`not (every figure is )?(exact|complete)|` +
 		`exact memory(, not sampled| of every cell)|no exact figures`)
 	claims = regexp.MustCompile(`(?i)\bexact\b|✓ complete|certificate: complete`)
 )
@@ -249,7 +251,8 @@ func TestAdviseOfPartial(t *testing.T) {
 			bad[random.IntN(len(bad)-8)] ^= 1 << random.IntN(8) // not in the end mark, behind which nothing is missing
 			flips += exactly(advised(t, bad))
 		}
-		t.Logf("%s: something is exact in %d of 50 that were cut, and in %d of 160 with a bit flipped", name, cuts, flips)
+		t.Logf("%s: something is exact in %d of 50 that were cut, and in %d of 160 with a bit flipped",
+			name, cuts, flips)
 		if cuts+flips > 0 {
 			t.Errorf("%s: %d and %d call something exact", name, cuts, flips)
 		}

@@ -24,8 +24,8 @@ func placed(t testing.TB, data []byte) string {
 	return name
 }
 
-// TestSpoiledRecordings: whatever is missing in a recording, every command that takes one says so in every format, calls
-// no figure exact, and has status 4 under --strict. Of a whole one it says nothing of the kind.
+// TestSpoiledRecordings: whatever is missing in a recording, every command that takes one says so in every format,
+// calls no figure exact, and has status 4 under --strict. Of a whole one it says nothing of the kind.
 func TestSpoiledRecordings(t *testing.T) {
 	tracer := buildTracer(t)
 	whole := numbered(t, unzipped(t, "advice.arrows.gz"))
@@ -103,7 +103,8 @@ func TestSpoiledHeaders(t *testing.T) {
 				behind[i] = other
 			}
 			folder := t.TempDir()
-			args := slices.Concat([]string{c.command, placed(t, data)}, behind, []string{"-o", filepath.Join(folder, "out")})
+			args := slices.Concat([]string{c.command, placed(t, data)}, behind,
+				[]string{"-o", filepath.Join(folder, "out")})
 			o := asked(t, tracer, nil, args...)
 			if left, _ := os.ReadDir(folder); o.status != statusFailed || o.out != "" || len(left) > 0 ||
 				strings.Count(o.said, "\n") != 1 || !strings.Contains(o.said, "not an ipytracer recording") {
@@ -132,7 +133,8 @@ func TestIntoOfPartial(t *testing.T) {
 				"outputs": []any{}, "execution_count": nil})
 		}
 	}
-	text, err := json.Marshal(map[string]any{"nbformat": 4, "nbformat_minor": 4, "metadata": map[string]any{}, "cells": cells})
+	text, err := json.Marshal(map[string]any{"nbformat": 4, "nbformat_minor": 4, "metadata": map[string]any{},
+		"cells": cells})
 	if err != nil {
 		t.Fatal(err)
 	}

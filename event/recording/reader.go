@@ -224,7 +224,8 @@ func (r *Reader) end(cause error) *event.Finish {
 		r.extent.State, r.extent.At = Damaged, r.messages.offset
 		r.extent.Why = fmt.Sprintf("%.300s", cause.Error())
 	}
-	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes, Problems: []string{r.extent.String()}}
+	finish := &event.Finish{Time: r.last, Reason: ReasonCut, Delivered: r.changes,
+		Problems: []string{r.extent.String()}}
 	for _, n := range r.streams {
 		finish.Made += n
 	}

@@ -274,8 +274,8 @@ func batchesOf(t testing.TB, file []byte) (all [][]byte) {
 	}
 }
 
-// TestOutOfPlace: batches that are missing, doubled or in another order are damage, and what stands before them is read.
-// Recordings of earlier tracers, whose batches have no numbers, show it where they begin or end twice.
+// TestOutOfPlace: batches that are missing, doubled or in another order are damage, and what stands before them is
+// read. Recordings of earlier tracers, whose batches have no numbers, show it where they begin or end twice.
 func TestOutOfPlace(t *testing.T) {
 	events := small()
 	all := batchesOf(t, record(t, events, 4))
