@@ -107,9 +107,9 @@ func readHostile(t *testing.T, path string) {
 		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak begins anew
 			t.Fatal(err)
 		}
-		before, began := memoryOf(t, "VmRSS"), processorTime(t)
+		before, began := memoryOf(t, "VmRSS"), spentTime(t)
 		answer := reader.read(f)
-		took, grew := processorTime(t)-began, memoryOf(t, "VmHWM")-before
+		took, grew := spentTime(t)-began, memoryOf(t, "VmHWM")-before
 		t.Logf("%s: %d MiB, %v: %.150s", reader.name, grew>>20, took.Round(time.Millisecond), answer)
 		if grew > mostOfAFile || took > longestFile {
 			t.Errorf("%s: %d MiB, %v", reader.name, grew>>20, took)
@@ -134,7 +134,7 @@ func memoryOf(t *testing.T, key string) int64 {
 	return n << 10
 }
 
-func processorTime(t *testing.T) time.Duration {
+func spentTime(t *testing.T) time.Duration {
 	t.Helper()
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
