@@ -68,6 +68,7 @@ func (t *Lines) readAll(room *Room) {
 			t.index(p)
 		}
 		if !room.take(uint64(len(t.sequences)-before) * uint64(unsafe.Sizeof(sequence{}))) {
+			t.sequences = t.sequences[:before]
 			break
 		}
 		at = next
