@@ -142,7 +142,7 @@ func Run(ctx context.Context, o Options) error {
 func (a *Agent) newScout(ctx context.Context) *scout {
 	s := &scout{
 		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
-		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a.fs, pid) },
+		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a, pid) },
 	}
 	s.look = inventory.NewFinder(ctx, !a.options.Config.Dask.Off, s.deliver).Look
 	return s

@@ -22,7 +22,7 @@ func TestArrivals(t *testing.T) {
 	}
 	add := func(uid uint32, pid int) {
 		p := arrival{Python: inventory.Python{PID: pid, UID: uid, Identity: process.Identity{PID: pid}}}
-		p.facts.uid = uid
+		p.facts.account = account{user: uid}
 		all.addArrival(p)
 		if refused := all.admit(join); len(refused) > 0 {
 			t.Errorf("refused %v", refused)
@@ -46,7 +46,7 @@ func TestArrivals(t *testing.T) {
 	if refused := all.admit(join); len(refused) != 13 || refused[0] != 13 {
 		t.Errorf("refused %v", refused)
 	}
-	if n, _ := all.waiting(all.holderOf(30)); n != 3 || len(all.queue) > 0 {
-		t.Errorf("%d wait, queue %v", n, all.queue)
+	if len(all.byPID) != 3 || len(all.queue) > 0 {
+		t.Errorf("%d wait, queue %v", len(all.byPID), all.queue)
 	}
 }

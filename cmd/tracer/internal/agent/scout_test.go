@@ -290,7 +290,7 @@ func TestCutLooks(t *testing.T) {
 	for range 120 {
 		n.pass(0)
 	}
-	if n.looks < 4 || n.looks > 6 {
+	if n.looks < 5 || n.looks > 8 {
 		t.Errorf("%d looks in two minutes", n.looks)
 	}
 }

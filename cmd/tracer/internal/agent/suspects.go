@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/tracer/host/process"
 )
@@ -76,10 +77,15 @@ func (s *scout) weigh(pid int, one suspect, now time.Time) suspect {
 }
 
 // holderOfLook returns to whom the time of a look at a process counts.
-func holderOfLook(fs process.FS, pid int) (of inventory.Holder, err error) {
-	status, err := fs.Proc(pid).Status()
-	if err == nil {
-		of = inventory.Holder{UID: status.UID, Pod: placeOf(groupOf(fs, pid)).podUID}
+func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
+	status, err := a.fs.Proc(pid).Status()
+	if err != nil {
+		return of, err
 	}
-	return of, err
+	group := groupOf(a.fs, pid)
+	f := placeOf(group)
+	f.uid = status.UID
+	f.unitUser, _ = hub.OfUnit(group)
+	one := accountOf(group, &f, a.book.Login(f.uid, group))
+	return inventory.Holder{UID: one.user, Group: one.group}, nil
 }

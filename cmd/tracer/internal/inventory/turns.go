@@ -14,11 +14,11 @@ type Candidate struct {
 	Holder Holder
 }
 
-// Holder is to whom the time for looks at a process counts: a user or, as all pods of a hub have the same one, a user
-// in a pod.
+// Holder is to whom the time for looks at a process counts: a user, of a group with users of its own if there is one,
+// such as a container.
 type Holder struct {
-	UID uint32
-	Pod string
+	UID   uint32
+	Group string
 }
 
 const (
