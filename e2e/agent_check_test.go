@@ -48,7 +48,7 @@ func TestAgentCheck(t *testing.T) {
 	}
 }
 
-// TestAgentCheckKinds: a pipe that somebody holds open, and a device, are no configurations, and nothing waits for them.
+// TestAgentCheckKinds: a pipe that somebody holds open, and a device, are no configurations. Nothing waits for them.
 func TestAgentCheckKinds(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(pipe, 0o600); err != nil {

@@ -251,7 +251,7 @@ class Asking(unittest.TestCase):
         self.assertTrue(all(proof.startswith("Proof ") for _, proof, _ in Evil.seen), Evil.seen)
 
     def test_squatter(self):
-        """Whoever listens in an agent's place is sent neither the token nor a question, and nothing it says is shown."""
+        """Whoever listens in an agent's place is sent neither the token nor a question, and nothing of it is shown."""
         got = self.ask("squatter", "forges")
         self.assertEqual((got.asked, got.silent), (2, 2))
         self.assertEqual([how for how, _, _ in Evil.seen], ["forges"])
@@ -327,7 +327,8 @@ class Asking(unittest.TestCase):
         self.assertEqual(asyncio.run(resolve("http://agents:1", AF_INET6=["fd00::1"])), ("http://[fd00::1]:1",))
         self.assertEqual(asyncio.run(resolve("https://agents/", **both)), ("https://agents:443",))
         self.assertEqual(asyncio.run(resolve("unix:/run/x.sock")), ("unix:/run/x.sock",))
-        for wrong in ("agents:9464", "unix:x", "unix://x", "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
+        for wrong in ("agents:9464", "unix:x", "unix://x",
+                      "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
             with self.assertRaises(ValueError):
                 _hub_ask.Target(wrong)
 

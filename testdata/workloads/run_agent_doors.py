@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attacks the addresses of `tracer agent`, in namespaces of its own, and prints how long figures took beside each attack.
+"""Attacks the addresses of `tracer agent`, in namespaces of its own, and prints how long figures took beside each.
 It prints a line for what holds, and ends with status 1 where something does not.
 
     unshare --pid --mount --net --fork --mount-proc --kill-child run_agent_doors.py TRACER

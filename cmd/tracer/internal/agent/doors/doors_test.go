@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,92 +168,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestUsersOfLoopback: over the loopback a connection counts to its user, and not to the address, which all users of a
-// machine share.
-func TestUsersOfLoopback(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "[::]:0"} {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := l.Addr().String()
-		if address == "[::]:0" {
-			to = fmt.Sprintf("127.0.0.1:%d", l.Addr().(*net.TCPAddr).Port)
-		}
-		client, err := net.Dial("tcp", to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		d := &Door{Login: func(uid uint32) uint32 { return uid + 7 }}
-		if peer, may := peerOfConn(t, d, server); peer != fmt.Sprintf("user %d", os.Getuid()+7) || !may {
-			t.Errorf("%s: %q, %v", address, peer, may)
-		}
-		client.Close()
-		server.Close()
-		l.Close()
-	}
-}
-
-// TestClosedByThen: a connection that its client has closed counts to nobody, and not to root, whose Linux says it is.
-func TestClosedByThen(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	client.Close()
-	if peer, may := peerOfConn(t, &Door{}, server); may || peer != "" {
-		t.Errorf("it counts to %q", peer)
-	}
-}
-
-// peerOfConn returns to whom an accepted connection counts.
-func peerOfConn(t *testing.T, d *Door, c net.Conn) (peer string, may bool) {
-	t.Helper()
-	raw, err := c.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = raw.Control(func(fd uintptr) {
-		from, failed := unix.Getpeername(int(fd))
-		if failed != nil {
-			t.Error(failed)
-			return
-		}
-		peer, may = d.peerOf(int(fd), from, &netlink{})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return peer, may
-}
-
-// TestPeers: elsewhere a connection counts to its address, of IPv6 to its network.
-func TestPeers(t *testing.T) {
-	for at, want := range map[string]string{
-		"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "10.1.2.3", "2001:db8::1:2": "2001:db8::/64",
-		"2001:db8::ffff": "2001:db8::/64",
-	} {
-		from := &unix.SockaddrInet6{Port: 5, Addr: netip.MustParseAddr(at).As16()}
-		if peer, may := (&Door{}).peerOf(-1, from, &netlink{}); peer != want || !may {
-			t.Errorf("%s: %q, not %q", at, peer, want)
-		}
-	}
-}
-
 // TestAllowed: at a Unix socket others than those who may are turned away, and the kernel says who they are.
 func TestAllowed(t *testing.T) {
 	var may atomic.Bool
@@ -368,42 +281,4 @@ func (l *lockedText) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
-}
-
-// TestShared: whoever asks gets figures that were begun after the question, in the form that was asked for. They are
-// made for many at once, and nobody is refused.
-func TestShared(t *testing.T) {
-	var clock, made atomic.Int64
-	s := NewShared(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		made.Add(1)
-		w.Header().Set("Content-Type", r.Header.Get("Accept"))
-		at := clock.Load()
-		time.Sleep(time.Millisecond)
-		fmt.Fprint(w, at)
-	}))
-	const threads, each = 40, 25
-	var all sync.WaitGroup
-	for i := range threads {
-		all.Go(func() {
-			accept := []string{"", "application/openmetrics-text;version=1.0.0,*/*", protobuf}[i%3]
-			for range each {
-				r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-				r.Header.Set("Accept", accept)
-				asked := clock.Add(1)
-				w := httptest.NewRecorder()
-				s.ServeHTTP(w, r)
-				var at int64
-				if _, err := fmt.Sscan(w.Body.String(), &at); err != nil || w.Code != http.StatusOK || at < asked {
-					t.Errorf("status %d, figures of %d for a question at %d; %v", w.Code, at, asked, err)
-				}
-				if want, _ := formOf(r); w.Header().Get("Content-Type") != want {
-					t.Errorf("%q, not %q", w.Header().Get("Content-Type"), want)
-				}
-			}
-		})
-	}
-	all.Wait()
-	if n := made.Load(); n > threads*each/2 {
-		t.Errorf("figures were made %d times for %d questions", n, threads*each)
-	}
 }

@@ -16,7 +16,7 @@ import (
 const (
 	maxConnections = 64
 	maxOfPeer      = 16
-	maxASecond     = 64 // that a peer may begin; more are closed at once
+	maxASecond     = 128 // that a peer may begin; more are closed at once
 )
 
 // gate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes the
