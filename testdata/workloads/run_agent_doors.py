@@ -42,7 +42,8 @@ import socket, sys, time
 def begins(i):
     try:
         s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
-        s.sendall(b"GET /%s HTTP/1.1\\r\\nHost: x\\r\\n%s" % ((b"healthz", b"\\r\\n") if i % 2 else (b"metrics", b"X: ")))
+        path, more = (b"healthz", b"\\r\\n") if i % 2 else (b"metrics", b"X: ")
+        s.sendall(b"GET /%s HTTP/1.1\\r\\nHost: x\\r\\n%s" % (path, more))
         return s
     except OSError: pass
 held = [begins(i) for i in range(int(sys.argv[2]))]
@@ -196,7 +197,8 @@ def beside(what, attack):
         found = []
         for _ in range(30):
             status, text, long = get(path, at)
-            holds("%s%s answers beside %s" % (at, path, what), status == 200, status, text[:200]) if status != 200 else 0
+            if status != 200:
+                holds("%s%s answers beside %s" % (at, path, what), False, status, text[:200])
             found.append(long)
             time.sleep(0.02)
         all_of[at + path], took[at + path] = found, max(found)

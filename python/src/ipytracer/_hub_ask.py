@@ -34,9 +34,9 @@ DEFAULT = "unix:/run/ipytracer-hub/agent.sock"
 
 
 class Target:
-    """The address of agents: unix:PATH, a socket of root's on this machine, or http://HOST:PORT. Every address that HOST
-    has is an agent, so the name of a headless Service in Kubernetes stands for all of its pods. With https, the name is
-    one agent."""
+    """The address of agents: unix:PATH, a socket of root's on this machine, or http://HOST:PORT. Every address that
+    HOST has is an agent, so the name of a headless Service in Kubernetes stands for all of its pods. With https, the
+    name is one agent."""
 
     def __init__(self, url: str) -> None:
         """Take an address. Raise ValueError, with a sentence, for anything else."""
