@@ -17,14 +17,15 @@ func TestNoEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})
 			var started atomic.Int32
-			k := &asker{slots: make(chan struct{}, maxAsking), start: func(context.Context, []string, bool) (*child, error) {
+			k := &asker{slots: make(chan struct{}, maxAsking)}
+			k.start = func(context.Context, []string, bool) (*child, error) {
 				started.Add(1)
 				out := io.Reader(strings.NewReader(says))
 				if says == "" {
 					out = reader(func(p []byte) (int, error) { <-release; return 0, io.EOF })
 				}
 				return &child{out: out, wait: func() error { <-release; return nil }}, nil
-			}}
+			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // as if its time were over
 			errs := make(chan error, maxAsking)

@@ -162,7 +162,8 @@ func (w *Worker) Ask(question, found any, most Limits) (cost Cost, err error) {
 		if cost.Processor = now - used; now-last >= leastMove {
 			moved, last = time.Now(), now
 		}
-		if cost.Processor >= most.Processor || time.Since(moved) >= most.Wait || time.Since(began) >= patient*most.Wait {
+		if cost.Processor >= most.Processor || time.Since(moved) >= most.Wait ||
+			time.Since(began) >= patient*most.Wait {
 			w.Close()
 			return cost, ErrSlow
 		}

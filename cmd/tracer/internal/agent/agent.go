@@ -19,7 +19,6 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/tracer"
@@ -136,16 +135,6 @@ func Run(ctx context.Context, o Options) error {
 		err = context.Cause(ctx) // of [Options.Ready]
 	}
 	return err
-}
-
-// newScout returns a scout that has seen nothing.
-func (a *Agent) newScout(ctx context.Context) *scout {
-	s := &scout{
-		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
-		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a, pid) },
-	}
-	s.look = inventory.NewFinder(ctx, !a.options.Config.Dask.Off, s.deliver).Look
-	return s
 }
 
 // reload takes in new configurations.

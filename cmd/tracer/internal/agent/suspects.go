@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"os"
 	"path"
 	"strings"
@@ -88,4 +89,14 @@ func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
 	f.unitUser, _ = hub.OfUnit(group)
 	one := accountOf(group, &f, a.book.Login(f.uid, group))
 	return inventory.Holder{UID: one.user, Group: one.group}, nil
+}
+
+// newScout returns a scout that has seen nothing.
+func (a *Agent) newScout(ctx context.Context) *scout {
+	s := &scout{
+		fs: a.fs, log: a.log, found: a.found, missed: a.metrics.miss, wake: make(chan struct{}, 1),
+		holder: func(pid int) (inventory.Holder, error) { return holderOfLook(a, pid) },
+	}
+	s.look = inventory.NewFinder(ctx, !a.options.Config.Dask.Off, s.deliver).Look
+	return s
 }
