@@ -1,6 +1,6 @@
 """Runs `go test`, prints its output, and keeps the names of skipped tests.
 
-    gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets the tests that were skipped.
+    gotest.py ARGUMENTS OF go test ...     every test they name. SKIPPED=FILE: the file gets those that were skipped.
     With MAY_SKIP=WORDS a test that was skipped fails, unless it said these words, or .ci/may-skip has it
     gotest.py --skipped FILE ARGUMENTS     these tests alone. One that is skipped again fails, unless .ci/may-skip has
     it
@@ -137,7 +137,7 @@ def refuse(run, reasons):
     rows = may_skip(os.path.join(ROOT, ".ci", "may-skip"))
     for package, test in leaves(run.skipped):
         reason = reasons.get((package, test), "")
-        if not allowed(rows, package, test) and not (os.environ.get("MAY_SKIP") or "\0") in reason:
+        if not allowed(rows, package, test) and (os.environ.get("MAY_SKIP") or "\0") not in reason:
             print("gotest: %s %s is skipped, and .ci/may-skip has no reason for that" % (package, test))
             run.unnamed.add(package)
     if run.unnamed:

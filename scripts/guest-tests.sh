@@ -34,8 +34,8 @@ for package in "${packages[@]}"; do
     if compgen -G "$package/test_*.py" >/dev/null; then units+=("${package#./}"); else go+=("$package"); fi
 done
 packages=()
-[ ${#go[@]} = 0 ] || mapfile -t packages < <("${GO:-go}" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' "${go[@]}" |
-    sed -n "s,^$PWD/,,p")
+tested='{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}'
+[ ${#go[@]} = 0 ] || mapfile -t packages < <("${GO:-go}" list -f "$tested" "${go[@]}" | sed -n "s,^$PWD/,,p")
 kernel "${version%%:*}" >/dev/null
 [[ ${BUILDS:-} != *musl* ]] || PACKAGES="${PACKAGES:-} musl"
 

@@ -5,8 +5,8 @@
 #
 #   scripts/kernels.sh [VERSION[:SETTING,…] ...]      such as 6.1, 7.2 or 6.18:huge; default: $KERNELS
 #
-# SETTING       a habit of Linux's the other way: zero, huge, small, sizes, collapse, reclaim (scripts/qemu.sh). The table has
-#               what the kernel answers then (testdata/workloads/machine.c)
+# SETTING       a habit of Linux's the other way: zero, huge, small, sizes, collapse, reclaim (scripts/qemu.sh). The
+#               table has what the kernel answers then (testdata/workloads/machine.c)
 #
 # KERNELS_DIR   where kernels and results are kept (/var/tmp/ipytracer-kernels)
 # ARCH          of the machine that is emulated, as Debian names it: amd64, or arm64 (amd64). VERSION-16k and

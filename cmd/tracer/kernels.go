@@ -70,8 +70,8 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 // sayCut reports how far the look came if there was no time for some Pythons. Any of them may be a kernel.
 func sayCut(c console, list *inventory.Listing) {
 	if list.Cut > 0 {
-		fmt.Fprintf(c.err, "tracer: of %s, %d with a name of Python's could not be examined in time and may be kernels, "+
-			"too: name them by pid\n", words.Plural(list.Processes, "process"), list.Cut)
+		fmt.Fprintf(c.err, "tracer: of %s, %d with a name of Python's could not be examined in time and may be "+
+			"kernels, too: name them by pid\n", words.Plural(list.Processes, "process"), list.Cut)
 	}
 }
 

@@ -29,8 +29,8 @@ func small() []event.Event {
 	return append(events, filled(f)[last])
 }
 
-// places returns every fifth of n places in a file and the last, so that each bit of a byte is met; and all of them with
-// TRACER_EVERYTHING=1, as `make everything` sets it.
+// places returns every fifth of n places in a file and the last, so that each bit of a byte is met. It returns all of
+// them with TRACER_EVERYTHING=1, as `make everything` sets it.
 func places(n int) iter.Seq[int] {
 	step := 5
 	if os.Getenv("TRACER_EVERYTHING") == "1" {

@@ -1,10 +1,8 @@
-"""The cells, in the order they run. Each group is a function, here or in catalogue_shell.py; the list is at the end.
-cells.py explains the fields."""
+"""The cells, in the order they run: a function for each group, here or in catalogue_shell.py (fields: cells.py)."""
 
 import catalogue_shell as shell
 from model import (
     HEAP,
-    PAGE,
     PYTHON,
     PYTHON_WHY,
     TRACEBACK,
@@ -14,9 +12,9 @@ from model import (
     innocent,
     near,
     nothing,
+    only_read,
     proof,
     spike,
-    spiked,
     top,
 )
 
@@ -31,14 +29,6 @@ def _start():
             """, meters={}, why="imports: no figure is promised"),
         innocent("pass_first"),
     ]
-
-
-def _only_read(size, resident):
-    """Fields of a cell that reads fresh memory, of which [least, most] becomes resident."""
-    meters, (least, most) = spiked(size, resident[1]), resident
-    if most:
-        meters["cpu.resident"] = top(rise=[least + HEAP[0], most + HEAP[1]], kept=HEAP)
-    return {"proof": [proof("top", mapped=size, resident=resident)], "meters": meters}
 
 
 def _one_call():
@@ -57,7 +47,7 @@ def _one_call():
         spike("brk_churn", 'T.gil.brk_churn(b"top", 20, 16, T.MiB)', 16 * MiB, 16 * MiB,
               proof=[proof("top", times=2, mapped=16 * MiB, resident=16 * MiB)]),
         spike("untouched", 'T.gil.untouched(b"top", 1024 * T.MiB)', 1024 * MiB, 0),
-        Cell("zero_page", 'T.gil.zero_page(b"top", 64 * T.MiB)', on=lambda machine: _only_read(n, machine.read(n)),
+        Cell("zero_page", 'T.gil.zero_page(b"top", 64 * T.MiB)', on=lambda machine: only_read(n, machine.read(n)),
              why="every page read: the zero page, where the kernel has one"),
         spike("refused", 'T.gil.refused(b"top")', 0, 0, meters=nothing(),
               why="a mapping of 2^62 bytes: nothing happens"),

@@ -9,8 +9,8 @@ results.
 Results are JSON lines. The first is {"session": {...}}: front end, pid, versions, what the machine answers (machine.h).
 Then one a cell: {name, source, requested_ns, idle_ns, execution_count, status, marks: [...]}: times of CLOCK_MONOTONIC,
 marks as read_log gives them; with --high-water also before and after: what /proc says from outside while no cell runs
-(mapped exact, resident by the page tables); or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a sentence on stderr says which and
-why), 2 usage.
+(mapped exact, resident by the page tables); or {name, skipped: why}. Exit status: 0 all cells ran, 1 one did not (a
+sentence on stderr says which and why), 2 usage.
 """
 
 import argparse

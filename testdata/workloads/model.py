@@ -140,6 +140,14 @@ def spiked(mapped, resident):
     return meters
 
 
+def only_read(size, resident):
+    """Fields of a cell that reads fresh memory, of which [least, most] becomes resident."""
+    meters, (least, most) = spiked(size, resident[1]), resident
+    if most:
+        meters["cpu.resident"] = top(rise=[least + HEAP[0], most + HEAP[1]], kept=HEAP)
+    return {"proof": [proof("top", mapped=size, resident=resident)], "meters": meters}
+
+
 def innocent(name):
     return Cell(name, "pass", meters=nothing(), why="whatever ran before or runs beside it is not this cell's")
 

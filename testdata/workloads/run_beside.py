@@ -152,7 +152,8 @@ def main():
             print("followed after %.2f s, tracer kernels took %.2f s, load %.1f" % (seen, took, os.getloadavg()[0]),
                   flush=True)
         holds("each within %g s" % most, max(all) <= most, all)
-        holds("none ran a cell before, on a machine that is not too busy", most > 3 or agent.value("ipytracer_kernels_missed_total") == 0)
+        holds("none ran a cell before, on a machine that is not too busy",
+              most > 3 or agent.value("ipytracer_kernels_missed_total") == 0)
         agent.process.terminate()
         holds("the agent ends well", agent.process.wait(60) == 0, agent.said())
         print("all holds", flush=True)

@@ -151,8 +151,8 @@ func (a *Agent) reload(ctx context.Context) {
 			c.Deaths = reloadDeaths(a, before.Deaths, c.Deaths)
 			if c.Listen != before.Listen || c.Budget != before.Budget || c.Refresh != before.Refresh ||
 				c.Kubernetes != before.Kubernetes || c.Dask.Off != before.Dask.Off || c.Health != before.Health {
-				a.log.Warn("listen, health, budget, refresh, kubernetes and dask.off change when the agent is started " +
-					"again")
+				a.log.Warn("listen, health, budget, refresh, kubernetes and dask.off change " +
+					"when the agent is started again")
 				c.Listen, c.Health, c.Budget, c.Refresh = before.Listen, before.Health, before.Budget, before.Refresh
 				c.Kubernetes, c.Dask.Off = before.Kubernetes, before.Dask.Off
 			}

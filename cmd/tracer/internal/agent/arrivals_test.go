@@ -8,8 +8,8 @@ import (
 	"ipytracer/tracer/host/process"
 )
 
-// TestArrivals: of a user with many kernels one is asked to join at a time, so that another user's is the next. One that
-// cannot join is no arrival any more.
+// TestArrivals checks that of a user with many kernels one is asked to join at a time, so that another user's is the
+// next. One that cannot join is no arrival any more.
 func TestArrivals(t *testing.T) {
 	var all arrivals
 	var asked []int

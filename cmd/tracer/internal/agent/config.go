@@ -84,8 +84,8 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // DefaultConfig returns the configuration without a file.
 func DefaultConfig() Config {
 	return Config{
-		Version: ConfigVersion,
-		Listen:  telemetry.DefaultListen, Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
+		Version: ConfigVersion, Listen: telemetry.DefaultListen,
+		Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
 		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
 		Dask: tasks.DefaultConfig(),

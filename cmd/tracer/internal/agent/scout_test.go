@@ -115,8 +115,9 @@ func TestBirths(t *testing.T) {
 	n.born.add(24, 75, launcher)
 	n.proc.has(24, "/usr/bin/python3.11", 75)
 	n.pass(0)
-	if looks := n.looks; n.scout.due(n.now, time.Minute).After(n.now.Add(briefest)) || looks == 0 {
-		t.Errorf("a kernel that has not mapped its interpreter is looked at again at %v", n.scout.due(n.now, time.Minute))
+	due := n.scout.due(n.now, time.Minute)
+	if looks := n.looks; due.After(n.now.Add(briefest)) || looks == 0 {
+		t.Errorf("a kernel that has not mapped its interpreter is looked at again at %v", due)
 	}
 	n.proc.loses(24)
 	n.pass(1)

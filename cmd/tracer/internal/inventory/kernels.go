@@ -28,8 +28,8 @@ type Python struct {
 
 	Identity process.Identity `json:"-"`
 	UID      uint32           `json:"-"`
-	// Worker and Kernel: by its arguments, which its user chooses, it is a worker of Dask or a program that starts some,
-	// and a kernel or IPython.
+	// Worker and Kernel: by its arguments, which its user chooses, it is a worker of Dask or a program that starts
+	// some, and a kernel or IPython.
 	Worker, Kernel bool `json:"-"`
 }
 
@@ -42,7 +42,9 @@ const (
 
 // Looks are the looks that this process must support, by name ([look.For]).
 var Looks = map[string]look.For{
-	kernels: {Examiner: examinerOf(kernels)}, workers: {Examiner: examinerOf(workers)}, all: {Examiner: examinerOf(all)},
+	kernels: {Examiner: examinerOf(kernels)},
+	workers: {Examiner: examinerOf(workers)},
+	all:     {Examiner: examinerOf(all)},
 }
 
 // foundKernel is a row with fields that its public JSON lacks, or has in another form: JSON has no bytes that are not
@@ -68,8 +70,8 @@ func (f *foundKernel) python() *Python {
 type Listing struct {
 	Rows   []Python // by pid
 	Hidden int      // other users' Pythons that may not be read
-	// Processes is how many there were. Of these, Cut are Pythons by name for which there was no time; any of them may be
-	// a kernel.
+	// Processes is how many there were. Of these, Cut are Pythons by name for which there was no time; any of them may
+	// be a kernel.
 	Processes, Cut int
 }
 

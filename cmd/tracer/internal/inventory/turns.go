@@ -22,7 +22,8 @@ type Holder struct {
 }
 
 const (
-	// burst is the processor time that a holder's processes may take at once, and refill its share of a core after that.
+	// burst is the processor time that a holder's processes may take at once, and refill its share of a core after
+	// that.
 	burst  = 2 * time.Second
 	refill = 20
 	// waitShare is how much of the time that a look at a process takes counts, beside its processor time.

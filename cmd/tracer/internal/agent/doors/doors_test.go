@@ -171,9 +171,8 @@ func TestPace(t *testing.T) {
 // TestAllowed: at a Unix socket others than those who may are turned away, and the kernel says who they are.
 func TestAllowed(t *testing.T) {
 	var may atomic.Bool
-	at := opened(t, &Door{Address: filepath.Join(t.TempDir(), "a", "socket"), Handler: well, Allow: func(uid uint32) bool {
-		return may.Load() && int(uid) == os.Getuid()
-	}})
+	allow := func(uid uint32) bool { return may.Load() && int(uid) == os.Getuid() }
+	at := opened(t, &Door{Address: filepath.Join(t.TempDir(), "a", "socket"), Handler: well, Allow: allow})
 	if text, err := get("unix", at.String()); err == nil {
 		t.Errorf("%q for a stranger", text)
 	}
@@ -215,7 +214,8 @@ func TestTaken(t *testing.T) {
 		t.Errorf("ready: %d", w.Code)
 	}
 	w = httptest.NewRecorder()
-	if state.Healthy(w, nil); w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "ok\nthere are no answers") {
+	state.Healthy(w, nil)
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Body.String(), "ok\nthere are no answers") {
 		t.Errorf("healthy: %d, %s", w.Code, w.Body)
 	}
 	other.Close()

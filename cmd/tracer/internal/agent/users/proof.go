@@ -92,7 +92,8 @@ func (k *Keeper) Prove(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	address, nonce := query.Get("address"), query.Get("nonce")
 	if !k.isOwn(r, address) || len(nonce) != nonceSize || strings.Trim(nonce, "0123456789abcdef") != "" {
-		http.Error(w, "this agent is not at that address (hub_page.addresses), or that is no nonce", http.StatusBadRequest)
+		http.Error(w, "this agent is not at that address (hub_page.addresses), or that is no nonce",
+			http.StatusBadRequest)
 		return
 	}
 	answer := struct {
