@@ -274,20 +274,20 @@ func (b *batch) readings(group, row int, to *event.Readings) {
 	}
 }
 
-// weigh adds the texts of a row to those that were taken, and returns the length of the longest.
+// weigh adds the texts of a row's event to those that were taken, and returns the length of the longer one.
 func (b *batch) weigh(row int) (longest int) {
-	for _, c := range [...]int{colDetail, colText, colTextBytes} {
-		n := len(b.columns[c].text(row))
-		b.taken += n
-		longest = max(longest, n)
-	}
-	return longest
+	detail, text := len(b.columns[colDetail].text(row)), len(b.bytesOf(row))
+	b.taken += detail + text
+	return max(detail, text)
 }
 
-// hostile returns the text of a row, byte for byte as it was.
-func (b *batch) hostile(row int) string {
+// bytesOf returns the text of a row, byte for byte as it was. A text that is no UTF-8 is longer in its own column.
+func (b *batch) bytesOf(row int) []byte {
 	if raw := b.columns[colTextBytes].text(row); raw != nil {
-		return string(raw)
+		return raw
 	}
-	return string(b.columns[colText].text(row))
+	return b.columns[colText].text(row)
 }
+
+// hostile returns a copy of that text.
+func (b *batch) hostile(row int) string { return string(b.bytesOf(row)) }
