@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
 	"ipytracer/attribution/advice"
@@ -26,6 +23,7 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/reporttest"
 	"ipytracer/report/torchviz"
+	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // mutate returns a copy of a recording in which something was cut, flipped, swapped, doubled or overwritten.
@@ -212,22 +210,11 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// mutantMemory is the most address space of a process that fuzzes.
-const mutantMemory = 3 << 30
-
 // FuzzMutants prints anything as every command does, within bounds of memory and time.
 func FuzzMutants(f *testing.F) {
-	for _, name := range []string{"test.fuzz", "test.fuzzworker"} {
-		if set := flag.Lookup(name); set != nil && set.Value.String() != "" && set.Value.String() != "false" {
-			limit := &unix.Rlimit{Cur: mutantMemory, Max: mutantMemory}
-			if err := unix.Setrlimit(unix.RLIMIT_AS, limit); err != nil {
-				f.Fatal(err)
-			}
-		}
-	}
 	small := numbered(f, unzipped(f, "advice.arrows.gz"))
 	at := framesOf(f, small)
 	f.Add(small[:at[len(at)/4]])
 	f.Add(small[:at[2]])
-	f.Fuzz(func(t *testing.T, data []byte) { prints(t, data, nil) })
+	hostile.Fuzz(f, 512<<20, func(t *testing.T, data []byte) { prints(t, data, nil) })
 }
