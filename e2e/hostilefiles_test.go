@@ -36,9 +36,7 @@ func writeHostile(t *testing.T, attack elftest.Hostile, within string) (folder s
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range hostileNames {
-		attack.Write(t, folder, name)
-	}
+	attack.Write(t, folder, hostileNames...)
 	return folder
 }
 

@@ -43,16 +43,17 @@ const (
 	hostileData = 64 + 56*64
 )
 
-// Write makes the file in a folder, and returns its path.
-func (h Hostile) Write(t testing.TB, folder, name string) string {
+// Write makes the file in a folder, under each of some names, and returns the path of the last.
+func (h Hostile) Write(t testing.TB, folder string, names ...string) (path string) {
 	t.Helper()
-	path := filepath.Join(folder, name)
 	c := h.make()
-	if err := os.WriteFile(path, c.bytes(), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() < c.sparse {
-		if err := os.Truncate(path, c.sparse); err != nil {
+	data := c.bytes()
+	for _, name := range names {
+		path = filepath.Join(folder, name)
+		if err := os.WriteFile(path, data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, max(c.sparse, int64(len(data)))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,13 +119,14 @@ func loads(n int, offset, size uint64) (all []elf.Prog64) {
 
 // entries are n defined functions, with names that begin one behind the other.
 func entries(n int) []byte {
-	var out bytes.Buffer
-	_ = binary.Write(&out, binary.LittleEndian, elf.Sym64{})
+	out := make([]byte, 24, 24*(n+1))
 	for i := range n {
-		_ = binary.Write(&out, binary.LittleEndian, elf.Sym64{Name: uint32(1 + i%4000), Info: 0x12, Shndx: 1,
-			Value: 0x1000 + uint64(i)*16, Size: 16})
+		out = binary.LittleEndian.AppendUint32(out, uint32(1+i%4000))
+		out = append(out, 0x12, 0, 1, 0)
+		out = binary.LittleEndian.AppendUint64(out, 0x1000+uint64(i)*16)
+		out = binary.LittleEndian.AppendUint64(out, 16)
 	}
-	return out.Bytes()
+	return out
 }
 
 // known are the functions by which readers recognize interpreters, libraries and dynamic linkers.
@@ -188,13 +190,13 @@ func lineBomb(size int) []byte {
 }
 
 // relocations are n, each of another pointer.
-func relocations(n int) []byte {
-	var out bytes.Buffer
+func relocations(n int) (out []byte) {
 	for i := range n {
-		_ = binary.Write(&out, binary.LittleEndian, elf.Rela64{Off: 0x1000 + uint64(i)*8, Info: 1<<32 | 8,
-			Addend: int64(i)})
+		out = binary.LittleEndian.AppendUint64(out, 0x1000+uint64(i)*8)
+		out = binary.LittleEndian.AppendUint64(out, 1<<32|8)
+		out = binary.LittleEndian.AppendUint64(out, uint64(i))
 	}
-	return out.Bytes()
+	return out
 }
 
 // alike are sections that all are the one with a number.
