@@ -11,9 +11,6 @@ import (
 	"ipytracer/tracer/host/attacktest/hostile"
 )
 
-// mostOfRecording is the memory that a reader may take: three runs of events, and the texts of a batch.
-const mostOfRecording = 512 << 20
-
 // hostileRows writes recordings of a few KiB, each row of which says much: with the kinds of rows, and their text.
 func hostileRows(t testing.TB, kind string, rows int, text func(t *table)) []byte {
 	t.Helper()
