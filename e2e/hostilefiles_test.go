@@ -21,8 +21,6 @@ const (
 	// exceed in this test.
 	mostForHostile = 128 << 20
 	hostileLimit   = 3 << 30
-	// severalKinds is how many kinds sessions of a server and an agent meet: those with tables, which all readers read.
-	severalKinds = 7
 	// endsWithin is how long a tracer may take to end beside such files, on a busy machine; alone it takes a second.
 	endsWithin = 30 * time.Second
 )
@@ -31,27 +29,29 @@ const (
 var hostileNames = []string{"python-x", "libc10.so", "libcudart.so.1", "libarrow.so.1",
 	"_multiarray_umath.cpython-311-x86_64-linux-gnu.so"}
 
-// writeHostile writes one kind of file under each name, into a folder that everybody may read.
-func writeHostile(t *testing.T, attack elftest.Hostile, within string) (folder string) {
+// writeHostile writes each kind of file under each name into folders of a folder, which everybody may read.
+func writeHostile(t *testing.T, within string) (folder string) {
 	t.Helper()
-	folder = filepath.Join(within, strings.ReplaceAll(attack.Name, " ", "-"))
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
+	folder = filepath.Join(within, "hostile")
+	for _, attack := range elftest.Attacks() {
+		kind := filepath.Join(folder, strings.ReplaceAll(attack.Name, " ", "-"))
+		if err := os.MkdirAll(kind, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		attack.Write(t, kind, hostileNames...)
 	}
-	attack.Write(t, folder, hostileNames...)
 	return folder
 }
 
-// mapsHostile is Python that maps the files of a folder as code, and keeps them.
+// mapsHostile is Python that maps the files below a folder as code, and keeps them.
 const mapsHostile = `
 import mmap, os
-kept = globals().setdefault("kept", [])
-def map_all(folder):
-    for name in sorted(os.listdir(folder)):
+kept = []
+for folder, _, names in sorted(os.walk(%q)):
+    for name in sorted(names):
         with open(os.path.join(folder, name), "rb") as f:
             size = min(os.fstat(f.fileno()).st_size, 64 << 20)
             kept.append(mmap.mmap(f.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
-map_all(%q)
 `
 
 // highest returns the most memory that a process and those that it has started have had, each at its own time.
@@ -117,16 +117,14 @@ func attachedBeside(t *testing.T, folder string) int64 {
 // than usual, its figures are right, and it ends when it is asked to.
 func TestHostileFilesAttached(t *testing.T) {
 	together(t)
-	usual := attachedBeside(t, "")
-	for _, attack := range elftest.Attacks() {
-		t.Run(attack.Name, func(t *testing.T) {
-			folder := writeHostile(t, attack, t.TempDir())
-			most := attachedBeside(t, folder)
-			t.Logf("%d MiB, usually %d", most>>20, usual>>20)
-			if most > usual+mostForHostile {
-				t.Errorf("%d MiB, usually %d", most>>20, usual>>20)
-			}
-		})
+	compareHighest(t, attachedBeside(t, ""), attachedBeside(t, writeHostile(t, t.TempDir())))
+}
+
+func compareHighest(t *testing.T, usual, most int64) {
+	t.Helper()
+	t.Logf("%d MiB, usually %d", most>>20, usual>>20)
+	if most > usual+mostForHostile {
+		t.Errorf("%d MiB, usually %d", most>>20, usual>>20)
 	}
 }
 
@@ -134,36 +132,32 @@ func TestHostileFilesAttached(t *testing.T) {
 // that has just met such files.
 func TestHostileFilesServed(t *testing.T) {
 	together(t)
-	group := memoryCgroup(t, hostileLimit)
-	home := nobodysFolder(t)
-	usual := int64(0)
-	for _, attack := range append([]elftest.Hostile{{Name: "usual"}}, elftest.Attacks()[:severalKinds]...) {
-		t.Run(attack.Name, func(t *testing.T) {
-			s := startServer(t)
-			joins(t, group, s.cmd.Process.Pid)
-			n := notebookIn(t, s, home)
-			n.run("%load_ext ipytracer")
-			if usual > 0 {
-				n.run(fmt.Sprintf(mapsHostile, writeHostile(t, attack, home)))
-			}
-			n.starts()
-			n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
-			most := highest(t, s.cmd.Process.Pid)
-			t.Logf("%d MiB, usually %d", most>>20, usual>>20)
-			if usual == 0 {
-				usual = most
-			} else if most > usual+mostForHostile {
-				t.Errorf("%d MiB, usually %d", most>>20, usual>>20)
-			}
-			began := time.Now()
-			_ = s.cmd.Process.Signal(syscall.SIGTERM)
-			err := <-s.ended
-			if took := time.Since(began); err != nil || took > endsWithin*slowness() {
-				t.Errorf("the server ended after %v: %v", took, err)
-			}
-			s.ended <- nil
-		})
+	group, home := memoryCgroup(t, hostileLimit), nobodysFolder(t)
+	compareHighest(t, servedBeside(t, group, home, ""), servedBeside(t, group, home, writeHostile(t, home)))
+}
+
+// servedBeside runs a cell in a notebook that asks a server for its session, and maps a folder's files before, "" for
+// none. It returns the memory of the server and its sessions at the most.
+func servedBeside(t *testing.T, group, home, folder string) int64 {
+	t.Helper()
+	s := startServer(t)
+	joins(t, group, s.cmd.Process.Pid)
+	n := notebookIn(t, s, home)
+	n.run("%load_ext ipytracer")
+	if folder != "" {
+		n.run(fmt.Sprintf(mapsHostile, folder))
 	}
+	n.starts()
+	n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
+	most := highest(t, s.cmd.Process.Pid)
+	began := time.Now()
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	err := <-s.ended
+	if took := time.Since(began); err != nil || took > endsWithin*slowness() {
+		t.Errorf("the server ended after %v: %v", took, err)
+	}
+	s.ended <- nil
+	return most
 }
 
 // TestHostileFilesAgent: the same for an agent that follows kernels of another user with such files; the figures of
@@ -175,10 +169,7 @@ func TestHostileFilesAgent(t *testing.T) {
 	group, home := memoryCgroup(t, hostileLimit), nobodysFolder(t)
 	args := []string{"-c", "echo $$ > " + filepath.Join(group, "cgroup.procs") + " && exec \"$@\"", "sh",
 		"unshare", "--pid", "--fork", "--mount-proc", "--kill-child", python(),
-		filepath.Join(workloads, "run_agent_hostile.py"), binary}
-	for _, attack := range elftest.Attacks()[:severalKinds] {
-		args = append(args, writeHostile(t, attack, home))
-	}
+		filepath.Join(workloads, "run_agent_hostile.py"), binary, writeHostile(t, home)}
 	out, err := exec.Command("sh", args...).CombinedOutput()
 	t.Logf("%s", out)
 	if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {

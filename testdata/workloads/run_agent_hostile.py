@@ -3,7 +3,7 @@
 process id namespace of its own: the agent's memory stays near the usual, another kernel's figures are right, and the
 agent ends when it is asked to.
 
-    unshare --pid --fork --mount-proc --kill-child run_agent_hostile.py TRACER FOLDER…
+    unshare --pid --fork --mount-proc --kill-child run_agent_hostile.py TRACER FOLDER
 """
 
 import json
@@ -22,10 +22,11 @@ LONGEST = 30        # seconds, to end, on a busy machine
 MAP = """
 import mmap, os
 kept = []
-for name in sorted(os.listdir(%r)):
-    with open(os.path.join(%r, name), "rb") as f:
-        size = min(os.fstat(f.fileno()).st_size, 64 << 10)  # less than a huge page, which would count
-        kept.append(mmap.mmap(f.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
+for folder, _, names in sorted(os.walk(%r)):
+    for name in sorted(names):
+        with open(os.path.join(folder, name), "rb") as f:
+            size = min(os.fstat(f.fileno()).st_size, 64 << 10)  # less than a huge page, which would count
+            kept.append(mmap.mmap(f.fileno(), size, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC))
 """
 
 
@@ -52,21 +53,20 @@ def has_need(agent, kernel, mib):
           (mib + 2) * MIB)
 
 
-def main(tracer, folders):
+def main(tracer, hostile):
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         agent = Agent(tracer, folder)
         own = kernel_of_another_user(folder)
         has_need(agent, own, 77)
         usual = highest(agent.process.pid)
-        for one in folders:
-            stranger = kernel_of_another_user(folder)
-            answer(stranger, MAP % (one, one))
-            has_need(agent, stranger, 77)
-            most = highest(agent.process.pid)
-            holds("%s: %d MiB, usually %d" % (os.path.basename(one), most / MIB, usual / MIB), most <= usual + MOST)
-            stranger.stdin.close()
-            stranger.wait()
+        stranger = kernel_of_another_user(folder)
+        answer(stranger, MAP % hostile)
+        has_need(agent, stranger, 77)
+        most = highest(agent.process.pid)
+        holds("%d MiB, usually %d" % (most / MIB, usual / MIB), most <= usual + MOST)
+        stranger.stdin.close()
+        stranger.wait()
         has_need(agent, own, 88)
         began = time.monotonic()
         agent.process.send_signal(signal.SIGTERM)
@@ -79,4 +79,4 @@ def main(tracer, folders):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2])

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"ipytracer/tracer/code/elffile"
@@ -154,18 +155,18 @@ func sparseStrings(name string) craft {
 	}}
 }
 
-// zipped is a section that unpacks to much more than it has.
-func zipped(size int) []byte {
+// zipped is a section that unpacks to a gibibyte.
+var zipped = sync.OnceValue(func() []byte {
 	var out bytes.Buffer
-	_ = binary.Write(&out, binary.LittleEndian, elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: uint64(size),
-		Addralign: 1})
-	w := zlib.NewWriter(&out)
-	for block := make([]byte, mebibyte); size > 0; size -= len(block) {
+	_ = binary.Write(&out, binary.LittleEndian, elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: gibibyte, Addralign: 1})
+	w, _ := zlib.NewWriterLevel(&out, zlib.BestSpeed)
+	block := make([]byte, mebibyte)
+	for range gibibyte / mebibyte {
 		_, _ = w.Write(block)
 	}
 	_ = w.Close()
 	return out.Bytes()
-}
+})
 
 // frameBomb is an .eh_frame of entries without end that all refer to one common entry of the greatest length.
 func frameBomb(size int) []byte {
@@ -222,7 +223,7 @@ func exporting(more ...crafted) craft {
 }
 
 func compressed(name string, kind elf.SectionType) crafted {
-	s := crafted{name: name, header: typed(kind, 0), data: zipped(gibibyte)}
+	s := crafted{name: name, header: typed(kind, 0), data: zipped()}
 	s.header.Flags = uint64(elf.SHF_COMPRESSED)
 	return s
 }
