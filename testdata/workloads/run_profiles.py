@@ -170,9 +170,9 @@ def main():
         headers = os.path.join(folder, "headers")
         with open(headers, "w") as f:
             f.write("Authorization: %s\n" % TOKEN)
+        n = Notebook()     # its own first cell is not the agent's
         agent = Agent(tracer, folder, "budget: off\nprofiles:\n  url: http://127.0.0.1:%d\n  every: 10s\n"
                       "  headers_file: %s\n  pull: true\n" % (server.server_address[1], headers))
-        n = Notebook()
         slot = until("the kernel is found", lambda: agent.slot(n.pid))
         attached = Attached(tracer, n.pid, folder)
         before = len(of_cells())

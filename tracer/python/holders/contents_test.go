@@ -40,6 +40,7 @@ func (f arrayMaker) ndarray(data, descr uint64, lengths, strides []int64) uint64
 // inspecting is an inspector of a fake process.
 func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *inspector {
 	t.Helper()
+	t.Cleanup(onThread()) // a reader is bounded by the processor time of its thread
 	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 8 << 20}}},
 		Limits{})
 	if err != nil {
