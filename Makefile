@@ -27,6 +27,9 @@ COUNTS    ?=
 PARALLEL  ?= $(shell expr $$(nproc) \* 3 / 2 + 1)
 # What a skipped test must have said, or be listed in .ci/may-skip; any reason will do if empty.
 MAY_SKIP  ?=
+# Which turn it is of tests that take a part of their work by turns.
+TURN      ?= 0
+export TRACER_TURN := $(TURN)
 export PYTHONS_DIR SKIPPED AGAIN COUNTS RERUN MAY_SKIP
 
 .DEFAULT_GOAL := help
