@@ -97,6 +97,7 @@ test-fleet: build ## the figures of thirty cells in the engines that the agent s
 .PHONY: test-lab
 test-lab: tracer ## the extension in a real JupyterLab and a real browser, with the tracer attached (needs root; LAB_PICTURES=DIR keeps screenshots)
 	scripts/install.sh lab
+	scripts/install.sh pythons
 	scripts/pythons.sh lab
 	scripts/lab.sh $(LAB_PICTURES)
 
