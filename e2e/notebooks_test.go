@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -101,14 +100,6 @@ func notebooks(t *testing.T) [][]string {
 		}
 	}
 	return kernels
-}
-
-// isItsTurn reports whether the notebook with an index in [notebooks] is among the quarter that $TRACER_TURN takes. All
-// are where some are named, and with TRACER_EVERYTHING=1.
-func isItsTurn(i int) bool {
-	const turns = 4
-	turn, _ := strconv.Atoi(os.Getenv("TRACER_TURN"))
-	return i%turns == turn%turns || os.Getenv("TRACER_NOTEBOOKS") != "" || os.Getenv("TRACER_EVERYTHING") == "1"
 }
 
 func needModules(t *testing.T, modules ...string) {

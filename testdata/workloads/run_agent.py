@@ -200,7 +200,8 @@ def comes_and_goes(agent, receiver, notebooks):
     n = next(n for n in more if agent.slot(n.pid))
     n.run({"code": "x = bytearray(77 << 20)"})
     highest = until("its cell, the first of a number used again that is as large",
-                    lambda: max(0, agent.value("ipytracer_kernel_highest_bytes", kernel=agent.slot(n.pid)) - (77 << 20)))
+                    lambda: max(
+                        0, agent.value("ipytracer_kernel_highest_bytes", kernel=agent.slot(n.pid)) - (77 << 20)))
     holds("its figures are the new kernel's own", highest < 2 << 20, highest)
     return more
 

@@ -85,7 +85,7 @@ class _Rooted(TCPClient):  # type: ignore[misc]
     """Connects to one Unix socket, if it is root's or this user's own."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(resolver=self)  # type: ignore[arg-type]
+        super().__init__(resolver=self)
         self._path = path
 
     async def resolve(self, *_: Any) -> list[tuple[int, Any]]:

@@ -158,7 +158,8 @@ func sparseStrings(name string) craft {
 // zipped is a section that unpacks to a gibibyte.
 var zipped = sync.OnceValue(func() []byte {
 	var out bytes.Buffer
-	_ = binary.Write(&out, binary.LittleEndian, elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: gibibyte, Addralign: 1})
+	header := elf.Chdr64{Type: uint32(elf.COMPRESS_ZLIB), Size: gibibyte, Addralign: 1}
+	_ = binary.Write(&out, binary.LittleEndian, header)
 	w, _ := zlib.NewWriterLevel(&out, zlib.BestSpeed)
 	block := make([]byte, mebibyte)
 	for range gibibyte / mebibyte {
