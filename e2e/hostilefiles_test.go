@@ -164,7 +164,6 @@ func servedBeside(t *testing.T, group, home, folder string) int64 {
 // others beside them are right.
 func TestHostileFilesAgent(t *testing.T) {
 	together(t)
-	require(t)
 	needModules(t, "ipykernel", "jupyter_client")
 	group, home := memoryCgroup(t, hostileLimit), nobodysFolder(t)
 	args := []string{"-c", "echo $$ > " + filepath.Join(group, "cgroup.procs") + " && exec \"$@\"", "sh",
