@@ -147,7 +147,7 @@ soak-serve: tracer ## run one server for SOAK=1h with ten notebooks beside a hos
 
 .PHONY: test-notebooks
 test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of them (NOTEBOOKS=plots,text+images: these)
-	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(NOTEBOOKS)' scripts/go.sh run $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
+	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(or $(NOTEBOOKS),all)' scripts/go.sh run $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
 
 .PHONY: test-advice
 test-advice: deps ## the first advice on planted notebooks is right, and saves what it says, all of them (NOTEBOOKS=loop,cache_tiles: these)

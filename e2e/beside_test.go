@@ -19,7 +19,7 @@ func TestAgentBeside(t *testing.T) {
 	needModules(t, "ipykernel", "jupyter_client")
 	for _, attack := range [][]string{nil, {"copies", "64"}, {"claims", "64"}, {"odd", "16"}} {
 		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", python(),
-			filepath.Join(workloads, "run_attacks.py"), binary, "60", "2"}
+			filepath.Join(workloads, "run_attacks.py"), binary, "60", "1"}
 		out, err := exec.Command("unshare", append(args, attack...)...).CombinedOutput()
 		t.Logf("%v: %s", attack, out)
 		if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {

@@ -13,12 +13,12 @@ import (
 
 // TestVerdictsNotebooks follows every verdict at the end of ordinary notebooks. It collects first: no memory with a
 // holder in the audit is freed, and all memory that waits according to the audit is. Then it types the advice of each
-// verdict. It takes a quarter of the notebooks, by turns: TestNotebooks runs each of them.
+// verdict. It takes a quarter of the notebooks, by turns.
 func TestVerdictsNotebooks(t *testing.T) {
 	together(t)
 	needModules(t, "sklearn", "matplotlib", "seaborn", "joblib", "torch", "PIL", "pandas")
 	for i, names := range notebooks(t) {
-		if !isItsTurn(i) {
+		if !isItsTurn(i, 4) {
 			continue
 		}
 		t.Run(strings.Join(names, "+"), func(t *testing.T) {
@@ -35,12 +35,11 @@ func TestVerdictsNotebooks(t *testing.T) {
 	}
 }
 
-// isItsTurn reports whether the notebook with an index in [notebooks] is among the quarter that $TRACER_TURN takes. All
-// are where some are named, and with TRACER_EVERYTHING=1.
-func isItsTurn(i int) bool {
-	const turns = 4
+// isItsTurn reports whether the notebook with an index in [notebooks] is among those that $TRACER_TURN takes, one of
+// some. All are where some are named, and with TRACER_EVERYTHING=1.
+func isItsTurn(i, of int) bool {
 	turn, _ := strconv.Atoi(os.Getenv("TRACER_TURN"))
-	return i%turns == turn%turns || os.Getenv("TRACER_NOTEBOOKS") != "" || os.Getenv("TRACER_EVERYTHING") == "1"
+	return i%of == turn%of || os.Getenv("TRACER_NOTEBOOKS") != "" || os.Getenv("TRACER_EVERYTHING") == "1"
 }
 
 // slackOfCollecting is the memory that a collection may free beyond the audit's, in bytes of a place in the code: some
