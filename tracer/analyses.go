@@ -17,6 +17,7 @@ import (
 	"ipytracer/tracer/code/elffile"
 	"ipytracer/tracer/host/filecache"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/refusals"
 )
 
 // analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An
@@ -35,7 +36,7 @@ type analyses struct {
 	// clock has the same times.
 	settled time.Duration
 
-	refusals
+	refused refusals.Table[string] // by subject
 	turns
 }
 
@@ -111,25 +112,14 @@ func (a *analyses) keyOf(subject string, pid int, file *process.MappedFile) []by
 	if a == nil || a.cache == nil {
 		return nil
 	}
-	if _, near := file.File.(*os.File); !near {
+	state, ok := stateOf(file, a.settled)
+	if !ok {
 		return nil
 	}
 	if st, err := a.fs.Proc(pid).Status(); err != nil || st.UID != a.uid || st.EUID != a.uid {
 		return nil
 	}
-	if changed := time.Unix(file.Stat.Ctim.Unix()); time.Since(changed) < a.settled {
-		return nil
-	}
-	return appendState([]byte(subject+"\x00"), &file.Stat)
-}
-
-// appendState appends the fields that distinguish a file in its present state from all others.
-func appendState(key []byte, st *unix.Stat_t) []byte {
-	for _, n := range []uint64{st.Dev, st.Ino, uint64(st.Size), uint64(st.Mtim.Sec), uint64(st.Mtim.Nsec),
-		uint64(st.Ctim.Sec), uint64(st.Ctim.Nsec)} {
-		key = binary.LittleEndian.AppendUint64(key, n)
-	}
-	return key
+	return state.Append([]byte(subject + "\x00"))
 }
 
 // kept is an analysis in the form that the cache holds.
@@ -224,7 +214,7 @@ func (k analysis[T]) keep(a *analyses, key []byte, file *process.MappedFile, rea
 		return
 	}
 	var now unix.Stat_t
-	if unix.Fstat(int(read.Fd()), &now) != nil || !bytes.Equal(appendState(nil, &now), appendState(nil, &file.Stat)) {
+	if unix.Fstat(int(read.Fd()), &now) != nil || refusals.FileOf(&now) != refusals.FileOf(&file.Stat) {
 		return
 	}
 	if value, err := json.Marshal(one); err == nil {

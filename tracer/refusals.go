@@ -9,52 +9,34 @@ import (
 	"time"
 
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/refusals"
 )
 
-// refusals are the files that an analysis has found nothing in, by their state: a file that any number of processes map
-// is looked through once.
-type refusals struct {
-	mu    sync.Mutex
-	known map[string]error
-}
-
-// maxRefusals bounds how many are remembered; beyond that all are forgotten.
-const maxRefusals = 1024
-
-// stateOf is the key of a file in its present state. ok is false where its times do not say that it is the same: a
-// server of the file system sets them, or it was changed just now.
-func stateOf(subject string, file *process.MappedFile) (key string, ok bool) {
+// stateOf returns a file in its present state. ok is false where its times do not say that it is the same: a server of
+// the file system sets them, or it was changed less than settled ago.
+func stateOf(file *process.MappedFile, settled time.Duration) (state refusals.File, ok bool) {
 	_, near := file.File.(*os.File)
 	changed := time.Unix(file.Stat.Ctim.Unix())
-	return string(appendState([]byte(subject+"\x00"), &file.Stat)), near && time.Since(changed) >= settledAfter
+	return refusals.FileOf(&file.Stat), near && time.Since(changed) >= settled
 }
 
-// refusal returns why a file was refused, nil if it was not.
+// refusal returns why a file was refused for a subject, nil if it was not: a file that any number of processes map is
+// looked through once.
 func (r *analyses) refusal(subject string, file *process.MappedFile) error {
 	if r == nil {
 		return nil
 	}
-	key, _ := stateOf(subject, file)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.known[key]
+	return r.refused.Why(subject, refusals.FileOf(&file.Stat), time.Now())
 }
 
 // refuse remembers that a file was refused; err is nil for others.
 func (r *analyses) refuse(subject string, file *process.MappedFile, err error) {
-	key, ok := "", false
-	if r != nil && err != nil {
-		key, ok = stateOf(subject, file)
-	}
-	if !ok {
+	if r == nil || err == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.known) >= maxRefusals || r.known == nil {
-		r.known = map[string]error{}
+	if state, ok := stateOf(file, settledAfter); ok {
+		r.refused.Add(subject, state, err, time.Now())
 	}
-	r.known[key] = err
 }
 
 // turns let files be looked through one at a time, so that what that takes of memory is taken once. Files of servers

@@ -72,17 +72,6 @@ func TestRefusals(t *testing.T) {
 	want(1, "changed")
 }
 
-// TestRefusalsAreBounded: few are remembered, however many there are.
-func TestRefusalsAreBounded(t *testing.T) {
-	a := &analyses{}
-	for i := range 3 * maxRefusals {
-		a.refuse(string(rune(i)), &process.MappedFile{File: os.Stdin}, io.EOF)
-	}
-	if len(a.known) > maxRefusals || len(a.known) == 0 {
-		t.Errorf("%d are remembered", len(a.known))
-	}
-}
-
 // lateFile is a file of a server that answers slowly.
 type lateFile struct {
 	process.File

@@ -7,13 +7,14 @@ import (
 
 	"ipytracer/tracer"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/refusals"
 )
 
 // question asks a worker about a process.
 type question struct {
 	PID     int
 	Started uint64
-	Refused []fileState // of its user, that are not to be examined
+	Refused []refusals.File // of its user, that are not to be examined
 }
 
 // findings are the answer.
@@ -27,7 +28,7 @@ type examiner struct {
 	fs       process.FS
 	what     string
 	note     func(any)
-	refused  []fileState
+	refused  []refusals.File
 	search   *process.Search
 	describe *tracer.Describer
 }
@@ -44,7 +45,7 @@ func examinerOf(what string) func(fs process.FS, note func(any)) func(json.RawMe
 
 // isPython reports whether a file is a Python interpreter. It says first which file it is.
 func (e *examiner) isPython(f *process.MappedFile) bool {
-	state := stateOf(&f.Stat)
+	state := refusals.FileOf(&f.Stat)
 	if slices.Contains(e.refused, state) {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ipytracer/tracer/host/look"
+	"ipytracer/tracer/host/refusals"
 )
 
 // Finder looks at processes that may be kernels, each in a process without rights that can be killed
@@ -26,7 +27,7 @@ type Finder struct {
 	slow    int // of these, that have been busy with one process for a while
 	timer   *time.Timer
 	idle    chan struct{} // the last worker has ended
-	refused refusals
+	refused refusals.Table[Holder]
 }
 
 // worker is a [look.Worker].
@@ -51,6 +52,8 @@ const (
 	slowAfter = 200 * time.Millisecond
 	// retryStart is how long after a worker could not be started the next one is.
 	retryStart = time.Second
+	// maxRefused is the most files of a holder that are not examined again, and refusedFor for how long.
+	maxRefused, refusedFor = 32, 10 * time.Minute
 )
 
 // mostOfOne bounds the look at one process: an interpreter takes a tenth of a second of processor time.
@@ -69,7 +72,8 @@ func NewFinder(ctx context.Context, withWorkers bool, deliver func(Finding)) *Fi
 func newFinder(ctx context.Context, what string, burst time.Duration, deliver func(Finding)) *Finder {
 	return &Finder{
 		what: what, ctx: ctx, deliver: deliver, turns: newTurns(burst), idle: make(chan struct{}, 1),
-		start: func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
+		refused: refusals.Table[Holder]{MostOf: maxRefused, Lasts: refusedFor},
+		start:   func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
 	}
 }
 
@@ -182,7 +186,7 @@ func (f *Finder) after(found Finding, took time.Duration, cut bool) (next Candid
 func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	found.Candidate = c
 	q := question{PID: c.PID, Started: c.StartTicks}
-	q.Refused = f.refused.of(c.Holder, time.Now())
+	q.Refused = f.refused.Files(c.Holder, time.Now())
 	if *w == nil {
 		one, err := f.start(f.ctx, f.what)
 		if err != nil {
@@ -198,10 +202,10 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
 		*w = nil
 		found.Cut = true
-		var file fileState
+		var file refusals.File
 		if f.ctx.Err() == nil && cost.Note != nil && json.Unmarshal(cost.Note, &file) == nil &&
 			(errors.Is(err, look.ErrEnded) || cost.Processor >= mostOfOne.Processor) {
-			f.refused.add(refusal{c.Holder, file}, time.Now())
+			f.refused.Add(c.Holder, file, err, time.Now())
 		}
 		return found, true
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/tracer/host/look"
 	"ipytracer/tracer/host/process"
+	"ipytracer/tracer/host/refusals"
 )
 
 // scene is a machine of made-up processes, with the workers that look at them.
@@ -17,9 +18,9 @@ type scene struct {
 	mu      sync.Mutex
 	cost    map[int]time.Duration // processor time that a look at a process takes
 	hangs   map[int]chan struct{} // until when it takes
-	ends    map[int]fileState     // processes that end the worker, in a file
+	ends    map[int]refusals.File // processes that end the worker, in a file
 	asked   []int
-	refused map[int][]fileState
+	refused map[int][]refusals.File
 	started int
 	open    int
 }
@@ -39,7 +40,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 	w.refused[one.PID] = one.Refused
 	cost.Processor = w.cost[one.PID]
 	hangs, file, ends := w.hangs[one.PID], w.ends[one.PID], false
-	if file != (fileState{}) && !slices.Contains(one.Refused, file) {
+	if file != (refusals.File{}) && !slices.Contains(one.Refused, file) {
 		ends = true
 	}
 	w.mu.Unlock()
@@ -59,7 +60,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
 	found := make(chan Finding, 4096)
 	f := newFinder(t.Context(), kernels, burst, func(one Finding) { found <- one })
-	s.refused = map[int][]fileState{}
+	s.refused = map[int][]refusals.File{}
 	f.start = func(context.Context, string) (worker, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -183,9 +184,9 @@ func TestTurns(t *testing.T) {
 // TestRefusedFiles: a file that ended a worker is not examined again for its user, and for others it is. The next
 // process is found by another worker.
 func TestRefusedFiles(t *testing.T) {
-	s := &scene{ends: map[int]fileState{}}
+	s := &scene{ends: map[int]refusals.File{}}
 	f, found := s.finds(t)
-	file := fileState{Device: 7, Inode: 9}
+	file := refusals.File{Device: 7, Inode: 9}
 	s.ends[10] = file
 	f.Look(of(1, 10))
 	if one := next(t, found); !one.Cut {
@@ -201,27 +202,6 @@ func TestRefusedFiles(t *testing.T) {
 	f.Look(of(2, 12))
 	if one := next(t, found); !one.Cut || len(s.refused[12]) > 0 {
 		t.Errorf("%+v, refused %v", one, s.refused[12])
-	}
-}
-
-// TestRefusals: the table is bounded, for each user and for all, and forgets.
-func TestRefusals(t *testing.T) {
-	var r refusals
-	now := time.Unix(1000, 0)
-	for uid := range uint32(100) {
-		for i := range uint64(2 * maxOfHolder) {
-			now = now.Add(time.Millisecond)
-			r.add(refusal{Holder{UID: uid}, fileState{Inode: i}}, now)
-		}
-	}
-	if len(r.since) != maxRefusals {
-		t.Errorf("%d are remembered", len(r.since))
-	}
-	if all := r.of(Holder{UID: 99}, now); len(all) != maxOfHolder || slices.Contains(all, fileState{}) {
-		t.Errorf("of the last user %v", all)
-	}
-	if all := r.of(Holder{UID: 99}, now.Add(refusedFor)); len(all) > 0 || len(r.since) > 0 {
-		t.Errorf("later %v", all)
 	}
 }
 
