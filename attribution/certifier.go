@@ -53,14 +53,19 @@ func (ce *certifier) evidence() model.Certificate {
 			c.Lost = append(c.Lost, model.Loss{Reason: l.Reason, Count: l.Count})
 		}
 		for _, p := range f.Probes {
-			c.Probes = append(c.Probes, model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits,
-				CostNS: max(0, int64(p.Cost)), Dear: p.Dear})
+			c.Probes = append(c.Probes, Probe(p))
 		}
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
 	ce.limits.MaxProcesses = maxProcesses
 	return c
+}
+
+// Probe returns the use of a probe as a certificate has it.
+func Probe(p event.ProbeUse) model.Probe {
+	return model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear,
+		DearMachine: p.DearMachine}
 }
 
 // proofs compares all windows, for each of them all meters at once.

@@ -183,8 +183,10 @@ type ProbeUse struct {
 	Hits  uint64
 	// CPU time of the hits: their number times the cost of one on this machine, without walks up stacks; 0: not known
 	Cost Nanoseconds
-	// Dear says why a more expensive place serves than the usual one, for the first process with one; else empty.
-	Dear string
+	// Dear says why hits are dearer than they might be: why a dearer place serves than the usual one, for the first
+	// process with one, or with DearMachine what a hit costs on this machine; else empty.
+	Dear        string
+	DearMachine bool
 }
 
 // GPU describes a device by names that do not change.

@@ -59,8 +59,10 @@ type Probe struct {
 	// CostNS is the approximate CPU time of the hits, in nanoseconds: their number times the cost of one on the
 	// machine, without walks up stacks; 0 if not known.
 	CostNS int64 `json:"cost_ns,omitempty"`
-	// Dear says why a more expensive place serves than the usual one; empty for the usual one.
-	Dear string `json:"dear,omitempty"`
+	// Dear says why hits are dearer than they might be: why a dearer place serves than the usual one or, with
+	// DearMachine, what a hit costs on the machine; else empty.
+	Dear        string `json:"dear,omitempty"`
+	DearMachine bool   `json:"dear_machine,omitempty"`
 }
 
 // Proof compares, for one meter, the kernel's peaks with the peaks recomputed from the event stream.

@@ -154,7 +154,7 @@ func (p *prices) mark(used []event.ProbeUse) []event.ProbeUse {
 	why := p.dear()
 	for i := range used {
 		if used[i].Dear == "" {
-			used[i].Dear = why
+			used[i].Dear, used[i].DearMachine = why, why != ""
 		}
 	}
 	return used

@@ -82,7 +82,8 @@ func TestPricesConfirmed(t *testing.T) {
 			t.Errorf("%s: the kernel's price is %+v", name, got)
 		}
 		used := p.mark([]event.ProbeUse{{Probe: "numpy"}, {Probe: "heap", Dear: "why"}})
-		if !strings.Contains(used[0].Dear, c.dear) || (used[0].Dear == "") != (c.dear == "") || used[1].Dear != "why" {
+		if !strings.Contains(used[0].Dear, c.dear) || (used[0].Dear == "") != (c.dear == "") ||
+			used[0].DearMachine != (c.dear != "") || used[1].Dear != "why" || used[1].DearMachine {
 			t.Errorf("%s: %+v", name, used)
 		}
 	}

@@ -161,7 +161,7 @@ func modelGPUs(s *session) (out []model.GPU) {
 // slower names the probes at more expensive places than usual, and their cost so far, in some words.
 func slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
 	for _, p := range tracer.DearProbes(running) {
-		one := model.Probe{Name: p.Probe, Site: p.Site, Hits: p.Hits, CostNS: max(0, int64(p.Cost)), Dear: p.Dear}
+		one := attribution.Probe(p)
 		if text := says(&one); text != "" {
 			all = append(all, text)
 		}

@@ -66,11 +66,12 @@ type blindDetail struct {
 }
 
 type probeDetail struct {
-	Probe string            `json:"probe"`
-	Site  string            `json:"site"`
-	Hits  uint64            `json:"hits"`
-	Cost  event.Nanoseconds `json:"cost_ns,omitempty"`
-	Dear  string            `json:"dear,omitempty"`
+	Probe       string            `json:"probe"`
+	Site        string            `json:"site"`
+	Hits        uint64            `json:"hits"`
+	Cost        event.Nanoseconds `json:"cost_ns,omitempty"`
+	Dear        string            `json:"dear,omitempty"`
+	DearMachine bool              `json:"dear_machine,omitempty"`
 }
 
 type frameDetail struct {

@@ -2,7 +2,6 @@ package words
 
 import (
 	"fmt"
-	"strings"
 
 	"ipytracer/model"
 )
@@ -72,29 +71,30 @@ func DearProbes(p *model.Probe) string {
 	switch {
 	case p.Dear == "" || p.CostNS < leastDear:
 		return ""
-	case strings.HasPrefix(p.Dear, dearTraps):
+	case p.DearMachine:
 		return fmt.Sprintf("%s: %s: %s", p.Dear, p.Name, took(p))
 	}
 	return fmt.Sprintf("%s (%s): %s", eachTraced, p.Dear, took(p))
 }
 
-const dearTraps = "a hit of a probe is dear on this machine"
-
 // DearTraps says what a hit of a probe costs, in nanoseconds, on a machine where it is dear: where the kernel emulates
 // an instruction, and where it single-steps one. Where measurements did not agree, these are the highest.
 func DearTraps(emulated, stepped int64, disagree bool) string {
-	text := fmt.Sprintf("%s, %.2f µs, and single-stepped %.1f µs", dearTraps, float64(emulated)/1e3,
-		float64(stepped)/1e3)
+	text := fmt.Sprintf("a hit of a probe is dear on this machine, %.2f µs, and single-stepped %.1f µs",
+		float64(emulated)/1e3, float64(stepped)/1e3)
 	if disagree {
 		text += ", the highest of measurements that do not agree"
 	}
 	return text
 }
 
-// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out the reason, which may concern
-// another user's files.
+// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves, which
+// may concern another user's files.
 func DearProbesSoFar(p *model.Probe) string {
-	if p.Dear == "" || p.CostNS < leastDear {
+	switch {
+	case p.DearMachine:
+		return DearProbes(p)
+	case p.Dear == "" || p.CostNS < leastDear:
 		return ""
 	}
 	return fmt.Sprintf("%s: %s so far; the report says why", eachTraced, took(p))

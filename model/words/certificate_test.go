@@ -34,12 +34,20 @@ func TestDearProbes(t *testing.T) {
 
 // TestDearTraps: where traps are dear, the report says so for each kind of probes that took its time.
 func TestDearTraps(t *testing.T) {
-	p := model.Probe{Name: "numpy", Hits: 20_000, CostNS: 112_000_000, Dear: DearTraps(5200, 12_400, false)}
+	p := model.Probe{Name: "numpy", Hits: 20_000, CostNS: 112_000_000, Dear: DearTraps(5200, 12_400, false),
+		DearMachine: true}
 	const want = "a hit of a probe is dear on this machine, 5.20 µs, and single-stepped 12.4 µs: numpy: " +
 		"20,000 hits took about 112 ms of CPU time"
 	if got := DearProbes(&p); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got := DearProbesSoFar(&p); got != want {
+		t.Errorf("while the session runs: %q, want %q", got, want)
+	}
+	if p.DearMachine = false; !strings.HasPrefix(DearProbes(&p), eachTraced) {
+		t.Errorf("a place with a reason of the same words: %q", DearProbes(&p))
+	}
+	p.DearMachine = true
 	if p.Dear = DearTraps(5200, 12_400, true); !strings.Contains(DearProbes(&p), "do not agree") {
 		t.Errorf("measurements that do not agree: %q", DearProbes(&p))
 	}
