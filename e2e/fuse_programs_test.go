@@ -133,15 +133,8 @@ func TestSilentInterpreterServed(t *testing.T) {
 	n.run("%load_ext ipytracer")
 	n.starts()
 	n.runsUntil("x = bytearray(64 << 20); del x", "need 64.0")
-	began := time.Now()
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case err := <-s.ended:
-		t.Logf("ended after %v: %v", time.Since(began), err)
-		s.ended <- nil
-	case <-time.After(patience):
-		t.Fatal("the server does not end")
-	}
+	_ = endsBy(t, s.cmd.Process, syscall.SIGTERM, s.ended)
+	s.ended <- nil
 	if left, err := os.ReadDir(s.folder); err != nil || len(left) > 0 {
 		t.Logf("left in its folder: %v %v", left, err)
 	}

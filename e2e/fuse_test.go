@@ -215,18 +215,10 @@ func TestSilentFileInterrupted(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		server.says("asked")
-		began := time.Now()
-		_ = cmd.Process.Signal(sig)
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		select {
-		case <-ended:
-			t.Logf("%v: ended after %v", sig, time.Since(began))
-		case <-time.After(patience):
-			t.Errorf("%v: the tracer has not ended", sig)
-			_ = cmd.Process.Kill()
-		}
+		server.says("asked")
+		_ = endsBy(t, cmd.Process, sig, ended)
 	}
 }
 

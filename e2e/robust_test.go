@@ -168,6 +168,22 @@ func until(t *testing.T, what string, true_ func() bool) {
 	}
 }
 
+// endsBy sends a signal to a process, waits until it has ended, and returns how.
+func endsBy(t *testing.T, p *os.Process, sig os.Signal, ended <-chan error) error {
+	t.Helper()
+	began := time.Now()
+	_ = p.Signal(sig)
+	select {
+	case err := <-ended:
+		t.Logf("%v: ended after %v: %v", sig, time.Since(began), err)
+		return err
+	case <-time.After(patience):
+		_ = p.Kill()
+		t.Fatalf("%v: it does not end", sig)
+		return nil
+	}
+}
+
 // TestTargetKilledInACell: the report is printed nevertheless, with the cell marked incomplete.
 func TestTargetKilledInACell(t *testing.T) {
 	together(t)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // manyCells runs cells one after another on request, and prints a line afterwards.
@@ -67,14 +66,8 @@ func TestNobodyReadsStandardError(t *testing.T) {
 	if signal.Ignored(end) { // as by nohup, which the tracer respects
 		end = syscall.SIGTERM
 	}
-	_ = cmd.Process.Signal(end)
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Fatal(err)
-		}
-	case <-time.After(patience):
-		t.Fatal("the tracer does not end")
+	if err := endsBy(t, cmd.Process, end, ended); err != nil {
+		t.Fatal(err)
 	}
 	r := readReport(t, result)
 	if n, c := len(topCells(r, pid)), r.Certificate; n != cells || !c.Complete {
