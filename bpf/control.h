@@ -178,6 +178,31 @@ static __always_inline void attach(__u64 task, bool root)
 	request.done++;
 }
 
+/* Takes the process of a task out of the ledger, though it lives on, if it belongs to the root of the request. */
+static __always_inline void let_go(__u64 task)
+{
+	__u32 tid = INT_FIELD(task, task_struct, pid), tgid = INT_FIELD(task, task_struct, tgid);
+	struct member *m = bpf_map_lookup_elem(&members, &tgid);
+
+	if (!m) {
+		if (ended_last[tgid & (ENDED_LAST - 1)] == tgid)
+			forget_thread(tid);
+		return;
+	}
+	if (m->root != request.root)
+		return;
+	struct member was = *m; /* the next entry may get its place in the table */
+	if (bpf_map_delete_elem(&members, &tgid))
+		return; /* it ends just now */
+	forget_thread(tid);
+	if (was.untraced)
+		found_out(was.root);
+	if (was.slot != NO_SLOT)
+		process_ends(task, was.slot);
+	request.slot = 0;
+	request.done++;
+}
+
 SEC("iter/task")
 int control_task(struct bpf_iter__task *ctx)
 {
@@ -186,6 +211,10 @@ int control_task(struct bpf_iter__task *ctx)
 
 	if (!pointer || bpf_probe_read_kernel(&task, sizeof(task), &pointer)) /* as a number */
 		return 0;
+	if (request.operation == OP_LEAVE) {
+		let_go(task);
+		return 0;
+	}
 	__u32 tgid = INT_FIELD(task, task_struct, tgid);
 	if (INT_FIELD(task, task_struct, pid) != tgid || visible_pid(task) != request.pid)
 		return 0;

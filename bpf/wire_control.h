@@ -44,7 +44,8 @@ enum operation {
 	OP_CELL,
 	OP_CELL_END,
 	OP_SETTLED,
-	OP_LOOK /* a boundary without an event */
+	OP_LOOK, /* a boundary without an event */
+	OP_LEAVE /* on all tasks: the processes of a root leave the ledger, as if they had ended */
 };
 
 struct control {

@@ -106,6 +106,7 @@ func (s *Session) settle() error {
 	}
 	if s.joining.open {
 		s.release()
+		s.letGo()
 		s.takeIn()
 		s.joining.announce(s.Births)
 	}

@@ -25,6 +25,7 @@ type joining struct {
 
 	mu      sync.Mutex
 	waiting []process.Identity
+	leaving []uint32 // roots
 	wake    func() error
 }
 
@@ -40,7 +41,7 @@ const (
 type Arrivals struct {
 	// Joined has the outcome for each. It is called before Next returns the first event of the process, with its root.
 	Joined func(id process.Identity, root uint32, err error)
-	// Released says that a root and all its processes have ended: the next process may get its number.
+	// Released says that a root and all its processes have ended, or left: the next process may get its number.
 	Released func(root uint32)
 	// Born says that there are births to read; nil: nobody wants to know.
 	Born func()
@@ -85,6 +86,18 @@ func (s *Session) Join(id process.Identity) bool {
 	return true
 }
 
+// Leave lets a root leave the session with all its processes, though they live on. To the session they have ended then,
+// with status 0, and [Arrivals.Released] is called as for those. It may be called from any goroutine until Close.
+func (s *Session) Leave(root uint32) {
+	j := &s.joining
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.wake != nil {
+		j.leaving = append(j.leaving, root)
+		_ = j.wake()
+	}
+}
+
 // Losses returns what is missing so far: records that were lost, and probes that could not be placed.
 func (s *Session) Losses() []event.Loss { return s.losses(s.ledger.Losses()) }
 
@@ -99,11 +112,20 @@ func (j *joining) next() (id process.Identity, ok bool) {
 	return id, true
 }
 
+// leavers removes the roots that are to leave.
+func (j *joining) leavers() []uint32 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all := j.leaving
+	j.leaving = nil
+	return all
+}
+
 // close lets nothing join any more.
 func (j *joining) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.wake, j.waiting = nil, nil
+	j.wake, j.waiting, j.leaving = nil, nil, nil
 }
 
 // takeIn attaches to a process that waits, one at a time: the rings are read in between.
@@ -112,6 +134,25 @@ func (s *Session) takeIn() {
 		root, err := s.join(id)
 		s.joining.Joined(id, root, err)
 	}
+}
+
+// letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
+func (s *Session) letGo() {
+	for _, root := range s.joining.leavers() {
+		for _, t := range s.targets.all {
+			t.leaves = t.leaves || t.root == root
+		}
+		s.leave(root)
+	}
+}
+
+// leave reports whether the kernel half had processes of a root, which have left.
+func (s *Session) leave(root uint32) (some bool) {
+	err := s.ledger.Leave(root)
+	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+		s.problem("%v", err)
+	}
+	return err == nil
 }
 
 // announce says that there are births to read; nil: none are noted.
@@ -169,21 +210,30 @@ func (l *targets) freeRoot() (root uint32, ok bool) {
 // release forgets the roots that have ended a while ago, with all their processes.
 func (s *Session) release() {
 	for _, t := range s.targets.all {
-		if !t.isRoot() || !t.gone || time.Since(t.ended) < restOfRoot || s.targets.inTree(t.root) > 1 {
+		if !t.isRoot() || !t.gone || time.Since(t.ended) < restOfRoot {
 			continue
 		}
-		done, err := s.ledger.Release(t.root)
-		if err != nil {
-			s.problem("%v", err)
-		}
-		if done {
-			delete(s.budget.roots, t.root)
-			s.watches.End(t.root)
-			s.targets.drop(t)
-			s.joining.Released(t.root)
+		if t.leaves && s.leave(t.root) { // a child was forked meanwhile
+			t.ended = time.Now()
+		} else if s.targets.inTree(t.root) == 1 && s.releaseOne(t) {
 			return // the list has changed; the others come next time
 		}
 	}
+}
+
+// releaseOne forgets a root, if the kernel half has no more of it.
+func (s *Session) releaseOne(t *target) (done bool) {
+	done, err := s.ledger.Release(t.root)
+	if err != nil {
+		s.problem("%v", err)
+	}
+	if done {
+		delete(s.budget.roots, t.root)
+		s.watches.End(t.root)
+		s.targets.drop(t)
+		s.joining.Released(t.root)
+	}
+	return done
 }
 
 // inTree returns how many targets belong to a root, which is one of them.

@@ -52,6 +52,32 @@ func TestReleasedRoots(t *testing.T) {
 	}
 }
 
+// TestLeave: a root leaves with its processes though they live on, and a child that it forked meanwhile, too; then its
+// number is free. None leaves a session that is closed.
+func TestLeave(t *testing.T) {
+	k := &fakeKernel{woken: make(chan struct{}, 1), holds: true}
+	s := attached(t, k, Options{})
+	released := 0
+	s.joining.open, s.joining.wake, s.joining.Released = true, k.Wake, func(uint32) { released++ }
+	root := s.targets.all[0]
+	s.Leave(root.root)
+	if s.letGo(); !root.leaves || k.holds {
+		t.Fatalf("it leaves: %v; the kernel half has it: %v", root.leaves, k.holds)
+	}
+	root.gone, root.ended, k.holds = true, time.Now().Add(-time.Hour), true
+	if s.release(); released > 0 || k.holds {
+		t.Errorf("with a child: released %d times; the kernel half has it: %v", released, k.holds)
+	}
+	root.ended = time.Now().Add(-time.Hour)
+	if s.release(); released != 1 || len(s.targets.all) > 0 {
+		t.Errorf("released %d times, %d targets are left", released, len(s.targets.all))
+	}
+	s.joining.close()
+	if s.Leave(1); len(s.joining.leaving) > 0 {
+		t.Error("one leaves a session that is closed")
+	}
+}
+
 // TestJoinRefused: a process that is traced already, one too many, and one that has ended are refused by what they are.
 // No more wait than there is room for, and none once the session is closed.
 func TestJoinRefused(t *testing.T) {

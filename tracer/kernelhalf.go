@@ -45,6 +45,7 @@ type processes interface {
 	Adopt(root uint32, pid int, started uint64, parent int) (slot uint32, err error)
 	Slot(pid int) (uint32, error)
 	Detach(pid int) error
+	Leave(root uint32) error
 	Release(root uint32) (done bool, err error)
 	Look(pid int) error
 	SetPython(slot uint32, python ledger.Python) error

@@ -97,6 +97,15 @@ func (k *fakeKernel) Detach(pid int) error {
 	return k.detaching
 }
 
+func (k *fakeKernel) Leave(root uint32) error {
+	k.note("leave %d", root)
+	if !k.holds {
+		return ledger.ErrNoProcess
+	}
+	k.holds = false
+	return nil
+}
+
 func (k *fakeKernel) Release(root uint32) (bool, error) {
 	k.note("release %d", root)
 	return !k.holds, nil

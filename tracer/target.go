@@ -20,6 +20,7 @@ type target struct {
 	python *python
 	gone   bool
 	ended  time.Time // when that was noticed
+	leaves bool      // it is to leave the session
 	late   bool      // it ran before the session
 	// before has the sizes of arrays from before the session that existed when NumPy's meter was first paused, by
 	// address; nil: not known.

@@ -37,6 +37,13 @@ func (p *Processes) Detach(pid int) error {
 	return err
 }
 
+// Leave takes all processes of a root out of the ledger, though they live on: each has the boundary of its end, with a
+// status of 0. It fails with [ErrNoProcess] if there is none.
+func (p *Processes) Leave(root uint32) error {
+	_, err := p.operations.run(kernelOperationOP_LEAVE, 0, kernelControl{Root: root})
+	return err
+}
+
 // Release forgets a root with processes that have all ended, so that another one can be attached under its number. done
 // is false if there are such processes still, or boundaries that wait: then nothing has changed. All records of the
 // root must have been read.

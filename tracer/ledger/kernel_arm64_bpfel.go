@@ -532,6 +532,7 @@ const (
 	kernelOperationOP_CELL_END kernelOperation = 8
 	kernelOperationOP_SETTLED  kernelOperation = 9
 	kernelOperationOP_LOOK     kernelOperation = 10
+	kernelOperationOP_LEAVE    kernelOperation = 11
 )
 
 type kernelOutcome uint32

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"errors"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"ipytracer/event"
@@ -57,5 +59,61 @@ func TestRelease(t *testing.T) {
 		if err != nil || r.Segment != 0 || r.Shared != 0 {
 			t.Errorf("left: %+v, %v", r, err)
 		}
+	}
+}
+
+// TestLeave: a root leaves with its child though both live on, with an end of status 0 each, and joins again under the
+// same number. Nothing of other roots changes.
+func TestLeave(t *testing.T) {
+	l := load(t, Options{})
+	start := func(root uint32) (pid int, end func()) {
+		cmd := exec.Command("sh", "-c", "read line; sleep 600 & echo x; read line; kill $!; wait")
+		in, out, err := piped(t, cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Processes.AttachProcess(root, cmd.Process.Pid, 0); err != nil {
+			t.Fatal(err)
+		}
+		_, err = in.Write([]byte("go on\n"))
+		if _, failure := out.Read(make([]byte, 1)); errors.Join(err, failure) != nil {
+			t.Fatal(err, failure)
+		}
+		return cmd.Process.Pid, func() { in.Close(); _ = cmd.Wait() }
+	}
+	pid, end := start(5)
+	other, endOther := start(6)
+	defer endOther()
+	defer end()
+	var before collected
+	poll(t, l, &before)
+	for _, processes := range []int{2, 1} {
+		if err := l.Processes.Leave(5); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Processes.Leave(5); !errors.Is(err, ErrNoProcess) {
+			t.Errorf("again: %v", err)
+		}
+		var c collected
+		poll(t, l, &c)
+		ended := slices.DeleteFunc(c.boundaries, func(b event.Boundary) bool { return b.Kind != event.ProcessExit })
+		if len(ended) != processes || !slices.ContainsFunc(ended, func(b event.Boundary) bool {
+			return b.Root == 5 && int(b.PID) == pid
+		}) {
+			t.Errorf("boundaries %+v", c.boundaries)
+		}
+		if done, err := l.Processes.Release(5); !done || err != nil {
+			t.Fatalf("released: %v, %v", done, err)
+		}
+		if _, err := l.Processes.Slot(pid); !errors.Is(err, ErrNoProcess) {
+			t.Errorf("it is still there: %v", err)
+		}
+		if _, err := l.Processes.Slot(other); err != nil {
+			t.Error(err)
+		}
+		if _, err := l.Processes.AttachProcess(5, pid, 0); err != nil {
+			t.Fatal(err)
+		}
+		poll(t, l, &collected{})
 	}
 }

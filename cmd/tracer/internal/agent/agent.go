@@ -221,6 +221,7 @@ func (a *Agent) take(e event.Event) {
 		a.pass(e.Root, e)
 		if k := a.kernels[e.Root]; k != nil && k.PID == int(e.PID) {
 			k.over = true
+			k.left = e.Status == 0 && a.leaves(e.Root)
 		}
 	}
 }
@@ -259,6 +260,9 @@ func (a *Agent) lull() {
 			delete(a.kernels, root)
 			a.metrics.drop(k)
 			leaves(a, k)
+		}
+		if k.left {
+			a.scout.forget(k.PID)
 		}
 		a.deliver(k, done, k.over)
 		if k.over {
@@ -333,7 +337,11 @@ func (a *Agent) joined(id process.Identity, root uint32, err error) {
 }
 
 // released is called by the session once a root and all its processes have ended.
-func (a *Agent) released(root uint32) { a.metrics.release(root) }
+func (a *Agent) released(root uint32) {
+	a.metrics.release(root)
+	a.freed(root)
+	a.admitArrivals()
+}
 
 // hasEnded reports whether an error says that a process has ended.
 func hasEnded(err error) bool {

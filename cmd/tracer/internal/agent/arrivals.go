@@ -16,7 +16,18 @@ type arrivals struct {
 	byPID   map[int]arrival
 	queue   []int           // those that were not asked to join, the one that waits longest first
 	joining map[holder]bool // who has one that was
+	heir    heir
+	leaving map[uint32]bool // numbers of kernels that are to leave
 }
+
+// heir is the arrival that waits for the number of a kernel that leaves.
+type heir struct {
+	pid   int // 0: none waits
+	since time.Time
+}
+
+// heirPatience is how long an heir waits at most, and another kernel that wants a number is refused.
+const heirPatience = 10 * time.Second
 
 // arrival is a kernel that was found.
 type arrival struct {
@@ -47,7 +58,7 @@ func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 		switch {
 		case !is:
 			return true
-		case all.joining[p.of()]:
+		case all.joining[p.of()] || pid == all.heir.pid:
 			return false
 		case join(p.Identity):
 			all.joining[p.of()] = true
@@ -58,6 +69,35 @@ func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 		return true
 	})
 	return refused
+}
+
+// inherits has an arrival that is to come wait for a number. It returns false while another one does.
+func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.heir.pid != 0 && now.Sub(all.heir.since) < heirPatience {
+		return false
+	}
+	if all.leaving == nil {
+		all.leaving = map[uint32]bool{}
+	}
+	all.heir, all.leaving[from] = heir{pid, now}, true
+	return true
+}
+
+// freed lets the heir join: a number is free.
+func (all *arrivals) freed(root uint32) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.heir = heir{}
+	delete(all.leaving, root)
+}
+
+// leaves reports whether the kernel with a number is to leave.
+func (all *arrivals) leaves(root uint32) bool {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	return all.leaving[root]
 }
 
 // settle lets the next kernel of a holder join.
@@ -113,6 +153,28 @@ func (h *holder) may(n held, c *Config) bool {
 	return n.all < most && n.own < own
 }
 
+// number is one that a kernel holds.
+type number struct {
+	holder
+	joined uint64 // the order in which they did
+}
+
+// surplus returns the number to give up for one more kernel of a group that has some: the newest of the group that has
+// most. is is false if that has less than two more, since the number would only change sides.
+func surplus(numbers map[uint32]number, has int) (root uint32, is bool) {
+	groups := map[string]int{}
+	for _, n := range numbers {
+		groups[n.group]++
+	}
+	most := 0
+	for at, n := range numbers {
+		if has := groups[n.group]; has > most || has == most && n.joined > numbers[root].joined {
+			root, most = at, has
+		}
+	}
+	return root, most >= has+2
+}
+
 // holderOf returns to whom a kernel that waits counts.
 func (all *arrivals) holderOf(pid int) holder {
 	all.mu.Lock()
@@ -138,12 +200,22 @@ func (a *Agent) found(p inventory.Python) {
 	of := one.of()
 	n := a.metrics.held(&of)
 	a.countWaiting(&n, &of)
-	if !of.may(n, c) || !a.pace.may(of, time.Now()) {
+	now, from, room := time.Now(), uint32(0), of.may(n, c)
+	inherits := false
+	if !room && !of.worker && n.own < c.PerUser {
+		from, inherits = a.metrics.surplus(n.group)
+	}
+	if !room && !inherits || !a.pace.may(of, now) || inherits && !a.inherits(p.PID, from, now) {
 		a.metrics.refuse()
 		a.scout.forget(p.PID)
 		return
 	}
 	a.addArrival(one)
+	if inherits {
+		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", from)
+		a.metrics.refuse()
+		a.session.Leave(from)
+	}
 	a.admitArrivals()
 }
 

@@ -23,6 +23,7 @@ type kernel struct {
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull
 	over              bool           // it has ended
+	left              bool           // it goes on, and has given its number up
 	notebook          string         // its path, as the kernel says; "" if it is not known
 	ended             *model.Process // at the end, nil if that is not known
 	statement         *model.Window  // that ran at the end, nil for none

@@ -26,7 +26,8 @@ type metrics struct {
 
 	mu       sync.Mutex // of everything below, and of the kernels' state
 	kernels  map[*kernel]bool
-	roots    map[uint32]holder // users, by the numbers that their kernels hold until all processes have ended
+	roots    map[uint32]number // that kernels hold until all their processes have ended
+	joined   uint64            // kernels so far
 	lost     []event.Loss      // so far
 	labels   labels
 	needs    *prometheus.HistogramVec
@@ -84,7 +85,7 @@ const (
 
 func newMetrics(config func() *Config) *metrics {
 	m := &metrics{
-		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]holder{},
+		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]number{},
 		registry: prometheus.NewPedanticRegistry(), exports: exports.NewCounts(),
 	}
 	m.needs = histogram("cell_need_bytes",
@@ -181,7 +182,8 @@ func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
 func (m *metrics) hold(root uint32, of holder) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.roots[root] = of
+	m.joined++
+	m.roots[root] = number{of, m.joined}
 }
 
 func (m *metrics) release(root uint32) {
@@ -195,9 +197,16 @@ func (m *metrics) held(of *holder) (n held) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, one := range m.roots {
-		n.add(&one, of)
+		n.add(&one.holder, of)
 	}
 	return n
+}
+
+// surplus is as [surplus], for the numbers that are held.
+func (m *metrics) surplus(has int) (root uint32, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return surplus(m.roots, has)
 }
 
 // Describe implements [prometheus.Collector].

@@ -226,7 +226,7 @@ func (a *Agent) deliver(k *kernel, done []model.Window, over bool) {
 // end returns the end of a kernel, nil if there is nothing to say of it, and counts it.
 func (a *Agent) end(k *kernel, done []model.Window) *telemetry.Death {
 	p := k.ended
-	if p == nil {
+	if p == nil || k.left {
 		return nil
 	}
 	a.metrics.death(k.Owner, p.Ending)

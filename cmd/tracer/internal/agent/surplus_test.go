@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/tracer/host/process"
+)
+
+// user returns the holder of a user's kernels.
+func user(n int) holder { return holder{account: account{group: fmt.Sprint("user ", n)}} }
+
+// TestSurplus: with all numbers taken, a newcomer gets the newest number of the account that has most, and nobody gets
+// one that would only change sides. So shares become equal, and it ends, though everybody who gave one up tries again.
+func TestSurplus(t *testing.T) {
+	c := DefaultConfig()
+	m := newMetrics(func() *Config { return &c })
+	free := make([]uint32, c.Kernels)
+	for i := range free {
+		free[i] = uint32(i)
+	}
+	given := 0
+	wants := func(n int) (joined bool) {
+		of := user(n)
+		has := m.held(&of)
+		if !of.may(has, &c) {
+			root, is := m.surplus(has.group)
+			if !is {
+				return false
+			}
+			gave := m.roots[root]
+			for _, one := range m.roots {
+				if one.group == gave.group && one.joined > gave.joined {
+					t.Fatalf("number %d is not the newest of %s", root, gave.group)
+				}
+			}
+			given++
+			m.release(root)
+			free = append(free, root)
+		}
+		m.hold(free[0], of)
+		free = free[1:]
+		return true
+	}
+	for i := range 3 * 16 {
+		wants(i % 3)
+	}
+	for n := range 16 {
+		wants(100 + n)
+	}
+	if given > 0 || len(free) > 0 || wants(0) {
+		t.Fatalf("%d given up, %d free", given, len(free))
+	}
+	for n := range 45 {
+		if !wants(200 + n) {
+			t.Fatalf("newcomer %d gets no number; shares %v", n, shares(m))
+		}
+	}
+	if all := shares(m); len(all) != c.Kernels || slices.Max(all) > 1 {
+		t.Errorf("shares %v", all)
+	}
+	if wants(999) || wants(0) {
+		t.Error("a number has only changed sides")
+	}
+	for n := range 45 { // they end, and the first users come back
+		for root, one := range m.roots {
+			if one.holder == user(200+n) {
+				m.release(root)
+				free = append(free, root)
+			}
+		}
+	}
+	given = 0
+	for range 1000 {
+		for n := range 3 {
+			wants(n)
+		}
+		wants(100)
+	}
+	if all := shares(m); given > 64 || len(all) != 19 || slices.Max(all)-all[len(all)-4] > 1 {
+		t.Errorf("%d given up; shares %v", given, all)
+	}
+}
+
+// shares returns how many numbers each account has, the least first.
+func shares(m *metrics) (all []int) {
+	by := map[string]int{}
+	for _, n := range m.roots {
+		by[n.group]++
+	}
+	for _, n := range by {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestHeir: an arrival that gets the number of a kernel that leaves joins once a number is free. Meanwhile there is no
+// other heir, and the kernel's end is none; later there is.
+func TestHeir(t *testing.T) {
+	var all arrivals
+	var asked []int
+	join := func(id process.Identity) bool { asked = append(asked, id.PID); return true }
+	now := time.Unix(1000, 0)
+	if !all.inherits(10, 3, now) || all.inherits(11, 4, now.Add(heirPatience-1)) || !all.leaves(3) || all.leaves(4) {
+		t.Error("there is not one heir")
+	}
+	for _, pid := range []int{10, 12} {
+		p := arrival{Python: inventory.Python{PID: pid, Identity: process.Identity{PID: pid}}}
+		p.facts.account = account{user: uint32(pid)}
+		all.addArrival(p)
+	}
+	if all.admit(join); !slices.Equal(asked, []int{12}) {
+		t.Errorf("asked %v before a number is free", asked)
+	}
+	all.freed(3)
+	if all.admit(join); !slices.Equal(asked, []int{12, 10}) || all.leaves(3) {
+		t.Errorf("asked %v", asked)
+	}
+	if !all.inherits(13, 5, now) || !all.inherits(14, 6, now.Add(heirPatience)) || all.heir.pid != 14 || !all.leaves(5) {
+		t.Errorf("the heir is %+v", all.heir)
+	}
+}
