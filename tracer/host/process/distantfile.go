@@ -10,9 +10,7 @@ import (
 // distantFile is a file that a helper's process has open. Reads ask for blocks, the last of which are kept.
 type distantFile struct {
 	helper     *Helper
-	key        uint64 // of its file system
-	pid        int
-	name       string
+	of         subject
 	handle     int
 	descriptor *os.File // opens nothing (O_PATH); nil of memory
 	shared     *sharing
@@ -85,7 +83,7 @@ func (f *distantFile) read(at int64, size int) ([]byte, error) {
 func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
 	for n < len(p) {
 		reply, err := f.ask(&helperRequest{
-			Op: "peek", Handle: f.handle, Open: openRequest{PID: f.pid, Mapping: in}, At: at + uint64(n),
+			Op: "peek", Handle: f.handle, Open: openRequest{PID: f.of.pid, Mapping: in}, At: at + uint64(n),
 			Length: min(len(p)-n, helperData),
 		}, -1)
 		switch {
@@ -102,7 +100,7 @@ func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
 }
 
 func (f *distantFile) ask(r *helperRequest, pass int) (helperReply, error) {
-	return f.helper.ask(f.pid, f.key, f.name, r, pass)
+	return f.helper.ask(&f.of, r, pass)
 }
 
 // populate has the kernel read the pages at some offsets.
@@ -129,8 +127,7 @@ func (f *distantFile) again() File {
 	f.shared.mu.Lock()
 	defer f.shared.mu.Unlock()
 	f.shared.users++
-	return &distantFile{helper: f.helper, key: f.key, pid: f.pid, name: f.name, handle: f.handle,
-		descriptor: f.descriptor, shared: f.shared}
+	return &distantFile{helper: f.helper, of: f.of, handle: f.handle, descriptor: f.descriptor, shared: f.shared}
 }
 
 // Close has the last one close the file.

@@ -22,10 +22,8 @@ const (
 	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second
 	// or two.
 	helperPatience = 5 * time.Second
-	// maxTurns is how many file systems are asked at a time; the others share one turn.
-	maxTurns   = 16
-	helperData = 64 << 10 // bytes of a file in one answer
-	helperText = 8 << 10  // of all else
+	helperData     = 64 << 10 // bytes of a file in one answer
+	helperText     = 8 << 10  // of all else
 )
 
 // Helper opens and reads files with a file system that may never answer, such as one that the traced process serves
@@ -38,13 +36,14 @@ type Helper struct {
 	mu      sync.Mutex
 	ctx     context.Context // when it is done nothing is waited for any more
 	conn    *net.UnixConn   // to the process; nil: not started
-	dead    error           // why nothing can be asked any more
-	last    uint64          // number of a request
+	process Identity
+	dead    error  // why nothing can be asked any more
+	last    uint64 // number of a request
 	waiting map[uint64]chan helperReply
-	turns   map[uint64]*sync.Mutex // one request at a time of each file system
-	silent  map[uint64]string      // file systems that did not answer, with the request
-	charge  []string               // arguments of the process: its task
-	all     atomic.Bool            // it opens whatever takes a right
+	silent  silence
+	turns   turns
+	charge  []string    // arguments of the process: its task
+	all     atomic.Bool // it opens whatever takes a right
 	pace    pace
 }
 
@@ -57,8 +56,7 @@ type helperReply struct {
 
 // NewHelper makes one that starts nothing yet. Requests fail once ctx is done.
 func NewHelper(ctx context.Context) *Helper {
-	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, turns: map[uint64]*sync.Mutex{},
-		silent: map[uint64]string{}}
+	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}}
 }
 
 // Until sets when requests that are made from now on are given up.
@@ -68,14 +66,6 @@ func (h *Helper) Until(ctx context.Context) {
 	h.ctx = ctx
 }
 
-// The keys of requests that belong to no one file system.
-const (
-	byName    = 1 << 62   // files looked for by their names
-	allOthers = 1<<62 + 1 // beyond maxTurns
-	ofProcess = 1 << 61   // and a pid: facts about a process that the kernel has itself
-	ofSocket  = 1 << 60   // and a pid: a descriptor of the process itself, which may decide how long its close takes
-)
-
 // openRequest asks for a file that is mapped, or by its name in a process's root.
 type openRequest struct {
 	PID     int
@@ -83,13 +73,6 @@ type openRequest struct {
 	Path    string // by name
 	Kind    string // of file system, "" if not known
 	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON has no bytes that are no UTF-8
-}
-
-func (r *openRequest) key() uint64 {
-	if r.Path != "" {
-		return byName
-	}
-	return uint64(r.Mapping.File.Major)<<32 | uint64(r.Mapping.File.Minor)
 }
 
 func (r *openRequest) String() string {
@@ -102,9 +85,29 @@ func (r *openRequest) String() string {
 	return r.Mapping.Path
 }
 
+func (r *openRequest) subject() subject {
+	of := subject{r.PID, ownerOf(r.PID), keyOf(r.Mapping), r.String()}
+	if r.Path != "" {
+		of.key = byName | uint64(of.owner)
+	}
+	return of
+}
+
+// keyOf returns the key of the file system of a mapping.
+func keyOf(m Mapping) uint64 { return uint64(m.File.Major)<<32 | uint64(m.File.Minor) }
+
+// ownerOf returns the user of a process; one that is nobody's if it is not known.
+func ownerOf(pid int) uint32 {
+	status, err := (FS{}).Proc(pid).Status()
+	if err != nil {
+		return ^uint32(0)
+	}
+	return status.UID
+}
+
 // open has a file opened.
 func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
-	f := &distantFile{helper: h, key: r.key(), pid: r.PID, name: r.String(), shared: &sharing{users: 1}}
+	f := &distantFile{helper: h, of: r.subject(), shared: &sharing{users: 1}}
 	reply, err := f.ask(&helperRequest{Op: "open", Proc: fs.root(), Open: r}, -1)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,7 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 	if err := reply.failed(r.PID, true); err != nil {
 		return nil, err
 	}
-	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.name)
+	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.of.what)
 	if r.Path != "" {
 		r.Mapping = Mapping{File: answer.File, Path: r.Path}
 	}
@@ -123,7 +126,7 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 // memory has memory of a process read that files of a file system are mapped to; file is the tracer's own
 // /proc/PID/mem.
 func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
-	f := &distantFile{helper: h, key: key, pid: pid, name: "memory that a file is mapped to"}
+	f := &distantFile{helper: h, of: subject{pid, ownerOf(pid), key, "memory that a file is mapped to"}}
 	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
 	if err == nil && reply.answer.Failed {
 		err = errors.New(reply.answer.Text)
@@ -139,41 +142,19 @@ func (h *Helper) silence(pid int, m Mapping) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.silenceOf(pid, (&openRequest{Mapping: m}).key())
-}
-
-func (h *Helper) silenceOf(pid int, key uint64) error {
-	if what, silent := h.silent[key]; silent {
-		return &Error{PID: pid, Kind: ErrNoAnswer, Cause: fmt.Errorf("%s: the file system does not answer", what)}
-	}
-	return nil
-}
-
-// turn is held by whoever asks something of a file system.
-func (h *Helper) turn(key uint64) (*sync.Mutex, uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.turns[key] == nil && len(h.turns) >= maxTurns {
-		key = allOthers
-	}
-	if h.turns[key] == nil {
-		h.turns[key] = &sync.Mutex{}
-	}
-	return h.turns[key], key
+	of := (&openRequest{PID: pid, Mapping: m}).subject()
+	return h.silent.check(&of)
 }
 
 // ask sends one request, with a descriptor unless that is -1, and waits for its answer.
-func (h *Helper) ask(pid int, key uint64, what string, r *helperRequest, pass int) (reply helperReply, err error) {
-	turn, key := h.turn(key)
-	turn.Lock()
-	defer turn.Unlock()
-	return h.await(pid, key, what, r, pass, helperPatience)
+func (h *Helper) ask(of *subject, r *helperRequest, pass int) (reply helperReply, err error) {
+	defer h.turns.take(of.key)()
+	return h.await(of, r, pass, helperPatience)
 }
 
 // await sends one request and waits for its answer.
-func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass int,
-	patience time.Duration) (reply helperReply, err error) {
-	ctx, answer, err := h.send(pid, key, r, pass)
+func (h *Helper) await(of *subject, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
+	ctx, answer, err := h.send(of, r, pass)
 	if err != nil {
 		return helperReply{fd: -1}, err
 	}
@@ -182,30 +163,30 @@ func (h *Helper) await(pid int, key uint64, what string, r *helperRequest, pass 
 	select {
 	case reply, ok := <-answer:
 		if !ok {
-			return helperReply{fd: -1}, &Error{PID: pid, Kind: ErrNoAnswer,
-				Cause: fmt.Errorf("%s: who looks at it has ended", what)}
+			return helperReply{fd: -1}, &Error{PID: of.pid, Kind: ErrNoAnswer,
+				Cause: fmt.Errorf("%s: who looks at it has ended", of.what)}
 		}
 		return reply, nil
 	case <-ctx.Done(): // the caller wants it to end, and not to wait again
-		_ = h.giveUp(pid, key, what, r.ID)
+		_ = h.giveUp(of, r.ID)
 		return helperReply{fd: -1}, context.Cause(ctx)
 	case <-late.C:
-		return helperReply{fd: -1}, h.giveUp(pid, key, what, r.ID)
+		return helperReply{fd: -1}, h.giveUp(of, r.ID)
 	}
 }
 
 // send sends a request, and returns the channel on which its answer comes.
-func (h *Helper) send(pid int, key uint64, r *helperRequest, pass int) (context.Context, chan helperReply, error) {
+func (h *Helper) send(of *subject, r *helperRequest, pass int) (context.Context, chan helperReply, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.silenceOf(pid, key); err != nil {
+	if err := h.silent.check(of); err != nil {
 		return nil, nil, err
 	}
 	if h.ctx.Err() != nil {
 		return nil, nil, context.Cause(h.ctx)
 	}
 	if err := h.start(); err != nil {
-		return nil, nil, &Error{PID: pid, Kind: ErrNoAnswer, Cause: err}
+		return nil, nil, &Error{PID: of.pid, Kind: ErrNoAnswer, Cause: err}
 	}
 	h.last++
 	r.ID = h.last
@@ -213,7 +194,7 @@ func (h *Helper) send(pid int, key uint64, r *helperRequest, pass int) (context.
 		return nil, nil, err
 	}
 	if err := request(h.conn, r, pass); err != nil {
-		return nil, nil, &Error{PID: pid, Kind: ErrNoAnswer, Cause: err}
+		return nil, nil, &Error{PID: of.pid, Kind: ErrNoAnswer, Cause: err}
 	}
 	answer := make(chan helperReply, 1)
 	h.waiting[r.ID] = answer
@@ -221,12 +202,12 @@ func (h *Helper) send(pid int, key uint64, r *helperRequest, pass int) (context.
 }
 
 // giveUp waits for a request no more, nor for its file system.
-func (h *Helper) giveUp(pid int, key uint64, what string, id uint64) error {
+func (h *Helper) giveUp(of *subject, id uint64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.waiting, id)
-	h.silent[key] = what
-	return h.silenceOf(pid, key)
+	h.silent.add(of)
+	return h.silent.check(of)
 }
 
 // read hands out answers until the process has ended.
@@ -304,6 +285,7 @@ func (h *Helper) start() error {
 		conn.Close()
 		return fmt.Errorf("start a helper: %w", err)
 	}
+	h.process, _ = (FS{}).Identity(cmd.Process.Pid)
 	go func() { _ = cmd.Wait() }() // one for each helper; it never ends, if the process never gets its answer
 	h.conn = conn.(*net.UnixConn)
 	go h.read(h.conn) // one for each helper

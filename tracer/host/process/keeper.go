@@ -53,7 +53,8 @@ func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
 // tell asks for a fact that the kernel itself has about a process. It waits for no turn.
 func (h *Helper) tell(r *helperRequest) (helperReply, error) {
 	pid := r.Open.PID
-	return h.await(pid, ofProcess|uint64(pid), fmt.Sprintf("/proc/%d/%s", pid, r.Name), r, -1, keeperPatience)
+	of := subject{pid: pid, key: ofProcess | uint64(pid), what: fmt.Sprintf("/proc/%d/%s", pid, r.Name)}
+	return h.await(&of, r, -1, keeperPatience)
 }
 
 // file has a file of a process's directory opened.
@@ -93,7 +94,8 @@ func (h *Helper) devices(pid int) (files []string, open int, err error) {
 // pids has the helper list the processes that there are.
 func (h *Helper) pids() (all []int, err error) {
 	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
-		reply, err := h.await(0, ofProcess, "/proc", &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
+		of := subject{key: ofProcess, what: "/proc"}
+		reply, err := h.await(&of, &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
 		if err == nil {
 			err = reply.failed(0, false)
 		}
@@ -112,8 +114,8 @@ func (h *Helper) pids() (all []int, err error) {
 
 // near has the helper open a file on a file system that answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
-	reply, err := h.await(r.PID, ofProcess|uint64(r.PID), r.String(),
-		&helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
+	of := subject{pid: r.PID, key: ofProcess | uint64(r.PID), what: r.String()}
+	reply, err := h.await(&of, &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
 	if err == nil {
 		err = reply.failed(r.PID, true)
 	}

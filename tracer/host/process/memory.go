@@ -85,7 +85,7 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 		return nil, Mapping{}, min(size, mapping.Start-start), nil
 	}
 	size = min(size, mapping.End-start)
-	key := (&openRequest{Mapping: mapping}).key()
+	key := keyOf(mapping)
 	if reader := m.readers[key]; reader != nil {
 		return reader, mapping, size, nil
 	}

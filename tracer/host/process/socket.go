@@ -24,9 +24,10 @@ var errNoPair = errors.New("it is no end of a pair of sockets (AF_UNIX, SOCK_SEQ
 // with EBADF where there is no such descriptor, with ESTALE where that is not the socket of this inode (0: any), and
 // with EBUSY where the process is not to blame. Once a process has not answered, it fails at once.
 func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, err error) {
-	what := fmt.Sprintf("descriptor %d of process %d", descriptor, pid)
+	of := subject{pid: pid, key: ofSocket | uint64(pid),
+		what: fmt.Sprintf("descriptor %d of process %d", descriptor, pid)}
 	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: said}
-	reply, err := h.await(pid, ofSocket|uint64(pid), what, r, -1, linePatience)
+	reply, err := h.await(&of, r, -1, linePatience)
 	if err == nil {
 		err = reply.failed(pid, true)
 	}

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -15,12 +16,22 @@ type question struct {
 	PID     int
 	Started uint64
 	Refused []refusals.File // of its user, that are not to be examined
+	Silent  []uint64        // file systems of its user, that are not to be asked
+	Near    bool            // nor any other that might not answer
 }
 
 // findings are the answer.
 type findings struct {
 	Row    *foundKernel // nil: of no use
 	Hidden bool
+	Silent []uint64 // file systems that did not answer; the helper waits for them
+	Cut    bool     // it may be of use: its files could not be read
+}
+
+// noted is what an examiner is busy with.
+type noted struct {
+	File   *refusals.File
+	Helper process.Identity // that opens files, and may wait for one
 }
 
 // examiner looks at one process after another, in a process without rights.
@@ -49,7 +60,7 @@ func (e *examiner) isPython(f *process.MappedFile) bool {
 	if slices.Contains(e.refused, state) {
 		return false
 	}
-	e.note(state)
+	e.note(noted{&state, e.fs.Helper.Process()})
 	return tracer.IsPython(f.File)
 }
 
@@ -59,13 +70,26 @@ func (e *examiner) answer(text json.RawMessage) (any, error) {
 		return nil, err
 	}
 	e.refused = q.Refused
+	e.note(noted{Helper: e.fs.Helper.Process()})
+	e.fs.Helper.Mute(q.Silent, q.Near)
+	found, err := e.look(q)
+	for _, key := range e.fs.Helper.Silent() {
+		if !slices.Contains(q.Silent, key) {
+			found.Silent = append(found.Silent, key)
+		}
+	}
+	return found, err
+}
+
+// look looks at a process.
+func (e *examiner) look(q question) (findings, error) {
 	st, err := e.fs.Proc(q.PID).Stat()
 	if err != nil || st.StartTicks != q.Started || st.Ended() || st.KernelThread() {
 		return findings{}, nil
 	}
 	p, hidden, err := e.search.Examine(st)
 	if err != nil {
-		return findings{Hidden: hidden}, nil
+		return findings{Hidden: hidden, Cut: errors.Is(err, process.ErrNoAnswer)}, nil
 	}
 	seen, _ := e.describe.Describe(p) // unknown facts are empty
 	kernel := seen.IPython != "" || p.Kind != process.Script

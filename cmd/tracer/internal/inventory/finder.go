@@ -14,7 +14,8 @@ import (
 // Finder looks at processes that may be kernels, each in a process without rights that can be killed
 // ([look.Worker]). What one takes counts to its holder, so that nobody's processes keep others up. A process that takes
 // too long ends its worker and nothing else, and the file that it was examined in is not examined for that holder again
-// until it changes, or a while is over.
+// until it changes, or a while is over. A file system that does not answer ends the worker, too, and is not asked for
+// that holder again while the worker's helper waits for it.
 type Finder struct {
 	what    string
 	ctx     context.Context
@@ -28,6 +29,7 @@ type Finder struct {
 	timer   *time.Timer
 	idle    chan struct{} // the last worker has ended
 	refused refusals.Table[Holder]
+	waiters waiters
 }
 
 // worker is a [look.Worker].
@@ -187,6 +189,7 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	found.Candidate = c
 	q := question{PID: c.PID, Started: c.StartTicks}
 	q.Refused = f.refused.Files(c.Holder, time.Now())
+	q.Silent, q.Near = f.waiters.of(c.Holder, isThere)
 	if *w == nil {
 		one, err := f.start(f.ctx, f.what)
 		if err != nil {
@@ -198,19 +201,29 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	}
 	var a findings
 	cost, err := (*w).Ask(q, &a, mostOfOne)
-	found.Took, found.Hidden = cost.Processor, a.Hidden
+	found.Took, found.Hidden, found.Cut = cost.Processor, a.Hidden, a.Cut
+	var busy noted
+	if cost.Note != nil {
+		_ = json.Unmarshal(cost.Note, &busy)
+	}
 	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
 		*w = nil
 		found.Cut = true
-		var file refusals.File
-		if f.ctx.Err() == nil && cost.Note != nil && json.Unmarshal(cost.Note, &file) == nil &&
-			(errors.Is(err, look.ErrEnded) || cost.Processor >= mostOfOne.Processor) {
-			f.refused.Add(c.Holder, file, err, time.Now())
+		switch spent := errors.Is(err, look.ErrEnded) || cost.Processor >= mostOfOne.Processor; {
+		case f.ctx.Err() == nil && busy.File != nil && spent:
+			f.refused.Add(c.Holder, *busy.File, err, time.Now())
+		case !spent:
+			f.waiters.add(c.Holder, busy.Helper, 0)
 		}
 		return found, true
+	}
+	if len(a.Silent) > 0 {
+		f.waiters.add(c.Holder, busy.Helper, a.Silent...)
+		(*w).Close()
+		*w = nil
 	}
 	if a.Row != nil {
 		found.Python = a.Row.python()
 	}
-	return found, false
+	return found, len(a.Silent) > 0
 }

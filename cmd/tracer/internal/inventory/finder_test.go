@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -19,6 +21,8 @@ type scene struct {
 	cost    map[int]time.Duration // processor time that a look at a process takes
 	hangs   map[int]chan struct{} // until when it takes
 	ends    map[int]refusals.File // processes that end the worker, in a file
+	silent  map[int]uint64        // their file systems that do not answer
+	muted   map[int][]uint64
 	asked   []int
 	refused map[int][]refusals.File
 	started int
@@ -38,6 +42,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 	w.mu.Lock()
 	w.asked = append(w.asked, one.PID)
 	w.refused[one.PID] = one.Refused
+	w.muted[one.PID] = one.Silent
 	cost.Processor = w.cost[one.PID]
 	hangs, file, ends := w.hangs[one.PID], w.ends[one.PID], false
 	if file != (refusals.File{}) && !slices.Contains(one.Refused, file) {
@@ -49,8 +54,15 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 		return cost, look.ErrSlow
 	}
 	if ends {
-		cost.Note = []byte(`{"Device":` + "7" + `,"Inode":9}`)
+		cost.Note = []byte(`{"File":{"Device":7,"Inode":9}}`)
 		return cost, look.ErrEnded
+	}
+	if fs := w.silent[one.PID]; fs != 0 {
+		cost.Note, _ = json.Marshal(noted{Helper: own})
+		if *found.(*findings) = (findings{Cut: true}); !slices.Contains(one.Silent, fs) {
+			found.(*findings).Silent = []uint64{fs}
+		}
+		return cost, nil
 	}
 	found.(*findings).Row = &foundKernel{Row: Python{PID: one.PID}}
 	return cost, nil
@@ -60,7 +72,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
 	found := make(chan Finding, 4096)
 	f := newFinder(t.Context(), kernels, burst, func(one Finding) { found <- one })
-	s.refused = map[int][]refusals.File{}
+	s.refused, s.muted = map[int][]refusals.File{}, map[int][]uint64{}
 	f.start = func(context.Context, string) (worker, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -202,6 +214,61 @@ func TestRefusedFiles(t *testing.T) {
 	f.Look(of(2, 12))
 	if one := next(t, found); !one.Cut || len(s.refused[12]) > 0 {
 		t.Errorf("%+v, refused %v", one, s.refused[12])
+	}
+}
+
+// own is a process that lives.
+var own, _ = process.FS{}.Identity(os.Getpid())
+
+// TestSilentFileSystems: a file system that does not answer is not asked again for its user, by another worker, and for
+// others it is. The processes that were to be read count as not looked at.
+func TestSilentFileSystems(t *testing.T) {
+	s := &scene{silent: map[int]uint64{10: 7, 11: 7, 12: 7}}
+	f, found := s.finds(t)
+	for _, c := range []struct {
+		of      Candidate
+		muted   []uint64
+		workers int
+	}{{of(1, 10), nil, 1}, {of(1, 11), []uint64{7}, 2}, {of(2, 12), nil, 3}, {of(2, 13), []uint64{7}, 4}} {
+		f.Look(c.of)
+		one := next(t, found)
+		s.mu.Lock()
+		if one.Cut != (c.of.PID != 13) || !slices.Equal(s.muted[c.of.PID], c.muted) || s.started != c.workers {
+			t.Errorf("%+v: muted %v, %d workers", one, s.muted[c.of.PID], s.started)
+		}
+		s.mu.Unlock()
+		<-f.idle
+	}
+}
+
+// TestWaiters: the file systems that helpers wait for are known for each user until the helpers have ended. With many,
+// no others are asked.
+func TestWaiters(t *testing.T) {
+	var w waiters
+	ended := map[int]bool{}
+	lives := func(id process.Identity) bool { return !ended[id.PID] }
+	user := Holder{UID: 1}
+	for i := range maxWaiters {
+		if silent, most := w.of(user, lives); len(silent) != max(0, i-1) || most {
+			t.Errorf("%d: %v, %v", i, silent, most)
+		}
+		w.add(user, process.Identity{PID: i}, uint64(i)) // the first is not known
+	}
+	if silent, most := w.of(user, lives); len(silent) != maxWaiters-1 || !most {
+		t.Errorf("%v, %v", silent, most)
+	}
+	if silent, most := w.of(Holder{UID: 2}, lives); len(silent) > 0 || most {
+		t.Errorf("another user's: %v, %v", silent, most)
+	}
+	ended[3] = true
+	if silent, most := w.of(user, lives); slices.Contains(silent, 3) || most {
+		t.Errorf("one has ended: %v, %v", silent, most)
+	}
+	for i := range maxWaiters {
+		ended[i] = true
+	}
+	if w.of(user, lives); len(w.all) > 0 {
+		t.Errorf("left: %v", w.all)
 	}
 }
 

@@ -1,0 +1,62 @@
+package inventory
+
+import (
+	"slices"
+	"sync"
+
+	"ipytracer/tracer/host/process"
+)
+
+// waiters are the helpers of workers that wait for a file system that does not answer, by the holder of the process
+// that was looked at. Linux does not let them end before it does. The zero value has none.
+type waiters struct {
+	mu  sync.Mutex
+	all map[Holder][]waiter
+}
+
+// waiter is a helper that waits.
+type waiter struct {
+	process process.Identity
+	silent  uint64 // the file system; 0: not known
+}
+
+// maxWaiters is for how many file systems of a holder helpers wait at a time: no others are asked meanwhile, unless
+// they are sure to answer.
+const maxWaiters = 8
+
+// add notes that a helper waits.
+func (w *waiters) add(of Holder, helper process.Identity, silent ...uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[Holder][]waiter{}
+	}
+	for _, one := range silent {
+		w.all[of] = append(w.all[of], waiter{helper, one})
+	}
+}
+
+// of returns the file systems that helpers wait for, and whether they are too many. isThere reports whether a process
+// has not ended.
+func (w *waiters) of(h Holder, isThere func(process.Identity) bool) (silent []uint64, most bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := slices.DeleteFunc(w.all[h], func(one waiter) bool { return !isThere(one.process) })
+	if len(all) == 0 {
+		delete(w.all, h)
+		return nil, false
+	}
+	w.all[h] = all
+	for _, one := range all {
+		if one.silent != 0 {
+			silent = append(silent, one.silent)
+		}
+	}
+	return silent, len(all) >= maxWaiters
+}
+
+// isThere reports whether a process has not ended, or has a thread that has not.
+func isThere(id process.Identity) bool {
+	st, err := process.FS{}.Proc(id.PID).Stat()
+	return err == nil && st.StartTicks == id.StartTicks
+}

@@ -1,0 +1,81 @@
+package process
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// on returns the subject of a file on a file system of its own.
+func on(user uint32, fs uint64) *subject {
+	return &subject{pid: 7, owner: user, key: fs, what: "a file"}
+}
+
+// TestSilence: however many file systems of one user fall silent, those of another are asked; and no more than some
+// are, for one user and for all.
+func TestSilence(t *testing.T) {
+	var all silence
+	asked := 0
+	for user := range uint32(100) {
+		mine := 0
+		for i := range uint64(40) {
+			one := on(user, uint64(user)<<32|i)
+			if all.check(one) != nil {
+				continue
+			}
+			mine++
+			all.add(one)
+			all.add(one) // who waited for the same
+			if err := all.check(one); !errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), "a file") {
+				t.Fatalf("it is asked again: %v", err)
+			}
+		}
+		if asked += mine; user < maxSilent/maxSilentOf && mine != maxSilentOf {
+			t.Errorf("%d of user %d were asked", mine, user)
+		}
+	}
+	if asked != maxSilent {
+		t.Errorf("%d were asked", asked)
+	}
+	of := subject{pid: 9, key: ofProcess | 9, what: "a fact"}
+	if err := all.check(&of); err != nil {
+		t.Errorf("the kernel's own facts: %v", err)
+	}
+}
+
+// TestMute: a helper asks none of the file systems that it is told not to ask, and the others again.
+func TestMute(t *testing.T) {
+	h := NewHelper(t.Context())
+	h.silent.add(on(1, 5))
+	h.Mute([]uint64{6}, false)
+	if h.silent.check(on(1, 5)) != nil || h.silent.check(on(1, 6)) == nil || !slices.Equal(h.Silent(), []uint64{6}) {
+		t.Errorf("silent: %v", h.Silent())
+	}
+	if h.Mute(nil, true); h.silent.check(on(1, 5)) == nil {
+		t.Error("one is asked, though none is to be")
+	}
+}
+
+// TestTurns: one request at a time asks a file system, and others do not wait for it. Nothing is left of turns that
+// are over.
+func TestTurns(t *testing.T) {
+	var all turns
+	release := all.take(1)
+	for key := range uint64(100) {
+		all.take(2 + key)()
+	}
+	got := make(chan func())
+	go func() { got <- all.take(1) }()
+	select {
+	case <-got:
+		t.Fatal("two have the same turn")
+	case <-time.After(20 * time.Millisecond):
+	}
+	release()
+	(<-got)()
+	if len(all.all) > 0 {
+		t.Errorf("%d are left", len(all.all))
+	}
+}
