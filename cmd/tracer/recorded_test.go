@@ -6,10 +6,8 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,11 +19,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"ipytracer/attribution"
-	"ipytracer/attribution/advice"
-	"ipytracer/event/recording"
-	"ipytracer/model"
 )
 
 // takesRecordings are the commands that take a recording. A row has the arguments before the file, the arguments
@@ -231,53 +224,4 @@ func claimedIn(v any, of string) string {
 		}
 	}
 	return ""
-}
-
-// TestAdviseOfPartial: advice about a recording that was cut at 50 places, or has a bit flipped at 160, calls nothing
-// exact.
-func TestAdviseOfPartial(t *testing.T) {
-	for _, name := range []string{"notebook.arrows.gz", "advice.arrows.gz"} {
-		whole := unzipped(t, name)
-		if a := advised(t, whole); a == nil || !a.Exact || len(a.Incomplete) > 0 {
-			t.Fatalf("%s: %+v", name, a)
-		}
-		random := rand.New(rand.NewPCG(1, 0))
-		cuts, flips := 0, 0
-		for k := range 50 {
-			cuts += exactly(advised(t, whole[:len(whole)*(k+1)/51]))
-		}
-		for range 160 {
-			bad := bytes.Clone(whole)
-			bad[random.IntN(len(bad)-8)] ^= 1 << random.IntN(8) // not in the end mark, behind which nothing is missing
-			flips += exactly(advised(t, bad))
-		}
-		t.Logf("%s: something is exact in %d of 50 that were cut, and in %d of 160 with a bit flipped",
-			name, cuts, flips)
-		if cuts+flips > 0 {
-			t.Errorf("%s: %d and %d call something exact", name, cuts, flips)
-		}
-	}
-}
-
-// advised returns the advice about a recording, nil if it is none.
-func advised(t *testing.T, data []byte) *model.Advice {
-	t.Helper()
-	tracker := attribution.New()
-	_, err := readRecording(context.Background(), bytes.NewReader(data), tracker.Add)
-	if errors.Is(err, recording.ErrNotRecording) || errors.Is(err, recording.ErrVersion) {
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return advice.Make(tracker.Stream(), advice.Options{})
-}
-
-// exactly returns 1 if advice calls something exact.
-func exactly(a *model.Advice) int {
-	if a != nil && (a.Exact || len(a.Incomplete) == 0 ||
-		slices.ContainsFunc(a.Items, func(i model.AdviceItem) bool { return i.Accuracy == model.SavesExact })) {
-		return 1
-	}
-	return 0
 }
