@@ -106,7 +106,7 @@ func (s *Session) settle() error {
 	}
 	if s.joining.open {
 		s.release()
-		s.letGo()
+		letGo(s)
 		s.takeIn()
 		s.joining.announce(s.Births)
 	}

@@ -88,7 +88,7 @@ func (s *Session) Join(id process.Identity) bool {
 
 // Leave lets a root leave the session with all its processes, though they live on. To the session they have ended then,
 // with status 0, and [Arrivals.Released] is called as for those. It may be called from any goroutine until Close.
-func (s *Session) Leave(root uint32) {
+func Leave(s *Session, root uint32) {
 	j := &s.joining
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -137,17 +137,17 @@ func (s *Session) takeIn() {
 }
 
 // letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
-func (s *Session) letGo() {
+func letGo(s *Session) {
 	for _, root := range s.joining.leavers() {
 		for _, t := range s.targets.all {
 			t.leaves = t.leaves || t.root == root
 		}
-		s.leave(root)
+		leave(s, root)
 	}
 }
 
 // leave reports whether the kernel half had processes of a root, which have left.
-func (s *Session) leave(root uint32) (some bool) {
+func leave(s *Session, root uint32) (some bool) {
 	err := s.ledger.Leave(root)
 	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
 		s.problem("%v", err)
@@ -213,16 +213,16 @@ func (s *Session) release() {
 		if !t.isRoot() || !t.gone || time.Since(t.ended) < restOfRoot {
 			continue
 		}
-		if t.leaves && s.leave(t.root) { // a child was forked meanwhile
+		if t.leaves && leave(s, t.root) { // a child was forked meanwhile
 			t.ended = time.Now()
-		} else if s.targets.inTree(t.root) == 1 && s.releaseOne(t) {
+		} else if s.targets.inTree(t.root) == 1 && releaseOne(s, t) {
 			return // the list has changed; the others come next time
 		}
 	}
 }
 
 // releaseOne forgets a root, if the kernel half has no more of it.
-func (s *Session) releaseOne(t *target) (done bool) {
+func releaseOne(s *Session, t *target) (done bool) {
 	done, err := s.ledger.Release(t.root)
 	if err != nil {
 		s.problem("%v", err)

@@ -60,8 +60,8 @@ func TestLeave(t *testing.T) {
 	released := 0
 	s.joining.open, s.joining.wake, s.joining.Released = true, k.Wake, func(uint32) { released++ }
 	root := s.targets.all[0]
-	s.Leave(root.root)
-	if s.letGo(); !root.leaves || k.holds {
+	Leave(s, root.root)
+	if letGo(s); !root.leaves || k.holds {
 		t.Fatalf("it leaves: %v; the kernel half has it: %v", root.leaves, k.holds)
 	}
 	root.gone, root.ended, k.holds = true, time.Now().Add(-time.Hour), true
@@ -73,7 +73,7 @@ func TestLeave(t *testing.T) {
 		t.Errorf("released %d times, %d targets are left", released, len(s.targets.all))
 	}
 	s.joining.close()
-	if s.Leave(1); len(s.joining.leaving) > 0 {
+	if Leave(s, 1); len(s.joining.leaving) > 0 {
 		t.Error("one leaves a session that is closed")
 	}
 }

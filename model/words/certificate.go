@@ -88,8 +88,8 @@ func DearTraps(emulated, stepped int64, disagree bool) string {
 	return text
 }
 
-// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves, which
-// may concern another user's files.
+// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves,
+// which may concern another user's files.
 func DearProbesSoFar(p *model.Probe) string {
 	switch {
 	case p.DearMachine:

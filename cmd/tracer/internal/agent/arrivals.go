@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/tracer"
 	"ipytracer/tracer/host/process"
 )
 
@@ -214,7 +215,7 @@ func (a *Agent) found(p inventory.Python) {
 	if inherits {
 		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", from)
 		a.metrics.refuse()
-		a.session.Leave(from)
+		tracer.Leave(a.session, from)
 	}
 	a.admitArrivals()
 }

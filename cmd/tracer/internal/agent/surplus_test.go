@@ -13,75 +13,91 @@ import (
 // user returns the holder of a user's kernels.
 func user(n int) holder { return holder{account: account{group: fmt.Sprint("user ", n)}} }
 
+// wishes are users who want numbers.
+type wishes struct {
+	*testing.T
+	config *Config
+	*metrics
+	free  []uint32
+	given int // up
+}
+
+func newWishes(t *testing.T) *wishes {
+	c := DefaultConfig()
+	w := &wishes{T: t, config: &c, metrics: newMetrics(func() *Config { return &c })}
+	for root := range uint32(c.Kernels) {
+		w.free = append(w.free, root)
+	}
+	return w
+}
+
+// wants has a user want one more number, and reports whether there is one.
+func (w *wishes) wants(n int) bool {
+	of := user(n)
+	has := w.held(&of)
+	if !of.may(has, w.config) {
+		root, is := w.surplus(has.group)
+		if !is {
+			return false
+		}
+		gave := w.roots[root]
+		for _, one := range w.roots {
+			if one.group == gave.group && one.joined > gave.joined {
+				w.Fatalf("number %d is not the newest of %s", root, gave.group)
+			}
+		}
+		w.given++
+		w.ends(root)
+	}
+	w.hold(w.free[0], of)
+	w.free = w.free[1:]
+	return true
+}
+
+func (w *wishes) ends(root uint32) {
+	w.release(root)
+	w.free = append(w.free, root)
+}
+
 // TestSurplus: with all numbers taken, a newcomer gets the newest number of the account that has most, and nobody gets
 // one that would only change sides. So shares become equal, and it ends, though everybody who gave one up tries again.
 func TestSurplus(t *testing.T) {
-	c := DefaultConfig()
-	m := newMetrics(func() *Config { return &c })
-	free := make([]uint32, c.Kernels)
-	for i := range free {
-		free[i] = uint32(i)
-	}
-	given := 0
-	wants := func(n int) (joined bool) {
-		of := user(n)
-		has := m.held(&of)
-		if !of.may(has, &c) {
-			root, is := m.surplus(has.group)
-			if !is {
-				return false
-			}
-			gave := m.roots[root]
-			for _, one := range m.roots {
-				if one.group == gave.group && one.joined > gave.joined {
-					t.Fatalf("number %d is not the newest of %s", root, gave.group)
-				}
-			}
-			given++
-			m.release(root)
-			free = append(free, root)
-		}
-		m.hold(free[0], of)
-		free = free[1:]
-		return true
-	}
+	w := newWishes(t)
 	for i := range 3 * 16 {
-		wants(i % 3)
+		w.wants(i % 3)
 	}
 	for n := range 16 {
-		wants(100 + n)
+		w.wants(100 + n)
 	}
-	if given > 0 || len(free) > 0 || wants(0) {
-		t.Fatalf("%d given up, %d free", given, len(free))
+	if w.given > 0 || len(w.free) > 0 || w.wants(0) {
+		t.Fatalf("%d given up, %d free", w.given, len(w.free))
 	}
 	for n := range 45 {
-		if !wants(200 + n) {
-			t.Fatalf("newcomer %d gets no number; shares %v", n, shares(m))
+		if !w.wants(200 + n) {
+			t.Fatalf("newcomer %d gets no number; shares %v", n, shares(w.metrics))
 		}
 	}
-	if all := shares(m); len(all) != c.Kernels || slices.Max(all) > 1 {
+	if all := shares(w.metrics); len(all) != w.config.Kernels || slices.Max(all) > 1 {
 		t.Errorf("shares %v", all)
 	}
-	if wants(999) || wants(0) {
+	if w.wants(999) || w.wants(0) {
 		t.Error("a number has only changed sides")
 	}
-	for n := range 45 { // they end, and the first users come back
-		for root, one := range m.roots {
+	for root, one := range w.roots { // 45 end, and the first users come back
+		for n := range 45 {
 			if one.holder == user(200+n) {
-				m.release(root)
-				free = append(free, root)
+				w.ends(root)
 			}
 		}
 	}
-	given = 0
+	w.given = 0
 	for range 1000 {
-		for n := range 3 {
-			wants(n)
+		for _, n := range []int{0, 1, 2, 100} {
+			w.wants(n)
 		}
-		wants(100)
 	}
-	if all := shares(m); given > 64 || len(all) != 19 || slices.Max(all)-all[len(all)-4] > 1 {
-		t.Errorf("%d given up; shares %v", given, all)
+	if all := shares(w.metrics); w.given > 64 || len(all) != 19 || slices.Max(all)-all[len(all)-4] > 1 {
+		t.Errorf("%d given up; shares %v", w.given, all)
 	}
 }
 
@@ -120,7 +136,8 @@ func TestHeir(t *testing.T) {
 	if all.admit(join); !slices.Equal(asked, []int{12, 10}) || all.leaves(3) {
 		t.Errorf("asked %v", asked)
 	}
-	if !all.inherits(13, 5, now) || !all.inherits(14, 6, now.Add(heirPatience)) || all.heir.pid != 14 || !all.leaves(5) {
+	if !all.inherits(13, 5, now) || !all.inherits(14, 6, now.Add(heirPatience)) || all.heir.pid != 14 ||
+		!all.leaves(5) {
 		t.Errorf("the heir is %+v", all.heir)
 	}
 }
