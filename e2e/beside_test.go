@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -10,17 +11,23 @@ import (
 )
 
 // TestAgentBeside: an agent follows a kernel before its first cell, on an idle machine and beside another user's 64
-// sleeping copies of an interpreter, as many with a kernel's arguments, or 16 processes with odd files of a Python's
-// name, and `tracer kernels` lists it. The bound is for a machine that runs all other tests at the same time;
-// docs/agent.md has the seconds on an idle one.
+// sleeping copies of an interpreter, as many with a kernel's arguments, 16 processes with odd files of a Python's name,
+// or 17 kernels on file systems that fell silent, and `tracer kernels` lists it. The bound is for a machine that runs
+// all other tests at the same time; docs/agent.md has the seconds on an idle one.
 func TestAgentBeside(t *testing.T) {
 	together(t)
 	require(t)
 	needModules(t, "ipykernel", "jupyter_client")
-	for _, attack := range [][]string{nil, {"copies", "64"}, {"claims", "64"}, {"odd", "16"}} {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, attack := range [][]string{nil, {"copies", "64"}, {"claims", "64"}, {"odd", "16"}, {"silent", "17"}} {
 		args := []string{"--pid", "--fork", "--mount-proc", "--kill-child", python(),
 			filepath.Join(workloads, "run_attacks.py"), binary, "60", "1"}
-		out, err := exec.Command("unshare", append(args, attack...)...).CombinedOutput()
+		cmd := exec.Command("unshare", append(args, attack...)...)
+		cmd.Env = append(os.Environ(), "SERVES_FUSE="+self)
+		out, err := cmd.CombinedOutput()
 		t.Logf("%v: %s", attack, out)
 		if err != nil || !bytes.HasSuffix(out, []byte("all holds\n")) {
 			t.Errorf("%v: %v", attack, err)

@@ -90,7 +90,7 @@ func serveFUSE(folder, mountpoint string) error {
 	node := &silentNode{fs.LoopbackNode{RootData: root}}
 	root.RootNode = node
 	options := fuse.MountOptions{DirectMountStrict: true, DirectMountFlags: syscall.MS_RDONLY, FsName: "test",
-		Name: "test"}
+		Name: "test", AllowOther: true}
 	if _, err := fs.Mount(mountpoint, node, &fs.Options{MountOptions: options}); err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ highest of each.
     claims N        these, with a kernel's arguments
     odd N           processes that map an executable file named python-x with symbols of long names, each a file of its
                     own; the last N/4 have removed its name
+    silent N        kernels, by their arguments, with all files on file systems of their own (FUSE) that fall silent; the
+                    environment has the program that serves such a file system as SERVES_FUSE
     files FOLDER    a kernel and two other processes that map all files below the folder, with PROT_EXEC
     idle N          N connections that are idle after a first request, and begin again when they are closed
     flood N         N threads that ask for /metrics
@@ -20,6 +22,7 @@ highest of each.
 import json
 import os
 import shutil
+import signal
 import statistics
 import struct
 import subprocess
@@ -32,6 +35,7 @@ from run_agent import Agent, holds, until
 from run_agent_hostile import MAP, highest
 
 ATTACKER, USER = 61111, 61112
+SERVERS = []        # of file systems: each ends with its input
 MIB = 1 << 20
 NEED = 50           # MiB, of a kernel's first cell
 FIRST = 4           # MiB that a first cell may need besides
@@ -99,8 +103,26 @@ def odd(path, symbols=2_000, names=16 << 20):
         f.write(b"P" * (names - 1) + b"\0")
 
 
+def setpriv(uid):
+    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups"]
+
+
 def as_user(uid, *command, **more):
-    return subprocess.Popen(["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups", *command], **more)
+    return subprocess.Popen([*setpriv(uid), *command], **more)
+
+
+def silent(script, mount):
+    """Starts a Python on a file system that is silent from then on. Its mount is in a namespace of its own."""
+    os.mkdir(mount)
+    server = subprocess.Popen(["unshare", "-m", os.environ["SERVES_FUSE"]], stdin=subprocess.PIPE, text=True,
+                              stdout=subprocess.PIPE, env=dict(os.environ, IPYTRACER_TEST_FUSE="/:" + mount))
+    holds("it is mounted", server.stdout.readline() == "mounted\n")
+    python = subprocess.Popen(["nsenter", "-t", str(server.pid), "-m", "--", *setpriv(ATTACKER),
+                               mount + "/usr/bin/python3", "-S", script], stdout=subprocess.PIPE, text=True, cwd="/")
+    holds("it runs", python.stdout.readline() == "runs\n")
+    server.send_signal(signal.SIGUSR1)
+    holds("it is silent", server.stdout.readline() == "silent\n")
+    return server
 
 
 def attack(kind, n, folder):
@@ -119,13 +141,16 @@ def attack(kind, n, folder):
         return
     script = os.path.join(folder, "sleeps.py" if kind == "copies" else "ipykernel_launcher.py")
     with open(script, "w") as f:
-        f.write("import time; time.sleep(3600)")
+        f.write("import time; print('runs', flush=True); time.sleep(3600)")
     for i in range(int(n)):
+        if kind == "silent":
+            SERVERS.append(silent(script, os.path.join(folder, str(i))))
+            continue
         if kind != "odd":
             name = os.path.join(folder, "python3.%d" % i)
             shutil.copy(os.path.realpath(sys.executable), name)
             os.chmod(name, 0o755)
-            as_user(ATTACKER, name, "-S", script)
+            as_user(ATTACKER, name, "-S", script, stdout=subprocess.DEVNULL)
             continue
         place = os.path.join(folder, str(i))
         os.mkdir(place)
