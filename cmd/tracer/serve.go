@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/report/escape"
 	"ipytracer/tracer/serving"
 )
@@ -51,7 +52,7 @@ func newServeCommand(c console) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Folder, "folder", serving.Folder, "the `FOLDER` of the socket, which only root may write to")
-	f.IntVar(&o.PerUser, "per-user", 4, "a user may have `N` sessions at a time")
+	f.IntVar(&o.PerUser, "per-user", 4, "a user, with all subordinate ones, may have `N` sessions at a time")
 	f.IntVar(&o.InAll, "in-all", 32, "there may be `N` sessions at a time")
 	f.BoolVar(&o.Auto, "auto", false,
 		"trace every kernel that loads the notebook companion, from then on, without being asked")
@@ -86,6 +87,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	}
 	s := serving.New(serving.Options{
 		Log: log, PerUser: o.PerUser, InAll: o.InAll, Auto: o.Auto, Session: begin, Porter: serving.StartPorter,
+		Login: (&accounts.Book{}).Login,
 	})
 	which := "notebooks that say '%tracer start'"
 	if o.Auto {

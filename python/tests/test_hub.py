@@ -284,6 +284,22 @@ class Asking(unittest.TestCase):
         with mock.patch.object(_hub_ask, "_PATIENCE", 0.2):
             self.assertEqual(self.ask("never")[4:], (1, 1))
 
+    def test_a_silent_one_is_waited_for_once(self):
+        """The users who look at the page do not wait one after the other for an agent that never answers."""
+        async def ask():
+            socket, port = bind_unused_port()
+            server = HTTPServer(Application([(r"/(\w*)/hub/prove", Proves), (r"/(\w*)/?.*", Evil)]))
+            server.add_socket(socket)
+            agents = _hub_ask.Agents([OneOf(port, "never"), OneOf(port, "good")], self.token)
+            got = await asyncio.gather(*(agents.about("user-%d" % n) for n in range(40)))
+            server.stop()
+            return got
+        with mock.patch.object(_hub_ask, "_PATIENCE", 0.5), self.assertLogs("ipytracer.hub", "WARNING"):
+            got = asyncio.run(ask())
+        self.assertEqual({(one.asked, one.silent, len(one.cells)) for one in got}, {(2, 1, 1)})
+        waited = [name for how, _, name in Evil.seen if how == "never"]
+        self.assertLessEqual(len(waited), _hub_ask._MOST_ASKING)
+
     def test_names(self):
         for user in ("a&name=b", "ä/../b", "a b+c", "%2e", "#x?y", "日本"):
             Evil.seen = []

@@ -8,7 +8,6 @@ package companion
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -48,6 +47,7 @@ type Hub struct {
 
 	mu     sync.Mutex
 	lines  map[key]*line
+	made   int                 // lines so far
 	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
 }
 
@@ -64,6 +64,9 @@ type Options struct {
 	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
 	// FreeOnGPUs returns the bytes that are free on each GPU, by its number; nil: that is not known.
 	FreeOnGPUs func() map[int]int64
+	// Account returns to whom the lines of a process count where there is no room, from any goroutine. nil: all count
+	// to one.
+	Account func(pid int) string
 }
 
 // Words put the findings of a look in the words of reports; a nil one has no words.
@@ -108,13 +111,13 @@ type hello struct {
 // other process has a descriptor of that end.
 func (h *Hub) Connected(pid, end int, live bool) {
 	l := &line{pid: pid, hub: h, end: end}
+	if h.options.Account != nil {
+		l.account = h.options.Account(pid)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	old := h.lines[key{pid, live}]
-	if old == nil && len(h.lines) >= maxLines {
-		maps.DeleteFunc(h.lines, func(_ key, l *line) bool { return l.isClosed() })
-	}
-	if old == nil && len(h.lines) >= maxLines {
+	if old == nil && !h.hasRoom(l.account) {
 		l.close()
 		return
 	}
@@ -124,7 +127,8 @@ func (h *Hub) Connected(pid, end int, live bool) {
 		}
 		old.close()
 	}
-	h.lines[key{pid, live}] = l
+	h.made++
+	h.lines[key{pid, live}], l.number = l, h.made
 	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid, Report: h.options.Report}
 	if limit, ok := h.limits[pid]; ok {
 		bytes, kind := int64(limit.Bytes), string(limit.Kind)

@@ -22,6 +22,8 @@ const (
 // line is one end of a pair of sockets. No other process has a descriptor of it, and a notebook was sent the other end.
 type line struct {
 	pid     int
+	account string // to whom it counts
+	number  int    // of all lines so far
 	hub     *Hub
 	pending []model.Window // cells that have closed since the last answer
 	lost    int            // those that had no room there

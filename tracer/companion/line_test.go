@@ -190,3 +190,32 @@ func TestTooManyLines(t *testing.T) {
 	h.Note(&event.Boundary{Kind: event.ProcessExit, PID: 1})
 	connect(t, h, maxLines+1).packet()
 }
+
+// TestLinesAreShared: an account that has taken all lines gives up its latest ones to others, until they have as many;
+// those of others stay.
+func TestLinesAreShared(t *testing.T) {
+	h := New(Options{Account: func(pid int) string { return fmt.Sprint("user ", pid/1000) }}, book{})
+	var greedy, others []*notebook
+	for n := range maxLines {
+		greedy = append(greedy, connect(t, h, 1000+n))
+		greedy[n].packet()
+	}
+	for n := range maxLines / 2 {
+		others = append(others, connect(t, h, 2000+n))
+		if others[n].packet() == nil {
+			t.Fatalf("the other user has %d lines", n)
+		}
+	}
+	connect(t, h, 2999).isOver()
+	connect(t, h, 1999).isOver()
+	for n, one := range greedy {
+		if n < maxLines/2 {
+			one.ask(`{"id": 1, "ask": "running"}`)
+		} else {
+			one.isOver()
+		}
+	}
+	for _, one := range others {
+		one.ask(`{"id": 1, "ask": "running"}`)
+	}
+}

@@ -2,6 +2,7 @@ package serving
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/host/attacktest"
+	"ipytracer/tracer/host/process"
 )
 
 // TestManyConnections: a thousand connections that send nothing keep nobody else waiting for long, and are closed.
@@ -71,6 +73,46 @@ func TestSilentUsers(t *testing.T) {
 		if took := time.Since(began); took >= patience {
 			t.Errorf("request %d: answered after %v", n, took)
 		}
+	}
+}
+
+// TestSubordinateUsers: all users that one may be have sessions and connections as one user, so others have theirs.
+func TestSubordinateUsers(t *testing.T) {
+	const owner, first, other = 1000, 100000, 1001
+	s := New(Options{
+		Log: slog.New(slog.DiscardHandler), PerUser: 2, InAll: 4,
+		Login: func(uid uint32, _ string) uint32 {
+			if uid >= first {
+				return owner
+			}
+			return uid
+		},
+		Session: func(Peer) (*Child, error) {
+			return &Child{Ended: make(chan struct{}), Said: func() string { return "" }}, nil
+		},
+	})
+	begun := 0
+	for n := range uint32(64) {
+		if s.start(Peer{Identity: process.Identity{PID: int(first + n)}, UID: first + n}).OK {
+			begun++
+		}
+	}
+	if a := s.start(Peer{Identity: process.Identity{PID: other}, UID: other}); begun != 2 || !a.OK {
+		t.Errorf("one user has %d sessions as 64 users; another one: %+v", begun, a)
+	}
+	s.options.Login = func(uint32, string) uint32 { return owner }
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[1])
+	conn := os.NewFile(uintptr(pair[0]), "a connection")
+	defer conn.Close()
+	for range 2 * maxOfUser {
+		s.admit(conn)
+	}
+	if s.answered[owner] != maxOfUser {
+		t.Errorf("one user has connections: %v", s.answered)
 	}
 }
 

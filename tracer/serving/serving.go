@@ -44,6 +44,9 @@ type Options struct {
 	// Auto begins a session also for a process that only announces itself ("auto"), as companions do when they are
 	// loaded.
 	Auto bool
+	// Login returns the user to whom a process counts, by its user and its control group, which is "" where it is not
+	// known; nil: to its own user.
+	Login func(uid uint32, group string) uint32
 	// Session is the command that traces a process until it is asked to end (SIGTERM), as a user who has typed sudo, or
 	// as root.
 	Session func(Peer) (*Child, error)
@@ -68,9 +71,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[process.Identity]*session
-	answered map[uint32]int         // connections that are being answered, by user
+	answered map[uint32]int         // connections that are being answered, by the user to whom they count
 	silent   []*os.File             // those of them that have asked nothing yet, the oldest first
-	started  map[uint32][]time.Time // by user, in the last while
+	started  map[uint32][]time.Time // likewise, in the last while
 	last     map[process.Identity]string
 	closing  bool
 	ended    sync.WaitGroup
@@ -78,6 +81,7 @@ type Server struct {
 
 type session struct {
 	peer     Peer
+	login    uint32 // to whom it counts
 	child    *Child
 	stopping bool
 }
@@ -144,9 +148,9 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		case err != nil:
 			return fmt.Errorf("accept: %w", err)
 		}
-		uid, ok := s.admit(conn)
+		login, ok := s.admit(conn)
 		if ok && !s.takeSlot(slots) {
-			s.dismiss(uid)
+			s.dismiss(login)
 			ok = false
 		}
 		if !ok {
@@ -158,7 +162,7 @@ func (s *Server) Serve(ctx context.Context, l *Listener) error {
 		go func() { // maxAtOnce of them: each has a slot
 			s.converse(conn, spoke)
 			// The room that a user occupies is given up when the connection is closed, and not before.
-			s.part(conn, uid, func() { s.dismiss(uid); <-slots })
+			s.part(conn, login, func() { s.dismiss(login); <-slots })
 		}()
 	}
 }
@@ -169,41 +173,53 @@ func (s *Server) turnAway(conn *os.File) {
 	if err != nil {
 		cred = &unix.Ucred{}
 	}
-	s.part(conn, cred.Uid, func() {})
+	s.part(conn, s.loginOf(cred.Uid, ""), func() {})
 }
 
-// part closes a connection of a user's, at once or, where that could take long, elsewhere. done is called when it is
-// closed.
-func (s *Server) part(conn *os.File, uid uint32, done func()) {
+// loginOf returns the user to whom a process counts.
+func (s *Server) loginOf(uid uint32, group string) uint32 {
+	if s.options.Login == nil {
+		return uid
+	}
+	return s.options.Login(uid, group)
+}
+
+// part closes a connection that counts to a user, at once or, where that could take long, elsewhere. done is called
+// when it is closed.
+func (s *Server) part(conn *os.File, login uint32, done func()) {
 	if err := empty(conn); err != nil {
-		s.options.Log.Debug("a connection cannot be closed at once", "uid", uid, "error", err)
-		s.porters.take(conn, uid, done)
+		s.options.Log.Debug("a connection cannot be closed at once", "user", login, "error", err)
+		s.porters.take(conn, login, done)
 		return
 	}
 	conn.Close()
 	done()
 }
 
-// admit reports whether a connection's user has room for one more.
-func (s *Server) admit(conn *os.File) (uid uint32, ok bool) {
+// admit reports whether the user to whom a connection counts has room for one more.
+func (s *Server) admit(conn *os.File) (login uint32, ok bool) {
 	cred, err := credentials(conn)
-	if err != nil || !s.porters.trusts(cred.Uid) {
+	if err != nil {
+		return 0, false
+	}
+	login = s.loginOf(cred.Uid, "")
+	if !s.porters.trusts(login) {
 		return 0, false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answered[cred.Uid] >= maxOfUser {
+	if s.answered[login] >= maxOfUser {
 		return 0, false
 	}
-	s.answered[cred.Uid]++
-	return cred.Uid, true
+	s.answered[login]++
+	return login, true
 }
 
-func (s *Server) dismiss(uid uint32) {
+func (s *Server) dismiss(login uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answered[uid]--; s.answered[uid] <= 0 {
-		delete(s.answered, uid)
+	if s.answered[login]--; s.answered[login] <= 0 {
+		delete(s.answered, login)
 	}
 }
 

@@ -2,13 +2,19 @@ package serving
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/process"
 )
 
 // start begins a session of the process that asks.
 func (s *Server) start(p Peer) answer {
+	group, _ := process.FS{}.Proc(p.PID).MemoryGroup()
+	_, group, _ = strings.Cut(group, ":")
+	login := s.loginOf(p.UID, group)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.sessions[p.Identity]; before != nil {
@@ -17,7 +23,7 @@ func (s *Server) start(p Peer) answer {
 		}
 		return answer{OK: true, Runs: true, Report: before.child.Report}
 	}
-	if why := s.refuses(p.UID); why != "" {
+	if why := s.refuses(login); why != "" {
 		return answer{Error: why}
 	}
 	child, err := s.options.Session(p)
@@ -25,8 +31,8 @@ func (s *Server) start(p Peer) answer {
 		s.options.Log.Warn("a session could not be started", "pid", p.PID, "error", err)
 		return answer{Error: "the session could not be started; the server's log says why"}
 	}
-	s.started[p.UID] = append(s.started[p.UID], time.Now())
-	one := &session{peer: p, child: child}
+	s.started[login] = append(s.started[login], time.Now())
+	one := &session{peer: p, login: login, child: child}
 	s.sessions[p.Identity] = one
 	s.ended.Add(1)
 	s.options.Log.Info("a session begins", "pid", p.PID, "uid", p.UID)
@@ -37,22 +43,22 @@ func (s *Server) start(p Peer) answer {
 }
 
 // refuses returns the reason why a user may have no further session now, "" for none.
-func (s *Server) refuses(uid uint32) string {
+func (s *Server) refuses(login uint32) string {
 	if s.closing {
 		return "the server is ending"
 	}
-	recent := s.started[uid][:0]
-	for _, at := range s.started[uid] {
+	recent := s.started[login][:0]
+	for _, at := range s.started[login] {
 		if time.Since(at) < startsEvery {
 			recent = append(recent, at)
 		}
 	}
-	if s.started[uid] = recent; len(recent) == 0 {
-		delete(s.started, uid)
+	if s.started[login] = recent; len(recent) == 0 {
+		delete(s.started, login)
 	}
 	n := 0
 	for _, one := range s.sessions {
-		if one.peer.UID == uid {
+		if one.login == login {
 			n++
 		}
 	}

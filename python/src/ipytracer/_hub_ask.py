@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("ipytracer.hub")
 _PATIENCE = 5.0        # seconds that an agent has
+_REST = 30.0           # seconds for which an agent that was silent for that long is asked for one user at a time
 _FRESH = 5.0           # seconds for which what was found about a user is shown again
 _RESOLVED = 10.0       # the same for the addresses of names
 _MOST_AGENTS = 1000
 _MOST_USERS = 200      # of whom what was found is kept
 _MOST_ASKING = 8       # users about whom the agents are asked at a time
+_MOST_AT_ONCE = 50     # agents that are asked at a time, of all users
 _TOKEN = re.compile(rb"[!-~]{32,1024}")
 
 
@@ -114,6 +116,8 @@ class Agents:
         self._sockets = {"unix:" + t.path: Socket(t.path, _PATIENCE) for t in targets if t.path}
         self._kept: dict[str, tuple[float, asyncio.Future[Found]]] = {}
         self._asking = asyncio.Semaphore(_MOST_ASKING)
+        self._at_once = asyncio.Semaphore(_MOST_AT_ONCE)
+        self._rests: dict[str, float] = {}   # agents that were silent, and until when nobody waits for them
 
     async def about(self, user: str) -> Found:
         """Return what the agents have about a user. A user who asks again while the agents are asked, or within some
@@ -145,15 +149,14 @@ class Agents:
             return _hub_answers.join([*answers, *[None] * (lost + len(urls) - len(asked))])
 
     async def _ask(self, url: str, user: str, token: str) -> Answer | None:
-        """Return what an agent answers, None if it does not, or not as an agent does."""
-        door: Network | Socket = self._sockets.get(url, self._network)
+        """Return what an agent answers, None if it does not, or not as an agent does. One that was silent has others
+        wait once in a while, and not each user."""
+        if time.monotonic() < self._rests.get(url, 0.0):
+            return None
+        if url in self._rests:
+            self._rests[url] = time.monotonic() + _REST
         try:
-            query = "name=" + quote(user, safe="")
-            got = await asyncio.wait_for(door.ask(url, query, user, token), 2 * _PATIENCE)
-            if got.code != 200:
-                _LOG.warning("the agent at %s answers with status %d", url, got.code)
-                return None
-            return _hub_answers.answer(got.body, user)
+            return await asyncio.wait_for(self._ask_in_turn(url, user, token), 2 * _PATIENCE)
         except Stranger as e:
             _LOG.error("%s: %s; it was not sent the token, and nothing that it says is shown", url, e)
         except (OSError, asyncio.TimeoutError) as e:
@@ -161,3 +164,21 @@ class Agents:
         except Exception as e:  # whatever comes from outside: one agent fewer
             _LOG.warning("the agent at %s does not answer as an agent: %s", url, type(e).__name__)
         return None
+
+    async def _ask_in_turn(self, url: str, user: str, token: str) -> Answer | None:
+        door: Network | Socket = self._sockets.get(url, self._network)
+        async with self._at_once:
+            began = time.monotonic()
+            try:
+                got = await door.ask(url, "name=" + quote(user, safe=""), user, token)
+            except BaseException:
+                if time.monotonic() - began >= _PATIENCE:
+                    if len(self._rests) >= _MOST_AGENTS:
+                        self._rests.clear()
+                    self._rests[url] = time.monotonic() + _REST
+                raise
+        self._rests.pop(url, None)
+        if got.code != 200:
+            _LOG.warning("the agent at %s answers with status %d", url, got.code)
+            return None
+        return _hub_answers.answer(got.body, user)

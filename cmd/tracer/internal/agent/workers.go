@@ -28,6 +28,12 @@ func keepTasks(a *Agent, o *tracer.Options) {
 			}
 			return nil
 		},
+		Account: func(root uint32) string {
+			if k := a.kernels[root]; k != nil {
+				return k.facts.account.group
+			}
+			return ""
+		},
 	})
 	o.Companion = a.tasks
 }

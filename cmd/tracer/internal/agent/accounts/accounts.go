@@ -36,9 +36,9 @@ type Book struct {
 	ranges []subordinates
 }
 
-// subordinates are a range of users that another one owns.
+// subordinates are a range of users that another one owns, by name or number.
 type subordinates struct {
-	owner       uint32
+	owner       string
 	first, last uint64
 }
 
@@ -55,10 +55,7 @@ func (b *Book) Login(uid uint32, group string) uint32 {
 	if owner, is := b.ownerOf(uid); is {
 		return owner
 	}
-	if b.known(uid) {
-		return uid
-	}
-	if owner, is := sliceOf(group); is && owner != 0 {
+	if owner, is := sliceOf(group); is && owner != 0 && owner != uid && !b.known(uid) {
 		return owner
 	}
 	return uid
@@ -84,22 +81,31 @@ func (b *Book) known(uid uint32) bool {
 	return err == nil
 }
 
-// ownerOf returns the owner of a subordinate user.
+// ownerOf returns the owner of a subordinate user. An owner without an account is none.
 func (b *Book) ownerOf(uid uint32) (owner uint32, is bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if time.Since(b.read) > readAge {
-		b.read, b.ranges = time.Now(), b.load()
-	}
-	for _, r := range b.ranges {
-		if uint64(uid) >= r.first && uint64(uid) <= r.last {
-			return r.owner, true
+	for _, r := range b.all() {
+		if uint64(uid) < r.first || uint64(uid) > r.last {
+			continue
+		}
+		if owner, is := b.number(r.owner); is {
+			return owner, true
 		}
 	}
 	return 0, false
 }
 
-// load reads the file: lines of NAME-OR-NUMBER:FIRST:COUNT. It leaves out whatever is none, and ranges with root.
+// all returns the ranges of the file.
+func (b *Book) all() []subordinates {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.read) > readAge {
+		b.read, b.ranges = time.Now(), b.load()
+	}
+	return b.ranges
+}
+
+// load reads the file: lines of NAME-OR-NUMBER:FIRST:COUNT. It leaves out whatever is none, and ranges with root. It
+// looks up no name: there may be thousands.
 func (b *Book) load() (all []subordinates) {
 	f, err := b.open()
 	if err != nil {
@@ -113,9 +119,8 @@ func (b *Book) load() (all []subordinates) {
 		}
 		first, err := strconv.ParseUint(parts[1], 10, 32)
 		count, err2 := strconv.ParseUint(parts[2], 10, 32)
-		owner, is := b.number(parts[0])
-		if err == nil && err2 == nil && is && first > 0 && count > 0 {
-			all = append(all, subordinates{owner, first, first + count - 1})
+		if err == nil && err2 == nil && parts[0] != "" && first > 0 && count > 0 {
+			all = append(all, subordinates{strings.Clone(parts[0]), first, first + count - 1})
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -49,6 +50,24 @@ func TestLogin(t *testing.T) {
 	}
 	if len(logins) != 1 {
 		t.Errorf("a user's subordinate ones are %d users", len(logins))
+	}
+}
+
+// TestManyOwners: the owner of one range is looked up, and not all that the file has.
+func TestManyOwners(t *testing.T) {
+	var text strings.Builder
+	for n := range maxRange {
+		fmt.Fprintf(&text, "user-%d:%d:10\n", n, 100000+10*n)
+	}
+	b, looked := book(text.String()), 0
+	b.Number = func(string) (uint32, bool) { looked++; return 1000, true }
+	for n := range uint32(50) {
+		if owner := b.Login(100000+10*n, ""); owner != 1000 {
+			t.Errorf("user %d counts to %d", n, owner)
+		}
+	}
+	if looked != 50 {
+		t.Errorf("%d names are looked up for 50 users", looked)
 	}
 }
 

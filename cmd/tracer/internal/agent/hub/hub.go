@@ -84,13 +84,17 @@ func OfUnit(group string) (user string, is bool) {
 	return "", false
 }
 
-// unitName undoes systemd's escapes in the name of a unit: \x40 for @.
+// plain are the characters that systemd leaves in the name of a unit as they are.
+const plain = `abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\@`
+
+// unitName undoes systemd's escapes in the name of a unit: \x2b for +. What systemd would not have escaped was in the
+// name of the hub's user, who is nobody else by that.
 func unitName(text string) string {
 	var name strings.Builder
 	for text != "" {
-		if len(text) >= 4 && text[0] == '\\' && text[1] == 'x' {
-			if one, err := hex.DecodeString(text[2:4]); err == nil {
-				name.Write(one)
+		if len(text) >= 4 && text[:2] == `\x` && text[2:4] == strings.ToLower(text[2:4]) {
+			if one, err := hex.DecodeString(text[2:4]); err == nil && strings.IndexByte(plain, one[0]) < 0 {
+				name.WriteByte(one[0])
 				text = text[4:]
 				continue
 			}

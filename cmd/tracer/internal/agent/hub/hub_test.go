@@ -47,10 +47,15 @@ func TestOfPod(t *testing.T) {
 // TestOfUnit: a unit of SystemdSpawner names its user; a group that a user could make names nobody.
 func TestOfUnit(t *testing.T) {
 	for group, want := range map[string]string{
-		"/system.slice/jupyter-ann-singleuser.service":                                         "ann",
-		"/system.slice/jupyter-ann-singleuser.service/a":                                       "ann",
-		"/jupyterhub.slice/jupyterhub-users.slice/jupyter-ann-singleuser.service":              "ann",
-		`/system.slice/jupyter-ann\x40x.org-singleuser.service`:                                "ann@x.org",
+		"/system.slice/jupyter-ann-singleuser.service":                            "ann",
+		"/system.slice/jupyter-ann-singleuser.service/a":                          "ann",
+		"/jupyterhub.slice/jupyterhub-users.slice/jupyter-ann-singleuser.service": "ann",
+		`/system.slice/jupyter-ann\x2bb@x.org-singleuser.service`:                 "ann+b@x.org",
+		`/system.slice/jupyter-\xc3\xa9\x20e-singleuser.service`:                  "é e",
+		// Users of these names, which the hub's spawner does not escape, are not ann.
+		`/system.slice/jupyter-\x61nn-singleuser.service`:                                      `\x61nn`,
+		`/system.slice/jupyter-ann\x40x.org-singleuser.service`:                                `ann\x40x.org`,
+		`/system.slice/jupyter-ann\x2Bb-singleuser.service`:                                    `ann\x2Bb`,
 		"/jupyter-ann-singleuser.service":                                                      "ann",
 		"/user.slice/user-1000.slice/user@1000.service/app.slice/jupyter-b-singleuser.service": "",
 		"/user.slice/jupyter-bob-singleuser.service":                                           "",

@@ -16,6 +16,8 @@ type Options struct {
 	Version string
 	// Running returns the open experiments of a process in the tree with a root.
 	Running func(root uint32, pid int) []model.Window
+	// Account returns to whom a root counts where there is no room. nil: all count to one.
+	Account func(root uint32) string
 }
 
 // Keeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
@@ -27,12 +29,20 @@ type Keeper struct {
 	processes map[int]*traced
 
 	mu       sync.Mutex
-	accepted map[int]uint32 // processes that get a line: their roots
+	accepted map[int]owned // processes that get a line
 }
+
+// owned is of whom a process is.
+type owned struct {
+	root    uint32
+	account string
+}
+
+func (o owned) of() string { return o.account }
 
 // traced is a process that runs tasks, or submits them.
 type traced struct {
-	root uint32
+	owned
 	over bool // it has ended, and its last experiments may not have been handed on
 	contexts
 	ended
@@ -43,9 +53,9 @@ const maxProcesses = 1 << 10
 
 // New returns a Keeper without processes.
 func New(o Options) *Keeper {
-	k := &Keeper{options: o, workers: map[uint32]int{}, processes: map[int]*traced{}, accepted: map[int]uint32{}}
+	k := &Keeper{options: o, workers: map[uint32]int{}, processes: map[int]*traced{}, accepted: map[int]owned{}}
 	k.hub = companion.New(companion.Options{
-		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" },
+		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" }, Account: k.accountOf,
 	}, windows{k})
 	return k
 }
@@ -66,7 +76,7 @@ func (k *Keeper) Leave(root uint32) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	maps.DeleteFunc(k.accepted, func(_ int, of uint32) bool { return of == root })
+	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
 }
 
 // Accepts implements [tracer.Companion]: processes of workers have a line, and others below a kernel that have run a
@@ -84,12 +94,28 @@ func (k *Keeper) Connected(pid, end int, live bool) { k.hub.Connected(pid, end, 
 // Announces implements [tracer.Companion].
 func (k *Keeper) Announces() string { return k.hub.Announces() }
 
-func (k *Keeper) accept(pid int, root uint32) {
+// accountOf returns to whom the lines of a process count.
+func (k *Keeper) accountOf(pid int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.accepted) < maxProcesses {
-		k.accepted[pid] = root
+	return k.accepted[pid].account
+}
+
+func (k *Keeper) accept(pid int, root uint32) {
+	of := k.ownerOf(root)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, is := k.accepted[pid]; is || hasRoom(k.accepted, of.account) {
+		k.accepted[pid] = of
 	}
+}
+
+// ownerOf returns of whom a root is.
+func (k *Keeper) ownerOf(root uint32) owned {
+	if k.options.Account == nil {
+		return owned{root: root}
+	}
+	return owned{root, k.options.Account(root)}
 }
 
 func (k *Keeper) forget(pid int) {
@@ -139,8 +165,11 @@ func (k *Keeper) Note(e event.Event, kernel int) {
 // process returns a process that runs tasks or submits them, nil where there is no room for one more.
 func (k *Keeper) process(pid int, root uint32) *traced {
 	p := k.processes[pid]
-	if p == nil && len(k.processes) < maxProcesses {
-		p = &traced{root: root}
+	if p != nil {
+		return p
+	}
+	if of := k.ownerOf(root); hasRoom(k.processes, of.account) {
+		p = &traced{owned: of}
 		k.processes[pid] = p
 	}
 	return p
@@ -177,25 +206,6 @@ func (k *Keeper) Ended(root uint32, all []model.Window, lost map[int32]int, orig
 	}
 	k.bound()
 	return done
-}
-
-// bound drops experiments of the process with the most, while there are too many.
-func (k *Keeper) bound() {
-	n := 0
-	for _, p := range k.processes {
-		n += len(p.kept)
-	}
-	for n > maxOfAll {
-		var most *traced
-		for _, p := range k.processes {
-			if most == nil || len(p.kept) > len(most.kept) {
-				most = p
-			}
-		}
-		half := (len(most.kept) + 1) / 2
-		most.drop(half)
-		n -= half
-	}
 }
 
 // Answer answers what processes have asked since the last call, and forgets those that have ended: everything of them

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +156,36 @@ func TestManyProcesses(t *testing.T) {
 	k.Leave(root)
 	if len(k.processes) != 0 || len(k.accepted) > 0 {
 		t.Errorf("%d processes of a root that has ended", len(k.processes))
+	}
+}
+
+// TestProcessesAreShared: an account that has taken all the room for processes and windows gives it up to another one.
+func TestProcessesAreShared(t *testing.T) {
+	const others = 4
+	k := New(Options{Account: func(r uint32) string { return fmt.Sprint("user ", r) }})
+	k.Follow(root, nanny)
+	k.Follow(others, 50)
+	runs := func(r uint32, pid int32, windows int) {
+		k.Note(&event.Boundary{Kind: event.ProcessStart, Root: r, PID: pid}, nanny)
+		k.Note(&event.Boundary{Kind: event.ExperimentBegin, Root: r, PID: pid, Experiment: "dask:a"}, nanny)
+		w := ran("dask:a", 1)
+		w.PID = int(pid)
+		k.Ended(r, slices.Repeat([]model.Window{w}, windows), nil, 0)
+	}
+	for pid := int32(1000); pid < 1000+2*maxProcesses; pid++ {
+		runs(root, pid, 30)
+	}
+	for pid := int32(60); pid < 70; pid++ {
+		runs(others, pid, maxOfProcess/4)
+	}
+	for pid := 60; pid < 70; pid++ {
+		all, lost := windows{k}.ExperimentsAfter(pid, 0, maxOfProcess)
+		if !k.Accepts(pid) || k.accountOf(pid) != "user 4" || len(all) != maxOfProcess/4 || lost != 0 {
+			t.Errorf("process %d of another user: a line: %v, %d windows, %d lost", pid, k.Accepts(pid), len(all), lost)
+		}
+	}
+	if len(k.processes) > maxProcesses || len(k.accepted) > maxProcesses {
+		t.Errorf("%d processes, %d with a line", len(k.processes), len(k.accepted))
 	}
 }
 
