@@ -104,6 +104,7 @@ def check(address, agent, kernels, cells):
     for user, browser in browsers.items():
         own(browser, user, agent, kernels[user], cells[user])
     strangers(address, browsers, cells)
+    odd_names(address)
     without_token(agent, kernels)
     last_death(browsers, kernels)
 
@@ -160,6 +161,14 @@ def strangers(address, browsers, cells):
         status, _, text = eve.get("/services/memory/oauth_callback?code=x&state=" + what, follow=False)
         holds("a wrong state is refused", status == 403, status, text)
     holds("and she sees what she saw", tables(eve.get()[2]) == [])
+
+
+def odd_names(address):
+    """Whatever users of the hub are called, they see no figures of users whose names are alike."""
+    for name in ("ada@example.org", "ad\u0430", "\\x61da", "ada\nbob", "ada\x00", "ada&name=bob", "ada%00", "ada#", "..",
+                 "3001", "root", "<b>ada</b>", "ada~" + "0" * 16, "a" * 1000):
+        status, _, page = Browser(address).log_in(name).get()
+        holds("%.20r sees no figures" % name, status == 200 and "Memory of" in page and tables(page) == [], status, page)
 
 
 def without_token(agent, kernels):

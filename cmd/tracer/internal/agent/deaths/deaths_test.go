@@ -217,6 +217,27 @@ func TestNastyNames(t *testing.T) {
 }
 
 // TestConfig: mistakes are found.
+// TestClockSetBack: the last kernel of a notebook is the last one, also where the clock was set back by an hour between
+// two deaths: it is shown, and not dropped as the oldest.
+func TestClockSetBack(t *testing.T) {
+	c := config(t)
+	k := keeper(t, c)
+	k.now = func() time.Time { return noon }
+	o := origin{owner{1000, Machine}, "a.ipynb", ""}
+	for range c.PerUser {
+		k.Death(killed(1000, Machine, "a.ipynb", noon))
+		k.shelf.markID(k.shelf.last(o).ID, true)
+	}
+	k.now = func() time.Time { return noon.Add(-time.Hour) }
+	k.Death(killed(1000, Machine, "a.ipynb", noon.Add(-time.Hour)))
+	if r := k.shelf.last(o); r == nil || !r.At.Equal(noon.Add(-time.Hour)) {
+		t.Errorf("the last report is %+v", r)
+	}
+	if n := len(k.shelf.reports); n != c.PerUser {
+		t.Errorf("%d reports are kept", n)
+	}
+}
+
 func TestConfig(t *testing.T) {
 	good := DefaultConfig()
 	if _, err := good.Check(); err != nil {

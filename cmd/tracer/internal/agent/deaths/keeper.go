@@ -229,7 +229,7 @@ func (k *Keeper) Death(d *telemetry.Death) {
 		}
 		return
 	}
-	k.shelf.add(newReport(newID(), d))
+	k.shelf.addLatest(newReport(newID(), d))
 	k.counts.Made++
 	k.bound()
 	k.changed()

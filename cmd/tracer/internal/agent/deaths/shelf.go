@@ -50,6 +50,19 @@ func (s *shelf) add(r *Report) {
 	s.reports = slices.Insert(s.reports, at, r)
 }
 
+// addLatest puts the report of a kernel that has just ended behind all others. Where the clock was set back since those
+// were made, they get the time of this one: else they would count as later ones, for as long as it was set back.
+func (s *shelf) addLatest(r *Report) {
+	for i, before := range s.reports {
+		if before.At.After(r.At) {
+			one := *before
+			one.At = r.At
+			s.reports[i] = &one
+		}
+	}
+	s.add(r)
+}
+
 // bound drops the reports that are too old, the oldest of accounts with too many, and then, until there is room, the
 // oldest of the account with most. dropped is how many there was no room for.
 func (s *shelf) bound(c *Config, now time.Time) (dropped int) {
