@@ -96,6 +96,9 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	case err != nil:
 		return fail(err)
 	}
+	if stat, err := (process.FS{}).Proc(pid).Stat(); err == nil && (stat.State == 'T' || stat.State == 't') {
+		return fail(&moveError{pid: pid, err: errStopped})
+	}
 	return h, nil
 }
 

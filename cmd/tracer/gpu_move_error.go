@@ -14,6 +14,9 @@ import (
 // errLibraryUnread says that the tracer cannot see whether a process uses CUDA.
 var errLibraryUnread = errors.New("the mappings of the process cannot be read")
 
+// errStopped says that a process is stopped: the driver's calls wait for a thread of the process.
+var errStopped = errors.New("the process is stopped")
+
 // moveError is a failed move of a process's memory, with the state of the process.
 type moveError struct {
 	pid int
@@ -64,6 +67,9 @@ func notMoved(err error) (status int, message string, ok bool) {
 			true
 	case errors.Is(err, errLibraryUnread):
 		return statusCannotTrace, fmt.Sprintf("you may not see the mappings of %s; type %s", who, asRoot), true
+	case errors.Is(err, errStopped):
+		return statusFailed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it to "+
+			"run: 'kill -CONT %d' first", who, e.pid), true
 	case errors.Is(err, suspend.ErrNoCUDA):
 		return statusUsage,
 			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true

@@ -222,6 +222,28 @@ func TestYieldUndone(t *testing.T) {
 	}
 }
 
+// TestYieldOfWhatIsStopped: the driver would wait for the process, so that is refused, with what to type.
+func TestYieldOfWhatIsStopped(t *testing.T) {
+	h := startHolder(t)
+	pid := h.cmd.Process.Pid
+	if err := h.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("the driver needs it to run: 'kill -CONT %d' first\n", pid)
+	for _, verb := range []string{"yield", "restore"} {
+		if status, out, errs := h.gpu("", verb); status != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%s: status %d, %q %q", verb, status, out, errs)
+		}
+	}
+	if err := h.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if status, out, errs := h.gpu("", "yield"); status != 0 {
+		t.Errorf("status %d, %q %q", status, out, errs)
+	}
+	h.inState(standinCheckpointed)
+}
+
 // TestYieldInterrupted: Ctrl-C in the middle leaves the process running.
 func TestYieldInterrupted(t *testing.T) {
 	for _, call := range []string{"Init", "Lock", "Checkpoint"} {
