@@ -12,7 +12,7 @@ from tornado.httpserver import HTTPServer
 from tornado.testing import bind_unused_port
 from tornado.web import RequestHandler
 
-from ipytracer import _hub_page
+from ipytracer import _hub_ask, _hub_page
 
 from .test_hub import answer, found
 
@@ -26,6 +26,30 @@ class Login:
 
     def get_login_url(self):
         return "/hub/login"
+
+
+class Addresses(unittest.TestCase):
+    def test_addresses(self):
+        """Every address of a name is an agent; those of IPv6 count only where there are no others."""
+        async def resolve(url, **families):
+            loop = asyncio.get_running_loop()
+
+            async def getaddrinfo(host, port, family, type):
+                if not families.get(family.name):
+                    raise _hub_ask.socket.gaierror("none")
+                return [(family, type, 6, "", (one, port)) for one in families[family.name]]
+            with mock.patch.object(loop, "getaddrinfo", getaddrinfo):
+                return await _hub_ask.Target(url).addresses()
+        both = {"AF_INET": ["10.0.0.2", "10.0.0.1", "10.0.0.1"], "AF_INET6": ["fd00::1"]}
+        self.assertEqual(asyncio.run(resolve("http://agents", **both)),
+                         ("http://10.0.0.1:9466", "http://10.0.0.2:9466"))
+        self.assertEqual(asyncio.run(resolve("http://agents:1", AF_INET6=["fd00::1"])), ("http://[fd00::1]:1",))
+        self.assertEqual(asyncio.run(resolve("https://agents/", **both)), ("https://agents:443",))
+        self.assertEqual(asyncio.run(resolve("unix:/run/x.sock")), ("unix:/run/x.sock",))
+        for wrong in ("agents:9464", "unix:x", "unix://x",
+                      "ftp://x", "http://", "http://u:p@x", "http://x/path", "http://x?y", "http://x#y"):
+            with self.assertRaises(ValueError):
+                _hub_ask.Target(wrong)
 
 
 class Service(unittest.TestCase):

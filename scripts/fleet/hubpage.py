@@ -165,10 +165,11 @@ def strangers(address, browsers, cells):
 
 def odd_names(address):
     """Whatever users of the hub are called, they see no figures of users whose names are alike."""
-    for name in ("ada@example.org", "ad\u0430", "\\x61da", "ada\nbob", "ada&name=bob", "ada%00", "ada#", "..",
-                 "3001", "<b>ada", "ada~" + "0" * 16, "a" * 1000):
+    for name in ("ada@example.org", "ad\u0430", "\\x61da", "ada\nbob", "ada&name=bob", "ada%00", "ada#",
+                 "..", "3001", "<b>ada", "ada~" + "0" * 16, "a" * 1000):
         status, _, page = Browser(address).log_in(name).get()
-        holds("%.20r sees no figures" % name, status == 200 and "Memory of" in page and tables(page) == [], status, page)
+        holds("%.20r sees no figures" % name, status == 200 and "Memory of" in page and tables(page) == [], status,
+              page)
 
 
 def without_token(agent, kernels):

@@ -12,8 +12,8 @@ highest of each.
     claims N        these, with a kernel's arguments
     odd N           processes that map an executable file named python-x with symbols of long names, each a file of its
                     own; the last N/4 have removed its name
-    silent N        kernels, by their arguments, with all files on file systems of their own (FUSE) that fall silent; the
-                    environment has the program that serves such a file system as SERVES_FUSE
+    silent N        kernels, by their arguments, with all files on file systems of their own (FUSE) that fall silent;
+                    the environment has the program that serves such a file system as SERVES_FUSE
     files FOLDER    a kernel and two other processes that map all files below the folder, with PROT_EXEC
     idle N          N connections that are idle after a first request, and begin again when they are closed
     flood N         N threads that ask for /metrics
