@@ -52,8 +52,8 @@ def answer(kernel, code):
 
 
 def has_need(agent, kernel, mib):
-    """Runs a cell of a known need in a kernel that is followed, the highest so far, and compares with Linux's peak. What
-    a look makes resident (pages of files, 64 KiB each) is in both."""
+    """Runs a cell of a known need in a kernel that is followed, the highest so far, and compares with Linux's peak.
+    What a look makes resident (pages of files, 64 KiB each) is in both."""
     slot = until("it is followed", lambda: agent.slot(kernel.number))
     shown = answer(kernel, NEEDS % mib)["outputs"][0]
     need = until("a need of %d MiB is seen" % mib, lambda: max(
