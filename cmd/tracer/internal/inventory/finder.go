@@ -30,6 +30,7 @@ type Finder struct {
 	idle    chan struct{} // the last worker has ended
 	refused refusals.Table[Holder]
 	waiters waiters
+	most    look.Limits // of the look at one process
 }
 
 // worker is a [look.Worker].
@@ -58,8 +59,8 @@ const (
 	maxRefused, refusedFor = 32, 10 * time.Minute
 )
 
-// mostOfOne bounds the look at one process: an interpreter takes a tenth of a second of processor time.
-var mostOfOne = look.Limits{Processor: time.Second, Wait: 10 * time.Second}
+// mostProcessor bounds the look at one process: an interpreter takes a tenth of a second of processor time.
+const mostProcessor = time.Second
 
 // NewFinder returns a finder for kernels or, with workers, also for workers of Dask. It calls deliver once for each
 // candidate, from several goroutines and within Look, until ctx is done.
@@ -68,12 +69,13 @@ func NewFinder(ctx context.Context, withWorkers bool, deliver func(Finding)) *Fi
 	if withWorkers {
 		what = workers
 	}
-	return newFinder(ctx, what, burst, deliver)
+	return newFinder(ctx, what, lasting, deliver)
 }
 
-func newFinder(ctx context.Context, what string, burst time.Duration, deliver func(Finding)) *Finder {
+func newFinder(ctx context.Context, what string, most bounds, deliver func(Finding)) *Finder {
 	return &Finder{
-		what: what, ctx: ctx, deliver: deliver, turns: newTurns(burst), idle: make(chan struct{}, 1),
+		what: what, ctx: ctx, deliver: deliver, turns: newTurns(most), idle: make(chan struct{}, 1),
+		most:    look.Limits{Processor: mostProcessor, Wait: most.wait},
 		refused: refusals.Table[Holder]{MostOf: maxRefused, Lasts: refusedFor},
 		start:   func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
 	}
@@ -200,7 +202,7 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 		*w = one
 	}
 	var a findings
-	cost, err := (*w).Ask(q, &a, mostOfOne)
+	cost, err := (*w).Ask(q, &a, f.most)
 	found.Took, found.Hidden, found.Cut = cost.Processor, a.Hidden, a.Cut
 	var busy noted
 	if cost.Note != nil {
@@ -209,7 +211,7 @@ func (f *Finder) examine(w *worker, c Candidate) (found Finding, slow bool) {
 	if errors.Is(err, look.ErrSlow) || errors.Is(err, look.ErrEnded) {
 		*w = nil
 		found.Cut = true
-		switch spent := errors.Is(err, look.ErrEnded) || cost.Processor >= mostOfOne.Processor; {
+		switch spent := errors.Is(err, look.ErrEnded) || cost.Processor >= mostProcessor; {
 		case f.ctx.Err() == nil && busy.File != nil && spent:
 			f.refused.Add(c.Holder, *busy.File, err, time.Now())
 		case !spent:

@@ -71,7 +71,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 // finds starts a finder in a scene. What it finds comes from the channel.
 func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
 	found := make(chan Finding, 4096)
-	f := newFinder(t.Context(), kernels, burst, func(one Finding) { found <- one })
+	f := newFinder(t.Context(), kernels, lasting, func(one Finding) { found <- one })
 	s.refused, s.muted = map[int][]refusals.File{}, map[int][]uint64{}
 	f.start = func(context.Context, string) (worker, error) {
 		s.mu.Lock()
@@ -151,7 +151,7 @@ func TestHungProcesses(t *testing.T) {
 
 // TestProbation: a user with a process that hung gets no turn while half of the workers are busy, and others do.
 func TestProbation(t *testing.T) {
-	turns, now := newTurns(burst), time.Unix(1000, 0)
+	turns, now := newTurns(lasting), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, true)
 	turns.done(c.Holder, 0, true, now)
@@ -168,13 +168,36 @@ func TestProbation(t *testing.T) {
 	}
 }
 
+// TestCuts: in a list no more of a user is looked at once two looks took too long, though the time would do, and others
+// are.
+func TestCuts(t *testing.T) {
+	turns, now := newTurns(ofList), time.Unix(1000, 0)
+	for pid := range ofList.cuts + 1 {
+		turns.add(of(1, 10+pid))
+	}
+	for range ofList.cuts {
+		c, ok, _ := turns.next(now, false)
+		if !ok {
+			t.Fatal("nobody has a turn")
+		}
+		turns.done(c.Holder, 0, true, now)
+	}
+	turns.add(of(2, 5))
+	if c, ok, _ := turns.next(now, false); !ok || c.PID != 5 {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	if c, ok, at := turns.next(now, false); ok || !at.IsZero() {
+		t.Errorf("%+v, %v, %v", c, ok, at)
+	}
+}
+
 // TestTurns: a user who has used up the burst has the next turn when a twentieth of a core has made up for it; a user
 // with many processes that wait loses the oldest.
 func TestTurns(t *testing.T) {
-	turns, now := newTurns(burst), time.Unix(1000, 0)
+	turns, now := newTurns(lasting), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, false)
-	turns.done(c.Holder, burst+100*time.Millisecond, false, now)
+	turns.done(c.Holder, lasting.burst+100*time.Millisecond, false, now)
 	turns.add(of(1, 11))
 	_, ok, at := turns.next(now, false)
 	if wait := at.Sub(now); ok || wait < 2*time.Second || wait > 3*time.Second {

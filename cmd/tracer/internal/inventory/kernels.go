@@ -83,7 +83,7 @@ const (
 )
 
 // List lists the running kernels, with their versions once they have begun; with others also Pythons that run no
-// IPython. Beyond [burst], the processes of one user are not looked at. What was found when the time is over stays.
+// IPython. Beyond [ofList], the processes of one user are not looked at. What was found when the time is over stays.
 func List(ctx context.Context, others bool) (Listing, error) {
 	what := kernels
 	if others {
@@ -96,7 +96,7 @@ func List(ctx context.Context, others bool) (Listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	found := make(chan Finding, len(candidates))
-	finder := newFinder(ctx, what, burst, func(one Finding) { found <- one })
+	finder := newFinder(ctx, what, ofList, func(one Finding) { found <- one })
 	finder.Look(candidates...)
 	return collect(ctx, finder, found, candidates, named)
 }

@@ -22,9 +22,7 @@ type Holder struct {
 }
 
 const (
-	// burst is the processor time that a holder's processes may take at once, and refill its share of a core after
-	// that.
-	burst  = 2 * time.Second
+	// refill is a holder's share of a core, once its processes have taken what they may take at once.
 	refill = 20
 	// waitShare is how much of the time that a look at a process takes counts, beside its processor time.
 	waitShare = 20
@@ -39,7 +37,7 @@ const (
 // turns decides which process is looked at next: one of the holder whose processes have taken least time, the newest
 // first. One process of a holder is looked at at a time.
 type turns struct {
-	burst   time.Duration
+	bounds
 	waiting map[Holder][]Candidate // the newest last
 	busy    map[Holder]bool
 	spent   map[Holder]spending
@@ -50,10 +48,24 @@ type spending struct {
 	debt time.Duration // at that time; it shrinks
 	at   time.Time
 	slow time.Time // when one last took too long
+	cuts int       // how many have
 }
 
-func newTurns(burst time.Duration) *turns {
-	return &turns{burst, map[Holder][]Candidate{}, map[Holder]bool{}, map[Holder]spending{}}
+// bounds are what looks may take.
+type bounds struct {
+	burst time.Duration // processor time that a holder's processes may take at once
+	wait  time.Duration // as [look.Limits] has it
+	cuts  int           // looks at a holder's processes that take too long, before no other is looked at; 0: any number
+}
+
+var (
+	lasting = bounds{burst: 2 * time.Second, wait: 10 * time.Second}
+	// ofList is for somebody who waits for a list of all processes.
+	ofList = bounds{burst: time.Second, wait: 2 * time.Second, cuts: 2}
+)
+
+func newTurns(b bounds) *turns {
+	return &turns{b, map[Holder][]Candidate{}, map[Holder]bool{}, map[Holder]spending{}}
 }
 
 // debt returns what a holder has left to make up for.
@@ -88,6 +100,9 @@ func (t *turns) next(now time.Time, trusted bool) (c Candidate, ok bool, at time
 			continue
 		}
 		debt := t.debt(h, now)
+		if t.cuts > 0 && t.spent[h].cuts >= t.cuts {
+			continue
+		}
 		if debt >= t.burst {
 			if due := now.Add((debt - t.burst + time.Millisecond) * refill); at.IsZero() || due.Before(at) {
 				at = due
@@ -112,9 +127,11 @@ func (t *turns) next(now time.Time, trusted bool) (c Candidate, ok bool, at time
 // done counts the time that a look took.
 func (t *turns) done(of Holder, took time.Duration, slow bool, now time.Time) {
 	delete(t.busy, of)
-	s := spending{t.debt(of, now) + took, now, t.spent[of].slow}
+	s := t.spent[of]
+	s.debt, s.at = t.debt(of, now)+took, now
 	if slow {
 		s.slow = now
+		s.cuts++
 	}
 	t.spent[of] = s
 	if len(t.spent) <= maxHolders {
