@@ -26,8 +26,12 @@ const (
 // [Options.Settle] asks for that.
 func (s *Session) wind() error {
 	if !s.end.drawn {
+		s.fs.Helper.Hurry(askedAtTheEnd)
 		if err := s.drawLast(); err != nil {
 			return err
+		}
+		if s.joining.open {
+			return endFollowing(s)
 		}
 		if s.end.drawn = true; s.options.Settle && canLook(s.targets.all) {
 			f := s.finish()
@@ -48,6 +52,20 @@ func (s *Session) wind() error {
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.missing++
 		s.problem("%v: what was to be opened since then was not looked at", err)
+	}
+	s.queue.add(s.finish())
+	s.end.over = true
+	return nil
+}
+
+// askedAtTheEnd is how long files on file systems that may not answer are waited for at the end, all together.
+const askedAtTheEnd = 2 * time.Second
+
+// endFollowing ends a session that goes on without targets: nobody asks what is left in them.
+func endFollowing(s *Session) error {
+	s.placer.closeAll(s.targets.all, s.stopSearches)
+	if err := s.ledger.Drain(&s.intake); err != nil {
+		return err
 	}
 	s.queue.add(s.finish())
 	s.end.over = true

@@ -120,7 +120,8 @@ func TestJoinRefused(t *testing.T) {
 	s.targets.all[0].pid = os.Getpid()
 }
 
-// TestFollowGoesOn: a session that others may join goes on without targets, and ends with its context.
+// TestFollowGoesOn: a session that others may join goes on without targets, and ends with its context. It looks at
+// nothing in its targets then.
 func TestFollowGoesOn(t *testing.T) {
 	k := &fakeKernel{script: []records{together(drawn(1, event.ProcessExit))}}
 	s := attached(t, k, Options{})
@@ -131,6 +132,9 @@ func TestFollowGoesOn(t *testing.T) {
 	_, last := following(t, ctx, s, atOnce)
 	if !stopped || last.Reason != "enough" {
 		t.Errorf("ended by %q before it was stopped", last.Reason)
+	}
+	if slices.Contains(k.calls, "rest") { // as the look at objects begins
+		t.Errorf("calls %q", k.calls)
 	}
 }
 

@@ -22,8 +22,9 @@ const (
 	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second
 	// or two.
 	helperPatience = 5 * time.Second
-	helperData     = 64 << 10 // bytes of a file in one answer
-	helperText     = 8 << 10  // of all else
+	leastPatience  = 50 * time.Millisecond // for a file system that answers
+	helperData     = 64 << 10              // bytes of a file in one answer
+	helperText     = 8 << 10               // of all else
 )
 
 // Helper opens and reads files with a file system that may never answer, such as one that the traced process serves
@@ -42,6 +43,7 @@ type Helper struct {
 	waiting map[uint64]chan helperReply
 	silent  silence
 	turns   turns
+	hurry   time.Time   // until then answers are waited for, and briefly after it; the zero time: as long as ever
 	charge  []string    // arguments of the process: its task
 	all     atomic.Bool // it opens whatever takes a right
 	pace    pace
@@ -152,9 +154,30 @@ func (h *Helper) ask(of *subject, r *helperRequest, pass int) (reply helperReply
 	return h.await(of, r, pass, helperPatience)
 }
 
+// Hurry has all answers together take no longer than a while from now on, and then each no longer than leastPatience.
+func (h *Helper) Hurry(while time.Duration) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hurry = time.Now().Add(while)
+}
+
+// patience returns how long an answer is waited for that may take so long at most.
+func (h *Helper) patience(most time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hurry.IsZero() {
+		return most
+	}
+	return min(most, max(leastPatience, time.Until(h.hurry)))
+}
+
 // await sends one request and waits for its answer.
 func (h *Helper) await(of *subject, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
 	ctx, answer, err := h.send(of, r, pass)
+	patience = h.patience(patience)
 	if err != nil {
 		return helperReply{fd: -1}, err
 	}

@@ -2,10 +2,14 @@ package process
 
 import (
 	"errors"
+	"net"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // on returns the subject of a file on a file system of its own.
@@ -77,5 +81,36 @@ func TestTurns(t *testing.T) {
 	(<-got)()
 	if len(all.all) > 0 {
 		t.Errorf("%d are left", len(all.all))
+	}
+}
+
+// TestHurry: a helper that is in a hurry waits no longer for file systems that do not answer, all together.
+func TestHurry(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[1]) // nobody answers there
+	file := os.NewFile(uintptr(pair[0]), "socket")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	h := NewHelper(t.Context())
+	h.conn = conn.(*net.UnixConn)
+	if got := h.patience(helperPatience); got != helperPatience {
+		t.Errorf("without a hurry %v", got)
+	}
+	h.Hurry(200 * time.Millisecond)
+	began := time.Now()
+	for fs := range uint64(maxSilentOf) {
+		if _, err := h.ask(on(1, fs), &helperRequest{Op: "read"}, -1); !errors.Is(err, ErrNoAnswer) {
+			t.Fatal(err)
+		}
+	}
+	if took := time.Since(began); took > maxSilentOf*helperPatience/2 {
+		t.Errorf("it took %v", took)
 	}
 }

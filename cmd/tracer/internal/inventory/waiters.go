@@ -58,5 +58,5 @@ func (w *waiters) of(h Holder, isThere func(process.Identity) bool) (silent []ui
 // isThere reports whether a process has not ended, or has a thread that has not.
 func isThere(id process.Identity) bool {
 	st, err := process.FS{}.Proc(id.PID).Stat()
-	return err == nil && st.StartTicks == id.StartTicks
+	return err == nil && st.StartTicks == id.StartTicks && (!st.Ended() || st.Threads > 1)
 }
