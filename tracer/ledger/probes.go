@@ -325,12 +325,22 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links prob
 // probes are links that are closed together.
 type probes []link.Link
 
-// Close removes every probe, all at the same time: the kernel waits some milliseconds for each (RCU).
+// maxClosing is how many probes of all are removed at a time. More than a thousand threads that wait for the kernel's
+// locks of probes keep each other, and the machine, from going on.
+const maxClosing = 32
+
+var closing = make(chan struct{}, maxClosing)
+
+// Close removes every probe, many at the same time: the kernel waits some milliseconds for each (RCU).
 func (p probes) Close() error {
 	errs := make([]error, len(p))
 	var all sync.WaitGroup
 	for i, one := range p {
-		all.Go(func() { errs[i] = one.Close() })
+		all.Go(func() {
+			closing <- struct{}{}
+			defer func() { <-closing }()
+			errs[i] = one.Close()
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
