@@ -261,7 +261,7 @@ ONCE := H200|SizeIsForetold|AgreeOnComplete|WildTexts|RecordingSaysTheSame/(1[2-
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -skip 'WithoutCgo|DoctorMeasures|$(ONCE)' ./tracer/host/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./tracer/internal/... ./cmd/...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -timeout 30m -skip 'WithoutCgo|DoctorMeasures|$(ONCE)' ./tracer/host/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./tracer/internal/... ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
