@@ -142,9 +142,9 @@ func (h *Helper) silence(pid int, m Mapping) error {
 	if h == nil {
 		return nil
 	}
+	of := (&openRequest{PID: pid, Mapping: m}).subject()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	of := (&openRequest{PID: pid, Mapping: m}).subject()
 	return h.silent.check(&of)
 }
 
@@ -154,7 +154,8 @@ func (h *Helper) ask(of *subject, r *helperRequest, pass int) (reply helperReply
 	return h.await(of, r, pass, helperPatience)
 }
 
-// Hurry has all answers together take no longer than a while from now on, and then each no longer than leastPatience.
+// Hurry has all answers about files together take no longer than a while from now on, and then each no longer than
+// leastPatience. What the kernel itself says about a process is waited for as ever.
 func (h *Helper) Hurry(while time.Duration) {
 	if h == nil {
 		return
@@ -177,7 +178,9 @@ func (h *Helper) patience(most time.Duration) time.Duration {
 // await sends one request and waits for its answer.
 func (h *Helper) await(of *subject, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
 	ctx, answer, err := h.send(of, r, pass)
-	patience = h.patience(patience)
+	if of.isOfFiles() {
+		patience = h.patience(patience)
+	}
 	if err != nil {
 		return helperReply{fd: -1}, err
 	}
