@@ -116,8 +116,8 @@ generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*
 	$(GO) generate ./event ./tracer/code/cuda ./tracer/code/libc ./tracer/ledger ./e2e/storms
 
 .PHONY: test
-test: deps ## install what is needed and run every tier (needs root; a quarter of an hour on two CPUs)
-	@echo 'make test: formatting and linters (a minute), and every test (a quarter of an hour on two CPUs, most of it e2e)'
+test: deps ## install what is needed and run every tier (needs root; half an hour or more on two CPUs)
+	@echo 'make test: formatting and linters (a minute), and every test (half an hour or more on two CPUs, most of it e2e)'
 	$(MAKE) --no-print-directory check test-only
 
 # `make check` vets it. The longest package is named first, and so begins first.

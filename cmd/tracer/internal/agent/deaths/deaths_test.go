@@ -216,7 +216,6 @@ func TestNastyNames(t *testing.T) {
 	}
 }
 
-// TestConfig: mistakes are found.
 // TestClockSetBack: the last kernel of a notebook is the last one, also where the clock was set back by an hour between
 // two deaths: it is shown, and not dropped as the oldest.
 func TestClockSetBack(t *testing.T) {
@@ -238,6 +237,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
+// TestConfig: mistakes are found.
 func TestConfig(t *testing.T) {
 	good := DefaultConfig()
 	if _, err := good.Check(); err != nil {
