@@ -49,7 +49,10 @@ func (s *Session) advance(ctx context.Context) error {
 	if s.end.stopped != "" {
 		return s.wind()
 	}
-	wake := context.AfterFunc(ctx, func() { _ = s.ledger.Wake() })
+	wake := context.AfterFunc(ctx, func() {
+		s.fs.Helper.Hurry(askedAtTheEnd)
+		_ = s.ledger.Wake()
+	})
 	defer wake()
 	before := s.ledger.Received()
 	if err := s.ledger.Poll(s.patience(), &s.intake); err != nil {

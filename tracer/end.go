@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
 )
 
 // These are the percentages of garbage, of the memory in use, at the end. The remaining steps are done once and take
@@ -95,32 +93,6 @@ func (s *Session) drawLast() error {
 // canLook reports whether there is a running Python with objects that can be looked at.
 func canLook(targets []*target) bool {
 	return slices.ContainsFunc(targets, func(t *target) bool { return !t.gone && t.python != nil })
-}
-
-// askShells reads IPython's own state in each process that still runs.
-func askShells(fs process.FS, targets []*target) (shells []event.Shell) {
-	for _, t := range targets {
-		if t.python == nil || t.gone || t.python.inputs == 0 {
-			continue
-		}
-		shell := event.Shell{PID: int32(t.pid), Time: now(), Inputs: -1}
-		before, _ := t.waits(fs)
-		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
-			shell.Inputs = n
-		}
-		// A request may have begun or ended in between: In had grown by its cell, or not.
-		after, _ := t.waits(fs)
-		shell.Idle = before && after && !t.python.runsCell()
-		shells = append(shells, shell)
-	}
-	return shells
-}
-
-// runsCell reports whether a cell is on the main thread's stack. If so, the cell itself has opened the prompt that
-// waits.
-func (p *python) runsCell() bool {
-	threads, err := p.live.RunningCells()
-	return err == nil && slices.ContainsFunc(threads, func(t cpython.RunningThread) bool { return t.Main })
 }
 
 // lookAtObjects finds the holders of blocks, at the same time lists variables by name, and takes the probes out. It

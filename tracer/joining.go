@@ -61,6 +61,7 @@ func Follow(o Options, arrivals Arrivals) (_ *Session, err error) {
 		}
 	}()
 	s.joining.open, s.joining.Arrivals = true, arrivals
+	s.fs.Helper.Share()
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}

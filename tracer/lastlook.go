@@ -103,13 +103,22 @@ func (l *lastLook) sayEnded() {
 type survey struct {
 	*holders.Survey
 	target *target
-	pages  *os.File // nil where they are not asked for, or cannot be read
+	pages  *pages // nil where they cannot be read
 }
 
-// closePages is called when the variables are listed.
-func (s *survey) closePages() {
-	if s.pages != nil {
-		s.pages.Close()
+// pages is a process's table of pages, for one survey or for two that are beside each other.
+type pages struct {
+	*os.File
+	users atomic.Int32
+}
+
+// Close implements [io.Closer], for each survey.
+func (s *survey) Close() {
+	if s.Survey != nil {
+		s.Survey.Close()
+	}
+	if s.pages != nil && s.pages.users.Add(-1) == 0 {
+		s.pages.File.Close()
 	}
 }
 
@@ -145,7 +154,7 @@ func (l *lastLook) surveys() []*survey {
 		limits.Time = left.share(most)
 		one, err := holders.NewSurvey(left, t.python.live, process, limits)
 		if next.Survey = one; err != nil {
-			next.closePages()
+			next.Close()
 		}
 		if errors.Is(err, cpython.ErrUnsupported) {
 			l.report.leavesUnnamed("pid %d: who holds what, and what there is by name, is not told: %v", t.pid, err)
@@ -168,17 +177,16 @@ func (l *lastLook) surveys() []*survey {
 	return all
 }
 
-// pages opens the process's table of pages, if elements of arrays are asked for.
-func (l *lastLook) pages(t *target) *os.File {
-	if !l.asked {
-		return nil
-	}
-	pages, err := l.fs.Proc(t.pid).File("pagemap")
+// pages opens the process's table of pages.
+func (l *lastLook) pages(t *target) *pages {
+	file, err := l.fs.Proc(t.pid).File("pagemap")
 	if err != nil {
 		l.log.Debug("which pages were touched is not known", "pid", t.pid, "error", err)
 		return nil
 	}
-	return pages
+	p := &pages{File: file}
+	p.users.Store(1)
+	return p
 }
 
 // besideThem returns the same surveys for findHolders, if the holders are asked for. Both lists must be processed in
@@ -189,7 +197,10 @@ func (l *lastLook) besideThem(all []*survey) (others []*survey) {
 		return nil
 	}
 	for _, of := range all {
-		others = append(others, &survey{Survey: of.Beside(), target: of.target})
+		others = append(others, &survey{Survey: of.Beside(), target: of.target, pages: of.pages})
+		if of.pages != nil {
+			of.pages.users.Add(1)
+		}
 	}
 	return others
 }

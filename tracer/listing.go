@@ -23,7 +23,6 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		limits.Time = left.share(most)
 		listed, err := of.List(left, limits)
 		of.Close()
-		of.closePages()
 		if err != nil {
 			l.log.Warn("what is there by name could not be found out", "pid", t.pid, "error", err)
 			continue

@@ -87,17 +87,23 @@ func (t *target) inRequest(fs process.FS) bool {
 	return known && !waits
 }
 
-// waits reports whether a front end waits for the next request, if that can be determined: while waiting, ipykernel
-// ignores SIGINT and a terminal's prompt handles SIGWINCH (that of --simple-prompt does not).
+// waits reports whether a front end waits for the next request, if that can be determined.
 func (t *target) waits(fs process.FS) (waits, known bool) {
-	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
 	status, err := fs.Proc(t.pid).Status()
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, false
-	case t.python.front == cpython.FrontendKernel:
+	}
+	return t.python.waits(&status)
+}
+
+// waits reports whether a process with a status waits for the next request: ipykernel ignores SIGINT then, and a
+// terminal's prompt handles SIGWINCH (that of --simple-prompt does not).
+func (p *python) waits(status *process.Status) (waits, known bool) {
+	const interrupt, windowChange = 1 << (2 - 1), 1 << (28 - 1)
+	switch p.front {
+	case cpython.FrontendKernel:
 		return status.Ignored&interrupt != 0, true
-	case t.python.front == cpython.FrontendTerminal:
+	case cpython.FrontendTerminal:
 		return status.Caught&windowChange != 0, true
 	}
 	return false, false

@@ -47,6 +47,7 @@ func TestStoredStatus(t *testing.T) {
 	got, err := stored.Proc(100).Status()
 	want := Status{
 		PID: 100, TGID: 100, UID: 1000, EUID: 1001, GID: 1000, EGID: 1002, Threads: 9,
+		Sleeps: true, Switches: 42,
 		NSPIDs: []int{100, 31, 1}, savedUID: 1000, savedGID: 1000, capsPermitted: 824634245120,
 		CapsHeld: 1<<39 | 1<<38 | 1<<19 | 1<<2, Ignored: 0x1001002, Caught: 0x108000000,
 		AddressSpaceBytes: 299000 << 10, DataBytes: 80 << 20, ResidentBytes: 50 << 20,
@@ -54,6 +55,16 @@ func TestStoredStatus(t *testing.T) {
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Status(100) = %+v, %v; want %+v", got, err, want)
+	}
+	later := got
+	if !got.StoodStill(&later) {
+		t.Error("a thread that slept ran")
+	}
+	if later.Switches++; got.StoodStill(&later) {
+		t.Error("a thread that gave up a CPU did not run")
+	}
+	if got.StoodStill(&Status{Switches: got.Switches}) {
+		t.Error("a thread that runs stands still")
 	}
 	if forged, err := stored.Proc(106).Status(); err != nil || forged.UID != 1000 {
 		t.Errorf("Status(106).UID = %d, %v: the name forged it", forged.UID, err)

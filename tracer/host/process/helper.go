@@ -19,12 +19,8 @@ import (
 const HelperCommand = "file-helper"
 
 const (
-	// helperPatience is how long one answer may take: a server far away, or a disk that has to wake up, takes a second
-	// or two.
-	helperPatience = 5 * time.Second
-	leastPatience  = 50 * time.Millisecond // for a file system that answers
-	helperData     = 64 << 10              // bytes of a file in one answer
-	helperText     = 8 << 10               // of all else
+	helperData = 64 << 10 // bytes of a file in one answer
+	helperText = 8 << 10  // of all else
 )
 
 // Helper opens and reads files with a file system that may never answer, such as one that the traced process serves
@@ -43,7 +39,9 @@ type Helper struct {
 	waiting map[uint64]chan helperReply
 	silent  silence
 	turns   turns
-	hurry   time.Time   // until then answers are waited for, and briefly after it; the zero time: as long as ever
+	hurry   time.Time // until then answers are waited for, and briefly after it; the zero time: as long as ever
+	hurried chan struct{}
+	shared  *vainly     // nil unless the program waits for many users at once
 	charge  []string    // arguments of the process: its task
 	all     atomic.Bool // it opens whatever takes a right
 	pace    pace
@@ -58,7 +56,7 @@ type helperReply struct {
 
 // NewHelper makes one that starts nothing yet. Requests fail once ctx is done.
 func NewHelper(ctx context.Context) *Helper {
-	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}}
+	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, hurried: make(chan struct{})}
 }
 
 // Until sets when requests that are made from now on are given up.
@@ -154,50 +152,37 @@ func (h *Helper) ask(of *subject, r *helperRequest, pass int) (reply helperReply
 	return h.await(of, r, pass, helperPatience)
 }
 
-// Hurry has all answers about files together take no longer than a while from now on, and then each no longer than
-// leastPatience. What the kernel itself says about a process is waited for as ever.
-func (h *Helper) Hurry(while time.Duration) {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.hurry = time.Now().Add(while)
-}
-
-// patience returns how long an answer is waited for that may take so long at most.
-func (h *Helper) patience(most time.Duration) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hurry.IsZero() {
-		return most
-	}
-	return min(most, max(leastPatience, time.Until(h.hurry)))
-}
-
 // await sends one request and waits for its answer.
-func (h *Helper) await(of *subject, r *helperRequest, pass int, patience time.Duration) (reply helperReply, err error) {
+func (h *Helper) await(of *subject, r *helperRequest, pass int, most time.Duration) (reply helperReply, err error) {
 	ctx, answer, err := h.send(of, r, pass)
-	if of.isOfFiles() {
-		patience = h.patience(patience)
-	}
 	if err != nil {
 		return helperReply{fd: -1}, err
 	}
-	late := time.NewTimer(patience)
+	began, hurried := time.Now(), h.hurried
+	if of.isOfFiles() {
+		most = h.patience(most)
+	} else {
+		hurried = nil
+	}
+	late := time.NewTimer(most)
 	defer late.Stop()
-	select {
-	case reply, ok := <-answer:
-		if !ok {
-			return helperReply{fd: -1}, &Error{PID: of.pid, Kind: ErrNoAnswer,
-				Cause: fmt.Errorf("%s: who looks at it has ended", of.what)}
+	for {
+		select {
+		case reply, ok := <-answer:
+			if !ok {
+				return helperReply{fd: -1}, &Error{PID: of.pid, Kind: ErrNoAnswer,
+					Cause: fmt.Errorf("%s: who looks at it has ended", of.what)}
+			}
+			return reply, nil
+		case <-ctx.Done(): // the caller wants it to end, and not to wait again
+			_ = h.giveUp(of, r.ID, time.Since(began))
+			return helperReply{fd: -1}, context.Cause(ctx)
+		case <-hurried:
+			hurried = nil
+			late.Reset(h.patience(most - time.Since(began)))
+		case <-late.C:
+			return helperReply{fd: -1}, h.giveUp(of, r.ID, time.Since(began))
 		}
-		return reply, nil
-	case <-ctx.Done(): // the caller wants it to end, and not to wait again
-		_ = h.giveUp(of, r.ID)
-		return helperReply{fd: -1}, context.Cause(ctx)
-	case <-late.C:
-		return helperReply{fd: -1}, h.giveUp(of, r.ID)
 	}
 }
 
@@ -228,11 +213,14 @@ func (h *Helper) send(of *subject, r *helperRequest, pass int) (context.Context,
 }
 
 // giveUp waits for a request no more, nor for its file system.
-func (h *Helper) giveUp(of *subject, id uint64) error {
+func (h *Helper) giveUp(of *subject, id uint64, waited time.Duration) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.waiting, id)
 	h.silent.add(of)
+	if of.isOfFiles() {
+		h.shared.add(waited)
+	}
 	return h.silent.check(of)
 }
 

@@ -84,33 +84,72 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestHurry: a helper that is in a hurry waits no longer for file systems that do not answer, all together.
-func TestHurry(t *testing.T) {
+// unanswered makes a helper that gets no answers.
+func unanswered(t *testing.T) *Helper {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(pair[1]) // nobody answers there
+	t.Cleanup(func() { unix.Close(pair[1]) })
 	file := os.NewFile(uintptr(pair[0]), "socket")
 	defer file.Close()
 	conn, err := net.FileConn(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	t.Cleanup(func() { conn.Close() })
 	h := NewHelper(t.Context())
 	h.conn = conn.(*net.UnixConn)
-	if got := h.patience(helperPatience); got != helperPatience {
-		t.Errorf("without a hurry %v", got)
-	}
-	h.Hurry(200 * time.Millisecond)
+	return h
+}
+
+// asksInVain asks some file systems of a user, and returns how long that took.
+func asksInVain(t *testing.T, h *Helper, owner uint32, n uint64) time.Duration {
+	t.Helper()
 	began := time.Now()
-	for fs := range uint64(maxSilentOf) {
-		if _, err := h.ask(on(1, fs), &helperRequest{Op: "read"}, -1); !errors.Is(err, ErrNoAnswer) {
+	for fs := range n {
+		if _, err := h.ask(on(owner, uint64(owner)<<32|fs), &helperRequest{Op: "read"}, -1); !errors.Is(err, ErrNoAnswer) {
 			t.Fatal(err)
 		}
 	}
-	if took := time.Since(began); took > maxSilentOf*helperPatience/2 {
+	return time.Since(began)
+}
+
+// TestHurry: a helper that is in a hurry waits no longer for file systems that do not answer, all together, nor for one
+// that it is waiting for already.
+func TestHurry(t *testing.T) {
+	h := unanswered(t)
+	if got := h.patience(helperPatience); got != helperPatience {
+		t.Errorf("without a hurry %v", got)
+	}
+	time.AfterFunc(100*time.Millisecond, func() { h.Hurry(200 * time.Millisecond) })
+	if took := asksInVain(t, h, 1, maxSilentOf); took > helperPatience/2 {
 		t.Errorf("it took %v", took)
+	}
+	h.Hurry(time.Hour)
+	if got := h.patience(helperPatience); got != leastPatience {
+		t.Errorf("a second hurry has it wait %v again", got)
+	}
+}
+
+// TestShare: file systems that do not answer hold up for some seconds a program that is there for several users, and
+// another user's are waited for as long as ever when a while has passed.
+func TestShare(t *testing.T) {
+	h := unanswered(t)
+	h.Share()
+	for owner := range uint32(2) {
+		if got := h.patience(helperPatience); owner == 0 && got != sharedPatience {
+			t.Errorf("at first %v", got)
+		}
+		if took := asksInVain(t, h, owner+1, maxSilentOf); took > 2*helperPatience {
+			t.Errorf("user %d held it up for %v", owner+1, took)
+		}
+	}
+	if got := h.patience(helperPatience); got != leastPatience {
+		t.Errorf("after these %v", got)
+	}
+	h.shared.at = h.shared.at.Add(-vainShare * time.Minute)
+	if got := h.patience(helperPatience); got != sharedPatience {
+		t.Errorf("a while later %v", got)
 	}
 }

@@ -18,7 +18,9 @@ type Status struct {
 	savedUID, savedGID uint32        // ids that a set-user-ID or set-group-ID program may take on again
 	capsPermitted      CapabilitySet // capabilities that it may take on
 	Threads            int
-	NSPIDs             []int // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
+	Sleeps             bool   // its state: it waits for something (S)
+	Switches           uint64 // how often it has given up a CPU, voluntarily or not
+	NSPIDs             []int  // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
 	CapsHeld           CapabilitySet
 	Ignored            uint64 // signals it ignores: signal n is bit n - 1
 	Caught             uint64 // signals it handles
@@ -49,6 +51,12 @@ func (p Proc) Status() (Status, error) {
 	return st, nil
 }
 
+// StoodStill reports whether a thread did not run between this status and a later one: it slept at both, and has not
+// given up a CPU since.
+func (st *Status) StoodStill(later *Status) bool {
+	return st.Sleeps && later.Sleeps && st.Switches == later.Switches
+}
+
 // parseStatus lets a later line win over an earlier one of the same key. The process's name comes first, and where a
 // kernel does not escape newlines in it, the name must not be able to forge later lines.
 func parseStatus(data []byte) (Status, bool) {
@@ -66,6 +74,13 @@ func parseStatus(data []byte) (Status, bool) {
 // set takes one line. It returns false only for a line it knows and cannot read.
 func (st *Status) set(key string, values [][]byte) bool {
 	switch key {
+	case "State":
+		st.Sleeps = len(values) > 0 && string(values[0]) == "S"
+	case "voluntary_ctxt_switches":
+		st.Switches = 0
+		return st.addSwitches(values)
+	case "nonvoluntary_ctxt_switches":
+		return st.addSwitches(values)
 	case "Pid":
 		return setInt(&st.PID, values)
 	case "Tgid":
@@ -100,6 +115,16 @@ func (st *Status) set(key string, values [][]byte) bool {
 		return setKiB(&st.ResidentShmemBytes, values)
 	}
 	return true
+}
+
+// addSwitches takes one of the two counts; the voluntary ones come first.
+func (st *Status) addSwitches(values [][]byte) bool {
+	if len(values) != 1 {
+		return false
+	}
+	n, err := strconv.ParseUint(string(values[0]), 10, 64)
+	st.Switches += n
+	return err == nil
 }
 
 // setNSPIDs takes the pids of one process; namespaces nest at most 32 deep (MAX_PID_NS_LEVEL).

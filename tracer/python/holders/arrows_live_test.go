@@ -37,14 +37,14 @@ func arrowProcess(t *testing.T) (*process, map[string][]uint64) {
 // views of NumPy's.
 func TestArrowHoldersLive(t *testing.T) {
 	proc, _ := arrowProcess(t)
-	check(t, proc.interp, proc.wanted)
+	check(t, proc)
 }
 
 // TestArrowViewsLive: buffers that only slices have are named with these and with the way to copy each. A buffer that
 // is used by more than half, or by others, is not.
 func TestArrowViewsLive(t *testing.T) {
 	proc, slices := arrowProcess(t)
-	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

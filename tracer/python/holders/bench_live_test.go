@@ -31,10 +31,11 @@ func reportWalk(b *testing.B, cpu time.Duration, objects int, bytes int64) {
 // BenchmarkSurvey looks at everything.
 func BenchmarkSurvey(b *testing.B) {
 	proc, limits := live(b)
+	process := processOf(b, proc.pid)
 	objects, bytes, cpu := 0, int64(0), time.Duration(0)
 	for b.Loop() {
 		metered(&cpu, func() {
-			survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(b, proc.pid)}, limits)
+			survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
 			if err != nil || survey.Stopped() != nil {
 				b.Fatal(err)
 			}
@@ -48,8 +49,9 @@ func BenchmarkSurvey(b *testing.B) {
 // BenchmarkFind walks everything for one block without a holder, once a survey has looked at it.
 func BenchmarkFind(b *testing.B) {
 	proc, limits := live(b)
+	process := processOf(b, proc.pid)
 	objects, bytes, cpu := 0, int64(0), time.Duration(0)
-	survey, err := NewSurvey(context.Background(), proc.interp, Process{}, limits)
+	survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -69,10 +71,11 @@ func BenchmarkFind(b *testing.B) {
 // BenchmarkList lists everything that has a name, each time after a survey.
 func BenchmarkList(b *testing.B) {
 	proc, limits := live(b)
+	process := processOf(b, proc.pid)
 	objects, bytes, cpu := 0, int64(0), time.Duration(0)
 	for b.Loop() {
 		b.StopTimer()
-		survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(b, proc.pid)}, limits)
+		survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -92,13 +95,13 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkContents lists the arrays and frames of a script, without their elements and with them.
 func BenchmarkContents(b *testing.B) {
 	proc := pythons()[0].start(b, "contents.py")
+	process := processOf(b, proc.pid)
 	for name, with := range map[string]bool{"without": false, "with": true} {
 		b.Run(name, func(b *testing.B) {
 			elements, cpu := int64(0), time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
-				mapped := mappedOf(b, proc.pid)
-				survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mapped}, Limits{})
+				survey, err := NewSurvey(context.Background(), proc.interp, process, Limits{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -21,6 +21,7 @@ func collect(of reader) *collected {
 	c := &collected{done: make(chan struct{})}
 	c.objects, c.region = newRegion[uint64](roomObjects)
 	mem := newMemory(of.mem.r, of.mem.limit-of.mem.total)
+	mem.files = of.mem.files
 	mem.few()
 	r := newReader(of.heap, newBudget(of.ctx, mem, of.limits))
 	go func() {

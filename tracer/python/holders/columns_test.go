@@ -55,6 +55,7 @@ func areFloats(all []column, bytes event.Bytes) bool {
 // TestColumnsOfAnAttacker: whatever a frame claims, its columns are those that its axes have, each once, and adding
 // them up comes to an end.
 func TestColumnsOfAnAttacker(t *testing.T) {
+	defer onThread()() // a reader is bounded by the processor time of its thread
 	for _, minor := range []int{11, 13} {
 		f := newFrameMaker(minor)
 		text := f.str("text")

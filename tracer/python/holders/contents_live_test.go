@@ -3,7 +3,6 @@ package holders
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"reflect"
 	"slices"
@@ -86,13 +85,7 @@ func sameNumbers(got *string, want string) {
 // contentsOf lists a process with the facts about elements, by name; of columns by frame.column.
 func contentsOf(t *testing.T, proc *process) map[string]*event.Contents {
 	t.Helper()
-	pages, err := os.Open("/proc/" + strconv.Itoa(proc.pid) + "/pagemap")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pages.Close()
-	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid), Pages: pages},
-		unhurried)
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}

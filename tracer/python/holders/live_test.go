@@ -200,19 +200,19 @@ func TestLive(t *testing.T) {
 				t.Skip("starts Pythons")
 			}
 			proc := p.start(t, "holders.py")
-			check(t, proc.interp, proc.wanted)
+			check(t, proc)
 		})
 	}
 }
 
-func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
+func check(t *testing.T, proc *process) {
 	t.Helper()
 	var blocks []Block
-	for _, e := range wanted {
+	for _, e := range proc.wanted {
 		blocks = append(blocks, e.blocks())
 	}
 	began := time.Now()
-	survey, err := NewSurvey(context.Background(), interp, Process{}, Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func check(t *testing.T, interp *cpython.Interpreter, wanted []expected) {
 	for _, h := range r.Holders {
 		got[h.Address] = h
 	}
-	for _, e := range wanted {
+	for _, e := range proc.wanted {
 		h := got[e.Address]
 		if h.Kind != e.Kind || !pathIs(h.Path, e.Path) || h.Output != e.Output ||
 			e.Function != "" && !strings.HasSuffix(h.Function, e.Function) {

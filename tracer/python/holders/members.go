@@ -19,6 +19,7 @@ func (y *types) readMembers(addr uint64) (out []member) {
 	if addr == 0 {
 		return out
 	}
+	defer y.mem.description()()
 	for range maxMembers {
 		raw := y.mem.bytes(addr, size)
 		if raw == nil {

@@ -40,8 +40,10 @@ type memory struct {
 	total  int64 // bytes read
 	limit  int64
 	err    error
-	joint  []byte // for bytes that lie across two pages
-	run    []byte // for pages that are read ahead
+	files  filePages // those that are not in memory are read for descriptions only
+	whole  bool      // a description is read
+	joint  []byte    // for bytes that lie across two pages
+	run    []byte    // for pages that are read ahead
 }
 
 // keptPage has the number of the page in a place.
@@ -53,6 +55,7 @@ type keptPage struct {
 const (
 	asked      uint8 = 1 << iota // since the set's hand came by
 	unreadable                   // also a page can be missing
+	unread                       // unreadable only as it is not in memory
 )
 
 func newMemory(r io.ReaderAt, limit int64) *memory {
@@ -79,7 +82,7 @@ func (m *memory) close() {
 
 // page returns the page with a number, nil where it cannot be read. It holds until the next call.
 func (m *memory) page(n uint64) []byte {
-	if m.lastAt == n && n != 0 {
+	if m.lastAt == n && n != 0 && (m.last != nil || !m.whole) {
 		return m.last
 	}
 	if m.pages == nil {
@@ -87,9 +90,11 @@ func (m *memory) page(n uint64) []byte {
 	}
 	first := int(n%m.sets) * ways
 	for i := first; i < first+ways; i++ {
-		if k := &m.kept[i]; k.number == n {
+		if k := &m.kept[i]; k.number == n && (k.state&unread == 0 || !m.whole) {
 			k.state |= asked
 			return m.found(n, i)
+		} else if k.number == n {
+			*k = keptPage{}
 		}
 	}
 	if m.total >= m.limit {
@@ -98,7 +103,9 @@ func (m *memory) page(n uint64) []byte {
 	}
 	i := m.giveUp(n % m.sets)
 	m.kept[i] = keptPage{n, asked}
-	if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
+	if !m.whole && m.files.lacks(n*pageSize) {
+		m.kept[i].state |= unreadable | unread
+	} else if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
 		m.kept[i].state |= unreadable
 	}
 	m.total += pageSize // a read that fails costs as much
@@ -198,8 +205,17 @@ func (m *memory) int32(addr uint64) int32 {
 	return 0
 }
 
-// cString reads at most limit bytes up to a NUL.
+// description has whatever is read until done is called read from files, too: types have their names and the table of
+// their members there. Objects are never in files, but in what was written to a mapping of one.
+func (m *memory) description() (done func()) {
+	before := m.whole
+	m.whole = true
+	return func() { m.whole = before }
+}
+
+// cString reads at most limit bytes up to a NUL, of a description.
 func (m *memory) cString(addr uint64, limit int) string {
+	defer m.description()()
 	var out []byte
 	for len(out) < limit {
 		part := m.part(addr+uint64(len(out)), min(64, limit-len(out)))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math/rand/v2"
+	"os"
 	"testing"
 )
 
@@ -144,3 +145,41 @@ func TestMemoryEnds(t *testing.T) {
 		t.Error("something was read after close")
 	}
 }
+
+// TestFilePages: pages of files that are not in memory are not read, except for descriptions; others are, swapped ones
+// included.
+func TestFilePages(t *testing.T) {
+	const first = lowestAddress / pageSize
+	states := map[uint64]uint64{first + 1: pagePresent, first + 2: 0, first + 3: pageSwapped, first + 4: 0}
+	pagemap := make([]byte, 8*(first+8))
+	for page, state := range states {
+		binary.LittleEndian.PutUint64(pagemap[8*page*pageSize/uint64(os.Getpagesize()):], state)
+	}
+	text := bytes.Repeat([]byte("text\x00..."), 8*pageSize/8)
+	read := map[uint64]bool{}
+	from := readerAt(func(buf []byte, at int64) (int, error) {
+		for page := at / pageSize; page*pageSize < at+int64(len(buf)); page++ {
+			read[uint64(page)] = true
+		}
+		return copy(buf, text[at-lowestAddress:]), nil
+	})
+	m := newMemory(from, 1<<40)
+	defer m.close()
+	m.files = filePages{bytes.NewReader(pagemap), []Block{{(first + 1) * pageSize, 3 * pageSize}}}
+	m.ahead([]uint64{first, first + 1, first + 2, first + 3, first + 4})
+	for page, want := range map[uint64]bool{first: true, first + 1: true, first + 2: false, first + 3: true, first + 4: true} {
+		if got := m.word(page*pageSize) != 0; got != want || read[page] != want {
+			t.Errorf("page %d: read %v, asked for %v, want %v", page-first, got, read[page], want)
+		}
+	}
+	for range 2 {
+		if got := m.cString((first+2)*pageSize, 16); got != "text" {
+			t.Errorf("a name there is %q", got)
+		}
+	}
+}
+
+// readerAt is a function as [io.ReaderAt].
+type readerAt func(buf []byte, at int64) (int, error)
+
+func (f readerAt) ReadAt(buf []byte, at int64) (int, error) { return f(buf, at) }

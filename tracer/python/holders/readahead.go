@@ -54,17 +54,20 @@ func (m *memory) ahead(pages []uint64) {
 	}
 	m.last, m.lastAt = nil, 0
 	for i := 0; i < len(pages) && m.total < m.limit; {
-		if m.has(pages[i]) {
+		if !m.wants(pages[i]) {
 			i++
 			continue
 		}
 		end := i + 1
-		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && !m.has(pages[end]) {
+		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) {
 			end++
 		}
 		i += m.readRun(pages[i], end-i)
 	}
 }
+
+// wants reports whether a page may be read ahead: it is not kept, and not of a file.
+func (m *memory) wants(n uint64) bool { return !m.has(n) && !m.files.has(n*pageSize, 1) }
 
 // has reports whether a page is kept, which it is a while longer then.
 func (m *memory) has(n uint64) bool {

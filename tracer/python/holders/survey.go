@@ -34,7 +34,8 @@ type Process struct {
 	// [Survey.List].
 	Mapped []Block
 	// Pages is /proc/PID/pagemap, nil where it cannot be read: without it, elements of arrays that were never touched
-	// are read, which costs the process page tables. Files are the mappings of files.
+	// are read, which costs the process page tables, and pages of files that are not in memory, which makes them
+	// resident. Files are the mappings of files, in the order of addresses.
 	Pages io.ReaderAt
 	Files []Block
 	Used  func() time.Duration // how much processor time it has taken, or less than nothing
@@ -57,6 +58,7 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 		process.Used = func() time.Duration { return -1 }
 	}
 	s := &Survey{heap: heap, mem: newMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
+	s.mem.files = filePages{process.Pages, process.Files}
 	if err := s.look(ctx, limits); err != nil {
 		s.Close()
 		return nil, err
@@ -77,7 +79,7 @@ func (s *Survey) Close() {
 func (s *Survey) Beside() *Survey {
 	other := *s
 	other.mem = newMemory(s.mem.r, 0)
-	other.mem.total = s.mem.total
+	other.mem.total, other.mem.files = s.mem.total, s.mem.files
 	other.mem.few() // most of the needed facts were noted
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed

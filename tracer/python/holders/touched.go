@@ -12,12 +12,39 @@ const (
 	pageSwapped = 1 << 62
 )
 
+// filePages tells which pages of mappings of files a process has in memory. Linux makes another one resident if it is
+// read, with up to 15 around it (fault_around_bytes). The zero value knows of none.
+type filePages struct {
+	pagemap io.ReaderAt // nil where it cannot be read
+	files   []Block
+}
+
+// has reports whether a part of the memory belongs to a mapping of a file.
+func (f *filePages) has(addr, size uint64) bool {
+	i, _ := searchBlocks(f.files, addr)
+	if i > 0 && addr-f.files[i-1].Address < f.files[i-1].Size {
+		return true
+	}
+	return i < len(f.files) && f.files[i].Address < addr+size
+}
+
+// lacks reports whether a page is one of a file, and not in memory. One that was written is the process's own, in memory
+// or swapped out.
+func (f *filePages) lacks(addr uint64) bool {
+	if f.pagemap == nil || !f.has(addr, 1) {
+		return false
+	}
+	var entry [8]byte
+	n, _ := f.pagemap.ReadAt(entry[:], int64(8*(addr/uint64(os.Getpagesize()))))
+	return n == len(entry) && stateOf(entry[:], 0) == 0
+}
+
 // touched reads memory of a process without making it any larger: pages that the process has never touched are zeros,
-// and are not read.
+// and are not read. Without its table of pages all is read.
 type touched struct {
-	memory, pagemap io.ReaderAt // pagemap is nil where it cannot be read: then all is read
-	files           []Block     // mappings of files: their pages are no zeros
-	entries         []byte
+	memory io.ReaderAt
+	filePages
+	entries []byte
 }
 
 // read fills a buffer from an address. It reports whether all of it was there.
@@ -63,18 +90,9 @@ func (t *touched) fill(buf []byte, addr, state uint64) bool {
 	case state&pagePresent != 0:
 		n, _ := t.memory.ReadAt(buf, int64(addr))
 		return n == len(buf)
-	case state != 0 || t.ofFile(addr, uint64(len(buf))): // reading would bring it into memory
+	case state != 0 || t.has(addr, uint64(len(buf))): // reading would bring it into memory
 		return false
 	}
 	clear(buf)
 	return true
-}
-
-// ofFile reports whether a part of the memory belongs to a mapping of a file.
-func (t *touched) ofFile(addr, size uint64) bool {
-	i, _ := searchBlocks(t.files, addr)
-	if i > 0 && addr-t.files[i-1].Address < t.files[i-1].Size {
-		return true
-	}
-	return i < len(t.files) && t.files[i].Address < addr+size
 }

@@ -63,7 +63,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	l.walk()
 	l.viewed = viewsByRoot(w)
 	if limits.Contents {
-		l.inspector = newInspector(l, &touched{memory: s.mem.r, pagemap: s.process.Pages, files: s.process.Files})
+		l.inspector = newInspector(l, &touched{memory: s.mem.r, filePages: s.mem.files})
 	}
 	out := l.listing()
 	out.Still = still

@@ -79,8 +79,8 @@ var unhurried = Limits{Time: 10 * time.Minute, Elements: 10 * time.Minute}
 
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
-	began := time.Now()
-	survey, err := NewSurvey(context.Background(), proc.interp, Process{Mapped: mappedOf(t, proc.pid)}, unhurried)
+	began, before := time.Now(), residentFiles(t, proc.pid)
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), unhurried)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,12 @@ func checkVariables(t *testing.T, proc *process) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d names, %d objects, %d KiB read, %d KiB found, in %v", len(l.Names), l.Objects, l.Read>>10, l.Total>>10,
-		time.Since(began).Round(time.Millisecond))
+	grew := residentFiles(t, proc.pid) - before
+	t.Logf("%d names, %d objects, %d KiB read, %d KiB found, in %v; %d KiB of files became resident", len(l.Names),
+		l.Objects, l.Read>>10, l.Total>>10, time.Since(began).Round(time.Millisecond), grew>>10)
+	if grew > 512<<10 {
+		t.Error("the look has made the process larger")
+	}
 	if !l.Complete {
 		t.Error("the walk is not complete")
 	}
@@ -122,25 +126,49 @@ func checkVariables(t *testing.T, proc *process) {
 	}
 }
 
-// mappedOf returns the mappings of a process.
-func mappedOf(t testing.TB, pid int) (all []Block) {
+// processOf returns the facts that the tracer has of a process.
+func processOf(t testing.TB, pid int) (p Process) {
 	t.Helper()
+	pages, err := os.Open(fmt.Sprintf("/proc/%d/pagemap", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pages.Close() })
+	p.Pages = pages
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(maps)) {
-		var start, end uint64
-		if n, _ := fmt.Sscanf(line, "%x-%x", &start, &end); n != 2 {
+		var start, end, offset, inode uint64
+		var rights, device string
+		if n, _ := fmt.Sscanf(line, "%x-%x %s %x %s %d", &start, &end, &rights, &offset, &device, &inode); n != 6 {
 			t.Fatal(line)
 		}
-		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == start {
-			all[n-1].Size += end - start
+		if inode != 0 {
+			p.Files = append(p.Files, Block{start, end - start})
+		}
+		if n := len(p.Mapped); n > 0 && p.Mapped[n-1].Address+p.Mapped[n-1].Size == start {
+			p.Mapped[n-1].Size += end - start
 		} else {
-			all = append(all, Block{start, end - start})
+			p.Mapped = append(p.Mapped, Block{start, end - start})
 		}
 	}
-	return all
+	return p
+}
+
+// residentFiles returns the bytes of files that a process has in memory.
+func residentFiles(t testing.TB, pid int) (bytes int64) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "RssFile:")
+	if n, _ := fmt.Sscanf(after, "%d kB", &bytes); n != 1 {
+		t.Fatal(string(status))
+	}
+	return bytes << 10
 }
 
 func (p *process) variables(t testing.TB) map[string]wantedVariable {
