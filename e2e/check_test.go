@@ -78,7 +78,8 @@ type waiting struct {
 	cmd    *exec.Cmd
 	enter  io.WriteCloser
 	out    bytes.Buffer
-	listed string // the code that it said to type
+	words  *bufio.Scanner // what else it says
+	listed string         // the code that it said to type
 }
 
 func startCheck(t *testing.T, args ...string) *waiting {
@@ -96,9 +97,9 @@ func startCheck(t *testing.T, args ...string) *waiting {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.cmd.Process.Kill() })
-	for lines := bufio.NewScanner(words); lines.Scan(); {
-		c.listed += lines.Text() + "\n"
-		if strings.Contains(lines.Text(), "press Enter") {
+	for c.words = bufio.NewScanner(words); c.words.Scan(); {
+		c.listed += c.words.Text() + "\n"
+		if strings.Contains(c.words.Text(), "press Enter") {
 			return c
 		}
 	}
@@ -112,6 +113,15 @@ func (c *waiting) ends(t *testing.T) string {
 		t.Errorf("%v:\n%s\n%s", err, c.listed, c.out.String())
 	}
 	return c.out.String()
+}
+
+// result returns the status and all that is said and printed once it has ended.
+func (c *waiting) result() (status int, said string) {
+	for c.words.Scan() {
+		said += c.words.Text() + "\n"
+	}
+	_ = c.cmd.Wait()
+	return c.cmd.ProcessState.ExitCode(), said + c.out.String()
 }
 
 // TestCheckProcess runs the command without a recording. It prints the advice, waits, and reports the bytes that came

@@ -108,7 +108,8 @@ func asksInVain(t *testing.T, h *Helper, owner uint32, n uint64) time.Duration {
 	t.Helper()
 	began := time.Now()
 	for fs := range n {
-		if _, err := h.ask(on(owner, uint64(owner)<<32|fs), &helperRequest{Op: "read"}, -1); !errors.Is(err, ErrNoAnswer) {
+		of := on(owner, uint64(owner)<<32|fs)
+		if _, err := h.ask(of, &helperRequest{Op: "read"}, -1); !errors.Is(err, ErrNoAnswer) {
 			t.Fatal(err)
 		}
 	}

@@ -55,11 +55,10 @@ func areFloats(all []column, bytes event.Bytes) bool {
 // TestColumnsOfAnAttacker: whatever a frame claims, its columns are those that its axes have, each once, and adding
 // them up comes to an end.
 func TestColumnsOfAnAttacker(t *testing.T) {
-	defer onThread()() // a reader is bounded by the processor time of its thread
+	defer onThread()() // its processor time bounds a reader
 	for _, minor := range []int{11, 13} {
 		f := newFrameMaker(minor)
-		text := f.str("text")
-		refs := f.alloc(8 * 4)
+		text, refs := f.str("text"), f.alloc(8*4)
 		for i := range uint64(4) {
 			f.put(refs+8*i, text)
 		}

@@ -28,8 +28,8 @@ func (f *filePages) has(addr, size uint64) bool {
 	return i < len(f.files) && f.files[i].Address < addr+size
 }
 
-// lacks reports whether a page is one of a file, and not in memory. One that was written is the process's own, in memory
-// or swapped out.
+// lacks reports whether a page is one of a file, and not in memory. One that was written is the process's own: it is in
+// memory, or swapped out.
 func (f *filePages) lacks(addr uint64) bool {
 	if f.pagemap == nil || !f.has(addr, 1) {
 		return false
