@@ -11,7 +11,7 @@ import (
 )
 
 // attackingShell is an IPython with names that would break a line or color it. It runs lines of Python from its input.
-const attackingShell = `import os, signal, sys, threading, time
+const attackingShell = `import os, signal, sys, threading
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell(history_length=0)
 shell.history_manager.enabled = False
@@ -42,7 +42,7 @@ func TestCheckOfAnAttacker(t *testing.T) {
 	}{
 		"nothing":         {"pass", true, nil, 0, "is there still"},
 		"it is stopped":   {"os.kill(os.getpid(), signal.SIGSTOP)", false, nil, 0, "is there still"},
-		"it is stopped.":  {"os.kill(os.getpid(), signal.SIGSTOP)", false, syscall.SIGTERM, 0, "is there still"},
+		"and we end it":   {"os.kill(os.getpid(), signal.SIGSTOP)", false, syscall.SIGTERM, 0, "is there still"},
 		"it goes on":      {"threading.Thread(target=churn, daemon=True).start()", true, nil, 0, "MiB"},
 		"it forgets":      {"shell.user_ns = None; shell.__dict__.clear()", true, nil, 0, "MiB"},
 		"another program": {`os.execv("/bin/sleep", ["sleep", "3600"])`, false, nil, 1, "process"},

@@ -109,8 +109,8 @@ func startCheck(t *testing.T, args ...string) *waiting {
 
 func (c *waiting) ends(t *testing.T) string {
 	t.Helper()
-	if err := c.cmd.Wait(); err != nil {
-		t.Errorf("%v:\n%s\n%s", err, c.listed, c.out.String())
+	if status, said := c.result(); status != 0 {
+		t.Errorf("status %d:\n%s\n%s", status, c.listed, said)
 	}
 	return c.out.String()
 }
