@@ -166,16 +166,33 @@ func converting(t *testing.T, cells []string) (dir string, args, env []string) {
 // recordNotebook runs a notebook under the tracer, and returns the recording.
 func recordNotebook(t *testing.T, cells []string) string {
 	t.Helper()
-	dir, args, env := converting(t, cells)
-	recorded := filepath.Join(dir, "run.arrows")
-	cmd := exec.Command(binary,
-		append([]string{"run", "--quiet", "--budget", "off", "--record", recorded, "-o", filepath.Join(dir, "out.txt"),
-			"--"}, args...)...)
-	cmd.Env = env
-	if out, err := cmd.CombinedOutput(); err != nil {
+	recorded := ""
+	out, err := withPorts(t, func() *exec.Cmd {
+		dir, args, env := converting(t, cells)
+		recorded = filepath.Join(dir, "run.arrows")
+		cmd := exec.Command(binary,
+			append([]string{"run", "--quiet", "--budget", "off", "--record", recorded, "-o",
+				filepath.Join(dir, "out.txt"), "--"}, args...)...)
+		cmd.Env = env
+		return cmd
+	})
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return recorded
+}
+
+// withPorts runs a command that starts kernels by jupyter_client, and returns what it says. By the time a kernel begins,
+// another process may have the port that jupyter_client found free: that is no failure of the command, which runs again.
+func withPorts(t *testing.T, command func() *exec.Cmd) ([]byte, error) {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		out, err := command().CombinedOutput()
+		if err == nil || tries == 3 || !strings.Contains(string(out), "Address already in use") {
+			return out, err
+		}
+		t.Logf("the kernel's port was taken: %.200s", err)
+	}
 }
 
 // runWithin runs a notebook without the tracer, in a control group limited to a number of bytes.
@@ -187,18 +204,12 @@ func runWithin(t *testing.T, limit int64, cells []string) ([]byte, error) {
 		"memory.memsw.limit_in_bytes": fmt.Sprint(limit)} {
 		_ = os.WriteFile(filepath.Join(group, file), []byte(text), 0)
 	}
-	for tries := 1; ; tries++ {
+	return withPorts(t, func() *exec.Cmd {
 		_, args, env := converting(t, cells)
 		cmd := exec.Command("sh",
 			append([]string{"-c", fmt.Sprintf("echo $$ > %s && exec \"$@\"", filepath.Join(group, "cgroup.procs")),
 				"sh"}, args...)...)
 		cmd.Env = env
-		out, err := cmd.CombinedOutput()
-		// By the time the kernel begins, another process may have the port that jupyter_client found free: that failure
-		// does not concern memory.
-		if err == nil || tries == 3 || !strings.Contains(string(out), "Address already in use") {
-			return out, err
-		}
-		t.Logf("the kernel's port was taken: %.200s", err)
-	}
+		return cmd
+	})
 }

@@ -141,11 +141,14 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 	t.Helper()
 	dir := t.TempDir()
 	recorded := filepath.Join(dir, "run.arrows")
-	cmd := exec.Command(binary,
-		append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "-o",
-			filepath.Join(dir, "out.json"), "--", python()}, args...)...)
-	cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
-	if out, err := cmd.CombinedOutput(); err != nil {
+	out, err := withPorts(t, func() *exec.Cmd {
+		cmd := exec.Command(binary,
+			append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "--force", "-o",
+				filepath.Join(dir, "out.json"), "--", python()}, args...)...)
+		cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
+		return cmd
+	})
+	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	r := readReport(t, filepath.Join(dir, "out.json"))
