@@ -143,8 +143,8 @@ func checkRunner(t *testing.T, args []string, made map[string]int64) {
 	recorded := filepath.Join(dir, "run.arrows")
 	out, err := withPorts(t, func() *exec.Cmd {
 		cmd := exec.Command(binary,
-			append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "--force", "-o",
-				filepath.Join(dir, "out.json"), "--", python()}, args...)...)
+			append([]string{"run", "--quiet", "--budget", "off", "--format", "json", "--record", recorded, "--force",
+				"-o", filepath.Join(dir, "out.json"), "--", python()}, args...)...)
 		cmd.Env = append(os.Environ(), "IPYTHONDIR="+dir, "JUPYTER_RUNTIME_DIR="+dir)
 		return cmd
 	})

@@ -62,16 +62,13 @@ func TestNotebooks(t *testing.T) {
 	t.Logf("%d cells; cpu.numpy exact in %d of %d, cpu.torch in %d of %d; "+
 		"needs within 1 %% or 1 MiB of VmHWM: %d of %d",
 		all.cells, all.exactly, all.windows, all.torchExactly, all.torchWindows, all.needsWithin, all.needs)
-	if all.cells == 0 || all.windows-all.exactly > hundredthOf(all.windows) {
+	if lacking := all.windows - all.exactly; all.cells == 0 || lacking > (all.windows+99)/100 {
 		t.Errorf("cpu.numpy is exact in %d of %d cells, want 99 %%", all.exactly, all.windows)
 	}
-	if all.torchWindows == 0 || all.torchWindows-all.torchExactly > hundredthOf(all.torchWindows) {
+	if lacking := all.torchWindows - all.torchExactly; all.torchWindows == 0 || lacking > (all.torchWindows+99)/100 {
 		t.Errorf("cpu.torch is exact in %d of %d cells, want 99 %%", all.torchExactly, all.torchWindows)
 	}
 }
-
-// hundredthOf returns 1 % of a number, rounded up: the cells of half the notebooks are 99.
-func hundredthOf(n int) int { return (n + 99) / 100 }
 
 // long are notebooks that run one after another in one kernel, as one of 60 cells.
 var long = []string{"plots", "groupby", "gridsearch", "heldafter"}
