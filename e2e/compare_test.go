@@ -182,8 +182,9 @@ func recordNotebook(t *testing.T, cells []string) string {
 	return recorded
 }
 
-// withPorts runs a command that starts kernels by jupyter_client, and returns what it says. By the time a kernel begins,
-// another process may have the port that jupyter_client found free: that is no failure of the command, which runs again.
+// withPorts runs a command that starts kernels by jupyter_client, and returns what it says. By the time a kernel
+// begins, another process may have the port that jupyter_client found free. That is no failure of the command, which
+// runs again.
 func withPorts(t *testing.T, command func() *exec.Cmd) ([]byte, error) {
 	t.Helper()
 	for tries := 1; ; tries++ {
