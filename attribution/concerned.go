@@ -159,6 +159,7 @@ func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by even
 		}
 	}
 	a.holdings.of(key).add(stack, by)
+	a.crestMoves(key, stack, by)
 }
 
 // copyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the

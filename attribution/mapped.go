@@ -39,6 +39,11 @@ func (a *allocations) ended(pid int32) {
 	}
 	key := heldKey{pid, event.Mapped}
 	a.copyAll(key)
+	if held := a.held[key]; held != nil {
+		for stack, size := range held.byStack {
+			a.crestMoves(key, stack, -size)
+		}
+	}
 	delete(a.ranges, pid)
 	delete(a.holdings.held, key)
 }

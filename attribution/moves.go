@@ -5,7 +5,9 @@ import (
 )
 
 // takes reports whether a change is of a block, or of a value from which a meter fell.
-func (a *allocations) takes(c *event.Change) bool { return c.IsTurn() || c.IsBlock() }
+func (a *allocations) takes(c *event.Change) bool {
+	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
+}
 
 // move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
 func (a *allocations) move(r *root, c *event.Change) {
@@ -13,6 +15,10 @@ func (a *allocations) move(r *root, c *event.Change) {
 		return
 	}
 	if c.Caller.Moves() { // the blocks still belong to the process, wherever they are
+		return
+	}
+	if c.Meter == event.Resident {
+		a.falls(c)
 		return
 	}
 	if p := a.processes.byPID[c.PID]; p != nil {
@@ -92,6 +98,9 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 		if which(key.meter) && of(key.pid) {
 			a.copyAll(key)
 			delete(a.holdings.held, key)
+			if p := a.processes.byPID[key.pid]; p.crest != nil {
+				p.crest.Lose()
+			}
 		}
 	}
 	for _, w := range a.processes.root(root).counted {

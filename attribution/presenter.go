@@ -78,6 +78,7 @@ func (pr *presenter) between(w *window) model.Between {
 		DurationNS: pr.session.duration(w),
 		Meters:     pr.figurer.figureMap(w.own, w, true, w.process.info.Python != ""), Refused: pr.refusals(w),
 	}
+	out.Tree = pr.figurer.treeOf(w, out.Meters)
 	if w.before != nil {
 		out.After = w.before.id
 	}

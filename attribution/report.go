@@ -85,6 +85,7 @@ func (t *Tracker) streamed() *model.Report {
 	r.Variables, r.Names = t.namespaces.variables()
 	r.ToFree = freeing.OfAll(t.namespaces.listed)
 	r.Resident = t.namespaces.resident()
+	r.Summits = t.lister.summits()
 	r.Certificate = t.certifier.certificate()
 	return r
 }

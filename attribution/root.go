@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"ipytracer/attribution/changes"
+	"ipytracer/attribution/summits"
 	"ipytracer/event"
 )
 
@@ -19,6 +20,7 @@ type root struct {
 	open       []*window      // in the order they opened; some that have closed may be among them
 	closed     int            // windows of open that have closed
 	past       past           // of the tree
+	summits    summits.Tree   // of it
 	line       line
 	drawnAt    event.Nanoseconds // time of the last boundary
 	crowded    shedding          // more processes came than are followed

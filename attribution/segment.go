@@ -127,6 +127,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 		p.life.see(m.value, m.high, in.gpus.meters)
 		r.moved(p, in.session.cut)
 	}
+	r.rises(&b.TreeHigh, moved, in.gpus.meters)
 	for pid, highs := range changes {
 		if p := in.processes.byPID[pid]; p != nil {
 			for _, l := range highs {

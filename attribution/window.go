@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/summits"
 	"ipytracer/event"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -213,6 +214,7 @@ type process struct {
 	limits      []model.Limit
 	blind       blindness
 	session     *window // of a root
+	crest       *summits.Crest
 	whole       *window // of a Python that another process of the tree started
 	adopted     bool    // it had begun before there was room for it
 	learnedAt   []learning

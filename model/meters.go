@@ -41,6 +41,7 @@ func (r *Report) eachFigures(visit func(map[string]Figure)) {
 	}
 	for b := range r.AllBetweenPassing() {
 		visit(b.Meters)
+		visit(b.Tree)
 	}
 	for _, p := range r.Processes {
 		visit(p.Meters)

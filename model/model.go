@@ -61,6 +61,10 @@ type Report struct {
 	ToFree []Freeing `json:"to_free,omitempty"`
 	// Resident divides the resident memory of each process at the end.
 	Resident []Resident `json:"resident,omitempty"`
+	// Summits are the highest moments of the meters by which cells are ranked.
+	Summits []Summit `json:"summits,omitempty"`
+	// Accounts divide the memory at the highest moment. Printers fill them in.
+	Accounts []Account `json:"accounts,omitempty"`
 	// Advice lists changes that would lower the highest moment; nil without. It is a document of its own in JSON.
 	Advice      *Advice     `json:"-"`
 	Certificate Certificate `json:"certificate"`
@@ -299,5 +303,16 @@ type Between struct {
 	StartNS    int64             `json:"start_ns"`
 	DurationNS int64             `json:"duration_ns"`
 	Meters     map[string]Figure `json:"meters"`
-	Refused    []Refusal         `json:"refused,omitempty"`
+	// Tree is as in [Window].
+	Tree    map[string]Figure `json:"tree,omitempty"`
+	Refused []Refusal         `json:"refused,omitempty"`
+}
+
+// Together is as in [Window].
+func (b *Between) Together(meter string) (Figure, bool) {
+	if f, ok := b.Tree[meter]; ok {
+		return f, true
+	}
+	f, ok := b.Meters[meter]
+	return f, ok
 }

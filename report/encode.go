@@ -287,6 +287,9 @@ func (e *encoder) between(b *model.Between) {
 	e.int(`,"start_ns":`, b.StartNS)
 	e.int(`,"duration_ns":`, b.DurationNS)
 	e.figures(`,"meters":`, b.Meters)
+	if len(b.Tree) > 0 {
+		e.figures(`,"tree":`, b.Tree)
+	}
 	e.refused(b.Refused)
 	e.raw("}")
 }

@@ -40,7 +40,7 @@ var formats = []format{
 		lacks: "nothing with --full",
 	},
 	{
-		name: "json", ending: ".json", open: "programs", print: report.JSON, all: true,
+		name: "json", ending: ".json", open: "programs", print: accountedJSON, all: true,
 		smaller: "--format parquet has its figures, --format html the heaviest cells, and both far less",
 		has:     "everything, by a published schema", lacks: "nothing",
 	},
@@ -134,6 +134,13 @@ func formatOf(name string) *format {
 		return &formats[i]
 	}
 	return nil
+}
+
+// accountedJSON writes a report as JSON, with its accounts.
+func accountedJSON(w io.Writer, r *model.Report) error {
+	one := *r
+	one.Accounts = text.Accounts(r)
+	return report.JSON(w, &one)
 }
 
 // formatFor returns the format of a file's ending, text if there is none or several.

@@ -4,6 +4,9 @@ package reporttest
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"iter"
 	"testing"
 
@@ -104,7 +107,25 @@ func Merge(t testing.TB, m *model.Merge, reports iter.Seq2[*model.Report, error]
 func CheckMerge(data []byte) error { return check("urn:ipytracer:merge:v1", data) }
 
 // Check returns the violations of data as a JSON report, or nil.
-func Check(data []byte) error { return check("urn:ipytracer:report:v1", data) }
+func Check(data []byte) error {
+	return errors.Join(check("urn:ipytracer:report:v1", data), checkAccounts(data))
+}
+
+// checkAccounts returns an error if the parts of an account do not add up.
+func checkAccounts(data []byte) error {
+	var r struct {
+		Accounts []model.Account `json:"accounts"`
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	for i := range r.Accounts {
+		if left := r.Accounts[i].Left(); left != 0 {
+			return fmt.Errorf("the parts of an account of %d bytes lack %d", r.Accounts[i].Bytes, left)
+		}
+	}
+	return nil
+}
 
 // CheckAudit returns the violations of data as a JSON audit, or nil.
 func CheckAudit(data []byte) error { return check("urn:ipytracer:audit:v1", data) }

@@ -97,6 +97,16 @@ func (s *survey) life(p model.Process) map[string]model.Figure {
 	return p.Meters
 }
 
+// processName returns the name of a process beside one with cells.
+func (s *survey) processName(pid, of int) string {
+	for i := len(s.r.Processes) - 1; i >= 0; i-- { // a pid may have been used again
+		if p := &s.r.Processes[i]; p.PID == pid {
+			return s.childName(model.Child{PID: pid, Command: p.Command}, of)
+		}
+	}
+	return ""
+}
+
 // childName returns the name of a child process.
 func (s *survey) childName(c model.Child, of int) string {
 	for _, p := range s.r.Processes {

@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/model/words"
+	"ipytracer/report/escape"
 )
 
 // The largest number of named parts of the highest moment, and the reciprocal of the least share of a part.
@@ -16,33 +17,78 @@ const (
 	hardly    = 50
 )
 
-// part is a part of the memory at the highest moment.
-type part struct {
-	bytes     int64
-	text      string // with its bytes
-	execution int    // its run of a cell; 0 for none
-}
-
-// madeBy names the parts of the highest moment, the most first: lines by their allocations, children, memory from
-// before the attach, and cells by the memory that they kept beyond their known lines.
+// madeBy names the parts of the highest moment, the largest first. The others follow as one sum: what is shown adds up
+// to the figure.
 func (m moment) madeBy() string {
-	if m.in.cell == nil {
-		return m.keptBefore()
-	}
-	m.v.detail(m.in.cell)
-	lines := m.byLines()
-	parts := slices.Concat(lines, m.children(), m.unlisted(lines))
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.bytes, a.bytes) })
+	a := m.account()
 	var texts []string
-	for _, p := range parts[:min(len(parts), mostParts)] {
-		if p.bytes >= m.figure().Peak/hardly {
-			texts = append(texts, p.text)
+	shown := int64(0)
+	rest, more := int64(0), 0
+	for i := range a.Parts {
+		switch p := &a.Parts[i]; {
+		case p.Kind == model.PartRest:
+			rest = p.Bytes
+		case len(texts) < mostParts && p.Bytes >= a.Bytes/hardly:
+			texts = append(texts, m.partText(p))
+			shown += p.Bytes
+		default:
+			more++
 		}
 	}
 	if len(texts) == 0 {
 		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
 	}
-	return strings.Join(texts, " · ")
+	return strings.Join(append(texts, theRest(a, shown, rest, more)...), " · ")
+}
+
+// theRest returns the parts that are not named as one sum, and those that are not explained, if they are not little.
+func theRest(a *model.Account, shown, rest int64, more int) (texts []string) {
+	left := a.Bytes - shown
+	switch {
+	case rest >= a.Bytes/hardly || more == 0:
+		left -= rest
+	case rest > 0:
+		more, rest = more+1, 0
+	}
+	if left > 0 {
+		texts = append(texts, words.Bytes(left)+" in "+words.Plural(more, "smaller part"))
+	}
+	if rest > 0 {
+		texts = append(texts, words.Bytes(rest)+" not explained")
+	}
+	return texts
+}
+
+// partText returns a part in words, with its bytes.
+func (m moment) partText(p *model.AccountPart) string {
+	bytes := words.Sampled(words.Bytes(p.Bytes), p.Sampled)
+	if p.UpTo {
+		bytes = "up to " + bytes
+	}
+	who := escape.OneLine(p.Who, false, maxProse)
+	switch p.Kind {
+	case model.PartLine:
+		return bytes + " " + meterName(p.Meter) + " " + who
+	case model.PartCell:
+		return bytes + " " + meterName(m.v.first()) + " " + who
+	case model.PartBefore:
+		if m.isLate() {
+			return bytes + " from before the attach"
+		}
+		return bytes + " from before the first cell"
+	case model.PartLines:
+		return bytes + " of other lines"
+	case model.PartCells:
+		return bytes + " of other cells"
+	case model.PartWhere:
+		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
+	case model.PartChildren:
+		if sum := sumOf(p.Sizes); p.UpTo || sum != p.Bytes {
+			return who + " " + bytes
+		}
+		return who + " " + timesBytes(p.Sizes)
+	}
+	return bytes + " not explained"
 }
 
 // counts reports whether blocks of a meter are in the memory that ranks.
@@ -57,74 +103,28 @@ func (m moment) counts(meter string) bool {
 // residentMeter returns the meter of present pages; a meter of mapped memory may count a page that was never touched.
 const residentMeter = "cpu.resident"
 
-// byLines returns the lines with blocks live at that moment.
-func (m moment) byLines() (parts []part) {
-	all := slices.DeleteFunc(callersOf(m.in.cell), func(a *caller) bool {
-		return a.AtPeak < worthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
-	})
-	there := map[*caller]int64{}
-	if m.v.first() == residentMeter {
-		there = m.touched(all)
-	}
-	for _, a := range all {
-		bytes, text := a.AtPeak, a.about(words.Bytes(a.AtPeak))
-		if most, limited := there[a]; limited {
-			bytes, text = most, "up to "+a.about(words.Bytes(most))
-		}
-		if bytes >= worthShowing {
-			parts = append(parts, part{bytes, text + " " + meterName(a.Meter) + " " + a.who, a.of.Execution})
-		}
-	}
-	return parts
-}
-
-// children returns the child processes of the cell, if these made the moment.
-func (m moment) children() []part {
-	cell, meter := m.in.cell, m.v.first()
-	if cell.Tree[meter].Peak <= cell.Meters[meter].Peak {
-		return nil
-	}
-	var kinds []string
-	of := map[string][]int64{}
-	for _, c := range cell.Children {
-		if peak := c.Meters[meter].Peak; peak >= worthAGap {
-			kind := kindOfChild(m.v.childName(c, cell.PID))
-			if of[kind] == nil {
-				kinds = append(kinds, kind)
-			}
-			of[kind] = append(of[kind], peak)
-		}
-	}
-	var parts []part
-	for _, kind := range kinds {
-		peaks := of[kind]
-		sum := int64(0)
-		for _, p := range peaks {
-			sum += p
-		}
-		parts = append(parts, part{bytes: sum, text: kind + " " + timesBytes(peaks)})
-	}
-	return parts
-}
-
 // kindOfChild returns the kind of a child, by its name.
 func kindOfChild(name string) string {
 	switch {
 	case strings.Contains(name, "worker"):
 		return "workers"
 	case strings.HasPrefix(name, "forked"):
-		return "forked processes (in part the kernel's own pages)"
+		return "forked processes"
 	}
 	return "child processes"
+}
+
+func sumOf(sizes []int64) (sum int64) {
+	for _, n := range sizes {
+		sum += n
+	}
+	return sum
 }
 
 // timesBytes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB
 // together" for many.
 func timesBytes(sizes []int64) string {
-	sum := int64(0)
-	for _, n := range sizes {
-		sum += n
-	}
+	sum := sumOf(sizes)
 	most, least := slices.Max(sizes), slices.Min(sizes)
 	const alike, few = 20, 3
 	switch {
@@ -141,79 +141,16 @@ func timesBytes(sizes []int64) string {
 	return strings.Join(texts, " + ")
 }
 
-// unlisted returns the memory from before the attach, and for cells the memory that they kept without a known line; for
-// the moment's own cell its need: modules, Python's small objects, pages of files.
-func (m moment) unlisted(lines []part) (parts []part) {
-	if m.v.first() != residentMeter {
-		return nil
-	}
-	known, rest := map[int]int64{}, m.in.cell.Meters[residentMeter].Peak
-	for _, p := range lines {
-		known[p.execution] += p.bytes
-		rest -= p.bytes
-	}
-	all, kept := m.standing()
-	least := max(worthAGap, m.figure().Peak/20)
-	if before := kept[0]; before >= least && m.isLate() {
-		parts = append(parts, part{bytes: before, text: words.Bytes(before) + " from before the attach"})
-		rest -= before
-	}
-	var cells []part
-	for i, s := range all {
-		if s.id == 0 {
-			continue
-		}
-		bytes := kept[i+1]
-		if s == m.in {
-			bytes = s.cell.Meters[residentMeter].Need()
-		}
-		if bytes -= known[m.v.byID[s.id].execution]; bytes >= least {
-			cells = append(cells, part{bytes: bytes, execution: i})
-		}
-	}
-	slices.SortStableFunc(cells, func(a, b part) int { return cmp.Compare(b.bytes, a.bytes) })
-	for _, p := range cells {
-		if p.bytes = min(p.bytes, rest); p.bytes < least {
-			break
-		}
-		rest -= p.bytes
-		s := all[p.execution]
-		parts = append(parts, part{bytes: p.bytes, text: words.Bytes(p.bytes) + " resident " + s.label + m.heaviest(s)})
-	}
-	return parts
-}
-
 // isLate reports whether the process began before the session.
 func (m moment) isLate() bool {
 	return slices.ContainsFunc(m.v.r.Processes, func(p model.Process) bool { return p.PID == m.in.pid && p.Late })
-}
-
-// standing returns the cells and times of the process up to the moment's cell, in order, and the part of each that was
-// still there when the moment's cell began. First comes the memory from before all of them. The part of each is the
-// rise below which memory never fell again.
-func (m moment) standing() (all []*stretch, kept []int64) {
-	for i := range m.v.ranked {
-		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start <= m.in.start {
-			all = append(all, s)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *stretch) int { return cmp.Compare(a.start, b.start) })
-	kept = make([]int64, len(all)+1)
-	low := m.in.from
-	for i, s := range slices.Backward(all) {
-		next := low
-		low = min(low, s.from)
-		kept[i+1] = next - low
-	}
-	kept[0] = low
-	return all, kept
 }
 
 // heaviest returns " line 2", the line of a cell that kept the most, or needed most in the moment's own; "" if that is
 // not most of the cell's.
 func (m moment) heaviest(s *stretch) string {
 	of := model.Figure.Need
-	if s != m.in {
+	if s != m.at {
 		of = func(f model.Figure) int64 { return f.Consumed }
 	}
 	best, all := model.Window{}, m.v.statementsOf(map[int]bool{s.id: true})[s.id]
@@ -226,25 +163,4 @@ func (m moment) heaviest(s *stretch) string {
 		return ""
 	}
 	return fmt.Sprintf(" line %d", best.Line)
-}
-
-// keptBefore names the cells that kept the most before a time between cells, if that time is the highest moment.
-func (m moment) keptBefore() string {
-	meter := m.v.meters[0]
-	var kept []*stretch
-	for i := range m.v.ranked {
-		if s := &m.v.ranked[i]; s.id > 0 && s.pid == m.at.pid && s.start <= m.at.start && s.kept >= worthAGap {
-			kept = append(kept, s)
-		}
-	}
-	slices.SortStableFunc(kept, func(a, b *stretch) int { return cmp.Compare(b.kept, a.kept) })
-	text := "no cell: it rose by " + need.show(m.at.figures, meter).text + " while none ran"
-	var parts []string
-	for _, s := range kept[:min(len(kept), 3)] {
-		parts = append(parts, s.label+" "+consumed.show(m.v.fetch(s.id).Meters, meter).text)
-	}
-	if len(parts) > 0 {
-		text += "; before it the most was kept by " + strings.Join(parts, ", ")
-	}
-	return text
 }

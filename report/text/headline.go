@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ipytracer/model"
@@ -75,6 +76,18 @@ func statementLabel(w model.Window, lines []string) (where, source string) {
 	return where, source
 }
 
+// butFor names what is not exact beside an exact highest moment; "" for nothing.
+func (m moment) butFor() (text string) {
+	a := m.account()
+	if slices.ContainsFunc(a.Parts, func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/hardly }) {
+		text += "; what is marked “up to” may be less"
+	}
+	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {
+		text += "; figures below that are marked " + about + " or " + atLeast + " are not"
+	}
+	return text
+}
+
 // howSure sums the certificate up in one line.
 func (m moment) howSure() string {
 	reasons := m.v.doubts()
@@ -91,7 +104,7 @@ func (m moment) howSure() string {
 		reasons = append([]string{"the highest moment is at least this"}, reasons...)
 	}
 	if len(reasons) == 0 {
-		return "exact: every change arrived, and every peak was computed twice, to the byte the same"
+		return "exact: every change arrived, and every peak was computed twice, to the byte the same" + m.butFor()
 	}
 	text := reasons[0]
 	if len(reasons) > 1 {

@@ -72,8 +72,10 @@ func TestSmallRiseIsTheCells(t *testing.T) {
 		t.Errorf("made by: %q", got["made by"])
 	}
 	r.Between[0].Meters["cpu.resident"] = reporttest.Fig(528*mib, 540*mib, 540*mib)
-	const none = "no cell: it rose by 12.00 MiB while none ran; " +
-		"before it the most was kept by In[2] 400.00 MiB, In[1] 60.00 MiB"
+	r.Summits = []model.Summit{{PID: 4242, Meter: "cpu.resident", Bytes: 540 * mib,
+		Processes: []model.SummitProcess{{PID: 4242, Bytes: 540 * mib, Allocations: r.Windows[2].Allocations}}}}
+	const none = "390.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · " +
+		"12.00 MiB resident after In[2] · 10.00 MiB in 1 smaller part"
 	if got := lines(t, r, text.Options{}); !strings.HasSuffix(got["highest"], " after a cell") ||
 		!strings.HasPrefix(got["made by"], none) {
 		t.Errorf("highest %q, made by %q", got["highest"], got["made by"])
@@ -202,7 +204,8 @@ func TestFreedIsNoPart(t *testing.T) {
 	allocated(&big, "cpu.numpy", 4, 1, 770*mib, 1)
 	r.Windows = append(r.Windows, freed, big)
 	got, want := lines(t, r, text.Options{})["made by"],
-		"770.00 MiB numpy In[4] line 1 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2"
+		"770.00 MiB numpy In[4] line 1 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · "+
+			"2.00 MiB in 1 smaller part"
 	if got != want {
 		t.Errorf("made by: %q, want %q", got, want)
 	}

@@ -71,34 +71,11 @@ func (o *leftover) left() (all []model.Line) {
 
 func (o *leftover) stillThere() string {
 	text := words.Bytes(o.end) + " after the last cell"
-	if o.cached >= worthAGap {
-		text += " (" + words.Bytes(o.cached) + " of it PyTorch's cache)"
-	}
 	if more, known := o.sinceAttach(); known {
 		text += ", " + moreThanAtAttach(more)
 	}
-	if named := o.named(); len(named) > 0 {
-		parts, rest := nameAll(named, 3), o.worthALine(o.unnamedLines(named))
-		for _, l := range rest[:min(len(rest), 3)] {
-			parts = append(parts,
-				words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
-		}
-		if more := len(rest) - 3; more > 0 {
-			parts = append(parts, words.Plural(more, "more line"))
-		}
-		return text + ", in it " + strings.Join(parts, ", ")
-	}
-	all := o.worthALine(o.left())
-	var parts []string
-	for _, l := range all[:min(len(all), 3)] {
-		parts = append(parts,
-			words.Sampled(words.Bytes(l.Left), l.Sampled)+" "+meterName(l.Meter)+" of "+place(l.Frame))
-	}
-	if len(parts) > 0 {
-		text += ", in it " + strings.Join(parts, ", ")
-		if more := len(all) - len(parts); more > 0 {
-			text += ", " + words.Plural(more, "more line")
-		}
+	if parts := o.parts(); parts != "" && o.isWorthFreeing() {
+		text += ": " + parts
 	}
 	return text
 }
@@ -115,7 +92,7 @@ func (o *leftover) toFree() string {
 			return "no name of the notebook's holds much; tracer audit --full says what holds " +
 				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
 		case text == "":
-			return "no name of the notebook's holds much" + o.elsewhere()
+			return "no name of the notebook's holds much"
 		case len(rest) > 0:
 			text += " · tracer audit --full says what holds " +
 				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
@@ -143,7 +120,7 @@ func (o *leftover) toFree() string {
 			words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
 	}
 	if len(parts) == 0 {
-		return "no line of a cell keeps much under a name" + o.elsewhere()
+		return "no line of a cell keeps much under a name"
 	}
 	text := "nobody looked at what holds it, as the kernel had ended"
 	switch looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }); {

@@ -44,16 +44,18 @@ func risenIn(ranked []stretch, at int) (in int) {
 	if !isNextToNothing(top.need, top.peak) {
 		return at
 	}
-	in = at
-	for i := range ranked { // the first cell that rose, and to nearly as much
+	last := -1 // the last one before that rose: since then memory only stood there
+	for i := range ranked {
 		s := &ranked[i]
-		if s.id > 0 && s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
-			isNextToNothing(top.peak-s.peak, top.peak) &&
-			(in == at || s.start < ranked[in].start) {
-			in = i
+		if s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
+			(last < 0 || s.start > ranked[last].start) {
+			last = i
 		}
 	}
-	return in
+	if last >= 0 && ranked[last].id > 0 && isNextToNothing(top.peak-ranked[last].peak, top.peak) {
+		return last
+	}
+	return at
 }
 
 // isNextToNothing reports whether a rise is a small part of its result.
@@ -63,10 +65,8 @@ func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
 func (m moment) figure() model.Figure {
 	meter := m.v.first()
 	f := m.at.figures[meter]
-	if m.at.cell != nil {
-		if together, ok := m.at.cell.Tree[meter]; ok && together.Peak > f.Peak {
-			return together
-		}
+	if together, ok := m.at.tree()[meter]; ok && together.Peak > f.Peak {
+		return together
 	}
 	return f
 }
@@ -78,16 +78,19 @@ const maxLead = 160
 func (m moment) where() string {
 	v, meter := m.v, m.v.first()
 	own := highest.show(m.at.figures, meter).text
-	if m.in.cell == nil {
-		return v.near.reached(meter, m.at.figures[meter], own) + " " + v.gapLabel(*m.at.gap)
-	}
 	size, with := own, ""
+	if m.in.cell == nil {
+		if whole := m.figure(); whole.Peak > m.at.figures[meter].Peak {
+			size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
+		}
+		return v.near.reached(meter, m.figure(), size) + " " + v.gapLabel(*m.at.gap) + with
+	}
 	if m.at != m.in {
 		if more := m.at.peak - m.in.peak; more > 0 {
 			with = fmt.Sprintf(" (%s of it came later)", words.Bytes(more))
 		}
 	} else if m.figure().Peak > m.at.figures[meter].Peak {
-		size, with = highest.show(m.at.cell.Tree, meter).text, ", with its children ("+own+" without)"
+		size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
 	}
 	cell := m.in.cell
 	text := v.near.reached(meter, m.figure(), size) + " in " + m.in.label

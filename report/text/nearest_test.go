@@ -35,11 +35,13 @@ func TestLeadsWithTheNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"highest": "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were refused, in In[2], line 2: " +
 			"for x, y in batches:",
-		"also":        "2.57 of 125.88 GiB resident (2 %) in In[1]",
-		"nearest":     "",
-		"made by":     "58.00 GiB GPU 0 active In[2] line 3 › net.py line 9 step · 2.00 GiB GPU 0 active In[1] line 2",
-		"still there": "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it model 2.00 GiB",
-		"to free it":  "del model (2.00 GiB)",
+		"also":    "2.57 of 125.88 GiB resident (2 %) in In[1]",
+		"nearest": "",
+		"made by": "58.00 GiB GPU 0 active In[2] line 3 › net.py line 9 step · up to 18.55 GiB PyTorch's cache · " +
+			"2.00 GiB GPU 0 active In[1] line 2",
+		"still there": "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · model 2.00 GiB · " +
+			"28.00 GiB not explained",
+		"to free it": "del model (2.00 GiB)",
 	} {
 		if got[name] != want {
 			t.Errorf("%s: %q, want %q", name, got[name], want)
@@ -69,9 +71,9 @@ func TestRanksByWhatWasAsked(t *testing.T) {
 // Active memory has none of it, whether the user or the report chose that meter.
 func TestCacheIsNoPartOfActive(t *testing.T) {
 	for meter, want := range map[string]string{
-		"gpu.0.active":   "30.00 GiB after the last cell, in it model 2.00 GiB",
-		"gpu.0.reserved": "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it model 2.00 GiB",
-		"gpu.0.driver":   "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), in it model 2.00 GiB",
+		"gpu.0.active":   "30.00 GiB after the last cell: model 2.00 GiB · 28.00 GiB not explained",
+		"gpu.0.reserved": "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · model 2.00 GiB · 28.00 GiB not explained",
+		"gpu.0.driver":   "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · model 2.00 GiB · 28.00 GiB not explained",
 	} {
 		if got := lines(t, reporttest.Training(), text.Options{By: meter})["still there"]; got != want {
 			t.Errorf("%s: %q, want %q", meter, got, want)
@@ -110,8 +112,8 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 		return reporttest.Fig(0, 20*reporttest.GiB, 20*reporttest.GiB)
 	})
 	got := lines(t, r, text.Options{})
-	want := "40.00 GiB after the last cell (10.00 GiB of it PyTorch's cache), " +
-		"in it 3.00 GiB GPU 0 active of In[1] line 2"
+	want := "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · 3.00 GiB GPU 0 active of In[1] line 2 · " +
+		"27.00 GiB not explained"
 	if got["still there"] != want {
 		t.Errorf("still there: %q, want %q", got["still there"], want)
 	}

@@ -19,28 +19,6 @@ const (
 	shareOfAGap = 100 // of the heaviest: one in …
 )
 
-// stretch is an item of the ranking: a cell, or the time between two. Cell, gap and figures are set if it is shown.
-type stretch struct {
-	id, at  int // of the cell; the number of the time between cells
-	cell    *model.Window
-	gap     *model.Between
-	pid     int
-	label   string
-	start   int64
-	peak    int64   // of the ranking meter, with children if that is more
-	from    int64   // its own at the start
-	kept    int64   // its own at the end, beyond that
-	need    int64   // of it: the process's own or, if that is more, with its children
-	took    []taker // children that took memory in it
-	figures map[string]model.Figure
-}
-
-// taker is a child that took memory in a cell, with its peak and its need.
-type taker struct {
-	pid        int
-	peak, need int64
-}
-
 // order is the ranking: cells and the times between them, the largest need first.
 type order struct {
 	*survey
@@ -59,7 +37,7 @@ func (o *order) add(w *model.Window, b *brief) {
 	own := w.Meters[o.first()]
 	s := stretch{
 		id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: o.highestOf(w), from: own.Start,
-		kept: own.Consumed,
+		top: own.Peak, kept: own.Consumed,
 	}
 	for _, c := range w.Children {
 		if o.needOf(c.Meters) >= worthAGap {
@@ -85,10 +63,13 @@ func (o *order) rank() {
 			continue
 		}
 		o.moves(b.Meters)
-		o.near.rose(func(id string) (model.Figure, bool) { f, ok := b.Meters[id]; return f, ok }, nil, b)
+		o.near.rose(b.Together, nil, b)
+		own := b.Meters[o.first()]
+		whole, _ := b.Together(o.first())
 		o.ranked = append(o.ranked, stretch{
-			at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS, need: o.needOf(b.Meters),
-			peak: b.Meters[o.first()].Peak, from: b.Meters[o.first()].Start, kept: b.Meters[o.first()].Consumed,
+			at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS,
+			need: max(o.needOf(b.Meters), o.needOf(b.Tree)), peak: max(own.Peak, whole.Peak), from: own.Start,
+			top: own.Peak, kept: own.Consumed,
 		})
 	}
 	slices.SortStableFunc(o.ranked, func(a, b stretch) int {
@@ -126,7 +107,7 @@ func (o *order) fill() {
 		number++
 		if s := gaps[number]; s != nil {
 			one := *b
-			one.Meters = maps.Clone(b.Meters)
+			one.Meters, one.Tree = maps.Clone(b.Meters), maps.Clone(b.Tree)
 			s.gap, s.figures = &one, one.Meters
 			delete(gaps, number)
 		}
@@ -202,9 +183,7 @@ func (v rankView) ranking() {
 		t.columns = append(t.columns, column{title: "pid", right: true})
 	}
 	t.columns = append(t.columns, column{title: "need", right: true, size: usualSize})
-	trees := slices.ContainsFunc(shown, func(s stretch) bool {
-		return s.cell != nil && len(s.cell.Tree) > 0 && v.needOf(s.cell.Tree) > v.needOf(s.figures)
-	})
+	trees := slices.ContainsFunc(shown, func(s stretch) bool { return v.needOf(s.tree()) > v.needOf(s.figures) })
 	if trees {
 		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
 	}
@@ -274,8 +253,8 @@ func (v rankView) rankedRow(s stretch, trees bool, others []string, statements m
 	cells = append(cells, need.show(s.figures, meter))
 	if trees {
 		together := span{}
-		if s.cell != nil && v.needOf(s.cell.Tree) > v.needOf(s.figures) {
-			together = need.show(s.cell.Tree, meter)
+		if v.needOf(s.tree()) > v.needOf(s.figures) {
+			together = need.show(s.tree(), meter)
 		}
 		cells = append(cells, together)
 	}

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -30,16 +29,6 @@ func moreThanAtAttach(more int64) string {
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
 	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0
-}
-
-// worthALine returns the lines with a notable share of the remaining memory, the largest first.
-func (o *leftover) worthALine(all []model.Line) []model.Line {
-	for i := range all {
-		if isNextToNothing(all[i].Left, o.end) {
-			return all[:i]
-		}
-	}
-	return all
 }
 
 // code returns the code to type, each line in one piece.
@@ -75,38 +64,10 @@ const trimming = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
 // keptByMalloc describes malloc's free part of the remaining memory, and the code to return it; "" if it is almost
 // nothing.
 func (o *leftover) keptByMalloc() string {
-	if o.memory != residentMeter {
-		return ""
-	}
-	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
-	if i < 0 {
-		return ""
-	}
-	if r := &o.r.Resident[i]; r.Trim >= max(worthAGap, r.Total/smallPart) {
+	if r := o.resident(); r != nil && r.Trim >= max(worthAGap, r.Total/smallPart) {
 		return words.Bytes(r.Trim) + " of it free, for blocks to come; to give it back: " + trimming
 	}
 	return ""
-}
-
-// elsewhere names the kind of most memory that has neither a name nor a line, if there was a look: an audit would not
-// know more about it.
-func (o *leftover) elsewhere() string {
-	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
-	if o.memory != residentMeter || i < 0 {
-		return ""
-	}
-	parts := slices.DeleteFunc(slices.Clone(o.r.Resident[i].Parts), func(p model.ResidentPart) bool {
-		return p.Kind == "malloc-free" || p.Kind == "other" || p.Bytes < o.r.Resident[i].Total/smallPart
-	})
-	slices.SortStableFunc(parts, func(a, b model.ResidentPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	var texts []string
-	for _, p := range parts[:min(len(parts), 2)] {
-		texts = append(texts, words.Bytes(p.Bytes)+" are "+ResidentKind(p.Kind))
-	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(texts, "; ")
 }
 
 // interpreters are modules of the interpreter and of notebook software: the memory of their names is a cache, and goes

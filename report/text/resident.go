@@ -26,6 +26,7 @@ var residentKinds = map[string]string{
 	"libraries":   "variables of libraries",
 	"files":       "pages of files: the code of libraries, mapped data",
 	"shared":      "shared memory",
+	torchCache:    "PyTorch's cache",
 	"stack":       "stack of the main thread",
 	"other":       "not explained",
 }

@@ -180,6 +180,12 @@ func TestPlural(t *testing.T) {
 // TestLeadNamesWhatToDelete: if the names of the process are known, the first lines have them.
 func TestLeadNamesWhatToDelete(t *testing.T) {
 	r := sixty()
+	for i := range r.Windows {
+		if w := &r.Windows[i]; w.Kind == model.Cell {
+			f := w.Meters["cpu.resident"]
+			w.Meters["cpu.resident"] = reporttest.Fig(f.Start, f.Peak+600*reporttest.MiB, 601*reporttest.MiB)
+		}
+	}
 	r.Variables = []model.Variable{
 		{PID: 4242, Name: "small", Kind: "variable", Bytes: 4 * reporttest.KiB},
 		{PID: 4242, Name: "frame", Kind: "variable", Bytes: 300 * reporttest.MiB},
@@ -219,7 +225,8 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	}
 	out := printed(t, r, text.Options{Width: -1})
 	for _, words := range []string{
-		"in it frame 300.00 MiB, model 100.00 MiB, Out[7] 20.00 MiB, 1 more name, 128.00 MiB numpy of In[5] line 2\n",
+		"attach: frame 300.00 MiB · 128.00 MiB numpy of In[5] line 2 · model 100.00 MiB · Out[7] 20.00 MiB · " +
+			"9.00 MiB in 1 smaller part · 44.00 MiB not explained\n",
 		"to free it   del frame, model (400.00 MiB) · %xdel _7 (≥ 20.00 MiB) · tracer audit --full says",
 	} {
 		if !strings.Contains(out, words) {

@@ -21,7 +21,7 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 	for _, a := range all {
 		if p := m.spotOf(a); 2*m.idle(p) > a.AtPeak {
 			doubtful = append(doubtful, a)
-		} else if !words.IsOutermost(a.Meter) {
+		} else {
 			before = append(before, claim{p, a.AtPeak})
 		}
 	}
@@ -56,9 +56,9 @@ type claim struct {
 // idle is the growth of mapped and untouched memory from the beginning of its cell to the moment; for other cells from
 // the session's beginning.
 func (m moment) idle(p spot) int64 {
-	since, now := m.in.cell.Meters, m.in.cell.Meters
-	if p.execution != m.in.cell.Execution {
-		since = m.v.sessions[m.in.pid]
+	since, now := m.v.sessions[m.in.pid], m.at.figures
+	if m.in.cell != nil && p.execution == m.in.cell.Execution {
+		since = m.in.cell.Meters
 	}
 	const mapped, touched = "cpu.mapped", "cpu.resident.anon"
 	return now[mapped].Peak - now[touched].Peak - (since[mapped].Start - since[touched].Start)
@@ -84,8 +84,8 @@ func (c *caller) each() int64 { return c.AtPeak / max(1, c.Count) }
 // spotOf finds the place of an allocation: the statement, in the moment's own cell; for others the cell.
 func (m moment) spotOf(a *caller) spot {
 	cell, at := m.in.cell, spot{execution: a.of.Execution, began: m.in.start}
-	peak, low := cell.Meters[residentMeter].Peak, m.in.from
-	if all := m.v.statementsOf(map[int]bool{cell.ID: true})[cell.ID]; a.of.Execution == cell.Execution && len(all) > 0 {
+	peak, low := m.at.figures[residentMeter].Peak, m.at.from
+	if all := m.statements(); len(all) > 0 && a.of.Execution == cell.Execution {
 		first, last := statementAt(all, a.of.Line), m.v.summitAmong(all, cell)
 		low = peak
 		for i, w := range all[first:] {
@@ -101,12 +101,20 @@ func (m moment) spotOf(a *caller) spot {
 		at.began = min(at.began, m.v.fetch(id).StartNS)
 	}
 	for i := range m.v.ranked {
-		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start >= at.began && s.start <= m.in.start {
+		if s := &m.v.ranked[i]; s.pid == m.in.pid && s.start >= at.began && s.start <= m.at.start {
 			low = min(low, s.from)
 		}
 	}
 	at.risen = peak - low
 	return at
+}
+
+// statements returns those of the moment's cell.
+func (m moment) statements() []model.Window {
+	if m.in.cell == nil {
+		return nil
+	}
+	return m.v.statementsOf(map[int]bool{m.in.cell.ID: true})[m.in.cell.ID]
 }
 
 // statementAt returns the statement of a cell that has a line; the first, if none is known to.

@@ -1,0 +1,134 @@
+package attribution
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/attribution/summits"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// rises takes in a segment that ended. Where the tree was higher than in all segments before, it records the most that
+// each process had: a process that did not move had its value. What a forked child has from its parent is its parent's.
+func (r *root) rises(high *event.Readings, moved moves, meters []event.Meter) {
+	isTop := false
+	for _, m := range meters {
+		if m != event.Resident && m != event.Mapped && m < event.CPUMeters {
+			continue
+		}
+		rose := r.summits.Rises(m, high[m], func(levels []summits.Level) []summits.Level {
+			for _, p := range r.living {
+				if own := p.highIn(m, moved) - p.shares(m); own > 0 {
+					levels = append(levels, summits.Level{PID: p.info.PID, Bytes: own})
+				}
+			}
+			return levels
+		})
+		isTop = isTop || rose && m == event.Resident
+	}
+	for _, p := range r.living {
+		if p.crest != nil {
+			p.crest.Ends(p.highIn(event.Resident, moved), isTop)
+		}
+	}
+}
+
+// highIn returns the most that a process had in a segment that has just ended.
+func (p *process) highIn(m event.Meter, moved moves) event.Bytes {
+	if one, ok := moved[p.info.PID]; ok && !one.waited {
+		return one.high[m]
+	}
+	return p.past.value(m)
+}
+
+// crestMoves tells the crest of a process that it holds more, or less, by a stack.
+func (a *allocations) crestMoves(key heldKey, stack uint64, by event.Bytes) {
+	p := a.processes.byPID[key.pid]
+	if p == nil || p.session == nil && p.whole == nil {
+		return
+	}
+	if p.crest == nil {
+		p.crest = summits.NewCrest()
+	}
+	p.crest.Moves(summits.Key{Meter: key.meter, Stack: stack}, by)
+}
+
+// falls handles a value from which the resident memory of a process fell.
+func (a *allocations) falls(c *event.Change) {
+	if p := a.processes.byPID[c.PID]; p != nil && p.crest != nil {
+		p.crest.Falls(c.Highest())
+	}
+}
+
+// summits returns the highest moments of the trees of the attached processes.
+func (li *lister) summits() (out []model.Summit) {
+	for _, p := range li.processes.order {
+		if p.session == nil || p.parent != 0 {
+			continue
+		}
+		for _, s := range li.processes.root(p.root).summits.All() {
+			one := model.Summit{PID: int(p.info.PID), Meter: s.Meter.String(), Bytes: int64(s.Peak),
+				Processes: []model.SummitProcess{}}
+			for _, of := range s.Of {
+				in := model.SummitProcess{PID: int(of.PID), Bytes: int64(of.Bytes)}
+				if s.Meter == event.Resident {
+					in.Allocations = li.atCrest(li.processes.byPID[of.PID])
+				}
+				one.Processes = append(one.Processes, in)
+			}
+			slices.SortFunc(one.Processes, func(a, b model.SummitProcess) int {
+				return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.PID, b.PID))
+			})
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// atCrest returns the stacks with blocks of a process at the highest moment of its tree, the most first; nil if they
+// are not known.
+func (li *lister) atCrest(p *process) (out []model.Allocation) {
+	if p == nil {
+		return nil
+	}
+	since, ok := p.crest.Since()
+	w := li.processes.sessionOf(p)
+	if !ok || w == nil || li.allocations.givenUp != "" {
+		return nil
+	}
+	had := map[event.Meter]map[uint64]event.Bytes{}
+	for key, held := range li.allocations.held {
+		if key.pid != p.info.PID {
+			continue
+		}
+		of := make(map[uint64]event.Bytes, len(held.byStack))
+		for stack, bytes := range held.byStack {
+			of[stack] = bytes
+		}
+		had[key.meter] = of
+	}
+	for k, by := range since {
+		if had[k.Meter] == nil {
+			had[k.Meter] = map[uint64]event.Bytes{}
+		}
+		had[k.Meter][k.Stack] -= by
+	}
+	w = li.table.whole(w)
+	for m, of := range had {
+		var all []doneTally
+		for stack, bytes := range of {
+			if bytes > 0 {
+				all = append(all, doneTally{stack: stack, atPeak: bytes, sampled: li.stacks.isSampled(stack)})
+			}
+		}
+		slices.SortFunc(all, heavier)
+		for _, y := range li.divided.sameLines(all) {
+			if len(out) < maxListed {
+				out = append(out, li.allocation(w, m, y))
+			}
+		}
+	}
+	slices.SortFunc(out, compareAllocations)
+	return out
+}

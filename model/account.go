@@ -1,0 +1,92 @@
+package model
+
+// Account divides the memory of a meter at one moment of a session: every byte is in one part, and the parts add up to
+// Bytes.
+type Account struct {
+	PID   int    `json:"pid"` // the kernel that the moment is of
+	Meter string `json:"meter"`
+	At    string `json:"at"` // AtHighest or AtEnd
+	// Bytes is the memory of the kernel and of its children.
+	Bytes int64         `json:"bytes"`
+	Parts []AccountPart `json:"parts"` // the largest first; that of kind PartRest last
+}
+
+// Moments of an account.
+const (
+	AtHighest = "highest"
+	AtEnd     = "end"
+)
+
+// AccountPart is a part of an account.
+type AccountPart struct {
+	Kind  string `json:"kind"`
+	Bytes int64  `json:"bytes"`
+	// UpTo: not all of the part is known to be in memory, and Bytes is the most that can be.
+	UpTo bool `json:"up_to,omitempty"`
+	// AtLeast: it may be more, which is then in another part.
+	AtLeast bool `json:"at_least,omitempty"`
+	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
+	Sampled bool `json:"sampled,omitempty"`
+	// Meter counts the blocks of a line; "" for other kinds.
+	Meter string `json:"meter,omitempty"`
+	// Who is the path of calls to a line, the name of a cell, or the kind of some processes: hostile text.
+	Who string `json:"who,omitempty"`
+	// Execution and ExecutionCount are the cell of a line, as in [Frame].
+	Execution      int  `json:"execution,omitempty"`
+	ExecutionCount *int `json:"execution_count,omitempty"`
+	// PIDs are the processes of a part of kind PartChildren, and Sizes what each has.
+	PIDs  []int   `json:"pids,omitempty"`
+	Sizes []int64 `json:"sizes,omitempty"`
+}
+
+// Kinds of parts of an account.
+const (
+	PartLine     = "line"     // blocks that a line of code made
+	PartLines    = "lines"    // the same, of several lines with little each
+	PartCell     = "cell"     // what a cell, or the time after one, made resident beyond the blocks of its lines
+	PartCells    = "cells"    // the same, of several cells with little each
+	PartBefore   = "before"   // what the kernel had before its first cell of the session
+	PartChildren = "children" // processes
+	PartName     = "name"     // what a name, or several together, hold
+	PartObjects  = "objects"  // other objects and blocks
+	PartWhere    = "where"    // memory of a kind, which Who has as [ResidentPart] does; or PyTorch's cache
+	PartRest     = "rest"     // not explained
+)
+
+// Left returns the bytes that are in no part yet.
+func (a *Account) Left() int64 {
+	left := a.Bytes
+	for i := range a.Parts {
+		left -= a.Parts[i].Bytes
+	}
+	return left
+}
+
+// Take adds a part, of no more bytes than are left, and returns its bytes. It adds no empty part.
+func (a *Account) Take(p AccountPart) int64 {
+	p.Bytes = min(p.Bytes, a.Left())
+	if p.Bytes <= 0 {
+		return 0
+	}
+	a.Parts = append(a.Parts, p)
+	return p.Bytes
+}
+
+// Summit is the moment at which a meter of a process and its children was highest.
+type Summit struct {
+	PID   int    `json:"pid"` // the attached process
+	Meter string `json:"meter"`
+	Bytes int64  `json:"bytes"` // of all of them together
+	// Processes has the most that each of them had between the two boundaries around that moment, without what a forked
+	// child shares with its parent. Where they add up to Bytes, it is what each had.
+	Processes []SummitProcess `json:"processes"`
+}
+
+// SummitProcess is the memory of a process at a [Summit].
+type SummitProcess struct {
+	PID   int   `json:"pid"`
+	Bytes int64 `json:"bytes"`
+	// Allocations are the stacks with blocks that lived then, in AtPeak, the most first; only of processes with cells,
+	// and nil if they are not known. Blocks of one meter may lie in those of another.
+	Allocations []Allocation `json:"-"`
+}

@@ -1,0 +1,107 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/model"
+	"ipytracer/model/words"
+	"ipytracer/report/escape"
+)
+
+// mostLeft is the largest number of named parts of the remaining memory.
+const mostLeft = 6
+
+// account divides the memory after the last cell: first what no object lies in, then what names hold, then lines
+// without a name, and then the rest of the memory that objects lie in.
+func (o *leftover) account() *model.Account {
+	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end, Parts: []model.AccountPart{}}
+	where := map[string]int64{}
+	if r := o.resident(); r != nil {
+		for _, p := range r.Parts {
+			where[p.Kind] += p.Bytes
+		}
+	}
+	where[torchCache] = o.cached
+	lies := func(kinds ...string) {
+		for _, kind := range kinds {
+			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
+		}
+	}
+	lies("malloc-free", "object-free", "libraries", "stack", torchCache)
+	taken := o.takeHeld(a)
+	a.Take(model.AccountPart{Kind: model.PartObjects,
+		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
+	lies("files", "shared")
+	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
+	return a
+}
+
+// torchCache is the kind of what PyTorch's allocator keeps for coming tensors.
+const torchCache = "torch-cache"
+
+// resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
+func (o *leftover) resident() *model.Resident {
+	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
+	if o.memory != residentMeter || i < 0 {
+		return nil
+	}
+	return &o.r.Resident[i]
+}
+
+// takeHeld takes names, and lines that no name holds, into an account. It returns their bytes.
+func (o *leftover) takeHeld(a *model.Account) (taken int64) {
+	named := o.named()
+	for _, t := range named {
+		taken += a.Take(model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact})
+	}
+	lines := o.left()
+	if len(named) > 0 {
+		lines = o.unnamedLines(named)
+	}
+	for _, l := range lines {
+		taken += a.Take(model.AccountPart{Kind: model.PartLine, Bytes: l.Left, Meter: l.Meter, Who: place(l.Frame),
+			Sampled: l.Sampled, Execution: l.Execution, ExecutionCount: l.ExecutionCount})
+	}
+	return taken
+}
+
+// parts returns the parts of the remaining memory in words: the largest, and the sum of the others.
+func (o *leftover) parts() string {
+	a := o.account()
+	var texts []string
+	shown, rest, more := int64(0), int64(0), 0
+	for i := range a.Parts {
+		switch p := &a.Parts[i]; {
+		case p.Kind == model.PartRest:
+			rest = p.Bytes
+		case len(texts) < mostLeft && p.Bytes >= a.Bytes/hardly:
+			texts = append(texts, o.partText(p))
+			shown += p.Bytes
+		default:
+			more++
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(append(texts, theRest(a, shown, rest, more)...), " · ")
+}
+
+// partText returns a part of the remaining memory in words, with its bytes.
+func (o *leftover) partText(p *model.AccountPart) string {
+	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
+	switch p.Kind {
+	case model.PartName:
+		return who + " " + sizeOf(p.Bytes, !p.AtLeast)
+	case model.PartLine:
+		return bytes + " " + meterName(p.Meter) + " of " + who
+	case model.PartWhere:
+		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
+	case model.PartObjects:
+		return bytes + " of other objects"
+	}
+	return bytes
+}
