@@ -7,77 +7,92 @@ import (
 	"ipytracer/event"
 )
 
+// history is a random history of a process, with copies of all of its blocks at the moments that a crest remembers.
+type history struct {
+	*rand.Rand
+	crest          *Crest
+	now, freed     map[Key]event.Bytes
+	here, top      map[Key]event.Bytes
+	value, high    event.Bytes // of resident memory
+	fell, best     event.Bytes
+	meters, stacks int
+}
+
 // TestCrest compares the crest of random histories with copies of all blocks: at the end of the segment in which the
 // tree was highest, or where resident memory last fell from its highest value there.
 func TestCrest(t *testing.T) {
 	for seed := range uint64(300) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		now, freed := map[Key]event.Bytes{}, map[Key]event.Bytes{}
-		var here, top map[Key]event.Bytes
-		crest, best, value := NewCrest(), event.Bytes(0), event.Bytes(0)
-		high, fell := event.Bytes(0), event.Bytes(0)
-		with := func() map[Key]event.Bytes {
-			all := map[Key]event.Bytes{}
-			for k, b := range now {
-				all[k] += b
-			}
-			for k, b := range freed {
-				all[k] += b
-			}
-			return all
-		}
+		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: NewCrest(), now: map[Key]event.Bytes{},
+			freed: map[Key]event.Bytes{}, meters: 3, stacks: 9}
 		for range 400 {
-			k := Key{event.Meter(random.IntN(3)), uint64(random.IntN(9))}
-			switch random.IntN(8) {
-			case 0, 1, 2:
-				by := event.Bytes(random.IntN(1000) + 1)
-				now[k] += by
-				freed = map[Key]event.Bytes{}
-				crest.Moves(k, by)
-				value += by
-				high = max(high, value)
-			case 3, 4:
-				if now[k] == 0 {
-					continue
-				}
-				by := event.Bytes(random.Int64N(int64(now[k])) + 1)
-				now[k] -= by
-				freed[k] += by
-				crest.Moves(k, -by)
-			case 5, 6:
-				if value == high && value > fell {
-					here, fell = with(), value
-					crest.Falls(value)
-				}
-				value -= event.Bytes(random.Int64N(int64(value/2 + 1)))
-			case 7: // the tree has other processes, too
-				if high > fell {
-					here = map[Key]event.Bytes{}
-					for k, b := range now {
-						here[k] = b
-					}
-				}
-				isTop := high+event.Bytes(random.IntN(100)) > best
-				if isTop {
-					best, top = high, here
-				}
-				crest.Ends(high, isTop)
-				high, fell = value, 0
-			}
+			h.step()
 		}
-		since, ok := crest.Since()
+		since, ok := h.crest.Since()
 		if !ok {
 			t.Fatal("lost")
 		}
-		for meter := range 3 {
-			for stack := range 9 {
+		for meter := range h.meters {
+			for stack := range h.stacks {
 				k := Key{event.Meter(meter), uint64(stack)}
-				if got := now[k] - since[k]; top != nil && got != top[k] {
-					t.Fatalf("seed %d, %v: %d at the crest, want %d", seed, k, got, top[k])
+				if got := h.now[k] - since[k]; h.top != nil && got != h.top[k] {
+					t.Fatalf("seed %d, %v: %d at the crest, want %d", seed, k, got, h.top[k])
 				}
 			}
 		}
 	}
+}
+
+// step allocates, frees, falls or ends the segment.
+func (h *history) step() {
+	k := Key{event.Meter(h.IntN(h.meters)), uint64(h.IntN(h.stacks))}
+	switch h.IntN(8) {
+	case 0, 1, 2:
+		by := event.Bytes(h.IntN(1000) + 1)
+		h.now[k] += by
+		h.freed = map[Key]event.Bytes{}
+		h.crest.Moves(k, by)
+		h.value += by
+		h.high = max(h.high, h.value)
+	case 3, 4:
+		if h.now[k] > 0 {
+			by := event.Bytes(h.Int64N(int64(h.now[k])) + 1)
+			h.now[k] -= by
+			h.freed[k] += by
+			h.crest.Moves(k, -by)
+		}
+	case 5, 6:
+		if h.value == h.high && h.value > h.fell {
+			h.here, h.fell = h.blocks(h.freed), h.value
+			h.crest.Falls(h.value)
+		}
+		h.value -= event.Bytes(h.Int64N(int64(h.value/2 + 1)))
+	case 7:
+		h.end()
+	}
+}
+
+// end ends the segment. The tree has other processes, too.
+func (h *history) end() {
+	if h.high > h.fell {
+		h.here = h.blocks(nil)
+	}
+	isTop := h.high+event.Bytes(h.IntN(100)) > h.best
+	if isTop {
+		h.best, h.top = h.high, h.here
+	}
+	h.crest.Ends(h.high, isTop)
+	h.high, h.fell = h.value, 0
+}
+
+// blocks returns a copy of the blocks, with some more.
+func (h *history) blocks(more map[Key]event.Bytes) map[Key]event.Bytes {
+	all := map[Key]event.Bytes{}
+	for _, of := range []map[Key]event.Bytes{h.now, more} {
+		for k, bytes := range of {
+			all[k] += bytes
+		}
+	}
+	return all
 }
 
 // TestCrestIsLost checks that a crest with too many stacks, or one that has missed some, says so.

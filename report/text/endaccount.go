@@ -16,7 +16,8 @@ const mostLeft = 6
 // account divides the memory after the last cell: first what no object lies in, then what names hold, then lines
 // without a name, and then the rest of the memory that objects lie in.
 func (o *leftover) account() *model.Account {
-	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end, Parts: []model.AccountPart{}}
+	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end,
+		Parts: []model.AccountPart{}}
 	where := map[string]int64{}
 	if r := o.resident(); r != nil {
 		for _, p := range r.Parts {

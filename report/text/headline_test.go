@@ -74,8 +74,8 @@ func TestSmallRiseIsTheCells(t *testing.T) {
 	r.Between[0].Meters["cpu.resident"] = reporttest.Fig(528*mib, 540*mib, 540*mib)
 	r.Summits = []model.Summit{{PID: 4242, Meter: "cpu.resident", Bytes: 540 * mib,
 		Processes: []model.SummitProcess{{PID: 4242, Bytes: 540 * mib, Allocations: r.Windows[2].Allocations}}}}
-	const none = "390.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · 60.00 MiB resident In[1] line 2 · " +
-		"12.00 MiB resident after In[2] · 10.00 MiB in 1 smaller part"
+	const none = "390.00 MiB numpy In[2] line 2 · 68.00 MiB from before the attach · " +
+		"60.00 MiB resident In[1] line 2 · 12.00 MiB resident after In[2] · 10.00 MiB in 1 smaller part"
 	if got := lines(t, r, text.Options{}); !strings.HasSuffix(got["highest"], " after a cell") ||
 		!strings.HasPrefix(got["made by"], none) {
 		t.Errorf("highest %q, made by %q", got["highest"], got["made by"])

@@ -79,18 +79,14 @@ func (m moment) where() string {
 	v, meter := m.v, m.v.first()
 	own := highest.show(m.at.figures, meter).text
 	size, with := own, ""
+	if m.figure().Peak > m.at.figures[meter].Peak {
+		size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
+	}
 	if m.in.cell == nil {
-		if whole := m.figure(); whole.Peak > m.at.figures[meter].Peak {
-			size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
-		}
 		return v.near.reached(meter, m.figure(), size) + " " + v.gapLabel(*m.at.gap) + with
 	}
-	if m.at != m.in {
-		if more := m.at.peak - m.in.peak; more > 0 {
-			with = fmt.Sprintf(" (%s of it came later)", words.Bytes(more))
-		}
-	} else if m.figure().Peak > m.at.figures[meter].Peak {
-		size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
+	if more := m.at.peak - m.in.peak; m.at != m.in && more > 0 {
+		with += fmt.Sprintf(" (%s of it came later)", words.Bytes(more))
 	}
 	cell := m.in.cell
 	text := v.near.reached(meter, m.figure(), size) + " in " + m.in.label
