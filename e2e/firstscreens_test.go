@@ -127,7 +127,7 @@ func writeFirstScreen(t *testing.T, path string, first map[string]string) {
 
 // parts returns the parts of an answer, in order.
 func parts(answer string) []string {
-	return strings.FieldsFunc(answer, func(r rune) bool { return r == '·' || r == ',' || r == ';' })
+	return strings.FieldsFunc(answer, func(r rune) bool { return strings.ContainsRune("·,;:", r) })
 }
 
 // alike counts the parts of one answer that are in another.

@@ -7,8 +7,9 @@ type Account struct {
 	Meter string `json:"meter"`
 	At    string `json:"at"` // AtHighest or AtEnd
 	// Bytes is the memory of the kernel and of its children.
-	Bytes int64         `json:"bytes"`
-	Parts []AccountPart `json:"parts"` // the largest first; that of kind PartRest last
+	Bytes int64 `json:"bytes"`
+	// Parts are the largest first; at the end those with an object or a line come first. That of kind PartRest is last.
+	Parts []AccountPart `json:"parts"`
 }
 
 // Moments of an account.

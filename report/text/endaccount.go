@@ -35,9 +35,19 @@ func (o *leftover) account() *model.Account {
 	a.Take(model.AccountPart{Kind: model.PartObjects,
 		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
 	lies("files", "shared")
-	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
+		return cmp.Or(cmp.Compare(isKind(a), isKind(b)), cmp.Compare(b.Bytes, a.Bytes))
+	})
 	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
 	return a
+}
+
+// isKind returns 1 for parts that are only kinds of memory: they stand behind those that say which object or line.
+func isKind(p model.AccountPart) int {
+	if p.Kind == model.PartWhere || p.Kind == model.PartObjects {
+		return 1
+	}
+	return 0
 }
 
 // torchCache is the kind of what PyTorch's allocator keeps for coming tensors.

@@ -64,7 +64,7 @@ func TestCachesAreNoAdvice(t *testing.T) {
 	r = left(small(400*mib), 0, model.Variable{Name: "mine.cache", Kind: "module", Bytes: 20 * mib},
 		model.Variable{Name: "re", Kind: "variable", Bytes: 9 * mib})
 	stays := lines(t, r, text.Options{})["still there"]
-	if !strings.Contains(stays, " · mine.cache 20.00 MiB · ") {
+	if !strings.Contains(stays, ": mine.cache 20.00 MiB · ") {
 		t.Errorf("still there: %q", stays)
 	}
 }

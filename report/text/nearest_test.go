@@ -39,7 +39,7 @@ func TestLeadsWithTheNearest(t *testing.T) {
 		"nearest": "",
 		"made by": "58.00 GiB GPU 0 active In[2] line 3 › net.py line 9 step · up to 18.55 GiB PyTorch's cache · " +
 			"2.00 GiB GPU 0 active In[1] line 2",
-		"still there": "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · model 2.00 GiB · " +
+		"still there": "40.00 GiB after the last cell: model 2.00 GiB · 10.00 GiB PyTorch's cache · " +
 			"28.00 GiB not explained",
 		"to free it": "del model (2.00 GiB)",
 	} {
@@ -70,7 +70,7 @@ func TestRanksByWhatWasAsked(t *testing.T) {
 // TestCacheIsNoPartOfActive: the cache of PyTorch's allocator is in reserved memory and in memory from the driver.
 // Active memory has none of it, whether the user or the report chose that meter.
 func TestCacheIsNoPartOfActive(t *testing.T) {
-	const cached = "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · model 2.00 GiB · 28.00 GiB not explained"
+	const cached = "40.00 GiB after the last cell: model 2.00 GiB · 10.00 GiB PyTorch's cache · 28.00 GiB not explained"
 	for meter, want := range map[string]string{
 		"gpu.0.active":   "30.00 GiB after the last cell: model 2.00 GiB · 28.00 GiB not explained",
 		"gpu.0.reserved": cached,
@@ -113,7 +113,7 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 		return reporttest.Fig(0, 20*reporttest.GiB, 20*reporttest.GiB)
 	})
 	got := lines(t, r, text.Options{})
-	want := "40.00 GiB after the last cell: 10.00 GiB PyTorch's cache · 3.00 GiB GPU 0 active of In[1] line 2 · " +
+	want := "40.00 GiB after the last cell: 3.00 GiB GPU 0 active of In[1] line 2 · 10.00 GiB PyTorch's cache · " +
 		"27.00 GiB not explained"
 	if got["still there"] != want {
 		t.Errorf("still there: %q, want %q", got["still there"], want)
