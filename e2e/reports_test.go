@@ -10,8 +10,8 @@ import (
 	"ipytracer/model"
 )
 
-// strangersAsked are questions of strangers, by their file in testdata/reports, and what the first lines of the report must have
-// and must not have. The truth is in the file.
+// strangersAsked are questions of strangers, by their file in testdata/reports, and what the first lines of the report
+// must have and must not have. The truth is in the file.
 var strangersAsked = map[string][]answerTo{
 	"28_thread_child": {
 		{"highest", `with its children`, true}, {"made by", `child processes 1 × 30\d\.\d\d MiB`, true},

@@ -18,9 +18,6 @@ type together struct {
 	all   []*model.Variable // of these names, the largest first
 }
 
-// size returns the bytes in words.
-func (t *together) size() string { return sizeOf(t.bytes, t.exact) }
-
 // sizeOf returns a number of bytes, marked as a lower bound unless it is exact.
 func sizeOf(bytes int64, exact bool) string {
 	if !exact {
@@ -104,17 +101,6 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 			})
 		})
 	})
-}
-
-// nameAll returns "x 512.00 MiB", for the first few.
-func nameAll(all []together, few int) (out []string) {
-	for _, t := range all[:min(len(all), few)] {
-		out = append(out, t.name()+" "+t.size())
-	}
-	if more := len(all) - few; more > 0 {
-		out = append(out, words.Plural(more, "more name"))
-	}
-	return out
 }
 
 // freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole or left out.

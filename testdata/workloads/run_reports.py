@@ -26,7 +26,7 @@ def steps(text):
 
 
 def run(held, opts):
-    with open(os.path.join(REPORTS, opts.cells + ".py")) as file:
+    with open(os.path.join(REPORTS, opts.cells + ".ipy")) as file:
         book = [Step(source, times, pause=pause) for source, times, pause in steps(file.read())]
     kernel, _ = started(held, opts)
     return notebooks.run(opts, kernel, {"pid": kernel.pid}, Step("pass"), [Notebook(opts.cells, book)])
