@@ -137,10 +137,13 @@ func formatOf(name string) *format {
 }
 
 // accountedJSON writes a report as JSON, with its accounts.
-func accountedJSON(w io.Writer, r *model.Report) error {
+func accountedJSON(w io.Writer, r *model.Report) error { return report.JSON(w, accounted(r)) }
+
+// accounted returns a copy of a report with its accounts.
+func accounted(r *model.Report) *model.Report {
 	one := *r
 	one.Accounts = text.Accounts(r)
-	return report.JSON(w, &one)
+	return &one
 }
 
 // formatFor returns the format of a file's ending, text if there is none or several.

@@ -196,7 +196,7 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 			if g.o.NoSource {
 				r = report.WithoutSource(r)
 			}
-			if !yield(r, nil) {
+			if !yield(accounted(r), nil) {
 				return
 			}
 		}
