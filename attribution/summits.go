@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"ipytracer/attribution/summits"
@@ -42,7 +43,7 @@ func (p *process) highIn(m event.Meter, moved moves) event.Bytes {
 	return p.past.value(m)
 }
 
-// crestMoves tells the crest of a process that it holds more, or less, by a stack.
+// crestMoves notes in the crest of a process that it holds more, or less, by a stack.
 func (a *allocations) crestMoves(key heldKey, stack uint64, by event.Bytes) {
 	p := a.processes.byPID[key.pid]
 	if p == nil || p.session == nil && p.whole == nil {
@@ -102,11 +103,7 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 		if key.pid != p.info.PID {
 			continue
 		}
-		of := make(map[uint64]event.Bytes, len(held.byStack))
-		for stack, bytes := range held.byStack {
-			of[stack] = bytes
-		}
-		had[key.meter] = of
+		had[key.meter] = maps.Clone(held.byStack)
 	}
 	for k, by := range since {
 		if had[k.Meter] == nil {
@@ -122,13 +119,11 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 				all = append(all, doneTally{stack: stack, atPeak: bytes, sampled: li.stacks.isSampled(stack)})
 			}
 		}
-		slices.SortFunc(all, heavier)
-		for _, y := range li.divided.sameLines(all) {
-			if len(out) < maxListed {
-				out = append(out, li.allocation(w, m, y))
-			}
+		all = li.divided.sameLines(all) // the most first
+		for _, y := range all[:min(len(all), maxListed)] {
+			out = append(out, li.allocation(w, m, y))
 		}
 	}
 	slices.SortFunc(out, compareAllocations)
-	return out
+	return slices.Clip(out[:min(len(out), maxListed)])
 }

@@ -19,9 +19,17 @@ func Accounts(r *model.Report) []model.Account {
 	return []model.Account{*top.account(), *leftoverOf(v, top.in.pid).account()}
 }
 
-// account divides the memory at the highest moment: first what is certain of the kernel's own, then its children, then
-// what cells made resident without a known block.
+// account returns the division of the memory at the highest moment, which is made once.
 func (m moment) account() *model.Account {
+	if m.v.divided == nil {
+		m.v.divided = m.divided()
+	}
+	return m.v.divided
+}
+
+// divided divides that memory: first what is certain of the kernel's own, then its children, then what cells made
+// resident without a known block.
+func (m moment) divided() *model.Account {
 	a := &model.Account{PID: m.in.pid, Meter: m.v.first(), At: model.AtHighest, Bytes: m.figure().Peak,
 		Parts: []model.AccountPart{}}
 	children, own := m.children()

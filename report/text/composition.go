@@ -20,23 +20,29 @@ const (
 // madeBy names the parts of the highest moment, the largest first. The others follow as one sum: what is shown adds up
 // to the figure.
 func (m moment) madeBy() string {
-	a := m.account()
+	if text := inWords(m.account(), mostParts, m.partText); text != "" {
+		return text
+	}
+	return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
+}
+
+// inWords returns the largest parts of an account, at most so many, and the sum of the others; "" if no part is large.
+func inWords(a *model.Account, most int, text func(*model.AccountPart) string) string {
 	var texts []string
-	shown := int64(0)
-	rest, more := int64(0), 0
+	shown, rest, more := int64(0), int64(0), 0
 	for i := range a.Parts {
 		switch p := &a.Parts[i]; {
 		case p.Kind == model.PartRest:
 			rest = p.Bytes
-		case len(texts) < mostParts && p.Bytes >= a.Bytes/hardly:
-			texts = append(texts, m.partText(p))
+		case len(texts) < most && p.Bytes >= a.Bytes/hardly:
+			texts = append(texts, text(p))
 			shown += p.Bytes
 		default:
 			more++
 		}
 	}
 	if len(texts) == 0 {
-		return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
+		return ""
 	}
 	return strings.Join(append(texts, theRest(a, shown, rest, more)...), " · ")
 }

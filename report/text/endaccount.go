@@ -3,7 +3,6 @@ package text
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -77,28 +76,6 @@ func (o *leftover) takeHeld(a *model.Account) (taken int64) {
 			Sampled: l.Sampled, Execution: l.Execution, ExecutionCount: l.ExecutionCount})
 	}
 	return taken
-}
-
-// parts returns the parts of the remaining memory in words: the largest, and the sum of the others.
-func (o *leftover) parts() string {
-	a := o.account()
-	var texts []string
-	shown, rest, more := int64(0), int64(0), 0
-	for i := range a.Parts {
-		switch p := &a.Parts[i]; {
-		case p.Kind == model.PartRest:
-			rest = p.Bytes
-		case len(texts) < mostLeft && p.Bytes >= a.Bytes/hardly:
-			texts = append(texts, o.partText(p))
-			shown += p.Bytes
-		default:
-			more++
-		}
-	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return strings.Join(append(texts, theRest(a, shown, rest, more)...), " · ")
 }
 
 // partText returns a part of the remaining memory in words, with its bytes.

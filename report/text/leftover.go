@@ -74,7 +74,7 @@ func (o *leftover) stillThere() string {
 	if more, known := o.sinceAttach(); known {
 		text += ", " + moreThanAtAttach(more)
 	}
-	if parts := o.parts(); parts != "" && o.isWorthFreeing() {
+	if parts := inWords(o.account(), mostLeft, o.partText); parts != "" && o.isWorthFreeing() {
 		text += ": " + parts
 	}
 	return text

@@ -37,7 +37,7 @@ func (o *order) add(w *model.Window, b *brief) {
 	own := w.Meters[o.first()]
 	s := stretch{
 		id: w.ID, pid: w.PID, need: b.weight, start: w.StartNS, peak: o.highestOf(w), from: own.Start,
-		top: own.Peak, kept: own.Consumed,
+		top: own.Peak,
 	}
 	for _, c := range w.Children {
 		if o.needOf(c.Meters) >= worthAGap {
@@ -69,7 +69,7 @@ func (o *order) rank() {
 		o.ranked = append(o.ranked, stretch{
 			at: at, pid: b.PID, label: o.shortGap(*b), start: b.StartNS,
 			need: max(o.needOf(b.Meters), o.needOf(b.Tree)), peak: max(own.Peak, whole.Peak), from: own.Start,
-			top: own.Peak, kept: own.Consumed,
+			top: own.Peak,
 		})
 	}
 	slices.SortStableFunc(o.ranked, func(a, b stretch) int {

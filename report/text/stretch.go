@@ -13,7 +13,6 @@ type stretch struct {
 	peak    int64   // of the ranking meter, with children if that is more
 	from    int64   // its own at the start
 	top     int64   // its own peak
-	kept    int64   // its own at the end, beyond that
 	need    int64   // of it: the process's own or, if that is more, with its children
 	took    []taker // children that took memory in it
 	figures map[string]model.Figure

@@ -44,6 +44,8 @@ type view struct {
 	*printer
 	*order
 	o Options
+	// divided is the account of the highest moment, once a sentence has asked for it.
+	divided *model.Account
 }
 
 // Report writes the report for people. It fails if o.By is a meter the report does not have, or with w's error.
@@ -67,7 +69,7 @@ func newView(r *model.Report, o Options) (*view, error) {
 	}
 	order := newOrder(newSurvey(r, scale{meters}), near, o.Cells)
 	order.rank()
-	return &view{o.printer(), order, o}, nil
+	return &view{printer: o.printer(), order: order, o: o}, nil
 }
 
 // full prints everything. For a long session that is much: each part is written before the next is made.
