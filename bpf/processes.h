@@ -185,7 +185,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct occasion why = {
 		.kind = BOUNDARY_PROCESS_START,
 		.slot = mine.slot,
-		.parent = visible_pid(parent),
+		.parent = visible_process(parent),
 		.inputs = -1,
 	};
 	draw_boundary(&why); /* the child does not run yet */
@@ -214,7 +214,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	/* The state of the thread is over. Its old number, if it was not the first thread, belongs to another one. */
 	forget_thread(tgid);
 	forget_thread((__u32)ctx->args[1]);
-	why.parent = visible_pid(FIELD(task, task_struct, real_parent));
+	why.parent = visible_process(FIELD(task, task_struct, real_parent));
 	why.group = p ? p->imports : 0;
 	if (p)
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */

@@ -35,6 +35,12 @@ static __always_inline __s32 visible_pid(__u64 task)
 	return int_at(number_at(pid, pid_level) + bpf_core_field_offset(struct upid, nr));
 }
 
+/* Returns the same for the process of a thread: who starts a child, and is its parent, is a thread. */
+static __always_inline __s32 visible_process(__u64 thread)
+{
+	return visible_pid(FIELD(thread, task_struct, group_leader));
+}
+
 /*
  * Returns the start time of a process, as the tracer finds it in /proc/PID/stat: in 1/100 s since boot (do_task_stat,
  * fs/proc/array.c).
