@@ -37,6 +37,33 @@ func TestChildAlive(t *testing.T) {
 	}
 }
 
+// What ends a process is a name of the kernel's that holds it, or what started it; otherwise a signal, if the kernel
+// has the tracer's numbers of processes.
+func TestWhatEndsAChild(t *testing.T) {
+	const killed = "import os, signal; os.kill(201, signal.SIGTERM)"
+	named := func(name string, kind event.HolderKind, method event.EndMethod) event.Variable {
+		return event.Variable{Name: name, Kind: kind, PIDs: []int32{200, 201}, EndedBy: method}
+	}
+	for want, v := range map[string]event.Variables{
+		"client.close()": {Variables: []event.Variable{named("client", event.HeldByVariable, event.EndClose)}},
+		killed: {SamePIDs: true,
+			Variables: []event.Variable{named("m.p", event.HeldByModule, event.EndTerminate)}},
+		"": {Variables: []event.Variable{named("p", event.HeldByVariable, "exec")}},
+	} {
+		n := newNotebook()
+		n.run("cell", func() {
+			n.born(201, 5000)
+			n.boundary(event.ProcessExec, 201, func(b *event.Boundary) { b.Parent, b.Command = main, "sleep 1000" })
+		})
+		v.PID, v.Complete = main, true
+		n.events = append(n.events, &v)
+		if got := only(t, n.audit(t), model.ChildAlive, 5000, 1); got.Fix != want ||
+			want != "" && want != killed && !strings.Contains(got.Advice, want+" ends it") {
+			t.Errorf("%q, %q, want %q", got.Fix, got.Advice, want)
+		}
+	}
+}
+
 // A child of vfork may be seen only after the statement, or the cell, that started it is over.
 func TestChildSeenLate(t *testing.T) {
 	for _, late := range []string{"statement", "cell"} {

@@ -30,7 +30,9 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 	case event.ProcessStart:
 		in.join(p, b)
 		p.parent = b.Parent
-		p.copied, p.isForked = levelsOf(&b.Value, in.gpus.meters), true
+		if !in.hasExecuted(p, b) {
+			p.copied, p.isForked, p.isFound = levelsOf(&b.Value, in.gpus.meters), true, b.Late
+		}
 	case event.ProcessExec:
 		in.exec(p, b)
 	case event.ProcessExit:
@@ -60,6 +62,14 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 	case event.MeterShed, event.MeterBack:
 		in.shedding(r, b)
 	}
+}
+
+// hasExecuted reports whether a child that was there at the attach is known to share nothing with its parent: one that
+// has executed no program has its parent's command line.
+func (in *intake) hasExecuted(p *process, b *event.Boundary) bool {
+	parent := in.processes.byPID[b.Parent]
+	return b.Late && parent != nil && parent.info.Command != "" && p.info.Command != "" &&
+		p.info.Command != parent.info.Command
 }
 
 func (in *intake) join(p *process, b *event.Boundary) {

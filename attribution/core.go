@@ -68,7 +68,7 @@ func newCore() *core {
 	c.figurer = &figurer{session: c.session, gpus: c.gpus, lent: c.lent}
 	c.presenter = &presenter{
 		session: c.session, gpus: c.gpus, processes: c.processes, stacks: c.stacks, table: c.table, texts: c.texts,
-		symbolizer: c.symbolizer, figurer: c.figurer,
+		symbolizer: c.symbolizer, figurer: c.figurer, enders: enders{c.processes, c.namespaces},
 	}
 	c.intake = &intake{
 		session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, stacks: c.stacks, table: c.table,

@@ -41,6 +41,7 @@ func (in *intake) add(e event.Event) {
 		in.stacks.take(e)
 		return
 	case *event.Holders:
+		in.processes.waits(e)
 		in.ledger.heldBy(e)
 		return
 	case *event.Variables:

@@ -34,8 +34,8 @@ func fixOf(key verdictKey, f *found) string {
 		case event.HeldByModule, event.HeldByVariable:
 			return f.portion.ways.Fix()
 		}
-	case model.IdlePool:
-		return f.pool.fix
+	case model.IdlePool, model.ChildAlive:
+		return words.Endings{EndedBy: f.endedBy, PIDs: f.children}.Code()
 	}
 	return ""
 }

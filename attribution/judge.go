@@ -73,10 +73,10 @@ type found struct {
 	kind            event.HolderKind
 	release         *window // the failed cell in which it was freed
 	gap             event.Nanoseconds
-	command         string      // of a child that still runs
-	reserved, grown event.Bytes // of [model.Fragmentation]
-	unseen          bool        // some of it was made while no probe was in place
-	pool            pool
+	command         string        // of a child that still runs
+	reserved, grown event.Bytes   // of [model.Fragmentation]
+	unseen          bool          // some of it was made while no probe was in place
+	endedBy         model.EndedBy // of children
 	// children are the processes of [model.ChildAlive] and [model.IdlePool].
 	children []int
 }

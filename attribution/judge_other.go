@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"ipytracer/event"
 	"ipytracer/model"
@@ -76,15 +77,18 @@ func (j *judge) children() {
 		}
 		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.texts.textOf(b.cell),
 			line: fmt.Sprint(b.line), holder: p.info.Command}
-		of, isPool := poolOf(p.info.Command, j.audit.pools[p.info.PID])
+		of, isPool := poolOf(p.info.Command, cmp.Or(j.audit.pools[p.info.PID], p.pool))
+		by := enders{j.t.processes, j.t.namespaces}.of(p, of.name)
 		if isPool {
+			by.Pool = of.name
 			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.name}
 		}
-		own := max(p.past.value(event.Resident)-p.shares(event.Resident), 0)
+		key.line += " " + strings.Join(by.Calls, " ")
+		own := j.t.processes.own(p, event.Resident)
 		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, command: p.info.Command, pool: of}
+			f = &found{portion: one, command: p.info.Command, endedBy: by}
 			if b.line > 0 {
 				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
 			}

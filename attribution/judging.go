@@ -229,7 +229,7 @@ func (j *judge) report() *model.Audit {
 			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.namespaces.variables()
-	out.ToFree = freeing.OfAll(j.t.namespaces.listed)
+	out.ToFree = j.t.namespaces.toFree()
 	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
 	j.describe(out)

@@ -36,6 +36,12 @@ func (p *process) kernel() string {
 	return p.name
 }
 
+// canRunCells reports whether a user can type code into a process: an attached one, one that ran cells, or one with
+// IPython that is not a kernel's forked copy.
+func (p *process) canRunCells() bool {
+	return p.parent == 0 || p.lastCell != nil || p.kernels != nil && p.copied == nil
+}
+
 // kernelAbove returns the name of a process or, where it is no kernel, of the nearest kernel above it.
 func kernelAbove(processes map[int32]*process, pid int32) string {
 	const deepest = 64

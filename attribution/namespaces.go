@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -70,6 +71,21 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 	}
 	return out, model.Names{PID: int(e.PID), Unlisted: e.Unlisted, Bytes: int64(e.Rest), Objects: int64(e.Total),
 		Complete: e.Complete}
+}
+
+// toFree returns the code that frees memory of processes in which code can be typed.
+func (ns *namespaces) toFree() (out []model.Freeing) {
+	for _, e := range ns.listed {
+		p := ns.processes.byPID[e.PID]
+		if p == nil || !p.canRunCells() {
+			continue
+		}
+		for _, f := range freeing.Of(e) {
+			f.Kernel = p.kernel()
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // resident returns the parts of the resident memory of processes at the end.

@@ -175,7 +175,7 @@ func (j *judge) notExplained(p *process) {
 		return
 	}
 	pid := p.info.PID
-	grown := max(p.past.value(event.Resident)-p.shares(event.Resident), 0) // of a child, which began with nothing
+	grown := j.t.processes.own(p, event.Resident) // of a child, which began with nothing
 	if p.session != nil {
 		own := j.t.table.whole(p.session).own.of(event.Resident)
 		grown = own.end - own.start

@@ -10,15 +10,12 @@ import (
 // pool is a kind of pool whose workers wait for the next task until it is shut down.
 type pool struct {
 	name string // as reports show it
-	fix  string // Python code that ends it; "" where the code needs the name that the notebook gave it
 }
 
-var pools = []pool{
-	{event.PoolLoky,
-		"from joblib.externals.loky import get_reusable_executor; get_reusable_executor().shutdown(wait=True)"},
-	{event.PoolMultiprocessing, ""},
-	{event.PoolExecutor, ""},
-}
+var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExecutor}}
+
+// maxPool is the length of a pool's name, in characters and bytes.
+const maxPool = 64
 
 // poolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
 // false for other processes.
@@ -33,7 +30,7 @@ func poolOf(command, told string) (p pool, ok bool) {
 		}
 	}
 	if told != "" {
-		return pool{words.Bounded(told, 64), ""}, true
+		return pool{words.Bounded(told, maxPool)}, true
 	}
 	return p, false
 }
@@ -47,4 +44,11 @@ func isHelper(command string) bool {
 		}
 	}
 	return strings.Contains(command, "multiprocessing.forkserver import main")
+}
+
+// waits records the pool in which a process waits for the next task.
+func (ps *processes) waits(e *event.Holders) {
+	if p := ps.byPID[e.PID]; p != nil && e.Pool != "" {
+		p.pool, _ = ps.limits.keep(words.Bounded(e.Pool, maxPool), maxPool)
+	}
 }

@@ -17,6 +17,7 @@ type presenter struct {
 	table      *windowTable
 	texts      *texts
 	figurer    *figurer
+	enders     enders
 	symbolizer *symbolizer
 }
 
@@ -53,7 +54,8 @@ func (pr *presenter) window(w *window) model.Window {
 		p := c.process
 		meters := pr.figurer.figureMap(c.figures, w, false, p.info.Python != "")
 		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
-		out.Children = append(out.Children, model.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters})
+		out.Children = append(out.Children, model.Child{PID: int(p.info.PID), Command: p.info.Command, Meters: meters,
+			Shared: pr.enders.shared(p)})
 	}
 	return out
 }
@@ -125,6 +127,10 @@ func (pr *presenter) describe(p *process, restartOf int, sessions map[*window]*w
 			f.Exact, f.Bound = false, nil
 			out.Meters[id] = f
 		}
+	}
+	if p.alive && !p.ended && p.parent != 0 {
+		by := pr.enders.of(p, "")
+		out.Shared, out.EndedBy = pr.enders.shared(p), &by
 	}
 	if p.info.Limit > 0 {
 		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.info.Limit), By: string(p.info.LimitBy)}

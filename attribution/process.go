@@ -75,6 +75,15 @@ func (p *process) shares(m event.Meter) event.Bytes {
 	return p.copied.of(m)
 }
 
+// own returns how much of a meter a process has at present, without what it shares with its parent.
+func (ps *processes) own(p *process, m event.Meter) event.Bytes {
+	shared := p.shares(m)
+	if parent := ps.byPID[p.parent]; p.isFound && parent != nil {
+		shared = min(shared, parent.past.value(m))
+	}
+	return max(p.past.value(m)-shared, 0)
+}
+
 // isCopyIn reports whether a process shares memory with its parent at some time in a window.
 func (p *process) isCopyIn(w *window) bool {
 	return p.copied != nil && (p.isForked || p.left > w.since)

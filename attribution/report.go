@@ -3,7 +3,6 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -83,7 +82,7 @@ func (t *Tracker) streamed() *model.Report {
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
 	r.Variables, r.Names = t.namespaces.variables()
-	r.ToFree = freeing.OfAll(t.namespaces.listed)
+	r.ToFree = t.namespaces.toFree()
 	r.Resident = t.namespaces.resident()
 	r.Summits = t.lister.summits()
 	r.Certificate = t.certifier.certificate()

@@ -69,7 +69,7 @@ func (f *found) facts(key verdictKey) words.Found {
 	}
 	return words.Found{
 		By: string(by), Asked: holder.Address != 0, Root: freeing.RootOf(holder), Function: holder.Function,
-		Until: cellName(f.release), GapNS: int64(f.gap), Pool: f.pool.name, Unseen: f.unseen, Garbage: waste,
+		Until: cellName(f.release), GapNS: int64(f.gap), EndedBy: f.endedBy, Unseen: f.unseen, Garbage: waste,
 		Cyclic: f.portion.ways.IsCyclic(), Failed: f.portion.failed == f.portion.bytes,
 		Reserved: int64(f.reserved), Grown: int64(f.grown),
 	}

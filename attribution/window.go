@@ -220,6 +220,7 @@ type process struct {
 	learnedAt   []learning
 	kernels     *kernels // nil unless it is one
 	name        string   // its name among them: see process.kernel
+	pool        string   // the pool in which it waits for the next task at the end
 
 	counted      uint64 // the last cut after which a block moved, or memory was refused
 	lives        steps  // 1 from its beginning, 0 from its end
@@ -227,6 +228,7 @@ type process struct {
 	left         uint64 // the cut at which it ended
 	copied       levels // memory it had at its birth by a fork, until it executes a program
 	isForked     bool   // it still has that memory, and lives
+	isFound      bool   // it was forked before the attach: of its memory then, its parent's size bounds what it shares
 	replaced     uint64 // the cut at which it executed a program after a fork
 	older, newer *process
 }

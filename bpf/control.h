@@ -170,6 +170,7 @@ static __always_inline void attach(__u64 task, bool root)
 	struct occasion why = {
 		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START,
 		.parent = request.parent,
+		.first_line = !root, /* it was there before */
 		.inputs = -1,
 	};
 	if (!take_in(task, &m, &why))

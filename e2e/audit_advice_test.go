@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -70,7 +69,7 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 	for _, v := range verdicts {
 		switch {
 		case v.Kind == model.ChildAlive:
-			killThem(t, v)
+			endThem(t, w, v)
 		case v.Kind == model.IdlePool:
 			shutDown(t, w, v)
 		case v.Fix != "":
@@ -107,16 +106,15 @@ func followAdvice(t *testing.T, w *workload, verdicts []model.Verdict, second *t
 	}
 }
 
-// killThem types the advice of a verdict on processes into a shell.
-func killThem(t *testing.T, v model.Verdict) {
+// endThem ends processes as a verdict on them advises: it types its code.
+func endThem(t *testing.T, w *workload, v model.Verdict) {
 	t.Helper()
-	if len(v.PIDs) == 0 || !strings.Contains(v.Advice, fmt.Sprintf("kill %d", v.PIDs[0])) {
-		t.Errorf("which processes? %+v", v)
+	if len(v.PIDs) == 0 || v.Fix == "" {
+		t.Errorf("which processes, and what ends them? %+v", v)
+		return
 	}
+	w.again(v.Fix)
 	for _, pid := range v.PIDs {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-			t.Errorf("kill %d: %v", pid, err)
-		}
 		awaitGone(t, pid)
 	}
 }

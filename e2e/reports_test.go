@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +18,8 @@ import (
 var strangersAsked = map[string][]answerTo{
 	"28_thread_child": {
 		{"highest", `with its children`, true}, {"made by", `child processes 1 × 30\d\.\d\d MiB`, true},
+		{"still there", `1 child process 30\d\.\d\d MiB \(p\.terminate\(\) ends it\)`, true},
+		{"to free it", `^p\.terminate\(\) \(30\d\.\d\d MiB\)`, true},
 	},
 	"29_tie_highest": {
 		{"highest", ` in In\[4\], line 1`, true}, {"made by", `^201\.00 MiB numpy In\[4\] line 1`, true},
@@ -23,8 +28,16 @@ var strangersAsked = map[string][]answerTo{
 	"32_stacks_and_bytes": {
 		{"made by", `^300\.\d\d MiB mapped .* go `, true}, {"made by", `\d\d\.\d\d MiB mapped .* start`, false},
 	},
+	"38_bash_magic": {
+		{"highest", `with its children`, true},
+		{"still there", `1 child process 2\d\d\.\d\d MiB \(os\.kill\(\d+, signal\.SIGTERM\) ends it\)`, true},
+	},
 	"39_ended_children": {
 		{"made by", `^400\.00 MiB numpy In\[3\] line 3`, true}, {"made by", `child processes 1 × 6\d\.\d\d MiB`, true},
+	},
+	"50_which_starts_by_thread": {
+		{"highest", `with its children`, true},
+		{"made by", `child processes (up to |2 × |2\d\.\d\d MiB \+ )2?\d`, true},
 	},
 	"40_cow_needed": {
 		{"made by", `^200\.00 MiB mapped In\[2\]`, true}, {"made by", `forked processes 2 × 5\d\.\d\d MiB`, true},
@@ -48,7 +61,9 @@ func TestReports(t *testing.T) {
 			recording := filepath.Join(t.TempDir(), "run.arrows")
 			tr := attach(t, w.pid, "--budget", "off", "--record", recording)
 			w.run()
+			living := residentBelow(w.pid)
 			r, _ := tr.stop()
+			checkLiving(t, r, w.pid, living)
 			if len(r.Accounts) != 2 || r.Accounts[0].At != model.AtHighest || r.Accounts[1].At != model.AtEnd {
 				t.Errorf("accounts: %+v", r.Accounts)
 			}
@@ -81,4 +96,50 @@ func answersIn(first string) map[string]string {
 		of[question] = strings.TrimSpace(of[question] + " " + strings.TrimSpace(line[13:]))
 	}
 	return of
+}
+
+// residentBelow returns the resident bytes of each child of a process by smaps_rollup, whichever thread started it.
+func residentBelow(pid int) map[int]int64 {
+	below := map[int]int64{}
+	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for child := range strings.FieldsSeq(string(text)) {
+			number, _ := strconv.Atoi(child)
+			rollup, _ := os.ReadFile("/proc/" + child + "/smaps_rollup")
+			if m := rss.FindSubmatch(rollup); m != nil {
+				kib, _ := strconv.ParseInt(string(m[1]), 10, 64)
+				below[number] = kib << 10
+			}
+		}
+	}
+	return below
+}
+
+// checkLiving checks that a report has the children of a kernel that still ran: their parent, their size, and what ends
+// them. No process has a parent that is none.
+func checkLiving(t *testing.T, r *model.Report, kernel int, living map[int]int64) {
+	t.Helper()
+	known := map[int]bool{0: true}
+	for _, p := range r.Processes {
+		known[p.PID] = true
+	}
+	for _, p := range r.Processes {
+		if !known[p.Parent] {
+			t.Errorf("process %d, %s, has the parent %d, which is no process", p.PID, p.Command, p.Parent)
+		}
+		bytes, lives := living[p.PID]
+		if !lives || p.Ended {
+			continue
+		}
+		delete(living, p.PID)
+		end := p.Meters["cpu.resident"].End
+		if p.Parent != kernel || p.EndedBy == nil || max(end-bytes, bytes-end) > 1<<20 {
+			t.Errorf("process %d, %s, has %d bytes, and %d by smaps_rollup; parent %d, ended by %+v",
+				p.PID, p.Command, end, bytes, p.Parent, p.EndedBy)
+		}
+	}
+	if len(living) > 0 {
+		t.Errorf("living children that the report lacks: %v", living)
+	}
 }

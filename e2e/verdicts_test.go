@@ -76,7 +76,7 @@ func (f *followed) follow() {
 		switch {
 		case v.Kind == model.Waits:
 		case v.Kind == model.ChildAlive:
-			killThem(f.t, v)
+			endThem(f.t, f.w, v)
 		case v.Kind == model.IdlePool:
 			shutDown(f.t, f.w, v)
 		case v.Fix == "import gc\ngc.collect()":

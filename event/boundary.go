@@ -52,7 +52,7 @@ type Boundary struct {
 	// CellOpen: len(In), -1 if it is not known, or [InputsElsewhere]. With Late it is one more than the cell's number,
 	// or -1.
 	Inputs   int64
-	Late     bool  // CellOpen: the cell ran already when the tracer attached
+	Late     bool  // CellOpen, ProcessStart: the cell, or the process, was there already when the tracer attached
 	Group    Group // MeterShed, MeterBack: the probes that were stepped down, or attached again
 	Line     int32 // StatementOpen: line in the cell, from 1; 0 if not known
 	Outcome  Outcome

@@ -39,7 +39,21 @@ type Variable struct {
 	// Contents are facts about the elements of an array or a tensor; nil for all others, for small ones, and if nobody
 	// asked for them.
 	Contents *Contents
+	// PIDs are the processes that the object has started and ends with EndedBy, 256 at most, by the tracer's numbers:
+	// a Popen's, a pool's, a client's of dask. Others than these may have ended.
+	PIDs    []int32
+	EndedBy EndMethod
 }
+
+// EndMethod is the method of an object that ends its processes; "" if none is known.
+type EndMethod string
+
+// The methods: of a process and of multiprocessing.Pool; of executors; of dask's clients and clusters.
+const (
+	EndTerminate EndMethod = "terminate"
+	EndShutdown  EndMethod = "shutdown"
+	EndClose     EndMethod = "close"
+)
 
 // Column is one column of a data frame. Bytes is the size of its elements. For objects it includes the objects
 // themselves, each once, even if others have them, too.
@@ -70,7 +84,9 @@ type Variables struct {
 	Unlisted int64 // names that are not listed; Rest is the memory that would go with them
 	Rest     Bytes
 	// Early: the list was requested while the session ran, and does not describe its end.
-	Early     bool
+	Early bool
+	// SamePIDs: the process gives processes the same numbers as the tracer; false if that is not known.
+	SamePIDs  bool
 	Variables []Variable // the largest first, by held or reached memory
 	// Owners are the parts of memory that a user can let go of. Shares are the parts that go only with several of them
 	// together. Memory of several owners that is in no share is little, or something else holds it, too.

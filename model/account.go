@@ -38,6 +38,10 @@ type AccountPart struct {
 	// PIDs are the processes of a part of kind PartChildren, and Sizes what each has.
 	PIDs  []int   `json:"pids,omitempty"`
 	Sizes []int64 `json:"sizes,omitempty"`
+	// Ends says at the end of the session what ends them, "client.close() ends them", and Type is code for a cell of
+	// the kernel that does; "" if none is known.
+	Ends string `json:"ends,omitempty"`
+	Type string `json:"type,omitempty"`
 }
 
 // Kinds of parts of an account.

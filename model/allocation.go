@@ -142,4 +142,6 @@ type Child struct {
 	Command string `json:"command"`
 	// Meters leaves out meters that were exactly 0 all the time.
 	Meters map[string]Figure `json:"meters"`
+	// Shared is how much of a meter it has from its parent, at most, if it was forked and executes no other program.
+	Shared map[string]int64 `json:"shared,omitempty"`
 }

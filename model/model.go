@@ -156,6 +156,10 @@ type Process struct {
 	// SoftLimit is the soft limit on its mapped memory, nil for none.
 	SoftLimit *SoftLimit        `json:"soft_limit,omitempty"`
 	Meters    map[string]Figure `json:"meters"`
+	// Shared is how much of a meter a forked process still has from its parent at the end, at most.
+	Shared map[string]int64 `json:"shared,omitempty"`
+	// EndedBy is what ends it, if it was started by a kernel and still runs.
+	EndedBy *EndedBy `json:"ended_by,omitempty"`
 }
 
 // SoftLimit is a soft limit on mapped memory (RLIMIT_DATA): requests beyond it fail, with MemoryError.

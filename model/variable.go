@@ -67,6 +67,8 @@ type Names struct {
 // Freeing is code for a cell that frees memory, and the freed amount.
 type Freeing struct {
 	PID int `json:"pid"`
+	// Kernel is the name of the kernel to type it into, where the session has several.
+	Kernel string `json:"kernel,omitempty"`
 	// Type is one line of code. Its names are hostile, but they are Python names.
 	Type string `json:"type"`
 	// Predicted is the size of the blocks that are freed, because only these names hold them, together. Device is the

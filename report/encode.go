@@ -187,6 +187,9 @@ func (e *encoder) children(all []model.Child) {
 		e.int(`{"pid":`, int64(all[i].PID))
 		e.text(`,"command":`, all[i].Command)
 		e.figures(`,"meters":`, all[i].Meters)
+		if len(all[i].Shared) > 0 {
+			each(e, `,"shared":`, all[i].Shared, func(e *encoder, n int64) { e.int(":", n) })
+		}
 		e.raw("}")
 	}
 	e.raw("]")

@@ -11,15 +11,20 @@ import (
 // findHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the
 // change stream shows which blocks have been freed before the answer is complete. It closes the surveys.
 func (l *lastLook) findHolders(all []*survey) {
+	inAll := holdersInAll
 	if !l.asked {
+		inAll = workersInAll
+	}
+	left := newProcessorTime(l.context(), inAll)
+	defer left.done()
+	if !l.asked {
+		l.workers = l.findWorkers(left)
 		return
 	}
 	if l.live.crowded {
 		l.report.leavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told",
 			maxLive)
 	}
-	left := newProcessorTime(l.context(), holdersInAll)
-	defer left.done()
 	for _, of := range all {
 		t := of.target
 		blocks := l.live.of(t.pid)

@@ -42,6 +42,7 @@ const (
 	holdersTime    = 20 * time.Second // of one process: processor time
 	holdersInAll   = 2 * time.Minute  // of all processes: processor time
 	holdersObjects = 1_500_000        // of one process: containers
+	workersInAll   = 2 * time.Second  // of all children, where only idle workers are searched for: processor time
 	holdersEvents  = 1000             // holders in one event
 	viewsEvents    = 64               // views in one event
 )

@@ -45,6 +45,7 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 		for _, n := range listed.Names {
 			e.Variables = append(e.Variables, cleanVariable(n))
 		}
+		l.numberAsHere(e)
 		found = append(found, e)
 	}
 	return found

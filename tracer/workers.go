@@ -5,6 +5,44 @@ import (
 	"ipytracer/tracer/python/holders"
 )
 
+// numberAsHere translates the numbers of processes in a list of variables, which a process in a pid namespace of its
+// own has otherwise than the tracer. It leaves out processes that are not below that process.
+func (l *lastLook) numberAsHere(e *event.Variables) {
+	status, err := l.fs.Proc(int(e.PID)).Status()
+	if e.SamePIDs = err == nil && len(status.NSPIDs) == 1; e.SamePIDs {
+		return
+	}
+	var here map[int32]int32
+	for i := range e.Variables {
+		v := &e.Variables[i]
+		if len(v.PIDs) > 0 && here == nil {
+			here = l.numbersBelow(int(e.PID))
+		}
+		inside := v.PIDs
+		v.PIDs = nil
+		for _, pid := range inside {
+			if known := here[pid]; known != 0 {
+				v.PIDs = append(v.PIDs, known)
+			}
+		}
+	}
+}
+
+// numbersBelow returns the tracer's numbers of the processes below one, by the numbers that they have themselves.
+func (l *lastLook) numbersBelow(pid int) map[int32]int32 {
+	here := map[int32]int32{}
+	below, err := l.fs.Descendants(pid)
+	if err != nil {
+		l.log.Debug("children are not known", "pid", pid, "error", err)
+	}
+	for _, id := range below[:min(len(below), maxWorkers)] {
+		if status, err := l.fs.Proc(id.PID).Status(); err == nil && len(status.NSPIDs) > 0 {
+			here[int32(status.NSPIDs[len(status.NSPIDs)-1])] = int32(id.PID)
+		}
+	}
+	return here
+}
+
 // maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 

@@ -244,11 +244,3 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 	}
 	return out, true
 }
-
-// OfAll returns [Of] for several processes.
-func OfAll(all []*event.Variables) (out []model.Freeing) {
-	for _, e := range all {
-		out = append(out, Of(e)...)
-	}
-	return out
-}

@@ -32,6 +32,17 @@ func isTypable(o event.Owner) bool {
 	return false
 }
 
+// NameOf returns a name by which code in a cell reaches a variable, "" for none.
+func NameOf(v *event.Variable) string {
+	for _, name := range append([]string{v.Name}, v.Also...) {
+		if v.Kind == event.HeldByVariable && isIdentifier(name) && len(name) <= longestName &&
+			strings.Trim(name, "_") != "" {
+			return name
+		}
+	}
+	return ""
+}
+
 // isDeleted reports whether del removes all references to an owner.
 func isDeleted(o event.Owner) bool {
 	for _, name := range o.Names {

@@ -30,6 +30,9 @@ type variableDetail struct {
 	Codes   list[codeDetail]   `json:"codes,omitzero"`
 
 	Contents *contentsDetail `json:"contents,omitempty"`
+
+	PIDs    []int32         `json:"pids,omitzero"`
+	EndedBy event.EndMethod `json:"ended_by,omitempty"`
 }
 
 // columnDetail is an event.Column in a row's detail.
@@ -54,7 +57,7 @@ func detailOf(v event.Variable) variableDetail {
 		v.Size, v.Array, v.Viewed, v.Base,
 		convert(v.Columns, columnToJSON), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
-		contentsToJSON(v.Contents),
+		contentsToJSON(v.Contents), v.PIDs, v.EndedBy,
 	}
 }
 
@@ -65,6 +68,7 @@ func variableOf(d variableDetail) event.Variable {
 		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
 		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: contentsFromJSON(d.Contents),
 		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
+		PIDs: d.PIDs, EndedBy: d.EndedBy,
 	}
 }
 
@@ -76,6 +80,7 @@ type variablesDetail struct {
 	Unlisted  int64                `json:"unlisted"`
 	Rest      event.Bytes          `json:"rest"`
 	Early     bool                 `json:"early,omitempty"`
+	SamePIDs  bool                 `json:"same_pids,omitempty"`
 	Variables list[variableDetail] `json:"variables"`
 	Owners    list[ownerDetail]    `json:"owners"`
 	Shares    list[shareDetail]    `json:"shares"`
@@ -125,7 +130,7 @@ func shareFromJSON(x shareDetail) event.Share {
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
 		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest,
-		Early: v.Early, Variables: convert(v.Variables, detailOf),
+		Early: v.Early, SamePIDs: v.SamePIDs, Variables: convert(v.Variables, detailOf),
 		Owners: convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
 		Shares: convert(v.Shares, shareToJSON),
 	})
@@ -138,8 +143,9 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 	}
 	return &event.Variables{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total,
-		Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early, Variables: convert(d.Variables, variableOf),
-		Owners: convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
-		Shares: convert(d.Shares, shareFromJSON),
+		Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early, SamePIDs: d.SamePIDs,
+		Variables: convert(d.Variables, variableOf),
+		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
+		Shares:    convert(d.Shares, shareFromJSON),
 	}, nil
 }

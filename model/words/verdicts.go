@@ -22,12 +22,13 @@ type Found struct {
 	// Raised is for [model.HeldByTraceback]: the cell that failed, if other cells allocated some of it; else ""
 	Raised  string
 	GapNS   int64  // time from the end of its cell until it was freed
-	Pool    string // the pool of the idle workers, as in [event.Holders]
 	Unseen  bool   // some of it was allocated while probes were stepped down
 	Garbage string // its relation to the garbage collector, as in [event.Garbage]
 	Cyclic  bool   // for [model.HeldByOutput]: it is in a reference cycle
 	Failed  bool   // failed statements allocated it
 	First   string // for [model.HeldByView]: the first line to type
+	// EndedBy is what ends the processes of [model.ChildAlive] and [model.IdlePool].
+	EndedBy model.EndedBy
 	// For [model.Fragmentation], in bytes.
 	Reserved, Grown int64
 }
@@ -73,7 +74,7 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 	case model.ChildAlive:
 		return "still running since its cell ended: " + v.Command,
 			"end it where it was started: terminate() or close() and join() it, use a with block, " +
-				"or wait() for it; to end it now: " + killing(v.PIDs)
+				"or wait() for it; now " + Endings{f.EndedBy, v.PIDs}.String()
 	case model.IdlePool:
 		return pool(v, f)
 	case model.HeldByView:
@@ -82,19 +83,6 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 		return waits(v, f)
 	}
 	return "", ""
-}
-
-// killing returns the shell command that ends processes.
-func killing(pids []int) string {
-	const few = 8
-	text := "kill"
-	for i, pid := range pids {
-		if i == few {
-			return text + " …"
-		}
-		text += fmt.Sprintf(" %d", pid)
-	}
-	return text
 }
 
 // output names the cell that displayed it, and the place of the display.
@@ -199,20 +187,22 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 
 // pool says that workers wait for the next task until their pool is shut down.
 func pool(v *model.Verdict, f Found) (evidence, advice string) {
-	evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", v.Count, f.Pool, v.Command)
+	evidence = fmt.Sprintf("%d workers of %s wait for the next task: %s", v.Count, f.EndedBy.Pool, v.Command)
 	if v.Count == 1 {
-		evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", f.Pool, v.Command)
+		evidence = fmt.Sprintf("a worker of %s waits for the next task: %s", f.EndedBy.Pool, v.Command)
 	}
-	switch f.Pool {
+	switch f.EndedBy.Pool {
 	case event.PoolLoky:
-		advice = "joblib keeps its workers for the next call and ends them after five minutes without one; " +
-			"the code below ends them now"
+		advice = "joblib keeps its workers for the next call and ends them after five minutes without one"
 	case event.PoolMultiprocessing:
 		advice = "call terminate() and join() on the pool, or use it in a with block"
 	case event.PoolExecutor:
 		advice = "call shutdown() on the executor, or use it in a with block"
 	default:
 		advice = "shut the pool down"
+	}
+	if e := (Endings{f.EndedBy, v.PIDs}); e.Code() != "" {
+		advice += "; now " + e.String()
 	}
 	return evidence, advice
 }

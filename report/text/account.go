@@ -185,7 +185,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 	}
 	if at == nil && m.at.cell != nil { // it is known only how high each was in the cell
 		for _, c := range m.at.cell.Children {
-			if peak := c.Meters[m.v.first()].Peak; peak >= worthShowing {
+			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= worthShowing {
 				add(c.PID, peak, m.v.childName(c, m.in.pid))
 			}
 		}

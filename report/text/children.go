@@ -57,7 +57,7 @@ func (t *childTable) add(w *model.Window, children []model.Child) {
 	if len(children) == 0 {
 		return
 	}
-	took := slices.DeleteFunc(slices.Clone(children), func(c model.Child) bool { return !tookMemory(&c) })
+	took := slices.DeleteFunc(owned(children), func(c model.Child) bool { return !tookMemory(&c) })
 	if len(took) == 0 && w.Kind == model.Cell {
 		t.still++
 		return
@@ -78,9 +78,9 @@ func (t *childTable) print() {
 	t.v.title("Child processes")
 	if len(t.t.rows) > 0 {
 		t.v.prose("",
-			span{"Highest point of each within the cell. The row of all together adds them up with the kernel's own " +
-				"memory, instant by instant: what a forked child shares with its parent counts once, " +
-				"any other page that several processes map once for each of them.", dim})
+			span{"Highest point of each within the cell, without what a forked child shares with its parent. The row " +
+				"of all together adds them up with the kernel's own memory, instant by instant: any other page that " +
+				"several processes map counts once for each of them.", dim})
 		t.v.blank()
 		t.t.print(t.v.printer)
 	}

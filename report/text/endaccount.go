@@ -12,11 +12,14 @@ import (
 // mostLeft is the largest number of named parts of the remaining memory.
 const mostLeft = 6
 
-// account divides the memory after the last cell: first what no object lies in, then what names hold, then lines
-// without a name, and then the rest of the memory that objects lie in.
+// account divides the memory after the last cell: first that of the kernel's processes, then what no object lies in,
+// then what names hold, then lines without a name, and then the rest of the memory that objects lie in.
 func (o *leftover) account() *model.Account {
-	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end,
+	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end + o.childBytes(),
 		Parts: []model.AccountPart{}}
+	for _, p := range o.children() {
+		a.Take(p)
+	}
 	where := map[string]int64{}
 	if r := o.resident(); r != nil {
 		for _, p := range r.Parts {
@@ -90,6 +93,8 @@ func (o *leftover) partText(p *model.AccountPart) string {
 		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
 	case model.PartObjects:
 		return bytes + " of other objects"
+	case model.PartChildren:
+		return childrenText(p)
 	}
 	return bytes
 }

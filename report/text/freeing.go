@@ -132,6 +132,14 @@ const leastSmall = 1 << 20
 // maxCode is the most characters of code, which is never cut: more than any code that is written here.
 const maxCode = 1 << 12
 
+// typedIn says which of several kernels code is for; "" if there is only one.
+func typedIn(kernel string) string {
+	if kernel == "" {
+		return ""
+	}
+	return ", in a cell of " + escape.OneLine(kernel, false, maxProse)
+}
+
 // toFree lists the code that frees memory of names.
 func (v remainsView) toFree(all []model.Freeing) {
 	if len(all) == 0 {
@@ -148,6 +156,7 @@ func (v remainsView) toFree(all []model.Freeing) {
 			}
 		}
 		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold},
-			span{escape.OneLine(f.Type, false, maxCode), plain}, span{smallOf(&f), dim})
+			span{escape.OneLine(f.Type, false, maxCode), plain},
+			span{smallOf(&f) + typedIn(f.Kernel), dim})
 	}
 }

@@ -71,6 +71,9 @@ func (o *leftover) left() (all []model.Line) {
 
 func (o *leftover) stillThere() string {
 	text := words.Bytes(o.end) + " after the last cell"
+	if below := o.childBytes(); below > 0 {
+		text = words.Bytes(o.end+below) + " after the last cell, with its children (" + words.Bytes(o.end) + " without)"
+	}
 	if more, known := o.sinceAttach(); known {
 		text += ", " + moreThanAtAttach(more)
 	}
@@ -82,9 +85,21 @@ func (o *leftover) stillThere() string {
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names the names to delete. If no name is known to hold it, it gives the names that the lines assign. That is a
-// hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
+// toFree names the names to delete, and what ends processes.
 func (o *leftover) toFree() string {
+	texts, _ := o.toEnd()
+	if len(texts) == 0 {
+		return o.toDelete()
+	}
+	if o.freeing() != "" || len(o.named()) > 0 || len(o.left()) > 0 {
+		texts = append([]string{o.toDelete()}, texts...)
+	}
+	return strings.Join(texts, " · ")
+}
+
+// toDelete names the names to delete. If no name is known to hold it, it gives the names that the lines assign. That is
+// a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
+func (o *leftover) toDelete() string {
 	if named := o.named(); len(named) > 0 || o.freeing() != "" {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {

@@ -40,10 +40,11 @@ func (o *order) add(w *model.Window, b *brief) {
 		top: own.Peak,
 	}
 	for _, c := range w.Children {
-		if o.needOf(c.Meters) >= worthAGap {
-			s.took = append(s.took, taker{c.PID, c.Meters[o.first()].Peak, o.needOf(c.Meters)})
+		meters := c.OwnMeters()
+		if o.needOf(meters) >= worthAGap {
+			s.took = append(s.took, taker{c.PID, meters[o.first()].Peak, o.needOf(meters)})
 		} else {
-			o.idle[c.PID] = max(o.idle[c.PID], c.Meters[o.first()].Peak)
+			o.idle[c.PID] = max(o.idle[c.PID], meters[o.first()].Peak)
 		}
 	}
 	o.ranked = append(o.ranked, s)

@@ -28,7 +28,7 @@ func moreThanAtAttach(more int64) string {
 // isWorthFreeing reports whether the session, or a name of the notebook's, has left memory.
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
-	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0
+	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0 || o.childBytes() >= worthAGap
 }
 
 // code returns the code to type, each line in one piece.
@@ -36,7 +36,8 @@ func (o *leftover) code() (all []string) {
 	for _, f := range o.entries() {
 		all = append(all, escape.OneLine(f.Type, false, maxCode))
 	}
-	return all
+	_, ends := o.toEnd()
+	return append(all, ends...)
 }
 
 // beyondEntries returns lines that no name holds, the most first. It leaves them out if the code to type frees that

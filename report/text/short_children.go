@@ -33,7 +33,7 @@ func (v processView) childrenShort() {
 			continue
 		}
 		cell := v.fetch(s.id)
-		children := slices.DeleteFunc(slices.Clone(cell.Children), func(c model.Child) bool {
+		children := slices.DeleteFunc(owned(cell.Children), func(c model.Child) bool {
 			return v.needOf(c.Meters) < worthAGap || listed[c.PID] || v.needOf(c.Meters) < most[c.PID]
 		})
 		slices.SortStableFunc(children, func(a, b model.Child) int {
@@ -57,13 +57,22 @@ func (v processView) childrenShort() {
 		return
 	}
 	v.title("Child processes, each where it needed most " +
-		"(“with children” counts once what a child shares with its parent)")
+		"(without what a forked child shares with its parent)")
 	t.print(v.printer)
 	foldChildren(v.printer, folded, listed, "%s that took memory, too")
 	for pid := range most {
 		listed[pid] = true // a child that took memory in one cell is not idle in another
 	}
 	foldChildren(v.printer, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
+}
+
+// owned returns children with figures of their own memory, without what forked ones share with their parents.
+func owned(children []model.Child) (out []model.Child) {
+	for _, c := range children {
+		c.Meters, c.Shared = c.OwnMeters(), nil
+		out = append(out, c)
+	}
+	return out
 }
 
 // mostOfTakers returns the largest need of each child in any cell.

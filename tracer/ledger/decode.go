@@ -140,7 +140,7 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Slack[kind], out.Unsure[kind] = event.Bytes(b.Slack[kind]), event.Bytes(b.Unsure[kind])
 	}
 	out.Doubts = decodeDoubts(b)
-	out.Late = out.Kind == event.CellOpen && b.FirstLine != 0
+	out.Late = (out.Kind == event.CellOpen || out.Kind == event.ProcessStart) && b.FirstLine != 0
 	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
 	if out.Kind == event.MeterShed || out.Kind == event.MeterBack || out.Kind == event.MeterSettled {
 		out.CPUTime = 0 // no window begins or ends there, and the time is that of the boundary before

@@ -33,6 +33,7 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *typ) {
 		}
 	default:
 		l.describeSparse(r, addr, t)
+		l.describeStarted(r, addr, t)
 	}
 }
 

@@ -62,6 +62,7 @@ type process struct {
 	wanted  []expected // its first report
 	named   map[string]wantedVariable
 	facts   map[string]*event.Contents
+	started map[string]startedBy
 }
 
 // start runs a script of testdata/cpython and reads its first output.
@@ -91,6 +92,8 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 	switch script {
 	case "variables.py":
 		proc.named = proc.variables(t)
+	case "started.py":
+		proc.started = proc.starts(t)
 	case "contents.py":
 		proc.facts = proc.contents(t)
 	default:

@@ -1,0 +1,88 @@
+package words
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Endings is what ends processes that a kernel has started. Its words are the same in verdicts and in the division of
+// the memory at the end.
+type Endings struct {
+	model.EndedBy
+	PIDs []int // by the tracer's numbers
+}
+
+// endLoky shuts the pool of joblib down. In sentences it goes without the import.
+const (
+	importLoky = "from joblib.externals.loky import get_reusable_executor; "
+	endLoky    = "get_reusable_executor().shutdown()"
+)
+
+// Code returns one line to type into a cell of the kernel; "" if none is known to end them.
+func (e Endings) Code() string {
+	switch {
+	case e.Helper:
+		return ""
+	case len(e.Calls) > 0:
+		return strings.Join(e.Calls, "; ")
+	case e.Pool == event.PoolLoky:
+		return importLoky + endLoky
+	case e.Pool != "" || !e.SamePIDs || len(e.PIDs) == 0:
+		return ""
+	}
+	return "import os, signal; " + e.kill()
+}
+
+// kill returns the call that sends a signal to them.
+func (e Endings) kill() string {
+	var all []string
+	for _, pid := range e.PIDs {
+		all = append(all, strconv.Itoa(pid))
+	}
+	if len(all) == 1 {
+		return "os.kill(" + all[0] + ", signal.SIGTERM)"
+	}
+	return "[os.kill(p, signal.SIGTERM) for p in (" + strings.Join(all, ", ") + ")];"
+}
+
+// String returns "client.close() ends them".
+func (e Endings) String() string {
+	them := " ends them"
+	if len(e.PIDs) == 1 {
+		them = " ends it"
+	}
+	switch {
+	case e.Helper && len(e.PIDs) == 1:
+		return "it ends with the kernel"
+	case e.Helper:
+		return "they end with the kernel"
+	case len(e.Calls) > 0:
+		return strings.Join(e.Calls, "; ") + them
+	case e.Pool == event.PoolLoky:
+		return endLoky + them
+	case e.Pool == event.PoolMultiprocessing:
+		return "terminate() of their pool" + them
+	case e.Pool != "":
+		return "shutdown() of their pool" + them
+	case len(e.PIDs) == 1 && e.SamePIDs:
+		return e.kill() + them
+	}
+	return "in a shell, " + killing(e.PIDs) + them
+}
+
+// killing returns the shell command that ends processes.
+func killing(pids []int) string {
+	const few = 8
+	text := "kill"
+	for i, pid := range pids {
+		if i == few {
+			return text + " …"
+		}
+		text += fmt.Sprintf(" %d", pid)
+	}
+	return text
+}

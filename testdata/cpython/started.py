@@ -1,0 +1,50 @@
+"""Holds objects that have started processes, prints as JSON which by name, and waits for a byte."""
+import json, os, subprocess, sys, time
+import multiprocessing as mp
+from concurrent.futures import ProcessPoolExecutor
+
+context = mp.get_context("fork")
+popen = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+worker = context.Process(target=time.sleep, args=(60,))
+worker.start()
+wanted = {"popen": ["terminate", [popen.pid]], "worker": ["terminate", [worker.pid]]}
+try:
+    pool = context.Pool(2)
+    wanted["pool"] = ["terminate", [p.pid for p in pool._pool]]
+    executor = ProcessPoolExecutor(2, mp_context=context)
+    list(executor.map(abs, range(8)))
+    wanted["executor"] = ["shutdown", list(executor._processes)]
+except OSError:  # no semaphores here
+    pass
+
+
+class Popen:  # another program's, with the name of subprocess's
+    pid = 1
+
+    def __init__(self):
+        self.pid = 1
+
+
+class Watched(subprocess.Popen):
+    pass
+
+
+other = Popen()
+idle = context.Process(target=time.sleep)  # it was not started
+loop = Watched.__new__(Watched)            # it leads to itself
+loop._process = [loop, {"x": loop}]
+big = Watched.__new__(Watched)
+big.pid = 1 << 40
+big._child_created = loop._child_created = False
+ours = Watched([sys.executable, "-c", "import time; time.sleep(60)"])
+wanted["ours"] = ["terminate", [ours.pid]]
+wanted.update(dict.fromkeys(["other", "idle", "loop", "big"], ["", []]))
+
+if __name__ == "__main__":
+    os.write(3, json.dumps(wanted).encode() + b"\n")
+    os.read(4, 1)
+    for p in (popen, ours, worker):
+        p.kill()
+    if "pool" in wanted:
+        pool.terminate()
+        executor.shutdown()
