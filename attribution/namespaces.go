@@ -56,6 +56,9 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
 			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: contentsOf(v.Contents),
 		}
+		if e.Resides {
+			one.Resident = new(int64(v.Resident))
+		}
 		for _, c := range v.Columns {
 			one.Columns = append(one.Columns,
 				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete,

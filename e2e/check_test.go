@@ -61,7 +61,7 @@ func TestCheckRecording(t *testing.T) {
 		for i, c := range k.Checked {
 			f := r.ToFree[i]
 			all, nothing := c.IsBack()
-			if c.Type != f.Type || c.Predicted != f.Predicted || all != (i < typed) || nothing != (i >= typed) {
+			if c.Type != f.Type || c.Predicted != f.Falls() || all != (i < typed) || nothing != (i >= typed) {
 				t.Errorf("after %d of %d were typed: %+v, predicted by the session: %+v", typed, len(r.ToFree), c, f)
 			}
 		}

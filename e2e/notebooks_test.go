@@ -155,20 +155,18 @@ type notebookSession struct {
 	recording string
 	highWater int64     // bytes, the tracer's own
 	workload  *workload // that ran them, and goes on
-	second    *trace    // another session, which goes on
 }
 
 func runNotebooks(t *testing.T, names []string) notebookSession {
 	t.Helper()
 	w := startWorkload(t, place{driver: "../notebooks/run_notebook.py"}, names)
 	recording := filepath.Join(t.TempDir(), "run.arrows")
-	second := attach(t, w.pid, "--budget", "off")
 	tr := attach(t, w.pid, "--record", recording)
 	results := w.run()
 	highest := watchHighWater(tr)
 	asked := time.Now()
 	r, data := tr.stop()
-	s := notebookSession{r, data, results, w.pid, recording, <-highest, w, second}
+	s := notebookSession{r, data, results, w.pid, recording, <-highest, w}
 	t.Logf("%d cells: JSON %.1f MiB, written %.2f s after it was asked for; the tracer took %.0f MiB at its highest",
 		len(results), mebibytes(int64(len(data))), time.Since(asked).Seconds(), mebibytes(s.highWater))
 	return s

@@ -15,6 +15,8 @@ type Variable struct {
 	// that the object leads to, without classes and modules; 0 if it was not added up.
 	Bytes   Bytes
 	Reaches Bytes
+	// Resident is the part of Bytes that is in memory, where [Variables.Resides] says that it is known.
+	Resident Bytes
 	// Device is the GPU memory that would go, in bytes, by its tensors' storages.
 	Device Bytes
 	// Exact is false if Bytes is a lower bound: the walk was cut, or objects of libraries in C do not show all that
@@ -86,7 +88,12 @@ type Variables struct {
 	// Early: the list was requested while the session ran, and does not describe its end.
 	Early bool
 	// SamePIDs: the process gives processes the same numbers as the tracer; false if that is not known.
-	SamePIDs  bool
+	SamePIDs bool
+	// Resides: where the blocks lie is known, and so what each share would give back. Trim is the free memory of
+	// malloc's that malloc_trim(0) would give back already, without any of them.
+	Resides   bool
+	Trim      Bytes
+	Memory    Bytes      // resident memory of the process after the look; 0: not known
 	Variables []Variable // the largest first, by held or reached memory
 	// Owners are the parts of memory that a user can let go of. Shares are the parts that go only with several of them
 	// together. Memory of several owners that is in no share is little, or something else holds it, too.
@@ -110,11 +117,16 @@ type Owner struct {
 type Share struct {
 	Owners []int32 // their indices, in ascending order
 	Bytes  Bytes   // memory that would go with all of them
-	Cyclic Bytes   // of these, the part that goes only when the garbage collector runs
-	Small  Bytes   // of these, the part in small blocks: allocators may keep it
-	Device Bytes   // memory of GPUs that would go
-	Exact  bool    // false: it may be more
-	Pieces []Piece // its largest objects
+	// Resident is the part of Bytes that is in memory: of blocks of less than 64 KiB all. Frees is by how much resident
+	// memory falls at once when exactly these owners have gone, and Trims by how much more with malloc_trim(0): whole
+	// pages of malloc's heaps with blocks of each of them and of nobody else, and what was free between these. A share
+	// may be of such pages alone, with no Bytes. All are known where [Variables.Resides] says so.
+	Resident, Frees, Trims Bytes
+	Cyclic                 Bytes   // of these, the part that goes only when the garbage collector runs
+	Small                  Bytes   // of these, the part in small blocks: allocators may keep it
+	Device                 Bytes   // memory of GPUs that would go
+	Exact                  bool    // false: it may be more
+	Pieces                 []Piece // its largest objects
 }
 
 func (*Variables) isEvent() {}

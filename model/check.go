@@ -28,13 +28,16 @@ type Checked struct {
 	Predicted int64  `json:"predicted"`
 	Device    int64  `json:"predicted_device,omitempty"`
 	Exact     bool   `json:"exact"` // else a lower bound
-	// CameBack is the part of Predicted that has gone, by its largest objects. If there are more objects than a check
-	// looks at, these stand for all. Back is the same for Device.
+	// CameBack is the part of Predicted that has gone, by its largest objects, less Stays. If there are more objects
+	// than a check looks at, these stand for all. Back is the same for Device.
 	CameBack int64 `json:"came_back"`
 	Back     int64 `json:"came_back_device,omitempty"`
+	// Stays is what these objects had, but resident memory did not fall by: an allocator keeps it, or something new has
+	// it.
+	Stays int64 `json:"stays,omitempty"`
 }
 
 // IsBack reports whether all of it has gone, or nothing.
 func (c *Checked) IsBack() (all, nothing bool) {
-	return c.CameBack >= c.Predicted && c.Back >= c.Device, c.CameBack <= 0 && c.Back <= 0
+	return c.CameBack+c.Stays >= c.Predicted && c.Back >= c.Device, c.CameBack+c.Stays <= 0 && c.Back <= 0
 }

@@ -17,7 +17,9 @@ type Variable struct {
 	// it leads to, shared or not, without classes and modules; 0 if it was not added up.
 	Bytes   int64 `json:"bytes"`
 	Reaches int64 `json:"reaches"`
-	Device  int64 `json:"device,omitempty"` // GPU memory that would go
+	// Resident is the part of Bytes that is in memory; nil where that is not known.
+	Resident *int64 `json:"resident,omitempty"`
+	Device   int64  `json:"device,omitempty"` // GPU memory that would go
 	// ViewBytes are the bytes that it uses of BaseBytes of memory which only views hold; 0 for others.
 	ViewBytes int64 `json:"view_bytes,omitempty"`
 	BaseBytes int64 `json:"base_bytes,omitempty"`
@@ -76,12 +78,32 @@ type Freeing struct {
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else a lower bound
+	// Resident is what resident memory falls by at once, and Trims what it falls by beyond that with malloc_trim(0);
+	// both are nil where that is not known. Where there are several entries, they are for typing them in their order.
+	// Trimmed: Type has malloc_trim(0).
+	Resident *int64 `json:"resident,omitempty"`
+	Trims    *int64 `json:"trims,omitempty"`
+	Trimmed  bool   `json:"trimmed,omitempty"`
+	// Stays is the part in memory that allocators keep even then, because something else lies beside it.
+	Stays int64 `json:"stays,omitempty"`
 	// Small is the part in blocks of less than 64 KiB: it is free for new objects, but may stay resident.
 	Small int64 `json:"small,omitempty"`
 	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes only with several of
 	// them, not with one.
 	Names  []string `json:"names"`
 	Shared int64    `json:"shared,omitempty"`
+}
+
+// Falls returns what resident memory falls by when all of Type has been typed, or the size of the freed blocks where
+// that is not known.
+func (f *Freeing) Falls() int64 {
+	switch {
+	case f.Resident == nil:
+		return f.Predicted
+	case f.Trimmed && f.Trims != nil:
+		return *f.Resident + *f.Trims
+	}
+	return *f.Resident
 }
 
 // Resident divides the resident memory of a process at the end of the session.

@@ -20,7 +20,7 @@ func (l *lastLook) explainResident() (found []event.Event) {
 			continue
 		}
 		began := now()
-		a, err := l.explain(t, limits)
+		a, err := l.explain(t, limits, nil)
 		if err != nil {
 			l.log.Warn("where the resident memory is could not be found out", "pid", t.pid, "error", err)
 			continue
@@ -39,7 +39,9 @@ func (l *lastLook) explainResident() (found []event.Event) {
 	return found
 }
 
-func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account, error) {
+// explain locates the resident memory of one Python, and by how much it would fall with blocks that are freed, unless
+// these are nil.
+func (l *lastLook) explain(t *target, limits resident.Limits, freed *resident.Freed) (resident.Account, error) {
 	smaps, err := l.fs.Proc(t.pid).File("smaps")
 	if err != nil {
 		return resident.Account{}, err
@@ -48,7 +50,7 @@ func (l *lastLook) explain(t *target, limits resident.Limits) (resident.Account,
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	limits.Ended, limits.Used = l.context().Done(), holders.ProcessorTime
-	source := resident.Source{Smaps: smaps, Python: t.python.binary.Version().Minor}
+	source := resident.Source{Smaps: smaps, Freed: freed, Python: t.python.binary.Version().Minor}
 	if pages, err := l.fs.Proc(t.pid).File("pagemap"); err == nil {
 		defer pages.Close()
 		source.Memory, source.Pages = t.python.live.Memory(), pages

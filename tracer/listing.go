@@ -46,6 +46,10 @@ func (l *lastLook) listVariables(all []*survey) (found []event.Event) {
 			e.Variables = append(e.Variables, cleanVariable(n))
 		}
 		l.numberAsHere(e)
+		l.fall(t, e, listed.Places)
+		if status, err := l.fs.Proc(t.pid).Status(); err == nil {
+			e.Memory = event.Bytes(status.ResidentBytes)
+		}
 		found = append(found, e)
 	}
 	return found

@@ -33,6 +33,10 @@ func Of(e *event.Variables) (out []model.Freeing) {
 type Promise struct {
 	model.Freeing
 	Pieces []event.Piece
+
+	owners   []int // that go
+	frees    int64 // of the CPU's memory, at once and with malloc_trim
+	collects bool
 }
 
 // Promises returns the entries of [Of].
@@ -57,10 +61,16 @@ func Promises(e *event.Variables) (out []Promise) {
 			out = append(out, one)
 		}
 	}
+	size := func(p *Promise) int64 {
+		if f.of.Resides {
+			return p.frees + p.Device
+		}
+		return p.Predicted + p.Device
+	}
 	slices.SortStableFunc(out, func(a, b Promise) int {
-		return cmp.Or(cmp.Compare(b.Predicted+b.Device, a.Predicted+a.Device), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(size(&b), size(&a)), cmp.Compare(a.Type, b.Type))
 	})
-	return out[:min(len(out), maxFreeings)]
+	return f.fall(out[:min(len(out), maxFreeings)])
 }
 
 // freer finds the memory that is freed with sets of owners.
@@ -181,6 +191,9 @@ func (f *freer) sum(all []int) (out sum) {
 		out.Cyclic += s.Cyclic
 		out.Small += s.Small
 		out.Device += s.Device
+		out.Resident += s.Resident
+		out.Frees += s.Frees
+		out.Trims += s.Trims
 		out.Exact = out.Exact && s.Exact
 		if len(s.Owners) > 1 {
 			out.shared += s.Bytes + s.Device
@@ -224,13 +237,14 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 		return out, false
 	}
 	collects := f.collects(all)
+	out.owners, out.collects = all, collects
 	if collects && f.collector >= 0 && !slices.Contains(all, f.collector) {
-		whole = f.sum(append(slices.Clip(all), f.collector))
+		out.owners = append(slices.Clip(all), f.collector)
+		whole = f.sum(out.owners)
 	}
-	owners := make([]event.Owner, len(all))
-	names := []string{}
-	for i, o := range all {
-		owners[i] = f.of.Owners[o]
+	out.frees = int64(whole.Frees + whole.Trims)
+	owners, names := f.ownersOf(all), []string{}
+	for i := range owners {
 		if at := owners[i].Variable; at >= 0 && int(at) < len(f.of.Variables) {
 			names = append(names, f.of.Variables[at].Name)
 		}
@@ -239,8 +253,9 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 		out.Pieces = append(out.Pieces, f.of.Shares[i].Pieces...)
 	}
 	out.Freeing = model.Freeing{
-		PID: int(f.of.PID), Type: typed(owners, collects), Predicted: int64(whole.Bytes), Device: int64(whole.Device),
-		Exact: whole.Exact && f.of.Complete, Names: names, Shared: int64(whole.shared), Small: int64(whole.Small),
+		PID: int(f.of.PID), Type: typed(owners, collects, false),
+		Predicted: int64(whole.Bytes), Device: int64(whole.Device), Exact: whole.Exact && f.of.Complete,
+		Names: names, Shared: int64(whole.shared), Small: int64(whole.Small),
 	}
 	return out, true
 }

@@ -65,8 +65,8 @@ func anyName(o event.Owner) string {
 	return ""
 }
 
-// typed returns code that releases owners, each of which can be released.
-func typed(owners []event.Owner, collects bool) string {
+// typed returns code that releases owners, each of which can be released. trims: it has malloc return its free memory.
+func typed(owners []event.Owner, collects, trims bool) string {
 	var deleted, asked, code []string
 	traceback, last := false, ""
 	for _, o := range owners {
@@ -88,7 +88,7 @@ func typed(owners []event.Owner, collects bool) string {
 	if len(deleted) > 0 {
 		code = append(code, "del "+strings.Join(deleted, ", "))
 	}
-	if len(asked) == 1 && len(code) == 0 && !traceback && !collects && isIdentifier(asked[0]) {
+	if len(asked) == 1 && len(code) == 0 && !traceback && !collects && !trims && isIdentifier(asked[0]) {
 		return "%xdel " + asked[0]
 	}
 	switch len(asked) {
@@ -103,6 +103,12 @@ func typed(owners []event.Owner, collects bool) string {
 		code = append(code, LastErrorGone)
 	case collects:
 		code = append(code, "import gc; gc.collect();")
+	}
+	if trims {
+		if last := len(code) - 1; last >= 0 {
+			code[last] = strings.TrimSuffix(code[last], ";")
+		}
+		code = append(code, Trimming)
 	}
 	text := strings.Join(code, "; ")
 	if strings.HasSuffix(text, "]") { // the value of an expression would be shown, and kept

@@ -190,6 +190,7 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 	}
 	one := promise{Identity: who}
 	one.Free, one.Pieces = checkable(toFree(found.Variables))
+	one.Memory = found.Variables.Memory
 	if len(one.Free) == 0 {
 		return []promise{one}, nil
 	}
@@ -260,7 +261,8 @@ func (k *checking) check(ctx context.Context, known []promise) error {
 		default:
 			free, _ := toFree(found.Variables)
 			k.out.ToFree = append(k.out.ToFree, free...)
-			k.out.Checked = append(k.out.Checked, companion.CameBack(p.Free, p.Pieces, found.Still)...)
+			k.out.Checked = append(k.out.Checked, companion.CameBack(p.Free, p.Pieces, found.Still,
+				companion.Fell{Before: p.Memory, After: found.Variables.Memory})...)
 		}
 		k.out.Processes = append(k.out.Processes, one)
 	}

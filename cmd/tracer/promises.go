@@ -32,6 +32,7 @@ type promise struct {
 	process.Identity
 	Free   []model.Freeing
 	Pieces [][]event.Piece
+	Memory event.Bytes // resident memory then
 }
 
 // recalled is the content of a recording, or the reason why there is none.
@@ -129,6 +130,7 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 		one := promise{Identity: process.Identity{PID: int(pid), StartTicks: started[pid]}}
 		all, of := toFree(last[pid])
 		one.Free, one.Pieces = checkable(all, of)
+		one.Memory = last[pid].Memory
 		if len(all) > 0 && (started[pid] == 0 || len(one.Free) == 0) {
 			out.Old = true
 		} else if len(one.Free) > 0 {
@@ -205,9 +207,9 @@ func (r recalled) bounded() recalled {
 	all := r.Processes[:min(len(r.Processes), maxRecalled)]
 	r.Processes = nil
 	for _, p := range all {
-		one, pieces := promise{Identity: p.Identity}, 0
+		one, pieces := promise{Identity: p.Identity, Memory: p.Memory}, 0
 		for i, f := range p.Free {
-			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Device < 0 ||
+			if i >= len(p.Pieces) || len(f.Type) > maxCode || f.Predicted < 0 || f.Falls() < 0 || f.Device < 0 ||
 				pieces+len(p.Pieces[i]) > maxPieces {
 				continue
 			}

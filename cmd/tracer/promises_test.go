@@ -116,7 +116,8 @@ func TestHostileRecording(t *testing.T) {
 		for _, still := range [][]bool{
 			{true, true, true}, {false, true, true}, {true, false, true}, {true, false, false}, {false, false, false},
 		} {
-			for _, c := range companion.CameBack(p.Free, p.Pieces, still) {
+			fell := companion.Fell{Before: 9 << 20, After: 1 << 20}
+			for _, c := range companion.CameBack(p.Free, p.Pieces, still, fell) {
 				if c.CameBack < 0 || c.CameBack > c.Predicted {
 					t.Fatalf("%v: %+v", still, c)
 				}

@@ -31,8 +31,9 @@ type variableDetail struct {
 
 	Contents *contentsDetail `json:"contents,omitempty"`
 
-	PIDs    []int32         `json:"pids,omitzero"`
-	EndedBy event.EndMethod `json:"ended_by,omitempty"`
+	Resident event.Bytes     `json:"resident,omitempty"`
+	PIDs     []int32         `json:"pids,omitzero"`
+	EndedBy  event.EndMethod `json:"ended_by,omitempty"`
 }
 
 // columnDetail is an event.Column in a row's detail.
@@ -57,7 +58,7 @@ func detailOf(v event.Variable) variableDetail {
 		v.Size, v.Array, v.Viewed, v.Base,
 		convert(v.Columns, columnToJSON), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
-		contentsToJSON(v.Contents), v.PIDs, v.EndedBy,
+		contentsToJSON(v.Contents), v.Resident, v.PIDs, v.EndedBy,
 	}
 }
 
@@ -65,7 +66,8 @@ func variableOf(d variableDetail) event.Variable {
 	return event.Variable{
 		Name: d.Name, Also: d.Also, Kind: d.Kind, Type: d.Type, Shape: d.Shape, DType: d.DType, Length: d.Length,
 		Bytes: d.Bytes, Reaches: d.Reaches,
-		Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array, Viewed: d.Viewed, Base: d.Base,
+		Resident: d.Resident, Device: d.Device, Exact: d.Exact, Block: d.Block, Size: d.Size, Array: d.Array,
+		Viewed: d.Viewed, Base: d.Base,
 		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: contentsFromJSON(d.Contents),
 		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
 		PIDs: d.PIDs, EndedBy: d.EndedBy,
@@ -81,6 +83,9 @@ type variablesDetail struct {
 	Rest      event.Bytes          `json:"rest"`
 	Early     bool                 `json:"early,omitempty"`
 	SamePIDs  bool                 `json:"same_pids,omitempty"`
+	Resides   bool                 `json:"resides,omitempty"`
+	Trim      event.Bytes          `json:"trim,omitempty"`
+	Memory    event.Bytes          `json:"memory,omitempty"`
 	Variables list[variableDetail] `json:"variables"`
 	Owners    list[ownerDetail]    `json:"owners"`
 	Shares    list[shareDetail]    `json:"shares"`
@@ -106,12 +111,16 @@ type shareDetail struct {
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
 	// Pieces has, for each object: its address, its type's, its own bytes and those with everything that only it has.
-	Pieces list[[4]uint64] `json:"pieces"`
+	Pieces   list[[4]uint64] `json:"pieces"`
+	Resident event.Bytes     `json:"resident,omitempty"`
+	Trims    event.Bytes     `json:"trims,omitempty"`
+	Frees    event.Bytes     `json:"frees,omitempty"`
 }
 
 func shareToJSON(x event.Share) shareDetail {
 	return shareDetail{
 		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
+		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims,
 		Pieces: convert(x.Pieces, func(p event.Piece) [4]uint64 {
 			return [4]uint64{p.Address, p.Type, uint64(p.Own), uint64(p.Size)}
 		}),
@@ -121,6 +130,7 @@ func shareToJSON(x event.Share) shareDetail {
 func shareFromJSON(x shareDetail) event.Share {
 	return event.Share{
 		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
+		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims,
 		Pieces: convert(x.Pieces, func(p [4]uint64) event.Piece {
 			return event.Piece{Address: p[0], Type: p[1], Own: event.Bytes(p[2]), Size: event.Bytes(p[3])}
 		}),
@@ -130,9 +140,10 @@ func shareFromJSON(x shareDetail) event.Share {
 func variablesToJSON(v *event.Variables) ([]byte, error) {
 	return json.Marshal(variablesDetail{
 		Root: v.Root, Complete: v.Complete, Objects: v.Objects, Total: v.Total, Unlisted: v.Unlisted, Rest: v.Rest,
-		Early: v.Early, SamePIDs: v.SamePIDs, Variables: convert(v.Variables, detailOf),
-		Owners: convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
-		Shares: convert(v.Shares, shareToJSON),
+		Early: v.Early, SamePIDs: v.SamePIDs, Resides: v.Resides, Trim: v.Trim, Memory: v.Memory,
+		Variables: convert(v.Variables, detailOf),
+		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
+		Shares:    convert(v.Shares, shareToJSON),
 	})
 }
 
@@ -144,6 +155,7 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 	return &event.Variables{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Total: d.Total,
 		Unlisted: d.Unlisted, Rest: d.Rest, Early: d.Early, SamePIDs: d.SamePIDs,
+		Resides: d.Resides, Trim: d.Trim, Memory: d.Memory,
 		Variables: convert(d.Variables, variableOf),
 		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
 		Shares:    convert(d.Shares, shareFromJSON),

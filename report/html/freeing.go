@@ -29,7 +29,7 @@ func freeings(all []model.Freeing) []freeing {
 			names += ", …"
 		}
 		out = append(out, freeing{
-			At: i, PID: f.PID, Type: code, Bytes: f.Predicted, Device: f.Device, Exact: f.Exact, Names: shown(names),
+			At: i, PID: f.PID, Type: code, Bytes: f.Falls(), Device: f.Device, Exact: f.Exact, Names: shown(names),
 		})
 	}
 	return out

@@ -107,7 +107,7 @@ func (p *page) verdicts(a *model.Audit, o AuditOptions, rows int) {
 // toFree lists code that frees memory.
 func (p *page) toFree(a *model.Audit, rows int) {
 	for _, f := range a.ToFree[:min(len(a.ToFree), rows)] {
-		size := words.Bytes(f.Predicted)
+		size := words.Bytes(f.Falls())
 		if f.Device > 0 {
 			size += " + " + words.Bytes(f.Device) + " GPU"
 		}

@@ -47,6 +47,14 @@ func (m memory) predicted(f *model.Freeing) int64 {
 	return f.Predicted
 }
 
+// falls returns what the meter of this memory falls by with an entry.
+func (m memory) falls(f *model.Freeing) int64 {
+	if m.device() != "" {
+		return f.Device
+	}
+	return f.Falls()
+}
+
 // entries returns the code that frees the ranking memory, the most first.
 func (o *leftover) entries() (all []model.Freeing) {
 	for _, f := range o.r.ToFree {
@@ -113,13 +121,24 @@ func (o *leftover) freeing() string {
 			break
 		}
 		parts = append(parts,
-			escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.predicted(&f), f.Exact)+smallOf(&f)+")")
+			escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.falls(&f), f.Exact)+keptOf(&f)+")")
 	}
 	return strings.Join(parts, " · ")
 }
 
-// smallOf describes the part of an entry in small blocks, "" if it is little.
-func smallOf(f *model.Freeing) string {
+// keptOf describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
+// not known, what is in small blocks.
+func keptOf(f *model.Freeing) string {
+	if f.Resident != nil {
+		stays := f.Stays
+		if f.Trims != nil && !f.Trimmed {
+			stays += *f.Trims
+		}
+		if stays < leastSmall || stays < f.Predicted/20 {
+			return ""
+		}
+		return ", then " + words.Bytes(stays) + " stay with malloc"
+	}
 	if f.Small < leastSmall || f.Small < f.Predicted/20 {
 		return ""
 	}
@@ -148,15 +167,15 @@ func (v remainsView) toFree(all []model.Freeing) {
 	v.title("To free it, type into a cell")
 	v.blank()
 	for _, f := range all {
-		size := sizeOf(f.Predicted, f.Exact)
+		size := sizeOf(f.Falls(), f.Exact)
 		if f.Device > 0 {
 			size = sizeOf(f.Device, f.Exact) + " GPU"
-			if f.Predicted >= worthShowing {
-				size = sizeOf(f.Predicted, f.Exact) + " + " + size
+			if f.Falls() >= worthShowing {
+				size = sizeOf(f.Falls(), f.Exact) + " + " + size
 			}
 		}
 		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold},
 			span{escape.OneLine(f.Type, false, maxCode), plain},
-			span{smallOf(&f) + typedIn(f.Kernel), dim})
+			span{keptOf(&f) + typedIn(f.Kernel), dim})
 	}
 }

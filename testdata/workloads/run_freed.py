@@ -87,6 +87,27 @@ BOOKS = {
         ),
         Step("plain = block(40)"),
     ],
+    # Arrays in malloc's heap: once one of 30 MiB was freed, malloc maps no smaller ones one by one.
+    "heap": [
+        Step("t = block(30)\ndel t"),
+        Step("parts = [block(24) for _ in range(8)]\npin = bytearray(200_000)"),
+    ],
+    # Some are mapped one by one, others lie in the heap with small blocks between them.
+    "between": [
+        Step("t = block(30)"),
+        Step("gone = block(20)\ndel gone\na = [block(1) for _ in range(15)]\npins = []"),
+        Step("b, c = [], []\nfor i in range(15):\n"
+             "    b.append(block(1)); pins.append(bytes(3000)); c.append(block(1))"),
+    ],
+    # Objects of Python's pools.
+    "floats": [
+        Step("numbers = [float(i) for i in range(5_000_000)]"),
+        Step("pairs = {i: str(i) for i in range(10**6, 10**6 + 200_000)}"),
+    ],
+    # Memory that nobody has written to.
+    "empty": [
+        Step("blank = np.empty(1 << 28, dtype=np.uint8)\nblank[:32 << 20] = 1"),
+    ],
     "frames": [
         Step(
             "import pandas as pd\ndf = pd.DataFrame({'a': np.arange(8_000_000), 'b': np.ones(8_000_000), "

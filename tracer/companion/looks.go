@@ -127,11 +127,11 @@ func (h *Hub) Looked(e *event.Looked) {
 		}
 		if e.Variables != nil {
 			if w.kind == lookCheck {
-				one.check = h.promises.check(w.pid, e.Still)
+				one.check = h.promises.check(w.pid, e)
 			}
 			free, pieces := l.looker.ToFree(e)
 			one.free = free
-			h.promises.keep(w.pid, free, pieces)
+			h.promises.keep(w.pid, free, pieces, e.Variables.Memory)
 		}
 		if one.names == nil && one.audit == nil && one.why == "" {
 			one.why = "its objects could not be looked at"

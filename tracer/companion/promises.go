@@ -12,14 +12,15 @@ type promises map[int]promise
 type promise struct {
 	free   []model.Freeing
 	pieces [][]event.Piece // of each entry
+	memory event.Bytes     // resident memory of the process then
 }
 
 const maxPromised = 128 // processes
 
 // keep keeps a look's promises for the next check.
-func (p promises) keep(pid int, free []model.Freeing, pieces [][]event.Piece) {
+func (p promises) keep(pid int, free []model.Freeing, pieces [][]event.Piece, memory event.Bytes) {
 	if _, known := p[pid]; known || len(p) < maxPromised {
-		p[pid] = promise{free, pieces}
+		p[pid] = promise{free, pieces, memory}
 	}
 }
 
@@ -32,16 +33,16 @@ func (p promises) watched(pid int) (all []event.Piece) {
 }
 
 // check returns the part that came back of earlier promises: still has an entry for each of the watched objects.
-func (p promises) check(pid int, still []bool) []model.Checked {
-	return CameBack(p[pid].free, p[pid].pieces, still)
+func (p promises) check(pid int, e *event.Looked) []model.Checked {
+	return CameBack(p[pid].free, p[pid].pieces, e.Still, Fell{p[pid].memory, e.Variables.Memory})
 }
 
 // CameBack returns the part of entries that came back. It is given the largest objects of each entry, and for each of
 // all these objects whether it is there still. Where an entry has more objects, these stand for all. nil: an object has
 // no answer.
-func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out []model.Checked) {
+func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool, fell Fell) (out []model.Checked) {
 	for i, f := range free {
-		one := model.Checked{PID: f.PID, Type: f.Type, Predicted: f.Predicted, Device: f.Device, Exact: f.Exact}
+		one := model.Checked{PID: f.PID, Type: f.Type, Predicted: f.Falls(), Device: f.Device, Exact: f.Exact}
 		some := pieces[i]
 		if len(still) < len(some) {
 			return nil
@@ -57,12 +58,36 @@ func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool) (out [
 		still = still[len(some):]
 		switch {
 		case gone == whole:
-			one.CameBack, one.Back = f.Predicted, f.Device
+			one.CameBack, one.Back = f.Falls(), f.Device
 		case whole > 0:
 			share := gone / whole
-			one.CameBack, one.Back = int64(share*float64(f.Predicted)), int64(share*float64(f.Device))
+			one.CameBack, one.Back = int64(share*float64(f.Falls())), int64(share*float64(f.Device))
 		}
 		out = append(out, one)
 	}
+	fell.settle(out)
 	return out
+}
+
+// Fell is the resident memory of a process before and after its user freed memory; 0: not known.
+type Fell struct{ Before, After event.Bytes }
+
+// settle takes from what came back the part that resident memory did not fall by: each entry has its share of it. A
+// little may be anything.
+func (f Fell) settle(all []model.Checked) {
+	const little, part = 2 << 20, 20
+	sum := int64(0)
+	for _, c := range all {
+		sum += c.CameBack
+	}
+	stays := sum - max(int64(f.Before)-int64(f.After), 0)
+	if f.Before <= 0 || f.After <= 0 || stays <= max(little, sum/part) {
+		return
+	}
+	kept := min(float64(stays)/float64(sum), 1)
+	for i := range all {
+		c := &all[i]
+		c.Stays = int64(kept * float64(c.CameBack))
+		c.CameBack -= c.Stays
+	}
 }

@@ -27,6 +27,7 @@ type heap struct {
 	// joins: between the last free chunk and the top there are only chunks so small that malloc may have them in its
 	// fast bins. malloc then joins them all to the top before it trims.
 	joins bool
+	pages *chunkPages // what its blocks would give back
 }
 
 // heap walks a mapping as a heap, if it is one: the chunks must lead from its beginning to its end.
@@ -69,11 +70,15 @@ func (x *explainer) heap(m mapping) (h heap, ok bool) {
 func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 	h.start, h.end = m.start, m.end
 	last, isFree, small := uint64(0), false, false
+	h.pages = x.newChunkPages(m, first)
 	for at := first; ; {
 		word, ok := x.word(at + 8)
 		size := word &^ flags
 		if last != 0 && ok && word&inUseBefore == 0 {
 			isFree = true
+		}
+		if last != 0 && ok {
+			h.pages.take(last, at, isFree)
 		}
 		if last != 0 && isFree {
 			h.add(last, at, x.page)
@@ -89,8 +94,11 @@ func (x *explainer) chunks(m mapping, first, end uint64) (h heap, ok bool) {
 			h.free = append(h.free, span{at + chunkHead, end})
 			h.top = span{(at + smallest + x.page) &^ (x.page - 1), end}
 			h.joins = small
+			h.pages.take(at, end, true)
+			h.pages.end(m.name == "[heap]")
 			return h, true
 		case size == chunkHead || size == 0: // a fence at the end of a heap that is not the arena's last
+			h.pages.end(true)
 			return h, end-at <= smallest
 		case size < smallest:
 			return heap{}, false

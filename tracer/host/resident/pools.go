@@ -64,5 +64,6 @@ func (x *explainer) pool(at, size, end uint64) (used uint64, ok bool) {
 		next < header || next > size || first != 0 && (first <= at || first >= at+size) {
 		return 0, false
 	}
+	x.pooled(at, size, int(count&low), uint32(class&low))
 	return (count & low) * block, true
 }

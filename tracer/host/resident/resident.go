@@ -44,6 +44,7 @@ type Account struct {
 	Trim uint64
 	// Complete is false where a limit was hit: parts that were not looked at are in Other.
 	Complete bool
+	Falls    *Falls // nil where nobody asked
 }
 
 // Limits bound the reads.
@@ -62,6 +63,7 @@ type Source struct {
 	Memory, Pages io.ReaderAt // /proc/PID/mem and pagemap; nil where they cannot be read
 	Python        int         // minor version of its Python 3, 0 for none
 	PageSize      uint64      // bytes of a page of its memory; 0: as on this machine
+	Freed         *Freed      // blocks that would be freed; nil: nobody asks
 }
 
 // The kernel counts the pages of each mapping as smaps is read: that may take smapsTimes as long as [Limits.Time], and
@@ -107,7 +109,8 @@ func Explain(s Source, limits Limits) (Account, error) {
 	if err != nil {
 		return Account{}, fmt.Errorf("smaps: %w", err)
 	}
-	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{}}
+	x := &explainer{reader: newReader(s, limits), python: s.Python, bytes: map[Kind]uint64{},
+		falling: newFalling(s.Freed)}
 	a := Account{}
 	for _, r := range join(all) {
 		a.Total += r.resident
@@ -118,7 +121,7 @@ func Explain(s Source, limits Limits) (Account, error) {
 			a.Parts = append(a.Parts, Part{k, n})
 		}
 	}
-	a.Trim, a.Complete = x.trim, !x.reader.stopped
+	a.Trim, a.Complete, a.Falls = x.trim, !x.reader.stopped, x.falling.end()
 	return a, nil
 }
 
@@ -128,6 +131,8 @@ type explainer struct {
 	python int
 	bytes  map[Kind]uint64
 	trim   uint64
+
+	falling *falling // nil where nobody asks
 }
 
 // explain takes one mapping: its resident bytes go to kinds, none twice, and none more than there are.
@@ -157,6 +162,7 @@ func (x *explainer) private(r mapping, give func(Kind, uint64)) {
 	if !x.load(r) {
 		return
 	}
+	x.residentBlocks(r)
 	for _, one := range x.parts(r) {
 		x.part(one, give)
 	}
@@ -188,11 +194,17 @@ func (x *explainer) part(r mapping, give func(Kind, uint64)) {
 			h.whole = h.whole[:n-1]
 		}
 		x.trim += x.residentIn(h.whole...)
+		x.trims(h.pages)
+		x.heapBlocks(r)
 		give(MallocFree, free)
 		give(Malloc, x.residentIn(span{h.start, h.end})-free)
 		return
 	}
 	found := x.scan(r)
+	x.mappedBlocks(found.big)
+	if r.name == "[heap]" { // that could not be walked
+		x.heapBlocks(r)
+	}
 	give(MallocBig, x.residentIn(found.big...))
 	give(Objects, found.used)
 	give(ObjectFree, found.free)

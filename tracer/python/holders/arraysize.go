@@ -11,6 +11,9 @@ func (s *sizer) arraySize(addr uint64) (bytes uint64, known bool) {
 	const data, base, flags, owns = 16, 48, 64, 4
 	a := s.readArray(addr)
 	shape := allocated(16 * uint64(len(a.shape)))
+	if shape > 0 {
+		s.sizes.place(s.mem.word(addr+32), shape)
+	}
 	if s.mem.int32(addr+flags)&owns == 0 {
 		return shape, s.mem.word(addr+base) != 0
 	}

@@ -18,6 +18,8 @@ type crowd struct {
 	last  setStep
 	to    int32 // the same of the last step
 
+	first, end int32 // the nodes of all sets
+
 	regions [2]region
 }
 
@@ -29,7 +31,10 @@ type leaf struct {
 }
 
 // leafSet is a set of objects: one more than in another. The first is empty.
-type leafSet struct{ but, node int32 }
+type leafSet struct {
+	but, node int32
+	whole     int32 // the node of its leaves that nothing else has, 0 for none
+}
 
 type setStep struct{ set, node int32 }
 
@@ -40,7 +45,7 @@ const (
 )
 
 func newCrowd() *crowd {
-	c := &crowd{sets: []leafSet{{-1, -1}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
+	c := &crowd{sets: []leafSet{{-1, -1, 0}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
 	c.addrs, c.regions[0] = newRegion[uint64](maxCrowd)
 	c.all, c.regions[1] = newRegion[leaf](maxCrowd)
 	return c
@@ -90,7 +95,7 @@ func (c *crowd) with(set, node int32) (to int32, ok bool) {
 			return set, false
 		}
 		to = int32(len(c.sets))
-		c.sets = append(c.sets, leafSet{set, node})
+		c.sets = append(c.sets, leafSet{set, node, 0})
 		c.next[step] = to
 	}
 	c.last, c.to = step, to
@@ -117,6 +122,8 @@ func (e *extents) settle() {
 		bytes uint64
 		first uint64
 	}
+	c.first = int32(len(e.bytes))
+	defer func() { c.end = int32(len(e.bytes)) }()
 	sums := make([][2]whole, len(c.sets))
 	for i, one := range c.all {
 		held := 0
@@ -137,6 +144,9 @@ func (e *extents) settle() {
 			if n < 0 {
 				break
 			}
+			if held == 0 {
+				c.sets[set].whole = n
+			}
 			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
 			for from := range c.nodes(int32(set)) {
 				if e.arcs.count >= maxArcs {
@@ -147,6 +157,5 @@ func (e *extents) settle() {
 			}
 		}
 	}
-	c.free()
 	e.crowd = nil
 }

@@ -203,6 +203,7 @@ func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
 	if i < 0 || addr-s.mapped[i].Address >= s.mapped[i].Size || size > s.mapped[i].Size-(addr-s.mapped[i].Address) {
 		return 0, false
 	}
+	s.place(addr, allocated(size))
 	return allocated(size), true
 }
 

@@ -4,16 +4,19 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"ipytracer/event"
 	"ipytracer/tracer/python/cpython"
 )
 
 // listing adds up the findings.
-func (l *lister) listing() Listing {
+func (l *lister) listing(placing time.Duration) Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.nodes), Read: l.mem.total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
+	crowd := e.crowd
+	defer crowd.free()
 	e.settle()
 	out.Complete = l.stopped == nil
 	l.forget() // it takes memory of its own
@@ -44,7 +47,11 @@ func (l *lister) listing() Listing {
 	}
 	l.inspector.inspect()
 	t.keepArcs()
-	out.Owners, out.Shares = l.sharing(&t, rows)
+	of := newSharing(l, &t)
+	out.Owners, out.Shares = of.list(l, rows)
+	if slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes >= leastPlacing }) {
+		out.Places = l.places(of, crowd, placing)
+	}
 	return out
 }
 

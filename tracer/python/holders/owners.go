@@ -16,12 +16,13 @@ import (
 
 // Bounds of the owners that a result has.
 const (
-	maxOwners  = 62       // with the objects that wait for the collector
-	leastOwner = 64 << 10 // bytes that an owner reaches
-	leastShare = 16 << 10 // bytes of a share
-	maxShares  = 256      // in the result
-	maxPieces  = 32       // of a share
-	leastPiece = 256      // bytes
+	maxOwners    = 62       // with the objects that wait for the collector
+	leastOwner   = 64 << 10 // bytes that an owner reaches
+	leastShare   = 16 << 10 // bytes of a share
+	maxShares    = 256      // in the result
+	maxPieces    = 32       // of a share
+	leastPlacing = 1 << 20  // bytes of a share, for its blocks to be placed
+	leastPiece   = 256      // bytes
 )
 
 // letGo has the needed steps to let go of a group.
@@ -92,9 +93,10 @@ func (l *lister) others(modules []module) {
 	l.unmet = held.bytes()
 }
 
-// sharing has the sets of rows that hold memory together: of the rows, those that are worth it.
-func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, shares []event.Share) {
-	s := &sharing{tree: t, of: l.extents, addrs: l.addrs}
+func newSharing(l *lister, t *tree) *sharing { return &sharing{tree: t, of: l.extents, addrs: l.addrs} }
+
+// list returns the sets of rows that hold memory together: of the rows, those that are worth it.
+func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	for i, r := range rows {
 		g := &l.groups[r.group]
 		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput || g.kind == event.HeldByTraceback
@@ -103,10 +105,10 @@ func (l *lister) sharing(t *tree, rows []listedRow) (owners []event.Owner, share
 		}
 		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more,
 			Output: g.out, Kept: g.kept, Last: g.newest})
-		s.owners = append(s.owners, int32(t.nodes+r.group))
+		s.owners = append(s.owners, int32(s.nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
-	s.owners = append(s.owners, int32(t.nodes+len(l.groups)-1))
+	s.owners = append(s.owners, int32(s.nodes+len(l.groups)-1))
 	s.spread()
 	shares = s.shares()
 	for i := range shares {

@@ -13,6 +13,14 @@ type sizes struct {
 	mapped   []Block // the process's mappings, by address: no buffer is larger
 	numpy    int     // major version of NumPy, 0 if it is not known
 	lineages map[*typ]lineage
+	placed   func(addr, bytes uint64) // takes each block that is measured; nil: nobody asks
+}
+
+// place tells whoever asks where a block is.
+func (s *sizes) place(addr, bytes uint64) {
+	if s.placed != nil {
+		s.placed(addr, bytes)
+	}
 }
 
 // sizer finds the memory of objects.
@@ -34,6 +42,8 @@ func (s *sizer) measure(addr uint64, t *typ) (bytes uint64, known bool) {
 		} else {
 			total, known = more, false
 		}
+	} else {
+		s.sizes.place(addr-s.prefix(t), allocated(size+s.prefix(t)))
 	}
 	if t.shape != shapeDict {
 		total += s.inlineValues(addr, t)
@@ -209,6 +219,7 @@ func (s *sizer) dictSize(dict uint64) (bytes uint64, known bool) {
 		if s.heap.Version.Minor >= 13 {
 			return 0, true // in the object, or as many again: a few words
 		}
+		s.sizes.place(values, allocated(s.valuesSize(at)))
 		return allocated(s.valuesSize(at)), true
 	}
 	size := s.tableSize(at)
@@ -265,7 +276,11 @@ func (s *sizer) inlineValues(addr uint64, t *typ) uint64 {
 	switch {
 	case minor < 11 || t.flags&cpython.FlagManagedDict == 0:
 	case minor == 11 && s.mem.word(addr-32) != 0, minor == 12 && s.mem.word(addr-24)&1 != 0:
-		return allocated(s.valuesSize(s.mem.word(t.addr + uint64(s.heap.CachedKeys))))
+		bytes := allocated(s.valuesSize(s.mem.word(t.addr + uint64(s.heap.CachedKeys))))
+		if _, values := s.attributesAt(addr, t); values != 0 {
+			s.sizes.place(values, bytes)
+		}
+		return bytes
 	case minor >= 13 && t.flags&cpython.FlagInlineValues != 0:
 		room := s.mem.word(addr+t.basic) & 0xff
 		return 8*(room+1) + (room+7)&^7

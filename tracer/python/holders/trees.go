@@ -34,6 +34,8 @@ func treeSize(s *sizer, addr uint64, t *typ) (bytes uint64, known bool) {
 		}
 		ofValues, ok := gaveOut(s, values)
 		if want := value * room * stride; ok && ofValues >= want && ofValues <= want+2*machinePage {
+			s.sizes.place(nodes, ofNodes-16)
+			s.sizes.place(values, ofValues-16)
 			return ofNodes + ofValues, true
 		}
 	}
@@ -51,7 +53,10 @@ func gaveOut(s *sizer, addr uint64) (bytes uint64, ok bool) {
 	if size < least {
 		return 0, false
 	}
-	if _, ok = s.sizes.buffer(addr, size-16); !ok {
+	placed := s.sizes.placed // what is tried may be no block
+	s.sizes.placed = nil
+	_, ok = s.sizes.buffer(addr, size-16)
+	if s.sizes.placed = placed; !ok {
 		return 0, false
 	}
 	return size, true

@@ -18,8 +18,9 @@ type Listing struct {
 	Rest     event.Bytes
 	Total    event.Bytes // bytes of all objects that were reached
 	Objects  int
-	Read     int64 // bytes
-	Complete bool  // false where a limit was hit: all bytes are then the least
+	Read     int64   // bytes
+	Complete bool    // false where a limit was hit: all bytes are then the least
+	Places   *Places // of the shares' blocks; nil where none has 1 MiB
 }
 
 // Bounds of a listing.
@@ -65,7 +66,7 @@ func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
 	if limits.Contents {
 		l.inspector = newInspector(l, &touched{memory: s.mem.r, filePages: s.mem.files})
 	}
-	out := l.listing()
+	out := l.listing(limits.Time / 4)
 	out.Still = still
 	return out, nil
 }
