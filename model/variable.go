@@ -78,6 +78,8 @@ type Freeing struct {
 	Predicted int64 `json:"predicted"`
 	Device    int64 `json:"predicted_device,omitempty"`
 	Exact     bool  `json:"exact"` // else a lower bound
+	// InMemory is the part of Predicted that is in memory; nil where that is not known.
+	InMemory *int64 `json:"in_memory,omitempty"`
 	// Resident is what resident memory falls by at once, and Trims what it falls by beyond that with malloc_trim(0);
 	// both are nil where that is not known. Where there are several entries, they are for typing them in their order.
 	// Trimmed: Type has malloc_trim(0).

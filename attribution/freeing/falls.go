@@ -60,6 +60,7 @@ func (f *falling) take(p *Promise) bool {
 		f.returned += trims
 		p.Trimmed, p.Type = true, typed(f.ownersOf(p.owners), p.collects, true)
 	}
+	p.InMemory = new(int64(f.sum(p.owners).Resident))
 	p.Resident, p.Trims = new(int64(falls)), new(int64(trims))
 	if p.Exact { // else memory that nobody sees may lie beside it, and go with it
 		p.Stays = int64(stays)

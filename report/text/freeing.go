@@ -39,10 +39,13 @@ func (t *together) name() string {
 	return strings.Join(parts, " + ")
 }
 
-// predicted returns the bytes that an entry frees of this memory.
-func (m memory) predicted(f *model.Freeing) int64 {
-	if m.device() != "" {
+// holds returns the bytes of this memory that the names of an entry hold.
+func (m memory) holds(f *model.Freeing) int64 {
+	switch {
+	case m.device() != "":
 		return f.Device
+	case f.InMemory != nil:
+		return *f.InMemory
 	}
 	return f.Predicted
 }
@@ -55,14 +58,17 @@ func (m memory) falls(f *model.Freeing) int64 {
 	return f.Falls()
 }
 
-// entries returns the code that frees the ranking memory, the most first.
+// entries returns the code that frees the ranking memory, in the order in which its predictions hold: of resident
+// memory, that of the report.
 func (o *leftover) entries() (all []model.Freeing) {
 	for _, f := range o.r.ToFree {
-		if f.PID == o.pid && o.predicted(&f) >= worthAGap && !o.scattered {
+		if f.PID == o.pid && o.falls(&f) >= worthAGap && !o.scattered {
 			all = append(all, f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(o.predicted(&b), o.predicted(&a)) })
+	if o.device() != "" {
+		slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(b.Device, a.Device) })
+	}
 	return all
 }
 
@@ -74,10 +80,10 @@ func (o *leftover) named() (out []together) {
 	}
 	shared := map[string]bool{}
 	for _, f := range o.r.ToFree {
-		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.predicted(&f) < worthAGap {
+		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
 			continue
 		}
-		one := together{names: f.Names, bytes: o.predicted(&f), exact: f.Exact}
+		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact}
 		for _, name := range f.Names {
 			shared[name] = true
 			i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool {
@@ -117,7 +123,7 @@ func (o *leftover) freeing() string {
 	var parts []string
 	all := o.entries()
 	for _, f := range all {
-		if len(parts) == few || o.predicted(&f) < o.predicted(&all[0])/100 {
+		if len(parts) == few || o.falls(&f) < o.falls(&all[0])/100 {
 			break
 		}
 		parts = append(parts,

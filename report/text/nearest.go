@@ -131,6 +131,9 @@ func (m memory) held(x *model.Variable) int64 {
 	if m.device() != "" {
 		return x.Device
 	}
+	if x.Resident != nil {
+		return *x.Resident
+	}
 	return x.Bytes
 }
 

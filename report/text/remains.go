@@ -45,7 +45,7 @@ func (o *leftover) code() (all []string) {
 func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Line {
 	more := int64(0)
 	for _, f := range o.entries() {
-		more += o.predicted(&f)
+		more += o.holds(&f)
 	}
 	for _, t := range named {
 		more -= t.bytes
