@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -204,23 +205,29 @@ func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 	}
 }
 
-// TestLooksEnd: if a tracer is stopped or killed while a notebook waits for a look, the notebook stops waiting.
+// TestLooksEnd: if a tracer is stopped or killed while a notebook waits for a look, the notebook stops waiting. If it goes
+// on in time, its answer is shown.
 func TestLooksEnd(t *testing.T) {
 	needModules(t, "numpy")
 	env, _ := companionAt(t, "/")
 	n := startNotebook(t, env)
 	tr := attach(t, n.pid)
-	n.runs("%load_ext ipytracer\n%tracer off\nimport ipytracer, time")
+	n.runs("%load_ext ipytracer\n%tracer off\nimport ipytracer, time\nx = bytearray(8 << 20)")
 	const ask = "began = time.monotonic(); found = ipytracer.%s(); " +
 		"print(round(time.monotonic() - began, 2), len(found), found.why)"
 	tr.pause()
 	for _, call := range []string{"vars", "audit"} {
-		if got := n.runs(fmt.Sprintf(ask, call)); !strings.Contains(got, "does not answer") {
+		if got := n.runs(fmt.Sprintf(ask, call)); !strings.Contains(got, "has not answered for 1") {
 			t.Errorf("of a tracer that is stopped: %s", got)
 		}
 	}
-	if got := n.runs("%tracer audit"); !strings.Contains(got, "does not answer") {
+	if got := n.runs("%tracer audit"); !strings.Contains(got, "has not answered for 1") {
 		t.Errorf("of a tracer that is stopped: %s", got)
+	}
+	later := time.AfterFunc(4*time.Second, func() { _ = tr.cmd.Process.Signal(syscall.SIGCONT) })
+	defer later.Stop()
+	if got := n.runs("%tracer vars"); !strings.Contains(got, "answers late") || !strings.Contains(got, "\nx ") {
+		t.Errorf("of a tracer that goes on after 4 s: %s", got)
 	}
 	_ = tr.cmd.Process.Kill()
 	<-tr.ended

@@ -168,6 +168,15 @@ func explainTracing(err error) (status int, message string) {
 	return statusFailed, err.Error()
 }
 
+// mayTrace returns an error that says why, if this process may not load programs into the kernel. It is for commands
+// that do other things before they trace.
+func mayTrace(why string) error {
+	if (process.FS{}).Facts().Capabilities.MayLoadBPF() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ledger.ErrNotPermitted, why)
+}
+
 func notPermitted(err error) string {
 	if os.Geteuid() != 0 {
 		return "tracing needs root: it loads programs into the kernel; type " + asRoot
@@ -185,9 +194,15 @@ var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 // retyped replaces [asRoot] by the typed command, so that it can be copied. It leaves out long words, and words that a
 // shell would change.
 func retyped(message string, args []string) string {
-	if typed := strings.Join(args, " "); len(typed) <= 80 &&
-		!slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) }) {
-		return strings.Replace(message, asRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
+	if typed, ok := typedAgain(args); ok {
+		message = strings.Replace(message, asRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
 	}
-	return message
+	return replaced(message, args)
+}
+
+// typedAgain returns arguments as they can be typed; false if they are too long, or a shell would change them.
+func typedAgain(args []string) (string, bool) {
+	typed := strings.Join(args, " ")
+	return typed, len(typed) <= 80 &&
+		!slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) })
 }

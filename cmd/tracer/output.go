@@ -52,6 +52,9 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 
 // Check finds mistakes before tracing begins.
 func (o *OutputOptions) Check() error {
+	if o.Format == "" && isNotebook(o.File) {
+		return usageError{fmt.Errorf("-o %s: no format is a notebook; %s", o.File, intoNotebook)}
+	}
 	if o.Format == "" {
 		o.Format = formatFor(o.File)
 	}
@@ -75,6 +78,9 @@ func checkFormat(format string, known ...string) error {
 		return nil
 	}
 	last := len(known) - 1
+	if slices.Contains(notebookFormats, format) {
+		return usageError{fmt.Errorf("--format %s: %s", format, intoNotebook)}
+	}
 	return usageError{fmt.Errorf("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])}
 }
 

@@ -50,7 +50,7 @@ func readFor(ctx context.Context, s *session, in io.Reader, path string, take fu
 		s.garbage.pace()
 	})
 	if err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return notRecorded(path, err)
 	}
 	if !extent.IsWhole() && !slices.ContainsFunc(s.partial, func(p partial) bool { return p.path == path }) {
 		s.partial = append(s.partial, partial{path, extent})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/ledger"
 )
 
@@ -53,8 +51,8 @@ func runSelftest(ctx context.Context, o SelftestOptions, c console) error {
 	if err := checkFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}
-	if os.Geteuid() != 0 && !(process.FS{}).Facts().Capabilities.MayLoadBPF() {
-		return fmt.Errorf("%w: the self-test traces", ledger.ErrNotPermitted)
+	if err := mayTrace("the self-test traces"); err != nil {
+		return err
 	}
 	if err := checkNames(o.Only); err != nil {
 		return err

@@ -196,6 +196,9 @@ func runTry(ctx context.Context, o TryOptions, c console, path string) error {
 		return err
 	}
 	defer t.close()
+	if err := mayTrace("a trial traces"); err != nil {
+		return err
+	}
 	if err := t.announce(); err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func runView(ctx context.Context, o ViewOptions, c console, path string) error {
 	}
 	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
 	if err := v.read(); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+		return notRecorded(path, err)
 	}
 	fmt.Fprintf(c.out, "http://%s/%s/\n", v.host, v.token)
 	fmt.Fprintln(c.err, "tracer: open this address in a browser on this machine; Ctrl-C ends")

@@ -4,7 +4,7 @@ import types
 import zlib
 from unittest import mock
 
-from ipytracer import _lab, _line, _shell
+from ipytracer import _api, _lab, _line, _shell
 
 from . import fake
 from .shells import ShellTest
@@ -227,6 +227,19 @@ class Asked(LabTest):
         answer = self.ask(comm, {"id": 3, "ask": "lines", "window": 2})
         self.assertEqual(answer["answer"], 3)
         self.assertEqual(answer["table"]["rows"][0][-1], "In[2] line 1 › ones")
+
+    def test_late_looks(self):
+        """A tracer that answers late is asked again, not given up; a silent one is."""
+        self.load()
+        comm, _ = self.open(), self.patience(0.03)
+        self.tracer.looked, self.tracer.delay = 0, 0.3
+        self.assertEqual(self.ask(comm, {"id": 3, "ask": "vars"}), {"looking": 0, "wait_ns": 0, "answer": 3})
+        self.tracer.settle()
+        self.assertIn("variables", self.ask(comm, {"id": 4, "ask": "vars", "look": 0}))
+        self.assertEqual([r["ask"] for r in self.tracer.requests].count("vars"), 1)
+        self.tracer.answers = False
+        with mock.patch.object(_api, "SILENT_FOR", 0.0):
+            self.assertIn("error", self.ask(comm, {"id": 5, "ask": "vars"}))
 
     def test_looks(self):
         """The kernel waits for no look: the extension gets a number, and asks again."""

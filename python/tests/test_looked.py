@@ -10,6 +10,9 @@ from . import fake
 from .shells import ShellTest
 
 
+_GIVEN_UP = r"the tracer has not answered for \d.*s: it is stopped, or very busy; ask again in a minute$"
+
+
 class Looked(ShellTest):
     def setUp(self):
         super().setUp()
@@ -148,19 +151,30 @@ class Looked(ShellTest):
 
     def test_no_answer(self):
         """The tracer is stopped, or killed, also during the wait."""
-        self.patience(0.2)
+        self.patience(0.05)
         self.tracer.answers = False
-        self.assertEqual(
-            (list(ipytracer.vars()), ipytracer.vars().why),
-            ([], "the tracer does not answer: it is stopped, or very busy"),
-        )
-        self.assertEqual(
-            self.run_cell("%tracer audit"), ["ipytracer: the tracer does not answer: it is stopped, or very busy"]
-        )
+        with mock.patch.object(_api, "SILENT_FOR", 0.3):
+            found = ipytracer.vars()
+            self.assertEqual(list(found), [])
+            self.assertRegex(found.why, _GIVEN_UP)
+            self.assertRegex(self.run_cell("%tracer audit")[-1], "ipytracer: " + _GIVEN_UP)
+        self.assertEqual([len(self.asked(what)) for what in ("vars", "audit")], [1, 1])     # each is asked once
         self.tracer.greets = False
         self.tracer.kill()
         self.assertIn(ipytracer.audit().why, ("the tracer has ended", "no tracer listens"))
         self.assertIn("in a terminal, type", self.run_cell("%tracer vars")[-1])
+
+    def test_late_answers(self):
+        """A tracer with much to do, which gives no answer in time, is waited for, and asked nothing twice."""
+        self.patience(0.03)
+        self.tracer.delay, said = 0.3, []
+        found = _api.look("vars", 60, lambda _, wait: said.append(wait))
+        self.assertEqual(([v.name for v in found], self.asked("vars")), (["x"], [None, 1, 1]))
+        self.assertEqual(set(said), {None, 0})
+        with mock.patch.object(_magic, "_SHOWN_AFTER", 0.0):
+            shown = self.run_cell("%tracer vars")
+        self.assertEqual([s.split("\n")[0].split("  ")[0] for s in shown],
+                         ["ipytracer: … the tracer is busy and answers late", "name"])
 
     def test_advise(self):
         self.assertEqual(self.run_cell("%tracer advise")[-1], self.tracer.advice.rstrip())

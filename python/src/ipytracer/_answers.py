@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from . import _api, _found, _silence, _text, _words
 from ._looked import Audit, Looking, Variables
 
@@ -90,10 +92,29 @@ def _look(what: str, data: Data) -> Any:
     number = data.get("look", 0)
     if type(number) is not int or not 0 <= number < 2**53:
         raise ValueError("no such look")
-    found = _api.ask_look(what, number)
+    found = _api.ask_look(what, number, what in _silent)
     if isinstance(found, Looking):
+        _silent.pop(what, None)
         return {"looking": found.look, "wait_ns": found.wait_ns}
+    if found is _api.UNANSWERED and _is_late(what):
+        return {"looking": number, "wait_ns": 0}
+    _silent.pop(what, None)
     return {"error": _words.safe(found, LONGEST)} if isinstance(found, str) else found
+
+
+_silent: dict[str, tuple[float, float]] = {}     # since when a look has no answers, and the last such time
+_ASKS_AGAIN = 5.0      # seconds in which a page that still wants a look asks again
+
+
+def _is_late(what: str) -> bool:
+    """Take in that a question had no answer in time. Report whether the page should ask again: a tracer with much to do
+    answers late."""
+    now = time.monotonic()
+    first, last = _silent.get(what, (now, now))
+    if now - last > _ASKS_AGAIN:
+        first = now
+    _silent[what] = first, now
+    return now - first < _api.SILENT_FOR
 
 
 ANSWERS = {"audit": _audit, "lines": _lines, "vars": _vars}

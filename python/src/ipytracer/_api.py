@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 
-from . import _asking, _silence
+from . import _asking, _silence, _words
 from ._line import IN_ALL, LINE
 from ._looked import Advice, Audit, Looking, Variables
 from ._window import Lines, Window, Windows
@@ -123,38 +123,51 @@ def lines(window: Window | int | None = None) -> Lines:
 
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25   # seconds between two questions whether a look has ended
+SILENT_FOR = 10.0      # seconds without an answer after which a tracer that was to look is not waited for
+UNANSWERED = "the tracer does not answer: it is stopped, or very busy"
 
 
-def ask_look(what: str, number: int = 0) -> Looking | Variables | Audit | Advice | Check | str:
+def ask_look(what: str, number: int = 0, again: bool = False) -> Looking | Variables | Audit | Advice | Check | str:
     """Ask once for a look ("vars", "audit", "advise", "check"), or for the result of look number: return Looking,
-    Variables, Audit, Advice or Check, or a sentence (str) that says why there is none."""
+    Variables, Audit, Advice or Check, or a sentence (str) that says why there is none. again: the same was asked
+    before, and had no answer in time."""
     if not LINE.look():
         return "no tracer listens"
     more = {"look": number} if number else {}
-    found: Looking | Variables | Audit | Advice | Check | str | None = LINE.ask(what, most=IN_ALL, patient=True, **more)
+    found: Looking | Variables | Audit | Advice | Check | str | None = LINE.ask(
+        what, most=IN_ALL, patient=True, again=again, **more
+    )
     if found is None:
-        return "the tracer does not answer: it is stopped, or very busy" if LINE.look() else "the tracer has ended"
+        return UNANSWERED if LINE.look() else "the tracer has ended"
     return found
 
 
 def look(
-    what: str, wait: float, say: Callable[[float, float], None] | None = None
+    what: str, wait: float, say: Callable[[float, float | None], None] | None = None
 ) -> Variables | Audit | Advice | Check | str:
-    """Have the tracer look, and wait for the result, at most that many seconds, as long as the tracer answers at once
-    that it looks. say is called with the seconds so far and the seconds until the look may begin. The result is that of
-    ask_look."""
-    began, pause = time.monotonic(), _FIRST_PAUSE
-    found = ask_look(what)
-    while isinstance(found, Looking):
-        seconds = time.monotonic() - began
-        if seconds >= wait:
-            return "the tracer still looks after %d s: ask again" % seconds
+    """Have the tracer look, and wait for the result, at most that many seconds. A tracer with much to do may answer
+    late: one that says nothing for SILENT_FOR is given up. say is called with the seconds so far and the seconds until
+    the look may begin, None while the tracer does not answer. The result is that of ask_look."""
+    began = heard = time.monotonic()
+    pause, number = _FIRST_PAUSE, 0
+    until: float | None = 0.0
+    while True:
+        found = ask_look(what, number, until is None)
+        now, until = time.monotonic(), None
+        if isinstance(found, Looking):
+            heard, number, until = now, found.look, found.wait_ns / 1e9
+        elif found is not UNANSWERED:
+            return found
+        if until is None and now - heard >= min(wait, SILENT_FOR):
+            return "the tracer has not answered for %s: it is stopped, or very busy; ask again in a minute" % (
+                _words.duration(round((now - heard) * 1e9))
+            )
+        if now - began >= wait:
+            return "the tracer still looks after %d s: ask again" % (now - began)
         if say is not None:
-            say(seconds, found.wait_ns / 1e9)
+            say(now - began, until)
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
-        found = ask_look(what, found.look)
-    return found
 
 
 def _looked(what: str, kind: type[_Found], wait: float) -> _Found:

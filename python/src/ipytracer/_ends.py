@@ -40,10 +40,10 @@ def sockets(numbers: Sequence[int]) -> list[socket.socket]:
 class Request:
     """One request: its question, the packets received so far, and the answer once it is complete."""
 
-    __slots__ = ("what", "parts", "size", "answer")
+    __slots__ = ("what", "more", "parts", "size", "answer")
 
-    def __init__(self, what: str) -> None:
-        self.what, self.size = what, 0
+    def __init__(self, what: str, more: dict[str, Any] | None = None) -> None:
+        self.what, self.more, self.size = what, more or {}, 0
         self.parts: list[Packet] = []
         self.answer: Any = None
 

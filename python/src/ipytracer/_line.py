@@ -58,6 +58,7 @@ class Line(Ends):
         # the last cell in an answer of the tracer that did not only ask about others
         self.newest: Window | None = None
         self.late: list[Any] = []          # Windows that were asked for after cells, and came too late to be waited for
+        self._tardy: Request | None = None      # the last other request whose answer came too late
         self._pid = os.getpid()
         self._offered = 0.0     # when the number of their end was last sent, as time.monotonic()
         self._ticked = False    # the tracer has said that a cell runs
@@ -218,6 +219,8 @@ class Line(Ends):
             if request is not wanted:
                 if request.what == "cell" and isinstance(request.answer, list):
                     self.late = (self.late + [request.answer])[-3:]
+                elif request.answer is not None:
+                    self._tardy = request
             elif wanted.answer is not None:
                 break
             elif most:
@@ -254,11 +257,13 @@ class Line(Ends):
         return self._missed
 
     def ask(
-        self, what: str, patience: float | None = None, most: float | None = None, patient: bool = False, **more: Any
+        self, what: str, patience: float | None = None, most: float | None = None, patient: bool = False,
+        again: bool = False, **more: Any
     ) -> Any:
         """Ask the tracer, and wait for the answer at most that many seconds, ASKED_FOR where None. most: the limit in
         all, while packets of the answer keep coming. patient: wait also for a tracer that has not answered several
-        times.
+        times; while its question has no answer, it is repeated, not asked anew. again: an answer to an equal question
+        that came too late will do.
 
         The answer is the result of its function in _packets.READERS, or a sentence (str) of the tracer that says why it
         has none, or None: no tracer listens, or it did not answer in time.
@@ -270,16 +275,30 @@ class Line(Ends):
             if not self.listens():
                 return None
             self._take_all(0)     # a late answer ends the impatience
+            late, same = None, None
+            if patient:
+                late, self._tardy = self._tardy, None
+                same = next((r for r in self._open.values() if (r.what, r.more) == (what, more)), None)
+            if again and late is not None and (late.what, late.more) == (what, more):
+                return late.answer
             patience = patience if patient else self._patience(patience)
             before = next((r for r in self._open.values() if r.what == what == "cell"), None)
-            if (
+            if same is None and (
                 before is not None
                 and not self._remind(before, start, patience)
                 or len(self._open) >= _MOST_OPEN
                 and not self._remind(None, start, patience)
             ):
                 return None
-            return self._ask(what, start, patience, most, more)
+            request = same or self._send(what, more)
+            if request is None:
+                return None
+            marker("ask")
+            self._take_all(start + patience, request, start + most if most else None)
+            if request.answer is None:
+                self._missed += 1
+                self._vain += time.monotonic() - start
+            return request.answer
         except (OSError, Broken):
             self._drop()
             return None
@@ -310,7 +329,8 @@ class Line(Ends):
             self.late = (self.late + [request.answer])[-3:]
         return True
 
-    def _ask(self, what: str, start: float, patience: float, most: float | None, more: dict[str, Any]) -> Any:
+    def _send(self, what: str, more: dict[str, Any]) -> Request | None:
+        """Send a question. Return its request, None where that has no room."""
         number, self._next = self._next, self._next + 1
         data = json.dumps(dict(more, id=number, ask=what)).encode()
         if len(data) > _packets.MOST_REQUEST:
@@ -322,13 +342,8 @@ class Line(Ends):
         except BlockingIOError:
             self._missed += 1
             return None
-        request = self._open[number] = Request(what)
-        marker("ask")
-        self._take_all(start + patience, request, start + most if most else None)
-        if request.answer is None:
-            self._missed += 1
-            self._vain += time.monotonic() - start
-        return request.answer
+        self._open[number] = Request(what, more)
+        return self._open[number]
 
 
 LINE = Line()   # that of this process

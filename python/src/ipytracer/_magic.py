@@ -124,14 +124,16 @@ def _looked(companion: Companion, word: str) -> Bundle | None:
     shell, display, said = companion.shell, None, [0.0]
     changes = getattr(shell, "kernel", None) is not None
 
-    def say(seconds: float, wait: float) -> None:
+    def say(seconds: float, wait: float | None) -> None:
         nonlocal display
         if seconds < _SHOWN_AFTER or display is not None and (not changes or seconds - said[0] < 0.5):
             return
         said[0], again = seconds, display is not None
         display = display or "ipytracer-look-%d-%d" % (os.getpid(), next(_numbers))
         text = (
-            "… looking"
+            "… the tracer is busy and answers late"
+            if wait is None
+            else "… looking"
             if wait <= 0
             else "… looks have taken their share of the time: the next begins in %s"
             % _words.duration(round(wait * 1e9))

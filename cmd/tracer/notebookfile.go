@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ipytracer/event/recording"
+	"ipytracer/report/escape"
+)
+
+// A user who has a notebook and no recording of it names the notebook. The messages say how to get from one to the other.
+
+// asRecorded stands in messages for the typed command, with a recording in place of a notebook.
+const asRecorded = "'tracer … run.arrows'"
+
+// isNotebook reports whether a file is a notebook by its name.
+func isNotebook(path string) bool { return strings.EqualFold(filepath.Ext(path), ".ipynb") }
+
+// notRecorded returns the error of a file that could not be read as a recording. Of a notebook it says how to get one.
+func notRecorded(path string, err error) error {
+	if !isNotebook(path) || !errors.Is(err, recording.ErrNotRecording) {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return usageError{fmt.Errorf("%s is a notebook; this needs a recording of its kernel: type 'sudo tracer attach "+
+		"--record run.arrows', run the cells, press Ctrl-C, and type %s", escape.Bounded(path, 200), asRecorded)}
+}
+
+// replaced replaces [asRecorded] by the typed command, with run.arrows in place of the notebooks. It leaves out what
+// [retyped] does.
+func replaced(message string, args []string) string {
+	args, n := slices.Clone(args), 0
+	for i, arg := range args {
+		if !isNotebook(arg) {
+			continue
+		}
+		args[i] = "run.arrows"
+		if n++; n > 1 {
+			args[i] = fmt.Sprintf("run%d.arrows", n)
+		}
+	}
+	if typed, ok := typedAgain(args); ok {
+		return strings.Replace(message, asRecorded, "'tracer "+typed+"'", 1)
+	}
+	return message
+}
+
+// notebookFormats are names that users give a format of notebooks.
+var notebookFormats = []string{"notebook", "ipynb", "jupyter"}
+
+// intoNotebook says how figures get into a notebook, where there is no such format.
+const intoNotebook = "figures go into a notebook's file with 'tracer report FILE --into NOTEBOOK.ipynb', " +
+	"FILE being a recording ('sudo tracer attach --record FILE')"
