@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -64,7 +63,7 @@ func runKernels(ctx context.Context, o KernelsOptions, c console) error {
 		_, err := fmt.Fprintln(c.out, "No running IPython or Jupyter kernel. Start one, or see 'tracer kernels --all'.")
 		return err
 	}
-	return printKernels(c.out, rows, 0)
+	return printKernels(c.out, rows)
 }
 
 // sayCut reports how far the look came if there was no time for some Pythons. Any of them may be a kernel.
@@ -75,28 +74,22 @@ func sayCut(c console, list *inventory.Listing) {
 	}
 }
 
-// printKernels prints the list; from > 0 numbers the rows from there.
-func printKernels(w io.Writer, rows []inventory.Python, from int) error {
+// printKernels prints the list.
+func printKernels(w io.Writer, rows []inventory.Python) error {
 	header := []string{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
 	notebooks := slices.ContainsFunc(rows, func(r inventory.Python) bool { return r.Notebook != "" })
 	if notebooks {
 		header = append(header, "NOTEBOOK")
 	}
-	if from > 0 {
-		header = append([]string{""}, header...)
-	}
 	t := text.NewTable(colored(w), 1+slices.Index(header, "PID"))
 	t.Header(header...)
-	for i, r := range rows {
+	for _, r := range rows {
 		row := []any{
 			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
 			words.Bytes(r.Resident), gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if notebooks {
 			row = append(row, text.Dash(words.NotebookName(r.Notebook)))
-		}
-		if from > 0 {
-			row = append([]any{strconv.Itoa(from+i) + ")"}, row...)
 		}
 		t.Row(row...)
 	}
@@ -148,25 +141,8 @@ func chooseKernels(ctx context.Context, c console, all bool, command string) ([]
 			return ask(c, ready)
 		}
 	}
-	if err := printKernels(c.err, ready, 0); err != nil {
+	if err := printChoice(c.err, ready); err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: name one of these by its pid, or use --all", errManyKernels)
-}
-
-// ask lets the user choose on the terminal.
-func ask(c console, ready []inventory.Python) ([]process.Identity, error) {
-	if err := printKernels(c.err, ready, 1); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(c.err, "Which one (1-%d)? ", len(ready))
-	line, err := bufio.NewReader(c.in).ReadString('\n')
-	if err != nil {
-		return nil, fmt.Errorf("%w: none was chosen", errManyKernels)
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || n < 1 || n > len(ready) {
-		return nil, usageError{fmt.Errorf("%q is not a number from 1 to %d", strings.TrimSpace(line), len(ready))}
-	}
-	return []process.Identity{ready[n-1].Identity}, nil
 }

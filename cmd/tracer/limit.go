@@ -101,7 +101,10 @@ func becomeOwner(pid int) error {
 	if os.Geteuid() != 0 {
 		return nil // the kernel decides
 	}
-	return limit.Become(u)
+	if err := limit.Become(u); err != nil {
+		return &limit.Error{PID: pid, Kind: err}
+	}
+	return nil
 }
 
 // printLimit prints the present limit.

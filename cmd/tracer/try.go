@@ -183,6 +183,9 @@ func runTry(ctx context.Context, o TryOptions, c console, path string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	if err := mayTrace("a trial traces"); err != nil {
+		return err
+	}
 	if err := o.asWhom(); err != nil {
 		return err
 	}
@@ -196,9 +199,6 @@ func runTry(ctx context.Context, o TryOptions, c console, path string) error {
 		return err
 	}
 	defer t.close()
-	if err := mayTrace("a trial traces"); err != nil {
-		return err
-	}
 	if err := t.announce(); err != nil {
 		return err
 	}
