@@ -41,6 +41,9 @@ type PlanRun struct {
 	Peaks []*int64 `json:"peaks"`
 }
 
+// AtLeast reports whether the need is only a lower bound.
+func (d *Demand) AtLeast() bool { return !d.Exact && d.Bound == nil }
+
 // Demand is the needed amount of one kind of memory.
 type Demand struct {
 	Meter string `json:"meter"` // cpu.resident; gpu.N.driver

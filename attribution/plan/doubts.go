@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
@@ -35,6 +37,13 @@ func doubts(runs []*Run, p *model.Plan) []string {
 		add(words.Doubt{Kind: words.OtherMachines})
 	}
 	return out
+}
+
+// stopped reports whether a run's memory might have risen further than was seen: its recording was cut, the OOM killer
+// ended a process, or a signal ended one in the middle of a cell.
+func (r *Run) stopped() bool {
+	return r.Finished == cut || r.killed ||
+		slices.ContainsFunc(r.ended, func(d words.Doubt) bool { return d.Kind == words.KilledForMemory })
 }
 
 // doubts returns those of one recording.

@@ -73,7 +73,8 @@ func demandOf(runs []*Run, meter string) model.Demand {
 		Untouched: []model.PlanLine{}}
 	var most *demand
 	bound := int64(0)
-	unbounded := false
+	unbounded := slices.ContainsFunc(runs, (*Run).stopped) // nobody knows what would have come
+	out.Exact = !unbounded
 	for i, r := range runs {
 		d := r.demand(meter)
 		if d == nil {

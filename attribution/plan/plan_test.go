@@ -247,6 +247,35 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
+// TestStopped: of runs of which one was cut, or killed for memory, the plan is a lower bound, in what is pasted, too.
+func TestStopped(t *testing.T) {
+	for name, stop := range map[string]func(*model.Report){
+		"whole": func(*model.Report) {},
+		"cut":   func(r *model.Report) { r.Certificate.Finished = "recording cut" },
+		"killed": func(r *model.Report) {
+			r.Processes[0].Ending = &model.Ending{OutOfMemory: true}
+		},
+		"killed in a cell": func(r *model.Report) {
+			r.Processes[0].Ending = &model.Ending{Signal: "SIGKILL", Window: 100}
+		},
+		"killed between cells": func(r *model.Report) { r.Processes[0].Ending = &model.Ending{Signal: "SIGKILL"} },
+	} {
+		r := notebook(300, cell(1, "x", exact(100, 300, 300))...)
+		stop(r)
+		whole := notebook(400, cell(1, "x", exact(100, 400, 400))...)
+		p := plan.Make([]*plan.Run{plan.Read("a", r), plan.Read("b", whole)})
+		want := name != "whole" && name != "killed between cells"
+		if d := &p.Demands[0]; d.AtLeast() != want {
+			t.Errorf("%s: %+v", name, d)
+		}
+		for _, s := range p.Settings {
+			if strings.Contains(s.Text, "≥") != want {
+				t.Errorf("%s: %s", name, s.Text)
+			}
+		}
+	}
+}
+
 func TestDoubts(t *testing.T) {
 	cells := cell(1, "x", exact(100, 300, 300))
 	cells[0].Status = model.Error

@@ -32,6 +32,7 @@ type Run struct {
 	demands []*demand
 	reasons []string // in words, why it may have needed more
 	ended   []words.Doubt
+	killed  bool // a signal ended a process in a cell
 	late    bool
 }
 
@@ -293,6 +294,7 @@ func (x *reader) processes() {
 		if p.Parent == 0 && p.Late {
 			x.run.late = true
 		}
+		x.run.killed = x.run.killed || p.Ending != nil && p.Ending.Signal != "" && p.Ending.Window != 0
 		if p.Ending != nil && p.Ending.OutOfMemory {
 			x.run.ended = append(x.run.ended, words.Doubt{Kind: words.KilledForMemory})
 		}

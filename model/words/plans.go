@@ -56,8 +56,8 @@ func Settings(p *model.Plan) []model.Setting {
 	for i := range p.Demands {
 		d := &p.Demands[i]
 		if OfGPU(d.Meter) {
-			gpus = append(gpus, fmt.Sprintf("%s needs %s",
-				strings.TrimSuffix(Meter(d.Meter), " driver"), Bytes(d.Limit)))
+			gpus = append(gpus, fmt.Sprintf("%s needs %s%s",
+				strings.TrimSuffix(Meter(d.Meter), " driver"), AtLeast(d), Bytes(d.Limit)))
 			continue
 		}
 		memory = d
@@ -84,7 +84,7 @@ func Settings(p *model.Plan) []model.Setting {
 		slurm += fmt.Sprintf("#SBATCH --gres=gpu:%d  # %s\n", n, note)
 		docker += fmt.Sprintf(" --gpus %d", n)
 	}
-	return []model.Setting{
+	all := []model.Setting{
 		{For: "Kubernetes", Text: kubernetes},
 		{For: "Slurm", Text: slurm},
 		{For: "Docker, with papermill", Text: docker + " IMAGE papermill in.ipynb out.ipynb\n"},
@@ -94,6 +94,21 @@ func Settings(p *model.Plan) []model.Setting {
 				"in.ipynb out.ipynb\n", limit),
 		},
 	}
+	if memory.AtLeast() {
+		for i := range all {
+			all[i].Text = fmt.Sprintf("# memory: ≥ %d MiB, it may need more: not all of the session was seen\n", limit) +
+				all[i].Text
+		}
+	}
+	return all
+}
+
+// AtLeast returns the mark in front of a plan's figure that is only a lower bound, "" for others.
+func AtLeast(d *model.Demand) string {
+	if d.AtLeast() {
+		return "≥ "
+	}
+	return ""
 }
 
 // PlaceName returns the name of a place of a plan for people, not escaped: "In[3] line 2".

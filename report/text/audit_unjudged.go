@@ -25,6 +25,9 @@ func whatIs(n *model.NotJudged) string {
 // everywhere.
 func allClear(a *model.Audit) string {
 	const few = 3
+	if had, over := hadAtEnd(a); over {
+		return had
+	}
 	if len(a.NotJudged) == 0 {
 		return "Nothing of " + words.Bytes(a.Least) + " or more stayed behind that should not have."
 	}
@@ -38,6 +41,29 @@ func allClear(a *model.Audit) string {
 	}
 	return "Nothing of " + words.Bytes(a.Least) + " or more was seen to stay behind; not judged: " +
 		strings.Join(parts, ", ") + "."
+}
+
+// hadAtEnd says what processes had that have ended without a look at their objects; over is false if any was looked at
+// or still runs.
+func hadAtEnd(a *model.Audit) (text string, over bool) {
+	var had []string
+	for i := range a.Processes {
+		p := &a.Processes[i]
+		if !p.Ended || p.Ending == nil || p.Objects > 0 {
+			return "", false
+		}
+		had = append(had, fmt.Sprintf("pid %d had %s resident at most in its last moments", p.PID,
+			words.Bytes(p.Ending.Resident)))
+	}
+	if len(had) == 0 {
+		return "", false
+	}
+	const few = 3
+	if rest := len(had) - few; rest > 0 {
+		had = append(had[:few], fmt.Sprintf("%d more", rest))
+	}
+	return "Nobody looked at what stayed behind, as the kernel had ended: " + strings.Join(had, ", ") +
+		". 'tracer report FILE' of a recording says which lines made it.", true
 }
 
 // notJudged lists the memory that the audit could not judge, and the code to type so that the next one can.

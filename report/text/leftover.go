@@ -130,6 +130,10 @@ func (o *leftover) toDelete() string {
 		seen[name] = true
 		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
 	}
+	looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
+	if !looked && len(parts) == 0 {
+		return o.nobodyLooked()
+	}
 	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
 		return "no name is known to hold it; tracer audit --full says what holds " +
 			words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
@@ -137,16 +141,22 @@ func (o *leftover) toDelete() string {
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name"
 	}
-	text := "nobody looked at what holds it, as the kernel had ended"
-	switch looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }); {
-	case !looked && o.lives():
-		text = "what holds it was not looked at to the end"
-	case looked && o.scattered:
+	text := "no name holds much alone; tracer audit --full says what holds it"
+	switch {
+	case !looked:
+		text = o.nobodyLooked()
+	case o.scattered:
 		text = "which GPU a name's memory is on is not known; tracer audit --full says what holds it"
-	case looked:
-		text = "no name holds much alone; tracer audit --full says what holds it"
 	}
 	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
+}
+
+// nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.
+func (o *leftover) nobodyLooked() string {
+	if o.lives() {
+		return fmt.Sprintf("nobody looked at what holds it to the end; sudo tracer audit %d looks again", o.pid)
+	}
+	return "nobody looked at what holds it, as the kernel had ended"
 }
 
 // lives reports whether the process still lived when the session ended.

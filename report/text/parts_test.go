@@ -81,13 +81,18 @@ func TestNotLookedAt(t *testing.T) {
 	}
 	for ended, want := range map[bool]string{
 		true:  "nobody looked at what holds it, as the kernel had ended",
-		false: "what holds it was not looked at to the end",
+		false: "nobody looked at what holds it to the end; sudo tracer audit 4242 looks again",
 	} {
+		r.Lines[0].Left = 512 << 20
 		for i := range r.Processes {
 			r.Processes[i].Ended = ended
 		}
 		if got := printed(t, r, text.Options{}); !strings.Contains(got, "to free it   "+want) {
 			t.Errorf("ended: %v:\n%s", ended, got)
+		}
+		r.Lines[0].Left = 0 // nor is a line known that made it
+		if got := printed(t, r, text.Options{}); !strings.Contains(got, "to free it   "+want) {
+			t.Errorf("ended, without lines: %v:\n%s", ended, got)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (v planView) demand(p *model.Plan, d *model.Demand) {
 		name = meterName(strings.TrimSuffix(d.Meter, ".driver"))
 	}
 	v.title(name)
-	v.field("needs", span{words.Bytes(d.Limit), bold}, span{marked(d) + " at its highest", plain},
+	v.field("needs", span{words.AtLeast(d) + words.Bytes(d.Limit), bold}, span{marked(d) + " at its highest", plain},
 		span{"margin " + words.Bytes(d.Limit-d.Need), plain})
 	if len(p.Runs) > 1 {
 		v.field("spread",
