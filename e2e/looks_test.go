@@ -205,8 +205,8 @@ func sameVariables(t *testing.T, told toldLook, r *model.Report, shown string) {
 	}
 }
 
-// TestLooksEnd: if a tracer is stopped or killed while a notebook waits for a look, the notebook stops waiting. If it goes
-// on in time, its answer is shown.
+// TestLooksEnd: if a tracer is stopped or killed while a notebook waits for a look, the notebook stops waiting. If it
+// goes on in time, its answer is shown.
 func TestLooksEnd(t *testing.T) {
 	needModules(t, "numpy")
 	env, _ := companionAt(t, "/")

@@ -11,7 +11,8 @@ import (
 	"ipytracer/report/escape"
 )
 
-// A user who has a notebook and no recording of it names the notebook. The messages say how to get from one to the other.
+// A user who has no recording of a notebook names the notebook itself. The messages say how to get from one to the
+// other.
 
 // asRecorded stands in messages for the typed command, with a recording in place of a notebook.
 const asRecorded = "'tracer … run.arrows'"

@@ -96,8 +96,8 @@ func Settings(p *model.Plan) []model.Setting {
 	}
 	if memory.AtLeast() {
 		for i := range all {
-			all[i].Text = fmt.Sprintf("# memory: ≥ %d MiB, it may need more: not all of the session was seen\n", limit) +
-				all[i].Text
+			all[i].Text = fmt.Sprintf("# memory: ≥ %d MiB, it may need more: not all of the session was seen\n%s",
+				limit, all[i].Text)
 		}
 	}
 	return all

@@ -23,7 +23,8 @@ func planPage(plan *model.Plan, rows int) *page {
 		name := words.Meter(d.Meter)
 		p.Facts = append(p.Facts, fact{
 			Name: name,
-			Text: words.AtLeast(d) + words.Bytes(d.Limit) + ": " + figure(&f, peak, true).Text + " at its highest, margin " +
+			Text: words.AtLeast(d) + words.Bytes(d.Limit) + ": " +
+				figure(&f, peak, true).Text + " at its highest, margin " +
 				words.Bytes(d.Limit-d.Need),
 		})
 		p.Facts = append(p.Facts, tried(plan, d)...)

@@ -65,8 +65,8 @@ func TestAuditAccount(t *testing.T) {
 func TestAuditOfTheEnded(t *testing.T) {
 	a := &model.Audit{Least: 1 << 20, Cells: 2, Processes: []model.AuditProcess{
 		{PID: 7, Ended: true, Ending: &model.Ending{Signal: "SIGKILL", Resident: 300 << 20}}}}
-	if got := auditText(t, a); !strings.Contains(got, "Nobody looked at what stayed behind, as the kernel had ended: pid 7 had "+
-		"300.00 MiB") || strings.Contains(got, "Nothing of") {
+	if got := auditText(t, a); !strings.Contains(got, "Nobody looked at what stayed behind, as the kernel had ended: "+
+		"pid 7 had 300.00 MiB") || strings.Contains(got, "Nothing of") {
 		t.Error(got)
 	}
 	a.Processes[0].Objects = 5 // it was looked at first

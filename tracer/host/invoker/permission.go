@@ -15,8 +15,8 @@ func (e *Refusal) Error() string {
 	if e.PID == initPID {
 		return "process 1 is what all others hang on: nobody changes that"
 	}
-	return fmt.Sprintf("process %d is not yours to change: it is user %d's, who may, as may root in a shell of its own "+
-		"('sudo su -'), but 'sudo tracer' may only what you may", e.PID, e.Owner)
+	return fmt.Sprintf("process %d is not yours to change: it is user %d's, who may, as may root in a shell of its "+
+		"own ('sudo su -'), but 'sudo tracer' may only what you may", e.PID, e.Owner)
 }
 
 // MayChange reports whether the invoker may change a process that runs as owner, such as limit it or move its GPU
