@@ -29,6 +29,14 @@ func TestFreed(t *testing.T) {
 			Predicted: 80 << 20}},
 		"cycles":    {{Type: "del node; import gc; gc.collect();", Names: []string{"node"}, Predicted: 88 << 20}},
 		"elsewhere": {{Type: "del free", Names: []string{"free"}, Predicted: 33 << 20}},
+		"places": {
+			{Type: "import sys; sys.modules['imported_there'].arr = None", Predicted: 46 << 20},
+			{Type: "load.cache_clear()", Names: []string{"load"}, Predicted: 42 << 20},
+			{Type: "imported_here.arr = None", Predicted: 38 << 20},
+			{Type: "Model.kept.clear()", Names: []string{"Model.kept"}, Predicted: 34 << 20},
+			{Type: "Model.total.cache_clear()", Names: []string{"Model.total"}, Predicted: 30 << 20},
+			{Type: "imported_here.cache.clear()", Predicted: 26 << 20},
+		},
 		"odd_names": {
 			{Type: "get_ipython().del_var('class')", Predicted: 38 << 20}, {Type: "del größe", Predicted: 36 << 20},
 			{Type: "get_ipython().del_var('my data')", Predicted: 34 << 20},

@@ -111,7 +111,33 @@ type Owner struct {
 	Output   string     // a name from IPython in the namespace, such as _2; "" for none
 	Kept     bool       // IPython holds it, too: in Out, in its display hook
 	Last     bool       // it is the result of the last cell that ran
+	// Release is how it is let go of. Where that is not by deleting names, Names are attributes: x.y.z of a name of the
+	// notebook's, or m:y.z of the module m.
+	Release Release
+	Tool    Tool
 }
+
+// Tool is a kind of objects that a notebook goes on needing, whatever memory they lead to.
+type Tool string
+
+// The kinds.
+const (
+	ToolNone      Tool = ""
+	ToolName      Tool = "name"      // a module, a class, a function
+	ToolOptimizer Tool = "optimizer" // PyTorch's
+)
+
+// Release is a way to let go of memory.
+type Release string
+
+// The ways. All but the first leave the object as it is, and take its contents.
+const (
+	ReleaseNames   Release = ""        // its names are deleted
+	ReleaseCache   Release = "cache"   // cache_clear() of a function with a cache
+	ReleaseClear   Release = "clear"   // clear() of a container
+	ReleaseAttr    Release = "none"    // None is assigned to what it is called
+	ReleaseFigures Release = "figures" // Matplotlib closes all figures
+)
 
 // Share is memory that some owners hold together, and nothing else does.
 type Share struct {

@@ -37,9 +37,18 @@ func (all Ways) Fix() string {
 	return strings.Join(lines, "\n")
 }
 
+// openFigures is where pyplot keeps figures, and closeFigures lets it close them.
+const (
+	openFigures  = "matplotlib._pylab_helpers.Gcf.figs"
+	closeFigures = "import matplotlib.pyplot as plt\nplt.close('all')"
+)
+
 func (w *way) fix(root string) string {
 	if w.holder.Probable {
 		return ""
+	}
+	if w.holder.Kind == event.HeldByModule && strings.HasPrefix(w.holder.Path, openFigures) {
+		return closeFigures
 	}
 	switch w.holder.Kind {
 	case event.HeldByVariable:

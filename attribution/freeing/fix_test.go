@@ -44,6 +44,8 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "(thread)", []string{"(thread).<dict>"}, ""},
 		{event.HeldByModule, "a.b", []string{"a.b._cache['k']"}, "import sys\ndel sys.modules['a.b']._cache['k']"},
 		{event.HeldByModule, "json", []string{"json.last"}, "import sys\ndel sys.modules['json'].last"},
+		{event.HeldByModule, "matplotlib._pylab_helpers", []string{openFigures + "[2].canvas.figure",
+			openFigures + "[3].canvas.figure"}, "import matplotlib.pyplot as plt\nplt.close('all')"},
 		{event.HeldByModule, "lib'", []string{"lib'.x"}, ""},
 		{event.HeldByThread, "", []string{"local"}, ""},
 		{event.HeldByVariable, "x", []string{"x\n[0]"}, ""},

@@ -90,7 +90,21 @@ func newFreer(e *event.Variables) *freer {
 			f.collector = i
 		}
 	}
+	for i := range e.Owners {
+		f.usable[i] = f.usable[i] && !f.isTraining(i)
+	}
 	return f
+}
+
+// isTraining reports whether an owner is an optimizer of parameters that other names have as well: a notebook that
+// trains goes on needing it.
+func (f *freer) isTraining(o int) bool {
+	if f.of.Owners[o].Tool != event.ToolOptimizer {
+		return false
+	}
+	return slices.ContainsFunc(f.of.Shares, func(s event.Share) bool {
+		return len(s.Owners) > 1 && slices.Contains(s.Owners, int32(o)) && worth(&s, leastBetween)
+	})
 }
 
 // shares yields the shares with owners that can all be released.

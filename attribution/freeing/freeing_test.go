@@ -15,6 +15,20 @@ func owner(variable int32, names ...string) event.Owner {
 	return event.Owner{Kind: event.HeldByVariable, Variable: variable, Names: names}
 }
 
+// released returns an owner that is let go of in another way than by its names.
+func released(variable int32, how event.Release, names ...string) event.Owner {
+	o := owner(variable, names...)
+	o.Kind, o.Release = event.HeldByModule, how
+	return o
+}
+
+// tool returns an owner that a notebook goes on needing.
+func tool(variable int32, kind event.Tool, names ...string) event.Owner {
+	o := owner(variable, names...)
+	o.Tool = kind
+	return o
+}
+
 func share(mebibytes, cyclic event.Bytes, owners ...int32) event.Share {
 	return event.Share{Owners: owners, Bytes: mebibytes * mebi, Cyclic: cyclic * mebi, Exact: true}
 }
@@ -105,6 +119,28 @@ var freeings = map[string]freeingCase{
 		[]model.Freeing{{Type: "%xdel x", Predicted: 9 * mebi, Names: []string{"a"}}}},
 	"a name that is none": {listed([]event.Share{share(9, 0, 0)}, owner(0, "my data")),
 		[]model.Freeing{{Type: "get_ipython().del_var('my data')", Predicted: 9 * mebi, Names: []string{"a"}}}},
+	"a cache": {listed([]event.Share{share(9, 0, 0), share(3, 0, 0, 1)},
+		released(0, event.ReleaseCache, "Model.logdet"), owner(1, "m")),
+		[]model.Freeing{{Type: "del m; Model.logdet.cache_clear()", Predicted: 12 * mebi, Names: []string{"a", "b"},
+			Shared: 3 * mebi}}},
+	"a module's array that two modules have": {listed([]event.Share{share(9, 0, 0)},
+		released(0, event.ReleaseAttr, "a.b:arr", "data.arr")),
+		[]model.Freeing{{Type: "import sys; sys.modules['a.b'].arr = None; data.arr = None", Predicted: 9 * mebi,
+			Names: []string{"a"}}}},
+	"a container": {listed([]event.Share{share(9, 0, 0)}, released(0, event.ReleaseClear, "lib:C.cache")),
+		[]model.Freeing{{Type: "import sys; sys.modules['lib'].C.cache.clear()", Predicted: 9 * mebi,
+			Names: []string{"a"}}}},
+	"figures": {listed([]event.Share{share(9, 9, 0)}, released(0, event.ReleaseFigures, "plt")),
+		[]model.Freeing{{Type: "plt.close('all'); " + collects, Predicted: 9 * mebi, Names: []string{"a"}}}},
+	"a hostile attribute": {listed([]event.Share{share(9, 0, 0), share(8, 0, 1)},
+		released(0, event.ReleaseClear, "x').y:z"), released(1, "pop", "x.y")), nil},
+	"a function last": {listed([]event.Share{share(9, 0, 0, 1)}, tool(0, event.ToolName, "f"), owner(1, "x")),
+		[]model.Freeing{{Type: "del x, f", Predicted: 9 * mebi, Names: []string{"a", "b"}, Shared: 9 * mebi}}},
+	"an optimizer of parameters that a model has": {
+		listed([]event.Share{share(9, 0, 0, 1), share(8, 0, 1), share(7, 0, 2)}, owner(0, "net"), tool(1, event.ToolOptimizer, "opt"), owner(2, "x")),
+		[]model.Freeing{{Type: "del x", Predicted: 7 * mebi, Names: []string{"c"}}}},
+	"an optimizer alone": {listed([]event.Share{share(9, 0, 0)}, tool(0, event.ToolOptimizer, "opt")),
+		[]model.Freeing{{Type: "del opt", Predicted: 9 * mebi, Names: []string{"a"}}}},
 	"a hostile name": {listed([]event.Share{share(9, 0, 0)}, owner(0, "x'); import os; ('")), nil},
 	"a line break":   {listed([]event.Share{share(9, 0, 0)}, owner(0, "x\nimport os")), nil},
 	"only underscores": {listed([]event.Share{share(9, 0, 0)},

@@ -1,6 +1,7 @@
 package freeing
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,8 +27,11 @@ func isTypable(o event.Owner) bool {
 	switch o.Kind {
 	case event.HeldByCycle, event.HeldByTraceback:
 		return true
-	case event.HeldByVariable, event.HeldByOutput:
-		return isDeleted(o) || anyName(o) != ""
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByModule:
+		if o.Release != event.ReleaseNames {
+			return len(emptied(o)) > 0
+		}
+		return o.Kind != event.HeldByModule && (isDeleted(o) || anyName(o) != "")
 	}
 	return false
 }
@@ -43,8 +47,50 @@ func NameOf(v *event.Variable) string {
 	return ""
 }
 
+// emptied returns the code that lets go of an owner in another way than by its names; none if it cannot be typed.
+func emptied(o event.Owner) (code []string) {
+	if o.Release == event.ReleaseFigures {
+		if len(o.Names) == 1 && isIdentifier(o.Names[0]) {
+			return []string{o.Names[0] + ".close('all')"}
+		}
+		return strings.Split(closeFigures, "\n")
+	}
+	then, known := map[event.Release]string{event.ReleaseCache: ".cache_clear()", event.ReleaseClear: ".clear()",
+		event.ReleaseAttr: " = None"}[o.Release]
+	if !known || o.More {
+		return nil
+	}
+	for _, name := range o.Names {
+		module, attribute, inModule := strings.Cut(name, ":")
+		if !inModule {
+			module, attribute = "", name
+		}
+		for _, part := range slices.Concat(strings.Split(attribute, "."), strings.Split(cmp.Or(module, "m"), ".")) {
+			if !isIdentifier(part) || len(part) > longestName {
+				return nil
+			}
+		}
+		if inModule {
+			attribute = "sys.modules['" + module + "']." + attribute
+			if len(code) == 0 || code[0] != importSys {
+				code = append([]string{importSys}, code...)
+			}
+		}
+		code = append(code, attribute+then)
+		if o.Release != event.ReleaseAttr { // under any of its names
+			break
+		}
+	}
+	return code
+}
+
+const importSys = "import sys"
+
 // isDeleted reports whether del removes all references to an owner.
 func isDeleted(o event.Owner) bool {
+	if o.Release != event.ReleaseNames {
+		return false
+	}
 	for _, name := range o.Names {
 		if !isIdentifier(name) || len(name) > longestName {
 			return false
@@ -65,15 +111,22 @@ func anyName(o event.Owner) string {
 	return ""
 }
 
+// lateness has the kinds of names that come later in a del.
+var lateness = map[event.Tool]int{event.ToolName: 1, event.ToolOptimizer: 2}
+
 // typed returns code that releases owners, each of which can be released. trims: it has malloc return its free memory.
 func typed(owners []event.Owner, collects, trims bool) string {
-	var deleted, asked, code []string
+	var deleted, asked, code, more []string
 	traceback, last := false, ""
+	owners = slices.Clone(owners)
+	slices.SortStableFunc(owners, func(a, b event.Owner) int { return cmp.Compare(lateness[a.Tool], lateness[b.Tool]) })
 	for _, o := range owners {
 		switch {
 		case o.Kind == event.HeldByTraceback:
 			traceback = true
 		case o.Kind == event.HeldByCycle:
+		case o.Release != event.ReleaseNames:
+			more = append(more, emptied(o)...)
 		case isDeleted(o):
 			deleted = append(deleted, o.Names...)
 		case o.Last: // del_var on the result of the last cell makes every del_var after it fail
@@ -88,6 +141,7 @@ func typed(owners []event.Owner, collects, trims bool) string {
 	if len(deleted) > 0 {
 		code = append(code, "del "+strings.Join(deleted, ", "))
 	}
+	code = append(code, more...)
 	if len(asked) == 1 && len(code) == 0 && !traceback && !collects && !trims && isIdentifier(asked[0]) {
 		return "%xdel " + asked[0]
 	}

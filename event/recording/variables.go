@@ -100,6 +100,8 @@ type ownerDetail struct {
 	Output   string           `json:"output,omitempty"`
 	Kept     bool             `json:"kept,omitempty"`
 	Last     bool             `json:"last,omitempty"`
+	Release  event.Release    `json:"release,omitempty"`
+	Tool     event.Tool       `json:"tool,omitempty"`
 }
 
 // shareDetail is an event.Share in a row's detail.

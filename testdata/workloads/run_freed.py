@@ -70,6 +70,32 @@ BOOKS = {
         Step("import colorsys\nmine = block(64)\ncolorsys.cache = mine"),
         Step("free = block(33)"),
     ],
+    # Memory that goes although the names stay: caches, attributes of a class and of modules.
+    "places": [
+        Step("""
+            import functools, os
+            @functools.lru_cache(maxsize=None)
+            def load(n):
+                return block(n)
+            class Model:
+                kept = {}
+                def __init__(self, n):
+                    self.data = block(n)
+                @functools.lru_cache(maxsize=8)
+                def total(self, power):
+                    return int(self.data[0]) ** power
+            for name in ("imported_here", "imported_there"):
+                with open(name + ".py", "w") as f:
+                    print("import numpy\\narr = numpy.ones(%d << 20, dtype='u1')\\ncache = {}" %
+                          (38 if name == "imported_here" else 46), file=f)
+            sys.path.insert(0, os.getcwd())
+            """),
+        Step("for n in (30, 12): load(n);"),
+        Step("for n in (20, 10): Model(n).total(2);"),
+        Step("Model.kept['k'] = block(34)\nalso = Model.kept"),
+        Step("import imported_here\nimported_here.cache[1] = block(26)"),
+        Step("import imported_there\ndel imported_there"),
+    ],
     "odd_names": [
         Step("globals()['my data'] = block(34)"),
         Step("größe = block(36)"),

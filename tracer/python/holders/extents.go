@@ -21,6 +21,10 @@ type extents struct {
 
 	last []int32 // the last node that referred to each
 
+	// emptied has the nodes with contents that code can take from them, whoever else has them: the groups, as tails of
+	// arcs, that this code lets go of. No other reference to them counts.
+	emptied map[int32]int32
+
 	crowd *crowd           // leaves that are no nodes
 	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
 
@@ -138,6 +142,10 @@ func (e *extents) count(from, to int32) {
 	if !e.uncounted {
 		e.seen[to]++
 	}
+	tail, emptied := e.emptied[to]
+	if emptied && (from >= 0 || e.group != tail) {
+		return
+	}
 	if from < 0 {
 		from = e.group
 	} else if e.last[to] == from {
@@ -247,7 +255,7 @@ func (e *extents) dominate(groups, loose int) tree {
 		e.arcs.add(root, int32(nodes+g))
 	}
 	for n, refs := range e.refs {
-		if refs > e.seen[n] {
+		if _, emptied := e.emptied[int32(n)]; !emptied && refs > e.seen[n] {
 			e.arcs.add(root, int32(n))
 		}
 	}

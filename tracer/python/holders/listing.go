@@ -89,7 +89,7 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 			}
 		}
 		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput
-		if !named && g.kind != event.HeldByTraceback && r.Bytes < leastModule ||
+		if !named && !g.place && g.kind != event.HeldByTraceback && r.Bytes < leastModule ||
 			named && l.isShape(g.addr, shapeModule) {
 			continue
 		}
@@ -107,6 +107,9 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		r := &rows[i]
 		r.Reaches = event.Bytes(t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps))
 	}
+	rows = slices.DeleteFunc(rows, func(r listedRow) bool {
+		return l.groups[r.group].place && r.size() < leastModule // there are many of them
+	})
 	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
 	return rows
 }

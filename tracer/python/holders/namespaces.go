@@ -8,11 +8,28 @@ import (
 	"ipytracer/event"
 )
 
+// imports notes the names of the modules that a notebook has imported.
+func (l *lister) imports(names []binding, modules []module) {
+	by := map[uint64]string{}
+	for _, b := range names {
+		if l.isShape(b.value, shapeModule) && by[b.value] == "" {
+			by[b.value] = b.name
+		}
+	}
+	l.imported = map[string]string{}
+	for _, m := range modules {
+		if alias := by[m.addr]; alias != "" {
+			l.imported[m.name] = alias
+		}
+	}
+}
+
 func (l *lister) variables(names []binding) {
 	l.kind = kindVariable
 	for _, b := range names {
 		if l.shell.isUsers(b) || !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
 			l.bind(b.name, b.value, event.HeldByVariable).typed(b.name)
+			l.placesOf(b)
 		}
 	}
 	l.run()
@@ -175,12 +192,14 @@ func (l *lister) module(m module, names []binding) {
 		l.run()
 		return
 	}
+	places := l.placesIn(m)
 	for _, b := range names {
 		if m.name == "sys" && slices.Contains(ofTraceback, b.name) || m.name == "builtins" && b.name == "_" {
 			continue // taken
 		}
 		if !strings.HasPrefix(b.name, "__") {
 			l.bind(m.name+"."+b.name, b.value, event.HeldByModule)
+			places.take(b)
 		}
 	}
 	l.run()

@@ -33,6 +33,8 @@ type letGo struct {
 	kept   bool   // IPython has it besides
 	newest bool   // the last cell's result
 	barred bool   // something has it that no code here takes it from
+	how    event.Release
+	tool   event.Tool
 }
 
 // letting returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
@@ -70,6 +72,15 @@ func (g *group) last() { g.letting().newest = true }
 
 func (g *group) bar() { g.letting().barred = true }
 
+// isOwner reports whether code can let go of a group.
+func (g *group) isOwner() bool {
+	switch g.kind {
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
+		return true
+	}
+	return g.letGo != nil && g.how != event.ReleaseNames
+}
+
 // others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
 // references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
 // held by something else.
@@ -99,12 +110,12 @@ func newSharing(l *lister, t *tree) *sharing { return &sharing{tree: t, of: l.ex
 func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	for i, r := range rows {
 		g := &l.groups[r.group]
-		named := g.kind == event.HeldByVariable || g.kind == event.HeldByOutput || g.kind == event.HeldByTraceback
-		if !named || g.letting().barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner || len(owners) == maxOwners-1 {
+		if !g.isOwner() || g.letting().barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner ||
+			len(owners) == maxOwners-1 {
 			continue
 		}
 		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more,
-			Output: g.out, Kept: g.kept, Last: g.newest})
+			Output: g.out, Kept: g.kept, Last: g.newest, Release: g.how, Tool: g.tool})
 		s.owners = append(s.owners, int32(s.nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})

@@ -77,7 +77,8 @@ type group struct {
 	addr    uint64 // of the object; 0 for several
 	kind    event.HolderKind
 	targets []int32
-	*letGo  // nil for most: nobody lets go of modules
+	place   bool // its names are attributes, listed only where they hold much
+	*letGo       // nil for most: nobody lets go of modules
 }
 
 // lister is a walk over everything that has a name.
@@ -92,6 +93,8 @@ type lister struct {
 	give    func()              // the notes back
 	viewed  map[int32]foundView // memory that only views hold, by the objects that lead to them
 	failed  []event.Code        // where the code of the last traceback is from
+	// imported has the names that modules have in the notebook, by the modules' own.
+	imported map[string]string
 
 	inspector *inspector // nil where elements of arrays are not asked for
 }
@@ -172,6 +175,7 @@ func (l *lister) walk() {
 	names := w.namespace(main)
 	w.shell = readShell(w.reader, names)
 	w.shell.apart(l)
+	l.imports(names, modules)
 	l.variables(names)
 	l.outputs(names, w.shell, builtins)
 	l.tracebacks(w.shell, sys)
