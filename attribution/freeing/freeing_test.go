@@ -137,7 +137,8 @@ var freeings = map[string]freeingCase{
 	"a function last": {listed([]event.Share{share(9, 0, 0, 1)}, tool(0, event.ToolName, "f"), owner(1, "x")),
 		[]model.Freeing{{Type: "del x, f", Predicted: 9 * mebi, Names: []string{"a", "b"}, Shared: 9 * mebi}}},
 	"an optimizer of parameters that a model has": {
-		listed([]event.Share{share(9, 0, 0, 1), share(8, 0, 1), share(7, 0, 2)}, owner(0, "net"), tool(1, event.ToolOptimizer, "opt"), owner(2, "x")),
+		listed([]event.Share{share(9, 0, 0, 1), share(8, 0, 1), share(7, 0, 2)}, owner(0, "net"),
+			tool(1, event.ToolOptimizer, "opt"), owner(2, "x")),
 		[]model.Freeing{{Type: "del x", Predicted: 7 * mebi, Names: []string{"c"}}}},
 	"an optimizer alone": {listed([]event.Share{share(9, 0, 0)}, tool(0, event.ToolOptimizer, "opt")),
 		[]model.Freeing{{Type: "del opt", Predicted: 9 * mebi, Names: []string{"a"}}}},

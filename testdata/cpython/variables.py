@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+from xml.etree import ElementTree
 
 try:
     import numpy as np
@@ -66,6 +67,10 @@ nested = tuple([float(i), float(-i)] for i in range(20_000))
 want("nested", of(nested) + 20_000 * (of([1.0, 2.0]) + 64), 20_000 * 16, type="tuple", length=20_000)
 queue = collections.deque(float(i) for i in range(64 * 1000))
 want("queue", 1001 * up(528) + 64_000 * 32, 1000, type="collections.deque", length=64_000)
+tree = ElementTree.Element("tree")
+for i in range(10_000):
+    ElementTree.SubElement(tree, "leaf", {"name": "leaf number %d" % i}).text = "text %d" % i * 20
+want("tree", of(tree) + sum(of(e) + of(e.attrib) + of(e.text) + of(e.attrib["name"]) for e in tree), 10_000 * 48)
 typed = array.array("d", bytes(8 * 100_000))
 want("typed", 800_000, 60_000, type="array.array", length=100_000)
 buffer = ctypes.create_string_buffer(700_000)

@@ -26,8 +26,11 @@ func (g *group) releases(how event.Release, expression string) {
 	let.how, let.mine, let.more = how, []string{expression}, false
 }
 
+// emptying takes what code empties into a listing.
+type emptying struct{ *lister }
+
 // placesOf takes a name of the notebook: a function with a cache, or a class with such attributes.
-func (l *lister) placesOf(b binding) {
+func (l emptying) placesOf(b binding) {
 	t := l.objectType(b.value)
 	g, bound := l.byAddr[b.value]
 	if t == nil || !bound {
@@ -43,7 +46,7 @@ func (l *lister) placesOf(b binding) {
 }
 
 // toolOf returns the kind of tool that instances of a type are.
-func (l *lister) toolOf(t *typ) event.Tool {
+func (l emptying) toolOf(t *typ) event.Tool {
 	switch {
 	case t.shape == shapeModule, t.shape == shapeFunction, t.shape == shapeType, t.name == lruCache:
 		return event.ToolName
@@ -61,7 +64,7 @@ func (l *lister) toolOf(t *typ) event.Tool {
 }
 
 // isOfModule reports whether a class is of a module.
-func (l *lister) isOfModule(class uint64, module string) bool {
+func (l emptying) isOfModule(class uint64, module string) bool {
 	dict := l.mem.word(class + cpython.TypeDict)
 	if !l.isShape(dict, shapeDict) {
 		return false
@@ -72,7 +75,7 @@ func (l *lister) isOfModule(class uint64, module string) bool {
 
 // attributesOf takes the caches and the containers that are attributes of a class. Expressions for them begin with a
 // text.
-func (l *lister) attributesOf(class binding, kind event.HolderKind, begin string) {
+func (l emptying) attributesOf(class binding, kind event.HolderKind, begin string) {
 	for i, b := range l.namespace(l.mem.word(class.value + cpython.TypeDict)) {
 		t := l.objectType(b.value)
 		if i == maxAttributes || t == nil || strings.HasPrefix(b.name, "__") {
@@ -111,7 +114,7 @@ const figures = "matplotlib._pylab_helpers.Gcf.figs"
 
 // cacheOf returns the dict with the results of a function with a cache: the first of its words behind its links, see
 // [borrowed].
-func (l *lister) cacheOf(wrapper uint64, t *typ) (dict uint64) {
+func (l emptying) cacheOf(wrapper uint64, t *typ) (dict uint64) {
 	links := borrowed[lruCache]
 	l.mem.words(wrapper+links, (min(max(t.basic, links), 256)-links)/8, func(_, word uint64) bool {
 		if known := l.objectType(word); known != nil && known.name == "dict" {
@@ -123,7 +126,7 @@ func (l *lister) cacheOf(wrapper uint64, t *typ) (dict uint64) {
 }
 
 // empties has a group hold what code empties. It does nothing where that has been reached by another way before.
-func (l *lister) empties(g int, contents uint64, how event.Release, expression string) {
+func (l emptying) empties(g int, contents uint64, how event.Release, expression string) {
 	if _, known := l.known(contents); known {
 		return
 	}
@@ -144,15 +147,15 @@ func (e *extents) empty(n, tail int32) {
 
 // modulePlaces has what is needed to tell the places of a module.
 type modulePlaces struct {
-	*lister
+	emptying
 	of    module
 	users bool   // it is the notebook's own
 	begin string // of expressions
 }
 
 // placesIn looks at a module.
-func (l *lister) placesIn(m module) *modulePlaces {
-	p := &modulePlaces{lister: l, of: m, begin: m.name + ":"}
+func (l emptying) placesIn(m module) *modulePlaces {
+	p := &modulePlaces{emptying: l, of: m, begin: m.name + ":"}
 	file, _ := l.text(l.lookup(m.dict, "__file__"), maxPath)
 	p.users = strings.HasSuffix(file, ".py") && !isInstalled(file)
 	if alias := l.imported[m.name]; alias != "" {
@@ -204,4 +207,13 @@ func (p *modulePlaces) take(b binding) {
 	case len(g.names) == 1:
 		g.releases(event.ReleaseAttr, p.begin+b.name)
 	}
+}
+
+// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
+// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
+func ofList(t *typ, references uint32) uint32 {
+	if t.name == "functools._lru_list_elem" {
+		return min(references, 1)
+	}
+	return 0
 }

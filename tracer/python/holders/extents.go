@@ -117,11 +117,11 @@ func (e *extents) added(n int32) {
 	} else if at.id >= 0 && e.notes.noted[at.id].typ() != 0 {
 		one := &e.notes.noted[at.id]
 		t := e.notes.types[one.typ()]
-		refs, bytes = one.references, e.notes.bytes(at.id)
+		refs, bytes = one.references-ofList(t, one.references), e.notes.bytes(at.id)
 		ofHeap = t.name == treeType
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
 	} else if t := e.objectType(addr); t != nil {
-		refs = uint32(e.references(addr))
+		refs = uint32(e.references(addr)) - ofList(t, uint32(e.references(addr)))
 		ofHeap = t.name == treeType
 		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule

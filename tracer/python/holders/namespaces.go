@@ -29,7 +29,7 @@ func (l *lister) variables(names []binding) {
 	for _, b := range names {
 		if l.shell.isUsers(b) || !isIPythons(b.name) && !strings.HasPrefix(b.name, "__") {
 			l.bind(b.name, b.value, event.HeldByVariable).typed(b.name)
-			l.placesOf(b)
+			emptying{l}.placesOf(b)
 		}
 	}
 	l.run()
@@ -192,7 +192,7 @@ func (l *lister) module(m module, names []binding) {
 		l.run()
 		return
 	}
-	places := l.placesIn(m)
+	places := emptying{l}.placesIn(m)
 	for _, b := range names {
 		if m.name == "sys" && slices.Contains(ofTraceback, b.name) || m.name == "builtins" && b.name == "_" {
 			continue // taken

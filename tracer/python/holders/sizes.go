@@ -116,6 +116,8 @@ func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 		more, known = s.sizes.buffer(word(24), min(word(32), userSpace)*uint64(max(0, s.mem.int32(word(40)+4))))
 	case t.name == treeType:
 		more, known = treeSize(s, addr, t)
+	case t.name == element:
+		more, known = s.elementSize(addr)
 	case t.name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes
 		more, known = s.sizes.buffer(word(16), 4*min(word(40), userSpace))
 	case of.origin == "_ctypes._CData": // b_ptr, b_needsfree, b_base, b_size

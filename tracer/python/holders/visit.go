@@ -101,6 +101,9 @@ func (v visits) visitInstance(n int32, addr uint64, t *typ) {
 			return !v.done()
 		})
 	}
+	if t.name == element {
+		v.visitElement(n, addr)
+	}
 	if t.native {
 		v.pieces.visitNative(n, addr, min(t.basic, maxBasic))
 	}
