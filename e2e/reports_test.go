@@ -16,6 +16,14 @@ import (
 // strangersAsked are questions of strangers, by their file in testdata/reports, and what the first lines of the report
 // must have and must not have. The truth is in the file.
 var strangersAsked = map[string][]answerTo{
+	"18_lru_cache_method": {
+		{"still there", `Model\.logdet \+ m 183\.\d\d MiB`, true},
+		{"to free it", `^del m; Model\.logdet\.cache_clear\(\) \(183\.\d\d MiB\)`, true},
+	},
+	"21_run_module_reset": {
+		{"still there", `dummy_mem\.arr 256\.00 MiB`, true},
+		{"to free it", `^import sys; sys\.modules\['dummy_mem'\]\.arr = None \(256\.00 MiB\)`, true},
+	},
 	"28_thread_child": {
 		{"highest", `with its children`, true}, {"made by", `child processes 1 × 30\d\.\d\d MiB`, true},
 		{"still there", `1 child process 30\d\.\d\d MiB \(p\.terminate\(\) ends it\)`, true},
