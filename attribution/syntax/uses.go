@@ -123,7 +123,7 @@ func isList(e Expr) bool {
 // partOf returns what becomes of a value if this becomes of a part of it.
 func partOf(use Use) Use {
 	if use.How != Used {
-		return Use{How: Part}
+		return Use{How: Part, Callee: use.Callee}
 	}
 	return Use{Changed: use.Changed}
 }

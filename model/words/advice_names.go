@@ -30,6 +30,12 @@ func HoldersUnknown(name string) string {
 	return "the session's end does not show " + name + ": something else may hold its memory, too"
 }
 
+// MayHold says where something else may have come to hold a name's memory.
+func MayHold(name string, at *model.PlanPlace) string {
+	return PlaceName(at) + " hands " + name + " on, or a part of it: if something still holds that at the highest moment, " +
+		"nothing is saved"
+}
+
 // HeapMayKeep says that freed memory of a name may stay with the process.
 func HeapMayKeep(name string) string {
 	return "the arrays of " + name + " have less than 32 MiB each: the C library may keep what is freed of them, for " +

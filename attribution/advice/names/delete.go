@@ -175,9 +175,7 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 	if l.inGraph(s, life) {
 		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
 	}
-	if _, alone := l.alone(s, name, life); alone != model.SavesExact {
-		c.Unknown = append(c.Unknown, words.HoldersUnknown(name))
-	}
+	c.Unknown = append(c.Unknown, l.unsure(s, name, life)...)
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
 		c.Unknown = append(c.Unknown, words.BlindUses(name))
 		c.Accuracy = cmp.Or(worse(c.Accuracy), c.Accuracy)
@@ -230,8 +228,37 @@ func (l *lives) inGraph(s *evidence.Statement, life span) bool {
 	return tensors && made
 }
 
-// alone returns the same by who else may hold the memory.
+// unsure returns sentences about what else may hold the memory of a name.
+func (l *lives) unsure(s *evidence.Statement, name string, life span) []string {
+	if bytes, alone := l.atEnd(s, name, life); bytes == 0 || alone != model.SavesExact {
+		return []string{words.HoldersUnknown(name)}
+	}
+	if trail := l.handed.Follow(name, s, life.last); !trail.Shown(l.n.Peak) {
+		at := trail.Last()
+		return []string{words.MayHold(name, placeOf(at, at.Line))}
+	}
+	return nil
+}
+
+// alone returns the same by who else may hold the memory at the highest moment. What the end shows holds for that
+// moment, too, unless something may have let go of the memory in between.
 func (l *lives) alone(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
+	if bytes, accuracy = l.atEnd(s, name, life); accuracy == "" {
+		return 0, ""
+	}
+	trail := l.handed.Follow(name, s, life.last)
+	shown := accuracy != model.SavesGuess && trail.Shown(l.n.Peak)
+	switch {
+	case shown:
+		return bytes, accuracy
+	case trail.Held(l.n.Peak) != "":
+		return 0, ""
+	}
+	return bytes, model.SavesGuess
+}
+
+// atEnd returns the same by who holds the memory at the session's end.
+func (l *lives) atEnd(s *evidence.Statement, name string, life span) (bytes int64, accuracy string) {
 	kept := int64(1 << 62)
 	_, assigns := s.Node.(*syntax.Assign)
 	alone := assigns && len(bound(s)) == 1 // a loop may have put its memory anywhere

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/handed"
 	"ipytracer/attribution/syntax"
 )
 
@@ -23,6 +24,8 @@ type lives struct {
 	// the calls.
 	peak  map[*evidence.Statement]int64
 	lines map[codeLine]int64
+	// handed follows where values go.
+	handed *handed.Scene
 }
 
 // definition is a function or a class that a statement defines.
@@ -42,7 +45,7 @@ type step struct {
 
 // livesOf goes through the statements once.
 func livesOf(n *evidence.Notebook) *lives {
-	l := &lives{n: n, words: map[string][]int{}, readers: map[string][]string{}}
+	l := &lives{n: n, words: map[string][]int{}, readers: map[string][]string{}, handed: handed.New(n)}
 	for _, c := range n.Cells {
 		if c.Tree == nil {
 			l.blind = append(l.blind, c.First)

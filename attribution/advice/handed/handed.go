@@ -1,0 +1,363 @@
+// Package handed follows the values of names: what may hold a value, besides its name, at a later moment. A statement
+// hands a value on where a call gets it, where a container, an attribute or another name has it, and where a view or a
+// generator is made of it.
+//
+// The variables of the end show what holds a value then. They show it for an earlier moment, too, if nothing that may
+// have held it has let go since: see [Trail.Shown].
+package handed
+
+import (
+	"slices"
+
+	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/syntax"
+	"ipytracer/model"
+)
+
+// Scene is a notebook with what its statements do with names.
+type Scene struct {
+	n    *evidence.Notebook
+	uses map[syntax.Stmt]*syntax.Uses
+	// functions are those that cells define, bodies their source.
+	functions syntax.Functions
+	bodies    map[string][]*syntax.FunctionDef
+	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
+	modules map[string]string
+	// made are the statements that bind each name at the top of cells.
+	made    map[string][]*evidence.Statement
+	foreign map[string]bool // names that may lead to a module that is not known; see [Scene.leads]
+	blind   bool            // a statement is not readable
+	steps   int             // that were gone, of maxSteps
+}
+
+// maxSteps bounds the uses of names that are looked at: sources are hostile.
+const maxSteps = 4_000_000
+
+// New reads a notebook.
+func New(n *evidence.Notebook) *Scene {
+	s := &Scene{n: n, uses: map[syntax.Stmt]*syntax.Uses{}, functions: syntax.Functions{},
+		bodies: map[string][]*syntax.FunctionDef{}, modules: map[string]string{},
+		made: map[string][]*evidence.Statement{}, foreign: map[string]bool{}}
+	for _, st := range n.Statements {
+		if st.Node == nil {
+			s.blind = true
+			continue
+		}
+		uses := s.uses[st.Node]
+		if uses == nil {
+			uses = syntax.Names(st.Node)
+			s.uses[st.Node] = uses
+			s.functions.Add(uses.Functions)
+			s.define(st.Node)
+		}
+		for i := range uses.Binds {
+			name := uses.Binds[i].Name
+			s.made[name] = append(s.made[name], st)
+		}
+	}
+	return s
+}
+
+// define notes the modules and functions of a statement.
+func (s *Scene) define(node syntax.Stmt) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		s.steps++
+		switch x := n.(type) {
+		case *syntax.Import:
+			for _, a := range x.Names {
+				if a.AsName != "" {
+					s.modules[a.AsName] = a.Name
+				} else {
+					s.modules[firstPart(a.Name)] = firstPart(a.Name)
+				}
+			}
+		case *syntax.ImportFrom:
+			for _, a := range x.Names {
+				name := a.AsName
+				if name == "" {
+					name = a.Name
+				}
+				s.modules[name] = x.Module + "." + a.Name
+			}
+		case *syntax.FunctionDef:
+			s.bodies[x.Name] = append(s.bodies[x.Name], x)
+		}
+		return true
+	})
+}
+
+// step counts something that is looked at, and reports whether there may be more.
+func (s *Scene) step() bool {
+	s.steps++
+	return s.steps <= maxSteps
+}
+
+// Way is a statement by which a value may have come to another holder.
+type Way struct {
+	At *evidence.Statement
+	// Names lead to the holder: those that the statement binds, and those that it reads. Fresh are the former.
+	Names, Fresh []string
+	// Views reports that Fresh have views of an array, which let go of it only where the name is bound anew.
+	Views bool
+	// Hidden reports that no name of the notebook needs to lead to the holder, as with a figure of pyplot.
+	Hidden bool
+	// Into are names that surely lead to a holder, up to where they are changed.
+	Into []string
+}
+
+// Trail is where the value of a name went.
+type Trail struct {
+	Ways  []Way
+	made  *evidence.Statement
+	scene *Scene
+	lost  bool // there was too much to look at
+}
+
+// Follow returns where the value went that a statement gave a name, up to the end of another one.
+func (s *Scene) Follow(name string, made, until *evidence.Statement) *Trail {
+	t := &Trail{made: made, scene: s}
+	tracked := map[string]bool{name: true}
+	t.born(name, made)
+	for _, st := range s.n.Statements {
+		if st.Order < made.Order || st.Order > until.Order || st.Node == nil {
+			continue
+		}
+		if !s.step() {
+			t.lost = true
+			break
+		}
+		if w, ok := s.way(st, name, tracked, st == made); ok {
+			t.Ways = append(t.Ways, w)
+			for _, one := range w.Names {
+				tracked[one] = true
+			}
+		}
+	}
+	return t
+}
+
+// born adds the way that a function leaves open which made the value: one with a decorator may have it in a cache, and
+// one that changes something else, too.
+func (t *Trail) born(name string, made *evidence.Statement) {
+	w := Way{At: made}
+	a, ok := made.Node.(*syntax.Assign)
+	if ok && len(a.Targets) > 1 {
+		for _, target := range a.Targets {
+			if root := syntax.Root(target); root != name && root != "" {
+				w.Names = append(w.Names, root)
+			}
+		}
+	}
+	reached := t.scene.reach(t.scene.readsOf(made.Node))
+	for called := range reached {
+		f := t.scene.functions[called]
+		if f == nil {
+			continue
+		}
+		stores := f.Loose || len(f.Binds) > 0
+		for i := range f.Reads {
+			stores = stores || f.Reads[i].Changed || f.Reads[i].Aliased && t.scene.isData(f.Reads[i].Name)
+		}
+		if stores {
+			w.Names = append(w.Names, called)
+			w.Names = append(w.Names, t.scene.dataOf(f)...)
+		}
+	}
+	if len(w.Names) > 0 {
+		t.Ways = append(t.Ways, w)
+	}
+}
+
+// isData reports whether a name of the notebook is bound to something other than a module or a function.
+func (s *Scene) isData(name string) bool {
+	return s.modules[name] == "" && s.functions[name] == nil && len(s.made[name]) > 0
+}
+
+// dataOf returns the names of data that a function reads.
+func (s *Scene) dataOf(f *syntax.Function) (names []string) {
+	for i := range f.Reads {
+		if s.isData(f.Reads[i].Name) {
+			names = append(names, f.Reads[i].Name)
+		}
+	}
+	return names
+}
+
+// readsOf returns the names that a statement reads when it runs.
+func (s *Scene) readsOf(node syntax.Stmt) (names []string) {
+	uses := s.uses[node]
+	for i := range uses.Reads {
+		names = append(names, uses.Reads[i].Name)
+	}
+	return names
+}
+
+// way returns how a statement hands on the value of a name, or something that may hold it.
+func (s *Scene) way(st *evidence.Statement, name string, tracked map[string]bool, birth bool) (w Way, ok bool) {
+	uses := s.uses[st.Node]
+	var into []string
+	handed, simple := false, birth && isAssign(st.Node)
+	reached := map[string]bool{}
+	for i := range uses.Reads {
+		u := &uses.Reads[i]
+		if !s.step() {
+			return Way{At: st, Hidden: true}, true
+		}
+		reached[u.Name] = true
+		if !tracked[u.Name] || simple && u.Name == name {
+			continue // what is assigned reads the value before
+		}
+		if u.Aliased && !s.keepsNothing(st, u) {
+			handed = true
+			if u.Name == name && !u.Later {
+				into = append(into, s.surely(st, u)...)
+			}
+		}
+	}
+	if !simple {
+		handed = handed || s.handsOnOtherwise(st, tracked)
+	}
+	if !handed && !s.bodiesHand(uses, tracked, reached) {
+		return w, false
+	}
+	return s.wayOf(st, name, into), true
+}
+
+// wayOf returns a way with all names that may lead to the holder.
+func (s *Scene) wayOf(st *evidence.Statement, name string, into []string) Way {
+	uses := s.uses[st.Node]
+	w := Way{At: st, Into: into}
+	for i := range uses.Binds {
+		if b := uses.Binds[i].Name; b != name {
+			w.Fresh = append(w.Fresh, b)
+		}
+	}
+	w.Names, w.Views = append(w.Names, w.Fresh...), s.isView(st.Node, name)
+	for one := range s.reach(s.readsOf(st.Node)) {
+		switch {
+		case one == name || isBuiltin[one] && len(s.made[one]) == 0:
+		case s.leads(one):
+			w.Hidden = true
+		case s.mayHold(one):
+			w.Names = append(w.Names, one)
+		}
+	}
+	if _, is := st.Node.(*syntax.ExprStmt); is {
+		w.Names = append(w.Names, outputs...)
+	}
+	if uses.Dynamic || st.Window.Status == model.Error {
+		w.Hidden = true // a traceback has the values of all functions
+	}
+	slices.Sort(w.Names)
+	w.Names = slices.Compact(w.Names)
+	return w
+}
+
+// mayHold reports whether the value of a name may hold what it gets: numbers do not, and of functions those that have
+// a decorator, an argument that stays, or a name of the notebook that they bind.
+func (s *Scene) mayHold(name string) bool {
+	if f := s.functions[name]; f != nil {
+		stays := f.Loose || len(f.Binds) > 0
+		for _, def := range s.bodies[name] {
+			for _, a := range def.Args.All() {
+				_, constant := a.Default.(*syntax.Constant)
+				stays = stays || a.Default != nil && !constant
+			}
+		}
+		return stays
+	}
+	return s.modules[name] == "" && !s.numbers(name)
+}
+
+func isAssign(node syntax.Stmt) bool {
+	switch node.(type) {
+	case *syntax.Assign, *syntax.AnnAssign:
+		return true
+	}
+	return false
+}
+
+// outputs are the names by which IPython has what cells show.
+var outputs = []string{"Out", "_oh"}
+
+// bodiesHand reports whether a function that a statement reaches reads one of the names, and may hand it on.
+func (s *Scene) bodiesHand(uses *syntax.Uses, tracked, reads map[string]bool) bool {
+	for called := range s.reach(keys(reads)) {
+		f := s.functions[called]
+		if f == nil {
+			continue
+		}
+		for i := range f.Reads {
+			u := &f.Reads[i]
+			if !s.step() {
+				return true
+			}
+			if tracked[u.Name] && u.Aliased && !s.knownCallee(u) {
+				return true
+			}
+		}
+	}
+	return uses.Dynamic
+}
+
+func keys(of map[string]bool) (all []string) {
+	for key := range of {
+		all = append(all, key)
+	}
+	return all
+}
+
+// reach returns names and those that functions with these names read, and so on.
+func (s *Scene) reach(names []string) map[string]bool {
+	seen, todo := map[string]bool{}, names
+	for len(todo) > 0 && s.step() {
+		one := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[one] {
+			continue
+		}
+		seen[one] = true
+		if f := s.functions[one]; f != nil {
+			for i := range f.Reads {
+				todo = append(todo, f.Reads[i].Name)
+			}
+		}
+	}
+	return seen
+}
+
+// leads reports whether a name may lead to a module of which it is not known that it keeps no arguments: it is one, or
+// the value of a statement that reads one. Data of known types leads nowhere.
+func (s *Scene) leads(name string) bool {
+	if known, ok := s.foreign[name]; ok {
+		return known
+	}
+	seen, todo, found := map[string]bool{}, []string{name}, false
+	for len(todo) > 0 && !found {
+		one := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		full := s.modules[one]
+		switch {
+		case seen[one]:
+			continue
+		case !s.step():
+			found = true
+		case full != "":
+			found = !stateless[firstPart(full)]
+		case len(s.made[one]) == 0: // nobody knows by whom
+			found = !isBuiltin[one]
+		case !s.plain(one):
+			for _, st := range s.made[one] {
+				todo = append(todo, s.readsOf(st.Node)...)
+			}
+			if f := s.functions[one]; f != nil && one != name {
+				for i := range f.Reads {
+					todo = append(todo, f.Reads[i].Name)
+				}
+			}
+		}
+		seen[one] = true
+	}
+	s.foreign[name] = found
+	return found
+}
