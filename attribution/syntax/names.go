@@ -30,8 +30,8 @@ type Use struct {
 	// container, a function that gets it, IPython's Out. How says which.
 	Aliased bool
 	How     How
-	// Callee is the function that gets the value or a part of it, as in np.sqrt, or the method that is called on one of
-	// these, as in .head.
+	// Callee is the function that gets the value, a part of it or a display with it, as in np.sqrt, or the method that
+	// is called on one of these, as in .head.
 	Callee string
 }
 

@@ -70,7 +70,7 @@ func (n *namer) expr(node Expr, use Use) {
 func (n *namer) operands(node Expr, use Use) {
 	within := Use{}
 	if use.How != Used {
-		within = Use{How: Kept}
+		within = Use{How: Kept, Callee: use.Callee}
 	}
 	switch e := node.(type) {
 	case *Tuple:

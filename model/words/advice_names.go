@@ -32,8 +32,8 @@ func HoldersUnknown(name string) string {
 
 // MayHold says where something else may have come to hold a name's memory.
 func MayHold(name string, at *model.PlanPlace) string {
-	return PlaceName(at) + " hands " + name + " on, or a part of it: if something still holds that at the highest moment, " +
-		"nothing is saved"
+	return PlaceName(at) + " hands " + name + " on, or a part of it: if something still holds that at the highest " +
+		"moment, nothing is saved"
 }
 
 // HeapMayKeep says that freed memory of a name may stay with the process.

@@ -78,6 +78,9 @@ var (
 		"save savez savez_compressed savetxt pad roll rot take choose compress isin in1d setdiff1d intersect1d " +
 		"union1d nan_to_num trapz vander meshgrid")
 
+	// measures end the names of functions of sklearn.metrics that return numbers.
+	measures = set("score error loss")
+
 	// summaries are methods that return numbers, texts, or a table of these, and of which types of all libraries mean
 	// the same; or that write to a file.
 	summaries = set("sum mean max min std var prod any all argmax argmin count nunique median quantile item tolist " +

@@ -22,11 +22,12 @@ func (s *Scene) keepsNothing(st *evidence.Statement, u *syntax.Use) bool {
 	switch u.How {
 	case syntax.Used:
 		return true
-	case syntax.Kept:
-		return false
 	}
 	if passesOn(st.Node) {
 		return false
+	}
+	if u.How == syntax.Kept {
+		return s.knownCallee(u)
 	}
 	if strings.HasPrefix(u.Callee, ".") && u.How != syntax.Argument {
 		return s.fresh(u.Name, u.Callee[1:])
@@ -62,7 +63,7 @@ func (s *Scene) fresh(name, method string) bool {
 
 // knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
 func (s *Scene) knownCallee(u *syntax.Use) bool {
-	if u.How != syntax.Argument && u.How != syntax.Part || u.Callee == "" || strings.HasPrefix(u.Callee, ".") {
+	if u.How == syntax.Used || u.How == syntax.Method || u.Callee == "" || strings.HasPrefix(u.Callee, ".") {
 		return false
 	}
 	full := s.full(u.Callee)
@@ -73,13 +74,13 @@ func (s *Scene) knownCallee(u *syntax.Use) bool {
 	switch module {
 	case "numpy":
 		return functions[last]
-	case "numpy.linalg", "numpy.fft", "numpy.random", "math", "cmath", "statistics", "time", "zlib", "hashlib", "os.path":
+	case "numpy.linalg", "numpy.fft", "numpy.random", "math", "cmath", "statistics", "time", "zlib", "os.path":
 		return true
 	case "builtins":
 		return harmless[last]
 	case "sklearn.metrics":
-		return strings.HasSuffix(last, "_score") || strings.HasSuffix(last, "_error") || strings.HasSuffix(last, "_loss") ||
-			last == "confusion_matrix" || last == "classification_report"
+		_, measure, _ := strings.Cut(last, "_")
+		return measures[lastWord(measure)] || last == "confusion_matrix" || last == "classification_report"
 	case "sys", "gc":
 		return last == "getsizeof" || last == "getrefcount" || last == "is_tracked"
 	}
@@ -150,7 +151,8 @@ func (s *Scene) parameterUnheld(name string, depth int) bool {
 		if u.How == syntax.Method {
 			continue
 		}
-		if parameters[firstPart(u.Callee)] || !s.knownCallee(u) && (u.How != syntax.Argument || !s.parameterUnheld(u.Callee, depth+1)) {
+		passed := u.How == syntax.Argument && s.parameterUnheld(u.Callee, depth+1)
+		if parameters[firstPart(u.Callee)] || !s.knownCallee(u) && !passed {
 			return false
 		}
 	}
@@ -275,7 +277,8 @@ func (s *Scene) isView(node syntax.Stmt, name string) bool {
 		return isName(v.Value, name)
 	case *syntax.Call:
 		f, ok := v.Func.(*syntax.Attribute)
-		return ok && views[f.Attr] && (isName(f.Value, name) || direct(v, name) && s.modules[rootOf(f.Value)] == "numpy")
+		ofNumPy := ok && direct(v, name) && s.modules[rootOf(f.Value)] == "numpy"
+		return ok && views[f.Attr] && (isName(f.Value, name) || ofNumPy)
 	}
 	return false
 }
@@ -308,3 +311,5 @@ func firstPart(name string) string {
 }
 
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
