@@ -72,7 +72,7 @@ func Read(r *model.Report, o Options) *Notebook {
 	}
 	slices.SortStableFunc(n.highest, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
 	if len(n.highest) > 0 {
-		n.Peak = n.highest[0]
+		n.Peak = n.summit()
 	}
 	return n
 }

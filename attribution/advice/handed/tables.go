@@ -59,13 +59,13 @@ func (s *Scene) numbers(name string) bool {
 // What keeps nothing, with the reason. What is in no table may keep its arguments.
 var (
 	// harmless are builtins that return numbers, texts or answers.
-	harmless = set("len print type id repr str isinstance issubclass hash bool int float complex abs sum any all round " +
-		"callable hasattr format min max bytes bytearray divmod pow")
+	harmless = set("len print type id repr str isinstance issubclass hash bool int float complex abs sum any all " +
+		"round callable hasattr format min max bytes bytearray divmod pow")
 
 	// functions of NumPy write their result to memory of its own: ufuncs, reductions, and those that gather, sort or
 	// join. Not here: those that may return an argument or a view (asarray, reshape, ravel, squeeze, einsum, split).
-	functions = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +
-		"arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
+	functions = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
+		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
 		"absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder power float_power " +
 		"maximum minimum fmax fmin hypot arctan2 logaddexp equal not_equal less less_equal greater greater_equal " +
 		"logical_and logical_or logical_not logical_xor isnan isfinite isinf isclose allclose array_equal " +
@@ -83,13 +83,13 @@ var (
 
 	// summaries are methods that return numbers, texts, or a table of these, and of which types of all libraries mean
 	// the same; or that write to a file.
-	summaries = set("sum mean max min std var prod any all argmax argmin count nunique median quantile item tolist " +
-		"describe info memory_usage to_csv to_parquet to_pickle to_json to_excel tofile tobytes dump corr cov skew " +
-		"kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement get_params score")
+	summaries = set("sum mean max min std var prod any all argmax argmin count nunique median quantile item " +
+		"tolist describe info memory_usage to_csv to_parquet to_pickle to_json to_excel tofile tobytes dump corr cov " +
+		"skew kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement get_params score")
 
 	// copies are methods of arrays and tensors whose result is memory of its own.
-	copies = set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted flatten " +
-		"trace dot fill put conj norm")
+	copies = set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted " +
+		"flatten trace dot fill put conj norm")
 
 	// views are methods of arrays, and functions of NumPy, whose result shares the memory where they need not copy.
 	views = set("reshape ravel view transpose squeeze swapaxes asarray asanyarray ascontiguousarray atleast_1d " +
@@ -100,8 +100,8 @@ var (
 
 	// stateless are modules that keep arguments in nothing but their results, the object whose method is called, and
 	// other arguments. pyplot is none: it has the current figure.
-	stateless = set("numpy scipy pandas sklearn torch math cmath statistics itertools functools collections copy json " +
-		"pickle random time datetime os sys re string operator builtins typing dataclasses pathlib io csv zlib " +
+	stateless = set("numpy scipy pandas sklearn torch math cmath statistics itertools functools collections copy " +
+		"json pickle random time datetime os sys re string operator builtins typing dataclasses pathlib io csv zlib " +
 		"hashlib heapq bisect array struct skimage PIL statsmodels xgboost lightgbm polars pyarrow gc contextlib")
 
 	isBuiltin = set("sum max min any all len print abs round float int list range enumerate zip map sorted tuple set " +

@@ -15,7 +15,8 @@ func (s *Scene) keepsNothing(st *evidence.Statement, u *syntax.Use) bool {
 		return is && s.plain(target.ID) // an array takes the numbers, a list the rows
 	}
 	if copiesInto(st.Node) {
-		if root := syntax.Root(st.Node.(*syntax.Assign).Targets[0]); s.kind(root) == arrays && u.How != syntax.Argument {
+		root := syntax.Root(st.Node.(*syntax.Assign).Targets[0])
+		if s.kind(root) == arrays && u.How != syntax.Argument {
 			return true
 		}
 	}

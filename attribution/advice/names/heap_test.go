@@ -49,12 +49,13 @@ func TestGraph(t *testing.T) {
 		n := advicetest.Notebook([]model.Variable{advicetest.Variable("raw", 50, 1, 1)},
 			advicetest.Cell{Source: "raw = load()", Steps: []advicetest.Step{{Line: 1, Peak: 50, End: 50,
 				Blocks: []advicetest.Blocks{{Made: 50, Kept: 50, Live: 50, Meter: torch}}}}},
-			advicetest.Cell{Source: "loss = (raw ** 2).sum()", Steps: []advicetest.Step{{Line: 1, Peak: 40, End: results,
-				Blocks: []advicetest.Blocks{{Made: 40, Kept: results, Live: 40, Meter: torch},
+			advicetest.Cell{Source: "loss = (raw ** 2).sum()", Steps: []advicetest.Step{{Line: 1, Peak: 40,
+				End: results, Blocks: []advicetest.Blocks{{Made: 40, Kept: results, Live: 40, Meter: torch},
 					{Live: 50, Cell: 1, Line: 1, Meter: torch}}}}},
 			advicetest.Cell{Source: "c = g(loss)", Steps: []advicetest.Step{{Line: 1, Peak: 300, End: 1,
 				Blocks: []advicetest.Blocks{{Made: 300, Kept: 1, Live: 300, Meter: torch},
 					{Live: 50, Cell: 1, Line: 1, Meter: torch}, {Live: results, Cell: 2, Line: 1, Meter: torch}}}}})
-		check(t, n, expected{"delete", "raw", accuracy, 50, []string{"loss = (raw ** 2).sum()\ndel raw"}})
+		deleted := []string{"loss = (raw ** 2).sum()\ndel raw"}
+		check(t, n, expected{"delete", "raw", accuracy, 50, deleted})
 	}
 }
