@@ -65,8 +65,8 @@ var (
 	// functions of NumPy write their result to memory of its own: ufuncs, reductions, and those that gather, sort or
 	// join. Not here: those that may return an argument or a view (asarray, reshape, ravel, squeeze, einsum, split).
 	functions = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
-		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
-		"absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder power float_power " +
+		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees " +
+		"abs absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder power float_power " +
 		"maximum minimum fmax fmin hypot arctan2 logaddexp equal not_equal less less_equal greater greater_equal " +
 		"logical_and logical_or logical_not logical_xor isnan isfinite isinf isclose allclose array_equal " +
 		"sum mean max min amax amin prod any all argmax argmin count_nonzero vdot ptp size ndim shape std var median " +
