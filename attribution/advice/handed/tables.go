@@ -65,18 +65,19 @@ var (
 	// functions of NumPy write their result to memory of its own: ufuncs, reductions, and those that gather, sort or
 	// join. Not here: those that may return an argument or a view (asarray, reshape, ravel, squeeze, einsum, split).
 	functions = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
-		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees " +
-		"abs absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder power float_power " +
-		"maximum minimum fmax fmin hypot arctan2 logaddexp equal not_equal less less_equal greater greater_equal " +
-		"logical_and logical_or logical_not logical_xor isnan isfinite isinf isclose allclose array_equal " +
-		"sum mean max min amax amin prod any all argmax argmin count_nonzero vdot ptp size ndim shape std var median " +
-		"percentile quantile nanmean nansum nanstd nanvar nanmax nanmin nanmedian nanpercentile average trace " +
-		"dot matmul inner outer kron cross tensordot concatenate vstack hstack dstack stack column_stack append " +
-		"insert delete sort argsort lexsort partition argpartition unique histogram histogram2d bincount cumsum " +
-		"cumprod where clip round around array copy zeros_like ones_like empty_like full_like tile repeat corrcoef " +
-		"cov interp nonzero flatnonzero argwhere searchsorted digitize convolve correlate gradient polyfit polyval " +
-		"save savez savez_compressed savetxt pad roll rot take choose compress isin in1d setdiff1d intersect1d " +
-		"union1d nan_to_num trapz vander meshgrid")
+		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians " +
+		"degrees abs absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder " +
+		"power float_power maximum minimum fmax fmin hypot arctan2 logaddexp equal not_equal less less_equal " +
+		"greater greater_equal logical_and logical_or logical_not logical_xor isnan isfinite isinf isclose " +
+		"allclose array_equal sum mean max min amax amin prod any all argmax argmin count_nonzero vdot ptp " +
+		"size ndim shape std var median percentile quantile nanmean nansum nanstd nanvar nanmax nanmin " +
+		"nanmedian nanpercentile average trace dot matmul inner outer kron cross tensordot concatenate vstack " +
+		"hstack dstack stack column_stack append insert delete sort argsort lexsort partition argpartition " +
+		"unique histogram histogram2d bincount cumsum cumprod where clip round around array copy zeros_like " +
+		"ones_like empty_like full_like tile repeat corrcoef cov interp nonzero flatnonzero argwhere " +
+		"searchsorted digitize convolve correlate gradient polyfit polyval save savez savez_compressed " +
+		"savetxt pad roll rot take choose compress isin in1d setdiff1d intersect1d union1d nan_to_num trapz " +
+		"vander meshgrid")
 
 	// measures end the names of functions of sklearn.metrics that return numbers.
 	measures = set("score error loss")
