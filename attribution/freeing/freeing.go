@@ -57,8 +57,10 @@ func Promises(e *event.Variables) (out []Promise) {
 	slices.SortStableFunc(plain, func(a, b int) int { return cmp.Compare(f.alone(b), f.alone(a)) })
 	for _, onGPU := range []bool{false, true} {
 		some := slices.DeleteFunc(slices.Clone(plain), func(o int) bool { return f.isOnGPU(o) != onGPU })
-		if one, ok := f.entry(some[:min(len(some), maxDeleted)]); ok {
-			out = append(out, one)
+		for few := range slices.Chunk(some, maxDeleted) {
+			if one, ok := f.entry(few); ok {
+				out = append(out, one)
+			}
 		}
 	}
 	size := func(p *Promise) int64 {

@@ -8,12 +8,18 @@ import (
 	"ipytracer/model/words"
 )
 
-// Accounts returns the divisions of the memory at the highest moment and after the last cell; none if the report has no
-// such moment.
-func Accounts(r *model.Report) []model.Account {
+// Accounts returns the divisions of the memory at the highest moment and after the last cell. Where no cell ran, they
+// are those of the living processes at the end.
+func Accounts(r *model.Report) (all []model.Account) {
 	v, err := newView(r, Options{})
-	if err != nil || !(headlineView{v}).leads() {
+	if err != nil {
 		return nil
+	}
+	if !(headlineView{v}).leads() {
+		for _, o := range (headlineView{v}).idle() {
+			all = append(all, *o.account())
+		}
+		return all
 	}
 	top := highestMoment(v)
 	return []model.Account{*top.account(), *leftoverOf(v, top.in.pid).account()}

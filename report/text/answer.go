@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"ipytracer/report/escape"
@@ -20,22 +21,37 @@ func (p *printer) answer(name string, text string, code ...string) {
 	p.blank()
 }
 
-// wordsAround returns the words of a text; each code in it is one word.
+// withCode is prose with code between two texts: the code is one word, and so stands whole on a line of its own where it
+// does not fit behind the text before it.
+func (p *printer) withCode(indent string, before []span, code string, after ...span) {
+	words := append(splitWords(before), []span{{escape.Text(code), plain}})
+	if after = slices.DeleteFunc(after, func(s span) bool { return s.text == "" }); len(after) > 0 {
+		words = append(words, splitWords(after)...)
+	}
+	p.wrap(indent, words)
+	p.blank()
+}
+
+// wordsAround returns the words of a text; each code in it is one word. Code may begin with other code.
 func wordsAround(text string, code []string) [][]span {
+	at, first := len(text), ""
 	for _, c := range code {
-		if before, after, found := strings.Cut(text, c); found && c != "" {
-			var words [][]span
-			if before = strings.TrimSuffix(before, " "); before != "" {
-				words = splitWords([]span{{before, plain}})
-			}
-			words = append(words, []span{{escape.Text(c), plain}})
-			if after != "" {
-				words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)
-			}
-			return words
+		if i := strings.Index(text, c); c != "" && i >= 0 && (i < at || i == at && len(c) > len(first)) {
+			at, first = i, c
 		}
 	}
-	return splitWords([]span{{text, plain}})
+	if first == "" {
+		return splitWords([]span{{text, plain}})
+	}
+	var words [][]span
+	if before := strings.TrimSuffix(text[:at], " "); before != "" {
+		words = splitWords([]span{{before, plain}})
+	}
+	words = append(words, []span{{escape.Text(first), plain}})
+	if after := text[at+len(first):]; after != "" {
+		words = append(words, wordsAround(strings.TrimPrefix(after, " "), code)...)
+	}
+	return words
 }
 
 // withUnits makes one word of a number and the unit behind it.

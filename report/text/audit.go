@@ -146,7 +146,8 @@ func (v auditView) verdict(number int, one *model.Verdict) {
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
-		row(name, span{escape.Bounded(strings.TrimSuffix(line, "\n"), maxProse), plain})
+		v.withCode("            ", []span{{"    " + escape.Pad(name, 7, false), dim}},
+			escape.Bounded(strings.TrimSuffix(line, "\n"), maxCode))
 		name = ""
 	}
 }

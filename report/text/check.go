@@ -68,15 +68,15 @@ func checkedRow(v *printer, c *model.Checked) bool {
 	state := span{}
 	switch {
 	case nothing:
-		state = span{"   is there still", yellow}
+		state = span{"  is there still", yellow}
 	case !all:
-		state = span{"   is there still in part", yellow}
+		state = span{"  is there still in part", yellow}
 	case c.Stays > 0:
-		state = span{"   gone, but " + words.Bytes(c.Stays) + " are resident still", yellow}
+		state = span{"  gone, but " + words.Bytes(c.Stays) + " are resident still", yellow}
 	}
-	v.prose("", span{escape.Pad(bothSizes(c.Predicted, c.Device, c.Exact), sizeColumn, true), plain}, span{"  ", plain},
-		span{escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true), bold},
-		span{"  " + escape.OneLine(c.Type, false, maxCode), plain}, state)
+	v.withCode("", []span{{escape.Pad(bothSizes(c.Predicted, c.Device, c.Exact), sizeColumn, true), plain},
+		{"  ", plain}, {escape.Pad(bothSizes(c.CameBack, c.Back, true), sizeColumn, true) + " ", bold}},
+		escape.OneLine(c.Type, false, maxCode), state)
 	return !all
 }
 

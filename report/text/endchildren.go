@@ -98,14 +98,7 @@ func childrenText(p *model.AccountPart) string {
 	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, maxCode) + ")"
 }
 
-// toEnd returns what ends the kernel's processes, with the memory that goes, and the code of each: of those with at
-// least as much as a name must have to be named.
-func (o *leftover) toEnd() (texts, code []string) {
-	for _, p := range o.children() {
-		if p.Type != "" && p.Bytes >= worthAGap {
-			line := escape.OneLine(p.Type, false, maxCode)
-			texts, code = append(texts, line+" ("+words.Bytes(p.Bytes)+")"), append(code, line)
-		}
-	}
-	return texts, code
+// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
+func (o *leftover) toEnd() []model.AccountPart {
+	return slices.DeleteFunc(o.children(), func(p model.AccountPart) bool { return p.Type == "" || p.Bytes < worthAGap })
 }

@@ -117,19 +117,29 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 	})
 }
 
-// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole or left out.
+// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole, and what is not shown
+// is summed up.
 func (o *leftover) freeing() string {
-	const few = 3
+	few := 3
 	var parts []string
 	all := o.entries()
+	if o.full {
+		few = len(all)
+	}
 	for _, f := range all {
-		if len(parts) == few || o.falls(&f) < o.falls(&all[0])/100 {
+		if len(parts) == few || !o.full && o.falls(&f) < o.falls(&all[0])/100 {
 			break
 		}
 		parts = append(parts,
 			escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.falls(&f), f.Exact)+keptOf(&f)+")")
 	}
-	return strings.Join(parts, " · ")
+	if more := o.moreEntries(len(parts)); more != "" {
+		parts = append(parts, more)
+	}
+	for _, p := range o.toEnd() {
+		parts = append(parts, escape.OneLine(p.Type, false, maxCode)+" ("+words.Bytes(p.Bytes)+")")
+	}
+	return strings.Join(parts, " · ") + o.leaves()
 }
 
 // keptOf describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
@@ -180,8 +190,8 @@ func (v remainsView) toFree(all []model.Freeing) {
 				size = sizeOf(f.Falls(), f.Exact) + " + " + size
 			}
 		}
-		v.prose("            ", span{escape.Pad(size, 12, true) + "  ", bold},
-			span{escape.OneLine(f.Type, false, maxCode), plain},
-			span{keptOf(&f) + typedIn(f.Kernel), dim})
+		v.withCode("            ", []span{{escape.Pad(size, 12, true) + " ", bold}},
+			escape.OneLine(f.Type, false, maxCode),
+			span{strings.TrimPrefix(keptOf(&f)+typedIn(f.Kernel), ", "), dim})
 	}
 }

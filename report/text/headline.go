@@ -18,6 +18,7 @@ type headlineView struct{ *view }
 func (v headlineView) lead() {
 	endingView(v).endings()
 	if !v.leads() {
+		v.leadIdle(false)
 		return
 	}
 	v.leadHighest()
@@ -45,10 +46,18 @@ func (v headlineView) leadHighest() {
 
 // leadLeft writes the part about the remaining memory, after a look at its holders.
 func (v headlineView) leadLeft() {
-	rest := leftoverOf(v.view, highestMoment(v.view).in.pid)
+	v.leadRest(leftoverOf(v.view, highestMoment(v.view).in.pid))
+}
+
+// leadRest writes the lines about the remaining memory of a process.
+func (v headlineView) leadRest(rest *leftover) {
 	in := inKernel(v.r, rest.pid)
 	v.answer("still there", in+rest.stillThere())
-	if rest.isWorthFreeing() {
+	switch {
+	case !rest.isWorthFreeing() || !rest.isTyped():
+	case rest.idle && len(rest.named()) == 0 && rest.freeing() == "":
+		v.answer("to free it", in+rest.nothingNamed())
+	default:
 		v.answer("to free it", in+rest.toFree(), rest.code()...)
 	}
 	if text := rest.keptByMalloc(); text != "" {

@@ -19,6 +19,9 @@ type leftover struct {
 	// end is bytes at the end, and cached those of them that PyTorch's allocator keeps for coming tensors.
 	end, cached int64
 	start       int64 // bytes at the session's beginning; 0 if the process began with it
+	// idle: no cell of the process ran, and the end is that of the session.
+	idle bool
+	full bool // all code is shown
 	// scattered: the session used several GPUs, so a name's memory may be on another.
 	scattered bool
 	textOf    func(model.Line) string // of the source
@@ -28,7 +31,9 @@ type leftover struct {
 func leftoverOf(v *view, pid int) *leftover {
 	o := &leftover{
 		memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf,
+		full: v.o.Full,
 	}
+	o.withoutCells(v)
 	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
 		o.start = v.sessions[pid][v.first()].Start
 	}
@@ -70,9 +75,9 @@ func (o *leftover) left() (all []model.Line) {
 }
 
 func (o *leftover) stillThere() string {
-	text := words.Bytes(o.end) + " after the last cell"
+	text := words.Bytes(o.end) + o.when()
 	if below := o.childBytes(); below > 0 {
-		text = words.Bytes(o.end+below) + " after the last cell, with its children (" + words.Bytes(o.end) + " without)"
+		text = words.Bytes(o.end+below) + o.when() + ", with its children (" + words.Bytes(o.end) + " without)"
 	}
 	if more, known := o.sinceAttach(); known {
 		text += ", " + moreThanAtAttach(more)
@@ -85,21 +90,9 @@ func (o *leftover) stillThere() string {
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names the names to delete, and what ends processes.
-func (o *leftover) toFree() string {
-	texts, _ := o.toEnd()
-	if len(texts) == 0 {
-		return o.toDelete()
-	}
-	if o.freeing() != "" || len(o.named()) > 0 || len(o.left()) > 0 {
-		texts = append([]string{o.toDelete()}, texts...)
-	}
-	return strings.Join(texts, " · ")
-}
-
-// toDelete names the names to delete. If no name is known to hold it, it gives the names that the lines assign. That is
+// toFree names the names to delete, and what ends processes. If no name is known to hold it, it gives the names that the lines assign. That is
 // a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
-func (o *leftover) toDelete() string {
+func (o *leftover) toFree() string {
 	if named := o.named(); len(named) > 0 || o.freeing() != "" {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {

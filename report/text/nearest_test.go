@@ -124,7 +124,7 @@ func TestNamesOfSeveralGPUs(t *testing.T) {
 		t.Errorf("to free it: %q, want %q", got["to free it"], want)
 	}
 	got = lines(t, r, text.Options{By: "cpu.resident"})
-	const names = "del df (100.00 MiB) · del model (1.00 MiB)"
+	const names = "del df (100.00 MiB) · del model (1.00 MiB) → leaves 1.27 GiB"
 	if got["to free it"] != names &&
 		got["to free it"] != names+" · tracer audit --full says what holds 3.00 GiB of In[1] line 2" {
 		t.Errorf("memory of the CPU has names still: %q", got)
@@ -148,7 +148,7 @@ func TestNearestThatDoesNotRank(t *testing.T) {
 	got := lines(t, r, text.Options{})
 	if !strings.HasPrefix(got["highest"], "2.57 of 5.00 GiB resident (51 %) in In[1]") ||
 		got["also"] != "78.55 of 800.00 GiB of GPU 0 (9 %) in In[2]" ||
-		!strings.HasSuffix(got["to free it"], "del df (100.00 MiB) · del model (1.00 MiB)") {
+		!strings.HasSuffix(got["to free it"], "del df (100.00 MiB) · del model (1.00 MiB) → leaves 1.27 GiB") {
 		t.Errorf("more than half of the memory was used: %q", got)
 	}
 }

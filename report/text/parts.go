@@ -61,6 +61,8 @@ func (p parts) rest() {
 	if lead := (headlineView{p.v}); lead.leads() {
 		lead.blank()
 		lead.leadLeft()
+	} else {
+		lead.leadIdle(true)
 	}
 	p.last()
 }

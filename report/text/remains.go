@@ -25,10 +25,12 @@ func moreThanAtAttach(more int64) string {
 	return "no more than at the attach"
 }
 
-// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory.
+// isWorthFreeing reports whether the session, or a name of the notebook's, has left memory. In a session without a cell
+// all memory is asked for.
 func (o *leftover) isWorthFreeing() bool {
 	more, known := o.sinceAttach()
-	return !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0 || o.childBytes() >= worthAGap
+	return o.idle || !known || more >= worthAGap || len(o.named()) > 0 || len(o.left()) > 0 ||
+		o.childBytes() >= worthAGap
 }
 
 // code returns the code to type, each line in one piece.
@@ -36,8 +38,10 @@ func (o *leftover) code() (all []string) {
 	for _, f := range o.entries() {
 		all = append(all, escape.OneLine(f.Type, false, maxCode))
 	}
-	_, ends := o.toEnd()
-	return append(all, ends...)
+	for _, p := range o.toEnd() {
+		all = append(all, escape.OneLine(p.Type, false, maxCode))
+	}
+	return all
 }
 
 // beyondEntries returns lines that no name holds, the most first. It leaves them out if the code to type frees that

@@ -227,7 +227,8 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 	for _, words := range []string{
 		"attach: frame 300.00 MiB · 128.00 MiB numpy of In[5] line 2 · model 100.00 MiB · Out[7] 20.00 MiB · " +
 			"9.00 MiB in 1 smaller part · 44.00 MiB not explained\n",
-		"to free it   del frame, model (400.00 MiB) · %xdel _7 (≥ 20.00 MiB) · tracer audit --full says",
+		"to free it   del frame, model (400.00 MiB) · %xdel _7 (≥ 20.00 MiB) · " +
+			"and 3.00 MiB in 1 more (--full) → leaves at most 178.00 MiB · tracer audit --full says",
 	} {
 		if !strings.Contains(out, words) {
 			t.Errorf("%q is missing in:\n%s", words, out[:1000])
