@@ -239,8 +239,9 @@ func TestIdlePool(t *testing.T) {
 	}
 }
 
-// Arrays without a change are judged by their holders: outputs, the last exception and cycles always, modules only
-// where probes were detached, so that the arrays need not be from before the attach.
+// Arrays without a change are judged by their holders: outputs, the last exception, cycles, modules and attributes of
+// classes always; those that a thread or C code has only where probes were detached, so that the arrays need not be
+// from before the attach; those of plain variables never.
 func TestMadeWhenNobodyLooked(t *testing.T) {
 	for _, blind := range []bool{false, true} {
 		n := newNotebook()
@@ -257,9 +258,14 @@ func TestMadeWhenNobodyLooked(t *testing.T) {
 			event.Holder{Address: 4 << 40, Size: size, Kind: event.HeldByTraceback, Path: "batch",
 				Root: "sys.last_value", Function: "step"},
 			event.Holder{Address: 5 << 40, Size: size, Kind: event.HeldByVariable, Path: "x", Root: "x"},
+			event.Holder{Address: 6 << 40, Size: size / 2, Kind: event.HeldByVariable, Path: "Model.cache[1]",
+				Root: "Model", Class: true},
+			event.Holder{Address: 7 << 40, Size: size / 2, Kind: event.HeldByVariable, Path: "Model.cache[2]",
+				Root: "Model", Class: true},
+			event.Holder{Address: 8 << 40, Size: size, Kind: event.HeldByThread, Path: "y", Function: "work"},
 		)
 		a := n.audit(t)
-		var kinds []string
+		var kinds, fixes []string
 		for _, v := range a.Verdicts {
 			kinds = append(kinds, v.Kind)
 			if v.Bytes != int64(size) || !strings.Contains(v.Evidence, "when nobody looked") || len(v.Stack) > 0 {
@@ -269,16 +275,23 @@ func TestMadeWhenNobodyLooked(t *testing.T) {
 				(v.Change == nil || v.Change.Execution != 1 || v.Change.Line != 1 || v.Fix != "%xdel _1") {
 				t.Errorf("the cell that showed it: %+v, %q", v.Change, v.Fix)
 			}
+			fixes = append(fixes, v.Fix)
 		}
 		slices.Sort(kinds)
-		want := []string{model.HeldAfterWindow, model.HeldByOutput, model.HeldByTraceback}
+		want := []string{model.HeldAfterWindow, model.HeldAfterWindow, model.HeldAfterWindow, model.HeldByOutput,
+			model.HeldByTraceback}
 		if blind {
-			want = []string{model.HeldAfterWindow, model.HeldAfterWindow, model.HeldByOutput, model.HeldByTraceback}
+			want = append([]string{model.HeldAfterWindow}, want...)
+		}
+		for _, fix := range []string{"Model.cache.clear()", "import sys\ndel sys.modules['lib'].x"} {
+			if !slices.Contains(fixes, fix) {
+				t.Errorf("%q is not in %q", fix, fixes)
+			}
 		}
 		if !slices.Equal(kinds, want) {
 			t.Errorf("probes out %v: %v, want %v", blind, kinds, want)
 		}
-		if len(a.Held) != 5 || len(a.Live) != 0 {
+		if len(a.Held) != 7 || len(a.Live) != 0 {
 			t.Errorf("held %+v, live %+v", a.Held, a.Live)
 		}
 	}

@@ -7,14 +7,17 @@ import (
 	"ipytracer/model"
 )
 
-// judged returns the kind under which a block is filed: its holder, or that only views hold it, or that it waits for
-// the collector.
+// judged returns the kind under which a block is filed: its holder, or that only views hold it, that a class has it, or
+// that it waits for the collector.
 func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Holder) event.HolderKind {
 	switch {
 	case kind == event.HeldByVariable && at.meter.Facts().Owned:
 		if v, ok := j.audit.holders[pid].views[at.address]; ok {
 			j.views.add(pid, v, at.meter)
 			return heldByView
+		}
+		if of.Class {
+			return heldByClass
 		}
 	case isGarbage(of) && kind == of.Kind:
 		return heldWaiting
@@ -39,7 +42,7 @@ func isGarbage(h event.Holder) bool {
 // accountedAs returns the kind that the account has for blocks filed under another kind.
 func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 	switch kind {
-	case heldByView:
+	case heldByView, heldByClass:
 		return event.HeldByVariable
 	case heldInside:
 		return event.HeldByNone

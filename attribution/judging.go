@@ -128,7 +128,8 @@ func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(heldWaiting) {
 		j.find(model.Waits, s, heldWaiting, p)
 	}
-	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[event.HeldByThread],
+	rest := join(s.by[event.HeldByNone], s.by[event.HeldByVariable], s.by[heldByView], s.by[heldByClass],
+		s.by[event.HeldByThread],
 		s.by[event.HeldByModule], s.by[event.HeldByCycle], s.by[heldInside], s.by[notAsked])
 	if rest.count == 0 {
 		return false
@@ -152,10 +153,10 @@ func (j *judge) judge(s *site) bool {
 	if isImport(s.frames) {
 		return false // blocks that a module makes when it is imported are meant to stay
 	}
-	for _, kind := range []event.HolderKind{event.HeldByModule, event.HeldByThread, event.HeldByCycle,
+	for _, kind := range []event.HolderKind{event.HeldByModule, heldByClass, event.HeldByThread, event.HeldByCycle,
 		event.HeldByNone} {
-		if s.unseen && kind != event.HeldByCycle && j.audit.blind[event.NumPy] == nil {
-			continue // it was there before the audit began, so it may be meant to stay
+		if !j.isJudged(s, kind) {
+			continue
 		}
 		for _, p := range s.of(kind) {
 			if !isWorkspace(s.meter, kind, p) {
@@ -164,6 +165,19 @@ func (j *judge) judge(s *site) bool {
 		}
 	}
 	return false
+}
+
+// isJudged reports whether blocks of a site that have a kind of holder stay behind. What was there before the audit
+// began may be in use by a thread or by C code. A class's attribute is the notebook's own while the notebook runs; of
+// what was there before, nobody knows who still needs it.
+func (j *judge) isJudged(s *site, kind event.HolderKind) bool {
+	switch kind {
+	case event.HeldByModule, event.HeldByCycle:
+		return true
+	case heldByClass:
+		return s.unseen
+	}
+	return !s.unseen || j.audit.blind[event.NumPy] != nil
 }
 
 // known takes a judged site's blocks out of those with an unknown holder.

@@ -162,6 +162,8 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 		root.name = s.groups[viewAt{pid, holder.Address}]
 	case event.HeldByModule:
 		root.name = freeing.RootOf(holder)
+	case heldByClass:
+		root.name = freeing.AttributeOf(holder)
 	case event.HeldByThread:
 		root.name = holder.Function + " " + freeing.RootOf(holder)
 	}
@@ -232,6 +234,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 // Kinds of holder that only a judge uses, for blocks that have verdicts of their own.
 const (
 	heldByView  = event.HolderKind("view")  // only views have it
+	heldByClass = event.HolderKind("class") // a class of the notebook's, or a cached function, has it
 	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it next runs
 	// heldInside: no Python object was found to hold the block, but a C++ object may, see [event.Facts.Inside]
 	heldInside = event.HolderKind("inside")

@@ -59,6 +59,8 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 		}
 	case kind == model.HeldAfterWindow && by == event.HeldByModule:
 		key.holder = string(by) + " " + freeing.RootOf(holder)
+	case kind == model.HeldAfterWindow && by == heldByClass:
+		key.holder = string(by) + " " + freeing.AttributeOf(holder)
 	case kind == model.HeldAfterWindow && by == event.HeldByThread:
 		key.holder = string(by) + " " + holder.Function + " " + freeing.RootOf(holder)
 	case kind == model.RerunGrowth && (by == event.HeldByVariable || by == event.HeldByModule):

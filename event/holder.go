@@ -52,6 +52,9 @@ type Holder struct {
 	// Cyclic: the object at the beginning of the path is in a reference cycle. Without its name it waits for the
 	// garbage collector.
 	Cyclic bool
+	// Class: the path begins at a class, or at a function with a cache of its results: they keep it, whatever becomes
+	// of instances and results.
+	Class bool
 }
 
 // Garbage says how the garbage collector treats unreachable objects.

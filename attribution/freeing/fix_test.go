@@ -32,6 +32,7 @@ func TestFix(t *testing.T) {
 		{event.HeldByVariable, "r", []string{"r[1].f_locals['chunk']"}, "del r[1]"},
 		{event.HeldByVariable, "load", []string{"load.<dict>[1]", "load.<dict>[2]"}, "load.cache_clear()"},
 		{event.HeldByVariable, "load", []string{"load.<dict>[1]"}, "load.cache_clear()"},
+		{event.HeldByVariable, "Model", []string{"Model.logdet.<dict>{…}[0].x"}, "Model.logdet.cache_clear()"},
 		{event.HeldByVariable, "slots", []string{"slots.flat[0]", "slots.flat[1]"}, "slots.fill(None)"},
 		{event.HeldByVariable, "slots", []string{"slots.flat[4]"}, "slots.flat[4] = None"},
 		{event.HeldByVariable, "seen", []string{"seen{…}", "seen{…}.x"}, ""},

@@ -110,7 +110,7 @@ func stepLength(way string) int {
 		case c == '\'' || c == '"':
 			quote = c
 		case strings.IndexByte("[(<{", c) >= 0:
-			if c == '[' && i > 0 && depth == 0 {
+			if (c == '[' || c == '{') && i > 0 && depth == 0 {
 				return i
 			}
 			depth++
@@ -135,6 +135,15 @@ func RootOf(h event.Holder) string {
 		return h.Path[:end]
 	}
 	return h.Path
+}
+
+// AttributeOf returns the name and the first attribute or entry at the beginning of the way to a block: Model.cache.
+func AttributeOf(h event.Holder) string {
+	root := RootName(h)
+	if steps := stepsOf(h, root); len(steps) > 0 {
+		return root + steps[0]
+	}
+	return root
 }
 
 // maxWays is the most roots that are kept of a portion.

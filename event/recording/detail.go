@@ -105,6 +105,7 @@ type holderDetail struct {
 	Running    bool             `json:"running,omitempty"` // only of holders that are not recorded
 	Garbage    event.Garbage    `json:"garbage,omitempty"`
 	Cyclic     bool             `json:"cyclic,omitempty"`
+	Class      bool             `json:"class,omitempty"`
 }
 
 type viewerDetail struct {

@@ -159,8 +159,14 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	path := cmp.Or(v.Holder, "something")
 	switch f.By {
 	case "module":
-		return "no variable of the notebook has it; held by " + path,
-			"clear or bound what it keeps there; a module outlives every cell"
+		advice = "clear or bound what it keeps there; a module outlives every cell"
+		if f.Unseen {
+			advice += ". If a library needs it, it is no leak"
+		}
+		return "no variable of the notebook has it; held by " + path, advice
+	case "class":
+		return "no plain variable has it; a class, or a function that caches its results, keeps it in " + path,
+			"clear or bound what it keeps there; to delete instances or results frees nothing of it"
 	case "thread":
 		return "its cell is over; a frame that still runs has it: " + path, "end or join the thread, or await the task"
 	case "cycle":

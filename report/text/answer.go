@@ -21,8 +21,8 @@ func (p *printer) answer(name string, text string, code ...string) {
 	p.blank()
 }
 
-// withCode is prose with code between two texts: the code is one word, and so stands whole on a line of its own where it
-// does not fit behind the text before it.
+// withCode is prose with code between two texts: the code is one word, and so stands whole on a line of its own where
+// it does not fit behind the text before it.
 func (p *printer) withCode(indent string, before []span, code string, after ...span) {
 	words := append(splitWords(before), []span{{escape.Text(code), plain}})
 	if after = slices.DeleteFunc(after, func(s span) bool { return s.text == "" }); len(after) > 0 {

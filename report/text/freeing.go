@@ -117,8 +117,8 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 	})
 }
 
-// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole, and what is not shown
-// is summed up.
+// freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole, and what is not
+// shown is summed up.
 func (o *leftover) freeing() string {
 	few := 3
 	var parts []string

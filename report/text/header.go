@@ -197,9 +197,9 @@ func (v headerView) noCells() {
 	v.title("No cell ran while the tracer was attached")
 	if notebook || len(v.r.Processes) == 0 {
 		v.prose("",
-			span{"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) or " +
-				"at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it can be " +
-				"attached to.", plain})
+			span{"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +
+				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it " +
+				"can be attached to.", plain})
 		return
 	}
 	v.prose("",

@@ -43,8 +43,8 @@ func TestNoCellRan(t *testing.T) {
 	if err := text.Rest(&b, grown(), text.Options{}, first); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(first, "still there") || !strings.HasPrefix(b.String(), "\nstill there  448.00 MiB at the end") ||
-		!strings.Contains(b.String(), free) {
+	if strings.Contains(first, "still there") ||
+		!strings.HasPrefix(b.String(), "\nstill there  448.00 MiB at the end") || !strings.Contains(b.String(), free) {
 		t.Errorf("first\n%s\nrest\n%s", first, b.String())
 	}
 	all := text.Accounts(grown())

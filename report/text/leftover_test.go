@@ -119,7 +119,8 @@ func TestTypedCodeIsWhole(t *testing.T) {
 	}
 	r.ToFree = r.ToFree[:1]
 	got := lines(t, r, text.Options{})["to free it"]
-	if !strings.HasSuffix(got, " (200.00 MiB) → leaves 328.00 MiB · tracer audit --full says what holds 128.00 MiB of In[2] line 2") {
+	if !strings.HasSuffix(got, " (200.00 MiB) → leaves 328.00 MiB · "+
+		"tracer audit --full says what holds 128.00 MiB of In[2] line 2") {
 		t.Errorf("to free it: %q", got)
 	}
 }

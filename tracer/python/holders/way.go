@@ -121,7 +121,11 @@ func (p *paths) describe(h *event.Holder, n int32) {
 	h.References = p.references(addr)
 	h.Probable = p.nodes[n].probable
 	h.Root = p.rootOf(n)
-	h.Running = p.cells[p.addrs[p.rootNode(n)]]
+	root := p.rootNode(n)
+	h.Running = p.cells[p.addrs[root]]
+	if t := p.objectType(p.addrs[root]); t != nil && root != n {
+		h.Class = t.shape == shapeType || t.name == lruCache
+	}
 	if t := p.objectType(addr); t != nil {
 		h.Type = t.name
 	}
