@@ -75,6 +75,7 @@ func TestAuditOfGarbage(t *testing.T) {
 		{event.HeldByNone, event.GarbageYoung, model.Waits, freeing.Collect},
 		{event.HeldByCycle, event.GarbageOff, model.HeldAfterWindow, freeing.Collect},
 		{event.HeldByCycle, event.GarbageFrozen, model.HeldAfterWindow, freeing.Thaw},
+		{event.HeldByCycle, event.GarbageLost, model.LostInCycle, ""},
 		{event.HeldByNone, event.GarbageOld, model.HeldAfterWindow, ""},
 		{event.HeldByNone, "", model.HeldAfterWindow, ""},
 	} {
@@ -110,5 +111,62 @@ func TestAuditOfProbableGarbage(t *testing.T) {
 	v := only(t, a, model.Waits, 2*mib, 1)
 	if !v.Probable || !strings.HasPrefix(v.Evidence, "it probably waits") || v.IsLeak() {
 		t.Errorf("%+v", v)
+	}
+}
+
+// TestAuditOfLostCycles: cycles that the collector does not see have a verdict apart from those that it sees, with the
+// line that would have broken them and code that breaks them now. Paths of a process are hostile.
+func TestAuditOfLostCycles(t *testing.T) {
+	cut := func(path string, fill bool) []event.Cut {
+		return []event.Cut{{Path: path, Type: "numpy.ndarray", Fill: fill}}
+	}
+	for _, c := range []struct {
+		lost        event.Lost
+		advice, fix string
+	}{
+		{event.Lost{Address: 0x10, Type: "Lattice", Name: "lat", Cuts: cut(".cells", true)}, "lat.cells[:] = None;",
+			"[o.cells.fill(None) for o in gc.get_objects() if id(o) in (0x10,)];"},
+		{event.Lost{Address: 0x10, Type: "dict", Cuts: cut("['a'][0]", true)}, "x['a'][0][:] = None (x is the dict)",
+			"[o['a'][0].fill(None) for o in gc.get_objects() if id(o) in (0x10,)];"},
+		{event.Lost{Address: 0x10, Type: "Grid", Cuts: cut(".row", false)}, "x.row = None (x is the Grid)",
+			"[setattr(o, 'row', None) for o in gc.get_objects() if id(o) in (0x10,)];"},
+		{event.Lost{Address: 0x10, Type: "list", Cuts: cut("[3]", false)}, "x[3] = None (x is the list)",
+			"[o.__setitem__(3, None) for o in gc.get_objects() if id(o) in (0x10,)];"},
+		{event.Lost{Address: 0x10, Type: "Grid", Cuts: append(cut(".a", true), cut(".b", false)...)},
+			"x.a[:] = None; x.b = None (x is the Grid)",
+			"[(o.a.fill(None), setattr(o, 'b', None)) for o in gc.get_objects() if id(o) in (0x10,)];"},
+		{event.Lost{Address: 0x10, Type: "Grid", Cuts: cut(".a", true), More: true}, "weakref", ""},
+		{event.Lost{Type: "Grid", Cuts: cut(".a", true)}, "x.a[:] = None", ""},
+		{event.Lost{Address: 0x10, Cuts: cut(".a'); import os; ('", false)}, "weakref", ""},
+		{event.Lost{Address: 0x10, Cuts: cut("", false)}, "weakref", ""},
+		{event.Lost{}, "weakref", ""},
+	} {
+		n := newNotebook()
+		var at [2]uint64
+		n.run("one", func() { at[0] = n.take("one", 1, 2*mib) })
+		n.run("two", func() { at[1] = n.take("two", 1, 3*mib) })
+		e := saying(event.HeldByCycle, "….data", at[:]...)
+		for i := range e.Holders {
+			e.Holders[i].Garbage = event.GarbageWaits
+			if e.Holders[i].Address == at[1] {
+				e.Holders[i].Garbage, e.Holders[i].Lost = event.GarbageLost, &c.lost
+			}
+		}
+		a := n.so().AuditOne(int(main), []*event.Holders{e}, int64(mib))
+		reporttest.Audit(t, a)
+		if len(a.Verdicts) != 2 || a.Verdicts[0].Kind != model.LostInCycle || a.Verdicts[0].Bytes != 3*int64(mib) ||
+			a.Verdicts[1].Kind != model.Waits || a.Verdicts[1].Bytes != 2*int64(mib) {
+			t.Fatalf("%+v", a.Verdicts)
+		}
+		want := c.fix
+		if want != "" {
+			want = "import gc\n" + want + "\ngc.collect()"
+		}
+		if v := a.Verdicts[0]; v.Fix != want || !strings.Contains(v.Advice, c.advice) || !v.IsLeak() {
+			t.Errorf("%q, %q, want %q and %q", v.Advice, v.Fix, c.advice, c.fix)
+		}
+		if leaks := a.ByMeter()["cpu.numpy"]; leaks != 3*int64(mib) {
+			t.Errorf("leaks of %d bytes", leaks)
+		}
 	}
 }

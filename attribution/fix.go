@@ -22,6 +22,8 @@ func fixOf(key verdictKey, f *found) string {
 			return freeing.LastErrorGone
 		}
 		return f.portion.ways.Fix()
+	case model.LostInCycle:
+		return f.portion.lost.Fix()
 	case model.Waits:
 		return freeing.Collect
 	case model.HeldAfterWindow, model.RerunGrowth:

@@ -19,6 +19,8 @@ func (j *judge) judged(pid int32, at place, kind event.HolderKind, of event.Hold
 		if of.Class {
 			return heldByClass
 		}
+	case of.Garbage == event.GarbageLost && kind == event.HeldByCycle:
+		return heldLost
 	case isGarbage(of) && kind == of.Kind:
 		return heldWaiting
 	case kind == event.HeldByNone && at.meter.Facts().Inside:
@@ -46,7 +48,7 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 		return event.HeldByVariable
 	case heldInside:
 		return event.HeldByNone
-	case heldWaiting:
+	case heldWaiting, heldLost:
 		return p.holder.Kind
 	}
 	return kind

@@ -125,6 +125,9 @@ func (j *judge) judge(s *site) bool {
 	for _, p := range s.of(event.HeldByTraceback) {
 		j.find(model.HeldByTraceback, s, event.HeldByTraceback, p)
 	}
+	for _, p := range s.of(heldLost) {
+		j.find(model.LostInCycle, s, heldLost, p)
+	}
 	for _, p := range s.of(heldWaiting) {
 		j.find(model.Waits, s, heldWaiting, p)
 	}

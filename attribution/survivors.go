@@ -58,13 +58,15 @@ type portion struct {
 	largest event.Bytes
 	holder  event.Holder // of the largest
 	ways    freeing.Ways
+	lost    freeing.Lost
 }
 
 func (p *portion) add(b kept, holder event.Holder) {
 	if p.runs == nil {
-		p.runs, p.ways = map[*window]event.Bytes{}, freeing.Ways{}
+		p.runs, p.ways, p.lost = map[*window]event.Bytes{}, freeing.Ways{}, freeing.Lost{}
 	}
 	p.ways.Add(b.size, holder)
+	p.lost.Add(holder.Lost)
 	if p.count == 0 || b.at < p.oldest {
 		p.oldest = b.at
 	}
@@ -100,7 +102,7 @@ func (p *portion) executions() (executions, counts []int) {
 
 // join makes one portion of several.
 func join(parts ...*portion) *portion {
-	all := &portion{runs: map[*window]event.Bytes{}, ways: freeing.Ways{}}
+	all := &portion{runs: map[*window]event.Bytes{}, ways: freeing.Ways{}, lost: freeing.Lost{}}
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -115,6 +117,7 @@ func join(parts ...*portion) *portion {
 			all.runs[cell] += bytes
 		}
 		all.ways.Join(p.ways)
+		all.lost.Join(p.lost)
 		if p.largest > all.largest {
 			all.largest, all.holder = p.largest, p.holder
 		}
@@ -235,6 +238,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 const (
 	heldByView  = event.HolderKind("view")  // only views have it
 	heldByClass = event.HolderKind("class") // a class of the notebook's, or a cached function, has it
+	heldLost    = event.HolderKind("lost")  // a cycle that the collector does not see has it
 	heldWaiting = event.HolderKind("waits") // garbage, which the collector frees when it next runs
 	// heldInside: no Python object was found to hold the block, but a C++ object may, see [event.Facts.Inside]
 	heldInside = event.HolderKind("inside")

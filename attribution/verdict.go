@@ -67,7 +67,13 @@ func (f *found) facts(key verdictKey) words.Found {
 	if f.kind == event.HeldByCycle || f.kind == event.HeldByNone || f.kind == heldWaiting {
 		waste = string(holder.Garbage)
 	}
+	breaks, name := freeing.Breaks(holder.Lost)
+	object, hides := "", ""
+	if lost := holder.Lost; lost != nil && len(lost.Cuts) > 0 {
+		object, hides = lost.Type, lost.Cuts[0].Type
+	}
 	return words.Found{
+		Breaks: breaks, Name: name, Object: object, Hides: hides,
 		By: string(by), Asked: holder.Address != 0, Root: freeing.RootOf(holder), Function: holder.Function,
 		Until: cellName(f.release), GapNS: int64(f.gap), EndedBy: f.endedBy, Unseen: f.unseen, Garbage: waste,
 		Cyclic: f.portion.ways.IsCyclic(), Failed: f.portion.failed == f.portion.bytes,

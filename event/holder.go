@@ -55,16 +55,36 @@ type Holder struct {
 	// Class: the path begins at a class, or at a function with a cache of its results: they keep it, whatever becomes
 	// of instances and results.
 	Class bool
+	// Lost is, for [GarbageLost], the cycle that does not go; nil for others.
+	Lost *Lost
+}
+
+// Lost is a cycle of objects of which the garbage collector does not see every reference. All texts are hostile. It is
+// the same for all blocks that the cycle holds; the zero value says that nothing more is known.
+type Lost struct {
+	Address uint64 // of one of its objects, which the collector knows
+	Type    string // of that object
+	Name    string // of a variable that has an object of the same type; "" for none
+	Cuts    []Cut  // the objects that hide a reference of the cycle; at most 4
+	More    bool   // there are more
+}
+
+// Cut is an object that hides references from the garbage collector.
+type Cut struct {
+	Path string // from [Lost].Address to the object, at most 512 bytes
+	Type string
+	Fill bool // an array of objects
 }
 
 // Garbage says how the garbage collector treats unreachable objects.
 type Garbage string
 
-// The cases. In the first three every reference to the objects is known and is in one of these objects.
+// The cases. In the first four every reference to the objects is known and is in one of these objects.
 const (
 	GarbageWaits  Garbage = "waits"  // the next collection of all objects frees it
 	GarbageOff    Garbage = "off"    // the same, but the collector is switched off
 	GarbageFrozen Garbage = "frozen" // the collector leaves it alone: gc.freeze()
+	GarbageLost   Garbage = "lost"   // it is in a cycle that the collector does not see, or only such a cycle has it
 	// A reference was not found. It may be in an object of a type made in C; then this is garbage, too.
 	GarbageYoung Garbage = "young" // the collector has not looked at all of these objects yet, or that is not known
 	GarbageOld   Garbage = "old"   // they existed at the last collection of all objects

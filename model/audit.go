@@ -60,6 +60,7 @@ const (
 	IdlePool        = "idle-pool" // workers that wait for the next task: meant to stay for a while
 	HeldByView      = "held-by-view"
 	Waits           = "waits-for-collector" // garbage: no leak
+	LostInCycle     = "lost-in-cycle"       // a cycle that the collector does not see
 )
 
 // Verdict is memory that should not be there, or should have gone earlier.

@@ -88,26 +88,6 @@ type stackDetail struct {
 	More   bool              `json:"more"`
 }
 
-type holderDetail struct {
-	Address    uint64           `json:"address"`
-	Size       event.Bytes      `json:"size,omitempty"`
-	Kind       event.HolderKind `json:"kind"`
-	Path       string           `json:"path"`
-	Root       string           `json:"root,omitempty"`
-	Type       string           `json:"type"`
-	References int64            `json:"references"`
-	Output     int              `json:"output"`
-	Function   string           `json:"function"`
-	File       string           `json:"file"`
-	Line       int32            `json:"line"`
-	Probable   bool             `json:"probable,omitempty"`
-	Asked      event.Bytes      `json:"asked,omitempty"`
-	Running    bool             `json:"running,omitempty"` // only of holders that are not recorded
-	Garbage    event.Garbage    `json:"garbage,omitempty"`
-	Cyclic     bool             `json:"cyclic,omitempty"`
-	Class      bool             `json:"class,omitempty"`
-}
-
 type viewerDetail struct {
 	Paths   []string         `json:"paths"`
 	Type    string           `json:"type"`
@@ -275,7 +255,7 @@ func stackFromJSON(text []byte, number uint64, pid int32) (*event.Stack, error) 
 func holdersToJSON(h *event.Holders) ([]byte, error) {
 	return json.Marshal(holdersDetail{
 		Root: h.Root, Complete: h.Complete, Objects: h.Objects, Pool: h.Pool,
-		Holders: convert(h.Holders, func(x event.Holder) holderDetail { return holderDetail(x) }),
+		Holders: convert(h.Holders, holderToDetail),
 		Views:   convert(h.Views, viewToDetail),
 	})
 }
@@ -287,7 +267,7 @@ func holdersFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.Hol
 	}
 	return &event.Holders{
 		Time: time, Root: d.Root, PID: pid, Complete: d.Complete, Objects: d.Objects, Pool: d.Pool,
-		Holders: convert(d.Holders, func(x holderDetail) event.Holder { return event.Holder(x) }),
+		Holders: convert(d.Holders, holderFromDetail),
 		Views:   convert(d.Views, viewFromDetail),
 	}, nil
 }

@@ -15,6 +15,7 @@ import (
 var elsewhere = map[string]string{
 	"attribution/advice/handed/tables.go": "names of functions",
 	"attribution/freeing/fix.go":          "code to paste",
+	"attribution/freeing/lost.go":         "code to paste",
 	"attribution/freeing/views.go":        "code to paste",
 	"attribution/freeing/typed.go":        "code to paste",
 	"event/loss.go":                       "reasons of losses, which recordings have",

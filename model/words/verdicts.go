@@ -26,9 +26,13 @@ type Found struct {
 	Garbage string // its relation to the garbage collector, as in [event.Garbage]
 	Cyclic  bool   // for [model.HeldByOutput]: it is in a reference cycle
 	Failed  bool   // failed statements allocated it
-	First   string // for [model.HeldByView]: the first line to type
 	// EndedBy is what ends the processes of [model.ChildAlive] and [model.IdlePool].
 	EndedBy model.EndedBy
+	// For [model.LostInCycle]: the line that breaks the cycle while the object has a name, that name, the type of the
+	// object, and the type that hides what it refers to; "" for those that are not known.
+	Breaks, Name, Object, Hides string
+
+	First string // for [model.HeldByView]: the first line to type
 	// For [model.Fragmentation], in bytes.
 	Reserved, Grown int64
 }
@@ -81,6 +85,8 @@ func verdict(v *model.Verdict, f Found) (evidence, advice string) {
 		return view(v, f)
 	case model.Waits:
 		return waits(v, f)
+	case model.LostInCycle:
+		return lost(f)
 	}
 	return "", ""
 }
@@ -189,6 +195,24 @@ func held(v *model.Verdict, f Found) (evidence, advice string) {
 	}
 	return "no Python object that can be reached refers to it",
 		"look for C code that took a reference and never gave it back (Py_INCREF without Py_DECREF)"
+}
+
+// lost says that the collector does not come for a cycle, and how the next one is broken.
+func lost(f Found) (evidence, advice string) {
+	evidence = "nothing that can be reached refers to it: it is in a reference cycle that the garbage collector " +
+		"cannot see, or only such a cycle has it; gc.collect() does not free it"
+	if f.Hides != "" {
+		evidence += "; the collector does not look into objects of " + f.Hides
+	}
+	if f.Breaks == "" {
+		return evidence, "break the cycle before you let go of the last name: set to None what refers back, " +
+			"or let it refer by weakref; the memory of now goes with the kernel"
+	}
+	advice = "break the cycle before you let go of the object: " + f.Breaks
+	if f.Name == "x" && f.Object != "" {
+		advice += " (x is the " + f.Object + ")"
+	}
+	return evidence, advice + "; or let what refers back do so by weakref"
 }
 
 // pool says that workers wait for the next task until their pool is shut down.

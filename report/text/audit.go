@@ -51,6 +51,7 @@ var titles = map[string]string{
 	model.ChildAlive: "a process that never ended",
 	model.FreedLate:  "freed late", model.NeverFreed: "never freed", model.IdlePool: "an idle pool of processes",
 	model.HeldByView: "held by a view", model.Waits: "waits for the garbage collector, no leak",
+	model.LostInCycle: "lost in a cycle the collector cannot see",
 }
 
 // maxHeld is the most rows of the account of memory that is still there.

@@ -54,6 +54,7 @@ const (
 	TypeBasicSize  = 32
 	TypeItemSize   = 40
 	TypeFlags      = 168
+	TypeTraverse   = 184
 	TypeWeakList   = 208 // tp_weaklistoffset
 	TypeMembers    = 240 // an array of PyMemberDef
 	TypeBase       = 256

@@ -6,14 +6,20 @@ const maxElements = 1 << 26
 // visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
 // dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
 func (v visits) visitArray(n int32, addr uint64) {
-	const data, base = 16, 48
+	const data, base = 16, arrayBase
 	at := v.mem.word(addr + data)
 	if v.arrays != nil {
 		v.arrays.array(n, addr, at)
 	}
-	v.follow(n, v.mem.word(addr+base), named(fixedBase))
-	v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
+	v.hiding(v.objectType(addr), data, func() {
+		v.follow(n, v.mem.word(addr+base), named(fixedBase))
+		v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
+		v.visitRecords(n, addr, at)
+	})
 }
+
+// arrayBase is where an array has the object that its data belongs to.
+const arrayBase = 48
 
 // ndarray is a NumPy array in memory.
 type ndarray struct {
@@ -23,12 +29,18 @@ type ndarray struct {
 
 // objects returns how many of its elements are references that it has of its own.
 func (a ndarray) objects() uint64 {
-	const nd, dimensions, base, descr, kind = 24, 32, 48, 56, 24
+	const base, descr, kind = arrayBase, 56, 24
 	mem, addr := a.mem, a.addr
 	if k := mem.bytes(mem.word(addr+descr)+kind, 1); k == nil || k[0] != 'O' || mem.word(addr+base) != 0 {
 		return 0
 	}
-	elements := uint64(1)
+	return a.elements()
+}
+
+// elements returns how many elements it has, at most maxElements.
+func (a ndarray) elements() uint64 {
+	const nd, dimensions = 24, 32
+	mem, addr, elements := a.mem, a.addr, uint64(1)
 	dims, axes := mem.word(addr+dimensions), uint64(max(0, min(mem.int32(addr+nd), 64)))
 	mem.words(dims, axes, func(_, length uint64) bool {
 		elements *= min(length, maxElements)

@@ -30,10 +30,13 @@ func collect(of reader) *collected {
 		defer onThread()()
 		r.until = ProcessorTime() + r.limits.Time
 		c.collector = readCollector(r)
-		for _, list := range r.generations() {
+		heads := r.generations()
+		c.collector.whole = len(heads) > 0
+		for _, list := range heads {
 			l, first, resumed := gcList{r, c, list}, len(c.objects), c.resumed
 			switch {
 			case !l.checked():
+				c.collector.whole = false
 				_ = l.follow(0, list) || l.follow(gcPrevious, list)
 			case c.resumed == resumed:
 				c.listed(list, first)

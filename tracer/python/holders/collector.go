@@ -8,6 +8,7 @@ type collector struct {
 	off       bool   // gc.disable()
 	oldest    uint64 // the head of the list of objects that it looks at last
 	permanent uint64 // of those that it leaves alone
+	whole     bool   // all of its lists were read from their heads to their ends
 	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
 }
 
@@ -99,6 +100,8 @@ func wasteOf(p *paths, n int32) event.Garbage {
 	}
 	on := p.climbs.wasteOn(&p.reach, n)
 	switch {
+	case kind == kindCycle && p.lost.cycle(n) >= 0:
+		return event.GarbageLost
 	case on&wasteFrozen != 0:
 		return event.GarbageFrozen
 	case kind == kindNone && on&wasteYoung == 0 && c.known:

@@ -149,11 +149,11 @@ func (e *extents) settle() {
 			}
 			e.bytes[n], e.refs[n], e.seen[n], e.unknown[n], e.class[n] = s.bytes, uint32(held), 0, false, false
 			for from := range c.nodes(int32(set)) {
-				if e.arcs.count >= maxArcs {
+				if e.arcs.Count >= maxArcs {
 					e.stopped, e.refs[n] = errObjects, 1
 					break
 				}
-				e.arcs.add(from, n)
+				e.arcs.Add(from, n)
 			}
 		}
 	}

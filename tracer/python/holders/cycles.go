@@ -10,6 +10,7 @@ type counts struct {
 	refs  []int64    // seen of node first+i
 	live  []bool     // second pass: held from outside
 	queue []int32
+	lost  *lost // third pass: takes the references of those that are not
 }
 
 func (c *counts) over() bool { return false }
@@ -23,8 +24,11 @@ func (c *counts) refer(from int32, to uint64, kind step, l label) bool {
 }
 
 // count counts a reference that was not counted before. That something is held is passed on by others as well.
-func (c *counts) count(_, to int32) {
-	if !c.uncounted || c.live != nil {
+func (c *counts) count(from, to int32) {
+	switch {
+	case c.lost != nil:
+		c.lost.take(c, from, to)
+	case !c.uncounted || c.live != nil:
 		c.reference(to)
 	}
 }
@@ -89,6 +93,7 @@ func garbage(w *walker) {
 		}
 	}
 	doubtful.mark()
+	findLost(c, doubtful)
 	w.visitFor(before)
 }
 

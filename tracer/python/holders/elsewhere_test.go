@@ -78,10 +78,10 @@ func TestCrowdOfManySets(t *testing.T) {
 		set, _ = e.crowd.with(set, node)
 	}
 	e.crowd.addrs, e.crowd.all = append(e.crowd.addrs, fakeMemory), append(e.crowd.all, leaf{set: set, bytes: 64})
-	e.arcs.count = maxArcs - 10
+	e.arcs.Count = maxArcs - 10
 	e.settle()
-	if e.arcs.count != maxArcs || !errors.Is(w.stopped, errObjects) || len(e.refs) != 1 || e.refs[0] <= e.seen[0] {
-		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.count, w.stopped, e.refs, e.seen)
+	if e.arcs.Count != maxArcs || !errors.Is(w.stopped, errObjects) || len(e.refs) != 1 || e.refs[0] <= e.seen[0] {
+		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.Count, w.stopped, e.refs, e.seen)
 	}
 }
 

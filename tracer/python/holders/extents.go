@@ -2,6 +2,8 @@ package holders
 
 import (
 	"cmp"
+
+	"ipytracer/tracer/python/graphs"
 )
 
 // extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
@@ -30,8 +32,10 @@ type extents struct {
 
 	regions [6]region // of bytes, unknown, class; of refs, seen, last
 
-	arcs  arcs  // references: -1 is a tail that is no node's, -2 and below are groups of names
-	group int32 // the tail of references from roots
+	arcs  graphs.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
+	group int32       // the tail of references from roots
+
+	unvisited graphs.Arcs // references that the collector does not visit
 }
 
 const (
@@ -148,16 +152,20 @@ func (e *extents) count(from, to int32) {
 	}
 	if from < 0 {
 		from = e.group
-	} else if e.last[to] == from {
-		return
 	} else {
+		if e.unvisited.Count < maxArcs && e.hides(from) {
+			e.unvisited.Add(from, to)
+		}
+		if e.last[to] == from {
+			return
+		}
 		e.last[to] = from
 	}
-	if e.arcs.count == maxArcs {
+	if e.arcs.Count == maxArcs {
 		e.stopped = errObjects
 		return
 	}
-	e.arcs.add(from, to)
+	e.arcs.Add(from, to)
 }
 
 func (e *extents) leaf(from int32, addr uint64, t *typ) {
@@ -223,114 +231,6 @@ func allocated(size uint64) uint64 {
 		return (size + 15) &^ 15
 	}
 	return (size + 8 + 15) &^ 15
-}
-
-// tree has the nodes that each node or group holds alone.
-type tree struct {
-	order
-	dominator []int32
-	total     []uint64         // bytes that a vertex dominates, by its place, itself included
-	unknown   []bool           // of these there may be more
-	device    map[int32]uint64 // bytes on GPUs that a vertex dominates, by its place
-	largest   []int32          // the vertex among these that has the most of its own
-	nodes     int              // vertices from here on are groups, the last is the root
-	forward   graph
-}
-
-// dominate finds out which nodes each holds alone, with so many groups. The last group has the objects that wait for
-// the garbage collector: it is found among the nodes from loose on, that no name led to.
-func (e *extents) dominate(groups, loose int) tree {
-	nodes := len(e.bytes)
-	root := int32(nodes + groups)
-	named := func(tail int32) int32 {
-		switch {
-		case tail == nobody:
-			return root
-		case tail < nobody:
-			return int32(nodes) - 2 - tail
-		}
-		return tail
-	}
-	for g := range groups {
-		e.arcs.add(root, int32(nodes+g))
-	}
-	for n, refs := range e.refs {
-		if _, emptied := e.emptied[int32(n)]; !emptied && refs > e.seen[n] {
-			e.arcs.add(root, int32(n))
-		}
-	}
-	e.freeReferences()
-	t := tree{nodes: nodes, forward: newGraph(int(root)+1, e.arcs, named, false)}
-	t.order = t.forward.depthFirst(root)
-	waits := false
-	for n := loose; n < nodes; n++ { // it has no references but those of others of the kind
-		if t.place[n] < 0 {
-			e.arcs.add(int32(-1-groups), int32(n))
-			waits = true
-		}
-	}
-	if waits {
-		t.forward, t.order = graph{}, order{} // two of each take too much memory
-		t.forward = newGraph(int(root)+1, e.arcs, named, false)
-		t.order = t.forward.depthFirst(root)
-	}
-	back := newGraph(int(root)+1, e.arcs, named, true)
-	e.arcs = arcs{}
-	t.dominator = t.dominators(back)
-	t.add(e)
-	return t
-}
-
-// keepArcs gives back all but where arcs lead.
-func (t *tree) keepArcs() {
-	t.vertex, t.parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
-}
-
-// add adds up from the leaves.
-func (t *tree) add(e *extents) {
-	count := len(t.vertex)
-	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)
-	t.device = map[int32]uint64{}
-	own := func(v int32) uint64 {
-		if int(v) < t.nodes {
-			return e.bytes[v]
-		}
-		return 0
-	}
-	for i := count - 1; i >= 0; i-- {
-		v := t.vertex[i]
-		t.total[i] += own(v)
-		if int(v) < t.nodes {
-			t.unknown[i] = t.unknown[i] || e.unknown[v]
-		}
-		if own(v) >= own(t.largestOf(i)) {
-			t.largest[i] = v + 1
-		}
-		if i == 0 {
-			break
-		}
-		d := t.dominator[i]
-		if int(v) < t.nodes && e.device[v] > 0 {
-			t.device[int32(i)] += e.device[v]
-		}
-		if t.device[int32(i)] > 0 {
-			t.device[d] += t.device[int32(i)]
-		}
-		t.total[d] += t.total[i]
-		t.unknown[d] = t.unknown[d] || t.unknown[i]
-		if t.largest[d] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(d))) {
-			t.largest[d] = t.largest[i]
-		}
-	}
-}
-
-// largestOf is the vertex with the most of its own among those that the one at a place dominates; itself if nothing is
-// known yet.
-func (t *tree) largestOf(place int) int32 {
-	if t.largest[place] == 0 {
-		return t.vertex[place]
-	}
-	return t.largest[place] - 1
 }
 
 // searchBlocks finds an address among blocks in their order.

@@ -120,10 +120,10 @@ func (f *finder) result() Result {
 		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.asked[i])
 		if n := f.found[i]; n >= 0 {
 			f.paths.describe(h, n)
-			h.Garbage, h.Cyclic = wasteOf(f.paths, n), cycles.holds(n)
+			h.Garbage, h.Cyclic, h.Lost = wasteOf(f.paths, n), cycles.holds(n), f.paths.lostOf(n)
 		} else if n := f.maybe[i]; n >= 0 {
 			f.paths.describe(h, n)
-			h.Probable, h.Garbage = true, wasteOf(f.paths, n)
+			h.Probable, h.Garbage, h.Lost = true, wasteOf(f.paths, n), f.paths.lostOf(n)
 		}
 	}
 	r.Unseen = f.describeUnseen()

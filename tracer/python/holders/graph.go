@@ -25,6 +25,7 @@ type walker struct {
 
 	next      int    // the first node that was not looked into
 	uncounted bool   // the references that are being followed have been counted already
+	hidden    bool   // the collector does not visit them
 	keys      []edge // keys of dicts: a shorter way than the one with more meaning
 	shell     shell  // IPython's
 

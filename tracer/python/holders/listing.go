@@ -22,7 +22,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
 	for i, bytes := range e.bytes {
-		if t.place[i] >= 0 {
+		if t.Place[i] >= 0 {
 			out.Total += event.Bytes(bytes)
 		}
 	}
@@ -75,7 +75,7 @@ type listedRow struct {
 // rows makes a row of each group that is worth one: those that hold or reach most first.
 func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
-		at := t.place[t.nodes+i]
+		at := t.Place[t.nodes+i]
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
@@ -123,7 +123,7 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		for _, to := range t.forward.of(v) {
+		for _, to := range t.forward.Of(v) {
 			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
 				continue
 			}

@@ -6,35 +6,36 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/python/graphs"
 )
 
 // ownedGraph is a graph at random with owners, and with others that the root leads to.
 func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*tree, *extents) {
 	root := int32(nodes + groups)
-	var all arcs
+	var all graphs.Arcs
 	for v := range nodes {
 		for range r.IntN(2*arcsEach + 1) {
-			all.add(int32(v), int32(r.IntN(nodes)))
+			all.Add(int32(v), int32(r.IntN(nodes)))
 		}
 	}
 	for g := range groups {
-		all.add(root, int32(nodes+g))
-		all.add(int32(nodes+g), int32(r.IntN(nodes)))
+		all.Add(root, int32(nodes+g))
+		all.Add(int32(nodes+g), int32(r.IntN(nodes)))
 	}
-	all.add(root, int32(r.IntN(nodes)))
+	all.Add(root, int32(r.IntN(nodes)))
 	e := &extents{}
 	for range nodes {
 		e.bytes, e.unknown, e.class = append(e.bytes, leastShare), append(e.unknown, false), append(e.class, false)
 	}
-	t := &tree{nodes: nodes, forward: newGraph(int(root)+1, all, itself, false)}
-	t.order = t.forward.depthFirst(root)
+	t := &tree{nodes: nodes, forward: graphs.New(int(root)+1, all, itself, false)}
+	t.Order = t.forward.DepthFirst(root)
 	return t, e
 }
 
 // sharingOf returns the owners that share each vertex of such a graph.
 func sharingOf(t *tree, e *extents) *sharing {
 	s := &sharing{tree: t, of: e, addrs: make([]uint64, t.nodes)}
-	for v := t.nodes; v < len(t.place)-1; v++ {
+	for v := t.nodes; v < len(t.Place)-1; v++ {
 		s.owners = append(s.owners, int32(v))
 	}
 	s.spread()
@@ -43,9 +44,9 @@ func sharingOf(t *tree, e *extents) *sharing {
 
 // definedMasks is the set of owners that lead to each vertex, and whether others do, by the definition.
 func definedMasks(t *tree, owners []int32) (sets []uint64, others []bool) {
-	root := int32(len(t.place) - 1)
-	sets, others = make([]uint64, len(t.place)), make([]bool, len(t.place))
-	for _, to := range t.forward.of(root) {
+	root := int32(len(t.Place) - 1)
+	sets, others = make([]uint64, len(t.Place)), make([]bool, len(t.Place))
+	for _, to := range t.forward.Of(root) {
 		bit := -1
 		for i, o := range owners {
 			if o == to {
@@ -152,4 +153,24 @@ func BenchmarkSharing(b *testing.B) {
 		sharingOf(tr, e).shares()
 	}
 	b.ReportMetric(kept, "kept-B/object")
+}
+
+func itself(v int32) int32 { return v }
+
+// reached returns the vertices that a root reaches without passing one of them.
+func reached(g graphs.Graph, root, without int32) []bool {
+	seen := make([]bool, len(g.First)-1)
+	queue := []int32{root}
+	seen[root] = true
+	for len(queue) > 0 {
+		v := queue[0]
+		queue = queue[1:]
+		for _, to := range g.Of(v) {
+			if to != without && !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	return seen
 }

@@ -138,25 +138,26 @@ type sharing struct {
 	owners []int32  // their vertices, by bit
 	masks  masks    // of vertices
 	cyclic []bool   // vertices that go only when the collector runs
+	lost   []int32  // see [tree.lost]
 }
 
 // spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
 func (s *sharing) spread() {
-	root := int32(len(s.place) - 1)
-	s.masks = newMasks(len(s.place))
+	root := int32(len(s.Place) - 1)
+	s.masks = newMasks(len(s.Place))
 	var queue []int32
 	lead := func(take func(v int32) bool) {
 		for len(queue) > 0 {
 			v := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
-			for _, to := range s.forward.of(v) {
+			for _, to := range s.forward.Of(v) {
 				if take(to) {
 					queue = append(queue, to)
 				}
 			}
 		}
 	}
-	for _, to := range s.forward.of(root) {
+	for _, to := range s.forward.Of(root) {
 		if !slices.Contains(s.owners, to) && s.masks.others(to) {
 			queue = append(queue, to)
 		}
@@ -170,7 +171,11 @@ func (s *sharing) spread() {
 	}
 	s.masks.met = nil // no owner is to come
 	s.findCycles()
+	s.lost = s.tree.lost(s.of, s.free)
 }
+
+// goes reports whether a vertex goes with its owners.
+func (s *sharing) goes(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
 
 // free reports whether a vertex is an object that owners hold and nothing else.
 func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
@@ -184,7 +189,7 @@ func (s *sharing) findCycles() {
 	for v := range int32(s.nodes) {
 		if s.free(v) {
 			s.cyclic[v] = true
-			for _, to := range s.forward.of(v) {
+			for _, to := range s.forward.Of(v) {
 				if s.free(to) {
 					left[to]++
 				}
@@ -204,7 +209,7 @@ func (s *sharing) findCycles() {
 	for len(queue) > 0 {
 		v := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for _, to := range s.forward.of(v) {
+		for _, to := range s.forward.Of(v) {
 			if s.free(to) {
 				left[to]--
 				goes(to)
@@ -221,7 +226,7 @@ func (s *sharing) shares() (out []event.Share) {
 		all[i].Exact = true
 	}
 	for v := range int32(s.nodes) {
-		if s.free(v) && s.masks.of[v] != crowdedMask {
+		if s.goes(v) && s.masks.of[v] != crowdedMask {
 			s.count(&all[s.masks.of[v]], v)
 		}
 	}
@@ -245,7 +250,7 @@ func (s *sharing) shares() (out []event.Share) {
 		isListed[i] = true
 	}
 	for v := range int32(s.nodes) {
-		if m := s.masks.of[v]; s.free(v) && m != crowdedMask && isListed[m] {
+		if m := s.masks.of[v]; s.goes(v) && m != crowdedMask && isListed[m] {
 			s.piece(&all[s.masks.of[v]], v)
 		}
 	}

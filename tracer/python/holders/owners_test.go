@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/python/cpython"
+	"ipytracer/tracer/python/graphs"
 )
 
 // TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees everything that the
@@ -17,7 +19,7 @@ func TestSharesOfGraphs(t *testing.T) {
 		nodes, groups := 1+r.IntN(12), 1+r.IntN(4)
 		e := &extents{data: map[int32]uint64{}, device: map[int32]uint64{}}
 		root := int32(nodes + groups)
-		var all arcs
+		var all graphs.Arcs
 		named := func(tail int32) int32 {
 			if tail < nobody {
 				return int32(nodes) - 2 - tail
@@ -25,23 +27,23 @@ func TestSharesOfGraphs(t *testing.T) {
 			return tail
 		}
 		for range r.IntN(3 * nodes) {
-			all.add(int32(r.IntN(nodes)), int32(r.IntN(nodes)))
+			all.Add(int32(r.IntN(nodes)), int32(r.IntN(nodes)))
 		}
 		for g := range groups {
-			all.add(root, int32(nodes+g))
+			all.Add(root, int32(nodes+g))
 			for range 1 + r.IntN(2) {
-				all.add(int32(-2-g), int32(r.IntN(nodes)))
+				all.Add(int32(-2-g), int32(r.IntN(nodes)))
 			}
 		}
 		if r.IntN(2) == 0 {
-			all.add(root, int32(r.IntN(nodes)))
+			all.Add(root, int32(r.IntN(nodes)))
 		}
 		for range nodes {
 			e.bytes, e.unknown, e.class = append(e.bytes, uint64(leastShare)<<r.IntN(8)), append(e.unknown, false),
 				append(e.class, false)
 		}
-		tr := &tree{nodes: nodes, forward: newGraph(int(root)+1, all, named, false)}
-		tr.order = tr.forward.depthFirst(root)
+		tr := &tree{nodes: nodes, forward: graphs.New(int(root)+1, all, named, false)}
+		tr.Order = tr.forward.DepthFirst(root)
 		s := &sharing{tree: tr, of: e, addrs: make([]uint64, nodes)}
 		for g := range groups {
 			s.owners = append(s.owners, int32(nodes+g))
@@ -67,10 +69,10 @@ func TestSharesOfGraphs(t *testing.T) {
 // deleted returns the objects that deleting a set of groups frees, by the definition, and those that only the collector
 // frees.
 func deleted(t *tree, e *extents, root int32, set int) (bytes, cyclic event.Bytes) {
-	cut := graph{first: slices.Clone(t.forward.first), heads: slices.Clone(t.forward.heads)}
-	for i, to := range cut.of(root) {
+	cut := graphs.Graph{First: slices.Clone(t.forward.First), Heads: slices.Clone(t.forward.Heads)}
+	for i, to := range cut.Of(root) {
 		if g := int(to) - t.nodes; g >= 0 && set>>g&1 == 1 {
-			cut.of(root)[i] = root
+			cut.Of(root)[i] = root
 		}
 	}
 	stays, before := reached(cut, root, -1), reached(t.forward, root, -1)
@@ -81,7 +83,7 @@ func deleted(t *tree, e *extents, root int32, set int) (bytes, cyclic event.Byte
 			continue // a name that has gone
 		}
 		if before[v] {
-			for _, to := range t.forward.of(v) {
+			for _, to := range t.forward.Of(v) {
 				if int(to) < t.nodes {
 					left[to]++
 				}
@@ -93,7 +95,7 @@ func deleted(t *tree, e *extents, root int32, set int) (bytes, cyclic event.Byte
 		for v := range int32(t.nodes) {
 			if before[v] && !stays[v] && !gone[v] && left[v] == 0 {
 				gone[v], again = true, true
-				for _, to := range t.forward.of(v) {
+				for _, to := range t.forward.Of(v) {
 					left[to]--
 				}
 			}
@@ -118,7 +120,8 @@ func (f *fake) bigText(n int) uint64 {
 	return addr
 }
 
-// TestShares has memory that two names hold together, that a cycle holds, and that waits for the collector.
+// TestShares has memory that two names hold together, that a cycle holds, and that a cycle holds which the collector
+// does not see: that goes with no name.
 func TestShares(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 200_000
@@ -135,8 +138,11 @@ func TestShares(t *testing.T) {
 		shown := f.refs(f.list(both), 3)
 		cycle := f.refs(f.list(0, f.bigText(3*size)), 2)
 		f.put(f.word(cycle+uint64(f.h.ListItems)), cycle)
-		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "again", shown, "Out", f.dict(number(7), shown),
-			"_7", shown)
+		hidden := f.refs(f.list(0, f.bigText(4*size)), 2)
+		f.put(f.word(hidden+uint64(f.h.ListItems)), f.objects("numpy.ndarray", hidden))
+		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|cpython.FlagList)
+		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "hidden", hidden, "again", shown,
+			"Out", f.dict(number(7), shown), "_7", shown)
 		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{})
 		if err != nil {
 			t.Fatal(err)
@@ -161,6 +167,9 @@ func TestShares(t *testing.T) {
 				(l.Shares[i].Cyclic == l.Shares[i].Bytes) != want.cyclic {
 				t.Errorf("%v: %+v", want, l.Shares)
 			}
+		}
+		if i := slices.IndexFunc(l.Shares, func(s event.Share) bool { return s.Bytes >= 4*size }); i >= 0 {
+			t.Errorf("a share of %+v", l.Shares[i])
 		}
 		i := slices.IndexFunc(l.Owners, func(o event.Owner) bool { return o.Kept })
 		if i < 0 || !slices.Equal(l.Owners[i].Names, []string{"again"}) || l.Owners[i].Output != "_7" ||

@@ -21,6 +21,7 @@ const (
 type paths struct {
 	*walker
 	climbs climbs // ways to roots, see climbs.go
+	lost   *lost  // cycles that the collector does not see; nil for none
 }
 
 // rootOf is the name of the root that a node was reached from.

@@ -89,7 +89,8 @@ func (s *survey) isLarge(addr uint64, t *typ) bool {
 	case shapeSet:
 		return s.mem.word(addr+cpython.SetMask) > most
 	case shapeArray:
-		return ndarray{s.mem, addr}.objects() > most
+		a := ndarray{s.mem, addr}
+		return a.objects() > most || a.elements() > most && len(recordsOf(&s.sizer, addr).fields) > 0
 	}
 	return false
 }

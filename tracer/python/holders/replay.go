@@ -12,6 +12,9 @@ func replayed(w *walker, n int32) bool {
 	if w.arrays != nil && w.arrays.readsArrays() && w.notes.types[w.notes.noted[id].typ()].shape == shapeArray {
 		return false // it wants to know more
 	}
+	if t := w.typeOf(n); t != nil && t.hidesSome() {
+		return false // the steps do not show which references are hidden
+	}
 	r := replay{walker: w, node: n, before: w.uncounted}
 	for at := w.notes.noted[id].first; !w.done(); {
 		s := w.notes.steps[at]

@@ -46,6 +46,7 @@ type typ struct {
 	dict    int64  // where an instance has its __dict__, 0 for nowhere
 	weak    uint64 // where it has its weak references, 0 for nowhere
 	members []member
+	hides   uint64 // the collector does not visit references before this offset, see unvisited.go
 	loose   uint64 // words before it are those of a type made in C: not known
 	native  bool   // made by a library in C or C++: it may have memory of its own
 	arrow   bool   // a class of pyarrow's, or derived from one
@@ -236,7 +237,7 @@ func (y *types) readType(addr uint64) *typ {
 	}
 	t.own, t.base = 16, 16
 	y.classify(t, base)
-	t.members = y.readMembers(members)
+	t.members, t.hides = y.readMembers(members), y.hidesOf(t)
 	return t
 }
 
@@ -291,7 +292,7 @@ func (y *types) classify(t *typ, base uint64) {
 
 // borrowed are types with first words, up to this offset, that refer to objects without holding them: the links of the
 // list of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
-var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, "functools._lru_list_elem": 40}
+var borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, lruLink: 40}
 
 // classifyByFlags is for the types with flags for the type that they derive from.
 func (y *types) classifyByFlags(t *typ) {

@@ -131,17 +131,23 @@ func (v visits) visitWords(n int32, addr uint64, t *typ, from, to uint64) {
 		return
 	}
 	v.mem.words(addr+from, (to-from)/8, func(i, word uint64) bool {
-		at := from + 8*i
-		switch {
-		case at == t.weak && at != 0, t.dict > 0 && at == uint64(t.dict):
-		case t.shape == shapeWeak && at < 64: // the list of all weak references to the same object
-		case at < t.loose && !v.isSlot(t, at):
-			v.looseWord(n, word, label{labelWord, at})
-		default:
-			v.word(n, word, label{labelWord, at})
-		}
+		v.hidden = from+8*i < t.hides
+		v.visitWord(n, t, from+8*i, word)
+		v.hidden = false
 		return !v.done()
 	})
+}
+
+// visitWord looks at a word of an instance, at an offset.
+func (v visits) visitWord(n int32, t *typ, at, word uint64) {
+	switch {
+	case at == t.weak && at != 0, t.dict > 0 && at == uint64(t.dict):
+	case t.shape == shapeWeak && at < 64: // the list of all weak references to the same object
+	case at < t.loose && !v.isSlot(t, at):
+		v.looseWord(n, word, label{labelWord, at})
+	default:
+		v.word(n, word, label{labelWord, at})
+	}
 }
 
 // word takes a word of an object with a known layout: a reference, the address of a block, or a number.

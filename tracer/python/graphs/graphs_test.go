@@ -1,4 +1,4 @@
-package holders
+package graphs
 
 import (
 	"math/rand/v2"
@@ -6,14 +6,14 @@ import (
 )
 
 // reached returns the vertices that a root reaches without passing one of them.
-func reached(g graph, root, without int32) []bool {
-	seen := make([]bool, len(g.first)-1)
+func reached(g Graph, root, without int32) []bool {
+	seen := make([]bool, len(g.First)-1)
 	queue := []int32{root}
 	seen[root] = true
 	for len(queue) > 0 {
 		v := queue[0]
 		queue = queue[1:]
-		for _, to := range g.of(v) {
+		for _, to := range g.Of(v) {
 			if to != without && !seen[to] {
 				seen[to] = true
 				queue = append(queue, to)
@@ -31,13 +31,13 @@ func TestDominators(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 400 {
 		n := 1 + r.IntN(14)
-		var all arcs
+		var all Arcs
 		for range r.IntN(4 * n) {
-			all.add(int32(r.IntN(n)), int32(r.IntN(n)))
+			all.Add(int32(r.IntN(n)), int32(r.IntN(n)))
 		}
-		g, back := newGraph(n, all, itself, false), newGraph(n, all, itself, true)
-		o := g.depthFirst(0)
-		got := o.dominators(back)
+		g, back := New(n, all, itself, false), New(n, all, itself, true)
+		o := g.DepthFirst(0)
+		got := o.Dominators(back)
 		met := reached(g, 0, -1)
 		without := make([][]bool, n)
 		for d := 1; d < n; d++ {
@@ -45,13 +45,13 @@ func TestDominators(t *testing.T) {
 		}
 		dominates := func(d, v int32) bool { return d == 0 || d == v || !without[d][v] }
 		for v := int32(1); v < int32(n); v++ {
-			if met[v] != (o.place[v] >= 0) {
-				t.Fatalf("vertex %d: reached %v, place %d", v, met[v], o.place[v])
+			if met[v] != (o.Place[v] >= 0) {
+				t.Fatalf("vertex %d: reached %v, place %d", v, met[v], o.Place[v])
 			}
 			if !met[v] {
 				continue
 			}
-			d := o.vertex[got[o.place[v]]]
+			d := o.Vertex[got[o.Place[v]]]
 			if d == v || !dominates(d, v) {
 				t.Fatalf("%d does not dominate %d: %v", d, v, all.parts)
 			}
@@ -67,13 +67,13 @@ func TestDominators(t *testing.T) {
 // TestLongGraph has a chain and a comb that recursion would not survive.
 func TestLongGraph(t *testing.T) {
 	const n = 1 << 20
-	var all arcs
+	var all Arcs
 	for v := int32(1); v < n; v++ {
-		all.add(v-1, v)
-		all.add(v, v-1)
+		all.Add(v-1, v)
+		all.Add(v, v-1)
 	}
-	o := newGraph(n, all, itself, false).depthFirst(0)
-	for i, d := range o.dominators(newGraph(n, all, itself, true)) {
+	o := New(n, all, itself, false).DepthFirst(0)
+	for i, d := range o.Dominators(New(n, all, itself, true)) {
 		if want := max(0, int32(i)-1); d != want {
 			t.Fatalf("%d: %d, want %d", i, d, want)
 		}
