@@ -67,6 +67,10 @@ func (i *arrowInstrument) meet(l listing, m process.Mapping) {
 		i.report(known)
 		return
 	}
+	if l.last {
+		i.joinedLate(i.target, name)
+		return
+	}
 	if len(i.libraries) >= maxPoolLibraries || i.allPlaces() >= maxLibraries {
 		if !i.crowded {
 			i.crowded = true

@@ -87,6 +87,11 @@ func (s *Session) drawLast() error {
 		return err
 	}
 	s.queue.add(s.watches.Last()...)
+	for _, t := range s.targets.all {
+		if !t.gone && t.unlisted {
+			s.examiner.listLast(t)
+		}
+	}
 	return nil
 }
 

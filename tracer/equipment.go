@@ -58,6 +58,22 @@ func (e *examiner) relist(t *target) {
 	}
 }
 
+// listLast notes the libraries that a target has loaded so late that they have no probes: the session is over.
+func (e *examiner) listLast(t *target) {
+	l := listing{since: t.listed, last: true}
+	for m, err := range e.fs.Image(t.pid).Mappings() {
+		if err != nil {
+			return
+		}
+		for _, i := range t.instruments {
+			switch i.(type) {
+			case *libraryInstrument, *arrowInstrument:
+				i.meet(l, m)
+			}
+		}
+	}
+}
+
 // expectLibraries lets the target's instruments expect the libraries that it may yet load. It does nothing while
 // sys.path is unchanged: a starting interpreter has none yet.
 func (e *examiner) expectLibraries(t *target) {

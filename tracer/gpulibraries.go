@@ -79,6 +79,12 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 		i.report(known)
 		return
 	}
+	if l.last {
+		if counts(kind) {
+			i.joinedLate(i.target, clean(m.Path))
+		}
+		return
+	}
 	if !i.hasRoom(kind, maxLibrariesOfKind) {
 		i.beyond.add(kind, m)
 		return
@@ -89,7 +95,7 @@ func (i *libraryInstrument) meet(l listing, m process.Mapping) {
 	}
 	library := i.adopt(file, kind)
 	i.report(library)
-	if library.refused == nil && !l.first && library.counts() {
+	if library.refused == nil && !l.first && counts(kind) {
 		var missed []ledger.Group
 		if kind == cuda.Torch {
 			missed = append(missed, ledger.GroupTorchCPU)
@@ -125,8 +131,8 @@ func (i *libraryInstrument) missTotals() {
 
 func (l *library) id() process.FileID { return l.file.Mapping.File }
 
-// counts reports whether figures lack something without it. Without the runtime's names nothing is missing.
-func (l *library) counts() bool { return l.kind != cuda.Loader && l.kind != cuda.Runtime }
+// counts reports whether figures lack something without a library. Without the runtime's names nothing is missing.
+func counts(kind cuda.Kind) bool { return kind != cuda.Loader && kind != cuda.Runtime }
 
 // adopt puts probes on a library. It takes the file over.
 func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind) *library {
@@ -135,7 +141,7 @@ func (i *libraryInstrument) adopt(file *process.MappedFile, kind cuda.Kind) *lib
 	i.libraries = append(i.libraries, l) // even if it is of no use: it need not be examined again
 	var err error
 	if l.sites, err = libraryAnalysis(kind).of(i.analyses, i.target.pid, file, file.File); err != nil {
-		if l.counts() {
+		if counts(l.kind) {
 			l.refused = fmt.Errorf("%s: %w: memory taken through it is not seen", name, err)
 		}
 		return l

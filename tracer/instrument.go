@@ -45,6 +45,7 @@ type arrayInstrument interface {
 // listing is one pass over a target's mappings.
 type listing struct {
 	first bool              // the first listing of the target: its mappings are not new
+	last  bool              // the session is over: what has no probes by now gets none
 	since event.Nanoseconds // when the last one was
 }
 

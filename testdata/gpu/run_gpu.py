@@ -49,6 +49,7 @@ def options():
     parser.add_argument(
         "--hidden", action="store_true", help="the libraries lie where the dynamic linker does not look"
     )
+    parser.add_argument("--settle", type=float, default=0, metavar="S", help="the least time after each cell (0)")
     parser.add_argument("--visible", metavar="1,0", help="CUDA_VISIBLE_DEVICES of the kernel (default: not set)")
     parser.add_argument("--libraries", metavar="DIR", help="where build.py has put the libraries; else they are built")
     parser.add_argument("--no-wait", action="store_true", help="do not wait for lines on standard input")
@@ -59,7 +60,7 @@ class Workspace:
     """A directory under /tmp with everything the session needs."""
 
     def __init__(self, opts):
-        self.path = tempfile.mkdtemp(prefix="ipytracer-gpu-", dir="/tmp")
+        self.path, self.settle = tempfile.mkdtemp(prefix="ipytracer-gpu-", dir="/tmp"), opts.settle
         try:
             self.libraries = os.path.abspath(opts.libraries) if opts.libraries else os.path.join(self.path, "lib")
             if not opts.libraries:
@@ -188,7 +189,7 @@ class Session:
     """Runs the cells one after another; the truth is cut before and after each."""
 
     def __init__(self, workspace, kernel):
-        self.truth, self.kernel = workspace.truth, kernel
+        self.truth, self.kernel, self.settle = workspace.truth, kernel, workspace.settle
         self.children = set()
         self.last = None        # the result that still lacks the time after it
         self.cut = self.truth.cut(kernel.pid)
@@ -204,7 +205,7 @@ class Session:
         result = dict({"name": cell.name, "source": cell.source}, **self.kernel.run(cell.source))
         result["truth"] = self.next_cut()
         result["children"] = [{"pid": pid, "truth": segment({}, self.truth.cut(pid))} for pid in self.new_children()]
-        time.sleep(cell.settle)
+        time.sleep(max(cell.settle, self.settle))
         self.last = result
         return result
 
