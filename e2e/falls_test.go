@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,13 +67,11 @@ func (w *workload) typeAll(entries []model.Freeing) {
 // was said, within 5 % or 2 MiB.
 func (w *workload) fallsBy(f model.Freeing) {
 	w.t.Helper()
-	page := int64(os.Getpagesize())
-	before := residentOf(w.pid)
+	before := residentNow(w.t, w.pid)
 	w.again(f.Type)
-	fell, said := page*(before-residentOf(w.pid)), f.Falls()
-	w.t.Logf("said %8.2f MiB, fell %8.2f: objects %.2f, at once %.2f, trims %.2f, stays %.2f: %s", mebibytes(said),
-		mebibytes(fell), mebibytes(f.Predicted), mebibytes(*f.Resident), mebibytes(*f.Trims), mebibytes(f.Stays),
-		f.Type)
+	fell, said := before-residentNow(w.t, w.pid), f.Falls()
+	w.t.Logf("said %8.2f MiB, fell %8.2f: objects %.2f, stays %.2f: %s", mebibytes(said), mebibytes(fell),
+		mebibytes(f.Predicted), mebibytes(f.Stays), f.Type)
 	slack := max(said/20, 2<<20)
 	if fell < said-slack || f.Exact && fell > said+slack {
 		w.t.Errorf("%q: said to free %d bytes, resident memory fell by %d", f.Type, said, fell)

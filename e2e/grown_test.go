@@ -20,18 +20,6 @@ func grownKernel(t *testing.T, name string) *workload {
 	return w
 }
 
-// fallsBy types code and checks that resident memory falls by a number of bytes, within 5 % or 2 MiB.
-func (w *workload) fallsBy(code string, want int64) {
-	w.t.Helper()
-	before := residentNow(w.t, w.pid)
-	w.again(code)
-	fell := before - residentNow(w.t, w.pid)
-	w.t.Logf("predicted %8.2f, fell %8.2f MiB: %s", mebibytes(want), mebibytes(fell), code)
-	if off := max(fell-want, want-fell); off > max(want/20, 2<<20) {
-		w.t.Errorf("%q: resident memory fell by %d bytes, not %d", code, fell, want)
-	}
-}
-
 // TestGrownKernel: attach to a kernel that has grown, end the session without a cell, type what the report says, and
 // resident memory is what it says is left.
 func TestGrownKernel(t *testing.T) {
@@ -63,7 +51,7 @@ func TestGrownKernel(t *testing.T) {
 		if !strings.Contains(of["to free it"], f.Type) {
 			t.Errorf("%q is not in %q", f.Type, of["to free it"])
 		}
-		w.fallsBy(f.Type, f.Predicted)
+		w.fallsBy(f)
 	}
 	var mib float64
 	if _, err := fmt.Sscan(leaves[1], &mib); err != nil {
@@ -97,7 +85,7 @@ func TestGrownKernelIsAudited(t *testing.T) {
 				if !known || v.Bytes < bytes || v.Bytes > bytes+bytes/20 {
 					t.Errorf("%d bytes, %q: %s", v.Bytes, v.Fix, v.Evidence)
 				}
-				w.fallsBy(v.Fix, bytes)
+				w.fallsBy(model.Freeing{Type: v.Fix, Predicted: bytes, Exact: true})
 			}
 		})
 	}

@@ -66,8 +66,9 @@ func (o *leftover) entries() (all []model.Freeing) {
 			all = append(all, f)
 		}
 	}
-	if o.device() != "" {
-		slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(b.Device, a.Device) })
+	ordered := func(f model.Freeing) bool { return f.Resident != nil }
+	if o.device() != "" || !slices.ContainsFunc(all, ordered) {
+		slices.SortStableFunc(all, func(a, b model.Freeing) int { return cmp.Compare(o.falls(&b), o.falls(&a)) })
 	}
 	return all
 }
