@@ -1,10 +1,29 @@
 """Holds objects that have started processes, prints as JSON which by name, and waits for a byte."""
-import json, os, subprocess, sys, time
+import json, os, subprocess, sys, threading, time
 import multiprocessing as mp
 from concurrent.futures import ProcessPoolExecutor
 
+holder = os.getpid()
+SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+
+
+def end_with_holder():
+    while os.getppid() == holder:
+        time.sleep(0.1)
+    os._exit(0)
+
+
+def in_child():
+    """A child has none of the holder's pipes, and ends when that is killed."""
+    for fd in (2, 3, 4):
+        os.dup2(nothing, fd)
+    threading.Thread(target=end_with_holder, daemon=True).start()
+
+
+nothing = os.open(os.devnull, os.O_RDWR)
+os.register_at_fork(after_in_child=in_child)
 context = mp.get_context("fork")
-popen = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+popen = subprocess.Popen(SLEEP, stderr=nothing)
 worker = context.Process(target=time.sleep, args=(60,))
 worker.start()
 wanted = {"popen": ["terminate", [popen.pid]], "worker": ["terminate", [worker.pid]]}
@@ -36,7 +55,7 @@ loop._process = [loop, {"x": loop}]
 big = Watched.__new__(Watched)
 big.pid = 1 << 40
 big._child_created = loop._child_created = False
-ours = Watched([sys.executable, "-c", "import time; time.sleep(60)"])
+ours = Watched(SLEEP, stderr=nothing)
 wanted["ours"] = ["terminate", [ours.pid]]
 wanted.update(dict.fromkeys(["other", "idle", "loop", "big"], ["", []]))
 
