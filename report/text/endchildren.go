@@ -100,5 +100,7 @@ func childrenText(p *model.AccountPart) string {
 
 // toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
 func (o *leftover) toEnd() []model.AccountPart {
-	return slices.DeleteFunc(o.children(), func(p model.AccountPart) bool { return p.Type == "" || p.Bytes < worthAGap })
+	return slices.DeleteFunc(o.children(), func(p model.AccountPart) bool {
+		return p.Type == "" || p.Bytes < worthAGap
+	})
 }

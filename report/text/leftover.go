@@ -90,8 +90,9 @@ func (o *leftover) stillThere() string {
 
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
-// toFree names the names to delete, and what ends processes. If no name is known to hold it, it gives the names that the lines assign. That is
-// a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its memory to models.
+// toFree names the names to delete, and what ends processes. If no name is known to hold memory, it gives the names
+// that the lines assign. That is a hint, not more, because `scores = [m.fit(X).score(y) for m in models]` leaves its
+// memory to models.
 func (o *leftover) toFree() string {
 	if named := o.named(); len(named) > 0 || o.freeing() != "" {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)

@@ -50,7 +50,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 	of := newSharing(l, &t)
 	out.Owners, out.Shares = of.list(l, rows)
 	if slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes >= leastPlacing }) {
-		out.Places = l.places(of, crowd, placing)
+		out.Places = findPlaces(l, of, crowd, placing)
 	}
 	return out
 }

@@ -56,8 +56,8 @@ type placer struct {
 	steps   int
 }
 
-// places finds out where the blocks are that a listing's owners hold, in so much time of the processor.
-func (l *lister) places(s *sharing, crowd *crowd, most time.Duration) *Places {
+// findPlaces finds out where the blocks are that a listing's owners hold, in so much time of the processor.
+func findPlaces(l *lister, s *sharing, crowd *crowd, most time.Duration) *Places {
 	p := &placer{lister: l, sharing: s, crowd: crowd, until: ProcessorTime() + most,
 		out: Places{small: map[uint64]placedPage{}, Complete: true}}
 	l.mem.sets = keptPages / ways
