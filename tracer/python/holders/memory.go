@@ -103,10 +103,15 @@ func (m *memory) page(n uint64) []byte {
 	}
 	i := m.giveUp(n % m.sets)
 	m.kept[i] = keptPage{n, asked}
-	if !m.whole && m.files.lacks(n*pageSize) {
+	switch is := m.files.of(n * pageSize); {
+	case is == untouched:
+		clear(m.at(i))
+	case is == ofFile && !m.whole:
 		m.kept[i].state |= unreadable | unread
-	} else if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
-		m.kept[i].state |= unreadable
+	default:
+		if got, _ := m.r.ReadAt(m.at(i), int64(n*pageSize)); got < pageSize {
+			m.kept[i].state |= unreadable
+		}
 	}
 	m.total += pageSize // a read that fails costs as much
 	return m.found(n, i)

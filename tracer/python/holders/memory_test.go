@@ -150,7 +150,8 @@ func TestMemoryEnds(t *testing.T) {
 // included.
 func TestFilePages(t *testing.T) {
 	const first = lowestAddress / pageSize
-	states := map[uint64]uint64{first + 1: pagePresent, first + 2: 0, first + 3: pageSwapped, first + 4: 0}
+	states := map[uint64]uint64{first + 1: pagePresent, first + 2: 0, first + 3: pageSwapped, first + 4: 0,
+		first + 5: 0, first + 6: pagePresent}
 	pagemap := make([]byte, 8*(first+8))
 	for page, state := range states {
 		binary.LittleEndian.PutUint64(pagemap[8*page*pageSize/uint64(os.Getpagesize()):], state)
@@ -165,15 +166,19 @@ func TestFilePages(t *testing.T) {
 	})
 	m := newMemory(from, 1<<40)
 	defer m.close()
-	m.files = filePages{bytes.NewReader(pagemap), []Block{{(first + 1) * pageSize, 3 * pageSize}}}
-	m.ahead([]uint64{first, first + 1, first + 2, first + 3, first + 4})
-	for page := uint64(first); page < first+5; page++ {
-		want := page != first+2
+	m.files = filePages{bytes.NewReader(pagemap), []Block{{(first + 1) * pageSize, 3 * pageSize}},
+		[]Block{{first * pageSize, 5 * pageSize}, {(first + 5) * pageSize, leastRoom}}}
+	m.ahead([]uint64{first, first + 1, first + 2, first + 3, first + 4, first + 5, first + 6})
+	for page := uint64(first); page < first+7; page++ {
+		want := page != first+2 && page != first+5
 		if got := m.word(page*pageSize) != 0; got != want || read[page] != want {
 			t.Errorf("page %d: read %v, asked for %v, want %v", page-first, got, read[page], want)
 		}
 	}
 	for range 2 {
+		if got := m.bytes((first+5)*pageSize, pageSize); !bytes.Equal(got, make([]byte, pageSize)) {
+			t.Errorf("a page that nobody has touched is %.16q…", got)
+		}
 		if got := m.cString((first+2)*pageSize, 16); got != "text" {
 			t.Errorf("a name there is %q", got)
 		}

@@ -58,9 +58,16 @@ func (m *memory) ahead(pages []uint64) {
 			i++
 			continue
 		}
-		end := i + 1
-		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) {
+		end, room := i+1, m.files.pagemap != nil && m.files.isRoom(pages[i]*pageSize)
+		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
+			(m.files.pagemap == nil || m.files.isRoom(pages[end]*pageSize) == room) {
 			end++
+		}
+		if room {
+			if end = i + m.files.present(pages[i]*pageSize, end-i); end == i {
+				i++ // it is left for when it is asked for
+				continue
+			}
 		}
 		i += m.readRun(pages[i], end-i)
 	}

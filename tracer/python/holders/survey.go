@@ -58,7 +58,7 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 		process.Used = func() time.Duration { return -1 }
 	}
 	s := &Survey{heap: heap, mem: newMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
-	s.mem.files = filePages{process.Pages, process.Files}
+	s.mem.files = filePages{process.Pages, process.Files, process.Mapped}
 	if err := s.look(ctx, limits); err != nil {
 		s.Close()
 		return nil, err

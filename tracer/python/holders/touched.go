@@ -12,11 +12,64 @@ const (
 	pageSwapped = 1 << 62
 )
 
-// filePages tells which pages of mappings of files a process has in memory. Linux makes another one resident if it is
-// read, with up to 15 around it (fault_around_bytes). The zero value knows of none.
+// filePages tells which pages a process has in memory. Linux makes a page of a file resident if it is read, with up to
+// 15 around it (fault_around_bytes). Where a page that nobody has touched is read, it maps the zero page, or a huge one of
+// 2 MiB, and a kernel without a zero page makes it resident. The zero value knows of none.
 type filePages struct {
 	pagemap io.ReaderAt // nil where it cannot be read
 	files   []Block
+	mapped  []Block // all mappings
+}
+
+// presence says what a read of a page would do.
+type presence uint8
+
+const (
+	inMemory  presence = iota // nothing, as far as is known
+	ofFile                    // it would bring a page of a file into memory
+	untouched                 // it would find zeros
+)
+
+// leastRoom is the least size of a mapping that is asked for its pages, if it is of no file.
+const leastRoom = 1 << 20
+
+// isRoom reports whether an address is in a large mapping of no file.
+func (f *filePages) isRoom(addr uint64) bool {
+	i, met := searchBlocks(f.mapped, addr)
+	if !met {
+		i--
+	}
+	return i >= 0 && addr-f.mapped[i].Address < f.mapped[i].Size && f.mapped[i].Size >= leastRoom
+}
+
+// of returns what a read of the page at an address would do.
+func (f *filePages) of(addr uint64) presence {
+	file := f.has(addr, 1)
+	if f.pagemap == nil || !file && !f.isRoom(addr) || f.present(addr, 1) > 0 {
+		return inMemory
+	}
+	if file {
+		return ofFile
+	}
+	return untouched
+}
+
+// present returns how many of so many pages, from an address on, are in memory, or swapped out, up to the first that is
+// not. Where that cannot be read, it returns all of them.
+func (f *filePages) present(addr uint64, count int) int {
+	var raw [8 * runPages]byte
+	machine := uint64(os.Getpagesize())
+	first, last := addr/machine, (addr+uint64(count-1)*pageSize)/machine
+	entries := raw[:8*min(last-first+1, runPages)]
+	if n, _ := f.pagemap.ReadAt(entries, int64(8*first)); n != len(entries) {
+		return count
+	}
+	for i := range count {
+		if stateOf(entries, (addr+uint64(i)*pageSize)/machine-first) == 0 {
+			return i
+		}
+	}
+	return count
 }
 
 // has reports whether a part of the memory belongs to a mapping of a file.
@@ -26,17 +79,6 @@ func (f *filePages) has(addr, size uint64) bool {
 		return true
 	}
 	return i < len(f.files) && f.files[i].Address < addr+size
-}
-
-// lacks reports whether a page is one of a file, and not in memory. One that was written is the process's own: it is in
-// memory, or swapped out.
-func (f *filePages) lacks(addr uint64) bool {
-	if f.pagemap == nil || !f.has(addr, 1) {
-		return false
-	}
-	var entry [8]byte
-	n, _ := f.pagemap.ReadAt(entry[:], int64(8*(addr/uint64(os.Getpagesize()))))
-	return n == len(entry) && stateOf(entry[:], 0) == 0
 }
 
 // touched reads memory of a process without making it any larger: pages that the process has never touched are zeros,
