@@ -62,7 +62,9 @@ func (o *leftover) left() (all []model.Line) {
 	for _, l := range o.r.Lines {
 		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) &&
 			!words.IsOutermost(l.Meter) {
-			all = append(all, l)
+			if l.Left -= o.untouched(&l); l.Left >= worthShowing {
+				all = append(all, l)
+			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })

@@ -49,6 +49,25 @@ func TestStillThere(t *testing.T) {
 	}
 }
 
+// TestNeverTouched: a line whose memory a name holds has none of what was never touched, also if the name is too small
+// to be mentioned.
+func TestNeverTouched(t *testing.T) {
+	r := left(small(400*mib), 0, model.Variable{Name: "x", Kind: "variable", Bytes: 190 * mib},
+		model.Variable{Name: "room", Kind: "variable", Bytes: 3000 * mib, Resident: new(int64(4 * reporttest.KiB)),
+			Execution: 2, Line: 2})
+	line := model.Frame{Function: "<module>", File: "2.py", Line: 2, Execution: 2, ExecutionCount: reporttest.Number(2)}
+	r.Lines = []model.Line{{PID: 4242, Meter: "cpu.numpy", Left: 3000*mib + 64*reporttest.KiB, Frame: line}}
+	r.ToFree = []model.Freeing{{PID: 4242, Names: []string{"x"}, Type: "del x", Predicted: 190 * mib, Exact: true}}
+	got := lines(t, r, text.Options{})
+	if strings.Contains(got["still there"], "In[2]") || got["to free it"] != "del x (190.00 MiB) → leaves 338.00 MiB" {
+		t.Errorf("%q", got)
+	}
+	r.Lines[0].Left += 50 * mib
+	if got := lines(t, r, text.Options{})["still there"]; !strings.Contains(got, "50.07 MiB numpy of In[2] line 2") {
+		t.Errorf("still there: %q", got)
+	}
+}
+
 // TestCachesAreNoAdvice: a cache of the interpreter or of IPython is not named for deletion. Without large names and
 // lines, the report names the kind of memory, and recommends no audit, which would not know more.
 func TestCachesAreNoAdvice(t *testing.T) {

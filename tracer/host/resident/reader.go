@@ -9,8 +9,7 @@ import (
 )
 
 const (
-	present = 1 << 63 // of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst)
-	ahead   = 64 << 10
+	ahead = 64 << 10
 
 	patience = 40 // times as long as its processor time may reading take
 )
@@ -29,9 +28,10 @@ type reader struct {
 	ended           <-chan struct{}
 	stopped         bool
 
-	at    uint64 // of the mapping
-	pages []bool // the resident ones of its pages
-	from  uint64 // the address of the first byte in have
+	at    uint64  // of the mapping
+	pages []uint8 // states of its pages
+	zero  uint64  // the frame of Linux's page of zeros; 0 where it is not known
+	from  uint64  // the address of the first byte in have
 	have  []byte
 	buf   []byte
 	steps int
@@ -54,8 +54,8 @@ func (r *reader) load(m mapping) bool {
 		r.stopped = r.stopped || count > most
 		return false
 	}
-	r.at, r.have, r.pages = m.start, nil, make([]bool, count)
-	raw := make([]byte, 8*min(count, 64<<10))
+	r.at, r.have, r.pages = m.start, nil, make([]uint8, count)
+	raw, states := make([]byte, 8*min(count, 64<<10)), pageStates{reader: r}
 	for done := uint64(0); done < count; {
 		if r.late() { // a mapping may be large, and there may be many
 			return false
@@ -65,10 +65,11 @@ func (r *reader) load(m mapping) bool {
 			return false
 		}
 		for i := range len(part) / 8 {
-			r.pages[done+uint64(i)] = binary.LittleEndian.Uint64(part[8*i:])&present != 0
+			states.take(done+uint64(i), binary.LittleEndian.Uint64(part[8*i:]))
 		}
 		done += uint64(len(part) / 8)
 	}
+	states.end(m.resident / r.page)
 	return true
 }
 
@@ -95,7 +96,7 @@ func (r *reader) late() bool {
 // isResident reports whether the page of an address is resident.
 func (r *reader) isResident(addr uint64) bool {
 	i := (addr - r.at) / r.page
-	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i]
+	return addr >= r.at && i < uint64(len(r.pages)) && r.pages[i] != absent
 }
 
 // word reads 8 bytes; ok is false where they are not resident or a limit was hit. An address is a multiple of 8.
