@@ -16,6 +16,7 @@ type lister struct {
 	stacks      *stackTable
 	divided     *divided
 	symbolizer  *symbolizer
+	namespaces  *namespaces
 }
 
 // allocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's

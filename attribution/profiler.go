@@ -32,6 +32,7 @@ func NewProfiler() *Monitor {
 	m.profiler = &profiler{core: c, ledger: l, lister: &lister{
 		session:   c.session,
 		processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d, symbolizer: c.symbolizer,
+		namespaces: c.namespaces,
 	}}
 	return m
 }

@@ -47,7 +47,7 @@ func newTracker() *Tracker {
 		},
 		lister: &lister{
 			session: c.session, processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,
-			symbolizer: c.symbolizer,
+			symbolizer: c.symbolizer, namespaces: c.namespaces,
 		},
 		certifier: &certifier{
 			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, table: c.table,

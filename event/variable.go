@@ -99,6 +99,16 @@ type Variables struct {
 	// together. Memory of several owners that is in no share is little, or something else holds it, too.
 	Owners []Owner
 	Shares []Share
+	// Ranged: Ranges has where the blocks of the shares lie, those of 1 KiB and more, by address.
+	Ranged bool
+	Ranges []HeldRange
+}
+
+// HeldRange is memory with blocks of one share.
+type HeldRange struct {
+	Address uint64
+	Size    Bytes
+	Share   int32 // its index
 }
 
 // Owner is a part that a user can let go of: all names of an object in the notebook, including those from IPython, the

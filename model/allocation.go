@@ -51,8 +51,19 @@ type Line struct {
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
 	Left         int64 `json:"left"`  // bytes that lived after the process's last cell; at the end, without cells
+	// Held has the parts of Left that go when names let go of them, the largest first, 16 at most; nil where that is
+	// not known.
+	Held []HeldPart `json:"held,omitzero"`
 	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
+}
+
+// HeldPart is memory that some names hold together, and nothing else does.
+type HeldPart struct {
+	Names []string `json:"names"` // by [Variable.Name]
+	Bytes int64    `json:"bytes"`
+	// Waits: garbage has it as well, or alone, until the collector runs.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Tensors are blocks of PyTorch's allocator with the same size and the same stack.

@@ -92,8 +92,10 @@ type Freeing struct {
 	Small int64 `json:"small,omitempty"`
 	// Names are the variables that it lets go of, by [Variable.Name]. Shared is the part that goes only with several of
 	// them, not with one.
-	Names  []string `json:"names"`
-	Shared int64    `json:"shared,omitempty"`
+	Names []string `json:"names"`
+	// Collects: it runs the garbage collector.
+	Collects bool  `json:"collects,omitempty"`
+	Shared   int64 `json:"shared,omitempty"`
 }
 
 // Falls returns what resident memory falls by when all of Type has been typed, or the size of the freed blocks where

@@ -24,12 +24,14 @@ const (
 // memory. Nothing is known where a limit is hit.
 func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	if places == nil {
+		e.Ranged = e.Complete
 		e.Resides = len(e.Shares) == 0 && e.Complete
 		return
 	}
 	if !places.Complete {
 		return
 	}
+	e.Ranged, e.Ranges = true, places.Ranges
 	began := now()
 	freed := &resident.Freed{Small: places.Small, Large: make([]resident.Block, len(places.Large))}
 	for i, b := range places.Large {

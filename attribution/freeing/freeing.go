@@ -271,7 +271,7 @@ func (f *freer) entry(all []int) (out Promise, ok bool) {
 	out.Freeing = model.Freeing{
 		PID: int(f.of.PID), Type: typed(owners, collects, false),
 		Predicted: int64(whole.Bytes), Device: int64(whole.Device), Exact: whole.Exact && f.of.Complete,
-		Names: names, Shared: int64(whole.shared), Small: int64(whole.Small),
+		Names: names, Collects: collects, Shared: int64(whole.shared), Small: int64(whole.Small),
 	}
 	return out, true
 }

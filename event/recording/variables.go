@@ -89,6 +89,9 @@ type variablesDetail struct {
 	Variables list[variableDetail] `json:"variables"`
 	Owners    list[ownerDetail]    `json:"owners"`
 	Shares    list[shareDetail]    `json:"shares"`
+	Ranged    bool                 `json:"ranged,omitempty"`
+	// Ranges has, for each range: its address, its bytes, the index of its share.
+	Ranges list[[3]uint64] `json:"ranges,omitzero"`
 }
 
 // ownerDetail is an event.Owner in a row's detail.
@@ -146,6 +149,10 @@ func variablesToJSON(v *event.Variables) ([]byte, error) {
 		Variables: convert(v.Variables, detailOf),
 		Owners:    convert(v.Owners, func(x event.Owner) ownerDetail { return ownerDetail(x) }),
 		Shares:    convert(v.Shares, shareToJSON),
+		Ranged:    v.Ranged,
+		Ranges: convert(v.Ranges, func(r event.HeldRange) [3]uint64 {
+			return [3]uint64{r.Address, uint64(r.Size), uint64(r.Share)}
+		}),
 	})
 }
 
@@ -161,5 +168,9 @@ func variablesFromJSON(text []byte, time event.Nanoseconds, pid int32) (*event.V
 		Variables: convert(d.Variables, variableOf),
 		Owners:    convert(d.Owners, func(x ownerDetail) event.Owner { return event.Owner(x) }),
 		Shares:    convert(d.Shares, shareFromJSON),
+		Ranged:    d.Ranged,
+		Ranges: convert(d.Ranges, func(r [3]uint64) event.HeldRange {
+			return event.HeldRange{Address: r[0], Size: event.Bytes(r[1]), Share: int32(r[2])}
+		}),
 	}, nil
 }

@@ -25,7 +25,11 @@ func TestVariablesStay(t *testing.T) {
 			Name: "the last traceback", Kind: event.HeldByTraceback, Length: -1,
 			Codes: []event.Code{{File: "shell.py"}, {File: "<ipython-input-3-0123456789ab>", Input: 3}},
 		},
-	}}
+	},
+		Shares: []event.Share{{Owners: []int32{0}, Bytes: 5 << 20,
+			Pieces: []event.Piece{{Address: 1, Type: 2, Own: 3, Size: 4}}}},
+		Ranged: true, Ranges: []event.HeldRange{{Address: 1 << 40, Size: 5 << 20}},
+	}
 	all := session()
 	events := append(all[:len(all)-1:len(all)-1], want, all[len(all)-1])
 	for _, e := range readAll(t, mustOpen(t, record(t, events, 0))) {

@@ -16,6 +16,8 @@ type together struct {
 	bytes int64
 	exact bool
 	all   []*model.Variable // of these names, the largest first
+	// collects: garbage goes with it.
+	collects bool
 }
 
 // sizeOf returns a number of bytes, marked as a lower bound unless it is exact.
@@ -32,6 +34,9 @@ func (t *together) name() string {
 	var parts []string
 	for _, name := range t.names[:min(len(t.names), few)] {
 		parts = append(parts, escape.Bounded(escape.OneLine(name, false, maxProse), maxName))
+	}
+	if len(t.names) == 1 && len(t.all) == 1 { // other names of the same object
+		parts[0] = variableName(model.Variable{Name: t.names[0], Also: t.all[0].Also})
 	}
 	if more := len(t.names) - few; more > 0 {
 		parts = append(parts, words.Plural(more, "more name"))
@@ -84,7 +89,7 @@ func (o *leftover) named() (out []together) {
 		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
 			continue
 		}
-		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact}
+		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact, collects: f.Collects}
 		for _, name := range f.Names {
 			shared[name] = true
 			i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool {
@@ -107,15 +112,45 @@ func (o *leftover) named() (out []together) {
 	return out
 }
 
-// unnamedLines returns the lines of cells with memory that is still there, but that no name holds.
+// unnamedLines returns the lines of cells with memory that is still there, but that no name holds: less what names
+// hold.
 func (o *leftover) unnamedLines(named []together) []model.Line {
-	return slices.DeleteFunc(o.left(), func(l model.Line) bool {
-		return l.Left < worthAGap || slices.ContainsFunc(named, func(t together) bool {
+	isCovered := func(h model.HeldPart) bool {
+		return slices.ContainsFunc(named, func(t together) bool { return goesWith(&h, t.names, t.collects) })
+	}
+	out := o.left()
+	for i := range out {
+		if l := &out[i]; l.Held != nil {
+			l.Left, l.Held = withoutParts(l, isCovered)
+		}
+	}
+	return slices.DeleteFunc(out, func(l model.Line) bool {
+		return l.Left < worthAGap || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
 			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
 				return x.Execution == l.Execution && x.Line == l.Line
 			})
 		})
 	})
+}
+
+// goesWith reports whether a part of a line goes when some names let go of it.
+func goesWith(h *model.HeldPart, names []string, collects bool) bool {
+	return (collects || !h.Waits) && !slices.ContainsFunc(h.Names, func(name string) bool {
+		return !slices.Contains(names, name)
+	})
+}
+
+// withoutParts returns what a line has left without some of its parts, and the other parts.
+func withoutParts(l *model.Line, without func(model.HeldPart) bool) (left int64, others []model.HeldPart) {
+	left, others = l.Left, []model.HeldPart{}
+	for _, h := range l.Held {
+		if without(h) {
+			left -= h.Bytes
+		} else {
+			others = append(others, h)
+		}
+	}
+	return left, others
 }
 
 // freeing returns the code to type, the most first, and its effect; "" for nothing. Code is whole, and what is not

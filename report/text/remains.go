@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -44,9 +45,29 @@ func (o *leftover) code() (all []string) {
 	return all
 }
 
-// beyondEntries returns lines that no name holds, the most first. It leaves them out if the code to type frees that
-// much more than the names: then it frees their memory.
+// beyondEntries returns lines with memory that neither names hold nor the code to type frees, the most first.
 func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Line {
+	entries := o.entries()
+	isFreed := func(h model.HeldPart) bool {
+		return slices.ContainsFunc(entries, func(f model.Freeing) bool { return goesWith(&h, f.Names, f.Collects) })
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		if l := &all[i]; l.Held != nil {
+			l.Left, l.Held = withoutParts(l, isFreed)
+		}
+	}
+	all = slices.DeleteFunc(all, func(l model.Line) bool { return l.Left < worthAGap })
+	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
+	if slices.ContainsFunc(all, func(l model.Line) bool { return l.Held == nil }) {
+		return o.beyondSizes(all, named)
+	}
+	return all
+}
+
+// beyondSizes is beyondEntries where it is not known which memory names hold: lines are left out if the code frees so
+// much more than the names.
+func (o *leftover) beyondSizes(all []model.Line, named []together) []model.Line {
 	more := int64(0)
 	for _, f := range o.entries() {
 		more += o.holds(&f)

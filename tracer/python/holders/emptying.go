@@ -88,7 +88,10 @@ func (l emptying) attributesOf(class binding, kind event.HolderKind, begin strin
 		}
 		how, contents, expression := event.ReleaseClear, b.value, begin+b.name
 		switch {
-		case t == nil || t.name != lruCache && !containers[t.name]:
+		case t == nil:
+			continue
+		case t.name != lruCache && !containers[t.name]:
+			l.attribute(class, b, kind, begin)
 			continue
 		case t.name == lruCache:
 			how, contents = event.ReleaseCache, l.cacheOf(b.value, t)
@@ -107,6 +110,44 @@ func (l emptying) attributesOf(class binding, kind event.HolderKind, begin strin
 		l.empties(g, contents, how, expression)
 		l.hold(g, b.value)
 	}
+}
+
+// attribute takes another attribute of a class, if it may have data: it goes with None in its place. The class then
+// holds it under that name.
+func (l emptying) attribute(class, b binding, kind event.HolderKind, begin string) {
+	t := l.objectType(b.value)
+	if l.extents.lets == nil {
+		l.extents.lets = map[[2]uint64]int32{}
+	}
+	arc := [2]uint64{class.value, b.value}
+	tail, known := l.extents.lets[arc]
+	switch {
+	case known:
+		l.groups[-2-tail].letting().also(begin + b.name)
+	case t.shape != shapeArray && t.shape != shapeWords || descriptors[t.name] || len(l.groups) >= maxGroups:
+	default:
+		l.extents.lets[arc] = int32(-2 - len(l.groups))
+		g := group{names: []string{class.name + "." + b.name}, addr: b.value, kind: kind, place: true}
+		g.releases(event.ReleaseAttr, begin+b.name)
+		l.groups = append(l.groups, g)
+		l.hold(len(l.groups)-1, b.value)
+	}
+}
+
+// also adds an expression for the same object.
+func (let *letGo) also(expression string) {
+	if len(let.mine) < maxAlso {
+		let.mine = append(let.mine, expression)
+	} else {
+		let.barred = true
+	}
+}
+
+// descriptors are attributes of classes that are code.
+var descriptors = map[string]bool{
+	"property": true, "getset_descriptor": true, "member_descriptor": true, "method_descriptor": true,
+	"wrapper_descriptor": true, "classmethod_descriptor": true, "builtin_function_or_method": true,
+	"functools.partialmethod": true, "_abc._abc_data": true,
 }
 
 // figures is where pyplot keeps the figures that are open.
@@ -183,10 +224,8 @@ func (p *modulePlaces) take(b binding) {
 	}
 	g := &p.groups[at]
 	if g.letGo != nil {
-		if g.how == event.ReleaseAttr && len(g.mine) < maxAlso {
-			g.mine = append(g.mine, p.begin+b.name)
-		} else if g.how == event.ReleaseAttr {
-			g.bar()
+		if g.how == event.ReleaseAttr {
+			g.also(p.begin + b.name)
 		}
 		return
 	}

@@ -27,6 +27,9 @@ type extents struct {
 	// arcs, that this code lets go of. No other reference to them counts.
 	emptied map[int32]int32
 
+	// lets has the attributes of classes that code takes from them, by the class and the object: the groups, likewise.
+	lets map[[2]uint64]int32
+
 	crowd *crowd           // leaves that are no nodes
 	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
 
@@ -150,9 +153,13 @@ func (e *extents) count(from, to int32) {
 	if emptied && (from >= 0 || e.group != tail) {
 		return
 	}
-	if from < 0 {
+	group, lets := e.letBy(from, to)
+	switch {
+	case lets:
+		from = group
+	case from < 0:
 		from = e.group
-	} else {
+	default:
 		if e.unvisited.Count < maxArcs && e.hides(from) {
 			e.unvisited.Add(from, to)
 		}
@@ -166,6 +173,14 @@ func (e *extents) count(from, to int32) {
 		return
 	}
 	e.arcs.Add(from, to)
+}
+
+// letBy returns the group with which code takes an object from a class, by their nodes.
+func (e *extents) letBy(from, to int32) (group int32, lets bool) {
+	if from >= 0 && e.lets != nil && e.class[from] {
+		group, lets = e.lets[[2]uint64{e.addrs[from], e.addrs[to]}]
+	}
+	return group, lets
 }
 
 func (e *extents) leaf(from int32, addr uint64, t *typ) {

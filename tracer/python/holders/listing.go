@@ -49,8 +49,8 @@ func (l *lister) listing(placing time.Duration) Listing {
 	t.keepArcs()
 	of := newSharing(l, &t)
 	out.Owners, out.Shares = of.list(l, rows)
-	if slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes >= leastPlacing }) {
-		out.Places = findPlaces(l, of, crowd, placing)
+	if slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
+		out.Places = findPlaces(l, of, crowd, out.Shares, placing)
 	}
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"ipytracer/event"
 	"ipytracer/tracer/python/cpython"
 )
 
@@ -15,6 +16,8 @@ type Places struct {
 	small map[uint64]placedPage
 	// Complete is false where time or room was over: some blocks are missing.
 	Complete bool
+	// Ranges has where the blocks lie, by the shares of the listing.
+	Ranges []event.HeldRange
 }
 
 // Placed is a block with its owners.
@@ -49,15 +52,16 @@ type placer struct {
 	sharing *sharing
 	crowd   *crowd
 	out     Places
-	mask    uint64 // of the node at work
-	page    uint64 // the last, and what is known of it
+	blocks  []Placed // for the ranges
+	mask    uint64   // of the node at work
+	page    uint64   // the last, and what is known of it
 	last    placedPage
 	until   time.Duration
 	steps   int
 }
 
 // findPlaces finds out where the blocks are that a listing's owners hold, in so much time of the processor.
-func findPlaces(l *lister, s *sharing, crowd *crowd, most time.Duration) *Places {
+func findPlaces(l *lister, s *sharing, crowd *crowd, shares []event.Share, most time.Duration) *Places {
 	p := &placer{lister: l, sharing: s, crowd: crowd, until: ProcessorTime() + most,
 		out: Places{small: map[uint64]placedPage{}, Complete: true}}
 	l.mem.sets = keptPages / ways
@@ -69,7 +73,7 @@ func findPlaces(l *lister, s *sharing, crowd *crowd, most time.Duration) *Places
 		l.mem.limit, l.mem.err = l.mem.total+pathBytes, nil
 	}()
 	for v := range int32(s.nodes) {
-		if m := s.masks.of[v]; s.free(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
+		if m := s.masks.of[v]; s.goes(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
 			p.mask = s.masks.bits[m]
 			p.node(v)
 		}
@@ -79,6 +83,7 @@ func findPlaces(l *lister, s *sharing, crowd *crowd, most time.Duration) *Places
 		}
 	}
 	p.turn(0)
+	p.out.Ranges = rangesOf(p.blocks, shares)
 	slices.SortFunc(p.out.Large, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	p.out.Large = apart(p.out.Large)
 	return &p.out
@@ -105,6 +110,7 @@ func (p *placer) over() bool {
 
 // piece takes in a block.
 func (p *placer) piece(addr, size uint64) {
+	p.ranged(addr, size)
 	switch {
 	case size == 0:
 	case size >= leastPlaced:
@@ -131,6 +137,7 @@ func (p *placer) turn(page uint64) {
 func (p *placer) node(v int32) {
 	e, addr := p.extents, p.addrs[v]
 	if data := e.data[v]; data != 0 {
+		p.ranged(data, e.device[v])
 		p.piece(data, cmp.Or(e.large[v], e.bytes[v]))
 		return
 	}
@@ -192,7 +199,7 @@ func (p *placer) leaf(addr uint64) {
 	}
 	v := p.crowd.sets[p.crowd.all[n].set].whole
 	p.crowd.all[n].left = 1 // once is enough
-	if v <= 0 || !p.sharing.free(v) || p.sharing.masks.of[v] == crowdedMask {
+	if v <= 0 || !p.sharing.goes(v) || p.sharing.masks.of[v] == crowdedMask {
 		return
 	}
 	before := p.mask
