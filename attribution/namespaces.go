@@ -57,7 +57,7 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: contentsOf(v.Contents),
 		}
 		if e.Resides {
-			one.Resident = new(int64(v.Resident))
+			one.Resident, one.Maps = new(int64(v.Resident)), freeing.MapsOf(v.Maps)
 		}
 		for _, c := range v.Columns {
 			one.Columns = append(one.Columns,

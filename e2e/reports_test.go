@@ -16,6 +16,22 @@ import (
 // strangersAsked are questions of strangers, by their file in testdata/reports, and what the first lines of the report
 // must have and must not have. The truth is in the file.
 var strangersAsked = map[string][]answerTo{
+	"02_memmap_astype": {
+		{"still there", `: arr (299\.99|300\.00) MiB \(pages of a file\) · `, true},
+		{"still there", ` shared memory`, false},
+		{"to free it", `^del arr \((299\.99|300\.00) MiB\) → leaves [0-9.]+ MiB$`, true},
+	},
+	"02_maps": {
+		{"still there", `: priv 45\.00 MiB · (top \+ a|a \+ top) 40\.00 MiB \(pages of a file\)`, true},
+		{"still there", ` · anon 35\.00 MiB \(shared memory\) · (b \+ m|m \+ b) 30\.00 MiB \(pages of a file\)`, true},
+		{"still there", ` · (shm \+ view|view \+ shm) 25\.00 MiB \(shared memory\)`, true},
+		{"still there", ` · c 20\.00 MiB \(pages of a file\)`, true},
+	},
+	"02_map_and_array": {
+		{"still there", `: box 60\.0\d MiB \(40\.00 MiB of it pages of a file\)`, true},
+		{"still there", ` 5\d\.\d\d MiB pages of files`, true}, {"still there", `kept|closed`, false},
+		{"to free it", `^del box \(60\.0\d MiB\) → leaves [0-9.]+ MiB$`, true},
+	},
 	"18_lru_cache_method": {
 		{"still there", `Model\.logdet \+ m 183\.\d\d MiB`, true},
 		{"to free it", `^del m; Model\.logdet\.cache_clear\(\) \(183\.\d\d MiB\)`, true},
@@ -80,7 +96,7 @@ var strangersAsked = map[string][]answerTo{
 // typedToo are those of which the advised code is typed: resident memory falls by what was said.
 var typedToo = map[string]bool{
 	"43_shared_names_twice": true, "43_dict_and_class": true, "43_three_holders": true, "43_frame_and_values": true,
-	"43_same_line": true,
+	"43_same_line": true, "02_memmap_astype": true, "02_maps": true, "02_map_and_array": true,
 }
 
 // answerTo is a pattern that a line of the first screen matches, or does not match.

@@ -17,6 +17,8 @@ type Variable struct {
 	Reaches Bytes
 	// Resident is the part of Bytes that is in memory, where [Variables.Resides] says that it is known.
 	Resident Bytes
+	// Maps are the resident parts of its memory maps, which would go as well, by kind: pages of files or shared memory.
+	Maps []ResidencePart
 	// Device is the GPU memory that would go, in bytes, by its tensors' storages.
 	Device Bytes
 	// Exact is false if Bytes is a lower bound: the walk was cut, or objects of libraries in C do not show all that
@@ -158,11 +160,12 @@ type Share struct {
 	// pages of malloc's heaps with blocks of each of them and of nobody else, and what was free between these. A share
 	// may be of such pages alone, with no Bytes. All are known where [Variables.Resides] says so.
 	Resident, Frees, Trims Bytes
-	Cyclic                 Bytes   // of these, the part that goes only when the garbage collector runs
-	Small                  Bytes   // of these, the part in small blocks: allocators may keep it
-	Device                 Bytes   // memory of GPUs that would go
-	Exact                  bool    // false: it may be more
-	Pieces                 []Piece // its largest objects
+	Maps                   []ResidencePart // resident parts of memory maps, by kind; they are in Frees
+	Cyclic                 Bytes           // of these, the part that goes only when the garbage collector runs
+	Small                  Bytes           // of these, the part in small blocks: allocators may keep it
+	Device                 Bytes           // memory of GPUs that would go
+	Exact                  bool            // false: it may be more
+	Pieces                 []Piece         // its largest objects
 }
 
 func (*Variables) isEvent() {}

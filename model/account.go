@@ -28,6 +28,10 @@ type AccountPart struct {
 	AtLeast bool `json:"at_least,omitempty"`
 	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
+	// Mapped is the part of the bytes of kind PartName that lies in memory maps, and Pages their kind: "files",
+	// "shared", or "" for private memory.
+	Mapped int64  `json:"mapped,omitempty"`
+	Pages  string `json:"pages,omitempty"`
 	// Meter counts the blocks of a line; "" for other kinds.
 	Meter string `json:"meter,omitempty"`
 	// Who is the path of calls to a line, the name of a cell, or the kind of some processes: hostile text.

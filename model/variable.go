@@ -19,7 +19,10 @@ type Variable struct {
 	Reaches int64 `json:"reaches"`
 	// Resident is the part of Bytes that is in memory; nil where that is not known.
 	Resident *int64 `json:"resident,omitempty"`
-	Device   int64  `json:"device,omitempty"` // GPU memory that would go
+	// Maps are the resident parts of its memory maps, by the kinds of [ResidentPart]. They would go, too, and are not
+	// in Bytes.
+	Maps   []ResidentPart `json:"maps,omitempty"`
+	Device int64          `json:"device,omitempty"` // GPU memory that would go
 	// ViewBytes are the bytes that it uses of BaseBytes of memory which only views hold; 0 for others.
 	ViewBytes int64 `json:"view_bytes,omitempty"`
 	BaseBytes int64 `json:"base_bytes,omitempty"`
@@ -55,7 +58,15 @@ type Column struct {
 }
 
 // Size returns the rank of a variable: the memory that would go with it, or that it leads to if that is more.
-func (v *Variable) Size() int64 { return max(v.Bytes, v.Reaches) + v.Device }
+func (v *Variable) Size() int64 { return max(v.Bytes, v.Reaches) + v.Device + SumOf(v.Maps) }
+
+// SumOf adds up parts.
+func SumOf(parts []ResidentPart) (sum int64) {
+	for _, p := range parts {
+		sum += p.Bytes
+	}
+	return sum
+}
 
 // Names counts the names of a process that are in no list of variables, and the memory of all its Python objects.
 type Names struct {
@@ -80,6 +91,8 @@ type Freeing struct {
 	Exact     bool  `json:"exact"` // else a lower bound
 	// InMemory is the part of Predicted that is in memory; nil where that is not known.
 	InMemory *int64 `json:"in_memory,omitempty"`
+	// Maps are the resident parts of the memory maps that go, as in [Variable]; they are not in Predicted.
+	Maps []ResidentPart `json:"maps,omitempty"`
 	// Resident is what resident memory falls by at once, and Trims what it falls by beyond that with malloc_trim(0);
 	// both are nil where that is not known. Where there are several entries, they are for typing them in their order.
 	// Trimmed: Type has malloc_trim(0).

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"time"
@@ -37,6 +38,9 @@ func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	for i, b := range places.Large {
 		freed.Large[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}
 	}
+	for _, b := range places.Maps {
+		freed.Maps = append(freed.Maps, resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners})
+	}
 	limits := resident.Limits{Bytes: fallingBytes, Time: fallingTime}
 	if l.asked {
 		limits = resident.Limits{Bytes: 2 * fallingBytes, Time: 4 * fallingTime}
@@ -66,6 +70,7 @@ func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 		if o.Variable >= 0 && int(o.Variable) < len(e.Variables) {
 			v := &e.Variables[o.Variable]
 			v.Resident = v.Bytes - min(v.Bytes, absent[1<<i])
+			v.Maps = mapsOf(a.Falls.Maps[1<<i])
 		}
 	}
 }
@@ -107,5 +112,14 @@ func addFalls(e *event.Variables, falls *resident.Falls) {
 			e.Shares = append(e.Shares, one)
 		}
 		e.Shares[i].Frees, e.Shares[i].Trims = event.Bytes(falls.AtOnce[set]), event.Bytes(falls.Trims[set])
+		e.Shares[i].Maps = mapsOf(falls.Maps[set])
 	}
+}
+
+// mapsOf returns the parts of memory maps that are in memory, by the kind that they count as.
+func mapsOf(kinds map[resident.Kind]uint64) (out []event.ResidencePart) {
+	for _, k := range slices.Sorted(maps.Keys(kinds)) {
+		out = append(out, event.ResidencePart{Kind: string(k), Bytes: event.Bytes(kinds[k])})
+	}
+	return out
 }

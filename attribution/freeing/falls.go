@@ -47,7 +47,7 @@ func (f *falling) take(p *Promise) bool {
 		}
 	}
 	now := f.sum(f.gone)
-	in := now.Resident - f.was.Resident
+	in := now.Resident + mapped(&now.Share) - f.was.Resident - mapped(&f.was)
 	if in+event.Bytes(p.Device) < leastFreed {
 		f.gone = f.gone[:before]
 		return false
@@ -60,7 +60,8 @@ func (f *falling) take(p *Promise) bool {
 		f.returned += trims
 		p.Trimmed, p.Type = true, typed(f.ownersOf(p.owners), p.collects, true)
 	}
-	p.InMemory = new(int64(f.sum(p.owners).Resident))
+	whole := f.sum(p.owners)
+	p.InMemory, p.Maps = new(int64(whole.Resident)), MapsOf(whole.Maps)
 	p.Resident, p.Trims = new(int64(falls)), new(int64(trims))
 	if p.Exact { // else memory that nobody sees may lie beside it, and go with it
 		p.Stays = int64(stays)

@@ -185,7 +185,28 @@ func (f *freer) sets() (out [][]int) {
 
 // worth reports whether a share is so large that it matters.
 func worth(s *event.Share, least event.Bytes) bool {
-	return s.Bytes-s.Small+s.Device >= least || s.Small >= leastSmall
+	return s.Bytes-s.Small+s.Device+mapped(s) >= least || s.Small >= leastSmall
+}
+
+// mapped returns what a share has of memory maps, in memory.
+func mapped(s *event.Share) (bytes event.Bytes) {
+	for _, p := range s.Maps {
+		bytes += p.Bytes
+	}
+	return bytes
+}
+
+// MapsOf returns the resident parts of memory maps, each kind once.
+func MapsOf(all []event.ResidencePart) (out []model.ResidentPart) {
+	for _, p := range all {
+		i := slices.IndexFunc(out, func(known model.ResidentPart) bool { return known.Kind == p.Kind })
+		if i < 0 {
+			i = len(out)
+			out = append(out, model.ResidentPart{Kind: p.Kind})
+		}
+		out[i].Bytes += int64(p.Bytes)
+	}
+	return out
 }
 
 // sum is the memory that is freed with a set of owners, and how much of it several of them share.
@@ -208,11 +229,12 @@ func (f *freer) sum(all []int) (out sum) {
 		out.Small += s.Small
 		out.Device += s.Device
 		out.Resident += s.Resident
+		out.Maps = append(out.Maps, s.Maps...)
 		out.Frees += s.Frees
 		out.Trims += s.Trims
 		out.Exact = out.Exact && s.Exact
 		if len(s.Owners) > 1 {
-			out.shared += s.Bytes + s.Device
+			out.shared += s.Bytes + s.Device + mapped(s)
 		}
 	}
 	return out
@@ -232,7 +254,7 @@ func (f *freer) collects(all []int) bool {
 // alone returns the bytes that are freed with one owner.
 func (f *freer) alone(o int) event.Bytes {
 	whole := f.sum([]int{o})
-	return whole.Bytes + whole.Device
+	return whole.Bytes + whole.Device + mapped(&whole.Share)
 }
 
 // isOnGPU reports whether most of the memory that is freed with one owner is memory of GPUs.

@@ -31,9 +31,24 @@ type variableDetail struct {
 
 	Contents *contentsDetail `json:"contents,omitempty"`
 
-	Resident event.Bytes     `json:"resident,omitempty"`
-	PIDs     []int32         `json:"pids,omitzero"`
-	EndedBy  event.EndMethod `json:"ended_by,omitempty"`
+	Resident event.Bytes      `json:"resident,omitempty"`
+	PIDs     []int32          `json:"pids,omitzero"`
+	EndedBy  event.EndMethod  `json:"ended_by,omitempty"`
+	Maps     list[partDetail] `json:"maps,omitzero"`
+}
+
+// partDetail is an event.ResidencePart in a row's detail.
+type partDetail struct {
+	Kind  string      `json:"kind"`
+	Bytes event.Bytes `json:"bytes"`
+}
+
+func partsToJSON(all []event.ResidencePart) []partDetail {
+	return convert(all, func(x event.ResidencePart) partDetail { return partDetail(x) })
+}
+
+func partsFromJSON(all []partDetail) []event.ResidencePart {
+	return convert(all, func(x partDetail) event.ResidencePart { return event.ResidencePart(x) })
 }
 
 // columnDetail is an event.Column in a row's detail.
@@ -58,7 +73,7 @@ func detailOf(v event.Variable) variableDetail {
 		v.Size, v.Array, v.Viewed, v.Base,
 		convert(v.Columns, columnToJSON), v.MoreColumns, v.RestColumns,
 		convert(v.Codes, func(x event.Code) codeDetail { return codeDetail(x) }),
-		contentsToJSON(v.Contents), v.Resident, v.PIDs, v.EndedBy,
+		contentsToJSON(v.Contents), v.Resident, v.PIDs, v.EndedBy, partsToJSON(v.Maps),
 	}
 }
 
@@ -70,7 +85,7 @@ func variableOf(d variableDetail) event.Variable {
 		Viewed: d.Viewed, Base: d.Base,
 		Columns: convert(d.Columns, columnFromJSON), MoreColumns: d.More, Contents: contentsFromJSON(d.Contents),
 		RestColumns: d.Rest, Codes: convert(d.Codes, func(x codeDetail) event.Code { return event.Code(x) }),
-		PIDs: d.PIDs, EndedBy: d.EndedBy,
+		PIDs: d.PIDs, EndedBy: d.EndedBy, Maps: partsFromJSON(d.Maps),
 	}
 }
 
@@ -116,16 +131,17 @@ type shareDetail struct {
 	Device event.Bytes `json:"device,omitempty"`
 	Exact  bool        `json:"exact"`
 	// Pieces has, for each object: its address, its type's, its own bytes and those with everything that only it has.
-	Pieces   list[[4]uint64] `json:"pieces"`
-	Resident event.Bytes     `json:"resident,omitempty"`
-	Trims    event.Bytes     `json:"trims,omitempty"`
-	Frees    event.Bytes     `json:"frees,omitempty"`
+	Pieces   list[[4]uint64]  `json:"pieces"`
+	Resident event.Bytes      `json:"resident,omitempty"`
+	Trims    event.Bytes      `json:"trims,omitempty"`
+	Frees    event.Bytes      `json:"frees,omitempty"`
+	Maps     list[partDetail] `json:"maps,omitzero"`
 }
 
 func shareToJSON(x event.Share) shareDetail {
 	return shareDetail{
 		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
-		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims,
+		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims, Maps: partsToJSON(x.Maps),
 		Pieces: convert(x.Pieces, func(p event.Piece) [4]uint64 {
 			return [4]uint64{p.Address, p.Type, uint64(p.Own), uint64(p.Size)}
 		}),
@@ -135,7 +151,7 @@ func shareToJSON(x event.Share) shareDetail {
 func shareFromJSON(x shareDetail) event.Share {
 	return event.Share{
 		Owners: x.Owners, Bytes: x.Bytes, Cyclic: x.Cyclic, Small: x.Small, Device: x.Device, Exact: x.Exact,
-		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims,
+		Resident: x.Resident, Frees: x.Frees, Trims: x.Trims, Maps: partsFromJSON(x.Maps),
 		Pieces: convert(x.Pieces, func(p [4]uint64) event.Piece {
 			return event.Piece{Address: p[0], Type: p[1], Own: event.Bytes(p[2]), Size: event.Bytes(p[3])}
 		}),

@@ -13,6 +13,7 @@ func TestVariablesStay(t *testing.T) {
 		{
 			Name: "frame", Also: []string{"Out[7]"}, Kind: event.HeldByVariable, Type: "DataFrame",
 			Shape: []int64{300, 12}, Length: 300, Bytes: 5 << 20, Exact: true, Viewed: 3, Base: 4,
+			Maps: []event.ResidencePart{{Kind: "files", Bytes: 9}},
 			Columns: []event.Column{
 				{Name: "größe", DType: "object", Bytes: 4 << 20},
 				{Name: "b", Bytes: 7, Exact: true, Contents: &event.Contents{Elements: 300, Seen: 300, Item: 8}},
@@ -27,6 +28,7 @@ func TestVariablesStay(t *testing.T) {
 		},
 	},
 		Shares: []event.Share{{Owners: []int32{0}, Bytes: 5 << 20,
+			Maps: []event.ResidencePart{{Kind: "shared", Bytes: 8}},
 			Pieces: []event.Piece{{Address: 1, Type: 2, Own: 3, Size: 4}}}},
 		Ranged: true, Ranges: []event.HeldRange{{Address: 1 << 40, Size: 5 << 20}},
 	}

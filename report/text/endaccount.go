@@ -32,8 +32,15 @@ func (o *leftover) account() *model.Account {
 			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
 		}
 	}
-	lies("malloc-free", "object-free", "libraries", "stack", torchCache)
-	taken := o.takeHeld(a)
+	lies("malloc-free", "object-free", "stack", torchCache)
+	named := o.named()
+	for _, t := range named { // pages that stand under names
+		for _, p := range t.maps {
+			where[p.Kind] -= min(where[p.Kind], o.mapped([]model.ResidentPart{p}))
+		}
+	}
+	lies("libraries")
+	taken := o.takeHeld(a, named)
 	a.Take(model.AccountPart{Kind: model.PartObjects,
 		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
 	lies("files", "shared")
@@ -64,11 +71,38 @@ func (o *leftover) resident() *model.Resident {
 	return &o.r.Resident[i]
 }
 
-// takeHeld takes names, and lines that no name holds, into an account. It returns their bytes.
-func (o *leftover) takeHeld(a *model.Account) (taken int64) {
-	named := o.named()
+// pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies now,
+// or shared memory; "" for private memory.
+func pagesOf(maps []model.ResidentPart) string {
+	of := map[string]int64{}
+	for _, p := range maps {
+		of[p.Kind] += p.Bytes
+	}
+	all := model.SumOf(maps)
+	switch {
+	case 2*of[sharedMemory] > all:
+		return sharedMemory
+	case 2*(of[filePages]+of["libraries"]) > all:
+		return filePages
+	}
+	return ""
+}
+
+// Kinds of memory maps.
+const (
+	filePages    = "files"
+	sharedMemory = "shared"
+)
+
+// takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
+// maps.
+func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 	for _, t := range named {
-		taken += a.Take(model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact})
+		p := model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact}
+		if p.Mapped = o.mapped(t.maps); p.Mapped > 0 {
+			p.Pages = pagesOf(t.maps)
+		}
+		taken += a.Take(p) - p.Mapped
 	}
 	lines := o.left()
 	if len(named) > 0 {
@@ -81,12 +115,27 @@ func (o *leftover) takeHeld(a *model.Account) (taken int64) {
 	return taken
 }
 
+// mappedText says which part of a name's memory is a file's, or shared; "" for none.
+func mappedText(p *model.AccountPart) string {
+	kind := "pages of a file"
+	if p.Pages == sharedMemory {
+		kind = "shared memory"
+	}
+	switch {
+	case p.Mapped < worthShowing || p.Pages == "":
+		return ""
+	case p.Bytes-p.Mapped < p.Bytes/smallPart:
+		return " (" + kind + ")"
+	}
+	return " (" + words.Bytes(p.Mapped) + " of it " + kind + ")"
+}
+
 // partText returns a part of the remaining memory in words, with its bytes.
 func (o *leftover) partText(p *model.AccountPart) string {
 	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
 	switch p.Kind {
 	case model.PartName:
-		return who + " " + sizeOf(p.Bytes, !p.AtLeast)
+		return who + " " + sizeOf(p.Bytes, !p.AtLeast) + mappedText(p)
 	case model.PartLine:
 		return bytes + " " + meterName(p.Meter) + " of " + who
 	case model.PartWhere:

@@ -18,6 +18,7 @@ type together struct {
 	all   []*model.Variable // of these names, the largest first
 	// collects: garbage goes with it.
 	collects bool
+	maps     []model.ResidentPart // of the bytes, those of memory maps
 }
 
 // sizeOf returns a number of bytes, marked as a lower bound unless it is exact.
@@ -50,7 +51,7 @@ func (m memory) holds(f *model.Freeing) int64 {
 	case m.device() != "":
 		return f.Device
 	case f.InMemory != nil:
-		return *f.InMemory
+		return *f.InMemory + m.mapped(f.Maps)
 	}
 	return f.Predicted
 }
@@ -89,7 +90,7 @@ func (o *leftover) named() (out []together) {
 		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
 			continue
 		}
-		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact, collects: f.Collects}
+		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact, collects: f.Collects, maps: f.Maps}
 		for _, name := range f.Names {
 			shared[name] = true
 			i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool {
@@ -105,6 +106,7 @@ func (o *leftover) named() (out []together) {
 		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {
 			out = append(out, together{
 				names: []string{x.Name}, bytes: o.held(x), exact: x.Exact, all: []*model.Variable{x},
+				maps: x.Maps,
 			})
 		}
 	}

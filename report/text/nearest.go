@@ -132,9 +132,17 @@ func (m memory) held(x *model.Variable) int64 {
 		return x.Device
 	}
 	if x.Resident != nil {
-		return *x.Resident
+		return *x.Resident + m.mapped(x.Maps)
 	}
 	return x.Bytes
+}
+
+// mapped returns the part of this memory that is of memory maps.
+func (m memory) mapped(parts []model.ResidentPart) int64 {
+	if m != residentMeter {
+		return 0
+	}
+	return model.SumOf(parts)
 }
 
 // cached returns the memory of the GPU that PyTorch's allocator kept for coming tensors. It is 0 if that is not known,

@@ -113,8 +113,10 @@ func (l *variableList) groups() (rows []named, grouped map[*model.Variable]bool)
 		if len(all) < 2 || f.Shared < leastShared {
 			continue
 		}
-		one := named{Variable: *all[0], name: (&together{names: f.Names}).name(), size: f.Predicted + f.Device}
+		one := named{Variable: *all[0], name: (&together{names: f.Names}).name(),
+			size: f.Predicted + f.Device + model.SumOf(f.Maps)}
 		one.Bytes, one.Device, one.Exact, one.Reaches = f.Predicted, f.Device, f.Exact, 0
+		one.Maps = f.Maps
 		one.alone = aloneOf(one.Variable)
 		rows = append(rows, one)
 		for _, x := range all {
@@ -198,16 +200,17 @@ func variableName(x model.Variable) string {
 }
 
 func aloneOf(x model.Variable) string {
-	text := words.Bytes(x.Bytes)
+	bytes := x.Bytes + model.SumOf(x.Maps)
+	text := words.Bytes(bytes)
 	switch {
-	case x.Device > 0 && x.Bytes < leastVariable:
+	case x.Device > 0 && bytes < leastVariable:
 		text = words.Bytes(x.Device) + " GPU"
 	case x.Device > 0:
 		text += " + " + words.Bytes(x.Device) + " GPU"
-	case x.Bytes == 0:
+	case bytes == 0:
 		text = "shared"
 	}
-	if !x.Exact && x.Bytes > 0 {
+	if !x.Exact && bytes > 0 {
 		text = "≥ " + text
 	}
 	return text

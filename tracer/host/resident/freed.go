@@ -15,6 +15,8 @@ type Freed struct {
 	// Small returns the owners of the smaller blocks that begin in a page of SmallPage bytes, by its number, and how
 	// many begin there.
 	Small func(page uint64) (owners uint64, count int)
+	// Maps are memory maps, likewise, in whole pages: they go with all that is in memory of them.
+	Maps []Block
 }
 
 // Bounds of blocks that [Freed] has one by one, and of the pages of the others.
@@ -33,6 +35,9 @@ type Falls struct {
 	Trims map[uint64]uint64
 	// Resident has, for each of the large blocks in their order, the part that is in memory.
 	Resident []uint64
+	// Maps has the resident bytes of memory maps, by their owners and by the kind that they count as in the account.
+	// They are in AtOnce, too.
+	Maps map[uint64]map[Kind]uint64
 }
 
 // falling finds out what falls.
@@ -55,6 +60,7 @@ func newFalling(of *Freed) *falling {
 	}
 	return &falling{of: of, arenas: map[uint32]*arena{}, placed: make([]bool, len(of.Large)), falls: Falls{
 		AtOnce: map[uint64]uint64{}, Trims: map[uint64]uint64{}, Resident: make([]uint64, len(of.Large)),
+		Maps: map[uint64]map[Kind]uint64{},
 	}}
 }
 

@@ -143,6 +143,7 @@ func (x *explainer) explain(r mapping) {
 		x.bytes[k] += bytes
 		left -= bytes
 	}
+	x.maps(r)
 	switch {
 	case r.shared:
 		give(Shared, left)

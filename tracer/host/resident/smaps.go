@@ -93,6 +93,12 @@ func parseHead(line string) (m mapping, ok bool) {
 			m.name = strings.Clone(fields[5])
 		}
 	}
+	// A file that is mapped for all to see is a file: what others write goes to it. Memory without a file has a name in
+	// /dev, and so has that of devices.
+	if m.shared && m.file && len(fields) > 5 && strings.HasPrefix(fields[5], "/") &&
+		!strings.HasPrefix(fields[5], "/dev/") {
+		m.shared = false
+	}
 	// Memory of tmpfs that is mapped privately: pages that were not written to are still the shared ones.
 	for _, prefix := range []string{"/memfd:", "/dev/shm/", "/SYSV"} {
 		m.shared = m.shared || len(fields) > 5 && strings.HasPrefix(fields[5], prefix)

@@ -20,6 +20,7 @@ type extents struct {
 
 	data   map[int32]uint64 // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
+	maps   map[int32]Block  // memory maps
 
 	last []int32 // the last node that referred to each
 
@@ -55,6 +56,7 @@ func newExtents(w *walker) *extents {
 	return &extents{
 		finder: newFinder(w), group: nobody, crowd: newCrowd(),
 		data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{},
+		maps: map[int32]Block{},
 	}
 }
 
@@ -119,23 +121,30 @@ func (e *extents) add(from int32, addr uint64, id int32, l label, what uint8) in
 // added takes in a node that has just been made.
 func (e *extents) added(n int32) {
 	var bytes uint64
-	refs, unknown, class, ofHeap := uint32(0), false, false, false
+	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
 	if at, addr := e.nodes[n], e.addrs[n]; at.what == isFrame {
 	} else if at.id >= 0 && e.notes.noted[at.id].typ() != 0 {
 		one := &e.notes.noted[at.id]
 		t := e.notes.types[one.typ()]
 		refs, bytes = one.references-ofList(t, one.references), e.notes.bytes(at.id)
-		ofHeap = t.name == treeType
+		ofHeap, isMap = t.name == treeType, t.name == mapType
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
 	} else if t := e.objectType(addr); t != nil {
 		refs = uint32(e.references(addr)) - ofList(t, uint32(e.references(addr)))
-		ofHeap = t.name == treeType
+		ofHeap, isMap = t.name == treeType, t.name == mapType
 		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}
 	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0),
 		append(e.unknown, unknown)
 	e.class, e.last = append(e.class, class), append(e.last, nobody)
+	if isMap {
+		b, ok := e.mapOf(e.addrs[n])
+		if ok {
+			e.mapped(n, b)
+		}
+		e.unknown[n] = !ok && e.mem.word(e.addrs[n]+mapSize) >= leastMap
+	}
 	if !ofHeap { // pieces that malloc keeps, however large they are
 		e.enlarge(n, bytes)
 	}

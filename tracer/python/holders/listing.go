@@ -49,7 +49,8 @@ func (l *lister) listing(placing time.Duration) Listing {
 	t.keepArcs()
 	of := newSharing(l, &t)
 	out.Owners, out.Shares = of.list(l, rows)
-	if slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
+	if len(l.extents.maps) > 0 ||
+		slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
 		out.Places = findPlaces(l, of, crowd, out.Shares, placing)
 	}
 	return out
@@ -69,7 +70,8 @@ func (l *lister) forget() {
 // row is a group on its way into the listing.
 type listedRow struct {
 	event.Variable
-	group int
+	group  int
+	mapped uint64 // bytes of memory maps that it leads to
 }
 
 // rows makes a row of each group that is worth one: those that hold or reach most first.
@@ -82,7 +84,7 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 		r := listedRow{event.Variable{
 			Kind: g.kind, Bytes: event.Bytes(t.total[at]), Device: event.Bytes(t.device[at]), Exact: complete &&
 				!t.unknown[at], Length: -1,
-		}, i}
+		}, i, 0}
 		for _, n := range g.targets {
 			if f, ok := l.viewed[n]; ok {
 				r.Viewed, r.Base = f.Used, f.Size
@@ -105,10 +107,11 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	marks, steps := make([]int32, len(l.addrs)), 0
 	for i := range rows {
 		r := &rows[i]
-		r.Reaches = event.Bytes(t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps))
+		reaches, mapped := t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps)
+		r.Reaches, r.mapped = event.Bytes(reaches), mapped
 	}
 	rows = slices.DeleteFunc(rows, func(r listedRow) bool {
-		return l.groups[r.group].place && r.size() < leastModule // there are many of them
+		return l.groups[r.group].place && r.size() < leastModule && r.mapped < leastModule // there are many of them
 	})
 	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
 	return rows
@@ -117,8 +120,9 @@ func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 // size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
 func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
-// reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to.
-func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes uint64) {
+// reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to, and
+// their memory maps.
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
 	stack := []int32{from}
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
@@ -128,14 +132,17 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 				continue
 			}
 			if *steps++; *steps > maxVisited {
-				return 0
+				return 0, mapped
 			}
 			marks[to] = mark
 			bytes += e.bytes[to]
+			if len(e.maps) > 0 {
+				mapped += e.maps[to].Size
+			}
 			stack = append(stack, to)
 		}
 	}
-	return bytes
+	return bytes, mapped
 }
 
 // describeName fills in everything but the memory.

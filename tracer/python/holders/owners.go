@@ -108,12 +108,9 @@ func newSharing(l *lister, t *tree) *sharing { return &sharing{tree: t, of: l.ex
 
 // list returns the sets of rows that hold memory together: of the rows, those that are worth it.
 func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
-	for i, r := range rows {
+	for _, i := range s.candidates(l, rows) {
+		r := &rows[i]
 		g := &l.groups[r.group]
-		if !g.isOwner() || g.letting().barred || max(r.Bytes, r.Reaches)+r.Device < leastOwner ||
-			len(owners) == maxOwners-1 {
-			continue
-		}
 		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more,
 			Output: g.out, Kept: g.kept, Last: g.newest, Release: g.how, Tool: g.tool})
 		s.owners = append(s.owners, int32(s.nodes+r.group))
@@ -128,6 +125,20 @@ func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, share
 		}
 	}
 	return owners, shares
+}
+
+// candidates returns the rows that become owners, in their order: those that lead to most.
+func (s *sharing) candidates(l *lister, rows []listedRow) (out []int) {
+	size := func(i int) uint64 { return max(uint64(rows[i].size()), rows[i].mapped) }
+	for i, r := range rows {
+		if g := &l.groups[r.group]; g.isOwner() && !g.letting().barred && size(i) >= leastOwner {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+	out = out[:min(len(out), maxOwners-1)]
+	slices.Sort(out)
+	return out
 }
 
 // sharing returns the owners that lead to each vertex.

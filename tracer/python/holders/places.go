@@ -13,6 +13,7 @@ import (
 // Owners are bits, by their index in the listing.
 type Places struct {
 	Large []Placed // of leastPlaced bytes and more, by address; they do not overlap
+	Maps  []Placed // memory maps, likewise: of these only what is in memory counts
 	small map[uint64]placedPage
 	// Complete is false where time or room was over: some blocks are missing.
 	Complete bool
@@ -83,6 +84,7 @@ func findPlaces(l *lister, s *sharing, crowd *crowd, shares []event.Share, most 
 		}
 	}
 	p.turn(0)
+	p.maps()
 	p.out.Ranges = rangesOf(p.blocks, shares)
 	slices.SortFunc(p.out.Large, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	p.out.Large = apart(p.out.Large)

@@ -132,7 +132,7 @@ func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 
 // hides are types of Python itself with memory of an unknown size, or memory that may not be the process's alone.
 var hides = map[string]bool{
-	"PyCapsule": true, "mmap.mmap": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
+	"PyCapsule": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
 	"_io.BufferedRandom": true,
 	"zlib.Compress":      true, "zlib.Decompress": true, "sqlite3.Connection": true, "pyexpat.xmlparser": true,
 	"numpy.void": true,
