@@ -98,11 +98,15 @@ func newFreer(e *event.Variables) *freer {
 	return f
 }
 
-// isTraining reports whether an owner is an optimizer of parameters that other names have as well: a notebook that
-// trains goes on needing it.
+// isTraining reports whether an owner is an optimizer of parameters that something else has as well, a name or a graph
+// of PyTorch's: a notebook that trains goes on needing it.
 func (f *freer) isTraining(o int) bool {
 	if f.of.Owners[o].Tool != event.ToolOptimizer {
 		return false
+	}
+	if at := f.of.Owners[o].Variable; at >= 0 && int(at) < len(f.of.Variables) &&
+		f.of.Variables[at].Reaches-f.of.Variables[at].Bytes >= leastBetween {
+		return true
 	}
 	return slices.ContainsFunc(f.of.Shares, func(s event.Share) bool {
 		return len(s.Owners) > 1 && slices.Contains(s.Owners, int32(o)) && worth(&s, leastBetween)

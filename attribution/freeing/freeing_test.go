@@ -44,6 +44,12 @@ func listed(shares []event.Share, owners ...event.Owner) *event.Variables {
 	return e
 }
 
+// reaching has the first variable lead to more memory than it holds.
+func reaching(e *event.Variables, reaches, bytes event.Bytes) *event.Variables {
+	e.Variables[0].Reaches, e.Variables[0].Bytes = reaches, bytes
+	return e
+}
+
 // TestFreeing checks the code for each way of sharing, and the bytes that it frees.
 func TestFreeing(t *testing.T) {
 	for name, test := range freeings {
@@ -141,6 +147,8 @@ var freeings = map[string]freeingCase{
 		listed([]event.Share{share(9, 0, 0, 1), share(8, 0, 1), share(7, 0, 2)}, owner(0, "net"),
 			tool(1, event.ToolOptimizer, "opt"), owner(2, "x")),
 		[]model.Freeing{{Type: "del x", Predicted: 7 * mebi, Names: []string{"c"}}}},
+	"an optimizer of parameters that a graph has": {reaching(listed([]event.Share{share(9, 0, 0)},
+		tool(0, event.ToolOptimizer, "opt")), 12*mebi, 9*mebi), nil},
 	"an optimizer alone": {listed([]event.Share{share(9, 0, 0)}, tool(0, event.ToolOptimizer, "opt")),
 		[]model.Freeing{{Type: "del opt", Predicted: 9 * mebi, Names: []string{"a"}}}},
 	"a hostile name": {listed([]event.Share{share(9, 0, 0)}, owner(0, "x'); import os; ('")), nil},

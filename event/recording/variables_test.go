@@ -28,7 +28,7 @@ func TestVariablesStay(t *testing.T) {
 		},
 	},
 		Shares: []event.Share{{Owners: []int32{0}, Bytes: 5 << 20,
-			Maps: []event.ResidencePart{{Kind: "shared", Bytes: 8}},
+			Maps:   []event.ResidencePart{{Kind: "shared", Bytes: 8}},
 			Pieces: []event.Piece{{Address: 1, Type: 2, Own: 3, Size: 4}}}},
 		Ranged: true, Ranges: []event.HeldRange{{Address: 1 << 40, Size: 5 << 20}},
 	}

@@ -71,8 +71,8 @@ func (o *leftover) resident() *model.Resident {
 	return &o.r.Resident[i]
 }
 
-// pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies now,
-// or shared memory; "" for private memory.
+// pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
+// now, or shared memory; "" for private memory.
 func pagesOf(maps []model.ResidentPart) string {
 	of := map[string]int64{}
 	for _, p := range maps {

@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// pagemap's bit of pages that are a file's or shared (Documentation/admin-guide/mm/pagemap.rst).
-const ofFile = 1 << 61
-
 // maps takes in the memory maps that lie in a mapping, or have a part there.
 func (x *explainer) maps(m mapping) {
 	f := x.falling
