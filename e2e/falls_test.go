@@ -21,6 +21,7 @@ func TestFalls(t *testing.T) {
 		"heap":    {trimmed: true, falls: 180 << 20},
 		"between": {trimmed: true, falls: 60 << 20},
 		"floats":  {falls: 150 << 20},
+		"views":   {falls: 65 << 20},
 		"empty":   {falls: 30 << 20},
 
 		"between jemalloc": {},

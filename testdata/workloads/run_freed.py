@@ -130,6 +130,11 @@ BOOKS = {
         Step("numbers = [float(i) for i in range(5_000_000)]"),
         Step("pairs = {i: str(i) for i in range(10**6, 10**6 + 200_000)}"),
     ],
+    # Views of an array of objects have none of these for themselves.
+    "views": [
+        Step("texts = np.array(['text %09d' % i for i in range(1_000_000)], dtype=object)"),
+        Step("column, table = texts[:], texts.reshape(-1, 1000)"),
+    ],
     # Memory that nobody has written to.
     "empty": [
         Step("blank = np.empty(1 << 28, dtype=np.uint8)\nblank[:32 << 20] = 1"),

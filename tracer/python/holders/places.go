@@ -170,9 +170,7 @@ func (p *placer) leaves(addr uint64, t *typ) {
 			return i&1 != 0 || each(i, word)
 		})
 	case shapeArray:
-		if a := p.readArray(addr); a.dtype == "object" {
-			p.mem.words(p.mem.word(addr+16), a.bytes/8, each)
-		}
+		p.mem.words(p.mem.word(addr+16), ndarray{p.mem, addr}.objects(), each)
 	}
 	if dict, values := p.attributesAt(addr, t); dict == 0 && values != 0 { // a dict is an object of its own
 		p.inlineAttributes(t, values, func(_, value uint64) bool { return each(0, value) })
