@@ -63,7 +63,8 @@ func books(t *testing.T) (all []book) {
 		}
 		for _, f := range files {
 			name := strings.TrimSuffix(filepath.Base(f), ".ipy")
-			if named == "" || named == "all" || slices.Contains(strings.Split(named, ","), name) {
+			asked := strings.HasPrefix(name, "five_") // TestFiveQuestions types those
+			if named == "" && !asked || named == "all" || slices.Contains(strings.Split(named, ","), name) {
 				all = append(all, book{driver, name})
 			}
 		}
