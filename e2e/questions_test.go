@@ -13,15 +13,15 @@ import (
 var fiveAsked = map[string]map[string]answerTo{
 	"five_frames": {
 		"which cell":        {"highest", ` in In\[4\], `, true},
-		"which line":        {"made by", `183\.\d\d MiB numpy In\[3\] line 1 · 183\.\d\d MiB numpy In\[4\] line 1`, true},
-		"what to delete":    {"to free it", `^del rounded; .*'_5'.* \(183\.\d\d MiB\) · del sales \(183\.\d\d MiB\)`, true},
+		"which line":        {"made by", `numpy In\[3\] line 1 · 183\.11 MiB numpy In\[4\] line 1`, true},
+		"what to delete":    {"to free it", `^del rounded; .*'_5'.* \(183\.11 MiB\) · del sales \(183\.11 MiB\)`, true},
 		"how low":           {"to free it", `→ leaves 1\d\d\.\d\d MiB`, true},
 		"who else holds it": {"still there", `sales 183\.\d\d MiB · Out\[5\] \+ rounded 183\.\d\d MiB`, true},
 	},
 	"five_workers": {
 		"which cell":        {"highest", ` in In\[4\], line 2, with its children `, true},
 		"which line":        {"made by", `workers .* · 114\.44 MiB numpy In\[3\] line 2`, true},
-		"what to delete":    {"to free it", `^del X \(114\.44 MiB\) · .*get_reusable_executor\(\)\.shutdown\(\) \(`, true},
+		"what to delete":    {"to free it", `^del X \(114\.44 MiB\) · .*_executor\(\)\.shutdown\(\) \(`, true},
 		"how low":           {"to free it", `→ leaves \d+\.\d\d MiB`, true},
 		"who else holds it": {"still there", `2 workers \d+\.\d\d MiB .* · X 114\.44 MiB`, true},
 	},
