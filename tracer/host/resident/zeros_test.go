@@ -43,7 +43,7 @@ func TestOnlyRead(t *testing.T) {
 				}
 				falls := p.falls(t, said.Address, 64<<20, hidden)
 				if got := falls.Resident[0]; got != 8<<20 || falls.AtOnce[1] != got {
-					t.Errorf("%s pages, frames hidden: %t, forks: %v: %d bytes, %d of them in memory", size, hidden != 0, args,
+					t.Errorf("%s pages, frames hidden: %t, %v: %d bytes, %d of them in memory", size, hidden != 0, args,
 						falls.AtOnce[1], got)
 				}
 			}

@@ -13,8 +13,8 @@ const (
 )
 
 // filePages tells which pages a process has in memory. Linux makes a page of a file resident if it is read, with up to
-// 15 around it (fault_around_bytes). Where a page that nobody has touched is read, it maps the zero page, or a huge one of
-// 2 MiB, and a kernel without a zero page makes it resident. The zero value knows of none.
+// 15 around it (fault_around_bytes). Where a page that nobody has touched is read, it maps the zero page, or a huge one
+// of 2 MiB, and a kernel without a zero page makes it resident. The zero value knows of none.
 type filePages struct {
 	pagemap io.ReaderAt // nil where it cannot be read
 	files   []Block
