@@ -33,8 +33,8 @@ func (halves) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// TestMaps: a map that is all of a mapping has what smaps says of it, and a part what its pages say. Pages of files that
-// were mapped for all to see are files; memory without one is shared.
+// TestMaps: a map that is all of a mapping has what smaps says of it, and a part what its pages say. Pages of files
+// that were mapped for all to see are files; memory without one is shared.
 func TestMaps(t *testing.T) {
 	const a, b, c = 1, 2, 4
 	got, err := Explain(Source{Smaps: strings.NewReader(mapsSmaps), Memory: halves{}, Pages: halves{}, PageSize: 4096,
