@@ -16,6 +16,10 @@ var (
 	mirrors = set("globals locals vars eval exec get_ipython __import__")
 )
 
+// IsPure reports whether [Names] takes a function or a method, by the last part of its name, for one that keeps no
+// argument.
+func IsPure(name string) bool { return pure[name] }
+
 func (n *namer) exprs(all []Expr, use Use) {
 	for _, e := range all {
 		n.expr(e, use)

@@ -64,7 +64,7 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 		!strings.Contains(o.said, "; no figure of it is exact\n") {
 		t.Errorf("status %d, %d bytes, %q", o.status, len(o.out), o.said)
 	}
-	if args[0] == "report" || args[0] == "advise" {
+	if args[0] == "report" || args[0] == "advise" || args[0] == "audit" {
 		if s := claimed(format, o.out); s != "" {
 			t.Errorf("it claims: %.2000s", s)
 		}

@@ -2,6 +2,7 @@ package arrays
 
 import (
 	"ipytracer/attribution/advice/evidence"
+	"ipytracer/attribution/advice/handed"
 	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	"ipytracer/model/words"
@@ -35,14 +36,8 @@ func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
 	if !ok {
 		return c, false
 	}
-	var base *evidence.Site
-	for site, live := range s.n.Peak.Live {
-		if site.Meter == numpyMeter && live >= v.BaseBytes && (base == nil || live < s.n.Peak.Live[base]) {
-			base = site
-		}
-	}
-	if base == nil || v.Execution > 0 && (base.Cell == nil || base.Cell.Window.Execution != v.Execution ||
-		base.Line != v.Line) {
+	base := s.baseOf(v)
+	if base == nil {
 		return c, false
 	}
 	c = evidence.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
@@ -56,7 +51,59 @@ func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
 	c.Edits = replaced(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
 	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
 	c.Changes = []string{words.ViewChanges(v.Name)}
+	if at := s.mayBeHeld(part, b, v.Name); at != nil {
+		c.Accuracy = model.SavesGuess
+		c.Unknown = append(c.Unknown, words.MayHold(v.Name, evidence.PlaceOf(at, at.Line)))
+	}
 	return c, c.Edits != nil
+}
+
+// baseOf returns the site of the array that a variable is a small part of; nil if it is not known.
+func (s *finder) baseOf(v *model.Variable) (base *evidence.Site) {
+	for site, live := range s.n.Peak.Live {
+		switch {
+		case site.Meter != numpyMeter || live < v.BaseBytes || site.Cell == nil || v.Execution == 0:
+		case site.Cell.Window.Execution != v.Execution || site.Line != v.Line:
+		case base == nil || live < s.n.Peak.Live[base]:
+			base = site
+		}
+	}
+	return base
+}
+
+// mayBeHeld returns a statement by which something other than the part may hold the whole array at the highest moment,
+// although nothing does at the end; nil if there is none.
+func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *evidence.Statement {
+	whole, made := name, b.s
+	if root := syntax.Root(part); root != "" && !hasCall(part.Value) {
+		whole = root
+		for _, other := range s.binds[root] {
+			if other.order < b.order || other.order == b.order && other.at < b.at {
+				made = other.s
+			}
+		}
+	}
+	trail := handed.New(s.n).Follow(whole, made, s.n.Peak)
+	if trail.Shown(s.n.Peak) {
+		return nil
+	}
+	last := trail.Last()
+	for i := range trail.Ways {
+		if trail.Ways[i].At != b.s {
+			last = trail.Ways[i].At
+		}
+	}
+	return last
+}
+
+// hasCall reports whether an expression is made by a call.
+func hasCall(e syntax.Expr) (found bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		_, is := n.(*syntax.Call)
+		found = found || is
+		return !found
+	})
+	return found
 }
 
 // gone returns the order from which nothing but views holds the array that a part was cut from.

@@ -140,3 +140,10 @@ func edit(c *Cell, from, to int, text string) model.AdviceEdit {
 	return model.AdviceEdit{Execution: c.Window.Execution, ExecutionCount: c.Window.ExecutionCount,
 		StartLine: from, EndLine: to, Text: text}
 }
+
+// PlaceOf returns a line of a statement's cell.
+func PlaceOf(s *Statement, line int) *model.PlanPlace {
+	w := s.Cell.Window
+	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
+		Line: line}
+}

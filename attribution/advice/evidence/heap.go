@@ -57,3 +57,38 @@ func freedBy(n *Notebook, last *Statement) (most int64) {
 	}
 	return most
 }
+
+// MovesOthers reports whether later arrays would go to malloc's heap if the memory of some sites were freed behind a
+// statement: glibc maps blocks of less than 32 MiB alone until one of at least their size is freed. What is freed in
+// the heap stays there, up to twice that size.
+func MovesOthers(n *Notebook, last *Statement, of func(*Site) bool) bool {
+	block, all := int64(0), int64(0)
+	for site, bytes := range n.Peak.Live {
+		if of(site) && site.Meter != mapped && site.Statement != nil && site.Statement.Moment != nil {
+			m := site.Statement.Moment
+			block, all = max(block, m.Made[site]/max(1, m.Count[site])), all+bytes
+		}
+	}
+	if n.Meter != "cpu.resident" || block == 0 || block >= HeapMost {
+		return false
+	}
+	for _, m := range n.Moments {
+		if m.Order <= last.Order {
+			continue
+		}
+		moved := int64(0)
+		for site, made := range m.Made {
+			one := made / max(1, m.Count[site])
+			if site.Meter != mapped && !of(site) && one >= mapsAlone && one <= block {
+				moved += made
+			}
+		}
+		if moved > all/20 {
+			return true
+		}
+	}
+	return false
+}
+
+// mapsAlone is the size from which malloc maps a block alone at first (DEFAULT_MMAP_THRESHOLD_MIN).
+const mapsAlone = 128 << 10

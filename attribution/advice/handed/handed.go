@@ -11,7 +11,6 @@ import (
 
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/syntax"
-	"ipytracer/model"
 )
 
 // Scene is a notebook with what its statements do with names.
@@ -24,10 +23,12 @@ type Scene struct {
 	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
 	modules map[string]string
 	// made are the statements that bind each name at the top of cells.
-	made    map[string][]*evidence.Statement
-	foreign map[string]bool // names that may lead to a module that is not known; see [Scene.leads]
-	blind   bool            // a statement is not readable
-	steps   int             // that were gone, of maxSteps
+	made map[string][]*evidence.Statement
+	// declared are names that functions bind.
+	declared map[string]bool
+	foreign  map[string]bool // names that may lead to a module that is not known; see [Scene.leads]
+	blind    bool            // a statement is not readable
+	steps    int             // that were gone, of maxSteps
 }
 
 // maxSteps bounds the uses of names that are looked at: sources are hostile.
@@ -37,7 +38,7 @@ const maxSteps = 4_000_000
 func New(n *evidence.Notebook) *Scene {
 	s := &Scene{n: n, uses: map[syntax.Stmt]*syntax.Uses{}, functions: syntax.Functions{},
 		bodies: map[string][]*syntax.FunctionDef{}, modules: map[string]string{},
-		made: map[string][]*evidence.Statement{}, foreign: map[string]bool{}}
+		made: map[string][]*evidence.Statement{}, declared: map[string]bool{}, foreign: map[string]bool{}}
 	for _, st := range n.Statements {
 		if st.Node == nil {
 			s.blind = true
@@ -48,6 +49,7 @@ func New(n *evidence.Notebook) *Scene {
 			uses = syntax.Names(st.Node)
 			s.uses[st.Node] = uses
 			s.functions.Add(uses.Functions)
+			declare(s, uses.Functions)
 			s.define(st.Node)
 		}
 		for i := range uses.Binds {
@@ -56,6 +58,15 @@ func New(n *evidence.Notebook) *Scene {
 		}
 	}
 	return s
+}
+
+// declare notes the names that functions bind.
+func declare(s *Scene, functions syntax.Functions) {
+	for _, f := range functions {
+		for i := range f.Binds {
+			s.declared[f.Binds[i].Name] = true
+		}
+	}
 }
 
 // define notes the modules and functions of a statement.
@@ -113,8 +124,8 @@ type Trail struct {
 	lost  bool // there was too much to look at
 }
 
-// Follow returns where the value went that a statement gave a name, up to the end of another one.
-func (s *Scene) Follow(name string, made, until *evidence.Statement) *Trail {
+// Follow returns where the value went that a statement gave a name, up to a moment.
+func (s *Scene) Follow(name string, made *evidence.Statement, until *evidence.Moment) *Trail {
 	t := &Trail{made: made, scene: s}
 	tracked := map[string]bool{name: true}
 	t.born(name, made)
@@ -129,58 +140,11 @@ func (s *Scene) Follow(name string, made, until *evidence.Statement) *Trail {
 		if w, ok := s.way(st, name, tracked, st == made); ok {
 			t.Ways = append(t.Ways, w)
 			for _, one := range w.Names {
-				tracked[one] = true
+				tracked[one] = tracked[one] || !becomesNumber(s, one, st)
 			}
 		}
 	}
 	return t
-}
-
-// born adds the way that a function leaves open which made the value: one with a decorator may have it in a cache, and
-// one that changes something else, too.
-func (t *Trail) born(name string, made *evidence.Statement) {
-	w := Way{At: made}
-	a, ok := made.Node.(*syntax.Assign)
-	if ok && len(a.Targets) > 1 {
-		for _, target := range a.Targets {
-			if root := syntax.Root(target); root != name && root != "" {
-				w.Names = append(w.Names, root)
-			}
-		}
-	}
-	reached := t.scene.reach(t.scene.readsOf(made.Node))
-	for called := range reached {
-		f := t.scene.functions[called]
-		if f == nil {
-			continue
-		}
-		stores := f.Loose || len(f.Binds) > 0
-		for i := range f.Reads {
-			stores = stores || f.Reads[i].Changed || f.Reads[i].Aliased && t.scene.isData(f.Reads[i].Name)
-		}
-		if stores {
-			w.Names = append(w.Names, called)
-			w.Names = append(w.Names, t.scene.dataOf(f)...)
-		}
-	}
-	if len(w.Names) > 0 {
-		t.Ways = append(t.Ways, w)
-	}
-}
-
-// isData reports whether a name of the notebook is bound to something other than a module or a function.
-func (s *Scene) isData(name string) bool {
-	return s.modules[name] == "" && s.functions[name] == nil && len(s.made[name]) > 0
-}
-
-// dataOf returns the names of data that a function reads.
-func (s *Scene) dataOf(f *syntax.Function) (names []string) {
-	for i := range f.Reads {
-		if s.isData(f.Reads[i].Name) {
-			names = append(names, f.Reads[i].Name)
-		}
-	}
-	return names
 }
 
 // readsOf returns the names that a statement reads when it runs.
@@ -217,6 +181,7 @@ func (s *Scene) way(st *evidence.Statement, name string, tracked map[string]bool
 	if !simple {
 		handed = handed || s.handsOnOtherwise(st, tracked)
 	}
+	handed = handed || mayKeepFrames(s, st) && touches(s, reached, tracked)
 	if !handed && !s.bodiesHand(uses, tracked, reached) {
 		return w, false
 	}
@@ -228,24 +193,24 @@ func (s *Scene) wayOf(st *evidence.Statement, name string, into []string) Way {
 	uses := s.uses[st.Node]
 	w := Way{At: st, Into: into}
 	for i := range uses.Binds {
-		if b := uses.Binds[i].Name; b != name {
-			w.Fresh = append(w.Fresh, b)
+		if b := &uses.Binds[i]; b.Name != name && b.Kind != syntax.Excepted {
+			w.Fresh = append(w.Fresh, b.Name)
 		}
 	}
-	w.Names, w.Views = append(w.Names, w.Fresh...), s.isView(st.Node, name)
+	w.Names, w.Views = append(w.Names, w.Fresh...), s.isView(st, name)
 	for one := range s.reach(s.readsOf(st.Node)) {
 		switch {
 		case one == name || isBuiltin[one] && len(s.made[one]) == 0:
 		case s.leads(one):
 			w.Hidden = true
-		case s.mayHold(one):
+		case s.mayHold(one, st):
 			w.Names = append(w.Names, one)
 		}
 	}
 	if _, is := st.Node.(*syntax.ExprStmt); is {
 		w.Names = append(w.Names, outputs...)
 	}
-	if uses.Dynamic || st.Window.Status == model.Error {
+	if uses.Dynamic || failed(st) || storesInModule(s, st) {
 		w.Hidden = true // a traceback has the values of all functions
 	}
 	slices.Sort(w.Names)
@@ -255,7 +220,7 @@ func (s *Scene) wayOf(st *evidence.Statement, name string, into []string) Way {
 
 // mayHold reports whether the value of a name may hold what it gets: numbers do not, and of functions those that have
 // a decorator, an argument that stays, or a name of the notebook that they bind.
-func (s *Scene) mayHold(name string) bool {
+func (s *Scene) mayHold(name string, at *evidence.Statement) bool {
 	if f := s.functions[name]; f != nil {
 		stays := f.Loose || len(f.Binds) > 0
 		for _, def := range s.bodies[name] {
@@ -266,7 +231,7 @@ func (s *Scene) mayHold(name string) bool {
 		}
 		return stays
 	}
-	return s.modules[name] == "" && !s.numbers(name)
+	return s.modules[name] == "" && !s.numbers(name, at)
 }
 
 func isAssign(node syntax.Stmt) bool {
@@ -287,12 +252,17 @@ func (s *Scene) bodiesHand(uses *syntax.Uses, tracked, reads map[string]bool) bo
 		if f == nil {
 			continue
 		}
+		for _, def := range s.bodies[called] {
+			if strays(s, def, tracked, nil) {
+				return true
+			}
+		}
 		for i := range f.Reads {
 			u := &f.Reads[i]
 			if !s.step() {
 				return true
 			}
-			if tracked[u.Name] && u.Aliased && !s.knownCallee(u) {
+			if tracked[u.Name] && u.Aliased && (!s.knownCallee(u) || handsElements(s, u, nil)) {
 				return true
 			}
 		}

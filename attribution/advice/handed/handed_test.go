@@ -24,8 +24,7 @@ func session(first, source, last string, lines int, variables ...model.Variable)
 			advicetest.Needs(1, 300, advicetest.Still(1, 2, 100))}},
 		advicetest.Cell{Source: last, Steps: []advicetest.Step{{Line: 1}}})
 	s := handed.New(n)
-	until := n.Statements[1+lines]
-	trail = s.Follow("a", n.Statements[1], until)
+	trail = s.Follow("a", n.Statements[1], n.Peak)
 	return trail, trail.Shown(n.Peak), trail.Held(n.Peak)
 }
 
@@ -48,8 +47,8 @@ var uses = map[string]use{
 	"a function of NumPy":        {"x = np.sqrt(a)", "x = 0", 1, true, "", nil},
 	"of a part":                  {"x = np.dot(a[1:], a.T)", "x = 0", 1, true, "", nil},
 	"printed":                    {"print(a, len(a), a.shape)", "x = 0", 1, true, "", nil},
-	"stored in an array":         {"b[0] = a", "b = 0", 1, true, "", []model.Variable{array("b")}},
-	"added to an array":          {"b += a", "b = 0", 1, true, "", []model.Variable{array("b")}},
+	"stored in an array":         {"b[0] = a", "x = 0", 1, true, "", []model.Variable{array("b")}},
+	"added to an array":          {"b += a", "x = 0", 1, true, "", []model.Variable{array("b")}},
 	"a score":                    {"import sklearn.metrics as k\nx = k.r2_score(a, a)", "x = 0", 2, true, "", nil},
 	"a function that keeps none": {"def f(v): return v.sum()\nx = f(a)", "x = 0", 2, true, "", nil},
 	"a method of an estimator":   {"m = svm.SVC()\nm.fit(a)", "pass", 2, true, "", nil},
@@ -88,8 +87,20 @@ var uses = map[string]use{
 	"a function with a list":     {"c = []\ndef f(v): c.append(v)\nf(a)", "c.clear()", 3, false, "", nil},
 	"code in a text":             {"exec('b = a'); b = a", "pass", 1, false, "", nil},
 	"the loop's last row":        {"for r in a: pass", "r = None", 1, false, "", nil},
-	"a partial":                  {"import functools\np = functools.partial(print, a)", "p = None", 2, false, "", nil},
-	"joined":                     {"x = np.concatenate([a, a])", "x = 0", 1, true, "", nil},
+	"a partial": {"import functools\np = functools.partial(print, a)", "p = None", 2, false, "",
+		nil},
+	"a method with a harmless name": {"class S: pass\ns = S()\ns.save(a)", "s = None", 3, false, "", nil},
+	"written into itself":           {"x = np.sqrt(a, a)", "x = 0", 1, false, "", nil},
+	"conjugated":                    {"x = a.conj()", "x = 0", 1, false, "", nil},
+	"an element of objects":         {"x = np.array([a, None], dtype=object)", "x = 0", 1, false, "", nil},
+	"the largest of a list":         {"x = max([a, b], key=len)", "x = 0", 1, false, "", nil},
+	"the sum of lists":              {"x = sum([[a]], [])", "x = 0", 1, false, "", nil},
+	"an error that is kept": {"def f(v): raise E(v.sum())\ntry: f(a)\nexcept E as e: k = e", "k = 0", 2, false, "",
+		nil},
+	"an attribute of a module": {"np.mine = a", "del np.mine", 1, false, "np", nil},
+	"handed on later":          {"b = [a]\nc = b\nb = None", "c = 0", 3, false, "", nil},
+	"a memoryview":             {"b = a.data", "b.release()", 1, false, "", nil},
+	"joined":                   {"x = np.concatenate([a, a])", "x = 0", 1, true, "", nil},
 }
 
 // TestShown follows a through uses of all kinds.

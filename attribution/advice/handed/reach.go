@@ -39,7 +39,7 @@ func (s *Scene) leads(name string) bool {
 			found = !stateless[firstPart(full)]
 		case len(s.made[one]) == 0: // nobody knows by whom
 			found = !isBuiltin[one]
-		case !s.plain(one):
+		case kindOf(s.n.Variable(one)) == others || len(s.made[one]) > 1 || s.declared[one]:
 			for _, st := range s.made[one] {
 				todo = append(todo, s.readsOf(st.Node)...)
 			}

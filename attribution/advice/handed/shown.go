@@ -93,7 +93,7 @@ func (s *Scene) changes(st *evidence.Statement, names map[string]bool) bool {
 	uses, mentioned := s.uses[st.Node], false
 	for i := range uses.Reads {
 		u := &uses.Reads[i]
-		if !names[u.Name] || s.numbers(u.Name) {
+		if !names[u.Name] || s.numbers(u.Name, st) {
 			continue
 		}
 		if u.Changed || u.Later {
@@ -111,7 +111,7 @@ func (s *Scene) changes(st *evidence.Statement, names map[string]bool) bool {
 	if names["Out"] && resets(st.Node) {
 		return true
 	}
-	return uses.BindsAny || mentioned && !s.onlyReads(st.Node, names)
+	return uses.BindsAny || mentioned && !s.onlyReads(st, names)
 }
 
 // binds reports whether a statement, or a function that it reaches, may bind one of the names.
@@ -131,11 +131,11 @@ func (s *Scene) binds(st *evidence.Statement, names map[string]bool) bool {
 	return false
 }
 
-// onlyReads reports whether a node only reads attributes and elements of the names, and computes with them. Anything
-// else may change them: a call, a method, a loop over a generator.
-func (s *Scene) onlyReads(node syntax.Node, names map[string]bool) bool {
+// onlyReads reports whether a statement only reads attributes and elements of the names, and computes with them.
+// Anything else may change them: a call, a method, a loop over a generator.
+func (s *Scene) onlyReads(st *evidence.Statement, names map[string]bool) bool {
 	only, read := true, map[syntax.Node]bool{}
-	syntax.Walk(node, func(n syntax.Node) bool {
+	syntax.Walk(st.Node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Call:
 			if f, ok := x.Func.(*syntax.Attribute); ok && names[rootOf(f.Value)] && !summaries[f.Attr] {
@@ -148,7 +148,7 @@ func (s *Scene) onlyReads(node syntax.Node, names map[string]bool) bool {
 		case *syntax.BinOp:
 			read[x.Left], read[x.Right] = true, true
 		case *syntax.Name:
-			only = only && (!names[x.ID] || read[x] || s.numbers(x.ID))
+			only = only && (!names[x.ID] || read[x] || s.numbers(x.ID, st))
 		}
 		return only && s.step()
 	})

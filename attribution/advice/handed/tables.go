@@ -10,52 +10,6 @@ func set(names string) map[string]bool {
 	return all
 }
 
-// kind is a family of types, as far as it decides what methods and operators return.
-type kind int
-
-const (
-	others kind = iota
-	arrays      // of NumPy, PyTorch: operators make a value of its own
-	frames      // of pandas: so do operators; but methods may share columns, and always do with copy-on-write
-	scalars
-)
-
-// kind returns the family of a variable of the end.
-func (s *Scene) kind(name string) kind {
-	v := s.n.Variable(name)
-	if v == nil {
-		return others
-	}
-	switch v.Type {
-	case "ndarray", "numpy.ndarray", "Tensor", "torch.Tensor":
-		return arrays
-	case "int", "float", "bool", "str", "complex", "bytes", "NoneType":
-		return scalars
-	}
-	switch last := lastPart(v.Type); {
-	case last == "DataFrame" || last == "Series":
-		return frames
-	case strings.HasPrefix(v.Type, "numpy."):
-		return scalars
-	}
-	return others
-}
-
-// plain reports whether the value of a name is data that holds no other objects and leads to no module.
-func (s *Scene) plain(name string) bool { return s.kind(name) != others }
-
-// numbers reports whether the value of a name is data that holds no other objects.
-func (s *Scene) numbers(name string) bool {
-	v := s.n.Variable(name)
-	switch s.kind(name) {
-	case arrays:
-		return v.DType != "object"
-	case scalars:
-		return true
-	}
-	return false
-}
-
 // What keeps nothing, with the reason. What is in no table may keep its arguments.
 var (
 	// harmless are builtins that return numbers, texts or answers.
@@ -86,11 +40,35 @@ var (
 	// the same; or that write to a file.
 	summaries = set("sum mean max min std var prod any all argmax argmin count nunique median quantile item " +
 		"tolist describe info memory_usage to_csv to_parquet to_pickle to_json to_excel tofile tobytes dump corr cov " +
-		"skew kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement get_params score")
+		"skew kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement score")
+
+	// elements are those whose result may be an element, where elements are objects.
+	elements = set("sum max min any all prod median quantile item tolist describe")
+
+	// facts are functions of NumPy whose result has no elements of what they get.
+	facts = set("mean std var size ndim shape argmax argmin argsort count_nonzero isnan isinf allclose array_equal " +
+		"save savez savez_compressed savetxt nonzero flatnonzero argwhere zeros_like ones_like empty_like")
+
+	// creators are functions of modules that make arrays of sizes.
+	creators = set("ones zeros empty full eye identity arange linspace logspace geomspace rand randn randint random")
+
+	// unary are functions of NumPy whose second argument without a name is where the result goes, ternary those that
+	// have it behind three others.
+	unary = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +
+		"arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
+		"absolute fabs sign logical_not isnan isinf isclose")
+	ternary = set("where interp clip searchsorted insert take percentile quantile")
+
+	// containers are types that keep what their methods get, and do nothing else.
+	containers = set("list dict tuple set frozenset range slice OrderedDict collections.OrderedDict deque " +
+		"collections.deque")
+
+	// viewed are attributes of arrays that are views.
+	viewed = set("T mT real imag flat")
 
 	// copies are methods of arrays and tensors whose result is memory of its own.
 	copies = set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted " +
-		"flatten trace dot fill put conj norm")
+		"flatten trace dot fill put norm")
 
 	// views are methods of arrays, and functions of NumPy, whose result shares the memory where they need not copy.
 	views = set("reshape ravel view transpose squeeze swapaxes asarray asanyarray ascontiguousarray atleast_1d " +
@@ -98,6 +76,9 @@ var (
 
 	// appends are methods of lists and deques that add one element.
 	appends = set("append appendleft insert add")
+
+	// storing are methods of containers that store an argument.
+	storing = set("append appendleft insert add extend update setdefault __setitem__ __setattr__ register put")
 
 	// stateless are modules that keep arguments in nothing but their results, the object whose method is called, and
 	// other arguments. pyplot is none: it has the current figure.

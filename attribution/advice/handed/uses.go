@@ -12,11 +12,11 @@ import (
 func (s *Scene) keepsNothing(st *evidence.Statement, u *syntax.Use) bool {
 	if a, ok := st.Node.(*syntax.AugAssign); ok && (u.How == syntax.Part || u.How == syntax.Kept) && u.Callee == "" {
 		target, is := a.Target.(*syntax.Name)
-		return is && s.plain(target.ID) // an array takes the numbers, a list the rows
+		return is && s.dull(target.ID, st) // an array takes the numbers, a list the rows
 	}
 	if copiesInto(st.Node) {
 		root := syntax.Root(st.Node.(*syntax.Assign).Targets[0])
-		if s.kind(root) == arrays && u.How != syntax.Argument {
+		if s.kind(root, st) == arrays && s.dull(root, st) && u.How != syntax.Argument {
 			return true
 		}
 	}
@@ -24,14 +24,14 @@ func (s *Scene) keepsNothing(st *evidence.Statement, u *syntax.Use) bool {
 	case syntax.Used:
 		return true
 	}
-	if passesOn(st.Node) {
+	if passesOn(st.Node) || writesInto(s, st.Node, u.Name) || handsElements(s, u, st) {
 		return false
 	}
 	if u.How == syntax.Kept {
 		return s.knownCallee(u)
 	}
 	if strings.HasPrefix(u.Callee, ".") && u.How != syntax.Argument {
-		return s.fresh(u.Name, u.Callee[1:])
+		return s.fresh(u.Name, u.Callee[1:], st)
 	}
 	return u.Callee != "" && (s.knownCallee(u) || s.parameterUnheld(u.Callee, 0))
 }
@@ -46,20 +46,21 @@ func copiesInto(node syntax.Stmt) bool {
 	return ok
 }
 
-// passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument.
+// passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument, or a dtype by
+// which their result has it as an element.
 func passesOn(node syntax.Node) (found bool) {
 	syntax.Walk(node, func(n syntax.Node) bool {
-		if k, ok := n.(*syntax.Keyword); ok && (k.Arg == "out" || k.Arg == "copy" || k.Arg == "subok") {
-			found = true
+		switch x := n.(type) {
+		case *syntax.Keyword:
+			found = found || x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
+		case *syntax.Name:
+			found = found || x.ID == "object"
+		case *syntax.Constant:
+			found = found || x.Kind == "str" && (x.Value == "O" || x.Value == "object")
 		}
 		return !found
 	})
 	return found
-}
-
-// fresh reports whether a method of a name's value returns something of its own.
-func (s *Scene) fresh(name, method string) bool {
-	return summaries[method] || s.kind(name) == arrays && copies[method]
 }
 
 // knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
@@ -135,7 +136,7 @@ func (s *Scene) parameterUnheld(name string, depth int) bool {
 		parameters[a.Name] = true
 	}
 	uses := syntax.Names(f.Body...)
-	if uses.Dynamic || len(uses.Functions) > 0 {
+	if uses.Dynamic || len(uses.Functions) > 0 || len(s.functions[name].Binds) > 0 || catches(f) {
 		return false
 	}
 	for i := range uses.Reads {
@@ -157,7 +158,7 @@ func (s *Scene) parameterUnheld(name string, depth int) bool {
 			return false
 		}
 	}
-	return !yields(f) && !passesOn(f)
+	return !yields(f) && !passesOn(f) && !strays(s, f, parameters, nil)
 }
 
 // yields reports whether a function is a generator: it holds its arguments until it has run.
@@ -180,7 +181,7 @@ func (s *Scene) handsOnOtherwise(st *evidence.Statement, names map[string]bool) 
 			return false
 		case *syntax.BinOp:
 			for _, e := range []syntax.Expr{x.Left, x.Right} {
-				if name, ok := e.(*syntax.Name); ok && names[name.ID] && !s.plain(name.ID) {
+				if name, ok := e.(*syntax.Name); ok && names[name.ID] && !s.dull(name.ID, st) {
 					found = true
 				}
 			}
@@ -189,7 +190,7 @@ func (s *Scene) handsOnOtherwise(st *evidence.Statement, names map[string]bool) 
 			if !ok {
 				break
 			}
-			if name, ok := f.Value.(*syntax.Name); ok && names[name.ID] && !s.fresh(name.ID, f.Attr) {
+			if name, ok := f.Value.(*syntax.Name); ok && names[name.ID] && !s.fresh(name.ID, f.Attr, st) {
 				found = true
 			}
 		case *syntax.Magic:
@@ -199,7 +200,7 @@ func (s *Scene) handsOnOtherwise(st *evidence.Statement, names map[string]bool) 
 		}
 		return !found && s.step()
 	})
-	return found || s.steps > maxSteps
+	return found || s.steps > maxSteps || strays(s, st.Node, names, st)
 }
 
 func mentionsAny(text string, names map[string]bool) bool {
@@ -221,7 +222,7 @@ func (s *Scene) surely(st *evidence.Statement, u *syntax.Use) []string {
 			return nil
 		}
 		f, _ := call.Func.(*syntax.Attribute)
-		if f == nil || rootOf(f.Value) == u.Name || s.plain(rootOf(f.Value)) || s.leads(rootOf(f.Value)) {
+		if f == nil || rootOf(f.Value) == u.Name || s.plain(rootOf(f.Value), st) || s.leads(rootOf(f.Value)) {
 			return nil
 		}
 		return []string{rootOf(f.Value)}
@@ -233,7 +234,7 @@ func (s *Scene) surely(st *evidence.Statement, u *syntax.Use) []string {
 	var into []string
 	for _, target := range a.Targets {
 		if root := syntax.Root(target); root != "" && root != u.Name {
-			if _, element := target.(*syntax.Subscript); !element || !s.plain(root) {
+			if _, element := target.(*syntax.Subscript); !element || !s.plain(root, st) {
 				into = append(into, root)
 			}
 		}
@@ -253,27 +254,27 @@ func (s *Scene) isHeld(st *evidence.Statement, value syntax.Expr, u *syntax.Use)
 	case *syntax.Dict:
 		return u.How == syntax.Kept && among(v.Values, u.Name)
 	case *syntax.Attribute:
-		return s.kind(u.Name) == arrays && v.Attr == "T" && isName(v.Value, u.Name)
+		return s.isArray(u.Name, st) && v.Attr == "T" && isName(v.Value, u.Name)
 	case *syntax.Subscript:
 		_, slice := v.Slice.(*syntax.Slice)
-		return slice && s.kind(u.Name) == arrays && isName(v.Value, u.Name)
+		return slice && s.isArray(u.Name, st) && isName(v.Value, u.Name)
 	case *syntax.Call:
 		view := u.How == syntax.Method && views[strings.TrimPrefix(u.Callee, ".")] ||
 			u.How == syntax.Argument && strings.HasPrefix(s.full(u.Callee), "numpy.") && views[lastPart(u.Callee)]
-		return view && s.kind(u.Name) == arrays && direct(v, u.Name) && !s.allocates(st)
+		return view && s.isArray(u.Name, st) && direct(v, u.Name) && !s.allocates(st)
 	}
 	return false
 }
 
 // isView reports whether a statement assigns a part or a view of the array of a name.
-func (s *Scene) isView(node syntax.Stmt, name string) bool {
-	a, ok := node.(*syntax.Assign)
-	if !ok || s.kind(name) != arrays {
+func (s *Scene) isView(st *evidence.Statement, name string) bool {
+	a, ok := st.Node.(*syntax.Assign)
+	if !ok || s.kind(name, st) != arrays {
 		return false
 	}
 	switch v := a.Value.(type) {
 	case *syntax.Attribute:
-		return isName(v.Value, name)
+		return viewed[v.Attr] && isName(v.Value, name)
 	case *syntax.Subscript:
 		return isName(v.Value, name)
 	case *syntax.Call:

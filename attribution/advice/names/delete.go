@@ -1,7 +1,6 @@
 package names
 
 import (
-	"cmp"
 	"slices"
 
 	"ipytracer/attribution/advice/evidence"
@@ -165,12 +164,23 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 			}
 			return min(share, l.n.Resident(m, of))
 		},
-		Title: words.NameHolds(name, peakBytes(l.n, of, share), placeOf(s, s.Line), placeOf(life.last, life.last.End()),
+		Title: words.NameHolds(name, peakBytes(l.n, of, share), evidence.PlaceOf(s, s.Line),
+			evidence.PlaceOf(life.last, life.last.End()),
 			life.last == s),
 		Changes: []string{words.NameGone(name)},
 	}
-	if evidence.InHeap(l.n, s, of) {
+	l.doubt(&c, s, life)
+	return c, true
+}
+
+// doubt adds to a candidate what else may keep the memory of its name.
+func (l *lives) doubt(c *evidence.Candidate, s *evidence.Statement, life span) {
+	name, of := c.Names[0], func(site *evidence.Site) bool { return site.Statement == s }
+	switch {
+	case evidence.InHeap(l.n, s, of):
 		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
+	case evidence.MovesOthers(l.n, life.last, of):
+		c.Unknown, c.Accuracy = append(c.Unknown, words.HeapMayKeep(name)), model.SavesGuess
 	}
 	if l.inGraph(s, life) {
 		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
@@ -178,9 +188,8 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 	c.Unknown = append(c.Unknown, l.unsure(s, name, life)...)
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
 		c.Unknown = append(c.Unknown, words.BlindUses(name))
-		c.Accuracy = cmp.Or(worse(c.Accuracy), c.Accuracy)
+		c.Accuracy = worse(c.Accuracy)
 	}
-	return c, true
 }
 
 // worse returns the accuracy of a candidate that something unseen may be in the way of.
@@ -233,9 +242,9 @@ func (l *lives) unsure(s *evidence.Statement, name string, life span) []string {
 	if bytes, alone := l.atEnd(s, name, life); bytes == 0 || alone != model.SavesExact {
 		return []string{words.HoldersUnknown(name)}
 	}
-	if trail := l.handed.Follow(name, s, life.last); !trail.Shown(l.n.Peak) {
+	if trail := l.handed.Follow(name, s, l.n.Peak); !trail.Shown(l.n.Peak) {
 		at := trail.Last()
-		return []string{words.MayHold(name, placeOf(at, at.Line))}
+		return []string{words.MayHold(name, evidence.PlaceOf(at, at.Line))}
 	}
 	return nil
 }
@@ -246,7 +255,7 @@ func (l *lives) alone(s *evidence.Statement, name string, life span) (bytes int6
 	if bytes, accuracy = l.atEnd(s, name, life); accuracy == "" {
 		return 0, ""
 	}
-	trail := l.handed.Follow(name, s, life.last)
+	trail := l.handed.Follow(name, s, l.n.Peak)
 	shown := accuracy != model.SavesGuess && trail.Shown(l.n.Peak)
 	switch {
 	case shown:
@@ -277,11 +286,4 @@ func (l *lives) atEnd(s *evidence.Statement, name string, life span) (bytes int6
 		return 0, ""
 	}
 	return kept, model.SavesGuess
-}
-
-// placeOf returns a line of a statement's cell.
-func placeOf(s *evidence.Statement, line int) *model.PlanPlace {
-	w := s.Cell.Window
-	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
-		Line: line}
 }

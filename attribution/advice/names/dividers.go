@@ -75,8 +75,8 @@ func (l *lives) divider(refused *evidence.Statement, r *model.Refusal, d *model.
 			}
 			return min(held, m.Bytes(of))
 		},
-		Title: words.Divides(name, d.Bytes, d.Before+d.Bytes+d.After, r.Asked, placeOf(made, made.Line),
-			placeOf(refused, refused.Line)),
+		Title: words.Divides(name, d.Bytes, d.Before+d.Bytes+d.After, r.Asked, evidence.PlaceOf(made, made.Line),
+			evidence.PlaceOf(refused, refused.Line)),
 		Changes: []string{words.NameGone(name), words.RequestServed()},
 		Unknown: []string{words.StreamUnknown()},
 	}

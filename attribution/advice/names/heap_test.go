@@ -18,7 +18,8 @@ func TestHeap(t *testing.T) {
 		total := size * count
 		second := advicetest.Step{Line: 2, Peak: total, End: total,
 			Blocks: []advicetest.Blocks{{Made: total, Kept: total, Live: total, Count: count}}}
-		return advicetest.Notebook([]model.Variable{advicetest.Variable("raw", total, 1, 2)},
+		number := model.Variable{Name: "b", Kind: "variable", Type: "numpy.float64"}
+		return advicetest.Notebook([]model.Variable{advicetest.Variable("raw", total, 1, 2), number},
 			advicetest.Cell{Source: "f()\nraw = read()", Steps: []advicetest.Step{first, second}},
 			advicetest.Cell{Source: "b = raw[0]", Steps: []advicetest.Step{{Line: 1}}},
 			advicetest.Cell{Source: "c = g(b)", Steps: []advicetest.Step{

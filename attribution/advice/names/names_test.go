@@ -96,7 +96,7 @@ func TestDelete(t *testing.T) {
 		},
 		"code from a text behind it": {
 			raw(two, "exec(text)", advicetest.Variable("raw", 200, 1, 1)),
-			expected{"delete", "raw", model.SavesBound, 200, deleted},
+			expected{"delete", "raw", model.SavesGuess, 200, deleted},
 		},
 		"shown last": {
 			raw("raw = load()\nraw.mean()", "big(2)", advicetest.Variable("raw", 200, 1, 1)),

@@ -50,7 +50,7 @@ func (l *lives) shape(s *evidence.Statement, name string) (c evidence.Candidate,
 	if !apart(edits) {
 		return c, false
 	}
-	return evidence.Candidate{
+	c = evidence.Candidate{
 		Kind: "shape", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
 		Edits: edits, Of: words.NameKey(s.Window.ID, name),
 		Falls: func(m *evidence.Moment) int64 {
@@ -59,10 +59,12 @@ func (l *lives) shape(s *evidence.Statement, name string) (c evidence.Candidate,
 			}
 			return min(share, l.n.Resident(m, of))
 		},
-		Title: words.OnlyShape(name, peakBytes(l.n, of, share), placeOf(s, s.Line),
-			placeOf(life.last, life.last.End())),
+		Title: words.OnlyShape(name, peakBytes(l.n, of, share), evidence.PlaceOf(s, s.Line),
+			evidence.PlaceOf(life.last, life.last.End())),
 		Changes: []string{words.NameGone(name)},
-	}, true
+	}
+	l.doubt(&c, s, life)
+	return c, true
 }
 
 // replaced returns the edits that ask for a kept shape in a statement.
