@@ -16,8 +16,8 @@ import (
 )
 
 // TestAdviseWhoHolds asks for advice about some 160 ways in which something holds memory at the highest moment and not
-// at the end. Only what is marked as free may be exact, and a trial confirms all that is within 5 %. It takes a third of
-// them, by turns.
+// at the end. Only what is marked as free may be exact, and a trial confirms all that is within 5 %. It takes a third
+// of them, by turns.
 func TestAdviseWhoHolds(t *testing.T) {
 	together(t)
 	needModules(t, "pandas", "sklearn", "scipy", "torch")
