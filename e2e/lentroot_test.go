@@ -29,7 +29,7 @@ func TestLentRoot(t *testing.T) {
 	}
 	for _, pid := range []int{others, roots} {
 		number := strconv.Itoa(pid)
-		refused := fmt.Sprintf("process %d runs as user", pid)
+		refused := fmt.Sprintf("process %d is not yours to change", pid)
 		for range 20 { // the result does not depend on timing
 			says(lent, 3, refused, "limit", number, "3GiB")
 		}
