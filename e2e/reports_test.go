@@ -32,9 +32,27 @@ var strangersAsked = map[string][]answerTo{
 		{"still there", ` 5\d\.\d\d MiB pages of files`, true}, {"still there", `kept|closed`, false},
 		{"to free it", `^del box \(60\.0\d MiB\) → leaves [0-9.]+ MiB$`, true},
 	},
+	"01_out_head_view": {
+		{"made by", `^762\.94 MiB numpy In\[6\] line 1 › NDFrame\.copy`, true},
+		{"still there", `Out\[3\] 190\.7\d MiB`, true}, {"still there", `Out\[4\] 190\.7\d MiB`, true},
+		{"still there", `(Out\[6\] \+ temp|temp \+ Out\[6\]) 190\.7\d MiB`, true},
+		{"to free it", `%xdel _3 \(190\.7\d MiB\)`, true},
+	},
+	"07_dask_unmanaged": {
+		{"highest", `with its children`, true}, {"made by", `^workers (1 × |up to )[34]\d\d\.\d\d MiB`, true},
+		{"still there", `1 worker \d+\.\d\d MiB \(client\.close\(\) ends it\)`, true},
+		{"to free it", `client\.close\(\) \(\d+\.\d\d MiB\)`, true},
+	},
+	"08_dataloader_cow": { // nothing says how much of the list its workers have copied
+		{"highest", `^≈\d+\.\d\d MiB .* in In\[3\], line 6, with its children`, true},
+		{"how sure", `^the highest moment is not known to within its own size`, true},
+	},
 	"18_lru_cache_method": {
 		{"still there", `Model\.logdet \+ m 183\.\d\d MiB`, true},
 		{"to free it", `^del m; Model\.logdet\.cache_clear\(\) \(183\.\d\d MiB\)`, true},
+	},
+	"19_object_array_cycle": {
+		{"still there", ` 91\.5\d MiB numpy of In\[6\] line 1`, true}, {"to free it", `gc\.collect`, false},
 	},
 	"21_run_module_reset": {
 		{"still there", `dummy_mem\.arr 256\.00 MiB`, true},
@@ -51,6 +69,9 @@ var strangersAsked = map[string][]answerTo{
 	},
 	"32_stacks_and_bytes": {
 		{"made by", `^300\.\d\d MiB mapped .* go `, true}, {"made by", `\d\d\.\d\d MiB mapped .* start`, false},
+	},
+	"36_multi_del_prediction": {
+		{"to free it", `^del parts; import ctypes; ctypes\.CDLL\(None\)\.malloc_trim\(0\) \(19[12]\.\d\d MiB\) →`, true},
 	},
 	"38_bash_magic": {
 		{"highest", `with its children`, true},
@@ -84,6 +105,13 @@ var strangersAsked = map[string][]answerTo{
 		{"still there", `: (a \+ b|b \+ a) 50\.00 MiB · json\.kept 40\.00 MiB`, true},
 		{"still there", ` numpy of `, false},
 	},
+	"48_holder_gone_at_end": {
+		{"highest", ` in In\[7\], line 1`, true}, {"made by", `^200\.00 MiB numpy In\[7\] line 1`, true},
+		{"to free it", `^del [abcd], [abcd], [abcd], [abcd] \(480\.0\d MiB\)`, true},
+	},
+	"49_holder_applied": {
+		{"highest", ` in In\[7\], line 1`, true}, {"made by", `^200\.00 MiB numpy In\[7\] line 1`, true},
+	},
 	"50_which_starts_by_thread": {
 		{"highest", `with its children`, true},
 		{"made by", `child processes (up to |2 × |2\d\.\d\d MiB \+ )2?\d`, true},
@@ -99,6 +127,11 @@ var typedToo = map[string]bool{
 	"43_same_line": true, "02_memmap_astype": true, "02_maps": true, "02_map_and_array": true,
 }
 
+// reportNeeds are modules that reports import beside NumPy.
+var reportNeeds = map[string]string{
+	"01_out_head_view": "pandas", "07_dask_unmanaged": "distributed", "08_dataloader_cow": "torch",
+}
+
 // answerTo is a pattern that a line of the first screen matches, or does not match.
 type answerTo struct {
 	line, pattern string
@@ -112,6 +145,9 @@ func TestReports(t *testing.T) {
 	for name, answers := range strangersAsked {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if module := reportNeeds[name]; module != "" {
+				needModules(t, module)
+			}
 			w := startWorkload(t, place{driver: "run_reports.py"}, []string{name})
 			recording := filepath.Join(t.TempDir(), "run.arrows")
 			tr := attach(t, w.pid, "--budget", "off", "--record", recording)
