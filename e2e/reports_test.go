@@ -71,7 +71,8 @@ var strangersAsked = map[string][]answerTo{
 		{"made by", `^300\.\d\d MiB mapped .* go `, true}, {"made by", `\d\d\.\d\d MiB mapped .* start`, false},
 	},
 	"36_multi_del_prediction": {
-		{"to free it", `^del parts; import ctypes; ctypes\.CDLL\(None\)\.malloc_trim\(0\) \(19[12]\.\d\d MiB\) →`, true},
+		{"to free it", `^del parts; import ctypes; ctypes\.CDLL\(None\)\.malloc_trim\(0\) \(19[12]\.\d\d MiB\)`,
+			true},
 	},
 	"38_bash_magic": {
 		{"highest", `with its children`, true},

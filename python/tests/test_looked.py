@@ -9,7 +9,6 @@ from ipytracer import _api, _found, _magic, _packets, _shell, _show
 from . import fake
 from .shells import ShellTest
 
-
 _GIVEN_UP = r"the tracer has not answered for \d.*s: it is stopped, or very busy; ask again in a minute$"
 
 

@@ -1,6 +1,11 @@
 """Holds objects that have started processes, prints as JSON which by name, and waits for a byte."""
-import json, os, subprocess, sys, threading, time
+import json
 import multiprocessing as mp
+import os
+import subprocess
+import sys
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 
 holder = os.getpid()
