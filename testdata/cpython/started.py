@@ -3,7 +3,6 @@ import json
 import multiprocessing as mp
 import os
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
