@@ -168,4 +168,12 @@ type Share struct {
 	Pieces                 []Piece         // its largest objects
 }
 
+// Mask returns the owners as bits of a word, of which there are enough in a look's own list.
+func (s *Share) Mask() (mask uint64) {
+	for _, o := range s.Owners {
+		mask |= 1 << uint(o)
+	}
+	return mask
+}
+
 func (*Variables) isEvent() {}

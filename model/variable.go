@@ -123,6 +123,9 @@ func (f *Freeing) Falls() int64 {
 	return *f.Resident
 }
 
+// MallocTrim is the code that makes glibc's malloc return its free memory. No other C library has it.
+const MallocTrim = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
+
 // Resident divides the resident memory of a process at the end of the session.
 type Resident struct {
 	PID   int   `json:"pid"`

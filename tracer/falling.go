@@ -34,13 +34,7 @@ func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	}
 	e.Ranged, e.Ranges = true, places.Ranges
 	began := now()
-	freed := &resident.Freed{Small: places.Small, Large: make([]resident.Block, len(places.Large))}
-	for i, b := range places.Large {
-		freed.Large[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}
-	}
-	for _, b := range places.Maps {
-		freed.Maps = append(freed.Maps, resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners})
-	}
+	freed := &resident.Freed{Small: places.Small, Large: blocksOf(places.Large), Maps: blocksOf(places.Maps)}
 	limits := resident.Limits{Bytes: fallingBytes, Time: fallingTime}
 	if l.asked {
 		limits = resident.Limits{Bytes: 2 * fallingBytes, Time: 4 * fallingTime}
@@ -61,7 +55,7 @@ func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	addFalls(e, a.Falls)
 	for i := range e.Shares {
 		s := &e.Shares[i]
-		s.Resident = s.Bytes - min(s.Bytes, absent[maskOf(s.Owners)])
+		s.Resident = s.Bytes - min(s.Bytes, absent[s.Mask()])
 	}
 	for i := range e.Variables {
 		e.Variables[i].Resident = e.Variables[i].Bytes
@@ -75,20 +69,21 @@ func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	}
 }
 
-// maskOf has a bit for each owner.
-func maskOf(owners []int32) (mask uint64) {
-	for _, o := range owners {
-		mask |= 1 << uint(o)
+// blocksOf returns blocks as [resident.Explain] takes them.
+func blocksOf(all []holders.Placed) []resident.Block {
+	out := make([]resident.Block, len(all))
+	for i, b := range all {
+		out[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}
 	}
-	return mask
+	return out
 }
 
 // addFalls has each share say what falls with exactly its owners. Pages that have blocks of several shares are shares
 // of their own.
 func addFalls(e *event.Variables, falls *resident.Falls) {
 	at := map[uint64]int{}
-	for i, s := range e.Shares {
-		at[maskOf(s.Owners)] = i
+	for i := range e.Shares {
+		at[e.Shares[i].Mask()] = i
 	}
 	var sets []uint64
 	for _, all := range []map[uint64]uint64{falls.AtOnce, falls.Trims} {

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"ipytracer/event"
+	"ipytracer/tracer/host/process"
 	"ipytracer/tracer/python/holders"
 )
 
@@ -31,11 +32,7 @@ func (l *lastLook) numberAsHere(e *event.Variables) {
 // numbersBelow returns the tracer's numbers of the processes below one, by the numbers that they have themselves.
 func (l *lastLook) numbersBelow(pid int) map[int32]int32 {
 	here := map[int32]int32{}
-	below, err := l.fs.Descendants(pid)
-	if err != nil {
-		l.log.Debug("children are not known", "pid", pid, "error", err)
-	}
-	for _, id := range below[:min(len(below), maxWorkers)] {
+	for _, id := range l.below(pid) {
 		if status, err := l.fs.Proc(id.PID).Status(); err == nil && len(status.NSPIDs) > 0 {
 			here[int32(status.NSPIDs[len(status.NSPIDs)-1])] = int32(id.PID)
 		}
@@ -46,6 +43,15 @@ func (l *lastLook) numbersBelow(pid int) map[int32]int32 {
 // maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 
+// below returns the processes below one, those that are examined.
+func (l *lastLook) below(pid int) []process.Identity {
+	all, err := l.fs.Descendants(pid)
+	if err != nil {
+		l.log.Debug("children are not known", "pid", pid, "error", err)
+	}
+	return all[:min(len(all), maxWorkers)]
+}
+
 // findWorkers returns the children of the traced processes that are workers of a pool and wait for the next task: the
 // command line of a forked process does not show that.
 func (l *lastLook) findWorkers(left processorTime) (found []*event.Holders) {
@@ -53,11 +59,7 @@ func (l *lastLook) findWorkers(left processorTime) (found []*event.Holders) {
 		if !t.isRoot() && !l.one || t.gone || t.python == nil {
 			continue
 		}
-		below, err := l.fs.Descendants(t.pid)
-		if err != nil {
-			l.log.Debug("children are not known", "pid", t.pid, "error", err)
-		}
-		for _, id := range below[:min(len(below), maxWorkers)] {
+		for _, id := range l.below(t.pid) {
 			if left.isOver() {
 				return found
 			}

@@ -6,9 +6,6 @@ import (
 	"ipytracer/event"
 )
 
-// Trimming is the code that makes glibc's malloc return its free memory. No other C library has it.
-const Trimming = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
-
 // Bounds of the memory that malloc keeps, to be worth a line of code: bytes, and the reciprocal of a part of the entry.
 const (
 	leastTrimmed = 1 << 20

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // The code is one line of one cell: it can be pasted anywhere, and fits on a line of a terminal. IPython keeps an
@@ -162,7 +163,7 @@ func typed(owners []event.Owner, collects, trims bool) string {
 		if last := len(code) - 1; last >= 0 {
 			code[last] = strings.TrimSuffix(code[last], ";")
 		}
-		code = append(code, Trimming)
+		code = append(code, model.MallocTrim)
 	}
 	text := strings.Join(code, "; ")
 	if strings.HasSuffix(text, "]") { // the value of an expression would be shown, and kept

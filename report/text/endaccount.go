@@ -17,7 +17,7 @@ const mostLeft = 6
 func (o *leftover) account() *model.Account {
 	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end + o.childBytes(),
 		Parts: []model.AccountPart{}}
-	for _, p := range o.children() {
+	for _, p := range o.children {
 		a.Take(p)
 	}
 	where := map[string]int64{}

@@ -30,9 +30,9 @@ func (o *leftover) below() (all []*model.Process) {
 	return all
 }
 
-// children returns the kernel's processes at the end, those together that end together, each with the memory that it
-// has without what it shares with its parent; none if the kernel has ended.
-func (o *leftover) children() (parts []model.AccountPart) {
+// findChildren returns the kernel's processes at the end, those together that end together, each with the memory that
+// it has without what it shares with its parent; none if the kernel has ended.
+func (o *leftover) findChildren() (parts []model.AccountPart) {
 	if !o.lives() {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (o *leftover) nameOf(p *model.Process) string {
 
 // childBytes returns the memory of the kernel's processes at the end.
 func (o *leftover) childBytes() (sum int64) {
-	for _, p := range o.children() {
+	for _, p := range o.children {
 		sum += p.Bytes
 	}
 	return sum
@@ -100,7 +100,7 @@ func childrenText(p *model.AccountPart) string {
 
 // toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
 func (o *leftover) toEnd() []model.AccountPart {
-	return slices.DeleteFunc(o.children(), func(p model.AccountPart) bool {
+	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
 		return p.Type == "" || p.Bytes < worthAGap
 	})
 }

@@ -61,7 +61,7 @@ func (v headlineView) leadRest(rest *leftover) {
 		v.answer("to free it", in+rest.toFree(), rest.code()...)
 	}
 	if text := rest.keptByMalloc(); text != "" {
-		v.answer("malloc keeps", in+text, trimming)
+		v.answer("malloc keeps", in+text, model.MallocTrim)
 	}
 }
 

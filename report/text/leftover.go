@@ -24,6 +24,7 @@ type leftover struct {
 	full bool // all code is shown
 	// scattered: the session used several GPUs, so a name's memory may be on another.
 	scattered bool
+	children  []model.AccountPart     // its processes
 	textOf    func(model.Line) string // of the source
 }
 
@@ -45,6 +46,7 @@ func leftoverOf(v *view, pid int) *leftover {
 		usedGPUs(used, p.Meters)
 	}
 	o.scattered = o.device() != "" && len(used) > 1
+	o.children = o.findChildren()
 	return o
 }
 

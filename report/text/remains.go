@@ -83,15 +83,11 @@ func (o *leftover) beyondSizes(all []model.Line, named []together) []model.Line 
 	return nil
 }
 
-// trimming is the code that makes malloc return its free memory. Only glibc has it, and so only glibc has that figure
-// of [model.Resident].
-const trimming = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
-
 // keptByMalloc describes malloc's free part of the remaining memory, and the code to return it; "" if it is almost
 // nothing.
 func (o *leftover) keptByMalloc() string {
 	if r := o.resident(); r != nil && r.Trim >= max(worthAGap, r.Total/smallPart) {
-		return words.Bytes(r.Trim) + " of it free, for blocks to come; to give it back: " + trimming
+		return words.Bytes(r.Trim) + " of it free, for blocks to come; to give it back: " + model.MallocTrim
 	}
 	return ""
 }

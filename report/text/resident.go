@@ -60,7 +60,7 @@ func (v remainsView) resident(all []model.Resident) {
 			}
 			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
-				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + trimming
+				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
 			}
 			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain},
 				span{text, plain})

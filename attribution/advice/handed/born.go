@@ -19,7 +19,7 @@ func (t *Trail) born(name string, made *evidence.Statement) {
 		}
 	}
 	w.Names = append(w.Names, makers(s, s.uses[made.Node].Reads, name, made)...)
-	for called := range s.reach(s.readsOf(made.Node)) {
+	for called := range s.reach(made.Node) {
 		f := s.functions[called]
 		if f == nil {
 			continue

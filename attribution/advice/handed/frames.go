@@ -18,7 +18,7 @@ func mayKeepFrames(s *Scene, st *evidence.Statement) bool {
 	if failed(st) || catches(st.Node) {
 		return true
 	}
-	for one := range s.reach(s.readsOf(st.Node)) {
+	for one := range s.reach(st.Node) {
 		for _, def := range s.bodies[one] {
 			if s.step() && catches(def) {
 				return true
@@ -39,9 +39,9 @@ func catches(node syntax.Node) (found bool) {
 	return found
 }
 
-// touches reports whether one of the names is read by a statement that reads others, or by a function that it reaches.
-func touches(s *Scene, reads, names map[string]bool) bool {
-	for one := range s.reach(keys(reads)) {
+// touches reports whether one of the names is read by a statement, or by a function that it reaches.
+func touches(s *Scene, node syntax.Stmt, names map[string]bool) bool {
+	for one := range s.reach(node) {
 		if names[one] {
 			return true
 		}
@@ -55,7 +55,7 @@ func storesInModule(s *Scene, st *evidence.Statement) bool {
 	if changesModule(s, s.uses[st.Node].Reads) || grows(s, st.Node) {
 		return true
 	}
-	for one := range s.reach(s.readsOf(st.Node)) {
+	for one := range s.reach(st.Node) {
 		if f := s.functions[one]; f != nil && changesModule(s, f.Reads) {
 			return true
 		}

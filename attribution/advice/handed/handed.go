@@ -26,9 +26,10 @@ type Scene struct {
 	made map[string][]*evidence.Statement
 	// declared are names that functions bind.
 	declared map[string]bool
-	foreign  map[string]bool // names that may lead to a module that is not known; see [Scene.leads]
-	blind    bool            // a statement is not readable
-	steps    int             // that were gone, of maxSteps
+	foreign  map[string]bool                 // names that may lead to a module that is not known; see [Scene.leads]
+	blind    bool                            // a statement is not readable
+	reached  map[syntax.Stmt]map[string]bool // see [Scene.reach]
+	steps    int                             // that were gone, of maxSteps
 }
 
 // maxSteps bounds the uses of names that are looked at: sources are hostile.
@@ -38,7 +39,8 @@ const maxSteps = 4_000_000
 func New(n *evidence.Notebook) *Scene {
 	s := &Scene{n: n, uses: map[syntax.Stmt]*syntax.Uses{}, functions: syntax.Functions{},
 		bodies: map[string][]*syntax.FunctionDef{}, modules: map[string]string{},
-		made: map[string][]*evidence.Statement{}, declared: map[string]bool{}, foreign: map[string]bool{}}
+		made: map[string][]*evidence.Statement{}, declared: map[string]bool{}, foreign: map[string]bool{},
+		reached: map[syntax.Stmt]map[string]bool{}}
 	for _, st := range n.Statements {
 		if st.Node == nil {
 			s.blind = true
@@ -161,13 +163,11 @@ func (s *Scene) way(st *evidence.Statement, name string, tracked map[string]bool
 	uses := s.uses[st.Node]
 	var into []string
 	handed, simple := false, birth && isAssign(st.Node)
-	reached := map[string]bool{}
 	for i := range uses.Reads {
 		u := &uses.Reads[i]
 		if !s.step() {
 			return Way{At: st, Hidden: true}, true
 		}
-		reached[u.Name] = true
 		if !tracked[u.Name] || simple && u.Name == name {
 			continue // what is assigned reads the value before
 		}
@@ -181,8 +181,8 @@ func (s *Scene) way(st *evidence.Statement, name string, tracked map[string]bool
 	if !simple {
 		handed = handed || s.handsOnOtherwise(st, tracked)
 	}
-	handed = handed || mayKeepFrames(s, st) && touches(s, reached, tracked)
-	if !handed && !s.bodiesHand(uses, tracked, reached) {
+	handed = handed || mayKeepFrames(s, st) && touches(s, st.Node, tracked)
+	if !handed && !s.bodiesHand(st.Node, tracked) {
 		return w, false
 	}
 	return s.wayOf(st, name, into), true
@@ -198,7 +198,7 @@ func (s *Scene) wayOf(st *evidence.Statement, name string, into []string) Way {
 		}
 	}
 	w.Names, w.Views = append(w.Names, w.Fresh...), s.isView(st, name)
-	for one := range s.reach(s.readsOf(st.Node)) {
+	for one := range s.reach(st.Node) {
 		switch {
 		case one == name || isBuiltin[one] && len(s.made[one]) == 0:
 		case s.leads(one):
@@ -246,8 +246,8 @@ func isAssign(node syntax.Stmt) bool {
 var outputs = []string{"Out", "_oh"}
 
 // bodiesHand reports whether a function that a statement reaches reads one of the names, and may hand it on.
-func (s *Scene) bodiesHand(uses *syntax.Uses, tracked, reads map[string]bool) bool {
-	for called := range s.reach(keys(reads)) {
+func (s *Scene) bodiesHand(node syntax.Stmt, tracked map[string]bool) bool {
+	for called := range s.reach(node) {
 		f := s.functions[called]
 		if f == nil {
 			continue
@@ -267,12 +267,5 @@ func (s *Scene) bodiesHand(uses *syntax.Uses, tracked, reads map[string]bool) bo
 			}
 		}
 	}
-	return uses.Dynamic
-}
-
-func keys(of map[string]bool) (all []string) {
-	for key := range of {
-		all = append(all, key)
-	}
-	return all
+	return s.uses[node].Dynamic
 }

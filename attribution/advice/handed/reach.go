@@ -1,8 +1,15 @@
 package handed
 
-// reach returns names and those that functions with these names read, and so on.
-func (s *Scene) reach(names []string) map[string]bool {
-	seen, todo := map[string]bool{}, names
+import "ipytracer/attribution/syntax"
+
+// reach returns the names that a statement reads, those that functions with these names read, and so on. It finds them
+// once for each statement; nobody changes them.
+func (s *Scene) reach(node syntax.Stmt) map[string]bool {
+	if known := s.reached[node]; known != nil {
+		return known
+	}
+	seen, todo := map[string]bool{}, s.readsOf(node)
+	s.reached[node] = seen
 	for len(todo) > 0 && s.step() {
 		one := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]

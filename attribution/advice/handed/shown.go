@@ -101,7 +101,7 @@ func (s *Scene) changes(st *evidence.Statement, names map[string]bool) bool {
 		}
 		mentioned = true
 	}
-	for one := range s.reach(s.readsOf(st.Node)) {
+	for one := range s.reach(st.Node) {
 		if f := s.functions[one]; f != nil && slices.ContainsFunc(f.Reads, func(u syntax.Use) bool {
 			return names[u.Name]
 		}) {
@@ -123,7 +123,7 @@ func (s *Scene) binds(st *evidence.Statement, names map[string]bool) bool {
 	if slices.ContainsFunc(s.uses[st.Node].Binds, is) {
 		return true
 	}
-	for one := range s.reach(s.readsOf(st.Node)) {
+	for one := range s.reach(st.Node) {
 		if f := s.functions[one]; f != nil && slices.ContainsFunc(f.Binds, is) {
 			return true
 		}

@@ -63,16 +63,6 @@ func (l emptying) toolOf(t *typ) event.Tool {
 	return event.ToolNone
 }
 
-// isOfModule reports whether a class is of a module.
-func (l emptying) isOfModule(class uint64, module string) bool {
-	dict := l.mem.word(class + cpython.TypeDict)
-	if !l.isShape(dict, shapeDict) {
-		return false
-	}
-	name, _ := l.text(l.lookup(dict, "__module__"), maxName)
-	return name == module
-}
-
 // attributesOf takes the caches and the containers that are attributes of a class. Expressions for them begin with a
 // text.
 func (l emptying) attributesOf(class binding, kind event.HolderKind, begin string) {

@@ -130,7 +130,8 @@ func (e *extents) added(n int32) {
 		ofHeap, isMap = t.name == treeType, t.name == mapType
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
 	} else if t := e.objectType(addr); t != nil {
-		refs = uint32(e.references(addr)) - ofList(t, uint32(e.references(addr)))
+		refs = uint32(e.references(addr))
+		refs -= ofList(t, refs)
 		ofHeap, isMap = t.name == treeType, t.name == mapType
 		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule

@@ -37,12 +37,8 @@ func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
 		slices.SortFunc(all, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	}
 	at := map[uint64]int32{}
-	for i, s := range shares {
-		mask := uint64(0)
-		for _, o := range s.Owners {
-			mask |= 1 << uint(o)
-		}
-		at[mask] = int32(i)
+	for i := range shares {
+		at[shares[i].Mask()] = int32(i)
 	}
 	for _, b := range all {
 		if share, listed := at[b.Owners]; listed {

@@ -48,30 +48,35 @@ func (l *lister) describeStarted(r *event.Variable, addr uint64, t *typ) {
 func endedBy(l *lister, t *typ) event.EndMethod {
 	of := l.lineage(t)
 	for _, e := range ends {
-		if of.is(e.class) && l.isOfModule(t, e.class, e.module) {
+		if of.is(e.class) && derives(l, t, e.class, e.module) {
 			return e.by
 		}
 	}
 	return ""
 }
 
-// isOfModule reports whether that one of the bases of a class that has a name is of a module.
-func (l *lister) isOfModule(t *typ, class, module string) bool {
-	for addr, n := t.addr, 0; addr != 0 && n < maxBases; n++ {
-		known := l.typeAt(addr)
-		if known == nil {
+// derives reports whether the first of a type's bases with a name is of a module; the type is the first of them.
+func derives(l *lister, t *typ, class, module string) bool {
+	for n := 0; t != nil && n < maxBases; n++ {
+		if t.name == class {
+			return l.isOfModule(t.addr, module)
+		}
+		if t.up == t.addr {
 			return false
 		}
-		if known.name == class {
-			found, _ := l.text(l.lookup(l.mem.word(addr+cpython.TypeDict), "__module__"), maxText)
-			return found == module
-		}
-		if known.up == addr {
-			return false
-		}
-		addr = known.up
+		t = l.typeAt(t.up)
 	}
 	return false
+}
+
+// isOfModule reports whether a class is of a module.
+func (l *lister) isOfModule(class uint64, module string) bool {
+	dict := l.mem.word(class + cpython.TypeDict)
+	if !l.isShape(dict, shapeDict) {
+		return false
+	}
+	name, _ := l.text(l.lookup(dict, "__module__"), maxName)
+	return name == module
 }
 
 // starts is a search for the processes of an object.
