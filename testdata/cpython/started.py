@@ -37,7 +37,7 @@ try:
     executor = ProcessPoolExecutor(2, mp_context=context)
     list(executor.map(abs, range(8)))
     wanted["executor"] = ["shutdown", list(executor._processes)]
-except OSError:  # no semaphores here
+except (ImportError, OSError):  # this build, or this root directory, has no semaphores
     pass
 
 
