@@ -88,7 +88,8 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	ids := strings.Repeat(fmt.Sprintf("\t%d", nobody), 4)
 	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore), "Uid:"+ids, "Gid:"+ids, "Groups:\t ",
 		"CapPrm:\t"+noCapability, "CapEff:\t"+noCapability)...)
-	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE)
+	small := fmt.Sprintf("%016x", 1<<unix.CAP_DAC_READ_SEARCH|1<<unix.CAP_SYS_PTRACE|1<<unix.CAP_CHECKPOINT_RESTORE|
+		1<<unix.CAP_SYS_NICE)
 	allThreads(t, started(t, cmd.Process.Pid, process.HelperCommand).PID,
 		append(slices.Clip(nothingMore), "CapPrm:\t"+small)...)
 	if err := run(); err != nil {

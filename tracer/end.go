@@ -110,6 +110,12 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets.all,
 		asked: s.options.Holders, live: &s.live, within: s.options.Looking,
 	}
+	// Where all processors are busy, a look waits for them ten times as long as it takes.
+	done, err := s.fs.Helper.First()
+	defer done()
+	if err != nil {
+		s.log.Debug("the look has no priority", "error", err)
+	}
 	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
 	look.allow(&s.allowance)

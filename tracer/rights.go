@@ -22,7 +22,9 @@ func (s *Session) confine() error {
 	if r == nil {
 		return nil
 	}
-	scope := &process.Scope{Signals: r.Signals, Owner: s.options.Owner}
+	// Where users themselves have sessions started, none is to get the processors so.
+	first := s.options.Owner == nil
+	scope := &process.Scope{Signals: r.Signals, First: first, Owner: s.options.Owner}
 	for _, t := range s.targets.all {
 		scope.Roots = append(scope.Roots, t.handle.Identity())
 	}

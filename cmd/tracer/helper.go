@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/host/confine"
+	"ipytracer/tracer/host/priority"
 	"ipytracer/tracer/host/process"
 )
 
@@ -17,7 +18,7 @@ import (
 // never answer, and files that the session has given up the right to open.
 func newHelperCommand() *cobra.Command {
 	var scope string
-	var signals bool
+	var signals, first bool
 	var owner uint32
 	cmd := &cobra.Command{
 		Use:    process.HelperCommand,
@@ -30,7 +31,7 @@ func newHelperCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			processes.Signals = signals
+			processes.Signals, processes.First = signals, first
 			if cmd.Flags().Changed("owner") {
 				processes.Owner = &owner
 			}
@@ -38,7 +39,7 @@ func newHelperCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := confineHelper(signals); err != nil {
+			if err := confineHelper(signals, s.Priority()); err != nil {
 				return err
 			}
 			return s.Serve()
@@ -47,12 +48,13 @@ func newHelperCommand() *cobra.Command {
 	cmd.Flags().StringVar(&scope, "scope", "all", "the processes that are looked into")
 	cmd.Flags().Uint32Var(&owner, "owner", 0, "of these only such that are this user's, and have no further rights")
 	cmd.Flags().BoolVar(&signals, "signals", false, "send signals, too")
+	cmd.Flags().BoolVar(&first, "first", false, "raise the priority of who asks, for a while")
 	return cmd
 }
 
-// confineHelper leaves the helper the rights to read the files and the memory of other processes, and to send them
-// signals.
-func confineHelper(signals bool) error {
+// confineHelper leaves the helper the rights to read the files and the memory of other processes, to send them signals,
+// and to set the nice values of a keeper, if there is one.
+func confineHelper(signals bool, first *priority.Keeper) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
 	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {
@@ -60,6 +62,9 @@ func confineHelper(signals bool) error {
 	}
 	if signals {
 		keep = append(keep, unix.CAP_KILL)
+	}
+	if first != nil {
+		keep = append(keep, unix.CAP_SYS_NICE)
 	}
 	if err := confine.KeepCapabilities(keep...); err != nil {
 		return err
@@ -80,6 +85,13 @@ func confineHelper(signals bool) error {
 	if signals {
 		for _, s := range process.Passed {
 			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
+		}
+	}
+	if first != nil {
+		usual, raised := first.Values()
+		for _, nice := range []int{usual, raised} {
+			rules = append(rules, confine.Rule{Call: unix.SYS_SETPRIORITY, When: [][]confine.Test{
+				{confine.Is(0, unix.PRIO_PROCESS), confine.Is(2, uint32(nice))}}})
 		}
 	}
 	err := confine.Allow(rules)

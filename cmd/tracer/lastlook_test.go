@@ -179,6 +179,7 @@ func TestFirstScreen(t *testing.T) {
 		}
 	}
 	screen.shows(t, "looking at objects: holders of memory, variables (Ctrl-C ends this) …")
+	screen.shows(t, "\rlooking at objects: holders of memory, variables (Ctrl-C ends this) … 1 s")
 	if early := screen.String(); strings.Contains(early, "still there") || strings.Contains(early, "Certificate:") {
 		t.Errorf("before the look is over:\n%s", early)
 	}
@@ -186,7 +187,7 @@ func TestFirstScreen(t *testing.T) {
 	f.end(t)
 	screen.shows(t, "Certificate: complete")
 	all := screen.String()
-	if !strings.Contains(all, " …\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") ||
+	if !strings.Contains(all, " s\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") ||
 		strings.Contains(all, corrected) {
 		t.Errorf("at the end:\n%q", all)
 	}

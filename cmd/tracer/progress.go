@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -15,6 +16,7 @@ type progress struct {
 	mu    sync.Mutex
 	to    io.Writer // nil: no display
 	doing string
+	began time.Time
 	timer *time.Timer
 	shown bool
 	over  bool
@@ -44,14 +46,24 @@ func (p *progress) start() {
 	if p.to == nil || p.over {
 		return
 	}
-	p.timer = time.AfterFunc(patience, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if !p.over {
-			p.shown = true
-			_, _ = io.WriteString(p.to, p.doing+" …")
-		}
-	})
+	p.began = time.Now()
+	p.timer = time.AfterFunc(patience, p.show)
+}
+
+// show writes the line, and from the first second on, each second, how long the work has taken.
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	line, took := p.doing+" …", time.Since(p.began)
+	if p.shown {
+		line = fmt.Sprintf("\r%s %d s", line, int(took.Seconds()))
+	}
+	p.shown = true
+	_, _ = io.WriteString(p.to, line)
+	p.timer.Reset(time.Second - took%time.Second)
 }
 
 // stop removes the line. It may be called more than once.

@@ -268,7 +268,7 @@ func handedOn() (all []uintptr) {
 	}
 	own := (FS{}).ownCapabilities()
 	for _, c := range []Capability{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH,
-		unix.CAP_SYS_ADMIN, unix.CAP_KILL} {
+		unix.CAP_SYS_ADMIN, unix.CAP_KILL, unix.CAP_SYS_NICE} {
 		if own.Has(c) {
 			all = append(all, uintptr(c))
 		}

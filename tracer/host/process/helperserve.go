@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/tracer/host/packets"
+	"ipytracer/tracer/host/priority"
 )
 
 // maxHandles is how many files a helper's process has open.
@@ -25,6 +26,8 @@ type HelperServer struct {
 	scope   *Scope
 	closers packets.Closers
 	sent    unfetched
+
+	priority *priority.Keeper // of the asking program; nil: it may not ask
 
 	mu    sync.Mutex
 	files map[int]File
@@ -49,7 +52,11 @@ func OpenHelperServer(scope *Scope) (*HelperServer, error) {
 	if !ok {
 		return nil, errors.New("no socket to be asked by")
 	}
-	return newHelperServer(u, scope), nil
+	s := newHelperServer(u, scope)
+	if scope.First {
+		err = s.watchPriority(u)
+	}
+	return s, err
 }
 
 func newHelperServer(conn *net.UnixConn, scope *Scope) *HelperServer {
@@ -64,6 +71,7 @@ func (s *HelperServer) Serve() error {
 	for {
 		r, fd, err := requested(s.conn)
 		if err != nil {
+			_ = s.first(false)
 			return nil // the asking program has gone
 		}
 		go func() { // one for each request that the session waits for
@@ -110,7 +118,7 @@ func (s *HelperServer) answer(r *helperRequest, fd int) (a *helperAnswer, data [
 	case r.Op == "open":
 		return s.open(r)
 	case r.Op == "near", r.Op == "file", r.Op == "link", r.Op == "devices", r.Op == "signal", r.Op == "pids",
-		r.Op == "line":
+		r.Op == "line", r.Op == "first":
 		return s.answerFor(r)
 	case r.Op == "memory" && fd >= 0:
 		handle, ok := s.keep(os.NewFile(uintptr(fd), "mem"))

@@ -31,6 +31,9 @@ func (h *Helper) TakeOver(scope *Scope) error {
 	if scope.Signals {
 		h.charge = append(h.charge, "--signals")
 	}
+	if scope.First {
+		h.charge = append(h.charge, "--first")
+	}
 	if scope.Owner != nil {
 		h.charge = append(h.charge, "--owner", strconv.FormatUint(uint64(*scope.Owner), 10))
 	}
@@ -136,4 +139,21 @@ func (h *Helper) Signal(pid int, signal unix.Signal) error {
 		err = reply.failed(pid, false)
 	}
 	return err
+}
+
+// First has this program run before others until the returned function is called, as far as the argument of
+// [Helper.TakeOver] allowed it and [priority.Most] lasts. The error is that of the beginning.
+func (h *Helper) First() (done func(), err error) {
+	if !h.hasTakenOver() {
+		return func() {}, errUnknown
+	}
+	ask := func(raise int) error {
+		of := subject{key: ofProcess, what: "this program's priority"}
+		reply, err := h.await(&of, &helperRequest{Op: "first", Handle: raise}, -1, keeperPatience)
+		if err == nil {
+			err = reply.failed(0, false)
+		}
+		return err
+	}
+	return func() { _ = ask(0) }, ask(1)
 }

@@ -3,11 +3,15 @@ package process
 import (
 	"encoding/binary"
 	"errors"
+	"net"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/tracer/host/priority"
 )
 
 // kept are the files of a process's directory that are opened for whoever asks. All are only read.
@@ -28,6 +32,8 @@ func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte
 	case r.Op == "pids":
 		data, err := pidsAfter(r.At)
 		return failure(err), data, -1
+	case r.Op == "first":
+		return failure(s.first(r.Handle != 0)), nil, -1
 	case pid <= 0:
 		return failure(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
 	case r.Op == "near":
@@ -96,4 +102,36 @@ func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer
 		return failure(err), nil, -1
 	}
 	return a, nil, fd
+}
+
+// Priority returns the keeper of the asking program's priority; nil where it may not ask.
+func (s *HelperServer) Priority() *priority.Keeper { return s.priority }
+
+// watchPriority begins to keep the priority of the program that made the socket.
+func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var maker *unix.Ucred
+	asked := raw.Control(func(fd uintptr) {
+		maker, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(asked, err); err != nil {
+		return err
+	}
+	pid := int(maker.Pid)
+	s.priority, err = priority.Of(pid, func() (time.Duration, error) { return CPUTime(pid) })
+	return err
+}
+
+// first raises or lowers the priority of the asking program.
+func (s *HelperServer) first(raise bool) error {
+	switch {
+	case s.priority == nil:
+		return errUnknown
+	case raise:
+		return s.priority.Raise()
+	}
+	return s.priority.Lower()
 }

@@ -20,6 +20,7 @@ import (
 type Scope struct {
 	Roots   []Identity
 	Signals bool    // the roots may be sent signals
+	First   bool    // the program that looks may ask to run before others ([Helper.First])
 	Owner   *uint32 // the roots are this user's, with no further rights; nil: whoever they are
 
 	fs    FS
