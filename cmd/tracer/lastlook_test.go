@@ -171,9 +171,8 @@ func TestFirstScreen(t *testing.T) {
 	<-looking // and is held
 	screen.shows(t, "In[5]")
 	first := screen.String()
-	for _, want := range []string{
-		"highest ", "how sure     exact", "5 cells in", "ended: interrupted", "Cells, by what they need",
-	} {
+	for _, want := range []string{"highest ", "how sure     exact", "5 cells in", "ended: interrupted",
+		"Cells, by what they need"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is not on the first screen:\n%s", want, first)
 		}

@@ -18,7 +18,8 @@ import (
 // helperRequest is one message to a helper's process.
 type helperRequest struct {
 	ID uint64
-	// "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line", "first"
+	// "open", "memory", "read", "populate", "close"; "near", "file", "link", "devices", "signal", "pids", "line",
+	// "first"
 	Op     string
 	Proc   string `json:",omitempty"`
 	Open   openRequest
