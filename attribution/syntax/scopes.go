@@ -184,6 +184,25 @@ func imported(one *Alias) string {
 	return first
 }
 
+// Modules hands on the names that an import binds, and the full name of the module, or of what it has, that each stands
+// for: `import a.b` binds a to a, `from a import b as c` binds c to a.b.
+func Modules(n Node, each func(name, full string)) {
+	switch n := n.(type) {
+	case *Import:
+		for _, one := range n.Names {
+			full := one.Name
+			if one.AsName == "" {
+				full = imported(one)
+			}
+			each(imported(one), full)
+		}
+	case *ImportFrom:
+		for _, one := range n.Names {
+			each(imported(one), n.Module+"."+one.Name)
+		}
+	}
+}
+
 // targetNames hands on the names in a target.
 func targetNames(target Expr, kind BindKind, each func(name string, at Span, kind BindKind)) {
 	switch t := target.(type) {

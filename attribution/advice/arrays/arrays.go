@@ -158,22 +158,8 @@ func newScene(n *evidence.Notebook) *scene {
 func (s *scene) read(st *evidence.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
-		case *syntax.Import:
-			for _, a := range x.Names {
-				if a.AsName != "" {
-					s.modules[a.AsName] = a.Name
-				} else {
-					s.modules[a.Name] = a.Name
-				}
-			}
-		case *syntax.ImportFrom:
-			for _, a := range x.Names {
-				name := a.AsName
-				if name == "" {
-					name = a.Name
-				}
-				s.modules[name] = x.Module + "." + a.Name
-			}
+		case *syntax.Import, *syntax.ImportFrom:
+			syntax.Modules(x, func(name, full string) { s.modules[name] = full })
 		case *syntax.FunctionDef:
 			s.bind(st, &syntax.Name{Span: x.Span, ID: x.Name}, nil)
 			s.globals(x)

@@ -76,22 +76,8 @@ func (s *Scene) define(node syntax.Stmt) {
 	syntax.Walk(node, func(n syntax.Node) bool {
 		s.steps++
 		switch x := n.(type) {
-		case *syntax.Import:
-			for _, a := range x.Names {
-				if a.AsName != "" {
-					s.modules[a.AsName] = a.Name
-				} else {
-					s.modules[firstPart(a.Name)] = firstPart(a.Name)
-				}
-			}
-		case *syntax.ImportFrom:
-			for _, a := range x.Names {
-				name := a.AsName
-				if name == "" {
-					name = a.Name
-				}
-				s.modules[name] = x.Module + "." + a.Name
-			}
+		case *syntax.Import, *syntax.ImportFrom:
+			syntax.Modules(x, func(name, full string) { s.modules[name] = full })
 		case *syntax.FunctionDef:
 			s.bodies[x.Name] = append(s.bodies[x.Name], x)
 		}
