@@ -24,6 +24,8 @@ func TestFalls(t *testing.T) {
 		"views":   {falls: 65 << 20},
 		"empty":   {falls: 30 << 20},
 
+		"unpickled": {falls: 79 << 20},
+
 		"between jemalloc": {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,6 +65,10 @@ BOOKS = {
         Step("node = ring(56)"),
         Step("_garbage = ring(32)\ndel _garbage"),
     ],
+    # An array that is a view of the bytes it was unpickled from, which no name has.
+    "unpickled": [
+        Step("import pickle\nmine = np.ones(40 << 17)\nagain = pickle.loads(pickle.dumps(mine))\nassert again.base is not None"),
+    ],
     # A report must not promise this memory: a module has it as well.
     "elsewhere": [
         Step("import colorsys\nmine = block(64)\ncolorsys.cache = mine"),

@@ -170,7 +170,9 @@ func (p *placer) leaves(addr uint64, t *typ) {
 			return i&1 != 0 || each(i, word)
 		})
 	case shapeArray:
-		p.mem.words(p.mem.word(addr+16), ndarray{p.mem, addr}.objects(), each)
+		const data, base = 16, 48
+		p.mem.words(p.mem.word(addr+data), ndarray{p.mem, addr}.objects(), each)
+		p.leaf(p.mem.word(addr + base)) // the bytes that an unpickled array is a view of
 	}
 	if dict, values := p.attributesAt(addr, t); dict == 0 && values != 0 { // a dict is an object of its own
 		p.inlineAttributes(t, values, func(_, value uint64) bool { return each(0, value) })
