@@ -28,6 +28,10 @@ var fiveAsked = map[string]map[string]answerTo{
 	"five_training": {
 		"which cell": {"highest", ` in In\[4\], `, true},
 		"which line": {"made by", `^3\d\d\.\d\d MiB torch In\[4\] line 3 `, true},
+		"what to delete": {"to free it",
+			`^del (history, data|data, history) \(≥ 39\d\.\d\d MiB\) → leaves at most \d+\.\d\d MiB$`, true},
+		"how low":           {"to free it", `→ leaves at most [23]\d\d\.\d\d MiB`, true},
+		"who else holds it": {"still there", `: (history \+ data|data \+ history) ≥ 39\d\.\d\d MiB`, true},
 	},
 	"five_images": {
 		"which cell":        {"highest", ` in In\[4\], line 2 `, true},

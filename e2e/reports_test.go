@@ -117,6 +117,16 @@ var strangersAsked = map[string][]answerTo{
 		{"highest", `with its children`, true},
 		{"made by", `child processes (up to |2 × |2\d\.\d\d MiB \+ )2?\d`, true},
 	},
+	"losses_apart": {
+		{"still there", `: ((total|hist|preds) ≥ 15[67]\.\d\d MiB · ){3}`, true},
+		{"still there", ` torch of `, false},
+		{"to free it", `^del ((total|hist|preds)(, )?){3}(;.*)? \(≥ [4-6]\d\d\.\d\d MiB\) → leaves at most `, true},
+		{"to free it", `opt|net|tracer audit`, false},
+	},
+	"losses_of_functions": {
+		{"still there", `: cubes ≥ 137\.\d\d MiB · again ≥ 45\.\d\d MiB · node ≥ 30\.\d\d MiB`, true},
+		{"still there", ` torch of `, false},
+	},
 	"40_cow_needed": {
 		{"made by", `^200\.00 MiB mapped In\[2\]`, true}, {"made by", `forked processes 2 × 5\d\.\d\d MiB`, true},
 	},
@@ -126,11 +136,13 @@ var strangersAsked = map[string][]answerTo{
 var typedToo = map[string]bool{
 	"43_shared_names_twice": true, "43_dict_and_class": true, "43_three_holders": true, "43_frame_and_values": true,
 	"43_same_line": true, "02_memmap_astype": true, "02_maps": true, "02_map_and_array": true,
+	"losses_apart": true, "losses_of_functions": true,
 }
 
 // reportNeeds are modules that reports import beside NumPy.
 var reportNeeds = map[string]string{
 	"01_out_head_view": "pandas", "07_dask_unmanaged": "distributed", "08_dataloader_cow": "torch",
+	"losses_apart": "torch", "losses_of_functions": "torch",
 }
 
 // answerTo is a pattern that a line of the first screen matches, or does not match.

@@ -36,6 +36,11 @@ func (e *extents) dominate(groups, loose int) tree {
 			e.arcs.Add(root, int32(n))
 		}
 	}
+	for _, n := range e.tensors.counted { // some were none: nothing says which
+		if e.seen[n] > e.refs[n] {
+			e.arcs.Add(root, n)
+		}
+	}
 	e.freeReferences()
 	t := tree{nodes: nodes, forward: graphs.New(int(root)+1, e.arcs, named, false)}
 	t.Order = t.forward.DepthFirst(root)

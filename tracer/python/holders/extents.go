@@ -3,6 +3,7 @@ package holders
 import (
 	"cmp"
 
+	"ipytracer/tracer/python/autograd"
 	"ipytracer/tracer/python/graphs"
 )
 
@@ -21,6 +22,8 @@ type extents struct {
 	data   map[int32]uint64 // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
 	device map[int32]uint64 // and how many bytes are on a GPU
 	maps   map[int32]Block  // memory maps
+
+	tensors tensorWalk
 
 	last []int32 // the last node that referred to each
 
@@ -53,11 +56,13 @@ const (
 const leastLarge = 64 << 10
 
 func newExtents(w *walker) *extents {
-	return &extents{
+	e := &extents{
 		finder: newFinder(w), group: nobody, crowd: newCrowd(),
 		data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{},
 		maps: map[int32]Block{},
 	}
+	e.tensors = tensorWalk{e: e, graph: autograd.Graph{Memory: ofProcess{w.natives}}}
+	return e
 }
 
 // enlarge notes bytes of a node that may be a large block.

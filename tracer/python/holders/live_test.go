@@ -90,7 +90,7 @@ func (p python) start(t testing.TB, script string, args ...string) *process {
 	proc := p.run(t, script, args)
 	proc.name = p.name
 	switch script {
-	case "variables.py":
+	case "variables.py", "graphs.py":
 		proc.named = proc.variables(t)
 	case "started.py":
 		proc.started = proc.starts(t)

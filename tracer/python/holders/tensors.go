@@ -14,6 +14,7 @@ type tensor struct {
 	owner uint64
 	onGPU bool
 	meta  uint64 // autograd's object for it, 0 for none
+	lent  bool   // the tensor in C++ has the Python object: nothing in Python refers to that
 	// back is the word that refers to the Python object, sizes and strides are the places of those; 0 if not read
 	back, sizes, strides uint64
 }
@@ -54,8 +55,8 @@ func (s *sizer) readTensor(obj uint64, t *typ) (x tensor, ok bool) {
 	const dimensions, elements, kind, most, inPlace = 8, 104, 112, 64, 5
 	back := uint64(0)
 	for at := uint64(40); at <= 96 && back == 0; at += 8 {
-		if s.mem.word(x.impl+at) == obj {
-			back = x.impl + at
+		if word := s.mem.word(x.impl + at); word&^1 == obj {
+			back, x.lent = x.impl+at, word&1 != 0
 		}
 	}
 	axes := s.mem.word(back + dimensions)
@@ -102,84 +103,4 @@ func (s *sizer) readStorage(x *tensor) bool {
 		return device <= 1 && x.size <= userSpace
 	}
 	return false
-}
-
-// library takes in the memory of an object of PyTorch's or of pyarrow's.
-func (e *extents) library(n int32, obj uint64, t *typ) {
-	if e.isTensor(t) {
-		e.tensor(n, obj, t)
-	}
-	if t.arrow {
-		e.arrow(n, obj, t)
-	}
-}
-
-// tensor takes in the memory of a tensor: its storage, which others may have as well, and its gradient.
-func (e *extents) tensor(n int32, obj uint64, t *typ) {
-	w := e.walker
-	x, ok := w.readTensor(obj, t)
-	if !ok {
-		return
-	}
-	e.impl(n, x)
-	// behind the name of 32 bytes: the gradient, and the graph, which is not known
-	const grad, graph = 40, 48
-	if x.meta == 0 {
-		e.unknown[n] = false
-		return
-	}
-	e.unknown[n] = w.mem.word(x.meta+graph) != 0
-	end := uint64(graph)
-	if strings.Contains(w.class(w.mem.word(x.meta)), "ViewMeta") { // it has the tensor that it is a view of as well
-		end = w.chunkSize(x.meta)
-	}
-	at, ok := w.known(x.impl)
-	for offset := uint64(grad); ok && offset+8 <= end; offset += 8 {
-		of := tensor{impl: w.mem.word(x.meta + offset)}
-		if of.impl != 0 && of.impl&7 == 0 && strings.Contains(w.class(w.mem.word(of.impl)), "TensorImpl") &&
-			w.readStorage(&of) {
-			e.impl(at, of)
-		}
-	}
-}
-
-// impl takes in a reference from a node to a TensorImpl, and from there to its storage. Both have counts of their own.
-func (e *extents) impl(from int32, x tensor) {
-	const itself = 208
-	impl, isNew := e.native(from, x.impl, itself)
-	if impl < 0 || !isNew {
-		return
-	}
-	storage, isNew := e.native(impl, x.storage, 80)
-	if storage < 0 || !isNew {
-		return
-	}
-	e.data[storage] = x.data
-	switch {
-	case x.owner != x.data: // memory of another owner, such as an array's
-		e.unknown[storage] = !e.follow(storage, x.owner, label{})
-		return
-	case x.onGPU:
-		e.device[storage] = x.size
-		return
-	}
-	bytes, known := e.sizes.buffer(x.data, x.size)
-	e.bytes[storage] += bytes
-	e.enlarge(storage, bytes)
-	e.unknown[storage] = !known
-}
-
-// native makes a node of an object of PyTorch's with an intrusive count of references, if there is none yet, and takes
-// in a reference to it.
-func (e *extents) native(from int32, addr, bytes uint64) (n int32, isNew bool) {
-	n, known := e.known(addr)
-	if !known {
-		if n = e.addNew(nobody, addr, label{}, isDone); n < 0 {
-			return n, false
-		}
-		e.bytes[n], e.refs[n] = bytes, uint32(e.mem.word(addr+8))
-		e.unknown[n], e.class[n] = false, false
-	}
-	e.count(from, n)
-	return n, !known
 }
