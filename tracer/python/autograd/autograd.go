@@ -1,13 +1,13 @@
-// Package autograd reads graphs of PyTorch's from the memory of a process: C++ objects that a tensor keeps when it comes
-// out of a calculation. A node of a graph has the tensors that it saved for the backward pass, and the nodes of what its
-// result was made of. It goes with the last tensor that has it.
+// Package autograd reads graphs of PyTorch's from the memory of a process: C++ objects that a tensor keeps when it
+// comes out of a calculation. A node of a graph has the tensors that it saved for the backward pass, and the nodes of
+// what its result was made of. It goes with the last tensor that has it.
 //
 // Everything in that memory may be forged. A word is taken for a reference only where the object that it leads to has
 // the virtual table that it must have, and a node only where it refers back to itself. What is not recognized is left
 // out, so that a reference count is higher than the references that were found.
 //
-// The places of fields are those of PyTorch 1.13 and 2.6 on 64 bits with libstdc++'s std::string of 32 bytes: headers in
-// torch/csrc/autograd, compared with both builds. Other versions are read where their objects look the same.
+// The places of fields are those of PyTorch 1.13 and 2.6 on 64 bits with libstdc++'s std::string of 32 bytes: headers
+// in torch/csrc/autograd, compared with both builds. Other versions are read where their objects look the same.
 package autograd
 
 import "strings"

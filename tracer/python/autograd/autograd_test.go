@@ -81,7 +81,8 @@ func TestNode(t *testing.T) {
 			g := Graph{f}
 			a, b, c := f.object(impl, 184, nil), f.object(impl, 184, nil), f.object(impl, 184, nil)
 			none := f.object("N3c1019UndefinedTensorImplE", 8, nil)
-			hooks := f.object("N5torch8autograd20PySavedVariableHooksE", 32, map[uint64]uint64{16: 7 << 20, 24: 8 << 20})
+			hooks := f.object("N5torch8autograd20PySavedVariableHooksE", 32,
+				map[uint64]uint64{16: 7 << 20, 24: 8 << 20})
 			list := f.object("", 3*l.size, nil)
 			f.words[list], f.words[list+l.flags] = c, original
 			f.words[list+l.size], f.words[list+l.size+l.flags] = none, 1
@@ -101,7 +102,8 @@ func TestNode(t *testing.T) {
 				t.Error("the node is not known")
 			}
 			if !slices.Equal(got.nodes, []uint64{first.Node, first.Node, fn.Node}) ||
-				!slices.Equal(got.tensors, []uint64{a, b, c}) || !slices.Equal(got.objects, []uint64{7 << 20, 8 << 20}) {
+				!slices.Equal(got.tensors, []uint64{a, b, c}) ||
+				!slices.Equal(got.objects, []uint64{7 << 20, 8 << 20}) {
 				t.Errorf("%x, want tensors %x %x %x", got, a, b, c)
 			}
 			f.words[at+p.Node+l.flags] = original | 1 // saved, and never set
@@ -151,7 +153,8 @@ func TestMeta(t *testing.T) {
 	f := newForged()
 	g := Graph{f}
 	p, grad := f.node(product, 400, nil), f.object(impl, 184, nil)
-	at := f.object("N5torch8autograd22DifferentiableViewMetaE", 320, map[uint64]uint64{40: grad, 48: p.Node, 56: p.Counts})
+	at := f.object("N5torch8autograd22DifferentiableViewMetaE", 320,
+		map[uint64]uint64{40: grad, 48: p.Node, 56: p.Counts})
 	if m, ok := g.Meta(at); ok {
 		t.Errorf("a long name, or another std::string: %+v", m)
 	}
@@ -178,7 +181,9 @@ func TestForged(t *testing.T) {
 	}{
 		"sound":                 {func(*forged, Pointer) {}, true},
 		"edges that end before": {func(f *forged, p Pointer) { f.words[p.Node+104] = 8 }, false},
-		"edges without end":     {func(f *forged, p Pointer) { f.words[p.Node+104], f.words[p.Node+112] = 1<<62, 1<<62 }, false},
+		"edges without end": {func(f *forged, p Pointer) {
+			f.words[p.Node+104], f.words[p.Node+112] = 1<<62, 1<<62
+		}, false},
 		"wild edges":            {func(f *forged, p Pointer) { f.words[f.words[p.Node+96]] = 0xdead_beef_0000 }, false},
 		"edges of the kernel's": {func(f *forged, p Pointer) { f.words[p.Node+96] = 1<<63 | 1<<40 }, false},
 		"an edge to itself": {func(f *forged, p Pointer) {

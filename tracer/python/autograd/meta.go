@@ -10,8 +10,8 @@ type Meta struct {
 	Views    bool // it is a view, and has the tensors that it is a view of
 }
 
-// Places in it: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds up gradients,
-// which it does not hold.
+// Places in it: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds up
+// gradients, which it does not hold.
 const (
 	metaName  = 8
 	metaGrad  = 40

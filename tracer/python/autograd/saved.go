@@ -120,7 +120,8 @@ func (g Graph) take(at uint64, l saved, v Visitor) {
 	if impl := g.Word(at); g.IsTensor(impl) {
 		v.Tensor(impl)
 	}
-	if hooks := g.Word(at + l.hooks); hooks != 0 && strings.HasSuffix(g.Class(g.Word(hooks)), "20PySavedVariableHooksE") {
+	if hooks := g.Word(at + l.hooks); hooks != 0 &&
+		strings.HasSuffix(g.Class(g.Word(hooks)), "20PySavedVariableHooksE") {
 		for i := uint64(1); i <= 3; i++ {
 			if obj := g.Word(hooks + 8*i); isAddress(obj) {
 				v.Object(obj)

@@ -3,7 +3,8 @@ package holders
 import "testing"
 
 // TestGraphs: memory that a graph has saved goes with the name of the loss, as a lower bound. It does not where code in
-// C++ has a node or a tensor as well, where more references were found than there are, and where a node is not like one.
+// C++ has a node or a tensor as well, where more references were found than it says, and where a node is not like
+// one.
 func TestGraphs(t *testing.T) {
 	const bytes, original = 1 << 20, 1 << 16
 	type parts struct{ saved, node, counts, meta uint64 }
