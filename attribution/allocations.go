@@ -24,6 +24,7 @@ type allocations struct {
 	pieces  int               // of all ranges
 	stacks  *stackTable
 	asked   map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
+	lost    map[askedKey]*event.Lost // the cycles that the collector does not see, by the blocks that they hold
 	untold  bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
 	looked  int                      // blocks that were looked at for dividers
 	late    []*window                // reused by lately
@@ -32,9 +33,15 @@ type allocations struct {
 	givenUp string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
-// heldBy records the bytes that tensors requested, by block.
+// heldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
 func (a *allocations) heldBy(e *event.Holders) {
 	for _, h := range e.Holders {
+		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.givenUp == "" && len(a.lost) < maxBlocks {
+			if a.lost == nil {
+				a.lost = map[askedKey]*event.Lost{}
+			}
+			a.lost[askedKey{e.PID, h.Address}] = h.Lost
+		}
 		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < maxBlocks {
 			if a.asked == nil {
 				a.asked = map[askedKey]event.Bytes{}

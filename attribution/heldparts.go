@@ -11,8 +11,8 @@ import (
 // heldParts are the parts of the memory of stacks that go with names, of one process.
 type heldParts struct {
 	of *event.Variables
-	// by has them by stack: of each share by its index, and behind the shares of each variable that no code can let go
-	// of by the index of the variable.
+	// by has them by stack: of each share by its index, and behind the shares of each variable without one, which no code
+	// can let go of, by the index of the variable.
 	by map[stackOn]map[int32]event.Bytes
 }
 
@@ -45,9 +45,13 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 		}
 	}
 	for _, h := range all {
-		owned := map[int32]bool{}
-		for _, o := range h.of.Owners {
-			owned[o.Variable] = true
+		owned := map[int32]bool{} // variables with shares
+		for _, s := range h.of.Shares {
+			for _, o := range s.Owners {
+				if o >= 0 && int(o) < len(h.of.Owners) {
+					owned[h.of.Owners[o].Variable] = true
+				}
+			}
 		}
 		for i, v := range h.of.Variables {
 			stack, found, meter, _ := li.namespaces.maker(h.of.PID, v)

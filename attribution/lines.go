@@ -17,6 +17,7 @@ type lineSum struct {
 	// others is the place of the same line in other runs of its cell: in lineSums.others, from 1
 	others int32
 	held   map[int32]event.Bytes // parts that names hold, see heldParts
+	lost   lostPart
 }
 
 // lineSums are the sums of all lines on a meter in a session.
@@ -25,6 +26,7 @@ type lineSums struct {
 	w      *window
 	meter  event.Meter
 	held   *heldParts // nil where that is not known
+	lost   map[stackOn]lostPart
 	sums   []lineSum
 	others []otherRun
 	runs   map[event.Frame]int32 // places in sums, from 1, of lines that have a name for each run
@@ -39,14 +41,15 @@ type otherRun struct {
 // lines adds up, for each line of code in the sessions of the attached processes and of the Pythons that they start,
 // the allocations of that line and of the functions that it called.
 func (li *lister) lines() (out []model.Line) {
-	held := li.heldByNames()
+	held, lost := li.heldByNames(), li.lostInCycles()
 	for _, w := range li.table.staying {
 		if w.kind != kindSession && w.kind != kindLife {
 			continue
 		}
 		for m, all := range w.tallies {
 			li.allocations.copyInto(all, heldKey{w.process.info.PID, m})
-			l := lineSums{t: li, w: w, meter: m, held: held[w.process.info.PID], runs: map[event.Frame]int32{}}
+			pid := w.process.info.PID
+			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
 			out = append(out, l.most()...)
 		}
@@ -107,6 +110,7 @@ func (l *lineSums) add(all *tallies) {
 			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
 			l.sums[of[call]-1].samples(t.stacks.isSampled(stack))
 			l.held.addTo(&l.sums[of[call]-1], stackOn{l.meter, stack})
+			l.lost[stackOn{l.meter, stack}].addTo(&l.sums[of[call]-1])
 		}
 	}
 }
@@ -156,6 +160,7 @@ func (l *lineSums) line(one *lineSum) model.Line {
 		AtPeak:       int64(one.atPeak),
 		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
 		Sampled: one.sampled, Held: l.held.list(one),
+		Lost: int64(min(one.lost.bytes, max(one.left, 0))), Breaks: one.lost.breaks,
 	}
 	var others []uint32
 	for at := one.others; at > 0; at = l.others[at-1].next {

@@ -32,6 +32,8 @@ type AccountPart struct {
 	// "shared", or "" for private memory.
 	Mapped int64  `json:"mapped,omitempty"`
 	Pages  string `json:"pages,omitempty"`
+	// Lost: the memory of a line is in cycles that the garbage collector does not see.
+	Lost bool `json:"lost,omitempty"`
 	// Meter counts the blocks of a line; "" for other kinds.
 	Meter string `json:"meter,omitempty"`
 	// Who is the path of calls to a line, the name of a cell, or the kind of some processes: hostile text.

@@ -54,6 +54,10 @@ type Line struct {
 	// Held has the parts of Left that go when names let go of them, the largest first, 16 at most; nil where that is
 	// not known.
 	Held []HeldPart `json:"held,omitzero"`
+	// Lost is the part of Left in cycles that the garbage collector does not see, and Breaks a line that breaks such a
+	// cycle while a name has it; "" where none is known. Both are known where holders are: see [Held].
+	Lost   int64  `json:"lost,omitempty"`
+	Breaks string `json:"breaks,omitempty"`
 	// Sampled: a part of it is estimated from samples of blocks below 64 KiB.
 	Sampled bool `json:"sampled,omitempty"`
 }

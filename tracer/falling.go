@@ -26,7 +26,9 @@ const (
 func (l *lastLook) fall(t *target, e *event.Variables, places *holders.Places) {
 	if places == nil {
 		e.Ranged = e.Complete
-		e.Resides = len(e.Shares) == 0 && e.Complete
+		e.Resides = len(e.Shares) == 0 && e.Complete && !slices.ContainsFunc(e.Variables, func(v event.Variable) bool {
+			return v.Bytes > 0 // that no code can let go of: nobody has looked where its blocks lie
+		})
 		return
 	}
 	if !places.Complete {

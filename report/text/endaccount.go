@@ -109,8 +109,17 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		lines = o.unnamedLines(named)
 	}
 	for _, l := range lines {
-		taken += a.Take(model.AccountPart{Kind: model.PartLine, Bytes: l.Left, Meter: l.Meter, Who: place(l.Frame),
-			Sampled: l.Sampled, Execution: l.Execution, ExecutionCount: l.ExecutionCount})
+		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
+			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
+		lost := min(l.Lost, l.Left)
+		if p.Bytes, p.Lost = lost, true; lost < worthShowing {
+			lost = 0
+		} else {
+			taken += a.Take(p)
+		}
+		if p.Bytes, p.Lost = l.Left-lost, false; lost == 0 || p.Bytes >= worthShowing {
+			taken += a.Take(p)
+		}
 	}
 	return taken
 }
@@ -137,7 +146,11 @@ func (o *leftover) partText(p *model.AccountPart) string {
 	case model.PartName:
 		return who + " " + sizeOf(p.Bytes, !p.AtLeast) + mappedText(p)
 	case model.PartLine:
-		return bytes + " " + meterName(p.Meter) + " of " + who
+		text := bytes + " " + meterName(p.Meter) + " of " + who
+		if p.Lost {
+			text += ", lost in a cycle that the collector does not see"
+		}
+		return text
 	case model.PartWhere:
 		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
 	case model.PartObjects:

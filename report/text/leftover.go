@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/model"
 	"ipytracer/model/words"
+	"ipytracer/report/escape"
 )
 
 // leftover is the ranking memory that a process has after its last cell.
@@ -102,13 +103,11 @@ func (o *leftover) toFree() string {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {
 		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; tracer audit --full says what holds " +
-				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			return "no name of the notebook's holds much; " + beyondNames(&rest[0])
 		case text == "":
 			return "no name of the notebook's holds much"
 		case len(rest) > 0:
-			text += " · tracer audit --full says what holds " +
-				words.Sampled(words.Bytes(rest[0].Left), rest[0].Sampled) + " of " + place(rest[0].Frame)
+			text += " · " + beyondNames(&rest[0])
 		}
 		return text
 	}
@@ -133,11 +132,13 @@ func (o *leftover) toFree() string {
 		return o.nobodyLooked()
 	}
 	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
-		return "no name is known to hold it; tracer audit --full says what holds " +
-			words.Sampled(words.Bytes(all[0].Left), all[0].Sampled) + " of " + place(all[0].Frame)
+		return "no name is known to hold it; " + beyondNames(&all[0])
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name"
+	}
+	if all := o.left(); looked && all[0].Lost >= all[0].Left/2 && all[0].Lost > 0 {
+		return "no name holds much alone; " + beyondNames(&all[0])
 	}
 	text := "no name holds much alone; tracer audit --full says what holds it"
 	switch {
@@ -147,6 +148,19 @@ func (o *leftover) toFree() string {
 		text = "which GPU a name's memory is on is not known; tracer audit --full says what holds it"
 	}
 	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
+}
+
+// beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
+func beyondNames(l *model.Line) string {
+	if lost := min(l.Lost, l.Left); lost >= worthAGap && lost >= l.Left/2 {
+		text := words.Sampled(words.Bytes(lost), l.Sampled) + " of " + place(l.Frame) +
+			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
+		if l.Breaks != "" {
+			text += ", and " + escape.OneLine(l.Breaks, false, maxCode) + " breaks such a cycle before its name goes"
+		}
+		return text
+	}
+	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " + place(l.Frame)
 }
 
 // nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.

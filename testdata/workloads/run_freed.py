@@ -67,7 +67,7 @@ BOOKS = {
     ],
     # An array that is a view of the bytes it was unpickled from, which no name has.
     "unpickled": [
-        Step("import pickle\nmine = np.ones(40 << 17)\nagain = pickle.loads(pickle.dumps(mine))\nassert again.base is not None"),
+        Step("import pickle\nmine = np.ones(40 << 17)\nagain = pickle.loads(pickle.dumps(mine))\nagain.base[:1]"),
     ],
     # A report must not promise this memory: a module has it as well.
     "elsewhere": [

@@ -1,0 +1,46 @@
+package attribution
+
+import (
+	"ipytracer/attribution/freeing"
+	"ipytracer/event"
+)
+
+// lostPart is the memory of a stack that is in cycles which the garbage collector does not see, and code that breaks
+// one while a name has it; "" for none.
+type lostPart struct {
+	bytes  event.Bytes
+	breaks string
+}
+
+// lostInCycles adds up such memory by process and stack.
+func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
+	if len(li.allocations.lost) == 0 {
+		return nil
+	}
+	all := map[int32]map[stackOn]lostPart{}
+	for at, b := range li.allocations.blocks {
+		cycle, is := li.allocations.lost[askedKey{at.pid, at.address}]
+		if !is {
+			continue
+		}
+		if all[at.pid] == nil {
+			all[at.pid] = map[stackOn]lostPart{}
+		}
+		stack := stackOn{at.meter, b.stack}
+		one := all[at.pid][stack]
+		one.bytes += b.size
+		if breaks, _ := freeing.Breaks(cycle); one.breaks == "" || breaks != "" && breaks < one.breaks {
+			one.breaks = breaks
+		}
+		all[at.pid][stack] = one
+	}
+	return all
+}
+
+// addTo adds what is lost of a stack to a line.
+func (p lostPart) addTo(one *lineSum) {
+	one.lost.bytes += p.bytes
+	if one.lost.breaks == "" {
+		one.lost.breaks = p.breaks
+	}
+}
