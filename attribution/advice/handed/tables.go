@@ -52,6 +52,9 @@ var (
 	// creators are functions of modules that make arrays of sizes.
 	creators = set("ones zeros empty full eye identity arange linspace logspace geomspace rand randn randint random")
 
+	// draws are methods of generators of random numbers.
+	draws = set("normal standard_normal uniform integers random_sample exponential poisson binomial")
+
 	// unary are functions of NumPy whose second argument without a name is where the result goes, ternary those that
 	// have it behind three others.
 	unary = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +

@@ -135,30 +135,7 @@ func (s *Scene) parameterUnheld(name string, depth int) bool {
 	for _, a := range f.Args.All() {
 		parameters[a.Name] = true
 	}
-	uses := syntax.Names(f.Body...)
-	if uses.Dynamic || len(uses.Functions) > 0 || len(s.functions[name].Binds) > 0 || catches(f) {
-		return false
-	}
-	for i := range uses.Reads {
-		u := &uses.Reads[i]
-		if !s.step() {
-			return false
-		}
-		if !parameters[u.Name] || !u.Aliased {
-			continue
-		}
-		if u.Later || strings.HasPrefix(u.Callee, ".") && u.How == syntax.Method && !summaries[u.Callee[1:]] {
-			return false
-		}
-		if u.How == syntax.Method {
-			continue
-		}
-		passed := u.How == syntax.Argument && s.parameterUnheld(u.Callee, depth+1)
-		if parameters[firstPart(u.Callee)] || !s.knownCallee(u) && !passed {
-			return false
-		}
-	}
-	return !yields(f) && !passesOn(f) && !strays(s, f, parameters, nil)
+	return len(s.functions[name].Binds) == 0 && s.unheld(f, parameters, depth)
 }
 
 // yields reports whether a function is a generator: it holds its arguments until it has run.

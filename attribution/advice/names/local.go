@@ -14,8 +14,9 @@ import (
 // statement behind the last one that reads the name: so the function was there by then. Of tensors that others are made
 // of there is none, unless the function's gradients are off: PyTorch's graph may hold them.
 //
-// The saving is a bound: up to the last use the function is taken to need the memory that its statements had at the
-// highest moment, and all that the statement that runs has made.
+// The saving is a bound where nothing but the name is known to hold the value, and its memory is no malloc's heap: up to
+// the last use the function is taken to need the memory that its statements had at the highest moment, and all that the
+// statement that runs has made. Memory that is only known to have been mapped is not counted: it may be anything's.
 func locals(l *lives) (found []evidence.Candidate) {
 	tried := 0
 	for _, c := range l.n.Cells {
@@ -33,7 +34,7 @@ func locals(l *lives) (found []evidence.Candidate) {
 				if tried++; tried > maxTried {
 					return found
 				}
-				if candidate, ok := local(l.n, c, s, at); ok {
+				if candidate, ok := l.local(c, s, at); ok {
 					found = append(found, candidate)
 				}
 			}
@@ -54,7 +55,8 @@ func generates(f *syntax.FunctionDef) (found bool) {
 }
 
 // local returns the candidate for a statement of a function's body.
-func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidence.Candidate, ok bool) {
+func (l *lives) local(c *evidence.Cell, s scope, at int) (out evidence.Candidate, ok bool) {
+	n := l.n
 	a, isAssign := s.body[at].(*syntax.Assign)
 	if !isAssign || len(a.Targets) != 1 {
 		return out, false
@@ -75,7 +77,7 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 	made, end := a.Place(), s.body[last].Place()
 	text := indent(c.Line(made.Start.Line)) + "del " + name
 	return evidence.Candidate{
-		Kind: "local", Cell: c, Line: end.End.Line, Names: []string{name}, Accuracy: model.SavesBound,
+		Kind: "local", Cell: c, Line: end.End.Line, Names: []string{name}, Accuracy: l.sureOf(c, s, a),
 		Edits: []model.AdviceEdit{evidence.Replace(c, end.End.Line+1, end.End.Line, text)},
 		Falls: func(m *evidence.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
 		Of:    words.NameKey(c.Window.ID, s.function.Name+"."+name),
@@ -83,6 +85,18 @@ func local(n *evidence.Notebook, c *evidence.Cell, s scope, at int) (out evidenc
 			placeIn(c, end.End.Line)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
+}
+
+// sureOf returns how well the saving is known for a name of a function.
+func (l *lives) sureOf(c *evidence.Cell, s scope, a *syntax.Assign) string {
+	p := a.Place()
+	of := func(site *evidence.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+	caller := l.n.Peak.Statement
+	if !l.handed.OnlyLocal(s.function, a, a.Targets[0].(*syntax.Name).ID) || caller == nil ||
+		evidence.InHeap(l.n, caller, of) || evidence.InHole(l.n, of) {
+		return model.SavesGuess
+	}
+	return model.SavesBound
 }
 
 // scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
@@ -144,10 +158,12 @@ func stepsOf(n *evidence.Notebook, c *evidence.Cell, s scope, m *evidence.Moment
 	}
 	for i, one := range s.body {
 		p := one.Place()
-		of := func(site *evidence.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+		of := func(site *evidence.Site) bool {
+			return site.Meter != "cpu.mapped" && siteIn(site, c, s, p.Start.Line, p.End.Line)
+		}
 		all.live[i] = n.Resident(m, of)
 		for site, bytes := range m.Made {
-			if of(site) && site.Meter != "cpu.mapped" {
+			if of(site) {
 				all.made[i] += bytes
 			}
 		}

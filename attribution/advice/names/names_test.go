@@ -275,7 +275,7 @@ func TestLocal(t *testing.T) {
 		want expected
 	}{
 		"behind its last use": {
-			function(source, 100, 50, 200), expected{"local", "raw", model.SavesBound, 100, deleted},
+			function(source, 100, 50, 200), expected{"local", "raw", model.SavesGuess, 100, deleted},
 		},
 		"nothing made behind":  {function(source, 100, 50), none},
 		"needed then":          {function(strings.Replace(source, "big(x)", "big(raw, x)", 1), 100, 50, 200), none},
@@ -284,14 +284,20 @@ func TestLocal(t *testing.T) {
 		"a generator":          {function(strings.Replace(source, "return y", "yield y", 1), 100, 50, 200), none},
 		"a view of it":         {function(strings.Replace(source, "clean(raw)", "raw[1:]", 1), 100, 50, 200), none},
 		"the clean step needs as much": {
-			function(source, 100, 190, 10), expected{"local", "raw", model.SavesBound, 10, deleted},
+			function(source, 100, 190, 10), expected{"local", "raw", model.SavesGuess, 10, deleted},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
 	}
+	known := strings.NewReplacer("load()", "rng.normal(size=9)", "clean(raw)", "raw * 2")
+	check(t, function(known.Replace(source), 100, 50, 200), expected{
+		"local", "raw", model.SavesBound, 100, []string{known.Replace(deleted[0])},
+	})
+	meter = "cpu.mapped" // of a module that was imported, or of malloc
+	check(t, function(source, 100, 50, 200), none)
 	meter = "cpu.torch" // a graph may hold it
 	check(t, function(source, 100, 50, 200), none)
 	check(t, function("@torch.no_grad()\n"+source, 0, 100, 50, 200), expected{
-		"local", "raw", model.SavesBound, 100, []string{"@torch.no_grad()\n" + deleted[0]},
+		"local", "raw", model.SavesGuess, 100, []string{"@torch.no_grad()\n" + deleted[0]},
 	})
 }
