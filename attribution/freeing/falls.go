@@ -19,6 +19,7 @@ type falling struct {
 	gone     []int       // owners
 	was      event.Share // what they held
 	returned event.Bytes // pages that malloc has returned
+	unseen   bool        // an entry may have given malloc more than is known since it last returned its pages
 }
 
 // fall says by how much resident memory falls with each entry. It leaves out those that have next to nothing in memory.
@@ -56,6 +57,9 @@ func (f *falling) take(p *Promise) bool {
 		trims = max(f.of.Trim+now.Trims-f.returned, 0) // all that is free by then, whoever had it
 		f.returned += trims
 		p.Trimmed, p.Type = true, typed(f.ownersOf(p.owners), p.collects, true)
+		p.Exact, f.unseen = p.Exact && !f.unseen, false
+	} else if !p.Exact {
+		f.unseen = true
 	}
 	whole := f.sum(p.owners)
 	p.InMemory, p.Maps = new(int64(whole.Resident)), MapsOf(whole.Maps)

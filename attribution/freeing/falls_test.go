@@ -42,6 +42,13 @@ func TestFalls(t *testing.T) {
 	if got[0].Type != "%xdel _2" || got[1].Type != code {
 		t.Errorf("code: %q, %q", got[0].Type, got[1].Type)
 	}
+	// More than is known may have gone to malloc before the first that trims, and goes with that one.
+	e.Shares[0].Exact = false
+	for i, exact := range []bool{false, false, true} {
+		if f := Of(e)[i]; f.Exact != exact || *f.Resident != want[i].resident*mebi || *f.Trims != want[i].trims*mebi {
+			t.Errorf("entry %d behind one that is a lower bound: %+v, exact %v", i, f, exact)
+		}
+	}
 	e.Resides = false
 	if old := Of(e); len(old) != 4 || old[0].Resident != nil || old[0].Falls() != old[0].Predicted ||
 		old[0].Trimmed {
