@@ -9,17 +9,17 @@ import (
 // OnlyLocal reports whether nothing but a name of a function holds the value that an assignment in its body gives it:
 // what makes the value keeps nothing, and no statement hands it on.
 func (s *Scene) OnlyLocal(f *syntax.FunctionDef, made *syntax.Assign, name string) bool {
-	return s.makesAnew(made.Value) && s.unheld(f, map[string]bool{name: true}, 0)
+	return makesAnew(s, made.Value) && s.unheld(f, map[string]bool{name: true}, 0)
 }
 
 // makesAnew reports whether each call in an expression is of a function that is known to make memory of its own, and
 // not to keep it.
-func (s *Scene) makesAnew(value syntax.Expr) bool {
+func makesAnew(s *Scene, value syntax.Expr) bool {
 	calls, anew := 0, true
 	syntax.Walk(value, func(n syntax.Node) bool {
 		if call, ok := n.(*syntax.Call); ok {
 			calls++
-			anew = anew && s.creates(call)
+			anew = anew && creates(s, call)
 		}
 		return anew && s.step()
 	})
@@ -29,7 +29,7 @@ func (s *Scene) makesAnew(value syntax.Expr) bool {
 
 // creates reports whether a call makes memory of its own: by a function of NumPy, a method that copies, or one that
 // draws random numbers.
-func (s *Scene) creates(call *syntax.Call) bool {
+func creates(s *Scene, call *syntax.Call) bool {
 	callee := dotted(call.Func)
 	full, last := s.full(callee), lastPart(callee)
 	switch {

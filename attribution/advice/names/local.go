@@ -14,9 +14,10 @@ import (
 // statement behind the last one that reads the name: so the function was there by then. Of tensors that others are made
 // of there is none, unless the function's gradients are off: PyTorch's graph may hold them.
 //
-// The saving is a bound where nothing but the name is known to hold the value, and its memory is no malloc's heap: up to
-// the last use the function is taken to need the memory that its statements had at the highest moment, and all that the
-// statement that runs has made. Memory that is only known to have been mapped is not counted: it may be anything's.
+// The saving is a bound where nothing but the name is known to hold the value, and its memory does not lie in malloc's
+// heap: up to the last use the function is taken to need the memory that its statements had at the highest moment, and
+// all that the statement that runs has made. Memory that is only known to have been mapped is not counted: it may be
+// anything's.
 func locals(l *lives) (found []evidence.Candidate) {
 	tried := 0
 	for _, c := range l.n.Cells {
