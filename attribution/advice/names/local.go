@@ -72,7 +72,7 @@ func (l *lives) local(c *evidence.Cell, s scope, at int) (out evidence.Candidate
 		return out, false
 	}
 	steps := stepsOf(n, c, s, n.Peak)
-	if steps.live[at] == 0 || !steps.behind(last) || last > at && scopeInGraph(n, c, s, a) {
+	if steps.own[at] == 0 || !steps.behind(last) || last > at && scopeInGraph(n, c, s, a) {
 		return out, false
 	}
 	made, end := a.Place(), s.body[last].Place()
@@ -82,7 +82,7 @@ func (l *lives) local(c *evidence.Cell, s scope, at int) (out evidence.Candidate
 		Edits: []model.AdviceEdit{evidence.Replace(c, end.End.Line+1, end.End.Line, text)},
 		Falls: func(m *evidence.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
 		Of:    words.NameKey(c.Window.ID, s.function.Name+"."+name),
-		Title: words.LocalHolds(name, s.function.Name, steps.live[at], placeIn(c, made.Start.Line),
+		Title: words.LocalHolds(name, s.function.Name, steps.own[at], placeIn(c, made.Start.Line),
 			placeIn(c, end.End.Line)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
@@ -149,22 +149,22 @@ func lastIn(body []syntax.Stmt, at int, name string) (last int, ok bool) {
 // maxBody is the most statements of a function that is looked at.
 const maxBody = 256
 
-// steps is the memory of each statement of a function's body: what lived at a moment, and what one turn made.
-type steps struct{ live, made []int64 }
+// steps is the memory of each statement of a function's body: what lived at a moment, the part of it that is not only
+// known to have been mapped, and what one turn made.
+type steps struct{ live, own, made []int64 }
 
 func stepsOf(n *evidence.Notebook, c *evidence.Cell, s scope, m *evidence.Moment) steps {
-	all := steps{make([]int64, len(s.body)), make([]int64, len(s.body))}
+	all := steps{make([]int64, len(s.body)), make([]int64, len(s.body)), make([]int64, len(s.body))}
 	if len(s.body) > maxBody {
 		return all
 	}
 	for i, one := range s.body {
 		p := one.Place()
-		of := func(site *evidence.Site) bool {
-			return site.Meter != "cpu.mapped" && siteIn(site, c, s, p.Start.Line, p.End.Line)
-		}
-		all.live[i] = n.Resident(m, of)
+		of := func(site *evidence.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+		own := func(site *evidence.Site) bool { return site.Meter != "cpu.mapped" && of(site) }
+		all.live[i], all.own[i] = n.Resident(m, of), n.Resident(m, own)
 		for site, bytes := range m.Made {
-			if of(site) {
+			if own(site) {
 				all.made[i] += bytes
 			}
 		}
@@ -184,7 +184,7 @@ func (all *steps) behind(last int) bool {
 
 // falls returns by how many bytes a moment would be lower without the memory of one statement behind the last use.
 func (all steps) falls(m *evidence.Moment, at, last int) int64 {
-	if all.live[at] == 0 || !all.behind(last) {
+	if all.own[at] == 0 || !all.behind(last) {
 		return 0
 	}
 	rest := m.Peak
@@ -197,5 +197,5 @@ func (all steps) falls(m *evidence.Moment, at, last int) int64 {
 		before = max(before, stood+max(all.made[i], all.live[i]))
 		stood += all.live[i]
 	}
-	return max(0, min(all.live[at], m.Peak-before))
+	return max(0, min(all.own[at], m.Peak-before))
 }
