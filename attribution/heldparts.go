@@ -11,8 +11,8 @@ import (
 // heldParts are the parts of the memory of stacks that go with names, of one process.
 type heldParts struct {
 	of *event.Variables
-	// by has them by stack: of each share by its index, and behind the shares of each variable without one, which no code
-	// can let go of, by the index of the variable.
+	// by has them by stack: of each share by its index, and behind the shares, by the index of the variable, of each
+	// variable without one: no code can let go of it.
 	by map[stackOn]map[int32]event.Bytes
 }
 

@@ -160,7 +160,8 @@ func beyondNames(l *model.Line) string {
 		}
 		return text
 	}
-	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " + place(l.Frame)
+	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " +
+		place(l.Frame)
 }
 
 // nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.

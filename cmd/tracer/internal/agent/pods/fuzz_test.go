@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer/host/attacktest/hostile"
 )
 
-// mostOfList is the most that a list takes. The most that was seen is 49 MiB: the text of the largest pod, twice, and its maps.
+// mostOfList is the most that a list takes; 49 MiB were seen: the text of the largest pod, twice, and its maps.
 const mostOfList = 64 << 20
 
 // decodeList decodes a list as a source does, and returns the number of pods of this node.
