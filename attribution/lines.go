@@ -110,7 +110,7 @@ func (l *lineSums) add(all *tallies) {
 			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
 			l.sums[of[call]-1].samples(t.stacks.isSampled(stack))
 			l.held.addTo(&l.sums[of[call]-1], stackOn{l.meter, stack})
-			l.lost[stackOn{l.meter, stack}].addTo(&l.sums[of[call]-1])
+			l.sums[of[call]-1].lost.add(l.lost[stackOn{l.meter, stack}])
 		}
 	}
 }

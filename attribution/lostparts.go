@@ -37,10 +37,10 @@ func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
 	return all
 }
 
-// addTo adds what is lost of a stack to a line.
-func (p lostPart) addTo(one *lineSum) {
-	one.lost.bytes += p.bytes
-	if one.lost.breaks == "" {
-		one.lost.breaks = p.breaks
+// add adds the part of another stack.
+func (p *lostPart) add(other lostPart) {
+	p.bytes += other.bytes
+	if p.breaks == "" {
+		p.breaks = other.breaks
 	}
 }
