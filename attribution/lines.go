@@ -18,6 +18,7 @@ type lineSum struct {
 	others int32
 	held   map[int32]event.Bytes // parts that names hold, see heldParts
 	lost   lostPart
+	outer  event.Bytes // of left, what no other line of a cell called
 }
 
 // lineSums are the sums of all lines on a meter in a session.
@@ -112,6 +113,9 @@ func (l *lineSums) add(all *tallies) {
 			l.held.addTo(&l.sums[of[call]-1], stackOn{l.meter, stack})
 			l.sums[of[call]-1].lost.add(l.lost[stackOn{l.meter, stack}])
 		}
+		if n := len(calls); n > 0 {
+			l.sums[of[calls[n-1]]-1].outer += l.w.left(&y)
+		}
 	}
 }
 
@@ -158,8 +162,8 @@ func (l *lineSums) line(one *lineSum) model.Line {
 		Frame:     t.symbolizer.frame(one.call, t.symbolizer.cellIn(l.w, pid, one.call)),
 		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed),
 		AtPeak:       int64(one.atPeak),
-		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count, Left: int64(one.left),
-		Sampled: one.sampled, Held: l.held.list(one),
+		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count,
+		Left: int64(one.left), Outer: int64(one.outer), Sampled: one.sampled, Held: l.held.list(one),
 		Lost: int64(min(one.lost.bytes, max(one.left, 0))), Breaks: one.lost.breaks,
 	}
 	var others []uint32

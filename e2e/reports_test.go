@@ -57,6 +57,15 @@ var strangersAsked = map[string][]answerTo{
 		{"to free it", `91\.5\d MiB of In\[\d\] line 1 are lost in a cycle .* lat\.cells\[:\] = None breaks`, true},
 		{"to free it", `gc\.collect`, false},
 	},
+	"shared_task": {
+		{"still there", `: 110\.00 MiB numpy of In\[\d\] line 3 poll · `, true},
+		{"to free it", `; task leads to 11\d\.\d\d MiB, and so does the event loop: task\.cancel\(\); del task `, true},
+	},
+	"shared_handler": {
+		{"still there", `: 80\.00 MiB numpy of In\[\d\] line 1 · `, true},
+		{"to free it", `; h leads to 80\.\d\d MiB, and so does something else; log leads to 80\.`, true},
+		{"to free it", `del `, false},
+	},
 	"21_run_module_reset": {
 		{"still there", `dummy_mem\.arr 256\.00 MiB`, true},
 		{"to free it", `^import sys; sys\.modules\['dummy_mem'\]\.arr = None \(256\.00 MiB\)`, true},

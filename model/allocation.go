@@ -51,6 +51,9 @@ type Line struct {
 	OwnAtPeak    int64 `json:"own_at_peak"`
 	Count        int64 `json:"count"` // allocations
 	Left         int64 `json:"left"`  // bytes that lived after the process's last cell; at the end, without cells
+	// Outer is the part of Left that no other line of a cell called: of a line in a function it is memory of threads,
+	// tasks and callbacks.
+	Outer int64 `json:"outer,omitempty"`
 	// Held has the parts of Left that go when names let go of them, the largest first, 16 at most; nil where that is
 	// not known.
 	Held []HeldPart `json:"held,omitzero"`

@@ -60,10 +60,17 @@ func usedGPUs(used map[string]bool, figures map[string]model.Figure) {
 	}
 }
 
-// left returns the lines of cells with memory that is still there, the most first.
+// left returns the lines of cells with memory that is still there, the most first. Of what threads, tasks and callbacks
+// made it is the outermost line.
 func (o *leftover) left() (all []model.Line) {
 	for _, l := range o.r.Lines {
-		if l.PID == o.pid && l.Execution > 0 && l.Function == "<module>" && l.Left >= worthShowing && o.has(l.Meter) &&
+		if l.Function != "<module>" {
+			if l.Outer != l.Left {
+				l.Held = nil // of all of it
+			}
+			l.Left = l.Outer
+		}
+		if l.PID == o.pid && l.Execution > 0 && l.Left >= worthShowing && o.has(l.Meter) &&
 			!words.IsOutermost(l.Meter) {
 			if l.Left -= o.untouched(&l); l.Left >= worthShowing {
 				all = append(all, l)
@@ -103,18 +110,18 @@ func (o *leftover) toFree() string {
 		text, rest := o.freeing(), o.beyondEntries(o.unnamedLines(named), named)
 		switch {
 		case text == "" && len(rest) > 0:
-			return "no name of the notebook's holds much; " + beyondNames(&rest[0])
+			return "no name of the notebook's holds much; " + o.beyondNames(&rest[0])
 		case text == "":
 			return "no name of the notebook's holds much"
 		case len(rest) > 0:
-			text += " · " + beyondNames(&rest[0])
+			text += " · " + o.beyondNames(&rest[0])
 		}
 		return text
 	}
 	var parts []string
 	seen := map[string]bool{}
 	for _, l := range o.left() {
-		if len(parts) == 3 || l.Left < worthAGap {
+		if len(parts) == 3 || l.Left < worthAGap || l.Function != "<module>" {
 			continue
 		}
 		name := ""
@@ -132,13 +139,13 @@ func (o *leftover) toFree() string {
 		return o.nobodyLooked()
 	}
 	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
-		return "no name is known to hold it; " + beyondNames(&all[0])
+		return "no name is known to hold it; " + o.beyondNames(&all[0])
 	}
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name"
 	}
 	if all := o.left(); looked && all[0].Lost >= all[0].Left/2 && all[0].Lost > 0 {
-		return "no name holds much alone; " + beyondNames(&all[0])
+		return "no name holds much alone; " + o.beyondNames(&all[0])
 	}
 	text := "no name holds much alone; tracer audit --full says what holds it"
 	switch {
@@ -151,7 +158,7 @@ func (o *leftover) toFree() string {
 }
 
 // beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
-func beyondNames(l *model.Line) string {
+func (o *leftover) beyondNames(l *model.Line) string {
 	if lost := min(l.Lost, l.Left); lost >= worthAGap && lost >= l.Left/2 {
 		text := words.Sampled(words.Bytes(lost), l.Sampled) + " of " + place(l.Frame) +
 			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
@@ -161,7 +168,7 @@ func beyondNames(l *model.Line) string {
 		return text
 	}
 	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " +
-		place(l.Frame)
+		place(l.Frame) + o.leadingTo(l)
 }
 
 // nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.
