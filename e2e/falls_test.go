@@ -21,7 +21,7 @@ func TestFalls(t *testing.T) {
 		"heap":    {trimmed: true, falls: 180 << 20},
 		"between": {trimmed: true, falls: 60 << 20},
 		"floats":  {falls: 150 << 20},
-		"views":   {falls: 65 << 20},
+		"views":   {falls: 60 << 20}, // malloc keeps up to 5 MiB of it
 		"empty":   {falls: 30 << 20},
 
 		"unpickled": {falls: 79 << 20},

@@ -107,7 +107,8 @@ func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer
 // Priority returns the keeper of the asking program's priority; nil where it may not ask.
 func (s *HelperServer) Priority() *priority.Keeper { return s.priority }
 
-// watchPriority begins to keep the priority of the program that made the socket.
+// watchPriority begins to keep the priority of the program that made the socket. Where it may not be read, as under a
+// filter of a unit's, there is none to ask for.
 func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
@@ -121,8 +122,10 @@ func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
 		return err
 	}
 	pid := int(maker.Pid)
-	s.priority, err = priority.Of(pid, func() (time.Duration, error) { return CPUTime(pid) })
-	return err
+	if kept, err := priority.Of(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
+		s.priority = kept
+	}
+	return nil
 }
 
 // first raises or lowers the priority of the asking program.
