@@ -10,10 +10,10 @@ import (
 // storageType is the name of the type for the memory of tensors.
 const storageType = "torch.Storage"
 
-// tensor files a tensor by its storage.
+// tensor files a tensor by its storage. One that only C++ has is no view: [viewing.bases] finds it.
 func (v *viewing) tensor(obj uint64, t *typ) {
 	x, ok := v.readTensor(obj, t)
-	if !ok || x.owner != x.data || x.size < leastBase { // memory of another owner, such as an array's
+	if !ok || x.lent || x.owner != x.data || x.size < leastBase { // memory of another owner, such as an array's
 		return
 	}
 	g := v.of[x.storage]
