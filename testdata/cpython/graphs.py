@@ -55,7 +55,7 @@ def want(name, results, besides=(), more=0, **facts):
 
 
 total, hist, preds = 0, [], []
-for step in range(3):
+for _ in range(3):
     x = torch.randn(N, M)
     total = total + layer(x).pow(2).mean()
     hist.append(torch.relu(layer(torch.randn(N, M))).sum())
@@ -75,7 +75,7 @@ hidden = rnn(torch.randn(30, 20, 16))[0].sum()
 want("hidden", [hidden], list(rnn.parameters()))
 
 cell, state = nn.LSTMCell(16, 32), None
-for i in range(40):
+for _ in range(40):
     state = cell(torch.randn(50, 16), state)
 want("state", state, list(cell.parameters()), type="tuple")
 
