@@ -100,6 +100,7 @@ func (l *lineSums) add(all *tallies) {
 		if s == nil || y.isNothing() {
 			continue
 		}
+		left, at := l.w.left(&y), stackOn{l.meter, stack}
 		calls := table.callsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
@@ -108,13 +109,14 @@ func (l *lineSums) add(all *tallies) {
 			if of[call] == 0 {
 				of[call] = l.of(call)
 			}
-			l.sums[of[call]-1].add(&y, l.w.left(&y), i == 0)
-			l.sums[of[call]-1].samples(t.stacks.isSampled(stack))
-			l.held.addTo(&l.sums[of[call]-1], stackOn{l.meter, stack})
-			l.sums[of[call]-1].lost.add(l.lost[stackOn{l.meter, stack}])
+			sum := &l.sums[of[call]-1]
+			sum.add(&y, left, i == 0)
+			sum.samples(t.stacks.isSampled(stack))
+			l.held.addTo(sum, at)
+			sum.lost.add(l.lost[at])
 		}
 		if n := len(calls); n > 0 {
-			l.sums[of[calls[n-1]]-1].outer += l.w.left(&y)
+			l.sums[of[calls[n-1]]-1].outer += left
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
 	if len(li.allocations.lost) == 0 {
 		return nil
 	}
-	all := map[int32]map[stackOn]lostPart{}
+	all, breaks := map[int32]map[stackOn]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
 	for at, b := range li.allocations.blocks {
 		cycle, is := li.allocations.lost[askedKey{at.pid, at.address}]
 		if !is {
@@ -29,8 +29,13 @@ func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
 		stack := stackOn{at.meter, b.stack}
 		one := all[at.pid][stack]
 		one.bytes += b.size
-		if breaks, _ := freeing.Breaks(cycle); one.breaks == "" || breaks != "" && breaks < one.breaks {
-			one.breaks = breaks
+		line, known := breaks[cycle]
+		if !known {
+			line, _ = freeing.Breaks(cycle)
+			breaks[cycle] = line
+		}
+		if one.breaks == "" || line != "" && line < one.breaks {
+			one.breaks = line
 		}
 		all[at.pid][stack] = one
 	}

@@ -6,6 +6,18 @@ func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
 }
 
+// Generates reports whether a function is a generator or a coroutine: its body stands still in between, and it holds
+// its arguments until it has run.
+func Generates(f *FunctionDef) (found bool) {
+	Walk(f, func(n Node) bool {
+		if _, ok := n.(*Yield); ok {
+			found = true
+		}
+		return !found
+	})
+	return found || f.Async
+}
+
 // Root returns the name that an expression begins with: x of x.y[0]; "" for other expressions.
 func Root(e Expr) string {
 	for {

@@ -112,12 +112,14 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
 			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
 		lost := min(l.Lost, l.Left)
-		if p.Bytes, p.Lost = lost, true; lost < worthShowing {
-			lost = 0
-		} else {
+		if lost >= worthShowing {
+			p.Bytes, p.Lost = lost, true
 			taken += a.Take(p)
+		} else {
+			lost = 0
 		}
-		if p.Bytes, p.Lost = l.Left-lost, false; lost == 0 || p.Bytes >= worthShowing {
+		p.Bytes, p.Lost = l.Left-lost, false
+		if lost == 0 || p.Bytes >= worthShowing {
 			taken += a.Take(p)
 		}
 	}

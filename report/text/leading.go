@@ -12,7 +12,7 @@ import (
 
 const (
 	mostLeading = 2               // names that lead to memory which something else has, too
-	taskType    = "_asyncio.Task" // CPython 3.6 to 3.15
+	taskType    = "_asyncio.Task" // since CPython 3.6
 )
 
 // leadingTo returns the names that lead to as much as a line has left, though not alone; "" for none. Of tasks of

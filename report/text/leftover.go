@@ -144,7 +144,7 @@ func (o *leftover) toFree() string {
 	if len(parts) == 0 {
 		return "no line of a cell keeps much under a name"
 	}
-	if all := o.left(); looked && all[0].Lost >= all[0].Left/2 && all[0].Lost > 0 {
+	if all := o.left(); looked && isLost(&all[0]) {
 		return "no name holds much alone; " + o.beyondNames(&all[0])
 	}
 	text := "no name holds much alone; tracer audit --full says what holds it"
@@ -159,8 +159,8 @@ func (o *leftover) toFree() string {
 
 // beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
 func (o *leftover) beyondNames(l *model.Line) string {
-	if lost := min(l.Lost, l.Left); lost >= worthAGap && lost >= l.Left/2 {
-		text := words.Sampled(words.Bytes(lost), l.Sampled) + " of " + place(l.Frame) +
+	if isLost(l) {
+		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + place(l.Frame) +
 			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
 		if l.Breaks != "" {
 			text += ", and " + escape.OneLine(l.Breaks, false, maxCode) + " breaks such a cycle before its name goes"
@@ -169,6 +169,12 @@ func (o *leftover) beyondNames(l *model.Line) string {
 	}
 	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " +
 		place(l.Frame) + o.leadingTo(l)
+}
+
+// isLost reports whether at least half of what a line has left is lost in cycles.
+func isLost(l *model.Line) bool {
+	lost := min(l.Lost, l.Left)
+	return lost >= worthAGap && lost >= l.Left/2
 }
 
 // nobodyLooked says why nobody knows what holds memory: no look at the process's objects came to its end.

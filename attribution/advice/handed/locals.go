@@ -68,5 +68,5 @@ func (s *Scene) unheld(f *syntax.FunctionDef, names map[string]bool, depth int) 
 			return false
 		}
 	}
-	return !yields(f) && !passesOn(f) && !strays(s, f, names, nil)
+	return !syntax.Generates(f) && !passesOn(f) && !strays(s, f, names, nil)
 }

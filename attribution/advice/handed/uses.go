@@ -138,17 +138,6 @@ func (s *Scene) parameterUnheld(name string, depth int) bool {
 	return len(s.functions[name].Binds) == 0 && s.unheld(f, parameters, depth)
 }
 
-// yields reports whether a function is a generator: it holds its arguments until it has run.
-func yields(f *syntax.FunctionDef) (found bool) {
-	syntax.Walk(f, func(n syntax.Node) bool {
-		if _, ok := n.(*syntax.Yield); ok {
-			found = true
-		}
-		return !found
-	})
-	return found || f.Async
-}
-
 // handsOnOtherwise reports whether a statement hands on one of the names by something that is no alias in its tree: an
 // operator of lists, a method that is not known, a magic.
 func (s *Scene) handsOnOtherwise(st *evidence.Statement, names map[string]bool) (found bool) {

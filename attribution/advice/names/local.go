@@ -25,7 +25,7 @@ func locals(l *lives) (found []evidence.Candidate) {
 			continue
 		}
 		for _, s := range scopesOf(c.Tree) {
-			if s.function == nil || generates(s.function) {
+			if s.function == nil || syntax.Generates(s.function) {
 				continue
 			}
 			for at, one := range s.body {
@@ -42,17 +42,6 @@ func locals(l *lives) (found []evidence.Candidate) {
 		}
 	}
 	return found
-}
-
-// generates reports whether a function yields: its body stands still in between.
-func generates(f *syntax.FunctionDef) (found bool) {
-	syntax.Walk(f, func(n syntax.Node) bool {
-		if _, ok := n.(*syntax.Yield); ok {
-			found = true
-		}
-		return !found
-	})
-	return found || f.Async
 }
 
 // local returns the candidate for a statement of a function's body.

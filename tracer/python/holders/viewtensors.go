@@ -73,7 +73,7 @@ func (v *viewing) weighStorage(g *viewed) (f foundView, ok bool) {
 // countOf is the intrusive reference count of an object of PyTorch's, behind its virtual table.
 func (v *viewing) countOf(addr uint64) int64 { return int64(uint32(v.mem.word(addr + 8))) }
 
-// bases are the tensors that a view was made of, as autograd keeps them: see [extents.tensor].
+// bases are the tensors that a view was made of, as autograd keeps them: see [tensorWalk.bases].
 func (v *viewing) bases(x tensor) (all []uint64) {
 	if x.meta == 0 || !strings.Contains(v.class(v.mem.word(x.meta)), "ViewMeta") {
 		return nil
