@@ -13,6 +13,8 @@ import socket
 import sys
 import threading
 
+from ipytracer import _live
+
 from . import shells
 
 MIB = 1 << 20
@@ -329,7 +331,17 @@ class Tracer:
                         "count": 1,
                         "where": "In[2] line 1 › ones",
                         "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}],
-                    }
+                    },
+                    {
+                        "meter": "cpu.numpy",
+                        "at_peak": 0,
+                        "allocated": MIB,
+                        "freed": 0,
+                        "net": MIB,
+                        "count": 1,
+                        "where": "_live.py line 153 Live._run",
+                        "stack": [{"function": "Live._run", "file": _live.__file__, "line": 153, "execution": None}],
+                    },
                 ],
             }
         if what in ("vars", "audit", "advise"):

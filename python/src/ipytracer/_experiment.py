@@ -7,7 +7,7 @@ import gc
 import inspect
 import sys
 
-from . import _release, _show, _silence, _starter, _way, _words
+from . import _live, _release, _show, _silence, _starter, _way, _words
 from ._line import LINE, marker
 from ._named import NamedTuple
 from ._names import UNTOUCHED, Names
@@ -266,12 +266,12 @@ def _result(
 
 def _left(window: Window, meters: set[str]) -> Lines:
     """Return the lines with memory that remains, of some meters. Memory that was mapped for an array counts for the
-    array."""
+    array. What the display of a running cell took meanwhile is no memory of the experiment's code."""
     if not meters:
         return Lines()
     answer = LINE.ask("lines", window=window.id)
     found: list[Line] = list(answer) if isinstance(answer, list) else []
-    found = [line for line in found if line.net > 0 and line.meter in meters]
+    found = [line for line in found if line.net > 0 and line.meter in meters and not _live.shown_by(line.stack)]
     told = {line.stack for line in found if line.meter != "cpu.mapped"}
     once = [line for line in found if line.meter != "cpu.mapped" or line.stack not in told]
     return Lines(sorted(once, key=lambda line: -line.net))

@@ -21,11 +21,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._types import Bundle, Companion, Shell
+    from ._window import Frame
 
 _log = logging.getLogger("ipytracer")
 _STACK = 512 << 10     # bytes
 _EARLY = 0.1           # seconds by which a tick may come early
 _TO_ANSWER = 1.0       # seconds that a tracer has to say hello on a second line
+
+
+def shown_by(stack: tuple[Frame, ...]) -> bool:
+    """Report whether the thread of the display made a stack's calls."""
+    return any(frame.file == __file__ and frame.function.endswith("_run") for frame in stack)
 
 
 class Consoles:

@@ -15,6 +15,7 @@ type Stat struct {
 	Threads       int
 	StartTicks    uint64 // start after boot, in units of 1/100 s (USER_HZ)
 	ResidentPages int64  // see [Status.ResidentBytes] for how exact it is
+	CPU           int    // the processor that the main thread ran on last, -1 where the text ends before
 }
 
 // Flags of include/linux/sched.h.
@@ -73,6 +74,10 @@ func parseStat(data []byte) (Stat, bool) {
 		Threads:       int(number(fields[20-3], 32)),
 		StartTicks:    uint64(number(fields[22-3], 64)),
 		ResidentPages: number(fields[24-3], 64),
+		CPU:           -1,
+	}
+	if len(fields) > 39-3 {
+		st.CPU = int(number(fields[39-3], 32))
 	}
 	return st, good && st.PID > 0 && st.ParentPID >= 0
 }
