@@ -26,6 +26,10 @@ func TestFalls(t *testing.T) {
 
 		"unpickled": {falls: 79 << 20},
 
+		"images":   {trimmed: true, falls: 115 << 20},
+		"canvases": {falls: 160 << 20},
+		"hashes":   {falls: 80 << 20},
+
 		"between jemalloc": {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (l *lastLook) surveys() []*survey {
 		}
 		began := now()
 		process := holders.Process{Used: func() time.Duration { return time.Duration(t.used()) }}
-		process.Mapped, process.Files = l.mapped(t.pid)
+		l.mapped(t.pid, &process)
 		next := &survey{target: t, pages: l.pages(t)}
 		if next.pages != nil {
 			process.Pages = next.pages
@@ -221,20 +221,23 @@ func (l *lastLook) running(t *target) (states []uint64) {
 	return states
 }
 
-// mapped returns the mapped memory of a process, with adjacent mappings merged, and the mappings of files.
-func (l *lastLook) mapped(pid int) (all, files []holders.Block) {
+// mapped finds the mapped memory of a process, with adjacent mappings merged, the mappings of files, and malloc's heap.
+func (l *lastLook) mapped(pid int, to *holders.Process) {
 	for m, err := range l.fs.Image(pid).Mappings() {
 		if err != nil {
 			break
 		}
-		if m.File != (process.FileID{}) {
-			files = append(files, holders.Block{Address: m.Start, Size: m.End - m.Start})
+		one := holders.Block{Address: m.Start, Size: m.End - m.Start}
+		switch {
+		case m.File != (process.FileID{}):
+			to.Files = append(to.Files, one)
+		case m.Path == "[heap]":
+			to.Heap = one
 		}
-		if n := len(all); n > 0 && all[n-1].Address+all[n-1].Size == m.Start {
-			all[n-1].Size += m.End - m.Start
+		if n := len(to.Mapped); n > 0 && to.Mapped[n-1].Address+to.Mapped[n-1].Size == m.Start {
+			to.Mapped[n-1].Size += one.Size
 		} else {
-			all = append(all, holders.Block{Address: m.Start, Size: m.End - m.Start})
+			to.Mapped = append(to.Mapped, one)
 		}
 	}
-	return all, files
 }

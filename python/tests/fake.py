@@ -319,34 +319,17 @@ class Tracer:
             found = [w for w in self.windows if w["kind"] == "experiment" and request.get("name") in (None, w["name"])]
             return {"id": number, "windows": found[request.get("after", -1):]}
         if what == "lines":
-            return {
-                "id": number,
-                "lines": [
-                    {
-                        "meter": "cpu.numpy",
-                        "at_peak": 512 * MIB,
-                        "allocated": 512 * MIB,
-                        "freed": 0,
-                        "net": 512 * MIB,
-                        "count": 1,
-                        "where": "In[2] line 1 › ones",
-                        "stack": [{"function": "ones", "file": "numeric.py", "line": 9, "execution": None}],
-                    },
-                    {
-                        "meter": "cpu.numpy",
-                        "at_peak": 0,
-                        "allocated": MIB,
-                        "freed": 0,
-                        "net": MIB,
-                        "count": 1,
-                        "where": "_live.py line 153 Live._run",
-                        "stack": [{"function": "Live._run", "file": _live.__file__, "line": 153, "execution": None}],
-                    },
-                ],
-            }
+            mine, display = {"function": "ones", "file": "numeric.py"}, {"function": "_run", "file": _live.__file__}
+            return {"id": number, "lines": [
+                self._line(512 * MIB, "In[2] line 1 › ones", mine), self._line(MIB, "_live.py line 153 _run", display)
+            ]}
         if what in ("vars", "audit", "advise"):
             return self._look(what, number, request.get("look"))
         return {"id": number, "error": "no such question"}
+
+    def _line(self, size, where, frame):
+        memory = {"meter": "cpu.numpy", "at_peak": size, "allocated": size, "freed": 0, "net": size, "count": 1}
+        return dict(memory, where=where, stack=[dict(frame, line=9, execution=None)])
 
     def _look(self, what, number, look):
         if look is None:

@@ -69,6 +69,29 @@ BOOKS = {
     "unpickled": [
         Step("import pickle\nmine = np.ones(40 << 17)\nagain = pickle.loads(pickle.dumps(mine))\nagain.base[:1]"),
     ],
+    # Memory of libraries in C and C++ behind their objects: pixels, an image that a figure was drawn into, tables of
+    # hashes.
+    "images": [
+        Step("from PIL import Image\nimages = [Image.new('RGB', (2000, 2000), (1, 2, 3)) for i in range(6)]"),
+        Step("small = [one.resize((1000, 1000)) for one in images]"),
+    ],
+    "canvases": [
+        Step("""
+            from matplotlib.figure import Figure
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            pages = []
+            for i in range(5):
+                figure = Figure(figsize=(20, 20), dpi=150)
+                canvas = FigureCanvasAgg(figure)
+                figure.subplots().plot([1, 2, 3])
+                canvas.draw()
+                pages.append(figure)
+            """),
+    ],
+    "hashes": [
+        Step("import pandas as pd\ns = pd.Series(1, index=np.random.permutation(2_000_000))"),
+        Step("s.loc[5]"),
+    ],
     # A report must not promise this memory: a module has it as well.
     "elsewhere": [
         Step("import colorsys\nmine = block(64)\ncolorsys.cache = mine"),

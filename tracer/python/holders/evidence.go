@@ -156,6 +156,7 @@ func (s *survey) evidence() map[guessKey]sure {
 	roots{s.walker}.follows(modules, false)
 	s.surveyPending()
 	s.surveyCollected(collected)
+	s.findForeign()
 	noteHeld(s)
 	believed := map[guessKey]sure{}
 	for to, g := range s.guesses {

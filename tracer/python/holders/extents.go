@@ -250,6 +250,7 @@ func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
 		return 0, false
 	}
 	s.place(addr, allocated(size))
+	s.foreign.buffer(addr, size)
 	return allocated(size), true
 }
 

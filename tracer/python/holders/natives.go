@@ -35,16 +35,16 @@ func (n *natives) class(table uint64) string {
 	return name
 }
 
-// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large. The
+// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is more. The
 // size is in front, and in front of the next piece is a bit that marks this one as in use (malloc/malloc.c).
-func (n *natives) chunkSize(addr uint64) uint64 {
+func (n *natives) chunkSize(addr, most uint64) uint64 {
 	const inUse, mapped, flags, smallest = 1, 2, 7, 32
 	if addr&15 != 0 || addr < lowestAddress || addr >= userSpace {
 		return 0
 	}
 	head := n.b.mem.word(addr - 8)
 	size := head &^ flags
-	if size < smallest || size&15 != 0 || size > maxChunk || head&mapped != 0 {
+	if size < smallest || size&15 != 0 || size > most || head&mapped != 0 {
 		return 0
 	}
 	next := n.b.mem.word(addr - 8 + size)

@@ -11,8 +11,10 @@ import (
 // sizes has everything that it takes to find the memory of an object.
 type sizes struct {
 	mapped   []Block // the process's mappings, by address: no buffer is larger
+	heap     Block   // of malloc's, before the program's break
 	numpy    int     // major version of NumPy, 0 if it is not known
 	lineages map[*typ]lineage
+	foreign  foreign
 	placed   func(addr, bytes uint64) // takes each block that is measured; nil: nobody asks
 }
 
@@ -127,6 +129,10 @@ func (s *sizer) otherSize(addr uint64, t *typ) (size, more uint64, known bool) {
 	case t.item > 0:
 		size += t.item * min(s.mem.word(addr+uint64(s.heap.VarSize)), most)
 	}
+	if of.hides {
+		s.sizes.foreign.hiding(addr)
+		more += s.foreignSize(addr)
+	}
 	return size, more, known
 }
 
@@ -170,7 +176,7 @@ func (s *sizer) lineage(t *typ) lineage {
 		case "bytearray", "array.array", "_ctypes._CData":
 			found.origin = cmp.Or(found.origin, name)
 		}
-		found.hides = found.hides || hides[name] || strings.Contains(name, ".") && !isStandard(name) && !isPlain(name)
+		found.hides = found.hides || s.isForeign(name, at)
 		next := s.mem.word(at + cpython.TypeBase)
 		if next == at {
 			break

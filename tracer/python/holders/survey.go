@@ -38,6 +38,7 @@ type Process struct {
 	// resident. Files are the mappings of files, in the order of addresses.
 	Pages io.ReaderAt
 	Files []Block
+	Heap  Block                // that the program's break ends ("[heap]"), zero if there is none
 	Used  func() time.Duration // how much processor time it has taken, or less than nothing
 }
 
@@ -84,7 +85,8 @@ func (s *Survey) Beside() *Survey {
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed
 	if s.sizes != nil {
-		other.sizes = &sizes{mapped: s.sizes.mapped, numpy: s.sizes.numpy, lineages: maps.Clone(s.sizes.lineages)}
+		other.sizes = &sizes{mapped: s.sizes.mapped, numpy: s.sizes.numpy, lineages: maps.Clone(s.sizes.lineages),
+			heap: s.sizes.heap, foreign: foreign{of: s.sizes.foreign.of}}
 	}
 	s.notes.share()
 	return &other
@@ -108,7 +110,8 @@ func (s *Survey) look(ctx context.Context, limits Limits) error {
 	}
 	s.began, s.believed, s.notes, s.sizes = s.process.Used(), nil, nil, nil
 	if s.process.Mapped != nil {
-		s.sizes = &sizes{mapped: s.process.Mapped, lineages: map[*typ]lineage{}}
+		s.sizes = &sizes{mapped: s.process.Mapped, lineages: map[*typ]lineage{}, heap: s.process.Heap,
+			foreign: foreign{collects: true}}
 	}
 	w := newWalker(ctx, s.heap, s.mem, nil, limits)
 	w.sizes, s.mem.limit, s.mem.err = s.sizes, s.mem.total+limits.Bytes, nil

@@ -1,0 +1,117 @@
+package holders
+
+import (
+	"context"
+	"testing"
+
+	"ipytracer/event"
+)
+
+// foreignFake is a Python with objects of a library, and malloc's heap.
+type foreignFake struct{ *fake }
+
+// piece is a piece of malloc's of so many bytes and with these words first.
+func (f foreignFake) piece(bytes int, words ...uint64) uint64 {
+	size := uint64(bytes+8+15) &^ 15
+	at := f.alloc(int(size)+32) + 16
+	f.put(at-8, size|1)
+	f.put(at-8+size, 32|1)
+	for i, w := range words {
+		f.put(at+uint64(8*i), w)
+	}
+	return at
+}
+
+// mapped is a piece that malloc has mapped by itself.
+func (f foreignFake) mapped(pages int) uint64 {
+	f.alloc(pageSize - len(f.mem)%pageSize)
+	at := f.alloc(pages * pageSize)
+	f.put(at+8, uint64(pages*pageSize)|2)
+	return at + 16
+}
+
+// sizes returns the bytes of each of these objects, by the names a, b, ….
+func (f foreignFake) sizes(t *testing.T, heap Block, objects ...uint64) (all []event.Bytes) {
+	t.Helper()
+	var pairs []uint64
+	for i, obj := range objects {
+		pairs = append(pairs, f.str(string(rune('a'+i))), obj)
+	}
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+		f.dict(f.str("__main__"), f.object("module", f.dict(pairs...))))
+	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything, Heap: heap}, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := s.List(context.Background(), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = make([]event.Bytes, len(objects))
+	for _, v := range l.Names {
+		if len(v.Name) == 1 {
+			all[v.Name[0]-'a'] = v.Bytes
+			if v.Exact && v.Name == "a" {
+				t.Errorf("%s has exactly %d bytes", v.Name, v.Bytes)
+			}
+		}
+	}
+	return all
+}
+
+// TestForeign: a large piece of malloc's belongs to the one object of a library that leads to it by at most two small
+// ones.
+func TestForeign(t *testing.T) {
+	const large = 100_000
+	whole := Block{fakeMemory, 64 << 20}
+	for name, c := range map[string]struct {
+		objects func(f foreignFake) []uint64
+		heap    Block
+		has     bool
+	}{
+		"directly": {heap: whole, has: true, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", 5, f.piece(large))}
+		}},
+		"by two": {heap: whole, has: true, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.piece(40, 1, f.piece(40, f.piece(large))))}
+		}},
+		"by three": {heap: whole, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.piece(40, f.piece(40, f.piece(40, f.piece(large)))))}
+		}},
+		"mapped by itself": {has: true, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.mapped(25))}
+		}},
+		"not the beginning": {heap: whole, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.piece(large)+64)}
+		}},
+		"no heap": {objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.piece(large))}
+		}},
+		"beyond the heap": {heap: Block{fakeMemory, 1 << 10}, objects: func(f foreignFake) []uint64 {
+			return []uint64{f.object("lib.Image", f.piece(large))}
+		}},
+		"two objects": {heap: whole, objects: func(f foreignFake) []uint64 {
+			piece := f.piece(large)
+			return []uint64{f.object("lib.Image", f.piece(40, piece)), f.object("lib.Image", piece)}
+		}},
+		"a list's": {heap: whole, objects: func(f foreignFake) []uint64 {
+			piece := f.piece(large)
+			return []uint64{f.object("lib.Image", piece), f.object("list", large/8, piece, large/8)}
+		}},
+		"in a circle": {heap: whole, objects: func(f foreignFake) []uint64 {
+			first := f.piece(40)
+			f.put(first, f.piece(40, first))
+			return []uint64{f.object("lib.Image", first)}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := foreignFake{newFake(11)}
+			f.typ("lib.Image", 48, 0, 0)
+			all := f.sizes(t, c.heap, c.objects(f)...)
+			if has := all[0] >= large && all[0] < large+8<<10; has != c.has {
+				t.Errorf("%d bytes; want those of the piece: %v", all, c.has)
+			}
+		})
+	}
+}
