@@ -59,11 +59,11 @@ var strangersAsked = map[string][]answerTo{
 	},
 	"shared_task": {
 		{"still there", `: 110\.00 MiB numpy of In\[\d\] line 3 poll · `, true},
-		{"to free it", `; task leads to 11\d\.\d\d MiB, and so does the event loop: task\.cancel\(\); del task `, true},
+		{"to free it", `; task leads to 11\d\.\d\d MiB that the event loop has, too: task\.cancel\(\); del task `, true},
 	},
 	"shared_handler": {
 		{"still there", `: 80\.00 MiB numpy of In\[\d\] line 1 · `, true},
-		{"to free it", `; h leads to 80\.\d\d MiB, and so does something else; log leads to 80\.`, true},
+		{"to free it", `; h leads to 80\.\d\d MiB that something else has, too; log leads to 80\.`, true},
 		{"to free it", `del `, false},
 	},
 	"21_run_module_reset": {

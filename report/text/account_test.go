@@ -109,7 +109,7 @@ func TestHighestIsWhereMemoryIsThere(t *testing.T) {
 		r.Windows = append(r.Windows, c)
 	}
 	got := lines(t, r, text.Options{})
-	if !strings.HasPrefix(got["highest"], "329.01 MiB of 23.00 GiB resident (1 %) in In[3], line 1 (8.00 KiB of it") {
+	if !strings.HasPrefix(got["highest"], "329.01 MiB of 23.00 GiB resident (1 %) in In[3], line 1: y = ") {
 		t.Errorf("highest: %q", got["highest"])
 	}
 	if !strings.HasPrefix(got["made by"], "201.00 MiB resident In[3] · 68.00 MiB from before the attach") {

@@ -22,6 +22,9 @@ type moment struct {
 // cell.
 const nextToNothing = 100
 
+// worthSaying is the reciprocal of a share: of less than that it is not said that it came later.
+const worthSaying = 1000
+
 // highestMoment finds the highest moment. It exists if [headlineView.leads] is true.
 func highestMoment(v *view) moment {
 	at, in := summitOf(v.ranked)
@@ -85,7 +88,7 @@ func (m moment) where() string {
 	if m.in.cell == nil {
 		return v.near.reached(meter, m.figure(), size) + " " + v.gapLabel(*m.at.gap) + with
 	}
-	if more := m.at.peak - m.in.peak; m.at != m.in && more > 0 {
+	if more := m.at.peak - m.in.peak; m.at != m.in && more > 0 && more >= m.at.peak/worthSaying {
 		with += fmt.Sprintf(" (%s of it came later)", words.Bytes(more))
 	}
 	cell := m.in.cell

@@ -132,12 +132,12 @@ func (e *extents) added(n int32) {
 		one := &e.notes.noted[at.id]
 		t := e.notes.types[one.typ()]
 		refs, bytes = one.references-ofList(t, one.references), e.notes.bytes(at.id)
-		ofHeap, isMap = t.name == treeType, t.name == mapType
+		ofHeap, isMap = t.name == treeType, e.isMap(t)
 		unknown, class = one.is(noteUnknown), t.shape == shapeType || t.shape == shapeModule
 	} else if t := e.objectType(addr); t != nil {
 		refs = uint32(e.references(addr))
 		refs -= ofList(t, refs)
-		ofHeap, isMap = t.name == treeType, t.name == mapType
+		ofHeap, isMap = t.name == treeType, e.isMap(t)
 		size, known := e.measure(addr, t)
 		bytes, unknown, class = size, !known, t.shape == shapeType || t.shape == shapeModule
 	}

@@ -3,6 +3,8 @@ package holders
 import (
 	"cmp"
 	"slices"
+
+	"ipytracer/tracer/python/cpython"
 )
 
 // A memory map is an object of mmap.mmap. Its pages belong to no allocator: they go with the object, as far as they are
@@ -17,6 +19,12 @@ const (
 
 // leastMap is the least size of a map that counts.
 const leastMap = 64 << 10
+
+// isMap reports whether objects of a type are memory maps: the type is mmap's, or a class that derives from it.
+func (e *extents) isMap(t *typ) bool {
+	return t.name == mapType || t.flags&cpython.FlagHeapType != 0 && t.shape == shapeWords && e.sizes != nil &&
+		e.lineage(t).is(mapType)
+}
 
 // mapOf returns what an object has mapped. Nothing is believed that is not mapped in the process from one end to the
 // other.
