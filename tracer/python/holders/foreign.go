@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"ipytracer/tracer/python/cpython"
 )
@@ -27,9 +28,10 @@ type foreign struct {
 const (
 	maxForeign      = 1 << 16 // objects: with more of them nothing is found
 	maxLargeBuffers = 1 << 20
-	maxForeignHops  = 2        // small pieces from an object to a large one
-	maxOwnPieces    = 1 << 12  // small pieces of one object
-	maxForeignBytes = 64 << 20 // that are read
+	maxForeignHops  = 2         // small pieces from an object to a large one
+	maxOwnPieces    = 1 << 12   // small pieces of one object
+	maxForeignBytes = 256 << 20 // that are read, beside the survey's
+	foreignTime     = time.Second / 2
 )
 
 // hiding notes an object of a library.
@@ -53,30 +55,43 @@ type foreignSearch struct {
 	sizes  map[uint64]uint64
 	object uint64
 	seen   map[uint64]bool // pieces of the object
-	read   uint64
+	until  time.Duration   // of the processor
+	steps  int
+	isOver bool
 }
 
-// findForeign gives objects of libraries the memory that only they lead to.
+// findForeign gives objects of libraries the memory that only they lead to. It has bytes and a time of its own: where
+// these are over, no object gets any, and the survey goes on.
 func (s *survey) findForeign() {
 	if s.walker.sizes == nil {
 		return
 	}
 	f := &s.walker.sizes.foreign
 	f.collects = false
-	if len(f.objects) <= maxForeign && len(f.buffers) <= maxLargeBuffers {
+	if len(f.objects) <= maxForeign && len(f.buffers) <= maxLargeBuffers && !s.done() {
 		slices.Sort(f.buffers)
-		search := foreignSearch{survey: s, owners: map[uint64]uint64{}, sizes: map[uint64]uint64{}}
-		for _, addr := range f.objects {
-			if s.done() || search.read > maxForeignBytes {
-				break
-			}
-			search.from(addr)
+		began, total, limit := ProcessorTime(), s.mem.total, s.mem.limit
+		s.mem.limit = total + maxForeignBytes
+		search := foreignSearch{survey: s, owners: map[uint64]uint64{}, sizes: map[uint64]uint64{},
+			until: began + foreignTime}
+		for i := 0; i < len(f.objects) && !search.over(); i++ {
+			search.from(f.objects[i])
 		}
-		if search.read <= maxForeignBytes && s.stopped == nil {
+		if !search.over() {
 			search.settle()
 		}
+		s.mem.limit, s.mem.err = limit+s.mem.total-total, nil
+		s.until += ProcessorTime() - began
 	}
 	f.objects, f.buffers = nil, nil
+}
+
+// over reports whether the search has had its bytes or its time.
+func (f *foreignSearch) over() bool {
+	if f.steps++; f.steps%stepsToLook == 0 {
+		f.isOver = f.isOver || ProcessorTime() > f.until || f.ctx.Err() != nil
+	}
+	return f.isOver || f.mem.err != nil
 }
 
 // from finds the large pieces that one object leads to.
@@ -91,7 +106,6 @@ func (f *foreignSearch) from(addr uint64) {
 
 // words follows the words of an object or a piece.
 func (f *foreignSearch) words(at, bytes uint64, hops int) {
-	f.read += bytes
 	var next []Block
 	f.mem.words(at, bytes/8, func(_, word uint64) bool {
 		if size := f.pieceSize(word); size == 0 || f.seen[word] || f.objectType(word) != nil || f.isCounted(word) {
@@ -100,7 +114,7 @@ func (f *foreignSearch) words(at, bytes uint64, hops int) {
 		} else if hops > 0 && len(f.seen) < maxOwnPieces {
 			next = append(next, Block{word, size})
 		}
-		return f.read <= maxForeignBytes
+		return !f.over()
 	})
 	for _, one := range next {
 		f.words(one.Address, one.Size, hops-1)

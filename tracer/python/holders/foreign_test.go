@@ -115,3 +115,35 @@ func TestForeign(t *testing.T) {
 		})
 	}
 }
+
+// TestForeignBounded: a process of pieces that lead to each other without end costs a bounded number of reads, and its
+// survey goes on.
+func TestForeignBounded(t *testing.T) {
+	f := foreignFake{newFake(11)}
+	f.typ("lib.Image", 48, 0, 0)
+	var all []uint64
+	for range 300 {
+		all = append(all, f.piece(4000))
+	}
+	for i, at := range all {
+		for w := range uint64(500) {
+			f.put(at+8*w, all[(uint64(i)*7+w)%uint64(len(all))])
+		}
+	}
+	var images []uint64
+	for i := range 3000 {
+		images = append(images, f.object("lib.Image", all[i%len(all)]))
+	}
+	images = append(images, f.object("lib.Image", f.piece(100_000)))
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+		f.dict(f.str("__main__"), f.object("module", f.dict(f.str("a"), f.list(images...)))))
+	s, err := newSurvey(context.Background(), f.h, f.memory(),
+		Process{Mapped: everything, Heap: Block{fakeMemory, 64 << 20}}, Limits{})
+	if err != nil || s.Stopped() != nil {
+		t.Fatal(err, s.Stopped())
+	}
+	defer s.Close()
+	if n := len(s.sizes.foreign.of); n > 0 {
+		t.Errorf("%d objects have pieces", n)
+	}
+}
