@@ -29,7 +29,8 @@ func freeings(all []model.Freeing) []freeing {
 			names += ", …"
 		}
 		out = append(out, freeing{
-			At: i, PID: f.PID, Type: code, Bytes: f.Falls(), Device: f.Device, Exact: f.Exact, Names: shown(names),
+			At: i, PID: f.PID, Type: code, Bytes: f.Falls(), Device: f.Device, Exact: f.Exact,
+			Objects: f.Resident == nil && f.Falls() > 0, Names: shown(names),
 		})
 	}
 	return out

@@ -234,7 +234,9 @@ type freeing struct {
 	Bytes  int64  `json:"bytes"`
 	Device int64  `json:"device,omitempty"`
 	Exact  bool   `json:"exact"`
-	Names  string `json:"names"` // "" for memory that waits for the collector only
+	// Objects: the bytes are those of objects. By how much memory falls is not known.
+	Objects bool   `json:"objects,omitempty"`
+	Names   string `json:"names"` // "" for memory that waits for the collector only
 }
 
 type process struct {

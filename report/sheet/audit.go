@@ -114,6 +114,9 @@ func (p *page) toFree(a *model.Audit, rows int) {
 		if !f.Exact {
 			size = "≥ " + size
 		}
+		if f.Resident == nil && f.Device == 0 {
+			size = "objects of " + size
+		}
 		p.Sections = append(p.Sections, section{Title: "To free " + size + ", type", Pre: f.Type})
 	}
 }

@@ -169,7 +169,7 @@ func (o *leftover) freeing() string {
 			break
 		}
 		parts = append(parts,
-			escape.OneLine(f.Type, false, maxCode)+" ("+sizeOf(o.falls(&f), f.Exact)+keptOf(&f)+")")
+			escape.OneLine(f.Type, false, maxCode)+" ("+o.goes(&f)+sizeOf(o.falls(&f), f.Exact)+keptOf(&f)+")")
 	}
 	if more := o.moreEntries(len(parts)); more != "" {
 		parts = append(parts, more)
@@ -178,6 +178,15 @@ func (o *leftover) freeing() string {
 		parts = append(parts, escape.OneLine(p.Type, false, maxCode)+" ("+words.Bytes(p.Bytes)+")")
 	}
 	return strings.Join(parts, " · ") + o.leaves()
+}
+
+// goes returns the words in front of an entry's size: it is that of objects where nobody knows by how much resident
+// memory falls.
+func (m memory) goes(f *model.Freeing) string {
+	if m == residentMeter && f.Resident == nil {
+		return "objects of "
+	}
+	return ""
 }
 
 // keptOf describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
@@ -221,7 +230,7 @@ func (v remainsView) toFree(all []model.Freeing) {
 	v.title("To free it, type into a cell")
 	v.blank()
 	for _, f := range all {
-		size := sizeOf(f.Falls(), f.Exact)
+		size := memory(residentMeter).goes(&f) + sizeOf(f.Falls(), f.Exact)
 		if f.Device > 0 {
 			size = sizeOf(f.Device, f.Exact) + " GPU"
 			if f.Falls() >= worthShowing {

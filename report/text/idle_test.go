@@ -23,7 +23,7 @@ func grown() *model.Report {
 		{PID: 4242, Names: []string{"a"}, Type: "del a", Predicted: 100 * mib, Exact: true},
 		{PID: 4242, Names: []string{"Out[5]"}, Type: "%xdel _5", Predicted: 30 * mib, Exact: true},
 	}
-	return r
+	return falling(r)
 }
 
 // TestNoCellRan: without a cell, too, the first lines say what a kernel has, what holds it, what to type and what that
@@ -85,7 +85,7 @@ func TestNoEntryIsCut(t *testing.T) {
 		r.ToFree = append(r.ToFree, model.Freeing{PID: 4242, Type: fmt.Sprintf("del x%d", i), Exact: true,
 			Names: []string{"x"}, Predicted: int64(50-i) * mib})
 	}
-	got := lines(t, r, text.Options{})["to free it"]
+	got := lines(t, falling(r), text.Options{})["to free it"]
 	if !strings.HasSuffix(got, "del x2 (48.00 MiB) · and 93.00 MiB in 2 more (--full) → leaves 208.00 MiB") {
 		t.Errorf("to free it: %q", got)
 	}
@@ -97,6 +97,12 @@ func TestNoEntryIsCut(t *testing.T) {
 	got = lines(t, r, text.Options{})["to free it"]
 	if !strings.HasSuffix(got, "and ≥ 93.00 MiB in 2 more (--full) → leaves at most 208.00 MiB") {
 		t.Errorf("to free it, with a lower bound: %q", got)
+	}
+	r.ToFree[1].Resident = nil
+	got = lines(t, r, text.Options{})["to free it"]
+	if !strings.Contains(got, "del x0 (50.00 MiB) · del x1 (objects of 49.00 MiB) · ") ||
+		!strings.HasSuffix(got, " → by how much memory falls is not known") {
+		t.Errorf("to free it, where nobody knows where the blocks of x1 lie: %q", got)
 	}
 }
 

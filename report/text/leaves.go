@@ -8,9 +8,9 @@ import (
 
 // leaves says what is left of the resident memory once all code to type is typed; "" where that is not known.
 func (o *leftover) leaves() string {
-	goes, exact := int64(0), true
+	goes, exact, known := int64(0), true, true
 	for _, f := range o.entries() {
-		goes += o.falls(&f)
+		goes, known = goes+o.falls(&f), known && f.Resident != nil
 		exact = exact && f.Exact
 	}
 	for _, p := range o.toEnd() {
@@ -20,6 +20,8 @@ func (o *leftover) leaves() string {
 	switch {
 	case goes == 0 || left <= 0 || o.memory != residentMeter:
 		return ""
+	case !known:
+		return " → by how much memory falls is not known"
 	case !exact: // what goes is a lower bound
 		return " → leaves at most " + words.Bytes(left)
 	}

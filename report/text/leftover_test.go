@@ -58,7 +58,7 @@ func TestNeverTouched(t *testing.T) {
 	line := model.Frame{Function: "<module>", File: "2.py", Line: 2, Execution: 2, ExecutionCount: reporttest.Number(2)}
 	r.Lines = []model.Line{{PID: 4242, Meter: "cpu.numpy", Left: 3000*mib + 64*reporttest.KiB, Frame: line}}
 	r.ToFree = []model.Freeing{{PID: 4242, Names: []string{"x"}, Type: "del x", Predicted: 190 * mib, Exact: true}}
-	got := lines(t, r, text.Options{})
+	got := lines(t, falling(r), text.Options{})
 	if strings.Contains(got["still there"], "In[2]") || got["to free it"] != "del x (190.00 MiB) → leaves 338.00 MiB" {
 		t.Errorf("%q", got)
 	}
@@ -130,7 +130,7 @@ func TestTypedCodeIsWhole(t *testing.T) {
 		},
 	}
 	for _, width := range []int{60, 80, 120} {
-		out := printed(t, r, text.Options{Width: width})
+		out := printed(t, falling(r), text.Options{Width: width})
 		if !strings.Contains(out, names+" (200.00 MiB)") || !strings.Contains(out, " "+traceback) ||
 			strings.Contains(out, "tracer audit") {
 			t.Errorf("at %d:\n%s", width, out)

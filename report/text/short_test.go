@@ -223,7 +223,7 @@ func TestLeadNamesWhatToDelete(t *testing.T) {
 			Left: 128 * reporttest.MiB,
 		},
 	}
-	out := printed(t, r, text.Options{Width: -1})
+	out := printed(t, falling(r), text.Options{Width: -1})
 	for _, words := range []string{
 		"attach: frame 300.00 MiB · 128.00 MiB numpy of In[5] line 2 · model 100.00 MiB · Out[7] 20.00 MiB · " +
 			"9.00 MiB in 1 smaller part · 44.00 MiB not explained\n",

@@ -76,6 +76,7 @@ export interface Freeing {
   bytes: number;
   device?: number;
   exact: boolean;
+  objects?: boolean;
   names: string;
 }
 export interface Limit {

@@ -67,7 +67,10 @@ function sizes(f: Freeing): (HTMLElement | string)[] {
   const least = f.exact ? "" : "≥",
     out: (HTMLElement | string)[] = [];
   if (f.bytes > 0 || !f.device)
-    out.push(size(f.bytes, `free:${f.at}:predicted`, least, f.exact ? "" : "at least this"));
+    out.push(
+      f.objects ? "objects of " : "",
+      size(f.bytes, `free:${f.at}:predicted`, least, f.exact ? "" : "at least this"),
+    );
   if (f.device) out.push(out.length > 0 ? " + " : "", size(f.device, `free:${f.at}:predicted_device`, least), " GPU");
   return out;
 }
