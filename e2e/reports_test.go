@@ -59,7 +59,8 @@ var strangersAsked = map[string][]answerTo{
 	},
 	"shared_task": {
 		{"still there", `: 110\.00 MiB numpy of In\[\d\] line 3 poll · `, true},
-		{"to free it", `; task leads to 11\d\.\d\d MiB that the event loop has, too: task\.cancel\(\); del task `, true},
+		{"to free it", `; task leads to 11\d\.\d\d MiB that the event loop has, too: task\.cancel\(\); del task `,
+			true},
 	},
 	"shared_handler": {
 		{"still there", `: 80\.00 MiB numpy of In\[\d\] line 1 · `, true},

@@ -55,6 +55,13 @@ func check(limits string) ([]string, error) {
 	return l.judge(m), nil
 }
 
+// atRoot are the files of the repository that lie in no folder.
+var atRoot = map[string]bool{
+	".gitattributes": true, ".gitignore": true, ".golangci.yml": true, ".prettierignore": true,
+	".prettierrc.json": true, "CHANGELOG.md": true, "CONTRIBUTING.md": true, "LICENSE": true, "Makefile": true,
+	"NOTICE": true, "README.md": true, "SECURITY.md": true, "go.mod": true, "go.sum": true, "ruff.toml": true,
+}
+
 // measure reads the repository's tracked files.
 func measure(m *measures) error {
 	out, err := exec.Command("git", "ls-files", "-z").Output()
@@ -62,6 +69,9 @@ func measure(m *measures) error {
 		return fmt.Errorf("git ls-files: %w", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if !strings.Contains(name, "/") && !atRoot[name] {
+			return fmt.Errorf("%s: the root of the repository has other files only", name)
+		}
 		if !isSource(name) {
 			continue
 		}

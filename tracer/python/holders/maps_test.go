@@ -7,8 +7,8 @@ import (
 	"ipytracer/tracer/python/cpython"
 )
 
-// TestMapsOfNames: a memory map belongs to the names that lead to it, one of a class of the user's, too. One that is not mapped from one end to the other
-// is none, whatever the object says.
+// TestMapsOfNames: a memory map belongs to the names that lead to it, one of a class of the user's, too. One that is
+// not mapped from one end to the other is none, whatever the object says.
 func TestMapsOfNames(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const at, size = 0x7e00_0000_0000, 1 << 20
@@ -19,7 +19,8 @@ func TestMapsOfNames(t *testing.T) {
 		f.typ("Own", 64, 0, cpython.FlagHeapType)
 		f.put(f.types["Own"]+cpython.TypeBase, f.types[mapType])
 		own := f.list(f.object("Own", at+size, size, 0, 0, 0, 0))
-		f.main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.list(object(at+8, size/2)), "closed", f.list(object(0, size)))
+		f.main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.list(object(at+8, size/2)),
+			"closed", f.list(object(0, size)))
 		l, err := list(context.Background(), f.h, f.memory(), append(everything, Block{at, 2 * size}), Limits{})
 		if err != nil {
 			t.Fatal(err)
