@@ -71,9 +71,3 @@ func LocalHolds(name, function string, bytes int64, made, last *model.PlanPlace)
 func LocalUnknown(name string) string {
 	return "the caller, or an object that the function made, may hold the memory of " + name + ", too"
 }
-
-// OnlyShape says that only the shape of a name is used behind its last other use.
-func OnlyShape(name string, bytes int64, made, last *model.PlanPlace) string {
-	return fmt.Sprintf("%s holds %s of %s, and behind %s only its shape is used: keep that, and delete it", name,
-		Bytes(bytes), PlaceName(made), PlaceName(last))
-}

@@ -87,11 +87,10 @@ func bodies(body []syntax.Stmt, add func(syntax.Expr)) {
 
 // span is the life of a value under a name.
 type span struct {
-	made, last *evidence.Statement // last reads it, or else is made
-	readers    []*evidence.Statement
-	end        int  // order of the statement that ends it
-	replaced   bool // by the value of an assignment: it lives until that is there
-	shapes     []*evidence.Statement
+	made, last *evidence.Statement   // last reads it, or else is made
+	readers    []*evidence.Statement // those that ask for more than its shape
+	end        int                   // order of the statement that ends it
+	replaced   bool                  // by the value of an assignment: it lives until that is there
 	aliased    bool
 }
 
@@ -116,9 +115,9 @@ func (l *lives) life(made *evidence.Statement, name string) (x span, ok bool) {
 		case u.reads && s.ran == nil:
 			return x, false
 		case u.reads && u.shape:
-			x.shapes = append(x.shapes, s.ran)
+			x.last = s.ran
 		case u.reads:
-			x.last, x.shapes, x.readers = s.ran, nil, append(x.readers, s.ran)
+			x.last, x.readers = s.ran, append(x.readers, s.ran)
 		}
 		if u.binds {
 			x.end = s.order
@@ -144,7 +143,7 @@ func (l *lives) delete(s *evidence.Statement, name string) (c evidence.Candidate
 		return c, false
 	}
 	life, ok := l.life(s, name)
-	if !ok || !peak.Behind(life.last) || life.end < peak.Order || len(life.shapes) > 0 {
+	if !ok || !peak.Behind(life.last) || life.end < peak.Order {
 		return c, false
 	}
 	share, accuracy := l.share(s, name, life)

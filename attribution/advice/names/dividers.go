@@ -53,8 +53,7 @@ func (l *lives) divider(refused *evidence.Statement, r *model.Refusal, d *model.
 		return none, false
 	}
 	life, ok := l.life(made, name)
-	if !ok || life.last.Order >= refused.Order || life.end < refused.Order ||
-		slices.ContainsFunc(life.shapes, func(s *evidence.Statement) bool { return s.Order >= refused.Order }) {
+	if !ok || life.last.Order >= refused.Order || life.end < refused.Order {
 		return none, false
 	}
 	held, accuracy := l.alone(made, name, life)

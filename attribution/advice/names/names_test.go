@@ -103,19 +103,7 @@ func TestDelete(t *testing.T) {
 			expected{"delete", "raw", model.SavesExact, 200, []string{"del raw\nbig(2)"}},
 		},
 		"two statements on a line": {raw("raw = load()\nx = raw * 2; y = 3", "big(x)"), none},
-		"only its shape": {
-			raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)),
-			expected{"shape", "raw", model.SavesExact, 200, []string{
-				two + "\nraw_shape = raw.shape\ndel raw", "big(x, raw_shape[0], raw_shape[0])",
-			}},
-		},
-		"only its length": {
-			raw(two, "big(x, len(raw))", advicetest.Variable("raw", 200, 1, 1)),
-			expected{"shape", "raw", model.SavesExact, 200, []string{
-				two + "\nraw_length = len(raw)\ndel raw", "big(x, raw_length)",
-			}},
-		},
-		"its shape, and more": {raw(two, "big(x, raw.shape, raw.T)"), none},
+		"its shape":                {raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)), none},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
 	}
