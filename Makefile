@@ -150,7 +150,7 @@ test-notebooks: deps ## what is told of every cell of testdata/notebooks, all of
 	TRACER_REQUIRE_BPF=1 TRACER_NOTEBOOKS='$(or $(NOTEBOOKS),all)' scripts/go.sh run $(GO) test -count=1 -timeout 20m -v -run TestNotebooks ./e2e
 
 .PHONY: test-advice
-test-advice: deps ## the first advice on planted notebooks is right, and saves what it says, all of them (NOTEBOOKS=loop,cache_tiles: these)
+test-advice: deps ## the first advice on planted notebooks is right, and saves what it says, all of them (NOTEBOOKS=loop,output_head: these)
 	TRACER_REQUIRE_BPF=1 TRACER_ADVICE='$(or $(NOTEBOOKS),all)' scripts/go.sh run $(GO) test -count=1 -timeout 40m -v -run 'TestAdvice$$' ./e2e
 
 .PHONY: test-recordings

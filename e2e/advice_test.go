@@ -11,7 +11,7 @@ import (
 )
 
 // advised are the planted notebooks of TestAdvice, short ones, unless it is given others.
-var advised = []string{"cache_tiles", "delete_frame", "output_head", "summary_used_healthy"}
+var advised = []string{"delete_frame", "output_head", "output_used_healthy", "signal_scores"}
 
 // advisedNotebook is a notebook with the advice that it got, as scripts/advise.py prints it.
 type advisedNotebook struct {

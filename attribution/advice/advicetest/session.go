@@ -20,26 +20,15 @@ const PID = 7
 type Cell struct {
 	Source string
 	Steps  []Step
-	Failed bool
 	Partly bool // its steps list a part of the blocks that live
 }
 
 // Step is a run of the statement that begins on a line, for a second. Resident memory rose by Peak, and was higher by
-// End behind it; children had so much more all the time.
+// End behind it.
 type Step struct {
 	Line      int
 	Peak, End int64
 	Blocks    []Blocks
-	Children  int64
-	Forks     []Fork
-}
-
-// Fork is a process that was forked in a step, shared memory with the kernel then, and grew. It has the kernel's
-// command if it has none, and lives to the step's end if To is 0.
-type Fork struct {
-	Shared, Grew int64
-	Command      string
-	From, To     int64 // milliseconds
 }
 
 // Blocks are those of one stack: Calls, the innermost first, called by the statement.
@@ -72,14 +61,11 @@ func Needs(line int, size int64, earlier ...Blocks) Step {
 // Still returns the array that a statement of an earlier cell made and that is still there.
 func Still(cell, line int, size int64) Blocks { return Blocks{Live: size, Cell: cell, Line: line} }
 
-const (
-	second  = 1_000_000_000 // the duration of each step, in nanoseconds
-	command = "python"      // the kernel's
-)
+const second = 1_000_000_000 // the duration of each step, in nanoseconds
 
 // Report returns a session in which resident memory was 100 MiB before the first cell. Variables are those of the end.
 func Report(variables []model.Variable, cells ...Cell) *model.Report {
-	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb", Command: command}},
+	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb"}},
 		Certificate: model.Certificate{Complete: true}}
 	level, id, now := int64(100), 1, int64(0)
 	for i, c := range cells {
@@ -87,26 +73,17 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 		cell := model.Window{ID: id, Kind: model.Cell, PID: PID, Execution: number, ExecutionCount: &number,
 			Source: c.Source, Status: model.OK, Coverage: map[string]model.Coverage{},
 			StartNS: now, DurationNS: int64(len(c.Steps)) * second}
-		if c.Failed {
-			cell.Status = model.Error
-		}
 		if c.Partly {
 			cell.Coverage["cpu.numpy"] = model.Coverage{Unlisted: 1}
 		}
 		id++
-		start, peak, children := level, level, int64(0)
+		start, peak := level, level
 		var inner []model.Window
 		for _, s := range c.Steps {
 			w := model.Window{ID: id, Parent: cell.ID, Kind: model.Statement, PID: PID, Line: s.Line, Status: model.OK,
 				Meters: meters(level, level+s.Peak, level+s.End), Coverage: map[string]model.Coverage{},
 				StartNS: now, DurationNS: second}
-			if s.Children > 0 {
-				w.Tree = meters(level+s.Children, level+s.Peak+s.Children, level+s.End+s.Children)
-			}
 			id++
-			for _, f := range s.Forks {
-				r.Processes = append(r.Processes, f.process(PID+len(r.Processes), now))
-			}
 			now += second
 			for _, b := range s.Blocks {
 				w.Allocations = append(w.Allocations, b.allocation(number, s.Line))
@@ -116,14 +93,11 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 				w.Coverage["cpu.numpy"] = model.Coverage{Unlisted: 1}
 			}
 			cell.Allocations = append(cell.Allocations, w.Allocations...)
-			peak, children = max(peak, level+s.Peak), max(children, s.Children)
+			peak = max(peak, level+s.Peak)
 			level += s.End
 			inner = append(inner, w)
 		}
 		cell.Meters = meters(start, peak, level)
-		if children > 0 {
-			cell.Tree = meters(start, peak+children, level)
-		}
 		r.Windows = append(append(r.Windows, cell), inner...)
 	}
 	for _, v := range variables {
@@ -141,13 +115,6 @@ func Notebook(variables []model.Variable, cells ...Cell) *evidence.Notebook {
 
 func meters(start, peak, end int64) map[string]model.Figure {
 	return map[string]model.Figure{"cpu.resident": {Start: start * MiB, Peak: peak * MiB, End: end * MiB, Exact: true}}
-}
-
-func (f Fork) process(pid int, now int64) model.Process {
-	figures := meters(f.Shared, f.Shared+f.Grew, f.Shared)
-	figures["cpu.resident.anon"] = figures["cpu.resident"]
-	return model.Process{PID: pid, Parent: PID, Command: cmp.Or(f.Command, command), StartNS: now + f.From*second/1000,
-		EndNS: now + cmp.Or(f.To, 1000)*second/1000, Ended: true, Meters: figures}
 }
 
 func (b Blocks) allocation(cell, line int) model.Allocation {

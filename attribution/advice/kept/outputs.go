@@ -106,7 +106,8 @@ func output(n *evidence.Notebook, v *model.Variable, s *evidence.Statement, numb
 	if !ok {
 		return evidence.Candidate{}, false
 	}
-	c := candidate("output", s.Cell, s.Line, v.Name)
+	c := evidence.Candidate{Kind: "output", Cell: s.Cell, Line: s.Line, Names: []string{v.Name},
+		Accuracy: model.SavesBound}
 	c.Edits, ok = shown(s)
 	if !ok {
 		return c, false

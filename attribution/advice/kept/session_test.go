@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/attribution/advice/advicetest"
 	"ipytracer/attribution/advice/evidence"
-	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 )
 
@@ -19,19 +18,9 @@ type (
 	blocks = advicetest.Blocks
 )
 
-// calls returns a call of a function that a cell defines.
-func calls(function string, in, line int) []advicetest.Call {
-	return []advicetest.Call{{Function: function, Cell: in, Line: line}}
-}
-
-// session returns a notebook of cells that ran one after another, with the variables and the garbage of a report.
-func session(r model.Report, cells ...cell) *evidence.Notebook {
-	all := advicetest.Report(r.Variables, cells...)
-	all.ToFree = r.ToFree
-	for i := range all.ToFree {
-		all.ToFree[i].PID = advicetest.PID
-	}
-	return evidence.Read(all, evidence.Options{Meter: "cpu.resident", Parse: syntax.ParseCell})
+// session returns a notebook of cells that ran one after another, with a variable of the end.
+func session(v model.Variable, cells ...cell) *evidence.Notebook {
+	return advicetest.Notebook([]model.Variable{v}, cells...)
 }
 
 // check compares the only candidate with its kind, its line ("In[2] line 5"), its saving in MiB, and the source of the

@@ -25,12 +25,6 @@ func isRead(n *evidence.Notebook, from int) bool {
 	return !slices.ContainsFunc(n.Cells[min(from, len(n.Cells)):], func(c *evidence.Cell) bool { return c.Tree == nil })
 }
 
-// runsText reports whether a cell may use any name, by code or names in a text.
-func runsText(n *evidence.Notebook) bool {
-	return slices.ContainsFunc([]string{"exec", "eval", "globals", "locals", "vars", "get_ipython"},
-		func(name string) bool { return mentions(n, 0, name) > 0 })
-}
-
 // mentions counts the places where a name stands, in all cells from one on: as a name, a parameter, a global, or in the
 // text of a magic.
 func mentions(n *evidence.Notebook, from int, name string) (count int) {
