@@ -2,12 +2,16 @@ package frames
 
 import (
 	"slices"
+	"strings"
 
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/syntax"
 	"ipytracer/model"
 	wording "ipytracer/model/words"
 )
+
+// pointer is the size of an element of a column of numbers, or of a pointer to a text, in bytes.
+const pointer = 8
 
 // rows finds functions of rows that could be computed with whole columns.
 //
@@ -23,7 +27,7 @@ func (b *book) rows() (found []evidence.Candidate) {
 		if len(parameter) != 1 || !arithmetic(l.Body, parameter[0]) {
 			return
 		}
-		f, ok := b.frameOf(name.ID)
+		rows, ok := b.rowsOf(name.ID)
 		if !ok {
 			return
 		}
@@ -35,10 +39,10 @@ func (b *book) rows() (found []evidence.Candidate) {
 		if !ok {
 			return
 		}
-		columns, made := int64(temporaries(l.Body))*pointer*f.rows, by(s)
+		columns, made := int64(temporaries(l.Body))*pointer*rows, by(s)
 		found = append(found, evidence.Candidate{
 			Kind: "apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID},
-			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, f.rows),
+			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, rows),
 			Changes: []string{wording.RowsChange()},
 			Falls: func(m *evidence.Moment) int64 {
 				if m.Statement != s {
@@ -47,7 +51,7 @@ func (b *book) rows() (found []evidence.Candidate) {
 				others := m.Allocated(func(site *evidence.Site) bool {
 					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("apply")
 				})
-				return max(0, m.Peak-m.Start-max(columns, pointer*f.rows+others))
+				return max(0, m.Peak-m.Start-max(columns, pointer*rows+others))
 			},
 		})
 	})
@@ -124,100 +128,20 @@ func columnwise(source string, e syntax.Expr, row, frame string) string {
 	return text + source[at:e.Place().End.Offset]
 }
 
-// groups finds functions of groups that are methods of groups.
-//
-// The rule: frame.groupby(…).apply(lambda group: group["column"].sum()), or mean, min, max, count, median.
-func (b *book) groups() (found []evidence.Candidate) {
-	b.calls("apply", func(s *evidence.Statement, object syntax.Expr, call *syntax.Call) {
-		method, frame, grouped := b.method(object)
-		name, ok := frame.(*syntax.Name)
-		if method != "groupby" || !ok || len(call.Args) != 1 || len(call.Keywords) > 0 || spread(grouped) {
-			return
-		}
-		if _, ok := b.columnsOf(argument(grouped, 0, "by")); !ok || len(grouped.Args)+len(grouped.Keywords) != 1 {
-			return
-		}
-		column, aggregate, ok := b.aggregateOf(call.Args[0])
-		q, quotable := quoted(s.Cell, column)
-		if !ok || !quotable {
-			return
-		}
-		from := object.Place().End.Offset
-		edits, ok := rewrite(s.Cell, change{from, call.End.Offset, "[" + q + "]." + aggregate + "().rename(None)"})
-		if !ok {
-			return
-		}
-		made, joined := by(s), b.isJoined(name.ID, s)
-		found = append(found, evidence.Candidate{
-			Kind: "group-apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID, column},
-			Accuracy: model.SavesBound, Edits: edits, Title: wording.GroupsByMethod(name.ID, column, aggregate),
-			Changes: []string{wording.GroupsChange()},
-			Falls: func(m *evidence.Moment) int64 {
-				if m.Statement != s {
-					return 0
-				}
-				copied := m.Bytes(func(site *evidence.Site) bool {
-					return made(site) && inManagers(site) && !(joined && site.Calls("_consolidate_inplace"))
-				})
-				return max(0, copied-b.columnBytes(name.ID)) // the method takes one column
-			},
-		})
-	})
-	return found
+// by returns the test whether a statement made a site's memory.
+func by(s *evidence.Statement) func(*evidence.Site) bool {
+	return func(site *evidence.Site) bool { return site.Statement == s && site.Cell == s.Cell }
 }
 
-// isJoined reports whether a later statement may join the blocks of a frame, if an earlier one did not: any operation
-// but the use of one column and sums of all.
-func (b *book) isJoined(name string, from *evidence.Statement) (joined bool) {
-	for _, s := range b.n.Statements {
-		if s.Order <= from.Order {
-			continue
-		}
-		if s.Node == nil {
-			return true
-		}
-		syntax.Walk(s.Node, func(node syntax.Node) bool {
-			if n, ok := node.(*syntax.Name); ok && n.ID == name {
-				joined = joined || !b.leavesBlocks(n)
-			}
-			return !joined
-		})
+// rowsOf returns the number of rows of a frame of the session's end; false if it is none, or its columns are not known.
+func (b *book) rowsOf(name string) (rows int64, ok bool) {
+	v := b.n.Variable(name)
+	if v == nil || !strings.HasSuffix(v.Type, "DataFrame") || len(v.Columns) == 0 || len(v.Shape) != 2 {
+		return 0, false
 	}
-	return joined
-}
-
-// leavesBlocks reports whether a use of a frame leaves its blocks as they are.
-func (b *book) leavesBlocks(n *syntax.Name) bool {
-	switch p := b.parents[n].(type) {
-	case *syntax.Subscript:
-		_, column := text(p.Slice)
-		return column
-	case *syntax.Attribute:
-		return slices.Contains(summaries, p.Attr) || slices.Contains(bytewise, p.Attr)
-	case *syntax.Delete:
-		return true
+	total := v.RestColumns
+	for _, c := range v.Columns {
+		total += c.Bytes
 	}
-	return false
-}
-
-// columnBytes returns the size of a column of numbers of a frame; 0 if the frame is gone.
-func (b *book) columnBytes(name string) int64 {
-	f, _ := b.frameOf(name)
-	return pointer * f.rows
-}
-
-// aggregateOf returns the column and the method of lambda group: group["column"].method().
-func (b *book) aggregateOf(e syntax.Expr) (column, method string, ok bool) {
-	l, ok := e.(*syntax.Lambda)
-	if !ok || len(parameters(l.Args)) != 1 {
-		return "", "", false
-	}
-	method, object, call := b.method(l.Body)
-	sub, ok := object.(*syntax.Subscript)
-	if !ok || len(call.Args)+len(call.Keywords) > 0 || !isName(sub.Value, parameters(l.Args)[0]) ||
-		!slices.Contains([]string{"sum", "mean", "min", "max", "count", "median", "std", "var"}, method) {
-		return "", "", false
-	}
-	column, ok = text(sub.Slice)
-	return column, method, ok
+	return v.Shape[0], v.Shape[0] > 0 && total > 0
 }

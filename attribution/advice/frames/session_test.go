@@ -88,13 +88,6 @@ func column(name, dtype string, bytes int64) model.Column {
 	return model.Column{Name: name, DType: dtype, Bytes: bytes, Exact: true}
 }
 
-// whole returns a column of integers from 0 to some number.
-func whole(name string, rows int64, fits string) model.Column {
-	c := column(name, "int64", 8*rows)
-	c.Contents = &model.Contents{Elements: rows, Seen: rows, Item: 8, Fits: fits}
-	return c
-}
-
 // frameNamed returns a variable that is a frame.
 func frameNamed(name string, rows int64, columns ...model.Column) model.Variable {
 	return model.Variable{Name: name, Kind: "variable", Type: "DataFrame", Columns: columns,
