@@ -1,28 +1,18 @@
-// Package arrays has the rules of advice about NumPy's arrays: temporaries of expressions, dtypes, lists of arrays that
-// become one, copies, views, and grids. A rule compares the source with the blocks that the session recorded: it says
-// nothing where only one of both shows the pattern.
+// Package arrays has the rules of advice about NumPy's arrays: temporaries of expressions, dtypes, and views. A rule
+// compares the source with the blocks that the session recorded: it says nothing where only one of both shows the
+// pattern.
 package arrays
 
 import (
-	"slices"
-
 	"ipytracer/attribution/advice/evidence"
 	"ipytracer/attribution/syntax"
 )
 
 // Kinds of advice of this package.
 const (
-	InPlace   = "in-place"
-	Product   = "sum-of-products"
-	Masked    = "masked-sum"
-	Joined    = "joined-arrays"
-	Generator = "generator"
-	Narrow    = "dtype"
-	View      = "view"
-	Copy      = "copy"
-	Grid      = "grid"
-	Pairwise  = "pairwise"
-	NumExpr   = "numexpr"
+	InPlace = "in-place"
+	Narrow  = "dtype"
+	View    = "view"
 )
 
 // numpyMeter counts the blocks of arrays.
@@ -40,8 +30,7 @@ func find(n *evidence.Notebook) (found []evidence.Candidate) {
 		return nil
 	}
 	s := &finder{&values{scene: newScene(n)}, places(n, n.Peak)}
-	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.joined, s.generators, s.iterated,
-		s.chained, gridding{s}.grids, s.views, typing{s}.dtypes, s.copies} {
+	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.views, typing{s}.dtypes} {
 		found = append(found, rule()...)
 	}
 	if s.steps > maxSteps { // what was found may rest on what was not looked at
@@ -93,12 +82,9 @@ type scene struct {
 	shared map[string]bool
 	// augmented are names that statements change, as n += 1 does.
 	augmented map[string]bool
-	steps     int                   // that were gone, of maxSteps
-	used      map[string]*mentioned // of all names that cells read or bind, functions included
-	blind     bool                  // a statement has no tree
-	// defined and bodies have the functions that cells define: what they do with names, and their code.
-	defined syntax.Functions
-	bodies  map[string][]syntax.Node
+	steps     int             // that were gone, of maxSteps
+	used      map[string]bool // names that cells read or bind, functions included
+	blind     bool            // a statement has no tree
 }
 
 // bind is a binding of a name outside of functions.
@@ -109,30 +95,12 @@ type bind struct {
 	value syntax.Expr // nil if it is not known
 }
 
-// mentioned are the places of a name in the notebook: how many read or bind it, and those that only read its shape.
-type mentioned struct {
-	count  int
-	shapes []shape
-}
-
-// note counts the names in a run of a statement.
+// note notes the names in a run of a statement.
 func (s *scene) note(st *evidence.Statement) {
-	of := func(name string) *mentioned {
-		if s.used[name] == nil {
-			s.used[name] = &mentioned{}
-		}
-		return s.used[name]
-	}
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
-		case *syntax.Attribute:
-			if name, ok := x.Value.(*syntax.Name); ok && x.Attr == "shape" {
-				u := of(name.ID)
-				u.shapes = append(u.shapes, shape{st.Cell, x})
-				return false
-			}
 		case *syntax.Name:
-			of(x.ID).count++
+			s.used[x.ID] = true
 		case *syntax.AugAssign:
 			if name, ok := x.Target.(*syntax.Name); ok {
 				s.augmented[name.ID] = true
@@ -144,7 +112,7 @@ func (s *scene) note(st *evidence.Statement) {
 
 func newScene(n *evidence.Notebook) *scene {
 	s := &scene{n: n, modules: map[string]string{}, binds: map[string][]bind{},
-		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]*mentioned{}}
+		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
 	for _, st := range n.Statements {
 		if s.blind = s.blind || st.Node == nil; st.Node != nil {
 			s.read(st)
@@ -249,11 +217,6 @@ func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
 		}
 	}
 	return found, ok
-}
-
-// after reports whether a name is bound again at a later order.
-func (s *scene) after(name string, order int) bool {
-	return slices.ContainsFunc(s.binds[name], func(b bind) bool { return b.order > order })
 }
 
 // full returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt; "" for all others. Names

@@ -130,6 +130,15 @@ func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCal
 	return nil, false
 }
 
+// insertedBefore returns the source of a call with one more argument.
+func insertedBefore(call, argument string) string {
+	inner := strings.TrimRight(strings.TrimSuffix(call, ")"), " \t\n")
+	if strings.HasSuffix(inner, ",") {
+		return inner + " " + argument + ")"
+	}
+	return inner + ", " + argument + ")"
+}
+
 // hasDTypeAt reports whether a call may have a dtype among its arguments without a name.
 func hasDTypeAt(name string, call *syntax.Call) bool {
 	most := map[string]int{"zeros": 1, "ones": 1, "full": 2, "eye": 1, "identity": 1, "arange": 3, "array": 1,

@@ -1,7 +1,5 @@
 package arrays
 
-import "strings"
-
 // set makes a table of names.
 func set(names ...string) map[string]bool {
 	all := map[string]bool{}
@@ -11,22 +9,11 @@ func set(names ...string) map[string]bool {
 	return all
 }
 
-// isBuiltin reports whether Python has a name of its own, as far as rules need it.
-func isBuiltin(name string) bool {
-	return builtins[name] || others[name] || strings.HasSuffix(name, "Error") || strings.HasSuffix(name, "Exception") ||
-		strings.HasSuffix(name, "Warning")
-}
-
 // Functions of NumPy, and methods of its arrays, by what they do with memory. Sources: NumPy's reference manual (1.24).
 var (
 	builtins = set("sum", "max", "min", "any", "all", "len", "print", "abs", "round", "float", "int", "list", "range",
 		"enumerate", "zip", "map", "sorted", "tuple", "set", "str", "repr", "bool", "isinstance", "type", "id",
 		"format")
-
-	// others are further names of Python itself.
-	others = set("super", "property", "staticmethod", "classmethod", "getattr", "hasattr", "object", "dict", "bytes",
-		"bytearray", "complex", "frozenset", "reversed", "filter", "divmod", "pow", "hash", "callable", "slice", "iter",
-		"ord", "chr", "StopIteration", "NotImplemented", "issubclass", "__name__")
 
 	// unary are ufuncs of one array that have out=. Of floats they return floats of the same dtype.
 	unary = set("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
@@ -67,9 +54,6 @@ var (
 	pure = set("sum", "mean", "max", "min", "std", "var", "prod", "any", "all", "argmax", "argmin", "copy", "astype",
 		"dot", "cumsum", "argsort", "nonzero", "tolist", "item", "tobytes", "round", "clip", "ptp", "repeat", "take",
 		"searchsorted", "flatten", "trace", "dump", "tofile")
-
-	// growing are methods of lists that return nothing.
-	growing = set("append", "extend", "insert", "clear", "reverse", "sort")
 
 	// numbers are attributes of arrays that are numbers, or tuples of them.
 	numbers = set("shape", "size", "ndim", "nbytes", "itemsize", "dtype", "strides")

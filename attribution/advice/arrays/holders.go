@@ -94,8 +94,6 @@ func (s *scene) isLocal(args *syntax.Arguments, body []syntax.Stmt, name string)
 type holding struct {
 	*values
 	name    string
-	list    bool // it is a list, and not an array
-	shown   bool // a cell that shows it does not count
 	escapes bool
 }
 
@@ -122,9 +120,7 @@ func (h *holding) statement(node syntax.Node) {
 		case *syntax.Return:
 			h.stays(x.Value)
 		case *syntax.ExprStmt: // the value of a cell's last one stays in Out[]
-			if !h.shown {
-				h.stays(x.Value)
-			}
+			h.stays(x.Value)
 		case *syntax.For:
 			h.stays(x.Iter)
 		case *syntax.Comprehension:
@@ -208,9 +204,6 @@ func (h *holding) callHas(x *syntax.Call) bool {
 		return !harmless[strings.TrimPrefix(h.full(x.Func), "builtins.")] && h.anyArgument(x)
 	}
 	if of, name, _ := h.method(x); of != nil {
-		if h.has(of) && h.list && growing[name] {
-			return h.anyArgument(x)
-		}
 		if h.has(of) && !(pure[name] && keyword(x, "copy") == nil) {
 			return true
 		}

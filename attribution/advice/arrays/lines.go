@@ -22,7 +22,6 @@ type place struct {
 	inFunction bool
 	in         *callee // that function, if its arguments are known
 	live, kept int64   // bytes of its arrays that lived at the moment, and of those that outlived the running statement
-	count      int64   // arrays that it made
 	sites      []*evidence.Site
 }
 
@@ -72,7 +71,6 @@ func places(n *evidence.Notebook, m *evidence.Moment) []*place {
 		}
 		p.live += live
 		p.kept += m.Kept[site]
-		p.count += m.Count[site]
 		p.sites = append(p.sites, site)
 	}
 	slices.SortFunc(all, func(a, b *place) int {

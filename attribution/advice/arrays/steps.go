@@ -156,7 +156,7 @@ func (s *scene) free(name string) string {
 }
 
 func (s *scene) isTaken(name string) bool {
-	return len(s.binds[name]) > 0 || s.modules[name] != "" || builtins[name] || s.used[name] != nil
+	return len(s.binds[name]) > 0 || s.modules[name] != "" || builtins[name] || s.used[name]
 }
 
 // begin makes the target with one operation.

@@ -21,12 +21,7 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 				continue
 			}
 		}
-		c, ok := s.temporary(p)
-		// numexpr is a step further away from the code as it is: it must save more
-		if e, of := s.evaluated(p); of && (!ok || e.Falls(p.moment) >= c.Falls(p.moment)+least) {
-			c, ok = e, true
-		}
-		if ok {
+		if c, ok := s.temporary(p); ok {
 			found = append(found, c)
 		}
 	}
@@ -35,9 +30,7 @@ func (s *finder) temporaries() (found []evidence.Candidate) {
 
 // temporary returns the first change with NumPy that a place has.
 func (s *finder) temporary(p *place) (evidence.Candidate, bool) {
-	of := sums{s}
-	for _, rule := range []func(*place) (evidence.Candidate, bool){s.pairwise, s.inPlace, of.hypotenuse, of.product,
-		of.productsAlong, of.masked, s.insideSum} {
+	for _, rule := range []func(*place) (evidence.Candidate, bool){s.inPlace, s.hypotenuse, s.insideSum} {
 		if c, ok := rule(p); ok {
 			return c, true
 		}
@@ -158,8 +151,16 @@ func (p *place) isOnce() bool {
 	return p.in == nil && !p.inFunction || p.in != nil && p.in.once
 }
 
-// module returns the name by which the notebook calls NumPy; "" if it has none.
-func (s *finder) module() string { return s.moduleOf("numpy") }
+// module returns a name by which the notebook calls NumPy; "" if it has none.
+func (s *finder) module() string {
+	best := ""
+	for name, of := range s.modules {
+		if of == "numpy" && len(s.binds[name]) == 0 && (best == "" || name < best) {
+			best = name
+		}
+	}
+	return best
+}
 
 // inPlace is about an assignment whose steps can write into one array.
 func (s *finder) inPlace(p *place) (c evidence.Candidate, ok bool) {

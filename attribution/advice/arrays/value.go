@@ -100,7 +100,6 @@ func promoted(a, b value, op string) string {
 // values knows what expressions of a notebook are.
 type values struct {
 	*scene
-	instead map[string]value // of names, for what would be with a change
 }
 
 // at is a place in a notebook: a run of a statement, and an offset in the source of its cell, or of that of a function
@@ -221,9 +220,6 @@ func elements(v value) int64 {
 // name returns what is known about a name: by the variables of the end, if it was not bound again, or by the expression
 // that it was bound to, whose memory is the one that its statement kept.
 func (s *values) name(name string, p at, depth int) value {
-	if v, ok := s.instead[name]; ok {
-		return v
-	}
 	if p.in != nil {
 		if v, ok := s.local(name, p, depth); ok {
 			return v
