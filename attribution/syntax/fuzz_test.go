@@ -33,7 +33,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			checkPlaces(t, source, module)
-			syntax.Names(module.Body...).MayUse("x", nil)
+			syntax.Names(module.Body...).Bound("x")
 		}
 	})
 }

@@ -94,7 +94,7 @@ func TestHostile(t *testing.T) {
 				nodes := 0
 				syntax.Walk(module, func(syntax.Node) bool { nodes++; return true })
 				uses := syntax.Names(module.Body...)
-				if nodes == 0 || len(uses.Reads) > nodes || uses.MayUse("no", uses.Functions) {
+				if nodes == 0 || len(uses.Reads) > nodes || uses.Bound("no") {
 					t.Fatalf("%d nodes, %d uses", nodes, len(uses.Reads))
 				}
 			}

@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // namer goes through statements in the order in which they run, and notes the names of the module.
 type namer struct {
@@ -14,8 +11,6 @@ type namer struct {
 	branches int       // how many parts of the source this is in that may not run
 	shown    bool      // IPython shows the value of an expression that stands here
 	owner    string    // the class of the module whose body this is
-	sure     map[string]bool
-	added    []string // to sure, in order
 }
 
 func (n *namer) read(name string, at Span, use Use) {
@@ -28,7 +23,6 @@ func (n *namer) read(name string, at Span, use Use) {
 		n.function.Reads = append(n.function.Reads, use)
 		return
 	}
-	use.Own = n.sure[name] && !n.later
 	n.uses.Reads = append(n.uses.Reads, use)
 }
 
@@ -51,11 +45,6 @@ func (n *namer) bind(name string, at Span, kind BindKind) {
 	}
 	bind.Sure = n.branches == 0 && !n.later
 	n.uses.Binds = append(n.uses.Binds, bind)
-	if kind == Unbound {
-		delete(n.sure, name)
-	} else if !n.later {
-		n.own(name)
-	}
 }
 
 func (n *namer) stmts(all []Stmt) {
@@ -64,34 +53,13 @@ func (n *namer) stmts(all []Stmt) {
 	}
 }
 
-// branch goes through statements of which one part runs. What all parts bind is sure behind them.
+// branch goes through statements of which one part runs: no part binds a name for sure.
 func (n *namer) branch(parts ...func()) {
-	var common map[string]bool
 	n.branches++
 	for _, part := range parts {
-		start := len(n.added)
 		part()
-		bound := map[string]bool{}
-		for _, name := range n.added[start:] {
-			if n.sure[name] && (common == nil || common[name]) {
-				bound[name] = true
-			}
-			delete(n.sure, name)
-		}
-		n.added, common = n.added[:start], bound
 	}
 	n.branches--
-	for name := range common {
-		n.own(name)
-	}
-}
-
-// own notes that a name is bound, whichever way the statements took.
-func (n *namer) own(name string) {
-	if !n.sure[name] {
-		n.sure[name] = true
-		n.added = append(n.added, name)
-	}
 }
 
 // block goes through a block that may not run.
@@ -103,8 +71,6 @@ func (n *namer) block(body []Stmt) func() {
 		n.shown = shown
 	}
 }
-
-func nothing() {}
 
 func (n *namer) stmt(node Stmt) {
 	switch s := node.(type) {
@@ -172,12 +138,12 @@ func (n *namer) compound(node Stmt) {
 			n.target(s.Target)
 			bound(s, n.bind)
 			n.block(s.Body)()
-		}, nothing)
-		n.branch(n.block(s.Else), nothing)
+		})
+		n.branch(n.block(s.Else))
 	case *While:
 		n.expr(s.Test, Use{})
-		n.branch(n.block(s.Body), nothing)
-		n.branch(n.block(s.Else), nothing)
+		n.branch(n.block(s.Body))
+		n.branch(n.block(s.Else))
 	case *With:
 		for _, item := range s.Items {
 			if item.Vars == nil {
@@ -189,14 +155,14 @@ func (n *namer) compound(node Stmt) {
 			bound(item, n.bind)
 		}
 		if suppresses(s) {
-			n.branch(n.block(s.Body), nothing)
+			n.branch(n.block(s.Body))
 		} else {
 			n.block(s.Body)()
 		}
 	case *Match:
 		n.expr(s.Subject, Use{How: Kept})
 		for _, c := range s.Cases {
-			n.branch(func() { n.matchCase(c) }, nothing)
+			n.branch(func() { n.matchCase(c) })
 		}
 	case *Try:
 		n.try(s)
@@ -227,47 +193,22 @@ func (n *namer) matchCase(c *MatchCase) {
 
 func (n *namer) try(s *Try) {
 	if len(s.Handlers) == 0 {
-		n.finally(s)
+		n.block(s.Body)()
+		n.block(s.Finally)()
 		return
 	}
 	n.branch(func() {
 		n.block(s.Body)()
 		n.block(s.Else)()
-	}, nothing)
+	})
 	for _, h := range s.Handlers {
 		n.branch(func() {
 			n.expr(h.Type, Use{})
 			bound(h, n.bind)
 			n.block(h.Body)()
-		}, nothing)
-		if h.Name != "" {
-			delete(n.sure, h.Name)
-		}
+		})
 	}
 	n.block(s.Finally)()
-}
-
-// finally goes through try and finally. What the body binds is sure behind both, but not in finally: an error leads
-// there from any place.
-func (n *namer) finally(s *Try) {
-	start := len(n.added)
-	n.block(s.Body)()
-	bound := slices.Clone(n.added[start:])
-	n.added = n.added[:start]
-	for i, name := range bound {
-		if !n.sure[name] {
-			bound[i] = ""
-		}
-	}
-	for _, name := range bound {
-		delete(n.sure, name)
-	}
-	n.block(s.Finally)()
-	for _, name := range bound {
-		if name != "" {
-			n.own(name)
-		}
-	}
 }
 
 func (n *namer) assign(s *Assign) {

@@ -17,13 +17,8 @@ type Uses struct {
 type Use struct {
 	Span
 	Name string
-	// Own reports that the same statements have bound the name before, whichever way they took: the value that it
-	// had before them is not read here.
-	Own bool
 	// Later reports that a lambda or a generator reads it: whenever that is called, which may be after the statements.
 	Later bool
-	// OnlyShape reports that only the value's shape, type or length is read.
-	OnlyShape bool
 	// Changed reports that something is stored in the value: x[0] = 1, x.a = 1, x += 1, del x[0].
 	Changed bool
 	// Aliased reports that something may keep the value, or a part of it, when the statement has run: another name, a
@@ -93,7 +88,7 @@ type Function struct {
 // a name that it does not list as read is not read, unless Dynamic says that any name may be.
 func Names(stmts ...Stmt) *Uses {
 	u := &Uses{Functions: Functions{}}
-	n := &namer{uses: u, scope: &scope{kind: moduleScope}, sure: map[string]bool{}, shown: true}
+	n := &namer{uses: u, scope: &scope{kind: moduleScope}, shown: true}
 	for i, s := range stmts {
 		n.stmt(s)
 		if m, ok := s.(*Magic); ok && cellName(m.Text) == "timeit" {
@@ -102,16 +97,6 @@ func Names(stmts ...Stmt) *Uses {
 		}
 	}
 	return u
-}
-
-// Read reports whether the statements read a name themselves, whatever its value then is.
-func (u *Uses) Read(name string) bool {
-	for i := range u.Reads {
-		if u.Reads[i].Name == name {
-			return true
-		}
-	}
-	return false
 }
 
 // Bound reports whether the statements bind a name in any case, and do not unbind it after that.
@@ -127,54 +112,6 @@ func (u *Uses) Bound(name string) bool {
 		}
 	}
 	return bound
-}
-
-// MayUse reports whether the statements may use the value that a name has before them: read it, or call a function that
-// does. The known functions are those that earlier statements have defined.
-func (u *Uses) MayUse(name string, known Functions) bool {
-	if u.Dynamic {
-		return true
-	}
-	reached := map[string]bool{}
-	var todo []string
-	for i := range u.Reads {
-		use := &u.Reads[i]
-		if use.Name == name && !use.Own {
-			return true
-		}
-		todo = append(todo, use.Name)
-	}
-	for _, functions := range []Functions{known, u.Functions} {
-		for called, f := range functions {
-			if f.Loose {
-				todo = append(todo, called)
-			}
-		}
-	}
-	for len(todo) > 0 {
-		called := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if reached[called] {
-			continue
-		}
-		reached[called] = true
-		for _, functions := range []Functions{known, u.Functions} {
-			f := functions[called]
-			if f == nil {
-				continue
-			}
-			if f.Dynamic {
-				return true
-			}
-			for i := range f.Reads {
-				if f.Reads[i].Name == name {
-					return true
-				}
-				todo = append(todo, f.Reads[i].Name)
-			}
-		}
-	}
-	return false
 }
 
 // Add takes in the functions of further statements. A function of a name that is there already may still be called

@@ -58,7 +58,7 @@ func mark(use syntax.Use) string {
 	for _, one := range []struct {
 		is   bool
 		mark string
-	}{{use.Own, ".own"}, {use.Later, ".later"}, {use.OnlyShape, ".shape"}, {use.Changed, ".changed"}} {
+	}{{use.Later, ".later"}, {use.Changed, ".changed"}} {
 		if one.is {
 			text += one.mark
 		}
@@ -75,8 +75,8 @@ var usesOf = map[string]string{
 	"y = x + 1":                           "x y=",
 	"y = x.T":                             "x.part y=",
 	"y = x[1:, i]":                        "x.part i y=",
-	"y = x.shape":                         "x.shape y=",
-	"n = len(x), x.shape[0]":              "len x.shape x.shape n=",
+	"y = x.shape":                         "x y=",
+	"n = len(x), x.shape[0]":              "len x x n=",
 	"y = x.head()":                        "x.method y=",
 	"y = x.sum()":                         "x y=",
 	"y = np.sqrt(x)":                      "np.method x.argument y=",
@@ -86,16 +86,16 @@ var usesOf = map[string]string{
 	"x += y":                              "y.part x.changed x+=",
 	"x[i] = y":                            "y.kept x.changed i",
 	"x.a = y; del x[0], z":                "y.kept x.changed x.changed zdel",
-	"x = 1; y = x + 1":                    "x.own x= y=",
+	"x = 1; y = x + 1":                    "x x= y=",
 	"if a: x = 1\ny = -x":                 "a x x=? y=",
-	"if a: x = 1\nelse: x = 2\ny = -x":    "a x.own x=? x=? y=",
-	"for i in x: y = i":                   "x.part i.own.kept ifor? y=?",
-	"for i, (j, *k) in x:\n print(i)":     "x.part print i.own ifor? jfor? kfor?",
+	"if a: x = 1\nelse: x = 2\ny = -x":    "a x x=? x=? y=",
+	"for i in x: y = i":                   "x.part i.kept ifor? y=?",
+	"for i, (j, *k) in x:\n print(i)":     "x.part print i ifor? jfor? kfor?",
 	"while a: x = b":                      "a b.kept x=?",
 	"with a as b, c: d":                   "a.kept c d bwith",
 	"import a.b, c as d\nfrom e import f": "aimport dimport fimport",
 	"from a import *":                     "binds-any",
-	"try: a\nexcept E as e: b(e)\nelse: c\nfinally: d":            "a c E b e.own.argument d eexcept?",
+	"try: a\nexcept E as e: b(e)\nelse: c\nfinally: d":            "a c E b e.argument d eexcept?",
 	"def f(a, b=c):\n d = a + e\n return d":                       "c.kept fdef f(e)",
 	"def f():\n global g\n g = h":                                 "fdef f(h.kept gglobal)",
 	"def f():\n x = 1\n def g(): return x + y":                    "fdef f(y)",
@@ -108,7 +108,7 @@ var usesOf = map[string]string{
 	"[x for x in [w := x]]":                                       "x.kept w:= ",
 	"g = (a * x for x in y)":                                      "y.part a.later g=",
 	"{k: v for k, v in d.items()}":                                "d.method",
-	"if (n := len(x)) > 3: print(n)":                              "len x.shape print n.own n:=",
+	"if (n := len(x)) > 3: print(n)":                              "len x print n n:=",
 	"match x:\n case P(a, b=[c, *d]) if e: f":                     "x.kept P e f acase? ccase? dcase?",
 	"f'{x} {y:{z}} {w!r}'":                                        "x y z w",
 	"eval('x*y')":                                                 "eval x.argument y.argument",
@@ -123,7 +123,7 @@ var usesOf = map[string]string{
 	"%time y = f(x)":                                              "time.argument f x.argument y=",
 	"%timeit y = f(x)":                                            "timeit.argument f x.argument",
 	"%%timeit\ny = f(x)\ny":                                       "timeit.argument f x.argument",
-	"%%time\ny = f(x)\ny":                                         "time.argument f x.argument y.own.kept y=",
+	"%%time\ny = f(x)\ny":                                         "time.argument f x.argument y.kept y=",
 	"%%capture out\nx":                                            "x.kept out%",
 	"%%bash\necho $x":                                             "bash.argument echo.argument x.argument",
 	"y = !cat {x}":                                                "cat.argument x.argument y=",
@@ -140,9 +140,9 @@ var usesOf = map[string]string{
 	"g = globals":                                                 "globals.kept g= dynamic binds-any",
 	"a and (x := b)\nx":                                           "a.kept b.kept x.kept x:=?",
 	"y = (x := a) if b else c\nx":                                 "b a.kept c.kept x.kept x:=? y=",
-	"try: x = a\nfinally: print(x)\nx":                            "a.kept print x x.own.kept x=",
+	"try: x = a\nfinally: print(x)\nx":                            "a.kept print x x.kept x=",
 	"with suppress(E): x = a\nx":                                  "suppress E.argument a.kept x.kept x=?",
-	"with open(a) as f: x = f\nx":                                 "open a.argument f.own.kept x.own.kept fwith x=",
+	"with open(a) as f: x = f\nx":                                 "open a.argument f.kept x.kept fwith x=",
 	"await f(x)":                                                  "f x.argument",
 	"yield x":                                                     "x.kept",
 	"nonsense = [f(x) for f in fs for x in f(y)]":                 "fs.part y.argument nonsense=",
@@ -162,43 +162,15 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestMayUse asks whether the value of x is used by what runs next.
-func TestMayUse(t *testing.T) {
-	names := func(source string) *syntax.Uses {
+// TestBound asks whether a name is bound in any case.
+func TestBound(t *testing.T) {
+	for source, want := range map[string]bool{"x = 1\ndel x": false, "if a: x = 1": false, "with a as x: pass": true} {
 		module, err := syntax.ParseCell(source)
 		if err != nil {
 			t.Fatalf("%q: %v", source, err)
 		}
-		return syntax.Names(module.Body...)
-	}
-	known := syntax.Functions{}
-	known.Add(names("def f(): return g()\ndef g(): return x\ndef h(): return y\ndef k(): eval(s)").Functions)
-	for source, want := range map[string]bool{
-		"x":                         true,
-		"y":                         false,
-		"x = 1; x":                  false,
-		"if a: x = 1\nx":            true,
-		"f()":                       true,
-		"a = [f]":                   true,
-		"h()":                       false,
-		"k()":                       true,
-		"df.query('@x > 1')":        true,
-		"%whos":                     true,
-		"del x":                     false,
-		"x += 1":                    true,
-		"def m(): return x":         false,
-		"def m(): return x\nm()":    true,
-		"class A:\n def m(self): x": true,
-		"for i in y:\n x = i\n x":   false,
-		"x, y = y, x":               true,
-		"%time f()":                 true,
-		"!echo $x":                  true,
-	} {
-		if got := names(source).MayUse("x", known); got != want {
+		if got := syntax.Names(module.Body...).Bound("x"); got != want {
 			t.Errorf("%q: %v", source, got)
 		}
-	}
-	if names("x = 1\ndel x").Bound("x") || names("if a: x = 1").Bound("x") || !names("with a as x: pass").Bound("x") {
-		t.Error("bound is wrong")
 	}
 }

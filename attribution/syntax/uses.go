@@ -44,7 +44,7 @@ func (n *namer) expr(node Expr, use Use) {
 		n.call(e, use)
 	case *BoolOp:
 		n.expr(e.Values[0], use)
-		n.branch(func() { n.exprs(e.Values[1:], use) }, nothing)
+		n.branch(func() { n.exprs(e.Values[1:], use) })
 	case *IfExp:
 		n.expr(e.Test, Use{})
 		n.branch(func() { n.expr(e.Body, use) }, func() { n.expr(e.Else, use) })
@@ -102,7 +102,7 @@ func (n *namer) operands(node Expr, use Use) {
 	case *Compare:
 		n.expr(e.Left, Use{})
 		n.expr(e.Comparators[0], Use{})
-		n.branch(func() { n.exprs(e.Comparators[1:], Use{}) }, nothing)
+		n.branch(func() { n.exprs(e.Comparators[1:], Use{}) })
 	}
 }
 
@@ -134,7 +134,7 @@ func partOf(use Use) Use {
 
 func (n *namer) attribute(e *Attribute, use Use) {
 	if _, name := e.Value.(*Name); name && shapes[e.Attr] && !use.Changed {
-		n.expr(e.Value, Use{OnlyShape: true})
+		n.expr(e.Value, Use{})
 		return
 	}
 	n.expr(e.Value, partOf(use))
@@ -145,9 +145,6 @@ func (n *namer) call(e *Call, use Use) {
 	within := Use{How: Argument, Callee: callee}
 	if pure[last] && !n.uses.binds(last) {
 		within = Use{}
-	}
-	if last == "len" {
-		within.OnlyShape = true
 	}
 	switch f := e.Func.(type) {
 	case *Attribute:
@@ -162,9 +159,6 @@ func (n *namer) call(e *Call, use Use) {
 		n.expr(f, Use{})
 	}
 	for _, arg := range e.Args {
-		if _, name := arg.(*Name); !name {
-			within.OnlyShape = false
-		}
 		n.expr(arg, within)
 	}
 	for _, keyword := range e.Keywords {
@@ -224,7 +218,7 @@ func (n *namer) comp(e *Comp, use Use) {
 		if e.Kind == "generator" {
 			n.deferred(rest)
 		} else {
-			n.branch(rest, nothing)
+			n.branch(rest)
 		}
 	})
 }

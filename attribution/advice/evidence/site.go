@@ -24,11 +24,6 @@ type Site struct {
 	Line      int
 }
 
-// Within reports whether a line of a cell is among the calls, and not only the statement that was running.
-func (s *Site) Within(execution, line int) bool {
-	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool { return f.Execution == execution && f.Line == line })
-}
-
 // Calls reports whether a function is among the calls: by its name as Python has it, without classes in front of it.
 func (s *Site) Calls(function string) bool {
 	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
