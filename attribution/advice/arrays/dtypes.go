@@ -116,16 +116,16 @@ func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCal
 	cell, text := b.s.Cell, s.module()+"."+dtype
 	name, call := s.call(b.value)
 	if call != nil && typed[name] && keyword(call, "dtype") == nil && !hasDTypeAt(name, call) {
-		return replaced(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
+		return evidence.ReplaceNode(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
 	}
 	switch b.value.(type) {
 	case *syntax.Call:
 		if call != nil && keyword(call, "dtype") != nil {
 			return nil, false
 		}
-		return replaced(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
+		return evidence.ReplaceNode(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
 	case *syntax.BinOp, *syntax.UnaryOp:
-		return replaced(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
+		return evidence.ReplaceNode(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
 	}
 	return nil, false
 }

@@ -213,17 +213,7 @@ func onOneLine(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advi
 		return nil, false
 	}
 	lines[len(lines)-1] = unshown(lines[len(lines)-1])
-	return replaced(c, node, strings.Join(lines, "; ")), true
-}
-
-// replaced returns the edit that puts text in the place of a part of a statement, and leaves the rest of its lines.
-func replaced(c *evidence.Cell, node syntax.Node, text string) []model.AdviceEdit {
-	p := node.Place()
-	first, last := c.Line(p.Start.Line), c.Line(p.End.Line)
-	if p.Start.Col > len(first) || p.End.Col > len(last) {
-		return nil
-	}
-	return []model.AdviceEdit{evidence.Replace(c, p.Start.Line, p.End.Line, first[:p.Start.Col]+text+last[p.End.Col:])}
+	return evidence.ReplaceNode(c, node, strings.Join(lines, "; ")), true
 }
 
 // flat returns the source of a node on one line; ok is false where that cannot be done simply.

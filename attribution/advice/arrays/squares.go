@@ -95,7 +95,7 @@ func (s *finder) hypotenuse(p *place) (c evidence.Candidate, ok bool) {
 		return c, false
 	}
 	c = p.candidate(InPlace, nil, saves)
-	c.Edits = replaced(p.cell, root, s.module()+".hypot("+p.cell.Text(a)+", "+p.cell.Text(b)+")")
+	c.Edits = evidence.ReplaceNode(p.cell, root, s.module()+".hypot("+p.cell.Text(a)+", "+p.cell.Text(b)+")")
 	c.Title = words.Hypotenuse(v.bytes, saves)
 	c.Changes = []string{words.LastDigits(v.dtype)}
 	return c, c.Edits != nil

@@ -48,7 +48,7 @@ func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
 		}
 		return 0
 	}
-	c.Edits = replaced(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Edits = evidence.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
 	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
 	c.Changes = []string{words.ViewChanges(v.Name)}
 	if at := s.mayBeHeld(part, b, v.Name); at != nil {

@@ -136,6 +136,17 @@ func (n *Notebook) InsertInFront(of *Statement, text string) (edits []model.Advi
 // Replace returns the edit that puts text in the place of some lines of a cell.
 func Replace(c *Cell, from, to int, text string) model.AdviceEdit { return edit(c, from, to, text) }
 
+// ReplaceNode returns the edit that puts text in the place of a node, and leaves the rest of its lines; nil where the
+// node is not in the cell.
+func ReplaceNode(c *Cell, node syntax.Node, text string) []model.AdviceEdit {
+	p := node.Place()
+	first, last := c.Line(p.Start.Line), c.Line(p.End.Line)
+	if p.Start.Col > len(first) || p.End.Col > len(last) {
+		return nil
+	}
+	return []model.AdviceEdit{Replace(c, p.Start.Line, p.End.Line, first[:p.Start.Col]+text+last[p.End.Col:])}
+}
+
 func edit(c *Cell, from, to int, text string) model.AdviceEdit {
 	return model.AdviceEdit{Execution: c.Window.Execution, ExecutionCount: c.Window.ExecutionCount,
 		StartLine: from, EndLine: to, Text: text}

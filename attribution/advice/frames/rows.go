@@ -1,3 +1,8 @@
+// Package frames finds uses of pandas that take more memory than they need: functions of rows that could be computed
+// with whole columns.
+//
+// A rule looks for a pattern in the source and for the memory that its statement has at the highest moment; either
+// alone is no evidence.
 package frames
 
 import (
@@ -12,6 +17,21 @@ import (
 
 // pointer is the size of an element of a column of numbers, or of a pointer to a text, in bytes.
 const pointer = 8
+
+// Rules returns the rules of this package.
+func Rules() []evidence.Rule { return []evidence.Rule{find} }
+
+// find returns the candidates of all rules, in a notebook that has pandas.
+func find(n *evidence.Notebook) []evidence.Candidate {
+	if n.Peak == nil || n.Meter != "cpu.resident" {
+		return nil
+	}
+	b := bookOf(n)
+	if len(b.pandas) == 0 {
+		return nil
+	}
+	return b.rows()
+}
 
 // rows finds functions of rows that could be computed with whole columns.
 //
@@ -35,8 +55,8 @@ func (b *book) rows() (found []evidence.Candidate) {
 		if _, plain := b.parents[call].(*syntax.Assign); !plain {
 			text = "(" + text + ")"
 		}
-		edits, ok := rewrite(s.Cell, instead(call, text))
-		if !ok {
+		edits := evidence.ReplaceNode(s.Cell, call, text)
+		if edits == nil || strings.Contains(s.Cell.Window.Source, "\r") {
 			return
 		}
 		columns, made := int64(temporaries(l.Body))*pointer*rows, by(s)

@@ -26,7 +26,8 @@ func TestOutput(t *testing.T) {
 		t.Run(of.name, func(t *testing.T) {
 			shown := cell{Source: of.shows, Steps: []step{{Line: 1, Peak: 68, End: 68,
 				Blocks: []blocks{{Made: 68, Kept: 68, Live: 68, Count: 1}}}}}
-			n := session(variable("output", "Out[2]", "numpy.ndarray", 68, 2, 1), cell{Source: first, Steps: []step{{Line: 1}, {Line: 2}}}, shown, work,
+			n := session(variable("output", "Out[2]", "numpy.ndarray", 68, 2, 1),
+				cell{Source: first, Steps: []step{{Line: 1}, {Line: 2}}}, shown, work,
 				cell{Source: of.later, Steps: []step{{Line: 1}}})
 			if of.want == "" {
 				check(t, n, "", 0, 0, 0)

@@ -1,3 +1,4 @@
+// Package kept finds memory that something other than a plain variable keeps: IPython's history of outputs.
 package kept
 
 import (
@@ -10,6 +11,15 @@ import (
 	"ipytracer/model"
 	"ipytracer/model/words"
 )
+
+// least is the size of memory that is worth a look, in bytes.
+const least = 1 << 20
+
+// most is how many outputs are looked at, the largest first.
+const most = 16
+
+// Rules returns the rules of this package.
+func Rules() []evidence.Rule { return []evidence.Rule{outputs} }
 
 // outputName matches the name of an output in a list of variables.
 var outputName = regexp.MustCompile(`^Out\[([0-9]{1,9})\]$`)
@@ -108,8 +118,7 @@ func output(n *evidence.Notebook, v *model.Variable, s *evidence.Statement, numb
 	}
 	c := evidence.Candidate{Kind: "output", Cell: s.Cell, Line: s.Line, Names: []string{v.Name},
 		Accuracy: model.SavesBound}
-	c.Edits, ok = shown(s)
-	if !ok {
+	if c.Edits = shown(s); c.Edits == nil {
 		return c, false
 	}
 	of := func(site *evidence.Site) bool { return site.Statement == maker }
@@ -146,8 +155,8 @@ func letGo(n *evidence.Notebook, maker, shown *evidence.Statement) (order int, o
 	return order, order > 0
 }
 
-// shown returns the edit that shows the value of an expression without keeping it.
-func shown(s *evidence.Statement) ([]model.AdviceEdit, bool) {
+// shown returns the edit that shows the value of an expression without keeping it; nil if there is none.
+func shown(s *evidence.Statement) []model.AdviceEdit {
 	e := s.Node.(*syntax.ExprStmt)
 	text := s.Cell.Text(e.Value)
 	if _, is := e.Value.(*syntax.Tuple); is && !strings.HasPrefix(text, "(") {
@@ -155,7 +164,9 @@ func shown(s *evidence.Statement) ([]model.AdviceEdit, bool) {
 	} else if is {
 		text = "(" + text + ")" // display(a, b) would show two values
 	}
-	p := patch{}
-	p.put(s.Cell, e.Value, "display("+text+")")
-	return p.edits()
+	edits := evidence.ReplaceNode(s.Cell, e.Value, "display("+text+")")
+	for i := range edits {
+		edits[i].Text = strings.TrimSuffix(edits[i].Text, "\r")
+	}
+	return edits
 }

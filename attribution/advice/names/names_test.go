@@ -103,7 +103,9 @@ func TestDelete(t *testing.T) {
 			expected{"delete", "raw", model.SavesExact, 200, []string{"del raw\nbig(2)"}},
 		},
 		"two statements on a line": {raw("raw = load()\nx = raw * 2; y = 3", "big(x)"), none},
-		"its shape":                {raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)), none},
+		"its shape": {
+			raw(two, "big(x, raw.shape[0], len(raw))", advicetest.Variable("raw", 200, 1, 1)), none,
+		},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, c.n, c.want) })
 	}
