@@ -49,7 +49,7 @@ func TestSeveralKernels(t *testing.T) {
 	}
 	texts := map[string]string{"live report": report, "audit": string(output(t, "audit", recorded)),
 		"plan": string(output(t, "plan", recorded)), "diff": string(output(t, "diff", recorded, recorded))}
-	for _, format := range []string{"text", "markdown", "collapsed", "speedscope", "chrome", "allocations-csv"} {
+	for _, format := range []string{"text", "markdown", "allocations-csv"} {
 		texts[format] = string(output(t, "report", "--full", "--format", format, recorded))
 	}
 	for name, text := range texts {

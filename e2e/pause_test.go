@@ -151,7 +151,7 @@ func checkListed(t *testing.T, recording string, unseen, seen int64) {
 	if made := unseen + seen; made < 20<<20 || made > 20<<20+1<<16 {
 		t.Errorf("%d bytes are listed, of which %d were found later, of 20 MiB", made, unseen)
 	}
-	if text, err := exec.Command(binary, "report", "--format", "collapsed", recording).Output(); err != nil ||
+	if text, err := exec.Command(binary, "report", "--format", "allocations-csv", recording).Output(); err != nil ||
 		bytes.Contains(text, []byte("(found later: made between")) != (unseen > 0) {
 		t.Errorf("the stacks do not say what was found later (%v):\n%s", err, text)
 	}

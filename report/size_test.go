@@ -18,7 +18,6 @@ import (
 // growing are printers with output that grows with the session.
 var growing = map[string]func(io.Writer, *model.Report) error{
 	"json": report.JSON, "csv": report.CSV, "allocations-csv": profile.Allocations, "perfetto": trace.Perfetto,
-	"chrome": trace.Chrome,
 }
 
 // TestSize: the announced size is exact to the byte for a short session, and right within a third for a long one.

@@ -32,7 +32,6 @@ BEGIN {
     library["klog"] = "k8s.io/klog/v2"
     library["logr"] = "github.com/go-logr/logr"
     library["otel"] = "go.opentelemetry.io/"
-    library["parquet-go"] = "github.com/parquet-go/parquet-go"
     library["pflag"] = "github.com/spf13/pflag"
     library["pprof"] = "github.com/google/pprof/profile"
     library["protobuf"] = "google.golang.org/protobuf/proto"

@@ -10,7 +10,6 @@ import (
 	"ipytracer/report"
 	"ipytracer/report/html"
 	"ipytracer/report/markdown"
-	"ipytracer/report/parquet"
 	"ipytracer/report/profile"
 	"ipytracer/report/text"
 	"ipytracer/report/torchviz"
@@ -41,12 +40,12 @@ var formats = []format{
 	},
 	{
 		name: "json", ending: ".json", open: "programs", print: accountedJSON, all: true,
-		smaller: "--format parquet has its figures, --format html the heaviest cells, and both far less",
+		smaller: "--format csv has its figures, --format html the heaviest cells, and both far less",
 		has:     "everything, by a published schema", lacks: "nothing",
 	},
 	{
 		name: "csv", ending: ".csv", open: "pandas, spreadsheets", print: report.CSV,
-		smaller: "--cells 500 keeps the 500 heaviest cells; --format parquet has the same table, packed",
+		smaller: "--cells 500 keeps the 500 heaviest cells",
 		has:     "a row for each window and each time between cells, every figure of every meter",
 		lacks:   "who allocated, children, the tree's figures, the certificate",
 	},
@@ -64,20 +63,6 @@ var formats = []format{
 		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
 	},
 	{
-		name: "speedscope", ending: ".speedscope.json", open: "speedscope.app, or the `speedscope` command", own: true,
-		print: profile.Speedscope,
-		has: "a profile for each meter at the session's peak, and for the 200 heaviest peaks of " +
-			"cells and experiments",
-		lacks: "meters without single blocks (resident), statements, bounds (the profile's name says " +
-			"them), the certificate",
-	},
-	{
-		name: "collapsed", ending: ".collapsed", open: "flamegraph.pl, inferno, speedscope", own: true,
-		print: profile.Collapsed,
-		has:   "who allocated what was there at the session's peak, a tower for each meter",
-		lacks: "the peaks of cells, counts, bounds, the certificate",
-	},
-	{
 		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format pprof has the same, packed",
 		has:     "memray's columns at the session's peak, and the same for experiments and cells",
@@ -93,19 +78,6 @@ var formats = []format{
 		lacks: "who allocated, the certificate",
 	},
 	{
-		name: "chrome", ending: ".json", open: "ui.perfetto.dev, speedscope, chrome://tracing", print: trace.Chrome,
-		smaller: "--cells 500 keeps the 500 heaviest cells; --format perfetto has the same in less than half",
-		has:     "the same in Chrome's older JSON, for tools that take no protocol buffers",
-		lacks:   "the same; experiments are asynchronous events",
-	},
-	{
-		name: "parquet", ending: ".parquet", open: "pandas, Polars, DuckDB, Spark", binary: true, own: true,
-		print: parquet.Print, smaller: "--cells 500 keeps the 500 heaviest cells",
-		has: "a row for each window and each time between cells, every figure of every meter and of the tree, nulls; " +
-			"certificate, host, meters, processes as JSON in the metadata",
-		lacks: "who allocated, children",
-	},
-	{
 		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true,
 		print: torchviz.Print,
 		has:   "what stood on each GPU at the session's peak: a block for each stack, with its cell",
@@ -119,6 +91,15 @@ var formats = []format{
 			"peak, with all that they called (with --full the lines of libraries), what is not exact",
 		lacks: "everything else: it is short on purpose",
 	},
+}
+
+// gone are formats of earlier versions, with the ending that chose each, "" for none, and the format that is written
+// instead.
+var gone = []struct{ name, ending, instead, why string }{
+	{"speedscope", ".speedscope.json", "pprof", "which speedscope opens"},
+	{"collapsed", ".collapsed", "pprof", "which 'go tool pprof -http=:' draws as a flame graph"},
+	{"chrome", "", "perfetto", "which ui.perfetto.dev opens"},
+	{"parquet", ".parquet", "csv", "which has the same rows"},
 }
 
 func formatNames() (all []string) {
@@ -146,8 +127,14 @@ func accounted(r *model.Report) *model.Report {
 	return &one
 }
 
-// formatFor returns the format of a file's ending, text if there is none or several.
+// formatFor returns the format of a file's ending, text if there is none or several. An ending of a format that is gone
+// returns that format, which no command takes.
 func formatFor(file string) string {
+	for _, f := range gone {
+		if f.ending != "" && strings.HasSuffix(file, f.ending) {
+			return f.name
+		}
+	}
 	for _, f := range formats {
 		if f.own && strings.HasSuffix(file, f.ending) {
 			return f.name

@@ -50,7 +50,7 @@ func TestFormatsAreDocumented(t *testing.T) {
 func TestEndingsChoose(t *testing.T) {
 	for file, want := range map[string]string{
 		"": "text", "x.txt": "text", "x.json": "text", "x.csv": "text", "x.pb.gz": "pprof",
-		"a.b/x.speedscope.json": "speedscope", "x.md": "markdown", "x.collapsed": "collapsed", "pb.gz": "text",
+		"a.b/x.pftrace": "perfetto", "x.md": "markdown", "pb.gz": "text",
 	} {
 		o := OutputOptions{File: file}
 		if err := o.Check(); err != nil || o.Format != want {
@@ -62,6 +62,31 @@ func TestEndingsChoose(t *testing.T) {
 			if f.own && f.name != other.name && strings.HasSuffix(other.ending, f.ending) {
 				t.Errorf("%s has the ending of %s", other.name, f.name)
 			}
+		}
+	}
+}
+
+// TestGoneFormats: a format of an earlier version, or its ending, ends with one sentence that names another, which is
+// there; a command without that one says which it has.
+func TestGoneFormats(t *testing.T) {
+	for _, f := range gone {
+		want := "format " + f.name + " is not written any more: use --format " + f.instead + ", " + f.why
+		asked := []OutputOptions{{Format: f.name}}
+		if f.ending != "" {
+			asked = append(asked, OutputOptions{File: "a.b/x" + f.ending})
+		}
+		for _, o := range asked {
+			var usage usageError
+			if err := o.Check(); !errors.As(err, &usage) || err.Error() != want {
+				t.Errorf("%+v: %v, want %s", o, err, want)
+			}
+		}
+		if formatOf(f.name) != nil || formatOf(f.instead) == nil {
+			t.Errorf("%s is there, or %s is not", f.name, f.instead)
+		}
+		err := checkFormat(f.name, "text", "json")
+		if err == nil || !strings.HasSuffix(err.Error(), "it is text or json") {
+			t.Errorf("of a command without %s: %v", f.instead, err)
 		}
 	}
 }

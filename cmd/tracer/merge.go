@@ -57,7 +57,7 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Format, "format", "", "the `FORMAT` of the timeline: text, json, perfetto or chrome (default text, "+
+	f.StringVar(&o.Format, "format", "", "the `FORMAT` of the timeline: text, json or perfetto (default text, "+
 		"or what the ending of -o stands for)")
 	f.StringVarP(&o.File, "output", "o", "", "write the timeline to `FILE` instead of standard output")
 	f.DurationVar(&o.ClockError, "clock-error", 0, "the most that the wall clocks of two machines are apart, as a "+
@@ -75,7 +75,7 @@ func (o *MergeOptions) check() error {
 	if o.Format == "" {
 		o.Format = formatFor(o.File)
 	}
-	if err := checkFormat(o.Format, "text", "json", "perfetto", "chrome"); err != nil {
+	if err := checkFormat(o.Format, "text", "json", "perfetto"); err != nil {
 		return err
 	}
 	if o.Cells < 0 {
@@ -224,8 +224,6 @@ func (g *merging) print(ctx context.Context, w io.Writer) error {
 	switch g.o.Format {
 	case "json":
 		return report.MergeJSON(w, g.m, g.reports(ctx))
-	case "chrome":
-		return trace.ChromeOf(w, g.m, g.parts(ctx))
 	case "perfetto":
 		return trace.PerfettoOf(w, g.parts(ctx))
 	}

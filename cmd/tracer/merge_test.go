@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
@@ -94,26 +96,15 @@ func TestMerge(t *testing.T) {
 // checkTraces: processes of two machines that have the same pid are two processes.
 func checkTraces(t *testing.T, a, b string) {
 	t.Helper()
-	status, out, said := ran(t, "merge", "-q", "--format", "chrome", a, b)
-	var chrome struct {
-		Events []struct {
-			Phase string `json:"ph"`
-			PID   int    `json:"pid"`
-			Name  string `json:"name"`
-			Args  struct{ Name string }
-		} `json:"traceEvents"`
+	to := filepath.Join(t.TempDir(), "nodes.pftrace")
+	if status, _, said := ran(t, "merge", "-q", a, b, "-o", to); status != 0 {
+		t.Fatalf("status %d: %s", status, said)
 	}
-	if err := json.Unmarshal([]byte(out), &chrome); err != nil || status != 0 {
-		t.Fatalf("status %d, %v: %s", status, err, said)
+	trace, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
 	}
-	names, cells := map[int]string{}, map[int]int{}
-	for _, e := range chrome.Events {
-		if e.Name == "process_name" {
-			names[e.PID] = e.Args.Name
-		} else if e.Phase == "X" && strings.HasPrefix(e.Name, "In[") {
-			cells[e.PID]++
-		}
-	}
+	names, cells := processesOf(t, trace)
 	kernels := map[string]int{}
 	for pid, name := range names {
 		node, _, _ := strings.Cut(name, fmt.Sprintf(" · %d ", attributiontest.Kernel))
@@ -122,14 +113,72 @@ func checkTraces(t *testing.T, a, b string) {
 	if kernels["one"] != 4 || kernels["two"] != 7 || len(cells) != 2 {
 		t.Errorf("processes %v, cells %v", names, cells)
 	}
-	to := filepath.Join(t.TempDir(), "nodes.pftrace")
-	if status, _, said := ran(t, "merge", "-q", a, b, "-o", to); status != 0 {
-		t.Errorf("status %d: %s", status, said)
+}
+
+// processesOf returns the names of the processes of a trace of Perfetto's, by pid, and the number of the cells of each.
+func processesOf(t *testing.T, trace []byte) (names map[uint64]string, cells map[uint64]int) {
+	t.Helper()
+	names, cells = map[uint64]string{}, map[uint64]int{}
+	pids := map[uint64]uint64{} // by track
+	for _, packet := range fieldsOf(t, trace)[1] {
+		p := fieldsOf(t, packet.bytes)
+		for _, one := range p[60] {
+			described := fieldsOf(t, one.bytes)
+			track, pid := numberOf(described[1]), pids[numberOf(described[5])]
+			for _, of := range described[3] {
+				process := fieldsOf(t, of.bytes)
+				pid = numberOf(process[1])
+				names[pid] = string(process[6][0].bytes)
+			}
+			pids[track] = pid
+		}
+		for _, one := range p[11] {
+			event := fieldsOf(t, one.bytes)
+			if len(event[23]) == 1 && bytes.HasPrefix(event[23][0].bytes, []byte("In[")) {
+				cells[pids[numberOf(event[11])]]++
+			}
+		}
 	}
-	trace, err := os.ReadFile(to)
-	if err != nil || !bytes.Contains(trace, []byte("one · ")) || !bytes.Contains(trace, []byte("two · ")) {
-		t.Errorf("%d bytes of a trace: %v", len(trace), err)
+	return names, cells
+}
+
+// value is the value of a field of protocol buffers.
+type value struct {
+	number uint64
+	bytes  []byte
+}
+
+// numberOf returns the first number of a field, 0 without one.
+func numberOf(all []value) uint64 {
+	if len(all) == 0 {
+		return 0
 	}
+	return all[0].number
+}
+
+// fieldsOf returns the values of a message of protocol buffers, by the numbers of its fields.
+func fieldsOf(t *testing.T, message []byte) map[protowire.Number][]value {
+	t.Helper()
+	all := map[protowire.Number][]value{}
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		message = message[n:]
+		var one value
+		if kind == protowire.VarintType {
+			one.number, n = protowire.ConsumeVarint(message)
+		} else {
+			one.bytes, n = protowire.ConsumeBytes(message)
+		}
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		message = message[n:]
+		all[field] = append(all[field], one)
+	}
+	return all
 }
 
 // TestMergeRefuses: mistakes end with one sentence and their status, and leave no file.
@@ -162,7 +211,8 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{"merge", a, b, copied}, statusUsage, copied},
 		{[]string{"merge", a, other}, statusFailed, other},
 		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, statusFailed, "none.arrows"},
-		{[]string{"merge", a, b, "--format", "html"}, statusUsage, "text, json, perfetto or chrome"},
+		{[]string{"merge", a, b, "--format", "html"}, statusUsage, "text, json or perfetto"},
+		{[]string{"merge", a, b, "--format", "chrome"}, statusUsage, "use --format perfetto"},
 		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, statusUsage, "only meters of the CPU side"},
 		{[]string{"merge", a, b, "--by", "x"}, statusUsage, "--by"},
 		{[]string{"merge", a, b, "--clock-error", "-1s"}, statusUsage, "--clock-error takes a time"},

@@ -42,7 +42,7 @@ func (o *OutputOptions) AddFlags(f *pflag.FlagSet) {
 	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if data behind a figure was lost; "+
 		"=attribution: if the lines that allocated are not known in full; =all: either")
 	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, "+
-		"allocations-csv, perfetto, chrome and parquet leave the others out, if N is given")
+		"allocations-csv and perfetto leave the others out, if N is given")
 	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
 	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, "+
 		"every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
@@ -80,6 +80,12 @@ func checkFormat(format string, known ...string) error {
 	last := len(known) - 1
 	if slices.Contains(notebookFormats, format) {
 		return usageError{fmt.Errorf("--format %s: %s", format, intoNotebook)}
+	}
+	for _, f := range gone {
+		if f.name == format && slices.Contains(known, f.instead) {
+			return usageError{fmt.Errorf("format %s is not written any more: use --format %s, %s", f.name, f.instead,
+				f.why)}
+		}
 	}
 	return usageError{fmt.Errorf("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])}
 }

@@ -32,7 +32,7 @@ var takesRecordings = []struct {
 	{"advise", nil, []string{"text", "json", "markdown", "html"}},
 	{"audit", nil, []string{"text", "json", "markdown", "html"}},
 	{"diff", []string{"OTHER"}, []string{"text", "json", "markdown", "html"}},
-	{"merge", []string{"OTHER"}, []string{"text", "json", "perfetto", "chrome"}},
+	{"merge", []string{"OTHER"}, []string{"text", "json", "perfetto"}},
 	{"plan", []string{"OTHER"}, []string{"text", "json", "markdown", "html"}},
 	{"view", nil, nil},   // TestViewOfPartial
 	{"recall", nil, nil}, // TestRecallOfPartial; 'audit --check FILE' asks it
@@ -188,9 +188,7 @@ func claimed(format, out string) string {
 			return out[max(0, i-80):i]
 		}
 		return ""
-	case "chrome", "speedscope":
-		return claimed("json", out)
-	case "text", "markdown", "collapsed", "allocations-csv":
+	case "text", "markdown", "allocations-csv":
 		out = denies.ReplaceAllString(out, "")
 		if i := claims.FindStringIndex(out); i != nil {
 			return out[max(0, i[0]-100):min(len(out), i[1]+100)]

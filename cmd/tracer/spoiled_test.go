@@ -78,7 +78,7 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 		t.Errorf("--strict: status %d, %q", strict.status, strict.said)
 	}
 	written, err := os.ReadFile(filepath.Join(folder, "out"))
-	if err != nil || string(written) != o.out && args[0] != "merge" && format != "parquet" {
+	if err != nil || string(written) != o.out && args[0] != "merge" {
 		t.Errorf("another output in a file: %v", err)
 	}
 	if left, _ := os.ReadDir(folder); len(left) != 1 {

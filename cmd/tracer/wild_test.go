@@ -15,8 +15,7 @@ import (
 // test-viewers opens the same session in other programs.
 func TestWildTexts(t *testing.T) {
 	for _, f := range formats {
-		if f.name == "html" || f.name == "parquet" || f.name == "pprof" || f.name == "perfetto" ||
-			f.name == "memory-viz" {
+		if f.name == "html" || f.name == "pprof" || f.name == "perfetto" || f.name == "memory-viz" {
 			continue // the packages' and the viewers' tests read them in the programs that they are made for
 		}
 		var b bytes.Buffer
@@ -42,7 +41,7 @@ func TestWildTexts(t *testing.T) {
 					}
 				}
 			}
-		case "json", "chrome", "speedscope":
+		case "json":
 			if !json.Valid(b.Bytes()) {
 				t.Errorf("%s is no JSON", f.name)
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 // readAllocations is a typical use of the table: the memory at each window's peak by its innermost call. The other
-// tables, csv and parquet, have no stacks.
+// table, csv, has no stacks.
 const readAllocations = `
 import json, sys
 import pandas

@@ -3,7 +3,6 @@ package profile_test
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -158,85 +157,6 @@ func TestPprofOpens(t *testing.T) {
 			}
 		}
 	}
-}
-
-type speedscope struct {
-	Schema string `json:"$schema"`
-	Shared struct {
-		Frames []struct {
-			Name string
-			File string
-			Line int
-		}
-	}
-	Profiles []struct {
-		Type, Name, Unit     string
-		StartValue, EndValue int64
-		Samples              [][]int
-		Weights              []int64
-	}
-}
-
-func TestSpeedscopeHasPeaks(t *testing.T) {
-	printed(t, ours.Speedscope, func(t *testing.T, r *model.Report, data []byte) {
-		var s speedscope
-		if err := json.Unmarshal(data, &s); err != nil {
-			t.Fatal(err)
-		}
-		if len(s.Profiles) == 0 {
-			t.Fatal("a file without a profile is refused")
-		}
-		ends := map[string]int64{}
-		for _, p := range s.Profiles {
-			sum := int64(0)
-			for i, stack := range p.Samples {
-				sum += p.Weights[i]
-				for _, at := range stack {
-					if at < 0 || at >= len(s.Shared.Frames) {
-						t.Fatalf("%s: frame %d of %d", p.Name, at, len(s.Shared.Frames))
-					}
-				}
-			}
-			if sum != p.EndValue || len(p.Weights) != len(p.Samples) || p.Unit != "bytes" || p.Type != "sampled" {
-				t.Errorf("%s: %d is not %d", p.Name, sum, p.EndValue)
-			}
-			ends[p.Name] = p.EndValue
-			reporttest.CheckSafe(t, p.Name, "")
-		}
-		for _, f := range s.Shared.Frames {
-			reporttest.CheckSafe(t, f.Name+f.File, "")
-		}
-		for i := range r.Windows {
-			w := &r.Windows[i]
-			if w.Execution == 3 && w.Kind == model.Cell {
-				name := words.CellOf(w) + ", cpu.numpy at its peak, process 4242"
-				if !w.Meters["cpu.numpy"].Exact {
-					name += " (at least: part of the time or of the memory was missed)"
-				}
-				if ends[name] != w.Meters["cpu.numpy"].Peak {
-					t.Errorf("%s: %d", name, ends[name])
-				}
-			}
-		}
-	})
-}
-
-func TestCollapsedAddsUp(t *testing.T) {
-	printed(t, ours.Collapsed, func(t *testing.T, r *model.Report, data []byte) {
-		sums := map[string]int64{}
-		for line := range strings.Lines(string(data)) {
-			at := strings.LastIndexByte(line, ' ')
-			n, err := strconv.ParseInt(strings.TrimSuffix(line[at+1:], "\n"), 10, 64)
-			frames := strings.Split(line[:at], ";")
-			if err != nil || n <= 0 || len(frames) < 3 || slices.Contains(frames, "") {
-				t.Fatalf("%q: %v", line, err)
-			}
-			pid, _, _ := strings.Cut(frames[0], " ")
-			sums["0 "+pid+" "+frames[1]] += n
-			reporttest.CheckSafe(t, line, "\n")
-		}
-		same(t, "sessions", sums, peaks(r, model.Session))
-	})
 }
 
 func TestAllocationsAddUp(t *testing.T) {

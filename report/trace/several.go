@@ -17,25 +17,8 @@ type Part struct {
 	Report *model.Report
 }
 
-// ChromeOf is [Chrome] for several machines. Their processes are numbered anew, as pids of two machines can be equal,
-// and named after their node. Parts are asked for one after another; it fails with the error of a part.
-func ChromeOf(w io.Writer, m *model.Merge, parts iter.Seq2[Part, error]) error {
-	out := bufio.NewWriterSize(w, 64<<10)
-	c := &chrome{checked: checked{to: out}}
-	c.write([]byte(`{"displayTimeUnit":"ms","otherData":`))
-	c.value(map[string]any{"exporter": "ipytracer", "started": escape.Text(m.Started), "nodes": len(m.Nodes)})
-	c.write([]byte(`,"traceEvents":[`))
-	if err := several(c, parts); err != nil {
-		return err
-	}
-	c.write([]byte("\n]}\n"))
-	if c.err != nil {
-		return c.err
-	}
-	return out.Flush()
-}
-
-// PerfettoOf is [Perfetto] for several machines, as [ChromeOf].
+// PerfettoOf is [Perfetto] for several machines. Their processes are numbered anew, as pids of two machines can be
+// equal, and named after their node. Parts are asked for one after another; it fails with the error of a part.
 func PerfettoOf(w io.Writer, parts iter.Seq2[Part, error]) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	p := &perfetto{checked: checked{to: out}, tracks: map[track]int64{}}

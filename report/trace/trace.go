@@ -1,5 +1,5 @@
 // Package trace prints reports as timelines: cells, statements and experiments as slices, meters as counters, for
-// Perfetto's user interface and Chrome's. Formats of stacks do not belong here.
+// Perfetto's user interface. Formats of stacks do not belong here.
 package trace
 
 import (
@@ -25,14 +25,13 @@ type sink interface {
 
 // slice is a window, in the lane in which it nests.
 type slice struct {
-	pid, lane  int
-	kind       string // of the lane: laneCells or laneExperiments
-	category   string
-	name       string
-	from, to   int64
-	numbers    []number
-	texts      []named
-	experiment int // its number, from 1; 0 for others
+	pid, lane int
+	kind      string // of the lane: laneCells or laneExperiments
+	category  string
+	name      string
+	from, to  int64
+	numbers   []number
+	texts     []named
 }
 
 type number struct {
@@ -66,11 +65,10 @@ func print(to sink, r *model.Report) {
 
 // printer knows the lanes, and the open slices in them.
 type printer struct {
-	to          sink
-	known       map[int]bool
-	lanes       map[place][]nest
-	meters      []string
-	experiments int
+	to     sink
+	known  map[int]bool
+	lanes  map[place][]nest
+	meters []string
 }
 
 type place struct {
@@ -99,8 +97,7 @@ func (p *printer) window(w *model.Window) {
 	case model.Session: // the process has its track
 		return
 	case model.Experiment:
-		p.experiments++
-		s.kind, s.experiment = laneExperiments, p.experiments
+		s.kind = laneExperiments
 	}
 	p.process(w.PID, "")
 	s.lane = p.place(&s)

@@ -26,8 +26,7 @@ import (
 
 // formats are those for tools beside Go's and Python's libraries; the packages' own tests have the others.
 var formats = map[string]func(io.Writer, *model.Report) error{
-	".json": report.JSON, ".speedscope.json": profile.Speedscope, ".collapsed": profile.Collapsed,
-	".pb.gz": profile.Pprof, ".pftrace": trace.Perfetto, ".trace.json": trace.Chrome, ".pickle": torchviz.Print,
+	".json": report.JSON, ".pb.gz": profile.Pprof, ".pftrace": trace.Perfetto, ".pickle": torchviz.Print,
 }
 
 func main() {

@@ -85,21 +85,22 @@ const sorted = (all) => [...all].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
  * Checks that all of a trace equals the JSON: every slice with its figures, every value of every counter; and that
  * nothing in it was not understood.
  */
-export async function trace(folder, name, ending) {
+export async function trace(folder, name) {
   const report = new Report(folder, name),
-    query = await read(join(folder, name + ending));
+    query = await read(join(folder, name + ".pftrace"));
   assert.deepEqual(
     await query("select name, value from stats where severity in ('error', 'data_loss') and value > 0"),
     [],
     "what it could not read",
   );
-  await slices(report, query, ending === ".pftrace" ? "debug." : "args.");
+  await slices(report, query);
   await counters(report, query);
   const pids = new Set((await query("select pid from process where pid > 0")).map((r) => r.pid));
   for (const p of report.json.processes) assert.ok(pids.has(p.pid), `process ${p.pid}`);
 }
 
-async function slices(report, query, prefix) {
+async function slices(report, query) {
+  const prefix = "debug.";
   const figures = new Map();
   for (const row of await query(
     `select s.id, a.key, a.int_value as bytes from slice s join args a using (arg_set_id)
@@ -108,10 +109,8 @@ async function slices(report, query, prefix) {
     if (!figures.has(row.id)) figures.set(row.id, new Map());
     figures.get(row.id).set(row.key, row.bytes);
   }
-  const got = await query(`select s.id, s.ts, s.dur, s.name, s.category, coalesce(p.pid, tp.pid) as pid from slice s
+  const got = await query(`select s.id, s.ts, s.dur, s.name, s.category, p.pid from slice s
     left join process_track t on s.track_id = t.id left join process p on t.upid = p.upid
-    left join thread_track tt on s.track_id = tt.id left join thread th on tt.utid = th.utid
-    left join process tp on th.upid = tp.upid
     where s.category in ('cell', 'statement', 'experiment')`);
   const plain = (key) => key.slice(prefix.length).replace(/\./g, "_"); // it writes names so
   const line = (kind, pid, from, length, numbers) => `${kind} of ${pid} at ${from} for ${length}: ${sorted(numbers)}`;
