@@ -34,8 +34,8 @@ func TestAgentDoors(t *testing.T) {
 	}
 }
 
-// TestAgentProfiles: the profiles of cells that an agent pushes have the figures of `tracer attach`'s report, to the
-// byte, and those of intervals what was allocated and is held.
+// TestAgentProfiles: the profiles that are pulled from an agent have what the cells of `tracer attach`'s report have
+// allocated, by line and to the byte, and what is held.
 func TestAgentProfiles(t *testing.T) {
 	together(t)
 	require(t)

@@ -133,8 +133,7 @@ func runAgent(cmd *cobra.Command, o AgentOptions, c console) error {
 		return cannotTraceError{err}
 	case errors.Is(err, agent.ErrAddress):
 		return usageError{fmt.Errorf("%w; choose another address with --listen", err)}
-	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrProfiles), errors.Is(err, agent.ErrKubernetes),
-		errors.Is(err, agent.ErrHubPage):
+	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrKubernetes), errors.Is(err, agent.ErrHubPage):
 		return usageError{err}
 	}
 	return err

@@ -2,7 +2,6 @@
 they came.
 """
 
-import collections
 import http.server
 import json
 import threading
@@ -23,7 +22,6 @@ exporters:
 service:
   pipelines:
     traces: {receivers: [otlp], exporters: [otlphttp]}
-    profiles: {receivers: [otlp], exporters: [otlphttp]}
   telemetry: {metrics: {level: none}}
 """
 
@@ -32,13 +30,9 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     """Takes OTLP in JSON."""
 
     spans = []
-    profiles = collections.Counter()      # sums of values, by their type, and by the id of the span or ""
-    traces = {}                           # by the ids of spans that profiles lead to
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/v1development/profiles":
-            self.profile(body)
         for group in body.get("resourceSpans", []):
             resource = attributes(group["resource"])
             for scope in group["scopeSpans"]:
@@ -48,16 +42,6 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
-
-    def profile(self, body):
-        tables = body["dictionary"]
-        for group in body["resourceProfiles"]:
-            for one in [p for scope in group["scopeProfiles"] for p in scope["profiles"]]:
-                type_ = tables["stringTable"][one["sampleType"]["typeStrindex"]]
-                for sample in one["samples"]:
-                    link = tables["linkTable"][sample.get("linkIndex", 0)]
-                    Receiver.profiles[type_, link.get("spanId", "")] += sum(map(exact, sample["values"]))
-                    Receiver.traces[link.get("spanId", "")] = link.get("traceId", "")
 
     def log_message(self, *_):
         pass
@@ -83,8 +67,7 @@ class Collector(Engine):
 
     def of(self, config):
         """Returns the command for a configuration."""
-        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", config),
-                "--feature-gates=service.profilesSupport"]
+        return [self.program("otelcol"), "--config", self.write("otelcol.yaml", config)]
 
     def answers(self):
         if self.process.poll() is not None:

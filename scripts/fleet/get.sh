@@ -5,7 +5,7 @@
 #
 #   prometheus        Debian's package of the unstable distribution, unpacked (Apache-2.0)
 #   victoria-metrics  the same (Apache-2.0)
-#   pyroscope         compiled of its Go module (AGPL-3.0-only); 10 minutes of processor time
+#   pull              nothing: it is `go tool pprof`
 #   otelcol           the OpenTelemetry collector of otelcol/, compiled (Apache-2.0); a minute
 #   jupyterhub        a tree of Debian 12 with its JupyterHub (BSD-3-Clause), 0.7 GB; a minute
 #   runc              the same as kubernetes; runc itself is Debian's, which scripts/install.sh installs (Apache-2.0)
@@ -81,12 +81,8 @@ get_victoria-metrics() {
         c858b5c15b1c3a3872ec7520cddb2bb51fc48d4b61b6b88f05ac7304edb44557 victoria-metrics
 }
 
-get_pyroscope() {
-    [ ! -e "$dir/pyroscope-1.21.0/.complete" ] || return 0
-    module github.com/grafana/pyroscope v1.21.0
-    # Its own go.mod takes this module from a folder beside it, which the module does not have.
-    go mod edit -dropreplace github.com/grafana/pyroscope/api -require github.com/grafana/pyroscope/api@v1.5.0
-    compiled pyroscope-1.21.0 pyroscope github.com/grafana/pyroscope/cmd/pyroscope
+get_pull() {
+    :
 }
 
 get_otelcol() {

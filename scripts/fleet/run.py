@@ -23,14 +23,14 @@ from collector import Collector
 from engine import holds, until
 from jupyterhub import JupyterHub
 from kubernetes import Kubernetes
-from pyroscope import Pyroscope
+from pull import Pull
 from run_agent import Agent
 from runc import Runc
 from scrapers import AGENT, Prometheus, VictoriaMetrics, serve_edges
 
 ENGINES = {
     "prometheus": Prometheus, "victoria-metrics": VictoriaMetrics, "otelcol": Collector, "kubernetes": Kubernetes,
-    "jupyterhub": JupyterHub, "pyroscope": Pyroscope, "runc": Runc,
+    "jupyterhub": JupyterHub, "pull": Pull, "runc": Runc,
 }
 CONFIG = "refresh: 1s\nlook: 200ms\n"
 

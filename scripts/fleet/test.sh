@@ -6,10 +6,10 @@ set -euo pipefail
 here=$(dirname "$0")
 tracer=$1
 shift
-[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pyroscope runc dask
+[ $# -gt 0 ] || set -- prometheus victoria-metrics otelcol kubernetes jupyterhub pull runc dask
 engines=$*
-# Cells are found in Pyroscope by the ids of their spans, which the collector has. It has those in containers, too.
-[[ " $engines " != *" pyroscope "* && " $engines " != *" runc "* || " $engines " = *" otelcol "* ]] ||
+# The collector has the spans of cells in containers.
+[[ " $engines " != *" runc "* || " $engines " = *" otelcol "* ]] ||
     set -- "$@" otelcol
 # Dask itself is installed (scripts/install.sh), and its spans go through the collector.
 mapfile -t got < <(printf '%s\n' "${@/#dask/otelcol}" | sort -u)

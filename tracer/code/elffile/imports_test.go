@@ -22,16 +22,15 @@ var (
 		`DynTag|(Header|Section|Prog|Sym|Rela|Chdr|Dyn)64)$`)
 	// trusted are the files that unpack, and of what.
 	trusted = map[string]string{
-		"attribution/archive/archive.go":             "what this program has packed itself",
-		"event/recording/frame.go":                   "recordings, in frames of a bounded size",
-		"event/recording/batch.go":                   "recordings, in frames of a bounded size",
-		"event/recording/encode.go":                  "packs only",
-		"report/html/pack.go":                        "packs only",
-		"report/profile/pprof.go":                    "packs only",
-		"python/python.go":                           "the wheel in this program",
-		"cmd/tracer/internal/agent/profiles/otlp.go": "packs only",
-		"tracer/gpu/command.go":                      "the program in this program",
-		"tracer/code/elffile/elftest/hostile.go":     "packs only, for tests",
+		"attribution/archive/archive.go":         "what this program has packed itself",
+		"event/recording/frame.go":               "recordings, in frames of a bounded size",
+		"event/recording/batch.go":               "recordings, in frames of a bounded size",
+		"event/recording/encode.go":              "packs only",
+		"report/html/pack.go":                    "packs only",
+		"report/profile/pprof.go":                "packs only",
+		"python/python.go":                       "the wheel in this program",
+		"tracer/gpu/command.go":                  "the program in this program",
+		"tracer/code/elffile/elftest/hostile.go": "packs only, for tests",
 	}
 )
 

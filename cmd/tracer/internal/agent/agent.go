@@ -67,7 +67,6 @@ type Agent struct {
 	began    uint64             // start of the agent, as [process.Identity.StartTicks]
 	counted  time.Time          // when losses were last counted
 	profiler *profiles.Profiler // nil: no stacks are walked
-	spans    *spans.Sink        // nil: none are sent
 }
 
 // ErrAddress says that the address of /metrics cannot be listened on.

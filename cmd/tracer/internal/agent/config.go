@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -179,6 +180,10 @@ func placed(err error) (line int, one error) {
 		if section != "agent.Config" {
 			text = field + " is no field of this section"
 		}
+		name := strings.TrimPrefix(field, "field ")
+		if section == "profiles.Config" && slices.Contains(profiles.Pushed, name) {
+			text += ": profiles are not pushed any more, pull: true lets an engine pull them"
+		}
 	}
 	return line, errors.New(strings.TrimSuffix(text, "\n"))
 }
@@ -213,8 +218,6 @@ func fieldOf(of *yaml.Node, name string) (line int, value *yaml.Node) {
 
 var errNoVersion = fmt.Errorf(
 	`it has no line "version: %d": it is empty, half written, or no configuration of the agent's`, ConfigVersion)
-
-var errOTLPProfiles = errors.New("profiles: otlp: it needs a section otlp with protocol: http")
 
 // check returns the first field with a value out of range.
 func (c *Config) check() (key string, err error) {
@@ -261,9 +264,6 @@ func (c *Config) check() (key string, err error) {
 	if c.Profiles != nil {
 		if field, err := c.Profiles.Check(); err != nil {
 			return "profiles." + field, fmt.Errorf("profiles: %w", err)
-		}
-		if c.Profiles.OTLP && (c.OTLP == nil || c.OTLP.Protocol != spans.HTTP) {
-			return "profiles.otlp", errOTLPProfiles
 		}
 	}
 	if c.HubPage != nil {

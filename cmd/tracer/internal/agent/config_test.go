@@ -40,6 +40,8 @@ func TestNoVersion(t *testing.T) {
 	}
 }
 
+const notPushed = ": profiles are not pushed any more, pull: true lets an engine pull them"
+
 // configMistakes are configurations with a mistake, and the sentence about each.
 var configMistakes = map[string]string{
 	"users: true\nkernels: 65\n": "a.yaml:2: kernels: 65 is not from 1 to 64",
@@ -69,16 +71,14 @@ var configMistakes = map[string]string{
 		"from 1 to 50",
 	"series: 500\ndeaths: {folder: x}\nkeep: 1h\n": `a.yaml:2: deaths.folder: "x" is no absolute path without .. ` +
 		`and a / at its end`,
-	"deaths:\n  kep: 1h\n": "a.yaml:2: field kep is no field of this section",
-	"users: true\nprofiles:\n  every: 1m\n": "a.yaml:2: profiles: url: it needs a url to push to, otlp: true, or " +
-		"pull: true",
-	"profiles:\n  pull: true\n  every: 1s\n": "a.yaml:3: profiles: every: 1s is not from 10s to 1h0m0s",
-	"profiles:\n  url: http://u:secret@x\n": "a.yaml:2: profiles: url: a user, a password or a query has no " +
-		"place in it: headers_file is for tokens",
-	"users: true\nprofiles:\n  otlp: true\n": "a.yaml:3: profiles: otlp: it needs a section otlp with " +
-		"protocol: http",
-	"otlp: {endpoint: 'http://[::1]', protocol: grpc}\nprofiles: {otlp: true}\n": "a.yaml:2: profiles: otlp: " +
-		"it needs a section otlp with protocol: http",
+	"deaths:\n  kep: 1h\n":                    "a.yaml:2: field kep is no field of this section",
+	"users: true\nprofiles:\n  every: 1m\n":   "a.yaml:2: profiles: pull: it must be true: profiles are pulled",
+	"users: true\nprofiles:\n  pull: false\n": "a.yaml:3: profiles: pull: it must be true: profiles are pulled",
+	"profiles:\n  pull: true\n  every: 1s\n":  "a.yaml:3: profiles: every: 1s is not from 10s to 1h0m0s",
+	"profiles:\n  url: http://u:secret@x\n":   "a.yaml:2: field url is no field of this section" + notPushed,
+	"profiles: {pull: true, otlp: true}\n":    "a.yaml:1: field otlp is no field of this section" + notPushed,
+	"profiles:\n  pull: true\n  headers_file: /x\n": "a.yaml:3: field headers_file is no field of this section" +
+		notPushed,
 	"profiles:\n  pull: true\n  often: 1s\n": "a.yaml:3: field often is no field of this section",
 	"hub_page: {}\n": "a.yaml:1: hub_page: hubs: it needs " +
 		"from 1 to 16 of them",

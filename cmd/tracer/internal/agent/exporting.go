@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"ipytracer/cmd/tracer/internal/agent/profiles"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/event"
 )
@@ -23,13 +22,12 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 	}
 	s, err := spans.New(spans.Options{
 		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(spans.Engine),
-		Links: a.options.Config.sendsProfiles(),
-		Open:  a.options.Open, Users: func() bool { return a.config.Load().Users },
+		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: otlp: %w", ErrExport, err)
 	}
-	a.sinks, a.spans = append(a.sinks, s), s
+	a.sinks = append(a.sinks, s)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -39,35 +37,11 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 	return func() { cancel(); <-done }, nil
 }
 
-// sendsProfiles reports whether profiles go to the receiver of spans.
-func (c *Config) sendsProfiles() bool { return c.Profiles != nil && c.Profiles.OTLP }
-
-// receiver returns where profiles go by OTLP, nil for nowhere.
-func (a *Agent) receiver() (*profiles.Receiver, error) {
-	if !a.options.Config.sendsProfiles() {
-		return nil, nil
-	}
-	c := a.options.Config.OTLP
-	to, secure, err := c.Receiver(profiles.OTLPPath, a.options.Open)
-	if err != nil {
-		return nil, err
-	}
-	return &profiles.Receiver{
-		To: to, Secure: secure, HeadersFile: c.HeadersFile, Counts: a.metrics.exports.Of(profiles.OTLPEngine),
-		Resource: a.spans.Resource, Trace: a.spans.Trace,
-	}, nil
-}
-
 // CheckFiles reads the files that a configuration names, and returns the first mistake.
 func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 	if c.OTLP != nil {
 		if err := c.OTLP.CheckFiles(open); err != nil {
 			return fmt.Errorf("otlp: %w", err)
-		}
-	}
-	if c.Profiles != nil {
-		if err := c.Profiles.CheckFiles(open); err != nil {
-			return fmt.Errorf("profiles: %w", err)
 		}
 	}
 	if c.HubPage != nil {

@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"ipytracer/attribution"
@@ -11,9 +9,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/tracer"
 )
-
-// ErrProfiles says that profiles cannot be made, as the configuration has it.
-var ErrProfiles = errors.New("profiles cannot be made")
 
 // export begins to keep what users of JupyterHub have, to send spans and to make profiles, as far as the configuration
 // has them. The caller calls stop at the end: it sends what is left, and returns within some seconds.
@@ -25,44 +20,25 @@ func (a *Agent) export(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	stopProfiles, err := a.makeProfiles(ctx)
-	if err != nil {
-		stopSpans()
-		return nil, err
-	}
+	stopProfiles := a.makeProfiles(ctx)
 	return func() { stopProfiles(); stopSpans() }, nil
 }
 
-// makeProfiles begins to make profiles, if the configuration has them; stop is as for [Agent.export].
-func (a *Agent) makeProfiles(ctx context.Context) (stop func(), err error) {
+// makeProfiles begins to make profiles, if the configuration has them. The caller calls stop at the end.
+func (a *Agent) makeProfiles(ctx context.Context) (stop func()) {
 	c := a.options.Config.Profiles
 	if c == nil {
-		return func() {}, nil
+		return func() {}
 	}
-	receiver, err := a.receiver()
-	if err != nil {
-		return nil, fmt.Errorf("%w: otlp: %w", ErrProfiles, err)
-	}
-	p, err := profiles.New(profiles.Options{
-		Receiver: receiver,
-		Config:   *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine),
-		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: profiles: %w", ErrProfiles, err)
-	}
-	a.profiler = p
-	a.sinks = append(a.sinks, p)
-	if c.Pull {
-		a.metrics.pull = p
-	}
+	p := profiles.New(profiles.Options{Config: *c, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine)})
+	a.profiler, a.metrics.pull = p, p
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		p.Run(ctx)
 	}()
-	return func() { cancel(); <-done }, nil
+	return func() { cancel(); <-done }
 }
 
 // newMonitor returns a monitor for a kernel, with stacks where these are walked.
@@ -94,9 +70,6 @@ func (a *Agent) profileAll(now time.Time) {
 	}
 	crowded := false
 	for _, k := range a.kernels {
-		if a.names.waits(k) {
-			continue // it has its names in the next interval
-		}
 		a.profile(k, now)
 		crowded = crowded || k.monitor.IsCrowded()
 	}

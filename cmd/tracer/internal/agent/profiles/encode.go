@@ -2,18 +2,13 @@ package profiles
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/pprof/profile"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/agent/otlpprofiles"
-	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/model"
 	"ipytracer/model/words"
 	"ipytracer/report/escape"
@@ -25,7 +20,6 @@ const (
 	notKept   = "[not kept]"
 	unlisted  = "[not listed]"
 	before    = "[made before, or not known]"
-	unmoved   = "[nothing of it moved in this cell]"
 	tooMuch   = "[more is known than there was]"
 	cutOff    = "[calls further out that are not recorded]"
 	atLeast   = "[not exact: at least]"
@@ -39,21 +33,14 @@ const (
 	maxText    = 512     // cells of a name
 )
 
-// Kinds of values. The first two are of an interval, the others of a cell: a peak is no sum, neither over cells nor
-// over time.
-const (
-	allocSpace = "alloc_space"
-	inuseSpace = "inuse_space"
-	cellAlloc  = "cell_alloc_space"
-	cellPeak   = "cell_peak_space"
-)
+// kinds are the values of a meter: what was allocated in an interval, and what was held at its end.
+var kinds = [2]string{"alloc_space", "inuse_space"}
 
 // builder makes a profile.
 type builder struct {
 	profile   *profile.Profile
 	functions map[functionKey]*profile.Function
 	locations map[locationKey]*profile.Location
-	labels    map[string][]string
 }
 
 type functionKey struct{ name, file string }
@@ -63,8 +50,8 @@ type locationKey struct {
 	line     int64
 }
 
-// newBuilder returns a builder for values of two kinds of some meters, which come in turn for each meter.
-func newBuilder(kinds [2]string, meters []string, from, to time.Time) *builder {
+// newBuilder returns a builder for values of some meters, whose kinds come in turn for each meter.
+func newBuilder(meters []string, from, to time.Time) *builder {
 	b := &builder{
 		profile: &profile.Profile{
 			TimeNanos: to.UnixNano(), DurationNanos: max(0, to.Sub(from).Nanoseconds()),
@@ -96,7 +83,7 @@ func (b *builder) add(i int, p part) {
 	if p.values == [2]int64{} {
 		return
 	}
-	s := &profile.Sample{Value: make([]int64, len(b.profile.SampleType)), Label: b.labels}
+	s := &profile.Sample{Value: make([]int64, len(b.profile.SampleType))}
 	copy(s.Value[2*i:], p.values[:])
 	for k := range p.frames {
 		s.Location = append(s.Location, b.location(&p.frames[k]))
@@ -193,7 +180,7 @@ func ofInterval(from, to time.Time, flows []attribution.Flow) *builder {
 	if len(used) == 0 {
 		return nil
 	}
-	b := newBuilder([2]string{allocSpace, inuseSpace}, meters, from, to)
+	b := newBuilder(meters, from, to)
 	for i, f := range used {
 		b.flow(i, f, maxSamples/len(used))
 	}
@@ -231,57 +218,4 @@ func (b *builder) flow(i int, f *attribution.Flow, most int) {
 	if f.Known <= f.Held {
 		b.add(i, part{values: [2]int64{0, max(0, held)}, name: before, doubt: doubt})
 	}
-}
-
-// ofCell returns the profile of a cell: what it allocated, and its peaks. The parts of a meter add up to its peak.
-func ofCell(c *telemetry.Cell) *builder {
-	w := c.Window
-	var meters []string
-	for _, id := range slices.Sorted(maps.Keys(w.Meters)) {
-		if words.HasBlocks(id) && w.Meters[id].Peak > 0 {
-			meters = append(meters, id)
-		}
-	}
-	if len(meters) == 0 {
-		return nil
-	}
-	b := newBuilder([2]string{cellAlloc, cellPeak}, meters, c.Began, c.Ended)
-	b.labels = map[string][]string{otlpprofiles.SpanLabel: {hex.EncodeToString(c.SpanID[:])}}
-	for i, id := range meters {
-		b.cell(i, id, w)
-	}
-	return b
-}
-
-func (b *builder) cell(i int, id string, w *model.Window) {
-	f := w.Meters[id]
-	c, covered := w.Coverage[id]
-	known := c.UnlistedAtPeak
-	for k := range w.Allocations {
-		if w.Allocations[k].Meter == id {
-			known += w.Allocations[k].AtPeak
-		}
-	}
-	doubt, fits := doubtOf(f.Exact, f.Bound), known <= f.Peak
-	atPeak := func(bytes int64) int64 {
-		if !fits {
-			return 0
-		}
-		return max(0, bytes)
-	}
-	for k := range w.Allocations {
-		if a := &w.Allocations[k]; a.Meter == id {
-			b.add(i, part{values: [2]int64{a.Allocated, atPeak(a.AtPeak)}, frames: a.Stack, cut: a.StackTruncated,
-				doubt: doubt})
-		}
-	}
-	b.add(i, part{values: [2]int64{c.UnlistedAllocated, atPeak(c.UnlistedAtPeak)}, name: unlisted, doubt: doubt})
-	rest := part{values: [2]int64{0, f.Peak - known}, name: before, doubt: doubt}
-	switch {
-	case !fits:
-		rest.values[1], rest.name = f.Peak, tooMuch
-	case !covered:
-		rest.name = unmoved
-	}
-	b.add(i, rest)
 }

@@ -2,7 +2,6 @@ package profiles
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // parsed reads a profile.
@@ -48,10 +46,10 @@ func sum(t *testing.T, p *profile.Profile, kind string) (all int64) {
 	return all
 }
 
-// TestFiguresAddUp: after any events, with losses too, the parts of each cell's profile add up to the peak of the
-// kernel ledger, and those of each interval to the meter's value and to what was allocated, to the byte.
+// TestFiguresAddUp: after any events, with losses too, the parts of each interval's profile add up to the meter's value
+// in the kernel ledger and to what was allocated, to the byte.
 func TestFiguresAddUp(t *testing.T) {
-	cells, intervals := 0, 0
+	intervals := 0
 	for seed := range uint64(20) {
 		m := attribution.NewProfiler()
 		steps := 0
@@ -61,52 +59,13 @@ func TestFiguresAddUp(t *testing.T) {
 				return
 			}
 			m.Add(&event.Lull{})
-			for _, w := range m.Finished() {
-				checkCell(t, &w)
-				cells++
-			}
+			m.Finished()
 			checkInterval(t, m.Flows(int(attributiontest.Kernel)))
 			intervals++
 		}, seed, 800)
 	}
-	if cells < 300 || intervals < 300 {
-		t.Errorf("%d cells, %d intervals: this test shows nothing", cells, intervals)
-	}
-}
-
-func checkCell(t *testing.T, w *model.Window) {
-	t.Helper()
-	id := telemetry.NewSpanID()
-	raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w, SpanID: id}).bytes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if raw == nil {
-		return
-	}
-	p := parsed(t, raw)
-	for meter, f := range w.Meters {
-		if !words.HasBlocks(meter) {
-			continue
-		}
-		var allocated int64
-		for _, a := range w.Allocations {
-			if a.Meter == meter {
-				allocated += a.Allocated
-			}
-		}
-		allocated += w.Coverage[meter].UnlistedAllocated
-		if got := sum(t, p, meter+".cell_peak_space"); got != f.Peak {
-			t.Errorf("%s: peak %d, want %d", meter, got, f.Peak)
-		}
-		if got := sum(t, p, meter+".cell_alloc_space"); got != allocated && f.Peak > 0 {
-			t.Errorf("%s: %d allocated, want %d", meter, got, allocated)
-		}
-	}
-	for _, s := range p.Sample {
-		if got := s.Label["span_id"]; len(s.Label) != 1 || len(got) != 1 || got[0] != hex.EncodeToString(id[:]) {
-			t.Errorf("labels %v", s.Label)
-		}
+	if intervals < 300 {
+		t.Errorf("%d intervals: this test shows nothing", intervals)
 	}
 }
 
@@ -164,9 +123,9 @@ func TestInexact(t *testing.T) {
 		bound *int64
 		want  string
 	}{{nil, atLeast}, {&bound, "[not exact: off by at most 4.00 KiB]"}} {
-		w := &model.Window{Meters: map[string]model.Figure{"cpu.numpy": {Peak: 100, Bound: one.bound}},
-			Allocations: []model.Allocation{{Meter: "cpu.numpy", AtPeak: 60}}}
-		raw, err := ofCell(&telemetry.Cell{Kernel: &telemetry.Kernel{}, Window: w}).bytes()
+		f := attribution.Flow{Meter: "cpu.numpy", Held: 100, Known: 60, Bound: one.bound,
+			Stacks: []attribution.FlowStack{{Held: 60}}}
+		raw, err := ofInterval(time.Unix(0, 0), time.Unix(60, 0), []attribution.Flow{f}).bytes()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +135,7 @@ func TestInexact(t *testing.T) {
 				t.Errorf("%q, want %q", got, one.want)
 			}
 		}
-		if sum(t, p, "cpu.numpy.cell_peak_space") != 100 || len(p.Sample) != 2 {
+		if sum(t, p, "cpu.numpy.inuse_space") != 100 || len(p.Sample) != 2 {
 			t.Errorf("%v", p)
 		}
 	}
@@ -208,18 +167,15 @@ func TestNastyNames(t *testing.T) {
 }
 
 // profiler returns a profiler with its counters.
-func profiler(t *testing.T, c Config, headers string) (*Profiler, func() map[string]float64) {
+func profiler(t *testing.T) (*Profiler, func() map[string]float64) {
 	t.Helper()
+	c := Config{Pull: true}
 	if _, err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
 	counts, registry := exports.NewCounts(), prometheus.NewPedanticRegistry()
 	registry.MustRegister(counts)
-	p, err := New(Options{Config: c, Version: "test", Log: slog.New(slog.DiscardHandler), Counts: counts.Of(Engine),
-		Open: opens(headers), Users: func() bool { return true }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := New(Options{Config: c, Log: slog.New(slog.DiscardHandler), Counts: counts.Of(Engine)})
 	return p, func() map[string]float64 {
 		all := map[string]float64{}
 		families, err := registry.Gather()
@@ -241,24 +197,50 @@ func profiler(t *testing.T, c Config, headers string) (*Profiler, func() map[str
 	}
 }
 
-// TestQueueIsBounded: cells and intervals that nobody takes are dropped and counted, and what waits is bounded.
+// TestQueueIsBounded: intervals that nobody takes are dropped and counted, and what waits is bounded.
 func TestQueueIsBounded(t *testing.T) {
-	p, counted := profiler(t, Config{URL: "http://127.0.0.1:1"}, "")
-	k := &telemetry.Kernel{}
-	for range 3 * maxCells {
-		p.Cell(&telemetry.Cell{Kernel: k, Window: &model.Window{}})
-	}
-	if got := counted()[exports.QueueFull]; got != 2*maxCells || len(p.cells[keyOf(k)].all) != maxCells {
-		t.Errorf("%v dropped", got)
-	}
+	p, counted := profiler(t)
 	for range maxQueue + 10 {
-		p.Interval(k, time.Now(), nil, false)
+		p.Interval(&telemetry.Kernel{}, time.Now(), nil, false)
 	}
-	if got := counted()[exports.QueueFull]; got != 2*maxCells+10 || len(p.cells) > 0 {
-		t.Errorf("%v dropped, %d kernels with cells", got, len(p.cells))
+	if got := counted()[exports.QueueFull]; got != 10 || len(p.queue) != maxQueue {
+		t.Errorf("%v dropped, %d wait", got, len(p.queue))
 	}
-	p.Cell(&telemetry.Cell{Kernel: k, Window: &model.Window{Allocations: make([]model.Allocation, maxCellSamples+1)}})
-	if got := counted()[exports.QueueFull]; got != 2*maxCells+11 {
-		t.Errorf("%v dropped", got)
+}
+
+// TestTooLarge: a profile beyond the room of an engine is dropped and counted, and the one before it is not answered.
+func TestTooLarge(t *testing.T) {
+	p, counted := profiler(t)
+	k := &telemetry.Kernel{Slot: 3}
+	p.take(&record{kernel: k, flows: held(4096)})
+	f := attribution.Flow{Meter: "cpu.numpy", Exact: true}
+	for i := range maxSamples {
+		name := strings.Repeat("x", maxText-10) + fmt.Sprint(i)
+		f.Stacks = append(f.Stacks, attribution.FlowStack{Allocated: 1, Frames: []model.Frame{
+			{Function: name, File: name}, {Function: "f" + name, File: name}, {Function: "g" + name, File: name}}})
+		f.Allocated++
+	}
+	p.take(&record{kernel: k, flows: []attribution.Flow{f}})
+	if got := counted()[exports.Refused]; got != 1 || p.pulled[3] != nil {
+		t.Errorf("%v dropped, %d bytes are left", got, len(p.pulled[3]))
+	}
+}
+
+// TestConfig: profiles have to be pulled, and an interval has a length that is allowed; without one it is a minute.
+func TestConfig(t *testing.T) {
+	for _, one := range []struct {
+		config Config
+		key    string
+	}{
+		{Config{}, "pull"}, {Config{Every: time.Minute}, "pull"}, {Config{Pull: true, Every: time.Second}, "every"},
+		{Config{Pull: true, Every: 2 * time.Hour}, "every"},
+	} {
+		if key, err := one.config.Check(); err == nil || key != one.key || !strings.HasPrefix(err.Error(), key+": ") {
+			t.Errorf("%+v: %s, %v", one.config, key, err)
+		}
+	}
+	c := Config{Pull: true}
+	if key, err := c.Check(); err != nil || c.Every != time.Minute {
+		t.Errorf("%v: %s, %v", c.Every, key, err)
 	}
 }

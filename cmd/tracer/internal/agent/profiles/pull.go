@@ -10,9 +10,6 @@ const Path = "/debug/pprof/kernel/{slot}"
 
 // keep keeps the profile of an interval until the next one: the same profile is answered as often as it is asked for.
 func (p *Profiler) keep(r *record, interval []byte) {
-	if !p.Pull {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r.over || len(interval) == 0 {
@@ -35,5 +32,7 @@ func (p *Profiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="kernel-`+strconv.FormatUint(slot, 10)+`.pb.gz"`)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(one)
+	if _, err := w.Write(one); err == nil {
+		p.Counts.Sent(1)
+	}
 }

@@ -70,9 +70,6 @@ func (s *Sink) add(b *batch, r *record) int {
 	}
 	trace := s.traces.idOf(r)
 	span := r.span(trace)
-	if s.Links {
-		s.links.remember(r.id, trace)
-	}
 	place.Spans = append(place.Spans, span)
 	b.n++
 	return proto.Size(span)

@@ -24,8 +24,6 @@ type Options struct {
 	Counts  *exports.Engine
 	// Open opens a file that the configuration names.
 	Open func(string) (*os.File, error)
-	// Links: the traces of spans are remembered, for [Sink.Trace].
-	Links bool
 	// Users reports whether spans have names of users.
 	Users func() bool
 }
@@ -35,7 +33,6 @@ type Sink struct {
 	Options
 	origin  origin
 	queue   chan *record
-	links   links
 	traces  *traces // for the goroutine of Run, as all below
 	headers *exports.Headers
 	age     time.Duration // of headers that are read again

@@ -92,7 +92,7 @@ type Cell struct {
 	Window *model.Window
 	Began  time.Time
 	Ended  time.Time
-	// SpanID is random. The cell has it in every engine: as the id of its span, and as a label of its profile.
+	// SpanID is random. It is the id of the cell's span.
 	SpanID SpanID
 	// TraceID is the trace that its kernel has chosen, as random, for its tasks elsewhere; zero for none.
 	TraceID TraceID
