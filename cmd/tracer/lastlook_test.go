@@ -186,8 +186,8 @@ func TestFirstScreen(t *testing.T) {
 	f.end(t)
 	screen.shows(t, "Certificate: complete")
 	all := screen.String()
-	if !strings.Contains(all, " s\r\x1b[K\nstill there") || !strings.Contains(all, "to free it   del x (32.00 MiB)") ||
-		strings.Contains(all, corrected) {
+	if !strings.Contains(all, " s\r\x1b[K\nstill there") || strings.Contains(all, corrected) ||
+		!strings.Contains(all, "to free it   del x (objects of 32.00 MiB)") {
 		t.Errorf("at the end:\n%q", all)
 	}
 	for line := range strings.Lines(wholly(t, text.Options{Width: 120})) {
