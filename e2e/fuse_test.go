@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -28,14 +29,19 @@ const (
 	passOn     = "IPYTRACER_TEST_FUSE_PASS"
 )
 
-var silent, asked atomic.Bool
+var (
+	silent, asked atomic.Bool
+	printing      sync.Mutex // "silent" comes before "asked"
+)
 
 // hangs blocks for ever once the server is to be silent.
 func hangs() {
 	if silent.Load() {
+		printing.Lock()
 		if !asked.Swap(true) {
 			fmt.Println("asked")
 		}
+		printing.Unlock()
 		select {}
 	}
 }
@@ -98,6 +104,8 @@ func serveFUSE(folder, mountpoint string) error {
 	signal.Notify(hang, syscall.SIGUSR1)
 	go func() {
 		<-hang
+		printing.Lock()
+		defer printing.Unlock()
 		silent.Store(true)
 		fmt.Println("silent")
 	}()
