@@ -34,7 +34,7 @@ var fiveAsked = map[string]map[string]answerTo{
 		"who else holds it": {"still there", `: (history \+ data|data \+ history) ≥ 39\d\.\d\d MiB`, true},
 	},
 	"five_images": {
-		"which cell":        {"highest", ` in In\[4\], line 2 `, true},
+		"which cell":        {"highest", ` in In\[4\], line 2[ :]`, true},
 		"which line":        {"made by", `^180\.00 MiB numpy In\[3\] line 1`, true},
 		"what to delete":    {"to free it", `^del thumb \(180\.00 MiB\)`, true},
 		"how low":           {"to free it", `→ leaves \d\d\.\d\d MiB`, true},
