@@ -71,6 +71,10 @@ var strangersAsked = map[string][]answerTo{
 		{"still there", `dummy_mem\.arr 256\.00 MiB`, true},
 		{"to free it", `^import sys; sys\.modules\['dummy_mem'\]\.arr = None \(256\.00 MiB\)`, true},
 	},
+	"21_run_names": {
+		{"still there", `: S \+ %run 160\.00 MiB · `, true},
+		{"to free it", `^del S; get_ipython\(\)\._main_mod_cache\.clear\(\); import gc; gc\.collect\(\); \(160`, true},
+	},
 	"28_thread_child": {
 		{"highest", `with its children`, true}, {"made by", `child processes 1 × 30\d\.\d\d MiB`, true},
 		{"still there", `1 child process 30\d\.\d\d MiB \(p\.terminate\(\) ends it\)`, true},
@@ -147,6 +151,7 @@ var strangersAsked = map[string][]answerTo{
 
 // typedToo are those of which the advised code is typed: resident memory falls by what was said.
 var typedToo = map[string]bool{
+	"21_run_names":          true,
 	"43_shared_names_twice": true, "43_dict_and_class": true, "43_three_holders": true, "43_frame_and_values": true,
 	"43_same_line": true, "02_memmap_astype": true, "02_maps": true, "02_map_and_array": true,
 	"losses_apart": true, "losses_of_functions": true,

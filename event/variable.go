@@ -151,6 +151,9 @@ const (
 	ReleaseFigures Release = "figures" // Matplotlib closes all figures
 )
 
+// OfShell begins expressions for attributes of IPython's shell.
+const OfShell = "get_ipython()."
+
 // Share is memory that some owners hold together, and nothing else does.
 type Share struct {
 	Owners []int32 // their indices, in ascending order

@@ -66,7 +66,8 @@ func emptied(o event.Owner) (code []string) {
 		if !inModule {
 			module, attribute = "", name
 		}
-		for _, part := range slices.Concat(strings.Split(attribute, "."), strings.Split(cmp.Or(module, "m"), ".")) {
+		own := strings.TrimPrefix(attribute, event.OfShell)
+		for _, part := range slices.Concat(strings.Split(own, "."), strings.Split(cmp.Or(module, "m"), ".")) {
 			if !isIdentifier(part) || len(part) > longestName {
 				return nil
 			}

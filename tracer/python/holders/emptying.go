@@ -176,6 +176,19 @@ func (e *extents) empty(n, tail int32) {
 	e.emptied[n] = tail
 }
 
+// runs takes the modules of files that %run has run: IPython keeps them, and with them what the files have made, beside
+// the names that the notebook gets of it.
+func (l emptying) runs() {
+	if !l.isShape(l.shell.runs, shapeDict) || len(l.groups) >= maxGroups {
+		return
+	}
+	const expression = event.OfShell + "_main_mod_cache"
+	g := l.groupOf(l.shell.runs, event.HeldByVariable)
+	l.groups[g].place, l.groups[g].names = true, []string{"%run"}
+	l.empties(g, l.shell.runs, event.ReleaseClear, expression)
+	l.hold(g, l.shell.runs)
+}
+
 // modulePlaces has what is needed to tell the places of a module.
 type modulePlaces struct {
 	emptying

@@ -32,6 +32,7 @@ func (l *lister) variables(names []binding) {
 			emptying{l}.placesOf(b)
 		}
 	}
+	emptying{l}.runs()
 	l.run()
 }
 

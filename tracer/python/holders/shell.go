@@ -7,6 +7,7 @@ type shell struct {
 	hidden uint64          // user_ns_hidden: names that %who does not show
 	hook   uint64          // the display hook, which has _, __ and ___
 	result uint64          // the last ExecutionResult
+	runs   uint64          // the modules of files that %run has run, see IPython/core/interactiveshell.py, new_main_mod
 	shown  []uint64        // the objects that show tracebacks
 	users  map[string]bool // those of _, __ and ___ that the user assigned
 }
@@ -22,6 +23,7 @@ func readShell(r reader, names []binding) (s shell) {
 			object := r.mem.word(b.value + self)
 			s.hidden, s.hook, s.result = r.attributeOf(object, "user_ns_hidden"), r.attributeOf(object, "displayhook"),
 				traitOf(r, object, "last_execution_result")
+			s.runs = r.attributeOf(object, "_main_mod_cache")
 			s.shown = []uint64{r.attributeOf(object, "InteractiveTB"), r.attributeOf(object, "SyntaxTB")}
 		}
 	}
