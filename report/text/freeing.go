@@ -127,7 +127,7 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 		}
 	}
 	return slices.DeleteFunc(out, func(l model.Line) bool {
-		return l.Left < worthAGap || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
+		return l.Left < max(worthAGap, o.end/100) || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
 			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
 				return x.Execution == l.Execution && x.Line == l.Line
 			})
