@@ -29,12 +29,11 @@ func (o *leftover) leadingTo(l *model.Line) string {
 	var parts []string
 	for _, x := range all[:min(len(all), mostLeading)] {
 		name := escape.OneLine(x.Name, false, maxCode)
-		text := name + " leads to " + words.Bytes(x.Reaches-x.Bytes) + " that something else has, too"
+		other := "something else has, too"
 		if x.Type == taskType {
-			text = name + " leads to " + words.Bytes(x.Reaches-x.Bytes) + " that the event loop has, too: " + name +
-				".cancel(); del " + name + " ends it"
+			other = "the event loop has, too: " + name + ".cancel(); del " + name + " ends it"
 		}
-		parts = append(parts, text)
+		parts = append(parts, name+" leads to "+words.Bytes(x.Reaches-x.Bytes)+" that "+other)
 	}
 	if len(parts) == 0 {
 		return ""

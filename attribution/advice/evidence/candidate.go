@@ -136,15 +136,21 @@ func (n *Notebook) InsertInFront(of *Statement, text string) (edits []model.Advi
 // Replace returns the edit that puts text in the place of some lines of a cell.
 func Replace(c *Cell, from, to int, text string) model.AdviceEdit { return edit(c, from, to, text) }
 
-// ReplaceNode returns the edit that puts text in the place of a node, and leaves the rest of its lines; nil where the
-// node is not in the cell.
+// ReplaceNode is [ReplacePart]; nil where the node is not in the cell.
 func ReplaceNode(c *Cell, node syntax.Node, text string) []model.AdviceEdit {
 	p := node.Place()
-	first, last := c.Line(p.Start.Line), c.Line(p.End.Line)
-	if p.Start.Col > len(first) || p.End.Col > len(last) {
+	if p.Start.Col > len(c.Line(p.Start.Line)) || p.End.Col > len(c.Line(p.End.Line)) {
 		return nil
 	}
-	return []model.AdviceEdit{Replace(c, p.Start.Line, p.End.Line, first[:p.Start.Col]+text+last[p.End.Col:])}
+	return []model.AdviceEdit{ReplacePart(c, node, text)}
+}
+
+// ReplacePart returns the edit that puts text in the place of a node of a cell, and leaves the rest of its lines.
+func ReplacePart(c *Cell, node syntax.Node, text string) model.AdviceEdit {
+	p := node.Place()
+	first, last := c.Line(p.Start.Line), c.Line(p.End.Line)
+	head, tail := first[:min(p.Start.Col, len(first))], last[min(p.End.Col, len(last)):]
+	return Replace(c, p.Start.Line, p.End.Line, head+text+tail)
 }
 
 func edit(c *Cell, from, to int, text string) model.AdviceEdit {

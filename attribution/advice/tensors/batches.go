@@ -84,7 +84,7 @@ func batches(n *evidence.Notebook) (all []evidence.Candidate) {
 		Names:    []string{"batch_size"},
 		Title:    words.BatchSlope(less/(high.size-low.size), low.size, high.size),
 		Accuracy: model.SavesBound, Changes: []string{words.OtherSteps()}, Unknown: []string{words.StraightLine()},
-		Edits: []model.AdviceEdit{replaced(high.s.Cell, high.number, strconv.FormatInt(low.size, 10))},
+		Edits: []model.AdviceEdit{evidence.ReplacePart(high.s.Cell, high.number, strconv.FormatInt(low.size, 10))},
 		Falls: func(m *evidence.Moment) int64 {
 			if m.Statement != high.s {
 				return 0

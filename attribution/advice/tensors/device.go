@@ -23,7 +23,7 @@ func results(n *evidence.Notebook) (all []evidence.Candidate) {
 		}
 		c.Kind, c.Title = "to-cpu", words.ResultsOnGPU(k.into)
 		c.Changes, c.Unknown = []string{words.ResultsOnCPU(k.into)}, []string{words.CopiesWait()}
-		c.Edits = []model.AdviceEdit{replaced(k.at.cell, k.value, k.text()+".cpu()")}
+		c.Edits = []model.AdviceEdit{evidence.ReplacePart(k.at.cell, k.value, k.text()+".cpu()")}
 		all = append(all, c)
 	}
 	return all
@@ -91,10 +91,10 @@ func pinned(n *evidence.Notebook) (all []evidence.Candidate) {
 			f, method := call.Func.(*syntax.Attribute)
 			switch k := keyword(call, "pin_memory"); {
 			case k != nil && is(k.Value, "True") && attribute(call) == "DataLoader":
-				edit = replaced(p.cell, k.Value, "False")
+				edit = evidence.ReplacePart(p.cell, k.Value, "False")
 				mine = func(s *evidence.Site) bool { return s.Cell == nil || calls(s, "/torch/utils/data/", "") }
 			case method && f.Attr == "pin_memory" && len(call.Args)+len(call.Keywords) == 0:
-				edit = replaced(p.cell, call, p.cell.Text(f.Value))
+				edit = evidence.ReplacePart(p.cell, call, p.cell.Text(f.Value))
 			default:
 				return true
 			}

@@ -67,16 +67,16 @@ func halved(n *evidence.Notebook, p spot, torch string) (edits []model.AdviceEdi
 		case *syntax.Call:
 			name := attribute(e)
 			if f, ok := e.Func.(*syntax.Attribute); ok && name == "double" && len(e.Args) == 0 {
-				edits = append(edits, replaced(c, e, c.Text(f.Value)+".float()"))
+				edits = append(edits, evidence.ReplacePart(c, e, c.Text(f.Value)+".float()"))
 				return false
 			}
 			if (name == "from_numpy" || name == "as_tensor" || name == "tensor") && float64s(n, p) {
-				edits = append(edits, replaced(c, e, c.Text(e)+".float()"))
+				edits = append(edits, evidence.ReplacePart(c, e, c.Text(e)+".float()"))
 				return false
 			}
 		case *syntax.Attribute:
 			if text := c.Text(e); text == torch+".float64" || text == torch+".double" {
-				edits = append(edits, replaced(c, e, torch+".float32"))
+				edits = append(edits, evidence.ReplacePart(c, e, torch+".float32"))
 			}
 		}
 		return true

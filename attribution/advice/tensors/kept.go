@@ -172,7 +172,7 @@ func (k keeping) candidate(n *evidence.Notebook, z sizes) (c evidence.Candidate,
 
 // detached returns the edit that keeps the value without its graph.
 func (k keeping) detached() model.AdviceEdit {
-	return replaced(k.at.cell, k.value, k.text()+".detach()")
+	return evidence.ReplacePart(k.at.cell, k.value, k.text()+".detach()")
 }
 
 // text returns the source of the value, so that a method can be called on it.

@@ -100,14 +100,14 @@ func multi(s *evidence.Site) bool {
 func single(k making) (edit model.AdviceEdit, ok bool) {
 	c := k.at.cell
 	if f := keyword(k.call, "foreach"); f != nil {
-		return replaced(c, f.Value, "False"), true
+		return evidence.ReplacePart(c, f.Value, "False"), true
 	}
 	at := k.call.Place()
 	if at.Start.Line != at.End.Line || keyword(k.call, "") != nil || keyword(k.call, "fused") != nil {
 		return edit, false
 	}
 	text := strings.TrimRight(strings.TrimSuffix(c.Text(k.call), ")"), ", ")
-	return replaced(c, k.call, text+", foreach=False)"), true
+	return evidence.ReplacePart(c, k.call, text+", foreach=False)"), true
 }
 
 // zeroed finds zero_grad() in front of the forward pass, in a PyTorch where it fills the gradients with zeros.
@@ -135,7 +135,9 @@ func zeroed(n *evidence.Notebook) (all []evidence.Candidate) {
 			Names: []string{syntax.Root(call.Func)}, Title: words.GradientsOfZeros(syntax.Root(call.Func)),
 			Accuracy: model.SavesGuess, Changes: []string{words.NoneThen()},
 			Unknown: append([]string{words.OtherPeaksOfLoop()}, doubts(n, z, mine)...),
-			Edits:   []model.AdviceEdit{replaced(p.cell, call, p.cell.Text(call.Func)+"(set_to_none=True)")},
+			Edits: []model.AdviceEdit{
+				evidence.ReplacePart(p.cell, call, p.cell.Text(call.Func)+"(set_to_none=True)"),
+			},
 			Falls: func(m *evidence.Moment) (bytes int64) {
 				for s, live := range m.Live {
 					if mine(s) {

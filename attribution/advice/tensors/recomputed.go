@@ -89,7 +89,7 @@ func recomputing(n *evidence.Notebook, z sizes, loop, p spot, block, torch strin
 	if torch != "torch" || firstLine(p.cell) {
 		return c, false
 	}
-	edits = append(edits, replaced(p.cell, call, torch+".utils.checkpoint.checkpoint("+block+", "+
+	edits = append(edits, evidence.ReplacePart(p.cell, call, torch+".utils.checkpoint.checkpoint("+block+", "+
 		p.cell.Text(call.Args[0])+", use_reentrant=False)"))
 	return evidence.Candidate{Kind: "checkpoint", Cell: p.cell, Line: from, Names: []string{block},
 		Title: words.ActivationsKept(block), Accuracy: model.SavesBound,

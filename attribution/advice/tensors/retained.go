@@ -192,5 +192,5 @@ func withoutKeyword(c *evidence.Cell, call *syntax.Call, k *syntax.Keyword) (mod
 	} else {
 		tail = strings.TrimPrefix(strings.TrimPrefix(tail, ","), " ")
 	}
-	return replaced(c, call, c.Text(call.Func)+head+tail), true
+	return evidence.ReplacePart(c, call, c.Text(call.Func)+head+tail), true
 }

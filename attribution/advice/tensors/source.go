@@ -240,14 +240,6 @@ func (p spot) wrapped(head string) ([]model.AdviceEdit, bool) {
 	return []model.AdviceEdit{evidence.Replace(p.cell, from, to, strings.Join(text, "\n"))}, true
 }
 
-// replaced returns the edit that puts a text in the place of a node.
-func replaced(c *evidence.Cell, node syntax.Node, text string) model.AdviceEdit {
-	at := node.Place()
-	first, last := c.Line(at.Start.Line), c.Line(at.End.Line)
-	head, tail := first[:min(at.Start.Col, len(first))], last[min(at.End.Col, len(last)):]
-	return evidence.Replace(c, at.Start.Line, at.End.Line, head+text+tail)
-}
-
 // shown reports whether the statement is the last one of a cell, which shows its value.
 func (p spot) shown() bool {
 	_, expression := p.stmt.(*syntax.ExprStmt)

@@ -51,8 +51,7 @@ func (f *foreign) buffer(addr, size uint64) {
 // foreignSearch finds the memory of libraries' objects once every object has been measured.
 type foreignSearch struct {
 	*survey
-	owners map[uint64]uint64 // the object of each large piece, 0 for more than one
-	sizes  map[uint64]uint64
+	claims map[uint64]claim // large pieces
 	object uint64
 	seen   map[uint64]bool // pieces of the object
 	until  time.Duration   // of the processor
@@ -60,20 +59,25 @@ type foreignSearch struct {
 	isOver bool
 }
 
+// claim is a large piece that an object leads to.
+type claim struct {
+	object uint64 // 0 for more than one
+	size   uint64
+}
+
 // findForeign gives objects of libraries the memory that only they lead to. It has bytes and a time of its own: where
 // these are over, no object gets any, and the survey goes on.
 func (s *survey) findForeign() {
-	if s.walker.sizes == nil {
+	if s.sizes == nil {
 		return
 	}
-	f := &s.walker.sizes.foreign
+	f := &s.sizes.foreign
 	f.collects = false
 	if len(f.objects) <= maxForeign && len(f.buffers) <= maxLargeBuffers && !s.done() {
 		slices.Sort(f.buffers)
 		began, total, limit := ProcessorTime(), s.mem.total, s.mem.limit
 		s.mem.limit = total + maxForeignBytes
-		search := foreignSearch{survey: s, owners: map[uint64]uint64{}, sizes: map[uint64]uint64{},
-			until: began + foreignTime}
+		search := foreignSearch{survey: s, claims: map[uint64]claim{}, until: began + foreignTime}
 		for i := 0; i < len(f.objects) && !search.over(); i++ {
 			search.from(f.objects[i])
 		}
@@ -131,23 +135,23 @@ func (f *foreignSearch) isCounted(addr uint64) bool {
 
 // claim takes in that an object leads to a large piece.
 func (f *foreignSearch) claim(addr, size uint64) {
-	first, _ := slices.BinarySearch(f.walker.sizes.foreign.buffers, addr)
-	if buffers := f.walker.sizes.foreign.buffers; first < len(buffers) && buffers[first]-addr < size {
+	buffers := f.sizes.foreign.buffers
+	if first, _ := slices.BinarySearch(buffers, addr); first < len(buffers) && buffers[first]-addr < size {
 		return
 	}
-	if by, taken := f.owners[addr]; taken && by != f.object {
-		f.owners[addr] = 0
-		return
+	one := claim{f.object, size}
+	if before, taken := f.claims[addr]; taken && before.object != f.object {
+		one.object = 0
 	}
-	f.owners[addr], f.sizes[addr] = f.object, size
+	f.claims[addr] = one
 }
 
 // settle adds the pieces to the objects' sizes.
 func (f *foreignSearch) settle() {
 	of := map[uint64][]Block{}
-	for addr, object := range f.owners {
-		if object != 0 {
-			of[object] = append(of[object], Block{addr, f.sizes[addr]})
+	for addr, one := range f.claims {
+		if one.object != 0 {
+			of[one.object] = append(of[one.object], Block{addr, one.size})
 		}
 	}
 	for object, pieces := range of {
@@ -167,7 +171,7 @@ func (f *foreignSearch) settle() {
 			f.notes.large[id] = bytes
 		}
 	}
-	f.walker.sizes.foreign.of = of
+	f.sizes.foreign.of = of
 }
 
 // foreignSize returns the bytes of a library's object that lie in pieces of malloc's.
@@ -210,15 +214,17 @@ func (s *sizer) pieceSize(addr uint64) uint64 {
 	if at := addr - head - within.Address; at >= within.Size || size > within.Size-at {
 		return 0
 	}
-	return s.chunkSize(addr, userSpace)
+	return s.chunkUpTo(addr, userSpace)
 }
 
 // isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
 // that has no module's, by its place.
 func (s *sizer) isForeign(name string, addr uint64) bool {
-	if strings.Contains(name, ".") {
-		return hides[name] || !isStandard(name) && !isPlain(name)
+	switch {
+	case hides[name]:
+		return true
+	case strings.Contains(name, "."):
+		return !isStandard(name) && !isPlain(name)
 	}
-	return hides[name] ||
-		s.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 && !unowned[name] && !s.isKnown(name, addr)
+	return s.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 && !unowned[name] && !s.isKnown(name, addr)
 }

@@ -62,7 +62,7 @@ type ofProcess struct{ *natives }
 
 func (o ofProcess) Word(addr uint64) uint64   { return o.b.mem.word(addr) }
 func (o ofProcess) Class(table uint64) string { return o.class(table) }
-func (o ofProcess) Chunk(addr uint64) uint64  { return o.chunkSize(addr, maxChunk) }
+func (o ofProcess) Chunk(addr uint64) uint64  { return o.chunkSize(addr) }
 
 // walk looks into whatever waits.
 func (w *tensorWalk) walk() {
@@ -136,7 +136,7 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 // bases takes in the tensors that a view is a view of, behind what autograd keeps of every tensor.
 func (w *tensorWalk) bases(n int32, meta uint64) {
 	const first = 96
-	end := w.e.chunkSize(meta, maxChunk)
+	end := w.e.chunkSize(meta)
 	for at := uint64(first); at+8 <= end; at += 8 {
 		if of := (tensor{impl: w.e.mem.word(meta + at)}); w.graph.IsTensor(of.impl) && w.e.readStorage(&of) {
 			w.impl(n, of.impl)

@@ -44,7 +44,7 @@ func (p *pieces) visitNative(n int32, addr, size uint64) {
 	p.mem.words(addr+16, (size-16)/8, func(_, word uint64) bool {
 		if c, ok := p.object(n, word, 1); ok {
 			near = append(near, c)
-		} else if size := p.chunkSize(word, maxChunk); size > 0 && p.isNew(word) && p.objectType(word) == nil {
+		} else if size := p.chunkSize(word); size > 0 && p.isNew(word) && p.objectType(word) == nil {
 			near = append(near, chunk{addr: word, size: size, node: n, hops: 1, plain: true})
 		}
 		return !p.done()
@@ -150,12 +150,12 @@ func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 		return c, false
 	}
 	const shared = 16 // std::make_shared puts its counts in front
-	size := p.chunkSize(addr, maxChunk)
+	size := p.chunkSize(addr)
 	if size > wordSize && endsInNumbers(class) {
 		size -= wordSize
 	}
 	if size == 0 {
-		size = max(p.chunkSize(addr-shared, maxChunk), shared) - shared
+		size = max(p.chunkSize(addr-shared), shared) - shared
 	}
 	if size == 0 && strings.HasPrefix(class, "N3c10") { // not from glibc's malloc: the sizes of these two are known
 		const tensor, storage = 64, 48
@@ -209,6 +209,6 @@ func (p *pieces) vector(n int32, begin, end, reserved uint64, hops uint8) (c chu
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > maxChunk || (end-begin)%8 != 0 {
 		return c, false
 	}
-	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.chunkSize(begin, maxChunk) >= reserved-begin &&
+	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.chunkSize(begin) >= reserved-begin &&
 		p.takes(begin, hops)
 }

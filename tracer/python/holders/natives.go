@@ -35,9 +35,13 @@ func (n *natives) class(table uint64) string {
 	return name
 }
 
-// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is more. The
-// size is in front, and in front of the next piece is a bit that marks this one as in use (malloc/malloc.c).
-func (n *natives) chunkSize(addr, most uint64) uint64 {
+// chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large to
+// be looked into.
+func (n *natives) chunkSize(addr uint64) uint64 { return n.chunkUpTo(addr, maxChunk) }
+
+// chunkUpTo is chunkSize, with a limit of its own. The size is in front, and in front of the next piece is a bit that
+// marks this one as in use (malloc/malloc.c).
+func (n *natives) chunkUpTo(addr, most uint64) uint64 {
 	const inUse, mapped, flags, smallest = 1, 2, 7, 32
 	if addr&15 != 0 || addr < lowestAddress || addr >= userSpace {
 		return 0

@@ -111,11 +111,11 @@ func sharesAll(n *natives, from, to uint64) bool {
 // behindShared returns how many bytes malloc gave for an object and its counts, and how many of them there are from the
 // object's address on: 0 where the sizes of the allocator are not known.
 func behindShared(n *natives, p sharedPointer) (own, behind uint64) {
-	own = n.chunkSize(p.counts, maxChunk)
+	own = n.chunkSize(p.counts)
 	if p.isInPlace() {
 		return own, min(own, maxOfArrow) - min(p.object-p.counts, own)
 	}
-	behind = n.chunkSize(p.object, maxChunk)
+	behind = n.chunkSize(p.object)
 	return own + behind, behind
 }
 

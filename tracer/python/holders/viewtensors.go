@@ -79,7 +79,7 @@ func (v *viewing) bases(x tensor) (all []uint64) {
 		return nil
 	}
 	const first = 40 // behind the name
-	v.mem.words(x.meta+first, (max(v.chunkSize(x.meta, maxChunk), first)-first)/8, func(_, word uint64) bool {
+	v.mem.words(x.meta+first, (max(v.chunkSize(x.meta), first)-first)/8, func(_, word uint64) bool {
 		of := tensor{impl: word}
 		if word != 0 && word&7 == 0 && word != x.impl && strings.Contains(v.class(v.mem.word(word)), "TensorImpl") &&
 			v.readStorage(&of) && of.storage == x.storage {
