@@ -113,7 +113,7 @@ deps: ## install what building the BPF object and the tests need (Debian, needs 
 
 .PHONY: generate
 generate: ## compile bpf/ and generate the Go side again, constants of bpf/wire*.h included (needs clang)
-	$(GO) generate ./event ./tracer/code/cuda ./tracer/code/libc ./tracer/ledger ./e2e/storms
+	$(GO) generate ./event ./internal/code/cuda ./internal/code/libc ./internal/ledger ./e2e/storms
 
 .PHONY: test
 test: deps ## install what is needed and run every tier (needs root; half an hour or more on two CPUs)
@@ -177,9 +177,9 @@ format: ## gofmt and clang-format have nothing to say; what is right for clang-f
 lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
 	$(GO) vet -cgocall=false ./...
 	$(GO) vet -cgocall=false -tags agent ./cmd/tracer
-	$(GO) vet -trimpath=false -cgocall ./tracer/gpu # with -trimpath, Go 1.26's cache names cgo's files in a clone that is gone
+	$(GO) vet -trimpath=false -cgocall ./internal/gpu # with -trimpath, Go 1.26's cache names cgo's files in a clone that is gone
 	CGO_ENABLED=0 $(GO) build ./...
-	CGO_ENABLED=0 $(GO) vet ./tracer/gpu/... ./cmd/...
+	CGO_ENABLED=0 $(GO) vet ./internal/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
 	$(GO) tool staticcheck -tags agent ./cmd/tracer
 	scripts/check-imports.sh
@@ -211,14 +211,14 @@ style: $(STYLE_MODULES) ## format TypeScript and JavaScript with prettier, and m
 	scripts/style/node_modules/.bin/prettier --write --log-level warn $(SCRIPTS)
 	node scripts/style/ruff.mjs --fix $(PYTHON)
 
-PAGE := report/html/page
+PAGE := internal/report/html/page
 PAGE_MODULES := $(PAGE)/node_modules/.package-lock.json
 
 $(PAGE_MODULES): $(PAGE)/package-lock.json
 	cd $(PAGE) && npm ci --ignore-scripts --no-audit --no-fund --silent
 
 .PHONY: page
-page: $(PAGE_MODULES) ## build the program of the page that --format html writes, report/html/page/dist (needs Node 18 and npm)
+page: $(PAGE_MODULES) ## build the program of the page that --format html writes, internal/report/html/page/dist (needs Node 18 and npm)
 	cd $(PAGE) && npm run --silent types && npm run --silent build
 
 .PHONY: check-page
@@ -229,7 +229,7 @@ check-page: $(PAGE_MODULES) ## the committed program of the page is what its sou
 test-page: $(PAGE_MODULES) ## open the pages of the fixtures in Chromium: every size is the report's, nothing runs (TRACER_CHROMIUM=PATH)
 	cd $(PAGE) && npm run --silent test
 
-VIEWERS := report/viewers
+VIEWERS := internal/report/viewers
 VIEWERS_MODULES := $(VIEWERS)/node_modules/.package-lock.json
 
 $(VIEWERS_MODULES): $(VIEWERS)/package-lock.json
@@ -261,7 +261,7 @@ ONCE := H200|SizeIsForetold|AgreeOnComplete|WildTexts|RecordingSaysTheSame/(1[2-
 
 .PHONY: race
 race: ## what has goroutines or unsafe pointers, under the race detector; not what builds the tracer or measures it
-	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -timeout 30m -skip 'WithoutCgo|DoctorMeasures|$(ONCE)' ./tracer/host/process/... ./tracer/gpu/... ./tracer/ledger/... ./tracer ./tracer/internal/... ./cmd/...
+	TRACER_REQUIRE_BPF=1 GO=$(GO) /usr/bin/python3 scripts/gotest.py -race -vet=off -count=1 -timeout 30m -skip 'WithoutCgo|DoctorMeasures|$(ONCE)' ./internal/host/process/... ./internal/gpu/... ./internal/ledger/... ./tracer ./tracer/internal/... ./cmd/...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (60s)
@@ -276,7 +276,7 @@ pythons: ## build the other Pythons: 3.9, 3.13, 3.14 in chroots, one with PyTorc
 test-pythons: ## windows and meters on each of the other Pythons, and on builds of CPython as people make them (which takes an hour, once)
 	scripts/install.sh pythons
 	scripts/go.sh run scripts/pythons.sh all
-	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all scripts/go.sh run $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./event/recording ./tracer/python/cpython ./tracer/python/holders
+	TRACER_REQUIRE_BPF=1 TRACER_PYTHONS=all scripts/go.sh run $(GO) test -count=1 -timeout 60m -run 'Pythons|OtherBuilds|Pandas|Build|Musl|SharedLibrary|Chroot|PyTorch|Stacks|Native|Holders|Audit|Live' ./e2e ./event/recording ./internal/python/cpython ./internal/python/holders
 
 .PHONY: fresh
 fresh: ## type `sudo make demo` in trees of Debian that have nothing, with and without a Go of the user's (FRESH="bookworm trixie", FRESH_TEST=1; needs root, network)

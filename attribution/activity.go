@@ -2,8 +2,8 @@ package attribution
 
 import (
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.

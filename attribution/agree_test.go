@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/html"
+	"ipytracer/internal/report/markdown"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/html"
-	"ipytracer/report/markdown"
-	"ipytracer/report/text"
 )
 
 // meterGroups returns the groups of probes that can be stepped down and stop a meter on the CPU.

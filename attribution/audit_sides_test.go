@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // A process that a cell started and that still runs is named with its line. One that exited, one of a running cell, and

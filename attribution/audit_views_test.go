@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // TestAuditOfViews: memory that only views hold has one verdict for all its views, with code that replaces each of

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestAudited: after any events, a Tracker with an audit reports what a Tracker alone and an Auditor alone report, byte

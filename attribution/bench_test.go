@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // sessions are the input of the benchmarks: a notebook of many statements, a crowd of processes, and random events.

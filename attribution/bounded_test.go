@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
-	"ipytracer/report/text"
 )
 
 // keeps returns the number of bytes reachable from a tracker that has taken in events, and its report.

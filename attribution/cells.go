@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // certifier decides how far a report is proven, and lists the missing parts.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // all codes a window that no other refers to, its id first.

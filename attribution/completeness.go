@@ -4,8 +4,8 @@ import (
 	"cmp"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // missing lists, in words, the parts that are missing or not certain: of figures and windows, and of attribution, names

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // TestTimelineOfBoundariesThatCross: a child's boundary begins first, on another CPU, which is held up before it reads

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // refusing makes the next boundary carry the count of refused events so far.

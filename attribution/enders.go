@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
 	"ipytracer/model"
 )
 

@@ -4,8 +4,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // dying records the cell and the statement that a process was running when it ended.

@@ -2,7 +2,7 @@ package attribution
 
 import (
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // maxBehind is the most changes that may come between a boundary and its readings: more than a ring of 16 MiB holds,

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {

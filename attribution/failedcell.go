@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func (cf *cellFiles) withCells(e *event.Variables) *event.Variables {

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // bareName returns the name of a cell for people, without its kernel, for places where that is known; "" for none.

@@ -2,7 +2,7 @@ package attribution
 
 import (
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // finds gives names to the stacks of blocks that searches have found.

@@ -1,10 +1,10 @@
 package attribution
 
 import (
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // fixOf returns the code to type in a cell to free the memory of a verdict.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/reporttest"
 )
 
 // looker takes in a notebook's events as they come.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // Limits on a glance: it is made while the session runs, several times a minute.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 const (

@@ -2,7 +2,7 @@ package attribution
 
 import (
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // Some doubts about a window are known only at the end of the session, when the window may be in the archive. They are

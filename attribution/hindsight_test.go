@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // archived closes enough windows to archive all earlier ones, where far is true.

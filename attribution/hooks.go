@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // A cell goes on after its result: IPython's hooks draw inline figures, ipykernel evaluates user_expressions and

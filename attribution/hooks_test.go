@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func (s *script) result(cell uint64, o event.Outcome) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at

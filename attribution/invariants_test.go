@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // TestEndedTwice: the kernel half drew two ends of one process: one record has the maximum of the last segment, the

@@ -1,6 +1,6 @@
 package attribution
 
-import "ipytracer/model/words"
+import "ipytracer/internal/words"
 
 // met records that a process runs IPython, or a cell.
 func (k *kernels) met(p *process) {

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/text"
 )
 
 // madeUp are synthetic sessions, long enough that windows are archived.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // limits count the records that had no room. A target can make anything without end, and so can the author of a

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/attribution/changes"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

@@ -1,8 +1,8 @@
 package attribution
 
 import (
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
 )
 
 // lostPart is the memory of a stack that is in cycles which the garbage collector does not see, and code that breaks

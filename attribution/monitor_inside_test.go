@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

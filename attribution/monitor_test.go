@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestMonitorForgets: ten thousand more cells, with statements and children that come and go, leave a Monitor as large

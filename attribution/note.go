@@ -3,7 +3,7 @@ package attribution
 import (
 	"slices"
 
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // note is a note of a window, after those before it. It never changes, so that copies of a window share it. nil is

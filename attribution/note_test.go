@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // notesOfAnyKind has a note of each kind, with values.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // notebook writes the events of cells that make and free blocks.

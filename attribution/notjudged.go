@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // unjudged lists the parts that this audit did not see, so that its silence is not taken for an all-clear.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // TestPageSize: a block that malloc maps by itself has whole pages, and begins behind a header in the first of them. A

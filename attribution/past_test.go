@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestPast compares the kept values of a meter with a list of all its values, for windows that open and close at

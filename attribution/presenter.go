@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // presenter builds the windows and processes of a report.

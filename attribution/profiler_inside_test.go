@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

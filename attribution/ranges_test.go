@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func TestConnectionFile(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // script builds events as the kernel would: values of one meter over time, cut by boundaries.

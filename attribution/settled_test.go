@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestFinishedTwice checks that a session may send its finish as soon as every figure is known, and again with all that

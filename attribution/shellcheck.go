@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles it, and its

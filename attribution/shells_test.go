@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // shell is a script of cells in a front end, with the counts of IPython in the end.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/text"
 	"ipytracer/report"
-	"ipytracer/report/text"
 )
 
 // Limits of a notebook of 60 cells.

@@ -2,8 +2,8 @@ package attribution
 
 import (
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 func (ac *activity) openStatement(p *process, b *event.Boundary) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // problems are the problems of a session.

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
 	"ipytracer/model"
 )
 

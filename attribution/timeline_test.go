@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
-	"ipytracer/report/reporttest"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/reporttest"
 )
 
 // TestTimelineHasWindows checks that the start, the peak and the end of every window are in the timeline, in any

@@ -2,8 +2,8 @@ package attribution
 
 import (
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // trackPoints is the most points that an item of a report's timeline has; a gap's beginning and its end are in one

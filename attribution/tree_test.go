@@ -5,8 +5,8 @@ import (
 
 	"ipytracer/attribution/changes"
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // kernelUnder returns a program that starts a kernel, as nbconvert does: pid 200 runs cells, and the program that was

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // isUnread reports whether the readings of other processes at a boundary may have found no room.

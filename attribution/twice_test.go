@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestRecordsTwice: a boundary or a change that comes twice, or is missing, leaves no certificate complete.

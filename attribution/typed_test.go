@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 // TestSourcesAreBounded: a cell has its source, as far as there is room, and leaves nothing of it behind. Neither one

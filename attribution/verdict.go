@@ -3,10 +3,10 @@ package attribution
 import (
 	"strings"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // verdict returns the verdict on what was found, with its words.

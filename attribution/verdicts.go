@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/freeing"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // find adds a portion of a site to the verdict it belongs to.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/text"
 	"ipytracer/report"
-	"ipytracer/report/text"
 )
 
 // TestWildEvents checks that a report and an audit end, in every form, for a recording with any events in any order.

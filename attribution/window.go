@@ -5,8 +5,8 @@ import (
 
 	"ipytracer/attribution/summits"
 	"ipytracer/event"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 type windowKind uint8

@@ -12,9 +12,9 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
 )
 
 // planted is a leak that an audit must find.

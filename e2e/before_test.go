@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // TestCellsFromBeforeTheAttach: functions that cells have defined before the attach allocate afterwards. They have the

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile"
 	"ipytracer/model"
-	"ipytracer/tracer/code/elffile"
 )
 
 // TestBuilds runs the catalogue on builds of CPython as people make them (scripts/pythons.sh has their flags), with the

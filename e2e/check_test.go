@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // checks runs `tracer audit --check`. It returns its standard output, and its one sentence on standard error with its

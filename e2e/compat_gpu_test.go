@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu/gputest"
 )
 
 const compatBackend = `

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/internal/host/process"
 	"ipytracer/model"
-	"ipytracer/tracer/host/process"
 )
 
 // nobody is the number of a user without any rights.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile"
 	"ipytracer/model"
-	"ipytracer/tracer/code/elffile"
 )
 
 // TestFalls types what a report says under "to free it" where blocks lie in malloc's heap, in Python's pools, or are

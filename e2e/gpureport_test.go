@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/gpu"
 	"ipytracer/model"
-	"ipytracer/tracer/gpu"
 )
 
 // formatsOfReports are all but text; the help of --format has them.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/gpu/gputest"
 	"ipytracer/model"
-	"ipytracer/tracer/gpu/gputest"
 )
 
 // TestGuard runs a cell that needs 256 MiB, sets a limit that leaves half of that, and runs the cell again: the guard

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/model/words"
+	"ipytracer/internal/words"
 )
 
 // mallocKeeps matches the first line of a report about memory that malloc keeps: its size, and the code that returns

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/code/elffile/elftest"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/host/process"
 )
 
 const (

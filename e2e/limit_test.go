@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/process"
 	"ipytracer/model"
-	"ipytracer/tracer/host/limit"
-	"ipytracer/tracer/host/process"
 )
 
 // TestLimit exceeds --limit. The request fails with MemoryError, at its line, the kernel lives, and the report has the

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/attacktest"
+	"ipytracer/internal/host/attacktest"
 )
 
 // locks is a cell that offers socket pairs one by one. It keeps each locked, also its end of the line that arrives

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile"
 	"ipytracer/model"
-	"ipytracer/tracer/code/elffile"
 )
 
 // noted is the memory that a line of memory.py allocated and freed, by its own count.

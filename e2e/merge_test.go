@@ -15,8 +15,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // TestMergeKernels traces two kernels in two sessions at the same time. Merged, the reports of both are byte for byte

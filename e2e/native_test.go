@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ipytracer/internal/code/native"
 	"ipytracer/model"
-	"ipytracer/tracer/code/native"
 )
 
 // TestNative compares native stacks with libgcc's backtrace() at the same moment, frame by frame: of C++ functions that

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/gputest"
+	"ipytracer/internal/gpu/nvmlhelper"
 	"ipytracer/model"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/gputest"
-	"ipytracer/tracer/gpu/nvmlhelper"
 )
 
 // machine describes two GPUs, and one process on the first, for the stand-in of NVML. The GPUs are those of the rig.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/python/cpython/builds"
+	"ipytracer/internal/python/cpython/builds"
 )
 
 // pythonsDir returns the folder in which scripts/pythons.sh builds the other Pythons.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"ipytracer/tracer/host/attacktest"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/host/process"
 )
 
 // descriptors returns the number of files that a process has open.

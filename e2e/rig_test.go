@@ -17,10 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/gputest"
+	"ipytracer/internal/host/confine"
 	"ipytracer/tracer"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/gputest"
-	"ipytracer/tracer/host/confine"
 )
 
 // binary is the tracer under test, workloads the folder of testdata/workloads, suite a folder that is removed when all

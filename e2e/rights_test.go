@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/attacktest"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/host/process"
 )
 
 // secretCell is a program of root: no other user may read its file.

@@ -15,10 +15,10 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event/recording"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
 )
 
 // TestTinyRing: with a change ring of one page most changes are lost. Every peak is exact nevertheless, the losses are

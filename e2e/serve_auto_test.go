@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/host/attacktest"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/host/process"
 )
 
 // startsWithCompanion makes every kernel with that home load the companion as it starts.

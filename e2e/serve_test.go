@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // serving is a server in a folder of its own.

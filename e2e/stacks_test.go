@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/host/process"
 	"ipytracer/model"
-	"ipytracer/tracer/host/process"
 )
 
 // TestStacks compares, for every allocation of cells that allocate from many places, the frames of the report with

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // growing is an IPython that runs a cell which allocates memory at one of its lines, and then waits for a line of

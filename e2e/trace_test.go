@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
 )
 
 // trace is a running tracer.

@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
 )
 
 // notebookFile writes a notebook with these cells into a folder.

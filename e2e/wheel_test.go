@@ -107,7 +107,7 @@ var wheelSymbols = map[string]uint64{
 // symbols.
 func TestWheelsNumPy(t *testing.T) {
 	together(t)
-	wheel := unpacked(t, "../tracer/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
+	wheel := unpacked(t, "../internal/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
 	t.Run("wheel", func(t *testing.T) {
 		r := traceWheel(t, wheel, wheelSymbols)
 		checkWheel(t, r)

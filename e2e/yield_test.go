@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/gpu/gputest"
 	"ipytracer/model"
-	"ipytracer/tracer/gpu/gputest"
 )
 
 // checkSuspended compares the memory of windows that were on the host.

@@ -3,7 +3,7 @@ package event
 import "slices"
 
 // Group names probes, or kinds of their reports, that are stepped down and put back together. A [MeterShed] or
-// [MeterBack] boundary concerns one group. model/words has its description for people.
+// [MeterBack] boundary concerns one group. internal/words has its description for people.
 type Group uint8
 
 // The groups. Where several of them stop a meter, the last one is the reason that is shown.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strconv"
 
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // csvColumns come before the columns of the meters.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 //go:embed schema/diff-v1.schema.json

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/escape"
-	"ipytracer/report/reporttest"
-	"ipytracer/report/text"
 )
 
 func TestCSVGolden(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
 )
 
 // glanceOf returns a glance at the first cell of a report, with the additional parts of a glance.

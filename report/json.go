@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after

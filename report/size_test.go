@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/profile"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/profile"
-	"ipytracer/report/reporttest"
-	"ipytracer/report/trace"
 )
 
 // growing are printers with output that grows with the session.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
-	"ipytracer/report/text"
 )
 
 // TestStacksComeBack: JSON has each stack and frame once, and a reader gets every stack where it was.

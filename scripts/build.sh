@@ -8,11 +8,11 @@
 # CGO_ENABLED=0 asks for the build without: one static file that runs on any Linux, with any C library.
 # GOARCH=arm64 or amd64 builds for such a machine; NVML then takes CC, a C compiler for it.
 # CARRY=1 asks for that static file with NVML inside: it carries the program that loads NVIDIA's libraries
-# (tracer/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
+# (internal/gpu/nvidia), which has cgo, and starts it from memory where such a library is. It needs a C compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$1 agent=${2:-}
-nvidia=tracer/gpu/nvidia
+nvidia=internal/gpu/nvidia
 
 # A compiler without the C library's headers does not count.
 works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-gcc} -x c -o /dev/null - 2>/dev/null; }

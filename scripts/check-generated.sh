@@ -5,8 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-generated=(event/wire.go event/wiremeters.go tracer/code/cuda/wire.go tracer/code/libc/wire.go
-    tracer/ledger/wire.go tracer/ledger/wiremeters.go {tracer/ledger/kernel,e2e/storms/align}_{x86,arm64}_bpfel.{go,o})
+generated=(event/wire.go event/wiremeters.go internal/code/cuda/wire.go internal/code/libc/wire.go
+    internal/ledger/wire.go internal/ledger/wiremeters.go {internal/ledger/kernel,e2e/storms/align}_{x86,arm64}_bpfel.{go,o})
 keep=$(mktemp -d)
 trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
 for f in "${generated[@]}"; do
@@ -18,7 +18,7 @@ if ! clang --version | grep -q 'clang version 14\.'; then
     echo "check-generated: the object is compared with clang 14 only, this is another; skipped" >&2
     compiles=(-skip bpf2go)
 fi
-go generate "${compiles[@]}" ./event ./tracer/code/cuda ./tracer/code/libc ./tracer/ledger ./e2e/storms
+go generate "${compiles[@]}" ./event ./internal/code/cuda ./internal/code/libc ./internal/ledger ./e2e/storms
 for f in "${generated[@]}"; do
     cmp "$f" "$keep/$f" || {
         echo "check-generated: $f is not what bpf/ gives; run 'make generate' and commit" >&2

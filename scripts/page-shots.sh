@@ -12,7 +12,7 @@ for of in notebook advice; do
     "$1" report "$work/$of.arrows" -q -o "$work/$of.html"
 done
 folder=${2:-$work}
-node report/html/page/shots.mjs "$work" "$folder"
+node internal/report/html/page/shots.mjs "$work" "$folder"
 [ -z "${2:-}" ] || exit 0
 stale=0
 for text in "$work"/*.txt; do

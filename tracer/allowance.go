@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"time"
 
-	"ipytracer/model/words"
-	"ipytracer/tracer/host/footprint"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/words"
 )
 
 // allowance is the memory that the program may take. To stay below it, the session gives up attribution first, and in

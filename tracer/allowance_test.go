@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/host/footprint"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/process"
 )
 
 // limitedTo returns a session's view of its own control group, and a function that sets its memory use.

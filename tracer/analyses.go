@@ -14,10 +14,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/filecache"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/refusals"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/refusals"
 )
 
 // analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/filecache"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/process"
 )
 
 // cacheRig is a file to be analysed, and a folder that keeps the results.

@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/footprint"
-	"ipytracer/tracer/host/limit"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/limit"
+	"ipytracer/internal/ledger"
 )
 
 // GPUs lists the machine's GPUs that are known by now.

@@ -1,6 +1,6 @@
 package tracer
 
-import "ipytracer/tracer/ledger"
+import "ipytracer/internal/ledger"
 
 // arrayCounting combines the kernel's counting of arrays and the searches for arrays that it could not count.
 type arrayCounting struct {

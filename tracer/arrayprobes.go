@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/numpy"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/numpy"
 )
 
 // numpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/numpy"
 )
 
 // close takes out the probes on the interpreter and, at the same time, those in NumPy.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // fakeCounter counts blocks as requested, unless instead is set.

@@ -5,9 +5,9 @@ import (
 	"path"
 	"slices"
 
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // expect analyses in the background the modules of NumPy that the target would load. It needs no kernel half.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/numpy"
 )
 
 // settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was

@@ -2,8 +2,8 @@ package tracer
 
 import (
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/numpy"
 )
 
 // untoldArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes on

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
 )
 
 // hasWheel lets the target map the code of NumPy 2.5.2's wheel, with other bytes in one place.

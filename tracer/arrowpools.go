@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/arrow"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/arrow"
 )
 
 // arrowInstrument is the instrument for cpu.arrow: probes on the functions of the memory pools in Arrow's library. If

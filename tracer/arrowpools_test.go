@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // arrowLibrary compiles a substitute for Arrow's library, and returns a mapping of it.

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/adoption"
-	"ipytracer/tracer/ledger"
 )
 
 // Attach starts a session on running processes, exactly those that are named: if a pid has been reused, its process is

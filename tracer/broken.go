@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
 )
 
 // A tracer that is built with the tag broken reads TRACER_BROKEN: GROUP=absent leaves the probes of a group out, and

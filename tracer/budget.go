@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // budget keeps the cost of the probes below a share of the time. The kernel keeps an account for each root and steps

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // TestStepsUp: the group with the lowest level is put back first, and each only once the account has filled beyond its

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // openCell is the known state of a running cell.

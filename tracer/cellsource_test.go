@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/attacktest/hostile"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/ledger"
 )
 
 func sources(s *Session) (out []event.CellSource) {

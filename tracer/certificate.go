@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // certificate is a session's account of itself in the end: which probes served, how often they were hit, and which data

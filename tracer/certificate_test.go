@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // TestCertificate: the gap of a meter is reported once, since the first time; of many problems a hundred are reported,

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // at returns the mapping of an address, and reads the mappings again if none is known.

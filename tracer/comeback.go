@@ -3,7 +3,7 @@ package tracer
 import (
 	"time"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // comeback decides when a group that was stepped down is tried again. While its probes are out, nothing shows whether

@@ -6,9 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/userfile"
 )
 
 // Remains lists the rights that a program needs once it is confined, besides those of the session.

@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/userfile"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/counting"
+	"ipytracer/internal/host/counting"
 )
 
 // counters are the processors' counters of the attached processes; the kernel half reads the kernel's counters.

@@ -3,8 +3,8 @@ package tracer
 import (
 	"path"
 
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/host/process"
 )
 
 // A target can map any number of files with names like a library's. Each file with probes takes descriptors and places

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // mapping returns a /proc with a process 7 that maps so many files of a name, each a file of its own.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // IsPython reports whether an ELF file defines a supported CPython interpreter.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // TestDescriber: for a hundred kernels that run the same interpreter, its file is analysed once. Each analysis takes a

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/nvmlhelper"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/nvmlhelper"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver;

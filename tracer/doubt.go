@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders"
 )
 
 // While the probes on NumPy are stepped down, arrays are allocated and freed unseen. When the probes are back, user

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/holders"
 )
 
 // heap is memory as glibc's malloc lays it out, from an address on.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // These are the percentages of garbage, of the memory in use, at the end. The remaining steps are done once and take

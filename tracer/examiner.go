@@ -3,7 +3,7 @@ package tracer
 import (
 	"log/slog"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // examiner identifies targets, reads the state of their Pythons, and gives them their instruments.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/resident"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/host/resident"
+	"ipytracer/internal/python/holders"
 )
 
 // explainResident locates the resident memory of every running Python. In a recorded session it may take more time.

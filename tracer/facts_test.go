@@ -8,11 +8,11 @@ import (
 	"reflect"
 	"testing"
 
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/cpython/builds"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/python/numpy"
 )
 
 // throughJSON returns a value as it is after it was kept.

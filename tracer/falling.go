@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/resident"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/host/resident"
+	"ipytracer/internal/python/holders"
 )
 
 // Bounds of finding out by how much resident memory falls with what names hold.

@@ -3,7 +3,7 @@ package tracer
 import (
 	"testing"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // TestForgetStacks: stacks are forgotten where there are many, or where that is asked for. Code of the generation

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // glances are boundaries at which nothing happens. They serve a viewer of the running session: open windows have

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
 )
 
 // libraryInstrument is the instrument for GPUs and tensors: probes in CUDA's driver and runtime, in PyTorch's c10, and

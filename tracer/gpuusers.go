@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
+	"ipytracer/internal/gpu"
 )
 
 // gpuUsers are the processes that have the CUDA driver mapped.

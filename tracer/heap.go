@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
 )
 
 // heapInstrument is the instrument for cpu.heap: probes on the functions that a target calls for malloc and its

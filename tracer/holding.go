@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 // findHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the

@@ -5,8 +5,8 @@ package tracer
 import (
 	"os"
 
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // Without uprobes nothing is placed in the interpreter either: a session checks whether probes there have taken effect.

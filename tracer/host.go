@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // host is the parts of a session that an instrument uses.

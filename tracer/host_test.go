@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // fakeHost is a session without a kernel.

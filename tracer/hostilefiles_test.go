@@ -14,13 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/elffile/elftest"
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/python/arrow"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/python/arrow"
+	"ipytracer/internal/python/numpy"
 )
 
 // fileReaders are all that a session does with a target's files.

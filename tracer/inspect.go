@@ -4,12 +4,12 @@ import (
 	"io"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/code/machine"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/numpy"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/numpy"
 )
 
 // Build describes which probes a CPython build on disk supports.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // An instrument places the probes of one kind in one target, and serves them until the target is released. Whenever a

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
 )
 
 // loaderFile is the name of this machine's dynamic linker.

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/endings"
 	"ipytracer/tracer/internal/lines"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
 )
 
 // intake is the [ledger.Sink] for the records of the kernel half: it completes them with data that only user space has,

@@ -6,8 +6,8 @@ import (
 	"io"
 	"io/fs"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
 )
 
 // open opens the interpreter of a process.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // TestReleasedRoots: the number of a root is used again once it and its children have ended a while ago, and the kernel

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // kernelHalf is the parts of the ledger in the kernel that a session uses. The types of [ledger.Ledger] document each

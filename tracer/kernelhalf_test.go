@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/words"
 )
 
 // records are records that come out of the kernel together.

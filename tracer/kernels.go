@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the

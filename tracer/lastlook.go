@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders"
 )
 
 // lastLook examines the live Python processes at the end: the holders of blocks, the variables by name, and the places

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // learn reads the state that exists only once the interpreter, or IPython in it, has started.

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // libraryFile is a library of a target, loaded or expected, with probes on it. close removes all its probes and closes

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/limit"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/process"
 )
 
 // limits are the soft limits that a session sets.

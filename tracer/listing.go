@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 // listVariables lists the variables of every Python process that still runs. It reads the objects from outside the

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 // live holds the allocated blocks of the traced processes for which to search holders, from the change stream. They are

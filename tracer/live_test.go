@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 func TestLive(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/holders"
 )
 
 // Looks searches for variables, or for the holders of blocks, while the session runs. It reads the objects of a Python

@@ -6,10 +6,10 @@ import (
 	"path"
 	"slices"
 
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
 )
 
 // mappedInstrument is the instrument for the lines of cpu.mapped. It probes the places in mmap and mremap at which a C

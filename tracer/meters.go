@@ -2,8 +2,8 @@ package tracer
 
 import (
 	"ipytracer/event"
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/ledger"
 )
 
 // metersOfPythons are the meters that only the probes of a Python process serve.

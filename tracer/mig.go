@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
+	"ipytracer/internal/gpu"
 )
 
 // shares maps a GPU's index to the UUIDs of its MIG devices that targets use. A process that uses a MIG device has the

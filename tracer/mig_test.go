@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
+	"ipytracer/internal/gpu"
 )
 
 // TestMIG: the memory of a process on a MIG device is limited by that of the device, not of the GPU.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/native"
+	"ipytracer/internal/code/native"
 )
 
 // naming finds the names of the frames of native stacks, beside the session. Reading the symbols of a library as large

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/ledger"
 )
 
 // slowFile is a file that, once it is shut, blocks all reads until the gate is open.

@@ -6,9 +6,9 @@ import (
 	"sync"
 
 	"ipytracer/event"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
 )
 
 // natives are the ELF files of all targets, and the Python stacks behind native ones.

@@ -4,8 +4,8 @@ import (
 	"sort"
 	"time"
 
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
 )
 
 // nativeSpace describes the machine code in a target's memory.

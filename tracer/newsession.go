@@ -4,8 +4,8 @@ import (
 	"context"
 	"log/slog"
 
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/process"
 )
 
 // newSession returns a session that has no targets yet.

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
 )
 
 // A kernel does not know which notebook it runs. The program that starts the kernel may have set it: a Jupyter server

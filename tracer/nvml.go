@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/nvmlhelper"
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/nvmlhelper"
+	"ipytracer/internal/host/userfile"
 )
 
 // nvml is the part of [nvmlhelper.Helper] that a session uses.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/gputest"
-	"ipytracer/tracer/gpu/nvmlhelper"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/gputest"
+	"ipytracer/internal/gpu/nvmlhelper"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 func TestMain(m *testing.M) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/nvmlhelper"
 )
 
 // slowNVML answers after given times, in a synctest bubble. After the last time in the list, it repeats it.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/nvmlhelper"
 )
 
 // startingSession returns a session for which NVML takes a time to start, and then answers at once.

@@ -1,8 +1,8 @@
 package tracer
 
 import (
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // offsets translates the offsets of package cpython into those that the BPF programs read.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"ipytracer/tracer/host/limit"
+	"ipytracer/internal/host/limit"
 	"ipytracer/tracer/internal/lines"
 )
 

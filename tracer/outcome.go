@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/python/cpython"
 )
 
 // outcome determines how a cell ended. Usually IPython has reported it to the kernel half at the very end of the cell.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/python/cpython"
 )
 
 // TestJudge: the exception that IPython showed decides how a cell ended only if it was certainly shown in that cell.

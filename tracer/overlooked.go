@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 const (

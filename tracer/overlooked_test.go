@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // TestOverlooked: a process that ended without having been examined is counted, with the meters of its loaded

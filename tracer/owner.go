@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // OwnerError says that a target is not its required owner's ([Options.Owner]), or has further rights.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestOwner: a target is its owner's, or is refused before it is examined. A target that has ended does not count as

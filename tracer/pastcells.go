@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders"
 )
 
 // Functions that were defined in cells before an attach allocate after it, too. The file name of their code is not that

@@ -3,7 +3,7 @@ package tracer
 import (
 	"testing"
 
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/python/cpython"
 )
 
 // TestCellHash compares with the results of ipykernel's get_file_name for these texts.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"sync"
 
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // placer attaches probes to files, and detaches those of processes that have ended.

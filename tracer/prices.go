@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/words"
 )
 
 // prices are the costs of hits on this machine. They are measured beside the attach, and again later until two

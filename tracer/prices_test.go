@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // TestPricesAfterFailure: a measurement that fails keeps the earlier costs, logs that, and is repeated a few times.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
 )
 
 // probe gives the ledger the offsets of the target's Python and places the probes of every group.

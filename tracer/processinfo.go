@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/limit"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/process"
 )
 
 // info returns the recording's entry of the target.

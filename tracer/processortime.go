@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 // processorTime is the time that a look at several processes may take, of the thread that began it. Others may have the

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/python/holders"
 )
 
 // TestProcessorTime: a look at several processes shares processor time, and only the clock on the wall ends it where it

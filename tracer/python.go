@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
 )
 
 // python is the interpreter of a target.

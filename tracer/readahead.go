@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/numpy"
 )
 
 // modulesAhead are the files with NumPy's extension module that targets would load. Each is analysed before that, once

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/numpy"
 )
 
 // TestWaitAhead: an attach waits for the analysis of a file, though not for ever.

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/refusals"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/refusals"
 )
 
 // stateOf returns a file in its present state. ok is false where its times do not say that it is the same: a server of

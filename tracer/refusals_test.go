@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestRefusals: a file in which nothing is found is looked through once, though many processes map it; once more where

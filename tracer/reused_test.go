@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"ipytracer/tracer/host/attacktest"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // TestReusedPID gives the pid of an examined process to another one, before and during the attach. It runs in a pid

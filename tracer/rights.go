@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/process"
 )
 
 // confine drops from this program, in all its threads and for good, the capabilities, system calls and files that the

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
 )
 
 // rulesAhead prepares large libraries that targets have mapped, before a stack is walked through them. Their tables may

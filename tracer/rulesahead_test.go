@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
 )
 
 // TestRulesAheadAreBounded: large libraries are prepared, once each, and no more than the limit, whatever a target

@@ -1,8 +1,8 @@
 package tracer
 
 import (
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
 )
 
 // rulesInstrument is the instrument for native stacks: it places no probes, and prepares large libraries for walks

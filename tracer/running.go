@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // A cell that runs at the attach began before the probes were in place. It is found on the stacks of the threads before

@@ -4,10 +4,10 @@ import (
 	"log/slog"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/endings"
 	"ipytracer/tracer/internal/lines"
-	"ipytracer/tracer/ledger"
 )
 
 // Session is a running trace: it attaches, takes in the records of the kernel half, and emits events in their order.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/model/words"
-	"ipytracer/tracer/code/elffile/elftest"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/words"
 )
 
 // following reads a session to its end, and calls before in front of each event.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
 )
 
 // The main thread of a front end that waits runs now and then, which changes its stack. So it is looked at up to

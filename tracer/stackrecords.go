@@ -2,8 +2,8 @@ package tracer
 
 import (
 	"ipytracer/event"
-	"ipytracer/tracer/code/native"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/ledger"
 )
 
 // Code stores a code object for the stacks that follow.

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // code is a code object of a traced Python, as it was when it was first in a stack.

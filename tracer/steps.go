@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/holders"
 )
 
 // steps are the groups of a root that are stepped down, in the order in which that happened.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer/internal/places"
-	"ipytracer/tracer/ledger"
 )
 
 // windowInstrument is the instrument for windows. It probes the interpreter where cells, their statements and their

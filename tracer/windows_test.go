@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/code/elffile/elftest"
-	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // pythonWith returns an interpreter with only a version and sites.

@@ -2,8 +2,8 @@ package tracer
 
 import (
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/python/holders"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/holders"
 )
 
 // numberAsHere translates the numbers of processes in a list of variables, which a process in a pid namespace of its

@@ -10,9 +10,9 @@ import (
 	"log"
 	"math/rand/v2"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/bench/made"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 const (

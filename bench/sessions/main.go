@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"log"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/bench/made"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 func main() {

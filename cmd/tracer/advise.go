@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/advice"
+	"ipytracer/internal/advice"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/sheet"
-	"ipytracer/report/text"
 )
 
 // AdviseOptions are the flags of `tracer advise`.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/advice"
+	"ipytracer/internal/advice"
 )
 
 const mib = 1 << 20

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/agent"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/userfile"
 )
 
 // agentFiles are the files that somebody names to an agent, with that person's rights.

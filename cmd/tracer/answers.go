@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/advice"
-	"ipytracer/attribution/freeing"
 	"ipytracer/event"
+	"ipytracer/internal/advice"
+	"ipytracer/internal/companion"
+	"ipytracer/internal/freeing"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/text"
-	"ipytracer/tracer/companion"
 )
 
 // answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. The

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/process"
 )
 
 // AttachOptions are the flags of `tracer attach`.

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/report/sheet"
-	"ipytracer/report/text"
 )
 
 // AuditOptions are the flags of `tracer audit`.

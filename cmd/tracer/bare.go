@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/ledger"
 )
 
 // newBareCommand returns a command for the benchmark: probes that do nothing, at the places where a session would place

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu/gputest"
 )
 
 // carrier builds the static file that carries the program that loads NVIDIA's libraries.

@@ -18,13 +18,13 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
+	"ipytracer/internal/companion"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/report/text"
 	"ipytracer/tracer"
-	"ipytracer/tracer/companion"
-	"ipytracer/tracer/host/process"
 )
 
 // forCheck are the flags of `tracer audit` that apply with --check.

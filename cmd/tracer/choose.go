@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
-	"ipytracer/report/text"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 )
 
 // printChoice prints several kernels with what tells them apart.

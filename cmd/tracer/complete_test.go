@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/reporttest"
 )
 
 // TestAgreeOnComplete: JSON, the texts, Markdown, the page and --strict agree on whether a session's figures are

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
 )
 
 // DeathsOptions are the flags of `tracer deaths`.

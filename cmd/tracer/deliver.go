@@ -10,10 +10,10 @@ import (
 	"syscall"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/advice"
+	"ipytracer/internal/advice"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/report/torchviz"
 	"ipytracer/model"
-	"ipytracer/report/torchviz"
-	"ipytracer/tracer/gpu"
 )
 
 // leastOfPage is the least size, in bytes, of a leak on a page.

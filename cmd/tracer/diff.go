@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/compare"
+	"ipytracer/internal/compare"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/sheet"
-	"ipytracer/report/text"
 )
 
 // DiffOptions are the flags of `tracer diff`.

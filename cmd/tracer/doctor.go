@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/doctor"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // DoctorOptions are the flags of `tracer doctor`.

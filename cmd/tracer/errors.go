@@ -13,13 +13,13 @@ import (
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/selftest"
 	"ipytracer/event/recording"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/serving"
 	"ipytracer/tracer"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
-	"ipytracer/tracer/serving"
 )
 
 // The exit statuses of the contract.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/selftest"
-	"ipytracer/tracer/host/invoker"
+	"ipytracer/internal/host/invoker"
 )
 
 // TestUnknownInvoker: an unknown user cannot trace.

@@ -12,15 +12,15 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
+	"ipytracer/internal/companion"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/recorder"
+	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/text"
 	"ipytracer/tracer"
-	"ipytracer/tracer/companion"
-	"ipytracer/tracer/host/filecache"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/recorder"
-	"ipytracer/tracer/host/userfile"
 )
 
 // SessionOptions are the flags of the commands that trace.

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/html"
+	"ipytracer/internal/report/markdown"
+	"ipytracer/internal/report/profile"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/torchviz"
+	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/html"
-	"ipytracer/report/markdown"
-	"ipytracer/report/profile"
-	"ipytracer/report/text"
-	"ipytracer/report/torchviz"
-	"ipytracer/report/trace"
 )
 
 // format is a format of reports. The help of --format, errors and docs/howto/export.md come from the table of them.

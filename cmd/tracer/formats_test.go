@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/report/reporttest"
-	"ipytracer/report/torchviz"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/torchviz"
 )
 
 // TestFormatsAreDocumented: the page has a row for each format, in their order, and none else.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu/gputest"
 )
 
 // running is a command that has not ended.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/model/words"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/suspend"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/suspend"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/words"
 )
 
 // MoveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.

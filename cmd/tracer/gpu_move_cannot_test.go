@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu/gputest"
 )
 
 // TestYieldCannot: if the driver cannot move the memory, one sentence says why, and the process is unchanged.

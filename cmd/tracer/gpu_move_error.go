@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/suspend"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/suspend"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 )
 
 // errLibraryUnread says that the tracer cannot see whether a process uses CUDA.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu/gputest"
 )
 
 // holder is a process that holds memory of a stand-in for a GPU.

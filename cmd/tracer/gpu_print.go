@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
-	"ipytracer/report/text"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 )
 
 // commandWidth is the shown length of a command line in the table.

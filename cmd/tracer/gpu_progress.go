@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/model/words"
-	"ipytracer/tracer/gpu/suspend"
+	"ipytracer/internal/gpu/suspend"
+	"ipytracer/internal/words"
 )
 
 // moveProgress shows on a terminal the present step of a move, and the memory that the process still holds on its GPUs.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/gpu/gputest"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/gpu/gputest"
 )
 
 // machineText returns a machine of one sliced and two whole GPUs. This test is one of its processes.

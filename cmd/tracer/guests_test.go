@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/attacktest"
+	"ipytracer/internal/host/attacktest"
 )
 
 // end is a connection that records whether it was closed.

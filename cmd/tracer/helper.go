@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/priority"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/priority"
+	"ipytracer/internal/host/process"
 )
 
 // newHelperCommand returns the hidden command that opens and reads files for a session: files on file systems that may

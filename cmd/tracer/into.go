@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/notebook"
 )
 
 // IntoOptions are the flags of `tracer report` that put figures into a notebook's file.

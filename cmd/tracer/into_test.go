@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

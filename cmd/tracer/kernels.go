@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
-	"ipytracer/report/text"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 )
 
 // KernelsOptions are the flags of `tracer kernels`.

@@ -7,8 +7,8 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
-	"ipytracer/report/text"
 )
 
 // A finished session has its figures at once. Then a look at the objects of its processes follows, which may take

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
-	"ipytracer/report/text"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/text"
 )
 
 // lookedAt is a session with a look at objects at its end. All its figures are known before. After the Settled it

@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/userfile"
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/serving"
 )
 
 // Bounds of the reports that sessions of a server leave to their users.

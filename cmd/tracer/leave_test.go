@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/userfile"
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/serving"
 )
 
 func peerOf(t *testing.T, uid uint32) serving.Peer {

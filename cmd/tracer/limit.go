@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/model/words"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/limit"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/words"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/limit"
-	"ipytracer/tracer/host/process"
 )
 
 func newLimitCommand(c console) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/look"
+	"ipytracer/internal/host/look"
 )
 
 // looks are the kinds of look that a process without rights can make.

@@ -14,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/merge"
 	"ipytracer/event"
+	"ipytracer/internal/merge"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/text"
-	"ipytracer/report/trace"
 )
 
 // MergeOptions are the flags of `tracer merge`.

@@ -13,11 +13,11 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // recordedOn returns a file with a recording of a notebook on a machine.

@@ -12,18 +12,18 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/advice"
-	"ipytracer/attribution/compare"
-	"ipytracer/attribution/merge"
-	"ipytracer/attribution/plan"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/advice"
+	"ipytracer/internal/compare"
+	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/merge"
+	"ipytracer/internal/plan"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/torchviz"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/report/reporttest"
-	"ipytracer/report/torchviz"
-	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 // kinds is how many kinds of damage mutate does.

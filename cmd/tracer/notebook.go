@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/escape"
 	"ipytracer/python"
-	"ipytracer/report/escape"
-	"ipytracer/tracer/host/invoker"
 )
 
 // newNotebookCommand installs the notebook's companion where an interpreter finds it.

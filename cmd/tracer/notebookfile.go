@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/event/recording"
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
 )
 
 // A user who has no recording of a notebook names the notebook itself. The messages say how to get from one to the

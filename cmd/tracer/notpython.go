@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/report/escape"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/escape"
 )
 
 // maxProgram is the shown length of a program's name, in characters.

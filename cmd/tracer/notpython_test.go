@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report/reporttest"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/reporttest"
 )
 
 // TestNotPython: for a wrong pid the message names the process.

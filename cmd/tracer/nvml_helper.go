@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/gpu/nvmlhelper"
+	"ipytracer/internal/gpu/nvmlhelper"
 )
 
 // newNVMLHelperCommand returns the hidden command that queries NVML for a session.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"ipytracer/internal/host/userfile"
 	"ipytracer/model"
-	"ipytracer/tracer/host/userfile"
 )
 
 // OutputOptions are the flags for the format and place of a report.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/footprint"
 )
 
 // thrift keeps a session below the limit on the tracer's own memory.

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/attribution/plan"
+	"ipytracer/internal/plan"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/sheet"
-	"ipytracer/report/text"
 )
 
 // PlanOptions are the flags of `tracer plan`.

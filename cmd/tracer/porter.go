@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/serving"
 )
 
 // newPorterCommand returns the hidden command that holds connections open, which a server does not want to close

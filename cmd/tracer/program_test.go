@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"ipytracer/tracer/gpu/nvmlhelper"
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/gpu/nvmlhelper"
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
 )
 
 // programDir is the folder in which buildTracer builds, "" before that.

@@ -18,10 +18,10 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/process"
 	"ipytracer/model"
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/process"
 )
 
 // A recording may come from any source, and a look at processes needs rights that cannot be given up before it. So a

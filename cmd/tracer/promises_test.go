@@ -12,7 +12,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/tracer/companion"
+	"ipytracer/internal/companion"
 )
 
 // recordingOf returns a recording of looks at two processes.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"ipytracer/event"
+	"ipytracer/internal/report/text"
 	"ipytracer/model"
-	"ipytracer/report/text"
 )
 
 // checkMeter refuses a --by meter that no session can have, before one is traced for it.

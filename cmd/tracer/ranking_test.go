@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report/reporttest"
+	"ipytracer/internal/report/reporttest"
 )
 
 // TestMetersOfBy: an unknown meter is refused before anything is traced; for a meter that the session lacked the report

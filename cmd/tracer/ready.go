@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"ipytracer/tracer/host/userfile"
+	"ipytracer/internal/host/userfile"
 )
 
 // readySign is the ready file of a session, or a pipe in its place.

@@ -10,7 +10,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
 )
 
 // Every command that shows figures of a recording reads it here. The events end with a finish that says how far the

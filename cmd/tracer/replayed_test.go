@@ -11,11 +11,11 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/report/sheet"
-	"ipytracer/report/text"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
 )
 
 // script is a session that is over before it is looked at.

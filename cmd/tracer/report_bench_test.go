@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/attributiontest"
 )
 
 var longCells = flag.Int("cells", 1000, "how many cells of ten statements the benchmarks' notebook has")

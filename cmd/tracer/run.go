@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/launch"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/userfile"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/host/launch"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/userfile"
 )
 
 func newRunCommand(c console) *cobra.Command {

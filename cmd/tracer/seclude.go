@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/confine"
+	"ipytracer/internal/host/confine"
 )
 
 // seclude gives up, for good, all rights that printing a recording does not need, once the recording and the place of

@@ -12,8 +12,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/selftest"
-	"ipytracer/tracer/host/invoker"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/ledger"
 )
 
 // SelftestOptions are the flags of `tracer selftest`.

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/agent/accounts"
-	"ipytracer/report/escape"
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/serving"
 )
 
 // ServeOptions are the flags of `tracer serve`.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 // TestSizeIsForetold: the size of a large report is announced, with a way to make it smaller; --cells does so.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
 )
 
 // strictness is the scope of --strict. The zero value judges nothing.

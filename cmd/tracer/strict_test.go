@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
 	"ipytracer/event/recording"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
-	"ipytracer/report/reporttest"
 )
 
 func TestStrictValues(t *testing.T) {

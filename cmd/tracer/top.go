@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/display"
+	"ipytracer/internal/report/live"
 	"ipytracer/model"
 	"ipytracer/report"
-	"ipytracer/report/live"
 	"ipytracer/tracer"
-	"ipytracer/tracer/display"
 )
 
 // TopOptions are the flags of `tracer top`.

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/cmd/tracer/internal/trial"
-	"ipytracer/tracer/host/invoker"
+	"ipytracer/internal/host/invoker"
 )
 
 // TryOptions are the flags of `tracer try`.

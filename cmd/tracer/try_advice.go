@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/trial"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // scratch is a folder of the user's for one recording, in the folder for temporary files.

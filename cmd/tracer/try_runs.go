@@ -14,12 +14,12 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/trial"
+	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/report/escape"
-	"ipytracer/report/text"
-	"ipytracer/tracer/host/userfile"
 )
 
 // try is a trial under way.

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/trial"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // prepare makes the variants.

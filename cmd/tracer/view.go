@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/display"
+	"ipytracer/internal/report/live"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 	"ipytracer/report"
-	"ipytracer/report/live"
-	"ipytracer/tracer/display"
 )
 
 // errGlanced ends a session that was to print one screen.

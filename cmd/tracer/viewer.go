@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/report/html"
 	"ipytracer/report"
-	"ipytracer/report/html"
 )
 
 // A page is made of the whole recording, because a cell's figures can depend on later events. So a growing recording is

@@ -19,9 +19,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/report/html"
-	"ipytracer/tracer/host/confine"
-	"ipytracer/tracer/host/invoker"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/html"
 )
 
 // ViewOptions are the flags of `tracer view`.

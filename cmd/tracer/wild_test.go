@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/report/reporttest"
+	"ipytracer/internal/report/reporttest"
 )
 
 // TestWildTexts: names that a format could take for its own syntax pass through each format, and stay names. make

@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // storm is a storm of c/storm.c.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // TestStorms runs every storm under the tracer, alone and with its threads meeting at the tracer's tracepoints: every

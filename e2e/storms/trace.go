@@ -12,9 +12,9 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
+	"ipytracer/internal/host/launch"
 	"ipytracer/model"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/launch"
 )
 
 // peak is the memory of a process at its highest, by its own reading.

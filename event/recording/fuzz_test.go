@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/attacktest/hostile"
+	"ipytracer/internal/host/attacktest/hostile"
 )
 
 // FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder. An accepted

@@ -7,7 +7,7 @@ import (
 )
 
 // groups are the texts of groups of probes in recordings. They are part of the format, so they stay as they are; the
-// words of reports are in model/words.
+// words of reports are in internal/words.
 var groups = withMeters([event.Groups]string{
 	event.ArrayProbes:   "",
 	event.ForeignArrays: "blocks of another NumPy, or of another memory handler",

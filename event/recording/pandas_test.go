@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/python/cpython/builds"
+	"ipytracer/internal/python/cpython/builds"
 )
 
 // inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns its output.

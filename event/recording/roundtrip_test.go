@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 )
 
 func TestEveryFieldRoundTrips(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/attacktest/hostile"
+	"ipytracer/internal/host/attacktest/hostile"
 )
 
 // stackTexts are stacks in the writer's form, and in other forms.

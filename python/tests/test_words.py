@@ -1,4 +1,4 @@
-"""The same text for the same bytes as on the command line: vectors of model/words/units_test.go."""
+"""The same text for the same bytes as on the command line: vectors of internal/words/units_test.go."""
 
 import unittest
 

@@ -14,7 +14,7 @@ import subprocess
 import time
 import uuid
 
-PROGRAMS = (("0", "./cmd/tracer"), ("1", "./tracer/gpu/nvidia"))  # whether it is built with cgo; with the agent
+PROGRAMS = (("0", "./cmd/tracer"), ("1", "./internal/gpu/nvidia"))  # whether it is built with cgo; with the agent
 RULE = "=" * 80
 
 
@@ -75,7 +75,7 @@ def go_components():
 
 def page_components():
     """Returns (component, licence) of each library in the program of the page."""
-    parts = pathlib.Path("report/html/page/dist/LICENSES.txt").read_text().split(RULE + "\n")[1:]
+    parts = pathlib.Path("internal/report/html/page/dist/LICENSES.txt").read_text().split(RULE + "\n")[1:]
     for part in parts:
         head, _, licence = part.partition("\n")
         name, version, _ = head.rsplit(" ", 2)

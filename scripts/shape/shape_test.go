@@ -113,8 +113,9 @@ func TestReadLimits(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	for name, want := range map[string]bool{"a/b.go": true, "a.py": true, "report/html/page/dist/page.js": false,
-		"report/html/page/dist/x.ts": false, "a/built/x.mjs": false, "a.md": false} {
+	for name, want := range map[string]bool{"a/b.go": true, "a.py": true,
+		"internal/report/html/page/dist/page.js": false, "internal/report/html/page/dist/x.ts": false,
+		"a/built/x.mjs": false, "a.md": false} {
 		if isSource(name) != want {
 			t.Errorf("isSource(%q) is %v", name, !want)
 		}

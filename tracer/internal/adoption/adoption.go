@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 const (

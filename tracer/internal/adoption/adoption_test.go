@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // kin is /proc and the kernel half, for an adoption: pids of descendants, by the scan that finds them first.

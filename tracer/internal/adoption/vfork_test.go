@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // vforks is a run of testdata/vforks.c: a process with a vfork child that has not executed a program yet.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // watch holds the limits on the memory of an attached process, as seen from outside: to name the limit that was hit if

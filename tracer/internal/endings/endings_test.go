@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestWhichLimitWasHit: the kernel's counts decide; where it counts nothing, the used-up limit does.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // Companion talks with notebooks.

@@ -1,9 +1,9 @@
 package places
 
 import (
-	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/numpy"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/numpy"
 )
 
 // OfArrays returns the programs that serve the places in NumPy.

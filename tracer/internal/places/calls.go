@@ -3,10 +3,10 @@ package places
 import (
 	"slices"
 
-	"ipytracer/tracer/code/libc"
-	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/arrow"
+	"ipytracer/internal/code/libc"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/arrow"
 )
 
 // OfHeap places programs on functions of an allocator, the exits first: an entry without them is a call that never

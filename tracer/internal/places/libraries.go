@@ -3,8 +3,8 @@ package places
 import (
 	"slices"
 
-	"ipytracer/tracer/code/cuda"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/code/cuda"
+	"ipytracer/internal/ledger"
 )
 
 // OfLibrary returns the programs that serve each group on a library.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // OfPython returns the programs that serve a group on a build, with their places.

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/code/machine"
-	"ipytracer/tracer/code/machine/x86"
-	"ipytracer/tracer/ledger"
-	"ipytracer/tracer/python/cpython"
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/code/machine/x86"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
 )
 
 // TestDoubtedGroups: a doubted function is listed for the group of its probes, and for no other.

@@ -20,10 +20,10 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 	"ipytracer/model"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
 )
 
 // Options are what an agent needs beside its configuration.

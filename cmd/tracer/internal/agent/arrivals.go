@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/process"
 )
 
 // arrivals are the kernels that were found, until they have joined. One of each holder is asked to join at a time: to

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestArrivals checks that of a user with many kernels one is asked to join at a time, so that another user's is the

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/agent/pods"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestBoundaryOf: a user is the same person only in the same pod or container, or outside of any; groups of a pod's or

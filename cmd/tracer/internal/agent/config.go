@@ -21,7 +21,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/agent/users"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // Config is the configuration of an agent. Fields have their YAML names; a file may leave out any of them.

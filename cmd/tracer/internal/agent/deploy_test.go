@@ -20,7 +20,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 var update = flag.Bool("update", false, "write deploy/kubernetes/agent.yaml anew")

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

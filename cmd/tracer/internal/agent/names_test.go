@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/host/process"
 	"ipytracer/model"
-	"ipytracer/tracer/host/process"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/report/escape"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/escape"
 )
 
 // facts are what this machine knows of a process by itself. Of these, only claimed can be chosen by the process: the

@@ -8,8 +8,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/event"
+	"ipytracer/internal/companion"
 	"ipytracer/tracer"
-	"ipytracer/tracer/companion"
 )
 
 // keepDeaths has reports of deaths kept from now on, and sent over lines of a session, unless that is off.

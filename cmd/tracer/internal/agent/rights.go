@@ -3,7 +3,7 @@ package agent
 import (
 	"strings"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // RightsError says which capabilities an agent lacks. Without CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH its session would

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestRights: each capability that is missing is named, and no other; one that includes it does as well. A user who has

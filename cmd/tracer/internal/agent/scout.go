@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // A scout finds kernels. To look at a process costs processor time ([inventory.Finder]), so it is done only where a

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // fakeProc is a /proc of made-up processes.

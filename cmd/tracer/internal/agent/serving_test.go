@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/event"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/host/process"
 )
 
 const hubToken = "0123456789abcdef0123456789abcdef"

@@ -9,8 +9,8 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/ledger"
 	"ipytracer/model"
-	"ipytracer/tracer/ledger"
 )
 
 // Simulation is the registry of an agent whose kernels are made up: the figures and the bounds are an agent's own. It

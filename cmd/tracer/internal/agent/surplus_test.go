@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // user returns the holder of a user's kernels.

@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/inventory"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // suspect is a process that may be, or become, a kernel.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io/fs"
 
-	"ipytracer/model/words"
-	"ipytracer/tracer/host/filecache"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/words"
 )
 
 // cache describes the cache of earlier sessions, which only root may see.

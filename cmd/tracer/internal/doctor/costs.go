@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/workload"
-	"ipytracer/model/words"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/words"
 )
 
 // Cost is the added time of a probe for one operation, on this machine, now.

@@ -6,10 +6,10 @@ package doctor
 import (
 	"context"
 
-	"ipytracer/tracer/host/filecache"
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 // Schema is the version of the JSON object ([Diagnosis]).

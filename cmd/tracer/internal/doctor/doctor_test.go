@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
 )
 
 func capabilities(all ...process.Capability) (set process.CapabilitySet) {

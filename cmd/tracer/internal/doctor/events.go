@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"ipytracer/cmd/tracer/internal/workload"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // PrintCosts prints for some operations their time in a traced process, and the time of the tracer's program for each

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/model/words"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/words"
 )
 
 // gpuFacts are the visible facts about NVIDIA GPUs.

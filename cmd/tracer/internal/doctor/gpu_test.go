@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/gpu"
+	"ipytracer/internal/gpu"
 )
 
 func TestGPUs(t *testing.T) {

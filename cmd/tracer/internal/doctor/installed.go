@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer"
-	"ipytracer/tracer/code/elffile"
-	"ipytracer/tracer/python/cpython"
 )
 
 // InstalledPython is an interpreter on disk.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"ipytracer/internal/ledger"
 	"ipytracer/tracer"
-	"ipytracer/tracer/ledger"
 )
 
 // tryKernel loads the programs that a session loads.

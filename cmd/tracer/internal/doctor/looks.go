@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/process"
 )
 
 // The names of the looks that a process without rights makes for the doctor.

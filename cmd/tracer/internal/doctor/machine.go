@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"strings"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // diagnose judges the facts that can be read without side effects.

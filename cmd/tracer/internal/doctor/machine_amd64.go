@@ -3,7 +3,7 @@ package doctor
 import (
 	"strings"
 
-	"ipytracer/tracer/code/elffile"
+	"ipytracer/internal/code/elffile"
 )
 
 // translated reports whether a /proc/cpuinfo is an arm64 processor's: its kernel has this program translated.

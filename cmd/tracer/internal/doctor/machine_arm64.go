@@ -1,6 +1,6 @@
 package doctor
 
-import "ipytracer/tracer/code/elffile"
+import "ipytracer/internal/code/elffile"
 
 // translated reports whether the kernel has this program translated for another processor: nobody does that to programs
 // for arm64.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ipytracer/internal/python/numpy"
 	"ipytracer/tracer"
-	"ipytracer/tracer/python/numpy"
 )
 
 // numpyPlaces are the places of NumPy's extension module below the directory of a Python's executables.

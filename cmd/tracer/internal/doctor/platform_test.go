@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // TestPlatforms: releases and files as public reports show them.

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
-	"ipytracer/report/text"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 )
 
 // Print prints the findings for people, with colours or without.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/process"
 )
 
 // RunningPython is a Python process.

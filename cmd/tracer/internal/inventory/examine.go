@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/refusals"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/refusals"
 )
 
 // question asks a worker about a process.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/refusals"
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/refusals"
 )
 
 // Finder looks at processes that may be kernels, each in a process without rights that can be killed

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/process"
-	"ipytracer/tracer/host/refusals"
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/refusals"
 )
 
 // scene is a machine of made-up processes, with the workers that look at them.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/host/process"
 )
 
 // GPUSchema is the version of the JSON object of a [GPUListing].

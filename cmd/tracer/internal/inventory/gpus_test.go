@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"ipytracer/tracer/gpu"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/process"
 )
 
 // A pid of another namespace is no process here, unless the process holds a GPU.

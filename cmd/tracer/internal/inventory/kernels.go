@@ -1,6 +1,6 @@
 // Package inventory lists the traceable processes of this machine: kernels and other Pythons, and the GPUs with the
 // processes that hold their memory. It looks into them from a process without rights if it can
-// ([ipytracer/tracer/host/look]). The command prints the list and chooses from it.
+// ([ipytracer/internal/host/look]). The command prints the list and chooses from it.
 package inventory
 
 import (
@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/host/look"
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
 )
 
 // Python is a running Python. Its JSON is public; its texts are hostile.

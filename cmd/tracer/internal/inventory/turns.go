@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // Candidate is a process that may be a kernel.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // waiters are the helpers of workers that wait for a file system that does not answer, by the holder of the process

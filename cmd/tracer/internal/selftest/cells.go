@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/invoker"
 )
 
 // cells runs cells of known truth in a real IPython, as the invoking user, and compares.

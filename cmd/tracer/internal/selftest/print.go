@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/model/words"
-	"ipytracer/report/text"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
 )
 
 // mark is ✓ or ✗, in colour if requested.

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"time"
 
-	"ipytracer/tracer/host/invoker"
+	"ipytracer/internal/host/invoker"
 )
 
 // Python is an interpreter and the versions of its packages; "" is missing.

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"ipytracer/cmd/tracer/internal/workload"
-	"ipytracer/tracer/ledger"
+	"ipytracer/internal/ledger"
 )
 
 // Options are the scope of a self-test and its output.

@@ -14,10 +14,10 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/event"
+	"ipytracer/internal/host/launch"
+	"ipytracer/internal/ledger"
 	"ipytracer/model"
 	"ipytracer/tracer"
-	"ipytracer/tracer/host/launch"
-	"ipytracer/tracer/ledger"
 )
 
 // workloadPatience is the time limit of a workload, the loading of the probes included. Loading alone takes half a

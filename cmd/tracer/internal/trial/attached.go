@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"ipytracer/tracer/host/process"
+	"ipytracer/internal/host/process"
 )
 
 // attached is a `tracer attach` of the kernel of a run. Its report comes by a pipe that the kernel cannot open.

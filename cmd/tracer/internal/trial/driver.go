@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"ipytracer/internal/report/escape"
 	"ipytracer/python"
-	"ipytracer/report/escape"
 )
 
 // request is what the driver reads (python/src/ipytracer/_try_run.py).

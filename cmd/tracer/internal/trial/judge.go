@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
 )
 
 // Variant is a change that is tried.

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ipytracer/report/notebook"
+	"ipytracer/internal/report/notebook"
 )
 
 // MaxCells is the most code cells of a notebook.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
 )
 
 // Runner runs notebooks in fresh kernels, under the tracer.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/serving"
 )
 
 // A user asks for reports by connecting to a socket (AF_UNIX, SOCK_SEQPACKET). Nothing is read from the connection: the

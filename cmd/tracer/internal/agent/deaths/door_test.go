@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/tracer/serving"
+	"ipytracer/internal/serving"
 )
 
 // longest is for a machine that has much else to do.

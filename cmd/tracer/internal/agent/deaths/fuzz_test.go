@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"testing"
 
+	"ipytracer/internal/host/attacktest/hostile"
 	"ipytracer/model"
-	"ipytracer/tracer/host/attacktest/hostile"
 )
 
 func FuzzReport(f *testing.F) {

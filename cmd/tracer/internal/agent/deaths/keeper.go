@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/tracer/host/packets"
+	"ipytracer/internal/host/packets"
 )
 
 // Options are what a [Keeper] needs.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
 )
 
 // Format is the version of a report. Within a version fields are added and keep their meaning.

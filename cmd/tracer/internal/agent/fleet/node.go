@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/agent/spans"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/tracer/host/attacktest/hostile"
+	"ipytracer/internal/host/attacktest/hostile"
 )
 
 // FuzzClaims has the command line and the environment of a kernel, and the name of its unit.

@@ -9,9 +9,9 @@ import (
 	"github.com/google/pprof/profile"
 
 	"ipytracer/attribution"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 	"ipytracer/model"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
 )
 
 // Frames that stand for a stack, or say something about one. Each is the only function of its name.

@@ -13,10 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"ipytracer/attribution"
-	"ipytracer/attribution/attributiontest"
 	"ipytracer/cmd/tracer/internal/agent/exports"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 

@@ -8,8 +8,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // attributes are attributes of a span, an event or a resource. A text is valid UTF-8: a message with another one could

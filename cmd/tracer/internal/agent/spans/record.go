@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // kindOfRecord is what a record is about.

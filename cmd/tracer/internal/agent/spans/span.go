@@ -10,8 +10,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/internal/report/escape"
 	"ipytracer/model"
-	"ipytracer/report/escape"
 )
 
 // Names of spans and events. They are few: engines make time series of them.

@@ -7,8 +7,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
+	"ipytracer/internal/companion"
 	"ipytracer/model"
-	"ipytracer/tracer/companion"
 )
 
 // Options are what a [Keeper] needs.

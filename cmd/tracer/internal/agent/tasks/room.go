@@ -1,6 +1,6 @@
 package tasks
 
-import "ipytracer/tracer/companion"
+import "ipytracer/internal/companion"
 
 // hasRoom reports whether there is room for one more process of an account. Where all is taken, one of the account with
 // most processes gives way.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
 )
 
 // hashed matches the end of a label that [Label] has changed.

@@ -20,8 +20,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/model/words"
-	"ipytracer/report/escape"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 )
 
 // Options are what a [Keeper] needs.

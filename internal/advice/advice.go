@@ -1,0 +1,256 @@
+// Package advice finds what to change in a notebook so that it needs less memory, and how much lower its highest moment
+// would be. It is pure: it runs nothing, and knows a notebook by its source and by what a session recorded.
+package advice
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/advice/arrays"
+	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/frames"
+	"ipytracer/internal/advice/kept"
+	"ipytracer/internal/advice/names"
+	"ipytracer/internal/advice/tensors"
+	"ipytracer/internal/syntax"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Bounds on the list.
+const (
+	maxItems = 10
+	// maxCandidates bounds the candidates that are weighed.
+	maxCandidates = 4096
+)
+
+// Options choose what is judged; see [evidence.Options].
+type Options struct {
+	Meter string
+	PID   int
+	Input int
+	Room  int
+	// Rules replace all rules, in tests.
+	Rules []evidence.Rule
+}
+
+// rules are all of them, by package.
+func rules() []evidence.Rule {
+	return slices.Concat(names.Rules(), kept.Rules(), frames.Rules(), arrays.Rules(), tensors.Rules())
+}
+
+// Reading is a session that has been read. It does not change when the session goes on.
+type Reading struct {
+	notebook *evidence.Notebook
+	options  Options
+}
+
+// Read reads a session.
+func Read(r *model.Report, o Options) *Reading {
+	return &Reading{evidence.Read(r, evidence.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room,
+		Parse: syntax.ParseCell}), o}
+}
+
+// Make returns the advice for a session.
+func Make(r *model.Report, o Options) *model.Advice { return Read(r, o).Advice() }
+
+// Advice returns the advice for the session. Any goroutine may call it.
+func (x *Reading) Advice() *model.Advice {
+	n, o := x.notebook, x.options
+	out := &model.Advice{Schema: model.AdviceSchema, Meter: n.Meter, Of: model.Session, Cells: len(n.Cells),
+		Items: []model.AdviceItem{}, Unknown: []string{}}
+	if o.Input > 0 {
+		out.Of = model.Cell
+	}
+	out.Notebook = nameOf(n)
+	out.Unknown = unknown(n)
+	if c := &n.Report.Certificate; !c.Complete {
+		out.Incomplete = slices.Clone(c.Incomplete)
+	}
+	if n.Peak == nil {
+		return out
+	}
+	out.Peak, out.At = n.Peak.Peak, place(n, n.Peak)
+	out.Exact = exact(n)
+	all := o.Rules
+	if all == nil {
+		all = rules()
+	}
+	found := weigh(n, all)
+	out.Left = max(0, len(found)-maxItems)
+	for i, f := range found[:min(len(found), maxItems)] {
+		out.Items = append(out.Items, item(n, i+1, f))
+	}
+	return out
+}
+
+// exact reports whether the figure of the highest moment is. Where windows or changes are missing, a higher moment may
+// be.
+func exact(n *evidence.Notebook) bool {
+	if !n.Report.Certificate.Complete {
+		return false
+	}
+	if n.Peak.Cell == nil {
+		return true
+	}
+	w := n.Peak.Cell.Window
+	if s := n.Peak.Statement; s != nil {
+		w = s.Window
+	}
+	f, _ := n.Figure(w)
+	return f.Exact
+}
+
+// weighed is a candidate with its saving.
+type weighed struct {
+	evidence.Candidate
+	saves, peak, held int64
+	then              *evidence.Moment
+}
+
+// weigh returns the candidates that save enough, the most first. Those that avoid a refusal come before all others.
+func weigh(n *evidence.Notebook, all []evidence.Rule) []weighed {
+	var found []weighed
+	for _, rule := range all {
+		for _, c := range rule(n) {
+			if len(found) >= maxCandidates {
+				break
+			}
+			w := weighed{Candidate: c, held: c.Falls(n.Peak)}
+			if w.held < n.Least() && c.Fits == 0 {
+				continue
+			}
+			w.peak, w.then = n.Without(c.Falls)
+			if w.saves = n.Peak.Peak - w.peak; w.saves >= n.Least() || c.Fits > 0 {
+				found = append(found, w)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b weighed) int {
+		return cmp.Or(cmp.Compare(b.Fits, a.Fits), cmp.Compare(b.saves, a.saves),
+			cmp.Compare(rank(a.Accuracy), rank(b.Accuracy)), cmp.Compare(b.held, a.held),
+			cmp.Compare(a.Cell.Index, b.Cell.Index), cmp.Compare(a.Line, b.Line))
+	})
+	return once(found)
+}
+
+// rank orders accuracies.
+func rank(accuracy string) int {
+	return slices.Index([]string{model.SavesExact, model.SavesBound, model.SavesGuess}, accuracy)
+}
+
+// once puts candidates about memory that a better candidate is about behind the others, and drops those that are the
+// same kind about the same line.
+func once(found []weighed) []weighed {
+	var first, behind []weighed
+	about, same := map[string]bool{}, map[string]bool{}
+	for _, f := range found {
+		key := fmt.Sprint(f.Kind, f.Cell.Window.Execution, f.Line, f.Names)
+		switch {
+		case same[key]:
+		case f.Of != "" && about[f.Of]:
+			behind = append(behind, f)
+		default:
+			first = append(first, f)
+		}
+		same[key], about[f.Of] = true, true
+	}
+	return append(first, behind...)
+}
+
+// item returns a candidate as a piece of advice.
+func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
+	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves, Fits: f.Fits,
+		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
+		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
+	out.At = model.PlanPlace{PID: n.PID, Kernel: f.Cell.Window.Kernel, Execution: f.Cell.Window.Execution,
+		ExecutionCount: f.Cell.Window.ExecutionCount, Line: f.Line, Source: strings.TrimSpace(f.Cell.Line(f.Line))}
+	if f.then != nil {
+		out.Then = place(n, f.then)
+		if out.Then != nil {
+			out.Then.Peak = f.peak
+		}
+	}
+	if out.Edits == nil {
+		out.Edits = []model.AdviceEdit{}
+	} else {
+		out.Edits = digested(n, out.Edits)
+		out.Try = words.TryAdvice(nameOf(n), number)
+	}
+	return out
+}
+
+// accuracy returns how well a saving is known: nothing is exact in a session that is not known in full.
+func accuracy(n *evidence.Notebook, accuracy string) string {
+	if accuracy == model.SavesExact && !n.Report.Certificate.Complete {
+		return model.SavesBound
+	}
+	return accuracy
+}
+
+// digested returns edits with the digests of their cells' sources.
+func digested(n *evidence.Notebook, edits []model.AdviceEdit) []model.AdviceEdit {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		at := slices.IndexFunc(n.Cells, func(c *evidence.Cell) bool {
+			return c.Window.Execution == edits[i].Execution
+		})
+		if at >= 0 && !n.Cells[at].Window.SourceTruncated {
+			edits[i].SourceSHA256 = model.SourceDigest(n.Cells[at].Window.Source)
+		}
+	}
+	return edits
+}
+
+// nameOf returns the notebook's path; "" if it is not known.
+func nameOf(n *evidence.Notebook) string {
+	for _, p := range n.Report.Processes {
+		if p.PID == n.PID {
+			return p.Notebook
+		}
+	}
+	return ""
+}
+
+// place returns the place of a moment.
+func place(n *evidence.Notebook, m *evidence.Moment) *model.PlanPlace {
+	if m.Cell == nil {
+		return nil
+	}
+	w := m.Cell.Window
+	p := &model.PlanPlace{PID: n.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
+		Peak: m.Peak}
+	if m.Statement != nil {
+		p.Line = m.Statement.Line
+		p.Source = strings.TrimSpace(m.Cell.Line(p.Line))
+	}
+	return p
+}
+
+// unknown returns sentences about matters that no rule could consider.
+func unknown(n *evidence.Notebook) (all []string) {
+	trees, traced := 0, false
+	for _, c := range n.Cells {
+		if c.Tree == nil {
+			trees++
+		}
+	}
+	for _, m := range n.Moments {
+		traced = traced || len(m.Live) > 0
+	}
+	if trees > 0 {
+		all = append(all, words.CellsUnread(trees))
+	}
+	if n.Peak != nil && !traced {
+		all = append(all, words.NoLinesForAdvice())
+	}
+	if len(n.Variables) == 0 {
+		all = append(all, words.NoVariablesForAdvice())
+	}
+	if n.Dropped {
+		all = append(all, words.NoRoomForAdvice())
+	}
+	return all
+}

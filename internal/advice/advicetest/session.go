@@ -1,0 +1,161 @@
+// Package advicetest makes sessions by hand, for tests of rules of advice.
+package advicetest
+
+import (
+	"cmp"
+	"strings"
+
+	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/syntax"
+	"ipytracer/model"
+)
+
+// MiB is the unit of all sizes here.
+const MiB = 1 << 20
+
+// PID is the only process of a session.
+const PID = 7
+
+// Cell is one that ran: In[1], In[2] …
+type Cell struct {
+	Source string
+	Steps  []Step
+	Partly bool // its steps list a part of the blocks that live
+}
+
+// Step is a run of the statement that begins on a line, for a second. Resident memory rose by Peak, and was higher by
+// End behind it.
+type Step struct {
+	Line      int
+	Peak, End int64
+	Blocks    []Blocks
+}
+
+// Blocks are those of one stack: Calls, the innermost first, called by the statement.
+type Blocks struct {
+	Made, Kept, Live int64
+	Count            int64 // 1 if it is 0
+	Calls            []Call
+	Meter            string // "cpu.numpy" if it is ""
+	// Cell and Line name the statement that made them; 0 for the one that runs.
+	Cell, Line int
+}
+
+// Call is a call of a function that a cell defines, or that is in a file.
+type Call struct {
+	Function   string
+	Cell, Line int
+	File       string
+}
+
+// Makes returns a step that makes one array on a line and keeps it.
+func Makes(line int, size int64) Step {
+	return Step{Line: line, Peak: size, End: size, Blocks: []Blocks{{Made: size, Kept: size, Live: size}}}
+}
+
+// Needs returns a step that needs memory for a while, in the presence of the arrays of earlier statements.
+func Needs(line int, size int64, earlier ...Blocks) Step {
+	return Step{Line: line, Peak: size, Blocks: append([]Blocks{{Made: size, Live: size}}, earlier...)}
+}
+
+// Still returns the array that a statement of an earlier cell made and that is still there.
+func Still(cell, line int, size int64) Blocks { return Blocks{Live: size, Cell: cell, Line: line} }
+
+const second = 1_000_000_000 // the duration of each step, in nanoseconds
+
+// Report returns a session in which resident memory was 100 MiB before the first cell. Variables are those of the end.
+func Report(variables []model.Variable, cells ...Cell) *model.Report {
+	r := &model.Report{Processes: []model.Process{{PID: PID, Notebook: "/home/ada/n.ipynb"}},
+		Certificate: model.Certificate{Complete: true}}
+	level, id, now := int64(100), 1, int64(0)
+	for i, c := range cells {
+		number := i + 1
+		cell := model.Window{ID: id, Kind: model.Cell, PID: PID, Execution: number, ExecutionCount: &number,
+			Source: c.Source, Status: model.OK, Coverage: map[string]model.Coverage{},
+			StartNS: now, DurationNS: int64(len(c.Steps)) * second}
+		if c.Partly {
+			cell.Coverage["cpu.numpy"] = model.Coverage{Unlisted: 1}
+		}
+		id++
+		start, peak := level, level
+		var inner []model.Window
+		for _, s := range c.Steps {
+			w := model.Window{ID: id, Parent: cell.ID, Kind: model.Statement, PID: PID, Line: s.Line, Status: model.OK,
+				Meters: meters(level, level+s.Peak, level+s.End), Coverage: map[string]model.Coverage{},
+				StartNS: now, DurationNS: second}
+			id++
+			now += second
+			for _, b := range s.Blocks {
+				w.Allocations = append(w.Allocations, b.allocation(number, s.Line))
+				w.Coverage[cmp.Or(b.Meter, "cpu.numpy")] = model.Coverage{}
+			}
+			if c.Partly {
+				w.Coverage["cpu.numpy"] = model.Coverage{Unlisted: 1}
+			}
+			cell.Allocations = append(cell.Allocations, w.Allocations...)
+			peak = max(peak, level+s.Peak)
+			level += s.End
+			inner = append(inner, w)
+		}
+		cell.Meters = meters(start, peak, level)
+		r.Windows = append(append(r.Windows, cell), inner...)
+	}
+	for _, v := range variables {
+		v.PID = PID
+		r.Variables = append(r.Variables, v)
+	}
+	return r
+}
+
+// Notebook returns the evidence of such a session.
+func Notebook(variables []model.Variable, cells ...Cell) *evidence.Notebook {
+	return evidence.Read(Report(variables, cells...),
+		evidence.Options{Meter: "cpu.resident", Parse: syntax.ParseCell})
+}
+
+func meters(start, peak, end int64) map[string]model.Figure {
+	return map[string]model.Figure{"cpu.resident": {Start: start * MiB, Peak: peak * MiB, End: end * MiB, Exact: true}}
+}
+
+func (b Blocks) allocation(cell, line int) model.Allocation {
+	a := model.Allocation{Meter: cmp.Or(b.Meter, "cpu.numpy"), Allocated: b.Made * MiB, Net: b.Kept * MiB,
+		Freed: (b.Made - b.Kept) * MiB, AtPeak: b.Live * MiB, Count: max(1, b.Count)}
+	if b.Made == 0 {
+		a.Count = 0
+	}
+	for _, c := range b.Calls {
+		a.Stack = append(a.Stack, model.Frame{Function: c.Function, Execution: c.Cell, Line: c.Line, File: c.File})
+	}
+	if b.Cell > 0 {
+		cell, line = b.Cell, b.Line
+	}
+	a.Stack = append(a.Stack, model.Frame{Function: "<module>", Execution: cell, Line: line})
+	return a
+}
+
+// Variable returns a name of the end that holds memory alone, made by a line of a cell.
+func Variable(name string, size int64, cell, line int) model.Variable {
+	return model.Variable{Name: name, Kind: "variable", Type: "numpy.ndarray", Bytes: size * MiB, Reaches: size * MiB,
+		Exact: true, Execution: cell, Line: line}
+}
+
+// Patched returns the sources of the cells that edits change, with these, and reports whether all are Python.
+func Patched(n *evidence.Notebook, edits []model.AdviceEdit) (sources []string, python bool) {
+	python = true
+	for _, cell := range n.Cells {
+		var of []model.AdviceEdit
+		for _, e := range edits {
+			if e.Execution == cell.Window.Execution {
+				of = append(of, e)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		text := strings.Join(evidence.Patched(cell.Lines, of), "\n")
+		_, err := syntax.ParseCell(text)
+		python = python && err == nil
+		sources = append(sources, text)
+	}
+	return sources, python
+}

@@ -1,0 +1,141 @@
+package arrays
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"ipytracer/internal/syntax"
+)
+
+// sized returns a new array of a shape that a call names by an argument: its shape, and its size, where the numbers are
+// in the source.
+func (s *values) sized(v value, shape syntax.Expr, p at, depth int) value {
+	if v.shape = s.dimensions(shape, p, depth); v.shape != nil {
+		v.bytes, v.told = elements(v)*itemSize(v.dtype), true
+	}
+	return v
+}
+
+// sizeAt returns the argument of a call that names a shape: a keyword, or the one at a place; nil if there is none.
+func sizeAt(x *syntax.Call, name string, place int) syntax.Expr {
+	if e := keyword(x, name); e != nil {
+		return e
+	}
+	if place < len(x.Args) {
+		return x.Args[place]
+	}
+	return nil
+}
+
+// dimensions returns the shape that an expression names, a number or several; nil if it is not known.
+func (s *values) dimensions(e syntax.Expr, p at, depth int) []int64 {
+	parts := []syntax.Expr{e}
+	switch x := e.(type) {
+	case *syntax.Tuple:
+		parts = x.Elts
+	case *syntax.List:
+		parts = x.Elts
+	}
+	var out []int64
+	for _, part := range parts {
+		n, ok := s.number(part, p, depth)
+		if !ok || n < 0 || n > maxElements || n != math.Trunc(n) {
+			return nil
+		}
+		out = append(out, int64(n))
+	}
+	return out
+}
+
+// number returns the value of an expression of numbers in the source: 1_000_000, 10 ** 6, int(1e6), or a name of one.
+func (s *values) number(e syntax.Expr, p at, depth int) (n float64, ok bool) {
+	if depth == 0 || e == nil || !s.step() {
+		return 0, false
+	}
+	switch x := e.(type) {
+	case *syntax.Constant:
+		if x.Kind == "int" || x.Kind == "float" {
+			n, err := strconv.ParseFloat(strings.ReplaceAll(x.Text, "_", ""), 64)
+			return n, err == nil
+		}
+	case *syntax.Name:
+		return s.numberOf(x.ID, p, depth-1)
+	case *syntax.BinOp:
+		a, known := s.number(x.Left, p, depth-1)
+		b, ok := s.number(x.Right, p, depth-1)
+		return calculated(a, b, x.Op, known && ok)
+	case *syntax.Call:
+		if s.full(x.Func) == "builtins.int" && len(x.Args) == 1 && len(x.Keywords) == 0 {
+			n, ok := s.number(x.Args[0], p, depth-1)
+			return math.Trunc(n), ok
+		}
+	}
+	return 0, false
+}
+
+// calculated returns the result of an operation.
+func calculated(a, b float64, op string, ok bool) (n float64, known bool) {
+	switch op {
+	case "+":
+		n = a + b
+	case "-":
+		n = a - b
+	case "*":
+		n = a * b
+	case "/":
+		n = a / b
+	case "//":
+		n = math.Floor(a / b)
+	case "**":
+		n = math.Pow(a, b)
+	default:
+		return 0, false
+	}
+	return n, ok && !math.IsNaN(n) && !math.IsInf(n, 0)
+}
+
+// numberOf returns the number that a name has at a place. In a function that is the argument of the call that was
+// running.
+func (s *values) numberOf(name string, p at, depth int) (n float64, ok bool) {
+	if s.shared[name] || s.augmented[name] {
+		return 0, false
+	}
+	if p.in != nil {
+		if s.isLocal(&syntax.Arguments{}, p.in.def.Body, name) {
+			return 0, false
+		}
+		for i, arg := range p.in.def.Args.Args {
+			if arg.Name == name {
+				return s.passed(i, arg, p.in, depth)
+			}
+		}
+		p.offset = 1 << 30
+	}
+	b, ok := s.before(name, p.order, p.offset)
+	if !ok {
+		return 0, false
+	}
+	return s.number(b.value, at{order: b.order, offset: b.at}, depth)
+}
+
+// passed returns the number that the running call gives to a parameter.
+func (s *values) passed(i int, arg *syntax.Arg, f *callee, depth int) (n float64, ok bool) {
+	if len(f.calls) == 0 {
+		return 0, false
+	}
+	c := f.calls[0]
+	e := keyword(c.call, arg.Name)
+	for at, one := range c.call.Args {
+		if _, starred := one.(*syntax.Starred); starred {
+			return 0, false
+		}
+		if at == i {
+			e = one
+		}
+	}
+	if e == nil {
+		return s.number(arg.Default, at{order: c.at.order, offset: 0}, depth)
+	}
+	return s.number(e, c.at, depth)
+}

@@ -1,0 +1,222 @@
+package arrays
+
+import (
+	"strings"
+
+	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/syntax"
+)
+
+// steps are an elementwise expression as one operation after the other, each of which writes into the same array.
+type steps struct {
+	*finder
+	c      *evidence.Cell
+	p      at
+	np     string // the name of NumPy in the notebook
+	target string
+	final  value
+	// inPlace: the first operand is the target itself, and its array is used again.
+	inPlace bool
+	hoisted []string // lines in front: numbers that need the target as it was
+	lines   []string
+	begun   bool // the target holds an array of the final dtype and shape
+	peak    int64
+	known   map[syntax.Expr]string // names of the hoisted
+}
+
+// compound reports whether an expression is an elementwise operation whose result could be written into the target, or
+// makes an array that can be the target.
+func (t *steps) compound(e syntax.Expr) bool {
+	if _, _, ok := t.parts(e); !ok && !t.isNew(e, t.p) {
+		return false
+	}
+	v := t.of(e, t.p)
+	return v.sort == array && v.dtype == t.final.dtype && v.sameSize(t.final)
+}
+
+// parts returns the operands of an elementwise operation, and the name of the ufunc that does it.
+func (t *steps) parts(e syntax.Expr) (operands []syntax.Expr, call string, ok bool) {
+	switch x := e.(type) {
+	case *syntax.UnaryOp:
+		return []syntax.Expr{x.Operand}, "negative", x.Op == "-"
+	case *syntax.BinOp:
+		name := map[string]string{"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}[x.Op]
+		return []syntax.Expr{x.Left, x.Right}, name, name != ""
+	case *syntax.Call:
+		if name, c := t.call(x); c != nil && len(x.Keywords) == 0 {
+			switch {
+			case unary[name] && len(x.Args) == 1, binary[name] && len(x.Args) == 2, name == "clip" && len(x.Args) == 3,
+				(name == "round" || name == "around") && (len(x.Args) == 1 || len(x.Args) == 2):
+				return x.Args, name, true
+			}
+		}
+		of, name, _ := t.method(x)
+		if of == nil || len(x.Keywords) > 0 {
+			return nil, "", false
+		}
+		if name == "clip" && len(x.Args) == 2 || name == "round" && len(x.Args) < 2 {
+			return append([]syntax.Expr{of}, x.Args...), name, true
+		}
+	}
+	return nil, "", false
+}
+
+// build adds the steps for an expression; false where there are none that are sure to give the same result.
+func (t *steps) build(e syntax.Expr) bool {
+	operands, name, ok := t.parts(e)
+	if !ok {
+		return t.isNew(e, t.p) && t.begin(e)
+	}
+	for i, operand := range operands {
+		if t.compound(operand) && (i == 0 || len(operands) == 2) {
+			return t.buildOthers(operands, i) && t.build(operand) && t.apply(e, operands, name, i)
+		}
+	}
+	for i, operand := range operands {
+		n, ok := operand.(*syntax.Name)
+		if !t.inPlace || !ok || n.ID != t.target || i > 0 && len(operands) != 2 {
+			continue
+		}
+		v := t.of(e, t.p)
+		if v.dtype != t.final.dtype || !v.sameSize(t.final) || t.of(operand, t.p).dtype != t.final.dtype {
+			break // the first step makes another array
+		}
+		return t.apply(e, operands, name, i)
+	}
+	return t.begin(e)
+}
+
+// buildOthers puts numbers in front that the steps would change, or that need more memory while the target lives.
+func (t *steps) buildOthers(operands []syntax.Expr, spine int) bool {
+	for i, operand := range operands {
+		if i == spine {
+			continue
+		}
+		c, ok := t.costOf(operand, t.p)
+		if !ok {
+			return false
+		}
+		if !t.mentions(operand, t.target) && c.temps == 0 {
+			continue
+		}
+		if !t.isNumber(operand) {
+			if t.mentions(operand, t.target) {
+				return false
+			}
+			continue
+		}
+		if !t.hoist(operand, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumber reports whether an operand is a number, or a reduction along an axis: no view of the target.
+func (t *steps) isNumber(e syntax.Expr) bool {
+	if call, ok := e.(*syntax.Call); ok && t.of(e, t.p).sort != array {
+		if _, name, _ := t.method(call); reductions[name] || copying[name] {
+			return true
+		}
+		name := t.numpy(call.Func)
+		return reductions[name] || copying[name]
+	}
+	return t.of(e, t.p).sort == scalar
+}
+
+// hoist computes a number in front.
+func (t *steps) hoist(operand syntax.Expr, c cost) bool {
+	text, ok := flat(t.c, operand)
+	if !ok {
+		return false
+	}
+	name := t.free(nameFor(operand))
+	t.hoisted = append(t.hoisted, name+" = "+text)
+	t.peak = max(t.peak, c.temps)
+	t.known[operand] = name
+	return true
+}
+
+// nameFor returns a name for the number that an expression computes.
+func nameFor(e syntax.Expr) string {
+	if c, ok := e.(*syntax.Call); ok {
+		if a, ok := c.Func.(*syntax.Attribute); ok {
+			return a.Attr
+		}
+	}
+	return "scale"
+}
+
+// free returns a name that the notebook does not use.
+func (s *scene) free(name string) string {
+	for s.isTaken(name) {
+		name += "_"
+	}
+	return name
+}
+
+func (s *scene) isTaken(name string) bool {
+	return len(s.binds[name]) > 0 || s.modules[name] != "" || builtins[name] || s.used[name]
+}
+
+// begin makes the target with one operation.
+func (t *steps) begin(e syntax.Expr) bool {
+	v := t.of(e, t.p)
+	c, ok := t.costOf(e, t.p)
+	text, flat := flat(t.c, e)
+	if !ok || !flat || v.sort != array || v.dtype != t.final.dtype || !v.sameSize(t.final) || t.begun {
+		return false
+	}
+	t.inPlace, t.begun = false, true
+	t.peak = max(t.peak, c.temps)
+	t.lines = append(t.lines, t.target+" = "+text)
+	return true
+}
+
+// apply adds the step that applies an operation to the target, which stands for one of the operands.
+func (t *steps) apply(e syntax.Expr, operands []syntax.Expr, name string, spine int) bool {
+	own := int64(0)
+	if !t.inPlace {
+		own = t.final.bytes
+	}
+	texts := make([]string, len(operands))
+	for i, operand := range operands {
+		if i == spine {
+			texts[i] = t.target
+			continue
+		}
+		c, ok := t.costOf(operand, t.p)
+		if hoisted := t.known[operand]; hoisted != "" {
+			texts[i] = hoisted
+		} else if texts[i], ok = t.operand(operand, ok); !ok {
+			return false
+		} else {
+			t.peak = max(t.peak, own+c.temps)
+		}
+	}
+	t.begun = true
+	t.peak = max(t.peak, own)
+	t.lines = append(t.lines, t.line(e, texts, name, spine))
+	return true
+}
+
+// operand returns the source of an operand that is still the same when its step comes.
+func (t *steps) operand(e syntax.Expr, known bool) (string, bool) {
+	if !known || t.begun && t.mentions(e, t.target) {
+		return "", false
+	}
+	return flat(t.c, e)
+}
+
+// line returns the code of a step.
+func (t *steps) line(e syntax.Expr, texts []string, name string, spine int) string {
+	if b, ok := e.(*syntax.BinOp); ok {
+		if spine == 0 {
+			return t.target + " " + b.Op + "= " + texts[1]
+		}
+		if b.Op == "+" || b.Op == "*" {
+			return t.target + " " + b.Op + "= " + texts[0]
+		}
+	}
+	return t.np + "." + name + "(" + strings.Join(texts, ", ") + ", out=" + t.target + ")"
+}

@@ -1,0 +1,270 @@
+package arrays
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/internal/syntax"
+	"ipytracer/model"
+)
+
+// maxInference bounds the depth of expressions, and of names that lead to names.
+const maxInference = 32
+
+// maxElements bounds the elements of an array: no machine has as many.
+const maxElements = 1 << 44
+
+// sort of a value.
+type sort int
+
+const (
+	unknown sort = iota
+	scalar
+	array
+)
+
+// value is what is known about the value of an expression.
+type value struct {
+	sort  sort
+	dtype string  // of an array as NumPy names it; of a scalar "bool", "int", "float"; "" if it is not known
+	shape []int64 // nil if it is not known
+	bytes int64   // of an array; 0 if it is not known
+	fresh bool    // an array that nothing else can hold
+	told  bool    // the shape is that of numbers in the source, which another run may have had
+}
+
+// isFloat reports whether elements are floats of a dtype that is known.
+func (v value) isFloat() bool { return v.dtype == "float64" || v.dtype == "float32" }
+
+// sameSize reports whether two arrays surely have the same shape: by the shapes, or by bytes and dtype.
+func (v value) sameSize(o value) bool {
+	if v.sort != array || o.sort != array {
+		return false
+	}
+	if v.shape != nil && o.shape != nil {
+		return slices.Equal(v.shape, o.shape)
+	}
+	return v.bytes > 0 && o.bytes > 0 && v.bytes*itemSize(o.dtype) == o.bytes*itemSize(v.dtype) && itemSize(v.dtype) > 0
+}
+
+// itemSize returns the bytes of an element; 0 for a dtype that is not known.
+func itemSize(dtype string) int64 {
+	switch dtype {
+	case "bool", "int8", "uint8":
+		return 1
+	case "int16", "uint16", "float16":
+		return 2
+	case "int32", "uint32", "float32":
+		return 4
+	case "int64", "uint64", "float64":
+		return 8
+	}
+	return 0
+}
+
+func isInteger(dtype string) bool {
+	return strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint") || dtype == "bool"
+}
+
+// promoted returns the dtype of an arithmetic operation; "" if it is not known.
+func promoted(a, b value, op string) string {
+	if a.dtype == "" || b.dtype == "" {
+		return ""
+	}
+	if a.sort == scalar && b.sort == array {
+		a, b = b, a
+	}
+	kind := a.dtype
+	switch {
+	case a.sort == scalar:
+		if op == "/" || a.dtype == "float" || b.dtype == "float" {
+			return "float"
+		}
+		return "int"
+	case b.sort == scalar && b.dtype == "float" && isInteger(a.dtype):
+		kind = "float64" // of smaller integers less; no rule relies on it
+	case b.sort == array && a.dtype != b.dtype:
+		switch {
+		case a.dtype == "float64" || b.dtype == "float64":
+			kind = "float64"
+		default:
+			return ""
+		}
+	}
+	if op == "/" && isInteger(kind) {
+		return "float64"
+	}
+	return kind
+}
+
+// values knows what expressions of a notebook are.
+type values struct {
+	*scene
+}
+
+// at is a place in a notebook: a run of a statement, and an offset in the source of its cell, or of that of a function
+// that it calls.
+type at struct {
+	order, offset int
+	in            *callee // nil outside of functions
+}
+
+// of returns what is known about an expression that is evaluated at a place.
+func (s *values) of(e syntax.Expr, p at) value { return s.infer(e, p, maxInference) }
+
+func (s *values) infer(e syntax.Expr, p at, depth int) value {
+	if depth == 0 || e == nil || !s.step() {
+		return value{}
+	}
+	switch x := e.(type) {
+	case *syntax.Constant:
+		switch x.Kind {
+		case "int", "float":
+			return value{sort: scalar, dtype: x.Kind}
+		case "True", "False":
+			return value{sort: scalar, dtype: "bool"}
+		}
+	case *syntax.Name:
+		return s.name(x.ID, p, depth)
+	case *syntax.UnaryOp:
+		if v := s.infer(x.Operand, p, depth-1); x.Op == "-" || x.Op == "+" {
+			v.fresh = true
+			return v
+		}
+	case *syntax.BinOp:
+		return s.operation(s.infer(x.Left, p, depth-1), s.infer(x.Right, p, depth-1), x.Op)
+	case *syntax.Attribute:
+		return s.attribute(x, p, depth)
+	case *syntax.Subscript:
+		if of, ok := x.Value.(*syntax.Attribute); ok && of.Attr == "shape" {
+			return value{sort: scalar, dtype: "int"}
+		}
+	case *syntax.Call:
+		return s.called(x, p, depth)
+	}
+	return value{}
+}
+
+func (s *values) attribute(x *syntax.Attribute, p at, depth int) value {
+	switch s.numpy(x) {
+	case "pi", "e", "inf", "nan":
+		return value{sort: scalar, dtype: "float"}
+	}
+	if numbers[x.Attr] && x.Attr != "dtype" {
+		return value{sort: scalar, dtype: "int"}
+	}
+	return value{}
+}
+
+// operation returns what is known about a result of arithmetic.
+func (s *values) operation(a, b value, op string) value {
+	if a.sort == unknown || b.sort == unknown || op == "@" {
+		return value{}
+	}
+	out := value{sort: scalar, dtype: promoted(a, b, op), fresh: true, told: a.told || b.told}
+	if a.sort == scalar && b.sort == scalar {
+		return out
+	}
+	out.sort = array
+	big := a
+	if a.sort == scalar || b.sort == array && elements(b) > elements(a) {
+		big = b
+	}
+	if a.sort == array && b.sort == array && (elements(a) == 0 || elements(b) == 0) {
+		return out
+	}
+	out.shape, out.bytes = big.shape, elements(big)*itemSize(out.dtype)
+	if shape := broadcast(a.shape, b.shape); shape != nil && a.sort == array && b.sort == array {
+		out.shape = shape
+		out.bytes = elements(out) * itemSize(out.dtype)
+	}
+	return out
+}
+
+// broadcast returns the shape to which NumPy stretches two arrays; nil if one is not known, or they do not fit.
+func broadcast(a, b []int64) []int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	out := slices.Clone(a)
+	for i, d := range b {
+		switch at := len(a) - len(b) + i; {
+		case out[at] == 1:
+			out[at] = d
+		case d != 1 && d != out[at]:
+			return nil
+		}
+	}
+	return out
+}
+
+func elements(v value) int64 {
+	if v.shape != nil {
+		n := int64(1)
+		for _, d := range v.shape {
+			if n *= max(0, d); n > maxElements || d > maxElements {
+				return 0
+			}
+		}
+		return n
+	}
+	if item := itemSize(v.dtype); item > 0 {
+		return v.bytes / item
+	}
+	return 0
+}
+
+// name returns what is known about a name: by the variables of the end, if it was not bound again, or by the expression
+// that it was bound to, whose memory is the one that its statement kept.
+func (s *values) name(name string, p at, depth int) value {
+	if p.in != nil {
+		if v, ok := s.local(name, p, depth); ok {
+			return v
+		}
+		p.offset = 1 << 30 // names from outside, as they are when the function runs
+	}
+	b, ok := s.before(name, p.order, p.offset)
+	if !ok || s.shared[name] {
+		return value{}
+	}
+	last := s.binds[name][len(s.binds[name])-1]
+	if last.order == b.order && last.at == b.at {
+		if v := s.n.Variable(name); v != nil && v.Kind == "variable" && isArray(v) {
+			out := value{sort: array, dtype: v.DType, shape: v.Shape}
+			out.bytes = elements(out) * itemSize(v.DType)
+			out.fresh = s.infer(b.value, at{order: b.order, offset: b.at}, depth-1).fresh
+			return out
+		}
+	}
+	out := s.infer(b.value, at{order: b.order, offset: b.at}, depth-1)
+	if out.sort != array || !out.fresh || b.s.Moment == nil || !isAssigned(b) {
+		return out
+	}
+	kept := b.s.Moment.KeptBytes(isNumPy)
+	if out.shape != nil && (kept < out.bytes-out.bytes/16 || kept > out.bytes+out.bytes/16) {
+		out.shape, out.told = nil, false // the numbers in the source are not those of this run
+	}
+	if out.shape == nil {
+		out.bytes = kept
+	}
+	return out
+}
+
+func isArray(v *model.Variable) bool { return v.Type == "numpy.ndarray" || v.Type == "ndarray" }
+
+// timed returns the statement that %time runs in a line, or the only one of a cell of %%time; others as they are.
+func timed(node syntax.Stmt) syntax.Stmt {
+	if m, ok := node.(*syntax.Magic); ok && m.Name() == "time" && len(m.Body) == 1 {
+		return m.Body[0]
+	}
+	return node
+}
+
+// isAssigned reports whether a statement binds one name and does nothing else that keeps memory.
+func isAssigned(b bind) bool {
+	a, ok := timed(b.s.Node).(*syntax.Assign)
+	return ok && a.Value == b.value
+}

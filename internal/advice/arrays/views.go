@@ -1,0 +1,135 @@
+package arrays
+
+import (
+	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/handed"
+	"ipytracer/internal/syntax"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// views finds small parts of arrays that keep the whole array.
+func (s *finder) views() (found []evidence.Candidate) {
+	for i := range s.n.Variables {
+		v := &s.n.Variables[i]
+		if v.Kind != "variable" || !isArray(v) || v.BaseBytes < 2*least || v.ViewBytes > v.BaseBytes/2 {
+			continue
+		}
+		if c, ok := s.view(v); ok {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
+	all := s.binds[v.Name]
+	if len(all) == 0 || s.shared[v.Name] {
+		return c, false
+	}
+	b := all[len(all)-1]
+	part, ok := b.value.(*syntax.Subscript)
+	if !ok || !isAssigned(b) {
+		return c, false
+	}
+	freed, ok := s.gone(part, b, v.Name)
+	if !ok {
+		return c, false
+	}
+	base := s.baseOf(v)
+	if base == nil {
+		return c, false
+	}
+	c = evidence.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
+		Accuracy: model.SavesExact, Of: b.s.Source()}
+	c.Falls = func(m *evidence.Moment) int64 {
+		if m.Order > freed && m.Live[base] >= v.BaseBytes {
+			return v.BaseBytes - v.ViewBytes
+		}
+		return 0
+	}
+	c.Edits = evidence.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
+	c.Changes = []string{words.ViewChanges(v.Name)}
+	if at := s.mayBeHeld(part, b, v.Name); at != nil {
+		c.Accuracy = model.SavesGuess
+		c.Unknown = append(c.Unknown, words.MayHold(v.Name, evidence.PlaceOf(at, at.Line)))
+	}
+	return c, c.Edits != nil
+}
+
+// baseOf returns the site of the array that a variable is a small part of; nil if it is not known.
+func (s *finder) baseOf(v *model.Variable) (base *evidence.Site) {
+	for site, live := range s.n.Peak.Live {
+		switch {
+		case site.Meter != numpyMeter || live < v.BaseBytes || site.Cell == nil || v.Execution == 0:
+		case site.Cell.Window.Execution != v.Execution || site.Line != v.Line:
+		case base == nil || live < s.n.Peak.Live[base]:
+			base = site
+		}
+	}
+	return base
+}
+
+// mayBeHeld returns a statement by which something other than the part may hold the whole array at the highest moment,
+// although nothing does at the end; nil if there is none.
+func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *evidence.Statement {
+	whole, made := name, b.s
+	if root := syntax.Root(part); root != "" && !hasCall(part.Value) {
+		whole = root
+		for _, other := range s.binds[root] {
+			if other.order < b.order || other.order == b.order && other.at < b.at {
+				made = other.s
+			}
+		}
+	}
+	trail := handed.New(s.n).Follow(whole, made, s.n.Peak)
+	if trail.Shown(s.n.Peak) {
+		return nil
+	}
+	last := trail.Last()
+	for i := range trail.Ways {
+		if trail.Ways[i].At != b.s {
+			last = trail.Ways[i].At
+		}
+	}
+	return last
+}
+
+// hasCall reports whether an expression is made by a call.
+func hasCall(e syntax.Expr) (found bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		_, is := n.(*syntax.Call)
+		found = found || is
+		return !found
+	})
+	return found
+}
+
+// gone returns the order from which nothing but views holds the array that a part was cut from.
+func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
+	var root syntax.Expr = part.Value
+	for {
+		switch x := root.(type) {
+		case *syntax.Subscript:
+			root = x.Value
+			continue
+		case *syntax.Attribute:
+			root = x.Value
+			continue
+		case *syntax.Name:
+			if x.ID == name {
+				return b.order, true
+			}
+			for _, other := range s.binds[x.ID] {
+				if other.order > b.order || other.order == b.order && other.at > b.at {
+					return other.order, true
+				}
+			}
+			return 0, false
+		case *syntax.Call:
+			return b.order, true
+		}
+		return 0, false
+	}
+}

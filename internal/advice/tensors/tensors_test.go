@@ -1,0 +1,325 @@
+package tensors
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/syntax"
+	"ipytracer/model"
+)
+
+const mib = 1 << 20
+
+// made is the memory of one stack in the statement that is the highest: so many blocks of one size, of which some live
+// at the peak, and some outlive the statement. Stack has the innermost call first, "function file line" for PyTorch's
+// files and "line" for those of cell 2.
+type made struct {
+	stack            string
+	size             int64
+	count, live, net int64
+}
+
+// notebook returns a session of two cells. The second has one statement on the given line with a peak of 1 GiB.
+func notebook(line int, first, second string, meter string, all ...made) *evidence.Notebook {
+	one := 1
+	two := 2
+	w := model.Window{ID: 3, Kind: model.Cell, PID: 7, Execution: 2, ExecutionCount: &two, Source: second}
+	w.Meters = map[string]model.Figure{"cpu.resident": {Start: 100 * mib, Peak: 1 << 30, End: 100 * mib}}
+	if meter != "cpu.torch" {
+		w.Meters = map[string]model.Figure{meter: {Start: 100 * mib, Peak: 1 << 30, End: 100 * mib}}
+	}
+	w.Coverage = map[string]model.Coverage{meter: {}}
+	for _, m := range all {
+		w.Allocations = append(w.Allocations, model.Allocation{Meter: meter, Stack: stack(m.stack),
+			Allocated: m.size * m.count, Freed: m.size * (m.count - m.net), Net: m.size * m.net,
+			AtPeak: m.size * m.live, Count: m.count})
+	}
+	s := w
+	s.ID, s.Parent, s.Kind, s.Line, s.Execution, s.ExecutionCount, s.Source = 4, 3, model.Statement, line, 0, nil, ""
+	r := &model.Report{Windows: []model.Window{
+		{ID: 1, Kind: model.Session, PID: 7},
+		{ID: 2, Kind: model.Cell, PID: 7, Execution: 1, ExecutionCount: &one, Source: first,
+			Meters: map[string]model.Figure{"cpu.resident": {Start: 90 * mib, Peak: 100 * mib, End: 100 * mib}}},
+		w, s}}
+	judged := "cpu.resident"
+	if meter != "cpu.torch" {
+		judged = meter
+	}
+	return evidence.Read(r, evidence.Options{Meter: judged, PID: 7, Parse: syntax.ParseCell})
+}
+
+func stack(text string) (all []model.Frame) {
+	for _, call := range strings.Split(text, " < ") {
+		fields := strings.Fields(call)
+		line := 0
+		for _, c := range fields[len(fields)-1] {
+			line = 10*line + int(c-'0')
+		}
+		f := model.Frame{Function: "<module>", File: "cell.py", Line: line, Execution: 2}
+		if len(fields) == 3 {
+			f = model.Frame{Function: fields[0], File: "/usr/lib/python3/dist-packages/torch/" + fields[1], Line: line}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// Calls of PyTorch 1.13.
+const (
+	linear = "Linear.forward nn/modules/linear.py 114 < Module._call_impl nn/modules/module.py 1194 < "
+	relu   = "relu nn/functional.py 1457 < Module._call_impl nn/modules/module.py 1194 < " +
+		"Sequential.forward nn/modules/container.py 204 < "
+	goesBack = "backward autograd/__init__.py 197 < Tensor.backward _tensor.py 488 < "
+	steps    = "_multi_tensor_adamw optim/adamw.py 420 < adamw optim/adamw.py 290 < "
+)
+
+const imports = "import torch\nfrom torch import nn\n"
+
+// one returns the only candidate of a rule; nil if there is none.
+func one(t *testing.T, rule evidence.Rule, n *evidence.Notebook) *evidence.Candidate {
+	t.Helper()
+	switch all := rule(n); len(all) {
+	case 0:
+		return nil
+	case 1:
+		return &all[0]
+	default:
+		t.Fatalf("%d candidates: %v", len(all), all)
+		return nil
+	}
+}
+
+// wants checks a candidate's saving and the source of the second cell with its edits.
+func wants(t *testing.T, n *evidence.Notebook, c *evidence.Candidate, kind string, falls int64, source string) {
+	t.Helper()
+	if c == nil {
+		t.Fatal("no candidate")
+	}
+	if c.Kind != kind || c.Falls(n.Peak) != falls || c.Title == "" || len(c.Changes) == 0 {
+		t.Errorf("kind %s, falls by %d MiB, %q, changes %q; want %s, %d MiB", c.Kind, c.Falls(n.Peak)/mib, c.Title,
+			c.Changes, kind, falls/mib)
+	}
+	edits := slices.DeleteFunc(slices.Clone(c.Edits), func(e model.AdviceEdit) bool { return e.Execution != 2 })
+	if got := strings.Join(evidence.Patched(n.Cells[1].Lines, edits), "\n"); got != source {
+		t.Errorf("the cell is then\n%s\nwant\n%s", got, source)
+	}
+}
+
+func TestNoGrad(t *testing.T) {
+	const source = "total = 0\nfor x in batches:\n    total += loss(net(x), x)\nprint(total)"
+	five := made{relu + "3", 40 * mib, 5, 5, 5}
+	n := notebook(2, imports, source, "cpu.torch", five)
+	wants(t, n, one(t, gradients, n), "no-grad", 3*40*mib,
+		"total = 0\nwith torch.no_grad():\n    for x in batches:\n        total += loss(net(x), x)\nprint(total)")
+	const loop = "total = 0\nfor x in batches:\n    total += loss(net(x), x)\n"
+	for name, healthy := range map[string]string{
+		"backward later":      loop + "total.backward()",
+		"backward in it":      "total = 0\nfor x in batches:\n    loss(net(x), x).backward()\n",
+		"gradients are off":   "with torch.no_grad():\n  for x in batches:\n    total += loss(net(x), x)\n",
+		"of an alias":         loop + "all = [total]\nall[0].backward()",
+		"in a function's arg": loop + "def f(a): a.backward()\nf(total)",
+		"autograd.grad":       loop + "torch.autograd.grad(total, x)",
+	} {
+		if c := one(t, gradients, notebook(2, imports, healthy, "cpu.torch", five)); c != nil {
+			t.Errorf("%s: %s %v", name, c.Title, c.Edits)
+		}
+	}
+	n = notebook(2, imports, loop+"total = total.item()\nloss(net(x), x).backward()", "cpu.torch", five)
+	if one(t, gradients, n) == nil {
+		t.Error("another backward pass counts")
+	}
+	n = notebook(1, "", source, "cpu.torch", five)
+	if c := one(t, gradients, n); c != nil {
+		t.Errorf("without an import: %v", c.Edits)
+	}
+}
+
+func TestNoGradOfFunction(t *testing.T) {
+	const source = "def evaluate(net, data):\n    out = net(data)\n    return out.mean().item()\nevaluate(net, data)"
+	n := notebook(4, imports, source, "cpu.torch", made{relu + "2 < 4", 40 * mib, 5, 5, 0})
+	wants(t, n, one(t, gradients, n), "no-grad", 3*40*mib, "@torch.no_grad()\n"+source)
+	returned := strings.Replace(source, ".item()", "", 1) + ".backward()"
+	n = notebook(4, imports, returned, "cpu.torch", made{relu + "2 < 4", 40 * mib, 5, 5, 0})
+	if c := one(t, gradients, n); c != nil {
+		t.Errorf("what it returns goes backward: %v", c.Edits)
+	}
+}
+
+func TestDetach(t *testing.T) {
+	const source = "for x in batches:\n    y = net(x)\n    loss(y, x).backward()\n" +
+		"    errors.append((y - x).abs().mean())"
+	all := []made{{"4", 40 * mib, 10, 4, 5}, {linear + "2", 40 * mib, 5, 1, 1}}
+	n := notebook(1, imports, source, "cpu.torch", all...)
+	wants(t, n, one(t, kept, n), "detach", 4*40*mib, strings.Replace(source, "mean())", "mean().detach())", 1))
+	for name, healthy := range map[string]string{
+		"item":             strings.Replace(source, "mean())", "mean().item())", 1),
+		"backward of them": source + "\ntorch.stack(errors).sum().backward()",
+		"no loop":          strings.Replace(source, "for x in batches", "if x", 1),
+	} {
+		if c := one(t, kept, notebook(1, imports, healthy, "cpu.torch", all...)); c != nil {
+			t.Errorf("%s: %v", name, c.Edits)
+		}
+	}
+	n = notebook(1, imports, strings.Replace(source, "errors.append((y - x).abs().mean())", "total += -y.std()", 1),
+		"cpu.torch", all...)
+	if c := one(t, kept, n); c == nil || c.Edits[0].Text != "    total += (-y.std()).detach()" {
+		t.Errorf("of a sum: %v", c)
+	}
+	if c := one(t, kept, notebook(1, imports, source, "cpu.torch", made{"4", 40 * mib, 10, 1, 0})); c != nil {
+		t.Errorf("nothing is kept: %v", c.Edits)
+	}
+}
+
+func TestRetainGraph(t *testing.T) {
+	const source = "for x in batches:\n    y = net(x)\n    loss(y, x).backward(retain_graph=True)\n    opt.step()"
+	all := []made{{relu + "2", 40 * mib, 8, 8, 4}, {linear + "2", 40 * mib, 6, 1, 0}, {"3", mib, 2, 1, 0},
+		{"Linear.__init__ nn/modules/linear.py 96 < 1", 7 * mib, 1, 1, 1}}
+	n := notebook(1, imports, source, "cpu.torch", all...)
+	wants(t, n, one(t, retained, n), "retain-graph", 113*mib, strings.Replace(source, "retain_graph=True", "", 1))
+	for name, healthy := range map[string]string{
+		"two passes":      strings.Replace(source, "opt.step()", "other(y).backward()", 1),
+		"a carried state": strings.Replace(source, "y = net(x)", "y = net(x, y)", 1),
+		"a sum":           strings.Replace(source, "y = net(x)", "y += net(x)", 1),
+		"no loop":         strings.Replace(source, "for x in batches", "if x", 1),
+	} {
+		if c := one(t, retained, notebook(1, imports, healthy, "cpu.torch", all...)); c != nil {
+			t.Errorf("%s: %v", name, c.Edits)
+		}
+	}
+}
+
+func TestForeach(t *testing.T) {
+	const source = "opt = torch.optim.AdamW(p, lr=1, foreach=True)  # fast\nopt.step()"
+	all := []made{{steps + "2", 40 * mib, 8, 8, 0}}
+	n := notebook(2, imports, source, "cpu.torch", all...)
+	wants(t, n, one(t, copies, n), "foreach", 6*40*mib, strings.Replace(source, "True", "False", 1))
+	n = notebook(2, imports, strings.Replace(source, ", foreach=True", "", 1), "cpu.torch", all...)
+	wants(t, n, one(t, copies, n), "foreach", 6*40*mib, strings.Replace(source, "True", "False", 1))
+	if c := one(t, copies, notebook(2, imports, source+"\nb = torch.optim.SGD(q)", "cpu.torch", all...)); c != nil {
+		t.Errorf("one of two optimizers: %v", c.Edits)
+	}
+	if c := one(t, copies, notebook(2, imports, source, "cpu.torch", made{"2", mib, 8, 8, 0})); c != nil {
+		t.Errorf("no copies: %v", c.Edits)
+	}
+}
+
+func TestCheckpoint(t *testing.T) {
+	const source = "class Net(nn.Module):\n    def __init__(self, depth=4):\n" +
+		"        self.blocks = nn.ModuleList(Block() for _ in range(depth))\n    def forward(self, x):\n" +
+		"        for block in self.blocks:\n            x = block(x)\n        return x\n" +
+		"net(x).sum().backward()"
+	all := []made{{relu + "6 < 8", 40 * mib, 12, 12, 0}}
+	n := notebook(8, imports+"net = Net()", source, "cpu.torch", all...)
+	wants(t, n, one(t, recomputed, n), "checkpoint", 5*40*mib, "import torch.utils.checkpoint\n"+strings.Replace(source,
+		"x = block(x)", "x = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False)", 1))
+	for name, healthy := range map[string]string{
+		"no training":         strings.Replace(source, ".backward()", "", 1),
+		"an unknown depth":    strings.Replace(source, "range(depth)", "range(len(x))", 1),
+		"of another kind":     strings.Replace(source, "self.blocks:", "range(3):", 1),
+		"two values":          strings.Replace(source, "block(x)", "block(x, x)", 1),
+		"checkpointed by now": strings.Replace(source, "block(x)", "checkpoint(block, x)", 1),
+	} {
+		if c := one(t, recomputed, notebook(8, imports+"net = Net()", healthy, "cpu.torch", all...)); c != nil {
+			t.Errorf("%s: %v", name, c.Edits)
+		}
+	}
+}
+
+func TestSetToNone(t *testing.T) {
+	const source = "for x in batches:\n    opt.zero_grad()\n    y = net(x)\n    loss(y).backward()\n    opt.step()"
+	all := []made{{relu + "3", 40 * mib, 8, 4, 0}, {goesBack + "4", 40 * mib, 8, 2, 2}}
+	n := notebook(1, imports, source, "cpu.torch", all...)
+	wants(t, n, one(t, zeroed, n), "set-to-none", 2*40*mib,
+		strings.Replace(source, "grad()", "grad(set_to_none=True)", 1))
+	for name, healthy := range map[string]string{
+		"after the forward pass": "for x in batches:\n    y = net(x)\n    opt.zero_grad()\n    loss(y).backward()",
+		"with the argument":      strings.Replace(source, "grad()", "grad(set_to_none=False)", 1),
+	} {
+		if c := one(t, zeroed, notebook(1, imports, healthy, "cpu.torch", all...)); c != nil {
+			t.Errorf("%s: %v", name, c.Edits)
+		}
+	}
+	all[0].stack = strings.ReplaceAll(all[0].stack, "1194", "1501")
+	if c := one(t, zeroed, notebook(1, imports, source, "cpu.torch", all...)); c != nil {
+		t.Errorf("PyTorch 2: %v", c.Edits)
+	}
+}
+
+func TestFloat64(t *testing.T) {
+	const source = "torch.set_default_dtype(torch.float64)\nnet = nn.Linear(9, 9)\nnet(x)"
+	all := []made{{linear + "3", 80 * mib, 2, 2, 0}}
+	n := notebook(3, imports, source, "cpu.torch", all...)
+	n.Variables = []model.Variable{{Name: "net"}}
+	wants(t, n, one(t, doubles, n), "float64", 80*mib, strings.Replace(source, "float64", "float32", 1))
+	n = notebook(3, imports, strings.Replace(source, "float64", "float16", 1), "cpu.torch", all...)
+	if c := one(t, doubles, n); c != nil && len(c.Edits) > 0 {
+		t.Errorf("another type: %v", c.Edits)
+	}
+}
+
+func TestResultsOnGPU(t *testing.T) {
+	const source = "with torch.no_grad():\n    for x in batches:\n        codes.append(net(x))\n" +
+		"print(torch.cat(codes).cpu())"
+	all := []made{{linear + "3", 40 * mib, 5, 5, 5}}
+	n := notebook(1, imports, source, "gpu.0.active", all...)
+	wants(t, n, one(t, results, n), "to-cpu", 4*40*mib, strings.Replace(source, "net(x)", "net(x).cpu()", 1))
+	for name, healthy := range map[string]string{
+		"used on the GPU":  strings.Replace(source, ".cpu()", "", 1),
+		"with a graph":     strings.Replace(source, "torch.no_grad()", "open(f)", 1),
+		"there by now":     strings.Replace(source, "net(x)", "net(x).cpu()", 1),
+		"in a loop's head": source + "\nfor code in codes:\n    use(code)",
+	} {
+		if c := one(t, results, notebook(1, imports, healthy, "gpu.0.active", all...)); c != nil {
+			t.Errorf("%s: %v", name, c.Edits)
+		}
+	}
+	loop := strings.Replace(source, "print(torch.cat(codes).cpu())",
+		"for c in [c.cpu() for c in codes]:\n    use(c)", 1)
+	looped := notebook(1, imports, loop, "gpu.0.active", all...)
+	wants(t, looped, one(t, results, looped), "to-cpu", 4*40*mib, strings.Replace(loop, "net(x)", "net(x).cpu()", 1))
+	if c := one(t, kept, n); c != nil {
+		t.Errorf("gradients are off: %v", c.Edits)
+	}
+}
+
+func TestPinned(t *testing.T) {
+	const source = "x = data.pin_memory().to(0)\ny = 1"
+	n := notebook(1, imports, source, "cpu.pinned", made{"1", 40 * mib, 2, 2, 2})
+	wants(t, n, one(t, pinned, n), "pinned", 2*40*mib, "x = data.to(0)\ny = 1")
+	const loader = "for x in DataLoader(data, pin_memory=True):\n    pass"
+	if c := one(t, pinned, notebook(1, imports, loader, "cpu.pinned", made{"1", mib, 2, 2, 2})); c != nil {
+		t.Errorf("a loop's line: %v", c.Edits)
+	}
+	loaded := made{"pin utils/data/pin.py 9", mib, 2, 2, 2}
+	n = notebook(1, imports, "d = DataLoader(data, pin_memory=True)\n", "cpu.pinned", loaded)
+	wants(t, n, one(t, pinned, n), "pinned", 2*mib, "d = DataLoader(data, pin_memory=False)\n")
+}
+
+func TestExpandableSegments(t *testing.T) {
+	const source = "x = torch.empty(9)"
+	n := notebook(1, imports, source, "gpu.0.reserved")
+	n.Statements[0].Window.Meters["gpu.0.active"] = model.Figure{Peak: 320 * mib}
+	c := one(t, fragmented, n)
+	if c == nil || c.Falls(n.Peak) != (1024-320-10)*mib || c.Edits[0].Text != setting {
+		t.Errorf("%v", c)
+	}
+	if c := one(t, fragmented, notebook(1, setting+"\n"+imports, source, "gpu.0.reserved")); c != nil {
+		t.Errorf("it is set by now: %v", c.Edits)
+	}
+}
+
+func TestBatchSize(t *testing.T) {
+	const source = "train(batch_size=64)\ntrain(batch_size=256)"
+	n := notebook(1, imports, source, "cpu.torch", made{linear + "2", 40 * mib, 5, 5, 0})
+	low := *n.Statements[0]
+	low.Moment = &evidence.Moment{Start: 100 * mib, Peak: 400 * mib}
+	n.Statements[0].Node, n.Statements[0].Line = n.Cells[1].Tree.Body[1], 2
+	n.Statements = append(n.Statements, &low)
+	wants(t, n, one(t, batches, n), "batch-size", 624*mib, strings.Replace(source, "256", "64", 1))
+	low.Node = nil
+	if c := one(t, batches, n); c != nil {
+		t.Errorf("one size: %v", c.Edits)
+	}
+}

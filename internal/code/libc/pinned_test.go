@@ -1,0 +1,65 @@
+package libc
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/code/pinned"
+)
+
+// libraries are patterns of C libraries, C++'s and allocators in a system.
+var libraries = []string{
+	"lib/*-linux-gnu/libc.so.6", "lib/*-linux-gnu/libc-2.*.so", "usr/lib/*-linux-musl/libc.so",
+	"usr/lib/*-linux-gnu/libstdc++.so.6.*", "usr/lib/*-linux-gnu/libjemalloc.so.2",
+	"usr/lib/*-linux-gnu/libmimalloc.so.[23].*",
+	"usr/lib/*-linux-gnu/libtcmalloc.so.4.*", "usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4.*",
+}
+
+// TestPinnedSites: in builds that have been looked at before, probes go where they went.
+func TestPinnedSites(t *testing.T) {
+	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+		for _, pattern := range libraries {
+			for _, file := range tree.Files(pattern) {
+				base, _, _ := strings.Cut(filepath.Base(file), ".so")
+				if strings.Contains(file, "musl") {
+					base = "musl"
+				}
+				t.Run(base, func(t *testing.T) { pinLibrary(t, tree.Name+"-"+base, file) })
+			}
+		}
+	})
+}
+
+func pinLibrary(t *testing.T, name, file string) {
+	t.Helper()
+	f, processor := pinned.Open(t, file)
+	var lines []string
+	calls, err := FindCalls(f)
+	if err != nil {
+		lines = append(lines, "no system calls for memory")
+	}
+	for _, s := range calls.Mmap {
+		lines = append(lines, pin("mmap", s))
+	}
+	for _, s := range calls.Mremap {
+		lines = append(lines, pin("mremap", s))
+	}
+	for _, fn := range functionsOf(t, f) {
+		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
+			pin("  entry", fn.Entry), pin("  start", fn.Start))
+		for _, r := range fn.Leaves {
+			where, c := machine.ResultName(processor, r.Result), r.Condition
+			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask),
+				r.Site))
+		}
+	}
+	pinned.Check(t, "libc/"+name, file, lines)
+}
+
+func pin(what string, s machine.Site) string {
+	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+		Emulated: s.Emulated}.Line(what)
+}

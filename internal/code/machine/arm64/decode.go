@@ -1,0 +1,87 @@
+package arm64
+
+import (
+	"encoding/binary"
+
+	"ipytracer/internal/code/isa"
+)
+
+// decode is the Decode of [Architecture].
+func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
+	in.Addr = addr
+	if len(code) < size {
+		return in, false
+	}
+	w := word(binary.LittleEndian.Uint32(code))
+	in.Len = size
+	in.Emulated, in.Refused = emulated(w), refused(w)
+	ok = fill(&in, w)
+	in.Refused = in.Refused || !ok
+	in.Emulated = in.Emulated && ok
+	return in, ok
+}
+
+// fill decodes an instruction by its group (table C4-1): bits 25 to 28.
+func fill(in *isa.Instruction, w word) (ok bool) {
+	switch group := w.bits(28, 25); {
+	case w>>16 == 0: // udf: what memory is full of that has no code
+		in.Kind = isa.Trap
+	case group == 0b0010 || group == 0 && w.wide(): // SVE, SME
+		opaque(in, w)
+	case group&0b1110 == 0b1000:
+		return immediate(in, w)
+	case group&0b1110 == 0b1010:
+		return branches(in, w)
+	case group&0b0101 == 0b0100:
+		memory(in, w)
+	case group&0b0111 == 0b0101:
+		return arithmetic(in, w)
+	case group&0b0111 == 0b0111:
+		vector(in, w)
+	default:
+		return false
+	}
+	return true
+}
+
+// opaque is an instruction that is not known: it may write any register, and anything to memory. The stack pointer is
+// lost where it may be the one that is written.
+func opaque(in *isa.Instruction, w word) {
+	in.Kind, in.Frame = isa.Other, isa.FrameLost
+	if addsVectors := w.is(0xff20f000, 0x04205000); addsVectors && w.bits(4, 0) == 31 { // addvl, addpl
+		in.Stack = isa.StackLost
+	}
+}
+
+// writes says that an instruction writes nothing but a register with some number, 31 being none.
+func writes(in *isa.Instruction, n uint32) {
+	in.Plain, in.Writes = true, general(n)
+	if in.Writes == framePointer {
+		in.Frame = isa.FrameLost
+	}
+}
+
+// writesOrStack is the same where number 31 is the stack pointer, which has unknown contents then.
+func writesOrStack(in *isa.Instruction, n uint32) {
+	if writes(in, n); n == 31 {
+		in.Writes, in.Stack = stackPointer, isa.StackLost
+	}
+}
+
+// also says that an instruction writes another register, too.
+func also(in *isa.Instruction, n uint32) {
+	in.Also |= general(n).Set()
+	if general(n) == framePointer {
+		in.Frame = isa.FrameLost
+	}
+}
+
+// computes fills in an instruction that makes a new value in a register out of others.
+func computes(in *isa.Instruction, w word, from ...uint32) {
+	writes(in, w.bits(4, 0))
+	in.Flags = isa.FlagsKept
+	in.Operands[0] = register(w.bits(4, 0), w.width())
+	for i, n := range from {
+		in.Operands[i+1] = register(n, w.width())
+	}
+}

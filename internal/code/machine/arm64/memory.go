@@ -1,0 +1,293 @@
+package arm64
+
+import "ipytracer/internal/code/isa"
+
+// memory decodes loads and stores (section C4.1.88).
+func memory(in *isa.Instruction, w word) {
+	in.Flags = isa.FlagsKept
+	switch vector := w.bits(26, 26) == 1; w.bits(29, 28) {
+	case 0b00:
+		if vector {
+			structures(in, w)
+			return
+		}
+		ordered(in, w)
+	case 0b01:
+		if w.bits(24, 24) == 0 {
+			literal(in, w)
+			return
+		}
+		unscaledOrTags(in, w)
+	case 0b10:
+		pair(in, w)
+	default:
+		single(in, w)
+	}
+}
+
+// access is a load or a store.
+type access struct {
+	loads, vector bool
+	size          uint16 // in memory, in bytes
+	signed        bool   // widens what it loads
+	wide          bool   // to a whole register
+	register      uint32
+	to            isa.Operand // in memory
+}
+
+// apply fills in an access of one register.
+func (a access) apply(in *isa.Instruction) {
+	a.to.Width = a.size
+	whole := !a.vector && a.size >= isa.Word/2 && !a.signed
+	switch {
+	case !a.loads:
+		in.Kind, in.Plain, in.Operands[0] = isa.Other, true, a.to
+		if !a.vector {
+			in.Kind, in.Operands[1] = isa.Move, register(a.register, min(a.size, isa.Word))
+		}
+	case a.vector:
+		in.Kind, in.Plain, in.Operands[0], in.Operands[1] = isa.Other, true, isa.Operand{Kind: isa.Elsewhere}, a.to
+	default:
+		writes(in, a.register)
+		width := uint16(isa.Word / 2)
+		if a.wide {
+			width = isa.Word
+		}
+		in.Kind, in.Operands[0], in.Operands[1] = isa.Other, register(a.register, width), a.to
+		if whole && a.register != 31 {
+			in.Kind = isa.Move
+		}
+	}
+}
+
+// writesBack says that an access leaves its address in the register that it comes from.
+func writesBack(in *isa.Instruction, base uint32, by int64) {
+	if base == 31 {
+		in.Stack, in.By = isa.StackMoves, -by
+		in.Also |= stackPointer.Set()
+		return
+	}
+	also(in, base)
+}
+
+// writesBackUnknown is the same where the distance is not known.
+func writesBackUnknown(in *isa.Instruction, base uint32) {
+	if writesBack(in, base, 0); base == 31 {
+		in.Stack = isa.StackLost
+	}
+}
+
+// single decodes an access of one register.
+func single(in *isa.Instruction, w word) {
+	a := w.access()
+	base := w.bits(9, 5)
+	switch {
+	case w.bits(24, 24) == 1: // a multiple of the size above a register
+		a.to = inMemory(base, int64(w.bits(21, 10))*int64(a.size), 0)
+	case w.bits(21, 21) == 0:
+		above := w.signed(20, 12)
+		how := w.bits(11, 10)
+		if how == 0b01 { // the address is written back only
+			a.to = inMemory(base, 0, 0)
+		} else {
+			a.to = inMemory(base, above, 0)
+		}
+		if how&1 == 1 {
+			defer writesBack(in, base, above)
+		}
+	case w.bits(11, 10) == 0b10:
+		a.to = inMemory(base, 0, 0)
+		if index := general(w.bits(20, 16)); index != isa.None {
+			a.to.Index = index
+		}
+	case w.bits(11, 10) == 0b00 && !a.vector:
+		atomic(in, w)
+		return
+	default: // with a pointer that is authenticated; others are not known
+		if a.vector || w.bits(31, 30) != 0b11 {
+			opaque(in, w)
+			return
+		}
+		writes(in, a.register)
+		if w.bits(11, 11) == 1 {
+			writesBackUnknown(in, base)
+		}
+		return
+	}
+	if !a.vector && w.bits(31, 30) == 0b11 && w.bits(23, 22) == 0b10 { // a prefetch
+		in.Kind, in.Plain = isa.Nop, true
+		return
+	}
+	a.apply(in)
+}
+
+// access returns the size and the direction of an access of one register.
+func (w word) access() (a access) {
+	a.vector, a.register = w.bits(26, 26) == 1, w.bits(4, 0)
+	size, opc := w.bits(31, 30), w.bits(23, 22)
+	if a.vector {
+		a.loads = opc&1 == 1
+		a.size = 1 << (size | opc&0b10<<1)
+		return a
+	}
+	a.loads, a.signed = opc != 0, opc >= 0b10
+	a.size = 1 << size
+	a.wide = size == 0b11 || opc == 0b10
+	return a
+}
+
+// atomic decodes an access that reads and writes memory at once, or in order.
+func atomic(in *isa.Instruction, w word) {
+	opaqueSizes := w.bits(15, 15) == 1 && (w.bits(14, 12) == 0b001 || w.bits(14, 12) == 0b010 ||
+		w.bits(14, 12) == 0b011 || w.bits(14, 12) == 0b101)
+	if opaqueSizes { // ld64b, st64b; with checks
+		opaque(in, w)
+		return
+	}
+	writes(in, w.bits(4, 0))
+	in.Flags = isa.FlagsKept
+	in.Operands[0] = inMemory(w.bits(9, 5), 0, 1<<w.bits(31, 30))
+}
+
+// literal decodes a load from a place near the instruction.
+func literal(in *isa.Instruction, w word) {
+	a := access{loads: true, vector: w.bits(26, 26) == 1, register: w.bits(4, 0)}
+	place := uint64(int64(in.Addr) + w.signed(23, 5)*size)
+	switch opc := w.bits(31, 30); {
+	case a.vector:
+		a.size = 4 << opc
+	case opc == 0b11: // a prefetch
+		in.Kind, in.Plain = isa.Nop, true
+		return
+	default:
+		a.size, a.wide, a.signed = 4, opc != 0, opc == 0b10
+		if opc == 0b01 {
+			a.size = isa.Word
+		}
+	}
+	a.to = at(place, 0)
+	a.apply(in)
+}
+
+// pair decodes an access of two registers.
+func pair(in *isa.Instruction, w word) {
+	loads, vector, opc := w.bits(22, 22) == 1, w.bits(26, 26) == 1, w.bits(31, 30)
+	one, base, other, how := w.bits(4, 0), w.bits(9, 5), w.bits(14, 10), w.bits(24, 23)
+	size := int64(4)
+	switch {
+	case vector:
+		size = 4 << opc
+	case opc == 0b01 && !loads: // stgp, which stores tags as well
+		size = 16
+	case opc >= 0b10:
+		size = isa.Word
+	}
+	by := w.signed(21, 15) * size
+	above := by
+	if how == 0b01 {
+		above = 0
+	}
+	to := inMemory(base, above, uint16(size))
+	switch {
+	case !vector && opc == 0b10:
+		words(in, loads, one, other, to)
+	case !vector && opc == 0b11:
+		opaque(in, w)
+	case loads:
+		in.Kind, in.Plain, in.Operands[0], in.Operands[1] = isa.Other, true, isa.Operand{Kind: isa.Elsewhere}, to
+		if !vector {
+			writes(in, one)
+			also(in, other)
+		}
+	default:
+		to.Width *= 2
+		in.Kind, in.Plain, in.Operands[0] = isa.Other, true, to
+	}
+	if how&1 == 1 {
+		writesBack(in, base, by)
+	}
+}
+
+// words is an access of two whole registers.
+func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
+	next := to
+	next.Value += isa.Word
+	in.Kind, in.Plain = isa.Pair, true
+	if !loads {
+		in.Operands = [4]isa.Operand{to, register(one, isa.Word), next, register(other, isa.Word)}
+		return
+	}
+	writes(in, one)
+	also(in, other)
+	in.Operands = [4]isa.Operand{register(one, isa.Word), to, register(other, isa.Word), next}
+}
+
+// ordered decodes accesses that are exclusive or in order, and comparisons with memory that swap.
+func ordered(in *isa.Instruction, w word) {
+	if w.bits(24, 24) == 1 { // of later versions
+		opaque(in, w)
+		return
+	}
+	loads, paired, plain := w.bits(22, 22) == 1, w.bits(21, 21) == 1, w.bits(23, 23) == 1
+	status, register := w.bits(20, 16), w.bits(4, 0)
+	to := inMemory(w.bits(9, 5), 0, 1<<w.bits(31, 30))
+	switch {
+	case plain && !paired: // stlr, ldar
+		a := access{loads: loads, size: to.Width, wide: to.Width == isa.Word, register: register, to: to}
+		a.apply(in)
+	case plain: // cas
+		writes(in, status)
+		in.Operands[0] = to
+	case paired && !w.wide(): // casp
+		writes(in, status)
+		also(in, (status+1)&31)
+		to.Width = 2 * isa.Word
+		in.Operands[0] = to
+	case loads:
+		in.Exclusive = isa.ExclusiveLoad
+		writes(in, register)
+		if in.Operands[1] = to; paired {
+			also(in, w.bits(14, 10))
+		}
+	default: // the status is written
+		in.Exclusive = isa.ExclusiveStore
+		writes(in, status)
+		if in.Operands[0] = to; paired {
+			in.Operands[0].Width *= 2
+		}
+	}
+}
+
+// structures decodes accesses of several vectors.
+func structures(in *isa.Instruction, w word) {
+	in.Kind, in.Plain = isa.Other, true
+	to := inMemory(w.bits(9, 5), 0, 0)
+	if loads := w.bits(22, 22) == 1; loads {
+		in.Operands[0], in.Operands[1] = isa.Operand{Kind: isa.Elsewhere}, to
+	} else {
+		in.Operands[0] = to
+	}
+	if w.bits(23, 23) == 1 {
+		writesBackUnknown(in, w.bits(9, 5))
+	}
+	if w.bits(31, 31) == 1 { // of later versions
+		opaque(in, w)
+	}
+}
+
+// unscaledOrTags decodes accesses in order with a distance, and ones of memory's tags; others are not known.
+func unscaledOrTags(in *isa.Instruction, w word) {
+	if w.is(0x3f200c00, 0x19000000) && w.bits(26, 26) == 0 { // stlur, ldapur
+		a := w.access()
+		a.to = inMemory(w.bits(9, 5), w.signed(20, 12), 0)
+		if a.signed && a.size == isa.Word {
+			opaque(in, w)
+			return
+		}
+		a.apply(in)
+		return
+	}
+	if opaque(in, w); w.bits(9, 5) == 31 { // it may be written back
+		in.Stack = isa.StackLost
+	}
+}

@@ -1,0 +1,80 @@
+package arm64
+
+import "ipytracer/internal/code/isa"
+
+// emulated reports whether the kernel carries out the instruction under a uprobe itself instead of stepping the thread
+// over a copy. Source: arch/arm64/kernel/probes/decode-insn.c, arm_probe_decode_insn: branches, without
+// authentication, and adr and adrp. A nop does not count: kernels emulate it only since 6.13.
+func emulated(w word) bool {
+	switch {
+	case w.is(0x1f000000, 0x10000000), // adr, adrp
+		w.is(0x7c000000, 0x14000000),                               // b, bl
+		w.is(0x7e000000, 0x34000000), w.is(0x7e000000, 0x36000000), // cbz, cbnz, tbz, tbnz
+		w.is(0xff000010, 0x54000000): // b.cond
+		return true
+	}
+	return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfffffc1f, 0xd65f0000) // br, blr, ret
+}
+
+// refused reports whether the kernel refuses a uprobe on an instruction (aarch64_insn_is_steppable in the same file),
+// or the instruction does something else where it is stepped over as a copy: it depends on its own address, or on the
+// ones beside it. Some that only older kernels refuse are among them.
+func refused(w word) bool {
+	switch {
+	case emulated(w):
+		return false
+	case w.is(0xfffff01f, 0xd503201f):
+		return !steppedHint(w.bits(11, 5))
+	case w.is(0xff000000, 0xd4000000), // exceptions
+		w.is(0xfe000000, 0xd6000000),                               // branches with authentication
+		w.is(0xff000000, 0x54000000), w.is(0xff000000, 0x55000000), // bc.cond; retaasppc
+		w.is(0xffe00000, 0xd5000000) && !barrier(w): // msr: of system registers, and of the state of the processor
+		return true
+	case w.is(0xfff00000, 0xd5300000): // mrs: the flags that mask interrupts are others in a step
+		return w.bits(20, 5) == 0xda11
+	case w.is(0x3b000000, 0x18000000), // loads from beside the code
+		w.is(0x3f000000, 0x08000000) && w.bits(23, 23) == 0, // exclusive ones
+		w.is(0x3b200c00, 0x19000400),                        // copies in three parts
+		w.is(0xff800000, 0xf3800000),                        // autiasppc
+		w.is(0xffff8000, 0xdac18000):                        // paciasppc and its like
+		return true
+	}
+	return false
+}
+
+// steppedHint reports whether a hint is one that kernels step over (aarch64_insn_is_steppable_hint): marks of entries,
+// signatures, nop. They refuse to step over what checks a signature.
+func steppedHint(n uint32) bool {
+	switch n {
+	case 0, 7, 8, 10, 24, 25, 26, 27, 32, 34, 36, 38:
+		return true
+	}
+	return false
+}
+
+// barrier reports whether an instruction of the group of msr is none: a barrier, or one on caches.
+func barrier(w word) bool {
+	return w.is(0xfffff000, 0xd5033000) || w.is(0xfff80000, 0xd5080000)
+}
+
+// maxExclusive is how many instructions lie between a load and a store that are to be one, at most: the same as in
+// arch/arm64/kernel/probes/decode-insn.c (MAX_ATOMIC_CONTEXT_SIZE).
+const maxExclusive = 128 / size
+
+// exclusive is the Unbroken of [Architecture]: an exception between a load and a store that are to be one lets the
+// store fail, and the code tries again, forever.
+func exclusive(decode func(addr uint64) (isa.Instruction, bool), addr uint64) bool {
+	for back := uint64(size); back <= maxExclusive*size && back <= addr; back += size {
+		in, ok := decode(addr - back)
+		if !ok {
+			return false
+		}
+		switch in.Exclusive {
+		case isa.ExclusiveLoad:
+			return true
+		case isa.ExclusiveStore:
+			return false
+		}
+	}
+	return false
+}

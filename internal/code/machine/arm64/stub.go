@@ -1,0 +1,35 @@
+package arm64
+
+import "ipytracer/internal/code/isa"
+
+// stubLength is how many instructions a stub of the linkage table has up to its branch: perhaps bti, then adrp, ldr,
+// add, br.
+const stubLength = 5
+
+// stub finds a branch to where the pointer points that a stub has loaded (ELF for the Arm 64-bit Architecture, section
+// 9.4).
+func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more int) (pointer uint64, ok bool) {
+	var k isa.Addresses
+	loaded := map[isa.Register]uint64{}
+	for range stubLength + more {
+		in, decoded := decode(addr)
+		if !decoded {
+			return 0, false
+		}
+		if to, through := in.ThroughRegister(); through && in.Kind == isa.Jump {
+			pointer, ok = loaded[to]
+			return pointer, ok
+		}
+		if !in.Plain {
+			return 0, false
+		}
+		from, isKnown := k.Of(&in.Operands[1])
+		delete(loaded, in.Writes)
+		if isKnown && in.Kind == isa.Move && in.Operands[0].Whole() {
+			loaded[in.Writes] = from
+		}
+		k.Step(&in, clobbered)
+		addr = in.End()
+	}
+	return 0, false
+}

@@ -1,0 +1,154 @@
+package machine
+
+import (
+	"bytes"
+	"io"
+	"slices"
+
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/isa"
+)
+
+// Code is the machine code of an ELF file with functions that need not be exported: they are found by their calls, or
+// by pointers to them in data. It keeps the reader it was opened with. Not safe for concurrent use.
+type Code struct {
+	image *elffile.Image
+	text  *Text
+	work  int // instructions that have been gone through, in all routines
+	// contents are those of the segments that have been looked through, for one function after the other.
+	contents map[elffile.Segment][]byte
+}
+
+// segment returns the contents of a segment.
+func (c *Code) segment(s elffile.Segment) []byte {
+	data, known := c.contents[s]
+	if !known {
+		if c.contents == nil {
+			c.contents = map[elffile.Segment][]byte{}
+		}
+		data = c.image.Contents(s)
+		c.contents[s] = data
+	}
+	return data
+}
+
+// maxWork bounds the work on one file's routines, in instructions gone through. NumPy's take some thousands; this many
+// take seconds.
+const maxWork = 1 << 18
+
+// OpenCode parses the headers and relocations of an ELF file, and keeps the exported symbols for which wanted returns
+// true; nil: none. The error matches [elffile.ErrNotELF].
+func OpenCode(r io.ReaderAt, wanted func(name string) bool) (*Code, error) {
+	if wanted == nil {
+		wanted = func(string) bool { return false }
+	}
+	img, err := elffile.OpenImage(r, wanted)
+	if err != nil {
+		return nil, err
+	}
+	img.Relocate()
+	return &Code{image: img, text: NewText(img)}, nil
+}
+
+// tooLarge reports whether there is more in the file than is looked through.
+func (c *Code) tooLarge() bool {
+	total := uint64(0)
+	for _, s := range c.image.Segments() {
+		if total += min(s.Size, maxSegmentBytes); total > maxSegmentBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// Find returns the places of some bytes in the file's data, at most limit. ok is false where there is too much to look
+// at.
+func (c *Code) Find(pattern []byte, limit int) (addrs []uint64, ok bool) {
+	if c.tooLarge() {
+		return nil, false
+	}
+	for _, s := range c.image.Segments() {
+		if s.Exec {
+			continue
+		}
+		data := c.segment(s)
+		for from := 0; len(addrs) < limit; {
+			i := bytes.Index(data[from:], pattern)
+			if i < 0 {
+				break
+			}
+			addrs = append(addrs, s.Vaddr+uint64(from+i))
+			from += i + 1
+		}
+	}
+	return addrs, true
+}
+
+// Read fills buf from the file's contents at an address.
+func (c *Code) Read(addr uint64, buf []byte) error { return c.image.Read(addr, buf) }
+
+// PointersTo returns the pointers in data that will be one of some addresses once the file is loaded, before the load
+// bias, by their addresses.
+func (c *Code) PointersTo(addrs map[uint64]bool) map[uint64]uint64 { return c.image.PointersTo(addrs) }
+
+// Function returns the address of the function that a pointer in data points to once the file is loaded; packed
+// relative relocations (SHT_RELR) leave it in the file.
+func (c *Code) Function(pointer uint64) (addr uint64, ok bool) {
+	addr, ok = c.image.Pointee(pointer)
+	return addr, ok && c.image.Executable(addr)
+}
+
+// Enclosing returns where the function, or split off part of one, begins that an address is in.
+func (c *Code) Enclosing(addr uint64) (start uint64, ok bool) {
+	s, ok := c.image.Fragment(addr)
+	return s.Start, ok
+}
+
+// imported returns the function that a call or jump through the linkage table is to, one with no name where that is not
+// known.
+func (c *Code) imported(in *isa.Instruction) (to elffile.Import) {
+	if in.Kind != isa.Call && in.Kind != isa.Jump {
+		return to
+	}
+	if pointer, ok := in.Through(); ok {
+		return c.image.Imports[pointer]
+	}
+	if target, ok := in.Target(); ok && c.image.InPLT(target) {
+		to, _ = c.text.linked(target)
+	}
+	return to
+}
+
+// References returns the places in the code that may call or jump to an imported function: bytes that read so, which
+// may by chance be part of something else. ok is false where there is too much to look at, or more than limit.
+func (c *Code) References(name string, limit int) (addrs []uint64, ok bool) {
+	if c.tooLarge() {
+		return nil, false
+	}
+	direct, indirect := map[uint64]bool{}, map[uint64]bool{}
+	for at, to := range c.image.Imports {
+		if to.Name == name {
+			indirect[at] = true
+		}
+	}
+	c.text.stubs(func(at uint64) {
+		if to, ok := c.text.linked(at); ok && to.Name == name {
+			direct[at] = true
+		}
+	})
+	for _, s := range c.image.Segments() {
+		if !s.Exec {
+			continue
+		}
+		more, ok := c.text.callsOf(s.Vaddr, c.segment(s), direct, indirect, limit)
+		if addrs = append(addrs, more...); !ok || len(addrs) > limit {
+			return nil, false
+		}
+	}
+	addrs = slices.DeleteFunc(addrs, c.image.InPLT)
+	slices.Sort(addrs)
+	return addrs, true
+}
+
+// Segments returns the loaded segments of the file.
+func (c *Code) Segments() elffile.Segments { return c.image.Segments() }

@@ -1,0 +1,157 @@
+package machine
+
+import "ipytracer/internal/code/isa"
+
+// locations is a set of places that hold a value: general registers, the constant 0, spill slots.
+type locations uint64
+
+// Slots come behind the architecture's registers, see [slotTable].
+const (
+	zero     locations = 1 << 63
+	anywhere           = ^locations(0)
+)
+
+// general returns the location of a general register, 0 for none.
+func general(r isa.Register) locations { return locations(r.Set()) }
+
+// returned returns where a function leaves its result.
+func (g *graph) returned() locations { return general(g.arch.Result) }
+
+// effect is an instruction's effect on the values that locations hold.
+type effect struct {
+	kills            locations // hold something else afterwards
+	source, copiedTo locations // copiedTo, if any, holds the value of source afterwards
+	// otherSource and otherCopiedTo are the same, of a second copy.
+	otherSource, otherCopiedTo locations
+}
+
+// preimage returns the locations with the value, before the instruction, that a location of after holds afterwards.
+func (e effect) preimage(after locations) locations {
+	before := after &^ e.kills
+	if after&e.copiedTo != 0 {
+		before |= e.source
+	}
+	if after&e.otherCopiedTo != 0 {
+		before |= e.otherSource
+	}
+	return before
+}
+
+// findResults works out for each node which locations hold the function's result: backwards from the returns, where it
+// is in the register for it, and at a fork only the locations that hold it both ways.
+func (g *graph) findResults() {
+	g.findSlots()
+	effects := make([]effect, len(g.nodes))
+	for i := range g.nodes {
+		g.nodes[i].result = anywhere
+		effects[i] = g.effect(&g.nodes[i])
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := len(g.nodes) - 1; i >= 0; i-- {
+			n := &g.nodes[i]
+			after := anywhere
+			n.next(func(j int) { after &= g.nodes[j].result })
+			result := effects[i].preimage(after)
+			if n.exit != 0 {
+				result = n.exit
+			}
+			changed = changed || result != n.result
+			n.result = result
+		}
+	}
+}
+
+// effect describes an instruction. An instruction that it does not understand loses every value.
+func (g *graph) effect(n *node) effect {
+	top := -n.stack.pushed
+	switch n.Kind {
+	case isa.Return, isa.Jump:
+		return effect{}
+	case isa.Call:
+		return effect{kills: locations(g.arch.Clobbered) | g.slots.within(-maxFrame, top)}
+	case isa.Push:
+		return effect{kills: g.slots.within(top-isa.Word, top)}
+	case isa.Branch:
+		return effect{kills: general(g.arch.Counter)}
+	case isa.Leave:
+		return effect{kills: general(g.arch.FramePointer)}
+	}
+	if !n.Plain {
+		return effect{kills: anywhere &^ zero}
+	}
+	e := effect{kills: general(n.Writes) | locations(n.Also)}
+	if m := &n.Operands[0]; m.Memory() && !n.Compares() {
+		e.kills |= g.written(n, m)
+	}
+	e.source, e.copiedTo = g.copied(n, &n.Operands[0], &n.Operands[1])
+	e.kills |= e.copiedTo
+	if n.Kind == isa.Pair {
+		g.second(n, &e)
+	}
+	return e
+}
+
+// second adds the second copy of a pair. A result that neither copy is of stays where it is.
+func (g *graph) second(n *node, e *effect) {
+	if m := &n.Operands[2]; m.Memory() {
+		e.kills |= g.written(n, m)
+	}
+	from, to := g.copied(n, &n.Operands[2], &n.Operands[3])
+	e.kills |= to
+	e.otherSource, e.otherCopiedTo = from, to
+}
+
+// maxFrame is more than any stack frame.
+const maxFrame = 1 << 32
+
+// written returns the slots that a store to m may change. Other memory than the stack has no slots: their
+// addresses were never handed out.
+func (g *graph) written(n *node, m *isa.Operand) locations {
+	if at, ok := g.slot(n, m); ok {
+		return g.slots.within(at, at+written(m))
+	}
+	if g.ofStack(n, m) {
+		return g.slots.within(-maxFrame, 0)
+	}
+	return 0
+}
+
+// maxStore is more than an instruction stores.
+const maxStore = 64
+
+// written returns how many bytes a store to an operand writes at most.
+func written(m *isa.Operand) int64 {
+	if m.Width == 0 {
+		return maxStore
+	}
+	return int64(m.Width)
+}
+
+// copied returns from where to where an instruction copies eight bytes between two of its operands, if that is all it
+// does with them.
+func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
+	switch {
+	case n.Kind == isa.Clear:
+		return zero, general(dst.Base)
+	case n.Kind != isa.Move && n.Kind != isa.Pair:
+	case dst.Fills() && src.Kind == isa.Constant && src.Value == 0:
+		return zero, general(dst.Base)
+	default:
+		if from, to = g.lies(n, src), g.lies(n, dst); from != 0 && to != 0 {
+			return from, to
+		}
+	}
+	return 0, 0
+}
+
+// lies returns the location that an operand is: a whole register or a slot.
+func (g *graph) lies(n *node, o *isa.Operand) locations {
+	if o.Whole() {
+		return general(o.Base)
+	}
+	if at, ok := g.slot(n, o); ok && o.Width == isa.Word {
+		return g.slots.bit(at)
+	}
+	return 0
+}

@@ -1,0 +1,197 @@
+package machine
+
+import (
+	"slices"
+
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/isa"
+)
+
+// Routine is a function with known control flow and values.
+type Routine struct {
+	code  *Code
+	entry uint64
+	graph *graph
+	track *tracking
+}
+
+// Call is a call, or a jump out of a [Routine], in it.
+type Call struct {
+	Address uint64
+	Import  string // the name of the function it is to, where that is called through the linkage table
+	Target  uint64 // the function of this file that it goes to; 0 for one of another file
+	// Slot is, for a call through a pointer in a structure, where in the structure that is; -1 where that is not seen.
+	Slot     int64
+	Indirect bool
+	Tail     bool // a jump: it does not come back
+	node     int
+}
+
+// Routine looks at the function that begins at an address. ok is false where its control flow, or its stack, is not
+// known for sure, and where too much has been looked at in the file.
+func (c *Code) Routine(entry uint64) (r *Routine, ok bool) {
+	body, ok := c.image.Fragment(entry)
+	if !ok || body.Start != entry || c.work > maxWork {
+		return nil, false
+	}
+	f := newFlow(c.text, entry, body.End-body.Start)
+	f.tails = func(target uint64) tail {
+		switch {
+		case c.image.InPLT(target):
+			return tail{kind: tailReturns}
+		case c.image.Executable(target):
+			return tail{kind: tailFollow, at: target}
+		}
+		return tail{}
+	}
+	f.leaves = func(in *isa.Instruction) bool {
+		_, register := in.ThroughRegister()
+		return register || c.imported(in).Name != ""
+	}
+	f.limit = maxNodes + 1 // a larger function has no graph
+	f.explore(entry)
+	c.work += len(f.seen) + f.inCallees
+	g, ok := newGraph(f, entry)
+	if !ok {
+		return nil, false
+	}
+	t, ok := track(g, c.image, maxWork-c.work)
+	c.work += t.steps
+	return &Routine{code: c, entry: entry, graph: g, track: t}, ok
+}
+
+// Entry is the address of the routine's first instruction.
+func (r *Routine) Entry() uint64 { return r.entry }
+
+// Has reports whether an address is one of the routine's instructions.
+func (r *Routine) Has(addr uint64) bool {
+	_, ok := slices.BinarySearchFunc(r.graph.nodes, addr, func(n node, addr uint64) int {
+		switch {
+		case n.Addr < addr:
+			return -1
+		case n.Addr > addr:
+			return 1
+		}
+		return 0
+	})
+	return ok
+}
+
+// Argument returns one of the first six arguments of the routine itself.
+func (r *Routine) Argument(i int) Value {
+	return r.track.terms.of(term{kind: termArgument, a: uint64(i)})
+}
+
+// Calls returns the calls that the routine makes, in order of address.
+func (r *Routine) Calls() (calls []Call) {
+	for i := range r.graph.nodes {
+		n := &r.graph.nodes[i]
+		if n.Kind != isa.Call && n.Kind != isa.Jump || r.track.before[i] == nil {
+			continue
+		}
+		c := Call{Address: n.Addr, Tail: n.Kind == isa.Jump, node: i}
+		target, direct := n.Target()
+		if direct && n.Kind == isa.Jump && !r.code.image.InPLT(target) {
+			continue
+		}
+		to := r.code.imported(&n.Instruction)
+		if to.Name == "" && !direct {
+			to = r.held(i)
+		}
+		switch {
+		case to.Name != "":
+			c.Import, c.Target = to.Name, to.Value
+		case direct:
+			c.Target = target
+		default:
+			c.Indirect = true
+			if slot, ok := n.ThroughMember(); ok {
+				c.Slot = slot
+			} else {
+				c.Slot = r.loadedFrom(i)
+			}
+		}
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// held returns the function that an indirect call takes out of a register into which the dynamic linker's pointer to it
+// was loaded; one with no name where that is not known.
+func (r *Routine) held(i int) (to elffile.Import) {
+	reg, ok := r.graph.nodes[i].ThroughRegister()
+	if !ok {
+		return to
+	}
+	t, ok := r.track.terms.term(r.track.before[i].in(reg))
+	if !ok || t.kind != termImport {
+		return to
+	}
+	return r.code.image.Imports[t.a]
+}
+
+// loadedFrom returns where in a structure the pointer lies that an indirect call takes out of a register; -1 where that
+// is not seen.
+func (r *Routine) loadedFrom(i int) int64 {
+	reg, ok := r.graph.nodes[i].ThroughRegister()
+	if !ok {
+		return -1
+	}
+	for range maxBetween {
+		if len(r.graph.nodes[i].before) != 1 {
+			return -1
+		}
+		i = r.graph.nodes[i].before[0]
+		n := &r.graph.nodes[i]
+		if n.Kind == isa.Call {
+			return -1
+		}
+		if n.MayWrite(reg.Set()) {
+			if slot, ok := n.LoadsMember(reg); ok {
+				return slot
+			}
+			if n.Kind != isa.Move || !n.Operands[1].Whole() {
+				return -1
+			}
+			reg = n.Operands[1].Base
+		}
+	}
+	return -1
+}
+
+// Passed returns one of the first six arguments that a call passes.
+func (r *Routine) Passed(c Call, i int) Value {
+	return r.track.before[c.node].in(r.graph.arch.Arguments[i])
+}
+
+// Result returns the result of a call.
+func (r *Routine) Result(c Call) Value {
+	return r.track.terms.of(term{kind: termResult, a: c.Address})
+}
+
+// Product returns the value that the routine has where it has multiplied two values.
+func (r *Routine) Product(x, y Value) Value { return r.track.terms.product(x, y) }
+
+// Loaded returns the address in the file that a value was loaded from, where it was.
+func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termLoad
+}
+
+// Address returns the address in the file that a value is, where it is one.
+func (r *Routine) Address(v Value) (addr uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termAddress
+}
+
+// Constant returns the number that a value is, where it is one.
+func (r *Routine) Constant(v Value) (n uint64, ok bool) {
+	t, ok := r.track.terms.term(v)
+	return t.a, ok && t.kind == termConstant
+}
+
+// AtMost returns a bound of a value where a call is made, by the comparisons on every way there.
+func (r *Routine) AtMost(c Call, v Value) (n uint64, ok bool) {
+	n, ok = r.track.before[c.node].atMost[v]
+	return n, ok
+}

@@ -1,0 +1,150 @@
+package machine
+
+import (
+	"math"
+
+	"ipytracer/internal/code/isa"
+)
+
+// slotTable has the function's spill slots: eight bytes on the stack that only the function itself can reach. A slot is
+// named by its distance from the stack pointer at entry, which is negative.
+type slotTable struct {
+	// escaped is the lowest stack address that the function hands out. An object lies above its address, so everything
+	// below belongs to the function alone.
+	escaped int64
+	offsets []int64   // the slots that are copied to or from; offsets[i] is location first<<i
+	first   locations // behind those of the registers
+	room    int       // for slots, among locations
+}
+
+// newSlotTable makes one without slots.
+func newSlotTable(a *isa.Architecture) slotTable {
+	return slotTable{first: 1 << a.Count, room: 63 - a.Count}
+}
+
+// findSlots fills g.slots.
+func (g *graph) findSlots() {
+	for i := range g.nodes {
+		g.slots.escaped = min(g.slots.escaped, g.escape(&g.nodes[i]))
+	}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		for o := range n.Operands {
+			m := &n.Operands[o]
+			copies := n.Kind == isa.Move || n.Kind == isa.Pair
+			if !m.Memory() || !copies || m.Width != isa.Word || len(g.slots.offsets) == g.slots.room {
+				continue
+			}
+			if at, ok := g.slot(n, m); ok && at+isa.Word <= g.slots.escaped && g.slots.bit(at) == 0 {
+				g.slots.offsets = append(g.slots.offsets, at)
+			}
+		}
+	}
+}
+
+// bit returns the location of the slot at an offset, 0 where it is none.
+func (t *slotTable) bit(at int64) locations {
+	for i, o := range t.offsets {
+		if o == at {
+			return t.first << i
+		}
+	}
+	return 0
+}
+
+// within returns the slots that share a byte with [from, to).
+func (t *slotTable) within(from, to int64) (l locations) {
+	for i, o := range t.offsets {
+		if o < to && from < o+isa.Word {
+			l |= t.first << i
+		}
+	}
+	return l
+}
+
+// pointer reports whether a register holds a known stack address before an instruction, and which.
+func (g *graph) pointer(n *node, r isa.Register) (at int64, ok bool) {
+	switch {
+	case r == isa.None:
+	case r == g.arch.StackPointer:
+		return -n.stack.pushed, true
+	case r == g.arch.FramePointer && n.stack.framed:
+		return -n.stack.frame, true
+	}
+	return 0, false
+}
+
+// slot returns the stack offset of an operand in memory. ok is false for other memory, and for a place on the
+// stack that an index chooses.
+func (g *graph) slot(n *node, m *isa.Operand) (at int64, ok bool) {
+	if m.Kind != isa.InMemory || m.Index != isa.None || m.Apart {
+		return 0, false
+	}
+	at, ok = g.pointer(n, m.Base)
+	return at + m.Value, ok
+}
+
+// ofStack reports whether an operand in memory is reckoned from a stack address that is known.
+func (g *graph) ofStack(n *node, m *isa.Operand) bool {
+	if m.Kind != isa.InMemory {
+		return false
+	}
+	_, base := g.pointer(n, m.Base)
+	_, index := g.pointer(n, m.Index)
+	return base || index
+}
+
+// everything stands for the address of the whole stack.
+const everything = math.MinInt64
+
+// escape returns the lowest stack offset with an address that an instruction puts where it may be used to write: 0 for
+// none, everything where that is not known.
+func (g *graph) escape(n *node) int64 {
+	switch n.Kind {
+	case isa.Call, isa.Compare, isa.CompareIf, isa.Test, isa.Leave, isa.Return:
+		return 0
+	case isa.Address:
+		return g.escapeAddress(n)
+	case isa.Move:
+		return g.escapeMove(n, &n.Operands[0], &n.Operands[1])
+	case isa.Pair:
+		return min(g.escapeMove(n, &n.Operands[0], &n.Operands[1]), g.escapeMove(n, &n.Operands[2], &n.Operands[3]))
+	}
+	for i := range n.Operands {
+		o, r := &n.Operands[i], n.Operands[i].Base
+		followed := n.Kind == isa.Pop || n.Plain && n.Kind != isa.Push && r == g.arch.StackPointer
+		if o.Kind != isa.InRegister || i == 0 && followed {
+			continue
+		}
+		if _, ok := g.pointer(n, r); ok {
+			return everything
+		}
+	}
+	return 0
+}
+
+// escapeMove is escape for a copy of a register.
+func (g *graph) escapeMove(n *node, dst, src *isa.Operand) int64 {
+	if src.Kind != isa.InRegister {
+		return 0
+	}
+	at, ok := g.pointer(n, src.Base)
+	whole := dst.Whole() && (dst.Base == g.arch.StackPointer ||
+		dst.Base == g.arch.FramePointer && src.Whole() && src.Base == g.arch.StackPointer)
+	if !ok || whole {
+		return 0 // type stack follows these
+	}
+	return at
+}
+
+// escapeAddress is escape for the making of an address.
+func (g *graph) escapeAddress(n *node) int64 {
+	dst, m := &n.Operands[0], &n.Operands[1]
+	if dst.Whole() && dst.Base == g.arch.StackPointer || n.Frame == isa.FrameSet || !g.ofStack(n, m) {
+		return 0 // type stack follows these
+	}
+	if at, ok := g.slot(n, m); ok {
+		return min(at, 0)
+	}
+	return everything
+}

@@ -1,0 +1,50 @@
+package x86
+
+import (
+	"encoding/binary"
+
+	"ipytracer/internal/code/isa"
+)
+
+// opens are the first bytes of the instructions that [scan] looks for.
+var opens = [256]bool{0xe8: true, 0xe9: true, 0x0f: true, 0xff: true, 0x48: true, 0x4c: true}
+
+// scan is the Scan of [Architecture].
+func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
+	for i := 0; i+5 <= len(code); i++ {
+		if !opens[code[i]] {
+			continue
+		}
+		size, kind := reference(code[i], code[i+1], code[i+2])
+		if size == 0 || i+size > len(code) {
+			continue
+		}
+		at := addr + uint64(i)
+		if !found(isa.Reference{At: at, To: relative(at, code[i:], size), Kind: kind}) {
+			return
+		}
+	}
+}
+
+// reference returns how an instruction with some first bytes refers to a place, and its length: 0 bytes where it does
+// not refer to one.
+func reference(first, second, third byte) (size int, kind isa.ReferenceKind) {
+	switch {
+	case first == 0xe8 || first == 0xe9:
+		return 5, isa.Calls
+	case first == 0x0f && second&0xf0 == 0x80:
+		return 6, isa.Branches
+	case first == 0xff && (second == 0x15 || second == 0x25):
+		return 6, isa.Through
+	case (first == 0x48 || first == 0x4c) && third&0xc7 == 0x05 && second == 0x8b: // mov of [rip + x]
+		return 7, isa.Loads
+	case (first == 0x48 || first == 0x4c) && third&0xc7 == 0x05 && second == 0x8d: // lea of [rip + x]
+		return 7, isa.Takes
+	}
+	return 0, 0
+}
+
+// relative returns the place that an instruction of so many bytes refers to, the last four of which are a displacement.
+func relative(at uint64, code []byte, size int) uint64 {
+	return at + uint64(size) + uint64(int64(int32(binary.LittleEndian.Uint32(code[size-4:]))))
+}

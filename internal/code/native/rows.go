@@ -1,0 +1,231 @@
+package native
+
+import "ipytracer/internal/code/elffile"
+
+// The call frame instructions of DWARF 5, section 6.4.2, as far as they concern the frame's address, the frame
+// pointer and the return address.
+
+// kept is the place of the caller's value of a register.
+type kept struct {
+	kind   keptKind
+	offset int64 // keptAt: from the frame's address
+}
+
+type keptKind uint8
+
+const (
+	keptSame keptKind = iota // in the register
+	keptUndefined
+	keptAt
+	keptAtBP  // where the frame pointer points
+	keptOther // in another way
+)
+
+// row is one row of the table that the instructions stand for.
+type row struct {
+	cfaRegister uint64
+	cfaOffset   int64
+	cfaDeref    bool // the frame's address lies in memory, at the frame pointer plus cfaOffset
+	bp, ra      kept
+}
+
+// noRegister is a frame's address that is not known.
+const noRegister = ^uint64(0)
+
+const maxRemembered = 64
+
+type state struct {
+	*processor
+	row, initial row
+	remembered   []row
+}
+
+func newState(p *processor) *state { return &state{processor: p, row: row{cfaRegister: noRegister}} }
+
+// run executes instructions until the row of an address is reached. ok is false where one is not understood. Every
+// instruction takes at least a byte, so the program's length bounds it.
+func (s *state) run(c *elffile.Common, program []byte, start, target uint64) (ok bool) {
+	r := elffile.Numbers{Data: program}
+	at := start
+	for len(r.Data) > 0 && !r.Failed {
+		op := r.U8()
+		switch operand := uint64(op & 0x3f); op >> 6 {
+		case 1: // DW_CFA_advance_loc
+			if at += operand * c.CodeAlign; at > target {
+				return true
+			}
+		case 2: // DW_CFA_offset
+			s.keep(c, operand, kept{keptAt, int64(r.ULEB()) * c.DataAlign})
+		case 3: // DW_CFA_restore
+			s.restore(c, operand)
+		default:
+			advance, known := s.extended(c, &r, op)
+			if !known {
+				return false
+			}
+			if at += advance; at > target {
+				return true
+			}
+		}
+	}
+	return !r.Failed
+}
+
+// The instructions that have a byte of their own.
+const (
+	cfaNop              = 0x00
+	cfaSetLoc           = 0x01
+	cfaAdvance1         = 0x02
+	cfaAdvance2         = 0x03
+	cfaAdvance4         = 0x04
+	cfaOffsetExtended   = 0x05
+	cfaRestoreExtended  = 0x06
+	cfaUndefined        = 0x07
+	cfaSameValue        = 0x08
+	cfaRegister         = 0x09
+	cfaRememberState    = 0x0a
+	cfaRestoreState     = 0x0b
+	cfaDefCFA           = 0x0c
+	cfaDefCFARegister   = 0x0d
+	cfaDefCFAOffset     = 0x0e
+	cfaDefCFAExpression = 0x0f
+	cfaExpression       = 0x10
+	cfaOffsetExtendedSF = 0x11
+	cfaDefCFASF         = 0x12
+	cfaDefCFAOffsetSF   = 0x13
+	cfaValOffset        = 0x14
+	cfaValOffsetSF      = 0x15
+	cfaValExpression    = 0x16
+	cfaNegateRAStatePC  = 0x2c // the return address is signed from here on, or no longer
+	cfaNegateRAState    = 0x2d // the same
+	cfaGNUArgsSize      = 0x2e
+	cfaGNUNegative      = 0x2f
+)
+
+// extended executes one of them and returns how far the location advances.
+func (s *state) extended(c *elffile.Common, r *elffile.Numbers, op byte) (advance uint64, known bool) {
+	switch op {
+	case cfaNop:
+	case cfaAdvance1:
+		return uint64(r.U8()) * c.CodeAlign, true
+	case cfaAdvance2:
+		return uint64(r.U16()) * c.CodeAlign, true
+	case cfaAdvance4:
+		return uint64(r.U32()) * c.CodeAlign, true
+	case cfaRememberState:
+		if len(s.remembered) >= maxRemembered {
+			return 0, false
+		}
+		s.remembered = append(s.remembered, s.row)
+	case cfaRestoreState:
+		n := len(s.remembered)
+		if n == 0 {
+			return 0, false
+		}
+		s.row, s.remembered = s.remembered[n-1], s.remembered[:n-1]
+	case cfaGNUArgsSize:
+		r.ULEB()
+	case cfaNegateRAState, cfaNegateRAStatePC: // unwinding takes a signature off, whether there is one or not
+		return 0, s.signed
+	default:
+		return 0, s.defineCFA(c, r, op) || s.defineRegister(c, r, op)
+	}
+	return 0, true
+}
+
+// defineCFA executes an instruction that defines the frame's address; false if it is another one.
+func (s *state) defineCFA(c *elffile.Common, r *elffile.Numbers, op byte) bool {
+	deref := false
+	switch op {
+	case cfaDefCFA:
+		s.row.cfaRegister = r.ULEB()
+		s.row.cfaOffset = int64(r.ULEB())
+	case cfaDefCFASF:
+		s.row.cfaRegister = r.ULEB()
+		s.row.cfaOffset = r.SLEB() * c.DataAlign
+	case cfaDefCFARegister:
+		s.row.cfaRegister = r.ULEB()
+	case cfaDefCFAOffset:
+		s.row.cfaOffset = int64(r.ULEB())
+	case cfaDefCFAOffsetSF:
+		s.row.cfaOffset = r.SLEB() * c.DataAlign
+	case cfaDefCFAExpression:
+		s.row.cfaRegister = noRegister
+		s.row.cfaOffset, deref = s.atBP(r.Block(), true)
+	default:
+		return false
+	}
+	s.row.cfaDeref = deref
+	return true
+}
+
+// defineRegister executes an instruction that defines the place of the caller's value of a register; false if it is
+// another one.
+func (s *state) defineRegister(c *elffile.Common, r *elffile.Numbers, op byte) bool {
+	register := r.ULEB()
+	switch op {
+	case cfaOffsetExtended:
+		s.keep(c, register, kept{keptAt, int64(r.ULEB()) * c.DataAlign})
+	case cfaOffsetExtendedSF:
+		s.keep(c, register, kept{keptAt, r.SLEB() * c.DataAlign})
+	case cfaGNUNegative:
+		s.keep(c, register, kept{keptAt, -int64(r.ULEB()) * c.DataAlign})
+	case cfaRestoreExtended:
+		s.restore(c, register)
+	case cfaUndefined:
+		s.keep(c, register, kept{kind: keptUndefined})
+	case cfaSameValue:
+		s.keep(c, register, kept{kind: keptSame})
+	case cfaExpression:
+		where := kept{kind: keptOther}
+		if offset, ok := s.atBP(r.Block(), false); ok && offset == 0 {
+			where.kind = keptAtBP
+		}
+		s.keep(c, register, where)
+	case cfaRegister, cfaValOffset:
+		r.ULEB()
+		s.keep(c, register, kept{kind: keptOther})
+	case cfaValOffsetSF:
+		r.SLEB()
+		s.keep(c, register, kept{kind: keptOther})
+	case cfaValExpression:
+		r.Block()
+		s.keep(c, register, kept{kind: keptOther})
+	default: // also DW_CFA_set_loc, which no compiler writes
+		return false
+	}
+	return true
+}
+
+func (s *state) keep(c *elffile.Common, register uint64, where kept) {
+	switch register {
+	case s.bp:
+		s.row.bp = where
+	case c.ReturnRegister:
+		s.row.ra = where
+	}
+}
+
+func (s *state) restore(c *elffile.Common, register uint64) {
+	switch register {
+	case s.bp:
+		s.row.bp = s.initial.bp
+	case c.ReturnRegister:
+		s.row.ra = s.initial.ra
+	}
+}
+
+// atBP reads an expression that is the frame pointer plus an offset, or the word there if deref (DW_OP_breg of it,
+// DW_OP_deref).
+func (p *processor) atBP(expression []byte, deref bool) (offset int64, ok bool) {
+	const opBreg0, opDeref = 0x70, 0x06
+	r := elffile.Numbers{Data: expression}
+	if uint64(r.U8()) != opBreg0+p.bp {
+		return 0, false
+	}
+	offset = r.SLEB()
+	if deref && r.U8() != opDeref {
+		return 0, false
+	}
+	return offset, !r.Failed && len(r.Data) == 0
+}

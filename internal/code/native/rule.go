@@ -1,0 +1,111 @@
+package native
+
+import "ipytracer/internal/code/elffile"
+
+// Base is the register from which a frame's address is reckoned: the CFA of DWARF, the value of the stack pointer
+// before the call.
+type Base uint32
+
+// The bases, in the order of bpf/wire.h.
+const (
+	Unknown   Base = iota // no way to go on
+	Outermost             // it has no caller: a thread begins here
+	SP                    // the stack pointer plus CFAOffset
+	BP                    // the frame pointer plus CFAOffset
+	// BPDeref is the word in memory at the frame pointer plus CFAOffset, where a function has realigned its stack; the
+	// caller's lies where the frame pointer points. GCC writes that as DW_OP_breg6 -8; DW_OP_deref.
+	BPDeref
+)
+
+// Rule leads from a place to its caller.
+type Rule struct {
+	Base      Base
+	CFAOffset int32
+	BPOffset  int32 // from the frame's address to where the caller's frame pointer is kept; 0: it is in its register
+	// Return is how many words below the frame's address the return address was put; 0: it is where a call leaves it,
+	// which is right below the frame's address, or in a register.
+	Return uint32
+}
+
+// Rule returns the rule that leads from an instruction to the caller. For a return address ask for the byte before it:
+// the call may be the last instruction of its function.
+func (m *Module) Rule(vaddr uint64) Rule {
+	entry, ok := m.frames.At(vaddr)
+	if !ok {
+		return Rule{}
+	}
+	return m.processor.ruleAt(entry, vaddr)
+}
+
+// ruleAt executes an entry's instructions up to an address.
+func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
+	s := newState(p)
+	if !s.run(entry.Common, entry.Common.Program, entry.Start, ^uint64(0)) {
+		return Rule{}
+	}
+	s.initial = s.row
+	if !s.run(entry.Common, entry.Program, entry.Start, vaddr) {
+		return Rule{}
+	}
+	return p.rule(&s.row)
+}
+
+// rule returns the row in the few terms that are enough for the code of compilers, and libffi's.
+func (p *processor) rule(given *row) Rule {
+	r := p.above(*given)
+	if r.ra.kind == keptUndefined {
+		return Rule{Base: Outermost}
+	}
+	below, ok := p.returns(r.ra)
+	if !ok {
+		return Rule{}
+	}
+	if !small(r.cfaOffset) || !small(r.bp.offset) {
+		return Rule{}
+	}
+	out := Rule{CFAOffset: int32(r.cfaOffset), Return: below}
+	switch {
+	case r.cfaDeref:
+		if r.bp.kind != keptAtBP {
+			return Rule{}
+		}
+		out.Base = BPDeref
+		return out
+	case r.cfaRegister == p.sp:
+		out.Base = SP
+	case r.cfaRegister == p.bp:
+		out.Base = BP
+	default:
+		return Rule{}
+	}
+	switch r.bp.kind {
+	case keptSame, keptUndefined:
+	case keptAt:
+		if out.BPOffset = int32(r.bp.offset); out.BPOffset == 0 {
+			return Rule{} // would be in the caller's frame
+		}
+	default:
+		return Rule{}
+	}
+	return out
+}
+
+// maxReturn is more words than a frame has between its address and the return address.
+const maxReturn = 1 << 23
+
+// returns is the Return of a rule. ok is false where the return address is kept in another way.
+func (p *processor) returns(ra kept) (below uint32, ok bool) {
+	switch {
+	case !p.linked:
+		return 0, ra.kind == keptAt && ra.offset == returnAddress
+	case ra.kind == keptSame:
+		return 0, true
+	}
+	ok = ra.kind == keptAt && ra.offset < 0 && ra.offset > -8*maxReturn && ra.offset%8 == 0
+	if !ok {
+		return 0, false
+	}
+	return uint32(-ra.offset / 8), true
+}
+
+func small(n int64) bool { return n > -1<<30 && n < 1<<30 }

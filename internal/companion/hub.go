@@ -1,0 +1,329 @@
+// Package companion answers requests of notebooks on the lines that they have made to the tracer: with figures of their
+// own process, and with nothing else.
+//
+// A line is one end of a pair of sockets; the notebook's process was sent the other end (docs/line.md). The talk on the
+// line belongs here. The sources of figures, and the way in which the socket got here, do not.
+package companion
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/host/packets"
+	"ipytracer/model"
+)
+
+// Protocol is the version of the protocol on a line.
+const Protocol = "ipytracer/line/v2"
+
+// Bounds of a session.
+const (
+	maxLines  = 128 // lines, of which a notebook has two
+	maxAtOnce = 4   // requests of one that are answered before the session goes on
+)
+
+// Windows are where figures come from.
+type Windows interface {
+	Running(pid int) []model.Window
+	CellsAfter(pid, id, limit int) []model.Window
+	LastExperiment(pid int, name string) (model.Window, bool)
+	ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int)
+	Window(id int) (model.Window, bool)
+}
+
+// Hub has the lines of a session. [Hub.Connected] is for any goroutine, the other methods are for one.
+type Hub struct {
+	options  Options
+	windows  Windows
+	asked    []int // processes, in the order they asked
+	looks    looks
+	promises promises
+	closers  packets.Closers
+	strikes  strikes
+
+	mu     sync.Mutex
+	lines  map[key]*line
+	made   int                 // lines so far
+	limits map[int]event.Limit // the tightest of each process that was attached to, and of those that came from it
+}
+
+// Options are those of a hub's answers.
+type Options struct {
+	Version  string                     // of the tracer
+	Report   string                     // the path of the session's report, which processes learn; "" for nothing
+	Who      func([]model.Frame) string // puts a stack in words
+	NoSource bool                       // no notebook learns a source
+	Words    Words
+	// Older is called, from any goroutine, for a process that throws lines away as an older companion does. nil:
+	// no function is called.
+	Older  func(pid int)
+	Slower func() []string // returns the causes that slow the notebook down; nil: there are none
+	// FreeOnGPUs returns the bytes that are free on each GPU, by its number; nil: that is not known.
+	FreeOnGPUs func() map[int]int64
+	// Account returns to whom the lines of a process count where there is no room, from any goroutine. nil: all count
+	// to one.
+	Account func(pid int) string
+}
+
+// Words put the findings of a look in the words of reports; a nil one has no words.
+type Words struct {
+	Shape     func(model.Variable) string
+	Title     func(kind string) string // of a verdict
+	Runs      func(*model.Verdict) string
+	NotJudged func(*model.NotJudged) string
+	AllClear  func(*model.Audit) string // of one without a verdict
+}
+
+// key names one of a process's lines: one for questions, and one by which it hears of cells while they run.
+type key struct {
+	pid  int
+	live bool
+}
+
+// New makes one.
+func New(o Options, windows Windows) *Hub {
+	kept := promises{}
+	return &Hub{
+		options: o, windows: windows, lines: map[key]*line{}, limits: map[int]event.Limit{},
+		looks:    looks{now: time.Now, watched: kept.watched},
+		promises: kept, closers: packets.Closers{Most: maxClosing, MostOf: maxClosingOf},
+	}
+}
+
+// Announces returns the packet with which a process is sent its end of a line.
+func (h *Hub) Announces() string { return fmt.Sprintf(`{"line": %q}`, Protocol) }
+
+// hello is the first packet on a line.
+type hello struct {
+	Hello   string  `json:"hello"`
+	Tracer  string  `json:"tracer"`
+	PID     int     `json:"pid"`
+	Limit   *int64  `json:"limit"`    // bytes that bound the process's memory, null where that is not known
+	LimitOf *string `json:"limit_of"` // the limit that bounds it, by [event.LimitKind]
+	Report  string  `json:"report,omitempty"`
+}
+
+// Connected takes over the tracer's end of a line to a process, in place of the one that it had for the same use. No
+// other process has a descriptor of that end.
+func (h *Hub) Connected(pid, end int, live bool) {
+	l := &line{pid: pid, hub: h, end: end}
+	if h.options.Account != nil {
+		l.account = h.options.Account(pid)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	old := h.lines[key{pid, live}]
+	if old == nil && !h.hasRoom(l.account) {
+		l.close()
+		return
+	}
+	if old != nil {
+		if old.unread() && h.strikes.threwAway(pid) && h.options.Older != nil {
+			h.options.Older(pid)
+		}
+		old.close()
+	}
+	h.made++
+	h.lines[key{pid, live}], l.number = l, h.made
+	first := hello{Hello: Protocol, Tracer: h.options.Version, PID: pid, Report: h.options.Report}
+	if limit, ok := h.limits[pid]; ok {
+		bytes, kind := int64(limit.Bytes), string(limit.Kind)
+		first.Limit, first.LimitOf = &bytes, &kind
+	}
+	l.send(first)
+}
+
+// Note takes in the parts of a session's events that concern lines.
+func (h *Hub) Note(e event.Event) {
+	switch e := e.(type) {
+	case *event.Boundary:
+		switch e.Kind {
+		case event.Asked:
+			if pid := int(e.PID); !slices.Contains(h.asked, pid) {
+				h.asked = append(h.asked, pid)
+			}
+		case event.CellOpen:
+			if l := h.line(int(e.PID), true); l != nil && e.Outer == 0 {
+				l.tick(e.Cell)
+			}
+		case event.CellClose:
+			if l := h.line(int(e.PID), true); l != nil {
+				l.tickNoMore(e.Cell)
+			}
+		// one that shares its parent's memory until it executes is seen only then
+		case event.ProcessStart, event.ProcessExec:
+			h.drop(int(e.PID))
+			h.inherit(int(e.PID), int(e.Parent))
+		case event.ProcessExit:
+			h.drop(int(e.PID))
+			h.mu.Lock()
+			delete(h.limits, int(e.PID))
+			h.mu.Unlock()
+			h.strikes.forget(int(e.PID))
+		}
+	case *event.Limits:
+		if len(e.Limits) > 0 {
+			h.mu.Lock()
+			h.limits[int(e.PID)] = e.Limits[0]
+			h.mu.Unlock()
+		}
+	}
+}
+
+// inherit gives a new process its parent's limit: the kernels of a server have no other.
+func (h *Hub) inherit(pid, parent int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if limit, ok := h.limits[parent]; ok {
+		h.limits[pid] = limit
+	}
+}
+
+func (h *Hub) drop(pid int) {
+	h.looks.drop(pid)
+	delete(h.promises, pid)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, live := range []bool{false, true} {
+		if l := h.lines[key{pid, live}]; l != nil {
+			l.close()
+			delete(h.lines, key{pid, live})
+		}
+	}
+}
+
+// line is one of a process's, nil if it has none.
+func (h *Hub) line(pid int, live bool) *line {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lines[key{pid, live}]
+	if l != nil && l.isClosed() {
+		delete(h.lines, key{pid, live})
+		return nil
+	}
+	return l
+}
+
+// Finished keeps cells that have closed until they are asked for.
+func (h *Hub) Finished(cells []model.Window) {
+	for i := range cells {
+		l := h.line(cells[i].PID, false)
+		if l == nil {
+			continue
+		}
+		if l.pending = append(l.pending, cells[i]); len(l.pending) > maxPending {
+			l.pending = slices.Delete(l.pending, 0, 1)
+			l.lost++
+		}
+	}
+}
+
+// Answer answers the requests since its last call. Everything that came before has been taken in. It answers a few
+// requests of each notebook, so that one that asks without end does not keep the tracer from the others: the rest is
+// answered the next time.
+func (h *Hub) Answer() {
+	var all []waiting
+	for _, pid := range h.asked {
+		for _, live := range []bool{false, true} {
+			if l := h.line(pid, live); l != nil {
+				all = l.requests(all)
+			}
+		}
+	}
+	h.asked = h.asked[:0]
+	h.looks.begin()
+	// Only now: a process that has its answer may ask again at once, and about something that has not been taken in
+	// yet.
+	for _, w := range all {
+		h.answer(w.line, w.text)
+	}
+}
+
+// waiting is a request that has been read.
+type waiting struct {
+	line *line
+	text []byte
+}
+
+// requests adds those that lie in the line, a few at most.
+func (l *line) requests(all []waiting) []waiting {
+	for range maxAtOnce {
+		text := l.request()
+		if text == nil {
+			break
+		}
+		all = append(all, waiting{l, text})
+	}
+	return all
+}
+
+// Close ends all lines: notebooks read their end.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.lines {
+		l.close()
+	}
+	clear(h.lines)
+}
+
+// request is one of a notebook's.
+type request struct {
+	ID     int64  `json:"id"`
+	Ask    string `json:"ask"`
+	After  int    `json:"after"`
+	Limit  int    `json:"limit"`
+	Name   string `json:"name"`
+	Window int    `json:"window"`
+	Look   int64  `json:"look"`
+}
+
+// failed is the answer to a request that makes no sense.
+type failed struct {
+	ID    int64  `json:"id"`
+	Error string `json:"error"`
+}
+
+func (h *Hub) answer(l *line, text []byte) {
+	var r request
+	if err := json.Unmarshal(text, &r); err != nil {
+		l.send(failed{r.ID, "the request is not JSON as docs/line.md has it"})
+		return
+	}
+	switch r.Ask {
+	case "cell":
+		h.sendWindows(l, r.ID, l.pending, l.lost)
+		l.pending, l.lost = nil, 0
+	case "cells":
+		h.sendWindows(l, r.ID, h.windows.CellsAfter(l.pid, r.After, limitOf(r)), 0)
+	case "running":
+		h.sendWindows(l, r.ID, h.windows.Running(l.pid), 0)
+	case "experiment":
+		var found []model.Window
+		if w, ok := h.windows.LastExperiment(l.pid, r.Name); ok {
+			found = append(found, w)
+		}
+		h.sendWindows(l, r.ID, found, 0)
+	case "experiments":
+		found, lost := h.windows.ExperimentsAfter(l.pid, r.After, limitOf(r))
+		h.sendWindows(l, r.ID, found, lost)
+	case "lines":
+		h.sendLines(l, r)
+	case "vars", "audit", "advise", "check":
+		h.sendLook(l, r, kindOfLook(r.Ask))
+	default:
+		l.send(failed{r.ID, fmt.Sprintf("nothing is known of %.40q", r.Ask)})
+	}
+}
+
+// limitOf returns the number of windows that a request is answered with at most.
+func limitOf(r request) int {
+	if r.Limit > 0 {
+		return min(r.Limit, maxCells)
+	}
+	return maxCells
+}

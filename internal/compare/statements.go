@@ -1,0 +1,257 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/internal/syntax"
+)
+
+// step is a simple statement of a cell, or the head of a block of one: the names in if, for, with and similar blocks
+// are in the cell's own namespace.
+type step struct {
+	first, last int // lines, from 1
+	// reads are names that it reads, assigns names that it assigns, changes names of values that it may change:
+	// x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
+	reads, assigns, changes []string
+	// deletes are names that it deletes.
+	deletes []string
+	// body are the names that a function or a class reads when it is called, by a name that is among assigns.
+	body []string
+	// text is the statement without white space and comments.
+	text string
+}
+
+// Bounds on the steps of a source, and of a step: names of each kind, and bytes of a name that is known.
+const (
+	maxSteps = 1 << 16
+	maxNames = 256
+	maxName  = 200
+)
+
+// stepsOf returns the steps of a source, in order. Of a source that is no Python, as one that is cut, they are those
+// above the line with the error.
+func stepsOf(source string) []step {
+	s := steps{source: source}
+	tree, err := syntax.ParseCell(source)
+	for range maxCuts {
+		failed, ok := err.(*syntax.SyntaxError)
+		if !ok {
+			break
+		}
+		s.source = above(s.source, failed.Line)
+		tree, err = syntax.ParseCell(s.source)
+	}
+	if err != nil {
+		return nil
+	}
+	s.all(tree.Body)
+	return s.out
+}
+
+// maxCuts is how often a source is made shorter: behind a statement that is cut its head may be left.
+const maxCuts = 8
+
+// above returns the lines above one.
+func above(source string, line int) string {
+	end := 0
+	for range line - 1 {
+		next := strings.IndexByte(source[end:], '\n')
+		if next < 0 {
+			break
+		}
+		end += next + 1
+	}
+	return source[:end]
+}
+
+// steps collects the steps of a source.
+type steps struct {
+	source string
+	out    []step
+	timed  bool // they run as the body of a function, as %%timeit has it: no name stays
+}
+
+func (s *steps) all(body []syntax.Stmt) {
+	for _, one := range body {
+		if len(s.out) < maxSteps {
+			s.add(one)
+		}
+	}
+}
+
+// add adds the steps of a statement.
+func (s *steps) add(stmt syntax.Stmt) {
+	switch b := stmt.(type) {
+	case *syntax.If:
+		s.head(b, b.Body, expression(b.Test))
+		s.all(b.Else)
+	case *syntax.While:
+		s.head(b, b.Body, expression(b.Test))
+		s.all(b.Else)
+	case *syntax.For:
+		s.head(b, b.Body, &syntax.Assign{Span: b.Span, Targets: []syntax.Expr{b.Target}, Value: b.Iter})
+		s.all(b.Else)
+	case *syntax.With:
+		s.head(b, b.Body, &syntax.With{Span: b.Span, Items: b.Items})
+	case *syntax.Try:
+		s.try(b)
+	case *syntax.Match:
+		s.match(b)
+	case *syntax.Magic:
+		s.magic(b)
+	default:
+		s.simple(stmt)
+	}
+}
+
+func expression(e syntax.Expr) syntax.Stmt { return &syntax.ExprStmt{Span: e.Place(), Value: e} }
+
+// head adds the head of a block, with the names of a statement that stands for it, and then the block.
+func (s *steps) head(block syntax.Node, body []syntax.Stmt, names ...syntax.Stmt) {
+	p := block.Place()
+	if len(body) > 0 {
+		p.End = body[0].Place().Start
+	}
+	text := s.source[p.Start.Offset:p.End.Offset]
+	p.End.Line = p.Start.Line + strings.Count(strings.TrimRight(text, " \t\r\n\f"), "\n")
+	s.put(p, text, names...)
+	s.all(body)
+}
+
+func (s *steps) try(b *syntax.Try) {
+	s.all(b.Body)
+	for _, h := range b.Handlers {
+		names := []syntax.Stmt{}
+		if h.Type != nil {
+			names = append(names, expression(h.Type))
+		}
+		if h.Name != "" {
+			target := &syntax.Name{Span: h.Span, ID: h.Name}
+			names = append(names, &syntax.Assign{Span: h.Span, Targets: []syntax.Expr{target},
+				Value: &syntax.Constant{Span: h.Span, Kind: "None", Text: "None"}})
+		}
+		s.head(h, h.Body, names...)
+	}
+	s.all(b.Else)
+	s.all(b.Finally)
+}
+
+func (s *steps) match(b *syntax.Match) {
+	for i, c := range b.Cases {
+		names := []syntax.Stmt{&syntax.Match{Span: b.Span, Subject: b.Subject,
+			Cases: []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
+		if i > 0 {
+			names = []syntax.Stmt{&syntax.Match{Span: c.Span,
+				Subject: &syntax.Constant{Span: c.Span, Kind: "None", Text: "None"},
+				Cases:   []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
+		}
+		s.head(c, c.Body, names...)
+	}
+}
+
+// magic adds a line of IPython's. Names that %timeit assigns do not stay.
+func (s *steps) magic(m *syntax.Magic) {
+	name := m.Name()
+	timed := name == "timeit" || name == "prun" || name == "memit"
+	switch {
+	case !strings.HasPrefix(m.Text, "%%"):
+		if m.Body == nil {
+			s.put(m.Span, m.Text)
+			return
+		}
+		before := s.timed
+		s.timed = s.timed || timed
+		s.all(m.Body)
+		s.timed = before
+	case timed: // what follows is the rest of the cell
+		s.timed = true
+		s.all(m.Body)
+	case m.Body == nil && strings.Contains(m.Text, "\n"): // another language
+		s.put(m.Span, m.Text)
+	default:
+		s.all(m.Body)
+	}
+}
+
+// simple adds a statement that is no block.
+func (s *steps) simple(stmt syntax.Stmt) {
+	s.put(stmt.Place(), syntax.Text(s.source, stmt), stmt)
+	e, ok := stmt.(*syntax.ExprStmt)
+	if !ok {
+		return
+	}
+	if call, ok := e.Value.(*syntax.Call); ok {
+		if _, method := call.Func.(*syntax.Attribute); method {
+			if name := rootOf(call.Func); name != "" {
+				last := &s.out[len(s.out)-1]
+				last.changes = unique(append(last.changes, name))
+			}
+		}
+	}
+}
+
+// rootOf returns x of x.y[0].z(1); "" where an expression does not begin with a name.
+func rootOf(e syntax.Expr) string {
+	for {
+		switch x := e.(type) {
+		case *syntax.Attribute:
+			e = x.Value
+		case *syntax.Subscript:
+			e = x.Value
+		case *syntax.Call:
+			e = x.Func
+		case *syntax.Name:
+			return x.ID
+		default:
+			return ""
+		}
+	}
+}
+
+// put adds a step with the names of statements.
+func (s *steps) put(p syntax.Span, text string, names ...syntax.Stmt) {
+	one := step{first: p.Start.Line, last: max(p.Start.Line, p.End.Line), text: syntax.Bare(text)}
+	uses := syntax.Names(names...)
+	assigned := map[string]bool{}
+	for _, b := range uses.Binds {
+		if b.Kind == syntax.Unbound {
+			one.deletes = append(one.deletes, b.Name)
+		} else {
+			assigned[b.Name] = true
+			one.assigns = append(one.assigns, b.Name)
+		}
+	}
+	for _, r := range uses.Reads {
+		one.reads = append(one.reads, r.Name)
+		if r.Changed && !assigned[r.Name] {
+			one.changes = append(one.changes, r.Name)
+		}
+	}
+	for _, name := range one.assigns {
+		if f := uses.Functions[name]; f != nil {
+			for _, r := range f.Reads {
+				one.body = append(one.body, r.Name)
+			}
+		}
+	}
+	for _, list := range []*[]string{&one.reads, &one.assigns, &one.changes, &one.deletes, &one.body} {
+		*list = unique(*list)
+	}
+	if s.timed {
+		one.assigns, one.deletes, one.body = nil, nil, nil
+	}
+	s.out = append(s.out, one)
+}
+
+// unique returns names, each once, in their order.
+func unique(all []string) (out []string) {
+	known := map[string]bool{}
+	for _, n := range all {
+		if len(out) < maxNames && len(n) <= maxName && !known[n] {
+			known[n] = true
+			out = append(out, strings.Clone(n))
+		}
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,223 @@
+package display
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gdamore/tcell/v3"
+	"github.com/gdamore/tcell/v3/tty"
+
+	"ipytracer/internal/report/live"
+	"ipytracer/model"
+)
+
+// Display shows a session on a terminal until it is closed. Nobody waits for the terminal.
+type Display struct {
+	screen  tcell.Screen
+	hurry   func()
+	act     func(live.Action)
+	styles  [len(colored)]tcell.Style
+	glances chan *model.Glance // the latest
+	notices chan string        // likewise
+	stop    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+}
+
+// Options are how it looks.
+type Options struct {
+	State   live.State // the first state on the screen
+	NoColor bool
+	// Act is called with the actions that keys ask for, and with [live.Quit] once when the terminal is lost; on a
+	// goroutine of the display's.
+	Act func(live.Action)
+}
+
+// environment are variables that change the library's behaviour; the locale is that of [live.State].
+var environment = []string{"TCELL_ALTSCREEN", "TCELL_ESCDELAY", "TCELL_KEYBOARD_PROTOCOL", "TCELL_NEGOTIATE",
+	"TCELL_MOUSE", "TCELL_TRUECOLOR", "LINES", "COLUMNS"}
+
+// Show begins to show. Until [Display.Close] the terminal is the display's.
+func Show(t tty.Tty, o Options) (*Display, error) {
+	for _, name := range environment {
+		os.Unsetenv(name)
+	}
+	locale := "C.UTF-8" // else the library does without, whatever the locale's name
+	if o.State.ASCII {
+		locale = "C"
+	}
+	os.Setenv("LC_ALL", locale)
+	// Nothing is asked of the terminal: its answer can come so late that a shell reads it.
+	options := []tcell.TerminfoScreenOption{
+		tcell.OptNegotiation(false), tcell.OptKeyboardProtocol(tcell.LegacyKeyboard), tcell.OptSanitizeContent(true),
+	}
+	if o.NoColor {
+		options = append(options, tcell.OptColors(0))
+	}
+	screen, err := tcell.NewTerminfoScreenFromTty(t, options...)
+	if err == nil {
+		err = screen.Init()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("show the screen: %w", err)
+	}
+	screen.HideCursor()
+	d := &Display{
+		screen: screen, hurry: func() { _ = t.Drain() }, act: o.Act, glances: make(chan *model.Glance, 1),
+		notices: make(chan string, 1),
+		stop:    make(chan struct{}), done: make(chan struct{}),
+	}
+	d.styles = colored
+	if screen.Colors() == 0 { // else the library shows colours in reverse, and the bars with them
+		for _, s := range []live.Style{live.Good, live.Warn, live.Bad} {
+			d.styles[s] = tcell.StyleDefault.Bold(true)
+		}
+	}
+	go d.run(o.State)
+	return d, nil
+}
+
+// Update has something newer shown. It does not wait.
+func (d *Display) Update(g *model.Glance) { latest(d.glances, g) }
+
+// Notice shows a sentence at the bottom until the next key. It does not wait.
+func (d *Display) Notice(text string) { latest(d.notices, text) }
+
+// latest replaces the waiting value by a newer one. It is for one goroutine at a time.
+func latest[T any](to chan T, v T) {
+	for {
+		select {
+		case to <- v:
+			return
+		default:
+		}
+		select {
+		case <-to:
+		default:
+		}
+	}
+}
+
+// closing is how long a terminal that is stuck may keep the program.
+const closing = 2 * time.Second
+
+// Close gives the terminal back as it was. It may be called more than once, from any goroutine but the display's.
+func (d *Display) Close() {
+	d.once.Do(func() { close(d.stop) })
+	select {
+	case <-d.done:
+	case <-time.After(closing):
+	}
+}
+
+// run is the goroutine of the display: it alone draws.
+func (d *Display) run(state live.State) {
+	defer close(d.done)
+	var shown, newest *model.Glance
+	d.draw(shown, &state)
+	for {
+		select {
+		case <-d.stop:
+			d.finish()
+			return
+		case newest = <-d.glances:
+		case state.Notice = <-d.notices:
+		case e, ok := <-d.screen.EventQ():
+			action, lost := d.take(e, &state, shown)
+			if lost || !ok {
+				action = live.Quit
+			}
+			if action == live.Quit {
+				d.finish()
+				d.act(action)
+				<-d.stop
+				return
+			}
+			if action != live.Nothing {
+				d.act(action)
+			}
+		}
+		if !state.Frozen {
+			state.Seen(shown, newest)
+			shown = newest
+		}
+		d.draw(shown, &state)
+	}
+}
+
+// finish gives the terminal back: a terminal that does not take output must not keep it.
+func (d *Display) finish() {
+	d.hurry()
+	d.screen.Fini()
+}
+
+// take takes in an event. lost: there is no terminal any more.
+func (d *Display) take(e tcell.Event, state *live.State, shown *model.Glance) (action live.Action, lost bool) {
+	switch e := e.(type) {
+	case *tcell.EventError:
+		return live.Nothing, true
+	case *tcell.EventKey:
+		if name := nameOf(e); name != "" {
+			return state.Press(name, shown), false
+		}
+	}
+	return live.Nothing, false
+}
+
+var keyNames = map[tcell.Key]string{
+	tcell.KeyUp: "up", tcell.KeyDown: "down", tcell.KeyLeft: "left", tcell.KeyRight: "right", tcell.KeyPgUp: "pgup",
+	tcell.KeyPgDn: "pgdn",
+	tcell.KeyHome: "home", tcell.KeyTab: "tab", tcell.KeyEsc: "esc", tcell.KeyCtrlC: "ctrl+c", tcell.KeyCtrlZ: "ctrl+z",
+}
+
+// nameOf returns the name of a key for [live.State.Press], "" for none.
+func nameOf(e *tcell.EventKey) string {
+	if name, ok := keyNames[e.Key()]; ok {
+		return name
+	}
+	if e.Key() != tcell.KeyRune {
+		return ""
+	}
+	if e.Modifiers()&tcell.ModCtrl != 0 {
+		return "ctrl+" + strings.ToLower(e.Str())
+	}
+	return e.Str()
+}
+
+// colored are the styles where there are colours.
+var colored = [...]tcell.Style{
+	live.Plain: tcell.StyleDefault, live.Bold: tcell.StyleDefault.Bold(true), live.Dim: tcell.StyleDefault.Dim(true),
+	live.Good:    tcell.StyleDefault.Foreground(tcell.PaletteColor(2)),
+	live.Warn:    tcell.StyleDefault.Foreground(tcell.PaletteColor(3)),
+	live.Bad:     tcell.StyleDefault.Foreground(tcell.PaletteColor(1)).Bold(true),
+	live.Reverse: tcell.StyleDefault.Reverse(true),
+}
+
+// draw draws the state.
+func (d *Display) draw(g *model.Glance, state *live.State) {
+	width, height := d.screen.Size()
+	d.screen.Clear()
+	for y, row := range live.Screen(g, state, width, height) {
+		x := 0
+		for _, span := range row {
+			x = d.put(x, y, width, span)
+		}
+	}
+	d.screen.Show()
+}
+
+// put writes a span, and returns where the next begins.
+func (d *Display) put(x, y, width int, span live.Span) int {
+	text := span.Text
+	for text != "" && x < width {
+		rest, cells := d.screen.Put(x, y, text, d.styles[span.Style])
+		if rest == text {
+			break
+		}
+		text, x = rest, x+cells
+	}
+	return x
+}

@@ -1,0 +1,191 @@
+// Package gpu reads the facts that NVML, NVIDIA's management library, has about the GPUs of this machine: the devices,
+// how much of their memory is taken, by which processes, and which of them a process knows under which CUDA ordinal.
+// NVML does not know the allocations of a process: the probes on CUDA are internal/code/cuda's. The package also has
+// the calls of the CUDA driver by which one process suspends another ([Checkpoints]); internal/gpu/suspend makes them
+// in order.
+//
+// NVML is loaded when it is asked for, from the driver's libnvidia-ml.so.1. That takes cgo. A build without cgo may
+// carry a small program that has it ([Command]). A build without either, and a machine without the library or the
+// driver, have everything else, and [Read] and [Open] return a [*NoNVMLError] with the reason. A function that the
+// installed library does not have is never called: its facts are unknown, and [Device.Unread] has the reason.
+//
+// All sizes are bytes. NVML is a snapshot of each counter at the time of its call, not of all of them at one instant.
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// Snapshot has all of NVML's facts at one time.
+type Snapshot struct {
+	Driver  string // version of the kernel driver, such as "580.159.04"; "" unknown
+	CUDA    string // newest CUDA that the driver serves, such as "13.0"; "" unknown
+	NVML    string // version of the library; "" unknown
+	Devices []Device
+}
+
+// MIGMode is whether a device is cut into instances (Multi-Instance GPU).
+type MIGMode int
+
+// The modes. Most devices do not support MIG.
+const (
+	MIGNotSupported MIGMode = iota
+	MIGOff
+	MIGOn
+	MIGUnknown
+)
+
+// String is the mode in JSON and text.
+func (m MIGMode) String() string {
+	switch m {
+	case MIGOff:
+		return "off"
+	case MIGOn:
+		return "on"
+	case MIGUnknown:
+		return "unknown"
+	}
+	return "not supported"
+}
+
+// Device is one GPU. Strings are the driver's.
+type Device struct {
+	// NVML's, nvidia-smi's: by PCI bus id. It may change when the machine starts anew, and is not CUDA's ordinal
+	Index    int
+	Minor    int    // N of /dev/nvidiaN; -1 unknown
+	UUID     string // "GPU-…"; the name that does not change; "" unknown
+	PCIBusID string // domain:bus:device.function as nvidia-smi writes it, "00000000:0F:00.0"; "" unknown
+	Name     string // the model; "" unknown
+
+	Memory    Memory
+	MIG       MIGMode
+	Instances []Instance // MIG devices, in NVML's order
+	Processes []Process  // by pid; those in an instance are with the instance
+	Unread    []string   // the reads that failed and why, each as "memory: …"
+}
+
+// Instance is a MIG device: a compute instance and the GPU instance it lives in. Compute instances of one GPU
+// instance share its memory.
+type Instance struct {
+	Index           int    // among the MIG devices of its parent, with gaps where there is none
+	UUID            string // "MIG-…"
+	Name            string // such as "MIG 1g.18gb"
+	GPUInstance     int    // -1 unknown
+	ComputeInstance int    // -1 unknown
+	Memory          Memory
+	Processes       []Process // by pid
+}
+
+// Memory is the memory of a device. Reserved is the part that the driver keeps for itself; a driver before R510 does
+// not show it apart and counts it as used.
+type Memory struct {
+	Known                       bool
+	Total, Used, Free, Reserved int64
+	ReservedKnown               bool
+}
+
+// Process is a process that has a context on a device.
+type Process struct {
+	// PID is the driver's. Drivers with the open kernel modules give the pid that the process has in the pid namespace
+	// of the asking process, and leave out processes that it cannot see; older ones give the pid of the initial
+	// namespace to everybody (os_find_ns_pid in NVIDIA's open-gpu-kernel-modules). So on the host it is the host's pid;
+	// in a container it must be checked against the devices that the process holds open.
+	PID int
+
+	// Used is all device memory of the process there: contexts, modules and libraries with its allocations. Some
+	// drivers and modes do not show it (vGPU, MIG without rights, WSL): then UsedKnown is false.
+	Used      int64
+	UsedKnown bool
+
+	Kinds Kind
+}
+
+// Kind is the set of a process's uses of a device.
+type Kind uint8
+
+// The kinds, by the NVML list a process is in. A process can be in several; its memory is the same in each.
+const (
+	Compute Kind = 1 << iota
+	Graphics
+	MPS // a client of the Multi-Process Service
+)
+
+// Strings names the kinds in a set.
+func (k Kind) Strings() []string {
+	names := []string{}
+	for _, n := range []struct {
+		kind Kind
+		name string
+	}{{Compute, "compute"}, {Graphics, "graphics"}, {MPS, "mps"}} {
+		if k&n.kind != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return names
+}
+
+// Read opens NVML, takes a snapshot and closes it again. NVML cannot be interrupted: when the context ends first, for
+// instance because a GPU does not answer, its call is left behind and the context's cause returned.
+func Read(ctx context.Context) (Snapshot, error) {
+	type answer struct {
+		snapshot Snapshot
+		err      error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		s, err := readOnce(ctx)
+		answers <- answer{s, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.snapshot, a.err
+	case <-ctx.Done():
+		return Snapshot{}, context.Cause(ctx)
+	}
+}
+
+// merge makes one list of NVML's lists, one entry a pid. The lists give the memory of the whole process, so that of a
+// process in several is the largest, not the sum.
+func merge(lists ...[]Process) []Process {
+	var out []Process
+	for _, list := range lists {
+		for _, p := range list {
+			at := slices.IndexFunc(out, func(o Process) bool { return o.PID == p.PID })
+			if at < 0 {
+				out = append(out, p)
+				continue
+			}
+			o := &out[at]
+			o.Kinds |= p.Kinds
+			if p.UsedKnown {
+				o.Used, o.UsedKnown = max(o.Used, p.Used), true
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Process) int { return cmp.Compare(a.PID, b.PID) })
+	return out
+}
+
+// UsedBy returns the memory that a process holds on all devices together, by a pid as the driver gives it
+// ([Process.PID]). It is not ok where the driver does not show it for one of them. A process that holds nothing is not
+// listed.
+func (s Snapshot) UsedBy(pid int) (bytes int64, ok bool) {
+	ok = true
+	count := func(list []Process) {
+		for _, p := range list {
+			if p.PID == pid {
+				bytes += p.Used
+				ok = ok && p.UsedKnown
+			}
+		}
+	}
+	for _, d := range s.Devices {
+		count(d.Processes)
+		for _, i := range d.Instances {
+			count(i.Processes)
+		}
+	}
+	return bytes, ok
+}

@@ -1,0 +1,107 @@
+// Package limit keeps a process from mapping more than it should. It has a soft RLIMIT_DATA, set from outside with
+// prlimit(2), the rule for a safe limit, and the guard that restores the earlier one. The kernel counts the same memory
+// against it as cpu.mapped (mm->data_vm, Linux 4.7): a request beyond it fails with ENOMEM, which is a MemoryError in
+// Python, at the line that asks. Hard limits are never touched, and nothing runs in the process. The kernel half sees
+// refused requests.
+//
+// A session sets limits through a [Guard]: a process of its own with the rights of the target's user only, which puts
+// the earlier limits back as soon as the tracer is gone, by whatever cause.
+package limit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"ipytracer/internal/words"
+)
+
+// Size is how much a process may map.
+type Size struct {
+	Bytes int64 // 0: no limit is asked for
+	Auto  bool  // the safe size, by [Rule]
+}
+
+// Set reports whether there is to be a limit.
+func (s Size) Set() bool { return s.Auto || s.Bytes > 0 }
+
+// Least is the smallest limit there is: no Python starts with less.
+const Least = 1 << 20
+
+// Parse reads "auto" or a size such as 512MiB, 8G, 1.5GiB or a number of bytes; units are powers of 1024.
+func Parse(text string) (Size, error) {
+	if text == "auto" {
+		return Size{Auto: true}, nil
+	}
+	n, err := words.ParseBytes(text)
+	if err != nil {
+		return Size{}, fmt.Errorf("%q is no size such as 512MiB, 8G, 1.5GiB or 'auto'", text)
+	}
+	if n < Least {
+		return Size{}, fmt.Errorf("%q is too small: at least 1MiB", text)
+	}
+	return Size{Bytes: n}, nil
+}
+
+// The kernel compares whole pages, so the last bits of a limit are free. They mark the program that set it. So a limit
+// that a killed tracer has left differs from one that somebody chose.
+const (
+	sessionMark = 0x7a1 // a session, which puts the earlier limit back
+	commandMark = 0x7a2 // `tracer limit`, to stay
+)
+
+// Owner is the program that set a soft limit.
+type Owner uint8
+
+// The owners.
+const (
+	Nobody  Owner = iota // there is no limit
+	Other                // not a tracer: ulimit, systemd, the process itself
+	Session              // a session that runs, or was killed
+	Command              // `tracer limit`
+)
+
+// OwnerOf returns the program that set a soft limit, and the allowed size without the mark.
+func OwnerOf(soft int64) (Owner, int64) { return thisMachine.ownerOf(soft) }
+
+// pages are the pages of memory of a machine, by the size of one in bytes.
+type pages int64
+
+var thisMachine = pages(os.Getpagesize())
+
+// whole returns a number of bytes without what is no whole page.
+func (p pages) whole(bytes int64) int64 { return bytes &^ (int64(p) - 1) }
+
+func (p pages) ownerOf(soft int64) (Owner, int64) {
+	whole := p.whole(soft)
+	switch {
+	case soft == unlimited:
+		return Nobody, soft
+	case soft-whole == sessionMark:
+		return Session, whole
+	case soft-whole == commandMark:
+		return Command, whole
+	}
+	return Other, soft
+}
+
+// marked returns a soft limit with its mark, never above the hard one.
+func (p pages) marked(bytes int64, mark, hard uint64) uint64 {
+	soft := uint64(p.whole(bytes)) | mark
+	if soft > hard {
+		soft -= uint64(p)
+	}
+	return soft
+}
+
+// The reasons why a process gets no limit.
+var (
+	ErrMapped  = errors.New("it has mapped more already")
+	ErrHard    = errors.New("its hard limit is lower")
+	ErrTighter = errors.New("it has a lower limit of its own")
+	ErrIgnored = errors.New("this kernel was told to ignore limits on data (ignore_rlimit_data); " +
+		"type 'echo N | sudo tee /sys/module/kernel/parameters/ignore_rlimit_data'")
+	ErrNoRights = errors.New("its limits may not be set: that takes CAP_SYS_RESOURCE, or to be the user, " +
+		"and the group, that it runs as")
+	ErrNoRoom = errors.New("there is no room below the limit of its control group or the machine")
+)

@@ -1,0 +1,99 @@
+package look
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/process"
+	"ipytracer/tracer"
+)
+
+// Serve gives up all rights of this process, for good, looks, and writes its findings to w. A look with an examiner
+// answers the questions that come from r, until there are no more.
+func Serve(ctx context.Context, r io.Reader, w io.Writer, what For, pid int) error {
+	out := json.NewEncoder(w)
+	if what.Examiner != nil {
+		return out.Encode(failed(examine(ctx, r, out, what))) // it could not begin
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found, err := confined(ctx, what, pid)
+	return out.Encode(answerOf(found, err))
+}
+
+// confine gives up everything but the helper of a proc file system. It returns the home of the invoking user.
+func confine(fs process.FS, what For) (home string, err error) {
+	if err := fs.Helper.TakeOver(&process.Scope{}); err != nil {
+		return "", err
+	}
+	who, err := invoker.Find()
+	if err != nil {
+		return "", err
+	}
+	remains := tracer.Remains{Reads: what.Reads, User: who.Heir()}
+	return who.Home(), tracer.Withdraw(remains, nil, tracer.Looking(), func(error) {})
+}
+
+// confined gives up everything, and looks.
+func confined(ctx context.Context, what For, pid int) (found any, err error) {
+	fs := process.FS{Helper: process.NewHelper(ctx)}
+	defer fs.Helper.Close()
+	home, err := confine(fs, what)
+	if err != nil {
+		return nil, err
+	}
+	return what.Find(ctx, fs, pid, home)
+}
+
+// answerOf returns the answer with findings, or with an error.
+func answerOf(found any, err error) (a answer) {
+	if err != nil {
+		return failed(err)
+	}
+	if a.Found, err = json.Marshal(found); err != nil {
+		return failed(err)
+	}
+	return a
+}
+
+// examine gives up everything, and answers questions. The end of r ends this process, whatever it is busy with: nobody
+// waits for an answer any more.
+func examine(ctx context.Context, r io.Reader, out *json.Encoder, what For) error {
+	fs := process.FS{Helper: process.NewHelper(ctx)}
+	defer fs.Helper.Close()
+	if _, err := confine(fs, what); err != nil {
+		return err
+	}
+	questions := make(chan json.RawMessage)
+	go func() { // until the end of r, and of this process
+		in := json.NewDecoder(bufio.NewReader(r))
+		for {
+			var q json.RawMessage
+			if in.Decode(&q) != nil {
+				fs.Helper.Close()
+				os.Exit(0)
+			}
+			questions <- q
+		}
+	}()
+	reply := what.Examiner(fs, func(note any) {
+		if text, err := json.Marshal(note); err == nil {
+			_ = out.Encode(answer{Note: text})
+		}
+	})
+	return answerAll(out, questions, reply)
+}
+
+// answerAll answers questions until there are no more.
+func answerAll(out *json.Encoder, questions <-chan json.RawMessage, reply func(json.RawMessage) (any, error)) error {
+	for q := range questions {
+		if err := out.Encode(answerOf(reply(q))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

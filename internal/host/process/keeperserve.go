@@ -1,0 +1,140 @@
+package process
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/priority"
+)
+
+// kept are the files of a process's directory that are opened for whoever asks. All are only read.
+var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
+
+// public are those that every user may read of every process, unless /proc is mounted with hidepid.
+var public = []string{"stat", "status", "limits", "cgroup"}
+
+// Passed are the signals that are sent to roots.
+var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
+
+var errUnknown = errors.New("asked for something unknown")
+
+// answerFor carries out a request of a program that has given up its rights.
+func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
+	fs, pid := FS{}, r.Open.PID
+	switch {
+	case r.Op == "pids":
+		data, err := pidsAfter(r.At)
+		return failure(err), data, -1
+	case r.Op == "first":
+		return failure(s.first(r.Handle != 0)), nil, -1
+	case pid <= 0:
+		return failure(&Error{PID: pid, Kind: ErrNoProcess}), nil, -1
+	case r.Op == "near":
+		return s.near(r)
+	case r.Op == "file" && slices.Contains(kept, r.Name):
+		f, err := os.Open(fs.Proc(pid).path(r.Name))
+		if err != nil {
+			return failure(err), nil, -1
+		}
+		return s.handOver(r, f, &helperAnswer{})
+	case r.Op == "link" && (r.Name == "exe" || r.Name == "cwd"):
+		name, err := os.Readlink(fs.Proc(pid).path(r.Name))
+		return failure(err), []byte(name), -1
+	case r.Op == "devices":
+		files, open, err := fs.Proc(pid).devices()
+		names := []byte(strings.Join(files, "\x00"))
+		a := failure(err)
+		a.Count = open
+		return a, names[:min(len(names), helperData)], -1
+	case r.Op == "line":
+		return s.line(pid, r.Handle, r.At, r.Name)
+	case r.Op == "signal" && s.scope.Signals && slices.Contains(Passed, unix.Signal(r.Signal)):
+		return failure(s.scope.signal(pid, unix.Signal(r.Signal))), nil, -1
+	}
+	return failure(errUnknown), nil, -1
+}
+
+// pidsAfter are the processes with larger pids than one, as many as go into an answer, 4 bytes each.
+func pidsAfter(after uint64) (data []byte, err error) {
+	all, err := (FS{}).PIDs()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(all)
+	for _, pid := range all {
+		if uint64(pid) > after && len(data) < helperData {
+			data = binary.LittleEndian.AppendUint32(data, uint32(pid))
+		}
+	}
+	return data, nil
+}
+
+// near opens a file and hands it over.
+func (s *HelperServer) near(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
+	found, err := s.find(r)
+	if err != nil {
+		return failure(err), nil, -1
+	}
+	file, ok := found.File.(*os.File)
+	if !ok {
+		found.File.Close()
+		return failure(errUnknown), nil, -1
+	}
+	return s.handOver(r, file, &helperAnswer{File: found.Mapping.File, Route: found.Route, Stat: found.Stat})
+}
+
+// handOver hands over a file that was opened for a process, unless the process is another one by now, or has gained
+// rights.
+func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer) (*helperAnswer, []byte, int) {
+	defer file.Close()
+	if err := s.admits(r); err != nil {
+		return failure(err), nil, -1
+	}
+	fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return failure(err), nil, -1
+	}
+	return a, nil, fd
+}
+
+// Priority returns the keeper of the asking program's priority; nil where it may not ask.
+func (s *HelperServer) Priority() *priority.Keeper { return s.priority }
+
+// watchPriority begins to keep the priority of the program that made the socket. Where it may not be read, as under a
+// filter of a unit's, there is none to ask for.
+func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var maker *unix.Ucred
+	asked := raw.Control(func(fd uintptr) {
+		maker, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err = errors.Join(asked, err); err != nil {
+		return err
+	}
+	pid := int(maker.Pid)
+	if kept, err := priority.Of(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
+		s.priority = kept
+	}
+	return nil
+}
+
+// first raises or lowers the priority of the asking program.
+func (s *HelperServer) first(raise bool) error {
+	switch {
+	case s.priority == nil:
+		return errUnknown
+	case raise:
+		return s.priority.Raise()
+	}
+	return s.priority.Lower()
+}

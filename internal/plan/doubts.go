@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"slices"
+
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// maxReasons is the number of reasons that each run has at most.
+const maxReasons = 8
+
+// cut is the value of Finished of a recording that was cut.
+const cut = "recording cut"
+
+// doubts returns the reasons why the notebook may need more than the plan says.
+func doubts(runs []*Run, p *model.Plan) []string {
+	out := []string{}
+	add := func(d words.Doubt) { out = append(out, d.String()) }
+	for i, r := range runs {
+		name := words.Recording(i, len(runs))
+		for _, d := range r.doubts() {
+			d.Run = name
+			add(d)
+		}
+	}
+	for i := range p.Demands {
+		d := &p.Demands[i]
+		if d.Bound == nil {
+			add(words.Doubt{Kind: words.LowerBound, Text: d.Meter})
+		}
+		if d.At == nil && runs[d.Run].Cells > 0 {
+			add(words.Doubt{Kind: words.BetweenCells, Text: d.Meter})
+		}
+	}
+	if len(runs) > 1 && differ(runs) {
+		add(words.Doubt{Kind: words.OtherMachines})
+	}
+	return out
+}
+
+// stopped reports whether a run's memory might have risen further than was seen: its recording was cut, the OOM killer
+// ended a process, or a signal ended one in the middle of a cell.
+func (r *Run) stopped() bool {
+	return r.Finished == cut || r.killed ||
+		slices.ContainsFunc(r.ended, func(d words.Doubt) bool { return d.Kind == words.KilledForMemory })
+}
+
+// doubts returns those of one recording.
+func (r *Run) doubts() (all []words.Doubt) {
+	add := func(d words.Doubt) { all = append(all, d) }
+	if r.Finished == cut {
+		add(words.Doubt{Kind: words.WasCut})
+	}
+	if r.Cells == 0 {
+		add(words.Doubt{Kind: words.NoCells})
+	}
+	if r.Failed > 0 {
+		add(words.Doubt{Kind: words.CellsFailed, Count: r.Failed})
+	}
+	if r.late {
+		add(words.Doubt{Kind: words.LateNeed})
+	}
+	all = append(all, r.ended...)
+	for k, text := range r.reasons {
+		if k == maxReasons {
+			add(words.Doubt{Kind: words.MoreNotComplete, Count: len(r.reasons) - k})
+			break
+		}
+		add(words.Doubt{Kind: words.NotComplete, Text: text})
+	}
+	return all
+}
+
+func differ(runs []*Run) bool {
+	for _, r := range runs[1:] {
+		if a, b := r.Host, runs[0].Host; a.Name != b.Name || a.Kernel != b.Kernel || a.CPUs != b.CPUs {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+package cpython
+
+import (
+	"fmt"
+
+	"ipytracer/internal/code/elffile"
+)
+
+// Facts are the known facts about a build from its file, in a form that can be kept: the findings of [Open] and
+// [Binary.Sites].
+type Facts struct {
+	Version  Version
+	Runtime  elffile.Symbol // _PyRuntime
+	Debug    []uint64       // the words of its _Py_DebugOffsets, none before 3.13
+	Segments elffile.Segments
+	Sites    Sites
+}
+
+// Facts returns the facts about the build, given its sites.
+func (b *Binary) Facts(s Sites) Facts {
+	f := Facts{Version: b.version, Runtime: b.runtime, Segments: b.segments, Sites: s}
+	if b.debug != nil {
+		f.Debug = b.debug.words
+	}
+	return f
+}
+
+// Recall makes a Binary of facts about its file that were found out before; the file is not read. [Binary.Sites] finds
+// nothing there, as they are among the facts. The error matches [ErrUnsupported] for facts that this package would not
+// have found.
+func Recall(f Facts) (*Binary, error) {
+	b := &Binary{version: f.Version, runtime: f.Runtime, segments: f.Segments}
+	if !b.version.supported() || b.runtime.Value == 0 {
+		return nil, &UnsupportedError{b.version, "what is kept of it is not what this program keeps"}
+	}
+	if b.version.Minor >= firstDebugOffsets {
+		d := &debugOffsets{minor: b.version.Minor, words: f.Debug}
+		if err := d.check(b.version); err != nil {
+			return nil, err
+		}
+		b.debug = d
+	}
+	return b, b.refuse()
+}
+
+// check returns an [UnsupportedError] for offsets that are no _Py_DebugOffsets of a version.
+func (d *debugOffsets) check(v Version) error {
+	if len(d.words) != debugLayouts[d.minor].words {
+		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are %d words", len(d.words))}
+	}
+	if own := versionFromHex(uint32(d.words[debugVersion])); own != v {
+		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are those of %v", own)}
+	}
+	for _, w := range d.words[debugFreeThreaded:] {
+		if w >= maxOffset {
+			return &UnsupportedError{v, "its debug offsets are out of range"}
+		}
+	}
+	return nil
+}

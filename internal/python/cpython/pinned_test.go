@@ -1,0 +1,76 @@
+package cpython
+
+import (
+	"fmt"
+	"testing"
+
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/code/pinned"
+)
+
+// TestPinnedSites: in builds that have been looked at before, probes go where they went.
+func TestPinnedSites(t *testing.T) {
+	eachBuild(t, func(t *testing.T, b build, bin *Binary) { pinSites(t, b.name, b.path(), bin) })
+}
+
+// TestPinnedLibraries: the same for Debian's libraries, which programs that embed Python load.
+func TestPinnedLibraries(t *testing.T) {
+	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+		for _, file := range tree.Files("usr/lib/*-linux-gnu/libpython3.*.so.1.0") {
+			f, _ := pinned.Open(t, file)
+			bin, err := Open(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pinSites(t, fmt.Sprintf("%s-libpython3.%d", tree.Name, bin.Version().Minor), file, bin)
+		}
+	})
+}
+
+// TestPinnedOthers: the same for programs for other machines.
+func TestPinnedOthers(t *testing.T) {
+	pinned.Others(t, func(t *testing.T, tree pinned.Tree) {
+		for _, file := range tree.Files("usr/bin/python3.*") {
+			f, _ := pinned.Open(t, file)
+			bin, err := Open(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pinSites(t, fmt.Sprintf("%s-3.%d", tree.Name, bin.Version().Minor), file, bin)
+		}
+	})
+}
+
+func pinSites(t *testing.T, name, file string, bin *Binary) {
+	t.Helper()
+	s, err := bin.Sites()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := []string{
+		fmt.Sprintf("version %v, free-threaded %v, compile inlined %v, doubted %v", bin.Version(), bin.FreeThreaded(),
+			s.CompileInlined, s.Doubted),
+		pin("compile", s.Compile), pin("evaluate", s.EvalCode), pin("signal", s.SetSignal), pin("prompt", s.Prompt),
+		pin("track", s.Track), pin("untrack", s.Untrack), pin("code freed", s.CodeFreed),
+	}
+	for _, c := range s.Compiles {
+		lines = append(lines, pin("audit", c))
+	}
+	for _, e := range s.Ends {
+		lines = append(lines, pin(fmt.Sprintf("end, argument %d", e.Argument), e.Site))
+	}
+	lines = append(lines, fmt.Sprintf("returns complete %v", s.EvalReturnsComplete))
+	for _, r := range s.EvalReturns {
+		where, c := machine.ResultName(bin.image.Machine(), r.Result), r.Condition
+		lines = append(lines, pin(fmt.Sprintf("return in %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
+	}
+	pinned.Check(t, "cpython/"+name, file, lines)
+	pinned.Check(t, "statements/"+name, file, []string{
+		pin("exec", s.Statements.Exec), pin("behind exec", s.Statements.Behind), pin("eval", s.Statements.Eval),
+	})
+}
+
+func pin(what string, s machine.Site) string {
+	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+		Emulated: s.Emulated}.Line(what)
+}

@@ -1,0 +1,341 @@
+package holders
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+)
+
+// walked has a walk of a process looked at, for blocks.
+func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
+	t.Helper()
+	limits := Limits{Time: 10 * time.Minute}
+	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	limits.defaults()
+	w := s.walker(context.Background(), blocks, limits)
+	defer w.free()
+	w.reserve(s.notes.containers)
+	w.stopped = s.stopped
+	found := seeking(w)
+	roots{w}.walk()
+	look(found)
+}
+
+// chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
+// node.
+func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []Block) {
+	first = f.list()
+	for i := range count {
+		data := 0x7100_0000_0000 + uint64(i)<<13
+		first = link(first, f.object("numpy.ndarray", data, 1, 0, 0, 0, 0, 0, 0))
+		blocks = append(blocks, Block{data, 4096})
+	}
+	return first, blocks
+}
+
+// local makes an object the first local variable of the thread that runs, and returns its frame.
+func (f *fake) local(object uint64) (frame uint64) {
+	thread := f.word(f.h.Interpreter + uint64(f.h.InterpThreadsHead))
+	at := thread + uint64(f.h.ThreadFrame)
+	frame = f.word(at)
+	if f.h.FrameKind == cpython.FrameCFrame {
+		f.put(at, f.alloc(64))
+		f.put(f.word(at)+uint64(f.h.CFrameCurrent), frame)
+	}
+	if f.h.FrameHolds == 0 { // it is an object
+		f.put(frame, 1)
+		f.put(frame+8, f.types["frame"])
+	}
+	code := f.word(frame + uint64(f.h.FrameCode))
+	for _, at := range []uint32{f.h.CodeName, f.h.CodeQualName, f.h.CodeFilename} {
+		if at != 0 {
+			f.put(code+uint64(at), f.str("work"))
+		}
+	}
+	f.put(frame+uint64(f.h.FrameLocals), object)
+	return frame
+}
+
+// TestLongChain: of a list of 60,000 nodes with a block each, the blocks are described in a number of steps that is
+// bounded for each node, however the nodes hang together: in dicts and lists, without a name for any step, from a
+// frame, and where no root leads to the list.
+func TestLongChain(t *testing.T) {
+	const count, perNode = 60_000, 2 * maxNamed
+	inLists := func(f *fake) func(next, array uint64) uint64 {
+		return func(next, array uint64) uint64 { return f.list(next, array) }
+	}
+	variable := func(f *fake, first uint64) { f.program([]uint64{f.str("chain"), first}, nil) }
+	for _, c := range []struct {
+		name         string
+		link         func(f *fake) func(next, array uint64) uint64
+		hold         func(f *fake, first uint64)
+		kind         event.HolderKind
+		begins, ends string
+	}{
+		{"dicts", func(f *fake) func(next, array uint64) uint64 {
+			further, data := f.str("next"), f.str("data")
+			return func(next, array uint64) uint64 { return f.dict(further, next, data, array) }
+		}, variable, event.HeldByVariable, "chain['next']['next']", "['next']['data']"},
+		{"lists", inLists, variable, event.HeldByVariable, "chain[0][0]", "[0][0][1]"},
+		{"nameless", func(f *fake) func(next, array uint64) uint64 {
+			f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
+			return func(next, array uint64) uint64 {
+				return f.object("functools._lru_list_elem", 0, 0, 0, next, array)
+			}
+		}, variable, event.HeldByVariable, "chain", "…"},
+		{"frame", inLists, func(f *fake, first uint64) {
+			f.local(first)
+			f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("m"), f.object("module", f.dict())))
+		}, event.HeldByThread, "a[0][0]", "[0][0][1]"},
+		{"garbage", inLists, func(f *fake, first uint64) {
+			variable(f, f.list())
+			f.collect(first)
+		}, event.HeldByNone, "…[0][0]", "[0][0][1]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFake(11)
+			first, blocks := f.chain(count, c.link(f))
+			c.hold(f, first)
+			f.walked(t, blocks, func(w *finder) {
+				r := w.result()
+				h, last := r.Holders[0], r.Holders[count-1] // the deepest was made first
+				if !r.Complete || len(r.Holders) != count || h.Kind != c.kind || last.Kind != c.kind {
+					t.Fatalf("complete %t, %+v … %+v", r.Complete, h, last)
+				}
+				ends := strings.HasPrefix(h.Path, c.begins) && strings.HasSuffix(h.Path, c.ends)
+				if len(h.Path) > maxPath || !ends || !strings.Contains(h.Path, "…") {
+					t.Errorf("path %q", h.Path)
+				}
+				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
+					t.Errorf("in %q, and %+v", h.Function, last)
+				}
+				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.paths.climbs.steps,
+					w.paths.climbs.worded)
+				if got := w.paths.climbs.steps; got > perNode*count ||
+					w.paths.climbs.worded > maxWorded+2*leastNamed*count {
+					t.Error("that is too many")
+				}
+			})
+		})
+	}
+}
+
+// TestWordsAreBounded: once so many nodes were put into words, a path has its ends still.
+func TestWordsAreBounded(t *testing.T) {
+	f := newFake(11)
+	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.list(next, array) })
+	f.program([]uint64{f.str("chain"), first}, nil)
+	f.walked(t, blocks, func(w *finder) {
+		w.paths.climbs.worded = maxWorded + 1
+		h := w.result().Holders[0]
+		want := "chain" + strings.Repeat("[0]", maxSteps-2) + "…" + strings.Repeat("[0]", maxSteps-1) + "[1]"
+		if h.Path != want || w.paths.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(blocks) {
+			t.Errorf("%q after %d, want %q", h.Path, w.paths.climbs.worded-maxWorded, want)
+		}
+	})
+}
+
+// plainly is [paths.describe] as one writes it down: it goes the whole way up from a node.
+func plainly(w *finder, h *event.Holder, n int32) {
+	root := n
+	for w.nodes[root].parent >= 0 {
+		root = w.nodes[root].parent
+	}
+	h.Kind, h.References, h.Probable = kinds[w.nodes[n].kind], w.references(w.addrs[n]), w.nodes[n].probable
+	h.Running = w.cells[w.addrs[root]]
+	if l := w.paths.labelOf(root); l.kind == labelRoot {
+		h.Root = w.names[l.arg]
+	}
+	if t := w.objectType(w.addrs[n]); t != nil {
+		h.Type = t.name
+	}
+	var steps []string
+	for at := n; at >= 0; at = w.nodes[at].parent {
+		l, parent := w.paths.labelOf(at), w.nodes[at].parent
+		step, begins := w.paths.step(at, l)
+		if step != "" {
+			steps = append(steps, step)
+		}
+		if begins && h.Function == "" {
+			w.paths.describeFrame(h, parent)
+		}
+		if begins && h.Function != "" && (h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread) {
+			break
+		}
+		if i := len(steps) - 1; begins && i >= 0 && l.kind == labelLocal {
+			steps[i] = ".f_locals[" + quote(steps[i]) + "]"
+			if parent >= 0 && w.isShape(w.addrs[parent], shapeGenerator) {
+				steps[i] = ".gi_frame" + steps[i]
+			}
+		}
+		if parent < 0 {
+			h.Output = w.paths.output(l, steps)
+		}
+	}
+	if most := 2 * maxSteps; len(steps) > most {
+		steps = slices.Concat(steps[:maxSteps], []string{"…"}, steps[len(steps)-maxSteps+1:])
+	}
+	slices.Reverse(steps)
+	h.Path = w.paths.join(submodules(steps), h)
+}
+
+// deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
+// middle of a way.
+func (f *fake) deep(length int) {
+	f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
+	made := 0
+	link := func(next, array uint64) uint64 {
+		if made++; made%7 == 0 {
+			return f.object("cell", f.object("functools._lru_list_elem", 0, 0, 0, next, array))
+		}
+		return f.list(next, array)
+	}
+	ways := make([]uint64, 4)
+	for i := range ways {
+		ways[i], _ = f.chain(length, link)
+	}
+	code := f.word(f.local(ways[1]) + uint64(f.h.FrameCode))
+	frame := f.object("frame", make([]uint64, 60)...) // in the middle of a way
+	f.put(frame+uint64(f.h.FrameCode), code)
+	f.put(frame+uint64(f.h.FrameLocals), ways[0])
+	if f.h.FrameHolds != 0 {
+		inner := f.alloc(512)
+		f.put(frame+uint64(f.h.FrameHolds), inner)
+		f.put(inner+uint64(f.h.FrameCode), code)
+		f.put(inner+uint64(f.h.FrameLocals), ways[0])
+	}
+	made = 0
+	long := frame
+	for range 60 {
+		long = link(long, f.array())
+	}
+	three := f.object("int", 1|1<<3, 3)
+	f.put(three+16, uint64(map[bool]int{true: 1 << 3, false: 1}[f.h.Version.Minor >= 12]))
+	main := f.object("module", f.dict(f.str("deep"), long, f.str("Out"), f.dict(three, ways[2])))
+	sys := f.object("module", f.dict(f.str("last_value"), ways[3]))
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
+}
+
+// TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
+// described as if the whole way were gone.
+func TestDescribe(t *testing.T) {
+	const length = 700
+	eachVersion(t, func(t *testing.T, f *fake) {
+		f.deep(length)
+		f.walked(t, nil, func(w *finder) {
+			w.result()
+			w.paths.climbs = climbs{}
+			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
+			for n := int32(len(w.nodes)) - 1; n >= 0; n-- {
+				var want, got event.Holder
+				plainly(w, &want, n)
+				w.paths.describe(&got, n)
+				if got != want {
+					t.Fatalf("node %d: %+v\nwant %+v", n, got, want)
+				}
+				seen[got.Kind]++
+				longest = max(longest, strings.Count(got.Path, "["))
+				if got.Function != "" {
+					functions++
+				}
+				if got.Output > 0 {
+					outputs++
+				}
+			}
+			for _, kind := range kinds[:kindModule] {
+				if seen[kind] < length {
+					t.Errorf("%d nodes of %s", seen[kind], kind)
+				}
+			}
+			if functions < 2*length || outputs < length || len(w.paths.climbs.at) != len(w.nodes) ||
+				longest < maxSteps {
+				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
+					functions, outputs, longest, len(w.paths.climbs.at), len(w.nodes))
+			}
+		})
+	})
+}
+
+// TestWasteOfLongWays: the collector's knowledge of the nodes on a way is known at its end, however long the way is.
+func TestWasteOfLongWays(t *testing.T) {
+	const count = 10 * maxDirect
+	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
+		w := &finder{walker: bare(&notes{collector: collector{known: true}})}
+		for n := range int32(count) {
+			w.nodes = append(w.nodes, node{parent: n - 1, id: n, kind: kindNone})
+			w.notes.noted = append(w.notes.noted, noted{what: noteTracked | noteOld})
+		}
+		for flags, want := range map[uint32]event.Garbage{
+			noteTracked: event.GarbageYoung, noteTracked | noteFrozen | noteOld: event.GarbageFrozen,
+			0: event.GarbageOld,
+		} {
+			if odd >= 0 {
+				w.notes.noted[odd].what = flags
+			}
+			w.paths.climbs = climbs{}
+			for n := range int32(count) {
+				expected := event.GarbageOld
+				if odd >= 0 && n >= odd {
+					expected = want
+				}
+				if got := wasteOf(w.paths, n); got != expected {
+					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
+				}
+			}
+			if w.paths.climbs.steps > 2*count+maxDirect*maxDirect {
+				t.Errorf("%d steps", w.paths.climbs.steps)
+			}
+		}
+	}
+}
+
+// TestReferrersAreBounded: of an array that very many objects refer to, not one reference each is noted.
+func TestReferrersAreBounded(t *testing.T) {
+	f := newFake(11)
+	array := f.array()
+	items := slices.Repeat([]uint64{array}, 1000)
+	var lists []uint64
+	for range 100 {
+		lists = append(lists, f.list(items...))
+	}
+	f.program([]uint64{f.str("x"), array, f.str("all"), f.list(lists...), f.str("other"), f.list(array)}, nil)
+	f.walked(t, nil, func(w *finder) {
+		v := &viewing{walker: w.walker}
+		p := newPlaces(w.walker)
+		p.referrers(v, []foundView{{targets: []target{{view: array}}}})
+		if len(p.others) != 1 || len(p.others[array]) != maxReferrers || cap(p.others[array]) > 2*maxReferrers {
+			t.Errorf("%d references to %d objects", len(p.others[array]), len(p.others))
+		}
+	})
+}
+
+// TestAbsurdTree: sizes with a product that does not fit are none.
+func TestAbsurdTree(t *testing.T) {
+	f := newFake(11)
+	f.typ(treeType, 16+8*5, 0, 0)
+	for _, c := range []struct {
+		room, stride uint64
+		known        bool
+	}{{100, 2, true}, {1 << 32, 1 << 29, false}, {1 << 31, 1 << 32, false}, {1 << 24, 1 << 37, false}} {
+		nodes, values := f.alloc(64)+16, f.alloc(64)+16
+		f.put(nodes-8, 56*c.room)
+		f.put(values-8, max(8*c.room*c.stride, 4096))
+		tree := f.object(treeType, min(c.room, 50), c.room, nodes, values, c.stride)
+		f.walked(t, nil, func(w *finder) {
+			w.sizes = &sizes{mapped: everything}
+			_, known := treeSize(&w.sizer, tree, w.objectType(tree))
+			if known != c.known {
+				t.Errorf("%+v: known %t", c, known)
+			}
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package holders
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+)
+
+// Bounds of adding up the columns of data frames. They are of a listing, all its frames together; columns beyond them
+// are not added up, and then bytes are the least.
+const (
+	leastFrame     = 1 << 20   // bytes that a frame must hold or reach
+	maxColumns     = 1 << 12   // of a frame; one with more has none
+	keptColumns    = 8         // of a frame: those that take most
+	maxShareds     = 1 << 21   // objects of a column that others have as well: 32 MiB
+	columnsBytes   = 512 << 20 // read from the process
+	columnsChecked = 1 << 12   // elements between two looks at the time
+	maxColumnName  = 64        // bytes
+)
+
+// columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
+type columns struct {
+	*lister
+	until  time.Duration // processor time
+	over   bool          // there was no more time
+	index  table         // of objects that others have as well
+	shared []uint64      // these
+}
+
+// column is a column of a data frame, and the array that has its elements, or a row of that.
+type column struct {
+	event.Column
+	array uint64 // 0 for none
+	row   int64
+}
+
+func newColumns(l *lister) *columns {
+	l.mem.limit += columnsBytes
+	return &columns{lister: l, until: ProcessorTime() + l.limits.Elements}
+}
+
+// describe fills in the columns of a data frame. An object that does not look like one has none.
+func (c *columns) describe(r *event.Variable, frame uint64) {
+	t := c.objectType(frame)
+	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.lineage(t).is("DataFrame") || len(r.Shape) != 2 ||
+		r.Shape[1] > maxColumns {
+		return
+	}
+	axes, blocks := managed(c.lister, c.attribute(frame, t, "_mgr"))
+	all := make([]column, r.Shape[1])
+	placed := make([]bool, len(all))
+	for _, block := range c.tuple(blocks, maxColumns) {
+		if !c.block(block, all, placed) {
+			return
+		}
+	}
+	if slices.Contains(placed, false) {
+		return
+	}
+	c.names(all, c.mem.word(c.mem.word(axes+uint64(c.heap.ListItems))))
+	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	kept := min(len(all), keptColumns)
+	for _, one := range all[:kept] {
+		r.Columns = append(r.Columns, one.Column)
+	}
+	c.inspector.columns(r, all[:kept])
+	for _, one := range all[kept:] {
+		r.MoreColumns, r.RestColumns = r.MoreColumns+1, r.RestColumns+one.Bytes
+	}
+}
+
+// managed are the axes and the blocks that a manager has, 0 for none: see [lister.describeFrameOf].
+func managed(l *lister, manager uint64) (axes, blocks uint64) {
+	l.fields(manager, func(word uint64, t *typ) {
+		switch {
+		case axes == 0 && t.shape == shapeList:
+			axes = word
+		case blocks == 0 && t.shape == shapeTuple:
+			blocks = word
+		}
+	})
+	return axes, blocks
+}
+
+// block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
+// one. It is false for anything that is no block, or disagrees with the earlier ones.
+func (c *columns) block(block uint64, all []column, placed []bool) bool {
+	var places []int
+	var values uint64
+	c.fields(block, func(word uint64, t *typ) {
+		switch {
+		case strings.HasSuffix(t.name, "BlockPlacement"):
+			places = c.places(word, len(all))
+		case values == 0 && (t.shape == shapeArray || c.isExtension(t)):
+			values = word
+		}
+	})
+	t := c.objectType(values)
+	if t == nil || len(places) == 0 {
+		return false
+	}
+	for _, at := range places {
+		if placed[at] {
+			return false
+		}
+		placed[at] = true
+	}
+	if t.shape != shapeArray {
+		one := c.extension(values, t)
+		one.Bytes /= event.Bytes(len(places))
+		array := c.backing(values, t)
+		for i, at := range places {
+			all[at] = column{one, array, c.rowOf(array, i)}
+		}
+		return true
+	}
+	a := c.readArray(values)
+	if len(a.shape) != 2 || a.shape[0] != int64(len(places)) {
+		return false
+	}
+	for i, at := range places {
+		all[at] = column{c.row(values, a, i), values, int64(i)}
+	}
+	return true
+}
+
+// row is a row of a block's array.
+func (c *columns) row(array uint64, a array, i int) event.Column {
+	const data, strides = 16, 40
+	out := event.Column{DType: a.dtype, Bytes: event.Bytes(a.bytes / uint64(max(1, a.shape[0]))), Exact: a.known}
+	if a.dtype == "object" {
+		at := c.mem.word(array + strides)
+		first := c.mem.word(array+data) + uint64(i)*c.mem.word(at)
+		bytes, known := c.objects(first, c.mem.word(at+8), a.shape[1])
+		out.Bytes, out.Exact = out.Bytes+event.Bytes(bytes), out.Exact && known
+	}
+	return out
+}
+
+// objects returns the memory of the objects that references lie so many bytes apart for, each once. It is false where
+// it may be more.
+func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
+	known = true
+	c.shared = c.shared[:0]
+	c.index.used = 0
+	clear(c.index.slots)
+	for i := int64(0); i < count; i++ {
+		if i%columnsChecked == 0 && (ProcessorTime() > c.until || c.mem.err != nil) {
+			c.over = true
+		}
+		if c.over {
+			return bytes, false
+		}
+		object := c.mem.word(at)
+		at += stride
+		t := c.objectType(object)
+		if t == nil {
+			known = known && object == 0
+			continue
+		}
+		if uint32(c.references(object)) != 1 { // it may come again
+			if _, met := c.index.get(object, c.shared); met {
+				continue
+			}
+			if len(c.shared) == maxShareds {
+				known = false
+				continue
+			}
+			c.shared = append(c.shared, object)
+			c.index.put(object, int32(len(c.shared)-1), c.shared)
+		}
+		size, ok := c.measure(object, t)
+		bytes, known = bytes+size, known && ok
+	}
+	return bytes, known
+}
+
+// places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
+// numbers (pandas/_libs/internals.pyx).
+func (c *columns) places(placement uint64, count int) (out []int) {
+	const start, stop, step, data = 16, 24, 32, 16
+	c.fields(placement, func(word uint64, t *typ) {
+		switch {
+		case len(out) > 0:
+		case t.name == "slice":
+			from, ok := c.integer(c.mem.word(word + start))
+			to, also := c.integer(c.mem.word(word + stop))
+			by, stepped := c.integer(c.mem.word(word + step))
+			if !stepped || !c.isNumber(c.mem.word(word+step)) { // None
+				by = 1
+			}
+			if down := by < 0 && !c.isNumber(c.mem.word(word+stop)); down {
+				to, also = -1, true
+			}
+			for n := from; ok && also && by != 0 && len(out) < count &&
+				(by > 0 && n < to || by < 0 && n > to); n += by {
+				out = append(out, int(n))
+			}
+		case t.shape == shapeArray:
+			a := c.readArray(word)
+			if len(a.shape) != 1 || a.dtype != "int64" || a.shape[0] > int64(count) {
+				return
+			}
+			c.mem.words(c.mem.word(word+data), uint64(a.shape[0]), func(_, n uint64) bool {
+				out = append(out, int(n))
+				return true
+			})
+		}
+	})
+	if slices.ContainsFunc(out, func(n int) bool { return n < 0 || n >= count }) {
+		return nil
+	}
+	return out
+}
+
+// isNumber reports whether an object is an int.
+func (c *columns) isNumber(addr uint64) bool {
+	t := c.objectType(addr)
+	return t != nil && t.flags&cpython.FlagInt != 0
+}
+
+// isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
+// need not be their own.
+func (c *columns) isExtension(t *typ) bool {
+	return t.shape != shapeArray && t.flags&cpython.FlagHeapType != 0 &&
+		(t.name == "Categorical" || strings.HasSuffix(t.name, "Array"))
+}
+
+// extensionTypes are how pandas calls the dtypes of its own arrays.
+var extensionTypes = map[string]string{
+	"Categorical": "category", "StringArray": "string", "ArrowStringArray": "string",
+	"ArrowStringArrayNumpySemantics": "str", "StringArrayNumpySemantics": "str",
+	"ArrowExtensionArray": "Arrow", "BooleanArray": "boolean", "DatetimeArray": "datetime64",
+	"TimedeltaArray": "timedelta64", "PeriodArray": "period",
+	"IntervalArray": "interval", "SparseArray": "sparse",
+}
+
+// extension returns the memory of an extension array: its arrays, those of its parts, their objects and the buffers of
+// Arrow's.
+func (c *columns) extension(addr uint64, t *typ) event.Column {
+	out := event.Column{DType: extensionTypes[t.name], Exact: true}
+	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
+	out.Bytes = event.Bytes(bytes)
+	if out.DType == "" && (t.name == "IntegerArray" || t.name == "FloatingArray") { // Int64, UInt8, Float32
+		out.DType = strings.Replace(strings.ToUpper(dtype[:min(1, len(dtype))])+dtype[min(1, len(dtype)):], "Uint",
+			"UInt", 1)
+	}
+	return out
+}
+
+// parts adds up the parts of an extension array. dtype is that of the first array.
+func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
+	const deepest, most = 4, 64
+	if depth > deepest || len(seen) > most {
+		return 0, ""
+	}
+	take := func(word uint64, t *typ) {
+		switch {
+		case seen[word]:
+		case t.shape == shapeArray:
+			seen[word] = true
+			a := c.readArray(word)
+			if len(a.shape) == 0 || a.dtype == "" {
+				return
+			}
+			dtype = cmp.Or(dtype, a.dtype)
+			bytes += a.bytes
+			*exact = *exact && a.known
+			if a.dtype == "object" && len(a.shape) == 1 {
+				const data, strides = 16, 40
+				more, known := c.objects(c.mem.word(word+data), c.mem.word(c.mem.word(word+strides)), a.shape[0])
+				bytes, *exact = bytes+more, *exact && known
+			}
+		case t.arrow:
+			seen[word] = true
+			more, known := arrowBuffers(&c.sizer, word, t)
+			bytes, *exact = bytes+more, *exact && known
+		case c.isExtension(t) || c.lineage(t).is("Index") || t.name == "CategoricalDtype":
+			seen[word] = true
+			more, of := c.parts(word, depth+1, seen, exact)
+			bytes, dtype = bytes+more, cmp.Or(dtype, of)
+		}
+	}
+	c.fields(addr, take)
+	return bytes, dtype
+}

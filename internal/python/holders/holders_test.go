@@ -1,0 +1,213 @@
+package holders
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"ipytracer/event"
+	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/python/cpython"
+)
+
+func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
+	for minor := 9; minor <= 15; minor++ {
+		t.Run(fmt.Sprintf("3.%d", minor), func(t *testing.T) { test(t, newFake(minor)) })
+	}
+}
+
+// timed returns the processor time that this thread has taken since. Others may want the processors, so time itself
+// shows little.
+func timed() func() time.Duration {
+	runtime.LockOSThread() // a test has a goroutine of its own
+	began := ProcessorTime()
+	return func() time.Duration { return ProcessorTime() - began }
+}
+
+func (f *fake) find(t testing.TB, limits Limits) Result {
+	t.Helper()
+	r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestFind(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		r := f.find(t, Limits{})
+		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
+			Type: "numpy.ndarray", References: 1}
+		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
+			t.Errorf("got %+v, want %+v", r, want)
+		}
+	})
+}
+
+// TestLimits has each limit end a walk, which is incomplete then.
+func TestLimits(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		f.block++ // it has no holder
+		chain := f.list()
+		for range 5000 {
+			chain = f.list(chain)
+		}
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+			f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
+		for _, l := range []Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
+			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != event.HeldByNone {
+				t.Errorf("%+v: %+v", l, r)
+			}
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if r, err := find(ctx, f.h, f.memory(), []Block{{f.block, 8}}, Limits{}); err != nil || r.Complete {
+			t.Errorf("with a context that has ended: %+v, %v", r, err)
+		}
+	})
+}
+
+// TestLongPath cuts paths that are deep or have a long name.
+func TestLongPath(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		deep := f.array()
+		for range 2000 {
+			deep = f.dict(f.str(strings.Repeat("k", 300)), f.list(deep))
+		}
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
+		h := f.find(t, Limits{}).Holders[0]
+		if h.Kind != event.HeldByVariable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
+			!strings.Contains(h.Path, "…") {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+// TestHostile breaks objects in ways that must end a walk soon.
+func TestHostile(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		array := f.array()
+		endless := f.list(array)
+		f.put(endless+uint64(f.h.ListSize), 1<<60)
+		huge := f.dict(f.str("k"), array)
+		keys := binary.LittleEndian.Uint64(f.mem[huge+uint64(f.h.DictKeys)-fakeMemory:])
+		f.put(keys+24, 1<<40)
+		f.put(keys+32, 1<<31)
+		self := f.list(0)
+		f.put(binary.LittleEndian.Uint64(f.mem[self+uint64(f.h.ListItems)-fakeMemory:]), self)
+		odd := f.object("list", 3, 1<<63, 0)
+		tb := f.object("traceback", 0, 0)
+		f.put(tb+cpython.TracebackNext, tb)
+		block := f.alloc(8 * 66)
+		f.put(block+8*65, block) // its own neighbour
+		deque := f.object("collections.deque", 1<<60, block, 0, 63, 63)
+		typ := f.object("type", make([]uint64, 120)...)
+		f.put(typ+8, typ) // its own type, but not type
+		wrong := f.object("list")
+		f.put(wrong+8, typ)
+		gc := f.h.Interpreter + uint64(f.h.InterpGC)
+		loop := f.alloc(16)
+		f.put(gc+24, loop)
+		f.put(gc+32, loop)
+		f.put(loop, loop) // a list of the collector that does not come back
+		f.put(loop+8, gc+24)
+		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module",
+			f.dict(f.str("odd"), odd, f.str("self"), self, f.str("tb"), tb, f.str("deque"), deque, f.str("wrong"),
+				wrong, f.str("typ"), typ,
+				f.str("endless"), endless, f.str("huge"), huge))))
+		took := timed()
+		r := f.find(t, Limits{})
+		if took() > 20*time.Second {
+			t.Errorf("it took %v", took())
+		}
+		if h := r.Holders[0]; h.Kind != event.HeldByVariable || h.Path != "endless[0]" {
+			t.Errorf("%+v", h)
+		}
+		f.block++
+		f.find(t, Limits{Objects: 100_000, Time: time.Second}) // must come back
+	})
+}
+
+// everywhere is memory that is the same at every address and never ends: each word refers to its own place.
+type everywhere struct {
+	elftest.Memory
+	word uint64
+}
+
+func (e everywhere) ReadAt(buf []byte, off int64) (int, error) {
+	if n, err := e.Memory.ReadAt(buf, off); err == nil {
+		return n, nil
+	}
+	for i := range buf {
+		buf[i] = byte(e.word >> (8 * (i % 8)))
+	}
+	return len(buf), nil
+}
+
+func TestEndlessMemory(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
+			1 << 40} {
+			list := f.object("list", 1<<40, 1<<41, 1<<40)
+			f.put(f.h.Interpreter+uint64(f.h.InterpModules),
+				f.dict(f.str("__main__"), f.object("module", f.dict(f.str("x"), list))))
+			took := timed()
+			_, err := find(context.Background(), f.h, everywhere{f.memory(), word}, []Block{{3, 1}},
+				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
+			if took() > 5*time.Second || err != nil {
+				t.Errorf("%v after %v", err, took())
+			}
+		}
+	})
+}
+
+// fuzzMemory overwrites bytes of the memory of a process of each version, and has it looked at.
+func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testing.T, p *fake)) {
+	for minor := byte(0); minor < 7; minor++ {
+		f.Add(minor, []byte{0, 0, 8, 0xff, 1, 0, 0x20, 1})
+		f.Add(minor, []byte{0x10, 0x27, 0xff, 0x7f, 0xe8, 3, 0, 0x80, 0x88, 0x13, 1, 0})
+		f.Add(minor, []byte{})
+	}
+	var images [7]*fake
+	for i := range images {
+		images[i] = newImage(9 + i)
+	}
+	hostile.Fuzz(f, 64<<20, func(t *testing.T, version byte, edits []byte) {
+		p := *images[int(version)%len(images)]
+		p.mem = append([]byte(nil), p.mem...)
+		// a place from the end, where the objects are, and one from the beginning
+		for ; len(edits) >= 4; edits = edits[4:] {
+			at := int(binary.LittleEndian.Uint16(edits)) % len(p.mem)
+			p.mem[len(p.mem)-1-at] = edits[2]
+			p.mem[at] = edits[3]
+		}
+		look(t, &p)
+	})
+}
+
+// FuzzHolders walks a process with memory that makes no sense.
+func FuzzHolders(f *testing.F) {
+	fuzzMemory(f, newFake, func(t *testing.T, p *fake) {
+		r, err := find(context.Background(), p.h, p.memory(), []Block{{p.block, 4096}, {fakeMemory, 16}, {5, 1}},
+			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
+		if err != nil {
+			return
+		}
+		if len(r.Holders) != 3 {
+			t.Fatalf("%d holders", len(r.Holders))
+		}
+		for _, h := range r.Holders {
+			if len(h.Path) > maxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
+				len(h.Type) > 3*maxName || len(h.Function) > 4*maxText || h.Line < 0 {
+				t.Errorf("%+v", h)
+			}
+		}
+	})
+}

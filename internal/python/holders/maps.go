@@ -1,0 +1,77 @@
+package holders
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// A memory map is an object of mmap.mmap. Its pages belong to no allocator: they go with the object, as far as they are
+// in memory. NumPy's memmap, a buffer of mmap's and multiprocessing's SharedMemory refer to such an object.
+
+// mapType is the type of the object: its address and its size are behind the head (Modules/mmapmodule.c).
+const (
+	mapType = "mmap.mmap"
+	mapData = 16
+	mapSize = 24
+)
+
+// leastMap is the least size of a map that counts.
+const leastMap = 64 << 10
+
+// isMap reports whether objects of a type are memory maps: the type is mmap's, or a class that derives from it.
+func (e *extents) isMap(t *typ) bool {
+	return t.name == mapType || t.flags&cpython.FlagHeapType != 0 && t.shape == shapeWords && e.sizes != nil &&
+		e.lineage(t).is(mapType)
+}
+
+// mapOf returns what an object has mapped. Nothing is believed that is not mapped in the process from one end to the
+// other.
+func (e *extents) mapOf(addr uint64) (b Block, ok bool) {
+	return e.mappedAt(e.mem.word(addr+mapData), e.mem.word(addr+mapSize))
+}
+
+// mappedAt returns whole pages from an address on.
+func (e *extents) mappedAt(at, size uint64) (b Block, ok bool) {
+	if at&(pageSize-1) != 0 || size < leastMap || size > userSpace {
+		return b, false
+	}
+	if !e.sizes.hasMapped(at, size) {
+		return b, false
+	}
+	return Block{at, (size + pageSize - 1) &^ (pageSize - 1)}, true
+}
+
+// hasMapped reports whether the process has mapped so much memory at an address.
+func (s *sizes) hasMapped(addr, size uint64) bool {
+	i, found := searchBlocks(s.mapped, addr)
+	if !found {
+		i--
+	}
+	return i >= 0 && addr-s.mapped[i].Address < s.mapped[i].Size &&
+		size <= s.mapped[i].Size-(addr-s.mapped[i].Address)
+}
+
+// mapped takes in what a node has mapped.
+func (e *extents) mapped(n int32, b Block) {
+	if len(e.maps) < maxMaps {
+		e.maps[n] = b
+	}
+}
+
+// maxMaps is the largest number of maps of a process that count.
+const maxMaps = 1 << 16
+
+// maps takes in the maps of nodes that owners hold and nothing else does.
+func (p *placer) maps() {
+	for v, b := range p.extents.maps {
+		if m := p.sharing.masks.of[v]; p.sharing.goes(v) && m != crowdedMask {
+			p.out.Maps = append(p.out.Maps, Placed{b, p.sharing.masks.bits[m]})
+		}
+	}
+	slices.SortFunc(p.out.Maps, func(a, b Placed) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Owners, b.Owners))
+	})
+	p.out.Maps = apart(p.out.Maps)
+}

@@ -1,0 +1,42 @@
+package holders
+
+import (
+	"context"
+	"testing"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// TestMapsOfNames: a memory map belongs to the names that lead to it, one of a class of the user's, too. One that is
+// not mapped from one end to the other is none, whatever the object says.
+func TestMapsOfNames(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		const at, size = 0x7e00_0000_0000, 1 << 20
+		f.typ(mapType, 64, 0, 0)
+		object := func(addr, size uint64) uint64 { return f.object(mapType, addr, size, 0, 0, 0, 0) }
+		both := f.refs(object(at, size-100), 2)
+		a, b, beyond := f.list(both), f.list(both), f.list(object(at+size, 4*size))
+		f.typ("Own", 64, 0, cpython.FlagHeapType)
+		f.put(f.types["Own"]+cpython.TypeBase, f.types[mapType])
+		own := f.list(f.object("Own", at+size, size, 0, 0, 0, 0))
+		f.main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.list(object(at+8, size/2)),
+			"closed", f.list(object(0, size)))
+		l, err := list(context.Background(), f.h, f.memory(), append(everything, Block{at, 2 * size}), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l.Places == nil || len(l.Places.Maps) != 2 || l.Places.Maps[0].Block != (Block{at, size}) ||
+			l.Places.Maps[1].Block != (Block{at + size, size}) {
+			t.Fatalf("%+v", l.Places)
+		}
+		names := ""
+		for i, o := range l.Owners {
+			if l.Places.Maps[0].Owners>>i&1 == 1 {
+				names += l.Names[o.Variable].Name
+			}
+		}
+		if names != "ab" && names != "ba" {
+			t.Errorf("held by %q", names)
+		}
+	})
+}

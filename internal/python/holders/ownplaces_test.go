@@ -1,0 +1,37 @@
+package holders
+
+import (
+	"testing"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// TestOwnPlacesCountOnce: IPython's own references are counted once each, whether an instance has its attributes in a
+// dict (always up to Python 3.10) or beside it.
+func TestOwnPlacesCountOnce(t *testing.T) {
+	for _, minor := range []int{9, 10, 11, 12, 13} {
+		f := newFake(minor)
+		array := f.array()
+		attributes := f.dict(f.str("_"), array, f.str("__"), f.str("other"))
+		const basic = 24
+		if minor <= 10 {
+			f.typ("Hook", basic, 0, cpython.FlagHeapType)
+			f.put(f.types["Hook"]+cpython.TypeDictOffset, 16)
+		} else {
+			f.typ("Hook", basic, 0, cpython.FlagHeapType|cpython.FlagManagedDict)
+		}
+		hook := f.object("Hook", attributes)
+		if minor > 10 {
+			f.put(hook-24, attributes)
+		}
+		f.program([]uint64{f.str("x"), array}, nil)
+		f.walked(t, nil, func(w *finder) {
+			w.shell.hook = hook
+			p := newPlaces(w.walker)
+			if own := p.own[array]; own != 1 || len(p.outputs[array]) != 1 || len(p.names[array]) != 1 {
+				t.Errorf("Python 3.%d: %d references of IPython's own, outputs %v, names %v", minor, own,
+					p.outputs[array], p.names[array])
+			}
+		})
+	}
+}

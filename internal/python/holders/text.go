@@ -1,0 +1,95 @@
+package holders
+
+import (
+	"strconv"
+	"strings"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// text reads a str: at most limit bytes of its data, as UTF-8. ok is false for an object that is no str.
+func (r reader) text(obj uint64, limit int) (s string, ok bool) {
+	t := r.objectType(obj)
+	if t == nil || t.flags&cpython.FlagStr == 0 {
+		return "", false
+	}
+	h := &r.heap
+	length, state := r.mem.word(obj+uint64(h.StrLength)), uint32(r.mem.int32(obj+uint64(h.StrState)))
+	at, kind, ok := h.Characters(state)
+	if !ok {
+		return "", false
+	}
+	raw := r.mem.bytes(obj+at, int(min(length, uint64(limit)/kind)*kind))
+	if raw == nil && length > 0 {
+		return "", false
+	}
+	return cpython.DecodeText(raw, int(kind)), true
+}
+
+// isText reports whether an object is a str that equals an ASCII name.
+func (r reader) isText(obj uint64, name string) bool {
+	if r.mem.word(obj+uint64(r.heap.StrLength)) != uint64(len(name)) {
+		return false
+	}
+	s, ok := r.text(obj, len(name))
+	return ok && s == name
+}
+
+// key writes a dict's key as Python would, as far as it is a str, a number or a small tuple of these.
+func (r reader) key(obj uint64, depth int) string {
+	const longest, items = 64, 4
+	t := r.objectType(obj)
+	switch {
+	case t == nil:
+		return "?"
+	case t.flags&cpython.FlagStr != 0:
+		s, _ := r.text(obj, longest)
+		return quote(s)
+	case t.flags&cpython.FlagInt != 0:
+		if n, ok := r.integer(obj); ok {
+			return strconv.FormatInt(n, 10)
+		}
+	case t.flags&cpython.FlagTuple != 0 && depth == 0:
+		parts := []string{}
+		for _, item := range r.tuple(obj, items+1) {
+			parts = append(parts, r.key(item, depth+1))
+		}
+		if len(parts) > items {
+			parts[items] = "…"
+		}
+		if len(parts) == 1 {
+			return "(" + parts[0] + ",)"
+		}
+		return "(" + strings.Join(parts, ", ") + ")"
+	}
+	return "<" + t.name + ">"
+}
+
+// quote writes a string as Python does, with single quotes.
+func quote(s string) string {
+	q := strconv.Quote(s)
+	return "'" + strings.ReplaceAll(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`), "'", `\'`) + "'"
+}
+
+// integer reads an int of one or two digits of 30 bits: up to 3.11 ob_size is the number of digits, negative for a
+// negative number, and they are at 24; from 3.12 on lv_tag at 16 has the sign in its two lowest bits (2 is negative)
+// and the number from bit 3 on (Include/cpython/longintrepr.h).
+func (r reader) integer(obj uint64) (n int64, ok bool) {
+	tag := int64(r.mem.word(obj + 16))
+	digits, negative := tag, tag < 0
+	if r.heap.Version.Minor >= 12 {
+		digits, negative = tag>>3, tag&3 == 2
+	} else if negative {
+		digits = -digits
+	}
+	if digits < 0 || digits > 2 {
+		return 0, false
+	}
+	for i := digits - 1; i >= 0; i-- {
+		n = n<<30 | int64(r.mem.int32(obj+24+4*uint64(i)))
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}

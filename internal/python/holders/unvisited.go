@@ -1,0 +1,79 @@
+package holders
+
+import (
+	"math"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// The garbage collector finds references by calling tp_traverse of the objects in its lists, which have types with
+// Py_TPFLAGS_HAVE_GC. An object of another type hides what it refers to: NumPy's arrays do, and types of libraries in
+// C. So does the part of an object that a base without tp_traverse has: the elements of an array of a class that
+// derives from NumPy's. A base can have the function without the flag (ctypes' in 3.11). Source: subtract_refs in
+// Modules/gcmodule.c, subtype_traverse in Objects/typeobject.c.
+
+// hidesAll is typ.hides of a type that hides all references.
+const hidesAll = math.MaxUint64
+
+// lruLink is the type of the links of an lru_cache: the cache itself visits what they refer to.
+const lruLink = "functools._lru_list_elem"
+
+// hidesOf returns up to which offset the collector does not visit the references of a type's objects: all of them
+// without the flag, and otherwise those of a base without tp_traverse.
+func (y *types) hidesOf(t *typ) uint64 {
+	const ofObject = 16
+	if t.name == lruLink {
+		return 0
+	}
+	if t.flags&cpython.FlagGC == 0 {
+		return hidesAll
+	}
+	own := y.mem.word(t.addr + cpython.TypeTraverse)
+	for at, n := t.addr, 0; n < maxBases; n++ {
+		up := y.mem.word(at + cpython.TypeBase)
+		basic := y.mem.word(up + cpython.TypeBasicSize)
+		if up == 0 || up == at || basic <= ofObject {
+			break
+		}
+		switch y.mem.word(up + cpython.TypeTraverse) {
+		case own: // that of classes written in Python, which goes on to the next base
+		case 0:
+			return min(basic, maxBasic)
+		default:
+			return 0
+		}
+		at = up
+	}
+	return 0
+}
+
+// hidesSome reports whether the collector visits a part of the references of a type's objects, so that it matters which
+// of them a walk follows.
+func (t *typ) hidesSome() bool {
+	return t.hides != 0 && t.hides != hidesAll && (t.shape == shapeArray || t.shape == shapeWords && t.own < t.hides)
+}
+
+// hiding has references counted as hidden that a part of an object has, if its type hides that part.
+func (w *walker) hiding(t *typ, offset uint64, follow func()) {
+	before := w.hidden
+	w.hidden = before || t != nil && offset < t.hides
+	follow()
+	w.hidden = before
+}
+
+// hides reports whether the collector does not see the reference of a node that is being followed.
+func (w *walker) hides(n int32) bool {
+	if w.hidden || n < 0 || w.nodes[n].what == isFrame {
+		return w.hidden
+	}
+	t := w.typeOf(n)
+	return t != nil && t.hides == hidesAll
+}
+
+// typeOf returns the type of a node: by the notes, or as it is now.
+func (w *walker) typeOf(n int32) *typ {
+	if id := w.nodes[n].id; id >= 0 && w.notes.noted[id].typ() != 0 {
+		return w.notes.types[w.notes.noted[id].typ()]
+	}
+	return w.objectType(w.addrs[n])
+}

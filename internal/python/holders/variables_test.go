@@ -1,0 +1,207 @@
+package holders
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+)
+
+// everything is all memory that a made-up process can have mapped.
+var everything = []Block{{fakeMemory, userSpace - fakeMemory}}
+
+func (f *fake) listing(t testing.TB, limits Limits) map[string]event.Variable {
+	t.Helper()
+	l, err := list(context.Background(), f.h, f.memory(), everything, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]event.Variable{}
+	for _, n := range l.Names {
+		all[n.Name] = n
+	}
+	return all
+}
+
+// main makes a process with these names in __main__, with the reference counts that they have by their names.
+func (f *fake) main(pairs ...any) {
+	var words []uint64
+	for i := 0; i < len(pairs); i += 2 {
+		words = append(words, f.str(pairs[i].(string)), pairs[i+1].(uint64))
+	}
+	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(words...))))
+}
+
+func (f *fake) refs(obj uint64, n uint64) uint64 {
+	f.put(obj, n)
+	return obj
+}
+
+// TestList has memory that one name holds alone, that two share, and that something else has a reference to.
+func TestList(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		shared := f.refs(f.list(), 2)
+		held := f.refs(f.list(f.str("some text")), 2)
+		twice := f.refs(f.list(f.str("more text")), 2)
+		f.main("a", f.list(f.list(), shared), "b", f.list(shared), "held", held, "x", twice, "y", twice)
+		all := f.listing(t, Limits{})
+		one := all["b"].Bytes
+		for name, want := range map[string]struct{ bytes, reaches uint64 }{
+			"b": {48 + 16, 112 + 0}, "a": {48 + 16 + 48, 160}, "held": {0, 0}, "x": {48 + 16 + 48, 0},
+		} {
+			got, ok := all[name]
+			if !ok || got.Kind != event.HeldByVariable || got.Type != "list" || !got.Exact {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if want.bytes == 0 != (got.Bytes == 0) || got.Bytes > got.Reaches || got.Reaches == 0 {
+				t.Errorf("%s: %d bytes of %d, want %+v", name, got.Bytes, got.Reaches, want)
+			}
+		}
+		if one == 0 || all["a"].Bytes <= one || all["b"].Reaches != one+all["a"].Reaches-all["a"].Bytes {
+			t.Errorf("a %+v, b %+v", all["a"], all["b"])
+		}
+		if len(all["x"].Also) != 1 || all["x"].Also[0] != "y" || all["b"].Length != 1 {
+			t.Errorf("x %+v, b %+v", all["x"], all["b"])
+		}
+	})
+}
+
+// TestOutputs has one row for all names that IPython gives an output, unless a variable has it as well.
+func TestOutputs(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		number := func(n uint64) uint64 {
+			tag := uint64(1)
+			if f.h.Version.Minor >= 12 {
+				tag = 1 << 3
+			}
+			return f.object("int", tag, n)
+		}
+		shown, also := f.refs(f.list(), 3), f.refs(f.list(), 2)
+		f.main("Out", f.dict(number(7), shown, number(8), also), "_7", shown, "_", shown, "v", also)
+		all := f.listing(t, Limits{})
+		if got := all["Out[7]"]; got.Kind != event.HeldByOutput || got.Bytes == 0 || len(got.Also) != 0 {
+			t.Errorf("%+v", all)
+		}
+		if got := all["v"]; got.Kind != event.HeldByVariable || got.Bytes == 0 || len(got.Also) != 1 ||
+			got.Also[0] != "Out[8]" {
+			t.Errorf("%+v", all)
+		}
+		if _, ok := all["_7"]; ok {
+			t.Error("_7 is a row of its own")
+		}
+	})
+}
+
+// TestAbsurdSizes has objects with claims to be larger than the process.
+func TestAbsurdSizes(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		array := f.object("numpy.ndarray", f.block, 2, f.alloc(32), 0, 0, f.alloc(64), 4)
+		dims := binary.LittleEndian.Uint64(f.mem[array+32-fakeMemory:])
+		f.put(dims, 1<<40)
+		f.put(dims+8, 1<<40)
+		endless, text, tuple := f.list(), f.str("x"), f.tuple()
+		f.put(endless+uint64(f.h.ListItems)+8, math.MaxUint64)
+		f.put(text+uint64(f.h.StrLength), 1<<62)
+		f.put(tuple+uint64(f.h.VarSize), 1<<45)
+		for name, obj := range map[string]uint64{"array": array, "endless": endless, "text": text, "tuple": tuple} {
+			f.main(name, obj)
+			l, err := list(context.Background(), f.h, f.memory(), []Block{{fakeMemory, uint64(len(f.mem))}}, Limits{})
+			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact ||
+				l.Names[0].Bytes > 1<<16 {
+				t.Errorf("%s: %+v of %d: %v", name, l, len(f.mem), err)
+			}
+		}
+	})
+}
+
+// TestListLimits has each limit end a listing, which is incomplete then.
+func TestListLimits(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		chain := f.list()
+		for range 5000 {
+			chain = f.list(chain)
+		}
+		f.main("chain", chain)
+		for _, limits := range []Limits{{Objects: 30}, {Bytes: 100_000}, {Time: 1}} {
+			l, err := list(context.Background(), f.h, f.memory(), everything, limits)
+			if err != nil || l.Complete {
+				t.Errorf("%+v: %+v, %v", limits, l, err)
+			}
+			for _, n := range l.Names {
+				if n.Exact {
+					t.Errorf("%+v: %+v", limits, n)
+				}
+			}
+		}
+		if whole := f.listing(t, Limits{})["chain"]; !whole.Exact || whole.Bytes < 5000*48 {
+			t.Errorf("%+v", whole)
+		}
+	})
+}
+
+// TestListEndlessMemory ends although every word refers to something that seems to be an object.
+func TestListEndlessMemory(t *testing.T) {
+	eachVersion(t, func(t *testing.T, f *fake) {
+		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
+			f.types["numpy.ndarray"]} {
+			f.main("x", f.object("list", 1<<40, 1<<41, 1<<40))
+			took := timed()
+			_, err := list(context.Background(), f.h, everywhere{f.memory(), word}, everything,
+				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
+			if took() > 5*time.Second || err != nil {
+				t.Errorf("%v after %v", err, took())
+			}
+		}
+	})
+}
+
+func TestDTypes(t *testing.T) {
+	for _, test := range []struct {
+		kind, order byte
+		size        uint64
+		want        string
+	}{
+		{'f', '<', 8, "float64"}, {'i', '=', 2, "int16"}, {'u', '|', 1, "uint8"}, {'c', '<', 16, "complex128"},
+		{'b', '|', 1, "bool"},
+		{'f', '>', 4, ">f4"}, {'O', '|', 8, "object"}, {'U', '<', 100, "U25"}, {'U', '>', 4, ">U1"},
+		{'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
+		{'V', '|', 24, "V24"}, {'x', '<', 8, ""},
+	} {
+		if got := dtypeName(test.kind, test.order, test.size); got != test.want {
+			t.Errorf("%c%d: %q, want %q", test.kind, test.size, got, test.want)
+		}
+	}
+}
+
+// FuzzList lists a process with memory that makes no sense.
+func FuzzList(f *testing.F) {
+	image := func(minor int) *fake {
+		p := newFake(minor)
+		p.typ("DataFrame", 32, 0, cpython.FlagHeapType)
+		p.typ("bytearray", 56, 0, 0)
+		p.main("x", p.list(p.array(), p.str("text")), "s", p.tuple(p.object("set", 1, 1, 7, p.alloc(128))), "d",
+			p.dict(p.str("k"), p.list()),
+			"f", p.object("DataFrame", p.object("other.Native", p.list(p.array()), p.tuple(p.array()))), "b",
+			p.object("bytearray", 10, 11, p.alloc(16)))
+		return p
+	}
+	fuzzMemory(f, image, func(t *testing.T, p *fake) {
+		mapped := []Block{{fakeMemory, uint64(len(p.mem))}}
+		l, err := list(context.Background(), p.h, p.memory(), mapped,
+			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
+		if err != nil {
+			return
+		}
+		for _, n := range l.Names {
+			if !utf8.ValidString(n.Name) || !utf8.ValidString(n.Type) || len(n.Type) > 3*maxName || n.Bytes > l.Total ||
+				len(n.Also) > maxAlso || len(n.Shape) > 64 || n.Length < -1 {
+				t.Errorf("%+v of %d", n, l.Total)
+			}
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package holders
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+)
+
+// workerLoops are the functions in which workers take task after task, by the ends of their files' names.
+var workerLoops = []struct{ file, function, pool string }{
+	{"/multiprocessing/pool.py", "worker", event.PoolMultiprocessing},
+	{"/concurrent/futures/process.py", "_process_worker", event.PoolExecutor},
+	{"/loky/process_executor.py", "_process_worker", event.PoolLoky},
+}
+
+// Worker returns the pool of a process that is a worker and waits for the next task. Its frames show that: from the
+// function in which workers take tasks inward there is only the library's own code. It is "" where the process is none,
+// or is at work.
+func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return "", fmt.Errorf("worker: %w", err)
+	}
+	var limits Limits
+	limits.defaults()
+	defer onThread()()
+	mem := newMemory(p.Memory(), limits.Bytes)
+	defer mem.close()
+	r := newReader(heap, newBudget(ctx, mem, limits))
+	if err := r.learnTypes(); err != nil {
+		return "", fmt.Errorf("worker: %w", err)
+	}
+	running := newOutside(r)
+	for _, t := range running.readThreads() {
+		if pool := r.poolOf(t.frames); pool != "" {
+			return pool, nil
+		}
+	}
+	return "", nil
+}
+
+// poolOf looks at the frames of a thread, the innermost first.
+func (r reader) poolOf(frames []uint64) string {
+	for _, f := range frames {
+		function, file := r.codeOf(f)
+		if file == "" {
+			continue // it has no Python code
+		}
+		for _, loop := range workerLoops {
+			if function == loop.function && strings.HasSuffix(file, loop.file) {
+				return loop.pool
+			}
+		}
+		if !strings.Contains(file, "/multiprocessing/") && !strings.Contains(file, "/loky/") &&
+			!strings.HasSuffix(file, "/threading.py") && !strings.HasSuffix(file, "/selectors.py") {
+			return "" // a task
+		}
+	}
+	return ""
+}
+
+// codeOf is the name and the file of a frame's code, "" where it has none.
+func (r reader) codeOf(frame uint64) (function, file string) {
+	code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
+	if t := r.objectType(code); t == nil || t.name != "code" {
+		return "", ""
+	}
+	function, _ = r.text(r.mem.word(code+uint64(r.heap.CodeName)), maxText)
+	file, _ = r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxText)
+	return function, file
+}

@@ -1,0 +1,219 @@
+package html
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Bounds of the lists in a page.
+const (
+	mostLines     = 600
+	mostVariables = 300
+	mostTensors   = 100
+	mostProcesses = 200
+	mostVerdicts  = 200
+	mostHeld      = 100
+	mostReasons   = 100
+)
+
+// newPage makes the data of a page.
+func newPage(r *model.Report, o Options) (*page, error) {
+	summary, err := text.Summarize(r, "")
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{r: r, choice: choose(r), texts: newTexts(), sources: newSources(), meters: map[string]int{},
+		page: &page{
+			Schema: Schema, Version: o.Version, Summit: summary.SummitID, Answers: [][2]string{},
+			Doubts: shownAll(summary.Doubts), Unnamed: shownAll(summary.Unattributed), Left: []string{},
+			body: body{Details: []detail{}, Rows: emptyRows()},
+		}}
+	b.calls = newCalls(b)
+	for _, a := range summary.Answers {
+		b.page.Answers = append(b.page.Answers, [2]string{shown(a.Question), shown(a.Text)})
+	}
+	h := r.Host
+	b.page.Host = model.Host{
+		Name: shown(h.Name), Kernel: shown(h.Kernel), CPUs: h.CPUs, Memory: h.Memory, Tracer: shown(h.Tracer),
+		Started: shown(h.Started),
+	}
+	for _, device := range text.Devices(r) {
+		b.page.GPUs = append(b.page.GPUs, shown(device))
+	}
+	b.declare()
+	for w := range r.AllPassing() {
+		b.window(w)
+	}
+	for one := range r.AllBetweenPassing() {
+		b.between(one)
+	}
+	b.page.Rows.trim()
+	b.lines()
+	b.variables()
+	b.page.ToFree = freeings(b.r.ToFree)
+	b.tensors()
+	b.processes()
+	b.timeline()
+	b.proof()
+	if o.Audit != nil {
+		b.page.Audit = auditOf(o.Audit)
+	}
+	if r.Advice != nil {
+		b.page.Advice = adviceOf(r.Advice)
+	}
+	b.left()
+	b.page.Texts = b.texts.all
+	if b.page.Body, err = deflated(&b.page.body); err != nil {
+		return nil, err
+	}
+	if b.page.Sources, err = b.sources.parts(); err != nil {
+		return nil, err
+	}
+	return b.page, nil
+}
+
+// declare lists the meters: those with a place of their own first.
+func (b *builder) declare() {
+	sources := map[string]string{}
+	for _, m := range b.r.Meters {
+		sources[m.ID] = m.Source
+	}
+	ids := text.Headlines(b.r)
+	for _, id := range b.r.AllMeters() {
+		if words.IsPart(id) && b.choice.parts {
+			ids = append(ids, id)
+		}
+	}
+	b.page.Meters = []meter{}
+	for _, id := range ids {
+		b.meters[id] = len(b.page.Meters)
+		b.page.Meters = append(b.page.Meters, meter{
+			ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id),
+			GPU: strings.HasPrefix(id, "gpu."),
+		})
+	}
+	for range ids {
+		b.page.Rows.Figures = append(b.page.Rows.Figures, figure{Start: longs{}, Need: longs{}, Consumed: longs{}})
+	}
+}
+
+// label returns the name of a window for people: In[3], an experiment's name, line 7.
+func label(w *model.Window) string {
+	switch {
+	case w.Kind == model.Session:
+		return "session"
+	case w.Kind == model.Experiment:
+		return w.Name
+	case w.Kind == model.Statement && w.Line == 0 && w.Name != "":
+		return w.Name
+	case w.Kind == model.Statement:
+		return fmt.Sprintf("line %d", w.Line)
+	case w.ExecutionCount == nil || w.Silent:
+		return text.CellName(w) + words.OfKernel(w.Kernel)
+	}
+	return words.In(*w.ExecutionCount) + words.OfKernel(w.Kernel)
+}
+
+func (b *builder) lines() {
+	b.page.Lines = []line{}
+	for i, l := range b.r.Lines {
+		meter, known := b.meters[l.Meter]
+		if !known || len(b.page.Lines) == mostLines {
+			continue
+		}
+		b.page.Lines = append(b.page.Lines, line{
+			At: i, PID: l.PID, Meter: meter, Frame: b.calls.frame(l.Frame), AtPeak: l.AtPeak, Allocated: l.Allocated,
+			Freed: l.Freed, Left: l.Left, Count: l.Count, Sampled: l.Sampled,
+		})
+	}
+}
+
+func (b *builder) variables() {
+	b.page.Variables, b.page.Names = []variable{}, names{Complete: true}
+	for i, x := range b.r.Variables {
+		if i >= mostVariables {
+			b.page.Names.Unlisted++
+			b.page.Names.Bytes += x.Bytes
+			continue
+		}
+		maker := ""
+		if len(x.Stack) > 0 {
+			maker = shown(text.Who(x.Stack))
+		}
+		b.page.Variables = append(b.page.Variables,
+			variable{
+				At: i, PID: x.PID, Name: shown(x.Name), Also: shown(strings.Join(x.Also, ", ")), Kind: shown(x.Kind),
+				Type:  shown(x.Type),
+				Shape: text.Shape(x), Bytes: x.Bytes, Reaches: x.Reaches, Device: x.Device, Exact: x.Exact,
+				Maker: maker, Before: x.Before, Execution: x.Execution, Line: x.Line,
+			})
+	}
+	for _, n := range b.r.Names {
+		b.page.Names.Unlisted += n.Unlisted
+		b.page.Names.Bytes += n.Bytes
+		b.page.Names.Complete = b.page.Names.Complete && n.Complete
+	}
+	b.page.Resident = []resident{}
+	for i, x := range b.r.Resident[:min(len(b.r.Resident), mostProcesses)] {
+		one := resident{At: i, PID: x.PID, Total: x.Total, Trim: x.Trim, Complete: x.Complete, Parts: []part{}}
+		for _, p := range x.Parts {
+			one.Parts = append(one.Parts, part{text.ResidentKind(p.Kind), p.Bytes})
+		}
+		b.page.Resident = append(b.page.Resident, one)
+	}
+}
+
+func (b *builder) tensors() {
+	b.page.Tensors = []tensors{}
+	for i, x := range b.r.Tensors[:min(len(b.r.Tensors), mostTensors)] {
+		if meter, known := b.meters[x.Meter]; known {
+			b.page.Tensors = append(b.page.Tensors, tensors{
+				i, meter, x.Size, x.Count, x.Bytes, shown(text.Who(x.Stack)),
+			})
+		}
+	}
+}
+
+func (b *builder) processes() {
+	b.page.Processes = []process{}
+	order := make([]int, len(b.r.Processes))
+	for i := range order {
+		order[i] = i
+	}
+	resident := func(i int) int64 { return b.r.Processes[i].Meters["cpu.resident"].Peak }
+	slices.SortStableFunc(order, func(i, j int) int {
+		return cmp.Or(cmp.Compare(min(b.r.Processes[i].Parent, 1), min(b.r.Processes[j].Parent, 1)),
+			cmp.Compare(resident(j), resident(i)))
+	})
+	for _, i := range order[:min(len(order), mostProcesses)] {
+		p := &b.r.Processes[i]
+		b.page.Length = max(b.page.Length, p.EndNS)
+		b.page.Processes = append(b.page.Processes,
+			process{
+				At: i, PID: p.PID, Parent: p.Parent, Command: shown(p.Command), Python: shown(p.Python),
+				IPython: shown(p.IPython),
+				Start:   p.StartNS, End: p.EndNS, Ended: shown(text.Ended(p)), Late: p.Late, Limits: b.limits(p),
+				Figures: b.allPacked(p.Meters),
+			})
+	}
+}
+
+func (b *builder) limits(p *model.Process) []limit {
+	all := []limit{}
+	for _, l := range model.LevelsOf([]model.Process{*p}, b.r.GPUs) {
+		name := map[string]string{"gpu": "all of the GPU", "limit": "a soft limit"}[l.Kind]
+		if name == "" {
+			name = text.LimitName(model.Limit{Kind: l.Kind, Path: l.Path})
+		}
+		if at, known := b.meters[l.Meter]; known && l.Bytes > 0 {
+			all = append(all, limit{at, l.Bytes, shown(name)})
+		}
+	}
+	return all
+}

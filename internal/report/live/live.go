@@ -1,0 +1,285 @@
+// Package live is the screen of a running session, as rows of text in styles, and the effects of keys on it. It is
+// pure, and every text of a traced process is escaped. The source of the figures does not belong here, nor does the
+// writing of rows to a terminal.
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Style is the look of a piece of text. No information is in the style alone.
+type Style uint8
+
+// The styles.
+const (
+	Plain Style = iota
+	Bold
+	Dim
+	Good
+	Warn
+	Bad
+	Reverse
+)
+
+// Span is a piece of a row in one style; its text is escaped.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Row is one line of a screen.
+type Row []Span
+
+// String returns the row without its styles.
+func (r Row) String() string {
+	var b strings.Builder
+	for _, s := range r {
+		b.WriteString(s.Text)
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// The least room for a screen, in cells.
+const (
+	LeastWidth  = 40
+	LeastHeight = 10
+)
+
+// lowScreen is the height below which the table gets the room of the parts above it.
+const lowScreen = 16
+
+// Screen returns the rows for a terminal of a size, none wider than it. g is nil while nothing is known yet.
+func Screen(g *model.Glance, s *State, width, height int) []Row {
+	p := &page{state: s, width: width, low: height < lowScreen}
+	switch {
+	case width < LeastWidth || height < LeastHeight:
+		p.add(Span{fmt.Sprintf("tracer top takes %d × %d cells", LeastWidth, LeastHeight), Plain})
+	case s.Help:
+		p.help()
+	case g == nil || len(g.Kernels) == 0:
+		p.title(g, nil)
+		p.add(Span{"attached; nothing has been seen yet", Plain})
+	default:
+		k := s.kernel(g)
+		p.title(g, k)
+		p.cell(g, k)
+		p.figures(g, k)
+		p.lacks(g, k)
+		p.slower(g)
+		p.own(g)
+		if !p.low {
+			p.add()
+		}
+		p.table(k, height-len(p.rows)-1)
+	}
+	rows := p.rows[:min(len(p.rows), height-1)]
+	for len(rows) < height-1 {
+		rows = append(rows, Row{})
+	}
+	p.rows = rows
+	p.footer()
+	return p.rows
+}
+
+// Text returns all parts of the screen, without a terminal's bounds: for a single reading. Rows wider than width go on
+// in lines below; a width of 0, or less, is no limit.
+func Text(g *model.Glance, s *State, width int) string {
+	p := &page{state: s, width: width, whole: true}
+	for i := range g.Kernels {
+		k := &g.Kernels[i]
+		if i == 0 {
+			p.title(g, k)
+			p.lacks(g, k)
+			p.slower(g)
+			p.own(g)
+		}
+		p.add()
+		p.cell(g, k)
+		p.figures(g, k)
+		for tab := range tabs {
+			of := *s
+			of.Tab, p.state = tab, &of
+			if n := len(p.rowsOf(k)); (n > 0 || tab == Lines) && (tab != Cells || p.state.ListCells) {
+				p.add()
+				p.table(k, n+3)
+			}
+		}
+		p.state = s
+	}
+	if len(g.Kernels) == 0 {
+		p.title(g, nil)
+	}
+	if g.Truncated {
+		p.add(Span{fmt.Sprintf("… and more than %d processes", len(g.Kernels)), Dim})
+	}
+	var b strings.Builder
+	for _, r := range p.rows {
+		b.WriteString(r.String())
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// page collects rows.
+type page struct {
+	state *State
+	width int
+	rows  []Row
+	low   bool // there is room for the main parts only
+	whole bool // nothing is cut: rows without room go on below
+}
+
+// add adds a row, cut to the available room.
+func (p *page) add(spans ...Span) {
+	if p.whole {
+		p.rows = append(p.rows, folded(spans, p.width, p.state.ASCII)...)
+		return
+	}
+	row := Row{}
+	room := p.width
+	for _, s := range spans {
+		if s.Text = escape.Text(s.Text); p.state.ASCII {
+			s.Text = ascii(s.Text)
+		}
+		if p.width > 0 {
+			if room <= 0 {
+				break
+			}
+			cut := escape.Cut(s.Text, room)
+			if p.state.ASCII {
+				cut = strings.TrimSuffix(cut, "…")
+			}
+			room -= escape.Cells(s.Text)
+			s.Text = cut
+		}
+		if s.Text != "" {
+			row = append(row, s)
+		}
+	}
+	p.rows = append(p.rows, row)
+}
+
+// spread adds a row with a part at its right end, which gives way if there is no room.
+func (p *page) spread(right string, spans ...Span) {
+	gap := p.gap(right, spans)
+	if right != "" && gap > 0 {
+		spans = append(spans, Span{strings.Repeat(" ", gap) + right, Plain})
+	}
+	p.add(spans...)
+}
+
+// gap returns the cells between spans and a text at the right edge. They do not fit into one row if it is 0 or less.
+func (p *page) gap(right string, spans []Span) int {
+	if p.width == 0 {
+		return 2
+	}
+	used := 0
+	for _, s := range spans {
+		used += escape.Cells(escape.Text(s.Text))
+	}
+	return p.width - used - escape.Cells(right)
+}
+
+// asciiFor maps our own characters to others for a terminal without UTF-8.
+var asciiFor = strings.NewReplacer("›", ">", "…", ".", "≥", ">=", "≈", "~", "·", "-", "–", "-", "µ", "u", "⏎", "|",
+	"×", "x", "▼", "v", "▲", "^", "█", "#", "▒", "=", "░", ".", "→", "->", "—", "-")
+
+// ascii returns a text for a terminal without UTF-8.
+func ascii(s string) string {
+	s = asciiFor.Replace(s)
+	return strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// title names the traced processes, and the time since the session began.
+func (p *page) title(g *model.Glance, k *model.Kernel) {
+	left := []Span{{"tracer top", Bold}}
+	if k != nil {
+		left = append(left, Span{fmt.Sprintf("  pid %d", k.PID), Plain})
+		for _, part := range []string{k.Frontend, version("Python", k.Python), version("IPython", k.IPython)} {
+			if part != "" {
+				left = append(left, Span{" · " + escape.Bounded(part, 40), Plain})
+			}
+		}
+		if k.Frontend == "" && k.IPython == "" {
+			left = append(left, Span{" · " + escape.Bounded(k.Command, 40), Plain})
+		}
+		if k.Ended {
+			left = append(left, Span{" · ended", Warn})
+		}
+	}
+	right := ""
+	if g != nil {
+		right = words.Duration(g.ElapsedNS)
+		if n := len(g.Kernels); n > 1 && k != nil {
+			right = fmt.Sprintf("process %d of %d · ", p.state.index(g)+1, n) + right
+		}
+	}
+	if p.state.Frozen { // a screen that does not change must say so: the versions make room
+		right = "FROZEN · " + right
+		for len(left) > 2 && p.gap(right, left) <= 0 {
+			left = left[:len(left)-1]
+		}
+		if p.gap(right, left) <= 0 {
+			right = "FROZEN"
+		}
+	}
+	p.spread(right, left...)
+}
+
+func version(of, number string) string {
+	if number == "" {
+		return ""
+	}
+	return of + " " + number
+}
+
+// needs returns the cell's need of the memory that came nearest to its limit, and of resident memory.
+func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
+	own := text.Need(w.Meters, resident)
+	if near := k.Nearest(g.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
+		if _, ok := w.Meters[near[0].Meter]; ok {
+			return text.Need(w.Meters, near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
+		}
+	}
+	return own
+}
+
+// cell shows the running cell and its beginning, or the last cell.
+func (p *page) cell(g *model.Glance, k *model.Kernel) {
+	if p.width == 0 && len(g.Kernels) > 1 {
+		p.add(Span{fmt.Sprintf("pid %d", k.PID), Bold})
+	}
+	if k.Cell == nil {
+		p.add(Span{"no cell has run since the attach", Dim})
+		return
+	}
+	w := k.Cell
+	state := []Span{{"ran", Plain}, {" " + words.Duration(w.DurationNS), Plain}}
+	if k.Running {
+		state = []Span{{"running", Good}, {" " + words.Duration(w.DurationNS), Plain}}
+		if s := k.Statement; s != nil {
+			state = append(state, Span{" · " + escape.Bounded(text.Label(*s), 40), Plain})
+		}
+	} else if w.Status != model.OK {
+		state = append(state, Span{" · " + w.Status, Warn})
+	}
+	spans := append([]Span{{escape.Bounded(text.Label(*w), 40) + words.OfKernel(w.Kernel) + " ", Bold}}, state...)
+	if w.Meters != nil {
+		spans = append(spans, Span{" · need " + needs(g, k, w), Plain})
+	}
+	if source := escape.OneLine(w.Source, w.SourceTruncated, 400); source != "" {
+		spans = append(spans, Span{"   " + source, Dim})
+	}
+	p.add(spans...)
+}

@@ -1,0 +1,287 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// maxParts is the largest number of shown calls of a stack: the first, and the last ones.
+const maxParts = 4
+
+// maxAllocations is the largest number of listed lines of each meter for a cell.
+const maxAllocations = 5
+
+// worthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
+const worthShowing = 64 << 10
+
+// heapView shows the code that allocated.
+type heapView struct{ *view }
+
+// allocations shows, for the heaviest cells with known stacks, the allocations that lived at the cell's highest moment.
+func (v heapView) allocations() {
+	left := v.detailed()
+	for _, one := range v.cells {
+		if left <= 0 {
+			return
+		}
+		c := v.fetch(one.id)
+		v.detail(c)
+		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= worthShowing }) {
+			v.whoAllocated(*c)
+			left--
+		}
+	}
+}
+
+// caller is a row of the table: the allocations of one meter that look alike in it.
+type caller struct {
+	model.Allocation
+	way
+	who   string      // the path in words
+	of    model.Frame // the outermost call of a cell's code; zero if there is none
+	most  int         // calls
+	users bool        // a line of a cell or of the user's own files is on the stack
+	// ahead: memory that mimalloc has reserved below Arrow's pool, which hands it out block by block
+	ahead bool
+}
+
+// callersOf returns the allocations of a cell, the most at the peak first. If arrays or blocks of malloc from the same
+// lines are at least half of mapped memory, that memory is theirs, and is not listed again.
+func callersOf(c *model.Window) []*caller {
+	var callers []*caller
+	known := map[string]*caller{}
+	for _, a := range c.Allocations {
+		by := wayOf(a.Stack)
+		key := a.Meter + "\x00" + by.place()
+		one := known[key]
+		if one == nil {
+			one = &caller{
+				Allocation: model.Allocation{Meter: a.Meter}, way: by, of: cellCall(a.Stack),
+				users: slices.ContainsFunc(a.Stack, func(f model.Frame) bool {
+					return f.InCell() || !f.Native && !isLibrary(f.File)
+				}),
+			}
+			known[key] = one
+			callers = append(callers, one)
+		}
+		one.calls, one.most = min(one.calls, by.calls), max(one.most, by.calls)
+		one.Allocated += a.Allocated
+		one.Freed += a.Freed
+		one.AtPeak += a.AtPeak
+		one.Count += a.Count
+		one.Sampled = one.Sampled || a.Sampled
+	}
+	for _, a := range callers {
+		a.who = a.text(a.most)
+	}
+	slices.SortStableFunc(callers, func(a, b *caller) int {
+		return cmp.Or(cmp.Compare(b.AtPeak, a.AtPeak), cmp.Compare(b.Allocated, a.Allocated))
+	})
+	inner, pools := map[string]int64{}, map[string]bool{}
+	for _, a := range callers {
+		pools[a.place()] = pools[a.place()] || a.Meter == arrowMeter
+		if words.LiesWithin(a.Meter) {
+			inner[a.place()] = max(inner[a.place()], a.AtPeak, a.Allocated)
+		}
+	}
+	for _, a := range callers {
+		if a.ahead = words.IsOutermost(a.Meter) && pools[a.place()] && isReservation(a.AtPeak); a.ahead {
+			a.who += " (reserved ahead for Arrow's pool)"
+		}
+	}
+	return slices.DeleteFunc(callers, func(a *caller) bool {
+		return words.IsOutermost(a.Meter) && 2*inner[a.place()] >= max(a.AtPeak, a.Allocated)
+	})
+}
+
+// arrowMeter is the meter of memory from Arrow's pools.
+const arrowMeter = "cpu.arrow"
+
+// isReservation reports whether mapped memory is one or several of mimalloc's reservations, with little beside them: 1
+// GiB (mimalloc 2 and 3, mi_option_arena_reserve).
+func isReservation(bytes int64) bool {
+	const reserve, beside = 1 << 30, 1 << 25
+	return bytes >= reserve && bytes%reserve <= beside
+}
+
+// cellCall returns the outermost call of a cell's code.
+func cellCall(stack []model.Frame) (of model.Frame) {
+	for _, f := range stack {
+		if f.Execution > 0 {
+			of = f
+		}
+	}
+	return of
+}
+
+// about marks an estimate from samples.
+func (c *caller) about(what string) string { return words.Sampled(what, c.Sampled) }
+
+// place returns a path without the number of calls.
+func (w way) place() string { return w.before + "\x00" + w.after }
+
+func (v heapView) whoAllocated(c model.Window) {
+	callers := callersOf(&c)
+	v.title(v.cellName(c) + ", who allocated")
+	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
+	v.blank()
+	t := table{columns: []column{
+		{title: "meter"}, {title: "at peak", right: true, size: usualSize},
+		{title: "allocated", right: true, size: usualSize},
+		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1},
+		{title: "who", flex: true},
+	}, indent: rowIndent}
+	shown, rest := heaviest(callers)
+	for _, a := range shown {
+		t.rows = append(t.rows, row{cells: []span{
+			{meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
+			{a.about(words.Bytes(a.Allocated)), plain}, {a.about(words.Bytes(a.Freed)), dim},
+			{a.about(fmt.Sprint(a.Count)), dim}, {a.who, plain},
+		}})
+	}
+	t.print(v.printer)
+	v.notListed(c, rest)
+}
+
+// heaviest chooses the rows: the first of each meter, the meters one after another, without tiny ones.
+func heaviest(callers []*caller) (shown, rest []*caller) {
+	of := map[string][]*caller{}
+	var meters []string
+	for _, a := range callers { // the heaviest first
+		known := of[a.Meter]
+		if known == nil {
+			meters = append(meters, a.Meter)
+		}
+		if len(known) == maxAllocations || known != nil && max(a.AtPeak, a.Allocated) < known[0].AtPeak/1000 {
+			rest = append(rest, a)
+			continue
+		}
+		of[a.Meter] = append(known, a)
+	}
+	for _, m := range meters {
+		shown = append(shown, of[m]...)
+	}
+	return shown, rest
+}
+
+// notListed counts the memory without a row, and without a stack.
+func (v heapView) notListed(c model.Window, rest []*caller) {
+	if len(rest) > 0 {
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of which had more than %s at the peak.",
+				words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)),
+			dim,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
+		cover := c.Coverage[id]
+		if cover.Rest > 0 {
+			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
+				meterName(id), words.Bytes(cover.Rest)), dim})
+		}
+		if cover.Sampled > 0 {
+			v.prose("", span{meterName(id) + ": " + words.SampledLines(cover.Sampled), dim})
+		} else if !cover.Exact {
+			v.prose("",
+				span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
+		}
+	}
+}
+
+// way describes a stack from the cell inwards: the lines of cells and of the user's own files. For calls in a library
+// it has the called function, the number of calls, and their packages. The number is separate: paths that differ only
+// in it become one.
+type way struct {
+	before, after string
+	calls         int
+}
+
+// Who returns a stack in words, such as "In[3] line 2 › ones"; hostile, like the stack itself.
+func Who(stack []model.Frame) string { return who(stack) }
+
+// who returns a stack in words.
+func who(stack []model.Frame) string { return wayOf(stack).text(0) }
+
+// text puts a path into words; most is the largest number of calls of several such paths.
+func (w way) text(most int) string {
+	text := w.before
+	switch {
+	case w.calls > 0 && most > w.calls:
+		text += fmt.Sprintf(" … %d to %s", w.calls, words.Plural(most, "call"))
+	case w.calls > 0:
+		text += " … " + words.Plural(w.calls, "call")
+	}
+	return escape.OneLine(text+w.after, false, maxProse)
+}
+
+func wayOf(stack []model.Frame) way {
+	if len(stack) == 0 {
+		return way{before: "(no Python code, or not known)"}
+	}
+	if len(stack) == 1 && stack[0].IsNowhere() {
+		return way{before: stack[0].Function}
+	}
+	native, stack := cutNative(stack)
+	var parts []string
+	var library []model.Frame // a run of calls in libraries, outermost first
+	for i := len(stack) - 1; i >= 0; i-- {
+		f := stack[i]
+		if !f.InCell() && isLibrary(f.File) {
+			library = append(library, f)
+			continue
+		}
+		if len(library) > 0 && len(parts) > 0 { // the user's own code, called back
+			parts = append(parts, calledIn(library))
+		}
+		library = nil
+		if !isComprehension(f) || i == len(stack)-1 || !sameCode(f, stack[i+1]) {
+			parts = append(parts, place(f))
+		}
+	}
+	var w way
+	if len(library) > 0 {
+		parts = append(parts, calledIn(library))
+		w.calls, w.after = callsIn(library)
+	}
+	if native != "" {
+		if w.calls > 0 {
+			w.after += " › " + native
+		} else {
+			if len(stack) == 0 {
+				native = "(native) " + native
+			}
+			parts = append(parts, native)
+		}
+	}
+	if n := len(parts); n > maxParts {
+		parts = slices.Concat(parts[:1], []string{"…"}, parts[n-maxParts+1:])
+	}
+	w.before = strings.Join(parts, " › ")
+	return w
+}
+
+// place returns a line of a cell or of a file: "In[4] line 2 make", "train.py:17 step".
+func place(f model.Frame) string {
+	where := ""
+	switch {
+	case f.InCell():
+		where = words.FrameCell(&f)
+	default:
+		where = path.Base(f.File)
+	}
+	if f.Line > 0 {
+		where += fmt.Sprintf(" line %d", f.Line)
+	}
+	if f.Function != "<module>" && f.Function != "" {
+		where += " " + f.Function
+	}
+	return where
+}

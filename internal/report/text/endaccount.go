@@ -1,0 +1,164 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// mostLeft is the largest number of named parts of the remaining memory.
+const mostLeft = 6
+
+// account divides the memory after the last cell: first that of the kernel's processes, then what no object lies in,
+// then what names hold, then lines without a name, and then the rest of the memory that objects lie in.
+func (o *leftover) account() *model.Account {
+	a := &model.Account{PID: o.pid, Meter: string(o.memory), At: model.AtEnd, Bytes: o.end + o.childBytes(),
+		Parts: []model.AccountPart{}}
+	for _, p := range o.children {
+		a.Take(p)
+	}
+	where := map[string]int64{}
+	if r := o.resident(); r != nil {
+		for _, p := range r.Parts {
+			where[p.Kind] += p.Bytes
+		}
+	}
+	where[torchCache] = o.cached
+	lies := func(kinds ...string) {
+		for _, kind := range kinds {
+			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
+		}
+	}
+	lies("malloc-free", "object-free", "stack", torchCache)
+	named := o.named()
+	for _, t := range named { // pages that stand under names
+		for _, p := range t.maps {
+			where[p.Kind] -= min(where[p.Kind], o.mapped([]model.ResidentPart{p}))
+		}
+	}
+	lies("libraries")
+	taken := o.takeHeld(a, named)
+	a.Take(model.AccountPart{Kind: model.PartObjects,
+		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
+	lies("files", "shared")
+	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
+		return cmp.Or(cmp.Compare(isKind(a), isKind(b)), cmp.Compare(b.Bytes, a.Bytes))
+	})
+	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
+	return a
+}
+
+// isKind returns 1 for parts that are only kinds of memory: they stand behind those that say which object or line.
+func isKind(p model.AccountPart) int {
+	if p.Kind == model.PartWhere || p.Kind == model.PartObjects {
+		return 1
+	}
+	return 0
+}
+
+// torchCache is the kind of what PyTorch's allocator keeps for coming tensors.
+const torchCache = "torch-cache"
+
+// resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
+func (o *leftover) resident() *model.Resident {
+	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
+	if o.memory != residentMeter || i < 0 {
+		return nil
+	}
+	return &o.r.Resident[i]
+}
+
+// pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
+// now, or shared memory; "" for private memory.
+func pagesOf(maps []model.ResidentPart) string {
+	of := map[string]int64{}
+	for _, p := range maps {
+		of[p.Kind] += p.Bytes
+	}
+	all := model.SumOf(maps)
+	switch {
+	case 2*of[sharedMemory] > all:
+		return sharedMemory
+	case 2*(of[filePages]+of["libraries"]) > all:
+		return filePages
+	}
+	return ""
+}
+
+// Kinds of memory maps.
+const (
+	filePages    = "files"
+	sharedMemory = "shared"
+)
+
+// takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
+// maps.
+func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
+	for _, t := range named {
+		p := model.AccountPart{Kind: model.PartName, Bytes: t.bytes, Who: t.name(), AtLeast: !t.exact}
+		if p.Mapped = o.mapped(t.maps); p.Mapped > 0 {
+			p.Pages = pagesOf(t.maps)
+		}
+		taken += a.Take(p) - p.Mapped
+	}
+	lines := o.left()
+	if len(named) > 0 {
+		lines = o.unnamedLines(named)
+	}
+	for _, l := range lines {
+		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
+			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
+		lost := min(l.Lost, l.Left)
+		if lost >= worthShowing {
+			p.Bytes, p.Lost = lost, true
+			taken += a.Take(p)
+		} else {
+			lost = 0
+		}
+		p.Bytes, p.Lost = l.Left-lost, false
+		if lost == 0 || p.Bytes >= worthShowing {
+			taken += a.Take(p)
+		}
+	}
+	return taken
+}
+
+// mappedText says which part of a name's memory is a file's, or shared; "" for none.
+func mappedText(p *model.AccountPart) string {
+	kind := "pages of a file"
+	if p.Pages == sharedMemory {
+		kind = "shared memory"
+	}
+	switch {
+	case p.Mapped < worthShowing || p.Pages == "":
+		return ""
+	case p.Bytes-p.Mapped < p.Bytes/smallPart:
+		return " (" + kind + ")"
+	}
+	return " (" + words.Bytes(p.Mapped) + " of it " + kind + ")"
+}
+
+// partText returns a part of the remaining memory in words, with its bytes.
+func (o *leftover) partText(p *model.AccountPart) string {
+	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
+	switch p.Kind {
+	case model.PartName:
+		return who + " " + sizeOf(p.Bytes, !p.AtLeast) + mappedText(p)
+	case model.PartLine:
+		text := bytes + " " + meterName(p.Meter) + " of " + who
+		if p.Lost {
+			text += ", lost in a cycle that the collector does not see"
+		}
+		return text
+	case model.PartWhere:
+		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
+	case model.PartObjects:
+		return bytes + " of other objects"
+	case model.PartChildren:
+		return childrenText(p)
+	}
+	return bytes
+}

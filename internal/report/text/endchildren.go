@@ -1,0 +1,106 @@
+package text
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// below returns the processes below the kernel that still ran at the end of the session.
+func (o *leftover) below() (all []*model.Process) {
+	up := map[int]int{}
+	for i := range o.r.Processes {
+		up[o.r.Processes[i].PID] = o.r.Processes[i].Parent
+	}
+	const deepest = 64
+	for i := range o.r.Processes {
+		p := &o.r.Processes[i]
+		at, n := up[p.PID], 0
+		for ; at != o.pid && at != 0 && n < deepest; n++ {
+			at = up[at]
+		}
+		if p.PID != o.pid && at == o.pid && !p.Ended && p.EndedBy != nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// findChildren returns the kernel's processes at the end, those together that end together, each with the memory that
+// it has without what it shares with its parent; none if the kernel has ended.
+func (o *leftover) findChildren() (parts []model.AccountPart) {
+	if !o.lives() {
+		return nil
+	}
+	index := map[string]int{}
+	var by []words.Endings
+	for _, p := range o.below() {
+		bytes := p.OwnMeters()[string(o.memory)].End
+		if bytes <= 0 {
+			continue
+		}
+		who := kindOfChild(o.nameOf(p))
+		if p.EndedBy.Helper {
+			who = "helpers of multiprocessing"
+		} else if p.EndedBy.Pool != "" {
+			who = "workers"
+		}
+		key := strings.Join(append(slices.Clone(p.EndedBy.Calls), who, p.EndedBy.Pool), "\n")
+		i, known := index[key]
+		if !known {
+			i = len(parts)
+			index[key] = i
+			parts = append(parts, model.AccountPart{Kind: model.PartChildren, Who: who})
+			by = append(by, words.Endings{EndedBy: *p.EndedBy})
+		}
+		one := &parts[i]
+		one.Bytes += bytes
+		one.PIDs, one.Sizes = append(one.PIDs, p.PID), append(one.Sizes, bytes)
+		by[i].PIDs, by[i].SamePIDs = one.PIDs, by[i].SamePIDs && p.EndedBy.SamePIDs
+	}
+	for i := range parts {
+		parts[i].Ends, parts[i].Type = by[i].String(), by[i].Code()
+	}
+	slices.SortStableFunc(parts, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return parts
+}
+
+// nameOf returns the name of a process beside the kernel.
+func (o *leftover) nameOf(p *model.Process) string {
+	i := slices.IndexFunc(o.r.Processes, func(k model.Process) bool { return k.PID == o.pid })
+	if i >= 0 && o.r.Processes[i].Command == p.Command {
+		return forkedName
+	}
+	return processName(p.Command)
+}
+
+// childBytes returns the memory of the kernel's processes at the end.
+func (o *leftover) childBytes() (sum int64) {
+	for _, p := range o.children {
+		sum += p.Bytes
+	}
+	return sum
+}
+
+// childrenText returns "4 workers 300.00 MiB (client.close() ends them)".
+func childrenText(p *model.AccountPart) string {
+	who := words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "s"))
+	switch p.Who {
+	case "forked processes", "child processes":
+		who = words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "es"))
+	case "helpers of multiprocessing":
+		who = words.Plural(len(p.PIDs), "helper") + " of multiprocessing"
+	}
+	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, maxCode) + ")"
+}
+
+// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
+func (o *leftover) toEnd() []model.AccountPart {
+	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
+		return p.Type == "" || p.Bytes < worthAGap
+	})
+}

@@ -1,0 +1,223 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// headerView shows the subject of a session: processes, devices, the session, the machine.
+type headerView struct{ *view }
+
+// header names the traced processes, the duration and the machine.
+func (v headerView) header() {
+	version := ""
+	if v.r.Host.Tracer != "" {
+		version = " " + escape.Bounded(v.r.Host.Tracer, maxName)
+	}
+	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
+	v.blank()
+	for _, p := range v.r.Processes {
+		if p.Parent == 0 || v.pids[p.PID] {
+			v.root(p)
+		}
+	}
+	v.session()
+	v.host()
+}
+
+// versions returns the kind of a process, and its versions.
+func versions(p model.Process) (name string, parts []span) {
+	name, parts = "process", []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+	if p.Notebook != "" {
+		parts = append(parts, span{kernelName(&p), plain})
+	}
+	if p.Python != "" {
+		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
+	}
+	if p.IPython != "" {
+		name = "kernel"
+		parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
+	}
+	return name, parts
+}
+
+// origin returns where a process came from.
+func origin(p model.Process) (parts []span) {
+	if p.Parent != 0 {
+		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+	}
+	if p.RestartOf != 0 {
+		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
+	}
+	if p.Ending != nil && shutDown(p.Ending, p.IPython) {
+		parts = append(parts,
+			span{"shut down by " + escape.Bounded(p.Ending.Signal, maxName) + " when no cell ran", plain})
+	}
+	return parts
+}
+
+// root describes one attached process.
+func (v headerView) root(p model.Process) {
+	late := ""
+	name, parts := versions(p)
+	parts = append(parts, origin(p)...)
+	if p.Late {
+		late = "already running when tracing began"
+	}
+	v.field(name, append(parts, span{escape.Bounded(p.Frontend, maxName), plain}, span{late, plain})...)
+	v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
+	if p.SoftLimit != nil {
+		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain},
+			span{limitedBy(*p.SoftLimit, p.PID), plain})
+	}
+	memoryLimits(v.printer, p)
+	life := v.life(p)
+	for i, id := range v.meters {
+		if _, ok := life[id]; !ok {
+			continue
+		}
+		number, isGPU := gpuOf(id)
+		switch {
+		case isGPU:
+			v.field(fmt.Sprintf("GPU %d", number), append(gpuNames(v.r, number, true), course(life, id)...)...)
+		case i == 0:
+			v.field(meterName(id), course(life, id)...)
+		}
+	}
+}
+
+// course describes a meter from beginning to end.
+func course(figures map[string]model.Figure, id string) []span {
+	return []span{
+		{start.show(figures, id).text + " at the start", plain},
+		{highest.show(figures, id).text + " at its highest", plain},
+		{total.show(figures, id).text + " at the end", plain},
+	}
+}
+
+// gpuOf returns the device of a driver meter.
+func gpuOf(id string) (number int, ok bool) {
+	var rest string
+	n, err := fmt.Sscanf(id, "gpu.%d.%s", &number, &rest)
+	return number, err == nil && n == 2 && rest == "driver"
+}
+
+// gpuNames names a device, by all its names or by the one for people.
+func gpuNames(r *model.Report, number int, all bool) []span {
+	for _, g := range r.GPUs {
+		if g.Index != number {
+			continue
+		}
+		g.Name = escape.Bounded(g.Name, maxDevice)
+		spans := []span{{words.Device(&g), plain}}
+		if all {
+			spans = append(spans, span{escape.Bounded(g.UUID, 2*maxName), plain},
+				span{escape.Bounded(g.PCIBusID, maxName), plain})
+		}
+		return spans
+	}
+	return nil
+}
+
+// maxDevice is the shown length of a GPU's name: "NVIDIA RTX 6000 Ada Generation (MIG 1g.12gb)".
+const maxDevice = 48
+
+// devices shows in a line for each used GPU its name, its memory and the taken part.
+func (v headerView) devices() {
+	for _, id := range v.meters {
+		number, ok := gpuOf(id)
+		if !ok {
+			continue
+		}
+		parts := gpuNames(v.r, number, false)
+		for _, p := range v.kernels() {
+			if life := v.life(p); life[id].Peak > 0 {
+				taken := highest.show(life, id).text + " at its highest"
+				if len(v.kernels()) > 1 {
+					taken += fmt.Sprintf(" of pid %d", p.PID)
+				}
+				parts = append(parts, span{taken, plain})
+			}
+		}
+		v.field(fmt.Sprintf("GPU %d", number), parts...)
+	}
+}
+
+func (v headerView) session() {
+	length := v.length
+	for _, p := range v.r.Processes {
+		length = max(length, p.EndNS)
+	}
+	ended, failed := "", ""
+	if v.r.Certificate.Finished != "" {
+		ended = "ended: " + escape.Bounded(v.r.Certificate.Finished, maxProse)
+	}
+	if v.bad > 0 {
+		failed = fmt.Sprintf("%d did not end ok", v.bad)
+	}
+	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain},
+		span{failed, red}, span{ended, plain})
+}
+
+func (v headerView) host() {
+	h := v.r.Host
+	kernel, cpus, memory := escape.Bounded(h.Kernel, maxName), "", ""
+	if kernel != "" && !strings.HasPrefix(kernel, "Linux") {
+		kernel = "Linux " + kernel
+	}
+	if h.CPUs > 0 {
+		cpus = words.Plural(h.CPUs, "CPU")
+	}
+	if h.Memory > 0 {
+		memory = words.Bytes(h.Memory) + " of memory"
+	}
+	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain},
+		span{memory, plain}, span{wallClock(h.Started), plain})
+}
+
+// wallClock shortens an RFC 3339 time in UTC to the second.
+func wallClock(started string) string {
+	const seconds = len("2006-01-02T15:04:05")
+	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
+		return started[:10] + " " + started[11:seconds] + " UTC"
+	}
+	return escape.Bounded(started, maxName)
+}
+
+// noCells gives advice if there is nothing to show.
+func (v headerView) noCells() {
+	notebook := false
+	for _, p := range v.r.Processes {
+		notebook = notebook || p.IPython != ""
+	}
+	v.title("No cell ran while the tracer was attached")
+	if notebook || len(v.r.Processes) == 0 {
+		v.prose("",
+			span{"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +
+				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it " +
+				"can be attached to.", plain})
+		return
+	}
+	v.prose("",
+		span{"The traced program is not an IPython kernel, so it has no cells: " +
+			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
+			"or start one with `tracer run -- jupyter lab`.", plain})
+}
+
+// limitedBy names the origin of a limit, and how to remove one that is not wanted.
+func limitedBy(l model.SoftLimit, pid int) string {
+	switch l.By {
+	case "session":
+		return "set by --limit for the session"
+	case "command":
+		return "set by `tracer limit`"
+	case "left":
+		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; "+
+			"`tracer limit %d off` takes it away", pid)
+	}
+	return "the process's own (`ulimit -d`)"
+}

@@ -1,0 +1,87 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Bounds of the parts of resident memory that have rows: bytes, and the reciprocal of a share of the whole.
+const (
+	leastResident = 1 << 20
+	smallPart     = 20
+)
+
+// residentKinds are the names of the parts of resident memory.
+var residentKinds = map[string]string{
+	"objects":     "Python's small objects (up to 512 bytes each)",
+	"object-free": "room that Python keeps for such objects",
+	"malloc":      "blocks of malloc and its headers, in its heaps",
+	"malloc-big":  "large blocks, which malloc maps one by one",
+	"malloc-free": "free, kept by malloc",
+	"libraries":   "variables of libraries",
+	"files":       "pages of files: the code of libraries, mapped data",
+	"shared":      "shared memory",
+	torchCache:    "PyTorch's cache",
+	"stack":       "stack of the main thread",
+	"other":       "not explained",
+}
+
+// resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
+func (v remainsView) resident(all []model.Resident) {
+	rest := all[:0:0]
+	if len(all) > 1 && !v.full {
+		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
+		for _, r := range all {
+			if r.PID != most.PID {
+				rest = append(rest, r)
+			}
+		}
+		all = []model.Resident{most}
+	}
+	for _, r := range all {
+		title := "Resident memory at the end, where it is: " + words.Bytes(r.Total)
+		if len(all)+len(rest) > 1 {
+			title += fmt.Sprintf(" (pid %d)", r.PID)
+		}
+		v.title(title)
+		small, kinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
+		for _, p := range r.Parts {
+			if p.Bytes < least && !v.full {
+				small += p.Bytes
+				if p.Bytes > 0 {
+					kinds++
+				}
+				continue
+			}
+			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
+			if p.Kind == "malloc-free" && r.Trim >= leastResident {
+				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
+			}
+			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain},
+				span{text, plain})
+		}
+		if small > 0 {
+			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain},
+				span{"other, " + words.Plural(kinds, "kind") + "; --full lists them", dim})
+		}
+		if !r.Complete {
+			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
+		}
+	}
+	if len(rest) > 0 {
+		sum := int64(0)
+		for _, r := range rest {
+			sum += r.Total
+		}
+		v.prose("", span{
+			fmt.Sprintf("… and %s with %s together; --full has each.",
+				words.Plural(len(rest), "more process"), words.Bytes(sum)),
+			dim,
+		})
+	}
+}

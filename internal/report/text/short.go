@@ -1,0 +1,194 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// short writes the report that fits on a screen or two.
+func (v *view) short() {
+	headlineView{v}.lead()
+	v.figures()
+	parts{v}.last()
+}
+
+// figures writes the sections about cells. They do not change once the session is over.
+func (v *view) figures() {
+	headerView{v}.about()
+	if len(v.cells) == 0 {
+		headerView{v}.noCells()
+	} else {
+		rankView{v}.ranking()
+	}
+	cellView{v}.experiments()
+	lineView{v}.heaviestLines()
+	heapView{v}.whoAllocatedShort()
+	processView{v}.childrenShort()
+}
+
+// about describes in a line each process that runs cells, and the traced time.
+func (v headerView) about() {
+	if len(v.ranked) > 0 {
+		v.blank()
+	}
+	for _, p := range v.kernels() {
+		name, parts := versions(p)
+		parts = append(parts, span{escape.Bounded(p.Frontend, maxName), plain})
+		parts = append(parts, origin(p)...)
+		if p.IPython == "" {
+			parts = append(parts, span{escape.Bounded(p.Command, maxProse), plain})
+		}
+		if p.Late {
+			parts = append(parts, span{"was running before", plain})
+		}
+		v.field(name, parts...)
+		memoryLimits(v.printer, p)
+		if len(v.cells) == 0 {
+			v.field(meterName(v.first()), course(v.life(p), v.first())...)
+		}
+	}
+	v.devices()
+	v.session()
+}
+
+// fewStatements is the most lines of a cell in the short report, and fewCallers the most rows of allocations.
+const (
+	fewStatements = 4
+	fewCallers    = 3
+)
+
+// heaviestLines shows the heaviest cells line by line, in one table.
+func (v lineView) heaviestLines() {
+	shown, _ := v.shown()
+	of := v.statementsOf(idsOf(shown))
+	left := v.detailed()
+	meter := v.first()
+	others := v.otherMeters()
+	t := table{
+		columns: []column{
+			{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize},
+			{title: "consumed", right: true, size: usualSize},
+		},
+		indent: rowIndent,
+	}
+	for i, id := range others {
+		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 1 + i})
+	}
+	t.columns = append(t.columns, column{title: "source", flex: true})
+	hidden, most := 0, int64(0)
+	for _, s := range v.ranked {
+		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
+			continue
+		}
+		left--
+		heavy, rest := v.heaviestOf(of[s.cell.ID])
+		hidden += len(rest)
+		for _, w := range rest {
+			most = max(most, v.weight(w))
+		}
+		lines := cellLines(*s.cell)
+		summit := v.summitAmong(heavy, s.cell)
+		label := span{s.label, bold}
+		for i, w := range heavy {
+			r := statementRow(w, lines, i == summit)
+			cells := append([]span{label}, r.lead...)
+			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
+			for _, id := range others {
+				cells = append(cells, need.show(w.Meters, id))
+			}
+			t.rows = append(t.rows, row{cells: append(cells, r.trail...)})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Line by line (▲ where the cell rose to its highest)")
+	t.print(v.printer)
+	if hidden > 0 && most > 0 {
+		v.prose("", span{
+			fmt.Sprintf("… and %s, none of which needed more than %s.",
+				words.Plural(hidden, "more line"), words.Bytes(most)),
+			dim,
+		})
+	}
+}
+
+// heaviestOf picks the statements of a cell with a row, in the order they ran.
+func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
+	ranked := slices.DeleteFunc(slices.Clone(all), func(w model.Window) bool {
+		return !v.moved(w.Meters) && v.weight(w) <= 0
+	})
+	slices.SortStableFunc(ranked, func(a, b model.Window) int { return cmp.Compare(v.weight(b), v.weight(a)) })
+	for i, w := range ranked {
+		if i < fewStatements && (i == 0 || v.weight(w) >= v.weight(ranked[0])/100) {
+			shown = append(shown, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b model.Window) int { return cmp.Compare(a.ID, b.ID) })
+	return shown, rest
+}
+
+// whoAllocatedShort shows, for the heaviest cells, the allocations that lived at their highest moments, in one table.
+func (v heapView) whoAllocatedShort() {
+	t := table{columns: []column{
+		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize},
+		{title: "allocated", right: true, size: usualSize, drop: 2},
+		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
+	}, indent: rowIndent}
+	left := v.detailed()
+	var open []string
+	for _, s := range v.ranked {
+		if s.id == 0 || left <= 0 {
+			continue
+		}
+		cell := v.fetch(s.id)
+		v.detail(cell)
+		callers := callersOf(cell)
+		callers = slices.DeleteFunc(callers, func(a *caller) bool {
+			return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users
+		})
+		if len(callers) == 0 {
+			continue
+		}
+		left--
+		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
+			open = append(open, s.label)
+		}
+		label := span{s.label, bold}
+		for i, a := range callers[:min(len(callers), fewCallers)] {
+			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
+				break
+			}
+			t.rows = append(t.rows, row{cells: []span{
+				label, {meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
+				{a.about(words.Bytes(a.Allocated)), plain},
+				{a.about(words.Count(uint64(max(0, a.Count)))), dim}, {a.who, plain},
+			}})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
+	t.print(v.printer)
+	if len(open) > 0 {
+		v.prose("", span{"Not all of it is known in " + strings.Join(open, ", ") + "; --full says how much.", dim})
+	}
+}
+
+func coverages(w *model.Window) (all []model.Coverage) {
+	for _, c := range w.Coverage {
+		all = append(all, c)
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// mostChildRows is the most children in the short report.
+const mostChildRows = 4
+
+// childrenShort shows the children that took memory in a cell, each once, in the cell with its largest need; the
+// heaviest cells first. It folds idle ones.
+func (v processView) childrenShort() {
+	t := table{columns: []column{
+		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize},
+		{title: "need", right: true, size: usualSize}, {title: "process", flex: true},
+	}, indent: rowIndent}
+	listed, folded, most := map[int]bool{}, map[int]int64{}, mostOfTakers(v.ranked)
+	for _, s := range v.ranked {
+		if len(s.took) == 0 {
+			continue
+		}
+		if len(t.rows) == mostChildRows {
+			for _, c := range s.took {
+				folded[c.pid] = max(folded[c.pid], c.peak)
+			}
+			continue
+		}
+		cell := v.fetch(s.id)
+		children := slices.DeleteFunc(owned(cell.Children), func(c model.Child) bool {
+			return v.needOf(c.Meters) < worthAGap || listed[c.PID] || v.needOf(c.Meters) < most[c.PID]
+		})
+		slices.SortStableFunc(children, func(a, b model.Child) int {
+			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
+		})
+		label := span{s.label, bold}
+		for _, c := range children {
+			if len(t.rows) == mostChildRows {
+				folded[c.PID] = max(folded[c.PID], c.Meters[v.first()].Peak)
+				continue
+			}
+			listed[c.PID] = true
+			t.rows = append(t.rows, row{cells: []span{
+				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()),
+				{v.childName(c, cell.PID), plain},
+			}})
+			label = span{}
+		}
+	}
+	if len(t.rows) == 0 {
+		return
+	}
+	v.title("Child processes, each where it needed most " +
+		"(without what a forked child shares with its parent)")
+	t.print(v.printer)
+	foldChildren(v.printer, folded, listed, "%s that took memory, too")
+	for pid := range most {
+		listed[pid] = true // a child that took memory in one cell is not idle in another
+	}
+	foldChildren(v.printer, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
+}
+
+// owned returns children with figures of their own memory, without what forked ones share with their parents.
+func owned(children []model.Child) (out []model.Child) {
+	for _, c := range children {
+		c.Meters, c.Shared = c.OwnMeters(), nil
+		out = append(out, c)
+	}
+	return out
+}
+
+// mostOfTakers returns the largest need of each child in any cell.
+func mostOfTakers(ranked []stretch) map[int]int64 {
+	most := map[int]int64{}
+	for i := range ranked {
+		for _, c := range ranked[i].took {
+			most[c.pid] = max(most[c.pid], c.need)
+		}
+	}
+	return most
+}
+
+// foldChildren counts in a line the children without a row.
+func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what string) {
+	count, most := 0, int64(0)
+	for pid, peak := range all {
+		if !listed[pid] {
+			count++
+			most = max(most, peak)
+		}
+	}
+	if count > 0 {
+		to.prose("", span{
+			"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.",
+			dim,
+		})
+	}
+}
+
+// processName returns a name for a child process with a long and uninformative command line.
+func processName(command string) string {
+	for _, known := range [][2]string{
+		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"},
+		{"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
+		{"multiprocessing.forkserver", "multiprocessing fork server"},
+		{"resource_tracker", "resource tracker of multiprocessing"},
+	} {
+		if strings.Contains(command, known[0]) {
+			return known[1]
+		}
+	}
+	return escape.Bounded(command, maxProse)
+}

@@ -1,0 +1,126 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Parts of the text report for other printers, in the same words. All of it is escaped.
+
+// Answer is one of the first lines of a report, such as "highest" and its text.
+type Answer struct{ Question, Text string }
+
+// Summary is the content of a report's first and last lines.
+type Summary struct {
+	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
+	// that. Before these come the endings of processes that did not end by themselves.
+	Answers []Answer
+	// Doubts are the reasons why not everything is exact and proven; none if it is.
+	Doubts []string
+	// Unattributed are the reasons why stacks are not known in full. No figure depends on them.
+	Unattributed []string
+	// SummitID is the cell with the highest moment; 0 for none.
+	SummitID int
+}
+
+// Summarize returns the first and last lines of [Report]. It fails if by is a meter that the report does not have.
+func Summarize(r *model.Report, by string) (*Summary, error) {
+	v, err := newView(r, Options{Width: -1, By: by})
+	if err != nil {
+		return nil, err
+	}
+	s := &Summary{}
+	v.answers = func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }
+	v.to = io.Discard
+	headlineView{v}.lead()
+	if len(v.meters) > 0 && len(v.ranked) > 0 {
+		s.SummitID = highestMoment(v).in.id
+	}
+	s.Doubts, s.Unattributed = v.doubts(), unattributed(&r.Certificate)
+	return s, nil
+}
+
+// Headlines returns the meters with a column, the ranking one first.
+func Headlines(r *model.Report) []string {
+	ids, _ := headlines(r, r.Ranking(r.Nearest())) // fails for a name only
+	return ids
+}
+
+// Devices returns the GPUs that a session used, each with its name and size if known: "GPU 0 NVIDIA H100 80GB HBM3,
+// 79.65 GiB".
+func Devices(r *model.Report) (all []string) {
+	for _, id := range r.AllMeters() {
+		if number, ok := gpuOf(id); ok {
+			if names := gpuNames(r, number, false); len(names) > 0 && names[0].text != "" {
+				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].text))
+			}
+		}
+	}
+	return all
+}
+
+// Remarks returns special facts of a window: its note, and its refused requests. Its status is not among them.
+func Remarks(w *model.Window) (all []string) {
+	bare := *w
+	bare.Status = model.OK
+	for _, s := range append(remarks(bare), countersOf(w)...) {
+		if s.text != " · " {
+			all = append(all, s.text)
+		}
+	}
+	return all
+}
+
+// VerdictTitle returns a kind of verdict in words.
+func VerdictTitle(kind string) string { return cmp.Or(titles[kind], escape.Bounded(kind, maxName)) }
+
+// VerdictRuns names the cells of a verdict.
+func VerdictRuns(v *model.Verdict) string { return runs(v) + words.OfKernel(v.Kernel) }
+
+// AllClear returns the text of an audit without a verdict.
+func AllClear(a *model.Audit) string { return allClear(a) }
+
+// NotJudged returns unjudged memory, the reason, and the advice.
+func NotJudged(n *model.NotJudged) string {
+	return whatIs(n) + ": " + escape.Bounded(n.Why, maxProse) + "; try: " + escape.Bounded(n.Advice, maxProse)
+}
+
+// ResidentKind returns a kind of resident memory in words.
+func ResidentKind(kind string) string {
+	return cmp.Or(residentKinds[kind], escape.Bounded(kind, maxName))
+}
+
+// Shape returns a variable's shape as people write it: 300 × 400 float64, or a length.
+func Shape(x model.Variable) string { return shapeOf(x) }
+
+// Agreement returns the number of proven windows of a meter, and the quality of its figures.
+func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
+	return quality(m, served, p).text, agreement(p, compared).text
+}
+
+// IsLibrary reports whether a file is not the user's own.
+func IsLibrary(file string) bool { return isLibrary(file) }
+
+// Losses returns the reasons for which records were lost, in words.
+func Losses(c *model.Certificate) string {
+	return losses(c).text
+}
+
+// Ended describes how a process ended; "" if it ended by itself, or runs.
+func Ended(p *model.Process) string {
+	if !notable(p.Ending, p.IPython) {
+		return ""
+	}
+	var parts []string
+	to := Options{}.printer()
+	to.answers = func(_, text string) { parts = append(parts, text) }
+	ended(to, p.PID, "", p.Ending, "")
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
