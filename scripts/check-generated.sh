@@ -6,7 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 generated=(event/wire.go event/wiremeters.go internal/code/cuda/wire.go internal/code/libc/wire.go
-    internal/ledger/wire.go internal/ledger/wiremeters.go {internal/ledger/kernel,e2e/storms/align}_{x86,arm64}_bpfel.{go,o})
+    internal/ledger/wire.go internal/ledger/wiremeters.go \
+    {internal/ledger/kernel,e2e/storms/align}_{x86,arm64}_bpfel.{go,o})
 keep=$(mktemp -d)
 trap 'for f in "${generated[@]}"; do cp "$keep/$f" "$f"; done; rm -rf "$keep"' EXIT
 for f in "${generated[@]}"; do
