@@ -1,0 +1,147 @@
+// Packages writes docs/packages.md: every Go package of the repository with its purpose, which is the first sentence of
+// the package's comment, and with the packages and libraries that it imports. It fails if an import is against the
+// layers of the architecture (layers.go), or if a library has no short name there.
+//
+//	go run ./scripts/packages        # in the repository: reports whether the page is up to date
+//	go run ./scripts/packages -write # writes the page
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// module is the path of the repository's module.
+const module = "ipytracer"
+
+const page = "docs/packages.md"
+
+func main() {
+	write := flag.Bool("write", false, "write "+page)
+	flag.Parse()
+	if err := run(*write); err != nil {
+		fmt.Fprintln(os.Stderr, "packages:", err)
+		os.Exit(1)
+	}
+}
+
+func run(write bool) error {
+	packages, err := list()
+	if err != nil {
+		return err
+	}
+	text, err := document(packages)
+	if err != nil {
+		return err
+	}
+	if write {
+		return os.WriteFile(page, text, 0o644)
+	}
+	written, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(written, text) {
+		return fmt.Errorf("%s is not up to date: go run ./scripts/packages -write, and look at what changes", page)
+	}
+	return nil
+}
+
+// goPackage is a package as `go list -json` describes it. A package of the repository has its path in the module.
+type goPackage struct {
+	ImportPath, Doc string
+	Imports         []string
+}
+
+// list returns the packages of the repository by path. The command's imports are those of both of its builds.
+func list() (map[string]*goPackage, error) {
+	packages := map[string]*goPackage{}
+	for _, args := range [][]string{{"./..."}, {"-tags", "agent", "./cmd/tracer"}} {
+		out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Doc,Imports"}, args...)...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p goPackage
+			if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, fmt.Errorf("go list: %w", err)
+			}
+			p.ImportPath = strings.TrimPrefix(p.ImportPath, module+"/")
+			if known := packages[p.ImportPath]; known != nil {
+				known.Imports = append(known.Imports, p.Imports...)
+				continue
+			}
+			packages[p.ImportPath] = &p
+		}
+	}
+	return packages, nil
+}
+
+const head = "# Packages\n\n" +
+	"Every Go package, its purpose, and the packages and libraries that it imports. `go run\n" +
+	"./scripts/packages -write` writes this page from the comments and imports of the packages, and\n" +
+	"`make check` fails where the page is not up to date. Events come from the kernel half, go through\n" +
+	"recordings and `attribution` into `model`, and printers show that: the layers are in\n" +
+	"`scripts/packages/layers.go`, and so are the libraries behind the short names. The imports of tests are\n" +
+	"not here.\n\n" +
+	"| package | purpose | imports |\n|---|---|---|\n"
+
+// document returns the page. It fails if a package has no comment, or imports what it must not.
+func document(packages map[string]*goPackage) ([]byte, error) {
+	text := bytes.NewBufferString(head)
+	var faults []error
+	for _, path := range slices.Sorted(maps.Keys(packages)) {
+		p := packages[path]
+		if p.Doc == "" {
+			faults = append(faults, fmt.Errorf("%s has no comment", path))
+		}
+		names, err := p.imports()
+		faults = append(faults, err, p.judge())
+		imports := cmp.Or(strings.Join(names, " "), "nothing")
+		fmt.Fprintf(text, "| `%s` | %s | %s |\n", path, purpose(path, p.Doc), imports)
+	}
+	return text.Bytes(), errors.Join(faults...)
+}
+
+// imports returns what the package imports besides the standard library, with short names of libraries, in order.
+func (p *goPackage) imports() (names []string, err error) {
+	for _, path := range p.Imports {
+		name, ours := strings.CutPrefix(path, module+"/")
+		if !ours {
+			first, _, _ := strings.Cut(path, "/")
+			if !strings.Contains(first, ".") {
+				continue // the standard library
+			}
+			if name = shortName(path); name == "" {
+				return nil, fmt.Errorf("%s imports %s, which has no short name in scripts/packages/layers.go",
+					p.ImportPath, path)
+			}
+		}
+		names = append(names, "`"+name+"`")
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// purpose returns a package's purpose from the first sentence of its comment: without its first words, "Package NAME",
+// or for a command "Command NAME" or its name.
+func purpose(path, doc string) string {
+	words := strings.Fields(doc)
+	for len(words) > 0 && (words[0] == "Package" || words[0] == "Command" ||
+		strings.EqualFold(words[0], path[strings.LastIndex(path, "/")+1:])) {
+		words = words[1:]
+	}
+	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(words, " "), "|", `\|`), ".")
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDocument: a row has the purpose, the packages and libraries by short names, each once, and nothing of the
+// standard library.
+func TestDocument(t *testing.T) {
+	text, err := document(map[string]*goPackage{
+		"attribution": {"attribution", "Package attribution turns events into a | b.",
+			[]string{"ipytracer/model", "fmt", "ipytracer/event", "golang.org/x/sys/unix", "ipytracer/event"}},
+		"bench/made": {"bench/made", "Made writes recordings.", []string{"os"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "| `attribution` | turns events into a \\| b | `event` `model` `unix` |\n" +
+		"| `bench/made` | writes recordings | nothing |\n"
+	if _, rows, _ := strings.Cut(string(text), "|---|---|---|\n"); rows != want {
+		t.Errorf("got %s, want %s", rows, want)
+	}
+}
+
+// TestFaults: the page is not made of a package without a comment, with an unknown library, or against a layer.
+func TestFaults(t *testing.T) {
+	for name, p := range map[string]*goPackage{
+		"has no comment":          {"a", "", nil},
+		"no short name":           {"a", "Package a is one.", []string{"example.org/other"}},
+		"event must not import":   {"event", "Package event is one.", []string{"ipytracer/model"}},
+		"model must not import":   {"model", "Package model is one.", []string{"ipytracer/event"}},
+		"must not import os:":     {"attribution/internal/audit", "Package audit is one.", []string{"os"}},
+		"must not import os/exec": {"internal/advice", "Package advice is one.", []string{"os/exec"}},
+		"must not import ipytracer/tracer": {"internal/report/text", "Package text is one.",
+			[]string{"ipytracer/tracer"}},
+		"must not import ipytracer/cmd/a": {"tracer", "Package tracer is one.", []string{"ipytracer/cmd/a"}},
+		"must not import ipytracer/event: it": {"internal/syntax", "Package syntax is one.",
+			[]string{"ipytracer/event"}},
+	} {
+		_, err := document(map[string]*goPackage{p.ImportPath: p})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	for _, p := range []*goPackage{
+		{"event/recording", "Package recording is one.", []string{"os", "ipytracer/event"}},
+		{"internal/code/pinned", "Package pinned is one.", []string{"ipytracer/internal/python/cpython/builds"}},
+		{"eventful", "Package eventful is one.", []string{"ipytracer/model"}},
+	} {
+		if _, err := document(map[string]*goPackage{p.ImportPath: p}); err != nil {
+			t.Error(err)
+		}
+	}
+}
