@@ -13,7 +13,7 @@ import (
 // TestAgentBeside: an agent follows a kernel before its first cell, on an idle machine and beside another user's 64
 // sleeping copies of an interpreter, as many with a kernel's arguments, 16 processes with odd files of a Python's name,
 // or 17 kernels on file systems that fell silent, and `tracer kernels` lists it. The bound is for a machine that runs
-// all other tests at the same time; SECURITY.md has the seconds of many tries.
+// all other tests at the same time; docs/security-trials.md has the seconds of many tries.
 func TestAgentBeside(t *testing.T) {
 	together(t)
 	require(t)

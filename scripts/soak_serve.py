@@ -30,7 +30,7 @@ from soak_hostile import ATTACK
 HERE = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 HONEST, NOTEBOOKS = 65534, 10
 HOSTILE = 65532
-THREADS, DESCRIPTORS, GROWN = 100, 1024, 64 << 20   # of the server: what SECURITY.md allows, with room
+THREADS, DESCRIPTORS, GROWN = 100, 1024, 64 << 20   # of the server: what docs/security-trials.md allows, with room
 UNSHOWN = 60     # seconds without a figure after a notebook asked for a session; it asks again every second
 ENDS = 20        # seconds after SIGTERM; it takes less than 3 on an idle machine
 OWN = 4 << 20    # bytes that a kernel takes for itself beside a cell's, at most

@@ -63,7 +63,7 @@ var fileReaders = []struct {
 const hostileFile = "IPYTRACER_TEST_HOSTILE_FILE"
 
 // Bounds on one reader and one file: memory above what the program takes anyhow, and processor time. The largest
-// figures that were seen are in SECURITY.md.
+// figures that were seen are in docs/security-trials.md.
 const (
 	mostOfAFile = 128 << 20
 	longestFile = 30 * time.Second // also under the race detector, on a busy machine

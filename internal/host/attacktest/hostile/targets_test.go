@@ -12,12 +12,15 @@ import (
 	"testing"
 )
 
-const root = "../../../.."
+const (
+	root = "../../../.."
+	page = "docs/security-trials.md"
+)
 
 // TestTargets parses all tests of the repository: no fuzz target calls f.Fuzz, so each calls [Fuzz], and each has a row
-// in SECURITY.md.
+// in the page of trials.
 func TestTargets(t *testing.T) {
-	text, err := os.ReadFile(root + "/SECURITY.md")
+	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +41,7 @@ func TestTargets(t *testing.T) {
 		for _, name := range fuzzTargets(file) {
 			targets++
 			if !rows[folder+" "+name] {
-				t.Errorf("SECURITY.md has no row with `%s` ./%s", name, folder)
+				t.Errorf("%s has no row with `%s` ./%s", page, name, folder)
 			}
 			delete(rows, folder+" "+name)
 		}
@@ -51,7 +54,7 @@ func TestTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	for row := range rows {
-		t.Errorf("SECURITY.md has a row of %s, which is no target", row)
+		t.Errorf("%s has a row of %s, which is no target", page, row)
 	}
 	if targets < 30 {
 		t.Errorf("%d targets: not all of the repository was read", targets)
