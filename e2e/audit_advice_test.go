@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ipytracer/model"
 )
@@ -143,11 +142,7 @@ func shutDown(t *testing.T, w *workload, v model.Verdict) {
 // awaitGone waits until a process has no memory any more.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); residentOf(pid) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("pid %d has memory still", pid)
-		}
-	}
+	until(t, fmt.Sprintf("pid %d has no memory", pid), func() bool { return residentOf(pid) == 0 })
 }
 
 // TestAuditJoblib checks that joblib's idle workers are named as such, and end as the verdict advises.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +55,10 @@ func TestKernelsBesideSilence(t *testing.T) {
 		_ = other.Process.Kill()
 		_ = other.Wait()
 	})
-	time.Sleep(time.Second) // setpriv is to be Python by then
+	until(t, "setpriv has become Python", func() bool {
+		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", other.Process.Pid))
+		return !bytes.HasPrefix(command, []byte("setpriv"))
+	})
 	server.hang()
 	began := time.Now()
 	var all []struct {

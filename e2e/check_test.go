@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -205,9 +204,7 @@ func TestCheckRefuses(t *testing.T) {
 	if err := syscall.Kill(w.pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline) &&
-		!hasEnded(w.pid); time.Sleep(time.Millisecond) {
-	}
+	until(t, "the process has ended", func() bool { return hasEnded(w.pid) })
 	out, says, status := checks(t, file)
 	if status != 2 || out != "" || !strings.Contains(says, "has ended: its memory has come back") {
 		t.Errorf("its process has ended: status %d, says %q; prints %q", status, says, out)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -114,16 +113,17 @@ func startReady(t *testing.T, cmd *exec.Cmd, ready string) *bytes.Buffer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) { // look for it again
-		if _, err := os.Stat(ready); err == nil {
-			return &stderr
-		}
-		if hasEnded(cmd.Process.Pid) || time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			t.Fatalf("not ready: %s", stderr.String())
-		}
+	isReady := false
+	until(t, "ready, or ended", func() bool {
+		_, err := os.Stat(ready)
+		isReady = err == nil
+		return isReady || hasEnded(cmd.Process.Pid)
+	})
+	if !isReady {
+		_ = cmd.Wait()
+		t.Fatalf("not ready: %s", stderr.String())
 	}
+	return &stderr
 }
 
 // hasEnded reports whether a child has ended and waits for wait(2).
@@ -165,11 +165,9 @@ func TestReportIsSecluded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
-	for deadline := time.Now().Add(patience); !secluded(cmd.Process.Pid); {
-		if hasEnded(cmd.Process.Pid) || time.Now().After(deadline) {
-			t.Fatal("it did not wait for the recording, or not secluded")
-		}
-		time.Sleep(2 * time.Millisecond) // look again
+	until(t, "secluded, or ended", func() bool { return secluded(cmd.Process.Pid) || hasEnded(cmd.Process.Pid) })
+	if hasEnded(cmd.Process.Pid) {
+		t.Fatal("it did not wait for the recording")
 	}
 	allThreads(t, cmd.Process.Pid, append(slices.Clip(nothingMore),
 		strings.ReplaceAll("Uid: n n n n", " n", fmt.Sprintf("\t%d", nobody)),
@@ -320,11 +318,7 @@ func TestSignalIsPassedOn(t *testing.T) {
 		t.Fatalf("%v: %s", err, data)
 	}
 	// Waits until the command runs as that user.
-	for deadline := time.Now().Add(patience); !runsAs(cmd.Process.Pid, 12345); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the command has not become another user's")
-		}
-	}
+	until(t, "the command has become another user's", func() bool { return runsAs(cmd.Process.Pid, 12345) })
 	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

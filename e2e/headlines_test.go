@@ -52,6 +52,8 @@ var rss = regexp.MustCompile(`(?m)^Rss:\s+(\d+) kB$`)
 // residentNow returns the resident memory of an idle process, once it no longer changes.
 func residentNow(t *testing.T, pid int) (bytes int64) {
 	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
 	for last, deadline := int64(-1), time.Now().Add(time.Minute); time.Now().Before(deadline); last = bytes {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 		if err != nil {
@@ -65,7 +67,7 @@ func residentNow(t *testing.T, pid int) (bytes int64) {
 		if bytes = kib << 10; bytes == last {
 			return bytes
 		}
-		time.Sleep(100 * time.Millisecond)
+		<-tick.C
 	}
 	t.Fatal("the kernel does not come to rest")
 	return 0

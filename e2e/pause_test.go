@@ -65,7 +65,7 @@ func (s *shell) run(cell ...string) {
 func (tr *trace) saysTimes(words string, times int) {
 	tr.t.Helper()
 	end := time.Now().Add(patience)
-	for ; strings.Count(tr.stderr.String(), words) < times; time.Sleep(20 * time.Millisecond) {
+	for tick := time.NewTicker(20 * time.Millisecond); strings.Count(tr.stderr.String(), words) < times; <-tick.C {
 		if time.Now().After(end) {
 			tr.t.Fatalf("it never said %q %d times: %s", words, times, tr.stderr.String())
 		}

@@ -133,7 +133,9 @@ func (s *screen) said() string {
 // shows waits until the terminal shows something.
 func (s *screen) shows(what string, is func(text string) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
 		if is(s.text()) {
 			return
 		}

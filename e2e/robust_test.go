@@ -161,7 +161,8 @@ func startPiped(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.ReadCloser) {
 // until waits for a condition that another process brings about.
 func until(t *testing.T, what string, true_ func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !true_(); time.Sleep(5 * time.Millisecond) {
+	deadline := time.Now().Add(patience)
+	for tick := time.NewTicker(5 * time.Millisecond); !true_(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("never happened: ", what)
 		}
