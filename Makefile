@@ -252,7 +252,7 @@ check-shots: $(PAGE_MODULES) tracer ## the page still says what it says on the p
 .PHONY: bench-page
 bench-page: $(PAGE_MODULES) tracer ## the processor time that pages take of Chromium: of a notebook, and of a session of 20,000 cells
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; gunzip -c docs/pictures/notebook.arrows.gz >"$$dir/notebook.arrows" && \
-	scripts/go.sh run $(GO) run ./bench/sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
+	scripts/go.sh run $(GO) run ./bench sessions -kind notebook -n 20000 -o "$$dir/long.arrows" && \
 	for one in notebook long; do $(BIN) report "$$dir/$$one.arrows" -q -o "$$dir/$$one.html" || exit; done && \
 	node $(PAGE)/measure.mjs "$$dir/notebook.html" "$$dir/long.html"
 

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/hostile"
 )
 
 // locks is a cell that offers socket pairs one by one. It keeps each locked, also its end of the line that arrives
@@ -65,7 +65,7 @@ print("made", made)`
 // another kernel's figures, nor the session's end.
 func TestLockedLines(t *testing.T) {
 	together(t)
-	attempts := attacktest.Attempts(30)
+	attempts := hostile.Attempts(30)
 	env, told := companionAt(t, "/")
 	honest, hostile := startNotebook(t, env), startNotebook(t, nil)
 	honest.run("%load_ext ipytracer\n" + patiently)

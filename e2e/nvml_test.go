@@ -12,7 +12,6 @@ import (
 
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/gpu/gputest"
-	"ipytracer/internal/gpu/nvmlhelper"
 	"ipytracer/model"
 )
 
@@ -129,7 +128,7 @@ func TestNVMLHelper(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := attachIn(t, env, n.pid, "--native")
-	helper := started(t, tr.cmd.Process.Pid, nvmlhelper.Command).PID
+	helper := started(t, tr.cmd.Process.Pid, gpu.HelperCommand).PID
 	none := []string{"CapInh:\t" + noCapability, "CapPrm:\t" + noCapability, "CapEff:\t" + noCapability,
 		"NoNewPrivs:\t1"}
 	allThreads(t, helper, none...)

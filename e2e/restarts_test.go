@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 // descriptors returns the number of files that a process has open.
@@ -24,7 +24,7 @@ func descriptors(t *testing.T, pid int) int {
 // kernel, and with it its probes, maps and helpers; the server has no more files open at the end than after the first.
 func TestKernelRestartedUnderAServer(t *testing.T) {
 	together(t)
-	restarts := attacktest.Attempts(3)
+	restarts := hostile.Attempts(3)
 	s := startServer(t, "--per-user", strconv.Itoa(restarts+4))
 	n, server := notebookOf(t, s), s.cmd.Process.Pid
 	var first, most int64

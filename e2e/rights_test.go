@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 // secretCell is a program of root: no other user may read its file.
@@ -25,13 +25,13 @@ print("ran as", __import__("os").geteuid())
 // setuidPython returns a Python that runs as root for any user, and a program of root for it.
 func setuidPython(t *testing.T) (interpreter, program string) {
 	t.Helper()
-	folder := attacktest.Folder(t)
+	folder := hostile.Folder(t)
 	real, err := filepath.EvalSymlinks(python())
 	if err != nil {
 		t.Fatal(err)
 	}
 	interpreter, program = filepath.Join(folder, filepath.Base(real)), filepath.Join(folder, "program.py")
-	attacktest.Copy(t, real, interpreter, 0o4755)
+	hostile.Copy(t, real, interpreter, 0o4755)
 	if err := os.WriteFile(program, []byte(secretCell), 0o600); err != nil {
 		t.Fatal(err)
 	}

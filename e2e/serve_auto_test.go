@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 // startsWithCompanion makes every kernel with that home load the companion as it starts.
@@ -97,7 +97,7 @@ func TestServeAutoCrowd(t *testing.T) {
 	n.showsAt("x = b'x' * (64 << 20); del x", "need 64.")
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, 4)
-	for i := range attacktest.Attempts(24) {
+	for i := range hostile.Attempts(24) {
 		slots <- struct{}{}
 		cmd := exec.Command("/usr/bin/python3", "-c", pretends, s.socket(),
 			[]string{"ends", "executes", "forks", "lies"}[i%4])

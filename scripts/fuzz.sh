@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 log=$work/log
-export TRACER_FUZZ_COSTS=$work/costs # internal/host/attacktest/hostile
+export TRACER_FUZZ_COSTS=$work/costs # internal/hostile
 corpus=$(go env GOCACHE)/fuzz        # where go test keeps it
 
 # Reports whether the log says only that the time was up. Go's coordinator now and then reports the end of -fuzztime as

@@ -217,4 +217,4 @@ for suite in ${SUITES-bookworm trixie sid} ${TAGS:-}; do
     done
 done
 cd "$here/.."
-go run ./bench/numpysites "${files[@]}"
+go run ./bench numpysites "${files[@]}"

@@ -47,4 +47,4 @@ for lto in ${LTO:-false true}; do
     files+=("$name")
 done
 cd "$here/.."
-go run ./bench/numpysites "${files[@]}"
+go run ./bench numpysites "${files[@]}"

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
 )
@@ -13,8 +13,8 @@ import (
 // allowance is the memory that the program may take. To stay below it, the session gives up attribution first, and in
 // the end its own continuation. The figures that it has remain valid, and there is a report.
 type allowance struct {
-	meter     *footprint.Meter // nil: nothing is measured
-	last      footprint.Footprint
+	meter     *limit.Meter // nil: nothing is measured
+	last      limit.Footprint
 	looked    time.Time
 	collected time.Time
 	had       int64  // bytes of Go's memory in use at the last look
@@ -51,16 +51,16 @@ const (
 )
 
 // begin determines how much memory may be taken, before anything takes much of it. It fails with a
-// [footprint.TooSmallError].
+// [limit.TooSmallError].
 func (a *allowance) begin(fs process.FS) error {
-	a.meter = footprint.New(fs, nil)
+	a.meter = limit.NewMeter(fs, nil)
 	a.last, a.looked = a.meter.Look(), time.Now()
 	b := a.last.Bound
 	if b == nil {
 		return nil
 	}
 	if least := int64(leastRoom + roomOfCPU*runtime.NumCPU()); b.Room() < least {
-		return &footprint.TooSmallError{Bound: *b, Needs: least}
+		return &limit.TooSmallError{Bound: *b, Needs: least}
 	}
 	kernel := int64(kernelTakes)
 	if a.small = b.Room() < roomForAll; a.small {
@@ -94,7 +94,7 @@ func (a *allowance) margin() int64 {
 }
 
 func (a *allowance) look() {
-	a.looked, a.had = time.Now(), footprint.InUse()
+	a.looked, a.had = time.Now(), limit.InUse()
 	a.last = a.meter.Look()
 	a.meter.KeepBelow(&a.last, a.margin())
 }
@@ -114,11 +114,11 @@ func (a *allowance) isDue(calm bool) bool {
 	since := time.Since(a.looked)
 	switch {
 	case calm && a.due().IsZero():
-		return since >= calmLook || a.last.Bound != nil && footprint.InUse()-a.had >= grownMuch
+		return since >= calmLook || a.last.Bound != nil && limit.InUse()-a.had >= grownMuch
 	case a.last.Bound == nil:
 		return since >= latestLook
 	}
-	return since >= soonestLook || footprint.InUse()-a.had >= grownMuch
+	return since >= soonestLook || limit.InUse()-a.had >= grownMuch
 }
 
 // refresh looks if it is time.
@@ -133,7 +133,7 @@ func (a *allowance) isNear(part int64) bool {
 	if !a.last.Near(a.margin()/part) || time.Since(a.collected) < soonestLook {
 		return false
 	}
-	footprint.Collect()
+	limit.Collect()
 	a.collected = time.Now()
 	a.look()
 	return a.last.Near(a.margin() / part)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
 )
 
@@ -95,7 +95,7 @@ func TestTooSmall(t *testing.T) {
 		a := &allowance{}
 		err := a.begin(fs)
 		a.close()
-		var small *footprint.TooSmallError
+		var small *limit.TooSmallError
 		if errors.As(err, &small) == tt.fits || !tt.fits && (small.Bound.Bytes != tt.limit || small.Needs < leastRoom) {
 			t.Errorf("%+v: %v", tt, err)
 		}
@@ -136,7 +136,7 @@ func TestCalmAllowance(t *testing.T) {
 	} {
 		a := &allowance{looked: time.Now().Add(-c.since), had: 1 << 50}
 		if c.limit > 0 {
-			a.last.Bound = &footprint.Bound{Bytes: c.limit, Used: 70 << 20}
+			a.last.Bound = &limit.Bound{Bytes: c.limit, Used: 70 << 20}
 		}
 		if got := a.isDue(c.calm); got != c.due {
 			t.Errorf("%+v: %v", c, got)

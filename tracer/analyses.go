@@ -17,7 +17,6 @@ import (
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/refusals"
 )
 
 // analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An
@@ -36,7 +35,7 @@ type analyses struct {
 	// clock has the same times.
 	settled time.Duration
 
-	refused refusals.Table[string] // by subject
+	refused filecache.Refusals[string] // by subject
 	turns
 }
 
@@ -214,7 +213,7 @@ func (k analysis[T]) keep(a *analyses, key []byte, file *process.MappedFile, rea
 		return
 	}
 	var now unix.Stat_t
-	if unix.Fstat(int(read.Fd()), &now) != nil || refusals.FileOf(&now) != refusals.FileOf(&file.Stat) {
+	if unix.Fstat(int(read.Fd()), &now) != nil || filecache.StateOf(&now) != filecache.StateOf(&file.Stat) {
 		return
 	}
 	if value, err := json.Marshal(one); err == nil {

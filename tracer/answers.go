@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/footprint"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/ledger"
 )
@@ -65,9 +64,9 @@ func LeftOut(s *Session) string { return s.certificate.leftOut }
 
 // Footprint returns how much memory this program takes and may take, a second ago at most. Only the goroutine that
 // calls [Session.Next] may call it.
-func Footprint(s *Session) footprint.Footprint {
+func Footprint(s *Session) limit.Footprint {
 	if s == nil || s.allowance.meter == nil {
-		return footprint.Footprint{}
+		return limit.Footprint{}
 	}
 	if time.Since(s.allowance.looked) > time.Second {
 		s.allowance.look()

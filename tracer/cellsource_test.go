@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/ledger"
 )
 

@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/userfile"
 )
 
 // Remains lists the rights that a program needs once it is confined, besides those of the session.
 type Remains struct {
-	Files     bool           // files are created and moved into place
-	Folders   []string       // their folders, where the kernel can distinguish them (Landlock)
-	Reads     []string       // paths that are read by name, with everything below, besides the kernel's own files
-	User      *userfile.User // the user that the program, which is root's, becomes; nil: it keeps its user
-	Overrides bool           // files are put in folders of others, as root itself
-	Signals   bool           // [Session.Signal] is used
-	Terminals []int          // descriptors of terminals that are drawn on (TCSETS)
+	Files     bool          // files are created and moved into place
+	Folders   []string      // their folders, where the kernel can distinguish them (Landlock)
+	Reads     []string      // paths that are read by name, with everything below, besides the kernel's own files
+	User      *invoker.User // the user that the program, which is root's, becomes; nil: it keeps its user
+	Overrides bool          // files are put in folders of others, as root itself
+	Signals   bool          // [Session.Signal] is used
+	Terminals []int         // descriptors of terminals that are drawn on (TCSETS)
 }
 
 // Withdraw makes this program run as r.User and leaves it only some capabilities and some system calls. Of files, it
@@ -45,7 +45,7 @@ func Withdraw(r Remains, keep []uint, allowed []confine.Rule, absent func(error)
 
 // become switches to a user, nil for none, and leaves some capabilities. A program that keeps any stays root except for
 // files.
-func become(u *userfile.User, keep []uint) error {
+func become(u *invoker.User, keep []uint) error {
 	if u != nil && len(keep) == 0 {
 		return confine.Become(u.UID, u.GID, u.Groups)
 	}
@@ -75,7 +75,7 @@ var probing = []uint32{
 }
 
 // rules returns the system calls that a session makes once the kernel half is loaded. Those for NVML are made by its
-// helper ([nvmlhelper]).
+// helper ([gpu.Helper]).
 func rules(r Remains) []confine.Rule {
 	all := slices.Concat(Looking(), confine.Always(
 		unix.SYS_PERF_EVENT_OPEN, // a probe, before Linux 6.6

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/confine"
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 )
 
 const confinedVariable = "IPYTRACER_TEST_CONFINED"
@@ -199,7 +199,7 @@ func TestFilesOfASession(t *testing.T) {
 func tryFiles(t *testing.T, dir string) {
 	parent := fmt.Sprintf("/proc/%d/", os.Getppid())
 	r := Remains{Files: true, Folders: []string{filepath.Join(dir, "inside")},
-		User: &userfile.User{UID: 65534, GID: 65534}}
+		User: &invoker.User{UID: 65534, GID: 65534}}
 	if err := Withdraw(r, nil, rules(r), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}

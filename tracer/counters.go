@@ -4,21 +4,21 @@ import (
 	"strings"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/counting"
+	"ipytracer/internal/host/processor"
 )
 
 // counters are the processors' counters of the attached processes; the kernel half reads the kernel's counters.
 type counters struct {
-	processes map[int32]*counting.Process
+	processes map[int32]*processor.Process
 	report    *certificate
 }
 
 // start begins to count, while this program may. Children are not counted: the programs that they execute are not known
 // by then.
 func (c *counters) start(targets []*target, report *certificate) {
-	c.processes, c.report = map[int32]*counting.Process{}, report
+	c.processes, c.report = map[int32]*processor.Process{}, report
 	for _, t := range targets {
-		p, missing := counting.Open(t.pid, counting.Processor)
+		p, missing := processor.Open(t.pid, processor.Processor)
 		c.processes[int32(t.pid)] = p
 		for _, m := range missing {
 			report.problem("pid %d: not counted: %s: %s", t.pid, strings.Join(m.Events, ", "), clean(m.Why.Error()))

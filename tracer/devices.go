@@ -10,7 +10,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/nvmlhelper"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -87,7 +86,7 @@ func (d *devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.fs.Root, "/proc")
 func (d *devices) conclude() {
 	switch {
 	case d.early && d.counted:
-		d.without(nvmlhelper.ErrNoDevices)
+		d.without(gpu.ErrNoDevices)
 	case d.isStarting() && d.counted:
 		d.without(errStarting)
 	}

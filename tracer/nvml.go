@@ -8,11 +8,10 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/nvmlhelper"
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 )
 
-// nvml is the part of [nvmlhelper.Helper] that a session uses.
+// nvml is the part of [gpu.Helper] that a session uses.
 type nvml interface {
 	Snapshot() (gpu.Snapshot, error)
 	Close()
@@ -67,12 +66,12 @@ var (
 var startPatience string
 
 // start starts the helper, if there is a library to load. It must be called before this program is confined.
-func (c *charges) start(as *userfile.User) {
+func (c *charges) start(as *invoker.User) {
 	if missing := gpu.Missing(); missing != nil {
 		c.why = missing
 		return
 	}
-	helper, err := nvmlhelper.Start(as)
+	helper, err := gpu.StartHelper(as)
 	if err != nil {
 		c.why = err
 		return
@@ -168,9 +167,9 @@ func (c *charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
 func (c *charges) take(a nvmlAnswer) error {
 	err := a.err
 	c.taken, c.cost, c.failed = a.asked.Add(a.cost), a.cost, err
-	c.early = errors.Is(err, nvmlhelper.ErrNoDevices)
+	c.early = errors.Is(err, gpu.ErrNoDevices)
 	switch {
-	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, nvmlhelper.ErrEnded):
+	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, gpu.ErrEnded):
 		c.end(err)
 		return err
 	case err != nil:

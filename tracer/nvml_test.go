@@ -15,15 +15,14 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/gpu/gputest"
-	"ipytracer/internal/gpu/nvmlhelper"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
 
 func TestMain(m *testing.M) {
 	gpu.Folder = "$" + gputest.DevicesVariable
-	if len(os.Args) > 1 && os.Args[1] == nvmlhelper.Command { // the program has started itself
-		if err := nvmlhelper.Serve(nil); err != nil {
+	if len(os.Args) > 1 && os.Args[1] == gpu.HelperCommand { // the program has started itself
+		if err := gpu.ServeHelper(nil); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -241,7 +240,7 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 
 // TestNVMLComesLate: NVIDIA's devices appear in /dev when the target uses its GPU.
 func TestNVMLComesLate(t *testing.T) {
-	s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700), using(800))
+	s := newGPUSession(t, "", nil, gpu.ErrNoDevices, gpu.ErrNoDevices, using(700), using(800))
 	s.identify(s.target, false)
 	if got := s.cell(0); got != 0 || s.nvml.asked != 2 {
 		t.Errorf("%d, asked %d times", got, s.nvml.asked)
@@ -266,7 +265,7 @@ func TestNVMLComesLate(t *testing.T) {
 // that has devices of its own.
 func TestNVMLNeverComes(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
-		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices)
+		s := newGPUSession(t, "", nil, gpu.ErrNoDevices)
 		s.identify(s.target, false)
 		s.cell(driver)
 		s.conclude()
@@ -281,7 +280,7 @@ func TestNVMLNeverComes(t *testing.T) {
 func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 		MIG: gpu.MIGNotSupported}
-	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, nvmlhelper.ErrNoDevices, using(700, second))
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, gpu.ErrNoDevices, using(700, second))
 	s.identify(s.target, false)
 	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("have other numbers there") {
 		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
@@ -293,7 +292,7 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 
 // TestNVMLHangs: its last answer stays, with a notice and a bound; NVML is asked again.
 func TestNVMLHangs(t *testing.T) {
-	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), nvmlhelper.ErrSilent, nvmlhelper.ErrSilent,
+	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), gpu.ErrSilent, gpu.ErrSilent,
 		using(900))
 	s.identify(s.target, true)
 	for i, want := range []event.Bytes{600, 600, 600, 800} {
@@ -310,7 +309,7 @@ func TestNVMLHangs(t *testing.T) {
 
 // TestNVMLHangsAtOnce: the session does not wait for it again.
 func TestNVMLHangsAtOnce(t *testing.T) {
-	s := newGPUSession(t, "", []string{"0"}, nvmlhelper.ErrSilent)
+	s := newGPUSession(t, "", []string{"0"}, gpu.ErrSilent)
 	s.identify(s.target, true)
 	if got := s.cell(100); got != 0 || s.nvml.asked != 1 || !s.nvml.closed ||
 		!s.says("NVML does not answer: a GPU may hang") {
@@ -323,7 +322,7 @@ func TestNVMLHangsAtOnce(t *testing.T) {
 
 // TestNVMLHelperEnds: its last answer stays, with a notice.
 func TestNVMLHelperEnds(t *testing.T) {
-	s := newGPUSession(t, "", []string{"0"}, using(700), nvmlhelper.ErrEnded)
+	s := newGPUSession(t, "", []string{"0"}, using(700), gpu.ErrEnded)
 	s.identify(s.target, true)
 	for range 3 {
 		s.cell(100)

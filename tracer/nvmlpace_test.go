@@ -10,7 +10,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/nvmlhelper"
 )
 
 // slowNVML answers after given times, in a synctest bubble. After the last time in the list, it repeats it.
@@ -68,7 +67,7 @@ func TestNVMLStartIsNoPrice(t *testing.T) {
 // TestNVMLTwentieth: whatever the helper answers, and however slowly, it takes a twentieth of the time and one
 // question.
 func TestNVMLTwentieth(t *testing.T) {
-	for name, says := range map[string]any{"no devices yet": nvmlhelper.ErrNoDevices, "no devices": gpu.Snapshot{},
+	for name, says := range map[string]any{"no devices yet": gpu.ErrNoDevices, "no devices": gpu.Snapshot{},
 		"devices": using(700)} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestNVMLAtTheEnd(t *testing.T) {
 // TestNVMLStaleForEach: a process that starts after NVML fell silent is marked as well, gets no figure from an old
 // answer, and is marked once.
 func TestNVMLStaleForEach(t *testing.T) {
-	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
+	for name, failure := range map[string]error{"silent": gpu.ErrSilent, "ended": gpu.ErrEnded} {
 		t.Run(name, func(t *testing.T) {
 			both := using(10_000)
 			both.Devices[0].Processes = append(both.Devices[0].Processes,
@@ -141,7 +140,7 @@ func TestNVMLComesLateAfterOthers(t *testing.T) {
 	for _, used := range []event.Bytes{0, 100} {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 			MIG: gpu.MIGNotSupported}
-		s := newGPUSession(t, "", nil, nvmlhelper.ErrNoDevices, nvmlhelper.ErrNoDevices, using(700, second))
+		s := newGPUSession(t, "", nil, gpu.ErrNoDevices, gpu.ErrNoDevices, using(700, second))
 		s.identify(s.target, false)
 		const child = gpuTarget + 1
 		s.environment(t, child, "CUDA_VISIBLE_DEVICES=1,0\x00")
@@ -171,7 +170,7 @@ func (s *gpuSession) environment(t *testing.T, pid int, text string) {
 
 // TestNVMLComesLateInDoubt: a doubt is reported even if it leaves no device.
 func TestNVMLComesLateInDoubt(t *testing.T) {
-	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=0,0\x00", nil, nvmlhelper.ErrNoDevices, using(700))
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=0,0\x00", nil, gpu.ErrNoDevices, using(700))
 	s.identify(s.target, false)
 	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("names a device twice") {
 		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
@@ -187,7 +186,7 @@ func TestNVMLComesLateWithMIG(t *testing.T) {
 		{UUID: "MIG-aaaa", Name: "MIG 1g.18gb", Memory: gpu.Memory{Known: true, Total: 17}},
 		{Index: 1, UUID: "MIG-bbbb", Name: "MIG 3g.71gb", Memory: gpu.Memory{Known: true, Total: 70}},
 	}
-	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", nil, nvmlhelper.ErrNoDevices, state)
+	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", nil, gpu.ErrNoDevices, state)
 	s.identify(s.target, false)
 	s.cell(100)
 	if got := s.named(); len(got) != 1 || got[0].Memory != 70 {

@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/nvmlhelper"
 )
 
 // startingSession returns a session for which NVML takes a time to start, and then answers at once.
@@ -116,7 +115,7 @@ func TestNVMLNeverStarts(t *testing.T) {
 // TestNVMLFailsLate: if NVML fails after a long attempt to start, the certificate contains its error, and it is not
 // asked again.
 func TestNVMLFailsLate(t *testing.T) {
-	for name, err := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded,
+	for name, err := range map[string]error{"silent": gpu.ErrSilent, "ended": gpu.ErrEnded,
 		"none": &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -191,7 +190,7 @@ func TestNVMLAskedBefore(t *testing.T) {
 func TestNVMLFailsOnceStarted(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 		MIG: gpu.MIGNotSupported}
-	for name, failure := range map[string]error{"silent": nvmlhelper.ErrSilent, "ended": nvmlhelper.ErrEnded} {
+	for name, failure := range map[string]error{"silent": gpu.ErrSilent, "ended": gpu.ErrEnded} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, _ := startingSession(t, "", 2*time.Second, using(700), failure)

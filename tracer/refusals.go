@@ -8,16 +8,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/refusals"
 )
 
 // stateOf returns a file in its present state. ok is false where its times do not say that it is the same: a server of
 // the file system sets them, or it was changed less than settled ago.
-func stateOf(file *process.MappedFile, settled time.Duration) (state refusals.File, ok bool) {
+func stateOf(file *process.MappedFile, settled time.Duration) (state filecache.FileState, ok bool) {
 	_, near := file.File.(*os.File)
 	changed := time.Unix(file.Stat.Ctim.Unix())
-	return refusals.FileOf(&file.Stat), near && time.Since(changed) >= settled
+	return filecache.StateOf(&file.Stat), near && time.Since(changed) >= settled
 }
 
 // refusal returns why a file was refused for a subject, nil if it was not: a file that any number of processes map is
@@ -26,7 +26,7 @@ func (r *analyses) refusal(subject string, file *process.MappedFile) error {
 	if r == nil {
 		return nil
 	}
-	return r.refused.Why(subject, refusals.FileOf(&file.Stat), time.Now())
+	return r.refused.Why(subject, filecache.StateOf(&file.Stat), time.Now())
 }
 
 // refuse remembers that a file was refused; err is nil for others.

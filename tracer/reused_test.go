@@ -8,15 +8,15 @@ import (
 	"os/exec"
 	"testing"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/ledger"
 )
 
 // TestReusedPID gives the pid of an examined process to another one, before and during the attach. It runs in a pid
 // namespace of its own, where no other program takes pids.
 func TestReusedPID(t *testing.T) {
-	if attacktest.InPIDNamespace(t) {
+	if hostile.InPIDNamespace(t) {
 		t.Run("before the attach", reusedBefore)
 		t.Run("between probes", reusedBetween)
 		t.Run("ended between probes", endedBetween)
@@ -55,7 +55,7 @@ func waitingPython(t *testing.T, want int) *exec.Cmd {
 		in, _ := cmd.StdinPipe()
 		out, _ := cmd.StdoutPipe()
 		if want > 0 {
-			attacktest.NextPID(t, want)
+			hostile.NextPID(t, want)
 		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ def measure(settings):
     with tempfile.TemporaryDirectory() as directory:
         recording = os.path.join(directory, "big.arrows")
         made = subprocess.run(
-            ["go", "run", "./bench/recording", "-events", str(events), "-o", recording],
+            ["go", "run", "./bench", "sessions", "-kind", "busy", "-n", str(events), "-o", recording],
             cwd=_ROOT,
             capture_output=True,
             text=True,

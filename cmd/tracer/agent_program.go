@@ -19,13 +19,12 @@ import (
 
 	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/internal/host/invoker"
-	"ipytracer/internal/host/userfile"
 )
 
 // agentFiles are the files that somebody names to an agent, with that person's rights.
 type agentFiles struct {
 	options AgentOptions
-	rights  *userfile.Rights
+	rights  *invoker.Rights
 	keep    []uint // capabilities: processes that look for kernels become the invoker
 }
 

@@ -15,8 +15,6 @@ import (
 	"ipytracer/internal/companion"
 	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/invoker"
-	"ipytracer/internal/host/recorder"
-	"ipytracer/internal/host/userfile"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -126,10 +124,10 @@ type session struct {
 	source   event.Source
 	tracker  consumer
 	who      *invoker.Invoker
-	rights   *userfile.Rights // the invoker's
+	rights   *invoker.Rights // the invoker's
 	to       *destination
 	sign     *readySign // nil without, and once it was given
-	recorder *recorder.File
+	recorder *invoker.Recording
 	partial  []partial // the recordings read that are not whole
 	trouble  error     // the recording failed; the trace went on
 	live     bool
@@ -180,7 +178,7 @@ func (s *session) prepare() (err error) {
 		s.console.ends.takeAway(s.sign)
 	}
 	if s.options.Record != "" {
-		s.recorder, err = recorder.Create(s.rights, s.options.Record, recorder.Options{
+		s.recorder, err = invoker.CreateRecording(s.rights, s.options.Record, invoker.RecordingOptions{
 			Version: version, Force: s.options.Force,
 		})
 		if err == nil {
@@ -287,7 +285,7 @@ func (s *session) remains() *tracer.Remains {
 	if s.view != nil && s.view.terminal != nil {
 		r.Terminals = append(r.Terminals, s.view.terminal.Descriptor())
 	}
-	files := []*userfile.File{s.to.file}
+	files := []*invoker.File{s.to.file}
 	if s.sign != nil {
 		files = append(files, s.sign.file)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/suspend"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
@@ -47,7 +46,7 @@ func newYieldCommand(c console) *cobra.Command {
 		Example: "  sudo tracer gpu yield 4242\n  sudo tracer gpu restore 4242",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), c, o, suspend.AimOut, args)
+			return runMove(cmd.Context(), c, o, gpu.AimOut, args)
 		},
 	}
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", 30*time.Second,
@@ -70,7 +69,7 @@ func newRestoreCommand(c console) *cobra.Command {
 		Example: "  sudo tracer gpu restore 4242",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), c, MoveOptions{Timeout: quickCall}, suspend.AimBack, args)
+			return runMove(cmd.Context(), c, MoveOptions{Timeout: quickCall}, gpu.AimBack, args)
 		},
 	}
 }
@@ -88,10 +87,10 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 	if err := mayMove(who, h); err != nil {
 		return fail(err)
 	}
-	switch err := suspend.UsesCUDA(process.FS{}, pid); {
+	switch err := gpu.UsesCUDA(process.FS{}, pid); {
 	case errors.Is(err, process.ErrNotPermitted):
 		return fail(&moveError{pid: pid, err: errLibraryUnread})
-	case errors.Is(err, suspend.ErrNoCUDA):
+	case errors.Is(err, gpu.ErrNoCUDA):
 		return fail(&moveError{pid: pid, err: err})
 	case err != nil:
 		return fail(err)
@@ -103,7 +102,7 @@ func movable(who *invoker.Invoker, pid int) (*process.Handle, error) {
 }
 
 // mayMove fails with an [*invoker.Refusal] for a process that the user of the command may not move, and with
-// [suspend.ErrGained] for one that has more rights than its user.
+// [gpu.ErrGained] for one that has more rights than its user.
 func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	pid := h.Identity().PID
 	status, err := (process.FS{}).Proc(pid).Status()
@@ -118,12 +117,12 @@ func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	}
 	err = h.CoveredBy(process.RightsOf(who.UID))
 	if errors.Is(err, process.ErrNotPermitted) {
-		return &moveError{pid: pid, err: suspend.ErrGained}
+		return &moveError{pid: pid, err: gpu.ErrGained}
 	}
 	return err
 }
 
-func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, args []string) error {
+func runMove(ctx context.Context, c console, o MoveOptions, aim gpu.Aim, args []string) error {
 	pids, err := parsePIDs(args)
 	if err != nil {
 		return usageError{err}
@@ -147,19 +146,19 @@ func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, arg
 	takeSignals(c, shown, aim, regret, left)
 	defer c.ends.handTo(nil)
 	began := time.Now()
-	worker, err := suspend.StartWorker(h.Identity(), who.UID, aim, left, suspend.Limits{Ask: quickCall, Move: longMove})
+	worker, err := gpu.StartWorker(h.Identity(), who.UID, aim, left, gpu.Limits{Ask: quickCall, Move: longMove})
 	if err != nil {
 		return &moveError{pid: pids[0], aim: aim, err: err}
 	}
 	defer worker.Close()
-	if aim == suspend.AimOut && !o.Force {
+	if aim == gpu.AimOut && !o.Force {
 		if err := checkRoom(ctx, shown, held, pids[0]); err != nil {
 			return err
 		}
 	}
-	mover := suspend.Mover{Driver: worker, Patience: o.Timeout, Tell: shown.step, Regret: regret}
+	mover := gpu.Mover{Driver: worker, Patience: o.Timeout, Tell: shown.step, Regret: regret}
 	move := mover.Out
-	if aim == suspend.AimBack {
+	if aim == gpu.AimBack {
 		move = mover.Back
 	}
 	out, err := move()
@@ -174,7 +173,7 @@ func runMove(ctx context.Context, c console, o MoveOptions, aim suspend.Aim, arg
 }
 
 // takeSignals catches requests to end the program: the first closes regret, the second left.
-func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left chan struct{}) {
+func takeSignals(c console, shown *moveProgress, aim gpu.Aim, regret, left chan struct{}) {
 	var mu sync.Mutex
 	asked := 0
 	c.ends.handTo(func(os.Signal) {
@@ -182,7 +181,7 @@ func takeSignals(c console, shown *moveProgress, aim suspend.Aim, regret, left c
 		defer mu.Unlock()
 		asked++
 		switch {
-		case asked == 1 && aim == suspend.AimOut:
+		case asked == 1 && aim == gpu.AimOut:
 			close(regret)
 			shown.say("tracer: a call of the driver cannot be interrupted; the move is undone as soon as the call " +
 				"has ended. Ctrl-C once more leaves without waiting")
@@ -203,8 +202,8 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 		shown.say(fmt.Sprintf("tracer: could not check whether the host has room: %v", err))
 		return nil
 	}
-	if err := suspend.HasRoom(process.FS{}, pid, bytes); err != nil {
-		return &moveError{pid: pid, aim: suspend.AimOut, err: err}
+	if err := gpu.HasRoom(process.FS{}, pid, bytes); err != nil {
+		return &moveError{pid: pid, aim: gpu.AimOut, err: err}
 	}
 	return nil
 }
@@ -231,10 +230,10 @@ func (h *held) now(ctx context.Context) (int64, error) {
 }
 
 // sayMoved prints the result.
-func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out suspend.Outcome, held *held,
+func sayMoved(ctx context.Context, c console, pid int, aim gpu.Aim, out gpu.Outcome, held *held,
 	took time.Duration) error {
 	if out.Before == out.After {
-		if aim == suspend.AimOut {
+		if aim == gpu.AimOut {
 			_, err := fmt.Fprintf(c.out, "process %d: its GPU memory is on the host already; "+
 				"'sudo tracer gpu restore %d' brings it back\n", pid, pid)
 			return err
@@ -248,7 +247,7 @@ func sayMoved(ctx context.Context, c console, pid int, aim suspend.Aim, out susp
 	}
 	text := fmt.Sprintf("process %d: its GPU memory is on the host, after %s%s\n"+
 		"its calls of CUDA wait until 'sudo tracer gpu restore %d'\n", pid, words.Duration(int64(took)), now, pid)
-	if aim == suspend.AimBack {
+	if aim == gpu.AimBack {
 		text = fmt.Sprintf("process %d: its GPU memory is back, and it goes on, after %s%s\n",
 			pid, words.Duration(int64(took)), now)
 		if out.Before == gpu.CUDALocked {

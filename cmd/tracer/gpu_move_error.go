@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/suspend"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 )
@@ -20,8 +19,8 @@ var errStopped = errors.New("the process is stopped")
 // moveError is a failed move of a process's memory, with the state of the process.
 type moveError struct {
 	pid int
-	aim suspend.Aim
-	out suspend.Outcome
+	aim gpu.Aim
+	out gpu.Outcome
 	err error
 }
 
@@ -32,7 +31,7 @@ func (e *moveError) Unwrap() error { return e.err }
 func (e *moveError) inState() string {
 	restore := fmt.Sprintf("'sudo tracer gpu restore %d'", e.pid)
 	switch {
-	case errors.Is(e.err, suspend.ErrGone), errors.Is(e.err, suspend.ErrGained):
+	case errors.Is(e.err, gpu.ErrGone), errors.Is(e.err, gpu.ErrGained):
 		return ""
 	case !e.out.Known:
 		return "; its state is not known yet: the driver's call goes on in the background; later " + restore +
@@ -54,8 +53,8 @@ func notMoved(err error) (status int, message string, ok bool) {
 	var e *moveError
 	var none *gpu.NoCheckpointsError
 	var failed *gpu.CUDAError
-	var state *suspend.StateError
-	var room *suspend.RoomError
+	var state *gpu.StateError
+	var room *gpu.RoomError
 	if !errors.As(err, &e) {
 		return 0, "", false
 	}
@@ -70,9 +69,9 @@ func notMoved(err error) (status int, message string, ok bool) {
 	case errors.Is(err, errStopped):
 		return statusFailed, fmt.Sprintf("%s is stopped (SIGSTOP, Ctrl-Z, or a debugger), and the driver needs it to "+
 			"run: 'kill -CONT %d' first", who, e.pid), true
-	case errors.Is(err, suspend.ErrNoCUDA):
+	case errors.Is(err, gpu.ErrNoCUDA):
 		return statusUsage,
-			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, suspend.ErrNoCUDA), true
+			fmt.Sprintf("%s does not use CUDA: %v; 'tracer gpu' lists those that do", who, gpu.ErrNoCUDA), true
 	case errors.As(err, &none):
 		return statusCannotTrace, none.Error(), true
 	case errors.As(err, &room):
@@ -80,9 +79,9 @@ func notMoved(err error) (status int, message string, ok bool) {
 			fmt.Sprintf("%s holds %s on its GPUs, and there is room for %s on the host (%s): "+
 				"the OOM killer might end a process; --force moves the memory all the same",
 				who, words.Bytes(room.Need), words.Bytes(room.Room), escape.Text(room.Why)), true
-	case errors.Is(err, suspend.ErrGone):
+	case errors.Is(err, gpu.ErrGone):
 		return statusFailed, who + " has ended meanwhile", true
-	case errors.Is(err, suspend.ErrGained):
+	case errors.Is(err, gpu.ErrGained):
 		return statusCannotTrace, who + " has more rights than its user (it runs a set-user-ID program, " +
 			"has capabilities, or became another user): root may move it, in a shell of its own ('sudo su -')", true
 	case errors.Is(err, errInterrupted):
@@ -123,7 +122,7 @@ func driverFailed(e *moveError, failed *gpu.CUDAError) (status int, why string) 
 		return statusFailed,
 			" (the process has loaded CUDA and not initialized it, or the driver cannot reach the process)"
 	case gpu.CUDAOutOfMemory:
-		if e.aim == suspend.AimBack {
+		if e.aim == gpu.AimBack {
 			return statusFailed, " (its GPU has no room: 'tracer gpu' lists who holds the memory)"
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ipytracer/internal/gpu/suspend"
+	"ipytracer/internal/gpu"
 	"ipytracer/internal/words"
 )
 
@@ -44,17 +44,17 @@ func newMoveProgress(c console, pid int, held *held) *moveProgress {
 	return p
 }
 
-func (p *moveProgress) step(s suspend.Step) {
+func (p *moveProgress) step(s gpu.Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch s {
-	case suspend.Locking:
+	case gpu.Locking:
 		p.doing = "waiting for its GPUs to be idle"
-	case suspend.MovingOut:
+	case gpu.MovingOut:
 		p.doing = "moving to the host"
-	case suspend.MovingBack:
+	case gpu.MovingBack:
 		p.doing = "moving back"
-	case suspend.Unlocking:
+	case gpu.Unlocking:
 		p.doing = "letting it go on"
 	}
 }
@@ -116,12 +116,12 @@ func (p *moveProgress) say(line string) {
 // newMoveWorkerCommand returns the hidden command that makes the driver's calls.
 func newMoveWorkerCommand(c console) *cobra.Command {
 	return &cobra.Command{
-		Use:    suspend.WorkerCommand + " PID START AIM UID",
+		Use:    gpu.WorkerCommand + " PID START AIM UID",
 		Short:  "Call NVIDIA's driver for a process; started by tracer itself",
 		Hidden: true,
 		Args:   usageArgs(cobra.ExactArgs(4)),
 		RunE: func(_ *cobra.Command, args []string) error {
-			task, err := suspend.ParseTask(args)
+			task, err := gpu.ParseTask(args)
 			if err != nil {
 				return usageError{err}
 			}

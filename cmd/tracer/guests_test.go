@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/hostile"
 )
 
 // end is a connection that records whether it was closed.
@@ -80,7 +80,7 @@ func TestViewBesideStrangers(t *testing.T) {
 	says := []string{"", "GET / HT", "GET /guess/ HTTP/1.1\r\nHost: " + to.Host + "\r\n\r\n"}
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	var slowest time.Duration
-	for i := range attacktest.Attempts(1000) {
+	for i := range hostile.Attempts(1000) {
 		c, err := net.Dial("tcp", to.Host)
 		if err != nil {
 			t.Fatal(err)

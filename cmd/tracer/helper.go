@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/confine"
-	"ipytracer/internal/host/priority"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/processor"
 )
 
 // newHelperCommand returns the hidden command that opens and reads files for a session: files on file systems that may
@@ -54,7 +54,7 @@ func newHelperCommand() *cobra.Command {
 
 // confineHelper leaves the helper the rights to read the files and the memory of other processes, to send them signals,
 // and to set the nice values of a keeper, if there is one.
-func confineHelper(signals bool, first *priority.Keeper) error {
+func confineHelper(signals bool, first *processor.Priority) error {
 	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
 	mapped := process.FS{}.TryMapFiles
 	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/confine"
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/serving"
 )
 
@@ -175,11 +175,11 @@ func newKeepCommand(c console) *cobra.Command {
 }
 
 func keepReport(from io.Reader, path string) error {
-	self, err := userfile.Self()
+	self, err := invoker.Self()
 	if err != nil {
 		return err
 	}
-	rights, err := userfile.Of(self)
+	rights, err := invoker.Of(self)
 	if err != nil {
 		return err
 	}

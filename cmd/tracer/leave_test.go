@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/userfile"
 	"ipytracer/internal/serving"
 )
 
@@ -232,7 +232,7 @@ func TestCrowdedFolder(t *testing.T) {
 		}
 	}
 	err := keepReport(strings.NewReader("x"), filepath.Join(folder, "20260203-040506-7.txt"))
-	if !errors.Is(err, userfile.ErrCrowded) {
+	if !errors.Is(err, invoker.ErrCrowded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"ipytracer/event/recording"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/compare"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/merge"
 	"ipytracer/internal/plan"
 	"ipytracer/internal/report/reporttest"

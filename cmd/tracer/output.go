@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 	"ipytracer/model"
 )
 
@@ -101,14 +101,14 @@ func printJSON(w io.Writer, v any) error {
 // not at all.
 type destination struct {
 	io.Writer
-	file    *userfile.File // has no name until it is complete
+	file    *invoker.File // has no name until it is complete
 	special *os.File
 	path    string // "" for standard output
 	partly  bool   // a part was written
 }
 
 // open finds out at once whether the destination can be written, with the invoker's rights.
-func (o *OutputOptions) open(rights *userfile.Rights, stdout io.Writer) (*destination, error) {
+func (o *OutputOptions) open(rights *invoker.Rights, stdout io.Writer) (*destination, error) {
 	if o.File == "" || o.File == "-" {
 		return &destination{Writer: stdout}, o.forTerminal(stdout)
 	}
@@ -167,8 +167,8 @@ func descriptor(path string) *os.File {
 }
 
 // override reports whether moving files to their places takes capabilities: for root itself, in folders of other users.
-func override(files ...*userfile.File) bool {
-	return slices.ContainsFunc(files, func(f *userfile.File) bool { return f != nil && f.NeedsOverride() })
+func override(files ...*invoker.File) bool {
+	return slices.ContainsFunc(files, func(f *invoker.File) bool { return f != nil && f.NeedsOverride() })
 }
 
 // commit puts the file in its place.

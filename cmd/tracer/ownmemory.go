@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"ipytracer/attribution"
-	"ipytracer/internal/host/footprint"
+	"ipytracer/internal/host/limit"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/tracer"
@@ -33,7 +33,7 @@ func (t *thrift) pace(s *session) {
 	if tracker, ok := s.tracker.(*attribution.Tracker); ok {
 		attribution.GiveUp(tracker, why)
 	}
-	footprint.Collect()
+	limit.Collect()
 	fmt.Fprintf(s.console.err, "tracer: %s\n", why)
 }
 
@@ -52,7 +52,7 @@ func (s *session) endedEarly() error {
 
 // noRoom explains that the tracer's memory limit is too low for a session; ok is false for other errors.
 func noRoom(err error) (status int, message string, ok bool) {
-	var small *footprint.TooSmallError
+	var small *limit.TooSmallError
 	if !errors.As(err, &small) {
 		return 0, "", false
 	}

@@ -6,18 +6,18 @@ import (
 	"io"
 	"os"
 
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 )
 
 // readySign is the ready file of a session, or a pipe in its place.
 type readySign struct {
 	io.Writer
-	file *userfile.File // nil for a pipe
+	file *invoker.File // nil for a pipe
 }
 
 // newReadySign prepares the file, which does not appear before it is given. A pipe is one that the program was started
 // with, such as /dev/fd/4.
-func newReadySign(rights *userfile.Rights, path string) (*readySign, error) {
+func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
 	if f := descriptor(path); f != nil {
 		return &readySign{Writer: f}, nil
 	}

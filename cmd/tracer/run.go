@@ -13,9 +13,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/internal/host/invoker"
-	"ipytracer/internal/host/launch"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/userfile"
 	"ipytracer/tracer"
 )
 
@@ -140,8 +138,8 @@ func (s *session) startTraced(args []string, options tracer.Options) (*os.Proces
 	if err != nil {
 		return nil, nil, err
 	}
-	live, err := launch.Attached(cmd, options)
-	var failed *launch.NotStartedError
+	live, err := tracer.Launch(cmd, options)
+	var failed *tracer.NotStartedError
 	if errors.As(err, &failed) {
 		err = usageError{err}
 	}
@@ -163,7 +161,7 @@ func (s *session) command(args []string) (*exec.Cmd, error) {
 
 // asUser returns a command that runs as a user: it is looked up with the user's rights, in the PATH that sudo has left.
 func asUser(
-	ctx context.Context, who *invoker.Invoker, rights *userfile.Rights, args ...string,
+	ctx context.Context, who *invoker.Invoker, rights *invoker.Rights, args ...string,
 ) (*exec.Cmd, error) {
 	var path string
 	err := rights.Do(func() (err error) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/trial"
-	"ipytracer/internal/host/userfile"
+	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
@@ -30,7 +30,7 @@ type try struct {
 	variants []*trial.Variant
 	advice   *model.Advice           // nil without advice
 	ran      func(execution int) int // see trial.Notebook.Edited
-	changed  *userfile.File          // nil unless the changed notebook is to be written
+	changed  *invoker.File           // nil unless the changed notebook is to be written
 	runner   *trial.Runner
 	judged   *trial.Trial
 	done     int // runs

@@ -12,7 +12,6 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/event"
-	"ipytracer/internal/host/launch"
 	"ipytracer/model"
 	"ipytracer/tracer"
 )
@@ -49,7 +48,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 		cmd.Args = append(cmd.Args, s.name, strconv.Itoa(s.rounds))
 	}
 	cmd.ExtraFiles, cmd.Stderr = []*os.File{to}, os.Stderr
-	live, err := launch.Attached(cmd, tracer.Options{})
+	live, err := tracer.Launch(cmd, tracer.Options{})
 	to.Close()
 	if err != nil {
 		return nil, err

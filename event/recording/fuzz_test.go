@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // FuzzReader feeds the reader anything. With the checksums ignored the mutations reach the decoder. An accepted

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // hostileRows writes recordings of a few KiB, each row of which says much: with the kinds of rows, and their text.

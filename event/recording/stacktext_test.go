@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // stackTexts are stacks in the writer's form, and in other forms.

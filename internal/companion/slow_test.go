@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest"
-	"ipytracer/internal/host/packets/slow"
+	"ipytracer/internal/hostile"
 )
 
 // patience is for a machine that has much else to do.
@@ -30,7 +29,7 @@ func settles(t *testing.T, h *Hub) {
 // sendSlow sends a descriptor along that takes hours to close, until the test is over.
 func (n *notebook) sendSlow(packet string) {
 	n.t.Helper()
-	end, err := slow.Send(n.end, packet)
+	end, err := hostile.Send(n.end, packet)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -57,7 +56,7 @@ func TestSlowToClose(t *testing.T) {
 			other := connect(t, h, 7)
 			other.packet()
 			most := 0
-			for i := range attacktest.Attempts(100) {
+			for i := range hostile.Attempts(100) {
 				n := connect(t, h, 100+i)
 				n.packet()
 				attack(n)
@@ -155,9 +154,9 @@ func TestLockedEnd(t *testing.T) {
 	h := newHub(book{1: cell(1, 7)})
 	other := connect(t, h, 7)
 	other.packet()
-	for i := range attacktest.Attempts(100) {
+	for i := range hostile.Attempts(100) {
 		n := connect(t, h, 100+i)
-		m, err := slow.NewMemory()
+		m, err := hostile.NewMemory()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // said returns the uses of names in statements: "reads; assigns; changes", sorted.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // TestFix checks the code that frees the ends of paths, from one block and from several.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // cache makes an ld.so.cache of name and path pairs, all of x86-64.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // The UUID is the one of NVIDIA's own examples.

@@ -13,7 +13,7 @@ import (
 	"unsafe"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // load loads the real object. Without root it skips the test; under TRACER_REQUIRE_BPF=1 it fails.

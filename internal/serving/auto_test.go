@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/packets"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 const auto = `{"ask": "auto"}`
@@ -150,7 +150,7 @@ func TestAutoCrowd(t *testing.T) {
 	}
 	const users, perUser = 6, 4
 	s := serveAll(t, perUser, users*perUser+2)
-	attempts := attacktest.Attempts(120)
+	attempts := hostile.Attempts(120)
 	before := files(t)
 	pids, most := s.crowd(attempts, users)
 	began := s.checkSessions(pids, perUser)

@@ -13,9 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/packets"
-	"ipytracer/internal/host/packets/slow"
+	"ipytracer/internal/hostile"
 )
 
 // threads is how many this process has.
@@ -51,25 +50,25 @@ func files(t *testing.T) (n int) {
 // dirty are the ways to send along a descriptor that takes hours to close: with a request, behind one, with nothing.
 // The functions that they return end that.
 var dirty = map[string]func(conn int) (io.Closer, error){
-	"request": func(conn int) (io.Closer, error) { return slow.SendAnother(conn, stop) },
+	"request": func(conn int) (io.Closer, error) { return hostile.SendAnother(conn, stop) },
 	"behind": func(conn int) (io.Closer, error) {
 		if err := unix.Sendmsg(conn, []byte(stop), nil, nil, unix.MSG_NOSIGNAL); err != nil {
 			return nil, err
 		}
-		return slow.SendAnother(conn, stop)
+		return hostile.SendAnother(conn, stop)
 	},
 	"nothing": func(conn int) (io.Closer, error) {
 		if err := unix.Sendmsg(conn, nil, nil, nil, unix.MSG_NOSIGNAL); err != nil {
 			return nil, err
 		}
-		return slow.SendAnother(conn, "")
+		return hostile.SendAnother(conn, "")
 	},
 }
 
 // attack is a process of its own: else the processes that the server starts would have the attacker's descriptors, and
 // be the last that have them.
 func attack(folder, way string) error {
-	for range attacktest.Attempts(100) {
+	for range hostile.Attempts(100) {
 		conn, err := connect(folder)
 		if err != nil {
 			return err

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 // TestManyConnections: a thousand connections that send nothing keep nobody else waiting for long, and are closed.
@@ -142,7 +142,7 @@ func TestNobodyReads(t *testing.T) {
 	r := serve(t, 4)
 	before, most := files(t), 0
 	var held []int
-	for n := range attacktest.Attempts(300) {
+	for n := range hostile.Attempts(300) {
 		fd, err := connect(r.folder)
 		if err != nil {
 			t.Fatal(err)

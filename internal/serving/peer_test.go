@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/hostile"
 )
 
 // TestMain also runs the processes that connect in the tests: their task is in the environment.
@@ -183,12 +183,12 @@ func TestPeerWithMoreRights(t *testing.T) {
 	}
 	for _, capable := range []bool{false, true} {
 		r := serve(t, 4)
-		program := filepath.Join(attacktest.Folder(t), "peer")
+		program := filepath.Join(hostile.Folder(t), "peer")
 		if err := os.WriteFile(program, code, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		if capable {
-			if err := attacktest.MakeCapable(program, unix.CAP_NET_RAW); err != nil {
+			if err := hostile.MakeCapable(program, unix.CAP_NET_RAW); err != nil {
 				t.Fatal(err)
 			}
 		}

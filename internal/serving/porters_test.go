@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/packets/slow"
+	"ipytracer/internal/hostile"
 )
 
 // TestNotAccepted: descriptors in connections that nobody has accepted do not keep a server from ending.
@@ -23,7 +23,7 @@ func TestNotAccepted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer unix.Close(conn)
-		end, err := slow.Send(conn, start)
+		end, err := hostile.Send(conn, start)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,14 +6,14 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/host/attacktest"
 	"ipytracer/internal/host/packets"
+	"ipytracer/internal/hostile"
 )
 
 // TestPeerWithReusedPID: a process that has the pid of the one that connected, and is the same user's, is not taken for
 // it.
 func TestPeerWithReusedPID(t *testing.T) {
-	if attacktest.InPIDNamespace(t) {
+	if hostile.InPIDNamespace(t) {
 		identifyReused(t)
 	}
 }
@@ -48,7 +48,7 @@ func startAs(t *testing.T, pid int) {
 	for range 100 { // a thread of this program may take it
 		cmd := exec.Command("sleep", "1000")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		attacktest.NextPID(t, pid)
+		hostile.NextPID(t, pid)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

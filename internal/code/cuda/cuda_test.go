@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/python/cpython/builds"
 )
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/code/pinned"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
-	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		for _, pattern := range []string{"usr/lib/*-linux-gnu/libc10.so.*",
 			"usr/lib/*-linux-gnu/libcudart.so.*", "lib/*-linux-gnu/ld-*.so*"} {
 			for _, file := range tree.Files(pattern) {
@@ -43,7 +43,7 @@ func TestPinnedStandIns(t *testing.T) {
 
 func pinFile(t *testing.T, name, file string) {
 	t.Helper()
-	f, _ := pinned.Open(t, file)
+	f, _ := elftest.Open(t, file)
 	kind, ok := KindOf(file)
 	if strings.HasPrefix(filepath.Base(file), "ld-") { // perhaps another machine's
 		kind, ok = Loader, true
@@ -69,10 +69,10 @@ func pinFile(t *testing.T, name, file string) {
 		for _, site := range list.sites {
 			if site.Symbol != "" {
 				what := fmt.Sprintf("%s, cookie %#x", list.what, site.Cookie)
-				lines = append(lines, pinned.Site{Symbol: site.Symbol, Offset: site.Offset,
+				lines = append(lines, elftest.Site{Symbol: site.Symbol, Offset: site.Offset,
 					Emulated: site.Emulated}.Line(what))
 			}
 		}
 	}
-	pinned.Check(t, "cuda/"+name, file, lines)
+	elftest.Check(t, "cuda/"+name, file, lines)
 }

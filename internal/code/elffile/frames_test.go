@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // openLibc opens the C library of a Debian.

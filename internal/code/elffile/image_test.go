@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 func small() elftest.File {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // FuzzLines: line programs with any contents end, and their results are bounded.

@@ -1,6 +1,6 @@
 // Package isa describes a processor for analyses of machine code: an [Architecture] with its registers and calling
 // convention, and an [Instruction] as data. Analyses (internal/code/machine) read these and know no processor; a
-// package below internal/code/machine fills them in for each. The toy architecture in isatest drives the analyses in
+// package below internal/code/machine fills them in for each. The toy architecture in its tests drives the analyses in
 // tests.
 package isa
 

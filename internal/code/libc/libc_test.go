@@ -13,7 +13,7 @@ import (
 
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/python/cpython/builds"
 )
 

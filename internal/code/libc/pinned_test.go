@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/machine"
-	"ipytracer/internal/code/pinned"
 )
 
 // libraries are patterns of C libraries, C++'s and allocators in a system.
@@ -20,7 +20,7 @@ var libraries = []string{
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
-	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		for _, pattern := range libraries {
 			for _, file := range tree.Files(pattern) {
 				base, _, _ := strings.Cut(filepath.Base(file), ".so")
@@ -35,7 +35,7 @@ func TestPinnedSites(t *testing.T) {
 
 func pinLibrary(t *testing.T, name, file string) {
 	t.Helper()
-	f, processor := pinned.Open(t, file)
+	f, processor := elftest.Open(t, file)
 	var lines []string
 	calls, err := FindCalls(f)
 	if err != nil {
@@ -56,10 +56,10 @@ func pinLibrary(t *testing.T, name, file string) {
 				r.Site))
 		}
 	}
-	pinned.Check(t, "libc/"+name, file, lines)
+	elftest.Check(t, "libc/"+name, file, lines)
 }
 
 func pin(what string, s machine.Site) string {
-	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+	return elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 		Emulated: s.Emulated}.Line(what)
 }

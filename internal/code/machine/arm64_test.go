@@ -11,7 +11,7 @@ import (
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/isa"
 	"ipytracer/internal/code/machine/arm64"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // Tests of analyses in code of arm64: what there is nowhere else. Programs are words, with their text.

@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/isa"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // processor runs code without knowing values: everything that is not a copy is a new value. It takes either way at a

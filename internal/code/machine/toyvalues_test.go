@@ -7,7 +7,6 @@ import (
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/isa"
-	toy "ipytracer/internal/code/isa/isatest"
 )
 
 // toyRoutine is a function with values that are followed.
@@ -21,18 +20,18 @@ func toyRoutine(t *testing.T, code ...[]byte) (r *Routine, calls []Call) {
 	return r, r.Calls()
 }
 
-func register(r isa.Register) Place { return Place{Register: uint8(r.Number())} }
+func inRegister(r isa.Register) Place { return Place{Register: uint8(r.Number())} }
 
 // TestToyValues: the arguments of a call, by their origin.
 func TestToyValues(t *testing.T) {
 	const variable = fakeBase + elftest.Text
 	r, calls := toyRoutine(t,
-		toy.Push(toy.R0), toy.Move(toy.R0, toy.R1), // keeps the second argument
-		toy.Multiply(toy.R5, toy.R1),
-		toy.Compare(toy.R2, 100), branch(4, isa.Above, 7),
-		call(5), toy.Nop(),
-		toy.LoadFrom(toy.R1, place(7), variable), toy.AddressOf(toy.R2, place(8), variable+4), toy.Constant(toy.R4, 30),
-		toy.Push(toy.R0), call(11), toy.Pop(toy.R0), toy.Pop(toy.R0), toy.Ret())
+		Push(R0), Move(R0, R1), // keeps the second argument
+		Multiply(R5, R1),
+		Compare(R2, 100), branch(4, isa.Above, 7),
+		call(5), Nop(),
+		LoadFrom(R1, place(7), variable), AddressOf(R2, place(8), variable+4), Constant(R4, 30),
+		Push(R0), call(11), Pop(R0), Pop(R0), Ret())
 	if len(calls) != 2 || calls[0].Target != fakeBase+publicAt || calls[0].Indirect || calls[0].Tail {
 		t.Fatalf("calls: %+v", calls)
 	}
@@ -66,45 +65,45 @@ func TestToyValues(t *testing.T) {
 // TestToyPlaces: where values lie at calls and behind them.
 func TestToyPlaces(t *testing.T) {
 	r, calls := toyRoutine(t,
-		toy.Push(toy.R0), toy.Grow(2), toy.Move(toy.R0, toy.R1), toy.Store(toy.SP, 1, toy.R5),
-		call(4), toy.Clear(toy.R1), toy.Nop(), toy.Grow(-2), toy.Pop(toy.R0), toy.Ret())
+		Push(R0), Grow(2), Move(R0, R1), Store(SP, 1, R5),
+		call(4), Clear(R1), Nop(), Grow(-2), Pop(R0), Ret())
 	if len(calls) != 1 {
 		t.Fatalf("calls: %+v", calls)
 	}
 	c := calls[0]
 	site, p, ok := r.AtArgument(c, 0)
-	if !ok || p != register(toy.R5) || site.Address != place(4) || site.Pushed != 24 {
+	if !ok || p != inRegister(R5) || site.Address != place(4) || site.Pushed != 24 {
 		t.Errorf("the first argument is passed in %+v at %+v", p, site)
 	}
 	onStack := Place{OnStack: true, Above: 8}
 	site, places, ok := r.Behind(c, r.Result(c), r.Argument(1), r.Argument(0))
-	want := []Place{register(toy.R3), register(toy.R0), onStack}
+	want := []Place{inRegister(R3), inRegister(R0), onStack}
 	if !ok || site.Address != place(6) || !slices.Equal(places, want) {
 		t.Errorf("behind the call: %+v at %+v, %v", places, site, ok)
 	}
 	site, places, ok = r.AtOnce(c, r.Result(c))
-	if !ok || site.Address != place(5) || !slices.Equal(places, []Place{register(toy.R3)}) {
+	if !ok || site.Address != place(5) || !slices.Equal(places, []Place{inRegister(R3)}) {
 		t.Errorf("at once behind the call: %+v at %+v, %v", places, site, ok)
 	}
 	if _, _, ok = r.Behind(c, r.Argument(2)); ok {
 		t.Error("a call preserved what it need not")
 	}
 	site, places, ok = r.First(r.Argument(0))
-	if !ok || site.Address != place(0) || !slices.Equal(places, []Place{register(toy.R5)}) {
+	if !ok || site.Address != place(0) || !slices.Equal(places, []Place{inRegister(R5)}) {
 		t.Errorf("first of all: %+v at %+v, %v", places, site, ok)
 	}
 }
 
 // TestToyWays: whether every way that counts passes a call, and calls through registers.
 func TestToyWays(t *testing.T) {
-	r, calls := toyRoutine(t, toy.Compare(toy.R2, 100), branch(1, isa.BelowOrEqual, 4), call(2), toy.Nop(), toy.Ret())
+	r, calls := toyRoutine(t, Compare(R2, 100), branch(1, isa.BelowOrEqual, 4), call(2), Nop(), Ret())
 	if len(calls) != 1 || r.Passes(calls, nil) {
 		t.Errorf("every way passes %+v", calls)
 	}
 	if !r.Passes(calls, Limits{r.Argument(2): 100}) || r.Passes(calls, Limits{r.Argument(2): 99}) {
 		t.Error("ways on which an argument is at most a limit")
 	}
-	r, calls = toyRoutine(t, toy.Load(toy.R0, toy.R5, 3), toy.CallRegister(toy.R0), toy.JumpRegister(toy.R2))
+	r, calls = toyRoutine(t, Load(R0, R5, 3), CallRegister(R0), JumpRegister(R2))
 	if len(calls) != 2 || !calls[0].Indirect || calls[0].Slot != 24 || !calls[1].Tail || calls[1].Slot != -1 {
 		t.Errorf("calls through registers: %+v", calls)
 	}
@@ -117,9 +116,9 @@ func TestToyWays(t *testing.T) {
 func TestToyReferences(t *testing.T) {
 	const pointer = fakeBase + elftest.Text
 	text, img := toyFunction(t, nil,
-		toy.LoadFrom(toy.R0, place(0), pointer), toy.Move(toy.R5, toy.R0), call(2),
-		toy.AddressOf(toy.R5, place(3), pointer), toy.Constant(toy.R1, 7), call(5), toy.Move(toy.R0, toy.R1), toy.Nop(),
-		call(8), toy.Clear(toy.R3), toy.Nop(), toy.Ret())
+		LoadFrom(R0, place(0), pointer), Move(R5, R0), call(2),
+		AddressOf(R5, place(3), pointer), Constant(R1, 7), call(5), Move(R0, R1), Nop(),
+		call(8), Clear(R3), Nop(), Ret())
 	img.Symbols["variable"] = elftestSymbol(pointer)
 	all := []uint64{place(2), place(5), place(8)}
 	r := text.Refer("variable", "Py_Public")

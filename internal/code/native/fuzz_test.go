@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // FuzzELF: whatever a file has in it, rules and names are bounded, and nothing panics.

@@ -10,8 +10,6 @@ import (
 	"os"
 
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/gpu/nvmlhelper"
-	"ipytracer/internal/gpu/suspend"
 )
 
 func main() {
@@ -29,14 +27,14 @@ func run(args []string) error {
 	case gpu.ReadCommand:
 		s, err := gpu.Read(context.Background())
 		return gpu.WriteReading(os.Stdout, s, err)
-	case nvmlhelper.Command:
-		as, err := nvmlhelper.ParseArguments(rest)
+	case gpu.HelperCommand:
+		as, err := gpu.ParseHelper(rest)
 		if err != nil {
 			return err
 		}
-		return nvmlhelper.Serve(as)
-	case suspend.WorkerCommand:
-		task, err := suspend.ParseTask(rest)
+		return gpu.ServeHelper(as)
+	case gpu.WorkerCommand:
+		task, err := gpu.ParseTask(rest)
 		if err != nil {
 			return err
 		}

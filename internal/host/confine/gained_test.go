@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/hostile"
 )
 
 // executed is a program that is executed, the user who executes it, and the rights that it has then.
@@ -44,14 +44,14 @@ func status(t *testing.T, text []byte, name string) string {
 // makePrograms copies cat as each of them.
 func makePrograms(t *testing.T) (dir string) {
 	t.Helper()
-	dir = attacktest.Folder(t)
+	dir = hostile.Folder(t)
 	for _, p := range programs {
 		path := filepath.Join(dir, p.name)
-		attacktest.Copy(t, "cat", path, p.mode)
+		hostile.Copy(t, "cat", path, p.mode)
 		if !p.caps {
 			continue
 		}
-		if err := attacktest.MakeCapable(path, unix.CAP_SYS_PTRACE); err != nil {
+		if err := hostile.MakeCapable(path, unix.CAP_SYS_PTRACE); err != nil {
 			t.Logf("files have no capabilities here: %v", err)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package invoker finds the user who typed the command, also behind sudo, pkexec or doas, and starts commands as that
-// user. The callers decide which files are opened with that user's rights; package userfile opens them.
+// user. It opens and creates files with that user's rights; the callers decide which files.
 package invoker
 
 import (
@@ -17,13 +17,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/confine"
-	"ipytracer/internal/host/userfile"
 )
 
 // Invoker is the user who typed the command. Files are opened and commands are started with that user's rights, never
 // with those of a root that somebody was lent.
 type Invoker struct {
-	userfile.User
+	User
 	entry *user.User // nil where the user has none
 }
 
@@ -39,7 +38,7 @@ func (e Error) Error() string {
 // Find finds the user who typed the command: the user who runs it, if that is not root; the user whom sudo, pkexec or
 // doas names; or root.
 func Find() (*Invoker, error) {
-	self, err := userfile.Self()
+	self, err := Self()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func lent(getenv func(string) string) (*Invoker, error) {
 	if len(found) > 0 && found[0].UID != 0 {
 		return found[0], nil
 	}
-	self, err := userfile.Self()
+	self, err := Self()
 	return &Invoker{User: self}, err
 }
 
@@ -123,7 +122,7 @@ func newInvoker(variable, number string) (*Invoker, error) {
 	if err != nil {
 		return nil, Error(fmt.Sprintf("%s=%q is not the number of a user", variable, number))
 	}
-	i := &Invoker{User: userfile.User{UID: uid}}
+	i := &Invoker{User: User{UID: uid}}
 	if i.entry, err = user.LookupId(number); err != nil {
 		return i, nil
 	}
@@ -174,7 +173,7 @@ func ParseID(text string) (uint32, error) {
 func (i *Invoker) itself() bool { return int(i.UID) == os.Geteuid() && int(i.UID) == os.Getuid() }
 
 // Heir returns the user that a program of root's is to become, nil where the program stays root's.
-func (i *Invoker) Heir() *userfile.User {
+func (i *Invoker) Heir() *User {
 	if os.Geteuid() == 0 && i.UID != 0 {
 		return &i.User
 	}
@@ -279,8 +278,8 @@ func shellOf(name string) string {
 }
 
 // Rights opens files as the invoker. The caller closes it.
-func (i *Invoker) Rights() (*userfile.Rights, error) {
-	return userfile.Of(i.User)
+func (i *Invoker) Rights() (*Rights, error) {
+	return Of(i.User)
 }
 
 // Named finds a user by name, for a root who names whom to be: nobody else may. The user is not root.

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ipytracer/internal/host/userfile"
 )
 
 // TestLent: the environment's word on the user who typed sudo, pkexec or doas is taken if it makes sense, and else
@@ -116,7 +114,7 @@ func TestEnviron(t *testing.T) {
 			"HOME=/home/ann LANG=C LOGNAME=ann MAIL=/var/mail/ann PATH=/bin SHELL=/bin/sh TERM=dumb USER=ann"},
 		{Invoker{}, "HOME=/ LANG=C PATH=/bin SHELL=/bin/sh TERM=dumb"},
 	} {
-		c.who.User = userfile.User{UID: 4000000, GID: 4000000}
+		c.who.User = User{UID: 4000000, GID: 4000000}
 		got := c.who.environ(was)
 		slices.Sort(got)
 		if strings.Join(got, " ") != c.want {

@@ -3,8 +3,6 @@ package invoker
 import (
 	"errors"
 	"testing"
-
-	"ipytracer/internal/host/userfile"
 )
 
 func TestMayChange(t *testing.T) {
@@ -18,7 +16,7 @@ func TestMayChange(t *testing.T) {
 		// in a container's pid namespace it may be anybody's
 		{0, 0, 1, false}, {1000, 1000, 1, false}, {1000, 0, 1, false},
 	} {
-		err := (&Invoker{User: userfile.User{UID: c.invoker}}).MayChange(c.pid, c.owner)
+		err := (&Invoker{User: User{UID: c.invoker}}).MayChange(c.pid, c.owner)
 		var refused *Refusal
 		if (err == nil) != c.may || err != nil && (!errors.As(err, &refused) || refused.PID != c.pid) {
 			t.Errorf("%+v: %v", c, err)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	. "ipytracer/internal/host/packets"
-	"ipytracer/internal/host/packets/slow"
+	"ipytracer/internal/hostile"
 )
 
 // patience is for a machine that has much else to do.
@@ -46,7 +46,7 @@ func send(t *testing.T, to int, packet string) {
 // sendSlow sends a descriptor along that takes hours to close, until the test is over.
 func sendSlow(t *testing.T, to int, packet string) error {
 	t.Helper()
-	end, err := slow.Send(to, packet)
+	end, err := hostile.Send(to, packet)
 	if end == nil {
 		t.Fatal(err)
 	}

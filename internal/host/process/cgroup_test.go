@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // cgroupTree makes a proc file system with process 7 and a mountinfo, and files of control groups; "@" stands for the

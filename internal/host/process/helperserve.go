@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/packets"
-	"ipytracer/internal/host/priority"
+	"ipytracer/internal/host/processor"
 )
 
 // maxHandles is how many files a helper's process has open.
@@ -27,7 +27,7 @@ type HelperServer struct {
 	closers packets.Closers
 	sent    unfetched
 
-	priority *priority.Keeper // of the asking program; nil: it may not ask
+	priority *processor.Priority // of the asking program; nil: it may not ask
 
 	mu    sync.Mutex
 	files map[int]File

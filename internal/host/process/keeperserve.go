@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/priority"
+	"ipytracer/internal/host/processor"
 )
 
 // kept are the files of a process's directory that are opened for whoever asks. All are only read.
@@ -105,7 +105,7 @@ func (s *HelperServer) handOver(r *helperRequest, file *os.File, a *helperAnswer
 }
 
 // Priority returns the keeper of the asking program's priority; nil where it may not ask.
-func (s *HelperServer) Priority() *priority.Keeper { return s.priority }
+func (s *HelperServer) Priority() *processor.Priority { return s.priority }
 
 // watchPriority begins to keep the priority of the program that made the socket. Where it may not be read, as under a
 // filter of a unit's, there is none to ask for.
@@ -122,7 +122,7 @@ func (s *HelperServer) watchPriority(conn *net.UnixConn) error {
 		return err
 	}
 	pid := int(maker.Pid)
-	if kept, err := priority.Of(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
+	if kept, err := processor.NewPriority(pid, func() (time.Duration, error) { return CPUTime(pid) }); err == nil {
 		s.priority = kept
 	}
 	return nil

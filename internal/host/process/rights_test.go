@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ipytracer/internal/host/attacktest"
+	"ipytracer/internal/hostile"
 )
 
 const nobody = 65534
@@ -21,8 +21,8 @@ var asUser = &syscall.Credential{Uid: nobody, Gid: nobody}
 // sleepAs copies sleep(1) to a file that gives whoever executes it something: a mode's bits, a group, or a capability.
 func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) string {
 	t.Helper()
-	path := filepath.Join(attacktest.Folder(t), name)
-	attacktest.Copy(t, "sleep", path, 0o755)
+	path := filepath.Join(hostile.Folder(t), name)
+	hostile.Copy(t, "sleep", path, 0o755)
 	// a new group takes bits of the mode away
 	for _, err := range []error{os.Chown(path, 0, group), unix.Chmod(path, mode)} {
 		if err != nil {
@@ -30,7 +30,7 @@ func sleepAs(t *testing.T, name string, mode uint32, group int, capable bool) st
 		}
 	}
 	if capable {
-		if err := attacktest.MakeCapable(path, unix.CAP_NET_RAW); err != nil {
+		if err := hostile.MakeCapable(path, unix.CAP_NET_RAW); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/packets"
-	"ipytracer/internal/host/packets/slow"
+	"ipytracer/internal/hostile"
 )
 
 // sockets is a Python that has descriptors of all kinds and prints their numbers, by name.
@@ -190,7 +190,7 @@ func TestLockedPair(t *testing.T) {
 // lock keeps a socket in which a packet lies locked, until it is released.
 func lock(t *testing.T, socket int) (release func()) {
 	t.Helper()
-	m, err := slow.NewMemory()
+	m, err := hostile.NewMemory()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestUnfetched(t *testing.T) {
 func TestSocketsAreClosed(t *testing.T) {
 	s := everybody(t)
 	s.closers = packets.Closers{}
-	fd, end, err := slow.Descriptor()
+	fd, end, err := hostile.Descriptor()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // process is a program that prints facts about itself, and goes on at a signal of the test.

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/code/pinned"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
-	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		if !slices.Contains([]string{"sid", "lab", "arm64-sid"}, tree.Name) { // the others have no Arrow
 			return
 		}
@@ -24,7 +24,7 @@ func TestPinnedSites(t *testing.T) {
 
 func pinSites(t *testing.T, name, file string) {
 	t.Helper()
-	f, _ := pinned.Open(t, file)
+	f, _ := elftest.Open(t, file)
 	sites, err := Find(f)
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +36,10 @@ func pinSites(t *testing.T, name, file string) {
 	}{{"allocate", sites.Allocate}, {"reallocate", sites.Reallocate}, {"free", sites.Free}} {
 		for _, one := range kind.functions {
 			s := one.Entry
-			lines = append(lines, pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+			lines = append(lines, elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 				Emulated: s.Emulated}.Line(kind.what))
 			for _, r := range one.Leaves {
-				line := pinned.Site{Symbol: r.Symbol, Delta: r.Delta, Offset: r.FileOffset, Pushed: r.Pushed,
+				line := elftest.Site{Symbol: r.Symbol, Delta: r.Delta, Offset: r.FileOffset, Pushed: r.Pushed,
 					Emulated: r.Emulated}.Line(kind.what + " ends")
 				if r.Condition.Mask != 0 {
 					line += fmt.Sprintf(", flags %#x %#x", r.Condition.Mask, r.Condition.Value)
@@ -48,5 +48,5 @@ func pinSites(t *testing.T, name, file string) {
 			}
 		}
 	}
-	pinned.Check(t, "arrow/"+name, file, lines)
+	elftest.Check(t, "arrow/"+name, file, lines)
 }

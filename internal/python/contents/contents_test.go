@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 var types = []Type{

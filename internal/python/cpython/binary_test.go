@@ -10,7 +10,7 @@ import (
 
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 func openFake(f fakeELF) (*Binary, error) {

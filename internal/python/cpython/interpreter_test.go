@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile/elftest"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 func eachVersion(t *testing.T, test func(t *testing.T, p *fakeProcess)) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // compiled is one statement as IPython compiles it, from testdata/cpython/lines.py.

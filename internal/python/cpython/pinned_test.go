@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/machine"
-	"ipytracer/internal/code/pinned"
 )
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
@@ -15,9 +15,9 @@ func TestPinnedSites(t *testing.T) {
 
 // TestPinnedLibraries: the same for Debian's libraries, which programs that embed Python load.
 func TestPinnedLibraries(t *testing.T) {
-	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		for _, file := range tree.Files("usr/lib/*-linux-gnu/libpython3.*.so.1.0") {
-			f, _ := pinned.Open(t, file)
+			f, _ := elftest.Open(t, file)
 			bin, err := Open(f)
 			if err != nil {
 				t.Fatal(err)
@@ -29,9 +29,9 @@ func TestPinnedLibraries(t *testing.T) {
 
 // TestPinnedOthers: the same for programs for other machines.
 func TestPinnedOthers(t *testing.T) {
-	pinned.Others(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Others(t, func(t *testing.T, tree elftest.Tree) {
 		for _, file := range tree.Files("usr/bin/python3.*") {
-			f, _ := pinned.Open(t, file)
+			f, _ := elftest.Open(t, file)
 			bin, err := Open(f)
 			if err != nil {
 				t.Fatal(err)
@@ -64,13 +64,13 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 		where, c := machine.ResultName(bin.image.Machine(), r.Result), r.Condition
 		lines = append(lines, pin(fmt.Sprintf("return in %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
 	}
-	pinned.Check(t, "cpython/"+name, file, lines)
-	pinned.Check(t, "statements/"+name, file, []string{
+	elftest.Check(t, "cpython/"+name, file, lines)
+	elftest.Check(t, "statements/"+name, file, []string{
 		pin("exec", s.Statements.Exec), pin("behind exec", s.Statements.Behind), pin("eval", s.Statements.Eval),
 	})
 }
 
 func pin(what string, s machine.Site) string {
-	return pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+	return elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 		Emulated: s.Emulated}.Line(what)
 }

@@ -12,7 +12,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile/elftest"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/python/cpython"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // mostOfWalk is the memory that a walk of all that it may look into takes.

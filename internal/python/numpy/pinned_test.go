@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/machine"
-	"ipytracer/internal/code/pinned"
 )
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
 func TestPinnedSites(t *testing.T) {
-	pinned.Each(t, func(t *testing.T, tree pinned.Tree) {
+	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		for _, file := range tree.Files("usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so") {
 			_, python, _ := strings.Cut(filepath.Base(file), ".cpython-")
 			python, _, _ = strings.Cut(python, "-")
@@ -24,7 +24,7 @@ func TestPinnedSites(t *testing.T) {
 
 func pinSites(t *testing.T, name, file string) {
 	t.Helper()
-	f, _ := pinned.Open(t, file)
+	f, _ := elftest.Open(t, file)
 	sites, err := Find(f)
 	lines := []string{fmt.Sprintf("handler %#x, variable %#x", sites.Handler, sites.Variable)}
 	if errors.Is(err, ErrNoHandler) {
@@ -41,11 +41,11 @@ func pinSites(t *testing.T, name, file string) {
 			lines = append(lines, pin(kind.what, s))
 		}
 	}
-	pinned.Check(t, "numpy/"+name, file, lines)
+	elftest.Check(t, "numpy/"+name, file, lines)
 }
 
 func pin(what string, s Site) string {
-	line := pinned.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
+	line := elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 		Emulated: s.Emulated}.Line(what)
 	line += ", block " + place(s.Block)
 	if s.HasSize || s.MaybeSize {

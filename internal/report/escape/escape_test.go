@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/report/reporttest"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/report/notebook"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"

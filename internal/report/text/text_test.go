@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/internal/report/text"

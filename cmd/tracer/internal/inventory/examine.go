@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/refusals"
 	"ipytracer/tracer"
 )
 
@@ -15,9 +15,9 @@ import (
 type question struct {
 	PID     int
 	Started uint64
-	Refused []refusals.File // of its user, that are not to be examined
-	Silent  []uint64        // file systems of its user, that are not to be asked
-	Near    bool            // nor any other that might not answer
+	Refused []filecache.FileState // of its user, that are not to be examined
+	Silent  []uint64              // file systems of its user, that are not to be asked
+	Near    bool                  // nor any other that might not answer
 }
 
 // findings are the answer.
@@ -30,7 +30,7 @@ type findings struct {
 
 // noted is what an examiner is busy with.
 type noted struct {
-	File   *refusals.File
+	File   *filecache.FileState
 	Helper process.Identity // that opens files, and may wait for one
 }
 
@@ -39,7 +39,7 @@ type examiner struct {
 	fs       process.FS
 	what     string
 	note     func(any)
-	refused  []refusals.File
+	refused  []filecache.FileState
 	search   *process.Search
 	describe *tracer.Describer
 }
@@ -56,7 +56,7 @@ func examinerOf(what string) func(fs process.FS, note func(any)) func(json.RawMe
 
 // isPython reports whether a file is a Python interpreter. It says first which file it is.
 func (e *examiner) isPython(f *process.MappedFile) bool {
-	state := refusals.FileOf(&f.Stat)
+	state := filecache.StateOf(&f.Stat)
 	if slices.Contains(e.refused, state) {
 		return false
 	}

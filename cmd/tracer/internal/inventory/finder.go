@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/look"
-	"ipytracer/internal/host/refusals"
 )
 
 // Finder looks at processes that may be kernels, each in a process without rights that can be killed
@@ -28,7 +28,7 @@ type Finder struct {
 	slow    int // of these, that have been busy with one process for a while
 	timer   *time.Timer
 	idle    chan struct{} // the last worker has ended
-	refused refusals.Table[Holder]
+	refused filecache.Refusals[Holder]
 	waiters waiters
 	most    look.Limits // of the look at one process
 }
@@ -76,7 +76,7 @@ func newFinder(ctx context.Context, what string, most bounds, deliver func(Findi
 	return &Finder{
 		what: what, ctx: ctx, deliver: deliver, turns: newTurns(most), idle: make(chan struct{}, 1),
 		most:    look.Limits{Processor: mostProcessor, Wait: most.wait},
-		refused: refusals.Table[Holder]{MostOf: maxRefused, Lasts: refusedFor},
+		refused: filecache.Refusals[Holder]{MostOf: maxRefused, Lasts: refusedFor},
 		start:   func(ctx context.Context, what string) (worker, error) { return look.Start(ctx, what) },
 	}
 }

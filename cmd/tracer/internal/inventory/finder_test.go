@@ -10,21 +10,21 @@ import (
 	"testing"
 	"time"
 
+	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/host/refusals"
 )
 
 // scene is a machine of made-up processes, with the workers that look at them.
 type scene struct {
 	mu      sync.Mutex
-	cost    map[int]time.Duration // processor time that a look at a process takes
-	hangs   map[int]chan struct{} // until when it takes
-	ends    map[int]refusals.File // processes that end the worker, in a file
-	silent  map[int]uint64        // their file systems that do not answer
+	cost    map[int]time.Duration       // processor time that a look at a process takes
+	hangs   map[int]chan struct{}       // until when it takes
+	ends    map[int]filecache.FileState // processes that end the worker, in a file
+	silent  map[int]uint64              // their file systems that do not answer
 	muted   map[int][]uint64
 	asked   []int
-	refused map[int][]refusals.File
+	refused map[int][]filecache.FileState
 	started int
 	open    int
 }
@@ -45,7 +45,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 	w.muted[one.PID] = one.Silent
 	cost.Processor = w.cost[one.PID]
 	hangs, file, ends := w.hangs[one.PID], w.ends[one.PID], false
-	if file != (refusals.File{}) && !slices.Contains(one.Refused, file) {
+	if file != (filecache.FileState{}) && !slices.Contains(one.Refused, file) {
 		ends = true
 	}
 	w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w fakeWorker) Ask(q, found any, _ look.Limits) (cost look.Cost, err error)
 func (s *scene) finds(t *testing.T) (*Finder, chan Finding) {
 	found := make(chan Finding, 4096)
 	f := newFinder(t.Context(), kernels, lasting, func(one Finding) { found <- one })
-	s.refused, s.muted = map[int][]refusals.File{}, map[int][]uint64{}
+	s.refused, s.muted = map[int][]filecache.FileState{}, map[int][]uint64{}
 	f.start = func(context.Context, string) (worker, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -219,9 +219,9 @@ func TestTurns(t *testing.T) {
 // TestRefusedFiles: a file that ended a worker is not examined again for its user, and for others it is. The next
 // process is found by another worker.
 func TestRefusedFiles(t *testing.T) {
-	s := &scene{ends: map[int]refusals.File{}}
+	s := &scene{ends: map[int]filecache.FileState{}}
 	f, found := s.finds(t)
-	file := refusals.File{Device: 7, Inode: 9}
+	file := filecache.FileState{Device: 7, Inode: 9}
 	s.ends[10] = file
 	f.Look(of(1, 10))
 	if one := next(t, found); !one.Cut {

@@ -14,7 +14,6 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/workload"
 	"ipytracer/event"
-	"ipytracer/internal/host/launch"
 	"ipytracer/internal/ledger"
 	"ipytracer/model"
 	"ipytracer/tracer"
@@ -74,7 +73,7 @@ func traceCommand(ctx context.Context, cmd *exec.Cmd, o tracer.Options) ([]byte,
 	}
 	cmd.ExtraFiles = []*os.File{to}
 	cmd.Stdout, cmd.Stderr = errsTo, errsTo
-	live, err := launch.Attached(cmd, o)
+	live, err := tracer.Launch(cmd, o)
 	to.Close()
 	errsTo.Close()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // partsOfAnswer are the places in an answer where a notebook can put anything.

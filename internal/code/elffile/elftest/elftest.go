@@ -1,5 +1,5 @@
 // Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only
-// tests import it. Package internal/code/pinned has real files.
+// tests import it. [Check] is for real files.
 package elftest
 
 import (

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/isa"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // decodings are what is known of an instruction of each sort, at address 0x10000, see describe.

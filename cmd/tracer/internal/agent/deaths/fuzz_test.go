@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 	"ipytracer/model"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // FuzzClaims has the command line and the environment of a kernel, and the name of its unit.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/host/attacktest/hostile"
+	"ipytracer/internal/hostile"
 )
 
 // mostOfList is the most that a list takes; 49 MiB were seen: the text of the largest pod, twice, and its maps.

@@ -1,0 +1,106 @@
+package gpu
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/confine"
+)
+
+// withdraw takes all rights that NVML does not need from this program, in all its threads and for good. A kernel
+// without Landlock or filters takes less.
+func withdraw(devices []string) error {
+	for _, err := range []error{confine.OnlyPaths(paths(devices)), confine.Allow(rules())} {
+		if err != nil && !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
+			return err
+		}
+	}
+	return nil
+}
+
+// paths are the devices, and the files of the library and of those it needs; nothing is made anywhere.
+func paths(devices []string) confine.Paths {
+	p := confine.Paths{Read: []string{"/proc", "/sys", "/etc", "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
+		"/run/opengl-driver"}}
+	for _, name := range []string{Library, CUDALibrary} {
+		if path, err := filepath.EvalSymlinks(FindLibrary(name)); err == nil {
+			p.Read = append(p.Read, filepath.Dir(path))
+		}
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
+		if filepath.IsAbs(dir) && filepath.Clean(dir) != "/" {
+			p.Read = append(p.Read, dir)
+		}
+	}
+	for _, path := range devices {
+		// nvidia-caps: a user who may open one has a right of MIG's
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			p.Read = append(p.Read, path)
+		} else {
+			p.Drive = append(p.Drive, path)
+		}
+	}
+	return p
+}
+
+// Commands of /dev/nvidia-uvm, which have no type (uvm_linux_ioctl.h and uvm_ioctl.h of NVIDIA's open kernel modules).
+const (
+	uvmInitialize   = 0x30000001
+	uvmDeinitialize = 0x30000002
+	uvmMMInitialize = 75
+)
+
+// rules are the system calls of NVML and of the program that asks it. NVML of driver 580 makes these (seen on an H100):
+// it looks at its devices by stat(2), reads /proc and /sys, opens the devices to read and write, asks by ioctls of type
+// 'F' (nv-ioctl-numbers.h of NVIDIA's open kernel modules), and has a thread. Its library, and those it loads, are
+// mapped as code: from files only.
+func rules() []confine.Rule {
+	all := slices.Concat(confine.Program(), confine.Reading(), confine.Always(
+		unix.SYS_SCHED_GET_PRIORITY_MAX,
+		unix.SYS_SCHED_GET_PRIORITY_MIN, unix.SYS_SCHED_GETPARAM,
+		unix.SYS_SCHED_GETSCHEDULER, unix.SYS_GET_MEMPOLICY, unix.SYS_GETCPU, unix.SYS_GETPPID,
+		unix.SYS_PSELECT6,
+		unix.SYS_DUP, unix.SYS_SENDMSG, unix.SYS_RECVMSG,
+	), confine.Always(older...), []confine.Rule{
+		{Call: unix.SYS_MMAP,
+			When: [][]confine.Test{{confine.Without(2, unix.PROT_WRITE), confine.Without(3, unix.MAP_ANONYMOUS)}}},
+		{Call: unix.SYS_IOCTL, When: [][]confine.Test{{{Argument: 1, Mask: 0xff00, Value: 'F' << 8}}}},
+		confine.OneOf(unix.SYS_IOCTL, 1, uvmInitialize, uvmDeinitialize, uvmMMInitialize),
+	})
+	for call, flags := range opening {
+		all = append(all, confine.Rule{Call: call, When: [][]confine.Test{
+			{confine.Without(flags, confine.Writing)}, {{Argument: flags, Mask: confine.Writing, Value: unix.O_RDWR}},
+		}})
+	}
+	return append(all, refused()...)
+}
+
+// refused are calls that NVML tries, and goes on without, as it must for users who are not root: it makes missing
+// devices and links to them in /dev/char, itself and by nvidia-modprobe(1) (nvidia-modprobe-utils.c), and names its
+// threads by a file. Each fails as it does for them.
+func refused() (all []confine.Rule) {
+	for errno, calls := range map[unix.Errno][]uintptr{
+		// with any other error it gives up the folder's devices, which are there
+		unix.EEXIST: {unix.SYS_MKDIRAT},
+		unix.EPERM:  {unix.SYS_MKNODAT, unix.SYS_FCHMODAT, unix.SYS_FCHOWNAT},
+		unix.EACCES: {unix.SYS_UNLINKAT, unix.SYS_SYMLINKAT, unix.SYS_SOCKET, unix.SYS_CONNECT},
+		unix.EAGAIN: nil,
+	} {
+		for _, call := range slices.Concat(calls, olderRefused[errno]) {
+			all = append(all, confine.Rule{Call: call, Refuse: errno})
+		}
+	}
+	making := func(argument int) [][]confine.Test {
+		return [][]confine.Test{{{Argument: argument, Mask: unix.O_CREAT, Value: unix.O_CREAT}}}
+	}
+	for call, flags := range opening {
+		all = append(all, confine.Rule{Call: call, When: making(flags), Refuse: unix.EACCES})
+	}
+	return append(all, confine.Rule{
+		Call: unix.SYS_CLONE, When: [][]confine.Test{{confine.Without(0, unix.CLONE_THREAD)}}, Refuse: unix.EAGAIN,
+	})
+}

@@ -1,0 +1,152 @@
+package invoker
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is a name in a folder that is held by descriptor: whatever becomes of the path that led there, it is this
+// folder.
+type place struct {
+	path   string // as it was typed, for words
+	folder int    // O_PATH
+	name   string
+}
+
+func (p *place) close() { unix.Close(p.folder) }
+
+// find holds the folder of a path.
+func (r *Rights) find(typed string) (*place, error) {
+	folder, name := path.Split(typed)
+	if name == "" || name == "." || name == ".." {
+		if typed == "" {
+			return nil, pathError("open", typed, unix.ENOENT)
+		}
+		return nil, &kindError{typed, "a directory"}
+	}
+	fd, err := r.walk(folder)
+	if err != nil {
+		return nil, pathError("open", typed, err)
+	}
+	return &place{path: typed, folder: fd, name: name}, nil
+}
+
+// maxLinks is how many symbolic links a path may lead through, as in the kernel (MAXSYMLINKS of linux/namei.h).
+const maxLinks = 40
+
+// walk opens a folder part by part, from the working directory or the root. Links are followed if they are root's or
+// the user's: a link of anybody else could lead to where only the user can write.
+func (r *Rights) walk(folder string) (int, error) {
+	at, err := start(folder)
+	if err != nil {
+		return -1, err
+	}
+	rest, links := strings.Split(folder, "/"), 0
+	for len(rest) > 0 {
+		part := rest[0]
+		rest = rest[1:]
+		if part == "" {
+			continue
+		}
+		next, link, err := r.step(at, part)
+		if err != nil {
+			unix.Close(at)
+			return -1, err
+		}
+		switch {
+		case link == "":
+			unix.Close(at)
+			at = next
+			continue
+		case links == maxLinks:
+			unix.Close(at)
+			return -1, unix.ELOOP
+		case link[0] == '/':
+			unix.Close(at)
+			if at, err = start(link); err != nil {
+				return -1, err
+			}
+		}
+		links++
+		rest = append(strings.Split(link, "/"), rest...)
+	}
+	return at, nil
+}
+
+func start(folder string) (int, error) {
+	from := "."
+	if strings.HasPrefix(folder, "/") {
+		from = "/"
+	}
+	return unix.Open(from, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+}
+
+// step opens one folder, or reads where the link in its place leads.
+func (r *Rights) step(at int, part string) (next int, link string, err error) {
+	next, err = unix.Openat(at, part, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != unix.ENOTDIR {
+		return next, "", err
+	}
+	fd, err := unix.Openat(at, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return -1, "", err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return -1, "", err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK {
+		return -1, "", unix.ENOTDIR
+	}
+	if st.Uid != 0 && st.Uid != r.user.UID {
+		return -1, "", ErrForeignLink
+	}
+	var to [unix.PathMax]byte
+	n, err := unix.Readlinkat(fd, "", to[:])
+	if err != nil {
+		return -1, "", err
+	}
+	if n == 0 || n == len(to) {
+		return -1, "", unix.ENAMETOOLONG
+	}
+	return -1, string(to[:n]), nil
+}
+
+// look finds the file at a place without opening it. The descriptor is O_PATH, and -1 where there is nothing.
+func (p *place) look() (fd int, st unix.Stat_t, err error) {
+	fd, err = unix.Openat(p.folder, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err == unix.ENOENT {
+		return -1, st, nil
+	}
+	if err == nil {
+		if err = unix.Fstat(fd, &st); err != nil {
+			unix.Close(fd)
+		}
+	}
+	if err != nil {
+		return -1, st, pathError("open", p.path, err)
+	}
+	return fd, st, nil
+}
+
+// kind puts into words the kind of a file that is no regular one.
+func kind(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFLNK:
+		return "a symbolic link; name the file itself"
+	case unix.S_IFDIR:
+		return "a directory"
+	case unix.S_IFBLK:
+		return "a block device"
+	case unix.S_IFCHR:
+		return "a device"
+	case unix.S_IFIFO:
+		return "a pipe"
+	case unix.S_IFSOCK:
+		return "a socket"
+	}
+	return "no file"
+}

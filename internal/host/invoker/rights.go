@@ -1,0 +1,135 @@
+package invoker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/confine"
+)
+
+// User is a user with whose rights files are opened: ids of the kernel, Groups without GID.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
+}
+
+// Self returns the user who runs the program, by its real ids.
+func Self() (User, error) {
+	groups, err := os.Getgroups()
+	if err != nil {
+		return User{}, fmt.Errorf("read the groups: %w", err)
+	}
+	u := User{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}
+	for _, g := range groups {
+		u.Groups = append(u.Groups, uint32(g))
+	}
+	return u, nil
+}
+
+// Rights are those of a user on files. The methods may be called from any goroutine, also after the program has given
+// up its own privileges.
+type Rights struct {
+	user User
+	jobs chan job // nil: everything is done as this program
+}
+
+type job struct {
+	do   func() error
+	done chan error
+}
+
+// Of returns the rights of a user. One thread takes them on, until Close. To root itself nothing is forbidden and
+// nothing changes. For anybody else the program must be root, or that user.
+func Of(u User) (*Rights, error) {
+	r := &Rights{user: u}
+	if u.UID == 0 && os.Geteuid() == 0 {
+		return r, nil
+	}
+	r.jobs = make(chan job)
+	begun := make(chan error)
+	go confine.OnOwnThread(func() { r.serve(begun) })
+	if err := <-begun; err != nil {
+		return nil, fmt.Errorf("take on the rights of user %d: %w", u.UID, err)
+	}
+	return r, nil
+}
+
+// Close ends the thread. No other method may be called afterwards.
+func (r *Rights) Close() {
+	if r.jobs != nil {
+		close(r.jobs)
+	}
+}
+
+// Do runs a function with the user's rights. It must not start goroutines that shall have them, nor threads.
+func (r *Rights) Do(f func() error) error {
+	if r.jobs == nil {
+		return f()
+	}
+	j := job{do: f, done: make(chan error, 1)}
+	r.jobs <- j
+	return <-j.done
+}
+
+func (r *Rights) serve(begun chan<- error) {
+	if err := become(r.user); err != nil {
+		begun <- err
+		return
+	}
+	begun <- nil
+	for j := range r.jobs {
+		// Whatever sets the capabilities of all threads may have given this one some again.
+		if err := disarm(); err != nil {
+			j.done <- fmt.Errorf("do without capabilities: %w", err)
+			continue
+		}
+		j.done <- j.do()
+	}
+}
+
+// become gives this thread, and no other, a user's groups and file system ids. Whoever is not root has the right groups
+// already.
+func become(u User) error {
+	if os.Geteuid() == 0 {
+		groups := append([]uint32{u.GID}, u.Groups...)
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])),
+			0); errno != 0 {
+			return fmt.Errorf("set the groups: %w", errno)
+		}
+	}
+	if err := setID(unix.SYS_SETFSGID, u.GID); err != nil {
+		return fmt.Errorf("set the group: %w", err)
+	}
+	if err := setID(unix.SYS_SETFSUID, u.UID); err != nil {
+		return fmt.Errorf("set the user: %w", err)
+	}
+	return disarm()
+}
+
+var errRefused = errors.New("the kernel does not allow it")
+
+// setID calls setfsuid(2) or setfsgid(2), which report no error: the second call returns the id that the first one has
+// set.
+func setID(call uintptr, id uint32) error {
+	unix.RawSyscall(call, uintptr(id), 0, 0)
+	if now, _, _ := unix.RawSyscall(call, uintptr(id), 0, 0); uint32(now) != id {
+		return errRefused
+	}
+	return nil
+}
+
+// disarm takes every capability of this thread out of effect. They stay permitted: threads of one program must not
+// differ in that (psx).
+func disarm() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return err
+	}
+	sets[0].Effective, sets[1].Effective = 0, 0
+	return unix.Capset(&header, &sets[0])
+}

@@ -1,0 +1,145 @@
+package processor
+
+// A [Priority] has all threads of another program run before others for a while, and bounds the processor time that
+// the program takes so. It needs CAP_SYS_NICE.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Most is the processor time that a program may take in all while its priority is raised.
+	Most = 5 * time.Second
+	// Steps is how far the nice value is lowered. A thread then weighs as much as 28 busy ones of the usual value
+	// (sched_prio_to_weight, kernel/sched/core.c): beside 15 of these on two processors it has four fifths of its one.
+	Steps = 15
+
+	lowestNice = -20
+	often      = 50 * time.Millisecond // between two looks at the time that was taken
+	maxPasses  = 100                   // through the threads of a program that begins ever more
+)
+
+// ErrSpent is the error where the program has taken all its time.
+var ErrSpent = errors.New("it has run with priority for as long as it may")
+
+// Priority raises the priority of a program and lowers it again. Safe for concurrent use.
+type Priority struct {
+	pid           int
+	usual, raised int                           // nice values
+	used          func() (time.Duration, error) // processor time of the program
+
+	mu    sync.Mutex
+	left  time.Duration
+	began time.Duration // the time that was used when the priority was raised
+	over  chan struct{} // nil while the priority is the usual one
+}
+
+// NewPriority returns a keeper for a program that runs with its usual priority, and a way to ask for its processor time.
+func NewPriority(pid int, used func() (time.Duration, error)) (*Priority, error) {
+	found, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
+	if err != nil {
+		return nil, fmt.Errorf("priority of process %d: %w", pid, err)
+	}
+	usual := 20 - found // the kernel's answer is never negative (getpriority(2))
+	return &Priority{pid: pid, usual: usual, raised: max(usual-Steps, lowestNice), used: used, left: Most}, nil
+}
+
+// Values returns the nice values that a keeper sets.
+func (k *Priority) Values() (usual, raised int) { return k.usual, k.raised }
+
+// Raise raises the priority of all threads, those to come included, until [Keeper.Lower], and at most until the program
+// has taken its time. It fails with [ErrSpent] if it has.
+func (k *Priority) Raise() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over != nil {
+		return nil
+	}
+	if k.left <= 0 {
+		return ErrSpent
+	}
+	began, err := k.used()
+	if err != nil {
+		return err
+	}
+	if err := k.set(k.raised); err != nil {
+		return errors.Join(err, k.set(k.usual))
+	}
+	k.began, k.over = began, make(chan struct{})
+	go k.watch(k.over)
+	return nil
+}
+
+// Lower restores the usual priority.
+func (k *Priority) Lower() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lower()
+}
+
+func (k *Priority) lower() error {
+	if k.over == nil {
+		return nil
+	}
+	close(k.over)
+	k.over = nil
+	used, err := k.used()
+	k.left -= used - k.began
+	if err != nil { // the program has ended, or cannot be watched any more
+		k.left = 0
+	}
+	return k.set(k.usual)
+}
+
+// watch lowers the priority once the time is taken.
+func (k *Priority) watch(over chan struct{}) {
+	look := time.NewTicker(often)
+	defer look.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-look.C:
+		}
+		k.mu.Lock()
+		if used, err := k.used(); k.over == over && (err != nil || used-k.began >= k.left) {
+			_ = k.lower()
+		}
+		k.mu.Unlock()
+	}
+}
+
+// set gives all threads a nice value. A thread has that of the one that began it. So no other is left once a pass has
+// found no new thread.
+func (k *Priority) set(nice int) error {
+	done := map[int]bool{}
+	for range maxPasses {
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", k.pid))
+		if err != nil {
+			return err
+		}
+		before := len(done)
+		for _, task := range tasks {
+			tid, err := strconv.Atoi(task.Name())
+			if err != nil || done[tid] {
+				continue
+			}
+			done[tid] = true
+			err = unix.Setpriority(unix.PRIO_PROCESS, tid, nice)
+			if err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("priority of thread %d: %w", tid, err)
+			}
+		}
+		if len(done) == before {
+			return nil
+		}
+	}
+	return fmt.Errorf("priority of process %d: it begins ever more threads", k.pid)
+}

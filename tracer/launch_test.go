@@ -1,0 +1,68 @@
+package tracer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"ipytracer/event"
+	"ipytracer/internal/ledger"
+)
+
+func TestNoSuchCommand(t *testing.T) {
+	_, err := Launch(exec.Command("/nowhere/python3"), Options{})
+	var failed *NotStartedError
+	if !errors.As(err, &failed) || failed.Name != "/nowhere/python3" || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestKilledUnattached: a command that cannot be traced is over before its first instruction. Without root that is the
+// first thing that fails, with root a ring that no kernel makes.
+func TestKilledUnattached(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	cmd := exec.Command("touch", made)
+	if _, err := Launch(cmd, Options{ChangeRing: 12345}); err == nil {
+		t.Fatal("attached with a ring of 12345 bytes")
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the command was not killed")
+	}
+	if _, err := os.Stat(made); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the command has run: %v", err)
+	}
+}
+
+// TestFromItsFirstInstruction: the session begins with the command and has seen its end.
+func TestFromItsFirstInstruction(t *testing.T) {
+	cmd := exec.Command("true")
+	s, err := Launch(cmd, Options{})
+	if err != nil {
+		if os.Getenv("TRACER_REQUIRE_BPF") != "1" &&
+			(errors.Is(err, ledger.ErrNotPermitted) || errors.Is(err, ledger.ErrNotSupported)) {
+			t.Skip(err)
+		}
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	seen := map[event.BoundaryKind]int{}
+	for {
+		e, err := s.Next(context.Background())
+		if err != nil {
+			break
+		}
+		if b, ok := e.(*event.Boundary); ok && int(b.PID) == cmd.Process.Pid {
+			seen[b.Kind]++
+		}
+	}
+	if err := errors.Join(<-ended, s.Close()); err != nil {
+		t.Error(err)
+	}
+	if seen[event.Attached] != 1 || seen[event.ProcessExit] != 1 {
+		t.Errorf("boundaries: %v", seen)
+	}
+}
