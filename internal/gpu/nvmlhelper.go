@@ -1,7 +1,7 @@
 package gpu
 
-// A [Helper] asks NVML in a process of its own, which can do nothing else: the program itself, or the one that
-// it carries for that ([Command]), started by the hidden command [HelperCommand]. A session starts it before it gives up
+// A [Helper] asks NVML in a process of its own, which can do nothing else: the program itself, or the one that it
+// carries for that ([Command]), started by the hidden command [HelperCommand]. A session starts it before it gives up
 // its rights, and needs no right of its own for NVIDIA's driver: it neither loads the library nor opens a device.
 //
 // The process is the user's, without capabilities, from its first moments on. Until it is asked for the first time it
@@ -113,8 +113,8 @@ func ParseHelper(arguments []string) (*invoker.User, error) {
 	return nil, fmt.Errorf("%q are no arguments of %s", arguments, HelperCommand)
 }
 
-// ParseHelperUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups; "" for
-// none.
+// ParseHelperUser reads the value of the command's flag --user: a user's id, the group's, and those of further groups;
+// "" for none.
 func ParseHelperUser(text string) (*invoker.User, error) {
 	if text == "" {
 		return nil, nil

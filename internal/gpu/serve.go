@@ -28,8 +28,8 @@ type helperServer struct {
 	none *NoNVMLError // why it cannot be used, once that is known
 }
 
-// ServeHelper answers questions on the program's descriptor 3, as a user, nil for the present one, until the other side is
-// gone: then the program ends, whatever NVML does meanwhile.
+// ServeHelper answers questions on the program's descriptor 3, as a user, nil for the present one, until the other side
+// is gone: then the program ends, whatever NVML does meanwhile.
 func ServeHelper(as *invoker.User) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	conn, err := socket()

@@ -1,5 +1,6 @@
-// Package hostile is for tests of attacks only. It holds readers of a target's bytes to bounds: the memory and the
-// processor time that one input may cost. It has inputs for them, too: well-formed ones with sizes, counts and depths that nobody needs.
+// Package hostile serves tests of attacks: it holds readers of a target's bytes to bounds: the memory and the processor
+// time that one input may cost. It has inputs for them, too: well-formed ones with sizes, counts and depths that nobody
+// needs.
 package hostile
 
 import (

@@ -82,7 +82,8 @@ var layers = []rule{
 		"internal/advice", "internal/compare", "internal/merge", "internal/plan", "internal/syntax"}, nil,
 		"the live half gives events, and draws no conclusions"},
 	{append([]string{"attribution", "report"}, live...), nil, []string{"cmd"}, nil, "commands are at the top"},
-	{[]string{"internal/code"}, []string{"internal/code/elffile/elftest"}, live, nil, "analyses of files need no process"},
+	{[]string{"internal/code"}, []string{"internal/code/elffile/elftest"}, live, nil,
+		"analyses of files need no process"},
 	{[]string{"internal/syntax"}, nil, []string{module}, nil, "it can be used anywhere else"},
 }
 

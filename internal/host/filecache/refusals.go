@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileState distinguishes a file in its present state from all others. Only the kernel sets Changed, except of files with a
-// server of their own.
+// FileState distinguishes a file in its present state from all others. Only the kernel sets Changed, except of files
+// with a server of their own.
 type FileState struct {
 	Device, Inode, Size uint64
 	Written, Changed    [2]int64 // the last change of its content, and of its inode, in s and ns
@@ -36,8 +36,8 @@ func (f FileState) Append(key []byte) []byte {
 // most is how many refusals a table holds.
 const most = 1024
 
-// Refusals has the files that were refused, each for somebody or something: nobody's look at a file decides about those of
-// others. The zero value holds as many as there is room for, until there is none. It is safe for concurrent use.
+// Refusals has the files that were refused, each for somebody or something: nobody's look at a file decides about those
+// of others. The zero value holds as many as there is room for, until there is none. It is safe for concurrent use.
 type Refusals[For comparable] struct {
 	MostOf int           // the most of one; 0: no bound of its own
 	Lasts  time.Duration // how long a refusal stays; 0: until its room is needed

@@ -44,7 +44,8 @@ func TestLasting(t *testing.T) {
 		table.Add("a", FileState{Inode: i}, io.EOF, now.Add(time.Duration(i)))
 	}
 	now = now.Add(24 * time.Hour)
-	if len(table.known) != most || table.Why("a", FileState{}, now) != nil || table.Why("a", FileState{Inode: 1}, now) == nil {
+	if len(table.known) != most || table.Why("a", FileState{}, now) != nil ||
+		table.Why("a", FileState{Inode: 1}, now) == nil {
 		t.Errorf("%d are remembered", len(table.known))
 	}
 }

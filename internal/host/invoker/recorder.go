@@ -26,10 +26,10 @@ type Recording struct {
 	file *File // nil for standard output
 }
 
-// CreateRecording begins a recording, with a user's rights, in a file that only that user may read: notebooks contain secrets.
-// It has no name until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is refused
-// with an error that is [fs.ErrExist] unless o.Force is set. A symbolic link, a device, a pipe or a directory is
-// refused always, with [ErrNotRegular].
+// CreateRecording begins a recording, with a user's rights, in a file that only that user may read: notebooks contain
+// secrets. It has no name until Keep gives it its path. "-" and "/dev/stdout" mean standard output. An existing file is
+// refused with an error that is [fs.ErrExist] unless o.Force is set. A symbolic link, a device, a pipe or a directory
+// is refused always, with [ErrNotRegular].
 //
 // With o.Force the old file is replaced, not overwritten: programs that have it open keep it, and a hard link that
 // somebody laid in the way loses nothing.

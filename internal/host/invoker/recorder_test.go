@@ -169,7 +169,8 @@ func TestCreateRefusesWhatIsNoFile(t *testing.T) {
 	if _, err := os.Stat(target); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it wrote through the link: %v", err)
 	}
-	if _, err := CreateRecording(own(t), filepath.Join(dir, "no", "such"), RecordingOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	_, err := CreateRecording(own(t), filepath.Join(dir, "no", "such"), RecordingOptions{})
+	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package processor counts the work of processors for a process, by perf events: instructions, cycles, cache references
-// and misses. It also raises a program's priority for a while. Package attribution decides to which windows the counts belong. The kernel half reads the events that the
-// kernel counts itself (page faults, switches).
+// and misses. It also raises a program's priority for a while. Package attribution decides to which windows the counts
+// belong. The kernel half reads the events that the kernel counts itself (page faults, switches).
 package processor
 
 import (

@@ -41,7 +41,8 @@ type Priority struct {
 	over  chan struct{} // nil while the priority is the usual one
 }
 
-// NewPriority returns a keeper for a program that runs with its usual priority, and a way to ask for its processor time.
+// NewPriority returns a keeper for a program that runs with its usual priority, and a way to ask for its processor
+// time.
 func NewPriority(pid int, used func() (time.Duration, error)) (*Priority, error) {
 	found, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
 	if err != nil {
