@@ -4,8 +4,7 @@
     advise_try.py [--tracer FILE] [--jobs N] [--user NAME] NOTEBOOK|FOLDER…
 
 For each notebook there is a line: the prediction, the measured saving of the judged meter, and which results differ. A
-notebook is wrong if the saving is more than 5 % (and 2 MiB) away, or if results differ and the kind of advice does not
-say that they will. Notebooks of testdata/advice that are healthy must get no advice. The exit status is 1 if one is
+notebook is wrong if the saving is more than 5 % (and 2 MiB) away, or if results differ. Notebooks of testdata/advice that are healthy must get no advice. The exit status is 1 if one is
 wrong. Needs root, and runs notebooks as NAME.
 """
 
@@ -18,7 +17,6 @@ import sys
 
 import advise
 
-OTHER_RESULTS = {"float64", "batch-size"}     # kinds that say so
 
 
 def tried(opts, path):
@@ -49,7 +47,7 @@ def once(opts, path, runs):
     differs = sorted({d["variable"] if d.get("variable") else "In[%d]" % d["cell"]
                       for d in variant["differences"] if not d["tolerated"]})
     kind = want.kind if want else ""
-    right = near and (variant["passed"] or kind in OTHER_RESULTS and not variant["why"]) and kind != "healthy"
+    right = near and variant["passed"] and kind != "healthy"
     return "%s | %s | says %s | saves %s | %s | %s" % (
         name, kind or "-", advise.size(said), advise.size(saved["certain"]),
         "the same results" if not differs else "differ: " + ", ".join(differs), "ok" if right else "WRONG"), right

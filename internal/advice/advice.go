@@ -110,7 +110,7 @@ type weighed struct {
 	then              *evidence.Moment
 }
 
-// weigh returns the candidates that save enough, the most first. Those that avoid a refusal come before all others.
+// weigh returns the candidates that save enough, the most first.
 func weigh(n *evidence.Notebook, all []evidence.Rule) []weighed {
 	var found []weighed
 	for _, rule := range all {
@@ -119,19 +119,18 @@ func weigh(n *evidence.Notebook, all []evidence.Rule) []weighed {
 				break
 			}
 			w := weighed{Candidate: c, held: c.Falls(n.Peak)}
-			if w.held < n.Least() && c.Fits == 0 {
+			if w.held < n.Least() {
 				continue
 			}
 			w.peak, w.then = n.Without(c.Falls)
-			if w.saves = n.Peak.Peak - w.peak; w.saves >= n.Least() || c.Fits > 0 {
+			if w.saves = n.Peak.Peak - w.peak; w.saves >= n.Least() {
 				found = append(found, w)
 			}
 		}
 	}
 	slices.SortStableFunc(found, func(a, b weighed) int {
-		return cmp.Or(cmp.Compare(b.Fits, a.Fits), cmp.Compare(b.saves, a.saves),
-			cmp.Compare(rank(a.Accuracy), rank(b.Accuracy)), cmp.Compare(b.held, a.held),
-			cmp.Compare(a.Cell.Index, b.Cell.Index), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(cmp.Compare(b.saves, a.saves), cmp.Compare(rank(a.Accuracy), rank(b.Accuracy)),
+			cmp.Compare(b.held, a.held), cmp.Compare(a.Cell.Index, b.Cell.Index), cmp.Compare(a.Line, b.Line))
 	})
 	return once(found)
 }
@@ -162,7 +161,7 @@ func once(found []weighed) []weighed {
 
 // item returns a candidate as a piece of advice.
 func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
-	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves, Fits: f.Fits,
+	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves,
 		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
 		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
 	out.At = model.PlanPlace{PID: n.PID, Kernel: f.Cell.Window.Kernel, Execution: f.Cell.Window.Execution,

@@ -73,6 +73,7 @@ var live = []string{"tracer", "internal/companion", "internal/gpu", "internal/ho
 var layers = []rule{
 	{[]string{"event"}, nil, []string{module}, []string{"event"}, "events are the vocabulary of everything else"},
 	{[]string{"model"}, nil, []string{module}, []string{"model"}, "printers and those who read JSON need nothing else"},
+	{[]string{"internal/syntax"}, nil, []string{module}, nil, "it reads Python for any program"},
 	{figures, []string{"event/recording"}, effects, nil, "the same events give the same figures, on any machine"},
 	{figures, nil, live, nil, "a recording is read without the live half"},
 	{[]string{"report", "internal/report"}, nil, live, nil, "a report is printed without the live half"},

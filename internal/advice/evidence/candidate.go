@@ -19,9 +19,6 @@ type Candidate struct {
 	Edits            []model.AdviceEdit
 	// Falls returns by how many bytes a moment would be lower, 0 for none. It may be asked for moments in any order.
 	Falls func(*Moment) int64
-	// Fits is a request for memory that was refused, in bytes, and that would be served; 0 for none. Such a candidate
-	// needs no saving.
-	Fits int64
 	// Of are the names of groups of memory that the change is about. Of two candidates about the same memory the one
 	// that saves more comes first, and the other one only behind all others.
 	Of string
@@ -110,28 +107,6 @@ func (n *Notebook) InsertBefore(cell int, text string) (edits []model.AdviceEdit
 
 // onceIn are magics that run the rest of their cell once, with its names.
 var onceIn = map[string]bool{"time": true, "capture": true, "prun": true}
-
-// InsertInFront returns the edits that put lines of code in front of a run of a statement. ok is false where there is
-// no such place.
-func (n *Notebook) InsertInFront(of *Statement, text string) (edits []model.AdviceEdit, ok bool) {
-	c := of.Cell
-	if c.Tree == nil || of.Node == nil {
-		return nil, false
-	}
-	body, line := c.Tree.Body, of.Node.Place().Start.Line
-	if body[0] == of.Node {
-		return n.InsertBefore(c.Index, text)
-	}
-	for _, one := range body {
-		if p := one.Place(); p.Start.Offset < of.Node.Place().Start.Offset && p.End.Line >= line {
-			return nil, false // both are on one line
-		}
-	}
-	if isMagic(c) {
-		return nil, false
-	}
-	return []model.AdviceEdit{edit(c, line, line-1, text)}, true
-}
 
 // Replace returns the edit that puts text in the place of some lines of a cell.
 func Replace(c *Cell, from, to int, text string) model.AdviceEdit { return edit(c, from, to, text) }

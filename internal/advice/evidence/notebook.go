@@ -114,9 +114,6 @@ func (c *Cell) statementAt(line int) *Statement {
 	return found
 }
 
-// Chosen reports whether a statement is in the chosen stretch.
-func (n *Notebook) Chosen(s *Statement) bool { return n.chosen(&Moment{Cell: s.Cell, Statement: s}) }
-
 // Figure returns the figure of the judged meter in a window, with children.
 func (n *Notebook) Figure(w *model.Window) (model.Figure, bool) { return w.Together(n.Meter) }
 

@@ -90,12 +90,6 @@ func (n *Notebook) site(a *model.Allocation) *Site {
 	return s
 }
 
-// Made returns the statement that was running when a stack allocated; nil if it is not known.
-func (n *Notebook) Made(stack []model.Frame) *Statement {
-	_, s, _ := n.outermost(stack)
-	return s
-}
-
 // outermost returns the outermost line of a cell on a stack.
 func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line int) {
 	for i := len(stack) - 1; i >= 0; i-- {

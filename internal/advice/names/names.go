@@ -15,7 +15,7 @@ func find(n *evidence.Notebook) (found []evidence.Candidate) {
 		return nil
 	}
 	l := livesOf(n)
-	for _, rule := range []func(*lives) []evidence.Candidate{deletes, loops, locals, dividers} {
+	for _, rule := range []func(*lives) []evidence.Candidate{deletes, loops, locals} {
 		found = append(found, rule(l)...)
 	}
 	return found

@@ -119,6 +119,12 @@ func (k keeping) sources() []spot {
 	return found
 }
 
+// free reports whether the kept value has no graph: gradients are off, or it is detached.
+func (k keeping) free() bool {
+	call, ok := k.value.(*syntax.Call)
+	return k.at.inside(evidence.GradientsOff) || ok && attribute(call) == "detach"
+}
+
 // candidate returns the change: without graphs, the blocks that earlier rounds left go.
 func (k keeping) candidate(n *evidence.Notebook, z sizes) (c evidence.Candidate, ok bool) {
 	sources := k.sources()
@@ -167,12 +173,8 @@ func (k keeping) candidate(n *evidence.Notebook, z sizes) (c evidence.Candidate,
 		Title: words.GraphsKept(k.into), Accuracy: model.SavesBound,
 		Changes: []string{words.DetachedThen()},
 		Unknown: doubts(n, z, of),
-		Edits:   []model.AdviceEdit{k.detached()}, Falls: falls}, true
-}
-
-// detached returns the edit that keeps the value without its graph.
-func (k keeping) detached() model.AdviceEdit {
-	return evidence.ReplacePart(k.at.cell, k.value, k.text()+".detach()")
+		Edits:   []model.AdviceEdit{evidence.ReplacePart(k.at.cell, k.value, k.text()+".detach()")},
+		Falls:   falls}, true
 }
 
 // text returns the source of the value, so that a method can be called on it.

@@ -50,27 +50,6 @@ func blocksOf(stmt syntax.Stmt) [][]syntax.Stmt {
 	return nil
 }
 
-// ownParts returns a statement; of a compound one that has its lists in [blocksOf], the parts outside of these.
-func ownParts(stmt syntax.Stmt) (parts []syntax.Node) {
-	switch s := stmt.(type) {
-	case *syntax.For:
-		return []syntax.Node{s.Iter}
-	case *syntax.While:
-		return []syntax.Node{s.Test}
-	case *syntax.If:
-		return []syntax.Node{s.Test}
-	case *syntax.With:
-		for _, item := range s.Items {
-			parts = append(parts, item.Context)
-		}
-		return parts
-	}
-	if blocksOf(stmt) != nil {
-		return nil
-	}
-	return []syntax.Node{stmt}
-}
-
 // below returns the spots right below one.
 func (p spot) below() (all []spot) {
 	for _, stmts := range blocksOf(p.stmt) {
@@ -154,22 +133,6 @@ func attribute(call *syntax.Call) string {
 		return f.ID
 	}
 	return ""
-}
-
-// keyword returns an argument of a call by its name; nil if there is none.
-func keyword(call *syntax.Call, name string) *syntax.Keyword {
-	for _, k := range call.Keywords {
-		if k.Arg == name {
-			return k
-		}
-	}
-	return nil
-}
-
-// is reports whether an expression is a constant such as True.
-func is(e syntax.Expr, kind string) bool {
-	c, ok := e.(*syntax.Constant)
-	return ok && c.Kind == kind
 }
 
 // torchName returns the name under which the notebook has PyTorch; "" if there is none.
