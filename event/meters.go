@@ -1,7 +1,7 @@
 package event
 
 // Facts are the constant properties of a meter. Only this table has them: attribution, recordings and printers ask
-// here. CONTRIBUTING.md says how to add a meter.
+// here. docs/recipes/meter.md says how to add a meter.
 type Facts struct {
 	Meter  Meter  // a GPU's meter: that of GPU 0, which stands for the same of every GPU
 	ID     string // a GPU's meter: the part behind "gpu.N."
