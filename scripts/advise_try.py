@@ -4,8 +4,8 @@
     advise_try.py [--tracer FILE] [--jobs N] [--user NAME] NOTEBOOK|FOLDER…
 
 For each notebook there is a line: the prediction, the measured saving of the judged meter, and which results differ. A
-notebook is wrong if the saving is more than 5 % (and 2 MiB) away, or if results differ. Notebooks of testdata/advice that are healthy must get no advice. The exit status is 1 if one is
-wrong. Needs root, and runs notebooks as NAME.
+notebook is wrong if the saving is more than 5 % (and 2 MiB) away, or if results differ. Notebooks of testdata/advice
+that are healthy must get no advice. The exit status is 1 if one is wrong. Needs root, and runs notebooks as NAME.
 """
 
 import argparse

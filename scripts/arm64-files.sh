@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fetches the files of Debian's arm64 packages in which probes are placed: Pythons, NumPy, C libraries, allocators,
-# PyTorch, Arrow. Nothing of them is run. Tests of pinned places read them on any machine (internal/code/elffile/elftest). Each
-# suite becomes a tree in $PYTHONS_DIR/arm64; one that is there already is left alone.
+# PyTorch, Arrow. Nothing of them is run. Tests of pinned places read them on any machine
+# (internal/code/elffile/elftest). Each suite becomes a tree in $PYTHONS_DIR/arm64; one that is there already is
+# left alone.
 #
 #   scripts/arm64-files.sh [SUITE ...]      default: bookworm trixie sid. Needs curl, xz, dpkg-deb.
 set -euo pipefail

@@ -45,7 +45,8 @@ func TestFaults(t *testing.T) {
 	}
 	for _, p := range []*goPackage{
 		{"event/recording", "Package recording is one.", []string{"os", "ipytracer/event"}},
-		{"internal/code/elffile/elftest", "Package pinned is one.", []string{"ipytracer/internal/python/cpython/builds"}},
+		{"internal/code/elffile/elftest", "Package elftest is one.",
+			[]string{"ipytracer/internal/python/cpython/builds"}},
 		{"eventful", "Package eventful is one.", []string{"ipytracer/model"}},
 	} {
 		if _, err := document(map[string]*goPackage{p.ImportPath: p}); err != nil {
