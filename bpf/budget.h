@@ -26,7 +26,7 @@
  *
  * The cost of a group that is down, until its probes are out, is paid as well, but steps nothing down. An account owes
  * at most the amount of a full one. User space steps up, in the opposite order, when the credit has risen
- * (tracer/budget.go).
+ * (tracer/internal/budget/budget.go).
  */
 #ifndef IPYTRACER_BUDGET_H
 #define IPYTRACER_BUDGET_H

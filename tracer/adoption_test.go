@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/tracer/internal/adoption"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestForkedDuringTheAttach: a session adopts a process that its target forks between the look at /proc and the moment
@@ -33,9 +33,9 @@ func TestForksWithoutEnd(t *testing.T) {
 	startCat(t)
 	s := attached(t, k, Options{scansTake: time.Hour})
 	want := fmt.Sprintf("below pid %d, processes were still being started or executing programs at look %d of the "+
-		"attach: some of them may not be traced", os.Getpid(), adoption.MaxScans)
-	if !slices.Contains(s.trouble, want) || s.missing == 0 {
-		t.Errorf("the certificate says %q", s.trouble)
+		"attach: some of them may not be traced", os.Getpid(), tracee.MaxScans)
+	if !slices.Contains(s.certificate.Trouble, want) || s.certificate.Missing == 0 {
+		t.Errorf("the certificate says %q", s.certificate.Trouble)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // begin puts the Start event in front of all other events.
@@ -43,7 +44,7 @@ func (s *Session) advance(ctx context.Context) error {
 	if ctx.Err() != nil && s.end.stopped == "" {
 		s.end.stopped = context.Cause(ctx).Error()
 	}
-	if s.end.stopped == "" && !s.joining.open && !s.targets.haveRoot() {
+	if s.end.stopped == "" && !s.joining.open && !s.targets.HaveRoot() {
 		s.end.stopped = "the target ended"
 	}
 	if s.end.stopped != "" {
@@ -65,19 +66,19 @@ func (s *Session) advance(ctx context.Context) error {
 // patience returns the time until which the session waits for a record.
 func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
-	if s.joining.calm && !s.targets.isEnding() && !s.budget.isDown() {
+	if s.joining.calm && !s.targets.IsEnding() && !s.budget.IsDown() {
 		until = time.Now().Add(calmTick)
 	}
-	if s.targets.impatient() {
-		until = time.Now().Add(betweenLooks)
+	if s.targets.Impatient() {
+		until = time.Now().Add(tracee.BetweenLooks)
 	}
 	if s.glances.every > 0 {
-		until = sooner(until, s.glances.due())
+		until = tracee.Sooner(until, s.glances.due())
 	}
-	until = sooner(until, s.allowance.due())
-	for _, t := range s.targets.all {
-		if !t.gone && t.python != nil {
-			until = sooner(until, t.due())
+	until = tracee.Sooner(until, s.allowance.due())
+	for _, t := range s.targets.All {
+		if !t.Gone && t.Python != nil {
+			until = tracee.Sooner(until, t.Due())
 		}
 	}
 	return until
@@ -86,24 +87,24 @@ func (s *Session) patience() time.Time {
 // settle does the work that cannot be done while records are being read.
 func (s *Session) settle() error {
 	s.queue.add(s.Looks.found()...)
-	s.targets.all = slices.DeleteFunc(s.targets.all, func(t *target) bool {
-		if t.child && t.gone {
-			_ = t.close()
+	s.targets.All = slices.DeleteFunc(s.targets.All, func(t *tracee.Target) bool {
+		if t.Child && t.Gone {
+			_ = t.Close()
 		}
-		return t.child && t.gone
+		return t.Child && t.Gone
 	})
-	for _, t := range s.targets.all {
+	for _, t := range s.targets.All {
 		// records may come much faster
-		if !t.gone && t.python == nil && t.patience > 0 && time.Since(t.looked) >= betweenLooks {
+		if !t.Gone && t.Python == nil && t.Patience > 0 && time.Since(t.Looked) >= tracee.BetweenLooks {
 			s.examiner.look(t)
 		}
-		if !t.gone && t.python != nil && !t.python.complete() && t.python.learning.isDue() {
+		if !t.Gone && t.Python != nil && !t.Python.Complete() && t.Python.Learning.IsDue() {
 			s.examiner.learn(t)
 		}
-		if !t.gone && t.python != nil {
+		if !t.Gone && t.Python != nil {
 			s.examiner.settleInstruments(t)
 		}
-		if !t.gone && t.unlisted && t.rested.isOver() {
+		if !t.Gone && t.Unlisted && t.Rested.IsOver() {
 			s.examiner.relist(t)
 		}
 	}
@@ -115,18 +116,18 @@ func (s *Session) settle() error {
 	}
 	s.watches.Look(s.joining.calm)
 	s.allowance.refresh(s.joining.calm)
-	s.budget.stepDown(s.targets.all)
-	s.searches.takeIn(s.targets.all, s.budget.roots)
-	s.budget.stepUp(s.targets.all)
-	if err := s.glances.draw(s.ledger, s.targets.all); err != nil {
+	s.budget.StepDown(s.targets.All)
+	s.searches.TakeIn(s.targets.All, s.budget.Roots)
+	s.budget.StepUp(s.targets.All)
+	if err := s.glances.draw(s.ledger, s.targets.All); err != nil {
 		return err
 	}
-	return s.budget.prices.settle()
+	return s.budget.Prices.Settle()
 }
 
 // meterSources names for each meter the probe that serves it on this kernel.
 func (s *Session) meterSources() []event.MeterSource {
-	sources := MeterSources(s.ledger.Capabilities(), s.targets.threads())
+	sources := MeterSources(s.ledger.Capabilities(), s.targets.Threads())
 	for _, m := range RequestedSources() {
 		if m.Meter == event.Heap && s.options.Heap {
 			sources = append(sources, m)

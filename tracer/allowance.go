@@ -8,6 +8,8 @@ import (
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // allowance is the memory that the program may take. To stay below it, the session gives up attribution first, and in
@@ -71,7 +73,7 @@ func (a *allowance) begin(fs process.FS) error {
 }
 
 // loaded includes the kernel half's memory in the measurements from now on.
-func (a *allowance) loaded(k object) {
+func (a *allowance) loaded(k tracee.Object) {
 	if a.meter != nil {
 		a.meter.Kernel(k.Memory)
 		a.look()
@@ -146,11 +148,12 @@ func (a *allowance) isCrowded(waiting int) bool { return a.small && waiting >= m
 // says names the bound.
 func (a *allowance) says() string {
 	b := a.last.Bound
-	return fmt.Sprintf("the tracer came near the limit on its own memory (%s: %s)", clean(b.Name), words.Bytes(b.Bytes))
+	return fmt.Sprintf("the tracer came near the limit on its own memory (%s: %s)", tracee.Clean(b.Name),
+		words.Bytes(b.Bytes))
 }
 
-// allow sets how many objects can be looked at in the memory that is left.
-func (l *lastLook) allow(a *allowance) {
+// restrict sets how many objects can be looked at in the memory that is left.
+func (a *allowance) restrict(l *lastlook.Look) {
 	if a.meter == nil {
 		return
 	}
@@ -160,9 +163,9 @@ func (l *lastLook) allow(a *allowance) {
 	}
 	room := a.last.Bound.Room() - a.margin() - roomForLook
 	if room < leastObjects*bytesOfObject {
-		l.barred, l.asked = fmt.Sprintf("%s leaves the tracer %s", clean(a.last.Bound.Name),
+		l.Barred, l.Asked = fmt.Sprintf("%s leaves the tracer %s", tracee.Clean(a.last.Bound.Name),
 			words.Bytes(a.last.Bound.Room())), false
 		return
 	}
-	l.objects = int(room / bytesOfObject / int64(max(1, len(l.targets))))
+	l.Objects = int(room / bytesOfObject / int64(max(1, len(l.Targets))))
 }

@@ -13,6 +13,7 @@ import (
 
 	"ipytracer/internal/host/filecache"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/instruments"
 )
 
 // cacheRig is a file to be analysed, and a folder that keeps the results.
@@ -41,29 +42,29 @@ func (r *cacheRig) write(text string) {
 }
 
 // open opens the cache for the processes of a user.
-func (r *cacheRig) open(uid uint32) *analyses {
+func (r *cacheRig) open(uid uint32) *instruments.Analyses {
 	r.t.Helper()
 	cache, err := filecache.Open(r.folder, filecache.Domain{UID: uid}, "this build")
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(cache.Close)
-	return &analyses{cache: cache, uid: uid}
+	return &instruments.Analyses{Cache: cache, UID: uid}
 }
 
 // byUs opens the cache for processes of this test's user.
-func (r *cacheRig) byUs() *analyses { return r.open(uint32(os.Geteuid())) }
+func (r *cacheRig) byUs() *instruments.Analyses { return r.open(uint32(os.Geteuid())) }
 
 // somewhere is the place of a probe.
 type somewhere struct{ At uint64 }
 
 // analysis finds the fifth byte.
-func (r *cacheRig) analysis() analysis[somewhere] {
-	return analysis[somewhere]{
-		subject: "word",
-		places:  func(w somewhere) []uint64 { return []uint64{w.At} },
-		refusal: func(text string) error { return errors.New(text) },
-		find: func(f io.ReaderAt) (somewhere, error) {
+func (r *cacheRig) analysis() instruments.Analysis[somewhere] {
+	return instruments.Analysis[somewhere]{
+		Subject: "word",
+		Places:  func(w somewhere) []uint64 { return []uint64{w.At} },
+		Refusal: func(text string) error { return errors.New(text) },
+		Find: func(f io.ReaderAt) (somewhere, error) {
 			r.times++
 			var b [1]byte
 			_, err := f.ReadAt(b[:], 4)
@@ -88,11 +89,11 @@ func mappedFile(t testing.TB, name string) *process.MappedFile {
 }
 
 // find lets a session look for the word. With analysed, it must take an analysis; else it must not.
-func (r *cacheRig) find(a *analyses, analysed bool) error {
+func (r *cacheRig) find(a *instruments.Analyses, analysed bool) error {
 	r.t.Helper()
 	file := mappedFile(r.t, r.name)
 	before := r.times
-	found, err := r.analysis().of(a, os.Getpid(), file, file.File)
+	found, err := r.analysis().Of(a, os.Getpid(), file, file.File)
 	if (r.times > before) != analysed || err == nil && found.At != 4 {
 		r.t.Errorf("found %v with %d analyses, want one: %v", found, r.times-before, analysed)
 	}
@@ -107,7 +108,7 @@ func TestAnalysisIsKept(t *testing.T) {
 		}
 	}
 	_ = r.find(nil, true) // nothing is kept
-	_ = r.find(&analyses{}, true)
+	_ = r.find(&instruments.Analyses{}, true)
 }
 
 // TestAnalysisOfAnotherState: the result is not used for a file that was written to, given other times or replaced by
@@ -143,10 +144,10 @@ func TestAnalysisOfAnotherState(t *testing.T) {
 func TestAnalysisOfYoungFile(t *testing.T) {
 	r := newCacheRig(t)
 	a := r.byUs()
-	a.settled = time.Hour
+	a.Settled = time.Hour
 	_ = r.find(a, true)
 	_ = r.find(a, true)
-	a.settled = 0
+	a.Settled = 0
 	_ = r.find(a, true)
 	_ = r.find(a, false)
 }
@@ -163,7 +164,7 @@ func TestAnalysisOfAnotherUser(t *testing.T) {
 
 // TestAnalysisOfOtherCode: an entry about other code than the file's is not used, and replaced.
 func TestAnalysisOfOtherCode(t *testing.T) {
-	for name, entry := range map[string]kept[somewhere]{
+	for name, entry := range map[string]instruments.Kept[somewhere]{
 		"other code":          {Found: somewhere{9}, Code: make([]byte, 32)},
 		"no code":             {Found: somewhere{9}},
 		"behind the file":     {Found: somewhere{1 << 40}, Code: make([]byte, 32)},
@@ -177,8 +178,8 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.cache.Put(a.keyOf("word", os.Getpid(), file), value)
-			a.cache.Close()
+			a.Cache.Put(a.KeyOf("word", os.Getpid(), file), value)
+			a.Cache.Close()
 			_ = r.find(r.byUs(), true)
 			_ = r.find(r.byUs(), false)
 		})
@@ -186,7 +187,7 @@ func TestAnalysisOfOtherCode(t *testing.T) {
 	r := newCacheRig(t)
 	file := mappedFile(t, r.name)
 	a := r.byUs()
-	a.cache.Put(a.keyOf("word", os.Getpid(), file), []byte("{no JSON"))
+	a.Cache.Put(a.KeyOf("word", os.Getpid(), file), []byte("{no JSON"))
 	_ = r.find(a, true)
 }
 
@@ -215,7 +216,7 @@ func TestUnreadableIsNotKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed.Close()
-	if _, err := r.analysis().of(r.byUs(), os.Getpid(), file, closed); err == nil {
+	if _, err := r.analysis().Of(r.byUs(), os.Getpid(), file, closed); err == nil {
 		t.Error("read a closed file")
 	}
 	_ = r.find(r.byUs(), true)
@@ -236,24 +237,25 @@ func BenchmarkAnalysis(b *testing.B) {
 	pythons, _ := filepath.Glob("/usr/bin/python3.[0-9]*[0-9]")
 	modules, _ := filepath.Glob("/usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so")
 	for _, name := range pythons {
-		benchmarkAnalysis(b, name, interpreterAnalysis)
+		benchmarkAnalysis(b, name, instruments.InterpreterAnalysis)
 	}
 	for _, name := range modules {
-		benchmarkAnalysis(b, name, moduleAnalysis)
+		benchmarkAnalysis(b, name, instruments.ModuleAnalysis)
 	}
 }
 
-func benchmarkAnalysis[T any](b *testing.B, name string, k analysis[T]) {
+func benchmarkAnalysis[T any](b *testing.B, name string, k instruments.Analysis[T]) {
 	cache, err := filecache.Open(filepath.Join(b.TempDir(), "cache"), filecache.Domain{}, "this build")
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer cache.Close()
 	file := mappedFile(b, name)
-	for way, a := range map[string]*analyses{"anew": nil, "kept": {cache: cache, uid: uint32(os.Geteuid())}} {
+	for way, a := range map[string]*instruments.Analyses{"anew": nil, "kept": {Cache: cache,
+		UID: uint32(os.Geteuid())}} {
 		b.Run(filepath.Base(name)+"/"+way, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := k.of(a, os.Getpid(), file, file.File); err != nil {
+				if _, err := k.Of(a, os.Getpid(), file, file.File); err != nil {
 					b.Fatal(err)
 				}
 			}

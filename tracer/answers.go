@@ -6,18 +6,19 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/budget"
 )
 
 // GPUs lists the machine's GPUs that are known by now.
-func (s *Session) GPUs() []event.GPU { return s.devices.named() }
+func (s *Session) GPUs() []event.GPU { return s.devices.Named() }
 
 // HeapCost returns the rough cost to the targets of each pair of malloc and free, without lines; 0 with [Options.Heap]
 // off. Until their allocators are known, it is the cost for glibc: three hits on instructions that are emulated.
 func (s *Session) HeapCost() time.Duration {
-	if s.options.Heap && s.budget.prices.heap == 0 {
-		return 3 * (s.budget.prices.costs.Emulated + work[ledger.GroupHeap])
+	if s.options.Heap && s.budget.Prices.Heap == 0 {
+		return 3 * (s.budget.Prices.Costs.Emulated + budget.Work[ledger.GroupHeap])
 	}
-	return s.budget.prices.heap
+	return s.budget.Prices.Heap
 }
 
 // Limited lists the roots that the session has limited.
@@ -38,10 +39,10 @@ func (s *Session) LeftLimits() (left []Limited) {
 // far. It returns none for nil and for a session that is over. Only the goroutine that calls [Session.Next] may call
 // it.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
-	if s == nil || s.ledger == nil || !s.certificate.isDear() {
+	if s == nil || s.ledger == nil || !s.certificate.IsDear() {
 		return nil
 	}
-	for _, p := range s.used(s.ledger.Hits(), s.budget.prices.of) {
+	for _, p := range s.certificate.Used(s.ledger.Hits(), s.budget.Prices.Of) {
 		if p.Dear != "" {
 			dear = append(dear, p)
 		}
@@ -56,11 +57,11 @@ func FreeOnGPUs(s *Session) map[int]int64 {
 	if s == nil {
 		return nil
 	}
-	return s.devices.free()
+	return s.devices.Free()
 }
 
 // LeftOut says that there were more kernels than the session traces; it returns "" where there were not.
-func LeftOut(s *Session) string { return s.certificate.leftOut }
+func LeftOut(s *Session) string { return s.certificate.LeftOut }
 
 // Footprint returns how much memory this program takes and may take, a second ago at most. Only the goroutine that
 // calls [Session.Next] may call it.

@@ -1,23 +1,27 @@
 package tracer
 
-import "ipytracer/internal/ledger"
+import (
+	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/budget"
+	"ipytracer/tracer/internal/tracee"
+)
 
 // arrayCounting combines the kernel's counting of arrays and the searches for arrays that it could not count.
 type arrayCounting struct {
-	ledger   *kernelHalf
-	searches *searches
-	budget   *budget
-	targets  *targets
+	ledger   *tracee.KernelHalf
+	searches *budget.Searches
+	budget   *budget.Budget
+	targets  *tracee.List
 }
 
-func (c *arrayCounting) foresee(t *target, files []ledger.File) error {
-	return c.ledger.ForeseeModules(t.slot, files)
+func (c *arrayCounting) Foresee(t *tracee.Target, files []ledger.File) error {
+	return c.ledger.ForeseeModules(t.Slot, files)
 }
 
-func (c *arrayCounting) countBy(t *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
-	return c.ledger.CountArrays(t.pid, by)
+func (c *arrayCounting) CountBy(t *tracee.Target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+	return c.ledger.CountArrays(t.PID, by)
 }
 
-func (c *arrayCounting) lookAgain(t *target) {
-	c.searches.begin(c.targets.all, t.root, c.budget.root(t.root), false)
+func (c *arrayCounting) LookAgain(t *tracee.Target) {
+	c.searches.Begin(c.targets.All, t.Root, c.budget.Root(t.Root), false)
 }

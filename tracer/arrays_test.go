@@ -13,6 +13,8 @@ import (
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // fakeCounter counts blocks as requested, unless instead is set.
@@ -25,9 +27,12 @@ type fakeCounter struct {
 	looked  int
 }
 
-func (c *fakeCounter) foresee(_ *target, files []ledger.File) error { c.told = len(files); return nil }
+func (c *fakeCounter) Foresee(_ *tracee.Target, files []ledger.File) error {
+	c.told = len(files)
+	return nil
+}
 
-func (c *fakeCounter) countBy(_ *target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
+func (c *fakeCounter) CountBy(_ *tracee.Target, by ledger.Arrays) (ledger.Arrays, ledger.Foreign, error) {
 	c.asked = append(c.asked, by)
 	if c.foreign != 0 {
 		by = c.instead
@@ -35,7 +40,7 @@ func (c *fakeCounter) countBy(_ *target, by ledger.Arrays) (ledger.Arrays, ledge
 	return by, c.foreign, c.ended
 }
 
-func (c *fakeCounter) lookAgain(*target) { c.looked++ }
+func (c *fakeCounter) LookAgain(*tracee.Target) { c.looked++ }
 
 func (c *fakeCounter) wantAsked(t *testing.T, want ...ledger.Arrays) {
 	t.Helper()
@@ -50,22 +55,23 @@ type noFile struct{ process.File }
 func (noFile) Close() error { return nil }
 
 // probedModule returns a NumPy that has its probes, and is mapped or is not yet.
-func (h *fakeHost) probedModule(mapped bool) *arrayModule {
-	m := &arrayModule{file: &process.MappedFile{File: noFile{}}, probes: h.probe()}
-	m.file.Mapping.File.Inode = 5
+func (h *fakeHost) probedModule(mapped bool) *instruments.ArrayModule {
+	m := &instruments.ArrayModule{File: &process.MappedFile{File: noFile{}}, Probes: h.probe()}
+	m.File.Mapping.File.Inode = 5
 	if mapped {
-		m.file.Mapping.End = 4096
+		m.File.Mapping.End = 4096
 	}
 	return m
 }
 
 // tracking returns an instrument of a target without a NumPy yet, with the probes on PyTraceMalloc_Track in place.
-func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCounter) {
+func tracking(h *fakeHost, modules ...*instruments.ArrayModule) (*instruments.NumpyInstrument, *fakeCounter) {
 	c := &fakeCounter{}
-	return &numpyInstrument{
-		host: h.host(), target: &target{pid: 7, late: true, python: &python{}}, counter: c, ahead: &modulesAhead{},
-		log:     slog.New(slog.DiscardHandler),
-		tracked: h.probe(), modules: modules,
+	return &instruments.NumpyInstrument{
+		Host: h.host(), Target: &tracee.Target{PID: 7, Late: true, Python: &tracee.Python{}}, Counter: c,
+		Ahead:   &instruments.ModulesAhead{},
+		Log:     slog.New(slog.DiscardHandler),
+		Tracked: h.probe(), Modules: modules,
 	}, c
 }
 
@@ -74,22 +80,22 @@ func tracking(h *fakeHost, modules ...*arrayModule) (*numpyInstrument, *fakeCoun
 func TestNumPyTakesOver(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(false))
-	i.unsure, i.foreseen = true, true
-	i.settle()
+	i.Unsure, i.Foreseen = true, true
+	i.Settle()
 	c.wantAsked(t, ledger.ArraysSettling)
-	if i.tracked == nil || h.taken != 0 || c.told != 1 || h.uses[ledger.GroupNumPy] == "" {
+	if i.Tracked == nil || h.taken != 0 || c.told != 1 || h.uses[ledger.GroupNumPy] == "" {
 		t.Errorf("taken out %d, told of %d files, used %v: another NumPy may be loaded", h.taken, c.told, h.uses)
 	}
-	i.unsure = false
-	i.listed(listing{})
+	i.Unsure = false
+	i.Listed(tracee.Listing{})
 	c.wantAsked(t, ledger.ArraysInside)
-	if i.tracked != nil || h.taken != 1 || i.state != ledger.ArraysInside || !i.due().IsZero() {
-		t.Errorf("taken out %d, state %v", h.taken, i.state)
+	if i.Tracked != nil || h.taken != 1 || i.State != ledger.ArraysInside || !i.Due().IsZero() {
+		t.Errorf("taken out %d, state %v", h.taken, i.State)
 	}
-	if err := i.place(); err != nil || i.tracked != nil {
+	if err := i.Place(); err != nil || i.Tracked != nil {
 		t.Errorf("%v: what serves alone needs no other probes", err)
 	}
-	i.close()
+	i.Close()
 	if h.taken != 2 {
 		t.Errorf("%d taken out", h.taken)
 	}
@@ -101,21 +107,21 @@ func TestNumPySettles(t *testing.T) {
 	h := &fakeHost{}
 	m := h.probedModule(false)
 	i, c := tracking(h, m)
-	i.foreseen = true
-	i.state, i.settled = ledger.ArraysSettling, time.Now().Add(time.Hour)
-	i.settle()
+	i.Foreseen = true
+	i.State, i.Settled = ledger.ArraysSettling, time.Now().Add(time.Hour)
+	i.Settle()
 	c.wantAsked(t)
-	if at := i.due(); at != i.settled || i.tracked == nil {
-		t.Errorf("due %v, want %v", at, i.settled)
+	if at := i.Due(); at != i.Settled || i.Tracked == nil {
+		t.Errorf("due %v, want %v", at, i.Settled)
 	}
-	i.expected = []expectedModule{{m.file, &readAhead{done: make(chan struct{})}}}
-	if at := i.due(); at.IsZero() || time.Until(at) > betweenLooks {
+	i.Expected = []instruments.ExpectedModule{{File: m.File, Ahead: &instruments.ReadAhead{Done: make(chan struct{})}}}
+	if at := i.Due(); at.IsZero() || time.Until(at) > tracee.BetweenLooks {
 		t.Errorf("due %v: a file is being looked through", at)
 	}
-	i.expected, i.settled = nil, time.Now()
-	i.settle()
+	i.Expected, i.Settled = nil, time.Now()
+	i.Settle()
 	c.wantAsked(t, ledger.ArraysInside)
-	i.close()
+	i.Close()
 }
 
 // TestNumPyForeign: where blocks would bypass the probes in NumPy, the interpreter's probes count them: until the other
@@ -124,20 +130,20 @@ func TestNumPyForeign(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(false))
 	c.foreign, c.instead = ledger.ForeignModule, ledger.ArraysTracked
-	i.settle()
-	if i.state != ledger.ArraysTracked || i.refused || !i.target.unlisted || i.tracked == nil || h.taken != 0 {
-		t.Errorf("state %v, refused %v, taken out %d, look at what it maps: %v", i.state, i.refused, h.taken,
-			i.target.unlisted)
+	i.Settle()
+	if i.State != ledger.ArraysTracked || i.Refused || !i.Target.Unlisted || i.Tracked == nil || h.taken != 0 {
+		t.Errorf("state %v, refused %v, taken out %d, look at what it maps: %v", i.State, i.Refused, h.taken,
+			i.Target.Unlisted)
 	}
 	c.foreign = ledger.ForeignHandler
-	i.settle()
-	if !i.refused || h.taken != 1 || !strings.Contains(h.uses[ledger.GroupNumPy], "NEP 49") {
-		t.Errorf("refused %v, taken out %d, used %v", i.refused, h.taken, h.uses)
+	i.Settle()
+	if !i.Refused || h.taken != 1 || !strings.Contains(h.uses[ledger.GroupNumPy], "NEP 49") {
+		t.Errorf("refused %v, taken out %d, used %v", i.Refused, h.taken, h.uses)
 	}
 	c.asked = nil
-	i.settle()
+	i.Settle()
 	c.wantAsked(t)
-	i.close()
+	i.Close()
 }
 
 // TestNumPyPassedBy: once the kernel has seen blocks bypass the probes, it counts by the interpreter's probes again,
@@ -146,30 +152,30 @@ func TestNumPyPassedBy(t *testing.T) {
 	for _, by := range []ledger.Foreign{ledger.ForeignModule, ledger.ForeignHandler} {
 		h := &fakeHost{}
 		i, c := tracking(h, h.probedModule(false))
-		i.state = ledger.ArraysInside
-		i.unsure = true
-		i.pass(by)
-		i.leave()
+		i.State = ledger.ArraysInside
+		i.Unsure = true
+		i.Pass(by)
+		i.Leave()
 		c.wantAsked(t, ledger.ArraysTracked)
-		if c.looked != 1 || !i.target.unlisted || i.stranger || i.refused != (by == ledger.ForeignHandler) ||
-			i.tracked == nil {
-			t.Errorf("%v: looked %d times, refused %v", by, c.looked, i.refused)
+		if c.looked != 1 || !i.Target.Unlisted || i.Stranger || i.Refused != (by == ledger.ForeignHandler) ||
+			i.Tracked == nil {
+			t.Errorf("%v: looked %d times, refused %v", by, c.looked, i.Refused)
 		}
-		i.leave()
-		if i.refused {
+		i.Leave()
+		if i.Refused {
 			c.wantAsked(t)
 		}
-		i.close()
+		i.Close()
 	}
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupNumPy}}
 	i, c := tracking(h)
-	i.pass(ledger.ForeignModule)
+	i.Pass(ledger.ForeignModule)
 	c.ended = errors.New("no such process")
-	i.leave()
-	if c.looked != 0 || i.target.unlisted {
+	i.Leave()
+	if c.looked != 0 || i.Target.Unlisted {
 		t.Error("of a process that has ended nothing is to be looked at")
 	}
-	i.close()
+	i.Close()
 }
 
 // TestNumPySteps: all probes are taken out with the group, none take over meanwhile, and those in NumPy come back with
@@ -177,31 +183,31 @@ func TestNumPyPassedBy(t *testing.T) {
 func TestNumPySteps(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(true))
-	i.state = ledger.ArraysSettling
-	i.stepDown(ledger.GroupCell)
+	i.State = ledger.ArraysSettling
+	i.StepDown(ledger.GroupCell)
 	if h.taken != 0 {
 		t.Error("another group's probes are none of its")
 	}
-	i.stepDown(ledger.GroupNumPy)
+	i.StepDown(ledger.GroupNumPy)
 	h.shed = []ledger.Group{ledger.GroupNumPy}
-	i.settle()
+	i.Settle()
 	c.wantAsked(t)
-	if h.taken != 2 || i.tracked != nil || len(h.placed) != 0 {
+	if h.taken != 2 || i.Tracked != nil || len(h.placed) != 0 {
 		t.Errorf("%d taken out, placed %v", h.taken, h.placed)
 	}
-	if err := i.stepUp(ledger.GroupCell); err != nil || len(h.placed) != 0 {
+	if err := i.StepUp(ledger.GroupCell); err != nil || len(h.placed) != 0 {
 		t.Errorf("%v, placed %v", err, h.placed)
 	}
-	if err := i.stepUp(ledger.GroupNumPy); err != nil || len(h.placed) != 1 ||
-		h.placed[0][len(h.placed[0])-1].Program != ledger.NumPyMade || !i.settled.After(time.Now()) {
-		t.Errorf("%v, placed %+v, settled %v", err, h.placed, i.settled)
+	if err := i.StepUp(ledger.GroupNumPy); err != nil || len(h.placed) != 1 ||
+		h.placed[0][len(h.placed[0])-1].Program != ledger.NumPyMade || !i.Settled.After(time.Now()) {
+		t.Errorf("%v, placed %+v, settled %v", err, h.placed, i.Settled)
 	}
 	h.refused = io.ErrClosedPipe
-	i.stepDown(ledger.GroupNumPy)
-	if err := i.stepUp(ledger.GroupNumPy); !errors.Is(err, io.ErrClosedPipe) {
+	i.StepDown(ledger.GroupNumPy)
+	if err := i.StepUp(ledger.GroupNumPy); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v", err)
 	}
-	i.close()
+	i.Close()
 }
 
 // TestNumPyIsNotUnderstood: a file that cannot be probed leaves all blocks to the interpreter's probes, which is
@@ -210,31 +216,31 @@ func TestNumPyIsNotUnderstood(t *testing.T) {
 	for _, small := range []bool{false, true} {
 		h := &fakeHost{}
 		i, c := tracking(h)
-		i.small = small
+		i.Small = small
 		m := h.hasNamed(t, "_multiarray_umath.cpython-311-"+elffile.Triplet+".so")
 		for range 2 {
-			i.meet(listing{}, m)
-			i.listed(listing{})
+			i.Meet(tracee.Listing{}, m)
+			i.Listed(tracee.Listing{})
 		}
 		c.wantAsked(t)
-		if i.refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 ||
+		if i.Refused == small || strings.Count(h.uses[ledger.GroupNumPy], "pid 7") > 1 ||
 			(h.uses[ledger.GroupNumPy] == "") != small || (h.dear[ledger.GroupNumPy] == "") != small ||
-			i.tracked == nil || len(h.placed) > 0 {
-			t.Errorf("small %v: refused %v, used %v, placed %v", small, i.refused, h.uses, h.placed)
+			i.Tracked == nil || len(h.placed) > 0 {
+			t.Errorf("small %v: refused %v, used %v, placed %v", small, i.Refused, h.uses, h.placed)
 		}
-		i.close()
+		i.Close()
 	}
 	h := &fakeHost{}
 	i, _ := tracking(h)
-	i.expected = []expectedModule{{&process.MappedFile{File: noFile{}},
-		&readAhead{done: make(chan struct{}), err: errors.New("unknown code")}}}
-	close(i.expected[0].ahead.done)
-	if i.settle(); !i.unsure || len(i.modules) > 0 || !i.due().IsZero() {
-		t.Errorf("unsure %v, %d modules, due %v", i.unsure, len(i.modules), i.due())
+	i.Expected = []instruments.ExpectedModule{{File: &process.MappedFile{File: noFile{}},
+		Ahead: &instruments.ReadAhead{Done: make(chan struct{}), Err: errors.New("unknown code")}}}
+	close(i.Expected[0].Ahead.Done)
+	if i.Settle(); !i.Unsure || len(i.Modules) > 0 || !i.Due().IsZero() {
+		t.Errorf("unsure %v, %d modules, due %v", i.Unsure, len(i.Modules), i.Due())
 	}
 	var none []event.Meter
 	if !slices.Equal(h.meters, none) {
 		t.Errorf("%v are said to be missing: the interpreter's probes see them", h.meters)
 	}
-	i.close()
+	i.Close()
 }

@@ -13,12 +13,13 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // hasWheel lets the target map the code of NumPy 2.5.2's wheel, with other bytes in one place.
 func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping {
 	t.Helper()
-	f, err := os.Open("python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
+	f, err := os.Open("../internal/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +55,16 @@ func TestUntoldArrays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := &fakeHost{}
 			i, _ := tracking(h)
-			i.small = c.small
+			i.Small = c.small
 			m := h.hasWheel(t, c.at, c.other)
 			for since := range event.Nanoseconds(3) {
-				i.meet(listing{since: since}, m)
+				i.Meet(tracee.Listing{Since: since}, m)
 			}
 			if missed := len(h.missed) == 1 && strings.Contains(h.missed[0], "NumPy of 2.5 or newer") &&
 				slices.Equal(h.meters, []event.Meter{event.NumPy}); missed != c.missed || len(h.missed) > 1 {
 				t.Errorf("%v are missed: %q", h.meters, h.missed)
 			}
-			i.close()
+			i.Close()
 		})
 	}
 }

@@ -12,13 +12,16 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // arrowLibrary compiles a substitute for Arrow's library, and returns a mapping of it.
 func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "libarrow.so.2500")
-	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name, "python/arrow/testdata/pools.cpp"},
+	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name,
+		"../internal/python/arrow/testdata/pools.cpp"},
 		flags...)
 	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
@@ -38,11 +41,11 @@ func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 // late unless it is in the target's first listing. The budget takes the probes out and puts them back.
 func TestArrowInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
+	i := &instruments.ArrowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 	m := h.arrowLibrary(t)
-	i.meet(listing{first: true}, m)
-	i.meet(listing{}, m)
-	i.meet(listing{}, process.Mapping{Path: "/x/libarrow_python.so.2500", Perm: process.Exec,
+	i.Meet(tracee.Listing{First: true}, m)
+	i.Meet(tracee.Listing{}, m)
+	i.Meet(tracee.Listing{}, process.Mapping{Path: "/x/libarrow_python.so.2500", Perm: process.Exec,
 		File: process.FileID{Inode: 99}})
 	if len(h.placed) != 1 || len(h.late) > 0 || len(h.missed) > 0 ||
 		!strings.Contains(h.uses[ledger.GroupArrow], "SystemMemoryPool of libarrow.so.2500") {
@@ -58,21 +61,21 @@ func TestArrowInstrument(t *testing.T) {
 	if len(order) != 4 || order[0] != ledger.PoolFreeing || order[1] != ledger.PoolReturning {
 		t.Errorf("placed in the order %v", order)
 	}
-	i.meet(listing{}, h.arrowLibrary(t))
+	i.Meet(tracee.Listing{}, h.arrowLibrary(t))
 	if len(h.late) != 1 || len(h.placed) != 2 {
 		t.Errorf("late %q, placed %d times", h.late, len(h.placed))
 	}
-	i.stepDown(ledger.GroupTorchCPU)
-	i.stepDown(ledger.GroupArrow)
+	i.StepDown(ledger.GroupTorchCPU)
+	i.StepDown(ledger.GroupArrow)
 	if h.taken != 2 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
-		if err := i.stepUp(ledger.GroupArrow); err != nil {
+		if err := i.StepUp(ledger.GroupArrow); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if i.close(); len(h.placed) != 4 || h.taken != 4 || i.places() != 0 {
+	if i.Close(); len(h.placed) != 4 || h.taken != 4 || i.Places() != 0 {
 		t.Errorf("placed %d times, %d taken out", len(h.placed), h.taken)
 	}
 }
@@ -81,48 +84,49 @@ func TestArrowInstrument(t *testing.T) {
 // the kernel refuses. A library that is loaded while the group is stepped down is probed later.
 func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
-	i := &arrowInstrument{host: h.host(), target: &target{pid: 7}}
-	i.meet(listing{}, h.arrowLibrary(t, "-DOLD"))
+	i := &instruments.ArrowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	i.Meet(tracee.Listing{}, h.arrowLibrary(t, "-DOLD"))
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") || len(h.meters) != 1 ||
 		h.meters[0] != event.Arrow || len(h.late) > 0 {
 		t.Errorf("missed %q of %v, late %q", h.missed, h.meters, h.late)
 	}
-	i.meet(listing{}, h.arrowLibrary(t, "-DNEW_KIND"))
+	i.Meet(tracee.Listing{}, h.arrowLibrary(t, "-DNEW_KIND"))
 	if len(h.problems) != 1 || !strings.Contains(h.problems[0], "TcmallocMemoryPool") || len(h.placed) != 1 {
 		t.Errorf("problems %q, placed %+v", h.problems, h.placed)
 	}
 	h.refused = errors.New("no room")
-	i.meet(listing{}, h.arrowLibrary(t))
+	i.Meet(tracee.Listing{}, h.arrowLibrary(t))
 	if len(h.missed) != 2 || !strings.Contains(h.missed[1], "no room") {
 		t.Errorf("missed %q", h.missed)
 	}
-	i.close()
+	i.Close()
 
 	h = &fakeHost{shed: []ledger.Group{ledger.GroupArrow}}
-	i = &arrowInstrument{host: h.host(), target: &target{pid: 7}}
-	i.meet(listing{}, h.arrowLibrary(t))
+	i = &instruments.ArrowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	i.Meet(tracee.Listing{}, h.arrowLibrary(t))
 	if len(h.placed) > 0 {
 		t.Errorf("placed %+v of a group that is stepped down", h.placed)
 	}
 	h.shed = nil
-	if err := i.stepUp(ledger.GroupArrow); err != nil || len(h.placed) != 1 {
+	if err := i.StepUp(ledger.GroupArrow); err != nil || len(h.placed) != 1 {
 		t.Errorf("%v, placed %+v", err, h.placed)
 	}
-	i.close()
+	i.Close()
 }
 
 // TestArrowInstrumentExpects: where sys.path has a pyarrow, the library that it needs is probed before it is loaded.
 // One with unknown pools is reported when it is loaded.
 func TestArrowInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:", "CONDA_PREFIX": "/opt/conda"}}
-	i := &arrowInstrument{host: h.host(), target: &target{pid: 7, python: pythonWith(t, cpython.Sites{})}}
-	i.expect([]string{"relative", "/nowhere"})
-	if len(h.placed) > 0 || len(h.missed) > 0 || i.places() > 0 {
+	i := &instruments.ArrowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7, Python: pythonWith(t,
+		cpython.Sites{})}}
+	i.Expect([]string{"relative", "/nowhere"})
+	if len(h.placed) > 0 || len(h.missed) > 0 || i.Places() > 0 {
 		t.Errorf("placed %+v, missed %q", h.placed, h.missed)
 	}
 	m := h.arrowLibrary(t)
 	site := filepath.Dir(m.Path)
-	module := i.module(site)
+	module := i.Module(site)
 	if err := os.MkdirAll(filepath.Dir(module), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +135,7 @@ func TestArrowInstrumentExpects(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	h.files[process.FileID{Inode: 1000}] = module
-	names := i.expected([]string{site})
+	names := i.Expected([]string{site})
 	if len(names) < 3 || names[0] != filepath.Join(site, "pyarrow/libarrow.so.2500") {
 		t.Errorf("expected %q", names)
 	}
@@ -141,31 +145,31 @@ func TestArrowInstrumentExpects(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.files[m.File] = m.Path
-	i.expect([]string{site})
-	i.expect([]string{site})
-	if len(h.placed) != 1 || i.places() != 1 {
-		t.Errorf("placed %d times, %d places", len(h.placed), i.places())
+	i.Expect([]string{site})
+	i.Expect([]string{site})
+	if len(h.placed) != 1 || i.Places() != 1 {
+		t.Errorf("placed %d times, %d places", len(h.placed), i.Places())
 	}
-	i.meet(listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: m.File})
+	i.Meet(tracee.Listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: m.File})
 	if len(h.placed) != 1 || len(h.late) > 0 {
 		t.Errorf("placed %d times, late %q", len(h.placed), h.late)
 	}
-	i.close()
+	i.Close()
 
 	old := h.arrowLibrary(t, "-DOLD")
 	if err := os.Rename(old.Path, m.Path); err != nil {
 		t.Fatal(err)
 	}
 	h.files = map[process.FileID]string{{Inode: 1000}: module, old.File: m.Path}
-	i.expect([]string{site})
-	if len(h.missed) > 0 || i.places() != 1 {
-		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.places())
+	i.Expect([]string{site})
+	if len(h.missed) > 0 || i.Places() != 1 {
+		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.Places())
 	}
 	for range 2 {
-		i.meet(listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: old.File})
+		i.Meet(tracee.Listing{}, process.Mapping{Path: m.Path, Perm: process.Exec, File: old.File})
 	}
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "Arrow before 11") {
 		t.Errorf("missed %q once it is loaded", h.missed)
 	}
-	i.close()
+	i.Close()
 }

@@ -3,6 +3,7 @@ package tracer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -10,7 +11,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/adoption"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // Attach starts a session on running processes, exactly those that are named: if a pid has been reused, its process is
@@ -31,17 +32,17 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	}()
 	// A wrong pid is found before anything is loaded into the kernel. Its process is examined only after this program
 	// has dropped its privileges.
-	who, err = s.targets.withoutDescendants(who)
+	who, err = s.targets.WithoutDescendants(who)
 	if err != nil {
 		return nil, err
 	}
-	if who, err = s.certificate.withRoom(who, o.Tolerant); err != nil {
+	if who, err = withRoom(who, &s.certificate, o.Tolerant); err != nil {
 		return nil, err
 	}
-	if err := s.targets.hold(who); err != nil {
+	if err := s.targets.Hold(who); err != nil {
 		return nil, err
 	}
-	if err := (ownership{s.fs, o.Owner}).check(s.targets.all); err != nil {
+	if err := (ownership{s.fs, o.Owner}).check(s.targets.All); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {
@@ -50,7 +51,7 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (_ *Session,
 	if err := s.recognize(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.limits.limitAll(s.targets.all); err != nil {
+	if err := s.limits.limitAll(s.targets.All); err != nil {
 		return nil, err
 	}
 	if err := s.attachAll(); err != nil {
@@ -77,12 +78,12 @@ func AttachStopped(pid int, o Options) (_ *Session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{pid: pid, handle: handle, patience: pythonPatience}
-	s.targets.all = append(s.targets.all, t)
+	t := &tracee.Target{PID: pid, Handle: handle, Patience: tracee.PythonPatience}
+	s.targets.All = append(s.targets.All, t)
 	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	if err := s.limits.limitAll(s.targets.all); err != nil {
+	if err := s.limits.limitAll(s.targets.All); err != nil {
 		return nil, err
 	}
 	if err := s.attach(0, t, false); err != nil {
@@ -107,13 +108,13 @@ func (s *Session) prepare() error {
 	if err := s.load(); err != nil {
 		return err
 	}
-	if err := s.limits.start(s.targets.all); err != nil {
+	if err := s.limits.start(s.targets.All); err != nil {
 		return err
 	}
 	if s.options.Counters {
-		s.counters.start(s.targets.all, &s.certificate)
+		s.counters.start(s.targets.All, &s.certificate)
 	}
-	s.analyses.open(s.options.Cache, s.targets.all, s.log)
+	s.analyses.Open(s.options.Cache, s.targets.All, s.log)
 	return s.confine()
 }
 
@@ -130,25 +131,25 @@ func (s *Session) load() error {
 	if s.joining.open {
 		s.Births = &loaded.Births
 	}
-	return s.use(kernelHalfOf(loaded))
+	return s.use(tracee.KernelHalfOf(loaded))
 }
 
 // use takes a ledger over.
-func (s *Session) use(l *kernelHalf) error {
+func (s *Session) use(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
-	s.ledger, s.natives.kernel, s.devices.kernel, s.searches.kernel = l, l.codeTable, l.processes, l
-	s.placer.ledger, s.examiner.ledger, s.intake.ledger, s.Looks.ledger = l, l, l, l
+	s.ledger, s.natives.Kernel, s.devices.Kernel, s.searches.Kernel = l, l.CodeTable, l.Processes, l
+	s.placer.Ledger, s.examiner.ledger, s.intake.ledger, s.Looks.ledger = l, l, l, l
 	s.examiner.counter = &arrayCounting{l, &s.searches, &s.budget, &s.targets}
-	s.natives.naming.done = func() { _ = l.Wake() }
-	if err := s.budget.prepare(l.accounts, s.options.Budget, s.log); err != nil {
+	s.natives.Naming.Done = func() { _ = l.Wake() }
+	if err := s.budget.Prepare(l.Accounts, s.options.Budget, s.log); err != nil {
 		return err
 	}
 	if err := s.ledger.Capabilities().NoClock; err != nil {
-		s.certificate.problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last "+
-			"tick: %s", clean(err.Error()))
+		s.certificate.Problem("cpu_ns leaves out what each thread that runs has used since the scheduler's last "+
+			"tick: %s", tracee.Clean(err.Error()))
 	}
 	if s.options.Heap { // the cost is to be reported
-		return s.budget.prices.demand()
+		return s.budget.Prices.Demand()
 	}
 	return nil
 }
@@ -156,58 +157,61 @@ func (s *Session) use(l *kernelHalf) error {
 // attachAll attaches all targets.
 func (s *Session) attachAll() error {
 	var gone error
-	for i, t := range slices.Clone(s.targets.all) { // the loop adds their children
+	for i, t := range slices.Clone(s.targets.All) { // the loop adds their children
 		err := s.attach(uint32(i), t, true)
-		if s.targets.tolerates(err) {
-			s.targets.drop(t)
+		if s.targets.Tolerates(err) {
+			s.targets.Drop(t)
 			gone = err
 		} else if err != nil {
 			return err
 		}
 	}
-	if len(s.targets.all) == 0 {
+	if len(s.targets.All) == 0 {
 		return gone
 	}
 	return nil
 }
 
 // attach attaches one target: its descendants, the process itself, its probes.
-func (s *Session) attach(root uint32, t *target, late bool) error {
-	t.root, t.late = root, late
-	s.devices.expect(t.pid)
-	below := adoption.Tree{
-		Scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.pid) }, Kernel: s.ledger.processes,
-		Stat:    func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
-		Refused: func(pid int, err error) { s.misses(t.pid, 0, nil, "child %d is not traced: %v", pid, err) },
-		Take:    cmp.Or(s.options.scansTake, adoption.UsualTime),
+func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
+	t.Root, t.Late = root, late
+	s.devices.Expect(t.PID)
+	below := tracee.Tree{
+		Scan: func() ([]process.Identity, error) { return s.fs.Descendants(t.PID) }, Kernel: s.ledger.Processes,
+		Stat: func(pid int) (process.Stat, error) { return s.fs.Proc(pid).Stat() },
+		Refused: func(pid int, err error) {
+			s.certificate.Misses(t.PID, 0, nil, "child %d is not traced: %v", pid,
+				err)
+		},
+		Take: cmp.Or(s.options.scansTake, tracee.UsualTime),
 	}
-	slot, unsettled, err := below.Attach(root, t.handle.Identity())
+	slot, unsettled, err := below.Attach(root, t.Handle.Identity())
 	if err != nil {
 		return err
 	}
-	t.slot = slot
+	t.Slot = slot
 	if unsettled > 0 {
-		s.misses(t.pid, 0, nil,
+		s.certificate.Misses(t.PID, 0, nil,
 			"below pid %d, processes were still being started or executing programs at look %d of the attach: some "+
-				"of them may not be traced", t.pid, unsettled)
+				"of them may not be traced", t.PID, unsettled)
 	}
-	if t.python != nil {
-		if err := s.examiner.probe(t); s.targets.tolerates(err) {
+	if t.Python != nil {
+		if err := s.examiner.probe(t); s.targets.Tolerates(err) {
 			// Its session has begun in the kernel half, and ends there: it is no process that is left out.
-			t.closeProbes()
+			t.CloseProbes()
 		} else if err != nil {
 			return err
 		}
 	} else {
 		s.examiner.look(t)
 	}
-	t.announced = true
+	t.Announced = true
 	if s.joining.open {
-		s.queue.add(&event.Process{ProcessInfo: t.info()})
+		s.queue.add(&event.Process{ProcessInfo: t.Info()})
 	} else {
-		s.starts = append(s.starts, t.info())
+		s.starts = append(s.starts, t.Info())
 	}
-	s.queue.add(s.watches.Begin(t.pid, t.root))
+	s.queue.add(s.watches.Begin(t.PID, t.Root))
 	s.examiner.adoptPythons(t, below.Slots)
 	return nil
 }
@@ -215,16 +219,16 @@ func (s *Session) attach(root uint32, t *target, late bool) error {
 // recognize opens the interpreters of the targets, each of which must be a Python.
 func (s *Session) recognize(ctx context.Context) error {
 	var gone error
-	for _, t := range slices.Clone(s.targets.all) {
+	for _, t := range slices.Clone(s.targets.All) {
 		var err error
-		if t.python, err = s.interpreters.open(t.pid); err == nil {
-			err = t.lives() // or another process was looked at
+		if t.Python, err = s.interpreters.Open(t.PID); err == nil {
+			err = t.Lives() // or another process was looked at
 		}
 		switch {
 		case err != nil && ctx.Err() != nil: // a file that was not found may exist
 			return context.Cause(ctx)
-		case s.targets.tolerates(err):
-			s.targets.drop(t)
+		case s.targets.Tolerates(err):
+			s.targets.Drop(t)
 			gone = err
 		case err != nil:
 			return err
@@ -232,8 +236,27 @@ func (s *Session) recognize(ctx context.Context) error {
 			s.examiner.readAhead(t)
 		}
 	}
-	if len(s.targets.all) == 0 {
+	if len(s.targets.All) == 0 {
 		return gone
 	}
 	return nil
+}
+
+// ErrTooMany says that more processes are named than a session traces.
+var ErrTooMany = errors.New("too many processes are named")
+
+// withRoom shortens a list to as many processes as a session can attach to, each with its children. If tolerant, it
+// notes which processes are not traced; else it fails with [ErrTooMany].
+func withRoom(who []process.Identity, c *tracee.Certificate, tolerant bool) ([]process.Identity, error) {
+	if len(who) <= ledger.MaxRoots {
+		return who, nil
+	}
+	if !tolerant {
+		return nil, fmt.Errorf("%w: %d, and a session traces %d at most", ErrTooMany, len(who), ledger.MaxRoots)
+	}
+	c.Misses(0, 0, nil,
+		"%d kernels ran, and a session traces %d at most: the others, from pid %d on, are not traced; start another "+
+			"session for them", len(who), ledger.MaxRoots, who[ledger.MaxRoots].PID)
+	c.LeftOut = c.Trouble[len(c.Trouble)-1]
+	return who[:ledger.MaxRoots], nil
 }

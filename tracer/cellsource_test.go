@@ -8,6 +8,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/hostile"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/running"
 )
 
 func sources(s *Session) (out []event.CellSource) {
@@ -78,8 +79,8 @@ func TestSourceAsTyped(t *testing.T) {
 	for cell := range uint64(5) {
 		closed(s, cell+1)
 	}
-	if len(s.cells.open) != 0 {
-		t.Errorf("%d cells are kept", len(s.cells.open))
+	if len(s.cells.Open) != 0 {
+		t.Errorf("%d cells are kept", len(s.cells.Open))
 	}
 }
 
@@ -95,7 +96,7 @@ func TestSourceThatIsTooLong(t *testing.T) {
 	if got := sources(s); len(got) != 1 || !got[0].Truncated || len(got[0].Text) != ledger.SourceLimit {
 		t.Errorf("%d events", len(got))
 	}
-	if c := s.cells.open[1]; c.typed != nil || c.compiled != nil {
+	if c := s.cells.Open[1]; c.Typed != nil || c.Compiled != nil {
 		t.Error("the chunks are kept")
 	}
 }
@@ -126,12 +127,12 @@ func TestTypedLines(t *testing.T) {
 		"nothing is there":  {"x\ny\n", "", []int32{0, 0}},
 		"nothing is either": {"", "\n\nx\ny", []int32{1}},
 	} {
-		if got := typedLines(c.compiled, c.typed); !slices.Equal(got, c.want) {
+		if got := running.TypedLines(c.compiled, c.typed); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if lineIn([]int32{3, 5}, 2) != 5 || lineIn([]int32{3}, 2) != 0 || lineIn(nil, 7) != 7 ||
-		lineIn([]int32{3}, 0) != 0 || lineIn([]int32{3}, -1) != -1 {
+	if running.LineIn([]int32{3, 5}, 2) != 5 || running.LineIn([]int32{3}, 2) != 0 || running.LineIn(nil, 7) != 7 ||
+		running.LineIn([]int32{3}, 0) != 0 || running.LineIn([]int32{3}, -1) != -1 {
 		t.Error("lineIn")
 	}
 }
@@ -140,8 +141,8 @@ func TestTypedLines(t *testing.T) {
 func FuzzTypedLines(f *testing.F) {
 	f.Add("x\ny\n", "\n!a \\\nx\ny")
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, compiled, typed string) {
-		lines := typedLines(compiled, typed)
-		last := len(splitLines(typed))
+		lines := running.TypedLines(compiled, typed)
+		last := len(running.SplitLines(typed))
 		for i, line := range lines {
 			if line < 0 || int(line) > last {
 				t.Errorf("line %d of %q is %d of %q", i, compiled, line, typed)

@@ -5,23 +5,25 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/processor"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // counters are the processors' counters of the attached processes; the kernel half reads the kernel's counters.
 type counters struct {
 	processes map[int32]*processor.Process
-	report    *certificate
+	report    *tracee.Certificate
 }
 
 // start begins to count, while this program may. Children are not counted: the programs that they execute are not known
 // by then.
-func (c *counters) start(targets []*target, report *certificate) {
+func (c *counters) start(targets []*tracee.Target, report *tracee.Certificate) {
 	c.processes, c.report = map[int32]*processor.Process{}, report
 	for _, t := range targets {
-		p, missing := processor.Open(t.pid, processor.Processor)
-		c.processes[int32(t.pid)] = p
+		p, missing := processor.Open(t.PID, processor.Processor)
+		c.processes[int32(t.PID)] = p
 		for _, m := range missing {
-			report.problem("pid %d: not counted: %s: %s", t.pid, strings.Join(m.Events, ", "), clean(m.Why.Error()))
+			report.Problem("pid %d: not counted: %s: %s", t.PID, strings.Join(m.Events, ", "),
+				tracee.Clean(m.Why.Error()))
 		}
 	}
 }
@@ -34,7 +36,7 @@ func (c *counters) sample(b *event.Boundary) {
 	}
 	p, known := c.processes[b.PID]
 	if !known && b.Kind == event.CellOpen {
-		c.report.problem("pid %d: not counted: instructions, cycles, cache references, cache misses: it was started "+
+		c.report.Problem("pid %d: not counted: instructions, cycles, cache references, cache misses: it was started "+
 			"after the attach", b.PID)
 		c.processes[b.PID] = nil
 	}

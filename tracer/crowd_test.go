@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // mapping returns a /proc with a process 7 that maps so many files of a name, each a file of its own.
@@ -56,32 +58,33 @@ func descriptors(t *testing.T) int {
 // and reported.
 func TestManyLibraries(t *testing.T) {
 	const many = 60
-	for name, most := range map[string]int{"libcudart.so.12": maxLibrariesOfKind, "libcuda.so.1": maxLibrariesOfKind,
-		"libc.so.6": maxLibcs} {
+	for name, most := range map[string]int{"libcudart.so.12": instruments.MaxLibrariesOfKind,
+		"libcuda.so.1": instruments.MaxLibrariesOfKind,
+		"libc.so.6":    instruments.MaxLibcs} {
 		s := newSessionOn(mapping(t, name, many), Options{})
 		h, err := process.FS{}.Open(os.Getpid())
 		if err != nil {
 			t.Fatal(err)
 		}
-		target := &target{pid: 7, handle: h}
-		s.targets.all = append(s.targets.all, target)
+		target := &tracee.Target{PID: 7, Handle: h}
+		s.targets.All = append(s.targets.All, target)
 		before := descriptors(t)
 		s.examiner.relist(target)
 		s.examiner.relist(target)
 		if now := descriptors(t) - before; now > most {
 			t.Errorf("%s: %d descriptors for %d files, want at most %d", name, now, many, most)
 		}
-		said, misses := strings.Join(s.trouble, "\n"), s.missing > 0
+		said, misses := strings.Join(s.certificate.Trouble, "\n"), s.certificate.Missing > 0
 		count := fmt.Sprintf("%d of them are not", many-most)
 		if name == "libc.so.6" {
-			count = fmt.Sprintf("more than %d files", maxLibcs)
-			said, misses = strings.Join(s.unnamed, "\n"), s.missing == 0 // of lines alone
+			count = fmt.Sprintf("more than %d files", instruments.MaxLibcs)
+			said, misses = strings.Join(s.certificate.Unnamed, "\n"), s.certificate.Missing == 0 // of lines alone
 		}
 		if strings.Count(said, count) != 1 || !misses {
-			t.Errorf("%s: %d problems, not once %q: %.300s", name, len(s.trouble), count, said)
+			t.Errorf("%s: %d problems, not once %q: %.300s", name, len(s.certificate.Trouble), count, said)
 		}
-		for _, i := range target.instruments {
-			i.close()
+		for _, i := range target.Instruments {
+			i.Close()
 		}
 		_ = h.Close()
 	}

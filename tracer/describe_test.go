@@ -8,6 +8,7 @@ import (
 
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestDescriber: for a hundred kernels that run the same interpreter, its file is analysed once. Each analysis takes a
@@ -40,13 +41,13 @@ func TestDescriber(t *testing.T) {
 	if seen, err := d.Describe(one); err != nil || seen.Python == "" {
 		t.Fatalf("%+v, %v", seen, err)
 	}
-	if len(d.known.known) != 1 {
-		t.Fatalf("%d interpreters", len(d.known.known))
+	if len(d.known.Known) != 1 {
+		t.Fatalf("%d interpreters", len(d.known.Known))
 	}
 	known := errors.New("it is known")
-	for key, found := range d.known.known {
-		found.err = known
-		d.known.known[key] = found
+	for key, found := range d.known.Known {
+		found.Err = known
+		d.known.Known[key] = found
 	}
 	if _, err := d.Describe(other); !errors.Is(err, known) {
 		t.Errorf("it was looked through again: %v", err)
@@ -60,17 +61,17 @@ func TestTooManyKernels(t *testing.T) {
 	for pid := range 100 {
 		who = append(who, process.Identity{PID: pid + 1000})
 	}
-	c := certificate{}
-	if some, err := c.withRoom(who[:ledger.MaxRoots], true); err != nil || len(some) != ledger.MaxRoots ||
-		c.missing != 0 {
+	c := tracee.Certificate{}
+	if some, err := withRoom(who[:ledger.MaxRoots], &c, true); err != nil || len(some) != ledger.MaxRoots ||
+		c.Missing != 0 {
 		t.Errorf("as many as there is room for: %d, %v", len(some), err)
 	}
-	some, err := c.withRoom(who, true)
-	if err != nil || len(some) != ledger.MaxRoots || c.missing != 1 || len(c.trouble) != 1 ||
-		!strings.Contains(c.trouble[0], "from pid 1064 on") {
+	some, err := withRoom(who, &c, true)
+	if err != nil || len(some) != ledger.MaxRoots || c.Missing != 1 || len(c.Trouble) != 1 ||
+		!strings.Contains(c.Trouble[0], "from pid 1064 on") {
 		t.Errorf("of all: %d, %v, %+v", len(some), err, c)
 	}
-	if _, err := c.withRoom(who, false); !errors.Is(err, ErrTooMany) {
+	if _, err := withRoom(who, &c, false); !errors.Is(err, ErrTooMany) {
 		t.Errorf("named: %v", err)
 	}
 }

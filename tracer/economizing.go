@@ -1,6 +1,10 @@
 package tracer
 
-import "ipytracer/event"
+import (
+	"ipytracer/event"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/running"
+)
 
 // Economize keeps a session below the limit on this program's memory. It is to be called every few hundred events. When
 // the session first comes near the limit, it gives up attribution; gaveUp says so in a sentence, once, and the caller
@@ -13,7 +17,7 @@ func Economize(s *Session) (gaveUp string) {
 	case a.meter == nil:
 	case a.given == "" && a.isNear(1):
 		a.given = a.says() + ": who allocated is not known; every figure stands"
-		s.certificate.leavesUnnamed("%s", a.given)
+		s.certificate.LeavesUnnamed("%s", a.given)
 		giveUpAttribution(s)
 		return a.given
 	case a.given != "" && s.end.stopped == "" && a.isNear(2):
@@ -27,24 +31,24 @@ func Economize(s *Session) (gaveUp string) {
 // walks no stacks from now on.
 func giveUpAttribution(s *Session) {
 	s.options.NoStacks, s.options.Native, s.options.Holders = true, false, false
-	for _, t := range s.targets.all {
-		if t.gone || t.python == nil {
+	for _, t := range s.targets.All {
+		if t.Gone || t.Python == nil {
 			continue
 		}
-		interpreter, err := t.python.live.Address()
+		interpreter, err := t.Python.Live.Address()
 		if err != nil {
 			interpreter = 0 // as before it has started
 		}
 		if err := s.examiner.tellPython(t, interpreter); err != nil {
-			s.log.Warn("stacks are walked on", "pid", t.pid, "error", err)
+			s.log.Warn("stacks are walked on", "pid", t.PID, "error", err)
 		}
 	}
 	s.Looks.stop()
-	s.codes = codes{report: &s.certificate}
-	s.natives.letGo(s.targets.all)
-	s.live = live{}
+	s.codes = running.Codes{Report: &s.certificate}
+	s.natives.LetGo(s.targets.All)
+	s.live = lastlook.Live{}
 	for _, e := range s.queue.rest() { // these frames are not needed any more
-		if stack, ok := e.(*event.Stack); ok && !s.natives.naming.holds(stack) {
+		if stack, ok := e.(*event.Stack); ok && !s.natives.Naming.Holds(stack) {
 			stack.Frames = nil
 		}
 	}

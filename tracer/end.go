@@ -10,6 +10,9 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // These are the percentages of garbage, of the memory in use, at the end. The remaining steps are done once and take
@@ -31,7 +34,7 @@ func (s *Session) wind() error {
 		if s.joining.open {
 			return endFollowing(s)
 		}
-		if s.end.drawn = true; s.options.Settle && canLook(s.targets.all) {
+		if s.end.drawn = true; s.options.Settle && canLook(s.targets.All) {
 			f := s.finish()
 			s.queue.add(&event.Settled{Finish: *f, Holders: s.options.Holders})
 			return nil
@@ -44,12 +47,12 @@ func (s *Session) wind() error {
 	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
-	s.queue.add(look.holders(&s.cells)...)
-	s.queue.add(withInputs(&s.cells, last)...)
-	s.natives.naming.wait(endPatience)
+	s.queue.add(look.Holders(&s.cells)...)
+	s.queue.add(lastlook.WithInputs(&s.cells, last)...)
+	s.natives.Naming.Wait(running.EndPatience)
 	if err := s.fs.Helper.Ended(); err != nil {
-		s.missing++
-		s.problem("%v: what was to be opened since then was not looked at", err)
+		s.certificate.Missing++
+		s.certificate.Problem("%v: what was to be opened since then was not looked at", err)
 	}
 	s.queue.add(s.finish())
 	s.end.over = true
@@ -61,7 +64,7 @@ const askedAtTheEnd = 2 * time.Second
 
 // endFollowing ends a session that goes on without targets: nobody asks what is left in them.
 func endFollowing(s *Session) error {
-	s.placer.closeAll(s.targets.all, s.stopSearches)
+	s.placer.CloseAll(s.targets.All, s.stopSearches)
 	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
@@ -74,11 +77,11 @@ func endFollowing(s *Session) error {
 func (s *Session) drawLast() error {
 	s.Looks.stop()
 	s.limits.lift()
-	s.end.shells = askShells(s.fs, s.targets.all)
-	s.queue.add(renamed(s.fs, s.targets.all)...)
-	for _, t := range s.targets.all {
-		if t.isRoot() && !t.gone {
-			if err := s.ledger.Detach(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
+	s.end.shells = lastlook.AskShells(s.fs, s.targets.All)
+	s.queue.add(tracee.Renamed(s.fs, s.targets.All)...)
+	for _, t := range s.targets.All {
+		if t.IsRoot() && !t.Gone {
+			if err := s.ledger.Detach(t.PID); err != nil && !errors.Is(err, ledger.ErrNoProcess) {
 				return err
 			}
 		}
@@ -87,8 +90,8 @@ func (s *Session) drawLast() error {
 		return err
 	}
 	s.queue.add(s.watches.Last()...)
-	for _, t := range s.targets.all {
-		if !t.gone && t.unlisted {
+	for _, t := range s.targets.All {
+		if !t.Gone && t.Unlisted {
 			s.examiner.listLast(t)
 		}
 	}
@@ -96,19 +99,19 @@ func (s *Session) drawLast() error {
 }
 
 // canLook reports whether there is a running Python with objects that can be looked at.
-func canLook(targets []*target) bool {
-	return slices.ContainsFunc(targets, func(t *target) bool { return !t.gone && t.python != nil })
+func canLook(targets []*tracee.Target) bool {
+	return slices.ContainsFunc(targets, func(t *tracee.Target) bool { return !t.Gone && t.Python != nil })
 }
 
 // lookAtObjects finds the holders of blocks, at the same time lists variables by name, and takes the probes out. It
 // takes more memory than everything before, and gives memory back at each step.
-func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error) {
+func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err error) {
 	if err := s.ledger.Rest(); err != nil {
 		return nil, nil, err
 	}
-	look = &lastLook{
-		fs: s.fs, log: s.log, report: &s.certificate, interpreters: &s.interpreters, targets: s.targets.all,
-		asked: s.options.Holders, live: &s.live, within: s.options.Looking,
+	look = &lastlook.Look{
+		FS: s.fs, Log: s.log, Report: &s.certificate, Interpreters: &s.interpreters, Targets: s.targets.All,
+		Asked: s.options.Holders, Live: &s.live, Within: s.options.Looking,
 	}
 	// Where all processors are busy, a look waits for them ten times as long as it takes.
 	done, err := s.fs.Helper.First()
@@ -118,42 +121,42 @@ func (s *Session) lookAtObjects() (look *lastLook, last []event.Event, err error
 	}
 	s.garbage.allow(windGC)
 	debug.FreeOSMemory()
-	look.allow(&s.allowance)
+	s.allowance.restrict(look)
 	var beside sync.WaitGroup
 	var residence []event.Event
-	beside.Go(func() { residence = look.explainResident() }) // it needs no survey, and a user waits for the report
-	surveys := look.surveys()
-	others := look.besideThem(surveys)
+	beside.Go(func() { residence = look.ExplainResident() }) // it needs no survey, and a user waits for the report
+	surveys := look.Surveys()
+	others := look.BesideThem(surveys)
 	debug.FreeOSMemory()
 	s.garbage.allow(listingGC)
-	beside.Go(func() { last = look.listVariables(surveys) })
-	look.findHolders(others)
+	beside.Go(func() { last = look.ListVariables(surveys) })
+	look.FindHolders(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
-	began := now()
-	s.placer.closeAll(s.targets.all, s.stopSearches)
-	s.log.Debug("took the probes out", "took", time.Duration(now()-began))
+	began := tracee.Now()
+	s.placer.CloseAll(s.targets.All, s.stopSearches)
+	s.log.Debug("took the probes out", "took", time.Duration(tracee.Now()-began))
 	beside.Wait()
-	look.sayEnded()
+	look.SayEnded()
 	return look, append(last, residence...), nil
 }
 
 // finish describes how the session has ended, as far as that is known by now.
 func (s *Session) finish() *event.Finish {
-	end := now()
+	end := tracee.Now()
 	s.sayOverlooked(end)
-	s.devices.conclude()
-	unnamed := slices.Clip(s.unnamed)
-	if n := s.natives.naming.passed(); n > 0 {
+	s.devices.Conclude()
+	unnamed := slices.Clip(s.certificate.Unnamed)
+	if n := s.natives.Naming.Passed(); n > 0 {
 		unnamed = append(unnamed,
 			fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long "+
 				"to read", n))
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.losses(s.ledger.Losses()), Blind: s.blind, Late: s.late,
-		Probes: s.budget.prices.mark(s.used(s.ledger.Hits(), s.budget.prices.of)), GPUs: s.devices.named(),
-		Problems: slices.Clone(s.trouble), Unnamed: unnamed, Shells: s.end.shells,
+		Lost: s.certificate.Lost(s.ledger.Losses()), Blind: s.certificate.Blind, Late: s.certificate.Late,
+		Probes: s.budget.Prices.Mark(s.certificate.Used(s.ledger.Hits(), s.budget.Prices.Of)), GPUs: s.devices.Named(),
+		Problems: slices.Clone(s.certificate.Trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
 	for _, l := range f.Lost {
 		if l.Reason == ledger.LostChanges {
@@ -163,25 +166,25 @@ func (s *Session) finish() *event.Finish {
 	return f
 }
 
-func (s *Session) stopSearches() { s.searches.stop(s.budget.roots) }
+func (s *Session) stopSearches() { s.searches.Stop(s.budget.Roots) }
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
 	s.joining.close()
 	s.Looks.stop()
-	s.placer.closeAll(s.targets.all, s.stopSearches)
+	s.placer.CloseAll(s.targets.All, s.stopSearches)
 	errs := []error{s.limits.close()}
-	for _, t := range s.targets.all {
-		errs = append(errs, t.close())
+	for _, t := range s.targets.All {
+		errs = append(errs, t.Close())
 	}
-	s.targets.all = nil
-	s.interpreters.close()
-	s.natives.close()
-	s.devices.close()
+	s.targets.All = nil
+	s.interpreters.Close()
+	s.natives.Close()
+	s.devices.Close()
 	s.counters.close()
 	s.fs.Helper.Close()
 	if s.ledger != nil {
-		s.budget.prices.wait()
+		s.budget.Prices.Wait()
 		errs = append(errs, s.ledger.Close())
 		s.ledger = nil
 	}
@@ -196,17 +199,17 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.overlooked
 	for pid := range o.running {
 		root := pid
-		if t := s.targets.find(int(pid)); t != nil {
-			root = s.targets.rootOf(t.root, pid)
+		if t := s.targets.Find(int(pid)); t != nil {
+			root = s.targets.RootOf(t.Root, pid)
 		}
 		o.end(pid, root, at, 0, ledger.ImportsNumPy|ledger.ImportsTorch|ledger.ImportsArrow)
 	}
 	if text := o.said(); text != "" {
-		s.unseen += o.ended
-		s.trouble = append(s.trouble, text) // beyond the hundred, too
+		s.certificate.Unseen += o.ended
+		s.certificate.Trouble = append(s.certificate.Trouble, text) // beyond the hundred, too
 	}
 	for _, all := range o.times {
-		s.blind = append(s.blind, all...)
+		s.certificate.Blind = append(s.certificate.Blind, all...)
 	}
 	*o = overlooked{}
 }

@@ -3,72 +3,77 @@ package tracer
 import (
 	"slices"
 	"time"
+
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // equip gives a target its instruments, which it keeps until it is released.
-func (e *examiner) equip(t *target) {
-	if t.instruments != nil {
+func (e *examiner) equip(t *tracee.Target) {
+	if t.Instruments != nil {
 		return
 	}
 	h, found := &e.host, e.analyses
-	t.numpy = &numpyInstrument{
-		host: h, target: t, counter: e.counter, ahead: e.ahead, log: e.log, small: e.options.SmallArrays,
+	t.NumPy = &instruments.NumpyInstrument{
+		Host: h, Target: t, Counter: e.counter, Ahead: e.ahead, Log: e.log, Small: e.options.SmallArrays,
 	}
-	t.instruments = append(t.instruments, t.numpy, &windowInstrument{host: h, target: t})
+	t.Instruments = append(t.Instruments, t.NumPy, &instruments.WindowInstrument{Host: h, Target: t})
 	if !e.options.NoStacks {
-		t.instruments = append(t.instruments, &mappedInstrument{host: h, target: t, analyses: found})
+		t.Instruments = append(t.Instruments, &instruments.MappedInstrument{Host: h, Target: t, Analyses: found})
 		if !e.options.PythonOnly {
-			t.instruments = append(t.instruments, &rulesInstrument{target: t, natives: e.natives})
+			t.Instruments = append(t.Instruments, running.NewRulesInstrument(t, e.natives))
 		}
 	}
-	t.instruments = append(t.instruments,
-		&libraryInstrument{host: h, target: t, analyses: found}, &arrowInstrument{host: h, target: t, analyses: found})
+	t.Instruments = append(t.Instruments,
+		&instruments.LibraryInstrument{Host: h, Target: t, Analyses: found}, &instruments.ArrowInstrument{Host: h,
+			Target: t, Analyses: found})
 	if e.options.Heap {
-		t.instruments = append(t.instruments, &heapInstrument{host: h, target: t, analyses: found})
+		t.Instruments = append(t.Instruments, &instruments.HeapInstrument{Host: h, Target: t, Analyses: found})
 	}
 }
 
 // settleInstruments lets a target's instruments do their pending work.
-func (e *examiner) settleInstruments(t *target) {
+func (e *examiner) settleInstruments(t *tracee.Target) {
 	e.equip(t)
-	for _, i := range t.instruments {
-		i.settle()
+	for _, i := range t.Instruments {
+		i.Settle()
 	}
 }
 
 // relist shows a target's mappings to its instruments.
-func (e *examiner) relist(t *target) {
+func (e *examiner) relist(t *tracee.Target) {
 	e.equip(t)
-	l := listing{first: !t.announced, since: t.listed}
-	t.unlisted, t.listed = false, now()
+	l := tracee.Listing{First: !t.Announced, Since: t.Listed}
+	t.Unlisted, t.Listed = false, tracee.Now()
 	took, last := time.Duration(0), time.Now()
-	defer func() { t.rested.after(took) }()
-	for m, err := range e.fs.Image(t.pid).Mappings() {
+	defer func() { t.Rested.After(took) }()
+	for m, err := range e.fs.Image(t.PID).Mappings() {
 		took += time.Since(last)
 		if err != nil {
 			return // it has ended
 		}
-		for _, i := range t.instruments {
-			i.meet(l, m)
+		for _, i := range t.Instruments {
+			i.Meet(l, m)
 		}
 		last = time.Now()
 	}
-	for _, i := range t.instruments {
-		i.listed(l)
+	for _, i := range t.Instruments {
+		i.Listed(l)
 	}
 }
 
 // listLast notes the libraries that a target has loaded so late that they have no probes: the session is over.
-func (e *examiner) listLast(t *target) {
-	l := listing{since: t.listed, last: true}
-	for m, err := range e.fs.Image(t.pid).Mappings() {
+func (e *examiner) listLast(t *tracee.Target) {
+	l := tracee.Listing{Since: t.Listed, Last: true}
+	for m, err := range e.fs.Image(t.PID).Mappings() {
 		if err != nil {
 			return
 		}
-		for _, i := range t.instruments {
+		for _, i := range t.Instruments {
 			switch i.(type) {
-			case *libraryInstrument, *arrowInstrument:
-				i.meet(l, m)
+			case *instruments.LibraryInstrument, *instruments.ArrowInstrument:
+				i.Meet(l, m)
 			}
 		}
 	}
@@ -76,21 +81,21 @@ func (e *examiner) listLast(t *target) {
 
 // expectLibraries lets the target's instruments expect the libraries that it may yet load. It does nothing while
 // sys.path is unchanged: a starting interpreter has none yet.
-func (e *examiner) expectLibraries(t *target) {
-	modules, _ := t.python.live.Path()
-	if t.python.expected && slices.Equal(modules, t.python.modules) {
+func (e *examiner) expectLibraries(t *tracee.Target) {
+	modules, _ := t.Python.Live.Path()
+	if t.Python.Expected && slices.Equal(modules, t.Python.Modules) {
 		return
 	}
-	t.python.expected, t.python.modules = true, modules
+	t.Python.Expected, t.Python.Modules = true, modules
 	e.equip(t)
-	for _, i := range t.instruments {
-		i.expect(modules)
+	for _, i := range t.Instruments {
+		i.Expect(modules)
 	}
 }
 
 // readAhead starts the analysis of files that a target may load, while the kernel half is being loaded.
-func (e *examiner) readAhead(t *target) {
-	t.python.modules, _ = t.python.live.Path()
+func (e *examiner) readAhead(t *tracee.Target) {
+	t.Python.Modules, _ = t.Python.Live.Path()
 	e.equip(t)
-	t.numpy.expect(t.python.modules)
+	t.NumPy.Expect(t.Python.Modules)
 }

@@ -1,10 +1,13 @@
 package tracer
 
-import "ipytracer/event"
+import (
+	"ipytracer/event"
+	"ipytracer/tracer/internal/running"
+)
 
 // eventQueue holds the events that a session has not handed out yet, in their order.
 type eventQueue struct {
-	naming  *naming // which may hold native stacks back
+	naming  *running.Naming // which may hold native stacks back
 	events  []event.Event
 	next    int            // index of the first event that was not handed out
 	changes []event.Change // room for changes, which come by the thousand
@@ -55,9 +58,9 @@ const maxHeld = 1 << 16
 // isHeld reports whether the first event waits for its names. If too many events wait behind it, isHeld itself waits
 // for the names, up to namingPatience.
 func (q *eventQueue) isHeld() bool {
-	held := q.naming.holds(q.events[q.next])
+	held := q.naming.Holds(q.events[q.next])
 	if held && q.waiting() > maxHeld {
-		q.naming.wait(namingPatience)
+		q.naming.Wait(running.NamingPatience)
 		held = false
 	}
 	return held

@@ -4,37 +4,40 @@ import (
 	"log/slog"
 
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // examiner identifies targets, reads the state of their Pythons, and gives them their instruments.
 type examiner struct {
-	*certificate
+	*tracee.Certificate
 	log          *slog.Logger
 	options      *Options
 	fs           process.FS
-	ledger       *kernelHalf
-	host         host // of the instruments
-	counter      arrayCounter
-	placer       *placer
+	ledger       *tracee.KernelHalf
+	host         instruments.Host // of the instruments
+	counter      instruments.ArrayCounter
+	placer       *instruments.Placer
 	queue        *eventQueue
-	targets      *targets
-	interpreters *interpreters
-	ahead        *modulesAhead
-	analyses     *analyses
-	cells        *cells
-	natives      *natives
+	targets      *tracee.List
+	interpreters *instruments.Interpreters
+	ahead        *instruments.ModulesAhead
+	analyses     *instruments.Analyses
+	cells        *running.Cells
+	natives      *running.Natives
 	limits       *limits
 	overlooked   *overlooked
 }
 
 // sayUnseen reports, of a process that ends or becomes another program, that cells ran in it before its probes were in,
 // and none since.
-func (e *examiner) sayUnseen(t *target) {
-	if t.python == nil || t.python.unseen == 0 {
+func (e *examiner) sayUnseen(t *tracee.Target) {
+	if t.Python == nil || t.Python.Unseen == 0 {
 		return
 	}
-	e.missesPython(t.pid,
+	e.MissesPython(t.PID,
 		"pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen",
-		t.pid, t.python.unseen)
-	t.python.unseen = 0
+		t.PID, t.Python.Unseen)
+	t.Python.Unseen = 0
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // glances are boundaries at which nothing happens. They serve a viewer of the running session: open windows have
@@ -25,16 +26,16 @@ func (g *glances) due() time.Time {
 }
 
 // draw draws a glance for each running target, if it is time.
-func (g *glances) draw(kernel processes, targets []*target) error {
+func (g *glances) draw(kernel tracee.Processes, targets []*tracee.Target) error {
 	if g.every <= 0 || time.Now().Before(g.due()) {
 		return nil
 	}
 	g.last = time.Now()
 	for _, t := range targets {
-		if !t.isRoot() || t.gone {
+		if !t.IsRoot() || t.Gone {
 			continue
 		}
-		if err := kernel.Look(t.pid); err != nil && !errors.Is(err, ledger.ErrNoProcess) &&
+		if err := kernel.Look(t.PID); err != nil && !errors.Is(err, ledger.ErrNoProcess) &&
 			!errors.Is(err, ledger.ErrFull) {
 			return err
 		}

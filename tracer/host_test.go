@@ -17,6 +17,8 @@ import (
 	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // fakeHost is a session without a kernel.
@@ -45,9 +47,12 @@ type fakeHost struct {
 }
 
 // host returns the parts of a session for which this one stands in.
-func (h *fakeHost) host() *host { return &host{h, h, h, h, h, h, h} }
+func (h *fakeHost) host() *instruments.Host {
+	return &instruments.Host{FileOpener: h, ProbePlacer: h, Witness: h, GPUFinder: h, Pauses: h, Pricer: h,
+		CrowdCount: h}
+}
 
-func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
+func (h *fakeHost) OpenMapping(_ int, m process.Mapping) (*process.MappedFile, error) {
 	f, err := os.Open(h.files[m.File])
 	if err != nil {
 		return nil, err
@@ -55,7 +60,7 @@ func (h *fakeHost) openMapping(_ int, m process.Mapping) (*process.MappedFile, e
 	return &process.MappedFile{File: f, Mapping: m}, nil
 }
 
-func (h *fakeHost) mappings(int) iter.Seq2[process.Mapping, error] {
+func (h *fakeHost) Mappings(int) iter.Seq2[process.Mapping, error] {
 	return func(yield func(process.Mapping, error) bool) {
 		for _, m := range h.maps {
 			if !yield(m, nil) {
@@ -65,7 +70,8 @@ func (h *fakeHost) mappings(int) iter.Seq2[process.Mapping, error] {
 	}
 }
 
-func (h *fakeHost) probeFile(_ *target, _ *process.MappedFile, placements []ledger.Placement) (io.Closer, error) {
+func (h *fakeHost) ProbeFile(_ *tracee.Target, _ *process.MappedFile, placements []ledger.Placement) (io.Closer,
+	error) {
 	if h.refused != nil {
 		return nil, h.refused
 	}
@@ -86,63 +92,63 @@ type closing func()
 
 func (c closing) Close() error { c(); return nil }
 
-func (h *fakeHost) hasEnded(*target) bool { return h.ended }
+func (h *fakeHost) HasEnded(*tracee.Target) bool { return h.ended }
 
-func (h *fakeHost) misses(_ int, _ event.Nanoseconds, meters []event.Meter, format string, args ...any) {
+func (h *fakeHost) Misses(_ int, _ event.Nanoseconds, meters []event.Meter, format string, args ...any) {
 	h.missed = append(h.missed, fmt.Sprintf(format, args...))
 	h.meters = append(h.meters, meters...)
 }
 
-func (h *fakeHost) noteUse(g ledger.Group, where string) {
+func (h *fakeHost) NoteUse(g ledger.Group, where string) {
 	if h.uses == nil {
 		h.uses = map[ledger.Group]string{}
 	}
 	h.uses[g] += where
 }
 
-func (h *fakeHost) noteDear(g ledger.Group, why string) {
+func (h *fakeHost) NoteDear(g ledger.Group, why string) {
 	if h.dear == nil {
 		h.dear = map[ledger.Group]string{}
 	}
 	h.dear[g] += why
 }
 
-func (h *fakeHost) hit(bool) time.Duration { return time.Microsecond }
+func (h *fakeHost) Hit(bool) time.Duration { return time.Microsecond }
 
-func (h *fakeHost) openFile(pid int, name string) (*process.MappedFile, error) {
+func (h *fakeHost) OpenFile(pid int, name string) (*process.MappedFile, error) {
 	for id, known := range h.files {
 		if known == name {
-			return h.openMapping(pid, process.Mapping{Path: name, File: id})
+			return h.OpenMapping(pid, process.Mapping{Path: name, File: id})
 		}
 	}
 	return nil, os.ErrNotExist
 }
 
-func (h *fakeHost) variables(int, ...string) map[string]string { return h.environment }
+func (h *fakeHost) Variables(int, ...string) map[string]string { return h.environment }
 
-func (h *fakeHost) problem(format string, args ...any) {
+func (h *fakeHost) Problem(format string, args ...any) {
 	h.problems = append(h.problems, fmt.Sprintf(format, args...))
 }
 
-func (h *fakeHost) leavesUnnamed(format string, args ...any) {
+func (h *fakeHost) LeavesUnnamed(format string, args ...any) {
 	h.unnamed = append(h.unnamed, fmt.Sprintf(format, args...))
 }
 
-func (h *fakeHost) joinedLate(_ *target, name string, _ ...ledger.Group) {
+func (h *fakeHost) JoinedLate(_ *tracee.Target, name string, _ ...ledger.Group) {
 	h.late = append(h.late, name)
 }
 
-func (h *fakeHost) countUnseen() { h.unseen++ }
+func (h *fakeHost) CountUnseen() { h.unseen++ }
 
-func (h *fakeHost) identify(*target, bool) { h.identified++ }
+func (h *fakeHost) Identify(*tracee.Target, bool) { h.identified++ }
 
-func (h *fakeHost) placeCheckpoints(*process.MappedFile, []cuda.Site) error { return nil }
+func (h *fakeHost) PlaceCheckpoints(*process.MappedFile, []cuda.Site) error { return nil }
 
-func (h *fakeHost) isShed(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
+func (h *fakeHost) IsShed(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
 
-func (h *fakeHost) allPlaces() int { return h.places }
+func (h *fakeHost) AllPlaces() int { return h.places }
 
-func (h *fakeHost) heapCosts(d time.Duration) { h.cost = max(h.cost, d) }
+func (h *fakeHost) HeapCosts(d time.Duration) { h.cost = max(h.cost, d) }
 
 // has lets the target map a file, and returns the mapping.
 func (h *fakeHost) has(t *testing.T, name string) process.Mapping {

@@ -21,6 +21,8 @@ import (
 	"ipytracer/internal/code/native"
 	"ipytracer/internal/python/arrow"
 	"ipytracer/internal/python/numpy"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
 )
 
 // fileReaders are all that a session does with a target's files.
@@ -28,7 +30,7 @@ var fileReaders = []struct {
 	name string
 	read func(io.ReaderAt) string
 }{
-	{"interpreter", func(r io.ReaderAt) string { _, err := interpreterFacts(r); return fmt.Sprint(err) }},
+	{"interpreter", func(r io.ReaderAt) string { _, err := instruments.InterpreterFacts(r); return fmt.Sprint(err) }},
 	{"inspect", func(r io.ReaderAt) string { _, err := Inspect(r); return fmt.Sprint(err) }},
 	{"calls", func(r io.ReaderAt) string { _, err := libc.FindCalls(r); return fmt.Sprint(err) }},
 	{"allocator", func(r io.ReaderAt) string { _, err := libc.FindFunctions(r, libc.Names()); return fmt.Sprint(err) }},
@@ -44,7 +46,7 @@ var fileReaders = []struct {
 	{"driver", func(r io.ReaderAt) string { _, err := cuda.Find(r, cuda.Driver); return fmt.Sprint(err) }},
 	{"torch", func(r io.ReaderAt) string { _, err := cuda.Find(r, cuda.Torch); return fmt.Sprint(err) }},
 	{"stacks", func(r io.ReaderAt) string {
-		room := elffile.Room{Bytes: maxNativeBytes}
+		room := elffile.Room{Bytes: running.MaxNativeBytes}
 		m, err := native.Open(r, nil, &room)
 		if err != nil {
 			return err.Error()

@@ -9,7 +9,7 @@ import (
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/numpy"
-	"ipytracer/tracer/internal/places"
+	"ipytracer/tracer/internal/instruments"
 )
 
 // Build describes which probes a CPython build on disk supports.
@@ -40,11 +40,11 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	if err != nil {
 		return b, err
 	}
-	b.Blind = places.Blind(sites)
+	b.Blind = instruments.Blind(sites)
 	for g := range ledger.Group(ledger.PythonGroups) {
 		group := BuildGroup{Name: g.String(),
-			Found: len(places.OfPython(g, sites)) > 0 && len(places.Doubted(g, sites)) == 0,
-			Sites: places.Sites(g, sites)}
+			Found: len(instruments.OfPython(g, sites)) > 0 && len(instruments.Doubted(g, sites)) == 0,
+			Sites: instruments.Sites(g, sites)}
 		b.Groups = append(b.Groups, group)
 		if g == ledger.GroupStatement {
 			b.Statements = group.Found

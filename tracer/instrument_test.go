@@ -15,7 +15,8 @@ import (
 	"ipytracer/internal/code/libc"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/places"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // loaderFile is the name of this machine's dynamic linker.
@@ -36,21 +37,21 @@ func thisLibc(t *testing.T) string {
 // once.
 func TestMappedInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
+	i := &instruments.MappedInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 	m := h.has(t, thisLibc(t))
-	i.meet(listing{}, m)
-	i.meet(listing{}, m)
+	i.Meet(tracee.Listing{}, m)
+	i.Meet(tracee.Listing{}, m)
 	if len(h.placed) != 1 || len(h.placed[0]) != 2 || h.placed[0][0].Program != ledger.MmapReturned ||
 		!strings.Contains(h.uses[ledger.GroupMapping], "mmap") || len(h.missed) > 0 {
 		t.Errorf("placed %+v, used %v, missed %v", h.placed, h.uses, h.missed)
 	}
-	i.stepDown(ledger.GroupNumPy)
-	if err := i.stepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.due().IsZero() {
+	i.StepDown(ledger.GroupNumPy)
+	if err := i.StepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.Due().IsZero() {
 		t.Errorf("%v, %d taken out, placed %d times: it serves no group that is stepped down", err, h.taken,
 			len(h.placed))
 	}
-	i.close()
-	i.close()
+	i.Close()
+	i.Close()
 	if h.taken != 1 {
 		t.Errorf("%d taken out", h.taken)
 	}
@@ -72,15 +73,15 @@ func TestMappedInstrumentMisses(t *testing.T) {
 		{thisLibc(t), errors.New("no room"), true, ""},
 	} {
 		h := &fakeHost{refused: c.refused, ended: c.ended}
-		i := &mappedInstrument{host: h.host(), target: &target{pid: 7}}
+		i := &instruments.MappedInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 		m := h.has(t, c.name)
-		i.meet(listing{}, m)
-		i.meet(listing{}, m)
+		i.Meet(tracee.Listing{}, m)
+		i.Meet(tracee.Listing{}, m)
 		if said := strings.Join(h.unnamed, "\n"); len(h.unnamed) > 1 || len(h.missed) > 0 ||
 			!strings.Contains(said, c.want) || c.want == "" && said != "" {
 			t.Errorf("%+v: %q, and misses %q", c, said, h.missed)
 		}
-		i.close()
+		i.Close()
 	}
 }
 
@@ -88,9 +89,9 @@ func TestMappedInstrumentMisses(t *testing.T) {
 // process that has ended.
 func TestHeapInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
+	i := &instruments.HeapInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 	for range 2 {
-		if i.settle(); !i.due().IsZero() {
+		if i.Settle(); !i.Due().IsZero() {
 			t.Error("it waits for something")
 		}
 	}
@@ -99,8 +100,8 @@ func TestHeapInstrument(t *testing.T) {
 		t.Errorf("missed %q of %v", h.missed, h.meters)
 	}
 	h = &fakeHost{ended: true}
-	i = &heapInstrument{host: h.host(), target: &target{pid: 7}}
-	if i.settle(); len(h.missed) > 0 {
+	i = &instruments.HeapInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	if i.Settle(); len(h.missed) > 0 {
 		t.Errorf("of a process that has ended: %q", h.missed)
 	}
 }
@@ -116,14 +117,14 @@ func TestHeapPlacements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	placements := places.OfHeap(found, true)
+	placements := instruments.OfHeap(found, true)
 	last := placements[len(placements)-1]
 	if last.Program != ledger.HeapEnter || len(last.Offsets) != 2 || len(last.Cookies) != 2 {
 		t.Errorf("%+v", placements)
 	}
 	h := &fakeHost{}
-	i := &heapInstrument{host: h.host(), target: &target{pid: 7}}
-	if cost := i.costOf(found); cost < 3*time.Microsecond {
+	i := &instruments.HeapInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	if cost := i.CostOf(found); cost < 3*time.Microsecond {
 		t.Errorf("malloc and free cost %v", cost)
 	}
 }
@@ -132,19 +133,19 @@ func TestHeapPlacements(t *testing.T) {
 // misses the dynamic linker.
 func TestLibraryInstrument(t *testing.T) {
 	h := &fakeHost{}
-	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
+	i := &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 	driver, loader := h.hasNamed(t, "libcuda.so.1"), h.hasNamed(t, loaderFile)
 	for range 2 {
 		for _, m := range []process.Mapping{driver, loader} {
-			i.meet(listing{}, m)
+			i.Meet(tracee.Listing{}, m)
 		}
-		i.listed(listing{})
+		i.Listed(tracee.Listing{})
 	}
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") ||
 		!slices.Contains(h.meters, event.Pinned) || h.identified > 0 || len(h.late) > 0 {
 		t.Errorf("missed %q of %v, late %v, identified %d times", h.missed, h.meters, h.late, h.identified)
 	}
-	i.close()
+	i.Close()
 }
 
 // TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is stepped down.
@@ -152,78 +153,79 @@ func TestLibraryInstrument(t *testing.T) {
 func TestLibraryInstrumentSteps(t *testing.T) {
 	loader := "/lib64/" + loaderFile
 	h := &fakeHost{}
-	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
+	i := &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
 	m := h.has(t, loader)
-	i.meet(listing{first: true}, m)
+	i.Meet(tracee.Listing{First: true}, m)
 	if len(h.placed) != 1 || h.placed[0][0].Program != ledger.LibraryChanged || h.uses[ledger.GroupLoader] == "" ||
-		i.places() != 1 {
+		i.Places() != 1 {
 		t.Fatalf("placed %+v, used %v", h.placed, h.uses)
 	}
-	i.stepDown(ledger.GroupTorch)
-	i.stepDown(ledger.GroupLoader)
-	i.stepDown(ledger.GroupLoader)
+	i.StepDown(ledger.GroupTorch)
+	i.StepDown(ledger.GroupLoader)
+	i.StepDown(ledger.GroupLoader)
 	if h.taken != 1 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
-		if err := i.stepUp(ledger.GroupLoader); err != nil {
+		if err := i.StepUp(ledger.GroupLoader); err != nil {
 			t.Fatal(err)
 		}
 	}
-	i.close()
+	i.Close()
 	if len(h.placed) != 2 || h.taken != 2 {
 		t.Errorf("placed %d times, taken out %d times", len(h.placed), h.taken)
 	}
 
 	h = &fakeHost{shed: []ledger.Group{ledger.GroupLoader}}
-	i = &libraryInstrument{host: h.host(), target: &target{pid: 7}}
-	i.meet(listing{}, h.has(t, loader))
-	if len(h.placed) > 0 || i.places() != 1 {
+	i = &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	i.Meet(tracee.Listing{}, h.has(t, loader))
+	if len(h.placed) > 0 || i.Places() != 1 {
 		t.Errorf("placed %+v of a group that is stepped down", h.placed)
 	}
-	i.close()
+	i.Close()
 }
 
 // TestLibraryInstrumentExpects: files that may be loaded are looked for below sys.path and in LD_LIBRARY_PATH, by
 // absolute names, and are no problem where they do not exist or are of no use.
 func TestLibraryInstrumentExpects(t *testing.T) {
 	h := &fakeHost{environment: map[string]string{"LD_LIBRARY_PATH": "relative:/opt/cuda"}}
-	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
-	names := i.expected([]string{"/site", "here"})
+	i := &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	names := i.Expected([]string{"/site", "here"})
 	for _, want := range []string{"/opt/cuda/libcuda.so.1", "/site/torch/lib/libc10.so",
 		"/usr/lib/" + elffile.Triplet + "/libcuda.so.1"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not expected", want)
 		}
 	}
-	if slices.ContainsFunc(names, func(name string) bool { return !filepath.IsAbs(name) }) || len(names) > maxExpected {
+	if slices.ContainsFunc(names, func(name string) bool { return !filepath.IsAbs(name) }) ||
+		len(names) > instruments.MaxExpected {
 		t.Errorf("%d names: %q", len(names), names)
 	}
-	i.expect([]string{"/site"})
-	if len(h.missed) > 0 || i.places() > 0 {
-		t.Errorf("missed %q, %d places", h.missed, i.places())
+	i.Expect([]string{"/site"})
+	if len(h.missed) > 0 || i.Places() > 0 {
+		t.Errorf("missed %q, %d places", h.missed, i.Places())
 	}
 	driver := h.hasNamed(t, "libcuda.so.1") // of no use
 	h.environment["LD_LIBRARY_PATH"] = filepath.Dir(driver.Path)
-	i.expect(nil)
-	if len(h.missed) > 0 || i.places() != 1 {
-		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.places())
+	i.Expect(nil)
+	if len(h.missed) > 0 || i.Places() != 1 {
+		t.Errorf("missed %q before it is loaded, %d places", h.missed, i.Places())
 	}
-	i.meet(listing{}, driver)
-	i.meet(listing{}, driver)
+	i.Meet(tracee.Listing{}, driver)
+	i.Meet(tracee.Listing{}, driver)
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "memory taken through it is not seen") || len(h.late) > 0 {
 		t.Errorf("missed %q once it is loaded, late %v", h.missed, h.late)
 	}
-	i.close()
+	i.Close()
 }
 
 // TestLibraryInstrumentHasRoom: the libraries of other targets count as well.
 func TestLibraryInstrumentHasRoom(t *testing.T) {
-	h := &fakeHost{places: maxLibraries}
-	i := &libraryInstrument{host: h.host(), target: &target{pid: 7}}
-	i.meet(listing{}, h.hasNamed(t, "libcuda.so.1"))
-	i.listed(listing{})
-	i.listed(listing{})
+	h := &fakeHost{places: instruments.MaxLibraries}
+	i := &instruments.LibraryInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
+	i.Meet(tracee.Listing{}, h.hasNamed(t, "libcuda.so.1"))
+	i.Listed(tracee.Listing{})
+	i.Listed(tracee.Listing{})
 	if len(h.missed) != 1 || !strings.Contains(h.missed[0], "1 of them are not") {
 		t.Errorf("missed %q", h.missed)
 	}

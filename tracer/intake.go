@@ -9,8 +9,12 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/tracer/internal/endings"
-	"ipytracer/tracer/internal/lines"
+	"ipytracer/tracer/internal/budget"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // intake is the [ledger.Sink] for the records of the kernel half: it completes them with data that only user space has,
@@ -19,24 +23,24 @@ type intake struct {
 	log        *slog.Logger
 	options    *Options
 	fs         process.FS
-	ledger     *kernelHalf
+	ledger     *tracee.KernelHalf
 	queue      *eventQueue
-	targets    *targets
+	targets    *tracee.List
 	examiner   *examiner
-	placer     *placer
+	placer     *instruments.Placer
 	end        *windup
 	allowance  *allowance
-	budget     *budget
+	budget     *budget.Budget
 	counters   *counters
-	cells      *cells
-	codes      *codes
-	natives    *natives
-	devices    *devices
+	cells      *running.Cells
+	codes      *running.Codes
+	natives    *running.Natives
+	devices    *gpus.Devices
 	limits     *limits
-	watches    *endings.Watches
+	watches    *tracee.Watches
 	overlooked *overlooked
-	live       *live
-	lines      *lines.Maker
+	live       *lastlook.Live
+	lines      *lineMaker
 }
 
 var _ ledger.Sink = (*intake)(nil)
@@ -47,7 +51,7 @@ func (i *intake) Change(c *event.Change) {
 		return
 	}
 	if i.options.Holders {
-		i.live.change(c)
+		i.live.Change(c)
 	}
 	i.queue.change(c)
 }
@@ -63,10 +67,10 @@ func (i *intake) Foreign(f *event.Foreign) { i.queue.add(f) }
 
 // LibrariesChanged notes that a process's mappings are to be listed again.
 func (i *intake) LibrariesChanged(pid int32) {
-	if t := i.targets.find(int(pid)); t != nil {
-		t.unlisted = true
-		if t.natives.places != nil {
-			i.natives.remap(t)
+	if t := i.targets.Find(int(pid)); t != nil {
+		t.Unlisted = true
+		if t.Natives.Places != nil {
+			i.natives.Remap(t)
 		}
 	}
 }
@@ -74,48 +78,48 @@ func (i *intake) LibrariesChanged(pid int32) {
 // Boundary completes a boundary with data that only user space has, and queues it.
 func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	i.limits.note(b)
-	i.cells.past.changed(b)
-	i.complete(i.targets.find(int(b.PID)), b, extra)
-	i.live.boundary(b)
-	i.devices.sample(b)
+	i.cells.Past.Changed(b)
+	i.complete(i.targets.Find(int(b.PID)), b, extra)
+	i.live.Boundary(b)
+	i.devices.Sample(b)
 	i.counters.sample(b)
 	i.queue.add(b)
 	if b.Kind == event.ProcessExit {
 		i.queue.add(i.watches.Ending(b, extra))
 	}
 	if b.Late {
-		if c := i.cells.open[b.Cell]; c != nil && c.found != nil {
-			i.queue.add(c.found)
+		if c := i.cells.Open[b.Cell]; c != nil && c.Found != nil {
+			i.queue.add(c.Found)
 		}
 	}
 }
 
 // complete fills in the fields that a boundary of its kind lacks, and updates the session for the event. t is nil where
 // the process is no target.
-func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
+func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	switch b.Kind {
 	case event.StatementOpen:
-		c := i.cells.cell(b.Cell, b.PID)
-		c.ran = true
-		if t != nil && t.python != nil {
-			b.Line = lineIn(c.lines,
-				int32(cpython.FirstLine(t.python.binary.Version(), extra.FirstLine, extra.LineTable)))
+		c := i.cells.Cell(b.Cell, b.PID)
+		c.Ran = true
+		if t != nil && t.Python != nil {
+			b.Line = running.LineIn(c.Lines,
+				int32(cpython.FirstLine(t.Python.Binary.Version(), extra.FirstLine, extra.LineTable)))
 		}
 	case event.ExperimentBegin, event.ExperimentEnd:
 		b.Experiment = strings.TrimSuffix(b.Experiment, ">")
 	case event.Line:
 		b.Descriptor = strings.TrimSuffix(b.Descriptor, ">")
-		if t != nil && !t.gone {
-			i.lines.TakeOver(t.pid, b.Descriptor)
+		if t != nil && !t.Gone {
+			i.lines.TakeOver(t.PID, b.Descriptor)
 		}
 	case event.CellOpen:
 		i.cellOpened(t, b)
 	case event.CellResult:
-		c := i.cells.cell(b.Cell, b.PID)
-		if t != nil && t.python != nil {
-			b.Outcome = i.cells.outcome(t, b, i.ledger.CellsOpened, extra.Told, c.ran)
+		c := i.cells.Cell(b.Cell, b.PID)
+		if t != nil && t.Python != nil {
+			b.Outcome = i.cells.Outcome(t, b, i.ledger.CellsOpened, extra.Told, c.Ran)
 		}
-		c.decided = b.Outcome
+		c.Decided = b.Outcome
 	case event.CellClose:
 		i.cellClosed(t, b, extra.Told)
 	case event.ProcessExec, event.ProcessStart:
@@ -124,18 +128,18 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 		i.overlookedEnds(b, extra)
 		if t != nil {
 			i.examiner.sayUnseen(t)
-			i.placer.release(t)
-			t.gone, t.ended = true, time.Now()
+			i.placer.Release(t)
+			t.Gone, t.Ended = true, time.Now()
 		}
-		i.cells.forget(b.PID)
+		i.cells.Forget(b.PID)
 	case event.MeterShed:
 		if extra.Foreign != 0 {
-			if b.Group = event.ForeignArrays; t != nil && t.numpy != nil {
-				t.numpy.pass(extra.Foreign)
+			if b.Group = event.ForeignArrays; t != nil && t.NumPy != nil {
+				t.NumPy.Pass(extra.Foreign)
 			}
 			break
 		}
-		i.budget.shed(b.Root, extra.Group)
+		i.budget.Shed(b.Root, extra.Group)
 		b.Group, b.Probes = extra.Group.About()
 	case event.MeterBack:
 		if b.Group, b.Probes = extra.Group.About(); extra.Foreign != 0 {
@@ -145,53 +149,53 @@ func (i *intake) complete(t *target, b *event.Boundary, extra ledger.BoundaryExt
 }
 
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
-func (i *intake) cellOpened(t *target, b *event.Boundary) {
-	c := i.cells.cell(b.Cell, b.PID)
+func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
+	c := i.cells.Cell(b.Cell, b.PID)
 	if !b.Late {
-		i.cells.newest = max(i.cells.newest, b.Cell)
+		i.cells.Newest = max(i.cells.Newest, b.Cell)
 	}
 	if b.Late {
-		b.File, b.Inputs = c.file, c.inputs
+		b.File, b.Inputs = c.File, c.Inputs
 		return
 	}
-	c.pid, c.file = b.PID, b.File
-	if t == nil || t.python == nil {
+	c.PID, c.File = b.PID, b.File
+	if t == nil || t.Python == nil {
 		return
 	}
-	t.python.unseen = 0 // In now holds these cells
+	t.Python.Unseen = 0 // In now holds these cells
 	known := b.Inputs >= 0 || b.Inputs == event.InputsElsewhere
-	if !known && t.python.inputs == 0 {
+	if !known && t.Python.Inputs == 0 {
 		i.examiner.learn(t)
 	}
-	if !known && t.python.inputs != 0 {
-		if n, err := t.python.live.ListLen(t.python.inputs); err == nil {
-			b.Inputs = t.python.oneMore(n)
+	if !known && t.Python.Inputs != 0 {
+		if n, err := t.Python.Live.ListLen(t.Python.Inputs); err == nil {
+			b.Inputs = t.Python.OneMore(n)
 		}
 	}
-	t.python.stored = max(t.python.stored, b.Inputs)
+	t.Python.Stored = max(t.Python.Stored, b.Inputs)
 }
 
 // cellClosed determines how a cell ended. The outcome decided at its result stands; the records of hooks since then do
 // not count for the next cell.
-func (i *intake) cellClosed(t *target, b *event.Boundary, told bool) {
-	c := i.cells.cell(b.Cell, b.PID)
-	delete(i.cells.open, b.Cell)
-	if !c.told && (c.kind != 0 || len(c.compiled) > 0) { // chunks are missing
-		i.queueSource(i.cells.tell(b.Cell, c))
+func (i *intake) cellClosed(t *tracee.Target, b *event.Boundary, told bool) {
+	c := i.cells.Cell(b.Cell, b.PID)
+	delete(i.cells.Open, b.Cell)
+	if !c.Told && (c.Kind != 0 || len(c.Compiled) > 0) { // chunks are missing
+		i.queueSource(i.cells.Tell(b.Cell, c))
 	}
 	if b.Outcome == event.OutcomeMissed {
 		return
 	}
-	if t != nil && t.python != nil {
-		b.Outcome = i.cells.outcome(t, b, i.ledger.CellsOpened, told, c.ran)
+	if t != nil && t.Python != nil {
+		b.Outcome = i.cells.Outcome(t, b, i.ledger.CellsOpened, told, c.Ran)
 	}
-	if c.decided != event.OutcomeUnknown {
-		b.Outcome = c.decided
+	if c.Decided != event.OutcomeUnknown {
+		b.Outcome = c.Decided
 	}
 }
 
 // processChanged notes a program that a traced process executes: it may be a Python.
-func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.BoundaryExtra) {
+func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	if c, err := i.fs.Proc(int(b.PID)).Cmdline(); err == nil {
 		b.Command = strings.ToValidUTF8(strings.Join(c.Args, " "), "?")
 	}
@@ -199,7 +203,7 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 		return
 	}
 	i.overlookedEnds(b, extra)
-	if t != nil && t.isRoot() && (ownership{i.fs, i.options.Owner}).isLost(t) {
+	if t != nil && t.IsRoot() && (ownership{i.fs, i.options.Owner}).isLost(t) {
 		i.end.stopped = "the target executed a program with rights that its user has not"
 		return
 	}
@@ -210,44 +214,44 @@ func (i *intake) processChanged(t *target, b *event.Boundary, extra ledger.Bound
 	}
 	known := t != nil
 	if !known {
-		t = &target{pid: int(b.PID), root: b.Root, child: true, limited: i.limits.guards != nil}
+		t = &tracee.Target{PID: int(b.PID), Root: b.Root, Child: true, Limited: i.limits.guards != nil}
 		var err error
-		if t.handle, err = i.fs.Open(t.pid); err != nil {
+		if t.Handle, err = i.fs.Open(t.PID); err != nil {
 			return
 		}
 	}
 	// A process with a handle and a slot belongs to the tree, even if the pid has been reused since the record.
-	slot, err := i.ledger.Slot(t.pid)
-	if err != nil || i.placer.hasEnded(t) {
+	slot, err := i.ledger.Slot(t.PID)
+	if err != nil || i.placer.HasEnded(t) {
 		if !known {
-			_ = t.close()
+			_ = t.Close()
 		}
 		return // it has ended since
 	}
 	if !known {
-		i.targets.all = append(i.targets.all, t)
+		i.targets.All = append(i.targets.All, t)
 	}
 	i.examiner.sayUnseen(t)
-	t.closeProbes()
-	i.natives.forget(t)
-	t.identified = false // its slot is a new one
-	if t.python != nil {
-		t.python.close()
-		t.python = nil
+	t.CloseProbes()
+	i.natives.Forget(t)
+	t.Identified = false // its slot is a new one
+	if t.Python != nil {
+		t.Python.Close()
+		t.Python = nil
 	}
-	t.slot, t.patience, t.looked = slot, pythonPatience, time.Time{}
+	t.Slot, t.Patience, t.Looked = slot, tracee.PythonPatience, time.Time{}
 }
 
 // overlookedEnds notes the end of a program that may not have been examined.
 func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
 	if _, known := i.overlooked.running[b.PID]; known {
-		i.overlooked.end(b.PID, i.targets.rootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
+		i.overlooked.end(b.PID, i.targets.RootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
 }
 
 // Source collects the chunks of a cell's text, and queues the text once it is complete.
 func (i *intake) Source(chunk *ledger.SourceChunk) {
-	i.queueSource(i.cells.add(chunk))
+	i.queueSource(i.cells.Add(chunk))
 }
 
 // queueSource queues a cell's text, if there is one.

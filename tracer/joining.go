@@ -8,6 +8,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // Errors of processes that cannot join a session.
@@ -100,7 +101,7 @@ func Leave(s *Session, root uint32) {
 }
 
 // Losses returns what is missing so far: records that were lost, and probes that could not be placed.
-func (s *Session) Losses() []event.Loss { return s.losses(s.ledger.Losses()) }
+func (s *Session) Losses() []event.Loss { return s.certificate.Lost(s.ledger.Losses()) }
 
 // next removes the process that waits longest.
 func (j *joining) next() (id process.Identity, ok bool) {
@@ -140,8 +141,8 @@ func (s *Session) takeIn() {
 // letGo takes the roots that are to leave out of the kernel half. The boundaries of their ends do the rest.
 func letGo(s *Session) {
 	for _, root := range s.joining.leavers() {
-		for _, t := range s.targets.all {
-			t.leaves = t.leaves || t.root == root
+		for _, t := range s.targets.All {
+			t.Leaves = t.Leaves || t.Root == root
 		}
 		leave(s, root)
 	}
@@ -151,7 +152,7 @@ func letGo(s *Session) {
 func leave(s *Session, root uint32) (some bool) {
 	err := s.ledger.Leave(root)
 	if err != nil && !errors.Is(err, ledger.ErrNoProcess) {
-		s.problem("%v", err)
+		s.certificate.Problem("%v", err)
 	}
 	return err == nil
 }
@@ -165,84 +166,60 @@ func (j *joining) announce(b *ledger.Births) {
 
 // join attaches to a process.
 func (s *Session) join(id process.Identity) (root uint32, err error) {
-	if s.targets.find(id.PID) != nil {
+	if s.targets.Find(id.PID) != nil {
 		return 0, ErrFollowed
 	}
-	root, ok := s.targets.freeRoot()
+	root, ok := s.targets.FreeRoot()
 	if !ok {
 		return 0, ErrNoRoom
 	}
-	t := &target{pid: id.PID, root: root}
-	if t.handle, err = s.fs.OpenIdentity(id); err != nil {
+	t := &tracee.Target{PID: id.PID, Root: root}
+	if t.Handle, err = s.fs.OpenIdentity(id); err != nil {
 		return 0, err
 	}
-	s.targets.all = append(s.targets.all, t)
+	s.targets.All = append(s.targets.All, t)
 	defer func() {
 		if err != nil {
-			t.closeProbes()
-			s.targets.drop(t)
+			t.CloseProbes()
+			s.targets.Drop(t)
 			_, _ = s.ledger.Release(root)
 		}
 	}()
-	if t.python, err = s.interpreters.open(t.pid); err != nil {
+	if t.Python, err = s.interpreters.Open(t.PID); err != nil {
 		return 0, err
 	}
-	if err := t.lives(); err != nil { // or another process was looked at
+	if err := t.Lives(); err != nil { // or another process was looked at
 		return 0, err
 	}
 	s.examiner.readAhead(t)
 	return root, s.attach(root, t, true)
 }
 
-// freeRoot returns the lowest number that no root has; ok is false if there is none.
-func (l *targets) freeRoot() (root uint32, ok bool) {
-	var taken [ledger.MaxRoots]bool
-	for _, t := range l.all {
-		taken[t.root] = true
-	}
-	for root, is := range taken {
-		if !is {
-			return uint32(root), true
-		}
-	}
-	return 0, false
-}
-
 // release forgets the roots that have ended a while ago, with all their processes.
 func (s *Session) release() {
-	for _, t := range s.targets.all {
-		if !t.isRoot() || !t.gone || time.Since(t.ended) < restOfRoot {
+	for _, t := range s.targets.All {
+		if !t.IsRoot() || !t.Gone || time.Since(t.Ended) < restOfRoot {
 			continue
 		}
-		if t.leaves && leave(s, t.root) { // a child was forked meanwhile
-			t.ended = time.Now()
-		} else if s.targets.inTree(t.root) == 1 && releaseOne(s, t) {
+		if t.Leaves && leave(s, t.Root) { // a child was forked meanwhile
+			t.Ended = time.Now()
+		} else if s.targets.InTree(t.Root) == 1 && releaseOne(s, t) {
 			return // the list has changed; the others come next time
 		}
 	}
 }
 
 // releaseOne forgets a root, if the kernel half has no more of it.
-func releaseOne(s *Session, t *target) (done bool) {
-	done, err := s.ledger.Release(t.root)
+func releaseOne(s *Session, t *tracee.Target) (done bool) {
+	done, err := s.ledger.Release(t.Root)
 	if err != nil {
-		s.problem("%v", err)
+		s.certificate.Problem("%v", err)
 	}
 	if done {
-		delete(s.budget.roots, t.root)
-		s.watches.End(t.root)
-		s.targets.drop(t)
-		s.joining.Released(t.root)
+		delete(s.budget.Roots, t.Root)
+		s.watches.End(t.Root)
+		s.targets.Drop(t)
+		s.joining.Released(t.Root)
 	}
 	return done
-}
-
-// inTree returns how many targets belong to a root, which is one of them.
-func (l *targets) inTree(root uint32) (n int) {
-	for _, t := range l.all {
-		if t.root == root {
-			n++
-		}
-	}
-	return n
 }

@@ -11,6 +11,8 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/budget"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestReleasedRoots: the number of a root is used again once it and its children have ended a while ago, and the kernel
@@ -20,34 +22,34 @@ func TestReleasedRoots(t *testing.T) {
 	s := attached(t, k, Options{})
 	released := 0
 	s.joining.open, s.joining.Released = true, func(uint32) { released++ }
-	root := s.targets.all[0]
-	if n, ok := s.targets.freeRoot(); !ok || n != 1 {
+	root := s.targets.All[0]
+	if n, ok := s.targets.FreeRoot(); !ok || n != 1 {
 		t.Errorf("free: %d, %v", n, ok)
 	}
-	child := &target{pid: 7, root: root.root, child: true}
-	s.targets.all = append(s.targets.all, child)
-	s.budget.roots = map[uint32]*steps{root.root: {}}
+	child := &tracee.Target{PID: 7, Root: root.Root, Child: true}
+	s.targets.All = append(s.targets.All, child)
+	s.budget.Roots = map[uint32]*budget.Steps{root.Root: {}}
 	for _, c := range []struct {
 		what     string
 		change   func()
 		released bool
 	}{
 		{"it lives", func() {}, false},
-		{"it has just ended", func() { root.gone, root.ended = true, time.Now() }, false},
-		{"a child lives", func() { root.ended = time.Now().Add(-time.Hour) }, false},
-		{"the kernel half has more", func() { s.targets.drop(child); k.holds = true }, false},
+		{"it has just ended", func() { root.Gone, root.Ended = true, time.Now() }, false},
+		{"a child lives", func() { root.Ended = time.Now().Add(-time.Hour) }, false},
+		{"the kernel half has more", func() { s.targets.Drop(child); k.holds = true }, false},
 		{"nothing is left", func() { k.holds = false }, true},
 	} {
 		c.change()
 		s.release()
-		if got := !slices.Contains(s.targets.all, root); got != c.released {
+		if got := !slices.Contains(s.targets.All, root); got != c.released {
 			t.Errorf("%s: released %v", c.what, got)
 		}
 	}
-	if _, kept := s.budget.roots[root.root]; kept || released != 1 {
+	if _, kept := s.budget.Roots[root.Root]; kept || released != 1 {
 		t.Errorf("its account is kept: %v; released %d times", kept, released)
 	}
-	if n, ok := s.targets.freeRoot(); !ok || n != 0 {
+	if n, ok := s.targets.FreeRoot(); !ok || n != 0 {
 		t.Errorf("free: %d, %v", n, ok)
 	}
 }
@@ -59,18 +61,18 @@ func TestLeave(t *testing.T) {
 	s := attached(t, k, Options{})
 	released := 0
 	s.joining.open, s.joining.wake, s.joining.Released = true, k.Wake, func(uint32) { released++ }
-	root := s.targets.all[0]
-	Leave(s, root.root)
-	if letGo(s); !root.leaves || k.holds {
-		t.Fatalf("it leaves: %v; the kernel half has it: %v", root.leaves, k.holds)
+	root := s.targets.All[0]
+	Leave(s, root.Root)
+	if letGo(s); !root.Leaves || k.holds {
+		t.Fatalf("it leaves: %v; the kernel half has it: %v", root.Leaves, k.holds)
 	}
-	root.gone, root.ended, k.holds = true, time.Now().Add(-time.Hour), true
+	root.Gone, root.Ended, k.holds = true, time.Now().Add(-time.Hour), true
 	if s.release(); released > 0 || k.holds {
 		t.Errorf("with a child: released %d times; the kernel half has it: %v", released, k.holds)
 	}
-	root.ended = time.Now().Add(-time.Hour)
-	if s.release(); released != 1 || len(s.targets.all) > 0 {
-		t.Errorf("released %d times, %d targets are left", released, len(s.targets.all))
+	root.Ended = time.Now().Add(-time.Hour)
+	if s.release(); released != 1 || len(s.targets.All) > 0 {
+		t.Errorf("released %d times, %d targets are left", released, len(s.targets.All))
 	}
 	s.joining.close()
 	if Leave(s, 1); len(s.joining.leaving) > 0 {
@@ -94,11 +96,11 @@ func TestJoinRefused(t *testing.T) {
 		t.Fatal("it may not join")
 	}
 	s.takeIn()
-	s.targets.all[0].pid = 1 << 30 // so that this process is another one's
+	s.targets.All[0].PID = 1 << 30 // so that this process is another one's
 	s.Join(gone)
 	s.takeIn()
 	for root := range uint32(ledger.MaxRoots) {
-		s.targets.all = append(s.targets.all, &target{pid: int(1<<29 + root), root: root})
+		s.targets.All = append(s.targets.All, &tracee.Target{PID: int(1<<29 + root), Root: root})
 	}
 	s.Join(own)
 	s.takeIn()
@@ -116,8 +118,8 @@ func TestJoinRefused(t *testing.T) {
 	if s.Join(own) {
 		t.Error("it may join a session that is closed")
 	}
-	s.targets.all = s.targets.all[:1]
-	s.targets.all[0].pid = os.Getpid()
+	s.targets.All = s.targets.All[:1]
+	s.targets.All[0].PID = os.Getpid()
 }
 
 // TestFollowGoesOn: a session that others may join goes on without targets, and ends with its context. It looks at
@@ -149,18 +151,18 @@ func TestCalm(t *testing.T) {
 		{"a session with an end", func() { s.joining.calm = false }, false},
 		{"nothing happens", func() { s.joining.open, s.joining.calm = true, true }, true},
 		{"probes are to come back", func() {
-			s.budget.roots = map[uint32]*steps{0: {down: []ledger.Group{ledger.GroupNumPy}}}
+			s.budget.Roots = map[uint32]*budget.Steps{0: {Down: []ledger.Group{ledger.GroupNumPy}}}
 		}, false},
-		{"they have", func() { s.budget.roots = nil }, true},
-		{"a target has ended", func() { s.targets.all[0].gone = true }, false},
+		{"they have", func() { s.budget.Roots = nil }, true},
+		{"a target has ended", func() { s.targets.All[0].Gone = true }, false},
 	} {
 		c.change()
-		for _, other := range s.targets.all {
-			other.python = nil
+		for _, other := range s.targets.All {
+			other.Python = nil
 		}
 		if until := s.patience(); until.After(time.Now().Add(tick)) != c.long {
 			t.Errorf("%s: it waits until %v", c.what, until)
 		}
 	}
-	s.targets.all[0].gone = false
+	s.targets.All[0].Gone = false
 }

@@ -15,6 +15,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/words"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // records are records that come out of the kernel together.
@@ -163,8 +164,9 @@ func (k *fakeKernel) Capabilities() ledger.Capabilities {
 }
 
 // half returns this kernel half, with parts that these tests do not use.
-func (k *fakeKernel) half() *kernelHalf {
-	return &kernelHalf{k, k, idleCells{}, k, k, idleArrays{}, idleRules{}, k}
+func (k *fakeKernel) half() *tracee.KernelHalf {
+	return &tracee.KernelHalf{Stream: k, Processes: k, CellNumbers: idleCells{}, Prober: k, Accounts: k,
+		ArrayTable: idleArrays{}, CodeTable: idleRules{}, Object: k}
 }
 
 // The following methods do nothing of interest to these tests.
@@ -268,7 +270,7 @@ func attached(t *testing.T, k *fakeKernel, o Options) *Session {
 			t.Errorf("closed %d times, %d probes are left: %v", k.closed, k.probes.Load(), err)
 		}
 	})
-	if err := errors.Join(s.targets.hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
+	if err := errors.Join(s.targets.Hold(named(os.Getpid())), s.use(k.half()), s.attachAll()); err != nil {
 		t.Fatal(err)
 	}
 	s.begin()

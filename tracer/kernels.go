@@ -10,43 +10,44 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // adoptPythons probes the Pythons among the descendants of a target that ran before the session, by their slots: the
 // kernels of a Jupyter server. Kernels that it starts from now on are probed as they execute their interpreter. A
 // process that was only forked gets no probes, as after the attach.
-func (e *examiner) adoptPythons(root *target, slots map[process.Identity]uint32) {
+func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]uint32) {
 	byPID := func(a, b process.Identity) int { return cmp.Compare(a.PID, b.PID) }
 	for _, id := range slices.SortedFunc(maps.Keys(slots), byPID) {
 		pid := id.PID
 		if !e.namedPython(pid) || e.onlyForked(pid) {
 			continue
 		}
-		t := &target{pid: pid, root: root.root, child: true, late: true, slot: slots[id]}
-		t.limited = e.limits.guards != nil
+		t := &tracee.Target{PID: pid, Root: root.Root, Child: true, Late: true, Slot: slots[id]}
+		t.Limited = e.limits.guards != nil
 		if err := e.adoptPython(t, id); err != nil {
-			_ = t.close()
+			_ = t.Close()
 			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
-				e.missesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
+				e.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
 			}
 		}
 	}
 }
 
-func (e *examiner) adoptPython(t *target, id process.Identity) (err error) {
-	if t.handle, err = e.fs.OpenIdentity(id); err != nil {
+func (e *examiner) adoptPython(t *tracee.Target, id process.Identity) (err error) {
+	if t.Handle, err = e.fs.OpenIdentity(id); err != nil {
 		return err
 	}
-	if t.python, err = e.interpreters.open(t.pid); err != nil {
+	if t.Python, err = e.interpreters.Open(t.PID); err != nil {
 		return err
 	}
 	if err := e.probe(t); err != nil {
-		t.closeProbes()
+		t.CloseProbes()
 		return err
 	}
-	t.announced = true
-	e.targets.all = append(e.targets.all, t)
-	e.queue.add(&event.Process{ProcessInfo: t.info()})
+	t.Announced = true
+	e.targets.All = append(e.targets.All, t)
+	e.queue.add(&event.Process{ProcessInfo: t.Info()})
 	return nil
 }
 
@@ -66,7 +67,7 @@ func (e *examiner) onlyForked(pid int) bool {
 func (e *examiner) namedPython(pid int) bool {
 	exe, err := e.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
-		e.missesPython(pid,
+		e.MissesPython(pid,
 			"which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
 	}
 	return strings.HasPrefix(filepath.Base(exe), "python")

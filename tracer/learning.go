@@ -5,53 +5,54 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // learn reads the state that exists only once the interpreter, or IPython in it, has started.
-func (e *examiner) learn(t *target) bool {
-	p := t.python
-	p.learning.begin()
-	interpreter, err := p.live.Address()
+func (e *examiner) learn(t *tracee.Target) bool {
+	p := t.Python
+	p.Learning.Begin()
+	interpreter, err := p.Live.Address()
 	if err != nil {
 		return false
 	}
-	news := !p.ready
-	p.ready = true
+	news := !p.Ready
+	p.Ready = true
 	e.expectLibraries(t)
-	if addr, n, err := p.live.InputList(); err == nil {
-		if p.live.IsEmbedded() {
+	if addr, n, err := p.Live.InputList(); err == nil {
+		if p.Live.IsEmbedded() {
 			addr, n = 0, 0
 		}
-		if news = news || p.inputs != addr; p.inputs == 0 && p.stored == 0 {
-			p.stored = n
-			if !t.late { // In began with one empty entry, and all its present entries are from later
-				p.stored = 1
+		if news = news || p.Inputs != addr; p.Inputs == 0 && p.Stored == 0 {
+			p.Stored = n
+			if !t.Late { // In began with one empty entry, and all its present entries are from later
+				p.Stored = 1
 			}
 		}
-		p.inputs, p.count = addr, n
-		p.shown, _ = p.live.LastException()
-		p.ipython, _ = p.live.IPythonVersion()
-		p.front = p.live.Frontend()
-		p.terminal = p.live.AtTerminal()
-		p.ipython = strings.ToValidUTF8(p.ipython, "?")
-		p.notebook = notebookOf(e.fs, t.pid, p.live)
+		p.Inputs, p.Count = addr, n
+		p.Shown, _ = p.Live.LastException()
+		p.Ipython, _ = p.Live.IPythonVersion()
+		p.Front = p.Live.Frontend()
+		p.Terminal = p.Live.AtTerminal()
+		p.Ipython = strings.ToValidUTF8(p.Ipython, "?")
+		p.Notebook = tracee.NotebookOf(e.fs, t.PID, p.Live)
 	}
 	if !news {
 		return false
 	}
 	if err := e.tellPython(t, interpreter); err != nil {
-		e.log.Warn("the Python offsets could not be written", "pid", t.pid, "error", err)
+		e.log.Warn("the Python offsets could not be written", "pid", t.PID, "error", err)
 		return false
 	}
-	if t.announced { // the Start event describes an older state of the process
-		e.queue.add(&event.Process{ProcessInfo: t.info()})
+	if t.Announced { // the Start event describes an older state of the process
+		e.queue.add(&event.Process{ProcessInfo: t.Info()})
 	}
 	return true
 }
 
 // tellPython gives the ledger the offsets by which to read the target's Python.
-func (e *examiner) tellPython(t *target, interpreter uint64) error {
-	python := t.offsets(interpreter, !e.options.NoStacks)
+func (e *examiner) tellPython(t *tracee.Target, interpreter uint64) error {
+	python := t.Offsets(interpreter, !e.options.NoStacks)
 	switch {
 	case e.options.NoStacks, e.options.PythonOnly:
 	case e.options.Native:
@@ -59,5 +60,5 @@ func (e *examiner) tellPython(t *target, interpreter uint64) error {
 	default:
 		python.Native = ledger.NativeThreads
 	}
-	return e.ledger.SetPython(t.slot, python)
+	return e.ledger.SetPython(t.Slot, python)
 }

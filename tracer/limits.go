@@ -8,13 +8,14 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // limits are the soft limits that a session sets.
 type limits struct {
 	fs     process.FS
 	size   limit.Size // the size that was asked for
-	report *certificate
+	report *tracee.Certificate
 	may    func(pid int, owner uint32) error // see [Options]
 
 	guards  map[limit.User]*limit.Guard
@@ -34,7 +35,7 @@ const maxStarted = 4096
 
 // start starts the guards that set limits, one for each user of the targets, if limits are asked for. After confinement
 // nothing can be started.
-func (l *limits) start(targets []*target) error {
+func (l *limits) start(targets []*tracee.Target) error {
 	if !l.size.Set() {
 		return nil
 	}
@@ -43,10 +44,10 @@ func (l *limits) start(targets []*target) error {
 	}
 	l.guards, l.started = map[limit.User]*limit.Guard{}, map[int32]process.Identity{}
 	for _, t := range targets {
-		if _, err := l.guard(t.pid); err != nil {
+		if _, err := l.guard(t.PID); err != nil {
 			return err
 		}
-		below, err := l.fs.Descendants(t.pid)
+		below, err := l.fs.Descendants(t.PID)
 		if err != nil {
 			return err
 		}
@@ -79,14 +80,14 @@ func (l *limits) guard(pid int) (*limit.Guard, error) {
 }
 
 // limitAll limits the roots and their descendants, if that is asked for.
-func (l *limits) limitAll(targets []*target) error {
+func (l *limits) limitAll(targets []*tracee.Target) error {
 	if !l.size.Set() {
 		return nil
 	}
-	descendants := map[*target][]process.Identity{}
+	descendants := map[*tracee.Target][]process.Identity{}
 	processes := 0
 	for _, t := range targets {
-		below, err := l.fs.Descendants(t.pid)
+		below, err := l.fs.Descendants(t.PID)
 		if err != nil {
 			return err
 		}
@@ -103,22 +104,22 @@ func (l *limits) limitAll(targets []*target) error {
 
 // limitRoot limits one root and its children. Where the limit follows from the free memory, root and children share it.
 // No child has a larger limit than the root.
-func (l *limits) limitRoot(t *target, below []process.Identity, processes int) error {
+func (l *limits) limitRoot(t *tracee.Target, below []process.Identity, processes int) error {
 	choice := limit.Choice{Bytes: l.size.Bytes}
 	if l.size.Auto {
 		var err error
-		if choice, err = limit.Choose(t.pid, processes); err != nil {
+		if choice, err = limit.Choose(t.PID, processes); err != nil {
 			return err
 		}
 	}
-	if err := l.impose(t.handle.Identity(), choice.Bytes); err != nil {
+	if err := l.impose(t.Handle.Identity(), choice.Bytes); err != nil {
 		return err
 	}
-	t.limited = true
-	l.chosen = append(l.chosen, Limited{t.pid, choice})
+	t.Limited = true
+	l.chosen = append(l.chosen, Limited{t.PID, choice})
 	for _, id := range below {
 		if err := l.impose(id, choice.Bytes); err != nil && !errors.Is(err, process.ErrNoProcess) {
-			l.report.problem("child %d has no limit: %v", id.PID, err)
+			l.report.Problem("child %d has no limit: %v", id.PID, err)
 		}
 	}
 	return nil
@@ -159,11 +160,11 @@ func (l *limits) lift() {
 	for user, g := range l.guards {
 		failed, err := g.Restore(others)
 		if err != nil {
-			l.report.problem("the limit of user %d's processes may be there still: %v", user.UID, err)
+			l.report.Problem("the limit of user %d's processes may be there still: %v", user.UID, err)
 		}
 		slices.Sort(failed)
 		for _, pid := range slices.Compact(failed) {
-			l.report.problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
+			l.report.Problem("process %d has the session's limit still: 'sudo tracer limit %d off' clears it", pid, pid)
 		}
 	}
 }

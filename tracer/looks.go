@@ -12,6 +12,10 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/holders"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // Looks searches for variables, or for the holders of blocks, while the session runs. It reads the objects of a Python
@@ -19,10 +23,10 @@ import (
 type Looks struct {
 	log      *slog.Logger
 	fs       process.FS
-	ledger   *kernelHalf
-	targets  *targets
-	analyses *analyses
-	cells    *cells
+	ledger   *tracee.KernelHalf
+	targets  *tracee.List
+	analyses *instruments.Analyses
+	cells    *running.Cells
 	end      *windup
 
 	cancel context.CancelFunc
@@ -33,16 +37,16 @@ type Looks struct {
 // FindVariables starts to list the variables of all Python processes, beside the session. They come as events, once the
 // look is over. It reports whether it has started: only one look runs at a time.
 func (l *Looks) FindVariables() bool {
-	look := l.lookBeside(func(*target) bool { return true })
+	look := l.lookBeside(func(*tracee.Target) bool { return true })
 	return l.begins(look, func() func() []event.Event {
-		found := look.listVariables(look.surveys())
+		found := look.ListVariables(look.Surveys())
 		return func() []event.Event {
 			for _, e := range found {
 				if v, ok := e.(*event.Variables); ok {
 					v.Early = true
 				}
 			}
-			return withInputs(l.cells, found)
+			return lastlook.WithInputs(l.cells, found)
 		}
 	})
 }
@@ -50,15 +54,15 @@ func (l *Looks) FindVariables() bool {
 // FindVariablesOf lists the variables of one process, as [Looks.FindVariables] does. They always come as one
 // [event.Looked]. It contains the cost of the look, and which of the watched objects still exist.
 func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
-	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
-	look.watch = watch
+	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
+	look.Watch = watch
 	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
-		found := look.listVariables(look.surveys())
-		out := look.looked(pid, began, used)
-		look.tell(out, found)
+		found := look.ListVariables(look.Surveys())
+		out := lookedAt(look, pid, began, used)
+		addVariables(out, look, found)
 		return func() []event.Event {
-			withInputs(l.cells, found)
+			lastlook.WithInputs(l.cells, found)
 			return []event.Event{out}
 		}
 	})
@@ -68,25 +72,25 @@ func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 // [Looks.FindVariablesOf] does. The blocks are in the order of their addresses. Where there are more than it takes, the
 // smallest are left out. It may take a minute.
 func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
-	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
-	look.asked, look.one = true, true
+	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
+	look.Asked, look.One = true, true
 	for _, b := range blocks {
-		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
+		look.Live.Add(lastlook.LiveKey{PID: int32(pid), Address: b.Address}, b.Size)
 	}
 	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), holders.ProcessorTime()
-		all := look.surveys()
-		others := look.besideThem(all)
+		all := look.Surveys()
+		others := look.BesideThem(all)
 		var found []event.Event
 		var beside sync.WaitGroup
-		beside.Go(func() { found = look.listVariables(all) })
-		look.findHolders(others)
+		beside.Go(func() { found = look.ListVariables(all) })
+		look.FindHolders(others)
 		beside.Wait()
-		out := look.looked(pid, began, used)
-		look.tell(out, found)
+		out := lookedAt(look, pid, began, used)
+		addVariables(out, look, found)
 		return func() []event.Event {
-			withInputs(l.cells, found)
-			for _, e := range look.holders(l.cells) {
+			lastlook.WithInputs(l.cells, found)
+			for _, e := range look.Holders(l.cells) {
 				if h, ok := e.(*event.Holders); ok {
 					out.Holders = append(out.Holders, h)
 				}
@@ -96,60 +100,60 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	})
 }
 
-// tell adds the variables that were found.
-func (l *lastLook) tell(out *event.Looked, found []event.Event) {
+// addVariables adds the variables that a look has found.
+func addVariables(out *event.Looked, l *lastlook.Look, found []event.Event) {
 	for _, e := range found {
 		if v, ok := e.(*event.Variables); ok {
-			out.Variables, out.Still = v, l.still
+			out.Variables, out.Still = v, l.Still
 		}
 	}
 }
 
-// looked returns the duration and cost of a look at one process, and its errors. used is the processor time of this
+// lookedAt returns the duration and cost of a look at one process, and its errors. used is the processor time of this
 // thread at the start of the look.
-func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
+func lookedAt(l *lastlook.Look, pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
-		Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
+		Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.Report.Trouble, "; "),
 	}
-	if len(l.targets) == 0 {
+	if len(l.Targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"
 	}
 	return out
 }
 
 // lookBeside returns a look at some Python processes that shares no state with the session, which goes on.
-func (l *Looks) lookBeside(which func(*target) bool) *lastLook {
-	look := &lastLook{
-		fs: l.fs, log: l.log, report: &certificate{}, live: &live{},
-		interpreters: &interpreters{fs: l.fs, analyses: l.analyses},
+func (l *Looks) lookBeside(which func(*tracee.Target) bool) *lastlook.Look {
+	look := &lastlook.Look{
+		FS: l.fs, Log: l.log, Report: &tracee.Certificate{}, Live: &lastlook.Live{},
+		Interpreters: &instruments.Interpreters{FS: l.fs, Analyses: l.analyses},
 	}
-	for _, t := range l.targets.all {
-		if t.gone || t.python == nil || t.python.live == nil || !which(t) {
+	for _, t := range l.targets.All {
+		if t.Gone || t.Python == nil || t.Python.Live == nil || !which(t) {
 			continue
 		}
-		target, python, live := *t, *t.python, *t.python.live // copies, because the session goes on with its own
-		target.python, python.live = &python, &live
-		look.targets = append(look.targets, &target)
+		target, python, live := *t, *t.Python, *t.Python.Live // copies, because the session goes on with its own
+		target.Python, python.Live = &python, &live
+		look.Targets = append(look.Targets, &target)
 	}
 	return look
 }
 
 // begins starts a look beside the session, unless another runs.
-func (l *Looks) begins(look *lastLook, do func() func() []event.Event) bool {
+func (l *Looks) begins(look *lastlook.Look, do func() func() []event.Event) bool {
 	if l.done != nil || l.end.stopped != "" {
 		return false
 	}
 	done, over := make(chan func() []event.Event, 1), make(chan struct{})
 	l.done, l.over = done, over
-	look.within, l.cancel = context.WithCancel(context.Background())
+	look.Within, l.cancel = context.WithCancel(context.Background())
 	kernel := l.ledger
 	go func() {
 		defer close(over)
 		runtime.LockOSThread() // the processor time is that of the thread
 		defer runtime.UnlockOSThread()
 		found := do()
-		look.interpreters.known = nil
+		look.Interpreters.Known = nil
 		debug.FreeOSMemory()
 		done <- found
 		_ = kernel.Wake()

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestLookKnowsInterpreters: a look beside a session does not analyse a known interpreter again, and leaves writing to
@@ -12,26 +14,26 @@ func TestLookKnowsInterpreters(t *testing.T) {
 	cmd, r := aPython(t), newCacheRig(t)
 	s := attached(t, &fakeKernel{}, Options{})
 	kept := r.byUs()
-	s.analyses.cache, s.analyses.uid = kept.cache, kept.uid
-	open := func(i *interpreters) {
+	s.analyses.Cache, s.analyses.UID = kept.Cache, kept.UID
+	open := func(i *instruments.Interpreters) {
 		t.Helper()
-		p, err := i.open(cmd.Process.Pid)
+		p, err := i.Open(cmd.Process.Pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.close()
+		p.Close()
 	}
 	open(&s.interpreters)
-	known := kept.cache.Found()
-	look := s.Looks.lookBeside(func(*target) bool { return true })
+	known := kept.Cache.Found()
+	look := s.Looks.lookBeside(func(*tracee.Target) bool { return true })
 	if !s.Looks.begins(look, func() func() []event.Event {
-		open(look.interpreters)
+		open(look.Interpreters)
 		return func() []event.Event { return nil }
 	}) {
 		t.Fatal("it does not begin")
 	}
 	s.Looks.stop()
-	if found := kept.cache.Found(); found != known+1 {
+	if found := kept.Cache.Found(); found != known+1 {
 		t.Errorf("%d analyses were found, %d before the look", found, known)
 	}
 	_ = r.find(&s.analyses, true)

@@ -5,6 +5,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
+	"ipytracer/tracer/internal/gpus"
 )
 
 // TestMIG: the memory of a process on a MIG device is limited by that of the device, not of the GPU.
@@ -33,17 +34,17 @@ func TestMIG(t *testing.T) {
 			g := &state.Devices[0]
 			g.Memory, g.MIG, g.Instances = memory(140), c.mode, c.instances
 			s := newGPUSession(t, c.environment, []string{"0"}, state)
-			s.identify(s.target, false)
-			if got := s.named(); len(got) != 1 || got[0].Name != c.want || got[0].Memory != c.memory {
+			s.Identify(s.target, false)
+			if got := s.Named(); len(got) != 1 || got[0].Name != c.want || got[0].Memory != c.memory {
 				t.Errorf("got %+v", got)
 			}
 		})
 	}
-	var several shares
-	several.note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}},
+	var several gpus.Shares
+	several.Note([]gpu.Device{{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}},
 		gpu.Ordinals{Places: []gpu.Place{{Instance: 0}, {Instance: 1}, {Instance: 1}}})
 	named := event.GPU{Name: "Stand-in", Memory: 140 * gib}
-	several.limit(&gpu.Device{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}, &named)
+	several.Limit(&gpu.Device{MIG: gpu.MIGOn, Instances: []gpu.Instance{small, large}}, &named)
 	if named.Memory != 0 || named.Name != "Stand-in" {
 		t.Errorf("two targets on two of its devices: %+v", named)
 	}

@@ -12,6 +12,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/code/native"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/running"
 )
 
 // slowFile is a file that, once it is shut, blocks all reads until the gate is open.
@@ -61,9 +62,9 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	k.script = []records{
 		func(sink ledger.Sink) {
 			s.queue.add(stack)
-			s.natives.naming.name(unnamedStack{stack,
-				[]codePlace{{module: module, name: "libc.so.6", vaddr: 0x100}, unknownPlace},
-				[]event.Frame{{Function: "f"}}})
+			s.natives.Naming.Name(running.UnnamedStack{Event: stack,
+				Places: []running.CodePlace{{Module: module, Name: "libc.so.6", VAddr: 0x100}, running.UnknownPlace},
+				Rest:   []event.Frame{{Function: "f"}}})
 			together(change(1))(sink)
 		},
 		func(sink ledger.Sink) { // called although no stack has names yet
@@ -99,56 +100,57 @@ func TestNamesHoldNothingUp(t *testing.T) {
 // for the slow file only once. When it has been read after all, stacks get names again.
 func TestNamesThatDoNotCome(t *testing.T) {
 	module, file := slowLibc(t)
-	var n naming
-	at := codePlace{module: module, name: "libc.so.6", vaddr: 0x100}
+	var n running.Naming
+	at := running.CodePlace{Module: module, Name: "libc.so.6", VAddr: 0x100}
 	ask := func() *event.Stack {
 		stack := &event.Stack{}
-		n.name(unnamedStack{stack, []codePlace{at, unknownPlace}, []event.Frame{{Function: "f"}}})
+		n.Name(running.UnnamedStack{Event: stack, Places: []running.CodePlace{at, running.UnknownPlace},
+			Rest: []event.Frame{{Function: "f"}}})
 		return stack
 	}
 	first, second := ask(), ask()
-	if !n.holds(first) {
+	if !n.Holds(first) {
 		t.Fatal("it has names")
 	}
 	<-file.waiting // before that, a later stack would be named as well
-	n.wait(0)
+	n.Wait(0)
 	third := ask()
-	n.wait(time.Hour) // returns at once
+	n.Wait(time.Hour) // returns at once
 	for i, stack := range []*event.Stack{first, second, third} {
-		if n.holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" ||
+		if n.Holds(stack) || len(stack.Frames) != 3 || stack.Frames[0].Function != "libc.so.6+0x100" ||
 			stack.Frames[1].Function != "?" || stack.Frames[2].Function != "f" {
 			t.Errorf("stack %d: %+v", i, stack)
 		}
 	}
-	if n.passed() != 3 || n.frames != 0 {
-		t.Errorf("%d stacks have no symbols, %d frames are kept", n.passed(), n.frames)
+	if n.Passed() != 3 || n.Frames != 0 {
+		t.Errorf("%d stacks have no symbols, %d frames are kept", n.Passed(), n.Frames)
 	}
 	before := &first.Frames[0]
 	close(file.gate)
-	<-n.running
+	<-n.Running
 	fourth := ask()
-	if n.wait(time.Hour); len(fourth.Frames) != 3 || n.passed() != 3 || &first.Frames[0] != before {
-		t.Errorf("%+v, %d stacks have no symbols", fourth, n.passed())
+	if n.Wait(time.Hour); len(fourth.Frames) != 3 || n.Passed() != 3 || &first.Frames[0] != before {
+		t.Errorf("%+v, %d stacks have no symbols", fourth, n.Passed())
 	}
 }
 
 // TestNamesAreBounded: stacks beyond the limit need no memory, however many come. Stacks in front of the same Python
 // code share their frames.
 func TestNamesAreBounded(t *testing.T) {
-	n := naming{idle: true, frames: maxUnnamed - 1}
+	n := running.Naming{Idle: true, Frames: running.MaxUnnamed - 1}
 	python := []event.Frame{{Function: "f"}, {Function: "g"}}
 	all := []*event.Stack{{}, {}, {}}
 	for i, stack := range all {
-		u := unnamedStack{event: stack, places: []codePlace{unknownPlace, {function: "x"}}}
+		u := running.UnnamedStack{Event: stack, Places: []running.CodePlace{running.UnknownPlace, {Function: "x"}}}
 		if i < 2 {
-			u.rest = python
+			u.Rest = python
 		}
-		n.name(u)
+		n.Name(u)
 	}
 	a, b, alone := all[0].Frames, all[1].Frames, all[2].Frames
-	if len(n.todo) > 0 || n.passed() != 3 || len(a) != 3 || &a[0] != &b[0] || a[0].Function != "?" || !a[0].Native ||
+	if len(n.Todo) > 0 || n.Passed() != 3 || len(a) != 3 || &a[0] != &b[0] || a[0].Function != "?" || !a[0].Native ||
 		a[2].Function != "g" || len(alone) != 1 {
-		t.Errorf("%d wait, %d have no symbols: %+v, %+v", len(n.todo), n.passed(), a, alone)
+		t.Errorf("%d wait, %d have no symbols: %+v, %+v", len(n.Todo), n.Passed(), a, alone)
 	}
 }
 

@@ -6,6 +6,10 @@ import (
 
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // newSession returns a session that has no targets yet.
@@ -22,20 +26,21 @@ func newSessionOn(fs process.FS, o Options) *Session {
 	if o.Budget == 0 {
 		s.options.Budget = DefaultBudget
 	}
-	s.interpreters.fs, s.analyses.fs = s.fs, s.fs
-	s.watches.FS, s.watches.Now = s.fs, now
-	s.interpreters.analyses, s.ahead.analyses = &s.analyses, &s.analyses
+	s.interpreters.FS, s.analyses.FS = s.fs, s.fs
+	s.watches.FS, s.watches.Now = s.fs, tracee.Now
+	s.interpreters.Analyses, s.ahead.Analyses = &s.analyses, &s.analyses
 	s.limits = limits{fs: s.fs, size: o.Limit, may: o.MayLimit, report: &s.certificate}
-	s.targets = targets{fs: s.fs, options: &s.options}
-	s.natives = natives{fs: s.fs, log: s.log, target: s.targets.find, room: elffile.Room{Bytes: maxNativeBytes}}
-	s.devices = devices{fs: s.fs, log: s.log, report: &s.certificate}
-	s.codes.report = &s.certificate
+	s.targets = tracee.List{FS: s.fs, Tolerant: o.Tolerant}
+	s.natives = running.Natives{FS: s.fs, Log: s.log, Target: s.targets.Find,
+		Room: elffile.Room{Bytes: running.MaxNativeBytes}}
+	s.devices = gpus.Devices{FS: s.fs, Log: s.log, Report: &s.certificate}
+	s.codes.Report = &s.certificate
 	s.lines.Serve(s.fs.Helper, s.log, o.Companion, o.Messenger)
 	s.glances.every = o.Glances
-	s.searches.log, s.searches.report = s.log, &s.certificate
-	s.budget.report, s.budget.searches = &s.certificate, &s.searches
-	s.queue.naming = &s.natives.naming
-	s.placer.certificate, s.placer.natives = &s.certificate, &s.natives
+	s.searches.Log, s.searches.Report = s.log, &s.certificate
+	s.budget.Report, s.budget.Searches = &s.certificate, &s.searches
+	s.queue.naming = &s.natives.Naming
+	s.placer.Certificate, s.placer.Natives = &s.certificate, &s.natives
 	s.connectExaminer()
 	s.connectIntake()
 	s.Looks = Looks{
@@ -47,10 +52,11 @@ func newSessionOn(fs process.FS, o Options) *Session {
 // connectExaminer gives the examiner the parts that it uses.
 func (s *Session) connectExaminer() {
 	s.examiner = examiner{
-		certificate: &s.certificate, log: s.log, options: &s.options, fs: s.fs,
-		host: host{
-			&targetFiles{&s.certificate, s.fs}, &s.placer, &s.certificate, &s.devices,
-			&s.budget, &s.budget.prices, &s.targets,
+		Certificate: &s.certificate, log: s.log, options: &s.options, fs: s.fs,
+		host: instruments.Host{
+			FileOpener:  &instruments.TargetFiles{Certificate: &s.certificate, FS: s.fs},
+			ProbePlacer: &s.placer, Witness: &s.certificate, GPUFinder: &s.devices,
+			Pauses: &s.budget, Pricer: &s.budget.Prices, CrowdCount: &s.targets,
 		},
 		placer: &s.placer, queue: &s.queue, targets: &s.targets, interpreters: &s.interpreters, ahead: &s.ahead,
 		analyses: &s.analyses, cells: &s.cells, natives: &s.natives, limits: &s.limits, overlooked: &s.overlooked,

@@ -17,6 +17,8 @@ import (
 	"ipytracer/internal/gpu/gputest"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/tracee"
 )
 
 func TestMain(m *testing.M) {
@@ -78,18 +80,18 @@ func missing() string {
 }
 
 func askConfined(t *testing.T) {
-	var c charges
-	c.start(nil)
+	var c gpus.Charges
+	c.Start(nil)
 	if err := Withdraw(Remains{}, nil, rules(Remains{}), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
-	defer c.end(nil)
-	c.patience = time.Hour
+	defer c.End(nil)
+	c.Patience = time.Hour
 	for range 2 {
-		if err := c.ask(false); err != nil || len(c.last.Devices) == 0 || !c.last.Devices[0].Memory.Known {
-			t.Fatalf("%+v %v", c.last, err)
+		if err := c.Ask(false); err != nil || len(c.Last.Devices) == 0 || !c.Last.Devices[0].Memory.Known {
+			t.Fatalf("%+v %v", c.Last, err)
 		}
-		t.Logf("%+v", c.last)
+		t.Logf("%+v", c.Last)
 	}
 }
 
@@ -113,7 +115,7 @@ func (f *fakeNVML) Close() { f.closed = true }
 
 // devicesKernel records the devices that it is given.
 type devicesKernel struct {
-	processes
+	tracee.Processes
 	told []ledger.Devices
 }
 
@@ -124,11 +126,11 @@ func (k *devicesKernel) SetDevices(_ uint32, d ledger.Devices) error {
 
 // gpuSession is the GPU part of a session: a target with an environment, on a machine with some devices.
 type gpuSession struct {
-	devices
-	report certificate
+	gpus.Devices
+	report tracee.Certificate
 	kernel devicesKernel
 	nvml   *fakeNVML
-	target *target
+	target *tracee.Target
 }
 
 const gpuTarget = 4242
@@ -145,13 +147,13 @@ func newGPUSession(t *testing.T, environment string, minors []string, says ...an
 		gputest.Devices(t, nodes, minors...)
 	}
 	t.Setenv(gputest.DevicesVariable, nodes)
-	s := &gpuSession{nvml: &fakeNVML{says: says}, target: &target{pid: gpuTarget}}
-	s.devices = devices{fs: process.FS{Root: proc}, kernel: &s.kernel, log: slog.New(slog.DiscardHandler),
-		report: &s.report}
+	s := &gpuSession{nvml: &fakeNVML{says: says}, target: &tracee.Target{PID: gpuTarget}}
+	s.Devices = gpus.Devices{FS: process.FS{Root: proc}, Kernel: &s.kernel, Log: slog.New(slog.DiscardHandler),
+		Report: &s.report}
 	if len(says) > 0 {
-		s.helper, s.patience = s.nvml, time.Hour // a machine may be busy
+		s.Helper, s.Patience = s.nvml, time.Hour // a machine may be busy
 	} else {
-		s.why = &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}
+		s.Why = &gpu.NoNVMLError{Reason: gpu.LibraryAbsent}
 	}
 	return s
 }
@@ -159,7 +161,7 @@ func newGPUSession(t *testing.T, environment string, minors []string, says ...an
 // holds makes the target hold a device open.
 func (s *gpuSession) holds(t *testing.T, minor int) {
 	t.Helper()
-	link := filepath.Join(s.fs.Root, fmt.Sprint(gpuTarget), "fd", fmt.Sprint(10+minor))
+	link := filepath.Join(s.FS.Root, fmt.Sprint(gpuTarget), "fd", fmt.Sprint(10+minor))
 	if err := os.Symlink(fmt.Sprintf("/dev/nvidia%d", minor), link); err != nil {
 		t.Fatal(err)
 	}
@@ -167,15 +169,15 @@ func (s *gpuSession) holds(t *testing.T, minor int) {
 
 // cell samples the end of a cell, with the given bytes on GPU 0 by the driver's calls. NVML may be asked again.
 func (s *gpuSession) cell(driver event.Bytes) event.Bytes {
-	s.taken = s.taken.Add(-time.Hour)
+	s.Taken = s.Taken.Add(-time.Hour)
 	b := event.Boundary{Kind: event.CellClose, PID: gpuTarget, Root: 1}
 	b.Value[event.OfDevice(0, event.Driver)] = driver
-	s.sample(&b)
+	s.Sample(&b)
 	return b.Value[event.OfDevice(0, event.Unattributed)]
 }
 
 func (s *gpuSession) says(text string) bool {
-	return slices.ContainsFunc(s.report.trouble, func(p string) bool { return strings.Contains(p, text) })
+	return slices.ContainsFunc(s.report.Trouble, func(p string) bool { return strings.Contains(p, text) })
 }
 
 // using returns NVML's answer while the target uses the given bytes of GPU 0.
@@ -220,11 +222,11 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 				s.holds(t, minor)
 			}
 			for _, bus := range c.served {
-				if err := os.MkdirAll(filepath.Join(s.fs.Root, "driver/nvidia/gpus", bus), 0o755); err != nil {
+				if err := os.MkdirAll(filepath.Join(s.FS.Root, "driver/nvidia/gpus", bus), 0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
-			s.identify(s.target, true)
+			s.Identify(s.target, true)
 			if len(s.kernel.told) != 1 || s.kernel.told[0].Only != c.only ||
 				s.kernel.told[0].Late != (len(c.held) > 0) {
 				t.Errorf("told %+v, want only %d", s.kernel.told, c.only)
@@ -232,7 +234,7 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 			if s.says("GPUs have CUDA's numbers") != c.numbers ||
 				s.says("nobody can say which GPUs these are") != c.said ||
 				!s.says("gpu.N.unattributed is not measured") {
-				t.Errorf("%q", s.report.trouble)
+				t.Errorf("%q", s.report.Trouble)
 			}
 		})
 	}
@@ -241,21 +243,21 @@ func TestOneGPUWithoutNVML(t *testing.T) {
 // TestNVMLComesLate: NVIDIA's devices appear in /dev when the target uses its GPU.
 func TestNVMLComesLate(t *testing.T) {
 	s := newGPUSession(t, "", nil, gpu.ErrNoDevices, gpu.ErrNoDevices, using(700), using(800))
-	s.identify(s.target, false)
+	s.Identify(s.target, false)
 	if got := s.cell(0); got != 0 || s.nvml.asked != 2 {
 		t.Errorf("%d, asked %d times", got, s.nvml.asked)
 	}
-	if got := s.cell(100); got != 600 || len(s.named()) != 1 {
-		t.Errorf("%d of %+v", got, s.named())
+	if got := s.cell(100); got != 600 || len(s.Named()) != 1 {
+		t.Errorf("%d of %+v", got, s.Named())
 	}
 	if got := s.cell(100); got != 700 {
 		t.Error(got)
 	}
-	s.conclude()
-	if len(s.report.trouble) > 0 || s.nvml.closed {
-		t.Error(s.report.trouble)
+	s.Conclude()
+	if len(s.report.Trouble) > 0 || s.nvml.closed {
+		t.Error(s.report.Trouble)
 	}
-	s.close()
+	s.Close()
 	if !s.nvml.closed {
 		t.Error("the helper is left")
 	}
@@ -266,11 +268,11 @@ func TestNVMLComesLate(t *testing.T) {
 func TestNVMLNeverComes(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		s := newGPUSession(t, "", nil, gpu.ErrNoDevices)
-		s.identify(s.target, false)
+		s.Identify(s.target, false)
 		s.cell(driver)
-		s.conclude()
-		if s.says("gpu.N.unattributed is not measured") != (driver > 0) || len(s.report.trouble) > 1 {
-			t.Errorf("%d bytes: %q", driver, s.report.trouble)
+		s.Conclude()
+		if s.says("gpu.N.unattributed is not measured") != (driver > 0) || len(s.report.Trouble) > 1 {
+			t.Errorf("%d bytes: %q", driver, s.report.Trouble)
 		}
 	}
 }
@@ -281,9 +283,9 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 	second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 		MIG: gpu.MIGNotSupported}
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nil, gpu.ErrNoDevices, using(700, second))
-	s.identify(s.target, false)
-	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("have other numbers there") {
-		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
+	s.Identify(s.target, false)
+	if got := s.cell(100); got != 0 || len(s.Named()) > 0 || !s.says("have other numbers there") {
+		t.Errorf("%d: %+v, %q", got, s.Named(), s.report.Trouble)
 	}
 	if s.cell(100); s.nvml.asked != 2 {
 		t.Error("asked again")
@@ -294,26 +296,26 @@ func TestNVMLComesLateWithOtherNumbers(t *testing.T) {
 func TestNVMLHangs(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, using(0), using(700), gpu.ErrSilent, gpu.ErrSilent,
 		using(900))
-	s.identify(s.target, true)
+	s.Identify(s.target, true)
 	for i, want := range []event.Bytes{600, 600, 600, 800} {
 		if got := s.cell(100); got != want {
 			t.Errorf("cell %d: %d, want %d", i, got, want)
 		}
 	}
 	if !s.says("pid 4242: gpu.N.unattributed is what it was before: NVML does not answer") ||
-		len(s.report.trouble) != 1 || s.report.missing != 1 || len(s.report.blind) != 1 ||
-		s.report.blind[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.blind[0].PID != gpuTarget {
-		t.Errorf("%q, %+v", s.report.trouble, s.report.blind)
+		len(s.report.Trouble) != 1 || s.report.Missing != 1 || len(s.report.Blind) != 1 ||
+		s.report.Blind[0].Meter != event.OfDevice(0, event.Unattributed) || s.report.Blind[0].PID != gpuTarget {
+		t.Errorf("%q, %+v", s.report.Trouble, s.report.Blind)
 	}
 }
 
 // TestNVMLHangsAtOnce: the session does not wait for it again.
 func TestNVMLHangsAtOnce(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, gpu.ErrSilent)
-	s.identify(s.target, true)
+	s.Identify(s.target, true)
 	if got := s.cell(100); got != 0 || s.nvml.asked != 1 || !s.nvml.closed ||
 		!s.says("NVML does not answer: a GPU may hang") {
-		t.Errorf("%d, asked %d times, %q", got, s.nvml.asked, s.report.trouble)
+		t.Errorf("%d, asked %d times, %q", got, s.nvml.asked, s.report.Trouble)
 	}
 	if s.kernel.told[0].Only != 0 {
 		t.Errorf("%+v", s.kernel.told)
@@ -323,13 +325,13 @@ func TestNVMLHangsAtOnce(t *testing.T) {
 // TestNVMLHelperEnds: its last answer stays, with a notice.
 func TestNVMLHelperEnds(t *testing.T) {
 	s := newGPUSession(t, "", []string{"0"}, using(700), gpu.ErrEnded)
-	s.identify(s.target, true)
+	s.Identify(s.target, true)
 	for range 3 {
 		s.cell(100)
 	}
 	if s.nvml.asked != 2 || !s.nvml.closed || !s.says("the process that asks NVML has ended") ||
-		len(s.report.trouble) != 1 || len(s.report.blind) != 1 {
-		t.Errorf("asked %d times, %q", s.nvml.asked, s.report.trouble)
+		len(s.report.Trouble) != 1 || len(s.report.Blind) != 1 {
+		t.Errorf("asked %d times, %q", s.nvml.asked, s.report.Trouble)
 	}
 }
 
@@ -341,7 +343,7 @@ func TestStrangeGPUs(t *testing.T) {
 			gpu.Device{Index: index, Processes: []gpu.Process{{PID: gpuTarget, Used: 5, UsedKnown: true}}})
 	}
 	s := newGPUSession(t, "", []string{"0"}, strange)
-	s.identify(s.target, true)
+	s.Identify(s.target, true)
 	if got := s.cell(100); got != 600 {
 		t.Error(got)
 	}

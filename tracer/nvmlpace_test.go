@@ -10,6 +10,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // slowNVML answers after given times, in a synctest bubble. After the last time in the list, it repeats it.
@@ -29,8 +31,8 @@ func (f *slowNVML) Snapshot() (gpu.Snapshot, error) {
 func newSlowSession(t *testing.T, takes []time.Duration, says ...any) (*gpuSession, *slowNVML) {
 	s := newGPUSession(t, "", []string{"0"}, says...)
 	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: takes}
-	s.helper = slow
-	s.identify(s.target, true)
+	s.Helper = slow
+	s.Identify(s.target, true)
 	return s, slow
 }
 
@@ -39,7 +41,7 @@ func newSlowSession(t *testing.T, takes []time.Duration, says ...any) (*gpuSessi
 func (s *gpuSession) bounds(kind event.BoundaryKind, pid int32, driver event.Bytes) event.Bytes {
 	b := event.Boundary{Kind: kind, PID: pid, Root: 1, Time: 1000}
 	b.Value[event.OfDevice(0, event.Driver)] = driver
-	s.sample(&b)
+	s.Sample(&b)
 	return b.Value[event.OfDevice(0, event.Unattributed)]
 }
 
@@ -78,7 +80,7 @@ func TestNVMLTwentieth(t *testing.T) {
 					s.bounds(event.CellClose, gpuTarget, 0)
 					time.Sleep(10 * time.Millisecond)
 				}
-				if most := 10*time.Minute/nvmlShare + 2*took; slow.total > most || slow.asked < 25 {
+				if most := 10*time.Minute/gpus.NVMLShare + 2*took; slow.total > most || slow.asked < 25 {
 					t.Errorf("asked %d times, for %v of %v", slow.asked, slow.total, most)
 				}
 			})
@@ -99,7 +101,7 @@ func TestNVMLAtTheEnd(t *testing.T) {
 		for pid := range int32(50) {
 			s.bounds(event.Detached, 5000+pid, 0)
 		}
-		if ends := slow.total - before; ends > nvmlEnding+took {
+		if ends := slow.total - before; ends > gpus.NVMLEnding+took {
 			t.Errorf("the ends took %v", ends)
 		}
 	})
@@ -114,9 +116,9 @@ func TestNVMLStaleForEach(t *testing.T) {
 			both.Devices[0].Processes = append(both.Devices[0].Processes,
 				gpu.Process{PID: gpuTarget + 1, Used: 10_000, UsedKnown: true})
 			s := newGPUSession(t, "", []string{"0"}, both, failure)
-			s.identify(s.target, true)
+			s.Identify(s.target, true)
 			s.cell(100) // NVML is silent from here on
-			s.identify(&target{pid: gpuTarget + 1}, false)
+			s.Identify(&tracee.Target{PID: gpuTarget + 1}, false)
 			for range 3 {
 				if got := s.bounds(event.CellClose, gpuTarget+1, 100); got != 0 {
 					t.Errorf("%d, of an answer that is older than the memory", got)
@@ -124,12 +126,12 @@ func TestNVMLStaleForEach(t *testing.T) {
 				s.bounds(event.CellClose, gpuTarget, 100)
 				s.cell(100)
 			}
-			if len(s.report.blind) != 2 || s.report.blind[0].PID != gpuTarget || s.report.blind[1].PID != gpuTarget+1 ||
-				len(s.report.trouble) != 2 {
-				t.Errorf("%+v %q", s.report.blind, s.report.trouble)
+			if len(s.report.Blind) != 2 || s.report.Blind[0].PID != gpuTarget || s.report.Blind[1].PID != gpuTarget+1 ||
+				len(s.report.Trouble) != 2 {
+				t.Errorf("%+v %q", s.report.Blind, s.report.Trouble)
 			}
-			if s.report.blind[1].Since != 1000 {
-				t.Errorf("the window that ends at 1000 is not marked: since %d", s.report.blind[1].Since)
+			if s.report.Blind[1].Since != 1000 {
+				t.Errorf("the window that ends at 1000 is not marked: since %d", s.report.Blind[1].Since)
 			}
 		})
 	}
@@ -141,17 +143,17 @@ func TestNVMLComesLateAfterOthers(t *testing.T) {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 			MIG: gpu.MIGNotSupported}
 		s := newGPUSession(t, "", nil, gpu.ErrNoDevices, gpu.ErrNoDevices, using(700, second))
-		s.identify(s.target, false)
+		s.Identify(s.target, false)
 		const child = gpuTarget + 1
 		s.environment(t, child, "CUDA_VISIBLE_DEVICES=1,0\x00")
-		s.identify(&target{pid: child}, false)
+		s.Identify(&tracee.Target{PID: child}, false)
 		s.bounds(event.CellClose, child, used)
 		s.bounds(event.ProcessExit, child, 0)
-		s.taken = s.taken.Add(-time.Hour)
+		s.Taken = s.Taken.Add(-time.Hour)
 		s.bounds(event.CellOpen, gpuTarget, 100)
 		got := s.cell(100)
 		if refused := s.says("have other numbers there"); refused != (used > 0) || refused != (got == 0) {
-			t.Errorf("a child had %d bytes: %d, %q", used, got, s.report.trouble)
+			t.Errorf("a child had %d bytes: %d, %q", used, got, s.report.Trouble)
 		}
 	}
 }
@@ -159,7 +161,7 @@ func TestNVMLComesLateAfterOthers(t *testing.T) {
 // environment creates a process with an environment.
 func (s *gpuSession) environment(t *testing.T, pid int, text string) {
 	t.Helper()
-	own := filepath.Join(s.fs.Root, fmt.Sprint(pid))
+	own := filepath.Join(s.FS.Root, fmt.Sprint(pid))
 	if err := os.MkdirAll(filepath.Join(own, "fd"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -171,9 +173,9 @@ func (s *gpuSession) environment(t *testing.T, pid int, text string) {
 // TestNVMLComesLateInDoubt: a doubt is reported even if it leaves no device.
 func TestNVMLComesLateInDoubt(t *testing.T) {
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=0,0\x00", nil, gpu.ErrNoDevices, using(700))
-	s.identify(s.target, false)
-	if got := s.cell(100); got != 0 || len(s.named()) > 0 || !s.says("names a device twice") {
-		t.Errorf("%d: %+v, %q", got, s.named(), s.report.trouble)
+	s.Identify(s.target, false)
+	if got := s.cell(100); got != 0 || len(s.Named()) > 0 || !s.says("names a device twice") {
+		t.Errorf("%d: %+v, %q", got, s.Named(), s.report.Trouble)
 	}
 }
 
@@ -187,9 +189,9 @@ func TestNVMLComesLateWithMIG(t *testing.T) {
 		{Index: 1, UUID: "MIG-bbbb", Name: "MIG 3g.71gb", Memory: gpu.Memory{Known: true, Total: 70}},
 	}
 	s := newGPUSession(t, "CUDA_VISIBLE_DEVICES=MIG-bbbb\x00", nil, gpu.ErrNoDevices, state)
-	s.identify(s.target, false)
+	s.Identify(s.target, false)
 	s.cell(100)
-	if got := s.named(); len(got) != 1 || got[0].Memory != 70 {
-		t.Errorf("%+v, %q", got, s.report.trouble)
+	if got := s.Named(); len(got) != 1 || got[0].Memory != 70 {
+		t.Errorf("%+v, %q", got, s.report.Trouble)
 	}
 }

@@ -7,13 +7,15 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/gpu"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // startingSession returns a session for which NVML takes a time to start, and then answers at once.
 func startingSession(t *testing.T, environment string, takes time.Duration, says ...any) (*gpuSession, *slowNVML) {
 	s := newGPUSession(t, environment, []string{"0"}, says...)
 	slow := &slowNVML{fakeNVML: fakeNVML{says: says}, takes: []time.Duration{takes, 0}}
-	s.helper, s.patience = slow, nvmlStart
+	s.Helper, s.Patience = slow, gpus.NVMLStart
 	return s, slow
 }
 
@@ -32,9 +34,9 @@ func within(t *testing.T, most time.Duration, what string, do func()) {
 func TestNVMLStartsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=0\x00", 20*time.Second, using(700), using(800), using(900))
-		within(t, nvmlStart, "what needs it first", func() { s.identify(s.target, true) })
+		within(t, gpus.NVMLStart, "what needs it first", func() { s.Identify(s.target, true) })
 		within(t, 0, "what comes next", func() {
-			s.identify(&target{pid: gpuTarget + 1}, false)
+			s.Identify(&tracee.Target{PID: gpuTarget + 1}, false)
 			for range 100 {
 				if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 {
 					t.Errorf("%d, and NVML has not answered", got)
@@ -42,15 +44,15 @@ func TestNVMLStartsBeside(t *testing.T) {
 			}
 		})
 		time.Sleep(20 * time.Second)
-		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 700 || slow.asked != 2 || len(s.named()) != 1 {
-			t.Errorf("it has answered: %d of %+v, asked %d times", got, s.named(), slow.asked)
+		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 700 || slow.asked != 2 || len(s.Named()) != 1 {
+			t.Errorf("it has answered: %d of %+v, asked %d times", got, s.Named(), slow.asked)
 		}
 		time.Sleep(time.Second)
 		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 800 || slow.asked != 3 {
 			t.Errorf("%d, asked %d times", got, slow.asked)
 		}
-		if s.conclude(); len(s.report.trouble) > 0 || len(s.report.blind) > 0 {
-			t.Errorf("%q", s.report.trouble)
+		if s.Conclude(); len(s.report.Trouble) > 0 || len(s.report.Blind) > 0 {
+			t.Errorf("%q", s.report.Trouble)
 		}
 	})
 }
@@ -60,10 +62,10 @@ func TestNVMLStartsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 			MIG: gpu.MIGNotSupported}
-		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", nvmlStart/2, using(700, second))
-		s.identify(s.target, true)
-		if told := s.kernel.told[0].Physical; len(told) != 2 || told[0] != 1 || len(s.report.trouble) > 0 {
-			t.Errorf("told %v, %q", told, s.report.trouble)
+		s, _ := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", gpus.NVMLStart/2, using(700, second))
+		s.Identify(s.target, true)
+		if told := s.kernel.told[0].Physical; len(told) != 2 || told[0] != 1 || len(s.report.Trouble) > 0 {
+			t.Errorf("told %v, %q", told, s.report.Trouble)
 		}
 	})
 }
@@ -74,12 +76,12 @@ func TestNVMLStartsWithOtherNumbers(t *testing.T) {
 		second := gpu.Device{Index: 1, UUID: "GPU-b", PCIBusID: "00000000:A0:00.0", Name: "Stand-in",
 			MIG: gpu.MIGNotSupported}
 		s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 10*time.Second, using(700, second))
-		s.identify(s.target, true)
+		s.Identify(s.target, true)
 		s.bounds(event.CellClose, gpuTarget, 100)
 		time.Sleep(10 * time.Second)
 		if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || !s.says("GPUs have other numbers there") ||
 			!slow.closed {
-			t.Errorf("%d, %q", got, s.report.trouble)
+			t.Errorf("%d, %q", got, s.report.Trouble)
 		}
 	})
 }
@@ -90,17 +92,17 @@ func TestNVMLNeverStarts(t *testing.T) {
 	for _, driver := range []event.Bytes{0, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			s, slow := startingSession(t, "", time.Hour, using(700))
-			s.identify(s.target, true)
-			within(t, nvmlEnding, "the end of the targets", func() {
+			s.Identify(s.target, true)
+			within(t, gpus.NVMLEnding, "the end of the targets", func() {
 				for pid := range int32(50) {
 					s.bounds(event.Detached, gpuTarget+pid, driver)
 				}
 			})
-			s.conclude()
-			if s.says(errStarting.Error()) != (driver > 0) || len(s.report.trouble) > 1 {
-				t.Errorf("%d bytes: %q", driver, s.report.trouble)
+			s.Conclude()
+			if s.says(gpus.ErrStarting.Error()) != (driver > 0) || len(s.report.Trouble) > 1 {
+				t.Errorf("%d bytes: %q", driver, s.report.Trouble)
 			}
-			s.close()
+			s.Close()
 			if !slow.closed {
 				t.Error("the helper is left")
 			}
@@ -121,14 +123,14 @@ func TestNVMLFailsLate(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1\x00", 10*time.Second, err)
 				s.holds(t, 1)
-				s.identify(s.target, true)
+				s.Identify(s.target, true)
 				time.Sleep(10 * time.Second)
 				for range 3 {
 					s.bounds(event.CellClose, gpuTarget, 100)
 				}
-				if slow.asked != 1 || !slow.closed || len(s.report.trouble) != 2 || !s.says(err.Error()) ||
+				if slow.asked != 1 || !slow.closed || len(s.report.Trouble) != 2 || !s.says(err.Error()) ||
 					!s.says("nobody can say which GPUs these are") {
-					t.Errorf("asked %d times, %q", slow.asked, s.report.trouble)
+					t.Errorf("asked %d times, %q", slow.asked, s.report.Trouble)
 				}
 			})
 		})
@@ -139,17 +141,17 @@ func TestNVMLFailsLate(t *testing.T) {
 func TestNVMLIsExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "", 2*time.Second, using(700))
-		s.expect(gpuTarget)
+		s.Expect(gpuTarget)
 		synctest.Wait()
-		if slow.asked != 0 || s.isStarting() {
+		if slow.asked != 0 || s.IsStarting() {
 			t.Error("asked for a target without a GPU")
 		}
 		s.holds(t, 0)
-		within(t, 0, "the start", func() { s.expect(gpuTarget); s.expect(gpuTarget) })
+		within(t, 0, "the start", func() { s.Expect(gpuTarget); s.Expect(gpuTarget) })
 		time.Sleep(2 * time.Second) // the time of examining the target
-		within(t, 0, "the answer", func() { s.identify(s.target, true) })
-		if len(s.named()) != 1 || slow.asked != 2 {
-			t.Errorf("%+v, asked %d times", s.named(), slow.asked)
+		within(t, 0, "the answer", func() { s.Identify(s.target, true) })
+		if len(s.Named()) != 1 || slow.asked != 2 {
+			t.Errorf("%+v, asked %d times", s.Named(), slow.asked)
 		}
 	})
 }
@@ -160,14 +162,14 @@ func TestNVMLStartedLongAgo(t *testing.T) {
 	for _, end := range []event.BoundaryKind{event.CellClose, event.Detached} {
 		synctest.Test(t, func(t *testing.T) {
 			s, slow := startingSession(t, "", 2*time.Second, using(700), using(5000))
-			s.identify(s.target, true)
+			s.Identify(s.target, true)
 			s.bounds(event.CellOpen, gpuTarget, 100)
 			time.Sleep(time.Hour)
-			if got := s.bounds(end, gpuTarget, 100); got != 4900 || slow.asked != 2 || len(s.named()) != 1 {
-				t.Errorf("%d of %+v, asked %d times", got, s.named(), slow.asked)
+			if got := s.bounds(end, gpuTarget, 100); got != 4900 || slow.asked != 2 || len(s.Named()) != 1 {
+				t.Errorf("%d of %+v, asked %d times", got, s.Named(), slow.asked)
 			}
-			if len(s.report.trouble) > 0 || len(s.report.blind) > 0 {
-				t.Errorf("%q %+v", s.report.trouble, s.report.blind)
+			if len(s.report.Trouble) > 0 || len(s.report.Blind) > 0 {
+				t.Errorf("%q %+v", s.report.Trouble, s.report.Blind)
 			}
 		})
 	}
@@ -177,7 +179,7 @@ func TestNVMLStartedLongAgo(t *testing.T) {
 func TestNVMLAskedBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, slow := startingSession(t, "", 2*time.Second, using(700), using(800))
-		s.identify(s.target, true)
+		s.Identify(s.target, true)
 		time.Sleep(time.Second / 2)
 		if got := s.bounds(event.Detached, gpuTarget, 100); got != 700 || slow.asked != 2 {
 			t.Errorf("%d, asked %d times", got, slow.asked)
@@ -194,28 +196,28 @@ func TestNVMLFailsOnceStarted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, _ := startingSession(t, "", 2*time.Second, using(700), failure)
-				s.identify(s.target, true)
+				s.Identify(s.target, true)
 				time.Sleep(time.Hour)
 				for range 3 {
-					if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || len(s.named()) != 1 {
-						t.Errorf("%d of %+v", got, s.named())
+					if got := s.bounds(event.CellClose, gpuTarget, 100); got != 0 || len(s.Named()) != 1 {
+						t.Errorf("%d of %+v", got, s.Named())
 					}
 				}
-				if len(s.report.blind) != 1 || s.report.blind[0].Since != 1000 || len(s.report.trouble) != 1 ||
+				if len(s.report.Blind) != 1 || s.report.Blind[0].Since != 1000 || len(s.report.Trouble) != 1 ||
 					!s.says(failure.Error()) {
-					t.Errorf("%+v %q", s.report.blind, s.report.trouble)
+					t.Errorf("%+v %q", s.report.Blind, s.report.Trouble)
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
 				s, slow := startingSession(t, "CUDA_VISIBLE_DEVICES=1,0\x00", 2*time.Second, using(700, second),
 					failure)
-				s.identify(s.target, true)
+				s.Identify(s.target, true)
 				time.Sleep(time.Hour)
 				for range 3 {
 					s.bounds(event.CellClose, gpuTarget, 100)
 				}
-				if len(s.report.trouble) != 1 || !s.says("GPUs have other numbers there") || !slow.closed {
-					t.Errorf("%q", s.report.trouble)
+				if len(s.report.Trouble) != 1 || !s.says("GPUs have other numbers there") || !slow.closed {
+					t.Errorf("%q", s.report.Trouble)
 				}
 			})
 		})
@@ -231,9 +233,9 @@ func TestNVMLStartedForAnother(t *testing.T) {
 		used.Processes = []gpu.Process{{PID: gpuTarget, Used: 900, UsedKnown: true}}
 		s, _ := startingSession(t, "", 2*time.Second, using(700, other), using(700, used))
 		s.holds(t, 0)
-		s.expect(gpuTarget)
+		s.Expect(gpuTarget)
 		time.Sleep(time.Hour)
-		if s.identify(s.target, true); len(s.kernel.told) != 1 || s.kernel.told[0].Only != -1 {
+		if s.Identify(s.target, true); len(s.kernel.told) != 1 || s.kernel.told[0].Only != -1 {
 			t.Errorf("it uses two: %+v", s.kernel.told)
 		}
 	})

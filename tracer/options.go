@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ipytracer/internal/host/limit"
-	"ipytracer/tracer/internal/lines"
 )
 
 // Options are the options of a session. The zero value traces with the default budget.
@@ -75,9 +74,3 @@ func (o *Options) boundaryRing() int {
 	}
 	return 0
 }
-
-// Companion exchanges messages with notebooks.
-type Companion = lines.Companion
-
-// Messenger has messages for the companions of notebooks.
-type Messenger = lines.Messenger

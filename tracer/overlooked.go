@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 const (
@@ -64,9 +65,9 @@ func (o *overlooked) end(pid, root int32, at, used event.Nanoseconds, loaded led
 	}
 	if o.ended++; o.ended == 1 {
 		o.first = fmt.Sprintf("pid %d, %s", pid,
-			shortened(strings.Join(strings.Fields(clean(one.command)), " "), commandShown))
+			tracee.Shortened(strings.Join(strings.Fields(tracee.Clean(one.command)), " "), commandShown))
 	}
-	meters := metersOf(loaded)
+	meters := tracee.MetersOf(loaded)
 	if len(meters) > 0 {
 		o.loaded++
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // OwnerError says that a target is not its required owner's ([Options.Owner]), or has further rights.
@@ -33,15 +34,15 @@ type ownership struct {
 }
 
 // check fails with an [OwnerError] where a target is not its owner's, or has further rights.
-func (o ownership) check(targets []*target) error {
+func (o ownership) check(targets []*tracee.Target) error {
 	if o.owner == nil {
 		return nil
 	}
 	for _, t := range targets {
-		err := process.RightsOf(*o.owner).MayLook(o.fs, t.pid)
+		err := process.RightsOf(*o.owner).MayLook(o.fs, t.PID)
 		if errors.Is(err, process.ErrNotPermitted) {
-			if has, failed := o.fs.Proc(t.pid).Status(); failed == nil {
-				err = &OwnerError{t.pid, *o.owner, has.UID, err}
+			if has, failed := o.fs.Proc(t.PID).Status(); failed == nil {
+				err = &OwnerError{t.PID, *o.owner, has.UID, err}
 			}
 		}
 		if err != nil {
@@ -53,6 +54,6 @@ func (o ownership) check(targets []*target) error {
 
 // isLost reports whether a live target has become another user's, or gained rights. It returns true where that cannot
 // be determined.
-func (o ownership) isLost(t *target) bool {
-	return o.check([]*target{t}) != nil && t.lives() == nil
+func (o ownership) isLost(t *tracee.Target) bool {
+	return o.check([]*tracee.Target{t}) != nil && t.Lives() == nil
 }

@@ -18,17 +18,17 @@ func TestOwner(t *testing.T) {
 	cmd := waitingPython(t, 0)
 	s := newSession(Options{})
 	t.Cleanup(func() { _ = s.Close() })
-	if err := s.targets.hold(named(cmd.Process.Pid)); err != nil {
+	if err := s.targets.Hold(named(cmd.Process.Pid)); err != nil {
 		t.Fatal(err)
 	}
-	target := s.targets.all[0]
+	target := s.targets.All[0]
 	root, another := uint32(0), uint32(65534)
 	for _, c := range []struct {
 		owner *uint32
 		is    bool
 	}{{nil, true}, {&root, true}, {&another, false}} {
 		o := ownership{s.fs, c.owner}
-		err := o.check(s.targets.all)
+		err := o.check(s.targets.All)
 		if (err == nil) != c.is || err != nil && !errors.Is(err, process.ErrNotPermitted) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -36,8 +36,8 @@ func TestOwner(t *testing.T) {
 			t.Errorf("%+v: lost %v", c, !c.is)
 		}
 	}
-	_, err := Attach(t.Context(), named(target.pid), Options{Owner: &another})
-	want := fmt.Sprintf("process %d is user 0's, and only one of user 65534 is wanted", target.pid)
+	_, err := Attach(t.Context(), named(target.PID), Options{Owner: &another})
+	want := fmt.Sprintf("process %d is user 0's, and only one of user 65534 is wanted", target.PID)
 	var not *OwnerError
 	if !errors.Is(err, process.ErrNotPermitted) || !errors.As(err, &not) || not.Error() != want {
 		t.Errorf("attached to another's: %v", err)

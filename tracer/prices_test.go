@@ -10,35 +10,36 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/budget"
 )
 
 // TestPricesAfterFailure: a measurement that fails keeps the earlier costs, logs that, and is repeated a few times.
 func TestPricesAfterFailure(t *testing.T) {
 	var said bytes.Buffer
-	p := &prices{ledger: &fakeKernel{}, log: slog.New(slog.NewTextHandler(&said, nil)), costs: ledger.UsualCosts}
-	failed := measurement{err: errors.New("no room")}
-	take := func(m measurement) {
+	p := &budget.Prices{Ledger: &fakeKernel{}, Log: slog.New(slog.NewTextHandler(&said, nil)), Costs: ledger.UsualCosts}
+	failed := budget.Measurement{Err: errors.New("no room")}
+	take := func(m budget.Measurement) {
 		t.Helper()
-		p.again = time.Time{}
-		if err := p.take(m); err != nil {
+		p.Again = time.Time{}
+		if err := p.Take(m); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if take(failed); p.again.IsZero() || p.costs != ledger.UsualCosts ||
+	if take(failed); p.Again.IsZero() || p.Costs != ledger.UsualCosts ||
 		!strings.Contains(said.String(), "assuming a usual one") {
-		t.Errorf("the first fails: again at %v, %+v, %s", p.again, p.costs, said.String())
+		t.Errorf("the first fails: again at %v, %+v, %s", p.Again, p.Costs, said.String())
 	}
 	measured := ledger.Costs{Emulated: 700, Stepped: 8000, Noisy: true}
-	take(measurement{costs: measured})
+	take(budget.Measurement{Costs: measured})
 	said.Reset()
-	if take(failed); p.again.IsZero() || p.costs != measured || strings.Contains(said.String(), "usual") ||
+	if take(failed); p.Again.IsZero() || p.Costs != measured || strings.Contains(said.String(), "usual") ||
 		!strings.Contains(said.String(), "keeping") {
-		t.Errorf("a later one fails: again at %v, %+v, %s", p.again, p.costs, said.String())
+		t.Errorf("a later one fails: again at %v, %+v, %s", p.Again, p.Costs, said.String())
 	}
-	for range measuredMost {
+	for range budget.MeasuredMost {
 		take(failed)
 	}
-	if !p.again.IsZero() {
+	if !p.Again.IsZero() {
 		t.Error("it is tried again and again")
 	}
 }
@@ -64,24 +65,24 @@ func TestPricesConfirmed(t *testing.T) {
 		"never the same":         {[]ledger.Costs{noisy, noisy, noisy, noisy, noisy}, noisy, ""},
 	} {
 		k := &fakeKernel{}
-		p := &prices{ledger: k, log: slog.New(slog.DiscardHandler), costs: ledger.UsualCosts}
+		p := &budget.Prices{Ledger: k, Log: slog.New(slog.DiscardHandler), Costs: ledger.UsualCosts}
 		for i, m := range c.measured {
-			if i > 0 && p.again.IsZero() {
+			if i > 0 && p.Again.IsZero() {
 				t.Errorf("%s: it is not measured again after %d times", name, i)
 			}
-			p.again = time.Time{}
-			if err := p.take(measurement{costs: m}); err != nil {
+			p.Again = time.Time{}
+			if err := p.Take(budget.Measurement{Costs: m}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if !p.again.IsZero() || p.costs != c.want {
-			t.Errorf("%s: %+v, again at %v", name, p.costs, p.again)
+		if !p.Again.IsZero() || p.Costs != c.want {
+			t.Errorf("%s: %+v, again at %v", name, p.Costs, p.Again)
 		}
-		if got := k.prices[ledger.GroupNumPy]; got.Emulated != c.want.Emulated+work[ledger.GroupNumPy] ||
-			got.Stepped != c.want.Stepped+work[ledger.GroupNumPy] {
+		if got := k.prices[ledger.GroupNumPy]; got.Emulated != c.want.Emulated+budget.Work[ledger.GroupNumPy] ||
+			got.Stepped != c.want.Stepped+budget.Work[ledger.GroupNumPy] {
 			t.Errorf("%s: the kernel's price is %+v", name, got)
 		}
-		used := p.mark([]event.ProbeUse{{Probe: "numpy"}, {Probe: "heap", Dear: "why"}})
+		used := p.Mark([]event.ProbeUse{{Probe: "numpy"}, {Probe: "heap", Dear: "why"}})
 		if !strings.Contains(used[0].Dear, c.dear) || (used[0].Dear == "") != (c.dear == "") ||
 			used[0].DearMachine != (c.dear != "") || used[1].Dear != "why" || used[1].DearMachine {
 			t.Errorf("%s: %+v", name, used)

@@ -8,14 +8,16 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/tracer/internal/places"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // probe gives the ledger the offsets of the target's Python and places the probes of every group.
-func (e *examiner) probe(t *target) error {
+func (e *examiner) probe(t *tracee.Target) error {
 	e.equip(t)
 	if !e.options.NoStacks { // before the ledger has the offsets
-		if err := t.stepUp(ledger.GroupCode); err != nil {
+		if err := t.StepUp(ledger.GroupCode); err != nil {
 			return err
 		}
 	}
@@ -24,62 +26,63 @@ func (e *examiner) probe(t *target) error {
 			return err
 		}
 	}
-	if why := places.Blind(t.python.sites); why != "" && t.late && !t.child && t.python.inputs != 0 {
-		return fmt.Errorf("pid %d: %w", t.pid,
-			&cpython.UnsupportedError{Version: t.python.binary.Version(), Reason: why + ": its cells cannot be seen"})
+	if why := instruments.Blind(t.Python.Sites); why != "" && t.Late && !t.Child && t.Python.Inputs != 0 {
+		return fmt.Errorf("pid %d: %w", t.PID,
+			&cpython.UnsupportedError{Version: t.Python.Binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
-	running := &runningCells{e.fs, e.ledger.cellNumbers, e.log, e.certificate, e.cells}
-	found := running.open(t)
-	if t.late { // the user is waiting, and the interpreter has a sys.path
+	ran := &running.RunningCells{FS: e.fs, Kernel: e.ledger.CellNumbers, Log: e.log, Report: e.Certificate,
+		Cells: e.cells}
+	found := ran.Open(t)
+	if t.Late { // the user is waiting, and the interpreter has a sys.path
 		e.expectLibraries(t)
 	}
-	for _, i := range t.instruments {
-		if err := i.place(); err != nil {
+	for _, i := range t.Instruments {
+		if err := i.Place(); err != nil {
 			return err
 		}
 	}
 	e.expectLibraries(t)
 	e.settleInstruments(t)
 	e.relist(t)
-	running.check(t, found)
-	e.cells.past.read(t)
+	ran.Check(t, found)
+	e.cells.Past.Read(t)
 	return nil
 }
 
 // look checks whether a process has become a Python, and if so probes it.
-func (e *examiner) look(t *target) {
-	t.patience--
-	t.looked = time.Now()
-	p, err := e.interpreters.open(t.pid)
+func (e *examiner) look(t *tracee.Target) {
+	t.Patience--
+	t.Looked = time.Now()
+	p, err := e.interpreters.Open(t.PID)
 	if err != nil {
-		if t.patience == 0 && t.child && !e.placer.hasEnded(t) { // it has a name like a Python's
-			e.overlooked.found(t.pid)
-			e.missesPython(t.pid,
-				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.pid, err)
+		if t.Patience == 0 && t.Child && !e.placer.HasEnded(t) { // it has a name like a Python's
+			e.overlooked.found(t.PID)
+			e.MissesPython(t.PID,
+				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.PID, err)
 		}
 		return
 	}
-	t.python = p
-	t.patience = 0
+	t.Python = p
+	t.Patience = 0
 	if err := e.probe(t); err != nil {
-		if e.placer.hasEnded(t) { // it ended before it could be examined
-			p.close()
-			t.python = nil
+		if e.placer.HasEnded(t) { // it ended before it could be examined
+			p.Close()
+			t.Python = nil
 			return
 		}
-		e.overlooked.found(t.pid)
-		e.missesPython(t.pid, "pid %d runs Python %v but could not be probed: %v", t.pid, p.binary.Version(), err)
-		p.close()
-		t.python = nil
+		e.overlooked.found(t.PID)
+		e.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID, p.Binary.Version(), err)
+		p.Close()
+		t.Python = nil
 		return
 	}
-	if p.unseen = p.ran(t.late); p.unseen > 0 {
-		e.cells.past.read(t)
+	if p.Unseen = p.Ran(t.Late); p.Unseen > 0 {
+		e.cells.Past.Read(t)
 	}
-	if t.announced || t.child { // it ran, unprobed, until now
-		e.late = append(e.late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.file.Mapping.Path, "?"), t.pid))
+	if t.Announced || t.Child { // it ran, unprobed, until now
+		e.Late = append(e.Late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.File.Mapping.Path, "?"), t.PID))
 	}
-	t.announced = true
-	e.overlooked.found(t.pid)
-	e.queue.add(&event.Process{ProcessInfo: t.info()})
+	t.Announced = true
+	e.overlooked.found(t.PID)
+	e.queue.add(&event.Process{ProcessInfo: t.Info()})
 }

@@ -33,11 +33,11 @@ func TestEndsWhileProbed(t *testing.T) {
 			k := &fakeKernel{woken: make(chan struct{}, 1), attaching: func() { end(first) }}
 			t.Cleanup(func() { _ = s.Close() })
 			pid := first.Process.Pid
-			err := errors.Join(s.targets.hold(named(pid)), s.recognize(t.Context()), s.use(k.half()), s.attachAll())
+			err := errors.Join(s.targets.Hold(named(pid)), s.recognize(t.Context()), s.use(k.half()), s.attachAll())
 			if gone := errors.Is(err, process.ErrNoProcess); gone == tolerant || err != nil && tolerant {
 				t.Errorf("attached: %v", err)
 			}
-			if begun := len(s.starts) == 1 && s.targets.find(pid) != nil; begun != tolerant {
+			if begun := len(s.starts) == 1 && s.targets.Find(pid) != nil; begun != tolerant {
 				t.Errorf("a process of the session: %v", begun)
 			}
 			if n := k.probes.Load(); n != 0 {
@@ -90,31 +90,31 @@ func looked(t *testing.T) (s *Session, first *exec.Cmd, next func()) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	for _, err := range []error{s.targets.hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
+	for _, err := range []error{s.targets.Hold(named(first.Process.Pid)), s.recognize(t.Context()), s.load()} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	target := s.targets.all[0]
+	target := s.targets.All[0]
 	return s, first, func() {
 		t.Helper()
 		end(first)
 		waitingPython(t, first.Process.Pid)
-		if now, err := s.fs.Identity(target.pid); err != nil || now == target.handle.Identity() {
-			t.Fatalf("%+v has become %+v, %v", target.handle.Identity(), now, err)
+		if now, err := s.fs.Identity(target.PID); err != nil || now == target.Handle.Identity() {
+			t.Fatalf("%+v has become %+v, %v", target.Handle.Identity(), now, err)
 		}
 	}
 }
 
 func reusedBefore(t *testing.T) {
 	s, _, next := looked(t)
-	seen := s.targets.all[0].handle.Identity()
+	seen := s.targets.All[0].Handle.Identity()
 	next()
-	if err := s.attach(0, s.targets.all[0], true); !errors.Is(err, ledger.ErrNoProcess) {
+	if err := s.attach(0, s.targets.All[0], true); !errors.Is(err, ledger.ErrNoProcess) {
 		t.Errorf("attached to what has the pid now: %v", err)
 	}
 	// A process chosen from a list is refused, too.
-	err := s.targets.hold([]process.Identity{seen})
+	err := s.targets.Hold([]process.Identity{seen})
 	if said := fmt.Sprintf("no process %d", seen.PID); !errors.Is(err, process.ErrNoProcess) || err.Error() != said {
 		t.Errorf("found %v, want %q", err, said)
 	}
@@ -122,34 +122,34 @@ func reusedBefore(t *testing.T) {
 
 func reusedBetween(t *testing.T) {
 	s, _, next := looked(t)
-	target := s.targets.all[0]
+	target := s.targets.All[0]
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.stepUp(ledger.GroupCell); err != nil {
+	if err := target.StepUp(ledger.GroupCell); err != nil {
 		t.Errorf("they are in place: %v", err)
 	}
-	target.closeProbes()
+	target.CloseProbes()
 	next()
 	s.examiner.equip(target)
-	if err := target.stepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+	if err := target.StepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes were put into what has the pid now: %v", err)
 	}
-	if !s.placer.hasEnded(target) {
+	if !s.placer.HasEnded(target) {
 		t.Error("it counts as alive")
 	}
 }
 
 func endedBetween(t *testing.T) {
 	s, first, _ := looked(t)
-	target := s.targets.all[0]
+	target := s.targets.All[0]
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
 	}
-	target.closeProbes()
+	target.CloseProbes()
 	end(first)
 	s.examiner.equip(target)
-	if err := target.stepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+	if err := target.StepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes of a process that has ended: %v", err)
 	}
 }

@@ -25,13 +25,13 @@ func (s *Session) confine() error {
 	// Where users themselves have sessions started, none is to get the processors so.
 	first := s.options.Owner == nil
 	scope := &process.Scope{Signals: r.Signals, First: first, Owner: s.options.Owner}
-	for _, t := range s.targets.all {
-		scope.Roots = append(scope.Roots, t.handle.Identity())
+	for _, t := range s.targets.All {
+		scope.Roots = append(scope.Roots, t.Handle.Identity())
 	}
 	if err := s.fs.Helper.TakeOver(scope); err != nil {
 		return err
 	}
-	s.devices.start(r.User)
+	s.devices.Start(r.User)
 	keep, err := s.kept()
 	if err != nil {
 		s.log.Info(fmt.Sprintf("this kernel takes %d capabilities to place a probe, which are kept", len(keep)),

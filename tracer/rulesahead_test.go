@@ -7,6 +7,8 @@ import (
 
 	"ipytracer/internal/code/native"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // TestRulesAheadAreBounded: large libraries are prepared, once each, and no more than the limit, whatever a target
@@ -14,8 +16,9 @@ import (
 func TestRulesAheadAreBounded(t *testing.T) {
 	const many = 60
 	fs := mapping(t, "libbig.so", many)
-	all := &natives{fs: fs}
-	i := &rulesInstrument{target: &target{pid: 7}, natives: all}
+	all := &running.Natives{FS: fs}
+	target := &tracee.Target{PID: 7}
+	i := running.NewRulesInstrument(target, all)
 	before := descriptors(t)
 	var last process.Mapping
 	for range 3 {
@@ -23,29 +26,30 @@ func TestRulesAheadAreBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if i.meet(listing{}, m); len(all.ahead.modules) > maxRulesAhead {
-				t.Fatalf("%d libraries are made ready", len(all.ahead.modules))
+			if i.Meet(tracee.Listing{}, m); len(all.Ahead.Modules) > running.MaxRulesAhead {
+				t.Fatalf("%d libraries are made ready", len(all.Ahead.Modules))
 			}
-			m.End = m.Start + largeCode
-			i.meet(listing{}, m)
+			m.End = m.Start + running.LargeCode
+			i.Meet(tracee.Listing{}, m)
 			last = m
 		}
 	}
-	if n, opened := len(all.ahead.modules), descriptors(t)-before; n != maxRulesAhead || opened > maxRulesAhead {
+	if n, opened := len(all.Ahead.Modules), descriptors(t)-before; n != running.MaxRulesAhead ||
+		opened > running.MaxRulesAhead {
 		t.Errorf("%d libraries are made ready, %d descriptors", n, opened)
 	}
 	for m := range fs.Image(7).Mappings() {
-		if module, _ := all.module(i.target, m); module != nil {
+		if module, _ := all.Module(target, m); module != nil {
 			t.Errorf("%s is a library", m.Path)
 		}
 		break
 	}
-	i.close()
-	all.close()
+	i.Close()
+	all.Close()
 	if left := descriptors(t) - before; left > 0 {
 		t.Errorf("%d descriptors are left", left)
 	}
-	if all.prepare(i.target, last); len(all.ahead.modules) > maxRulesAhead {
+	if all.Prepare(target, last); len(all.Ahead.Modules) > running.MaxRulesAhead {
 		t.Error("one more is made ready")
 	}
 }
@@ -54,16 +58,16 @@ func TestRulesAheadAreBounded(t *testing.T) {
 func TestRulesAhead(t *testing.T) {
 	h := &fakeHost{}
 	m := h.has(t, thisLibc(t))
-	all := &natives{fs: process.FS{}}
-	all.prepare(&target{pid: os.Getpid()}, m)
-	p := all.ahead.modules[m.File]
+	all := &running.Natives{FS: process.FS{}}
+	all.Prepare(&tracee.Target{PID: os.Getpid()}, m)
+	p := all.Ahead.Modules[m.File]
 	if p == nil {
 		t.Fatal("it is not made ready")
 	}
-	if got, pending := all.module(&target{pid: os.Getpid()}, m); pending || got == nil || got != p.module {
-		t.Errorf("%p (pending: %v), made ready %p", got, pending, p.module)
+	if got, pending := all.Module(&tracee.Target{PID: os.Getpid()}, m); pending || got == nil || got != p.Module {
+		t.Errorf("%p (pending: %v), made ready %p", got, pending, p.Module)
 	}
-	all.close()
+	all.Close()
 }
 
 // TestRulesAheadHoldNothingUp: a library with tables that are slow to read blocks nothing. Another one that a walk
@@ -77,10 +81,10 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 	}
 	slow, other := h.has(t, thisLibc(t)), h.has(t, self)
 	before := descriptors(t)
-	all := &natives{fs: process.FS{}, kernel: idleRules{}}
+	all := &running.Natives{FS: process.FS{}, Kernel: idleRules{}}
 	reads, gate, over := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
 	first := true
-	all.ahead.ready = func(_ *native.Module, isOver func() bool) {
+	all.Ahead.Ready = func(_ *native.Module, isOver func() bool) {
 		if !first {
 			return
 		}
@@ -92,35 +96,35 @@ func TestRulesAheadHoldNothingUp(t *testing.T) {
 		<-gate
 		over <- isOver()
 	}
-	target := &target{pid: os.Getpid()}
-	all.prepare(target, slow)
+	target := &tracee.Target{PID: os.Getpid()}
+	all.Prepare(target, slow)
 	<-reads
-	all.prepare(target, other)
-	behind := all.ahead.modules[other.File]
-	behind.asked = true
-	close(behind.wanted)
-	if !isClosed(behind.done, time.Minute) { // the machine may be busy: module would wait for less
+	all.Prepare(target, other)
+	behind := all.Ahead.Modules[other.File]
+	behind.Asked = true
+	close(behind.Wanted)
+	if !running.IsClosed(behind.Done, time.Minute) { // the machine may be busy: module would wait for less
 		t.Fatal("the one behind it waits for its turn")
 	}
-	if module, pending := all.module(target, other); module == nil || pending {
+	if module, pending := all.Module(target, other); module == nil || pending {
 		t.Errorf("the one behind it: %p, pending: %v", module, pending)
 	}
-	if all.ahead.waited > maxWalkWait {
-		t.Errorf("waited %v for it", all.ahead.waited)
+	if all.Ahead.Waited > running.MaxWalkWait {
+		t.Errorf("waited %v for it", all.Ahead.Waited)
 	}
-	all.ahead.waited = maxWalkWait
-	target.natives.code = []codeMapping{{slow, 1}}
-	at := place{slow.Start + 0x1000, true}
-	if r := all.rule(target, at.pc, at.leaf); r != (native.Rule{}) || target.natives.places[at].ruled {
+	all.Ahead.Waited = running.MaxWalkWait
+	target.Natives.Code = []tracee.CodeMapping{{Mapping: slow, Number: 1}}
+	at := tracee.Place{PC: slow.Start + 0x1000, Leaf: true}
+	if r := all.Rule(target, at.PC, at.Leaf); r != (native.Rule{}) || target.Natives.Places[at].Ruled {
 		t.Errorf("its rule is %+v, for good", r)
 	}
-	p := all.ahead.modules[slow.File]
-	all.close()
-	if all.close(); isClosed(p.done, 0) {
+	p := all.Ahead.Modules[slow.File]
+	all.Close()
+	if all.Close(); running.IsClosed(p.Done, 0) {
 		t.Error("it was not being read: nothing was tested")
 	}
 	close(gate)
-	<-p.done
+	<-p.Done
 	if !<-over {
 		t.Error("it reads on behind the end of the session")
 	}
@@ -135,7 +139,7 @@ func TestRulesAheadAreNear(t *testing.T) {
 	fs := mapping(t, "libbig.so", 1)
 	fs.Helper = process.NewHelper(t.Context()) // no file system is mounted there: any program may serve it
 	defer fs.Helper.Close()
-	all := &natives{fs: fs}
+	all := &running.Natives{FS: fs}
 	for m := range fs.Image(7).Mappings() {
 		if file, err := fs.Image(7).OpenMapping(m); err != nil {
 			t.Errorf("nothing was tested: %v", err)
@@ -143,34 +147,34 @@ func TestRulesAheadAreNear(t *testing.T) {
 			_ = file.File.Close()
 		}
 		for range 2 {
-			all.prepare(&target{pid: 7}, m)
+			all.Prepare(&tracee.Target{PID: 7}, m)
 		}
-		if p, begun := all.ahead.modules[m.File]; !begun || p.done != nil {
+		if p, begun := all.Ahead.Modules[m.File]; !begun || p.Done != nil {
 			t.Error("it is made ready")
 		}
-		if _, known, pending := all.ahead.take(m.File); known || pending {
+		if _, known, pending := all.Ahead.Take(m.File); known || pending {
 			t.Error("it is waited for")
 		}
 	}
-	if len(all.ahead.modules) != 1 {
-		t.Errorf("%d libraries", len(all.ahead.modules))
+	if len(all.Ahead.Modules) != 1 {
+		t.Errorf("%d libraries", len(all.Ahead.Modules))
 	}
-	all.close()
+	all.Close()
 }
 
 // TestReadingAheadEnds: one library is not read for longer than its limit, nor all together for longer than theirs.
 func TestReadingAheadEnds(t *testing.T) {
-	var a rulesAhead
-	a.begin()
-	isOver := a.deadline()
+	var a running.RulesAhead
+	a.Begin()
+	isOver := a.Deadline()
 	if isOver() {
 		t.Error("it is over at once")
 	}
-	a.spent.Store(int64(maxReadings))
+	a.Spent.Store(int64(running.MaxReadings))
 	if !isOver() {
 		t.Error("it is not over, and all were read for too long")
 	}
-	if later := a.deadline(); !later() {
+	if later := a.Deadline(); !later() {
 		t.Error("another one is read")
 	}
 }

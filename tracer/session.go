@@ -6,20 +6,24 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/tracer/internal/endings"
-	"ipytracer/tracer/internal/lines"
+	"ipytracer/tracer/internal/budget"
+	"ipytracer/tracer/internal/gpus"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/lastlook"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // Session is a running trace: it attaches, takes in the records of the kernel half, and emits events in their order.
 // Its methods are for one goroutine.
 type Session struct {
-	certificate
-	log     *slog.Logger
-	options Options
-	fs      process.FS
-	ledger  *kernelHalf
-	starts  []event.ProcessInfo
-	end     windup
+	certificate tracee.Certificate
+	log         *slog.Logger
+	options     Options
+	fs          process.FS
+	ledger      *tracee.KernelHalf
+	starts      []event.ProcessInfo
+	end         windup
 
 	// Looks are for the goroutine of the session's methods.
 	Looks Looks
@@ -27,27 +31,27 @@ type Session struct {
 	// Births are the Pythons that processes execute, for any goroutine; nil unless the session goes on without targets.
 	Births *ledger.Births
 
-	targets  targets
+	targets  tracee.List
 	queue    eventQueue
 	intake   intake
 	examiner examiner
-	placer   placer
+	placer   instruments.Placer
 
-	budget       budget
+	budget       budget.Budget
 	counters     counters
-	searches     searches
-	interpreters interpreters
-	ahead        modulesAhead
-	analyses     analyses
-	cells        cells
-	codes        codes
-	natives      natives
-	devices      devices
+	searches     budget.Searches
+	interpreters instruments.Interpreters
+	ahead        instruments.ModulesAhead
+	analyses     instruments.Analyses
+	cells        running.Cells
+	codes        running.Codes
+	natives      running.Natives
+	devices      gpus.Devices
 	limits       limits
-	watches      endings.Watches
+	watches      tracee.Watches
 	overlooked   overlooked
-	live         live
-	lines        lines.Maker
+	live         lastlook.Live
+	lines        lineMaker
 	glances      glances
 	garbage      garbage
 	allowance    allowance

@@ -18,6 +18,8 @@ import (
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/words"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // following reads a session to its end, and calls before in front of each event.
@@ -60,7 +62,7 @@ func TestEventsInOrder(t *testing.T) {
 	}
 	k.hits[ledger.GroupCell], k.hits[ledger.GroupSignal] = 7, 9
 	s := attached(t, k, Options{Command: []string{"ipython"}})
-	s.noteUse(ledger.GroupCell, "Py_CompileStringObject+0")
+	s.certificate.NoteUse(ledger.GroupCell, "Py_CompileStringObject+0")
 	told, last := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "change 1", "change 2", "boundary 1", "reading 1", "change 3", "source x = 1",
 		"boundary 2", "reading 2",
@@ -98,8 +100,8 @@ func TestCellThatRan(t *testing.T) {
 		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1},
 			ledger.BoundaryExtra{}), drawn(2, event.ProcessExit),
 	}}, Options{})
-	*s.cells.cell(1, 0) = openCell{file: "<ipython-input-3>", told: true, inputs: 4,
-		found: &event.CellSource{Cell: 1, Text: "y = 2"}}
+	*s.cells.Cell(1, 0) = running.OpenCell{File: "<ipython-input-3>", Told: true, Inputs: 4,
+		Found: &event.CellSource{Cell: 1, Text: "y = 2"}}
 	told, _ := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending",
 		"limits", "finish")
@@ -164,17 +166,17 @@ func TestDetachFails(t *testing.T) {
 
 // fakeInstrument records its calls among those of its kernel.
 type fakeInstrument struct {
-	inert
+	tracee.Inert
 	kernel  *fakeKernel
 	refused error // the error of stepUp
 }
 
-func (i *fakeInstrument) stepDown(g ledger.Group) { i.kernel.note("down %v", g) }
-func (i *fakeInstrument) stepUp(g ledger.Group) error {
+func (i *fakeInstrument) StepDown(g ledger.Group) { i.kernel.note("down %v", g) }
+func (i *fakeInstrument) StepUp(g ledger.Group) error {
 	i.kernel.note("up %v", g)
 	return i.refused
 }
-func (i *fakeInstrument) close() {}
+func (i *fakeInstrument) Close() {}
 
 // TestShedding: a group that the kernel has stepped down loses its probes, and is put back once the account has filled:
 // first the probes, then the boundary from which on they count.
@@ -186,7 +188,7 @@ func TestShedding(t *testing.T) {
 	k.script = []records{
 		together(change(1), shed(g), shed(g)),
 		func(sink ledger.Sink) {
-			if !s.budget.isShed(0, g) || s.budget.isShed(0, ledger.GroupTorchCPU) {
+			if !s.budget.IsShed(0, g) || s.budget.IsShed(0, ledger.GroupTorchCPU) {
 				t.Error("it is not noted what is stepped down")
 			}
 			k.credit.Credit = time.Second
@@ -197,9 +199,9 @@ func TestShedding(t *testing.T) {
 		drawn(2, event.ProcessExit),
 	}
 	s = attached(t, k, Options{})
-	only := s.targets.all[0]
-	only.python = &python{learning: learning{first: time.Now().Add(-time.Hour)}} // nothing more can be learned of it
-	only.instruments = []instrument{i}
+	only := s.targets.All[0]
+	only.Python = &tracee.Python{Learning: tracee.Learning{First: time.Now().Add(-time.Hour)}} // nothing more can be learned of it
+	only.Instruments = []tracee.Instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
 	totals := words.Group(event.TorchTotals)
@@ -210,7 +212,7 @@ func TestShedding(t *testing.T) {
 		want) {
 		t.Errorf("asked for %q, want %q", k.calls, want)
 	}
-	if s.budget.isShed(0, g) {
+	if s.budget.IsShed(0, g) {
 		t.Error("it counts as stepped down still")
 	}
 }

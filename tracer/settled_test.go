@@ -44,11 +44,11 @@ func endOfPython(t *testing.T, o Options,
 	cmd := aPython(t)
 	k := &fakeKernel{script: []records{change(1), change(2)}}
 	s := attached(t, k, o)
-	python, err := s.interpreters.open(cmd.Process.Pid)
+	python, err := s.interpreters.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.targets.all[0].python = python
+	s.targets.All[0].Python = python
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	for {

@@ -8,8 +8,8 @@ import (
 
 // Code stores a code object for the stacks that follow.
 func (i *intake) Code(c *ledger.Code) {
-	if t := i.targets.find(int(c.PID)); t != nil && t.python != nil && i.allowance.given == "" {
-		i.codes.add(t.python, c)
+	if t := i.targets.Find(int(c.PID)); t != nil && t.Python != nil && i.allowance.given == "" {
+		i.codes.Add(t.Python, c)
 	}
 }
 
@@ -18,19 +18,19 @@ func (i *intake) Stack(from *ledger.Stack) {
 	if i.allowance.given != "" {
 		return
 	}
-	out := i.codes.stack(from, i.cells)
+	out := i.codes.Stack(from, i.cells)
 	i.queue.add(out)
-	i.natives.keep(i.options.Native, out)
+	i.natives.Keep(i.options.Native, out)
 }
 
 // StackCopy unwinds a stack that the kernel could not, passes on the rules it took, and queues the stack.
 func (i *intake) StackCopy(c *ledger.StackCopy) {
-	t := i.targets.find(int(c.PID))
-	if t == nil || t.python == nil || t.slot != c.Slot || i.allowance.given != "" {
+	t := i.targets.Find(int(c.PID))
+	if t == nil || t.Python == nil || t.Slot != c.Slot || i.allowance.given != "" {
 		return
 	}
-	i.natives.catchUp(t)
-	text := t.python.file.Mapping
+	i.natives.CatchUp(t)
+	text := t.Python.File.Mapping
 	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
 	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
 	if !inPython(c.IP) { // as in bpf/native.h
@@ -38,7 +38,7 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 	}
 	registers := native.Registers{IP: c.IP, SP: c.SP, BP: c.BP, Link: c.Link}
 	calls, end := native.Unwind(registers, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return i.natives.rule(t, pc, leaf) },
+		func(pc uint64, leaf bool) native.Rule { return i.natives.Rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
 	i.NativeStack(&out)
@@ -57,5 +57,5 @@ func (i *intake) NativeStack(from *ledger.NativeStack) {
 	}
 	out := &event.Stack{Number: from.Number, PID: from.PID}
 	i.queue.add(out)
-	i.natives.queue(out, from)
+	i.natives.Queue(out, from)
 }

@@ -10,6 +10,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // thisHost returns the data of this machine.
@@ -21,7 +22,7 @@ func thisHost(version string) event.Host {
 	host := event.Host{
 		Name: name, Kernel: ledger.KernelRelease(), CPUs: cpus(), Tracer: version,
 		Memory: event.Bytes(info.Totalram) * event.Bytes(info.Unit), WallNow: event.Nanoseconds(time.Now().UnixNano()),
-		MonoNow: now(), BootID: strings.TrimSpace(string(boot)),
+		MonoNow: tracee.Now(), BootID: strings.TrimSpace(string(boot)),
 	}
 	if size := event.Bytes(os.Getpagesize()); size != event.UsualPage {
 		host.PageSize = size

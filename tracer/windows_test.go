@@ -12,10 +12,12 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
 )
 
 // pythonWith returns an interpreter with only a version and sites.
-func pythonWith(t *testing.T, sites cpython.Sites) *python {
+func pythonWith(t *testing.T, sites cpython.Sites) *tracee.Python {
 	t.Helper()
 	file := elftest.File{Symbols: []elftest.Symbol{
 		{Name: "Py_Version", Addr: elftest.Text, Size: 8, Data: elftest.Word32(0x030b04f0)},
@@ -26,7 +28,7 @@ func pythonWith(t *testing.T, sites cpython.Sites) *python {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &python{binary: binary, sites: sites, file: &process.MappedFile{}}
+	return &tracee.Python{Binary: binary, Sites: sites, File: &process.MappedFile{}}
 }
 
 // seen returns the sites of a build with visible cells, but not their statements.
@@ -39,8 +41,8 @@ func seen() cpython.Sites {
 	}
 }
 
-func windows(h *fakeHost, p *python) *windowInstrument {
-	return &windowInstrument{host: h.host(), target: &target{pid: 7, python: p}}
+func windows(h *fakeHost, p *tracee.Python) *instruments.WindowInstrument {
+	return &instruments.WindowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7, Python: p}}
 }
 
 func programs(h *fakeHost) (all []ledger.Program) {
@@ -58,10 +60,10 @@ func programs(h *fakeHost) (all []ledger.Program) {
 func TestWindowInstrument(t *testing.T) {
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
 	i := windows(h, pythonWith(t, seen()))
-	if err := i.stepUp(ledger.GroupCode); err != nil || !i.target.python.codeFrees {
-		t.Errorf("%v, frees of code are seen: %v", err, i.target.python.codeFrees)
+	if err := i.StepUp(ledger.GroupCode); err != nil || !i.Target.Python.CodeFrees {
+		t.Errorf("%v, frees of code are seen: %v", err, i.Target.Python.CodeFrees)
 	}
-	if err := i.place(); err != nil {
+	if err := i.Place(); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := programs(h), []ledger.Program{ledger.CodeFreed, ledger.CellResult,
@@ -76,7 +78,7 @@ func TestWindowInstrument(t *testing.T) {
 		h.uses[ledger.GroupNumPy] != "" {
 		t.Errorf("used %v", h.uses)
 	}
-	i.close()
+	i.Close()
 	if h.taken != 3 {
 		t.Errorf("%d taken out", h.taken)
 	}
@@ -86,23 +88,23 @@ func TestWindowInstrument(t *testing.T) {
 func TestWindowSteps(t *testing.T) {
 	h := &fakeHost{}
 	i := windows(h, pythonWith(t, seen()))
-	if err := i.place(); err != nil {
+	if err := i.Place(); err != nil {
 		t.Fatal(err)
 	}
-	if i.target.python.codeFrees || h.uses[ledger.GroupCode] != "" {
+	if i.Target.Python.CodeFrees || h.uses[ledger.GroupCode] != "" {
 		t.Error("nobody has asked for frees of code")
 	}
 	programs(h)
 	for range 2 {
-		i.stepDown(ledger.GroupResult)
-		i.stepDown(ledger.GroupNumPy)
+		i.StepDown(ledger.GroupResult)
+		i.StepDown(ledger.GroupNumPy)
 	}
 	if h.taken != 1 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
 		for g := range ledger.Group(ledger.GroupCount) {
-			if err := i.stepUp(g); g != ledger.GroupCode && err != nil {
+			if err := i.StepUp(g); g != ledger.GroupCode && err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -111,12 +113,12 @@ func TestWindowSteps(t *testing.T) {
 		t.Errorf("put back %v, want %v", got, want)
 	}
 	h.refused = errors.New("no room")
-	i.stepDown(ledger.GroupCell)
-	if err := i.stepUp(ledger.GroupCell); !errors.Is(err, h.refused) || !strings.Contains(err.Error(), "pid 7") {
+	i.StepDown(ledger.GroupCell)
+	if err := i.StepUp(ledger.GroupCell); !errors.Is(err, h.refused) || !strings.Contains(err.Error(), "pid 7") {
 		t.Errorf("%v", err)
 	}
-	i.close()
-	i.close()
+	i.Close()
+	i.Close()
 	if h.taken != 5 {
 		t.Errorf("%d taken out", h.taken)
 	}
@@ -138,10 +140,10 @@ func TestWindowsUnseen(t *testing.T) {
 		h, sites := &fakeHost{}, seen()
 		c.change(&sites)
 		i := windows(h, pythonWith(t, sites))
-		if err := i.place(); err != nil || h.unseen != 1 || !strings.Contains(strings.Join(h.problems, "\n"), c.said) {
+		if err := i.Place(); err != nil || h.unseen != 1 || !strings.Contains(strings.Join(h.problems, "\n"), c.said) {
 			t.Errorf("%s: %v, %d unseen, problems %q", name, err, h.unseen, h.problems)
 		}
-		i.close()
+		i.Close()
 	}
 }
 
@@ -161,8 +163,8 @@ func TestInserted(t *testing.T) {
 		{"\xc3", "", false}, // not known
 		{"", "\xc3", false},
 	} {
-		err := inserted(strings.NewReader(c.file), 0, strings.NewReader(c.memory), 0)
-		if errors.Is(err, errNoEffect) != c.none || err != nil && !c.none {
+		err := instruments.Inserted(strings.NewReader(c.file), 0, strings.NewReader(c.memory), 0)
+		if errors.Is(err, instruments.ErrNoEffect) != c.none || err != nil && !c.none {
 			t.Errorf("%x in the file, %x in memory: %v", c.file, c.memory, err)
 		}
 	}

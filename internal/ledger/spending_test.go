@@ -100,7 +100,7 @@ func probed(t *testing.T, l *Ledger, address uint64, isEmulated bool) io.Closer 
 }
 
 // workOf returns the processor time of the program in one hit on a function, as the kernel counts it. A session has a
-// table of usual cases instead (tracer/prices.go).
+// table of usual cases instead (tracer/internal/budget/prices.go).
 func workOf(t *testing.T, fn func(), address uint64, isEmulated bool) time.Duration {
 	t.Helper()
 	l := load(t, Options{Small: true})

@@ -1,0 +1,279 @@
+// Package gpus knows which GPUs targets use, and the memory that NVML says they take.
+package gpus
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// Devices holds what a session knows about the machine's GPUs. NVML is asked once the first target has a CUDA driver;
+// /dev serves where NVML gives no answer.
+type Devices struct {
+	FS     process.FS
+	Kernel tracee.Processes
+	Log    *slog.Logger
+	Report *tracee.Certificate
+	Charges
+
+	opened  bool // NVML was asked for the first time
+	counted bool // a target has had memory of a GPU
+	shares  Shares
+	users   gpuUsers
+	// rest is the part of NVML's charges beyond the ledger at each process's last boundary.
+	rest map[int32]*unattributed
+}
+
+type unattributed struct {
+	root  uint32
+	bytes [event.MaxDevices]event.Bytes
+}
+
+// open asks NVML for the first time in a session, and uses the answer where that comes later.
+func (d *Devices) open() {
+	if d.opened && !d.IsStarting() {
+		return
+	}
+	d.opened = true
+	d.learn(false)
+}
+
+// learn asks NVML again, and reports whether it has returned the current charges. When NVML has first started, its
+// devices must be those of the targets.
+func (d *Devices) learn(last bool) bool {
+	before := d.began
+	err := d.Ask(last)
+	switch {
+	case d.began && !before && !d.agrees():
+		return false
+	case !d.began && !d.early && !d.IsStarting():
+		d.without(err)
+	}
+	return err == nil
+}
+
+// Expect starts NVML during the attach to a target that has a GPU open: then the GPU is awake.
+func (d *Devices) Expect(pid int) {
+	if d.Helper == nil || d.IsStarting() {
+		return
+	}
+	if held, _ := d.FS.Proc(pid).GPUs(); len(held) > 0 {
+		d.startNVML()
+	}
+}
+
+// without continues without NVML, and reports why.
+func (d *Devices) without(err error) {
+	d.End(err)
+	d.users.sayDoubts(d.Report)
+	numbers := ", and GPUs have CUDA's numbers"
+	if d.isAlone() { // they are the same
+		numbers = ""
+	}
+	d.Report.Problem("gpu.N.unattributed is not measured%s: %s", numbers, tracee.Clean(err.Error()))
+}
+
+func (d *Devices) isAlone() bool { return gpu.IsAlone(cmp.Or(d.FS.Root, "/proc")) }
+
+// Conclude reports, at the end, which data is missing if NVML has not answered by then.
+func (d *Devices) Conclude() {
+	switch {
+	case d.early && d.counted:
+		d.without(gpu.ErrNoDevices)
+	case d.IsStarting() && d.counted:
+		d.without(ErrStarting)
+	}
+}
+
+func (d *Devices) Close() { d.End(nil) }
+
+// Named lists the devices, once NVML has listed them.
+func (d *Devices) Named() (out []event.GPU) {
+	for _, g := range d.Last.Devices {
+		named := event.GPU{Index: g.Index, UUID: tracee.Clean(g.UUID), PCIBusID: tracee.Clean(g.PCIBusID),
+			Name: tracee.Clean(g.Name)}
+		if g.Memory.Known {
+			named.Memory = event.Bytes(g.Memory.Total)
+		}
+		d.shares.Limit(&g, &named)
+		out = append(out, named)
+	}
+	return out
+}
+
+// Free returns the free memory of each GPU by NVML's last answer, nil if the last question had none.
+func (d *Devices) Free() map[int]int64 {
+	if d.Helper == nil || !d.began || d.failed != nil {
+		return nil
+	}
+	out := map[int]int64{}
+	for i := range d.Last.Devices {
+		g := &d.Last.Devices[i]
+		if g.Memory.Known && g.MIG != gpu.MIGOn && g.Index >= 0 && g.Index < event.MaxDevices {
+			out[g.Index] = g.Memory.Free
+		}
+	}
+	return out
+}
+
+// snapshot asks NVML again at a boundary of a process, unless it was asked a moment ago.
+func (d *Devices) snapshot(b *event.Boundary) (fresh bool) {
+	last := b.Kind == event.Detached
+	if d.Helper != nil && d.due(last) {
+		began := time.Now()
+		fresh = d.learn(last)
+		if last {
+			d.ending += time.Since(began)
+		}
+	}
+	if d.began && d.failed != nil {
+		d.users.markStale(d.Report, b.Time, d.failed)
+	}
+	return fresh
+}
+
+// agrees reports whether NVML, at its first answer, numbers the targets' GPUs as CUDA does; else its answers are of no
+// use.
+func (d *Devices) agrees() bool {
+	err := d.users.compare(d.Last.Devices, &d.shares)
+	if err != nil {
+		d.without(err)
+		d.Last, d.used, d.failed = gpu.Snapshot{}, nil, nil
+	}
+	return err == nil
+}
+
+// Sample adds to a boundary NVML's charges to its process beyond those that the ledger knows. It asks NVML again where
+// a cell or a session begins or ends.
+func (d *Devices) Sample(b *event.Boundary) {
+	if !d.opened {
+		return
+	}
+	d.counted = d.users.note(b) || d.counted
+	fresh := false
+	switch b.Kind {
+	case event.Attached, event.Detached, event.CellOpen, event.CellClose:
+		fresh = d.snapshot(b)
+	}
+	ends := b.Kind == event.ProcessExit || b.Kind == event.ProcessExec
+	if ends {
+		d.users.forget(b.PID)
+	}
+	// The first time, the answer of a moment ago serves.
+	if used := d.used[b.PID]; used != nil && (fresh || d.failed == nil && d.rest[b.PID] == nil && !ends) {
+		rest := &unattributed{root: b.Root}
+		for n := range rest.bytes {
+			rest.bytes[n] = max(0, used[event.OfDevice(n, event.Unattributed)]-b.Value[event.OfDevice(n, event.Driver)])
+		}
+		if d.rest == nil {
+			d.rest = map[int32]*unattributed{}
+		}
+		d.rest[b.PID] = rest
+		d.users.add(b.PID)
+	} else if used == nil || ends {
+		delete(d.rest, b.PID)
+	}
+	for pid, rest := range d.rest {
+		if rest.root != b.Root {
+			continue
+		}
+		for n, bytes := range rest.bytes {
+			m := event.OfDevice(n, event.Unattributed)
+			b.Tree[m] += bytes
+			b.TreeHigh[m] = b.Tree[m]
+			if pid == b.PID {
+				b.Value[m], b.High[m] = bytes, bytes
+			}
+		}
+	}
+}
+
+// Identify gives the ledger the GPU of each CUDA device of a target. CUDA numbers them anew for each process. late: the
+// target had the driver mapped already.
+func (d *Devices) Identify(t *tracee.Target, late bool) {
+	if t.Identified {
+		return
+	}
+	t.Identified = true
+	d.open()
+	user := d.users.add(int32(t.PID))
+	told := ledger.Devices{Only: -1, Late: late && d.FS.Proc(t.PID).MayUseGPUs()}
+	variables, _ := d.FS.Proc(t.PID).Variables("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
+	visible, set := variables["CUDA_VISIBLE_DEVICES"]
+	environment := gpu.Environment{VisibleDevices: visible, VisibleSet: set,
+		DeviceOrder: variables["CUDA_DEVICE_ORDER"]}
+	if d.answered() {
+		found := gpu.MapOrdinals(d.Last.Devices, environment)
+		d.shares.Note(d.Last.Devices, found)
+		for _, place := range found.Places {
+			told.Physical = append(told.Physical, d.Last.Devices[place.Device].Index)
+		}
+		if found.Doubt != "" {
+			d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s",
+				t.PID,
+				found.Doubt)
+		}
+		told.Only = d.onlyDevice(t, told.Physical)
+	} else {
+		only, doubt := d.unnamedDevice(t, environment)
+		told.Only = only
+		switch {
+		case d.early || d.IsStarting(): // NVML may answer later
+			user.unnamed = &environment
+			d.users.doubt(doubt)
+		case doubt != "":
+			d.Report.Problem("%s", doubt)
+		}
+	}
+	if err := d.Kernel.SetDevices(t.Slot, told); err != nil {
+		d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: %v", t.PID, err)
+	}
+}
+
+// unnamedDevice returns the one GPU that a target can use where NVML gives no answer, by CUDA's number; -1 if there may
+// be several. doubt is the message for the case that NVML never answers.
+func (d *Devices) unnamedDevice(t *tracee.Target, environment gpu.Environment) (only int, doubt string) {
+	held, _ := d.FS.Proc(t.PID).GPUs() // the tracer may live in a container with one GPU, the target outside
+	if d.isAlone() && !slices.ContainsFunc(held, func(minor int) bool { return minor != 0 }) {
+		return 0, ""
+	}
+	if !environment.VisibleSet || environment.VisibleDevices == "" {
+		return -1, ""
+	}
+	doubt = fmt.Sprintf("pid %d: CUDA_VISIBLE_DEVICES=%q, and without NVML nobody can say which GPUs these are: "+
+		"gpu.0 is its CUDA device 0", t.PID, tracee.Clean(environment.VisibleDevices))
+	if strings.Contains(environment.VisibleDevices, ",") {
+		return -1, doubt
+	}
+	return 0, doubt // whichever it is
+}
+
+// onlyDevice returns the one GPU that a target can use or, if it uses CUDA already, does use; -1 if there may be
+// several.
+func (d *Devices) onlyDevice(t *tracee.Target, physical []int) int {
+	if len(physical) == 1 {
+		return physical[0]
+	}
+	only := -1
+	if used := d.used[int32(t.PID)]; used != nil {
+		for n := range event.MaxDevices {
+			if used[event.OfDevice(n, event.Unattributed)] == 0 {
+				continue
+			}
+			if only >= 0 {
+				return -1
+			}
+			only = n
+		}
+	}
+	return only
+}

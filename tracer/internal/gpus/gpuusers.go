@@ -1,0 +1,135 @@
+package gpus
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/gpu"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// gpuUsers are the processes that have the CUDA driver mapped.
+type gpuUsers struct {
+	alive map[int32]*gpuUser
+	// ended are the environments of ended processes with memory that was counted by CUDA's numbers, each with the pid
+	// of one such process.
+	ended map[gpu.Environment]int32
+	// doubts are the messages about their numbers for the case that NVML never answers.
+	doubts []string
+}
+
+type gpuUser struct {
+	unnamed *gpu.Environment // its CUDA devices have CUDA's numbers: NVML had not answered yet
+	counted bool             // it has had memory of a GPU
+	stale   bool             // the certificate says that NVML does not answer for it
+}
+
+// maxEnded is the most environments that are remembered. Children usually have their parent's.
+const maxEnded = 100
+
+// add adds a process.
+func (all *gpuUsers) add(pid int32) *gpuUser {
+	if all.alive == nil {
+		all.alive = map[int32]*gpuUser{}
+	}
+	if all.alive[pid] == nil {
+		all.alive[pid] = &gpuUser{}
+	}
+	return all.alive[pid]
+}
+
+// note reads the memory of GPUs from a boundary, and reports whether its process has, or had, any.
+func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
+	for n := range event.MaxDevices {
+		m := event.OfDevice(n, event.Driver)
+		counted = counted || max(b.Value[m], b.High[m]) > 0
+	}
+	if u := all.alive[b.PID]; u != nil {
+		u.counted = u.counted || counted
+	}
+	return counted
+}
+
+// forget drops a process that has ended. If its memory was counted by CUDA's numbers, these must still be equal to
+// NVML's, or the record has both.
+func (all *gpuUsers) forget(pid int32) {
+	if u := all.alive[pid]; u != nil && u.unnamed != nil && u.counted && len(all.ended) < maxEnded {
+		if all.ended == nil {
+			all.ended = map[gpu.Environment]int32{}
+		}
+		all.ended[*u.unnamed] = pid
+	}
+	delete(all.alive, pid)
+}
+
+// markStale notes, once for each process, that NVML's last answer stands in for one that is missing.
+func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanoseconds, err error) {
+	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
+		if u := all.alive[pid]; !u.stale {
+			u.stale = true
+			report.Misses(int(pid), since, tracee.MetersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s",
+				pid,
+				tracee.Clean(err.Error()))
+		}
+	}
+}
+
+// doubt keeps a message, unless it is empty.
+func (all *gpuUsers) doubt(text string) {
+	if text != "" && len(all.doubts) < maxEnded {
+		all.doubts = append(all.doubts, text)
+	}
+}
+
+// sayDoubts reports the messages that were kept.
+func (all *gpuUsers) sayDoubts(report *tracee.Certificate) {
+	for _, text := range all.doubts {
+		report.Problem("%s", text)
+	}
+	all.doubts = nil
+}
+
+// compare compares the numbers that CUDA has for the GPUs of processes with those of NVML, at NVML's first answer. It
+// fails if they may differ, else it notes which MIG devices the processes use.
+func (all *gpuUsers) compare(devices []gpu.Device, used *Shares) error {
+	if len(all.ended) >= maxEnded {
+		return fmt.Errorf("NVML answered after %d processes with different environments had used GPUs and ended",
+			maxEnded)
+	}
+	for environment, pid := range all.ended {
+		if err := compare(devices, pid, environment, used); err != nil {
+			return err
+		}
+	}
+	all.ended = nil
+	for _, pid := range slices.Sorted(maps.Keys(all.alive)) {
+		u := all.alive[pid]
+		if u.unnamed == nil {
+			continue
+		}
+		if err := compare(devices, pid, *u.unnamed, used); err != nil {
+			return err
+		}
+		u.unnamed = nil
+	}
+	all.doubts = nil
+	return nil
+}
+
+func compare(devices []gpu.Device, pid int32, environment gpu.Environment, used *Shares) error {
+	found := gpu.MapOrdinals(devices, environment)
+	if found.Doubt != "" {
+		return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and it is not certain that GPUs "+
+			"have the same numbers there: %s", pid, found.Doubt)
+	}
+	for ordinal, place := range found.Places {
+		if devices[place.Device].Index != ordinal {
+			return fmt.Errorf("NVML answered after pid %d had loaded the CUDA driver, and GPUs have other numbers "+
+				"there", pid)
+		}
+	}
+	used.Note(devices, found)
+	return nil
+}

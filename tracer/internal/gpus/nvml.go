@@ -1,0 +1,220 @@
+package gpus
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/invoker"
+)
+
+// nvml is the part of [gpu.Helper] that a session uses.
+type nvml interface {
+	Snapshot() (gpu.Snapshot, error)
+	Close()
+}
+
+// Charges are the amounts of memory that NVML charges to processes, from its latest answer.
+type Charges struct {
+	Helper nvml  // nil: NVML cannot be asked
+	Why    error // the reason for a nil helper
+	early  bool  // the driver has no devices yet: NVML is asked again
+	began  bool  // NVML has started, and has answered
+	failed error // why the latest question failed: last is from an earlier one
+	Last   gpu.Snapshot
+	Taken  time.Time                 // time of the latest answer
+	cost   time.Duration             // of the latest answer; 0 for the answer that started NVML
+	ending time.Duration             // time spent on the last questions at the end of targets
+	used   map[int32]*event.Readings // by pid; nil: NVML has only named the devices
+
+	first    chan nvmlAnswer // receives the answer that starts NVML; nil: none is awaited
+	Patience time.Duration   // how long the session may still wait for that answer
+}
+
+// nvmlAnswer is an answer of the helper, with the time of the question and its duration.
+type nvmlAnswer struct {
+	last  gpu.Snapshot
+	err   error
+	asked time.Time
+	cost  time.Duration
+}
+
+// How often NVML is asked: it must take at most a twentieth of the time. Two things come on top: the answer that starts
+// NVML, which wakes GPUs, and the last questions at the end of targets, for a second in all.
+//
+// The answer that starts NVML can take many seconds. It is requested beside the session. The session waits for it for
+// nvmlStart in all, at the places that need it, so that early processes have the right numbers from the beginning.
+// After that it is taken at the next cell. Its charges are of some instant since the question: a later caller takes
+// from it only the devices, and asks for the charges anew.
+const (
+	NVMLStart  = time.Second
+	NVMLShare  = 20
+	nvmlPause  = 10 * time.Millisecond
+	nodePause  = time.Second // between two looks for the driver's devices, at least
+	NVMLEnding = time.Second
+)
+
+var (
+	errNotAsked = errors.New("this session, which keeps its rights, does not ask NVML")
+	ErrStarting = errors.New("NVML had not started when the session ended")
+)
+
+// startPatience replaces nvmlStart in a build for tests (-ldflags -X) on a busy machine; it is "" in any other.
+var startPatience string
+
+// Start starts the helper, if there is a library to load. It must be called before this program is confined.
+func (c *Charges) Start(as *invoker.User) {
+	if missing := gpu.Missing(); missing != nil {
+		c.Why = missing
+		return
+	}
+	helper, err := gpu.StartHelper(as)
+	if err != nil {
+		c.Why = err
+		return
+	}
+	c.Helper, c.Patience = helper, NVMLStart
+	if longer, err := time.ParseDuration(startPatience); err == nil {
+		c.Patience = longer
+	}
+}
+
+// IsStarting reports whether NVML was asked for the first time and has not answered.
+func (c *Charges) IsStarting() bool { return c.first != nil }
+
+// due reports whether NVML may be asked again. last: no question follows.
+func (c *Charges) due(last bool) bool {
+	if c.IsStarting() {
+		return true
+	}
+	pause := max(NVMLShare*c.cost, nvmlPause)
+	if c.early {
+		pause = max(pause, nodePause)
+	}
+	return c.Taken.IsZero() || time.Since(c.Taken) >= pause || last && c.ending < NVMLEnding
+}
+
+// Ask asks anew: afterwards the charges are of an instant after the call, or that answer has none. After a permanent
+// failure NVML is not asked again. Until NVML has started, ask waits for the rest of the session's patience, or that of
+// a target's end, and then fails with errStarting.
+func (c *Charges) Ask(last bool) error {
+	if c.Helper == nil {
+		return cmp.Or(c.Why, errNotAsked)
+	}
+	came := time.Now()
+	if !c.began {
+		a, there := c.askFirst(last)
+		if !there {
+			return ErrStarting
+		}
+		if err := c.take(a); err != nil || !a.asked.Before(came) {
+			return err
+		}
+		c.used = nil // the answer that started NVML is of an earlier time
+		came = time.Now()
+	}
+	all, err := c.Helper.Snapshot()
+	return c.take(nvmlAnswer{all, err, came, time.Since(came)})
+}
+
+// askFirst asks for the first time, or joins a question under way, and waits.
+func (c *Charges) askFirst(last bool) (a nvmlAnswer, there bool) {
+	c.startNVML()
+	began, wait := time.Now(), c.Patience
+	if last {
+		wait = max(wait, NVMLEnding-c.ending)
+	}
+	a, there = c.started(wait)
+	c.Patience = max(0, c.Patience-time.Since(began))
+	return a, there
+}
+
+// startNVML asks for the first time, beside the session, unless that is under way. Only one question runs at a time:
+// the helper has a limit of its own.
+func (c *Charges) startNVML() {
+	if c.Helper == nil || c.began || c.IsStarting() {
+		return
+	}
+	helper, first, asked := c.Helper, make(chan nvmlAnswer, 1), time.Now()
+	c.first = first
+	go func() {
+		last, err := helper.Snapshot()
+		first <- nvmlAnswer{last, err, asked, time.Since(asked)} // the channel has room: this never blocks
+	}()
+}
+
+// started waits for the first answer.
+func (c *Charges) started(wait time.Duration) (a nvmlAnswer, there bool) {
+	late := time.NewTimer(max(0, wait))
+	defer late.Stop()
+	select {
+	case a = <-c.first:
+	default:
+		select {
+		case a = <-c.first:
+		case <-late.C:
+			return a, false
+		}
+	}
+	c.first = nil
+	return a, true
+}
+
+// take stores an answer.
+func (c *Charges) take(a nvmlAnswer) error {
+	err := a.err
+	c.Taken, c.cost, c.failed = a.asked.Add(a.cost), a.cost, err
+	c.early = errors.Is(err, gpu.ErrNoDevices)
+	switch {
+	case errors.Is(err, gpu.ErrNoNVML), errors.Is(err, gpu.ErrEnded):
+		c.End(err)
+		return err
+	case err != nil:
+		return err
+	}
+	if !c.began { // the time to start NVML is not the cost of a question
+		c.began, c.cost = true, 0
+	}
+	c.Last = a.last
+	c.count()
+	return nil
+}
+
+// count computes the memory of each process on each GPU.
+func (c *Charges) count() {
+	c.used = map[int32]*event.Readings{}
+	for _, device := range c.Last.Devices {
+		if device.Index < 0 || device.Index >= event.MaxDevices {
+			continue
+		}
+		processes := device.Processes
+		for _, i := range device.Instances {
+			processes = append(slices.Clip(processes), i.Processes...)
+		}
+		for _, p := range processes {
+			if !p.UsedKnown {
+				continue
+			}
+			r := c.used[int32(p.PID)]
+			if r == nil {
+				r = &event.Readings{}
+				c.used[int32(p.PID)] = r
+			}
+			r[event.OfDevice(device.Index, event.Unattributed)] += event.Bytes(p.Used)
+		}
+	}
+}
+
+// answered reports whether NVML has named any device.
+func (c *Charges) answered() bool { return len(c.Last.Devices) > 0 }
+
+// End stops all further questions.
+func (c *Charges) End(why error) {
+	if c.Helper != nil {
+		c.Helper.Close()
+	}
+	c.Helper, c.Why, c.early, c.first = nil, why, false, nil
+}

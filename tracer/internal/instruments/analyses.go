@@ -1,0 +1,250 @@
+package instruments
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/process"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// Analyses are the results of analysing the code in files, in this session and in earlier ones ([filecache]). An
+// analysis takes a tenth of a second for an interpreter and a NumPy; to check whether a file is unchanged takes next to
+// nothing.
+//
+// A file is identified by its device, inode, size, and the times of the last change of its content and of its inode.
+// Only the kernel sets the second time, so the content need not be read: to read it would take longer than the
+// analysis. And where probes are to go, the code must be the same as before.
+type Analyses struct {
+	Cache *filecache.Cache // nil: nothing is kept
+	log   *slog.Logger     // nil for silence
+	FS    process.FS
+	UID   uint32 // of the traced processes
+	// Settled is the least age of a file's last change: a file that is changed twice within a tick of the kernel's
+	// clock has the same times.
+	Settled time.Duration
+
+	refused filecache.Refusals[string] // by subject
+	turns
+}
+
+// settledAfter is many ticks of any kernel's clock.
+const settledAfter = time.Second
+
+// Open opens the cache for the processes that are to be traced, if all of them belong to one user and see one root. It
+// is called before [Session.confine].
+func (a *Analyses) Open(folder string, targets []*tracee.Target, log *slog.Logger) {
+	if folder == "" || len(targets) == 0 {
+		return
+	}
+	domain, err := a.domain(targets)
+	if err == nil {
+		a.log, a.UID, a.Settled = log, domain.UID, settledAfter
+		a.Cache, err = filecache.Open(folder, domain, ownBuild())
+	}
+	if err != nil {
+		log.Debug("what is found out about files is not kept for later sessions", "error", err)
+	}
+}
+
+var errMixed = errors.New("the processes are not all of one user and root")
+
+// domain returns the domain that all targets share.
+func (a *Analyses) domain(targets []*tracee.Target) (one filecache.Domain, err error) {
+	for i, t := range targets {
+		st, err := a.FS.Proc(t.PID).Status()
+		if err != nil {
+			return one, err
+		}
+		var root unix.Stat_t
+		if err := unix.Stat(fmt.Sprintf("/proc/%d/root", t.PID), &root); err != nil {
+			return one, err
+		}
+		if err := t.Lives(); err != nil { // or another process was looked at
+			return one, err
+		}
+		domain := filecache.Domain{UID: st.EUID, Device: root.Dev, Inode: root.Ino}
+		if st.UID != st.EUID || i > 0 && domain != one {
+			return one, errMixed
+		}
+		one = domain
+	}
+	return one, nil
+}
+
+// ownBuild identifies this build of the program by the build ID that Go's linker has written into it, which depends on
+// all inputs of the build. It returns an empty string where there is none.
+func ownBuild() string {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	file, err := elffile.Open(f)
+	if err != nil {
+		return ""
+	}
+	return string(file.Note(".note.go.buildid"))
+}
+
+// close closes the cache. Nothing is kept from then on.
+func (a *Analyses) close() {
+	if a != nil {
+		a.Cache.Close()
+	}
+}
+
+// KeyOf returns the key of a subject's analysis of a file. It returns nil where nothing is kept of the file: a server
+// of the file system sets its times, or its process has become another user's.
+func (a *Analyses) KeyOf(subject string, pid int, file *process.MappedFile) []byte {
+	if a == nil || a.Cache == nil {
+		return nil
+	}
+	state, ok := stateOf(file, a.Settled)
+	if !ok {
+		return nil
+	}
+	if st, err := a.FS.Proc(pid).Status(); err != nil || st.UID != a.UID || st.EUID != a.UID {
+		return nil
+	}
+	return state.Append([]byte(subject + "\x00"))
+}
+
+// Kept is an analysis in the form that the cache holds.
+type Kept[T any] struct {
+	Found   T
+	Refused string `json:",omitempty"` // why nothing was found
+	Code    []byte // a checksum of the code at the places
+}
+
+// Analysis is a kind of analysis, and how it is kept.
+type Analysis[T any] struct {
+	Subject string
+	Find    func(io.ReaderAt) (T, error)
+	// Places returns the offsets in the file where probes would go.
+	Places func(T) []uint64
+	// Refusal recreates the error of an analysis from its text; nil where errors are not kept.
+	Refusal func(string) error
+}
+
+// Of returns the earlier result for a file, or runs the analysis. It reads the file by another descriptor.
+func (k Analysis[T]) Of(a *Analyses, pid int, file *process.MappedFile, read process.File) (T, error) {
+	if err := a.refusal(k.Subject, file); err != nil {
+		var none T
+		return none, err
+	}
+	defer a.wait(file)()
+	key := a.KeyOf(k.Subject, pid, file)
+	if key != nil {
+		if found, err, ok := k.recall(a, key, read); ok {
+			if a.log != nil {
+				a.log.Debug("it is known from an earlier session where probes go", "file", file.Mapping.Path,
+					"for", k.Subject)
+			}
+			return found, err
+		}
+	}
+	watched := &watchedFile{File: read}
+	found, err := k.try(watched)
+	if !watched.failed.Load() {
+		a.refuse(k.Subject, file, err)
+		if key != nil {
+			k.keep(a, key, file, read, found, err)
+		}
+	}
+	return found, err
+}
+
+// errFault is the error of an analysis that did not come to its end.
+var errFault = errors.New("it could not be looked through")
+
+// try runs the analysis. A fault in it costs the figures of one file, and not the session.
+func (k Analysis[T]) try(r io.ReaderAt) (found T, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("%w: %v", errFault, fault)
+		}
+	}()
+	return k.Find(r)
+}
+
+// recall returns the earlier result for a file, if it is still valid.
+func (k Analysis[T]) recall(a *Analyses, key []byte, read process.File) (found T, err error, ok bool) {
+	value, ok := a.Cache.Get(key)
+	if !ok {
+		return found, nil, false
+	}
+	var one Kept[T]
+	if json.Unmarshal(value, &one) != nil {
+		return found, nil, false
+	}
+	if one.Refused != "" {
+		if k.Refusal == nil {
+			return found, nil, false
+		}
+		return found, k.Refusal(one.Refused), true
+	}
+	sum, known := codeAt(read, k.Places(one.Found))
+	return one.Found, nil, known && bytes.Equal(sum, one.Code)
+}
+
+// keep stores the result for a file, unless the file was changed meanwhile.
+func (k Analysis[T]) keep(a *Analyses, key []byte, file *process.MappedFile, read process.File, found T, err error) {
+	one := Kept[T]{Found: found}
+	if err != nil {
+		if k.Refusal == nil {
+			return
+		}
+		one.Refused = err.Error()
+	}
+	var known bool
+	if one.Code, known = codeAt(read, k.Places(found)); !known {
+		return
+	}
+	var now unix.Stat_t
+	if unix.Fstat(int(read.Fd()), &now) != nil || filecache.StateOf(&now) != filecache.StateOf(&file.Stat) {
+		return
+	}
+	if value, err := json.Marshal(one); err == nil {
+		a.Cache.Put(key, value)
+	}
+}
+
+const (
+	// longestInstruction is the greatest length of an instruction, in bytes.
+	longestInstruction = 15
+	// maxKeptPlaces bounds the number of places that are compared. NumPy and an interpreter have some 60.
+	maxKeptPlaces = 4096
+)
+
+// codeAt returns a checksum of the code at some places of a file. known is false where the code cannot be read.
+func codeAt(file process.File, places []uint64) (sum []byte, known bool) {
+	if len(places) > maxKeptPlaces {
+		return nil, false
+	}
+	h := sha256.New()
+	for _, at := range places {
+		var code [longestInstruction]byte
+		if at > 1<<62 {
+			return nil, false
+		}
+		if n, _ := file.ReadAt(code[:], int64(at)); n <= 0 {
+			return nil, false
+		}
+		_ = binary.Write(h, binary.LittleEndian, at)
+		h.Write(code[:])
+	}
+	return h.Sum(nil), true
+}

@@ -1,0 +1,47 @@
+package instruments
+
+import (
+	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/numpy"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// untoldArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes on
+// PyTraceMalloc_Track serve, these blocks are missing.
+type untoldArrays struct {
+	files []process.FileID // that have been looked at
+}
+
+// meet examines a module that a target has mapped since a time. It reads the file once.
+func (u *untoldArrays) meet(h *Host, t *tracee.Target, since event.Nanoseconds, m process.Mapping) {
+	for _, known := range u.files {
+		if known == m.File {
+			return
+		}
+	}
+	if len(u.files) >= maxArrayModules {
+		return
+	}
+	u.files = append(u.files, m.File)
+	file, err := h.OpenMapping(t.PID, m)
+	if err != nil {
+		if !h.HasEnded(t) { // the target hides its own file, or the file's server does not answer
+			h.Misses(t.PID, since, []event.Meter{event.NumPy}, unreadNumPy, t.PID, tracee.Clean(m.Path), err)
+		}
+		return
+	}
+	defer file.File.Close()
+	if untold, err := numpy.Unreported(file.File); err != nil || !untold {
+		return
+	}
+	h.Misses(t.PID, since, []event.Meter{event.NumPy}, untoldBlocks, t.PID, tracee.Clean(m.Path))
+}
+
+// unreadNumPy describes the blocks that may be missing of a module that cannot be read.
+const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, " +
+	"and blocks of C extensions (PyDataMem_NEW), are not seen"
+
+// untoldBlocks describes the blocks that are missing then.
+const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays " +
+	"that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"

@@ -1,0 +1,177 @@
+package instruments
+
+// The functions Of… map the places that analyses have found in interpreters, in NumPy and in libraries to the programs
+// of the kernel half that serve them.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/code/machine"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
+)
+
+// OfPython returns the programs that serve a group on a build, with their places.
+func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
+	entry := func(p ledger.Program, site machine.Site, cookie uint64) []ledger.Placement {
+		if !site.Present() {
+			return nil
+		}
+		return []ledger.Placement{{Program: p, Offsets: []uint64{site.FileOffset},
+			Cookies: []uint64{ledger.At(site.Emulated, cookie)}}}
+	}
+	switch g {
+	case ledger.GroupNumPy:
+		if s.Track.Present() && s.Untrack.Present() {
+			return append(entry(ledger.NumPyTrack, s.Track, 0), entry(ledger.NumPyUntrack, s.Untrack, 0)...)
+		}
+	case ledger.GroupStatement:
+		return statementPlacements(s)
+	case ledger.GroupResult:
+		return ends(s.Ends)
+	case ledger.GroupCell:
+		if !CompiledByAudit(s) {
+			return entry(ledger.CellCompile, s.Compile, 0)
+		}
+		p := ledger.Placement{Program: ledger.CellCompile}
+		for _, call := range s.Compiles {
+			p.Offsets, p.Cookies = append(p.Offsets, call.FileOffset),
+				append(p.Cookies, ledger.At(call.Emulated, ledger.Audited))
+		}
+		return []ledger.Placement{p}
+	case ledger.GroupSignal:
+		return append(entry(ledger.CellSignal, s.SetSignal, 0), entry(ledger.CellSignal, s.Prompt, ledger.Prompt)...)
+	case ledger.GroupCode:
+		return entry(ledger.CodeFreed, s.CodeFreed, 0)
+	}
+	return nil
+}
+
+// statementPlacements lets statements begin and end at exec()'s and eval()'s calls of PyEval_EvalCode. Where a build's
+// calls are not found, it takes that function itself, which other callers pass too.
+func statementPlacements(s cpython.Sites) []ledger.Placement {
+	opens, returns := ledger.Placement{Program: ledger.StatementOpen}, ledger.Placement{Program: ledger.StatementReturn}
+	open := func(site machine.Site, awaits bool) {
+		opens.Offsets = append(opens.Offsets, site.FileOffset)
+		opens.Cookies = append(opens.Cookies, ledger.At(site.Emulated, ledger.StatementPlace(site.Pushed, awaits)))
+	}
+	exits := s.EvalReturns
+	if s.Statements.Present() {
+		open(s.Statements.Exec, false)
+		open(s.Statements.Eval, true)
+		exits = []machine.ReturnSite{{Site: s.Statements.Behind, Result: machine.Returned}}
+	} else if s.EvalCode.Present() {
+		open(s.EvalCode, false)
+	}
+	for _, r := range exits {
+		returns.Offsets = append(returns.Offsets, r.FileOffset)
+		returns.Cookies = append(returns.Cookies,
+			ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)))
+	}
+	if len(opens.Offsets) == 0 || len(exits) == 0 {
+		return nil
+	}
+	return []ledger.Placement{opens, returns}
+}
+
+// CompiledByAudit reports whether compiles are seen at their calls of PySys_Audit, since they bypass the function for
+// them.
+func CompiledByAudit(s cpython.Sites) bool {
+	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
+	return passedBy && len(s.Compiles) > 0
+}
+
+// ends places the program that sees coroutines end.
+func ends(sites []cpython.EndSite) []ledger.Placement {
+	if len(sites) == 0 {
+		return nil
+	}
+	p := ledger.Placement{Program: ledger.CellResult}
+	for _, e := range sites {
+		p.Offsets = append(p.Offsets, e.FileOffset)
+		p.Cookies = append(p.Cookies, ledger.At(e.Emulated, uint64(e.Argument)))
+	}
+	return []ledger.Placement{p}
+}
+
+// Doubted returns the functions with a group's probes that have hardly any callers in this build.
+func Doubted(g ledger.Group, s cpython.Sites) (names []string) {
+	for _, site := range Sites(g, s) {
+		if slices.Contains(s.Doubted, site.Symbol) && !slices.Contains(names, site.Symbol) {
+			names = append(names, site.Symbol)
+		}
+	}
+	return names
+}
+
+// Sites returns a group's sites, for display.
+func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
+	switch g {
+	case ledger.GroupNumPy:
+		return []machine.Site{s.Track, s.Untrack}
+	case ledger.GroupStatement:
+		if s.Statements.Present() {
+			return []machine.Site{s.Statements.Exec, s.Statements.Behind, s.Statements.Eval}
+		}
+		sites := []machine.Site{s.EvalCode}
+		for _, r := range s.EvalReturns {
+			sites = append(sites, r.Site)
+		}
+		return sites
+	case ledger.GroupResult:
+		sites := make([]machine.Site, 0, len(s.Ends))
+		for _, e := range s.Ends {
+			sites = append(sites, e.Site)
+		}
+		return sites
+	case ledger.GroupCell:
+		if CompiledByAudit(s) {
+			return s.Compiles
+		}
+		return []machine.Site{s.Compile}
+	case ledger.GroupSignal:
+		return []machine.Site{s.SetSignal, s.Prompt}
+	case ledger.GroupCode:
+		return []machine.Site{s.CodeFreed}
+	}
+	return nil
+}
+
+// Blind returns why cells of a build cannot be seen, "" if they can: there is no place to see them begin or have their
+// results, or no call passes the place.
+func Blind(s cpython.Sites) string {
+	if s.CompileInlined && !CompiledByAudit(s) {
+		return "it compiles without calling Py_CompileStringObject"
+	}
+	for _, g := range []ledger.Group{ledger.GroupCell, ledger.GroupResult} {
+		if len(OfPython(g, s)) == 0 {
+			return fmt.Sprintf("it has no place for the probes on %v", g)
+		}
+		if names := Doubted(g, s); len(names) > 0 {
+			return fmt.Sprintf("nothing calls %s, where the probes on %v would be", strings.Join(names, ", "), g)
+		}
+	}
+	return ""
+}
+
+// Describe names the places of a group: "PyEval_EvalCode+0, +237".
+func Describe(sites []machine.Site) string {
+	var out strings.Builder
+	last := ""
+	for _, site := range sites {
+		if out.Len() > 0 {
+			out.WriteString(", ")
+		}
+		if site.Symbol != last {
+			out.WriteString(site.Symbol)
+			last = site.Symbol
+		}
+		fmt.Fprintf(&out, "%+d", site.Delta)
+		if !site.Emulated {
+			out.WriteString(" (single-stepped)")
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,122 @@
+package lastlook
+
+import (
+	"slices"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// FindHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the
+// change stream shows which blocks have been freed before the answer is complete. It closes the surveys.
+func (l *Look) FindHolders(all []*survey) {
+	inAll := holdersInAll
+	if !l.Asked {
+		inAll = workersInAll
+	}
+	left := newProcessorTime(l.context(), inAll)
+	defer left.done()
+	if !l.Asked {
+		l.workers = l.findWorkers(left)
+		return
+	}
+	if l.Live.crowded {
+		l.Report.LeavesUnnamed("there were more than %d live blocks at a time: who holds the smallest is not told",
+			maxLive)
+	}
+	for _, of := range all {
+		t := of.target
+		blocks := l.Live.of(t.PID)
+		h := holding{target: t, time: tracee.Now()}
+		var err error
+		h.result, err = of.Find(left, blocks, holders.Limits{Time: left.share(holdersTime),
+			Objects: holdersObjects, Unseen: true, Running: l.running(t)})
+		of.Close()
+		if err != nil {
+			l.Log.Warn("who holds the memory could not be found out", "pid", t.PID, "error", err)
+			continue
+		}
+		if !h.result.Complete {
+			l.cutShort()
+		}
+		l.Log.Debug("who holds the memory", "pid", t.PID, "blocks", len(blocks), "objects", h.result.Objects,
+			"bytes", h.result.Bytes, "took", time.Duration(tracee.Now()-h.time), "complete", h.result.Complete)
+		l.found = append(l.found, h)
+	}
+	l.workers = l.findWorkers(left)
+}
+
+// Holders returns the holders that were found, without the blocks that have been freed since.
+func (l *Look) Holders(typed *running.Cells) (events []event.Event) {
+	for _, worker := range l.workers {
+		events = append(events, worker)
+	}
+	for _, h := range l.found {
+		var out []event.Holder
+		take := func(x event.Holder) {
+			one := cleanHolder(x)
+			one.Line, _ = typed.TypedLine(int32(h.target.PID), one.File, one.Line)
+			out = append(out, one)
+		}
+		left := l.Live.of(h.target.PID)
+		for _, x := range h.result.Holders {
+			if _, ok := slices.BinarySearchFunc(left, x.Address, compareBlock); ok {
+				take(x)
+			}
+		}
+		for _, x := range h.result.Unseen {
+			take(x)
+		}
+		if len(out) == 0 { // the report must show that the process was examined
+			events = append(events, h.event(nil))
+		}
+		for part := range slices.Chunk(h.result.Views, viewsEvents) {
+			e := h.event(nil)
+			for _, one := range part {
+				e.Views = append(e.Views, cleanView(one))
+			}
+			events = append(events, e)
+		}
+		for part := range slices.Chunk(out, holdersEvents) {
+			events = append(events, h.event(part))
+		}
+	}
+	return events
+}
+
+func compareBlock(b holders.Block, address uint64) int {
+	switch {
+	case b.Address < address:
+		return -1
+	case b.Address > address:
+		return 1
+	}
+	return 0
+}
+
+// cleanHolder returns a holder with its texts in UTF-8.
+func cleanHolder(h event.Holder) event.Holder {
+	h.Path, h.Root, h.Type, h.Function, h.File = tracee.Clean(h.Path), tracee.Clean(h.Root), tracee.Clean(h.Type),
+		tracee.Clean(h.Function),
+		tracee.Clean(h.File)
+	return h
+}
+
+// cleanView returns a view with its texts in UTF-8.
+func cleanView(v event.View) event.View {
+	v.Type = tracee.Clean(v.Type)
+	v.Viewers = slices.Clone(v.Viewers)
+	for i := range v.Viewers {
+		one := &v.Viewers[i]
+		one.Type = tracee.Clean(one.Type)
+		paths := one.Paths
+		one.Paths = nil
+		for _, path := range paths {
+			one.Paths = append(one.Paths, tracee.Clean(path))
+		}
+	}
+	return v
+}

@@ -1,0 +1,247 @@
+// Package lastlook looks at the objects of live Pythons at the end of a session: who holds the blocks that are left,
+// what there is by name, and where resident memory is.
+package lastlook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders"
+	"ipytracer/tracer/internal/instruments"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// Look examines the live Python processes at the end: the holders of blocks, the variables by name, and the places
+// of resident memory.
+type Look struct {
+	FS           process.FS
+	Log          *slog.Logger
+	Report       *tracee.Certificate
+	Interpreters *instruments.Interpreters
+	Targets      []*tracee.Target
+	Asked        bool // search for the holders, which takes a while, and so may the rest
+	Live         *Live
+	Within       context.Context // nil: the look ends by itself
+	cut          atomic.Bool     // the look was ended before it was complete
+	Objects      int             // objects examined of each process at most; 0: no limit
+	Barred       string          // why no objects are examined; "": they are
+	One          bool            // the look is at one process, which may be a child, while the session runs
+	Watch        []event.Piece   // in a look at one process: objects to check for whether they still exist
+
+	Still []bool // for the watched objects of the latest listing
+
+	found   []holding
+	workers []*event.Holders // workers of pools
+}
+
+// Bounds of the search for holders at the end of a session.
+const (
+	holdersTime    = 20 * time.Second // of one process: processor time
+	holdersInAll   = 2 * time.Minute  // of all processes: processor time
+	holdersObjects = 1_500_000        // of one process: containers
+	workersInAll   = 2 * time.Second  // of all children, where only idle workers are searched for: processor time
+	holdersEvents  = 1000             // holders in one event
+	viewsEvents    = 64               // views in one event
+)
+
+// Bounds of listing the variables at the end of a session. They are lower where only a report was asked for, because
+// people wait for it.
+const (
+	listingTime    = 10 * time.Second // of one process: processor time
+	listingInAll   = 2 * time.Minute  // of all processes: processor time
+	briefTime      = 6 * time.Second  // reading another process takes five times as long on some machines
+	briefInAll     = 16 * time.Second
+	briefObjects   = 1_000_000
+	briefBytes     = 2 << 30
+	listingObjects = 1_500_000
+)
+
+// holding is the search result for one process.
+type holding struct {
+	target *tracee.Target
+	time   event.Nanoseconds
+	result holders.Result
+}
+
+func (h holding) event(part []event.Holder) *event.Holders {
+	return &event.Holders{
+		Time: h.time, Root: h.target.Root, PID: int32(h.target.PID), Complete: h.result.Complete,
+		Objects: int64(h.result.Objects), Holders: part,
+	}
+}
+
+func (l *Look) context() context.Context {
+	if l.Within == nil {
+		return context.Background()
+	}
+	return l.Within
+}
+
+// cutShort reports whether the user has ended the look, and if so notes that it is incomplete. It is called where
+// something is left to search.
+func (l *Look) cutShort() bool {
+	ended := l.context().Err() != nil
+	if ended {
+		l.cut.Store(true)
+	}
+	return ended
+}
+
+// SayEnded adds to the report the processes with incomplete results because the user ended the look.
+func (l *Look) SayEnded() {
+	for _, t := range l.Targets {
+		if l.cut.Load() && !t.Gone && t.Python != nil {
+			l.Report.LeavesUnnamed("pid %d: the look at its objects was ended by Ctrl-C: who holds what, and what "+
+				"there is by name, is not known in full", t.PID)
+		}
+	}
+}
+
+// survey covers one process.
+type survey struct {
+	*holders.Survey
+	target *tracee.Target
+	pages  *pages // nil where they cannot be read
+}
+
+// pages is a process's table of pages, for one survey or for two that are beside each other.
+type pages struct {
+	*os.File
+	users atomic.Int32
+}
+
+// Close implements [io.Closer], for each survey.
+func (s *survey) Close() {
+	if s.Survey != nil {
+		s.Survey.Close()
+	}
+	if s.pages != nil && s.pages.users.Add(-1) == 0 {
+		s.pages.File.Close()
+	}
+}
+
+// Surveys examines the objects of every live Python process. The caller must close them.
+func (l *Look) Surveys() []*survey {
+	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
+	if l.Asked {
+		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
+	}
+	most := limits.Time
+	if l.Objects > 0 {
+		limits.Objects = min(limits.Objects, l.Objects)
+	}
+	left := newProcessorTime(l.context(), inAll)
+	defer left.done()
+	var all []*survey
+	for _, t := range l.Targets {
+		if t.Gone || t.Python == nil {
+			continue
+		}
+		if l.Barred != "" {
+			l.Report.LeavesUnnamed("pid %d: its objects were not looked at (%s): who holds what, and what there is "+
+				"by name, is not told", t.PID, l.Barred)
+			continue
+		}
+		began := tracee.Now()
+		process := holders.Process{Used: func() time.Duration { return time.Duration(t.Used()) }}
+		l.mapped(t.PID, &process)
+		next := &survey{target: t, pages: l.pages(t)}
+		if next.pages != nil {
+			process.Pages = next.pages
+		}
+		limits.Time = left.share(most)
+		one, err := holders.NewSurvey(left, t.Python.Live, process, limits)
+		if next.Survey = one; err != nil {
+			next.Close()
+		}
+		if errors.Is(err, cpython.ErrUnsupported) {
+			l.Report.LeavesUnnamed("pid %d: who holds what, and what there is by name, is not told: %v", t.PID, err)
+			continue
+		}
+		if err != nil {
+			l.Log.Warn("the objects of a process could not be looked at", "pid", t.PID, "error", err)
+			continue
+		}
+		if why := one.Stopped(); why != nil && !l.cutShort() {
+			l.Report.LeavesUnnamed("pid %d: not all of its objects were looked at (%v, after %d objects): who holds "+
+				"what, and what there is by name, is not told", t.PID, why, one.Looked())
+		}
+		l.Log.Debug("looked at all objects", "pid", t.PID, "took", time.Duration(tracee.Now()-began))
+		for _, other := range all {
+			other.Rest()
+		}
+		all = append(all, next)
+	}
+	return all
+}
+
+// pages opens the process's table of pages.
+func (l *Look) pages(t *tracee.Target) *pages {
+	file, err := l.FS.Proc(t.PID).File("pagemap")
+	if err != nil {
+		l.Log.Debug("which pages were touched is not known", "pid", t.PID, "error", err)
+		return nil
+	}
+	p := &pages{File: file}
+	p.users.Store(1)
+	return p
+}
+
+// BesideThem returns the same surveys for findHolders, if the holders are asked for. Both lists must be processed in
+// the same order, and each survey closed once it is used: one waits for the other where two at a time would take too
+// much memory.
+func (l *Look) BesideThem(all []*survey) (others []*survey) {
+	if !l.Asked {
+		return nil
+	}
+	for _, of := range all {
+		others = append(others, &survey{Survey: of.Beside(), target: of.target, pages: of.pages})
+		if of.pages != nil {
+			of.pages.users.Add(1)
+		}
+	}
+	return others
+}
+
+// running returns the threads of a process that run cells, if the process is examined while it runs them.
+func (l *Look) running(t *tracee.Target) (states []uint64) {
+	if !l.One {
+		return nil
+	}
+	threads, err := t.Python.Live.RunningCells()
+	if err != nil {
+		l.Log.Debug("the threads could not be read", "pid", t.PID, "error", err)
+	}
+	for _, thread := range threads {
+		states = append(states, thread.State)
+	}
+	return states
+}
+
+// mapped finds the mapped memory of a process, with adjacent mappings merged, the mappings of files, and malloc's heap.
+func (l *Look) mapped(pid int, to *holders.Process) {
+	for m, err := range l.FS.Image(pid).Mappings() {
+		if err != nil {
+			break
+		}
+		one := holders.Block{Address: m.Start, Size: m.End - m.Start}
+		switch {
+		case m.File != (process.FileID{}):
+			to.Files = append(to.Files, one)
+		case m.Path == "[heap]":
+			to.Heap = one
+		}
+		if n := len(to.Mapped); n > 0 && to.Mapped[n-1].Address+to.Mapped[n-1].Size == m.Start {
+			to.Mapped[n-1].Size += one.Size
+		} else {
+			to.Mapped = append(to.Mapped, one)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package lastlook
+
+import (
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders"
+	"ipytracer/tracer/internal/running"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// ListVariables lists the variables of every Python process that still runs. It reads the objects from outside the
+// process, after the last boundary. It closes the surveys.
+func (l *Look) ListVariables(all []*survey) (found []event.Event) {
+	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
+	if l.Asked {
+		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
+	}
+	limits.Watch = l.Watch
+	most, left := limits.Time, newProcessorTime(l.context(), inAll)
+	defer left.done()
+	for _, of := range all {
+		t := of.target
+		began := tracee.Now()
+		limits.Time = left.share(most)
+		listed, err := of.List(left, limits)
+		of.Close()
+		if err != nil {
+			l.Log.Warn("what is there by name could not be found out", "pid", t.PID, "error", err)
+			continue
+		}
+		l.Log.Debug("what is there by name", "pid", t.PID, "names", len(listed.Names), "objects", listed.Objects,
+			"bytes", listed.Read,
+			"took", time.Duration(tracee.Now()-began), "complete", listed.Complete)
+		if !listed.Complete && l.cutShort() { // an incomplete list would look complete
+			continue
+		}
+		e := &event.Variables{
+			Time: began, Root: t.Root, PID: int32(t.PID), Complete: listed.Complete, Objects: int64(listed.Objects),
+			Total:    listed.Total,
+			Unlisted: int64(listed.Unlisted), Rest: listed.Rest, Shares: listed.Shares,
+		}
+		l.Still = listed.Still
+		for _, o := range listed.Owners {
+			e.Owners = append(e.Owners, cleanOwner(o))
+		}
+		for _, n := range listed.Names {
+			e.Variables = append(e.Variables, cleanVariable(n))
+		}
+		l.numberAsHere(e)
+		l.fall(t, e, listed.Places)
+		if status, err := l.FS.Proc(t.PID).Status(); err == nil {
+			e.Memory = event.Bytes(status.ResidentBytes)
+		}
+		found = append(found, e)
+	}
+	return found
+}
+
+// cleanVariable returns a variable with its texts as valid UTF-8.
+func cleanVariable(v event.Variable) event.Variable {
+	v.Name, v.Type = tracee.Clean(v.Name), tracee.Clean(v.Type)
+	also := v.Also
+	v.Also = nil
+	for _, name := range also {
+		v.Also = append(v.Also, tracee.Clean(name))
+	}
+	columns, codes := v.Columns, v.Codes
+	v.Columns, v.Codes = nil, nil
+	for _, c := range columns {
+		c.Name, c.DType = tracee.Clean(c.Name), tracee.Clean(c.DType)
+		v.Columns = append(v.Columns, c)
+	}
+	for _, c := range codes {
+		c.File = tracee.Clean(c.File)
+		v.Codes = append(v.Codes, c)
+	}
+	return v
+}
+
+// WithInputs fills in the input numbers for code of cells that ran before the session.
+func WithInputs(all *running.Cells, events []event.Event) []event.Event {
+	for _, e := range events {
+		v, ok := e.(*event.Variables)
+		if !ok {
+			continue
+		}
+		for i := range v.Variables {
+			codes := v.Variables[i].Codes
+			for n := range codes {
+				_, codes[n].Input = all.TypedLine(v.PID, codes[n].File, 0)
+			}
+		}
+	}
+	return events
+}
+
+// cleanOwner returns an owner with its texts as valid UTF-8.
+func cleanOwner(o event.Owner) event.Owner {
+	names := o.Names
+	o.Names, o.Output = nil, tracee.Clean(o.Output)
+	for _, name := range names {
+		o.Names = append(o.Names, tracee.Clean(name))
+	}
+	return o
+}

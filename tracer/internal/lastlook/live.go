@@ -1,0 +1,104 @@
+package lastlook
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders"
+)
+
+// Live holds the allocated blocks of the traced processes for which to search holders, from the change stream. They are
+// NumPy's data, page-locked memory and PyTorch's blocks on the CPU and on GPUs.
+type Live struct {
+	blocks  map[LiveKey]event.Bytes // sizes
+	crowded bool                    // some were left out
+}
+
+type LiveKey struct {
+	PID     int32
+	meter   event.Meter
+	Address uint64
+}
+
+const (
+	smallestLive = 4 << 10 // bytes
+	maxLive      = 200_000 // beyond that the smallest are dropped
+)
+
+// Change records that a block was allocated, resized or freed.
+func (l *Live) Change(c *event.Change) {
+	if !c.IsBlock() || !c.Meter.Facts().Asked {
+		return
+	}
+	key := LiveKey{c.PID, c.Meter, c.Address}
+	size, known := l.blocks[key]
+	switch size += c.Size; {
+	case known && size <= 0:
+		delete(l.blocks, key)
+	case known || size >= smallestLive:
+		l.Add(key, size)
+	}
+}
+
+// Add adds a block.
+func (l *Live) Add(key LiveKey, size event.Bytes) {
+	if l.blocks == nil {
+		l.blocks = map[LiveKey]event.Bytes{}
+	}
+	l.blocks[key] = size
+	if len(l.blocks) > maxLive {
+		l.thin()
+	}
+}
+
+// thin drops the smaller half of the blocks.
+func (l *Live) thin() {
+	l.crowded = true
+	sizes := make([]event.Bytes, 0, len(l.blocks))
+	for _, size := range l.blocks {
+		sizes = append(sizes, size)
+	}
+	slices.Sort(sizes)
+	limit, drop := sizes[len(sizes)/2], len(sizes)/2
+	for _, below := range []bool{true, false} { // of many blocks of the same size, it drops only some
+		for key, size := range l.blocks {
+			if drop > 0 && (size < limit || !below && size == limit) {
+				delete(l.blocks, key)
+				drop--
+			}
+		}
+	}
+}
+
+// Boundary drops the blocks that are gone or may change unrecorded from now on.
+func (l *Live) Boundary(b *event.Boundary) {
+	switch {
+	case b.Kind == event.ProcessExec || b.Kind == event.ProcessExit:
+		l.forget(func(k LiveKey) bool { return k.PID == b.PID })
+	case b.Kind == event.MeterShed:
+		forgotten := b.Group.Forgotten()
+		l.forget(func(k LiveKey) bool { return slices.Contains(forgotten, k.meter.Template()) })
+	}
+}
+
+func (l *Live) forget(which func(LiveKey) bool) {
+	for key := range l.blocks {
+		if which(key) {
+			delete(l.blocks, key)
+		}
+	}
+}
+
+// of returns the blocks of a process.
+func (l *Live) of(pid int) (out []holders.Block) {
+	for key, size := range l.blocks {
+		if key.PID == int32(pid) {
+			out = append(out, holders.Block{Address: key.Address, Size: uint64(size)})
+		}
+	}
+	slices.SortFunc(out, func(a, b holders.Block) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size))
+	})
+	return slices.CompactFunc(out, func(a, b holders.Block) bool { return a.Address == b.Address })
+}

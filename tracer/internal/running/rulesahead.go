@@ -1,0 +1,148 @@
+package running
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ipytracer/internal/code/native"
+	"ipytracer/internal/host/process"
+)
+
+// RulesAhead prepares large libraries that targets have mapped, before a stack is walked through them. Their tables may
+// still be on disk only: a process maps a gigabyte, and touches little of it. A first walk through such a library would
+// wait for the disk some twenty times a frame, and the stacks that come meanwhile have no frames.
+//
+// Preparing builds no rules from the tables. It brings them into the kernel's page cache, and gives the tracer an
+// address for every 512th entry of the sorted table in .eh_frame_hdr. For a library of 1.03 GB with 800,000 functions
+// (28.8 MB of .eh_frame) that took 7 ms of CPU and 12.5 KB; the first rules took 4.4 µs each then, and 2.3 ms without.
+//
+// No part of the session waits long for that: reading stops after some seconds, and with the session, between two
+// reads. A file that another program or machine serves is not prepared. Its server could answer slowly for hours.
+type RulesAhead struct {
+	Modules map[process.FileID]*PreparedModule
+	once    sync.Once
+	turn    chan struct{} // has room for one reader: there is no hurry
+	stopped chan struct{} // closed when nothing more is to be read
+	Spent   atomic.Int64  // nanoseconds spent on reading
+	Waited  time.Duration // for modules, by stack walks
+	Ready   func(*native.Module, func() bool)
+}
+
+// PreparedModule is a library that is prepared, or not to be.
+type PreparedModule struct {
+	Done   chan struct{} // closed once module is set; nil: it is not prepared at all
+	Wanted chan struct{} // closed when a walk needs it: then it does not wait for its turn
+	Asked  bool          // wanted is closed
+	Opened bool          // the preparation has finished, and module is its result
+	Module *native.Module
+}
+
+const (
+	// LargeCode is the least code size, in bytes, of a library that is prepared. The largest of the others, such as
+	// OpenBLAS, take a few milliseconds at the first walk through them.
+	LargeCode = 16 << 20
+	// MaxRulesAhead is the maximum of libraries that a session prepares. PyTorch for CUDA has some 20 of that size.
+	MaxRulesAhead = 32
+	// maxReading is how long one library is read, and maxReadings how long all are together.
+	maxReading, MaxReadings = 10 * time.Second, 30 * time.Second
+	// MaxWalkWait is how long a session waits in all for libraries that are being prepared: it reads no records
+	// meanwhile.
+	MaxWalkWait = time.Second
+	// maxCloseWait is how long the end of a session waits for a read that has begun.
+	maxCloseWait = time.Second
+)
+
+func (a *RulesAhead) Begin() {
+	a.once.Do(func() {
+		a.Modules, a.turn, a.stopped = map[process.FileID]*PreparedModule{}, make(chan struct{}, 1), make(chan struct{})
+		if a.Ready == nil {
+			a.Ready = (*native.Module).Prepare
+		}
+	})
+}
+
+// Await waits for the turn of a library, unless a walk needs it already. ok is false where nothing more is to be read.
+func (a *RulesAhead) Await(p *PreparedModule) (release func(), ok bool) {
+	select {
+	case <-a.stopped:
+		return nil, false
+	case <-p.Wanted:
+		return func() {}, true
+	case a.turn <- struct{}{}:
+		return func() { <-a.turn }, true
+	}
+}
+
+// Deadline returns a function that reports whether the time to read a library is over. That function adds the time
+// since its last call to the time spent. Only one goroutine may call it.
+func (a *RulesAhead) Deadline() (isOver func() bool) {
+	last, own := time.Now(), time.Duration(0)
+	return func() bool {
+		took := time.Since(last)
+		last, own = last.Add(took), own+took
+		all := time.Duration(a.Spent.Add(int64(took)))
+		select {
+		case <-a.stopped:
+			return true
+		default:
+			return own >= maxReading || all >= MaxReadings
+		}
+	}
+}
+
+// Take returns a library that was prepared, nil if that failed. known is false where nothing has prepared it, or the
+// preparation did not finish. pending is true where it is still being prepared: take waits a moment for that, and no
+// longer than [MaxWalkWait] in all calls.
+func (a *RulesAhead) Take(id process.FileID) (module *native.Module, known, pending bool) {
+	p := a.Modules[id]
+	if p == nil || p.Done == nil {
+		return nil, false, false
+	}
+	if !p.Asked {
+		p.Asked = true
+		close(p.Wanted)
+	}
+	began := time.Now()
+	if !IsClosed(p.Done, max(0, MaxWalkWait-a.Waited)) {
+		pending = true
+	}
+	if a.Waited += time.Since(began); pending {
+		return nil, false, true
+	}
+	return p.Module, p.Opened, false
+}
+
+// stop stops all reading. It waits for the reads that have begun, up to [maxCloseWait]; a later one closes its file
+// itself.
+func (a *RulesAhead) stop() {
+	if a.Begin(); !IsClosed(a.stopped, 0) {
+		close(a.stopped)
+	}
+	until := time.Now().Add(maxCloseWait)
+	for _, p := range a.Modules {
+		if p.Done != nil {
+			IsClosed(p.Done, max(0, time.Until(until)))
+		}
+	}
+}
+
+// IsClosed reports whether a channel is closed, or will be within a time.
+func IsClosed(c chan struct{}, within time.Duration) bool {
+	select {
+	case <-c:
+		return true
+	default:
+	}
+	if within <= 0 {
+		return false
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	select {
+	case <-c:
+		return true
+	case <-late.C:
+		return false
+	}
+}

@@ -1,0 +1,121 @@
+// Package running knows the code that targets run: cells with their texts ([Cells]), those of before the attach, code
+// objects ([Codes]) and machine code ([Natives]). So stacks get their functions and lines as they were typed.
+package running
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/tracer/internal/tracee"
+)
+
+// A cell that runs at the attach began before the probes were in place. It is found on the stacks of the threads before
+// the probes are placed, so that they see its end. Once they are in place, the stacks are read again, in case the cell
+// ended in between.
+
+// RunningCells finds such cells.
+type RunningCells struct {
+	FS     process.FS
+	Kernel tracee.CellNumbers
+	Log    *slog.Logger
+	Report *tracee.Certificate
+	Cells  *Cells
+}
+
+// foundCells are the cells of a thread that ran at the attach.
+type foundCells struct {
+	thread cpython.RunningThread
+	opened ledger.RunningThread
+}
+
+// Open opens the cells that a process already runs.
+func (r *RunningCells) Open(t *tracee.Target) (found []foundCells) {
+	if !t.Late || t.Child || t.Python.Inputs == 0 {
+		return nil
+	}
+	threads, err := t.Python.Live.RunningCells()
+	if err != nil {
+		r.Log.Debug("the threads could not be read", "pid", t.PID, "error", err)
+		return nil
+	}
+	for _, thread := range threads {
+		f := foundCells{thread, ledger.RunningThread{Slot: t.Slot, PID: t.PID, Self: thread.ID, Request: thread.Main &&
+			t.InRequest(r.FS)}}
+		for _, c := range thread.Cells {
+			f.opened.Cells = append(f.opened.Cells, ledger.RunningCell{Coroutine: c.Coroutine, File: c.FileRaw})
+		}
+		err := r.Kernel.OpenRunning(&f.opened)
+		for i, number := range f.opened.Numbers {
+			*r.Cells.Cell(number, int32(t.PID)) = *r.cell(t, number, &thread.Cells[i])
+		}
+		if err != nil {
+			r.Report.Misses(t.PID, 0, nil, "pid %d ran a cell when it was attached to, whose end may not be seen: %v",
+				t.PID, err)
+			return found
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// cell returns the description of a cell that already runs.
+func (r *RunningCells) cell(t *tracee.Target, number uint64, from *cpython.RunningCell) *OpenCell {
+	c := &OpenCell{
+		PID: int32(t.PID), File: strings.ToValidUTF8(from.File, "?"), Told: true, Inputs: -1,
+		Found: &event.CellSource{Cell: number, PID: int32(t.PID), Text: strings.ToValidUTF8(from.Typed, "\ufffd"),
+			Truncated: from.Truncated},
+	}
+	// IPython stores a cell in In before it runs, and the typed text of In[N] under the name _iN.
+	last := t.Python.Count - 1
+	for n := last; n > max(0, last-int64(ledger.MaxNesting)); n-- {
+		if t.Python.Live.Text("__main__", fmt.Sprintf("_i%d", n)) == strings.TrimRight(from.Typed, "\n") {
+			c.Inputs = n + 1
+			c.Lines = TypedLines(t.Python.Live.Input(t.Python.Inputs, n), from.Typed)
+			break
+		}
+	}
+	r.Cells.keepLines(c)
+	return c
+}
+
+// Check ends the cells that were over before the probes were placed. It is called after that: the probes see the end of
+// a cell that still runs.
+func (r *RunningCells) Check(t *tracee.Target, found []foundCells) {
+	for i := range found {
+		if r.run(t, &found[i]) {
+			continue
+		}
+		if err := r.Kernel.EndRunning(&found[i].opened); err != nil {
+			r.Report.Problem("pid %d: a cell that ran when it was attached to ended unseen: %v", t.PID, err)
+		}
+	}
+}
+
+// run reports whether all cells of a thread still run. A stack that changes while it is read may hide them, so it is
+// read up to three times.
+func (r *RunningCells) run(t *tracee.Target, f *foundCells) bool {
+	for range 3 {
+		threads, err := t.Python.Live.RunningCells()
+		if err != nil {
+			continue
+		}
+		for _, now := range threads {
+			if now.ID == f.thread.ID && sameCells(now.Cells, f.thread.Cells) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sameCells(now, before []cpython.RunningCell) bool {
+	return len(now) >= len(before) && slices.EqualFunc(now[:len(before)], before, func(a, b cpython.RunningCell) bool {
+		return a.Coroutine == b.Coroutine && a.Typed == b.Typed
+	})
+}

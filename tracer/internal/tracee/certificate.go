@@ -1,0 +1,127 @@
+package tracee
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+)
+
+// Certificate is a session's account of itself in the end: which probes served, how often they were hit, and which data
+// may be missing.
+type Certificate struct {
+	probes  [ledger.GroupCount]event.ProbeUse
+	Late    []string // libraries, and Pythons, that had run before they had probes
+	Trouble []string
+	Unnamed []string        // messages about missing lines or names; figures are complete
+	silence map[string]bool // messages about files that did not answer
+	Missing uint64          // problems that leave something out
+	Unseen  uint64          // Pythons with cells that cannot be seen
+	Blind   []event.Blind
+	LeftOut string // of the kernels that ran; "": none
+}
+
+// Misses notes that something could not be probed or read, so that meters of a process have been short since then, or
+// may be.
+func (c *Certificate) Misses(pid int, since event.Nanoseconds, meters []event.Meter, format string, args ...any) {
+	c.Problem(format, args...)
+	c.Missing++
+	for _, m := range meters {
+		one := event.Blind{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Blind) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		if i := slices.IndexFunc(c.Blind, known); i >= 0 {
+			c.Blind[i].Since = min(c.Blind[i].Since, since)
+		} else {
+			c.Blind = append(c.Blind, one)
+		}
+	}
+}
+
+// MissesPython notes that the cells of a Python, and everything that only its own probes see, are missing.
+func (c *Certificate) MissesPython(pid int, format string, args ...any) {
+	c.CountUnseen()
+	c.Misses(pid, 0, metersOfPythons, format, args...)
+}
+
+// NoteSilence notes, of an optional file that is being looked for, that its file system does not answer.
+func (c *Certificate) NoteSilence(err error) {
+	if !errors.Is(err, process.ErrNoAnswer) || c.silence[err.Error()] || len(c.silence) > 100 {
+		return
+	}
+	if c.silence == nil {
+		c.silence = map[string]bool{}
+	}
+	c.silence[err.Error()] = true
+	c.Missing++
+	c.Problem("%s", Clean(err.Error()))
+}
+
+// Problem notes something that the user must know. A target can cause many; the first hundred are kept.
+func (c *Certificate) Problem(format string, args ...any) {
+	if len(c.Trouble) < 100 {
+		c.Trouble = append(c.Trouble, fmt.Sprintf(format, args...))
+	}
+}
+
+// LeavesUnnamed notes that something yields no stacks of allocations, or no names. No figure depends on it.
+func (c *Certificate) LeavesUnnamed(format string, args ...any) {
+	if len(c.Unnamed) < 100 {
+		c.Unnamed = append(c.Unnamed, fmt.Sprintf(format, args...))
+	}
+}
+
+// CountUnseen counts a Python with cells that cannot be seen.
+func (c *Certificate) CountUnseen() { c.Unseen++ }
+
+// NoteUse adds the places of a group's probes, each once.
+func (c *Certificate) NoteUse(g ledger.Group, where string) {
+	switch p := &c.probes[g]; {
+	case p.Probe == "":
+		*p = event.ProbeUse{Probe: g.String(), Site: where}
+	case !strings.Contains(p.Site, where):
+		p.Site += "; " + where
+	}
+}
+
+// NoteDear notes why a group's probes are at dearer places than the best ones; the first reason stands.
+func (c *Certificate) NoteDear(g ledger.Group, why string) {
+	if p := &c.probes[g]; p.Dear == "" {
+		p.Dear = why
+	}
+}
+
+// Used lists where probes were, how often they were hit, and the rough cost, by the price of a hit.
+func (c *Certificate) Used(hits [ledger.GroupCount]uint64,
+	price func(ledger.Group) time.Duration) (used []event.ProbeUse) {
+	for g, n := range hits {
+		if p := c.probes[g]; p.Probe != "" {
+			p.Hits = n
+			p.Cost = event.Nanoseconds(min(n, maxPriced)) * event.Nanoseconds(price(ledger.Group(g)))
+			used = append(used, p)
+		}
+	}
+	return used
+}
+
+func (c *Certificate) IsDear() bool {
+	return slices.ContainsFunc(c.probes[:], func(p event.ProbeUse) bool { return p.Dear != "" })
+}
+
+// maxPriced is the most hits that are priced, so that their product with a price does not overflow: some months' worth.
+const maxPriced = 1 << 43
+
+// Lost counts the missing records by reason, including those that the kernel half lost.
+func (c *Certificate) Lost(lost []event.Loss) []event.Loss {
+	if c.Unseen > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostUnseen, Count: c.Unseen})
+	}
+	if c.Missing > 0 {
+		lost = append(lost, event.Loss{Reason: event.LostProbes, Count: c.Missing})
+	}
+	return lost
+}

@@ -1,0 +1,123 @@
+// Package tracee has what all parts of a session know of the processes that it traces: a [Target] and its [Python], the
+// [List] of targets, the limits that a process has on its memory and how it ends ([Watches]), and the [Tree] below a
+// target. It defines what the parts use of each other: an [Instrument], the parts of the ledger in the kernel
+// ([KernelHalf]), and the [Certificate] that notes what may be missing.
+package tracee
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"ipytracer/event"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+)
+
+// Target is an attached process, or a Python child of one.
+type Target struct {
+	PID    int
+	Root   uint32
+	Child  bool
+	Slot   uint32
+	Handle *process.Handle
+	Python *Python
+	Gone   bool
+	Ended  time.Time // when that was noticed
+	Leaves bool      // it is to leave the session
+	Late   bool      // it ran before the session
+	// Before has the sizes of arrays from before the session that existed when NumPy's meter was first paused, by
+	// address; nil: not known.
+	Before map[uint64]uint64
+	// Announced: its ProcessInfo has been emitted.
+	Announced bool
+	Limited   bool // by this session
+	// Instruments are nil until the target is equipped; numpy is one of them.
+	Instruments []Instrument
+	NumPy       ArrayInstrument
+	// Identified: the ledger knows which GPUs it uses.
+	Identified bool
+	Natives    NativeSpace
+	// Unlisted: it has loaded or unloaded a library since its mappings were last read.
+	Unlisted bool
+	Listed   event.Nanoseconds // when its mappings were last read
+	Rested   rest              // before they are read again
+	// Patience is the number of further checks whether a process has become a Python.
+	Patience int
+	Looked   time.Time // time of the last check
+}
+
+// PythonPatience times betweenLooks is 3 s: by then an interpreter has mapped its library.
+const (
+	PythonPatience = 150
+	BetweenLooks   = 20 * time.Millisecond
+)
+
+func (t *Target) IsRoot() bool { return !t.Child }
+
+// Lives fails with [process.ErrNoProcess] once a target has ended: from then on its pid may be another process's. While
+// lives succeeds, all earlier operations by pid were on the target.
+func (t *Target) Lives() error {
+	ended, err := t.Handle.Exited()
+	if err == nil && ended {
+		err = &process.Error{PID: t.PID, Kind: process.ErrNoProcess}
+	}
+	return err
+}
+
+// CloseProbes detaches the target's probes, and waits until that is done.
+func (t *Target) CloseProbes() {
+	var closing sync.WaitGroup
+	t.CloseInstruments(&closing)
+	closing.Wait()
+}
+
+func (t *Target) Close() error {
+	var errs []error
+	if t.Python != nil {
+		t.Python.Close()
+	}
+	if t.Handle != nil {
+		errs = append(errs, t.Handle.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Used returns the CPU time of the target, 0 if it cannot be read.
+func (t *Target) Used() event.Nanoseconds {
+	if t.Handle == nil {
+		return 0
+	}
+	d, err := t.Handle.CPUTime()
+	if err != nil {
+		return 0
+	}
+	return event.Nanoseconds(d / time.Nanosecond)
+}
+
+// Due returns when a target's instruments are to be settled next, the zero time if they wait for nothing.
+func (t *Target) Due() (at time.Time) {
+	for _, i := range t.Instruments {
+		at = Sooner(at, i.Due())
+	}
+	return at
+}
+
+// CloseInstruments detaches the probes of all instruments at the same time: the kernel lets a while pass for each,
+// which would add up one after the other. A process that executes another program is equipped anew.
+func (t *Target) CloseInstruments(closing *sync.WaitGroup) {
+	for _, i := range t.Instruments {
+		closing.Go(i.Close)
+	}
+	t.Instruments, t.NumPy = nil, nil
+}
+
+// StepUp attaches the probes of a group.
+func (t *Target) StepUp(g ledger.Group) error {
+	for _, i := range t.Instruments {
+		if err := i.StepUp(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package tracee
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/ledger"
+)
+
+// List are the processes that a session is attached to: roots, and Python children that run cells.
+type List struct {
+	FS       process.FS
+	Tolerant bool // targets that have ended are left out ([Options.Tolerant])
+	All      []*Target
+}
+
+// Find returns the target that has this pid and is not gone; nil if there is none.
+func (l *List) Find(pid int) *Target {
+	for _, t := range l.All {
+		if t.PID == pid && !t.Gone {
+			return t
+		}
+	}
+	return nil
+}
+
+// HaveRoot reports whether a root is not gone.
+func (l *List) HaveRoot() bool {
+	return slices.ContainsFunc(l.All, func(t *Target) bool { return t.IsRoot() && !t.Gone })
+}
+
+// Hold opens handles of running processes, without reading any of their state.
+func (l *List) Hold(who []process.Identity) error {
+	var gone error
+	for _, id := range who {
+		t := &Target{PID: id.PID}
+		var err error
+		if id.StartTicks == 0 {
+			t.Handle, err = l.FS.Open(id.PID)
+		} else {
+			t.Handle, err = l.FS.OpenIdentity(id)
+		}
+		if l.Tolerates(err) {
+			gone = err
+		} else if err != nil {
+			return err
+		} else {
+			l.All = append(l.All, t)
+		}
+	}
+	if len(l.All) == 0 {
+		return gone
+	}
+	return nil
+}
+
+// Tolerates reports whether an error means that the target has ended and that the session goes on without it.
+func (l *List) Tolerates(err error) bool {
+	return l.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) ||
+		errors.Is(err, process.ErrZombie) ||
+		errors.Is(err, unix.ESRCH))
+}
+
+// Drop removes and closes a target that is not to be traced after all.
+func (l *List) Drop(t *Target) {
+	l.All = slices.DeleteFunc(l.All, func(other *Target) bool { return other == t })
+	_ = t.Close()
+}
+
+// WithoutDescendants returns the list without repetitions and without descendants of its other processes.
+func (l *List) WithoutDescendants(who []process.Identity) (out []process.Identity, err error) {
+	covered := map[int]bool{}
+	for _, id := range who {
+		all, err := l.FS.Descendants(id.PID)
+		if err != nil {
+			return nil, fmt.Errorf("descendants of %d: %w", id.PID, err)
+		}
+		for _, d := range all {
+			covered[d.PID] = true
+		}
+	}
+	for _, id := range who {
+		if !covered[id.PID] && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// RootOf returns the pid of a tree's first process, or pid if it is not known.
+func (l *List) RootOf(root uint32, pid int32) int32 {
+	for _, t := range l.All {
+		if t.IsRoot() && t.Root == root {
+			return int32(t.PID)
+		}
+	}
+	return pid
+}
+
+// Threads counts the targets' threads.
+func (l *List) Threads() int {
+	n := 0
+	for _, t := range l.All {
+		if st, err := l.FS.Proc(t.PID).Status(); err == nil {
+			n += st.Threads
+		}
+	}
+	return max(n, 1)
+}
+
+func (l *List) AllPlaces() (n int) {
+	for _, t := range l.All {
+		for _, i := range t.Instruments {
+			n += i.Places()
+		}
+	}
+	return n
+}
+
+// Impatient reports whether a process is to be examined again soon.
+func (l *List) Impatient() bool {
+	for _, t := range l.All {
+		if !t.Gone && (t.Python == nil && t.Patience > 0 || t.Python != nil && !t.Python.Complete()) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsEnding reports whether a target has ended that is still on the list.
+func (l *List) IsEnding() bool {
+	return slices.ContainsFunc(l.All, func(t *Target) bool { return t.Gone })
+}
+
+// FreeRoot returns the lowest number that no root has; ok is false if there is none.
+func (l *List) FreeRoot() (root uint32, ok bool) {
+	var taken [ledger.MaxRoots]bool
+	for _, t := range l.All {
+		taken[t.Root] = true
+	}
+	for root, is := range taken {
+		if !is {
+			return uint32(root), true
+		}
+	}
+	return 0, false
+}
+
+// InTree returns how many targets belong to a root, which is one of them.
+func (l *List) InTree(root uint32) (n int) {
+	for _, t := range l.All {
+		if t.Root == root {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,190 @@
+package tracer
+
+import (
+	"errors"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/host/process"
+)
+
+// Companion talks with notebooks.
+type Companion interface {
+	// Connected takes over the tracer's end of a line to a traced process: a socket, which it closes and has alone.
+	// live: the process requests news of cells while they run. Any goroutine may call it.
+	Connected(pid, end int, live bool)
+	// Accepts reports whether a process may have a line. Any goroutine may call it.
+	Accepts(pid int) bool
+	// Announces returns the packet with which a process is sent its end.
+	Announces() string
+}
+
+// Messenger has a message for the companions of some processes, which each of them gets once, over a line of its own.
+type Messenger interface {
+	// Owes reports whether there is a message for a process. Any goroutine may call it.
+	Owes(pid int) bool
+	// Deliver takes over the tracer's end of a line to a process, sends the message and closes it. Any goroutine may
+	// call it; it must not wait for the process.
+	Deliver(pid, end int)
+	// Announces returns the packet with which a process is sent its end.
+	Announces() string
+}
+
+// Bounds of lines.
+const (
+	maxDescriptor = 1 << 20 // fs.nr_open
+	maxTakeovers  = 4       // at a time, of all processes
+	maxRefusals   = 3       // of a process, in succession, before its offers are ignored
+	maxRefusing   = 1024    // remembered processes with refusals
+)
+
+// lineMaker connects lines to the notebooks that offer a pair of sockets for it. The offer of a process may be
+// anything: nothing waits for it.
+type lineMaker struct {
+	helper    *process.Helper
+	log       *slog.Logger
+	companion Companion
+	messenger Messenger
+
+	mu       sync.Mutex
+	underway int
+	refused  map[int]int // by pid: how many offers came to nothing
+	made     map[use]uint64
+}
+
+// use is the purpose of a process's line. For each use, Maker stores the inode of the last line's socket: a process
+// that gets no prompt answer repeats its offer.
+type use struct {
+	pid        int
+	live, last bool
+}
+
+// Serve sets the companion and the messenger for which lines are made; nil: none are.
+func (l *lineMaker) Serve(h *process.Helper, log *slog.Logger, c Companion, m Messenger) {
+	l.helper, l.log, l.companion, l.messenger = h, log, c, m
+}
+
+// offer is a process's description of an end of its pair.
+type offer struct {
+	number int
+	live   bool
+	last   bool   // for a message of a [Messenger]
+	inode  uint64 // of the socket; 0 where the offer has none
+}
+
+// parseOffer reads "N", which "live" or "last", and an inode, may follow.
+func parseOffer(text string) (o offer, ok bool) {
+	words := strings.Split(text, " ")
+	n, err := strconv.ParseUint(words[0], 10, 32)
+	if err != nil || n >= maxDescriptor {
+		return o, false
+	}
+	o.number, words = int(n), words[1:]
+	if len(words) > 0 && (words[0] == "live" || words[0] == "last") {
+		o.live, o.last, words = words[0] == "live", words[0] == "last", words[1:]
+	}
+	if len(words) > 0 {
+		if o.inode, err = strconv.ParseUint(words[0], 10, 64); err != nil || o.inode == 0 {
+			return o, false
+		}
+		words = words[1:]
+	}
+	return o, len(words) == 0
+}
+
+// errStale: a process that gets no prompt answer repeats its offer, and by then its number may mean another file, even
+// another line's end.
+var errStale = errors.New("the number means something else by now")
+
+// errLater: there is no room for one more just now.
+var errLater = errors.New("to be offered again")
+
+// TakeOver makes a line, in the background, over an end that a traced process offers by its number.
+func (l *lineMaker) TakeOver(pid int, text string) {
+	o, ok := parseOffer(text)
+	if !ok || !l.wants(pid, o) || !l.begins(pid, o) {
+		return
+	}
+	go func() { // maxTakeovers of them
+		end, err := l.line(pid, o)
+		l.ends(pid, o, err)
+		if err != nil {
+			l.log.Info("a line to a notebook was not made", "pid", pid, "descriptor", o.number, "error", err)
+			return
+		}
+		if o.last {
+			l.messenger.Deliver(pid, end)
+			return
+		}
+		l.companion.Connected(pid, end, o.live)
+	}()
+}
+
+// wants reports whether there is a use for the line that a process offers.
+func (l *lineMaker) wants(pid int, o offer) bool {
+	if o.last {
+		return l.messenger != nil && l.messenger.Owes(pid)
+	}
+	return l.companion != nil && l.companion.Accepts(pid)
+}
+
+// line makes a line over the socket that is offered.
+func (l *lineMaker) line(pid int, o offer) (end int, err error) {
+	var said string
+	if o.last {
+		said = l.messenger.Announces()
+	} else {
+		said = l.companion.Announces()
+	}
+	end, err = l.helper.Line(pid, o.number, o.inode, said)
+	if errors.Is(err, unix.EBUSY) {
+		return -1, errors.Join(errLater, err)
+	}
+	if errors.Is(err, unix.ESTALE) || o.inode != 0 && errors.Is(err, unix.EBADF) {
+		return -1, errStale
+	}
+	return end, err
+}
+
+func (l *lineMaker) begins(pid int, o offer) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.underway >= maxTakeovers || l.refused[pid] >= maxRefusals {
+		return false
+	}
+	if of := (use{pid, o.live, o.last}); o.inode != 0 {
+		if l.made[of] == o.inode {
+			return false
+		}
+		if l.made == nil || len(l.made) >= maxRefusing {
+			l.made = map[use]uint64{}
+		}
+		l.made[of] = o.inode
+	}
+	l.underway++
+	return true
+}
+
+func (l *lineMaker) ends(pid int, o offer, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.underway--
+	if of := (use{pid, o.live, o.last}); err != nil && l.made[of] == o.inode {
+		delete(l.made, of)
+	}
+	switch {
+	case err == nil:
+		delete(l.refused, pid)
+		return
+	case errors.Is(err, errStale), errors.Is(err, errLater):
+		return
+	}
+	if l.refused == nil || len(l.refused) >= maxRefusing {
+		l.refused = map[int]int{}
+	}
+	l.refused[pid]++
+}
