@@ -176,12 +176,12 @@ format: ## gofmt and clang-format have nothing to say; what is right for clang-f
 .PHONY: lint
 lint: ## go vet, staticcheck, mypy, who may import whom, the shape of types and files, that go.mod is tidy, and that it builds without a C compiler
 	$(GO) vet -cgocall=false ./...
-	$(GO) vet -cgocall=false -tags agent ./cmd/tracer
+	$(GO) vet -cgocall=false -tags agent ./cmd/tracer/internal/service
 	$(GO) vet -trimpath=false -cgocall ./internal/gpu # with -trimpath, Go 1.26's cache names cgo's files in a clone that is gone
 	CGO_ENABLED=0 $(GO) build ./...
 	CGO_ENABLED=0 $(GO) vet ./internal/gpu/... ./cmd/...
 	$(GO) tool staticcheck ./...
-	$(GO) tool staticcheck -tags agent ./cmd/tracer
+	$(GO) tool staticcheck -tags agent ./cmd/tracer/internal/service
 	go run ./scripts/packages
 	$(GO) run ./scripts/shape
 	cd python && /usr/bin/python3 -m mypy

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"ipytracer/cmd/tracer/internal/console"
 )
 
 // documents returns the texts of all pages, by their paths from the module's folder.
@@ -90,7 +92,7 @@ var command = regexp.MustCompile(`(?:^|[\s;&|(])(?:bin/)?tracer ([a-z][^\n|;&>#]
 
 // TestCommands: commands and flags in the pages' examples exist.
 func TestCommands(t *testing.T) {
-	root := newRootCommand(console{})
+	root := newRootCommand(console.Console{})
 	seen := 0
 	for name, text := range documents(t) {
 		var examples []string

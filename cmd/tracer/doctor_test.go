@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/status"
 )
 
 func TestDoctorJSON(t *testing.T) {
 	var out, errs bytes.Buffer
-	status := run([]string{"doctor", "--format", "json", "--quick"}, nil, &out, &errs)
+	code := run([]string{"doctor", "--format", "json", "--quick"}, nil, &out, &errs)
 	var d map[string]json.RawMessage
 	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
-		t.Fatalf("status %d: %v\n%s%s", status, err, errs.String(), out.String())
+		t.Fatalf("status %d: %v\n%s%s", code, err, errs.String(), out.String())
 	}
 	for _, key := range []string{
 		"schema", "tracer", "possible", "kernel", "cpus", "root", "checks", "meters", "costs", "running_pythons",
@@ -26,11 +27,11 @@ func TestDoctorJSON(t *testing.T) {
 			t.Errorf("%q is %s", key, v)
 		}
 	}
-	if possible := string(d["possible"]) == "true"; possible != (status == 0) ||
-		!possible && status != statusCannotTrace {
-		t.Errorf("possible %v, status %d", possible, status)
+	if possible := string(d["possible"]) == "true"; possible != (code == 0) ||
+		!possible && code != status.CannotTrace {
+		t.Errorf("possible %v, status %d", possible, code)
 	}
-	if os.Getenv("TRACER_REQUIRE_BPF") == "1" && status != 0 {
+	if os.Getenv("TRACER_REQUIRE_BPF") == "1" && code != 0 {
 		t.Errorf("TRACER_REQUIRE_BPF is 1, but tracing is not possible: %s", out.String())
 	}
 }

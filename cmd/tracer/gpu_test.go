@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/gpu/gputest"
 )
@@ -127,13 +128,13 @@ func TestWithoutCgo(t *testing.T) {
 	}
 	out, err := exec.Command(path, "gpu").CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace ||
+	if !errors.As(err, &exit) || exit.ExitCode() != status.CannotTrace ||
 		!strings.Contains(string(out), "this build has no NVML") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if h := startHolder(t); true {
 		out, err := exec.Command(path, "gpu", "yield", fmt.Sprint(h.cmd.Process.Pid)).CombinedOutput()
-		if !errors.As(err, &exit) || exit.ExitCode() != statusCannotTrace ||
+		if !errors.As(err, &exit) || exit.ExitCode() != status.CannotTrace ||
 			!strings.Contains(string(out), "this build cannot load the CUDA driver") {
 			t.Errorf("%v: %s", err, out)
 		}

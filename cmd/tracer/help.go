@@ -1,13 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"ipytracer/cmd/tracer/internal/console"
 )
 
 // The widest help, and its width in a file or a pipe, such as a pager's.
@@ -17,8 +17,8 @@ const (
 )
 
 // fitHelp makes every command's help fit the terminal's width.
-func fitHelp(root *cobra.Command, c console) {
-	columns := width(c.out)
+func fitHelp(root *cobra.Command, c console.Console) {
+	columns := console.Width(c.Out)
 	if columns < 0 {
 		columns = pipedHelp
 	}
@@ -68,37 +68,4 @@ func filled(text string, columns int) string {
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-// wrongArguments adds the arguments that a command takes.
-func wrongArguments(cmd *cobra.Command, args []string, err error) error {
-	if !cmd.HasParent() { // the first word is no command
-		if close := cmd.SuggestionsFor(args[0]); len(close) > 0 {
-			return fmt.Errorf("%w; did you mean '%s %s'? see '%s --help'", err, cmd.Name(), close[0], cmd.Name())
-		}
-		return fmt.Errorf("%w; see '%s --help'", err, cmd.Name())
-	}
-	usage := strings.Replace(cmd.UseLine(), " [flags]", "", 1)
-	if len(args) == 0 {
-		return fmt.Errorf("something is missing; type '%s', see '%s --help'", usage, cmd.CommandPath())
-	}
-	return fmt.Errorf("these are not the arguments it takes; type '%s', see '%s --help'", usage, cmd.CommandPath())
-}
-
-// wrongValue adds the values that a flag takes.
-func wrongValue(err error) error {
-	var bad *pflag.InvalidValueError
-	if !errors.As(err, &bad) {
-		return err
-	}
-	is := ""
-	switch bad.GetFlag().Value.Type() {
-	case "duration":
-		is = "a time such as 30s or 10m"
-	case "int":
-		is = "a whole number"
-	default:
-		return err
-	}
-	return fmt.Errorf("--%s %q: it is %s", bad.GetFlag().Name, bad.GetValue(), is)
 }

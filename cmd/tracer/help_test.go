@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
 )
 
 // helpOf returns the output of a command's --help, into a pipe or a terminal with a number of columns.
@@ -18,8 +21,8 @@ func helpOf(t *testing.T, path []string, columns int) string {
 		t.Setenv("COLUMNS", "")
 	}
 	var out, errs bytes.Buffer
-	if status := run(append(path[1:], "--help"), nil, &out, &errs); status != 0 || errs.Len() > 0 {
-		t.Fatalf("%v: status %d, %s", path, status, errs.String())
+	if code := run(append(path[1:], "--help"), nil, &out, &errs); code != 0 || errs.Len() > 0 {
+		t.Fatalf("%v: status %d, %s", path, code, errs.String())
 	}
 	return out.String()
 }
@@ -63,7 +66,7 @@ func TestHelpFits(t *testing.T) {
 			look(inner)
 		}
 	}
-	look(newRootCommand(console{}))
+	look(newRootCommand(console.Console{}))
 	if seen < 18 {
 		t.Errorf("only %d commands were looked at", seen)
 	}
@@ -85,29 +88,10 @@ func TestWrongArguments(t *testing.T) {
 		"attach 4242 --strict=rubies": "it is figures, attribution or all",
 	} {
 		var out, errs bytes.Buffer
-		status := run(strings.Fields(typed), nil, &out, &errs)
-		if got := errs.String(); status != statusUsage || !strings.Contains(got, want) ||
+		code := run(strings.Fields(typed), nil, &out, &errs)
+		if got := errs.String(); code != status.WrongUsage || !strings.Contains(got, want) ||
 			strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") {
-			t.Errorf("tracer %s: status %d, %q, want %q", typed, status, got, want)
-		}
-	}
-}
-
-// TestRetyped: the message has the typed command with sudo in front, if a shell would take it as it is.
-func TestRetyped(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"attach", "4242"}, "type 'sudo tracer attach 4242'"},
-		{[]string{"top"}, "type 'sudo tracer top'"},
-		{[]string{"attach", "--record", "my file"}, "type " + asRoot},
-		{[]string{"attach", "-o", "$(reboot)"}, "type " + asRoot},
-		{[]string{"attach", "\x1b[2J"}, "type " + asRoot},
-		{[]string{"attach", strings.Repeat("4", 100)}, "type " + asRoot},
-	} {
-		if got := retyped("type "+asRoot, c.args); got != c.want {
-			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+			t.Errorf("tracer %s: status %d, %q, want %q", typed, code, got, want)
 		}
 	}
 }

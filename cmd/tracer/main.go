@@ -7,9 +7,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/doctor"
+	"ipytracer/cmd/tracer/internal/gpus"
+	"ipytracer/cmd/tracer/internal/helpers"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/cmd/tracer/internal/live"
+	"ipytracer/cmd/tracer/internal/saved"
+	"ipytracer/cmd/tracer/internal/service"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/cmd/tracer/internal/trial"
 )
 
 // version is set by the linker (see the Makefile).
@@ -23,42 +33,25 @@ func main() {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	words := newMessages(stderr)
-	defer words.drain(lastWords)
-	ends := watchEndings(cancel, words)
-	defer ends.stop()
+	words := console.NewMessages(stderr)
+	ends := console.WatchSignals(cancel, words)
+	c := console.Console{In: stdin, Out: stdout, Err: words, Signals: ends, Version: version}
+	defer c.Drain()
+	defer ends.Stop()
 
-	root := newRootCommand(console{in: stdin, out: stdout, err: words, ends: ends})
+	root := newRootCommand(c)
 	root.SetArgs(args)
 	if err := root.ExecuteContext(ctx); err != nil {
-		status, message := explain(err)
+		code, message := status.Explain(err)
 		if message != "" {
-			fmt.Fprintln(words, "tracer:", retyped(message, args))
+			c.Say("%s", status.Retyped(message, args))
 		}
-		return status
+		return code
 	}
 	return 0
 }
 
-// lastWords bounds how long unread standard error may keep the program from ending.
-const lastWords = time.Second
-
-// console has the input and outputs of a command.
-type console struct {
-	in       io.Reader
-	out, err io.Writer
-	ends     *endings
-}
-
-// hold keeps the lines written to standard error until it is called with nil, and passes each to a function. It does
-// nothing if standard error has no queue.
-func (c console) hold(tell func(string)) {
-	if m, ok := c.err.(*messages); ok {
-		m.hold(tell)
-	}
-}
-
-func newRootCommand(c console) *cobra.Command {
+func newRootCommand(c console.Console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tracer",
 		Short: "Exact memory peaks of Jupyter and IPython cells, seen from the kernel",
@@ -80,46 +73,34 @@ Exit status:
 		SuggestionsMinimumDistance: 2,
 
 		SilenceUsage: true,
-		Args:         usageArgs(cobra.NoArgs),
+		Args:         status.Args(cobra.NoArgs),
 		RunE:         func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetOut(c.out)
-	root.SetErr(c.err)
-	root.SetIn(c.in)
-	root.AddCommand(newServeCommand(c), newAgentCommand(c), newDeathsCommand(c))
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
+	root.SetIn(c.In)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see '%s --help'", wrongValue(err), cmd.CommandPath())}
+		return status.Usagef("%w; see '%s --help'", status.WrongValue(err), cmd.CommandPath())
 	})
-	root.AddCommand(newAttachCommand(c), newRunCommand(c), newKernelsCommand(c), newGPUCommand(c), newReportCommand(c),
-		newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c), newAdviseCommand(c),
-		newMergeCommand(c),
-		newTopCommand(c), newLimitCommand(c), newNotebookCommand(c), newGuardCommand(), newHelperCommand(),
-		newPorterCommand(), newKeepCommand(c), newNVMLHelperCommand(), newMoveWorkerCommand(c), newLookCommand(c),
-		newRecallCommand(c), newDoctorCommand(c), newSelftestCommand(c), newVersionCommand(c),
-		newWorkloadCommand(c), newBareCommand(c))
-	root.AddCommand(newTryCommand(c))
+	for _, family := range []func(console.Console) []*cobra.Command{
+		live.Commands, saved.Commands, doctor.Commands, gpus.Commands, inventory.Commands, service.Commands,
+		helpers.Commands,
+	} {
+		root.AddCommand(family(c)...)
+	}
+	root.AddCommand(trial.Command(c), newNotebookCommand(c), newVersionCommand(c))
 	fitHelp(root, c)
 	return root
 }
 
-func newVersionCommand(c console) *cobra.Command {
+func newVersionCommand(c console.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  status.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(c.out, "tracer", version)
+			_, err := fmt.Fprintln(c.Out, "tracer", c.Version)
 			return err
 		},
-	}
-}
-
-// usageArgs turns an error about arguments into a usage error.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usageError{wrongArguments(cmd, args, err)}
-		}
-		return nil
 	}
 }

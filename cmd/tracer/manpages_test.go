@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"ipytracer/cmd/tracer/internal/console"
 )
 
 // TestManPages writes the manual, a page for each command that help lists, into the folder that $TRACER_MAN_PAGES
@@ -17,7 +19,7 @@ func TestManPages(t *testing.T) {
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	root := newRootCommand(console{})
+	root := newRootCommand(console.Console{})
 	root.InitDefaultCompletionCmd()
 	listed := forManual(root)
 	header := &doc.GenManHeader{Section: "1", Source: "ipytracer " + version, Manual: "ipytracer"}

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -48,7 +49,7 @@ func recordedOn(t *testing.T, name, boot string, cells int) string {
 }
 
 // ran returns the exit status, the output and the messages of the built tracer.
-func ran(t *testing.T, args ...string) (status int, out, said string) {
+func ran(t *testing.T, args ...string) (code int, out, said string) {
 	t.Helper()
 	cmd := exec.Command(buildTracer(t), args...)
 	var stdout, stderr bytes.Buffer
@@ -63,9 +64,9 @@ func ran(t *testing.T, args ...string) (status int, out, said string) {
 func TestMerge(t *testing.T) {
 	a, b := recordedOn(t, "one", "1", 4), recordedOn(t, "two", "2", 7)
 	for _, more := range [][]string{nil, {"--no-source"}} {
-		status, out, said := ran(t, append([]string{"merge", "-q", "--format", "json", a, b}, more...)...)
-		if status != 0 || said != "" {
-			t.Fatalf("status %d: %s", status, said)
+		code, out, said := ran(t, append([]string{"merge", "-q", "--format", "json", a, b}, more...)...)
+		if code != 0 || said != "" {
+			t.Fatalf("status %d: %s", code, said)
 		}
 		if err := reporttest.CheckMerge([]byte(out)); err != nil {
 			t.Errorf("JSON does not follow its schema: %v", err)
@@ -84,9 +85,9 @@ func TestMerge(t *testing.T) {
 			t.Errorf("source %q", m.Cells[0].Source)
 		}
 	}
-	status, out, _ := ran(t, "merge", "-q", a, b, "--clock-error", "10ms", "--full")
+	code, out, _ := ran(t, "merge", "-q", a, b, "--clock-error", "10ms", "--full")
 	for _, want := range []string{"Together", "at most 5", "one", "two", "none", "20 ms as stated", "In[7]"} {
-		if status != 0 || !strings.Contains(out, want) {
+		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
@@ -97,8 +98,8 @@ func TestMerge(t *testing.T) {
 func checkTraces(t *testing.T, a, b string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "nodes.pftrace")
-	if status, _, said := ran(t, "merge", "-q", a, b, "-o", to); status != 0 {
-		t.Fatalf("status %d: %s", status, said)
+	if code, _, said := ran(t, "merge", "-q", a, b, "-o", to); code != 0 {
+		t.Fatalf("status %d: %s", code, said)
 	}
 	trace, err := os.ReadFile(to)
 	if err != nil {
@@ -200,29 +201,29 @@ func TestMergeRefuses(t *testing.T) {
 		many = append(many, a)
 	}
 	for _, c := range []struct {
-		args   []string
-		status int
-		said   string
+		args []string
+		code int
+		said string
 	}{
-		{[]string{"merge"}, statusUsage, ""},
-		{[]string{"merge", a}, statusUsage, ""},
-		{many, statusUsage, ""},
-		{[]string{"merge", a, a}, statusUsage, "recordings of the same session: name one of them"},
-		{[]string{"merge", a, b, copied}, statusUsage, copied},
-		{[]string{"merge", a, other}, statusFailed, other},
-		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, statusFailed, "none.arrows"},
-		{[]string{"merge", a, b, "--format", "html"}, statusUsage, "text, json or perfetto"},
-		{[]string{"merge", a, b, "--format", "chrome"}, statusUsage, "use --format perfetto"},
-		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, statusUsage, "only meters of the CPU side"},
-		{[]string{"merge", a, b, "--by", "x"}, statusUsage, "--by"},
-		{[]string{"merge", a, b, "--clock-error", "-1s"}, statusUsage, "--clock-error takes a time"},
-		{[]string{"merge", a, b, "--clock-error", "x"}, statusUsage, "--clock-error"},
-		{[]string{"merge", a, b, "--cells", "-1"}, statusUsage, "--cells"},
+		{[]string{"merge"}, status.WrongUsage, ""},
+		{[]string{"merge", a}, status.WrongUsage, ""},
+		{many, status.WrongUsage, ""},
+		{[]string{"merge", a, a}, status.WrongUsage, "recordings of the same session: name one of them"},
+		{[]string{"merge", a, b, copied}, status.WrongUsage, copied},
+		{[]string{"merge", a, other}, status.Failed, other},
+		{[]string{"merge", a, filepath.Join(t.TempDir(), "none.arrows")}, status.Failed, "none.arrows"},
+		{[]string{"merge", a, b, "--format", "html"}, status.WrongUsage, "text, json or perfetto"},
+		{[]string{"merge", a, b, "--format", "chrome"}, status.WrongUsage, "use --format perfetto"},
+		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, status.WrongUsage, "only meters of the CPU side"},
+		{[]string{"merge", a, b, "--by", "x"}, status.WrongUsage, "--by"},
+		{[]string{"merge", a, b, "--clock-error", "-1s"}, status.WrongUsage, "--clock-error takes a time"},
+		{[]string{"merge", a, b, "--clock-error", "x"}, status.WrongUsage, "--clock-error"},
+		{[]string{"merge", a, b, "--cells", "-1"}, status.WrongUsage, "--cells"},
 	} {
 		to := filepath.Join(t.TempDir(), "out")
-		status, out, said := ran(t, append(c.args, "-q", "-o", to)...)
-		if status != c.status || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.said) {
-			t.Errorf("%.200q: status %d, %q", c.args, status, said)
+		code, out, said := ran(t, append(c.args, "-q", "-o", to)...)
+		if code != c.code || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, c.said) {
+			t.Errorf("%.200q: status %d, %q", c.args, code, said)
 		}
 		if _, err := os.Stat(to); err == nil {
 			t.Errorf("%.200q: the output is there", c.args)
@@ -249,13 +250,13 @@ func TestMergeDamaged(t *testing.T) {
 		if err := os.WriteFile(b, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		status, out, said := ran(t, "merge", "-q", a, b)
+		code, out, said := ran(t, "merge", "-q", a, b)
 		switch {
-		case status == statusFailed && strings.Count(said, "\n") == 1 && strings.Contains(said, b) && out == "":
+		case code == status.Failed && strings.Count(said, "\n") == 1 && strings.Contains(said, b) && out == "":
 			refused++
-		case status != 0 || strings.Count(said, "\n") != 1 || !strings.Contains(said, b) ||
+		case code != 0 || strings.Count(said, "\n") != 1 || !strings.Contains(said, b) ||
 			!strings.Contains(said, "no figure of it is exact"):
-			t.Errorf("byte %d: status %d, %q", at, status, said)
+			t.Errorf("byte %d: status %d, %q", at, code, said)
 		case strings.Contains(out, "the recording of two was cut"):
 			cuts++
 		}

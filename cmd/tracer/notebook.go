@@ -12,19 +12,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/report/escape"
 	"ipytracer/python"
 )
 
 // newNotebookCommand installs the notebook's companion where an interpreter finds it.
-func newNotebookCommand(c console) *cobra.Command {
+func newNotebookCommand(c console.Console) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notebook",
 		Short: "Install the notebook companion, which shows the figures under each cell",
-		Args:  usageArgs(cobra.NoArgs),
+		Args:  status.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usageError{errors.New("say 'tracer notebook install' or 'tracer notebook uninstall'")}
+			return status.Usagef("say 'tracer notebook install' or 'tracer notebook uninstall'")
 		},
 	}
 	cmd.AddCommand(
@@ -38,14 +40,14 @@ func newNotebookCommand(c console) *cobra.Command {
 	return cmd
 }
 
-func newNotebookAction(c console, action, short, long string) *cobra.Command {
+func newNotebookAction(c console.Console, action, short, long string) *cobra.Command {
 	var interpreter string
 	cmd := &cobra.Command{
 		Use:     action,
 		Short:   short,
 		Long:    long,
 		Example: "  tracer notebook " + action + "\n  tracer notebook " + action + " --python ~/venv/bin/python",
-		Args:    usageArgs(cobra.NoArgs),
+		Args:    status.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runNotebook(cmd.Context(), c, action, interpreter)
 		},
@@ -63,10 +65,10 @@ type installed struct {
 	Error   string `json:"error"`
 }
 
-func runNotebook(ctx context.Context, c console, action, interpreter string) error {
+func runNotebook(ctx context.Context, c console.Console, action, interpreter string) error {
 	path, err := exec.LookPath(interpreter)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return usageError{fmt.Errorf("%q is not a program; name the Python with --python", interpreter)}
+		return status.Usagef("%q is not a program; name the Python with --python", interpreter)
 	}
 	who, err := invoker.Find()
 	if err != nil {
@@ -81,14 +83,14 @@ func runNotebook(ctx context.Context, c console, action, interpreter string) err
 	}
 	folder := escape.Text(done.Folder)
 	if action == "uninstall" {
-		_, err = fmt.Fprintf(c.out, "The companion is gone from %s.\n", folder)
+		_, err = fmt.Fprintf(c.Out, "The companion is gone from %s.\n", folder)
 		return err
 	}
 	lab := "JupyterLab's extension is there too: reload the page"
 	if done.Lab == "" {
 		lab = "JupyterLab's extension was left out: you may not make files where it belongs"
 	}
-	_, err = fmt.Fprintf(c.out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n",
+	_, err = fmt.Fprintf(c.Out, "ipytracer %s is in %s. In a notebook: %%load_ext ipytracer\n%s.\n",
 		escape.Text(done.Version), folder, lab)
 	return err
 }
@@ -103,24 +105,13 @@ func install(ctx context.Context, who *invoker.Invoker, interpreter, action stri
 	if err := who.Dress(cmd); err != nil {
 		return done, err
 	}
-	var out, errs firstOutput
+	var out, errs console.Head
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = "/", bytes.NewReader(packed), &out, &errs
 	failed := cmd.Run()
-	if json.Unmarshal(out.text, &done) == nil && (done.Error != "" || done.Folder != "") {
+	if json.Unmarshal(out.Text, &done) == nil && (done.Error != "" || done.Folder != "") {
 		return done, nil
 	}
-	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(errs.text), "?")), fmt.Sprint(failed))
+	text := cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(errs.Text), "?")), fmt.Sprint(failed))
 	return done, fmt.Errorf("%s is not a working Python: %s",
 		interpreter, escape.Bounded(text[strings.LastIndexByte(text, '\n')+1:], 200))
-}
-
-// firstOutput keeps the beginning of an interpreter's output, up to 64 KiB. The interpreter may be any program of its
-// user's.
-type firstOutput struct{ text []byte }
-
-// Write accepts everything and keeps as much as there is room for.
-func (f *firstOutput) Write(p []byte) (int, error) {
-	const most = 64 << 10
-	f.text = append(f.text, p[:min(len(p), most-len(f.text))]...)
-	return len(p), nil
 }

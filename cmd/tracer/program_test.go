@@ -20,7 +20,7 @@ var programDir string
 func TestMain(m *testing.M) {
 	// the program has started itself
 	if len(os.Args) > 1 &&
-		slices.Contains([]string{look.Command, process.HelperCommand, gpu.HelperCommand, keepCommand}, os.Args[1]) {
+		slices.Contains([]string{look.Command, process.HelperCommand, gpu.HelperCommand, "keep-report"}, os.Args[1]) {
 		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	// `sudo make test` runs as root, and so do the programs that tests start.

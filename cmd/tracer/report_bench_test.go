@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
@@ -65,9 +66,9 @@ func BenchmarkReport(b *testing.B) {
 	for _, format := range []string{"json", "csv", "text"} {
 		b.Run(format, func(b *testing.B) {
 			b.ReportAllocs()
-			o := OutputOptions{Format: format}
+			o := output.Options{Format: format}
 			for b.Loop() {
-				if err := o.Print(io.Discard, tracker.Stream()); err != nil {
+				if err := o.Print(io.Discard, tracker.Stream(), nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/cmd/tracer/internal/selftest"
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/cmd/tracer/internal/workload"
 )
 
@@ -32,7 +33,7 @@ func TestSelftest(t *testing.T) {
 	cmd := exec.Command(path, "selftest", "--format", "json")
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	if cmd.ProcessState.ExitCode() == statusCannotTrace && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
+	if cmd.ProcessState.ExitCode() == status.CannotTrace && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 		t.Skipf("this machine cannot trace: %s", errs.String())
 	}
 	if err != nil {
@@ -49,22 +50,6 @@ func TestSelftest(t *testing.T) {
 		if len(w.Figures) == 0 {
 			t.Errorf("%s compared nothing", w.Name)
 		}
-	}
-}
-
-// TestSelftestAsksNoPython: no Python is started if no test uses one.
-func TestSelftestAsksNoPython(t *testing.T) {
-	if p, err := choosePython(t.Context(), "", nil); err != nil || p == nil {
-		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
-			t.Fatalf("TRACER_REQUIRE_BPF is 1, and no Python with IPython is found here (%v)", err)
-		}
-		t.Skipf("no Python with IPython is found here (%v), so nothing is to be left out", err)
-	}
-	if p, err := choosePython(t.Context(), "", []string{"storm"}); p != nil || err != nil {
-		t.Errorf("for a test without cells %v was asked (%v)", p, err)
-	}
-	if p, err := choosePython(t.Context(), "", []string{"storm", "GPU"}); p == nil || err != nil {
-		t.Errorf("for a test with cells none was asked (%v)", err)
 	}
 }
 
@@ -99,8 +84,8 @@ func TestSelftestWrongUsage(t *testing.T) {
 	}
 	for _, args := range wrong {
 		var errs bytes.Buffer
-		if status := run(append([]string{"selftest"}, args...), nil, &errs, &errs); status != statusUsage {
-			t.Errorf("%q: status %d: %s", args, status, errs.String())
+		if code := run(append([]string{"selftest"}, args...), nil, &errs, &errs); code != status.WrongUsage {
+			t.Errorf("%q: status %d: %s", args, code, errs.String())
 		}
 	}
 }

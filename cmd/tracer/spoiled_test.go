@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/report/reporttest"
 )
 
 // placed writes a recording to a file.
@@ -69,12 +72,12 @@ func promisesNothing(t *testing.T, tracer, format string, args []string) {
 			t.Errorf("it claims: %.2000s", s)
 		}
 	}
-	if format == "html" && args[0] == "report" && pageProof(t, []byte(o.out)).Complete {
+	if format == "html" && args[0] == "report" && reporttest.CompletePage(t, []byte(o.out)) {
 		t.Error("the page says that it is complete")
 	}
 	folder := t.TempDir()
 	strict := asked(t, tracer, nil, append(slices.Clone(args), "--strict", "-o", filepath.Join(folder, "out"))...)
-	if strict.status != statusBound || strings.Count(strict.said, "\n") != 1 {
+	if strict.status != status.NotExact || strings.Count(strict.said, "\n") != 1 {
 		t.Errorf("--strict: status %d, %q", strict.status, strict.said)
 	}
 	written, err := os.ReadFile(filepath.Join(folder, "out"))
@@ -107,7 +110,7 @@ func TestSpoiledHeaders(t *testing.T) {
 			args := slices.Concat([]string{c.command, placed(t, data)}, behind,
 				[]string{"-o", filepath.Join(folder, "out")})
 			o := asked(t, tracer, nil, args...)
-			if left, _ := os.ReadDir(folder); o.status != statusFailed || o.out != "" || len(left) > 0 ||
+			if left, _ := os.ReadDir(folder); o.status != status.Failed || o.out != "" || len(left) > 0 ||
 				strings.Count(o.said, "\n") != 1 || !strings.Contains(o.said, "not an ipytracer recording") {
 				t.Errorf("%s, %s: status %d, %q, %d files", c.command, name, o.status, o.said, len(left))
 			}
@@ -148,7 +151,7 @@ func TestIntoOfPartial(t *testing.T) {
 		out, err := os.ReadFile(book)
 		exact := strings.Contains(strings.ReplaceAll(string(out), " ", ""), `"exact":true`)
 		if err != nil || !strings.Contains(string(out), "cpu.resident") || exact != (name == "whole") ||
-			(o.status == statusBound) != (name == "cut") {
+			(o.status == status.NotExact) != (name == "cut") {
 			t.Errorf("%s: status %d, %q, exact %v, %v\n%.3000s", name, o.status, o.said, exact, err, out)
 		}
 	}
@@ -161,8 +164,8 @@ func TestRecallOfPartial(t *testing.T) {
 	all := spoiled(t, whole)
 	all["whole"] = whole
 	for name, data := range all {
-		o := asked(t, tracer, data, recallCommand)
-		var found recalled
+		o := asked(t, tracer, data, "recall")
+		var found struct{ Partial, Error string }
 		if err := json.Unmarshal([]byte(o.out), &found); err != nil || o.status != 0 || found.Error != "" {
 			t.Fatalf("%s: status %d, %v, %q", name, o.status, err, found.Error)
 		}
@@ -198,7 +201,7 @@ func TestViewOfPartial(t *testing.T) {
 		answer.Body.Close()
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
-		if err != nil || pageProof(t, page).Complete != (name == "whole") {
+		if err != nil || reporttest.CompletePage(t, page) != (name == "whole") {
 			t.Errorf("%s: complete is not as it is: %v", name, err)
 		}
 	}

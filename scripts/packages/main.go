@@ -66,7 +66,7 @@ type goPackage struct {
 // list returns the packages of the repository by path. The command's imports are those of both of its builds.
 func list() (map[string]*goPackage, error) {
 	packages := map[string]*goPackage{}
-	for _, args := range [][]string{{"./..."}, {"-tags", "agent", "./cmd/tracer"}} {
+	for _, args := range [][]string{{"./..."}, {"-tags", "agent", "./cmd/tracer/internal/service"}} {
 		out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Doc,Imports"}, args...)...).Output()
 		if err != nil {
 			return nil, fmt.Errorf("go list: %w", err)

@@ -1,0 +1,46 @@
+package console
+
+import (
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+)
+
+// Terminal returns the file behind a writer if it is a terminal.
+func Terminal(w any) (*os.File, bool) {
+	switch behind := w.(type) {
+	case *messages:
+		w = behind.to
+	case interface{ Behind() io.Writer }: // a document
+		w = behind.Behind()
+	}
+	f, ok := w.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Colored follows https://no-color.org: colours on terminals only, and not if NO_COLOR is set to anything.
+func Colored(w io.Writer) bool {
+	_, ok := Terminal(w)
+	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Width returns the number of cells of a line: a terminal's, or COLUMNS for a file or a pipe; lines there are not cut
+// otherwise.
+func Width(w io.Writer) int {
+	const least, usual, unlimited = 60, 120, -1
+	f, isTerminal := Terminal(w)
+	if isTerminal {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+			return max(columns, least)
+		}
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		return max(columns, least)
+	}
+	if isTerminal {
+		return usual
+	}
+	return unlimited
+}

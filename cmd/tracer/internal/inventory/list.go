@@ -1,0 +1,153 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
+)
+
+// KernelsOptions are the flags of `tracer kernels`.
+type KernelsOptions struct {
+	Format string
+	All    bool
+}
+
+func newKernelsCommand(c console.Console) *cobra.Command {
+	var o KernelsOptions
+	cmd := &cobra.Command{
+		Use:   "kernels",
+		Short: "List the Python processes that can be attached to",
+		Long: "List the Jupyter and IPython kernels on this machine: pid, user, versions, front end, " +
+			"memory, GPUs, folder and\n" +
+			"notebook. 'tracer attach' takes the pid. Without root the list has your own kernels, " +
+			"with sudo everybody's.",
+		Example: "  tracer kernels\n  sudo tracer kernels\n  tracer kernels --all --format json",
+		Args:    status.Args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runKernels(cmd.Context(), o, c) },
+	}
+	cmd.Flags().StringVar(&o.Format, "format", "text", "the `FORMAT` of the list: text or json")
+	cmd.Flags().BoolVar(&o.All, "all", false, "also list Pythons that run no IPython")
+	return cmd
+}
+
+func runKernels(ctx context.Context, o KernelsOptions, c console.Console) error {
+	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
+		return err
+	}
+	list, err := List(ctx, o.All)
+	if err != nil {
+		return err
+	}
+	rows := list.Rows
+	if list.Hidden > 0 {
+		c.Say("not shown: %s of other users; 'sudo tracer kernels' shows all",
+			words.Plural(list.Hidden, "Python"))
+	}
+	sayCut(c, &list)
+	if o.Format == "json" {
+		return console.PrintJSON(c.Out, rows)
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(c.Out, "No running IPython or Jupyter kernel. Start one, or see 'tracer kernels --all'.")
+		return err
+	}
+	return printKernels(c.Out, rows)
+}
+
+// sayCut reports how far the look came if there was no time for some Pythons. Any of them may be a kernel.
+func sayCut(c console.Console, list *Listing) {
+	if list.Cut > 0 {
+		c.Say("of %s, %d with a name of Python's could not be examined in time and may be "+
+			"kernels, too: name them by pid", words.Plural(list.Processes, "process"), list.Cut)
+	}
+}
+
+// printKernels prints the list.
+func printKernels(w io.Writer, rows []Python) error {
+	header := []string{"PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "MEMORY", "GPUS", "DIRECTORY"}
+	notebooks := slices.ContainsFunc(rows, func(r Python) bool { return r.Notebook != "" })
+	if notebooks {
+		header = append(header, "NOTEBOOK")
+	}
+	t := text.NewTable(console.Colored(w), 1+slices.Index(header, "PID"))
+	t.Header(header...)
+	for _, r := range rows {
+		row := []any{
+			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
+			words.Bytes(r.Resident), gpuList(r.GPUs), escape.Text(r.Cwd),
+		}
+		if notebooks {
+			row = append(row, text.Dash(words.NotebookName(r.Notebook)))
+		}
+		t.Row(row...)
+	}
+	_, err := fmt.Fprintln(w, t)
+	return err
+}
+
+func gpuList(gpus []int) string {
+	if len(gpus) == 0 {
+		return "-"
+	}
+	parts := make([]string, len(gpus))
+	for i, g := range gpus {
+		parts[i] = strconv.Itoa(g)
+	}
+	return strings.Join(parts, ",")
+}
+
+// Choose finds the kernels of a command without a pid.
+func Choose(ctx context.Context, c console.Console, all bool, command string) ([]process.Identity, error) {
+	list, err := List(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	sayCut(c, &list)
+	var ready []Python
+	for _, r := range list.Rows {
+		if r.IPython != "" {
+			ready = append(ready, r)
+		}
+	}
+	switch {
+	case len(ready) == 0 && list.Hidden > 0:
+		return nil, status.Usagef("no running IPython or Jupyter kernel was found among your processes; "+
+			"'sudo tracer %s' sees those of other users", command)
+	case len(ready) == 0:
+		return nil,
+			status.Usagef("no running IPython or Jupyter kernel was found; start one and try again, or name a Python " +
+				"process: 'tracer kernels --all' lists them")
+	case len(ready) == 1 || all:
+		var who []process.Identity
+		for _, r := range ready {
+			who = append(who, r.Identity)
+		}
+		return who, nil
+	}
+	if in, ok := c.In.(*os.File); ok {
+		if _, interactive := console.Terminal(in); interactive {
+			return ask(c, ready)
+		}
+	}
+	if err := printChoice(c.Err, ready); err != nil {
+		return nil, err
+	}
+	return nil, status.Usagef("several kernels are running: name one of these by its pid, or use --all")
+}
+
+// Commands returns the command that lists processes.
+func Commands(c console.Console) []*cobra.Command { return []*cobra.Command{newKernelsCommand(c)} }

@@ -1,0 +1,98 @@
+// Package live has the commands that act on running programs: attach, run, top and limit.
+package live
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/cmd/tracer/internal/session"
+	"ipytracer/cmd/tracer/internal/status"
+)
+
+// AttachOptions are the flags of `tracer attach`.
+type AttachOptions struct {
+	session.Options
+	All bool
+	// Started is the start time of the intended process, in 1/100 s since boot; 0: any process with the pid.
+	Started uint64
+	// Owner is the user that must own the processes, -1 for any.
+	Owner int64
+	// LeftAt is the path at which a server keeps the report, which notebooks show; "" for none.
+	LeftAt string
+}
+
+func newAttachCommand(c console.Console) *cobra.Command {
+	var o AttachOptions
+	cmd := &cobra.Command{
+		Use:   "attach [PID ...]",
+		Short: "Attach to a running IPython or Jupyter kernel",
+		Long: "Attach to a running IPython or Jupyter kernel and print what every cell needs, " +
+			"live on standard error and as\n" +
+			"a whole at the end. Without a PID: the only kernel there is, or a list to choose from.\n\n" +
+			"It ends on Ctrl-C, when the target ends, or after --duration. The target does not notice.",
+		Example: "  sudo tracer attach\n  sudo tracer attach 4242 --record run.arrows\n" +
+			"  sudo tracer attach --all --duration 10m --format json -o report.json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAttach(cmd.Context(), o, c, args)
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&o.All, "all", false, "attach to every kernel there is")
+	cmd.Flags().Uint64Var(&o.Started, "started", 0, "attach only to a process that started then")
+	cmd.Flags().Int64Var(&o.Owner, "owner", -1, "attach only to processes of this user, which have no further rights")
+	cmd.Flags().StringVar(&o.LeftAt, "left-at", "",
+		"tell notebooks that the report will be at `PATH`; print none where no cell has run")
+	for _, name := range []string{"started", "owner", "left-at"} {
+		_ = cmd.Flags().MarkHidden(name)
+	}
+	cmd.Flags().DurationVar(&o.Duration, "duration", 0, "detach after this `TIME`, such as 30s or 10m")
+	return cmd
+}
+
+func runAttach(ctx context.Context, o AttachOptions, c console.Console, args []string) error {
+	options, err := o.TracerOptions(c)
+	if err != nil {
+		return err
+	}
+	pids, err := status.ParsePIDs(args)
+	if err != nil {
+		return err
+	}
+	who := inventory.Named(pids)
+	if o.Started > 0 && len(who) == 1 {
+		who[0].StartTicks = o.Started
+	}
+	if len(pids) == 0 {
+		if who, err = inventory.Choose(ctx, c, o.All, "attach"); err != nil {
+			return err
+		}
+	}
+	if o.Owner >= 0 {
+		owner := uint32(o.Owner)
+		options.Owner = &owner
+	}
+	tracker, findings := attribution.NewAudited()
+	s, err := session.New(&o.Options, c, tracker)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	options.Companion = s.Listen(tracker, findings, o.LeftAt)
+	options.Tolerant = o.All && len(args) == 0
+	if err := s.Trace(ctx, who, options, "prints the report"); err != nil {
+		return err
+	}
+	if o.LeftAt != "" && tracker.Cells() == 0 {
+		return s.EndedEarly()
+	}
+	return s.Conclude(tracker)
+}
+
+// Commands returns the commands that trace programs which run.
+func Commands(c console.Console) []*cobra.Command {
+	return []*cobra.Command{newAttachCommand(c), newRunCommand(c), newTopCommand(c), newLimitCommand(c)}
+}

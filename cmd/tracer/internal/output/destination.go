@@ -1,0 +1,138 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/invoker"
+)
+
+// Destination is the place of the report: standard output, a device or pipe as it is, or a file that appears whole or
+// not at all.
+type Destination struct {
+	io.Writer
+	File    *invoker.File // has no name until it is complete
+	special *os.File
+	Path    string // "" for standard output
+	partly  bool   // a part was written
+}
+
+// open finds out at once whether the destination can be written, with the invoker's rights.
+func (o *Options) open(rights *invoker.Rights, stdout io.Writer) (*Destination, error) {
+	if o.File == "" || o.File == "-" {
+		return &Destination{Writer: stdout}, o.forTerminal(stdout)
+	}
+	if f := Descriptor(o.File); f != nil {
+		if err := o.forTerminal(f); err != nil {
+			return nil, err
+		}
+		return &Destination{Writer: f, Path: o.File}, nil
+	}
+	special, err := rights.Special(o.File)
+	if err != nil {
+		return nil, fmt.Errorf("write the report: %w", err)
+	}
+	if special != nil {
+		return &Destination{Writer: special, special: special, Path: o.File}, nil
+	}
+	f, err := rights.Create(o.File, true)
+	if err != nil {
+		return nil, fmt.Errorf("write the report: %w", err)
+	}
+	return &Destination{Writer: f, File: f, Path: o.File}, nil
+}
+
+// forTerminal refuses to print a binary format on a terminal.
+func (o *Options) forTerminal(to io.Writer) error {
+	f := formatOf(o.Format)
+	if f == nil || !f.binary {
+		return nil
+	}
+	if _, is := console.Terminal(to); !is {
+		return nil
+	}
+	return status.Usagef("--format %s is not for terminals: name a file, such as -o report%s, "+
+		"or hand it to a program by a pipe", f.name, f.ending)
+}
+
+// Descriptor returns the descriptor behind names such as /dev/stdout, which the program was given and must not open.
+// Above standard error it accepts only pipes, which shells pass as >(command).
+func Descriptor(path string) *os.File {
+	switch path {
+	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":
+		return os.Stdout
+	case "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2":
+		return os.Stderr
+	}
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	if fd, err := strconv.Atoi(number); ok && err == nil && fd > 2 {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+			return os.NewFile(uintptr(fd), path)
+		}
+	}
+	return nil
+}
+
+// Override reports whether moving files to their places takes capabilities: for root itself, in folders of other users.
+func Override(files ...*invoker.File) bool {
+	return slices.ContainsFunc(files, func(f *invoker.File) bool { return f != nil && f.NeedsOverride() })
+}
+
+// Commit puts the file in its place.
+func (d *Destination) Commit() error {
+	if d.special != nil {
+		f := d.special
+		d.special = nil
+		return f.Close()
+	}
+	if d.File == nil {
+		return nil
+	}
+	err := d.File.Sync()
+	if err == nil {
+		err = d.File.Commit()
+	}
+	if err = errors.Join(err, d.File.Close()); err != nil {
+		return err
+	}
+	d.File = nil
+	return nil
+}
+
+// Discard removes a file that was not committed.
+func (d *Destination) Discard() {
+	if d.special != nil {
+		d.special.Close()
+	}
+	if d.File != nil {
+		d.File.Discard()
+	}
+}
+
+// take prints a document as a whole.
+func (d *Destination) take(print func(io.Writer) error) error {
+	if err := print(d); err != nil {
+		return err
+	}
+	return d.Commit()
+}
+
+// Write notes whether a reader has received a part of the document.
+func (d *Destination) Write(p []byte) (int, error) {
+	n, err := d.Writer.Write(p)
+	d.partly = d.partly || n > 0
+	return n, err
+}
+
+// Behind returns the writer that the document goes through to.
+func (d *Destination) Behind() io.Writer { return d.Writer }

@@ -1,0 +1,133 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/words"
+)
+
+// Document is what a command prints, with everything that this takes: the user who typed the command, that user's
+// rights, and the place of the output.
+type Document struct {
+	Options *Options
+	Console console.Console
+	Who     *invoker.Invoker
+	Rights  *invoker.Rights // the invoker's
+	To      *Destination
+	partial []partial // the recordings read that are not whole
+	Garbage garbage
+	// Beside is a recording of the session. An output that has no room at its place goes beside it; "" without one.
+	Beside string
+	// Once: there is no second chance to print it, because a session is over and not recorded.
+	Once bool
+}
+
+// NewDocument determines the user who typed the command, and checks whether the output can be written to its place.
+func NewDocument(o *Options, c console.Console) (d *Document, err error) {
+	d = &Document{Options: o, Console: c}
+	if d.Who, err = invoker.Find(); err != nil {
+		return nil, err
+	}
+	if d.Rights, err = d.Who.Rights(); err != nil {
+		return nil, err
+	}
+	if d.To, err = o.open(d.Rights, c.Out); err != nil {
+		d.Rights.Close()
+		return nil, err
+	}
+	if d.To.File != nil {
+		c.Signals.RemoveOnExit(d.To.File)
+	}
+	return d, nil
+}
+
+// Close gives up an output that was not completed.
+func (d *Document) Close() {
+	d.To.Discard()
+	d.Rights.Close()
+}
+
+// MaxNotebook is the largest size of a notebook, in bytes.
+const MaxNotebook = 1 << 30
+
+// ReadFile reads a file of bounded size with the invoker's rights.
+func (d *Document) ReadFile(path string, most int64) ([]byte, error) {
+	f, err := d.Rights.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("read %s: it has more than %s", path, words.Bytes(most))
+	}
+	return data, nil
+}
+
+// UserCommand returns a command that runs as the invoking user: it is looked up with the user's rights, in the PATH
+// that sudo has left.
+func (d *Document) UserCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	var path string
+	err := d.Rights.Do(func() (err error) {
+		path, err = exec.LookPath(args[0])
+		return err
+	})
+	if err != nil {
+		return nil, status.Usagef("run %s: %w", args[0], errors.Unwrap(err))
+	}
+	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd.Args[0] = args[0]
+	return cmd, d.Who.Dress(cmd)
+}
+
+// Seclude gives up, for good, all rights that printing a recording does not need, once the recording and the place of
+// the report are open: a recording may come from any source. The program can still read and write open files, and move
+// the report to its place, as the invoking user.
+func (d *Document) Seclude() error {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	var err error
+	if Override(d.To.File) {
+		err = confine.KeepCapabilities(unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER)
+	} else if u := d.Who.Heir(); u != nil {
+		err = confine.Become(u.UID, u.GID, u.Groups)
+	} else {
+		err = confine.KeepCapabilities()
+	}
+	if err != nil {
+		return err
+	}
+	var paths confine.Paths
+	rules := confine.Program()
+	if d.To.File != nil {
+		paths.Make = append(paths.Make, d.To.File.Folder())
+		rules = slices.Concat(rules, confine.Making())
+	}
+	return errors.Join(d.unlessAbsent(confine.OnlyPaths(paths)), d.unlessAbsent(confine.Allow(rules)))
+}
+
+// unlessAbsent drops the error of a feature that the kernel lacks, and reports it to root.
+func (d *Document) unlessAbsent(err error) error {
+	if !errors.Is(err, confine.ErrNoLandlock) && !errors.Is(err, confine.ErrNoFilter) {
+		return err
+	}
+	if os.Getuid() == 0 && !d.Options.Quiet {
+		d.Console.Say("%v: the recording is read without that protection", err)
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package output
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// TestGarbage: with much memory in use, less garbage is allowed, and the setting does not oscillate.
+func TestGarbage(t *testing.T) {
+	for _, one := range []struct {
+		live         uint64
+		before, want int
+	}{
+		{1 << 20, 0, asMuch}, {20 << 20, 0, asMuch}, {muchLive, asMuch, halfAsMuch},
+		{20 << 20, halfAsMuch, halfAsMuch}, {20 << 20, asMuch, asMuch}, {1 << 20, halfAsMuch, asMuch},
+	} {
+		if got := percentFor(one.live, one.before); got != one.want {
+			t.Errorf("%d MiB in use, %d %% before: %d %%, want %d", one.live>>20, one.before, got, one.want)
+		}
+	}
+	t.Setenv("GOGC", "")
+	before := debug.SetGCPercent(30)
+	defer debug.SetGCPercent(before)
+	var g garbage
+	for range paceInterval {
+		g.Pace()
+	}
+	if now := debug.SetGCPercent(30); now != g.percent || g.percent == 0 {
+		t.Errorf("it is %d %%, and was to be %d", now, g.percent)
+	}
+}

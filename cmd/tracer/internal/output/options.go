@@ -1,0 +1,82 @@
+// Package output prints what commands find: the formats of reports, the flags that choose among them, the places that
+// documents go to, and the rights that this takes.
+package output
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/cmd/tracer/internal/status"
+)
+
+// Options are the flags for the format and place of a report.
+type Options struct {
+	Format   string
+	File     string
+	NoSource bool
+	Quiet    bool
+	Strict   Strictness
+	Cells    int
+	Lines    int
+	By       string
+	Full     bool
+}
+
+// AddFlags defines the flags.
+func (o *Options) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Format, "format", "", formatHelp())
+	f.StringVarP(&o.File, "output", "o", "", "write the report to `FILE` instead of standard output")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no live lines and no progress, only the report")
+	o.Strict.addFlag(f, "exit with status 4 if a figure is not exact, or if data behind a figure was lost; "+
+		"=attribution: if the lines that allocated are not known in full; =all: either")
+	f.IntVar(&o.Cells, "cells", 0, "show the `N` heaviest cells (default: 15, or all with --full); csv, "+
+		"allocations-csv and perfetto leave the others out, if N is given")
+	f.IntVar(&o.Lines, "lines", 3, "show the `N` heaviest cells line by line in the text report")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text report: every cell, "+
+		"every stretch between cells, the certificate's tables; in Markdown, lines of libraries, too")
+	f.StringVar(&o.By, "by", "", "rank the cells by this `METER`, such as cpu.numpy or gpu.0.active (default: "+
+		"the memory that came nearest to its limit)")
+}
+
+// Check finds mistakes before tracing begins.
+func (o *Options) Check() error {
+	if o.Format == "" && status.IsNotebook(o.File) {
+		return status.Usagef("-o %s: no format is a notebook; %s", o.File, status.IntoNotebook)
+	}
+	if o.Format == "" {
+		o.Format = FormatFor(o.File)
+	}
+	if err := CheckFormat(o.Format, FormatNames()...); err != nil {
+		return err
+	}
+	if o.Cells < 0 || o.Lines < 0 {
+		return status.Usagef("--cells and --lines take a number from 0")
+	}
+	return CheckMeter(o.By)
+}
+
+// hasAdvice reports whether a report in this format shows advice.
+func (o *Options) hasAdvice() bool { return o.Format == "html" || o.Format == "markdown" }
+
+// HasLeaks reports whether a report in this format needs an audit of its session.
+func (o *Options) HasLeaks() bool { return o.Format == "html" }
+
+func CheckFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	last := len(known) - 1
+	if slices.Contains(status.NotebookFormats, format) {
+		return status.Usagef("--format %s: %s", format, status.IntoNotebook)
+	}
+	for _, f := range gone {
+		if f.name == format && slices.Contains(known, f.instead) {
+			return status.Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
+				f.why)
+		}
+	}
+	return status.Usagef("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])
+}

@@ -1,0 +1,290 @@
+package saved
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/session"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/event"
+	"ipytracer/internal/companion"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+	"ipytracer/report"
+	"ipytracer/tracer"
+)
+
+// forCheck are the flags of `tracer audit` that apply with --check.
+var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
+
+// checkAgain finds mistakes in the flags of a second look.
+func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
+	f.Visit(func(flag *pflag.Flag) {
+		if err == nil && !slices.Contains(forCheck, flag.Name) {
+			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
+				"--%s does not go with it", flag.Name)
+		}
+	})
+	return cmp.Or(err, o.CheckDuration(), output.CheckFormat(o.Format, "text", "json"))
+}
+
+// checking is a second look at processes. It finds which of the memory that an earlier look named has come back.
+type checking struct {
+	session *session.Session
+	live    *tracer.Session
+	out     model.Check
+}
+
+// runCheck looks again: at the processes of a recording, or at one process before and after its user has freed memory.
+func runCheck(ctx context.Context, o AuditOptions, c console.Console, args []string) error {
+	s, err := session.New(&o.Options, c, attribution.New())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	k := &checking{
+		session: s,
+		out:     model.Check{Processes: []model.CheckProcess{}, Checked: []model.Checked{}, ToFree: []model.Freeing{}},
+	}
+	who, known, err := k.targets(ctx, args)
+	if err != nil {
+		return err
+	}
+	options, err := o.TracerOptions(c)
+	if err != nil {
+		return err
+	}
+	options.NoStacks, options.Glances = true, checkEvery
+	if k.live, err = session.Begin(ctx, s, who, options); err != nil {
+		return err
+	}
+	defer k.live.Close()
+	if known == nil {
+		known, err = k.promise(ctx, who[0])
+	}
+	if err == nil {
+		err = k.check(ctx, known)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Deliver("check", func(w io.Writer) error { return k.print(w, &o) })
+}
+
+// targets returns the processes to look at. known has the promises about them, nil if there are none so far.
+func (k *checking) targets(ctx context.Context, args []string) (who []process.Identity, known []promise, err error) {
+	s := k.session
+	if len(args) == 0 {
+		who, err = inventory.Choose(ctx, s.Console, false, "audit --check")
+		return who, nil, err
+	}
+	pid, err := strconv.Atoi(args[0])
+	switch {
+	case err != nil || s.Rights.Exists(args[0]):
+	case pid <= 0:
+		return nil, nil, status.Usagef("%d is not a process id; 'tracer kernels' lists them", pid)
+	default:
+		return inventory.Named([]int{pid}), nil, nil
+	}
+	all, err := promisedIn(ctx, s, args[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.Options.Duration > 0 {
+		return nil, nil, status.Usagef("--duration goes with --check PID: with a recording, --check looks once, " +
+			"without waiting")
+	}
+	for _, p := range all {
+		if isGone(p.Identity) {
+			k.out.Processes = append(k.out.Processes, model.CheckProcess{PID: p.PID, Ended: true})
+			continue
+		}
+		who, known = append(who, p.Identity), append(known, p)
+	}
+	if len(known) == 0 {
+		return nil, nil, status.Usagef("%s of %s has ended: its memory has come back",
+			inventory.Describe(identities(all)), args[0])
+	}
+	return who, known, nil
+}
+
+func identities(all []promise) (who []process.Identity) {
+	for _, p := range all {
+		who = append(who, p.Identity)
+	}
+	return who
+}
+
+// isGone reports whether a process has ended.
+func isGone(id process.Identity) bool {
+	now, err := process.FS{}.Identity(id.PID)
+	return errors.Is(err, process.ErrNoProcess) || errors.Is(err, process.ErrZombie) ||
+		err == nil && now.StartTicks != id.StartTicks
+}
+
+// checkEvery is the interval at which a session checks whether Enter was pressed.
+const checkEvery = 250 * time.Millisecond
+
+// errEnded says that a process ended during a look.
+var errEnded = errors.New("it has ended")
+
+// look finds the names of a process, and checks which of some objects still exist.
+func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*event.Looked, error) {
+	progress := console.StartProgress(k.session.Console.Err, k.session.Options.Quiet, "looking at objects")
+	defer progress.Stop()
+	for begun := false; ; {
+		begun = begun || k.live.Looks.FindVariablesOf(pid, watch)
+		e, err := k.next()
+		switch found, ok := e.(*event.Looked); {
+		case err != nil:
+			return nil, fmt.Errorf("process %d: %w", pid, err)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case ok && int(found.PID) == pid:
+			return found, nil
+		}
+	}
+}
+
+// next waits a moment for an event. A request to end does not end the session, because there is a look to come.
+func (k *checking) next() (event.Event, error) {
+	e, err := k.live.Next(context.Background())
+	if errors.Is(err, io.EOF) {
+		err = errEnded
+	}
+	return e, err
+}
+
+// promise looks at a process, prints the code to type, and waits until it may have been run.
+func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise, error) {
+	found, err := k.look(ctx, who.PID, nil)
+	if err != nil {
+		return nil, err
+	}
+	if found.Variables == nil {
+		return nil, fmt.Errorf("process %d could not be looked at: %s",
+			who.PID, cmp.Or(found.Why, "nothing is known of its objects"))
+	}
+	one := promise{Identity: who}
+	one.Free, one.Pieces = checkable(session.ToFree(found.Variables))
+	one.Memory = found.Variables.Memory
+	if len(one.Free) == 0 {
+		return []promise{one}, nil
+	}
+	c := k.session.Console
+	if !k.session.Options.Quiet {
+		if err := text.ToFree(c.Err, one.Free, console.TextOptions(c.Err)); err != nil {
+			return nil, err
+		}
+	}
+	return []promise{one}, k.wait(ctx)
+}
+
+// wait returns when the user presses Enter or ends the command, or when the time is over.
+func (k *checking) wait(ctx context.Context) error {
+	c, o := k.session.Console, k.session.Options
+	var over <-chan time.Time
+	how := "Ctrl-C looks again"
+	if o.Duration > 0 {
+		over, how = time.After(o.Duration), "in "+words.Duration(int64(o.Duration))+" the tracer looks again"
+	}
+	entered := pressed(c.In)
+	if !o.Quiet {
+		fmt.Fprintf(c.Err, "\ntracer: run the line that frees it in a cell, then press Enter here; %s\n", how)
+	}
+	for {
+		select {
+		case <-entered:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-over:
+			return nil
+		default:
+		}
+		if _, err := k.next(); err != nil {
+			return err
+		}
+	}
+}
+
+// pressed returns a channel that is closed once there is a line to read. The end of standard input is not a line.
+func pressed(in io.Reader) <-chan struct{} {
+	signal.Ignore(syscall.SIGTTIN) // a background process cannot read from its terminal
+	out := make(chan struct{})
+	go func() {
+		if _, err := bufio.NewReader(in).ReadSlice('\n'); err == nil || errors.Is(err, bufio.ErrBufferFull) {
+			close(out)
+		}
+	}()
+	return out
+}
+
+// check finds the memory that came back in each process.
+func (k *checking) check(ctx context.Context, known []promise) error {
+	if ctx.Err() != nil { // the end of the context has ended the waiting
+		ctx = context.WithoutCancel(ctx)
+	}
+	for _, p := range known {
+		one := model.CheckProcess{PID: p.PID}
+		found, err := k.look(ctx, p.PID, slices.Concat(p.Pieces...))
+		switch {
+		case errors.Is(err, errEnded) && isGone(p.Identity):
+			one.Ended = true
+		case err != nil:
+			return err
+		case found.Variables == nil:
+			one.Why = cmp.Or(found.Why, "nothing is known of its objects")
+		default:
+			free, _ := session.ToFree(found.Variables)
+			k.out.ToFree = append(k.out.ToFree, free...)
+			k.out.Checked = append(k.out.Checked, companion.CameBack(p.Free, p.Pieces, found.Still,
+				companion.Fell{Before: p.Memory, After: found.Variables.Memory})...)
+		}
+		k.out.Processes = append(k.out.Processes, one)
+	}
+	if len(k.out.Checked) == 0 && len(known) == 1 && len(known[0].Free) > 0 {
+		one := k.out.Processes[len(k.out.Processes)-1]
+		if one.Ended {
+			return status.Usagef("process %d has ended: its memory has come back", one.PID)
+		}
+		return fmt.Errorf("process %d could not be looked at: %s",
+			one.PID, strings.TrimSuffix(cmp.Or(one.Why, "the look was cut short"), "."))
+	}
+	return nil
+}
+
+// checkable returns those entries that a later look can check, and the objects of each.
+func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
+	for i := range all {
+		if len(of[i]) > 0 {
+			free, pieces = append(free, all[i]), append(pieces, of[i])
+		}
+	}
+	return free, pieces
+}
+
+func (k *checking) print(w io.Writer, o *AuditOptions) error {
+	if o.Format == "json" {
+		return report.CheckJSON(w, &k.out)
+	}
+	return text.Check(w, &k.out, console.TextOptions(w))
+}

@@ -1,0 +1,135 @@
+package saved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/compare"
+	"ipytracer/internal/report/sheet"
+	"ipytracer/internal/report/text"
+	"ipytracer/model"
+	"ipytracer/report"
+)
+
+// DiffOptions are the flags of `tracer diff`.
+type DiffOptions struct {
+	output.Options
+	Least    string
+	FailOver string
+	Meters   []string
+
+	compare compare.Options
+}
+
+func newDiffCommand(c console.Console) *cobra.Command {
+	var o DiffOptions
+	cmd := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two recordings: what grew, by which line, and why",
+		Long: `Compare two recordings of a notebook: before and after a change, or with two versions of a library.
+
+Cells are matched by their source, not by their number: those that are the same, edited, moved, new and gone are named
+as such. Cells that need more themselves come first, edited ones before others; then those that only begin higher,
+because of what stood before them. Whatever keeps the two from being comparable is listed.`,
+		Example: "  tracer diff before.arrows after.arrows\n  tracer diff main.arrows branch.arrows --fail-over " +
+			"10%,500MiB --format markdown",
+		Args: status.Args(cobra.ExactArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error { return runDiff(cmd.Context(), o, c, args) },
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&o.Meters, "meter", nil, "compare by these `METERS`; the first one ranks the cells (default: "+
+		"resident memory, and of each GPU what the driver and PyTorch have)")
+	f.StringVar(&o.Least, "min", "4MiB",
+		"leave out changes of less than this `SIZE`: two runs of the same notebook differ by some MiB")
+	f.StringVar(&o.FailOver, "fail-over", "", "exit with status 5 if the session's peak, or what a cell needs, "+
+		"grew by more than any of these `LIMITS` (10%, 100MiB, or several with commas), 6 if that cannot be judged")
+	o.FindingFlags(f, "comparison")
+	f.BoolVar(&o.Full, "full", false, "leave nothing out of the text")
+	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
+	o.StrictFlag(f, "the figures of one of them are not complete")
+	return cmd
+}
+
+func (o *DiffOptions) check() (err error) {
+	if err := o.CheckFinding(); err != nil {
+		return err
+	}
+	if o.compare.Least, err = size("--min", o.Least); err != nil {
+		return err
+	}
+	if o.FailOver != "" {
+		if o.compare.Limits, err = compare.ParseLimits(o.FailOver); err != nil {
+			return status.Usagef("--fail-over %q: %w", o.FailOver, err)
+		}
+	}
+	o.compare.Meters = o.Meters
+	return nil
+}
+
+func runDiff(ctx context.Context, o DiffOptions, c console.Console, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	d, err := output.NewDocument(&o.Options, c)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	var runs []*compare.Run
+	err = readEach(ctx, d, args, func(name string, r *model.Report) { runs = append(runs, compare.Read(name, r)) })
+	if err != nil {
+		return err
+	}
+	diff, err := compare.Runs(runs[0], runs[1], o.compare)
+	var unknown *compare.UnknownMeterError
+	if errors.As(err, &unknown) {
+		return status.Usagef("--meter %s: no such meter in these recordings; there are: %s",
+			unknown.Meter, strings.Join(unknown.Known, ", "))
+	}
+	if err != nil {
+		return err
+	}
+	err = output.DeliverFinding(d, output.Finding[model.Diff]{
+		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource,
+		JSON:     report.DiffJSON,
+		Markdown: sheet.DiffMarkdown,
+		HTML:     sheet.DiffHTML,
+		Text:     text.Diff,
+	})
+	if err != nil {
+		return err
+	}
+	if err := verdict(diff.Judged); err != nil {
+		return err
+	}
+	return o.Proven(diff.A.Complete && diff.B.Complete, diff.Doubts)
+}
+
+// verdict returns an error with the status of a judgement.
+func verdict(j *model.Judgement) error {
+	switch {
+	case j == nil:
+		return nil
+	case len(j.Over) > 0:
+		return status.Errorf(status.OverLimit, "%s", sentences(j.Over))
+	case len(j.Unsure) > 0:
+		return status.Errorf(status.NotJudged, "nothing is over the limit for certain, but this cannot be judged: %s",
+			sentences(j.Unsure))
+	}
+	return nil
+}
+
+// sentences returns the first few, and the number of the others.
+func sentences(all []string) string {
+	if n := len(all) - 1; n > 0 {
+		return fmt.Sprintf("%s (and %d more)", all[0], n)
+	}
+	return all[0]
+}

@@ -1,0 +1,189 @@
+package saved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/report/notebook"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// IntoOptions are the flags of `tracer report` that put figures into a notebook's file.
+type IntoOptions struct {
+	Notebook string
+	Outputs  bool
+	Remove   bool
+}
+
+// maxWithout is the number of cells without figures that are named.
+const maxWithout = 5
+
+// check finds mistakes before any file is read.
+func (i *IntoOptions) check(o *output.Options, args []string) error {
+	switch {
+	case i.Notebook == "" && (i.Outputs || i.Remove):
+		return status.Usagef("--into-output and --remove go with --into NOTEBOOK.ipynb")
+	case i.Notebook == "" && len(args) == 0:
+		return status.Usagef("name a recording: tracer report FILE")
+	case i.Notebook == "":
+		return nil
+	case o.Format != "" || o.File != "":
+		return status.Usagef("--into writes the notebook itself: --format and -o do not go with it")
+	case i.Remove && (i.Outputs || len(args) > 0):
+		return status.Usagef("--remove takes out what is there: neither a recording nor --into-output goes with it")
+	case !i.Remove && len(args) == 0:
+		return status.Usagef("name the recording that has the figures: tracer report FILE --into NOTEBOOK.ipynb")
+	case o.NoSource:
+		return status.Usagef("--into finds cells by their sources: --no-source does not go with it")
+	}
+	return nil
+}
+
+// runInto puts figures into a notebook, or takes them out. It replaces the notebook as a whole, or leaves it as it is.
+func runInto(ctx context.Context, o output.Options, into IntoOptions, c console.Console, args []string) error {
+	o.File, o.Format = into.Notebook, "text"
+	if output.Descriptor(o.File) != nil || o.File == "-" {
+		return status.Usagef("--into takes the name of a file")
+	}
+	tracker := attribution.New()
+	d, err := output.NewDocument(&o, c)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if d.To.File == nil {
+		return fmt.Errorf("%s is not a file that can be replaced", into.Notebook)
+	}
+	was, text, err := readNotebook(d, into.Notebook)
+	if err != nil {
+		return err
+	}
+	defer was.Close()
+	var found notebook.Result
+	var r *model.Report
+	if into.Remove {
+		if err := d.Seclude(); err != nil {
+			return fmt.Errorf("give up what is not needed: %w", err)
+		}
+	} else if err := replay(ctx, d, args[0], tracker.Add); err != nil {
+		return err
+	}
+	n, err := notebook.Parse(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", into.Notebook, err)
+	}
+	if into.Remove {
+		found = n.Remove()
+	} else {
+		r = tracker.Stream()
+		found = n.Into(r, into.Outputs)
+	}
+	sayInto(d, &found, into)
+	if !into.Remove && found.Written == 0 {
+		return fmt.Errorf("%s stays as it is: none of its cells ran in this recording with the source that it has now",
+			into.Notebook)
+	}
+	if string(found.Text) != string(text) {
+		if err := replaceNotebook(d, was, found.Text, into.Notebook); err != nil {
+			return err
+		}
+	}
+	if into.Remove {
+		return nil
+	}
+	d.SayPartial()
+	return d.Judge(r)
+}
+
+// notebookFile is the state of a notebook when it was read.
+type notebookFile struct {
+	*os.File
+	st unix.Stat_t
+}
+
+func readNotebook(d *output.Document, path string) (*notebookFile, []byte, error) {
+	f, err := d.Rights.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the notebook: %w", err)
+	}
+	was := &notebookFile{File: f}
+	err = unix.Fstat(int(f.Fd()), &was.st)
+	if err == nil && was.st.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = errors.New("it is no file")
+	}
+	if err == nil && was.st.Size > output.MaxNotebook {
+		err = fmt.Errorf("it has %s, more than %s", words.Bytes(was.st.Size), words.Bytes(output.MaxNotebook))
+	}
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(f, output.MaxNotebook+1))
+	}
+	if err == nil {
+		err = d.To.File.Chmod(os.FileMode(was.st.Mode & 0o777)) // as it was
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return was, text, nil
+}
+
+// replaceNotebook puts the new notebook in its place, unless it was saved meanwhile.
+func replaceNotebook(d *output.Document, was *notebookFile, text []byte, path string) error {
+	if _, err := d.To.Write(text); err != nil {
+		return fmt.Errorf("write the notebook: %w", err)
+	}
+	var now unix.Stat_t
+	if err := unix.Fstat(int(was.Fd()), &now); err != nil {
+		return fmt.Errorf("write the notebook: %w", err)
+	}
+	if now.Nlink == 0 || now.Mtim != was.st.Mtim || now.Size != was.st.Size {
+		return fmt.Errorf("%s was saved by somebody else meanwhile and stays as it is: type the command again", path)
+	}
+	if err := d.To.Commit(); err != nil {
+		return fmt.Errorf("write the notebook: %w", err)
+	}
+	return nil
+}
+
+// sayInto reports which cells have figures, and why others have none.
+func sayInto(d *output.Document, found *notebook.Result, into IntoOptions) {
+	if d.Options.Quiet {
+		return
+	}
+	if into.Remove {
+		d.Console.Say("figures of %s taken out of %s",
+			words.Plural(found.Removed, "cell"), into.Notebook)
+		return
+	}
+	d.Console.Say("%d of %s with code have figures",
+		found.Written, words.Plural(found.Cells, "cell"))
+	for i, one := range found.Without {
+		if i == maxWithout {
+			d.Console.Say("… and %d more have none", len(found.Without)-i)
+			return
+		}
+		d.Console.Say("cell %d has none: %s", one.Cell, one.Why)
+	}
+}
+
+// reportOrInto prints a report or puts it into a notebook.
+func reportOrInto(ctx context.Context, o output.Options, into IntoOptions, c console.Console, args []string) error {
+	if err := into.check(&o, args); err != nil {
+		return err
+	}
+	if into.Notebook != "" {
+		return runInto(ctx, o, into, c, args)
+	}
+	return runReport(ctx, o, c, args[0])
+}

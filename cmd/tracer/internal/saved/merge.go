@@ -1,0 +1,236 @@
+package saved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/event"
+	"ipytracer/internal/merge"
+	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/trace"
+	"ipytracer/model"
+	"ipytracer/report"
+)
+
+// MergeOptions are the flags of `tracer merge`.
+type MergeOptions struct {
+	output.Options
+	ClockError time.Duration
+}
+
+const (
+	// maxMerged is the most recordings of one timeline.
+	maxMerged = 1000
+	// maxClockError is the largest error of clocks that is accepted.
+	maxClockError = 365 * 24 * time.Hour
+)
+
+func newMergeCommand(c console.Console) *cobra.Command {
+	o := MergeOptions{ClockError: -1}
+	cmd := &cobra.Command{
+		Use:   "merge FILE FILE...",
+		Short: "Put recordings of several machines on one timeline",
+		Long: `Put recordings of several machines on one timeline: how much all had at once, and which cells of all
+needed most. The figures of each recording are those of 'tracer report'.
+
+Recordings of the same boot of a machine lie on the timeline without error. Others are placed by markers of messages
+between the nodes, or else by the wall clocks. The error is stated with each, and what it means for "at once".`,
+		Example: "  tracer merge a.arrows b.arrows\n  tracer merge node*.arrows --clock-error 10ms -o nodes.pftrace",
+		Args:    status.Args(cobra.RangeArgs(2, maxMerged)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !cmd.Flags().Changed("clock-error") {
+				o.ClockError = -1
+			} else if o.ClockError < 0 || o.ClockError > maxClockError {
+				return status.Usagef("--clock-error takes a time from 0 to a year, such as 10ms")
+			}
+			return runMerge(cmd.Context(), o, c, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Format, "format", "", "the `FORMAT` of the timeline: text, json or perfetto (default text, "+
+		"or what the ending of -o stands for)")
+	f.StringVarP(&o.File, "output", "o", "", "write the timeline to `FILE` instead of standard output")
+	f.DurationVar(&o.ClockError, "clock-error", 0, "the most that the wall clocks of two machines are apart, as a "+
+		"`TIME` such as 10ms: it bounds the nodes that no messages bound (default: not known)")
+	f.StringVar(&o.By, "by", "cpu.resident", "the `METER` that is added up, and ranks the cells: one of the CPU side")
+	f.IntVar(&o.Cells, "cells", 0, "show `N` cells in the text (0: 15)")
+	f.BoolVar(&o.Full, "full", false, "list every recording and the 1,000 heaviest cells in the text")
+	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebooks' source out of every output")
+	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the timeline")
+	o.StrictFlag(f, "the figures of one of them are not complete")
+	return cmd
+}
+
+func (o *MergeOptions) check() error {
+	if o.Format == "" {
+		o.Format = output.FormatFor(o.File)
+	}
+	if err := output.CheckFormat(o.Format, "text", "json", "perfetto"); err != nil {
+		return err
+	}
+	if o.Cells < 0 {
+		return status.Usagef("--cells takes a number from 0")
+	}
+	return output.CheckMeter(o.By)
+}
+
+// merging is the work of `tracer merge`: it reads recordings one after another, and most formats read them twice.
+type merging struct {
+	*output.Document
+	o     *MergeOptions
+	paths []string
+	files []*os.File
+	m     *model.Merge
+}
+
+func runMerge(ctx context.Context, o MergeOptions, c console.Console, paths []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	set, err := merge.New(merge.Options{Meter: o.By, WallError: int64(o.ClockError)}, len(paths))
+	if err != nil {
+		return status.Usagef("--by %s: only meters of the CPU side are added up", o.By)
+	}
+	d, err := output.NewDocument(&o.Options, c)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	g := merging{Document: d, o: &o, paths: paths}
+	g.files, err = openEach(d, paths)
+	defer closeEach(g.files)
+	if err != nil {
+		return err
+	}
+	if err := g.readable(); err != nil {
+		return err
+	}
+	progress := console.StartProgress(c.Err, o.Quiet, "reading")
+	defer progress.Stop()
+	for i := range paths {
+		if err := g.take(ctx, set, i); err != nil {
+			return err
+		}
+	}
+	if g.m = set.Merge(); o.NoSource {
+		g.m = report.MergeWithoutSource(g.m)
+	}
+	if err := d.Deliver("timeline", func(w io.Writer) error { return g.print(ctx, w) }); err != nil {
+		return err
+	}
+	complete := !slices.ContainsFunc(g.m.Nodes, func(n model.MergeNode) bool { return !n.Complete })
+	return o.Proven(complete, g.m.Doubts)
+}
+
+// readable refuses files that cannot be read a second time if the format needs that.
+func (g *merging) readable() error {
+	if g.o.Format == "text" {
+		return nil
+	}
+	for i, f := range g.files {
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return status.Usagef("%s is no regular file, and --format %s reads recordings twice: "+
+				"save it to a file first", g.paths[i], g.o.Format)
+		}
+	}
+	return nil
+}
+
+// take reads a recording into the set.
+func (g *merging) take(ctx context.Context, set *merge.Set, i int) error {
+	in := set.Reader()
+	r, err := g.read(ctx, i, in.Add)
+	if err != nil {
+		return err
+	}
+	err = set.Add(g.paths[i], in, r)
+	var same *merge.SameError
+	if errors.As(err, &same) {
+		return status.Usage(err)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", g.paths[i], err)
+	}
+	return nil
+}
+
+// read returns the report of a recording. The memory of the one before it is given back.
+func (g *merging) read(ctx context.Context, i int, also func(event.Event)) (*model.Report, error) {
+	if i > 0 {
+		debug.FreeOSMemory()
+	}
+	var file io.Reader = g.files[i]
+	if info, err := g.files[i].Stat(); err == nil && info.Mode().IsRegular() { // the same each time, also if it grows
+		file = io.NewSectionReader(g.files[i], 0, info.Size())
+	}
+	tracker := attribution.New()
+	err := readFor(ctx, g.Document, file, g.paths[i], func(e event.Event) {
+		also(e)
+		tracker.Add(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tracker.Stream(), nil
+}
+
+// reports yields the reports of all recordings, which it reads again.
+func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
+	return func(yield func(*model.Report, error) bool) {
+		for i := range g.files {
+			r, err := g.read(ctx, i, func(event.Event) {})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if g.o.NoSource {
+				r = report.WithoutSource(r)
+			}
+			if !yield(output.Accounted(r), nil) {
+				return
+			}
+		}
+	}
+}
+
+// parts yields the reports with their places.
+func (g *merging) parts(ctx context.Context) iter.Seq2[trace.Part, error] {
+	return func(yield func(trace.Part, error) bool) {
+		i := 0
+		for r, err := range g.reports(ctx) {
+			part := trace.Part{Report: r}
+			if err == nil {
+				part.Node, part.FromNS = g.m.Nodes[i].Name, g.m.Nodes[i].StartNS
+			}
+			if !yield(part, err) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+func (g *merging) print(ctx context.Context, w io.Writer) error {
+	switch g.o.Format {
+	case "json":
+		return report.MergeJSON(w, g.m, g.reports(ctx))
+	case "perfetto":
+		return trace.PerfettoOf(w, g.parts(ctx))
+	}
+	printed := console.TextOptions(w)
+	printed.Cells, printed.Full = g.o.Cells, g.o.Full
+	return text.Merge(w, g.m, printed)
+}

@@ -1,0 +1,136 @@
+// Package saved has the commands that read recordings: report, view, audit, advise, diff, merge and plan. Audit and
+// advise take running kernels, too.
+package saved
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/session"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/event"
+	"ipytracer/event/recording"
+	"ipytracer/model"
+)
+
+// Every command that shows figures of a recording reads it here. The events end with a finish that says how far the
+// recording goes, and the accuracy of each figure follows from that (package attribution). Formats without room for it
+// leave it to the sentence on standard error.
+
+// readRecording passes the events of a recording to take, and returns how far they go.
+func readRecording(ctx context.Context, in io.Reader, take func(event.Event)) (recording.Extent, error) {
+	source, err := recording.Open(in)
+	if err != nil {
+		return recording.Extent{}, err
+	}
+	err = source.Each(ctx, take)
+	return source.Extent(), err
+}
+
+// readFor passes the events of one of a document's recordings to take.
+func readFor(ctx context.Context, d *output.Document, in io.Reader, path string, take func(event.Event)) error {
+	extent, err := readRecording(ctx, in, func(e event.Event) {
+		take(e)
+		d.Garbage.Pace()
+	})
+	if err != nil {
+		return status.NotRecorded(path, err)
+	}
+	if !extent.IsWhole() {
+		d.NotWhole(path, extent)
+	}
+	return nil
+}
+
+// replay reads a recording to its end.
+func replay(ctx context.Context, d *output.Document, path string, take func(event.Event)) error {
+	files, err := openEach(d, []string{path})
+	defer closeEach(files)
+	if err != nil {
+		return err
+	}
+	progress := console.StartProgress(d.Console.Err, d.Options.Quiet, "reading")
+	defer progress.Stop()
+	return readFor(ctx, d, files[0], path, take)
+}
+
+// readEach reads recordings, one after another: it drops one before it reads the next. All are opened before rights are
+// given up.
+func readEach(ctx context.Context, d *output.Document, paths []string, take func(name string, r *model.Report)) error {
+	files, err := openEach(d, paths)
+	defer closeEach(files)
+	if err != nil {
+		return err
+	}
+	progress := console.StartProgress(d.Console.Err, d.Options.Quiet, "reading")
+	defer progress.Stop()
+	for i, f := range files {
+		tracker := attribution.New()
+		if err := readFor(ctx, d, f, paths[i], tracker.Add); err != nil {
+			return err
+		}
+		take(paths[i], tracker.Stream())
+		if i+1 < len(files) {
+			debug.FreeOSMemory()
+		}
+	}
+	return nil
+}
+
+// openEach opens files, and gives up the rights that reading them does not need. The caller closes those that are open,
+// also if it fails.
+func openEach(d *output.Document, paths []string) (files []*os.File, err error) {
+	for _, path := range paths {
+		f, err := d.Rights.Open(path)
+		if err != nil {
+			return files, fmt.Errorf("read the recording: %w", err)
+		}
+		files = append(files, f)
+	}
+	if err := d.Seclude(); err != nil {
+		return files, fmt.Errorf("give up what is not needed: %w", err)
+	}
+	return files, nil
+}
+
+func closeEach(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}
+
+// replayOrWatch reads a recording to its end or, if the target is the number of a process and no file, follows that
+// running kernel until the user or the duration ends it.
+func replayOrWatch(ctx context.Context, s *session.Session, target, does string) error {
+	if _, err := strconv.Atoi(target); err != nil || s.Rights.Exists(target) {
+		return replay(ctx, s.Document, target, s.Tracker.Add)
+	}
+	options, err := s.Options.TracerOptions(s.Console)
+	if err != nil {
+		return err
+	}
+	options.Holders = true
+	pids, err := status.ParsePIDs([]string{target})
+	if err != nil {
+		return err
+	}
+	return s.Trace(ctx, inventory.Named(pids), options, does)
+}
+
+// Commands returns the commands that read recordings.
+func Commands(c console.Console) []*cobra.Command {
+	return []*cobra.Command{
+		newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c),
+		newAdviseCommand(c), newMergeCommand(c), newRecallCommand(c),
+	}
+}

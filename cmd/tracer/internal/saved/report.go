@@ -1,0 +1,59 @@
+package saved
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+)
+
+func newReportCommand(c console.Console) *cobra.Command {
+	var o output.Options
+	var into IntoOptions
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Print a recording again, in any format",
+		Long: "Print the report of a recording that 'tracer attach --record' or 'tracer run --record' made: " +
+			"the very report that was printed then. Of a file that was cut or damaged it prints what is there, " +
+			"and no figure of it is exact.",
+		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n" +
+			"  tracer report run.arrows --into notebook.ipynb --into-output",
+		Args: status.Args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return reportOrInto(cmd.Context(), o, into, c, args) },
+	}
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().StringVar(&into.Notebook, "into", "",
+		"put the figures into the metadata of the cells of `NOTEBOOK`.ipynb, which are found by their sources")
+	cmd.Flags().BoolVar(&into.Outputs, "into-output", false,
+		"with --into: also show them under the cells, as an output")
+	cmd.Flags().BoolVar(&into.Remove, "remove", false,
+		"with --into, and without a recording: take the figures out of the notebook")
+	return cmd
+}
+
+func runReport(ctx context.Context, o output.Options, c console.Console, path string) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	tracker, findings := attribution.New(), (*attribution.Findings)(nil)
+	if o.HasLeaks() {
+		tracker, findings = attribution.NewAudited()
+	}
+	d, err := output.NewDocument(&o, c)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := replay(ctx, d, path, tracker.Add); err != nil {
+		return err
+	}
+	r, err := d.Report(tracker, findings, d.Options.Print)
+	if err != nil {
+		return err
+	}
+	return d.Judge(r)
+}

@@ -1,0 +1,181 @@
+package saved
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/html"
+)
+
+// ViewOptions are the flags of `tracer view`.
+type ViewOptions struct {
+	Port     int
+	NoSource bool
+}
+
+func newViewCommand(c console.Console) *cobra.Command {
+	var o ViewOptions
+	cmd := &cobra.Command{
+		Use:   "view FILE",
+		Short: "Show a recording in a browser, also while it grows",
+		Long: "Show a recording as the page that 'tracer report --format html' writes, " +
+			"to browsers on this machine, until Ctrl-C.\n" +
+			"Of a session that still runs ('tracer attach --record FILE') the page follows the recording " +
+			"while it grows.\n\n" +
+			"Only whoever has the printed address sees the page: the tracer listens on 127.0.0.1, " +
+			"and the address holds a secret.",
+		Example: "  tracer view run.arrows",
+		Args:    status.Args(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runView(cmd.Context(), o, c, args[0]) },
+	}
+	cmd.Flags().IntVar(&o.Port, "port", 0, "listen on port `N` (0: any that is free)")
+	cmd.Flags().BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source out of the page")
+	return cmd
+}
+
+func runView(ctx context.Context, o ViewOptions, c console.Console, path string) error {
+	if o.Port < 0 || o.Port > 65535 {
+		return status.Usagef("--port %d: it is a number up to 65535", o.Port)
+	}
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	f, err := rights.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the recording: %w", err)
+	}
+	defer f.Close()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	defer listener.Close()
+	if err := seclude(who); err != nil {
+		return fmt.Errorf("give up what is not needed: %w", err)
+	}
+	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
+	if err := v.read(); err != nil {
+		return status.NotRecorded(path, err)
+	}
+	fmt.Fprintf(c.Out, "http://%s/%s/\n", v.host, v.token)
+	c.Say("open this address in a browser on this machine; Ctrl-C ends")
+	return v.serve(ctx, listener)
+}
+
+// seclude gives up, for good, all rights that answering browsers does not need, once the recording is open and the port
+// is taken: a recording may come from any source, and so may requests.
+func seclude(who *invoker.Invoker) error {
+	_, _ = time.Now().Zone() // the time zone is read while files can be
+	var err error
+	if u := who.Heir(); u != nil {
+		err = confine.Become(u.UID, u.GID, u.Groups)
+	} else {
+		err = confine.KeepCapabilities()
+	}
+	if err != nil {
+		return err
+	}
+	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {
+		return err
+	}
+	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
+	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil &&
+		!errors.Is(err, confine.ErrNoFilter) {
+		return err
+	}
+	return nil
+}
+
+// serve answers until the context ends.
+func (v *viewer) serve(ctx context.Context, on net.Listener) error {
+	server := &http.Server{
+		Handler: v, ConnContext: v.guests.begin, ConnState: v.guests.follow, ErrorLog: log.New(io.Discard, "", 0),
+		ReadTimeout: 10 * time.Second, WriteTimeout: 2 * time.Minute, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(on) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return server.Close()
+	}
+}
+
+// ServeHTTP answers requests to this host with the secret in their path.
+func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	head := w.Header()
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	token, what, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/"), "/")
+	switch {
+	case q.Host != v.host:
+		http.Error(w, "not this host", http.StatusMisdirectedRequest)
+	case q.Method != http.MethodGet && q.Method != http.MethodHead:
+		http.Error(w, "only reading", http.StatusMethodNotAllowed)
+	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
+		http.NotFound(w, q)
+	case what == "":
+		v.answer(w, q, true)
+	case what == "data":
+		v.answer(w, q, false)
+	default:
+		http.NotFound(w, q)
+	}
+}
+
+// answer sends the page or its data, as new as the recording, to a browser with the secret; nothing if the page has
+// that already.
+func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
+	v.guests.know(q)
+	data, version, err := v.newest()
+	if err != nil {
+		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)
+		return
+	}
+	if !page {
+		if q.URL.Query().Get("have") == strconv.Itoa(version) {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+		return
+	}
+	o := html.Options{Version: version}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
+	var b bytes.Buffer
+	_ = html.Assemble(&b, data, o) // writing to memory cannot fail
+	_, _ = w.Write(b.Bytes())
+}

@@ -1,0 +1,53 @@
+package service
+
+import (
+	"github.com/spf13/cobra"
+
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
+)
+
+// AgentOptions are the flags of `tracer agent`.
+type AgentOptions struct {
+	Config    string
+	Listen    string
+	ReadyFile string
+	Verbose   bool
+}
+
+func newAgentCommand(c console.Console) *cobra.Command {
+	var o AgentOptions
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Trace every kernel of this machine for ever, with figures for Prometheus",
+		Long: "Trace every kernel of this machine, those that run and those that come, until it is stopped, " +
+			"and answer Prometheus at\n" +
+			"/metrics: memory now, needs of cells, deaths, losses. One session traces all of them. " +
+			"It keeps no cells and no sources.\n" +
+			"It needs the capabilities BPF, PERFMON, SYS_PTRACE and DAC_READ_SEARCH, " +
+			"and the machine's process ids.\n\n" +
+			"SIGHUP reads the configuration again.",
+		Example: "  sudo tracer agent\n  sudo tracer agent --config /etc/ipytracer/agent.yaml\n" +
+			"  sudo tracer agent check --config /etc/ipytracer/agent.yaml",
+		Args: status.Args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, o, c) },
+	}
+	cmd.PersistentFlags().StringVar(&o.Config, "config", "", "the configuration `FILE`, YAML")
+	cmd.Flags().StringVar(&o.Listen, "listen", "", "the `ADDRESS` of /metrics and /healthz (default "+
+		telemetry.DefaultListen+")")
+	cmd.Flags().StringVar(&o.ReadyFile, "ready-file", "",
+		"create `FILE` with the address once kernels are looked for and /metrics answers")
+	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "log more to standard error")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check",
+		Short: "Check the configuration, and say what is wrong with it by line",
+		Long: "Read the configuration as 'tracer agent' would, and say what is wrong with it, by line. " +
+			"It traces nothing and needs no root.\n\n" +
+			"Exit status: 0, or 2 where the configuration has a mistake.",
+		Example: "  tracer agent check --config /etc/ipytracer/agent.yaml",
+		Args:    status.Args(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return checkAgent(cmd, o, c) },
+	})
+	return cmd
+}

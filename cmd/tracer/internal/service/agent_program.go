@@ -1,0 +1,205 @@
+//go:build agent
+
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/cmd/tracer/internal/agent"
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/session"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/invoker"
+)
+
+// agentFiles are the files that somebody names to an agent, with that person's rights.
+type agentFiles struct {
+	options AgentOptions
+	rights  *invoker.Rights
+	keep    []uint // capabilities: processes that look for kernels become the invoker
+}
+
+func newAgentFiles(o AgentOptions) (*agentFiles, error) {
+	who, err := invoker.Find()
+	if err != nil {
+		return nil, err
+	}
+	rights, err := who.Rights()
+	if err != nil {
+		return nil, err
+	}
+	keep := []uint{}
+	if who.Heir() != nil {
+		keep = []uint{unix.CAP_SETUID, unix.CAP_SETGID}
+	}
+	return &agentFiles{o, rights, keep}, nil
+}
+
+// config reads the configuration, and the share of its budget. A mistake in it is a usage error.
+func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
+	config = agent.DefaultConfig()
+	if file := a.options.Config; file != "" {
+		f, err := a.rights.Open(file)
+		if err != nil {
+			return config, 0, status.Usagef("read the configuration: %w", err)
+		}
+		defer f.Close()
+		if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // a pipe could be waited for without end
+			return config, 0, status.Usagef("%s: %w", file, cmp.Or(err, errNoFile))
+		}
+		if config, err = agent.ReadConfig(f, file); err != nil {
+			return config, 0, status.Usage(err)
+		}
+	}
+	if listen := a.options.Listen; listen != "" {
+		if _, _, err := net.SplitHostPort(listen); err != nil {
+			return config, 0, status.Usagef("--listen %q: it is an address such as 127.0.0.1:9464", listen)
+		}
+		config.Listen = listen
+	}
+	if budget, err = session.ParseBudget(config.Budget); err != nil {
+		return config, 0, status.Usagef("%s: budget: %w", a.options.Config, err)
+	}
+	return config, budget, nil
+}
+
+var errNoFile = errors.New("it is no regular file, so it is no configuration")
+
+// checkAgent reads the configuration and the files that it names, and says whether they are right.
+func checkAgent(_ *cobra.Command, o AgentOptions, c console.Console) error {
+	a, err := newAgentFiles(o)
+	if err != nil {
+		return err
+	}
+	defer a.rights.Close()
+	config, _, err := a.config()
+	if err == nil {
+		err = config.CheckFiles(a.rights.Open)
+	}
+	if err != nil {
+		return status.Usage(err)
+	}
+	_, err = fmt.Fprintln(c.Out, "the configuration is right")
+	return err
+}
+
+// runAgent traces every kernel until the context of the command is done.
+func runAgent(cmd *cobra.Command, o AgentOptions, c console.Console) error {
+	ctx := cmd.Context()
+	files, err := newAgentFiles(o)
+	if err != nil {
+		return err
+	}
+	defer files.rights.Close()
+	config, budget, err := files.config()
+	if err != nil {
+		return err
+	}
+	sign, err := files.sign(c)
+	if err != nil {
+		return err
+	}
+	log := c.Logger(o.Verbose)
+	sockets, err := activated()
+	if err != nil {
+		return err
+	}
+	c.Signals.IgnoreStops()
+	err = agent.Run(ctx, agent.Options{
+		Config: config, Budget: budget, Keep: files.keep, Version: c.Version, Log: log,
+		Reload: files.reloads(ctx, c, log), Open: files.rights.Open,
+		Traces: func() { notify(log, daemon.SdNotifyReady) },
+		State:  func(text string) { notify(log, "STATUS="+text) },
+		Ready: func(at net.Addr) error {
+			c.Say("every kernel is traced from now on; figures are at http://%v/metrics; "+
+				"Ctrl-C ends it", at)
+			return sign(at)
+		},
+		Sockets: sockets,
+	})
+	var lacking *agent.RightsError
+	switch {
+	case errors.As(err, &lacking):
+		return status.New(status.CannotTrace, err)
+	case errors.Is(err, agent.ErrAddress):
+		return status.Usagef("%w; choose another address with --listen", err)
+	case errors.Is(err, agent.ErrExport), errors.Is(err, agent.ErrKubernetes), errors.Is(err, agent.ErrHubPage):
+		return status.Usage(err)
+	}
+	return err
+}
+
+// activated returns the sockets that systemd listens at for this program ([docs/agent-deploy.md]).
+func activated() (sockets []net.Listener, err error) {
+	all, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("take the sockets of systemd: %w", err)
+	}
+	for i, l := range all {
+		if l == nil {
+			return nil, status.Usagef("socket %d of systemd is none that listens for connections", i)
+		}
+	}
+	return all, nil
+}
+
+// sign prepares the ready file, and returns a function that puts it in its place with the address in it.
+func (a *agentFiles) sign(c console.Console) (func(net.Addr) error, error) {
+	if a.options.ReadyFile == "" {
+		return func(net.Addr) error { return nil }, nil
+	}
+	sign, err := a.rights.Create(a.options.ReadyFile, false)
+	if err != nil {
+		return nil, fmt.Errorf("write the ready file: %w", err)
+	}
+	c.Signals.RemoveOnExit(sign)
+	return func(at net.Addr) error {
+		_, err := fmt.Fprintln(sign, at)
+		if err = errors.Join(err, sign.Commit(), sign.Close()); err != nil {
+			return fmt.Errorf("write the ready file: %w", err)
+		}
+		return nil
+	}, nil
+}
+
+// reloads returns the configurations that are read when a SIGHUP arrives, until the context is done. A wrong one
+// changes nothing.
+func (a *agentFiles) reloads(ctx context.Context, c console.Console, log *slog.Logger) <-chan agent.Config {
+	asked, out := make(chan struct{}, 1), make(chan agent.Config)
+	c.Signals.OnHangup(func() {
+		select {
+		case asked <- struct{}{}:
+		default: // one is due anyway
+		}
+	})
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-asked:
+			}
+			config, _, err := a.config()
+			if err != nil {
+				log.Error("the configuration stays as it is", "error", err)
+				continue
+			}
+			select {
+			case out <- config:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}

@@ -1,0 +1,213 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/host/confine"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/serving"
+)
+
+// Bounds of the reports that sessions of a server leave to their users.
+const (
+	mostOfReport  = 1 << 20 // bytes; the rest is cut
+	mostReports   = 20      // in a folder: the oldest are removed
+	keepPatience  = 5 * time.Second
+	reportsFolder = "%h/.local/state/ipytracer" // the default of --reports
+	keepCommand   = "keep-report"
+)
+
+// keeper is the program that keeps reports: this one.
+var keeper = []string{"/proc/self/exe", keepCommand}
+
+const cutHere = "\n… the rest is cut: a session of a server leaves at most 1 MiB; " +
+	"'sudo tracer attach PID -o FILE' leaves all of it\n"
+
+// reportPlace returns the path for a peer's report. It is "" without a folder, for a user that is not in the database,
+// and for a peer with other files than this program, such as in a container, where paths and user numbers mean
+// something else.
+func reportPlace(folder string, p serving.Peer, now time.Time) string {
+	if folder == "" || !sameRoot(p.PID) {
+		return ""
+	}
+	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
+	if err != nil || !filepath.IsAbs(entry.HomeDir) || entry.HomeDir == "/" ||
+		strings.ContainsRune(entry.Username, '/') {
+		return ""
+	}
+	folder = strings.NewReplacer("%h", entry.HomeDir, "%u", entry.Username, "%%", "%").Replace(folder)
+	return filepath.Join(folder, fmt.Sprintf("%s-%d.txt", now.UTC().Format("20060102-150405"), p.PID))
+}
+
+// sameRoot reports whether a process's root directory is this program's.
+func sameRoot(pid int) bool {
+	var theirs, ours unix.Stat_t
+	if unix.Stat(fmt.Sprintf("/proc/%d/root", pid), &theirs) != nil || unix.Stat("/proc/self/root", &ours) != nil {
+		return false
+	}
+	return theirs.Dev == ours.Dev && theirs.Ino == ours.Ino
+}
+
+// checkReports finds mistakes in --reports; "" for "off".
+func checkReports(folder string) (string, error) {
+	if folder == "off" {
+		return "", nil
+	}
+	if !strings.HasPrefix(folder, "/") && !strings.HasPrefix(folder, "%h/") {
+		return "", status.Usagef("--reports %q: it is 'off', or a folder that begins with / or %%h/ (the user's home; "+
+			"%%u: the user's name)", folder)
+	}
+	return folder, nil
+}
+
+// leaving is the output of a session for its user, until it is kept.
+type leaving struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	cut  bool
+	keep *os.Process // the process that keeps it, while it runs
+}
+
+func (l *leaving) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	room := mostOfReport - l.text.Len()
+	l.text.Write(p[:min(len(p), room)])
+	l.cut = l.cut || len(p) > room
+	return len(p), nil
+}
+
+// kill ends the process that keeps the report.
+func (l *leaving) kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.keep != nil {
+		_ = l.keep.Kill()
+	}
+}
+
+// store has a process keep the report at a path. That process runs as the peer's user, has no other rights, and is
+// killed if it takes too long: it opens that user's files, which may be on a file system that does not answer.
+func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
+	l.mu.Lock()
+	text := bytes.Clone(l.text.Bytes())
+	if l.cut {
+		text = append(bytes.ToValidUTF8(text, nil), cutHere...)
+	}
+	l.text = bytes.Buffer{}
+	l.mu.Unlock()
+	if len(text) == 0 || path == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), keepPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, keeper[0], append(slices.Clone(keeper[1:]), path)...)
+	errs := &lastOutput{}
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), errs
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(p)}
+	err := cmd.Start()
+	if err == nil {
+		l.mu.Lock()
+		l.keep = cmd.Process
+		l.mu.Unlock()
+		err = cmd.Wait()
+		l.mu.Lock()
+		l.keep = nil
+		l.mu.Unlock()
+	}
+	if err != nil {
+		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error",
+			err, "said", errs.text())
+	}
+}
+
+// credentialOf returns the peer's user, with the groups in the database.
+func credentialOf(p serving.Peer) *syscall.Credential {
+	c := &syscall.Credential{Uid: p.UID, Gid: p.GID}
+	entry, err := user.LookupId(strconv.FormatUint(uint64(p.UID), 10))
+	if err != nil {
+		return c
+	}
+	ids, _ := entry.GroupIds()
+	for _, id := range ids {
+		if n, err := strconv.ParseUint(id, 10, 32); err == nil {
+			c.Groups = append(c.Groups, uint32(n))
+		}
+	}
+	return c
+}
+
+// newKeepCommand writes standard input to a file of the user it runs as.
+func newKeepCommand(c console.Console) *cobra.Command {
+	return &cobra.Command{
+		Use:    keepCommand + " PATH",
+		Short:  "Keep the report of a session; started by tracer itself",
+		Hidden: true,
+		Args:   status.Args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := confine.NoNewPrivileges(); err != nil {
+				return err
+			}
+			return keepReport(c.In, args[0])
+		},
+	}
+}
+
+func keepReport(from io.Reader, path string) error {
+	self, err := invoker.Self()
+	if err != nil {
+		return err
+	}
+	rights, err := invoker.Of(self)
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	folder, err := rights.MakeFolder(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.Thin(mostReports-1, isLeft); err != nil {
+		return err
+	}
+	f, err := rights.Create(path, false)
+	if err != nil {
+		return err
+	}
+	defer f.Discard()
+	if _, err := io.Copy(f, io.LimitReader(from, mostOfReport+int64(len(cutHere)))); err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Commit())
+}
+
+// isLeft reports whether a session may have left a report under this name.
+func isLeft(name string) bool {
+	when, rest, ok := strings.Cut(name, "-")
+	clock, pid, _ := strings.Cut(strings.TrimSuffix(rest, ".txt"), "-")
+	_, err := time.Parse("20060102 150405", when+" "+clock)
+	number, wrong := strconv.ParseUint(pid, 10, 31)
+	return ok && err == nil && wrong == nil && number > 0 && strings.HasSuffix(name, ".txt")
+}

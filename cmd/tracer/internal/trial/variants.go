@@ -1,0 +1,129 @@
+package trial
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// prepare makes the variants.
+func (t *try) prepare(path string) (err error) {
+	switch {
+	case t.o.Patch != "":
+		patch, err := t.ReadFile(t.o.Patch, MaxPatch)
+		if err != nil {
+			return err
+		}
+		changed, err := t.notebook.Patched(patch)
+		if err != nil {
+			return fmt.Errorf("--patch %s: %w", t.o.Patch, err)
+		}
+		t.add(&Variant{Name: "patch " + filepath.Base(t.o.Patch), Notebook: changed})
+	case t.o.With != "":
+		other, err := t.ReadFile(t.o.With, output.MaxNotebook)
+		if err != nil {
+			return err
+		}
+		changed, err := Read(t.o.With, other)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", t.o.With, err)
+		}
+		t.add(&Variant{Name: "version " + filepath.Base(t.o.With), Notebook: changed})
+	case t.o.AdviceFrom != "":
+		if err := t.readAdvice(); err != nil {
+			return err
+		}
+	}
+	for _, v := range t.variants {
+		if t.notebook.Diff(v.Notebook) == "" {
+			return status.Usagef("%s changes no code of %s", v.Name, path)
+		}
+	}
+	return nil
+}
+
+func (t *try) add(v *Variant) { t.variants = append(t.variants, v) }
+
+// maxAdvice is the most bytes of advice.
+const maxAdvice = 64 << 20
+
+// readAdvice reads advice from a file.
+func (t *try) readAdvice() error {
+	data, err := t.ReadFile(t.o.AdviceFrom, maxAdvice)
+	if err != nil {
+		return err
+	}
+	var a model.Advice
+	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
+		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.AdviceFrom)
+	}
+	t.advice, t.ran = &a, nil
+	return t.take()
+}
+
+// take makes variants of the chosen advice.
+func (t *try) take() error {
+	var chosen []model.AdviceItem
+	for _, item := range t.advice.Items {
+		if t.o.All && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
+			chosen = append(chosen, item)
+		}
+	}
+	switch {
+	case len(chosen) == 0 && t.o.All:
+		return errors.New("none of the advice has a change that could be tried")
+	case len(chosen) < len(t.o.numbers):
+		return status.Usagef("--advice %s: there are %s", t.o.Advice,
+			words.Plural(len(t.advice.Items), "piece of advice"))
+	}
+	if !t.o.All {
+		v, err := t.together(chosen)
+		if err != nil {
+			return err
+		}
+		t.add(v)
+		return nil
+	}
+	for i := range chosen {
+		v, err := t.together(chosen[i : i+1])
+		if err != nil {
+			return err
+		}
+		t.add(v)
+	}
+	return nil
+}
+
+// together makes a variant of several pieces of advice.
+func (t *try) together(items []model.AdviceItem) (*Variant, error) {
+	v := &Variant{Name: "advice"}
+	for i := range items {
+		v.Advice = append(v.Advice, items[i].Number)
+		v.Name += listed(i, len(items)) + fmt.Sprint(items[i].Number)
+	}
+	if len(items) == 1 && items[0].Saves > 0 {
+		saves := items[0].Saves
+		v.Predicted = &saves
+	}
+	var err error
+	v.Notebook, err = t.notebook.Edited(items, t.ran)
+	return v, err
+}
+
+// listed returns the text before an item of "advice 1, 2 and 3".
+func listed(i, n int) string {
+	switch {
+	case i == 0:
+		return " "
+	case i == n-1:
+		return " and "
+	}
+	return ", "
+}
