@@ -257,11 +257,11 @@ func TestLimitsThatCannotBe(t *testing.T) {
 		says   string
 		args   []string
 	}{
-		{2, "no size such as", []string{"attach", "--limit", "many", number}},
+		{2, "must be a size such as", []string{"attach", "--limit", "many", number}},
 		{2, "too small", []string{"attach", "--limit", "0", number}},
 		{2, "mapped", []string{"attach", "--limit", "1MiB", number}},
 		{2, "mapped", []string{"limit", number, "1MiB"}},
-		{2, "no size such as", []string{"limit", number, "1 bushel"}},
+		{2, "must be a size such as", []string{"limit", number, "1 bushel"}},
 		{2, "no process", []string{"limit", "4194304", "1GiB"}},
 		{2, "not a process id", []string{"limit", "kernel", "1GiB"}},
 	} {

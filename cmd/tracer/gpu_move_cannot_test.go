@@ -35,7 +35,7 @@ func TestYieldCannot(t *testing.T) {
 		{h.dir, "does not use CUDA", 2, []string{"yield", fmt.Sprint(os.Getpid())}},
 		{h.dir, "there is no process 2147483647", 2, []string{"yield", "2147483647"}},
 		{h.dir, `"x" is not a process id`, 2, []string{"yield", "x"}},
-		{h.dir, "something is missing", 2, []string{"restore"}},
+		{h.dir, "gpu restore needs a PID", 2, []string{"restore"}},
 		{h.dir, "--timeout must be more than 0", 2, []string{"yield", pid, "--timeout", "0s"}},
 		{h.dir, "is a thread of process", 2, []string{"yield", otherThread(t)}},
 	} {

@@ -75,17 +75,21 @@ func TestHelpFits(t *testing.T) {
 // TestWrongArguments: one sentence names missing, superfluous or misspelt arguments, and the command to type.
 func TestWrongArguments(t *testing.T) {
 	for typed, want := range map[string]string{
-		"run": "something is missing; type 'tracer run -- COMMAND [ARG ...]', " +
+		"run": "run needs a COMMAND; type 'tracer run -- COMMAND [ARG ...]', " +
 			"see 'tracer run --help'",
-		"audit":                       "something is missing; type 'tracer audit {FILE | PID}'",
-		"diff a.arrows":               "these are not the arguments it takes; type 'tracer diff A B'",
+		"audit":                       "audit needs a FILE or a PID; type 'tracer audit {FILE | PID}'",
+		"diff":                        "diff needs A and B; type 'tracer diff A B'",
+		"merge":                       "merge needs a FILE and another FILE; type 'tracer merge FILE FILE...'",
+		"limit":                       "limit needs a PID; type 'tracer limit PID [SIZE|auto|off]'",
+		"gpu restore":                 "gpu restore needs a PID; type 'tracer gpu restore PID'",
+		"diff a.arrows":               "wrong number of arguments; type 'tracer diff A B'",
 		"attch":                       "did you mean 'tracer attach'?",
 		"zzz":                         `unknown command "zzz" for "tracer"; see 'tracer --help'`,
-		"attach --duration 5":         `--duration "5": it is a time such as 30s or 10m; see 'tracer attach --help'`,
-		"report x --cells many":       `--cells "many": it is a whole number; see 'tracer report --help'`,
-		"serve --per-user \x1b[2Jx":   `--per-user "\x1b[2Jx": it is a whole number`,
-		"attach 4242 --by nonsense":   `--by "nonsense": it is cpu.`,
-		"attach 4242 --strict=rubies": "it is figures, attribution or all",
+		"attach --duration 5":         `--duration "5": must be a time such as 30s or 10m; see 'tracer attach --help'`,
+		"report x --cells many":       `--cells "many": must be a whole number; see 'tracer report --help'`,
+		"serve --per-user \x1b[2Jx":   `--per-user "\x1b[2Jx": must be a whole number`,
+		"attach 4242 --by nonsense":   `--by "nonsense": must be cpu.`,
+		"attach 4242 --strict=rubies": "must be figures, attribution or all",
 	} {
 		var out, errs bytes.Buffer
 		code := run(strings.Fields(typed), nil, &out, &errs)

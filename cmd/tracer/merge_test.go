@@ -216,7 +216,7 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{"merge", a, b, "--format", "chrome"}, status.WrongUsage, "use --format perfetto"},
 		{[]string{"merge", a, b, "--by", "gpu.0.driver"}, status.WrongUsage, "only meters of the CPU side"},
 		{[]string{"merge", a, b, "--by", "x"}, status.WrongUsage, "--by"},
-		{[]string{"merge", a, b, "--clock-error", "-1s"}, status.WrongUsage, "--clock-error takes a time"},
+		{[]string{"merge", a, b, "--clock-error", "-1s"}, status.WrongUsage, "--clock-error must be a time"},
 		{[]string{"merge", a, b, "--clock-error", "x"}, status.WrongUsage, "--clock-error"},
 		{[]string{"merge", a, b, "--cells", "-1"}, status.WrongUsage, "--cells"},
 	} {

@@ -35,10 +35,10 @@ func Parse(text string) (Size, error) {
 	}
 	n, err := words.ParseBytes(text)
 	if err != nil {
-		return Size{}, fmt.Errorf("%q is no size such as 512MiB, 8G, 1.5GiB or 'auto'", text)
+		return Size{}, fmt.Errorf("%q: must be a size such as 512MiB, 8G, 1.5GiB or 'auto'", text)
 	}
 	if n < Least {
-		return Size{}, fmt.Errorf("%q is too small: at least 1MiB", text)
+		return Size{}, fmt.Errorf("%q: must be at least 1MiB", text)
 	}
 	return Size{Bytes: n}, nil
 }

@@ -15,8 +15,8 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/tracer"
 	"ipytracer/internal/host/process"
+	"ipytracer/tracer"
 )
 
 func newRunCommand(c console.Console) *cobra.Command {

@@ -31,7 +31,7 @@ func (o *Options) FindingFlags(f *pflag.FlagSet, what string) {
 // CheckFinding finds mistakes in those flags.
 func (o *Options) CheckFinding() error {
 	if o.Cells < 0 {
-		return status.Usagef("--cells takes a number from 0")
+		return status.Usagef("--cells must be a number from 0")
 	}
 	return CheckFormat(o.Format, "text", "json", "markdown", "html")
 }

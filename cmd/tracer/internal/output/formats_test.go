@@ -83,7 +83,7 @@ func TestGoneFormats(t *testing.T) {
 			t.Errorf("%s is there, or %s is not", f.name, f.instead)
 		}
 		err := CheckFormat(f.name, "text", "json")
-		if err == nil || !strings.HasSuffix(err.Error(), "it is text or json") {
+		if err == nil || !strings.HasSuffix(err.Error(), "must be text or json") {
 			t.Errorf("of a command without %s: %v", f.instead, err)
 		}
 	}

@@ -53,7 +53,7 @@ func (o *Options) Check() error {
 		return err
 	}
 	if o.Cells < 0 || o.Lines < 0 {
-		return status.Usagef("--cells and --lines take a number from 0")
+		return status.Usagef("--cells and --lines must be numbers from 0")
 	}
 	return CheckMeter(o.By)
 }
@@ -78,5 +78,5 @@ func CheckFormat(format string, known ...string) error {
 				f.why)
 		}
 	}
-	return status.Usagef("--format %q: it is %s or %s", format, strings.Join(known[:last], ", "), known[last])
+	return status.Usagef("--format %q: must be %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }

@@ -22,7 +22,7 @@ func CheckMeter(by string) error {
 		known = append(known, strings.Replace(m.Meter.String(), "gpu.0.", "gpu.N.", 1))
 	}
 	last := len(known) - 1
-	return status.Usagef("--by %q: it is %s or %s", by, strings.Join(known[:last], ", "), known[last])
+	return status.Usagef("--by %q: must be %s or %s", by, strings.Join(known[:last], ", "), known[last])
 }
 
 // by returns the meter of --by, "" if the report lacks it.

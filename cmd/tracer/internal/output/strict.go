@@ -50,7 +50,7 @@ func (s *Strictness) Set(text string) error {
 	case "false":
 		*s = Strictness{}
 	default:
-		return fmt.Errorf("it is %s, %s or %s", strictFigures, strictAttribution, strictAll)
+		return fmt.Errorf("must be %s, %s or %s", strictFigures, strictAttribution, strictAll)
 	}
 	return nil
 }

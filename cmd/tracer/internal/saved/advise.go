@@ -103,7 +103,7 @@ func (o *AdviseOptions) check() error {
 	}
 	switch {
 	case o.Cell < 0:
-		return status.Usagef("--cell %d: it is the number of a cell, N of In[N]", o.Cell)
+		return status.Usagef("--cell %d: must be the number of a cell, the N of In[N]", o.Cell)
 	}
 	return nil
 }

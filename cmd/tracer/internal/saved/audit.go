@@ -127,7 +127,7 @@ func (o *AuditOptions) check() (err error) {
 func size(flag, text string) (int64, error) {
 	n, err := words.ParseBytes(text)
 	if err != nil {
-		return 0, status.Usagef("%s %q: it is a size such as 100MiB, 2g or 0", flag, text)
+		return 0, status.Usagef("%s %q: must be a size such as 100MiB, 2g or 0", flag, text)
 	}
 	return n, nil
 }

@@ -96,13 +96,9 @@ func (k *checking) targets(ctx context.Context, args []string) (who []process.Id
 		who, err = inventory.Choose(ctx, s.Console, false, "audit --check")
 		return who, nil, err
 	}
-	pid, err := strconv.Atoi(args[0])
-	switch {
-	case err != nil || s.Rights.Exists(args[0]):
-	case pid <= 0:
-		return nil, nil, status.Usagef("%d is not a process id; 'tracer kernels' lists them", pid)
-	default:
-		return inventory.Named([]int{pid}), nil, nil
+	if _, err := strconv.Atoi(args[0]); err == nil && !s.Rights.Exists(args[0]) {
+		pids, err := status.ParsePIDs(args)
+		return inventory.Named(pids), nil, err
 	}
 	all, err := promisedIn(ctx, s, args[0])
 	if err != nil {

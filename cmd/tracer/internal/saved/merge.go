@@ -54,7 +54,7 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 			if !cmd.Flags().Changed("clock-error") {
 				o.ClockError = -1
 			} else if o.ClockError < 0 || o.ClockError > maxClockError {
-				return status.Usagef("--clock-error takes a time from 0 to a year, such as 10ms")
+				return status.Usagef("--clock-error must be a time from 0 to a year, such as 10ms")
 			}
 			return runMerge(cmd.Context(), o, c, args)
 		},
@@ -82,7 +82,7 @@ func (o *MergeOptions) check() error {
 		return err
 	}
 	if o.Cells < 0 {
-		return status.Usagef("--cells takes a number from 0")
+		return status.Usagef("--cells must be a number from 0")
 	}
 	return output.CheckMeter(o.By)
 }

@@ -54,7 +54,7 @@ func newViewCommand(c console.Console) *cobra.Command {
 
 func runView(ctx context.Context, o ViewOptions, c console.Console, path string) error {
 	if o.Port < 0 || o.Port > 65535 {
-		return status.Usagef("--port %d: it is a number up to 65535", o.Port)
+		return status.Usagef("--port %d: must be a number from 0 to 65535", o.Port)
 	}
 	who, err := invoker.Find()
 	if err != nil {

@@ -63,7 +63,7 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 	}
 	if listen := a.options.Listen; listen != "" {
 		if _, _, err := net.SplitHostPort(listen); err != nil {
-			return config, 0, status.Usagef("--listen %q: it is an address such as 127.0.0.1:9464", listen)
+			return config, 0, status.Usagef("--listen %q: must be an address such as 127.0.0.1:9464", listen)
 		}
 		config.Listen = listen
 	}
@@ -73,7 +73,7 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 	return config, budget, nil
 }
 
-var errNoFile = errors.New("it is no regular file, so it is no configuration")
+var errNoFile = errors.New("a configuration must be a regular file")
 
 // checkAgent reads the configuration and the files that it names, and says whether they are right.
 func checkAgent(_ *cobra.Command, o AgentOptions, c console.Console) error {

@@ -74,8 +74,9 @@ func checkReports(folder string) (string, error) {
 		return "", nil
 	}
 	if !strings.HasPrefix(folder, "/") && !strings.HasPrefix(folder, "%h/") {
-		return "", status.Usagef("--reports %q: it is 'off', or a folder that begins with / or %%h/ (the user's home; "+
-			"%%u: the user's name)", folder)
+		return "", status.Usagef(
+			"--reports %q: must be 'off', or a folder that begins with / or %%h/ (the user's home; "+
+				"%%u: the user's name)", folder)
 	}
 	return folder, nil
 }

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/host/process"
 	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/process"
 	"ipytracer/internal/serving"
 )
 

@@ -66,7 +66,7 @@ func newServeCommand(c console.Console) *cobra.Command {
 
 func runServe(ctx context.Context, o ServeOptions, c console.Console) error {
 	if o.PerUser < 1 || o.InAll < 1 {
-		return status.Usagef("--per-user and --in-all take a number from 1")
+		return status.Usagef("--per-user and --in-all must be numbers from 1")
 	}
 	reports, err := checkReports(o.Reports)
 	if err != nil {

@@ -85,7 +85,7 @@ func (o *Options) WatchFlags(f *pflag.FlagSet, what string) {
 // CheckDuration finds a mistake in --duration.
 func (o *Options) CheckDuration() error {
 	if o.Duration < 0 {
-		return status.Usagef("--duration cannot be negative")
+		return status.Usagef("--duration must not be negative")
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (o *Options) TracerOptions(c console.Console) (tracer.Options, error) {
 		return tracer.Options{}, status.Usage(err)
 	}
 	if o.Ring < 4 || o.Ring&(o.Ring-1) != 0 || o.Ring > 1<<20 {
-		return tracer.Options{}, status.Usagef("--ring %d: it is a power of two from 4", o.Ring)
+		return tracer.Options{}, status.Usagef("--ring %d: must be a power of two from 4", o.Ring)
 	}
 	limit, err := parseLimit(o.Limit)
 	if err != nil {
@@ -140,7 +140,7 @@ func ParseBudget(text string) (float64, error) {
 		share /= 100
 	}
 	if err != nil || !(share > 0 && share <= 1) {
-		return 0, fmt.Errorf("--budget %q: it is a share of the time such as 3%%, or 'off'", text)
+		return 0, fmt.Errorf("--budget %q: must be a share of the time such as 3%%, or 'off'", text)
 	}
 	return share, nil
 }

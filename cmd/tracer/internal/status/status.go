@@ -14,8 +14,8 @@ import (
 
 	"ipytracer/event/recording"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"

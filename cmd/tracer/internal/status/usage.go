@@ -3,6 +3,7 @@ package status
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,11 +29,38 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 		}
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.Name())
 	}
-	usage := strings.Replace(cmd.UseLine(), " [flags]", "", 1)
+	wrong := "wrong number of arguments"
 	if len(args) == 0 {
-		return fmt.Errorf("something is missing; type '%s', see '%s --help'", usage, cmd.CommandPath())
+		wrong = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + " needs " + needed(cmd.Use)
 	}
-	return fmt.Errorf("these are not the arguments it takes; type '%s', see '%s --help'", usage, cmd.CommandPath())
+	usage := strings.Replace(cmd.UseLine(), " [flags]", "", 1)
+	return fmt.Errorf("%s; type '%s', see '%s --help'", wrong, usage, cmd.CommandPath())
+}
+
+// optional matches the arguments in a command's usage that may be left out, and marks that are no arguments.
+var optional = regexp.MustCompile(`\[[^]]*\]|\.\.\.| -- |[{}]`)
+
+// needed names the arguments without which a command does nothing: "a FILE or a PID".
+func needed(use string) string {
+	_, arguments, _ := strings.Cut(use, " ")
+	said := ""
+	for word := range strings.FieldsSeq(optional.ReplaceAllString(arguments, " ")) {
+		switch {
+		case word == "|":
+			said += " or "
+			continue
+		case said != "" && !strings.HasSuffix(said, " "):
+			said += " and "
+		}
+		switch {
+		case strings.Contains(said, " "+word+" "):
+			said += "another "
+		case len(word) > 1:
+			said += "a "
+		}
+		said += word
+	}
+	return said
 }
 
 // WrongValue adds the values that a flag takes.
@@ -50,7 +78,7 @@ func WrongValue(err error) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("--%s %q: it is %s", bad.GetFlag().Name, bad.GetValue(), is)
+	return fmt.Errorf("--%s %q: must be %s", bad.GetFlag().Name, bad.GetValue(), is)
 }
 
 // ParsePIDs reads the process ids of a command line.

@@ -118,20 +118,21 @@ func (o *TryOptions) check() (err error) {
 	}
 	switch {
 	case asked != 1:
-		return status.Usagef("say what to try: one of --patch FILE, --with FILE, --advice NUMBERS and --all")
+		return status.Usagef(
+			"the change to try is missing: give one of --patch FILE, --with FILE, --advice NUMBERS and --all")
 	case (o.Patch != "" || o.With != "") && o.AdviceFrom != "":
 		return status.Usagef("--advice-from goes with --advice or --all")
 	case o.Runs < 1 || o.Runs > maxTries:
-		return status.Usagef("-n %d: it is a number from 1 to %d", o.Runs, maxTries)
+		return status.Usagef("-n %d: must be a number from 1 to %d", o.Runs, maxTries)
 	case o.Timeout <= 0 || o.Timeout > maxTrying:
-		return status.Usagef("--timeout %s: it is a time of up to %s", o.Timeout, maxTrying)
+		return status.Usagef("--timeout %s: must be a time of up to %s", o.Timeout, maxTrying)
 	case !(o.Relative >= 0) || !(o.Absolute >= 0) || math.IsInf(o.Relative, 0) || math.IsInf(o.Absolute, 0):
-		return status.Usagef("--rtol and --atol take a number from 0")
+		return status.Usagef("--rtol and --atol must be numbers from 0")
 	}
 	if o.Seed != "" {
 		n, err := strconv.ParseInt(o.Seed, 10, 64)
 		if err != nil || n < 0 {
-			return status.Usagef("--seed %q: it is a whole number from 0", o.Seed)
+			return status.Usagef("--seed %q: must be a whole number from 0", o.Seed)
 		}
 		o.seed = &n
 	}
@@ -146,7 +147,7 @@ func adviceNumbers(text string) (all []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil || n < 1 || n > 1000 {
-			return nil, status.Usagef("--advice %q: it takes numbers of advice, such as 1,3", text)
+			return nil, status.Usagef("--advice %q: must be numbers of advice, such as 1,3", text)
 		}
 		if !slices.Contains(all, n) {
 			all = append(all, n)

@@ -31,7 +31,7 @@ type try struct {
 	variants []*Variant
 	advice   *model.Advice           // nil without advice
 	ran      func(execution int) int // see Notebook.Edited
-	changed  *invoker.File          // nil unless the changed notebook is to be written
+	changed  *invoker.File           // nil unless the changed notebook is to be written
 	runner   *Runner
 	judged   *Trial
 	done     int // runs
