@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// brokenTracer returns a tracer that is broken as tracer/internal/instruments/broken.go describes, built once for all tests.
+// brokenTracer returns a tracer that is broken as tracer/internal/instruments/broken.go describes, built once for all
+// tests.
 var brokenTracer = sync.OnceValues(func() (string, error) {
 	broken := filepath.Join(suite, "broken")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-tags", "broken", "-o", broken,

@@ -200,7 +200,8 @@ func TestShedding(t *testing.T) {
 	}
 	s = attached(t, k, Options{})
 	only := s.targets.All[0]
-	only.Python = &tracee.Python{Learning: tracee.Learning{First: time.Now().Add(-time.Hour)}} // nothing more can be learned of it
+	// Nothing more can be learned of it.
+	only.Python = &tracee.Python{Learning: tracee.Learning{First: time.Now().Add(-time.Hour)}}
 	only.Instruments = []tracee.Instrument{i}
 	k.calls = nil
 	told, _ := following(t, t.Context(), s, atOnce)
