@@ -1,5 +1,9 @@
 // Package advice finds what to change in a notebook so that it needs less memory, and how much lower its highest moment
 // would be. It is pure: it runs nothing, and knows a notebook by its source and by what a session recorded.
+//
+// A rule looks for a pattern in the source, and for blocks at a high moment that calls on these lines made; either
+// alone is no evidence. Rules are about names that hold memory longer than it is needed, IPython's history of outputs,
+// functions of rows of pandas, NumPy's arrays (package arrays), and graphs of PyTorch.
 package advice
 
 import (
@@ -9,12 +13,7 @@ import (
 	"strings"
 
 	"ipytracer/internal/advice/arrays"
-	"ipytracer/internal/advice/evidence"
-	"ipytracer/internal/advice/frames"
-	"ipytracer/internal/advice/kept"
-	"ipytracer/internal/advice/names"
-	"ipytracer/internal/advice/tensors"
-	"ipytracer/internal/syntax"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -26,31 +25,30 @@ const (
 	maxCandidates = 4096
 )
 
-// Options choose what is judged; see [evidence.Options].
+// Options choose what is judged; see [notebook.Options].
 type Options struct {
 	Meter string
 	PID   int
 	Input int
 	Room  int
 	// Rules replace all rules, in tests.
-	Rules []evidence.Rule
+	Rules []notebook.Rule
 }
 
-// rules are all of them, by package.
-func rules() []evidence.Rule {
-	return slices.Concat(names.Rules(), kept.Rules(), frames.Rules(), arrays.Rules(), tensors.Rules())
+// rules are all of them.
+func rules() []notebook.Rule {
+	return []notebook.Rule{names, outputs, rowFunctions, arrays.Find, gradients, keptGraphs}
 }
 
 // Reading is a session that has been read. It does not change when the session goes on.
 type Reading struct {
-	notebook *evidence.Notebook
+	notebook *notebook.Notebook
 	options  Options
 }
 
 // Read reads a session.
 func Read(r *model.Report, o Options) *Reading {
-	return &Reading{evidence.Read(r, evidence.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room,
-		Parse: syntax.ParseCell}), o}
+	return &Reading{notebook.Read(r, notebook.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room}), o}
 }
 
 // Make returns the advice for a session.
@@ -88,7 +86,7 @@ func (x *Reading) Advice() *model.Advice {
 
 // exact reports whether the figure of the highest moment is. Where windows or changes are missing, a higher moment may
 // be.
-func exact(n *evidence.Notebook) bool {
+func exact(n *notebook.Notebook) bool {
 	if !n.Report.Certificate.Complete {
 		return false
 	}
@@ -105,13 +103,13 @@ func exact(n *evidence.Notebook) bool {
 
 // weighed is a candidate with its saving.
 type weighed struct {
-	evidence.Candidate
+	notebook.Candidate
 	saves, peak, held int64
-	then              *evidence.Moment
+	then              *notebook.Moment
 }
 
 // weigh returns the candidates that save enough, the most first.
-func weigh(n *evidence.Notebook, all []evidence.Rule) []weighed {
+func weigh(n *notebook.Notebook, all []notebook.Rule) []weighed {
 	var found []weighed
 	for _, rule := range all {
 		for _, c := range rule(n) {
@@ -160,7 +158,7 @@ func once(found []weighed) []weighed {
 }
 
 // item returns a candidate as a piece of advice.
-func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
+func item(n *notebook.Notebook, number int, f weighed) model.AdviceItem {
 	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves,
 		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
 		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
@@ -182,7 +180,7 @@ func item(n *evidence.Notebook, number int, f weighed) model.AdviceItem {
 }
 
 // accuracy returns how well a saving is known: nothing is exact in a session that is not known in full.
-func accuracy(n *evidence.Notebook, accuracy string) string {
+func accuracy(n *notebook.Notebook, accuracy string) string {
 	if accuracy == model.SavesExact && !n.Report.Certificate.Complete {
 		return model.SavesBound
 	}
@@ -190,10 +188,10 @@ func accuracy(n *evidence.Notebook, accuracy string) string {
 }
 
 // digested returns edits with the digests of their cells' sources.
-func digested(n *evidence.Notebook, edits []model.AdviceEdit) []model.AdviceEdit {
+func digested(n *notebook.Notebook, edits []model.AdviceEdit) []model.AdviceEdit {
 	edits = slices.Clone(edits)
 	for i := range edits {
-		at := slices.IndexFunc(n.Cells, func(c *evidence.Cell) bool {
+		at := slices.IndexFunc(n.Cells, func(c *notebook.Cell) bool {
 			return c.Window.Execution == edits[i].Execution
 		})
 		if at >= 0 && !n.Cells[at].Window.SourceTruncated {
@@ -204,7 +202,7 @@ func digested(n *evidence.Notebook, edits []model.AdviceEdit) []model.AdviceEdit
 }
 
 // nameOf returns the notebook's path; "" if it is not known.
-func nameOf(n *evidence.Notebook) string {
+func nameOf(n *notebook.Notebook) string {
 	for _, p := range n.Report.Processes {
 		if p.PID == n.PID {
 			return p.Notebook
@@ -214,7 +212,7 @@ func nameOf(n *evidence.Notebook) string {
 }
 
 // place returns the place of a moment.
-func place(n *evidence.Notebook, m *evidence.Moment) *model.PlanPlace {
+func place(n *notebook.Notebook, m *notebook.Moment) *model.PlanPlace {
 	if m.Cell == nil {
 		return nil
 	}
@@ -229,7 +227,7 @@ func place(n *evidence.Notebook, m *evidence.Moment) *model.PlanPlace {
 }
 
 // unknown returns sentences about matters that no rule could consider.
-func unknown(n *evidence.Notebook) (all []string) {
+func unknown(n *notebook.Notebook) (all []string) {
 	trees, traced := 0, false
 	for _, c := range n.Cells {
 		if c.Tree == nil {

@@ -1,4 +1,4 @@
-package advice_test
+package advice
 
 import (
 	"bytes"
@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/internal/advice"
 	"ipytracer/internal/advice/advicetest"
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -33,7 +32,7 @@ func two() *model.Report {
 
 // TestMake compares the list: its order, savings, places and diffs.
 func TestMake(t *testing.T) {
-	a := advice.Make(two(), advice.Options{Meter: "cpu.resident"})
+	a := Make(two(), Options{Meter: "cpu.resident"})
 	if a.Peak != 650*mib || !a.Exact || a.At.Execution != 2 || a.At.Line != 1 || a.Cells != 2 || len(a.Items) != 2 {
 		t.Fatalf("%+v", a)
 	}
@@ -60,11 +59,11 @@ func TestMake(t *testing.T) {
 
 // TestMakeOfCell asks for the highest moment of one cell.
 func TestMakeOfCell(t *testing.T) {
-	a := advice.Make(two(), advice.Options{Meter: "cpu.resident", Input: 1})
+	a := Make(two(), Options{Meter: "cpu.resident", Input: 1})
 	if a.Of != model.Cell || a.Peak != 350*mib || a.At.Execution != 1 || len(a.Items) != 0 {
 		t.Errorf("%+v", a)
 	}
-	if a = advice.Make(two(), advice.Options{Meter: "cpu.resident", Input: 9}); a.At != nil || len(a.Items) != 0 {
+	if a = Make(two(), Options{Meter: "cpu.resident", Input: 9}); a.At != nil || len(a.Items) != 0 {
 		t.Errorf("a cell that did not run: %+v", a)
 	}
 }
@@ -74,22 +73,22 @@ func TestNotConsidered(t *testing.T) {
 	r := advicetest.Report(nil, advicetest.Cell{
 		Source: "not python at all", Steps: []advicetest.Step{{Line: 1, Peak: 9}},
 	})
-	a := advice.Make(r, advice.Options{Meter: "cpu.resident"})
+	a := Make(r, Options{Meter: "cpu.resident"})
 	if len(a.Items) != 0 || len(a.Unknown) != 3 {
 		t.Errorf("%+v", a)
 	}
-	if a := advice.Make(&model.Report{}, advice.Options{}); a.At != nil || len(a.Items) != 0 || a.Items == nil {
+	if a := Make(&model.Report{}, Options{}); a.At != nil || len(a.Items) != 0 || a.Items == nil {
 		t.Errorf("an empty session: %+v", a)
 	}
 }
 
 // candidates returns a rule that finds so many candidates, each with a saving of its number in MiB.
-func candidates(n int, of string) evidence.Rule {
-	return func(book *evidence.Notebook) (all []evidence.Candidate) {
+func candidates(n int, of string) notebook.Rule {
+	return func(book *notebook.Notebook) (all []notebook.Candidate) {
 		for i := range n {
-			all = append(all, evidence.Candidate{
+			all = append(all, notebook.Candidate{
 				Kind: "made up " + of, Cell: book.Cells[0], Line: 1, Names: []string{fmt.Sprint(i)},
-				Accuracy: model.SavesGuess, Of: of, Falls: func(*evidence.Moment) int64 { return int64(i) * mib },
+				Accuracy: model.SavesGuess, Of: of, Falls: func(*notebook.Moment) int64 { return int64(i) * mib },
 			})
 		}
 		return all
@@ -98,11 +97,11 @@ func candidates(n int, of string) evidence.Rule {
 
 // TestList checks the length of the list, its least saving, and that memory is in it once before all of it is.
 func TestList(t *testing.T) {
-	a := advice.Make(two(), advice.Options{Meter: "cpu.resident", Rules: []evidence.Rule{candidates(20, "")}})
+	a := Make(two(), Options{Meter: "cpu.resident", Rules: []notebook.Rule{candidates(20, "")}})
 	if len(a.Items) != 10 || a.Items[0].Saves != 19*mib || a.Left != 3 {
 		t.Errorf("%d items, %d left, the first saves %d", len(a.Items), a.Left, a.Items[0].Saves)
 	}
-	a = advice.Make(two(), advice.Options{Meter: "cpu.resident", Rules: []evidence.Rule{
+	a = Make(two(), Options{Meter: "cpu.resident", Rules: []notebook.Rule{
 		candidates(20, "same"), candidates(18, "other"),
 	}})
 	var got []int64
@@ -127,7 +126,7 @@ func TestHostile(t *testing.T) {
 			advicetest.Cell{Source: "big(1)", Steps: []advicetest.Step{
 				advicetest.Needs(1, 300, advicetest.Still(1, 1, 200)),
 			}})
-		advice.Make(r, advice.Options{Meter: "cpu.resident"})
+		Make(r, Options{Meter: "cpu.resident"})
 	}
 }
 
@@ -148,6 +147,6 @@ func BenchmarkAdvise(b *testing.B) {
 	}
 	r := advicetest.Report(nil, cells...)
 	for b.Loop() {
-		advice.Make(r, advice.Options{Meter: "cpu.resident"})
+		Make(r, Options{Meter: "cpu.resident"})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/model"
 )
 
@@ -14,7 +14,7 @@ import (
 const context = 2
 
 // diff returns edits as a unified diff with one part for each cell: its "file" is In[N].
-func diff(n *evidence.Notebook, edits []model.AdviceEdit) string {
+func diff(n *notebook.Notebook, edits []model.AdviceEdit) string {
 	byCell := map[int][]model.AdviceEdit{}
 	for _, e := range edits {
 		byCell[e.Execution] = append(byCell[e.Execution], e)
@@ -29,7 +29,7 @@ func diff(n *evidence.Notebook, edits []model.AdviceEdit) string {
 	return b.String()
 }
 
-func cellDiff(b *strings.Builder, c *evidence.Cell, edits []model.AdviceEdit) {
+func cellDiff(b *strings.Builder, c *notebook.Cell, edits []model.AdviceEdit) {
 	name := "cell " + fmt.Sprint(c.Window.Execution)
 	if c.Window.ExecutionCount != nil {
 		name = fmt.Sprintf("In[%d]", *c.Window.ExecutionCount)

@@ -1,10 +1,9 @@
-package advice_test
+package advice
 
 import (
 	"fmt"
 	"testing"
 
-	"ipytracer/internal/advice"
 	"ipytracer/internal/advice/advicetest"
 	"ipytracer/model"
 )
@@ -32,7 +31,7 @@ func long(cells, statements int) *model.Report {
 
 // TestLongSession has more cells than are kept: the list says so, and is made.
 func TestLongSession(t *testing.T) {
-	a := advice.Make(long(2049, 1), advice.Options{Meter: "cpu.resident"})
+	a := Make(long(2049, 1), Options{Meter: "cpu.resident"})
 	if a.Cells != 2048 || len(a.Unknown) != 2 {
 		t.Errorf("%d cells, not considered: %q", a.Cells, a.Unknown)
 	}
@@ -45,7 +44,7 @@ func BenchmarkAdviseLong(b *testing.B) {
 		r := long(cells, 8)
 		b.Run(fmt.Sprint(cells), func(b *testing.B) {
 			for b.Loop() {
-				advice.Make(r, advice.Options{Meter: "cpu.resident"})
+				Make(r, Options{Meter: "cpu.resident"})
 			}
 		})
 	}
@@ -55,6 +54,6 @@ func BenchmarkAdviseLong(b *testing.B) {
 func BenchmarkReadAsked(b *testing.B) {
 	r := long(1024, 8)
 	for b.Loop() {
-		advice.Read(r, advice.Options{Meter: "cpu.resident", Room: 1 << 18})
+		Read(r, Options{Meter: "cpu.resident", Room: 1 << 18})
 	}
 }

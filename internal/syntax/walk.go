@@ -6,43 +6,6 @@ func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
 }
 
-// Generates reports whether a function is a generator or a coroutine: its body stands still in between, and it holds
-// its arguments until it has run.
-func Generates(f *FunctionDef) (found bool) {
-	Walk(f, func(n Node) bool {
-		if _, ok := n.(*Yield); ok {
-			found = true
-		}
-		return !found
-	})
-	return found || f.Async
-}
-
-// Root returns the name that an expression begins with: x of x.y[0]; "" for other expressions.
-func Root(e Expr) string {
-	for {
-		switch v := e.(type) {
-		case *Name:
-			return v.ID
-		case *Attribute:
-			e = v.Value
-		case *Subscript:
-			e = v.Value
-		default:
-			return ""
-		}
-	}
-}
-
-// Text returns the source of a node.
-func Text(source string, n Node) string {
-	place := n.Place()
-	if place.Start.Offset < 0 || place.End.Offset > len(source) || place.Start.Offset > place.End.Offset {
-		return ""
-	}
-	return source[place.Start.Offset:place.End.Offset]
-}
-
 // walk does not call itself: a tree may be deep.
 func walk(node Node, visit func(node Node, depth int) bool) {
 	type step struct {

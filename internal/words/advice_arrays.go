@@ -24,29 +24,6 @@ func InPlaceChanges(name string, again bool) string {
 	return "the numbers are the same"
 }
 
-// SameNumbers says that a change computes the same.
-func SameNumbers() string { return "the numbers are the same" }
-
-// InsideSum says that one array is enough for an expression of which only a sum or a mean is used.
-func InsideSum(name string, array, saves int64) string {
-	return fmt.Sprintf("only one number of these arrays is used: with one array of %s, %s, for all steps "+
-		"it takes %s less", Bytes(array), name, Bytes(saves))
-}
-
-// Hypotenuse says that np.hypot needs no squares.
-func Hypotenuse(array, saves int64) string {
-	return fmt.Sprintf("two arrays of squares live beside each other: np.hypot makes one array of %s, "+
-		"and takes %s less", Bytes(array), Bytes(saves))
-}
-
-// LastDigits says that sums and roots round in another order.
-func LastDigits(dtype string) string {
-	if dtype == "float32" {
-		return "the result may differ after 6 digits, as it is rounded in another order"
-	}
-	return "the result may differ after 14 digits, as it is rounded in another order"
-}
-
 // ViewOfLarge says that a small view keeps a large array.
 func ViewOfLarge(name string, view, base int64) string {
 	return fmt.Sprintf("%s uses %s, and keeps the %s that it was cut from: a copy lets go of these",

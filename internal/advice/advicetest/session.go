@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/model"
 )
@@ -108,9 +108,9 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 }
 
 // Notebook returns the evidence of such a session.
-func Notebook(variables []model.Variable, cells ...Cell) *evidence.Notebook {
-	return evidence.Read(Report(variables, cells...),
-		evidence.Options{Meter: "cpu.resident", Parse: syntax.ParseCell})
+func Notebook(variables []model.Variable, cells ...Cell) *notebook.Notebook {
+	return notebook.Read(Report(variables, cells...),
+		notebook.Options{Meter: "cpu.resident"})
 }
 
 func meters(start, peak, end int64) map[string]model.Figure {
@@ -140,7 +140,7 @@ func Variable(name string, size int64, cell, line int) model.Variable {
 }
 
 // Patched returns the sources of the cells that edits change, with these, and reports whether all are Python.
-func Patched(n *evidence.Notebook, edits []model.AdviceEdit) (sources []string, python bool) {
+func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, python bool) {
 	python = true
 	for _, cell := range n.Cells {
 		var of []model.AdviceEdit
@@ -152,7 +152,7 @@ func Patched(n *evidence.Notebook, edits []model.AdviceEdit) (sources []string, 
 		if len(of) == 0 {
 			continue
 		}
-		text := strings.Join(evidence.Patched(cell.Lines, of), "\n")
+		text := strings.Join(notebook.Patched(cell.Lines, of), "\n")
 		_, err := syntax.ParseCell(text)
 		python = python && err == nil
 		sources = append(sources, text)

@@ -4,7 +4,7 @@
 package arrays
 
 import (
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 )
 
@@ -21,16 +21,13 @@ const numpyMeter = "cpu.numpy"
 // least is the smallest array that a rule looks at: smaller ones do not decide about a peak.
 const least = 2 << 20
 
-// Rules returns the rules of this package.
-func Rules() []evidence.Rule { return []evidence.Rule{find} }
-
-// find goes through all rules with one scene.
-func find(n *evidence.Notebook) (found []evidence.Candidate) {
+// Find returns the candidates of all rules. They share one scene.
+func Find(n *notebook.Notebook) (found []notebook.Candidate) {
 	if n.Peak == nil {
 		return nil
 	}
 	s := &finder{&values{scene: newScene(n)}, places(n, n.Peak)}
-	for _, rule := range []func() []evidence.Candidate{s.temporaries, s.views, typing{s}.dtypes} {
+	for _, rule := range []func() []notebook.Candidate{s.temporaries, s.views, typing{s}.dtypes} {
 		found = append(found, rule()...)
 	}
 	if s.steps > maxSteps { // what was found may rest on what was not looked at
@@ -73,7 +70,7 @@ func (s *scene) mentions(node syntax.Node, name string) bool {
 
 // scene is a notebook with the names that its cells bind.
 type scene struct {
-	n *evidence.Notebook
+	n *notebook.Notebook
 	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
 	modules map[string]string
 	// binds are the bindings of each name at the top of cells, by order.
@@ -91,12 +88,12 @@ type scene struct {
 type bind struct {
 	order int
 	at    int // offset in the source of the cell
-	s     *evidence.Statement
+	s     *notebook.Statement
 	value syntax.Expr // nil if it is not known
 }
 
 // note notes the names in a run of a statement.
-func (s *scene) note(st *evidence.Statement) {
+func (s *scene) note(st *notebook.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
 		case *syntax.Name:
@@ -110,7 +107,7 @@ func (s *scene) note(st *evidence.Statement) {
 	})
 }
 
-func newScene(n *evidence.Notebook) *scene {
+func newScene(n *notebook.Notebook) *scene {
 	s := &scene{n: n, modules: map[string]string{}, binds: map[string][]bind{},
 		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
 	for _, st := range n.Statements {
@@ -123,7 +120,7 @@ func newScene(n *evidence.Notebook) *scene {
 }
 
 // read notes what a run of a statement binds.
-func (s *scene) read(st *evidence.Statement) {
+func (s *scene) read(st *notebook.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
 		case *syntax.Import, *syntax.ImportFrom:
@@ -146,7 +143,7 @@ func (s *scene) read(st *evidence.Statement) {
 }
 
 // targets notes the names that one statement binds.
-func (s *scene) targets(st *evidence.Statement, node syntax.Node) {
+func (s *scene) targets(st *notebook.Statement, node syntax.Node) {
 	switch x := node.(type) {
 	case *syntax.Assign:
 		for _, target := range x.Targets {
@@ -174,7 +171,7 @@ func (s *scene) targets(st *evidence.Statement, node syntax.Node) {
 }
 
 // bind notes a target; parts of a display have values that are not known.
-func (s *scene) bind(st *evidence.Statement, target, value syntax.Expr) {
+func (s *scene) bind(st *notebook.Statement, target, value syntax.Expr) {
 	switch x := target.(type) {
 	case *syntax.Name:
 		s.binds[x.ID] = append(s.binds[x.ID], bind{st.Order, x.Start.Offset, st, value})
@@ -187,7 +184,7 @@ func (s *scene) bind(st *evidence.Statement, target, value syntax.Expr) {
 	}
 }
 
-func (s *scene) bindAll(st *evidence.Statement, targets []syntax.Expr, value syntax.Expr) {
+func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syntax.Expr) {
 	values, ok := value.(*syntax.Tuple)
 	for i, target := range targets {
 		if ok && len(values.Elts) == len(targets) {
@@ -272,14 +269,4 @@ func (s *scene) method(e syntax.Expr) (of syntax.Expr, name string, call *syntax
 		return nil, "", nil
 	}
 	return a.Value, a.Attr, c
-}
-
-// keyword returns the value of a keyword of a call; nil if there is none.
-func keyword(c *syntax.Call, name string) syntax.Expr {
-	for _, k := range c.Keywords {
-		if k.Arg == name {
-			return k.Value
-		}
-	}
-	return nil
 }

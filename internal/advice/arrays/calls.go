@@ -35,7 +35,7 @@ func (s *values) called(x *syntax.Call, p at, depth int) value {
 		return v
 	case name == "astype" && len(x.Args) == 1:
 		v.dtype, v.bytes = dtypeOf(s, x.Args[0]), 0
-		v.fresh = keyword(x, "copy") == nil
+		v.fresh = x.Keyword("copy") == nil
 		if v.shape != nil {
 			v.bytes = elements(v) * itemSize(v.dtype)
 		}
@@ -85,7 +85,7 @@ func (s *values) numpyCall(name string, x *syntax.Call, p at, depth int) value {
 		return value{sort: array, dtype: dtypeAt(s, x, 3, kind), fresh: true}
 	case strings.HasPrefix(name, "random."):
 		return s.drawn(strings.TrimPrefix(name, "random."), x, p, depth)
-	case likes[name] && first.sort == array && keyword(x, "dtype") == nil:
+	case likes[name] && first.sort == array && x.Keyword("dtype") == nil:
 		first.fresh = name != "ascontiguousarray"
 		return first
 	case unary[name] && len(x.Keywords) == 0:
@@ -132,10 +132,10 @@ func (s *values) drawn(name string, x *syntax.Call, p at, depth int) value {
 	} else {
 		return value{}
 	}
-	if keyword(x, "size") == nil && len(x.Args) <= place {
+	if x.Keyword("size") == nil && len(x.Args) <= place {
 		return value{sort: scalar, dtype: map[string]string{"float64": "float", "int64": "int"}[kind]}
 	}
-	if d := keyword(x, "dtype"); d != nil {
+	if d := x.Keyword("dtype"); d != nil {
 		kind = dtypeOf(s, d)
 	}
 	v := value{sort: array, dtype: kind, fresh: true}
@@ -147,7 +147,7 @@ func (s *values) drawn(name string, x *syntax.Call, p at, depth int) value {
 
 // dtypeAt returns the dtype that a call has as a keyword or at a place; another one if it has none.
 func dtypeAt(s *values, x *syntax.Call, place int, or string) string {
-	if d := keyword(x, "dtype"); d != nil {
+	if d := x.Keyword("dtype"); d != nil {
 		return dtypeOf(s, d)
 	}
 	if place < len(x.Args) {

@@ -199,7 +199,7 @@ func (s *values) hasAxis(x *syntax.Call) bool {
 
 // alongAxis returns a bound on the size of a reduction's result.
 func (s *values) alongAxis(v value, x *syntax.Call) int64 {
-	axis := keyword(x, "axis")
+	axis := x.Keyword("axis")
 	if c, ok := axis.(*syntax.Constant); ok && v.shape != nil {
 		for i, d := range v.shape {
 			if c.Text == string(rune('0'+i)) && d > 0 {

@@ -3,7 +3,7 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -16,7 +16,7 @@ var typed = set("zeros", "ones", "full", "eye", "identity", "arange", "array", "
 type typing struct{ *finder }
 
 // dtypes finds arrays with numbers that a narrower dtype holds without loss.
-func (s typing) dtypes() (found []evidence.Candidate) {
+func (s typing) dtypes() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
 		v := &s.n.Variables[i]
 		if !s.step() {
@@ -34,7 +34,7 @@ func (s typing) dtypes() (found []evidence.Candidate) {
 }
 
 // narrow is about one array: it is bound once, by an expression that makes it, and its uses keep their results.
-func (s typing) narrow(v *model.Variable) (c evidence.Candidate, ok bool) {
+func (s typing) narrow(v *model.Variable) (c notebook.Candidate, ok bool) {
 	dtype := v.Contents.Fits
 	if dtype == "float16" {
 		dtype = "float32" // NumPy computes with it as slowly as exactly
@@ -55,7 +55,7 @@ func (s typing) narrow(v *model.Variable) (c evidence.Candidate, ok bool) {
 	if edits == nil {
 		return c, false
 	}
-	c = evidence.Candidate{Kind: Narrow, Cell: b.s.Cell, Line: b.value.Place().Start.Line, Names: []string{v.Name},
+	c = notebook.Candidate{Kind: Narrow, Cell: b.s.Cell, Line: b.value.Place().Start.Line, Names: []string{v.Name},
 		Accuracy: model.SavesBound, Of: b.s.Source(), Edits: edits}
 	if v.Contents.IsSample() {
 		c.Accuracy = model.SavesGuess
@@ -76,17 +76,17 @@ func (s typing) narrow(v *model.Variable) (c evidence.Candidate, ok bool) {
 
 // narrowed returns the memory that goes: a share of the array while it lives. If the change converts the array that an
 // expression made, both live for a moment, and no moment gets lower than that one.
-func (s typing) narrowed(v *model.Variable, b bind, dtype string, inCall bool, indexes map[*evidence.Statement]bool,
-) func(*evidence.Moment) int64 {
+func (s typing) narrowed(v *model.Variable, b bind, dtype string, inCall bool, indexes map[*notebook.Statement]bool,
+) func(*notebook.Moment) int64 {
 	whole := elements(value{shape: v.Shape}) * itemSize(v.DType)
 	narrow := whole / itemSize(v.DType) * itemSize(dtype)
-	made := func(site *evidence.Site) bool { return isNumPy(site) && site.Statement == b.s }
+	made := func(site *notebook.Site) bool { return isNumPy(site) && site.Statement == b.s }
 	touched := s.touched(v.Name, b)
 	floor := int64(0)
 	if !inCall && b.s.Moment != nil {
 		floor = max(b.s.Moment.Peak, b.s.Moment.End+narrow)
 	}
-	return func(m *evidence.Moment) int64 {
+	return func(m *notebook.Moment) int64 {
 		if m.Statement == b.s && !inCall || indexes[m.Statement] {
 			return 0
 		}
@@ -115,17 +115,17 @@ func (s typing) touched(name string, b bind) (bytes int64) {
 func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCall bool) {
 	cell, text := b.s.Cell, s.module()+"."+dtype
 	name, call := s.call(b.value)
-	if call != nil && typed[name] && keyword(call, "dtype") == nil && !hasDTypeAt(name, call) {
-		return evidence.ReplaceNode(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
+	if call != nil && typed[name] && call.Keyword("dtype") == nil && !hasDTypeAt(name, call) {
+		return notebook.ReplaceNode(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
 	}
 	switch b.value.(type) {
 	case *syntax.Call:
-		if call != nil && keyword(call, "dtype") != nil {
+		if call != nil && call.Keyword("dtype") != nil {
 			return nil, false
 		}
-		return evidence.ReplaceNode(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
+		return notebook.ReplaceNode(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
 	case *syntax.BinOp, *syntax.UnaryOp:
-		return evidence.ReplaceNode(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
+		return notebook.ReplaceNode(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
 	}
 	return nil, false
 }
@@ -151,12 +151,12 @@ type uses struct {
 	computes bool // arithmetic that has a result of the same dtype
 	unknown  bool // code that cannot be read, or a function that changes the array
 	// indexes are statements that use it as an index, or count with it: NumPy makes an array of int64 for these.
-	indexes map[*evidence.Statement]bool
+	indexes map[*notebook.Statement]bool
 	calls   []string // functions that are not NumPy's, which may depend on the dtype
 }
 
 func (s typing) usesOf(name string, b bind) (u uses) {
-	u.indexes = map[*evidence.Statement]bool{}
+	u.indexes = map[*notebook.Statement]bool{}
 	for _, st := range s.n.Statements {
 		if st.Node == nil {
 			u.unknown = u.unknown || strings.Contains(st.Source(), name)
@@ -199,7 +199,7 @@ func (s typing) hasDTypeOf(e syntax.Expr, name string) bool {
 		return s.hasDTypeOf(x.Value, name)
 	case *syntax.Call:
 		if of := s.reduced(x); of != nil {
-			function := calledName(x.Func)
+			function := syntax.LastName(x.Func)
 			return function != "sum" && function != "mean" && function != "size" && s.hasDTypeOf(of, name)
 		}
 	}
@@ -207,7 +207,7 @@ func (s typing) hasDTypeOf(e syntax.Expr, name string) bool {
 }
 
 // useInCall notes a use as an argument or as a receiver.
-func (s typing) useInCall(u *uses, st *evidence.Statement, x *syntax.Call, is func(syntax.Expr) bool) {
+func (s typing) useInCall(u *uses, st *notebook.Statement, x *syntax.Call, is func(syntax.Expr) bool) {
 	of, method, _ := s.method(x)
 	if of != nil && is(of) {
 		if method == "cumsum" || method == "prod" || method == "dot" || method == "view" || method == "cumprod" {
@@ -233,17 +233,6 @@ func (s typing) useInCall(u *uses, st *evidence.Statement, x *syntax.Call, is fu
 		u.computes = true
 	case harmless[strings.TrimPrefix(s.full(x.Func), "builtins.")]:
 	default:
-		u.calls = append(u.calls, calledName(x.Func))
+		u.calls = append(u.calls, syntax.LastName(x.Func))
 	}
-}
-
-// calledName returns the last part of the name of a function.
-func calledName(e syntax.Expr) string {
-	switch x := e.(type) {
-	case *syntax.Name:
-		return x.ID
-	case *syntax.Attribute:
-		return x.Attr
-	}
-	return ""
 }

@@ -57,7 +57,7 @@ func TestDTypeOfSample(t *testing.T) {
 	v.Contents.Elements = 2
 	n := session(t, []model.Variable{v}, ran{"import numpy as np\nx = np.arange(10_485_760)", []line{{1, 1, 1, nil},
 		makes(2, 80)}}, ran{"plt.hist(x)", []line{peaks(1, 40, 0)}})
-	all := find(n)
+	all := Find(n)
 	if len(all) != 1 || all[0].Accuracy != model.SavesGuess || len(all[0].Unknown) != 2 {
 		t.Errorf("%+v", all)
 	}

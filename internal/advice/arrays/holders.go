@@ -3,13 +3,13 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 )
 
 // onlyIn reports whether nothing but a name can hold the array that it is bound to at a place: the array is fresh, and
 // no statement from then on, up to the run of another one, makes a second reference or a view that stays.
-func (s *values) onlyIn(name string, p at, until *evidence.Statement) bool {
+func (s *values) onlyIn(name string, p at, until *notebook.Statement) bool {
 	b, ok := s.before(name, p.order, p.offset)
 	if !ok || s.shared[name] || !s.of(b.value, at{order: b.order, offset: b.at}).fresh {
 		return false
@@ -33,7 +33,7 @@ func (s *values) onlyIn(name string, p at, until *evidence.Statement) bool {
 }
 
 // keepsOnlyIn looks at a run of a statement: all of it, or at the functions in it only, because these may run later.
-func (s *values) keepsOnlyIn(st *evidence.Statement, name string, inside bool, b bind) bool {
+func (s *values) keepsOnlyIn(st *notebook.Statement, name string, inside bool, b bind) bool {
 	h := holding{values: s, name: name}
 	if !inside {
 		s.walk(st.Node, func(node syntax.Node) bool {
@@ -204,7 +204,7 @@ func (h *holding) callHas(x *syntax.Call) bool {
 		return !harmless[strings.TrimPrefix(h.full(x.Func), "builtins.")] && h.anyArgument(x)
 	}
 	if of, name, _ := h.method(x); of != nil {
-		if h.has(of) && !(pure[name] && keyword(x, "copy") == nil) {
+		if h.has(of) && !(pure[name] && x.Keyword("copy") == nil) {
 			return true
 		}
 		if h.has(of) {
@@ -216,7 +216,7 @@ func (h *holding) callHas(x *syntax.Call) bool {
 
 // returnsFresh reports whether a function of NumPy returns none of its arguments, and no view of them.
 func (h *holding) returnsFresh(name string, x *syntax.Call) bool {
-	if keyword(x, "out") != nil || keyword(x, "copy") != nil || keyword(x, "subok") != nil {
+	if x.Keyword("out") != nil || x.Keyword("copy") != nil || x.Keyword("subok") != nil {
 		return false
 	}
 	return unary[name] || binary[name] || reductions[name] || copying[name] || plain[name]

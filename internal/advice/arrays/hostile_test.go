@@ -51,7 +51,7 @@ func TestHostileFigures(t *testing.T) {
 		variable("x", "object"), views, fitting(variable("x", "int64", 1<<62, 8), "int8", "NaN", "")} {
 		for _, source := range []string{"x = np.exp(x - 1)", "x = np.stack(parts)", "x = x[0]", "x = np.zeros(3)"} {
 			n := session(t, []model.Variable{v}, setup, loop, ran{source, []line{peaks(1, 80, 40)}})
-			for _, c := range find(n) {
+			for _, c := range Find(n) {
 				if saved := n.Saves(c.Falls); saved < 0 || saved > n.Peak.Peak {
 					t.Errorf("%s of %+v saves %d", source, v, saved)
 				}

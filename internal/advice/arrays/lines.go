@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/model"
 )
@@ -12,30 +12,29 @@ import (
 // place is a simple statement that allocated arrays in the statement that was running at a moment: that one itself, or
 // one in a loop or a function that it called.
 type place struct {
-	cell *evidence.Cell
+	cell *notebook.Cell
 	node syntax.Stmt
 	// running is the run of the statement at the top of a cell in which it was.
-	running *evidence.Statement
-	moment  *evidence.Moment
+	running *notebook.Statement
+	moment  *notebook.Moment
 	// path are the statements around it, the outermost first. inFunction: one of them is a function.
 	path       []syntax.Stmt
 	inFunction bool
-	in         *callee // that function, if its arguments are known
-	live, kept int64   // bytes of its arrays that lived at the moment, and of those that outlived the running statement
-	sites      []*evidence.Site
+	live, kept int64 // bytes of its arrays that lived at the moment, and of those that outlived the running statement
+	sites      []*notebook.Site
 }
 
 // maxPlaces bounds the places of one moment.
 const maxPlaces = 256
 
 // at returns the place in the notebook.
-func (p *place) at() at { return at{p.running.Order, p.node.Place().Start.Offset, p.in} }
+func (p *place) at() at { return at{p.running.Order, p.node.Place().Start.Offset} }
 
-func isNumPy(s *evidence.Site) bool { return s.Meter == numpyMeter }
+func isNumPy(s *notebook.Site) bool { return s.Meter == numpyMeter }
 
 // places returns the simple statements whose arrays lived at a moment, and were made in the statement that was running
 // then.
-func places(n *evidence.Notebook, m *evidence.Moment) []*place {
+func places(n *notebook.Notebook, m *notebook.Moment) []*place {
 	if m == nil || m.Statement == nil {
 		return nil
 	}
@@ -83,7 +82,7 @@ func places(n *evidence.Notebook, m *evidence.Moment) []*place {
 }
 
 // statementOn returns the innermost statement on a line, and those around it.
-func statementOn(c *evidence.Cell, line int, running *evidence.Statement) (found syntax.Stmt, path []syntax.Stmt,
+func statementOn(c *notebook.Cell, line int, running *notebook.Statement) (found syntax.Stmt, path []syntax.Stmt,
 	inFunction bool) {
 	body := c.Tree.Body
 	if running.Cell == c && running.Node != nil && holds(running.Node, line) {
@@ -112,29 +111,7 @@ func holds(s syntax.Stmt, line int) bool {
 
 // bodyOf returns the list of statements inside another one that a line is in; nil if there is none.
 func bodyOf(s syntax.Stmt, line int) []syntax.Stmt {
-	var all [][]syntax.Stmt
-	switch x := s.(type) {
-	case *syntax.FunctionDef:
-		all = [][]syntax.Stmt{x.Body}
-	case *syntax.ClassDef:
-		all = [][]syntax.Stmt{x.Body}
-	case *syntax.For:
-		all = [][]syntax.Stmt{x.Body, x.Else}
-	case *syntax.While:
-		all = [][]syntax.Stmt{x.Body, x.Else}
-	case *syntax.If:
-		all = [][]syntax.Stmt{x.Body, x.Else}
-	case *syntax.With:
-		all = [][]syntax.Stmt{x.Body}
-	case *syntax.Magic:
-		all = [][]syntax.Stmt{x.Body}
-	case *syntax.Try:
-		all = [][]syntax.Stmt{x.Body, x.Else, x.Finally}
-		for _, h := range x.Handlers {
-			all = append(all, h.Body)
-		}
-	}
-	for _, body := range all {
+	for _, body := range syntax.Blocks(s) {
 		if slices.ContainsFunc(body, func(s syntax.Stmt) bool { return holds(s, line) }) {
 			return body
 		}
@@ -144,9 +121,9 @@ func bodyOf(s syntax.Stmt, line int) []syntax.Stmt {
 
 // falls returns a function that is a number of bytes at one moment, and nothing at others. It is no more than the
 // statement's run rose by: blocks can lie in memory that the process had before.
-func falls(m *evidence.Moment, bytes int64) func(*evidence.Moment) int64 {
+func falls(m *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
 	bytes = min(bytes, max(0, m.Peak-m.Start))
-	return func(other *evidence.Moment) int64 {
+	return func(other *notebook.Moment) int64 {
 		if other == m {
 			return bytes
 		}
@@ -156,7 +133,7 @@ func falls(m *evidence.Moment, bytes int64) func(*evidence.Moment) int64 {
 
 // alone reports whether a node begins and ends its lines, but for a comment, and returns its indentation and the
 // comment.
-func alone(c *evidence.Cell, node syntax.Node) (indent, comment string, ok bool) {
+func alone(c *notebook.Cell, node syntax.Node) (indent, comment string, ok bool) {
 	p := node.Place()
 	first, last := c.Line(p.Start.Line), c.Line(p.End.Line)
 	if p.Start.Col > len(first) || p.End.Col > len(last) || strings.TrimSpace(first[:p.Start.Col]) != "" {
@@ -173,7 +150,7 @@ func alone(c *evidence.Cell, node syntax.Node) (indent, comment string, ok bool)
 }
 
 // instead returns the edit that puts lines in the place of a statement.
-func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
+func instead(c *notebook.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
 	indent, comment, ok := alone(c, node)
 	if len(lines) == 0 {
 		return nil, false
@@ -189,7 +166,7 @@ func instead(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advice
 	for _, line := range lines[1:] {
 		text += "\n" + indent + line
 	}
-	return []model.AdviceEdit{evidence.Replace(c, p.Start.Line, p.End.Line, text)}, true
+	return []model.AdviceEdit{notebook.Replace(c, p.Start.Line, p.End.Line, text)}, true
 }
 
 // unshown returns the code of a step that shows nothing at the end of a cell: x = np.exp(x, out=x).
@@ -203,7 +180,7 @@ func unshown(line string) string {
 }
 
 // onOneLine returns the edit that puts lines in the place of the only statement of a line of %time.
-func onOneLine(c *evidence.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
+func onOneLine(c *notebook.Cell, node syntax.Node, lines []string) ([]model.AdviceEdit, bool) {
 	p := node.Place()
 	i := slices.IndexFunc(c.Tree.Body, func(s syntax.Stmt) bool { return s.Place().Start.Line == p.Start.Line })
 	if i < 0 || p.Start.Line != p.End.Line {
@@ -213,11 +190,11 @@ func onOneLine(c *evidence.Cell, node syntax.Node, lines []string) ([]model.Advi
 		return nil, false
 	}
 	lines[len(lines)-1] = unshown(lines[len(lines)-1])
-	return evidence.ReplaceNode(c, node, strings.Join(lines, "; ")), true
+	return notebook.ReplaceNode(c, node, strings.Join(lines, "; ")), true
 }
 
 // flat returns the source of a node on one line; ok is false where that cannot be done simply.
-func flat(c *evidence.Cell, node syntax.Node) (text string, ok bool) {
+func flat(c *notebook.Cell, node syntax.Node) (text string, ok bool) {
 	text = c.Text(node)
 	if !strings.Contains(text, "\n") {
 		return text, text != ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/advice/advicetest"
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/model"
 )
 
@@ -37,7 +37,7 @@ type call struct {
 }
 
 // session returns a session of cells. Blocks that a step does not list stand.
-func session(t *testing.T, variables []model.Variable, cells ...ran) *evidence.Notebook {
+func session(t *testing.T, variables []model.Variable, cells ...ran) *notebook.Notebook {
 	t.Helper()
 	var all []advicetest.Cell
 	for i, c := range cells {
@@ -72,16 +72,16 @@ func makes(number int, size int64) line {
 }
 
 // patched returns the source of the cells with a candidate's edits.
-func patched(n *evidence.Notebook, c evidence.Candidate) string {
+func patched(n *notebook.Notebook, c notebook.Candidate) string {
 	sources, _ := advicetest.Patched(n, c.Edits)
 	return strings.Join(sources, "\n")
 }
 
 // check compares the best advice for a session: its kind, its saving in MiB, and the changed cell; "" for none.
-func check(t *testing.T, n *evidence.Notebook, kind string, saves int64, source string) {
+func check(t *testing.T, n *notebook.Notebook, kind string, saves int64, source string) {
 	t.Helper()
-	var best *evidence.Candidate
-	for _, c := range find(n) {
+	var best *notebook.Candidate
+	for _, c := range Find(n) {
 		if n.Saves(c.Falls) < 4*mib { // as Make does
 			continue
 		}

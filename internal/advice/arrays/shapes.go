@@ -19,7 +19,7 @@ func (s *values) sized(v value, shape syntax.Expr, p at, depth int) value {
 
 // sizeAt returns the argument of a call that names a shape: a keyword, or the one at a place; nil if there is none.
 func sizeAt(x *syntax.Call, name string, place int) syntax.Expr {
-	if e := keyword(x, name); e != nil {
+	if e := x.Keyword(name); e != nil {
 		return e
 	}
 	if place < len(x.Args) {
@@ -95,47 +95,14 @@ func calculated(a, b float64, op string, ok bool) (n float64, known bool) {
 	return n, ok && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// numberOf returns the number that a name has at a place. In a function that is the argument of the call that was
-// running.
+// numberOf returns the number that a name has at a place.
 func (s *values) numberOf(name string, p at, depth int) (n float64, ok bool) {
 	if s.shared[name] || s.augmented[name] {
 		return 0, false
-	}
-	if p.in != nil {
-		if s.isLocal(&syntax.Arguments{}, p.in.def.Body, name) {
-			return 0, false
-		}
-		for i, arg := range p.in.def.Args.Args {
-			if arg.Name == name {
-				return s.passed(i, arg, p.in, depth)
-			}
-		}
-		p.offset = 1 << 30
 	}
 	b, ok := s.before(name, p.order, p.offset)
 	if !ok {
 		return 0, false
 	}
 	return s.number(b.value, at{order: b.order, offset: b.at}, depth)
-}
-
-// passed returns the number that the running call gives to a parameter.
-func (s *values) passed(i int, arg *syntax.Arg, f *callee, depth int) (n float64, ok bool) {
-	if len(f.calls) == 0 {
-		return 0, false
-	}
-	c := f.calls[0]
-	e := keyword(c.call, arg.Name)
-	for at, one := range c.call.Args {
-		if _, starred := one.(*syntax.Starred); starred {
-			return 0, false
-		}
-		if at == i {
-			e = one
-		}
-	}
-	if e == nil {
-		return s.number(arg.Default, at{order: c.at.order, offset: 0}, depth)
-	}
-	return s.number(e, c.at, depth)
 }

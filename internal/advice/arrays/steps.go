@@ -3,14 +3,14 @@ package arrays
 import (
 	"strings"
 
-	"ipytracer/internal/advice/evidence"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 )
 
 // steps are an elementwise expression as one operation after the other, each of which writes into the same array.
 type steps struct {
 	*finder
-	c      *evidence.Cell
+	c      *notebook.Cell
 	p      at
 	np     string // the name of NumPy in the notebook
 	target string

@@ -33,9 +33,6 @@ type value struct {
 	told  bool    // the shape is that of numbers in the source, which another run may have had
 }
 
-// isFloat reports whether elements are floats of a dtype that is known.
-func (v value) isFloat() bool { return v.dtype == "float64" || v.dtype == "float32" }
-
 // sameSize reports whether two arrays surely have the same shape: by the shapes, or by bytes and dtype.
 func (v value) sameSize(o value) bool {
 	if v.sort != array || o.sort != array {
@@ -102,12 +99,8 @@ type values struct {
 	*scene
 }
 
-// at is a place in a notebook: a run of a statement, and an offset in the source of its cell, or of that of a function
-// that it calls.
-type at struct {
-	order, offset int
-	in            *callee // nil outside of functions
-}
+// at is a place in a notebook: a run of a statement, and an offset in the source of its cell.
+type at struct{ order, offset int }
 
 // of returns what is known about an expression that is evaluated at a place.
 func (s *values) of(e syntax.Expr, p at) value { return s.infer(e, p, maxInference) }
@@ -220,12 +213,6 @@ func elements(v value) int64 {
 // name returns what is known about a name: by the variables of the end, if it was not bound again, or by the expression
 // that it was bound to, whose memory is the one that its statement kept.
 func (s *values) name(name string, p at, depth int) value {
-	if p.in != nil {
-		if v, ok := s.local(name, p, depth); ok {
-			return v
-		}
-		p.offset = 1 << 30 // names from outside, as they are when the function runs
-	}
 	b, ok := s.before(name, p.order, p.offset)
 	if !ok || s.shared[name] {
 		return value{}

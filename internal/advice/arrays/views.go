@@ -1,15 +1,14 @@
 package arrays
 
 import (
-	"ipytracer/internal/advice/evidence"
-	"ipytracer/internal/advice/handed"
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
 // views finds small parts of arrays that keep the whole array.
-func (s *finder) views() (found []evidence.Candidate) {
+func (s *finder) views() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
 		v := &s.n.Variables[i]
 		if v.Kind != "variable" || !isArray(v) || v.BaseBytes < 2*least || v.ViewBytes > v.BaseBytes/2 {
@@ -22,7 +21,7 @@ func (s *finder) views() (found []evidence.Candidate) {
 	return found
 }
 
-func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
+func (s *finder) view(v *model.Variable) (c notebook.Candidate, ok bool) {
 	all := s.binds[v.Name]
 	if len(all) == 0 || s.shared[v.Name] {
 		return c, false
@@ -40,26 +39,26 @@ func (s *finder) view(v *model.Variable) (c evidence.Candidate, ok bool) {
 	if base == nil {
 		return c, false
 	}
-	c = evidence.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
+	c = notebook.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
 		Accuracy: model.SavesExact, Of: b.s.Source()}
-	c.Falls = func(m *evidence.Moment) int64 {
+	c.Falls = func(m *notebook.Moment) int64 {
 		if m.Order > freed && m.Live[base] >= v.BaseBytes {
 			return v.BaseBytes - v.ViewBytes
 		}
 		return 0
 	}
-	c.Edits = evidence.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Edits = notebook.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
 	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
 	c.Changes = []string{words.ViewChanges(v.Name)}
 	if at := s.mayBeHeld(part, b, v.Name); at != nil {
 		c.Accuracy = model.SavesGuess
-		c.Unknown = append(c.Unknown, words.MayHold(v.Name, evidence.PlaceOf(at, at.Line)))
+		c.Unknown = append(c.Unknown, words.MayHold(v.Name, notebook.PlaceOf(at, at.Line)))
 	}
 	return c, c.Edits != nil
 }
 
 // baseOf returns the site of the array that a variable is a small part of; nil if it is not known.
-func (s *finder) baseOf(v *model.Variable) (base *evidence.Site) {
+func (s *finder) baseOf(v *model.Variable) (base *notebook.Site) {
 	for site, live := range s.n.Peak.Live {
 		switch {
 		case site.Meter != numpyMeter || live < v.BaseBytes || site.Cell == nil || v.Execution == 0:
@@ -73,7 +72,7 @@ func (s *finder) baseOf(v *model.Variable) (base *evidence.Site) {
 
 // mayBeHeld returns a statement by which something other than the part may hold the whole array at the highest moment,
 // although nothing does at the end; nil if there is none.
-func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *evidence.Statement {
+func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *notebook.Statement {
 	whole, made := name, b.s
 	if root := syntax.Root(part); root != "" && !hasCall(part.Value) {
 		whole = root
@@ -83,7 +82,7 @@ func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *evidenc
 			}
 		}
 	}
-	trail := handed.New(s.n).Follow(whole, made, s.n.Peak)
+	trail := notebook.NewFlow(s.n).Follow(whole, made, s.n.Peak)
 	if trail.Shown(s.n.Peak) {
 		return nil
 	}

@@ -19,9 +19,9 @@ const (
 	maxASecond     = 128 // that a peer may begin; more are closed at once
 )
 
-// doorGate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes the
-// place of another connection: of the peer's own if it has as many as it may, or else of the peer with most. Of these
-// the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
+// doorGate hands on the connections of a listener, and bounds their number. Who connects while there is no room takes
+// the place of another connection: of the peer's own if it has as many as it may, or else of the peer with most. Of
+// these the one goes that has been idle for longest, or, if none is idle, the one that is answered for longest.
 type doorGate struct {
 	net.Listener
 	file  *os.File // the same socket

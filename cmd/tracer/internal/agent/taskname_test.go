@@ -30,21 +30,21 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-const taskContext = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 // TestForgedContexts: what is no traceparent, byte by byte, is no parent.
 func TestForgedContexts(t *testing.T) {
-	c, ok := parseContext(taskContext)
-	if !ok || hex.EncodeToString(c.TraceID[:]) != taskContext[3:35] || hex.EncodeToString(c.SpanID[:]) != taskContext[36:52] {
+	c, ok := parseContext(parent)
+	if !ok || hex.EncodeToString(c.TraceID[:]) != parent[3:35] || hex.EncodeToString(c.SpanID[:]) != parent[36:52] {
 		t.Errorf("%x, %v", c, ok)
 	}
-	bad := []string{"", "none", taskContext + "0", taskContext[:54], taskContext + "-", "0" + taskContext, strings.ToUpper(taskContext),
-		"00-" + strings.Repeat("0", 32) + taskContext[35:], taskContext[:36] + strings.Repeat("0", 16) + taskContext[52:],
-		"01" + taskContext[2:], strings.Repeat("x", 1<<20), strings.Repeat("é", 55)[:55]}
-	for i := range taskContext {
+	bad := []string{"", "none", parent + "0", parent[:54], parent + "-", "0" + parent, strings.ToUpper(parent),
+		"00-" + strings.Repeat("0", 32) + parent[35:], parent[:36] + strings.Repeat("0", 16) + parent[52:],
+		"01" + parent[2:], strings.Repeat("x", 1<<20), strings.Repeat("é", 55)[:55]}
+	for i := range parent {
 		for _, c := range []byte{0, ' ', 'g', 'A', 0xff} {
-			if taskContext[i] != c {
-				bad = append(bad, taskContext[:i]+string([]byte{c})+taskContext[i+1:])
+			if parent[i] != c {
+				bad = append(bad, parent[:i]+string([]byte{c})+parent[i+1:])
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func TestForgedSubmits(t *testing.T) {
 	}
 	for _, name := range []string{
 		"dask:submit " + key + ".8@sent:" + of(key, "7"),
-		"dask:submit " + key + ".7@sent:" + taskContext,
+		"dask:submit " + key + ".7@sent:" + parent,
 		"dask:submit " + strings.Repeat("5f", 16) + ".7@sent:" + of(key, "7"),
 		"dask:submit @sent:" + of(key, "7"),
 		"dask:submit " + key + ".7@sent:" + strings.Repeat("x", 55),

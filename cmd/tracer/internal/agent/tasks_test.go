@@ -47,9 +47,9 @@ func ran(name string, start int64) model.Window {
 // is no context ends the one before.
 func TestParents(t *testing.T) {
 	k := keeper()
-	other := strings.Replace(taskContext, "b7", "b8", 1)
+	other := strings.Replace(parent, "b7", "b8", 1)
 	k.begins("dask:early In[1]", 1010)
-	k.begins("dask:from@got:"+taskContext, 1020)
+	k.begins("dask:from@got:"+parent, 1020)
 	k.begins("dask:long In[1]", 1030)
 	k.begins("dask:from@got:"+other, 1040)
 	k.begins("dask:short In[1]", 1050)
@@ -58,7 +58,7 @@ func TestParents(t *testing.T) {
 	tasks := k.Ended(root, []model.Window{ran("dask:short In[1]", 50), ran("dask:from@got:none", 60),
 		ran("dask:between tasks", 5), ran("dask:long In[1]", 30), ran("dask:alone", 70), ran("dask:early In[1]", 10),
 		ran("dask:long In[1]", 30)}, nil, 1000)
-	first, _ := parseContext(taskContext)
+	first, _ := parseContext(parent)
 	second, _ := parseContext(other)
 	want := []telemetry.TraceContext{second, first, {}, {}, {}} // the last one is no task that began
 	if len(tasks) != len(want) {
@@ -98,7 +98,7 @@ func TestSubmitted(t *testing.T) {
 // bounded number of windows and names; what was lost is counted to the process that asks.
 func TestEndlessTasks(t *testing.T) {
 	k := keeper()
-	k.begins("dask:from@got:"+taskContext, 1)
+	k.begins("dask:from@got:"+parent, 1)
 	for i := range 3 * maxBegun {
 		name := fmt.Sprintf("dask:task%d In[1]", i)
 		k.begins(name, event.Nanoseconds(i))

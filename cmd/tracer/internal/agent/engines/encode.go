@@ -68,8 +68,8 @@ func newBuilder(meters []string, from, to time.Time) *builder {
 	return b
 }
 
-// profilePart is a part of a meter: two values, and the calls that they belong to, innermost first, or the name that stands
-// for them.
+// profilePart is a part of a meter: two values, and the calls that they belong to, innermost first, or the name that
+// stands for them.
 type profilePart struct {
 	values [2]int64
 	frames []model.Frame

@@ -88,7 +88,8 @@ var errTooLarge = errors.New("the profile is larger than 4 MiB")
 // NewProfiler returns a profiler.
 func NewProfiler(o ProfilerOptions) *Profiler {
 	return &Profiler{
-		ProfilerOptions: o, queue: make(chan *profileRecord, maxIntervals), began: time.Now(), pulled: map[uint32][]byte{},
+		ProfilerOptions: o, queue: make(chan *profileRecord, maxIntervals), began: time.Now(),
+		pulled: map[uint32][]byte{},
 	}
 }
 

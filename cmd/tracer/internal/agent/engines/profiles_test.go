@@ -140,7 +140,8 @@ func TestInexact(t *testing.T) {
 	}
 }
 
-// TestNastyNamesInProfiles: names of functions and files that would break a terminal or a message are shown without breaking it.
+// TestNastyNamesInProfiles: names of functions and files that would break a terminal or a message are shown without
+// breaking it.
 func TestNastyNamesInProfiles(t *testing.T) {
 	f := attribution.Flow{Meter: "cpu.numpy", Exact: true}
 	names := []string{"", "a\nb", "\xff\xfe", "\x1b[2J", "\u202e", strings.Repeat("é", 100_000), "a\x00b", "<lambda>",
@@ -174,7 +175,8 @@ func profiler(t *testing.T) (*Profiler, func() map[string]float64) {
 	}
 	counts, registry := NewCounts(), prometheus.NewPedanticRegistry()
 	registry.MustRegister(counts)
-	p := NewProfiler(ProfilerOptions{Profiles: c, Log: slog.New(slog.DiscardHandler), Counts: counts.Of(ProfilesEngine)})
+	p := NewProfiler(ProfilerOptions{Profiles: c, Log: slog.New(slog.DiscardHandler),
+		Counts: counts.Of(ProfilesEngine)})
 	return p, func() map[string]float64 {
 		all := map[string]float64{}
 		families, err := registry.Gather()
@@ -231,7 +233,8 @@ func TestConfig(t *testing.T) {
 		config Profiles
 		key    string
 	}{
-		{Profiles{}, "pull"}, {Profiles{Every: time.Minute}, "pull"}, {Profiles{Pull: true, Every: time.Second}, "every"},
+		{Profiles{}, "pull"}, {Profiles{Every: time.Minute}, "pull"},
+		{Profiles{Pull: true, Every: time.Second}, "every"},
 		{Profiles{Pull: true, Every: 2 * time.Hour}, "every"},
 	} {
 		if key, err := one.config.Check(); err == nil || key != one.key || !strings.HasPrefix(err.Error(), key+": ") {

@@ -18,8 +18,8 @@ const (
 	ofTask
 )
 
-// spanRecord is a cell, a task, or the end of a kernel without a cell, that waits to be sent. It has no lists of a kernel's
-// making: what waits takes a few kilobytes each.
+// spanRecord is a cell, a task, or the end of a kernel without a cell, that waits to be sent. It has no lists of a
+// kernel's making: what waits takes a few kilobytes each.
 type spanRecord struct {
 	kernel       *telemetry.Kernel
 	id           telemetry.SpanID

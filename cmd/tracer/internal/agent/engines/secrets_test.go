@@ -24,7 +24,7 @@ import (
 
 const token = "Bearer a-token-that-nobody-else-sees"
 
-func certificateFile(t *testing.T, text string) string {
+func caFile(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -46,7 +46,7 @@ func TestTokens(t *testing.T) {
 		to.refuses = func() (*coltracepb.ExportTraceServiceResponse, error) {
 			return nil, status.Error(codes.Unauthenticated, token)
 		}
-		name := certificateFile(t, "# of the node\nAuthorization: "+token+"\nX-Scope-OrgID: lab\n")
+		name := caFile(t, "# of the node\nAuthorization: "+token+"\nX-Scope-OrgID: lab\n")
 		s := newSender(t, Spans{Endpoint: to.address, Protocol: protocol, HeadersFile: name})
 		if err := s.client.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestTLS(t *testing.T) {
 	coltracepb.RegisterTraceServiceServer(calls, to)
 	go func() { _ = calls.Serve(l) }()
 	t.Cleanup(calls.Stop)
-	ca := certificateFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
+	ca := caFile(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	for protocol, address := range map[string]string{HTTP: server.URL, GRPC: "https://" + l.Addr().String()} {
 		s := newSender(t, Spans{Endpoint: address, Protocol: protocol, CAFile: ca})
 		handTen(t, s)
@@ -139,7 +139,7 @@ func TestTLS(t *testing.T) {
 	if s.dropped(Unreachable) != 10 || !strings.Contains(s.log.String(), errNoTLS.Error()) {
 		t.Errorf("without TLS: %d sent: %s", s.sent(), s.log)
 	}
-	bad := Spans{Endpoint: server.URL, CAFile: certificateFile(t, "nothing")}
+	bad := Spans{Endpoint: server.URL, CAFile: caFile(t, "nothing")}
 	if err := bad.CheckFiles(os.Open); err == nil || !strings.Contains(err.Error(), "no certificate in PEM") {
 		t.Error(err)
 	}

@@ -214,8 +214,8 @@ var nasty = []string{
 	"\x7f", strings.Repeat("\\", 300), "\xed\xa0\x80", strings.Repeat("a", 1<<20),
 }
 
-// TestNastyNamesInSpans: whatever a kernel calls itself, its exceptions and its notebook, its spans arrive, and so do those of
-// the others in the same message. No attribute is long, and none is a name that was not written.
+// TestNastyNamesInSpans: whatever a kernel calls itself, its exceptions and its notebook, its spans arrive, and so do
+// those of the others in the same message. No attribute is long, and none is a name that was not written.
 func TestNastyNamesInSpans(t *testing.T) {
 	to := newReceiver(t, HTTP)
 	s := newSender(t, Spans{Endpoint: to.address})

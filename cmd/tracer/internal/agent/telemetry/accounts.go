@@ -20,7 +20,8 @@ const (
 )
 
 // Accounts knows who owns subordinate users: a process counts to somebody whom it cannot choose. A user of Linux is not
-// enough: each has 65,536 subordinate ones (subuid(5)), and may be any of them in a user namespace. The zero value reads /etc/subuid. It is for any goroutine.
+// enough: each has 65,536 subordinate ones (subuid(5)), and may be any of them in a user namespace. The zero value
+// reads /etc/subuid. It is for any goroutine.
 type Accounts struct {
 	// Open opens the file; nil: as the first process of the machine sees it, or else this one.
 	Open func() (io.ReadCloser, error)

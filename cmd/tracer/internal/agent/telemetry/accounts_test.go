@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// accountsOf returns a book of a text in the place of /etc/subuid, on a machine with some users.
-func accountsOf(text string) *Accounts {
+// knowing returns a book of a text in the place of /etc/subuid, on a machine with some users.
+func knowing(text string) *Accounts {
 	users := map[string]uint32{"root": 0, "ann": 1000, "bob": 1001}
 	return &Accounts{
 		Open:   func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil },
@@ -28,7 +28,7 @@ func accountsOf(text string) *Accounts {
 // account counts to itself, and the slice counts only for others.
 func TestLogin(t *testing.T) {
 	const own, roots = "/user.slice/user-1000.slice/session-3.scope", "/user.slice/user-0.slice/session-1.scope"
-	b := accountsOf("ann:100000:65536\n1001:165536:65536\nnobody knows:300000:9\nbob:x:1\n\n:::\nbob:0:10\nann:400000\n")
+	b := knowing("ann:100000:65536\n1001:165536:65536\nnobody knows:300000:9\nbob:x:1\n\n:::\nbob:0:10\nann:400000\n")
 	for _, c := range []struct {
 		uid   uint32
 		group string
@@ -59,7 +59,7 @@ func TestManyOwners(t *testing.T) {
 	for n := range maxRange {
 		fmt.Fprintf(&text, "user-%d:%d:10\n", n, 100000+10*n)
 	}
-	b, looked := accountsOf(text.String()), 0
+	b, looked := knowing(text.String()), 0
 	b.Number = func(string) (uint32, bool) { looked++; return 1000, true }
 	for n := range uint32(50) {
 		if owner := b.Login(100000+10*n, ""); owner != 1000 {
@@ -73,7 +73,7 @@ func TestManyOwners(t *testing.T) {
 
 // TestBoundedFile: a file without end is read up to a bound.
 func TestBoundedFile(t *testing.T) {
-	b := accountsOf(strings.Repeat("ann:200000:1\n", 1<<17))
+	b := knowing(strings.Repeat("ann:200000:1\n", 1<<17))
 	if n := len(b.load()); n == 0 || n > maxRange {
 		t.Errorf("%d ranges", n)
 	}

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// HubLabels and annotations of a pod that [HubPod] needs. KubeSpawner sets all of them; the annotations have the names as
-// they are, the labels in a form that Kubernetes allows.
+// HubLabels and annotations of a pod that [HubPod] needs. KubeSpawner sets all of them; the annotations have the names
+// as they are, the labels in a form that Kubernetes allows.
 const (
 	userKey      = "hub.jupyter.org/username"
 	serverKey    = "hub.jupyter.org/servername"

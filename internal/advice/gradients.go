@@ -1,0 +1,171 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/internal/advice/notebook"
+	"ipytracer/internal/syntax"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// gradients finds code that calls a network and never goes backward, with gradients on: the outermost statement of
+// that kind, or a function.
+func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
+	torch, z := torchName(n), sizesOf(n)
+	if n.Peak == nil || torch == "" {
+		return nil
+	}
+	var taken []spot // functions that are advised about
+	for _, functions := range []bool{true, false} {
+		each(n, func(p spot) bool {
+			_, function := p.stmt.(*syntax.FunctionDef)
+			switch {
+			case notebook.GradientsOff(p.stmt) || classOf(p.stmt):
+				return false
+			case trains(n, p.stmt) || function != functions:
+				return true
+			case function && (p.inside(classOf) || p.stmt.(*syntax.FunctionDef).Name == "forward"):
+				return false
+			}
+			others := slices.Clone(taken)
+			mine := func(s *notebook.Site) bool { return p.on(s) && !anyOn(others, s) }
+			c, ok := evaluation(n, p, z, torch, mine)
+			if ok {
+				all = append(all, c)
+				if function {
+					taken = append(taken, p)
+				}
+			}
+			return !ok && !function
+		})
+	}
+	return all
+}
+
+// anyOn reports whether a line of some functions is on the stack.
+func anyOn(taken []spot, s *notebook.Site) bool {
+	for _, p := range taken {
+		if p.on(s) {
+			return true
+		}
+	}
+	return false
+}
+
+func classOf(stmt syntax.Stmt) bool {
+	_, class := stmt.(*syntax.ClassDef)
+	return class
+}
+
+// evaluation returns the candidate about a statement or a function, if what it makes never meets a backward pass.
+func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*notebook.Site) bool) (
+	c notebook.Candidate, ok bool) {
+	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
+	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
+	if 2*sum(n.Peak, network) < sum(n.Peak, graph) || sum(n.Peak, network) == 0 {
+		return c, false
+	}
+	for s := range z {
+		if mine(s) && (backward(s) || optimizer(s)) {
+			return c, false
+		}
+	}
+	function, isFunction := p.stmt.(*syntax.FunctionDef)
+	if isFunction && has(function, func(node syntax.Node) bool { _, yields := node.(*syntax.Yield); return yields }) {
+		return c, false
+	}
+	last := p
+	if isFunction { // what it returns, and what else it makes
+		below := p.below()
+		last = below[len(below)-1]
+	}
+	f := &flow{n: n, names: map[string]bool{}}
+	f.made(p.stmt)
+	if isFunction {
+		f.returned(function)
+	}
+	if f.behind(last); f.meets {
+		return c, false
+	}
+	from, _ := p.lines()
+	need := needed(n, z, network)
+	c = notebook.Candidate{Kind: "no-grad", Cell: p.cell, Line: from, Accuracy: model.SavesBound,
+		Title:   words.GradientsOn(torch),
+		Changes: []string{words.NoGraphThen()},
+		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
+		Falls: func(m *notebook.Moment) int64 {
+			if allocated(m, network) == 0 { // it does not run
+				return sum(m, graph)
+			}
+			return max(0, sum(m, graph)-need)
+		},
+	}
+	if isFunction {
+		c.Names = []string{function.Name}
+		line := p.cell.Line(from)
+		c.Edits = []model.AdviceEdit{notebook.Replace(p.cell, from, from-1, indent(line)+"@"+torch+".no_grad()")}
+		c.Line = function.Span.Start.Line
+		return c, true
+	}
+	c.Names = assignedNames(p.stmt)
+	if !p.shown() {
+		c.Edits, _ = p.wrapped("with " + torch + ".no_grad():")
+	}
+	return c, true
+}
+
+// returned adds a name for the values that a function returns without a name.
+func (f *flow) returned(function *syntax.FunctionDef) {
+	for _, stmt := range function.Body {
+		syntax.Walk(stmt, func(node syntax.Node) bool {
+			if r, ok := node.(*syntax.Return); ok && r.Value != nil && !f.reads(r.Value) {
+				if call, ok := r.Value.(*syntax.Call); !ok || !leaves[syntax.LastName(call.Func)] {
+					syntax.Walk(r.Value, func(node syntax.Node) bool {
+						if name, ok := node.(*syntax.Name); ok {
+							f.names[name.ID] = true
+						}
+						call, ok := node.(*syntax.Call)
+						return !ok || !leaves[syntax.LastName(call.Func)]
+					})
+				}
+			}
+			return true
+		})
+	}
+}
+
+// needed returns what a network needs without gradients, at most: the blocks of one step. A module of Sequential has
+// its input and its output, other code also the input of the whole, and a convolution a copy in another order.
+func needed(n *notebook.Notebook, z sizes, network func(*notebook.Site) bool) int64 {
+	steps := int64(2)
+	for s := range n.Peak.Live {
+		sequential := calls(s, "/torch/nn/modules/container.py", "forward") &&
+			!calls(s, "/torch/nn/modules/conv.py", "")
+		if network(s) && !sequential && 2*z[s] >= z.largest(network) {
+			steps = 3
+		}
+	}
+	return steps * z.largest(network)
+}
+
+// assignedNames returns the names that an assignment gives values.
+func assignedNames(stmt syntax.Stmt) (names []string) {
+	var all []syntax.Expr
+	switch s := stmt.(type) {
+	case *syntax.Assign:
+		all = s.Targets
+	case *syntax.AugAssign:
+		all = []syntax.Expr{s.Target}
+	}
+	for _, t := range all {
+		syntax.Walk(t, func(node syntax.Node) bool {
+			if name, ok := node.(*syntax.Name); ok {
+				names = append(names, strings.Clone(name.ID))
+			}
+			return true
+		})
+	}
+	return names
+}

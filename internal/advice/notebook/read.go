@@ -1,0 +1,300 @@
+package notebook
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/syntax"
+	"ipytracer/model"
+)
+
+// Options choose what is judged.
+type Options struct {
+	// Meter is the judged meter; "" for the one that is nearest to its limit.
+	Meter string
+	// PID is the kernel; 0 for the one that goes highest.
+	PID int
+	// Input is N of the In[N] in which the highest moment is looked for; 0 for the whole session.
+	Input int
+	// Room is the most sites of all moments together; 0 for four million, which take some seconds.
+	Room int
+}
+
+// reader goes through the windows of a report.
+type reader struct {
+	n       *Notebook
+	o       Options
+	sources int
+	cells   map[int]*Cell // by the id of the window
+	stood   standing
+	current *Cell
+	seen    *Moment // of the current cell, with what lived at its peak
+	top     *Moment // the highest of its statements
+	order   int
+	most    int64                // the highest value of the meter in a cell
+	gaps    map[int]model.Figure // the time behind a cell, by the id of its window
+}
+
+// Read returns what a report shows. It goes through the windows twice.
+func Read(r *model.Report, o Options) *Notebook {
+	n := &Notebook{Report: r, Meter: o.Meter, PID: o.PID, sites: map[string]*Site{},
+		byNumber: map[int]*Cell{}, room: cmp.Or(o.Room, maxEntries)}
+	if n.Meter == "" {
+		n.Meter = judged(r)
+	}
+	if n.PID == 0 {
+		n.PID = highest(r, n.Meter)
+	}
+	n.chosen = func(m *Moment) bool { return true }
+	if o.Input > 0 {
+		n.chosen = func(m *Moment) bool {
+			return m.Cell != nil && m.Cell.Window.ExecutionCount != nil && *m.Cell.Window.ExecutionCount == o.Input
+		}
+	}
+	for _, v := range r.Variables {
+		if v.PID == n.PID {
+			n.Variables = append(n.Variables, v)
+		}
+	}
+	x := &reader{n: n, o: o, cells: map[int]*Cell{}}
+	x.stood = newStanding(n)
+	x.open()
+	x.measure()
+	n.prune()
+	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(a.Order, b.Order) })
+	for _, m := range n.Moments {
+		if n.chosen(m) {
+			n.highest = append(n.highest, m)
+		}
+	}
+	slices.SortStableFunc(n.highest, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
+	if len(n.highest) > 0 {
+		n.Peak = n.summit()
+	}
+	return n
+}
+
+// judged returns the meter that decides, as the report ranks cells: of a GPU the tensors' where there are some, because
+// these are the blocks that code can let go of.
+func judged(r *model.Report) string {
+	meter := r.Ranking(r.Nearest())
+	if gpu, ok := strings.CutSuffix(meter, ".driver"); ok && strings.HasPrefix(meter, "gpu.") {
+		if slices.Contains(r.AllMeters(), gpu+".active") {
+			return gpu + ".active"
+		}
+	}
+	return cmp.Or(meter, "cpu.resident")
+}
+
+// highest returns the process with cells that goes highest; 0 if there is none.
+func highest(r *model.Report, meter string) (pid int) {
+	most := int64(-1)
+	for w := range r.AllPassing() {
+		if w.Kind != model.Cell {
+			continue
+		}
+		if f, _ := w.Together(meter); f.Peak > most {
+			most, pid = f.Peak, w.PID
+		}
+	}
+	return pid
+}
+
+// open makes the cells and their statements.
+func (x *reader) open() {
+	for w := range x.n.Report.AllPassing() {
+		if w.PID != x.n.PID {
+			continue
+		}
+		switch w.Kind {
+		case model.Cell:
+			x.openCell(w)
+		case model.Statement:
+			x.openStatement(w)
+		}
+	}
+	for _, c := range x.n.Cells {
+		if len(c.Statements) > 0 {
+			c.Last = c.Statements[len(c.Statements)-1].Order
+		}
+	}
+}
+
+func (x *reader) openCell(w *model.Window) {
+	if x.cells[w.Parent] != nil { // the outer cell has its memory
+		return
+	}
+	if len(x.n.Cells) >= maxCells {
+		x.n.Dropped = true
+		return
+	}
+	x.order++
+	f, _ := x.n.Figure(w)
+	x.most = max(x.most, f.Peak)
+	c := &Cell{Window: kept(w), Index: len(x.n.Cells), First: x.order, Last: x.order}
+	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
+		c.Lines = linesOf(c.Window.Source)
+		if tree, err := syntax.ParseCell(c.Window.Source); err == nil {
+			c.Tree = folded(tree)
+		}
+	} else {
+		c.Window.Source = ""
+	}
+	x.cells[w.ID], x.n.byNumber[w.Execution] = c, c
+	x.n.Cells = append(x.n.Cells, c)
+}
+
+func (x *reader) openStatement(w *model.Window) {
+	c := x.cells[w.Parent]
+	if c == nil || w.Line == 0 {
+		return
+	}
+	if len(x.n.Statements) >= maxStatements {
+		x.n.Dropped = true
+		return
+	}
+	x.order++
+	s := &Statement{Cell: c, Window: kept(w), Order: x.order, Line: w.Line}
+	s.Node = c.node(w.Line, len(c.Statements))
+	c.Statements = append(c.Statements, s)
+	x.n.Statements = append(x.n.Statements, s)
+}
+
+// node returns the tree of the statement on a line. If there are several on it, it is the one behind the statement that
+// ran before.
+func (c *Cell) node(line, ran int) syntax.Stmt {
+	if c.Tree == nil {
+		return nil
+	}
+	var found syntax.Stmt
+	for _, one := range c.Tree.Body {
+		p := one.Place()
+		if p.Start.Line > line {
+			break
+		}
+		if p.End.Line < line {
+			continue
+		}
+		found = one
+		if ran == 0 || c.Statements[ran-1].Node == nil ||
+			c.Statements[ran-1].Node.Place().Start.Offset < p.Start.Offset {
+			break
+		}
+	}
+	return found
+}
+
+// kept returns a copy of a window that outlives the stream it came from.
+func kept(w *model.Window) *model.Window {
+	out := *w
+	out.Source, out.Kernel, out.Name = strings.Clone(w.Source), strings.Clone(w.Kernel), strings.Clone(w.Name)
+	out.Meters, out.Tree = map[string]model.Figure{}, map[string]model.Figure{}
+	for id, f := range w.Meters {
+		out.Meters[id] = f
+	}
+	for id, f := range w.Tree {
+		out.Tree[id] = f
+	}
+	if w.ExecutionCount != nil {
+		count := *w.ExecutionCount
+		out.ExecutionCount = &count
+	}
+	out.Allocations, out.Coverage, out.Children = nil, nil, nil
+	return &out
+}
+
+// measure makes the moments.
+func (x *reader) measure() {
+	statements := map[int]*Statement{}
+	x.gaps = map[int]model.Figure{}
+	for b := range x.n.Report.AllBetweenPassing() {
+		if b.PID == x.n.PID && b.After > 0 && x.cells[b.After] != nil {
+			x.gaps[b.After] = b.Meters[x.n.Meter]
+		}
+	}
+	for _, s := range x.n.Statements {
+		statements[s.Window.ID] = s
+	}
+	for w := range x.n.Report.AllPassing() {
+		c, s := x.cells[w.ID], statements[w.ID]
+		if c == nil && s == nil {
+			continue
+		}
+		if x.n.Report.Detail != nil {
+			x.n.Report.Detail(w)
+		}
+		if c != nil {
+			x.measureCell(c, w)
+		} else if s.Cell == x.current {
+			x.measureStatement(s, w)
+		}
+	}
+	x.finish()
+}
+
+func (x *reader) measureCell(c *Cell, w *model.Window) {
+	x.finish()
+	f, _ := x.n.Figure(w)
+	if c.Index == 0 {
+		x.n.Base = f.Start
+	}
+	l := x.stood.listing(w)
+	m := x.stood.at(l, f.Peak < x.most/4)
+	m.Cell, m.Order, m.Start, m.Peak, m.End = c, c.Last, f.Start, f.Peak, f.End
+	x.current, x.seen, x.top = c, m, nil
+	x.stood.enter(l)
+}
+
+func (x *reader) measureStatement(s *Statement, w *model.Window) {
+	f, ok := x.n.Figure(w)
+	l := x.stood.listing(w)
+	if ok {
+		m := x.stood.at(l, f.Peak < x.most/4)
+		m.Cell, m.Statement, m.Order = s.Cell, s, s.Order
+		m.Start, m.Peak, m.End = f.Start, f.Peak, f.End
+		s.Moment = m
+		if x.top == nil || m.Peak > x.top.Peak {
+			x.top = m
+		}
+		x.n.add(m)
+	}
+	x.stood.step(l)
+}
+
+// finish adds the moment of the cell that is over, if it was highest outside of its statements, and that of the time
+// behind it. If one was higher than the moment before by next to nothing, that moment has its height.
+func (x *reader) finish() {
+	c := x.current
+	x.current = nil
+	if c == nil {
+		return
+	}
+	x.stood.leave()
+	highest := x.top
+	if highest == nil || x.seen.Peak > highest.Peak {
+		if highest = x.above(highest, x.seen); highest == x.seen {
+			c.Moment = x.seen
+		}
+	}
+	f, ok := x.gaps[c.Window.ID]
+	if !ok || f.Peak <= highest.Peak {
+		return
+	}
+	m := &Moment{Order: c.Last, Start: f.Start, Peak: f.Peak, End: f.End, Live: x.stood.all()}
+	x.above(highest, m)
+}
+
+// above adds a moment that is higher than another, or raises that one if it is higher by next to nothing. It returns
+// the moment that has the height.
+func (x *reader) above(m, higher *Moment) *Moment {
+	if m != nil && higher.Peak-m.Peak < higher.Peak/nextToNothing {
+		m.Peak = higher.Peak
+		return m
+	}
+	x.n.add(higher)
+	return higher
+}
+
+// nextToNothing is the share of a peak, one in so many, that decides nothing.
+const nextToNothing = 100

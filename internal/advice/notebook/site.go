@@ -1,0 +1,103 @@
+package notebook
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// mapped is the meter in which the blocks of all other meters of the CPU lie.
+const mapped = "cpu.mapped"
+
+// Site is one stack of calls that allocated blocks of one meter.
+type Site struct {
+	Meter string
+	// Stack has the innermost call first, the outermost calls if there are many.
+	Stack []model.Frame
+	// Cell, Statement and Line are those of the outermost line of a cell on the stack: the statement that was running.
+	// Cell is nil if there is none, Statement if it is not known.
+	Cell      *Cell
+	Statement *Statement
+	Line      int
+}
+
+// Calls reports whether a function is among the calls: by its name as Python has it, without classes in front of it.
+func (s *Site) Calls(function string) bool {
+	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
+		return !f.Native && (f.Function == function || strings.HasSuffix(f.Function, "."+function))
+	})
+}
+
+// OfNetwork reports whether a module of PyTorch made the blocks. The graph of a loss may hold them then, and not the
+// name that has the module's result.
+func (s *Site) OfNetwork() bool {
+	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
+		return strings.HasSuffix(f.File, "/torch/nn/modules/module.py")
+	})
+}
+
+// Innermost returns the innermost call that is in a cell; nil if there is none.
+func (s *Site) Innermost() *model.Frame {
+	for i := range s.Stack {
+		if s.Stack[i].Execution > 0 {
+			return &s.Stack[i]
+		}
+	}
+	return nil
+}
+
+// counts reports whether blocks of a meter are a part of the judged one, and whether they lie in mapped memory, which
+// counts them, too.
+func (n *Notebook) counts(meter string) (counts, blocks bool) {
+	if words.OfGPU(n.Meter) || n.Meter == "cpu.pinned" {
+		return meter == n.Meter, true
+	}
+	if n.Meter != "cpu.resident" && n.Meter != mapped {
+		return meter == n.Meter, true
+	}
+	blocks = words.LiesWithin(meter) && meter != "cpu.heap"
+	return !words.OfGPU(meter) && (blocks || meter == mapped), blocks
+}
+
+// site returns the site of an allocation, always the same for the same stack; nil if there is no room.
+func (n *Notebook) site(a *model.Allocation) *Site {
+	stack := a.Stack
+	if len(stack) > maxStack {
+		stack = stack[len(stack)-maxStack:]
+	}
+	stack = n.located(stack)
+	key := make([]byte, 0, 64*len(stack))
+	key = append(key, a.Meter...)
+	for i := range stack {
+		f := &stack[i]
+		key = append(append(append(append(key, 0), f.Function...), 0), f.File...)
+		key = strconv.AppendInt(append(key, 0), int64(f.Line), 10)
+		key = strconv.AppendInt(append(key, 0), int64(f.Execution), 10)
+	}
+	if s := n.sites[string(key)]; s != nil {
+		return s
+	}
+	if len(n.sites) >= maxSites {
+		n.Dropped = true
+		return nil
+	}
+	s := &Site{Meter: a.Meter, Stack: slices.Clone(stack)}
+	s.Cell, s.Statement, s.Line = n.outermost(stack)
+	n.sites[string(key)] = s
+	return s
+}
+
+// outermost returns the outermost line of a cell on a stack.
+func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line int) {
+	for i := len(stack) - 1; i >= 0; i-- {
+		if f := &stack[i]; f.Execution > 0 {
+			if c = n.CellOf(f.Execution); c != nil {
+				return c, c.StatementAt(f.Line), f.Line
+			}
+		}
+	}
+	return nil, nil, 0
+}

@@ -1,0 +1,154 @@
+package notebook
+
+import (
+	"strings"
+
+	"ipytracer/internal/syntax"
+)
+
+// strays reports whether a call in a node keeps one of the names although its last name is that of a function that
+// keeps nothing: a method such as store.save(x), sum of lists, round of whole numbers. at is nil in the body of a
+// function.
+func strays(s *Flow, node syntax.Node, names map[string]bool, at *Statement) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.Call)
+		if ok && !found {
+			callee := dotted(call.Func)
+			found = syntax.IsPure(lastPart(callee)) && getsAny(s, call, names) && keepsAfterAll(s, callee, call, at)
+		}
+		return !found && s.step()
+	})
+	return found || s.steps > maxLooks
+}
+
+// keepsAfterAll reports whether a call of a function with a harmless name may keep an argument, or return one.
+func keepsAfterAll(s *Flow, callee string, call *syntax.Call, at *Statement) bool {
+	full := s.full(callee)
+	switch {
+	case full == "builtins.sum" || full == "builtins.round" || full == "numpy.round":
+		arg, is := call.Args[0].(*syntax.Name)
+		if !is {
+			_, comp := call.Args[0].(*syntax.Comp)
+			return !comp
+		}
+		v := s.n.Variable(arg.ID)
+		return at == nil || !s.dull(arg.ID, at) || full != "builtins.sum" && !strings.HasPrefix(v.DType, "float")
+	case full != "":
+		return !stateless[firstPart(full)]
+	}
+	root := firstPart(callee)
+	return !strings.Contains(callee, ".") || at == nil || !s.dull(root, at)
+}
+
+// getsAny reports whether an argument of a call has one of the names in it, by itself or in a display.
+func getsAny(s *Flow, call *syntax.Call, names map[string]bool) (found bool) {
+	has := func(e syntax.Expr) {
+		syntax.Walk(e, func(n syntax.Node) bool {
+			switch x := n.(type) {
+			case *syntax.Name:
+				found = found || names[x.ID]
+			case *syntax.Attribute, *syntax.Call, *syntax.BinOp, *syntax.Compare:
+				return false // of what they return the tree tells
+			}
+			return !found && s.step()
+		})
+	}
+	for _, a := range call.Args {
+		has(a)
+	}
+	for _, k := range call.Keywords {
+		has(k.Value)
+	}
+	return found && len(call.Args) > 0 || found && len(call.Keywords) > 0 && s.full(dotted(call.Func)) == ""
+}
+
+// dotted returns the name of a function as it is written, with the dots; "" if it is no such name.
+func dotted(e syntax.Expr) string {
+	name := ""
+	for {
+		switch x := e.(type) {
+		case *syntax.Name:
+			return x.ID + name
+		case *syntax.Attribute:
+			name, e = "."+x.Attr+name, x.Value
+		default:
+			return "?" + name
+		}
+	}
+}
+
+// fresh reports whether a method of a name's value returns something of its own.
+func (s *Flow) fresh(name, method string, at *Statement) bool {
+	if summaries[method] {
+		return !elements[method] || s.dull(name, at)
+	}
+	v := s.lasting(name, at)
+	switch k := familyOf(v); {
+	case k != arrays && k != tensors || !copies[method] || v.DType == "object":
+		return false
+	case k == tensors:
+		return method != "flatten"
+	}
+	return method != "round" || strings.HasPrefix(v.DType, "float") // of whole numbers it is the array itself
+}
+
+// handsElements reports whether a function that keeps no argument may return one, or an element: max of a list does,
+// and so do functions of NumPy where elements are objects. at is nil in the body of a function.
+func handsElements(s *Flow, u *syntax.Use, at *Statement) bool {
+	full := s.full(u.Callee)
+	last := lastPart(full)
+	dull := at != nil && s.dull(u.Name, at)
+	switch {
+	case full == "builtins.max" || full == "builtins.min" || full == "builtins.sum":
+		return !dull || u.How == syntax.Kept
+	case !strings.HasPrefix(full, "numpy."):
+		return false
+	case last == "around" || last == "round":
+		v := s.n.Variable(u.Name)
+		return !dull || !strings.HasPrefix(v.DType, "float")
+	case last == "array" && u.How == syntax.Kept: // old releases make arrays of objects of arrays of several lengths
+		return at == nil || !bindsNumbers(s, at)
+	}
+	return !dull && !facts[last]
+}
+
+// bindsNumbers reports whether all names that a statement binds are numbers at the end.
+func bindsNumbers(s *Flow, st *Statement) bool {
+	for i := range s.uses[st.Node].Binds {
+		name := s.uses[st.Node].Binds[i].Name
+		if all := s.made[name]; all[len(all)-1] != st || familyOf(s.n.Variable(name)) != arrays ||
+			s.n.Variable(name).DType == "object" {
+			return false
+		}
+	}
+	return true
+}
+
+// writesInto reports whether a function of NumPy in a node gets a name where its result goes, which it returns then.
+func writesInto(s *Flow, node syntax.Node, name string) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		call, ok := n.(*syntax.Call)
+		if !ok || len(call.Args) < 2 {
+			return !found && s.step()
+		}
+		f, ok := call.Func.(*syntax.Attribute)
+		called := ""
+		if direct, is := call.Func.(*syntax.Name); is {
+			called = direct.ID
+		} else if ok {
+			called = f.Attr
+		}
+		first := 2
+		switch {
+		case unary[called] || called == "histogram" || called == "histogram2d":
+			first = 1 // of a histogram it is the edges
+		case ternary[called]:
+			first = 3
+		}
+		for _, arg := range call.Args[min(first, len(call.Args)):] {
+			found = found || isName(arg, name)
+		}
+		return !found && s.step()
+	})
+	return found || s.steps > maxLooks
+}

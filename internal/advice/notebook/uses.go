@@ -1,0 +1,282 @@
+package notebook
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/internal/syntax"
+)
+
+// keepsNothing reports whether a use that may alias a value is known not to.
+func (s *Flow) keepsNothing(st *Statement, u *syntax.Use) bool {
+	if a, ok := st.Node.(*syntax.AugAssign); ok && (u.How == syntax.Part || u.How == syntax.Kept) && u.Callee == "" {
+		target, is := a.Target.(*syntax.Name)
+		return is && s.dull(target.ID, st) // an array takes the numbers, a list the rows
+	}
+	if copiesInto(st.Node) {
+		root := syntax.Root(st.Node.(*syntax.Assign).Targets[0])
+		if s.kind(root, st) == arrays && s.dull(root, st) && u.How != syntax.Argument {
+			return true
+		}
+	}
+	switch u.How {
+	case syntax.Used:
+		return true
+	}
+	if passesOn(st.Node) || writesInto(s, st.Node, u.Name) || handsElements(s, u, st) {
+		return false
+	}
+	if u.How == syntax.Kept {
+		return s.knownCallee(u)
+	}
+	if strings.HasPrefix(u.Callee, ".") && u.How != syntax.Argument {
+		return s.fresh(u.Name, u.Callee[1:], st)
+	}
+	return u.Callee != "" && (s.knownCallee(u) || s.parameterUnheld(u.Callee, 0))
+}
+
+// copiesInto reports whether a statement stores one value in an element, which arrays copy.
+func copiesInto(node syntax.Stmt) bool {
+	a, ok := node.(*syntax.Assign)
+	if !ok || len(a.Targets) != 1 {
+		return false
+	}
+	_, ok = a.Targets[0].(*syntax.Subscript)
+	return ok
+}
+
+// passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument, or a dtype by
+// which their result has it as an element.
+func passesOn(node syntax.Node) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.Keyword:
+			found = found || x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
+		case *syntax.Name:
+			found = found || x.ID == "object"
+		case *syntax.Constant:
+			found = found || x.Kind == "str" && (x.Value == "O" || x.Value == "object")
+		}
+		return !found
+	})
+	return found
+}
+
+// knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
+func (s *Flow) knownCallee(u *syntax.Use) bool {
+	if u.How == syntax.Used || u.How == syntax.Method || u.Callee == "" || strings.HasPrefix(u.Callee, ".") {
+		return false
+	}
+	full := s.full(u.Callee)
+	module, last := full, full
+	if i := strings.LastIndexByte(full, '.'); i >= 0 {
+		module, last = full[:i], full[i+1:]
+	}
+	switch module {
+	case "numpy":
+		return functions[last]
+	case "numpy.linalg", "numpy.fft", "numpy.random", "math", "cmath", "statistics", "time", "zlib", "os.path":
+		return true
+	case "builtins":
+		return harmless[last]
+	case "sklearn.metrics":
+		_, measure, _ := strings.Cut(last, "_")
+		return measures[lastWord(measure)] || last == "confusion_matrix" || last == "classification_report"
+	case "sys", "gc":
+		return last == "getsizeof" || last == "getrefcount" || last == "is_tracked"
+	}
+	return false
+}
+
+// full returns the full name of a function as it is written: np.sqrt → numpy.sqrt; "" if it is not of a module.
+func (s *Flow) full(callee string) string {
+	first := firstPart(callee)
+	rest := callee[len(first):]
+	if full := s.modules[first]; full != "" {
+		for _, st := range s.made[first] {
+			if !imports(st.Node) {
+				return ""
+			}
+		}
+		return full + rest
+	}
+	if rest == "" && isBuiltin[first] && len(s.made[first]) == 0 {
+		return "builtins." + first
+	}
+	return ""
+}
+
+func imports(node syntax.Stmt) bool {
+	switch node.(type) {
+	case *syntax.Import, *syntax.ImportFrom, *syntax.Try, *syntax.If:
+		return true
+	}
+	return false
+}
+
+// maxDepth bounds how deep a value is followed into functions of the notebook.
+const maxDepth = 4
+
+// parameterUnheld reports whether a function of the notebook keeps none of its arguments, and returns no part of one.
+func (s *Flow) parameterUnheld(name string, depth int) bool {
+	defs := s.bodies[name]
+	if depth > maxDepth || len(defs) != 1 || len(s.made[name]) == 0 || s.functions[name] == nil ||
+		s.functions[name].Loose {
+		return false
+	}
+	for _, st := range s.made[name] {
+		if st.Node != syntax.Stmt(defs[0]) {
+			return false
+		}
+	}
+	f := defs[0]
+	parameters := map[string]bool{}
+	for _, a := range f.Args.All() {
+		parameters[a.Name] = true
+	}
+	return len(s.functions[name].Binds) == 0 && s.unheld(f, parameters, depth)
+}
+
+// handsOnOtherwise reports whether a statement hands on one of the names by something that is no alias in its tree: an
+// operator of lists, a method that is not known, a magic.
+func (s *Flow) handsOnOtherwise(st *Statement, names map[string]bool) (found bool) {
+	syntax.Walk(st.Node, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.FunctionDef, *syntax.Lambda:
+			return false
+		case *syntax.BinOp:
+			for _, e := range []syntax.Expr{x.Left, x.Right} {
+				if name, ok := e.(*syntax.Name); ok && names[name.ID] && !s.dull(name.ID, st) {
+					found = true
+				}
+			}
+		case *syntax.Call:
+			f, ok := x.Func.(*syntax.Attribute)
+			if !ok {
+				break
+			}
+			if name, ok := f.Value.(*syntax.Name); ok && names[name.ID] && !s.fresh(name.ID, f.Attr, st) {
+				found = true
+			}
+		case *syntax.Magic:
+			found = found || len(x.Body) == 0 && mentionsAny(x.Text, names)
+		case *syntax.Shell:
+			found = found || mentionsAny(x.Text, names)
+		}
+		return !found && s.step()
+	})
+	return found || s.steps > maxLooks || strays(s, st.Node, names, st)
+}
+
+func mentionsAny(text string, names map[string]bool) bool {
+	for name := range names {
+		if strings.Contains(text, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// surely returns the names of what surely holds a value behind a statement that uses it: the targets of an assignment
+// of it, of a display with it or of a view of it that made no memory of that size by itself, or a list that it is
+// appended to.
+func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
+	if e, ok := st.Node.(*syntax.ExprStmt); ok {
+		call, _ := e.Value.(*syntax.Call)
+		if call == nil || u.Callee == "" || !appends[lastPart(u.Callee)] || !direct(call, u.Name) {
+			return nil
+		}
+		f, _ := call.Func.(*syntax.Attribute)
+		if f == nil || rootOf(f.Value) == u.Name || s.plain(rootOf(f.Value), st) || s.leads(rootOf(f.Value)) {
+			return nil
+		}
+		return []string{rootOf(f.Value)}
+	}
+	a, ok := st.Node.(*syntax.Assign)
+	if !ok || !s.isHeld(st, a.Value, u) {
+		return nil
+	}
+	var into []string
+	for _, target := range a.Targets {
+		if root := syntax.Root(target); root != "" && root != u.Name {
+			if _, element := target.(*syntax.Subscript); !element || !s.plain(root, st) {
+				into = append(into, root)
+			}
+		}
+	}
+	return into
+}
+
+// isHeld reports whether the value of an expression holds that of a name.
+func (s *Flow) isHeld(st *Statement, value syntax.Expr, u *syntax.Use) bool {
+	switch v := value.(type) {
+	case *syntax.Name:
+		return v.ID == u.Name
+	case *syntax.Tuple:
+		return u.How == syntax.Kept && among(v.Elts, u.Name)
+	case *syntax.List:
+		return u.How == syntax.Kept && among(v.Elts, u.Name)
+	case *syntax.Dict:
+		return u.How == syntax.Kept && among(v.Values, u.Name)
+	case *syntax.Attribute:
+		return s.isArray(u.Name, st) && v.Attr == "T" && isName(v.Value, u.Name)
+	case *syntax.Subscript:
+		_, slice := v.Slice.(*syntax.Slice)
+		return slice && s.isArray(u.Name, st) && isName(v.Value, u.Name)
+	case *syntax.Call:
+		view := u.How == syntax.Method && views[strings.TrimPrefix(u.Callee, ".")] ||
+			u.How == syntax.Argument && strings.HasPrefix(s.full(u.Callee), "numpy.") && views[lastPart(u.Callee)]
+		return view && s.isArray(u.Name, st) && direct(v, u.Name) && !s.allocates(st)
+	}
+	return false
+}
+
+// isView reports whether a statement assigns a part or a view of the array of a name.
+func (s *Flow) isView(st *Statement, name string) bool {
+	a, ok := st.Node.(*syntax.Assign)
+	if !ok || s.kind(name, st) != arrays {
+		return false
+	}
+	switch v := a.Value.(type) {
+	case *syntax.Attribute:
+		return viewed[v.Attr] && isName(v.Value, name)
+	case *syntax.Subscript:
+		return isName(v.Value, name)
+	case *syntax.Call:
+		f, ok := v.Func.(*syntax.Attribute)
+		ofNumPy := ok && direct(v, name) && s.modules[rootOf(f.Value)] == "numpy"
+		return ok && views[f.Attr] && (isName(f.Value, name) || ofNumPy)
+	}
+	return false
+}
+
+func among(all []syntax.Expr, name string) bool {
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return isName(e, name) })
+}
+
+// direct reports whether a call is of a method of a name, or has the name as its first argument.
+func direct(call *syntax.Call, name string) bool {
+	if f, ok := call.Func.(*syntax.Attribute); ok && isName(f.Value, name) {
+		return true
+	}
+	return len(call.Args) > 0 && isName(call.Args[0], name)
+}
+
+// allocates reports whether a statement made memory that outlived it: a view makes none.
+func (s *Flow) allocates(st *Statement) bool {
+	return st.Moment == nil || st.Moment.KeptBytes(func(*Site) bool { return true }) > s.n.Least()/2
+}
+
+func isName(e syntax.Expr, name string) bool {
+	n, ok := e.(*syntax.Name)
+	return ok && n.ID == name
+}
+
+func firstPart(name string) string {
+	first, _, _ := strings.Cut(name, ".")
+	return first
+}
+
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }

@@ -1,0 +1,226 @@
+package advice
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/internal/advice/notebook"
+	"ipytracer/internal/syntax"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// leastOutput is the size of memory that is worth a look, in bytes.
+const leastOutput = 1 << 20
+
+// mostOutputs is how many outputs are looked at, the largest first.
+const mostOutputs = 16
+
+// outputName matches the name of an output in a list of variables.
+var outputName = regexp.MustCompile(`^Out\[([0-9]{1,9})\]$`)
+
+// outputs finds values that IPython's history keeps, and nothing else, though a cell only shows them.
+func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
+	looked := 0
+	for i := range n.Variables {
+		v := &n.Variables[i]
+		found := outputName.FindStringSubmatch(v.Name)
+		if v.Kind != "output" || found == nil || v.Bytes < leastOutput {
+			continue
+		}
+		if looked++; looked > mostOutputs {
+			break
+		}
+		number, _ := strconv.Atoi(found[1])
+		if s := shownBy(n, number); s != nil && !historyIsUsed(n, s.Cell.Index, number) {
+			if c, ok := output(n, v, s, number); ok {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// shownBy returns the last statement of the cell with a number, which is an expression; nil if it is not known.
+func shownBy(n *notebook.Notebook, number int) *notebook.Statement {
+	for i := len(n.Cells) - 1; i >= 0; i-- {
+		c := n.Cells[i]
+		if c.Window.ExecutionCount == nil || *c.Window.ExecutionCount != number {
+			continue
+		}
+		if len(c.Statements) == 0 || c.Tree == nil {
+			return nil
+		}
+		s := c.Statements[len(c.Statements)-1]
+		if _, ok := s.Node.(*syntax.ExprStmt); !ok || s.Node != c.Tree.Body[len(c.Tree.Body)-1] {
+			return nil
+		}
+		return s
+	}
+	return nil
+}
+
+// historyIsUsed reports whether a later cell may use an output, by its number or as one of the last ones.
+func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
+	if slices.ContainsFunc(n.Cells, func(c *notebook.Cell) bool { return c.Tree == nil }) || shadowed(n) {
+		return true
+	}
+	for _, name := range []string{"Out", "_oh", "__", "___", "_" + strconv.Itoa(number)} {
+		if isMentioned(n, cell, name) {
+			return true
+		}
+	}
+	used := false
+	eachNode(n, cell, func(node syntax.Node) { // _ is often a name for what nobody uses
+		switch node := node.(type) {
+		case *syntax.Call:
+			for _, arg := range node.Args {
+				used = used || isName(arg, "_")
+			}
+		case *syntax.Attribute:
+			used = used || isName(node.Value, "_")
+		case *syntax.Subscript:
+			used = used || isName(node.Value, "_")
+		case *syntax.BinOp:
+			used = used || isName(node.Left, "_") || isName(node.Right, "_")
+		case *syntax.Assign:
+			used = used || isName(node.Value, "_")
+		case *syntax.ExprStmt:
+			used = used || isName(node.Value, "_")
+		}
+	})
+	return used
+}
+
+// shadowed reports whether a cell gives the name display to something of its own.
+func shadowed(n *notebook.Notebook) bool {
+	for _, c := range n.Cells {
+		if c.Tree == nil {
+			continue
+		}
+		for _, b := range syntax.Names(c.Tree.Body...).Binds {
+			if b.Name == "display" && rebinds(b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rebinds reports whether a name has another value then, and lets go of the one before. What is imported as display is
+// IPython's.
+func rebinds(b syntax.Bind) bool { return b.Kind != syntax.Augmented && b.Kind != syntax.Imported }
+
+func output(n *notebook.Notebook, v *model.Variable, s *notebook.Statement, number int) (notebook.Candidate, bool) {
+	made := n.CellOf(v.Execution)
+	if made == nil {
+		return notebook.Candidate{}, false
+	}
+	maker := made.StatementAt(v.Line)
+	if maker == nil || maker.Order > s.Order {
+		return notebook.Candidate{}, false
+	}
+	gone, ok := letGo(n, maker, s)
+	if !ok {
+		return notebook.Candidate{}, false
+	}
+	c := notebook.Candidate{Kind: "output", Cell: s.Cell, Line: s.Line, Names: []string{v.Name},
+		Accuracy: model.SavesBound}
+	if c.Edits = displayed(s); c.Edits == nil {
+		return c, false
+	}
+	of := func(site *notebook.Site) bool { return site.Statement == maker }
+	c.Falls = func(m *notebook.Moment) int64 {
+		if m.Order <= gone {
+			return 0
+		}
+		return min(v.Bytes, n.Resident(m, of))
+	}
+	c.Title = words.OutputKept(number, v.Bytes)
+	c.Changes = []string{words.OutputGone(number)}
+	c.Of = words.In(number)
+	return c, true
+}
+
+// letGo returns the order of the statement with which names let go of memory that one statement made and another one
+// showed; that is the latter if no name ever had it.
+func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, ok bool) {
+	if maker == shown {
+		return shown.Order, true
+	}
+	if maker.Node == nil {
+		return 0, false
+	}
+	names := map[string]bool{}
+	for _, b := range syntax.Names(maker.Node).Binds {
+		names[b.Name] = true
+	}
+	syntax.Walk(shown.Node, func(node syntax.Node) bool {
+		if name, ok := node.(*syntax.Name); ok {
+			names[name.ID] = true
+		}
+		return true
+	})
+	for _, s := range n.Statements {
+		if len(names) == 0 {
+			break
+		}
+		if s.Order <= shown.Order || s.Node == nil {
+			continue
+		}
+		for _, b := range syntax.Names(s.Node).Binds {
+			if names[b.Name] && rebinds(b) {
+				order = s.Order
+				delete(names, b.Name)
+			}
+		}
+	}
+	return order, order > 0
+}
+
+// displayed returns the edit that shows the value of an expression without keeping it; nil if there is none.
+func displayed(s *notebook.Statement) []model.AdviceEdit {
+	e := s.Node.(*syntax.ExprStmt)
+	text := s.Cell.Text(e.Value)
+	if _, is := e.Value.(*syntax.Tuple); is && !strings.HasPrefix(text, "(") {
+		text = "(" + text + ")"
+	} else if is {
+		text = "(" + text + ")" // display(a, b) would show two values
+	}
+	edits := notebook.ReplaceNode(s.Cell, e.Value, "display("+text+")")
+	for i := range edits {
+		edits[i].Text = strings.TrimSuffix(edits[i].Text, "\r")
+	}
+	return edits
+}
+
+// eachNode visits the nodes of all cells from one on, in order.
+func eachNode(n *notebook.Notebook, from int, visit func(syntax.Node)) {
+	for _, c := range n.Cells[min(from, len(n.Cells)):] {
+		if c.Tree != nil {
+			syntax.Walk(c.Tree, func(node syntax.Node) bool {
+				visit(node)
+				return true
+			})
+		}
+	}
+}
+
+// isMentioned reports whether a name stands in a cell from one on: as a name, a global, or in the text of a magic.
+func isMentioned(n *notebook.Notebook, from int, name string) (found bool) {
+	eachNode(n, from, func(node syntax.Node) {
+		switch node := node.(type) {
+		case *syntax.Name:
+			found = found || node.ID == name
+		case *syntax.Global:
+			found = found || slices.Contains(node.Names, name)
+		case *syntax.Magic:
+			found = found || strings.Contains(node.Text, name)
+		case *syntax.Shell:
+			found = found || strings.Contains(node.Text, name)
+		}
+	})
+	return found
+}

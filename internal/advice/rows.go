@@ -1,0 +1,183 @@
+package advice
+
+import (
+	"slices"
+	"strings"
+
+	"ipytracer/internal/advice/notebook"
+	"ipytracer/internal/syntax"
+	wording "ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// pointer is the size of an element of a column of numbers, or of a pointer to a text, in bytes.
+const pointer = 8
+
+// rowFunctions finds functions of rows that could be computed with whole columns, in a notebook that has pandas.
+//
+// The rule: frame.apply(lambda row: …, axis=1), where the lambda computes with columns and numbers only.
+func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
+	if n.Peak == nil || n.Meter != "cpu.resident" || !hasPandas(n) {
+		return nil
+	}
+	applies(n, func(s *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool) {
+		name, ok := object.(*syntax.Name)
+		l, lambda := firstArgument(call, "func").(*syntax.Lambda)
+		if !ok || !lambda || !acrossRows(call) || len(call.Args)+len(call.Keywords) != 2 {
+			return
+		}
+		parameters := l.Args.All()
+		if len(parameters) != 1 || l.Args.VarArg != nil || l.Args.KwArg != nil ||
+			!arithmetic(l.Body, parameters[0].Name) {
+			return
+		}
+		rows, ok := rowsOf(n, name.ID)
+		if !ok {
+			return
+		}
+		text := columnwise(s.Cell.Window.Source, l.Body, parameters[0].Name, name.ID)
+		if !whole {
+			text = "(" + text + ")"
+		}
+		edits := notebook.ReplaceNode(s.Cell, call, text)
+		if edits == nil || strings.Contains(s.Cell.Window.Source, "\r") {
+			return
+		}
+		columns, made := int64(temporaries(l.Body))*pointer*rows, madeBy(s)
+		found = append(found, notebook.Candidate{
+			Kind: "apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID},
+			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, rows),
+			Changes: []string{wording.RowsChange()},
+			Falls: func(m *notebook.Moment) int64 {
+				if m.Statement != s {
+					return 0
+				}
+				others := m.Allocated(func(site *notebook.Site) bool {
+					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("apply")
+				})
+				return max(0, m.Peak-m.Start-max(columns, pointer*rows+others))
+			},
+		})
+	})
+	return found
+}
+
+// applies goes through the calls of a method apply in all statements, but not in functions. whole: the call is all that
+// an assignment has on its right side.
+func applies(n *notebook.Notebook,
+	visit func(s *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool)) {
+	for _, s := range n.Statements {
+		if s.Node == nil || s.Moment == nil {
+			continue
+		}
+		var value syntax.Expr // of the last assignment
+		syntax.Walk(s.Node, func(node syntax.Node) bool {
+			switch x := node.(type) {
+			case *syntax.FunctionDef:
+				return false
+			case *syntax.Assign:
+				value = x.Value
+			case *syntax.Call:
+				if f, ok := x.Func.(*syntax.Attribute); ok && f.Attr == "apply" {
+					visit(s, f.Value, x, value == syntax.Expr(x))
+				}
+			}
+			return true
+		})
+	}
+}
+
+// hasPandas reports whether a cell imports pandas by a name.
+func hasPandas(n *notebook.Notebook) (found bool) {
+	for _, c := range n.Cells {
+		if c.Tree != nil {
+			syntax.Walk(c.Tree, func(node syntax.Node) bool {
+				if i, ok := node.(*syntax.Import); ok {
+					for _, a := range i.Names {
+						found = found || a.Name == "pandas"
+					}
+				}
+				return !found
+			})
+		}
+	}
+	return found
+}
+
+// acrossRows reports whether a call has axis=1.
+func acrossRows(call *syntax.Call) bool {
+	c, ok := call.Keyword("axis").(*syntax.Constant)
+	return ok && (c.Text == "1" || c.Value == "columns")
+}
+
+// arithmetic reports whether an expression has only columns of a row, numbers, and + − * /, with a column at least.
+func arithmetic(e syntax.Expr, row string) bool {
+	columns := 0
+	ok := true
+	syntax.Walk(e, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.BinOp:
+			ok = ok && slices.Contains([]string{"+", "-", "*", "/"}, n.Op)
+		case *syntax.Constant:
+			ok = ok && (n.Kind == "int" || n.Kind == "float")
+		case *syntax.Subscript:
+			column, constant := n.Slice.(*syntax.Constant)
+			ok = ok && isName(n.Value, row) && constant && column.Kind == "str"
+			columns++
+			return false
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return ok && columns > 0
+}
+
+// temporaries returns how many results of operations live at once while an expression of columns is computed.
+func temporaries(e syntax.Expr) int {
+	o, ok := e.(*syntax.BinOp)
+	if !ok {
+		return 0 // a column of the frame, or a number
+	}
+	left, right := min(1, temporaries(o.Left)), min(1, temporaries(o.Right))
+	return max(temporaries(o.Left), left+temporaries(o.Right), left+right+1)
+}
+
+// columnwise returns the source of an expression with a frame in the place of a row.
+func columnwise(source string, e syntax.Expr, row, frame string) string {
+	text, at := "", e.Place().Start.Offset
+	syntax.Walk(e, func(node syntax.Node) bool {
+		if n, ok := node.(*syntax.Name); ok && n.ID == row {
+			text += source[at:n.Start.Offset] + frame
+			at = n.End.Offset
+		}
+		return true
+	})
+	return text + source[at:e.Place().End.Offset]
+}
+
+// madeBy returns the test whether a statement made a site's memory.
+func madeBy(s *notebook.Statement) func(*notebook.Site) bool {
+	return func(site *notebook.Site) bool { return site.Statement == s && site.Cell == s.Cell }
+}
+
+// rowsOf returns the number of rows of a frame of the session's end; false if it is none, or its columns are not known.
+func rowsOf(n *notebook.Notebook, name string) (rows int64, ok bool) {
+	v := n.Variable(name)
+	if v == nil || !strings.HasSuffix(v.Type, "DataFrame") || len(v.Columns) == 0 || len(v.Shape) != 2 {
+		return 0, false
+	}
+	total := v.RestColumns
+	for _, c := range v.Columns {
+		total += c.Bytes
+	}
+	return v.Shape[0], v.Shape[0] > 0 && total > 0
+}
+
+// firstArgument returns the first argument of a call, which may have a name; nil if there is none.
+func firstArgument(call *syntax.Call, name string) syntax.Expr {
+	if len(call.Args) > 0 {
+		return call.Args[0]
+	}
+	return call.Keyword(name)
+}

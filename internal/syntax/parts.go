@@ -1,0 +1,86 @@
+package syntax
+
+// Generates reports whether a function is a generator or a coroutine: its body stands still in between, and it holds
+// its arguments until it has run.
+func Generates(f *FunctionDef) (found bool) {
+	Walk(f, func(n Node) bool {
+		if _, ok := n.(*Yield); ok {
+			found = true
+		}
+		return !found
+	})
+	return found || f.Async
+}
+
+// Root returns the name that an expression begins with: x of x.y[0]; "" for other expressions.
+func Root(e Expr) string {
+	for {
+		switch v := e.(type) {
+		case *Name:
+			return v.ID
+		case *Attribute:
+			e = v.Value
+		case *Subscript:
+			e = v.Value
+		default:
+			return ""
+		}
+	}
+}
+
+// Text returns the source of a node.
+func Text(source string, n Node) string {
+	place := n.Place()
+	if place.Start.Offset < 0 || place.End.Offset > len(source) || place.Start.Offset > place.End.Offset {
+		return ""
+	}
+	return source[place.Start.Offset:place.End.Offset]
+}
+
+// Keyword returns the value of a keyword argument; nil if there is none.
+func (c *Call) Keyword(name string) Expr {
+	for _, k := range c.Keywords {
+		if k.Arg == name {
+			return k.Value
+		}
+	}
+	return nil
+}
+
+// LastName returns the last part of a name with dots, as of the function that is called; "" for other expressions.
+func LastName(e Expr) string {
+	switch e := e.(type) {
+	case *Name:
+		return e.ID
+	case *Attribute:
+		return e.Attr
+	}
+	return ""
+}
+
+// Blocks returns the lists of statements in a compound statement, but for those of match.
+func Blocks(stmt Stmt) [][]Stmt {
+	switch s := stmt.(type) {
+	case *FunctionDef:
+		return [][]Stmt{s.Body}
+	case *ClassDef:
+		return [][]Stmt{s.Body}
+	case *For:
+		return [][]Stmt{s.Body, s.Else}
+	case *While:
+		return [][]Stmt{s.Body, s.Else}
+	case *If:
+		return [][]Stmt{s.Body, s.Else}
+	case *With:
+		return [][]Stmt{s.Body}
+	case *Magic:
+		return [][]Stmt{s.Body}
+	case *Try:
+		all := [][]Stmt{s.Body}
+		for _, h := range s.Handlers {
+			all = append(all, h.Body)
+		}
+		return append(all, s.Else, s.Finally)
+	}
+	return nil
+}
