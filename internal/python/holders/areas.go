@@ -70,7 +70,7 @@ func (s *survey) takeNow(to, flags uint64) {
 	if t := s.objectType(to); t == nil || t.shape == shapeLeaf { // another object that has it notes it
 		return
 	}
-	if n := s.addNew(-1, to, label{}, isObject); n >= 0 {
+	if n := s.addNew(-1, to, label{}, nodeObject); n >= 0 {
 		s.arrive(n, ahead{uint32(flags), -1})
 	}
 }
@@ -162,7 +162,7 @@ func (s *survey) lookAt(to uint64, all []ahead) {
 		if t.shape == shapeLeaf && s.alone(to, t, all) {
 			return
 		}
-		if n = s.addNew(-1, to, label{}, isDone); n < 0 {
+		if n = s.addNew(-1, to, label{}, nodePart); n < 0 {
 			return
 		}
 		if t.shape != shapeLeaf {

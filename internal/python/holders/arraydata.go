@@ -47,7 +47,8 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	w.until, w.deadline, w.stopped = until, deadline, s.stopped
 	all := &owned{finder: newFinder(w), least: least, data: map[uint64]uint64{}}
 	w.visitFor(all)
-	roots{w}.walk()
+	roots{w}.follows(w.modules(), true)
+	garbage(w)
 	o := Owned{Complete: w.stopped == nil, Objects: len(w.nodes), Bytes: w.mem.total}
 	for at, size := range all.data {
 		o.Blocks = append(o.Blocks, Block{at, size})
@@ -62,6 +63,11 @@ type owned struct {
 	least uint64
 	data  map[uint64]uint64 // sizes by address
 }
+
+var (
+	_ visitor    = (*owned)(nil)
+	_ arrayTaker = (*owned)(nil)
+)
 
 func (o *owned) over() bool { return false }
 

@@ -29,9 +29,6 @@ type spot struct {
 	bytes []byte
 }
 
-// kindObject is NumPy's letter for references to objects.
-const kindObject = 'O'
-
 // span is the bytes from the first element to the last.
 func (p *arrayPlace) span() uint64 { return p.step*(p.rows-1) + p.row }
 
@@ -64,9 +61,6 @@ func (a arrayPlacer) unchanged(p *arrayPlace) bool {
 	}
 	return true
 }
-
-// whole is the place of all elements of an array, not of one row.
-const whole = -1
 
 // array finds the elements of a NumPy array, or of one row of two axes: see [walker.visitArray] for the layout. It is
 // false for types that are not known, and for everything that does not fit into the process's memory.

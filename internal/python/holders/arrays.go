@@ -1,23 +1,5 @@
 package holders
 
-// maxElements bounds the elements of an array of objects that are followed.
-const maxElements = 1 << 26
-
-// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
-// dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
-func (v visits) visitArray(n int32, addr uint64) {
-	const data, base = 16, arrayBase
-	at := v.mem.word(addr + data)
-	if v.arrays != nil {
-		v.arrays.array(n, addr, at)
-	}
-	v.hiding(v.objectType(addr), data, func() {
-		v.follow(n, v.mem.word(addr+base), named(fixedBase))
-		v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
-		v.visitRecords(n, addr, at)
-	})
-}
-
 // arrayBase is where an array has the object that its data belongs to.
 const arrayBase = 48
 
@@ -86,16 +68,5 @@ func (a ndarray) span() (bytes uint64) {
 // 0.
 type arrayNote struct{ data, span uint64 }
 
-// array notes an array that is looked into.
-func (s *survey) array(_ int32, addr, data uint64) {
-	if !s.recording {
-		return
-	}
-	s.notes.steps = append(s.notes.steps, stepArray|step(len(s.notes.arrays)))
-	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{s.mem, addr}.ownSpan()})
-}
-
-// arrayNoted does nothing: a survey has no notes of another.
-func (s *survey) arrayNoted(int32, arrayNote) {}
-
-func (s *survey) readsArrays() bool { return false }
+// maxElements bounds the elements of an array of objects that are followed.
+const maxElements = 1 << 26

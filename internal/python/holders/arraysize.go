@@ -117,3 +117,6 @@ func dtypeName(kind, order byte, size uint64) string {
 	}
 	return ""
 }
+
+// kindObject is NumPy's letter for references to objects.
+const kindObject = 'O'

@@ -15,7 +15,7 @@ func arrowBuffers(w *sizer, obj uint64, t *typ) (bytes uint64, known bool) {
 	const data = 8
 	of := w.lineage(t)
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic); at += 8 {
-		p, ok := sharedAt(w.natives, at+obj)
+		p, ok := sharedAt(w.types, at+obj)
 		if !ok {
 			continue
 		}
@@ -64,7 +64,7 @@ func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 // array takes in the buffers of an array, with data that a shared pointer at an address refers to, and of its children.
 func (b *buffers) array(at uint64, depth int) {
 	const lists, children, size = 40, 64, 24
-	p, ok := sharedAt(b.w.natives, at)
+	p, ok := sharedAt(b.w.types, at)
 	if !ok || depth > deepestData {
 		b.known = false
 		return

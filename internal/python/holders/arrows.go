@@ -6,26 +6,11 @@ import (
 	"ipytracer/event"
 )
 
-// leastBehind is the least size of objects of a class that lead to buffers, in bytes: that much is looked at where the
-// allocator does not show the size.
-func leastBehind(class string) uint64 {
-	for _, one := range []struct {
-		of   string
-		size uint64
-	}{{"ArrayData", 104}, {"ChunkedArray", 48}, {"Table", 56}, {"RecordBatch", 56},
-		{"Buffer", bufferParent + sharedSize}, {"Array", 24}} {
-		if strings.Contains(class, one.of) {
-			return one.size
-		}
-	}
-	return 0
-}
-
 // arrow takes in the memory of an object of pyarrow's: the C++ objects that it shares, and their buffers.
 func (e *extents) arrow(n int32, obj uint64, t *typ) {
 	s := &sharedWalk{e: e, walker: e.walker}
 	found := false
-	eachShared(e.natives, obj, t, func(p sharedPointer) {
+	eachShared(e.types, obj, t, func(p sharedPointer) {
 		s.refer(n, p)
 		found = true
 	})
@@ -58,7 +43,7 @@ type sharedNode struct {
 func (s *sharedWalk) refer(from int32, p sharedPointer) {
 	n, known := s.known(p.counts)
 	if !known {
-		if n = s.addNew(nobody, p.counts, label{}, isDone); n < 0 {
+		if n = s.addNew(nobody, p.counts, label{}, nodePart); n < 0 {
 			return
 		}
 		s.e.bytes[n], s.e.refs[n], s.e.unknown[n], s.e.class[n] = 0, p.uses, false, false
@@ -70,7 +55,7 @@ func (s *sharedWalk) refer(from int32, p sharedPointer) {
 // look takes in an object's own parts: its memory, vectors of shared pointers and a buffer's data; and the parts that
 // it shares with others.
 func (s *sharedWalk) look(o sharedNode) {
-	own, behind := behindShared(s.natives, o.sharedPointer)
+	own, behind := behindShared(s.types, o.sharedPointer)
 	s.e.bytes[o.node] += own
 	if behind == 0 { // of an allocator with unknown sizes
 		s.e.unknown[o.node] = true
@@ -79,7 +64,7 @@ func (s *sharedWalk) look(o sharedNode) {
 	if strings.Contains(s.class(s.mem.word(o.object)), "Buffer") {
 		s.buffer(o, behind)
 	}
-	scanShared(s.walker, o.object, behind, func(p sharedPointer) bool { s.refer(o.node, p); return s.stopped == nil },
+	scanShared(s.walker.types, o.object, behind, func(p sharedPointer) bool { s.refer(o.node, p); return s.stopped == nil },
 		func(v vectorOfShared) bool {
 			if v.end-v.begin > maxShared {
 				s.e.unknown[o.node] = true
@@ -97,8 +82,8 @@ func (s *sharedWalk) look(o sharedNode) {
 // not known.
 func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	switch {
-	case isPoolBuffer(s.natives, o.object):
-		b, ok := poolBufferAt(s.natives, o.object)
+	case isPoolBuffer(s.types, o.object):
+		b, ok := poolBufferAt(s.types, o.object)
 		known := false
 		if ok {
 			_, known = s.sizes.buffer(b.data, b.capacity)
@@ -112,7 +97,7 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 	case strings.HasPrefix(s.class(s.mem.word(o.object)), "N5arrow2py"):
 		s.e.unknown[o.node] = !pythonsOf(s.walker, o.node, o.object, bytes)
 	default:
-		_, part := sharedAt(s.natives, o.object+bufferParent)
+		_, part := sharedAt(s.types, o.object+bufferParent)
 		s.e.unknown[o.node] = !part && s.mem.word(o.object+bufferSize) > 0
 	}
 }
@@ -125,13 +110,13 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 	var p sharedPointer
 	found := false
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic) && !found; at += 8 {
-		p, found = sharedAt(l.natives, addr+at)
+		p, found = sharedAt(l.types, addr+at)
 	}
 	if !found {
 		return
 	}
 	shares := func(at uint64) bool {
-		_, ok := sharedAt(l.natives, at)
+		_, ok := sharedAt(l.types, at)
 		return ok
 	}
 	switch {
@@ -152,7 +137,7 @@ func (l *lister) describeArrow(r *event.Variable, addr uint64, t *typ) {
 		}
 	case of.is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
 		const data, length = 8, 16
-		if at, ok := sharedAt(l.natives, p.object+data); ok && shares(at.object) &&
+		if at, ok := sharedAt(l.types, p.object+data); ok && shares(at.object) &&
 			l.mem.word(at.object+length) < userSpace {
 			r.Length = int64(l.mem.word(at.object + length))
 		}

@@ -42,9 +42,6 @@ func (b *blockTable) blockAt(addr uint64) int {
 	return -1
 }
 
-// compareBlock compares a block with an address.
-func compareBlock(b Block, addr uint64) int { return cmp.Compare(b.Address, addr) }
-
 // mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
 // other node has the block.
 func (b *blockTable) mayPointAt(node int32, addr uint64) bool {

@@ -2,6 +2,8 @@ package holders
 
 import (
 	"context"
+	"errors"
+	"ipytracer/event"
 	"runtime"
 	"time"
 
@@ -75,3 +77,40 @@ func ProcessorTime() time.Duration {
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
 	return time.Duration(ts.Nano())
 }
+
+// Limits bound a walk. A field that is 0 has its default.
+type Limits struct {
+	Objects int           // containers looked into, 4 million
+	Bytes   int64         // read from the process, 2 GiB
+	Time    time.Duration // of the processor, of the thread that walks; 5 s
+	// Elements is the time of the processor for what is in arrays, and for the columns of frames; 1 s each.
+	Elements time.Duration
+	Unseen   bool          // look for arrays that are none of the blocks, too
+	Names    bool          // of [List]: objects that only modules have are not looked for
+	Watch    []event.Piece // of [List]: objects that may be there still
+	// Contents: [List] reads the elements of large arrays as well.
+	Contents bool
+	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
+	// [event.Holder.Running].
+	Running []uint64
+}
+
+func (l *Limits) defaults() {
+	if l.Objects <= 0 {
+		l.Objects = 4_000_000
+	}
+	if l.Bytes <= 0 {
+		l.Bytes = 2 << 30
+	}
+	if l.Time <= 0 {
+		l.Time = 5 * time.Second
+	}
+	if l.Elements <= 0 {
+		l.Elements = time.Second
+	}
+}
+
+var (
+	errObjects = errors.New("the limit of objects was reached")
+	errTime    = errors.New("the limit of time was reached")
+)

@@ -12,7 +12,7 @@ import (
 )
 
 // walked has a walk of a process looked at, for blocks.
-func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
+func (f *fake) walked(t *testing.T, blocks []Block, look func(w finished)) {
 	t.Helper()
 	limits := Limits{Time: 10 * time.Minute}
 	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, limits)
@@ -26,8 +26,7 @@ func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
 	w.reserve(s.notes.containers)
 	w.stopped = s.stopped
 	found := seeking(w)
-	roots{w}.walk()
-	look(found)
+	look(finish(found))
 }
 
 // chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
@@ -105,7 +104,7 @@ func TestLongChain(t *testing.T) {
 			f := newFake(11)
 			first, blocks := f.chain(count, c.link(f))
 			c.hold(f, first)
-			f.walked(t, blocks, func(w *finder) {
+			f.walked(t, blocks, func(w finished) {
 				r := w.result()
 				h, last := r.Holders[0], r.Holders[count-1] // the deepest was made first
 				if !r.Complete || len(r.Holders) != count || h.Kind != c.kind || last.Kind != c.kind {
@@ -134,7 +133,7 @@ func TestWordsAreBounded(t *testing.T) {
 	f := newFake(11)
 	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.list(next, array) })
 	f.program([]uint64{f.str("chain"), first}, nil)
-	f.walked(t, blocks, func(w *finder) {
+	f.walked(t, blocks, func(w finished) {
 		w.paths.climbs.worded = maxWorded + 1
 		h := w.result().Holders[0]
 		want := "chain" + strings.Repeat("[0]", maxSteps-2) + "…" + strings.Repeat("[0]", maxSteps-1) + "[1]"
@@ -145,7 +144,7 @@ func TestWordsAreBounded(t *testing.T) {
 }
 
 // plainly is [paths.describe] as one writes it down: it goes the whole way up from a node.
-func plainly(w *finder, h *event.Holder, n int32) {
+func plainly(w finished, h *event.Holder, n int32) {
 	root := n
 	for w.nodes[root].parent >= 0 {
 		root = w.nodes[root].parent
@@ -231,7 +230,7 @@ func TestDescribe(t *testing.T) {
 	const length = 700
 	eachVersion(t, func(t *testing.T, f *fake) {
 		f.deep(length)
-		f.walked(t, nil, func(w *finder) {
+		f.walked(t, nil, func(w finished) {
 			w.result()
 			w.paths.climbs = climbs{}
 			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
@@ -269,7 +268,8 @@ func TestDescribe(t *testing.T) {
 func TestWasteOfLongWays(t *testing.T) {
 	const count = 10 * maxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
-		w := &finder{walker: bare(&notes{collector: collector{known: true}})}
+		w := bare(&notes{collector: collector{known: true}})
+		p := newPaths(w, nil)
 		for n := range int32(count) {
 			w.nodes = append(w.nodes, node{parent: n - 1, id: n, kind: kindNone})
 			w.notes.noted = append(w.notes.noted, noted{what: noteTracked | noteOld})
@@ -281,18 +281,18 @@ func TestWasteOfLongWays(t *testing.T) {
 			if odd >= 0 {
 				w.notes.noted[odd].what = flags
 			}
-			w.paths.climbs = climbs{}
+			p.climbs = climbs{}
 			for n := range int32(count) {
 				expected := event.GarbageOld
 				if odd >= 0 && n >= odd {
 					expected = want
 				}
-				if got := wasteOf(w.paths, n); got != expected {
+				if got := wasteOf(p, n); got != expected {
 					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
 				}
 			}
-			if w.paths.climbs.steps > 2*count+maxDirect*maxDirect {
-				t.Errorf("%d steps", w.paths.climbs.steps)
+			if p.climbs.steps > 2*count+maxDirect*maxDirect {
+				t.Errorf("%d steps", p.climbs.steps)
 			}
 		}
 	}
@@ -308,7 +308,7 @@ func TestReferrersAreBounded(t *testing.T) {
 		lists = append(lists, f.list(items...))
 	}
 	f.program([]uint64{f.str("x"), array, f.str("all"), f.list(lists...), f.str("other"), f.list(array)}, nil)
-	f.walked(t, nil, func(w *finder) {
+	f.walked(t, nil, func(w finished) {
 		v := &viewing{walker: w.walker}
 		p := newPlaces(w.walker)
 		p.referrers(v, []foundView{{targets: []target{{view: array}}}})
@@ -330,7 +330,7 @@ func TestAbsurdTree(t *testing.T) {
 		f.put(nodes-8, 56*c.room)
 		f.put(values-8, max(8*c.room*c.stride, 4096))
 		tree := f.object(treeType, min(c.room, 50), c.room, nodes, values, c.stride)
-		f.walked(t, nil, func(w *finder) {
+		f.walked(t, nil, func(w finished) {
 			w.sizes = &sizes{mapped: everything}
 			_, known := treeSize(&w.sizer, tree, w.objectType(tree))
 			if known != c.known {

@@ -1,7 +1,5 @@
 package holders
 
-import "ipytracer/event"
-
 // collector has the facts of a process's garbage collector about itself.
 type collector struct {
 	known     bool   // the place of all this is known in this version, and its contents are likely
@@ -90,28 +88,6 @@ func (c *collected) listed(list uint64, first int) {
 	case list == c.collector.permanent:
 		c.frozen = stretch{first, len(c.objects)}
 	}
-}
-
-// wasteOf returns the collector's part in a block that only an object without a root has.
-func wasteOf(p *paths, n int32) event.Garbage {
-	c, kind := &p.notes.collector, p.nodes[n].kind
-	if kind != kindCycle && kind != kindNone {
-		return ""
-	}
-	on := p.climbs.wasteOn(&p.reach, n)
-	switch {
-	case kind == kindCycle && p.lost.cycle(n) >= 0:
-		return event.GarbageLost
-	case on&wasteFrozen != 0:
-		return event.GarbageFrozen
-	case kind == kindNone && on&wasteYoung == 0 && c.known:
-		return event.GarbageOld
-	case kind == kindNone:
-		return event.GarbageYoung
-	case c.off:
-		return event.GarbageOff
-	}
-	return event.GarbageWaits
 }
 
 // isHead reports whether a list begins at an address.

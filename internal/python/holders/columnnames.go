@@ -9,7 +9,7 @@ func (c *columns) names(all []column, index uint64) {
 	for i := range all {
 		all[i].Name = "column " + strconv.Itoa(i)
 	}
-	array := c.labels(index, 0)
+	array := c.indexArray(index, 0)
 	a := c.readArray(array)
 	t := c.objectType(index)
 	switch {
@@ -44,28 +44,4 @@ func (c *columns) ranged(all []column, of uint64) {
 			all[i].Name = strconv.FormatInt(from+int64(i)*by, 10)
 		}
 	}
-}
-
-// labels is the array that an index has its labels in, 0 for none.
-func (l *lister) labels(addr uint64, depth int) uint64 {
-	const deepest = 3
-	t := l.objectType(addr)
-	switch {
-	case t == nil || depth > deepest:
-		return 0
-	case t.shape == shapeArray:
-		return addr
-	}
-	for _, name := range []string{"_data", "_ndarray"} {
-		if of := l.attribute(addr, t, name); of != 0 {
-			return l.labels(of, depth+1)
-		}
-	}
-	found := uint64(0)
-	l.fields(addr, func(word uint64, t *typ) {
-		if found == 0 && t.shape == shapeArray {
-			found = word
-		}
-	})
-	return found
 }

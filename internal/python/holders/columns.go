@@ -24,11 +24,12 @@ const (
 
 // columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
 type columns struct {
-	*lister
-	until  time.Duration // processor time
-	over   bool          // there was no more time
-	index  table         // of objects that others have as well
-	shared []uint64      // these
+	*sizer
+	inspector *inspector    // nil where elements of arrays are not asked for
+	until     time.Duration // processor time
+	over      bool          // there was no more time
+	index     table         // of objects that others have as well
+	shared    []uint64      // these
 }
 
 // column is a column of a data frame, and the array that has its elements, or a row of that.
@@ -38,9 +39,9 @@ type column struct {
 	row   int64
 }
 
-func newColumns(l *lister) *columns {
-	l.mem.limit += columnsBytes
-	return &columns{lister: l, until: ProcessorTime() + l.limits.Elements}
+func newColumns(s *sizer, in *inspector) *columns {
+	s.mem.limit += columnsBytes
+	return &columns{sizer: s, inspector: in, until: ProcessorTime() + s.limits.Elements}
 }
 
 // describe fills in the columns of a data frame. An object that does not look like one has none.
@@ -50,7 +51,7 @@ func (c *columns) describe(r *event.Variable, frame uint64) {
 		r.Shape[1] > maxColumns {
 		return
 	}
-	axes, blocks := managed(c.lister, c.attribute(frame, t, "_mgr"))
+	axes, blocks := managed(c.sizer, c.attribute(frame, t, "_mgr"))
 	all := make([]column, r.Shape[1])
 	placed := make([]bool, len(all))
 	for _, block := range c.tuple(blocks, maxColumns) {
@@ -71,19 +72,6 @@ func (c *columns) describe(r *event.Variable, frame uint64) {
 	for _, one := range all[kept:] {
 		r.MoreColumns, r.RestColumns = r.MoreColumns+1, r.RestColumns+one.Bytes
 	}
-}
-
-// managed are the axes and the blocks that a manager has, 0 for none: see [lister.describeFrameOf].
-func managed(l *lister, manager uint64) (axes, blocks uint64) {
-	l.fields(manager, func(word uint64, t *typ) {
-		switch {
-		case axes == 0 && t.shape == shapeList:
-			axes = word
-		case blocks == 0 && t.shape == shapeTuple:
-			blocks = word
-		}
-	})
-	return axes, blocks
 }
 
 // block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
@@ -217,12 +205,6 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 	return out
 }
 
-// isNumber reports whether an object is an int.
-func (c *columns) isNumber(addr uint64) bool {
-	t := c.objectType(addr)
-	return t != nil && t.flags&cpython.FlagInt != 0
-}
-
 // isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
 // need not be their own.
 func (c *columns) isExtension(t *typ) bool {
@@ -277,7 +259,7 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 			}
 		case t.arrow:
 			seen[word] = true
-			more, known := arrowBuffers(&c.sizer, word, t)
+			more, known := arrowBuffers(c.sizer, word, t)
 			bytes, *exact = bytes+more, *exact && known
 		case c.isExtension(t) || c.lineage(t).is("Index") || t.name == "CategoricalDtype":
 			seen[word] = true

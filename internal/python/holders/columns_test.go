@@ -90,7 +90,7 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 		w := s.walker(context.Background(), nil, Limits{})
 		w.sizes.numpy = 2
 		for name, test := range cases {
-			c := newColumns(&lister{walker: w})
+			c := newColumns(&w.sizer, nil)
 			c.until = ProcessorTime() + 50*time.Millisecond
 			all, placed := make([]column, 2), make([]bool, 2)
 			if got := c.block(test.block, all, placed); got != test.want {

@@ -52,7 +52,7 @@ func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *i
 	w := s.walker(context.Background(), nil, limits)
 	t.Cleanup(w.free)
 	w.sizes.numpy = 2
-	return newInspector(&lister{walker: w}, &touched{memory: from, filePages: filePages{pagemap: pagemap}})
+	return newInspector(&w.sizer, &touched{memory: from, filePages: filePages{pagemap: pagemap}})
 }
 
 // factsOf reads an array.

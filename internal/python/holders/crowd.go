@@ -140,7 +140,7 @@ func (e *extents) settle() {
 			if s.bytes == 0 {
 				continue
 			}
-			n := e.addNew(nobody, s.first, label{}, isDone)
+			n := e.addNew(nobody, s.first, label{}, nodePart)
 			if n < 0 {
 				break
 			}

@@ -13,6 +13,12 @@ type counts struct {
 	lost  *lost // third pass: takes the references of those that are not
 }
 
+var (
+	_ visitor      = (*counts)(nil)
+	_ arrayTaker   = (*counts)(nil)
+	_ libraryTaker = (*counts)(nil)
+)
+
 func (c *counts) over() bool { return false }
 
 // refer follows a class's references to itself, too.
@@ -59,10 +65,11 @@ func (c *counts) reference(n int32) {
 	}
 }
 
-// garbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to.
-func garbage(w *walker) {
+// garbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to. It
+// returns the cycles among these that the collector does not see, nil for none.
+func garbage(w *walker) *lost {
 	if w.done() {
-		return
+		return nil
 	}
 	w.kind, w.deferring = kindCycle, false
 	at, before := w.rootLabel(""), w.visitor
@@ -70,7 +77,7 @@ func garbage(w *walker) {
 	w.visitFor(c)
 	for id, one := range w.notes.noted {
 		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && w.of[id] == 0 {
-			w.add(-1, w.notes.addrs[id], int32(id), at, isObject)
+			w.add(-1, w.notes.addrs[id], int32(id), at, nodeObject)
 		}
 	}
 	w.run()
@@ -93,8 +100,9 @@ func garbage(w *walker) {
 		}
 	}
 	doubtful.mark()
-	findLost(c, doubtful)
+	l := findLost(c, doubtful)
 	w.visitFor(before)
+	return l
 }
 
 // referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.

@@ -53,7 +53,7 @@ func (c *cyclic) leadsBack(first int32) bool {
 			return true
 		}
 		one := &w.notes.noted[id]
-		if one.is(noteLeaf) || w.nodes[n].what == isDone {
+		if one.is(noteLeaf) || w.nodes[n].what == nodePart {
 			continue
 		}
 		if one.first == unnoted {

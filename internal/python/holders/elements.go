@@ -14,12 +14,12 @@ func (in *inspector) elementsOf(r *event.Variable, addr uint64, t *typ) (array u
 	case t.shape == shapeArray:
 		return addr
 	case of.is("Series"):
-		_, blocks := managed(in.lister, in.attribute(addr, t, "_mgr"))
+		_, blocks := managed(in.sizer, in.attribute(addr, t, "_mgr"))
 		if all := in.tuple(blocks, 2); len(all) == 1 {
 			array = in.valuesOf(all[0])
 		}
 	case of.is("Index"):
-		array = in.labels(addr, 0)
+		array = in.indexArray(addr, 0)
 	case len(r.Shape) == 2 && r.DType != "" && in.attribute(addr, t, "_shape") != 0:
 		if data := in.attribute(addr, t, "data"); in.isShape(data, shapeArray) { // the elements that are kept
 			return data
@@ -29,44 +29,6 @@ func (in *inspector) elementsOf(r *event.Variable, addr uint64, t *typ) (array u
 		return 0
 	}
 	return array
-}
-
-// valuesOf returns the array of a block of one column.
-func (l *lister) valuesOf(block uint64) (array uint64) {
-	l.fields(block, func(word uint64, t *typ) {
-		switch {
-		case array != 0:
-		case t.shape == shapeArray:
-			array = word
-		default:
-			array = l.backing(word, t)
-		}
-	})
-	return array
-}
-
-// backing returns the array that an array of pandas' own has all of its elements in, 0 for none: of dates, or of
-// objects that are texts.
-func (l *lister) backing(addr uint64, t *typ) (array uint64) {
-	switch t.name {
-	case "DatetimeArray", "TimedeltaArray", "StringArray", "StringArrayNumpySemantics":
-	default:
-		return 0
-	}
-	l.fields(addr, func(word uint64, t *typ) {
-		if array == 0 && t.shape == shapeArray {
-			array = word
-		}
-	})
-	return array
-}
-
-// rowOf returns the row of an array that is one of several columns.
-func (l *lister) rowOf(array uint64, i int) int64 {
-	if len(l.readArray(array).shape) == 2 {
-		return int64(i)
-	}
-	return whole
 }
 
 // columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.

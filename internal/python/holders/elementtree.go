@@ -17,22 +17,6 @@ const (
 	extraSize       = 64
 )
 
-// visitElement follows the attributes and the children of an element.
-func (v visits) visitElement(n int32, addr uint64) {
-	for _, at := range []uint64{elementText, elementTail} {
-		if word := v.mem.word(addr + at); word&1 != 0 {
-			v.follow(n, word&^1, label{labelWord, at})
-		}
-	}
-	extra := v.mem.word(addr + elementExtra)
-	if extra < lowestAddress || extra&7 != 0 {
-		return
-	}
-	v.follow(n, v.mem.word(extra+extraAttributes), label{})
-	v.visitItems(n, v.mem.word(extra+extraChildren), min(v.mem.word(extra+extraLength), v.mem.word(extra+extraRoom)),
-		labelIndex)
-}
-
 // elementSize is the size of what an element has besides itself: there is none where it has neither attributes nor
 // children, and room for more than four of these is apart.
 func (s *sizer) elementSize(addr uint64) (more uint64, known bool) {

@@ -218,7 +218,7 @@ func (s *survey) surveyObject(obj uint64) {
 		return
 	}
 	if t := s.objectType(obj); t != nil && t.shape != shapeLeaf {
-		s.addNew(-1, obj, label{}, isObject)
+		s.addNew(-1, obj, label{}, nodeObject)
 	}
 }
 

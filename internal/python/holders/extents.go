@@ -1,8 +1,6 @@
 package holders
 
 import (
-	"cmp"
-
 	"ipytracer/internal/python/autograd"
 	"ipytracer/internal/python/graphs"
 )
@@ -46,14 +44,9 @@ type extents struct {
 }
 
 const (
-	maxArcs  = 1 << 25
 	nobody   = -1
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
-
-// leastLarge is the least size of a block that the system gets back when it goes, or that a meter of blocks sees go. A
-// smaller block lies with others on its pages, and allocators keep it for objects to come.
-const leastLarge = 64 << 10
 
 func newExtents(w *walker) *extents {
 	e := &extents{
@@ -61,7 +54,7 @@ func newExtents(w *walker) *extents {
 		data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{},
 		maps: map[int32]Block{},
 	}
-	e.tensors = tensorWalk{e: e, graph: autograd.Graph{Memory: ofProcess{w.natives}}}
+	e.tensors = tensorWalk{e: e, graph: autograd.Graph{Memory: ofProcess{w.types}}}
 	return e
 }
 
@@ -103,6 +96,12 @@ func (e *extents) freeReferences() {
 	}
 }
 
+var (
+	_ visitor      = (*extents)(nil)
+	_ leafTaker    = (*extents)(nil)
+	_ libraryTaker = (*extents)(nil)
+)
+
 func (e *extents) over() bool { return false }
 
 // refer follows keys of dicts that refer to nothing as well: they take memory.
@@ -127,7 +126,7 @@ func (e *extents) add(from int32, addr uint64, id int32, l label, what uint8) in
 func (e *extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
-	if at, addr := e.nodes[n], e.addrs[n]; at.what == isFrame {
+	if at, addr := e.nodes[n], e.addrs[n]; at.what == nodeFrame {
 	} else if at.id >= 0 && e.notes.noted[at.id].typ() != 0 {
 		one := &e.notes.noted[at.id]
 		t := e.notes.types[one.typ()]
@@ -206,13 +205,13 @@ func (e *extents) leaf(from int32, addr uint64, t *typ) {
 			e.stopped = errObjects
 		}
 	default:
-		e.count(from, e.addNew(-1, addr, label{}, isDone))
+		e.count(from, e.addNew(-1, addr, label{}, nodePart))
 	}
 }
 
 func (e *extents) leafNoted(from, id int32) {
 	if e.notes.noted[id].references < immortal {
-		e.count(from, e.add(-1, e.notes.addrs[id], id, label{}, isDone))
+		e.count(from, e.add(-1, e.notes.addrs[id], id, label{}, nodePart))
 	}
 }
 
@@ -235,48 +234,4 @@ func (e *extents) alone(from int32, addr uint64) bool {
 	size, known := e.measure(addr, t)
 	e.ownBytes(from, size, known)
 	return true
-}
-
-// buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
-func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
-	if size == 0 {
-		return 0, true
-	}
-	i, found := searchBlocks(s.mapped, addr)
-	if !found {
-		i--
-	}
-	if i < 0 || addr-s.mapped[i].Address >= s.mapped[i].Size || size > s.mapped[i].Size-(addr-s.mapped[i].Address) {
-		return 0, false
-	}
-	s.place(addr, allocated(size))
-	s.foreign.buffer(addr, size)
-	return allocated(size), true
-}
-
-// allocated returns the bytes that CPython's allocator takes for a size: multiples of 16 up to 512, above it malloc
-// with a header.
-func allocated(size uint64) uint64 {
-	const small = 512
-	if size <= small {
-		return (size + 15) &^ 15
-	}
-	return (size + 8 + 15) &^ 15
-}
-
-// searchBlocks finds an address among blocks in their order.
-func searchBlocks(blocks []Block, addr uint64) (int, bool) {
-	low, high := 0, len(blocks)
-	for low < high {
-		mid := (low + high) / 2
-		switch c := cmp.Compare(blocks[mid].Address, addr); {
-		case c == 0:
-			return mid, true
-		case c < 0:
-			low = mid + 1
-		default:
-			high = mid
-		}
-	}
-	return low, false
 }

@@ -186,6 +186,20 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 
 func (f *fake) word(addr uint64) uint64 { return binary.LittleEndian.Uint64(f.mem[addr-fakeMemory:]) }
 
+// finished is a finder whose walk is over.
+type finished struct {
+	*finder
+	paths *paths
+}
+
+// finish follows all roots, and then looks for garbage.
+func finish(f *finder) finished {
+	roots{f.walker}.follows(f.modules(), true)
+	return finished{f, newPaths(f.walker, garbage(f.walker))}
+}
+
+func (f finished) result() Result { return resultOf(f.finder, f.paths) }
+
 // seeking has a walker look for arrays as well.
 func seeking(w *walker) *finder {
 	f := newFinder(w)

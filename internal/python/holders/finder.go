@@ -1,7 +1,5 @@
 package holders
 
-import "ipytracer/event"
-
 // finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type finder struct {
 	*walker
@@ -87,45 +85,40 @@ func (f *finder) holdsArrow(n int32, obj uint64, t *typ) {
 		}
 		return f.stopped == nil
 	}
-	eachShared(f.natives, obj, t, func(p sharedPointer) { refer(p) })
+	eachShared(f.types, obj, t, func(p sharedPointer) { refer(p) })
 	for len(waiting) > 0 && !f.done() {
 		last := len(waiting) - 1
 		p := sharedPointer{object: waiting[last].object, counts: waiting[last].counts}
 		waiting = waiting[:last]
 		p.class = f.class(f.mem.word(p.counts))
-		_, behind := behindShared(f.natives, p)
+		_, behind := behindShared(f.types, p)
 		if behind == 0 {
 			behind = leastBehind(p.class)
 		}
-		if b, ok := poolBufferAt(f.natives, p.object); ok {
+		if b, ok := poolBufferAt(f.types, p.object); ok {
 			f.pointsAt(n, b.data, false)
 		} else {
 			pythonsOf(f.walker, n, p.object, behind)
 		}
-		scanShared(f.walker, p.object, behind, refer, func(vectorOfShared) bool { return true })
+		scanShared(f.walker.types, p.object, behind, refer, func(vectorOfShared) bool { return true })
 	}
 }
 
-// result describes the findings.
-func (f *finder) result() Result {
-	r := Result{
-		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil,
-		Holders: make([]event.Holder, len(f.blocks)),
+const (
+	leastUnseen = 64 << 10 // bytes of an array's data
+	maxUnseen   = 1 << 16
+)
+
+// unseen is the data of an array that owns it and is none of the blocks that were asked for. It was made unseen: before
+// the tracer came, or while its probes were out.
+type unseen struct {
+	node          int32
+	address, size uint64
+}
+
+// noteArray takes in the data of an array that owns it.
+func (f *finder) noteArray(n int32, a arrayNote) {
+	if f.seeking && len(f.unseen) < maxUnseen && a.span >= leastUnseen && a.span < userSpace && f.blockAt(a.data) < 0 {
+		f.unseen = append(f.unseen, unseen{n, a.data, a.span})
 	}
-	f.mem.limit += pathBytes
-	f.stopped = nil
-	cycles := newCyclic(f.walker)
-	for i, b := range f.blocks {
-		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.asked[i])
-		if n := f.found[i]; n >= 0 {
-			f.paths.describe(h, n)
-			h.Garbage, h.Cyclic, h.Lost = wasteOf(f.paths, n), cycles.holds(n), f.paths.lostOf(n)
-		} else if n := f.maybe[i]; n >= 0 {
-			f.paths.describe(h, n)
-			h.Probable, h.Garbage, h.Lost = true, wasteOf(f.paths, n), f.paths.lostOf(n)
-		}
-	}
-	r.Unseen = f.describeUnseen()
-	return r
 }

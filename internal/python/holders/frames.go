@@ -12,7 +12,6 @@ type frame struct {
 
 const (
 	maxFrames = 1 << 16 // of all threads
-	maxLocals = 1 << 16 // of a frame
 	maxStack  = 1 << 12 // values on the evaluation stack of a frame
 )
 

@@ -2,14 +2,8 @@ package holders
 
 import (
 	"context"
-	"errors"
 
 	"ipytracer/internal/python/cpython"
-)
-
-var (
-	errObjects = errors.New("the limit of objects was reached")
-	errTime    = errors.New("the limit of time was reached")
 )
 
 // walker goes over the objects of a process, for a [visitor].
@@ -32,7 +26,6 @@ type walker struct {
 	frames  *frames
 	pieces  *pieces
 	beliefs *beliefs
-	paths   *paths
 }
 
 // newWalker returns a walker that looks for the holders of blocks. It knows of no survey.
@@ -42,13 +35,12 @@ func newWalker(ctx context.Context, heap cpython.Heap, mem *memory, blocks []Blo
 
 func walkerOf(r reader, blocks blockTable) *walker {
 	w := &walker{
-		sizer: sizer{reader: r, natives: &natives{&r.budget, map[uint64]string{}}}, blockTable: blocks,
+		sizer: sizer{reader: r}, blockTable: blocks,
 		reach: newReach(r.types), outside: newOutside(r),
 	}
 	w.frames = &frames{walker: w, at: map[int32]frame{}}
 	w.pieces = &pieces{walker: w, raw: map[uint64]bool{}, awaited: map[uint64]bool{}}
 	w.beliefs = &beliefs{walker: w}
-	w.paths = &paths{walker: w}
 	w.blockTable.all = func() { w.finished = w.over() }
 	w.visitFor(newFinder(w))
 	return w
@@ -103,7 +95,7 @@ func (w *walker) followUnseen(from int32, to uint64, l label) bool {
 		w.defers(from, to, l)
 		return true
 	}
-	w.arrived(from, w.addNew(from, to, l, isObject), t)
+	w.arrived(from, w.addNew(from, to, l, nodeObject), t)
 	return true
 }
 
@@ -142,7 +134,7 @@ func (w *walker) addNew(from int32, addr uint64, l label, what uint8) int32 {
 func (w *walker) part(of int32, addr uint64) bool {
 	n, known := w.known(addr)
 	if !known {
-		n = w.addNew(of, addr, label{}, isDone)
+		n = w.addNew(of, addr, label{}, nodePart)
 	}
 	if w.recorder != nil {
 		w.recorder.part(n)
@@ -171,7 +163,7 @@ func (w *walker) visitQueue() {
 	for w.next < len(w.nodes) && !w.done() {
 		n := int32(w.next)
 		w.next++
-		if w.nodes[n].what == isDone {
+		if w.nodes[n].what == nodePart {
 			continue
 		}
 		w.visit(n)
@@ -187,4 +179,29 @@ func (w *walker) flush() {
 		w.run()
 	}
 	w.deferred = nil
+}
+
+// hiding has references counted as hidden that a part of an object has, if its type hides that part.
+func (w *walker) hiding(t *typ, offset uint64, follow func()) {
+	before := w.hidden
+	w.hidden = before || t != nil && offset < t.hides
+	follow()
+	w.hidden = before
+}
+
+// hides reports whether the collector does not see the reference of a node that is being followed.
+func (w *walker) hides(n int32) bool {
+	if w.hidden || n < 0 || w.nodes[n].what == nodeFrame {
+		return w.hidden
+	}
+	t := w.typeOf(n)
+	return t != nil && t.hides == hidesAll
+}
+
+// typeOf returns the type of a node: by the notes, or as it is now.
+func (w *walker) typeOf(n int32) *typ {
+	if id := w.nodes[n].id; id >= 0 && w.notes.noted[id].typ() != 0 {
+		return w.notes.types[w.notes.noted[id].typ()]
+	}
+	return w.objectType(w.addrs[n])
 }

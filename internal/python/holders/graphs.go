@@ -58,9 +58,9 @@ type waiting struct {
 const maxGraph = 1 << 18
 
 // ofProcess has autograd read a process.
-type ofProcess struct{ *natives }
+type ofProcess struct{ *types }
 
-func (o ofProcess) Word(addr uint64) uint64   { return o.b.mem.word(addr) }
+func (o ofProcess) Word(addr uint64) uint64   { return o.mem.word(addr) }
 func (o ofProcess) Class(table uint64) string { return o.class(table) }
 func (o ofProcess) Chunk(addr uint64) uint64  { return o.chunkSize(addr) }
 
@@ -82,7 +82,7 @@ func (w *tensorWalk) native(from int32, addr, bytes uint64, uses uint32) (n int3
 	e := w.e
 	n, known := e.known(addr)
 	if !known {
-		if n = e.addNew(nobody, addr, label{}, isDone); n < 0 {
+		if n = e.addNew(nobody, addr, label{}, nodePart); n < 0 {
 			return n, false
 		}
 		e.bytes[n], e.refs[n], e.unknown[n], e.class[n] = bytes, uses, false, false

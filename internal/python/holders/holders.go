@@ -16,30 +16,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"ipytracer/event"
 )
-
-// Block is a piece of memory, by its address and size in bytes. It need not be memory of the CPU's.
-type Block struct{ Address, Size uint64 }
-
-// Limits bound a walk. A field that is 0 has its default.
-type Limits struct {
-	Objects int           // containers looked into, 4 million
-	Bytes   int64         // read from the process, 2 GiB
-	Time    time.Duration // of the processor, of the thread that walks; 5 s
-	// Elements is the time of the processor for what is in arrays, and for the columns of frames; 1 s each.
-	Elements time.Duration
-	Unseen   bool          // look for arrays that are none of the blocks, too
-	Names    bool          // of [List]: objects that only modules have are not looked for
-	Watch    []event.Piece // of [List]: objects that may be there still
-	// Contents: [List] reads the elements of large arrays as well.
-	Contents bool
-	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
-	// [event.Holder.Running].
-	Running []uint64
-}
 
 // Result is the result of a walk: a Holder for each block, in the order of their addresses. All texts are hostile, and
 // may be no UTF-8.
@@ -53,21 +32,6 @@ type Result struct {
 	// mean only that no path was found.
 	Complete bool
 	Views    []event.View // memory that only views hold, if Unseen was asked for
-}
-
-func (l *Limits) defaults() {
-	if l.Objects <= 0 {
-		l.Objects = 4_000_000
-	}
-	if l.Bytes <= 0 {
-		l.Bytes = 2 << 30
-	}
-	if l.Time <= 0 {
-		l.Time = 5 * time.Second
-	}
-	if l.Elements <= 0 {
-		l.Elements = time.Second
-	}
 }
 
 // Find returns the holder of each block, as it was when the survey looked, or a little later. Blocks must not overlap.
@@ -121,14 +85,55 @@ func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (R
 	f.seeking = limits.Unseen
 	w.visitFor(f)
 	w.reserve(s.notes.containers)
+	p := newPaths(w, nil)
 	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
-		roots{w}.walk()
+		roots{w}.follows(w.modules(), true)
+		p.lost = garbage(w)
 	}
-	r := f.result()
+	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
-		for _, one := range viewsOf(w) {
+		for _, one := range viewsOf(w, p) {
 			r.Views = append(r.Views, one.View)
 		}
 	}
 	return r, nil
+}
+
+// resultOf describes the findings of a walk.
+func resultOf(f *finder, p *paths) Result {
+	r := Result{
+		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil,
+		Holders: make([]event.Holder, len(f.blocks)),
+	}
+	f.mem.limit += pathBytes
+	f.stopped = nil
+	cycles := newCyclic(f.walker)
+	for i, b := range f.blocks {
+		h := &r.Holders[i]
+		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.asked[i])
+		if n := f.found[i]; n >= 0 {
+			p.describe(h, n)
+			h.Garbage, h.Cyclic, h.Lost = wasteOf(p, n), cycles.holds(n), p.lostOf(n)
+		} else if n := f.maybe[i]; n >= 0 {
+			p.describe(h, n)
+			h.Probable, h.Garbage, h.Lost = true, wasteOf(p, n), p.lostOf(n)
+		}
+	}
+	r.Unseen = unseenOf(f, p)
+	return r
+}
+
+// unseenOf returns the holders of the arrays that were not asked for, each once.
+func unseenOf(f *finder, p *paths) (out []event.Holder) {
+	known := map[uint64]bool{}
+	for _, u := range f.unseen {
+		if known[u.address] || f.nodes[u.node].kind == kindNone {
+			continue
+		}
+		known[u.address] = true
+		h := event.Holder{Address: u.address, Size: event.Bytes(u.size)}
+		p.describe(&h, u.node)
+		out = append(out, h)
+	}
+	return out
 }

@@ -24,7 +24,7 @@ const (
 
 // An inspector reads the elements of the largest arrays and columns, and finds facts about them.
 type inspector struct {
-	*lister
+	*sizer
 	placer arrayPlacer
 	wanted []wantedContents
 	seed   maphash.Seed
@@ -51,9 +51,9 @@ type contentsKey struct {
 	bytes uint64
 }
 
-func newInspector(l *lister, from *touched) *inspector {
+func newInspector(s *sizer, from *touched) *inspector {
 	return &inspector{
-		lister: l, placer: arrayPlacer{&l.sizer, from}, seed: maphash.MakeSeed(),
+		sizer: s, placer: arrayPlacer{s, from}, seed: maphash.MakeSeed(),
 		rate: 256 << 20, left: elementsBytes, same: map[contentsKey][]int{},
 	}
 }

@@ -21,7 +21,7 @@ func TestLineTablesAreBounded(t *testing.T) {
 	f.put(table+uint64(f.h.BytesData), 0x80) // a byte of code, on the first line
 	f.put(frame+uint64(f.h.FrameInstr), code+uint64(f.h.CodeBytes))
 	for _, read := range []uint64{0, maxTables - 1<<10, maxTables} {
-		f.walked(t, []Block{{f.block, 4096}}, func(w *finder) {
+		f.walked(t, []Block{{f.block, 4096}}, func(w finished) {
 			w.paths.climbs.tables = read
 			h := w.result().Holders[0]
 			if h.Function != "work" || h.Kind != event.HeldByThread || h.Line > 0 != (read < maxTables) {

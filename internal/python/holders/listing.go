@@ -38,7 +38,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 		rows = rows[:maxListed]
 	}
 	out.Names = make([]event.Variable, len(rows))
-	columns := newColumns(l)
+	columns := newColumns(&l.sizer, l.inspector)
 	for i, r := range rows {
 		l.describeName(&r.Variable, r.group)
 		columns.describe(&r.Variable, l.groups[r.group].addr)

@@ -27,6 +27,7 @@ type lost struct {
 
 // Bounds of the description of lost cycles.
 const (
+	maxArcs     = 1 << 25 // references
 	maxTold     = 256     // cycles of a process
 	maxCuts     = 4       // objects of a cycle that hide a reference of it
 	maxBehind   = 1 << 12 // objects that are gone through from each of these
@@ -52,7 +53,7 @@ func (l *lost) take(c *counts, from, to int32) {
 // know dicts and tuples of objects that it does not know either.
 func isUntracked(w *walker, n int32) bool {
 	id, t := w.nodes[n].id, w.typeOf(n)
-	if id < 0 || w.nodes[n].what != isObject || t == nil || !w.notes.collector.whole {
+	if id < 0 || w.nodes[n].what != nodeObject || t == nil || !w.notes.collector.whole {
 		return false
 	}
 	switch t.shape {
@@ -63,7 +64,7 @@ func isUntracked(w *walker, n int32) bool {
 }
 
 // findLost finds the lost cycles, once it is known which objects without a root are held from outside.
-func findLost(c *counts, d *doubtful) {
+func findLost(c *counts, d *doubtful) *lost {
 	l := &lost{first: c.first, told: map[int32]*event.Lost{}}
 	hides := false
 	for i := range c.live {
@@ -71,11 +72,11 @@ func findLost(c *counts, d *doubtful) {
 		hides = hides || !c.live[i] && t != nil && t.hides != 0
 	}
 	if !hides {
-		return
+		return nil
 	}
 	c.lost = l
 	for i := 0; i < len(c.live) && !c.done(); i++ {
-		if n := c.first + int32(i); !c.live[i] && c.nodes[n].what != isDone {
+		if n := c.first + int32(i); !c.live[i] && c.nodes[n].what != nodePart {
 			c.visit(n)
 			for _, to := range d.from[n] {
 				l.take(c, n, to)
@@ -87,7 +88,7 @@ func findLost(c *counts, d *doubtful) {
 	g := graphs.New(len(c.live), l.arcs, named, false)
 	let := func(v int32) bool { return !c.live[v] }
 	if l.on, l.part = g.OnCycles(&l.hidden, let); len(l.on) == 0 {
-		return
+		return nil
 	}
 	slices.SortStableFunc(l.on, func(a, b graphs.Arc) int {
 		return cmp.Or(cmp.Compare(l.part[a.Tail], l.part[b.Tail]), cmp.Compare(a.Tail, b.Tail))
@@ -95,7 +96,7 @@ func findLost(c *counts, d *doubtful) {
 	g.Spread(l.part, let)
 	l.back = graphs.New(len(c.live), l.arcs, named, true)
 	l.arcs, l.hidden = graphs.Arcs{}, graphs.Arcs{}
-	c.paths.lost = l
+	return l
 }
 
 // cycle returns the number of the cycle that has a node lost, -1 for none.

@@ -47,7 +47,7 @@ func TestLost(t *testing.T) {
 		set(plain, 0, plain)
 		f.collect(direct, hangs, far, f.word(f.word(far+uint64(f.h.ListItems))), own, outside, plain)
 		f.main("a", f.list())
-		f.walked(t, blocks, func(w *finder) {
+		f.walked(t, blocks, func(w finished) {
 			r := w.result()
 			want := []event.Garbage{event.GarbageLost, event.GarbageLost, event.GarbageWaits}
 			for i, h := range r.Holders {
@@ -115,7 +115,7 @@ func TestLostAtRandom(t *testing.T) {
 		f.main("a", f.list())
 		graph := slices.Clone(to)
 		gone := collectedOf(to, refs, isArray)
-		f.walked(t, blocks, func(w *finder) {
+		f.walked(t, blocks, func(w finished) {
 			for v, h := range w.result().Holders {
 				if h.Kind != event.HeldByCycle || refs[v] == 0 {
 					continue // the collector knows nothing that leads there, or nothing does at all

@@ -43,16 +43,6 @@ func (e *extents) mappedAt(at, size uint64) (b Block, ok bool) {
 	return Block{at, (size + pageSize - 1) &^ (pageSize - 1)}, true
 }
 
-// hasMapped reports whether the process has mapped so much memory at an address.
-func (s *sizes) hasMapped(addr, size uint64) bool {
-	i, found := searchBlocks(s.mapped, addr)
-	if !found {
-		i--
-	}
-	return i >= 0 && addr-s.mapped[i].Address < s.mapped[i].Size &&
-		size <= s.mapped[i].Size-(addr-s.mapped[i].Address)
-}
-
 // mapped takes in what a node has mapped.
 func (e *extents) mapped(n int32, b Block) {
 	if len(e.maps) < maxMaps {

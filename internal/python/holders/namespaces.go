@@ -36,17 +36,6 @@ func (l *lister) variables(names []binding) {
 	l.run()
 }
 
-// traitOf is an attribute that traitlets keep, with its value in a dict of its own.
-func traitOf(r reader, obj uint64, name string) uint64 {
-	if value := r.attributeOf(obj, name); value != 0 {
-		return value
-	}
-	if values := r.attributeOf(obj, "_trait_values"); r.isShape(values, shapeDict) {
-		return r.lookup(values, name)
-	}
-	return 0
-}
-
 // inside follows the references of such an object. The values of some names are taken elsewhere.
 func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
 	n, ok := l.known(addr)
@@ -102,16 +91,6 @@ func (l *lister) outputs(names []binding, s shell, builtins uint64) {
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks
 	})
-}
-
-// isOutput reports whether a name of IPython's is one of an output.
-func isOutput(name string) bool {
-	if name == "_" || name == "__" || name == "___" {
-		return true
-	}
-	digits, ok := strings.CutPrefix(name, "_")
-	_, err := strconv.ParseUint(digits, 10, 32)
-	return ok && err == nil
 }
 
 // tracebacks has everything that IPython and Python keep of the exception that was shown last.

@@ -32,8 +32,6 @@ const (
 	// such as gradients and the values that a graph has saved for backward: it waits until every object that the roots
 	// lead to has been looked into.
 	nearHops = 2
-	// maxChunk is the largest piece that is looked into, in bytes.
-	maxChunk = 1 << 16
 )
 
 // visitNative looks into the memory that an object of a library in C or C++ has of its own on the heap. Run-time type
@@ -111,10 +109,6 @@ func (p *pieces) visitChunk(c chunk) (next []chunk) {
 	}
 	return next
 }
-
-// dataPointer is the size of a c10::DataPtr: the data, its owner, the function that frees it, the device. Behind it a
-// storage has the number of bytes that it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
-const dataPointer = 32
 
 // isNew reports whether a piece of memory has not been looked into, and notes that it is.
 func (p *pieces) isNew(addr uint64) bool {
@@ -211,4 +205,18 @@ func (p *pieces) vector(n int32, begin, end, reserved uint64, hops uint8) (c chu
 	}
 	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.chunkSize(begin) >= reserved-begin &&
 		p.takes(begin, hops)
+}
+
+// pythonsOf follows the Python objects that a buffer of pyarrow's refers to. It reports whether there is one.
+func pythonsOf(w *walker, n int32, object, bytes uint64) (found bool) {
+	if bytes < 16 || !strings.HasPrefix(w.class(w.mem.word(object)), "N5arrow2py") {
+		return false
+	}
+	w.mem.words(object+8, (bytes-8)/8, func(_, to uint64) bool {
+		if t := w.objectType(to); to&7 == 0 && t != nil && w.isLikely(to, t) {
+			found = w.follow(n, to, label{}) || found
+		}
+		return !w.done()
+	})
+	return found
 }

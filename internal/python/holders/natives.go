@@ -2,56 +2,53 @@ package holders
 
 import "strings"
 
-// natives reads the memory of C++ objects.
-type natives struct {
-	b       *budget
-	classes map[uint64]string // by their virtual tables
-}
-
 // class returns the mangled name of a virtual table's class, "" if it is none. The Itanium C++ ABI has, in front of the
 // address in an object's first word: the offset to the whole object, 0 here, and a std::type_info: its own virtual
 // table, and the name.
-func (n *natives) class(table uint64) string {
+func (y *types) class(table uint64) string {
 	const most = 1 << 16
 	if table&7 != 0 || table < lowestAddress || table >= userSpace {
 		return ""
 	}
-	name, ok := n.classes[table]
+	name, ok := y.classes[table]
 	if ok {
 		return name
 	}
-	if info := n.b.mem.word(table - 8); n.b.mem.word(table-16) == 0 && info&7 == 0 && n.b.mem.word(info) != 0 {
-		name = n.b.mem.cString(n.b.mem.word(info+8), maxName)
+	if info := y.mem.word(table - 8); y.mem.word(table-16) == 0 && info&7 == 0 && y.mem.word(info) != 0 {
+		name = y.mem.cString(y.mem.word(info+8), maxName)
 	}
 	if len(name) < 2 || strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	}) {
 		name = ""
 	}
-	if len(n.classes) >= most {
-		clear(n.classes)
+	if len(y.classes) >= most {
+		clear(y.classes)
 	}
-	n.classes[table] = name
+	y.classes[table] = name
 	return name
 }
 
+// maxChunk is the largest piece of memory that is looked into, in bytes.
+const maxChunk = 1 << 16
+
 // chunkSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc or is too large to
 // be looked into.
-func (n *natives) chunkSize(addr uint64) uint64 { return n.chunkUpTo(addr, maxChunk) }
+func (y *types) chunkSize(addr uint64) uint64 { return y.chunkUpTo(addr, maxChunk) }
 
 // chunkUpTo is chunkSize, with a limit of its own. The size is in front, and in front of the next piece is a bit that
 // marks this one as in use (malloc/malloc.c).
-func (n *natives) chunkUpTo(addr, most uint64) uint64 {
+func (y *types) chunkUpTo(addr, most uint64) uint64 {
 	const inUse, mapped, flags, smallest = 1, 2, 7, 32
 	if addr&15 != 0 || addr < lowestAddress || addr >= userSpace {
 		return 0
 	}
-	head := n.b.mem.word(addr - 8)
+	head := y.mem.word(addr - 8)
 	size := head &^ flags
 	if size < smallest || size&15 != 0 || size > most || head&mapped != 0 {
 		return 0
 	}
-	next := n.b.mem.word(addr - 8 + size)
+	next := y.mem.word(addr - 8 + size)
 	if next&inUse == 0 || next&^flags < 16 || next&8 != 0 {
 		return 0
 	}

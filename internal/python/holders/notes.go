@@ -146,3 +146,10 @@ func (t *typ) recordable() bool {
 	}
 	return false
 }
+
+func (n *notes) bytes(id int32) uint64 {
+	if b := n.noted[id].bytes; b != tooLarge {
+		return uint64(b)
+	}
+	return n.large[id]
+}

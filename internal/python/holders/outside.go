@@ -66,9 +66,6 @@ func (o *outside) leadsOut(addr uint64, t *typ) bool {
 	return t.shell
 }
 
-// lruCache is a function with a cache around it.
-const lruCache = "functools._lru_cache_wrapper"
-
 // foreign reports whether an object is the name of a module other than __main__: one that many functions and classes
 // have.
 func (o *outside) foreign(name uint64) bool {

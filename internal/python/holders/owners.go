@@ -96,7 +96,7 @@ func (l *lister) others(modules []module) {
 		one := &l.notes.noted[id]
 		if one.is(noteTracked) && !one.is(noteLeaf) && one.typ() != 0 && l.of[id] == 0 && !held.has(int32(id)) &&
 			!l.done() {
-			l.add(nobody, l.notes.addrs[id], int32(id), label{}, isObject)
+			l.add(nobody, l.notes.addrs[id], int32(id), label{}, nodeObject)
 		}
 	}
 	l.run()

@@ -25,7 +25,7 @@ func TestOwnPlacesCountOnce(t *testing.T) {
 			f.put(hook-24, attributes)
 		}
 		f.program([]uint64{f.str("x"), array}, nil)
-		f.walked(t, nil, func(w *finder) {
+		f.walked(t, nil, func(w finished) {
 			w.shell.hook = hook
 			p := newPlaces(w.walker)
 			if own := p.own[array]; own != 1 || len(p.outputs[array]) != 1 || len(p.names[array]) != 1 {

@@ -14,7 +14,6 @@ import (
 const (
 	maxPath  = 512 // bytes
 	maxSteps = 24  // of a longer one the middle is left out
-	maxText  = 192 // bytes of a function's and a file's name
 )
 
 // paths puts into words how nodes are reached.
@@ -23,6 +22,8 @@ type paths struct {
 	climbs climbs // ways to roots, see climbs.go
 	lost   *lost  // cycles that the collector does not see; nil for none
 }
+
+func newPaths(w *walker, l *lost) *paths { return &paths{walker: w, lost: l} }
 
 // rootOf is the name of the root that a node was reached from.
 func (p *paths) rootOf(n int32) string {
@@ -215,4 +216,26 @@ func (p *paths) line(n int32, f frame) int32 {
 		return 0
 	}
 	return int32(max(0, min(cpython.Line(h.Version, p.mem.int32(f.code+uint64(h.CodeFirstLine)), raw, f.at), 1<<31-1)))
+}
+
+// wasteOf returns the collector's part in a block that only an object without a root has.
+func wasteOf(p *paths, n int32) event.Garbage {
+	c, kind := &p.notes.collector, p.nodes[n].kind
+	if kind != kindCycle && kind != kindNone {
+		return ""
+	}
+	on := p.climbs.wasteOn(&p.reach, n)
+	switch {
+	case kind == kindCycle && p.lost.cycle(n) >= 0:
+		return event.GarbageLost
+	case on&wasteFrozen != 0:
+		return event.GarbageFrozen
+	case kind == kindNone && on&wasteYoung == 0 && c.known:
+		return event.GarbageOld
+	case kind == kindNone:
+		return event.GarbageYoung
+	case c.off:
+		return event.GarbageOff
+	}
+	return event.GarbageWaits
 }

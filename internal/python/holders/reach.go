@@ -8,15 +8,15 @@ type node struct {
 	id     int32  // its number in the notes, -1 for none
 	label  uint32 // index of labels
 	kind   uint8  // index of kinds
-	what   uint8  // one of the is… below
+	what   uint8  // one of the node… below
 	// probable: a word leads here that may be none of the references that hold the object.
 	probable bool
 }
 
 const (
-	isObject uint8 = iota
-	isFrame        // an interpreter frame: addr is not an object's
-	isDone         // a part of another node, which has looked into it
+	nodeObject uint8 = iota
+	nodeFrame        // an interpreter frame: addr is not an object's
+	nodePart         // a part of another node, which has looked into it
 )
 
 var kinds = [...]event.HolderKind{

@@ -110,7 +110,7 @@ func TestWalkReadsLittle(t *testing.T) {
 		s.mem.forget()
 		found := seeking(w)
 		w.reserve(s.notes.containers)
-		roots{w}.walk()
+		finish(found)
 		if pages := (s.mem.total - walked) / pageSize; len(found.unseen) != arrays+1 || pages > arrays/4 {
 			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages,
 				len(found.unseen), (walked-before)/pageSize)

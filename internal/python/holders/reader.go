@@ -10,7 +10,7 @@ import (
 type reader struct{ *types }
 
 func newReader(heap cpython.Heap, b budget) reader {
-	return reader{&types{budget: b, heap: heap, byAddr: map[uint64]*typ{}}}
+	return reader{&types{budget: b, heap: heap, byAddr: map[uint64]*typ{}, classes: map[uint64]string{}}}
 }
 
 // references reads the reference count of an object: from 3.12 on it is the lower half of its word.
@@ -99,4 +99,22 @@ func (r reader) exceptionMember(at uint64) string {
 		return names[i]
 	}
 	return ""
+}
+
+// Types of the buffer protocol: Objects/memoryobject.c.
+const (
+	memoryView    = "memoryview"
+	managedBuffer = "managedbuffer"
+	memoryBuffer  = 24 // PyMemoryViewObject.mbuf, in bytes
+)
+
+// codeOf is the name and the file of a frame's code, "" where it has none.
+func (r reader) codeOf(frame uint64) (function, file string) {
+	code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
+	if t := r.objectType(code); t == nil || t.name != "code" {
+		return "", ""
+	}
+	function, _ = r.text(r.mem.word(code+uint64(r.heap.CodeName)), maxText)
+	file, _ = r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxText)
+	return function, file
 }

@@ -30,10 +30,10 @@ func (s *survey) visitQueue() {
 // noteNode takes in a node that a survey has just made.
 func (s *survey) noteNode(n int32, what uint8) {
 	one := noted{first: unnoted}
-	if what != isDone {
+	if what != nodePart {
 		s.waiting = append(s.waiting, n)
 	}
-	if what == isFrame {
+	if what == nodeFrame {
 		s.isFrame[n] = true
 	} else {
 		if t := s.objectType(s.addrs[n]); t != nil {
@@ -112,3 +112,17 @@ func (s *survey) record(n int32, visit func()) {
 	s.recording = false
 	s.notes.steps = append(s.notes.steps, stepStop)
 }
+
+// array notes an array that is looked into.
+func (s *survey) array(_ int32, addr, data uint64) {
+	if !s.recording {
+		return
+	}
+	s.notes.steps = append(s.notes.steps, stepArray|step(len(s.notes.arrays)))
+	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{s.mem, addr}.ownSpan()})
+}
+
+// arrayNoted does nothing: a survey has no notes of another.
+func (s *survey) arrayNoted(int32, arrayNote) {}
+
+func (s *survey) readsArrays() bool { return false }

@@ -65,19 +65,3 @@ func (s *sizer) fieldsOf(r *records, dtype, offset uint64, depth int) {
 		return len(r.fields) < maxFields
 	})
 }
-
-// visitRecords follows the references in an array's records.
-func (v visits) visitRecords(n int32, addr, data uint64) {
-	r := recordsOf(&v.sizer, addr)
-	if len(r.fields) == 0 {
-		return
-	}
-	for i := range (ndarray{v.mem, addr}).elements() {
-		for _, field := range r.fields {
-			v.follow(n, v.mem.word(data+i*r.size+field), label{labelElement, 0})
-		}
-		if v.done() {
-			return
-		}
-	}
-}

@@ -131,7 +131,7 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 		w.defers(from, addr, l)
 		return true
 	}
-	w.arrived(from, w.add(from, addr, id, l, isObject), t)
+	w.arrived(from, w.add(from, addr, id, l, nodeObject), t)
 	return true
 }
 
@@ -139,15 +139,8 @@ func (w *walker) followNoted(from, id int32, l label) bool {
 func (r *replay) partNoted(id int32) bool {
 	n, isNew := r.of[id]-1, r.of[id] == 0
 	if isNew {
-		n = r.add(r.node, r.notes.addrs[id], id, label{}, isDone)
+		n = r.add(r.node, r.notes.addrs[id], id, label{}, nodePart)
 	}
 	r.count(r.node, n)
 	return n >= 0 && isNew
-}
-
-func (n *notes) bytes(id int32) uint64 {
-	if b := n.noted[id].bytes; b != tooLarge {
-		return uint64(b)
-	}
-	return n.large[id]
 }

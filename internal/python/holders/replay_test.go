@@ -19,15 +19,15 @@ func TestReplay(t *testing.T) {
 		defer s.Close()
 		blocks := []Block{{f.block, 4096}}
 		noted := s.walker(context.Background(), blocks, s.limits())
-		roots{noted}.walk()
+		first := finish(newFinder(noted))
 		if len(s.notes.steps) == 0 {
 			t.Fatal("no steps were noted")
 		}
 		direct := newWalker(context.Background(), f.h, s.mem, blocks, s.limits())
 		direct.beliefs.believed, direct.byAddr, direct.metatype, direct.notes = s.believed, s.types, s.metatype,
 			&notes{}
-		roots{direct}.walk()
-		if a, b := newFinder(noted).result(), newFinder(direct).result(); !reflect.DeepEqual(a.Holders, b.Holders) {
+		second := finish(newFinder(direct))
+		if a, b := first.result(), second.result(); !reflect.DeepEqual(a.Holders, b.Holders) {
 			t.Errorf("noted: %+v\nread: %+v", a.Holders, b.Holders)
 		}
 		seen := map[uint64]bool{}

@@ -1,20 +1,11 @@
 package holders
 
 import (
-	"strconv"
-	"strings"
-
 	"ipytracer/internal/python/cpython"
 )
 
 // roots are where references to objects begin.
 type roots struct{ *walker }
-
-// walk follows all roots, in their order, and then looks for garbage.
-func (r roots) walk() {
-	r.follows(r.modules(), true)
-	garbage(r.walker)
-}
 
 // follows follows all roots, in their order; deferring is false where that does not matter.
 func (r roots) follows(modules []module, deferring bool) {
@@ -90,17 +81,6 @@ func (r roots) outputs(names []binding, builtins uint64) {
 	r.run()
 }
 
-// isIPythons reports whether IPython put a name into __main__.
-func isIPythons(name string) bool {
-	switch name {
-	case "In", "Out", "_", "__", "___", "_oh", "_ih", "_dh", "_i", "_ii", "_iii", "get_ipython", "exit", "quit", "open":
-		return true
-	}
-	digits := strings.TrimPrefix(strings.TrimPrefix(name, "_"), "i")
-	_, err := strconv.ParseUint(digits, 10, 32)
-	return name[:min(1, len(name))] == "_" && err == nil
-}
-
 // tracebacks follows the exception that was shown last: of sys, and IPython's own copy.
 func (r roots) tracebacks(names []binding, sys uint64) {
 	r.kind = kindTraceback
@@ -149,13 +129,13 @@ func (r roots) frameRoot(addr uint64, at label) {
 	}
 	if r.heap.FrameKind == cpython.FrameObject {
 		if t := r.objectType(addr); t != nil && t.shape == shapeFrame {
-			r.addNew(-1, addr, at, isObject)
+			r.addNew(-1, addr, at, nodeObject)
 		}
 		return
 	}
 	owner := r.mem.bytes(addr+uint64(r.heap.FrameOwner), 1)
 	if owner != nil && uint32(owner[0]) < r.heap.OwnerSkip { // others have no Python code
-		r.addNew(-1, addr, at, isFrame)
+		r.addNew(-1, addr, at, nodeFrame)
 	}
 }
 

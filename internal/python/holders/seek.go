@@ -9,6 +9,8 @@ type seek struct {
 	key   bool // a dict has it as a key
 }
 
+var _ visitor = (*seek)(nil)
+
 func (s *seek) over() bool { return s.found }
 
 func (s *seek) refer(_ int32, to uint64, kind step, l label) bool {
@@ -58,10 +60,10 @@ func labelBetween(w *walker, from, to uint64) label {
 	t := *w.types
 	t.budget, t.recent, t.notes = w.budget.again(), nil, nil
 	x := walkerOf(reader{&t}, newBlockTable(nil))
-	x.sizes, x.natives.classes, x.spaces, x.running = w.sizes, w.natives.classes, w.spaces, w.running
+	x.sizes, x.types.classes, x.spaces, x.running = w.sizes, w.types.classes, w.spaces, w.running
 	s := &seek{walker: x, to: to}
 	x.visitFor(s)
-	x.visit(x.addNew(-1, from, label{}, isObject))
+	x.visit(x.addNew(-1, from, label{}, nodeObject))
 	if s.key && !s.found {
 		return label{labelElement, 0}
 	}

@@ -26,18 +26,18 @@ func isArrow(name string) bool {
 // sharedAt reads a shared pointer to an object of Arrow's. Nothing is believed unless the second word leads to a
 // control block: an object of a class that libstdc++ has for them (bits/shared_ptr_base.h: _Sp_counted_base, two
 // counts behind the virtual table), of something in namespace arrow.
-func sharedAt(n *natives, at uint64) (p sharedPointer, ok bool) {
-	p.object, p.counts = n.b.mem.word(at), n.b.mem.word(at+8)
+func sharedAt(y *types, at uint64) (p sharedPointer, ok bool) {
+	p.object, p.counts = y.mem.word(at), y.mem.word(at+8)
 	if p.object&7 != 0 || p.counts&7 != 0 || p.object < lowestAddress || p.counts < lowestAddress ||
 		p.object >= userSpace || p.counts >= userSpace {
 		return p, false
 	}
-	p.class = n.class(n.b.mem.word(p.counts))
+	p.class = y.class(y.mem.word(p.counts))
 	if !strings.HasPrefix(p.class, "St") || !strings.Contains(p.class, "_Sp_counted") ||
 		!strings.Contains(p.class, "5arrow") {
 		return p, false
 	}
-	p.uses = uint32(n.b.mem.word(p.counts + 8))
+	p.uses = uint32(y.mem.word(p.counts + 8))
 	return p, p.uses > 0 && p.uses < 1<<30
 }
 
@@ -45,9 +45,9 @@ func sharedAt(n *natives, at uint64) (p sharedPointer, ok bool) {
 func (p sharedPointer) isInPlace() bool { return strings.Contains(p.class, "_Sp_counted_ptr_inplace") }
 
 // eachShared goes over the shared pointers that an object of Python's has in its words.
-func eachShared(n *natives, obj uint64, t *typ, refer func(sharedPointer)) {
+func eachShared(y *types, obj uint64, t *typ, refer func(sharedPointer)) {
 	for at := uint64(16); at+sharedSize <= min(t.basic, maxBasic); at += 8 {
-		if p, ok := sharedAt(n, obj+at); ok {
+		if p, ok := sharedAt(y, obj+at); ok {
 			refer(p)
 			at += 8
 		}
@@ -56,17 +56,17 @@ func eachShared(n *natives, obj uint64, t *typ, refer func(sharedPointer)) {
 
 // scanShared goes over the words of an object of Arrow's, until refer returns false: the shared pointers among them,
 // and those in vectors, where vector allows it.
-func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, vector func(vectorOfShared) bool) {
-	for at := uint64(0); at+8 <= size && !w.done(); at += 8 {
-		if p, ok := sharedAt(w.natives, from+at); ok {
+func scanShared(y *types, from, size uint64, refer func(sharedPointer) bool, vector func(vectorOfShared) bool) {
+	for at := uint64(0); at+8 <= size && !y.spent(); at += 8 {
+		if p, ok := sharedAt(y, from+at); ok {
 			if !refer(p) {
 				return
 			}
 			at += 8
-		} else if v, ok := vectorAt(w.natives, from+at); ok {
+		} else if v, ok := vectorAt(y, from+at); ok {
 			at += 16
 			if vector(v) {
-				v.each(w, refer)
+				v.each(y, refer)
 			}
 		}
 	}
@@ -76,32 +76,32 @@ func scanShared(w *walker, from, size uint64, refer func(sharedPointer) bool, ve
 type vectorOfShared struct{ begin, end, reserved uint64 }
 
 // each goes over the elements of a vector, empty pointers left out, until refer returns false.
-func (v vectorOfShared) each(w *walker, refer func(sharedPointer) bool) {
-	for at := v.begin; at < v.end && !w.done(); at += sharedSize {
-		if p, ok := sharedAt(w.natives, at); ok && !refer(p) {
+func (v vectorOfShared) each(y *types, refer func(sharedPointer) bool) {
+	for at := v.begin; at < v.end && !y.spent(); at += sharedSize {
+		if p, ok := sharedAt(y, at); ok && !refer(p) {
 			return
 		}
 	}
 }
 
 // vectorAt reads a vector of shared pointers at an address; ok is false if there is none, or an empty one.
-func vectorAt(n *natives, at uint64) (v vectorOfShared, ok bool) {
-	v = vectorOfShared{n.b.mem.word(at), n.b.mem.word(at + 8), n.b.mem.word(at + 16)}
+func vectorAt(y *types, at uint64) (v vectorOfShared, ok bool) {
+	v = vectorOfShared{y.mem.word(at), y.mem.word(at + 8), y.mem.word(at + 16)}
 	if v.begin < lowestAddress || v.begin&15 != 0 || v.end <= v.begin || v.reserved < v.end ||
 		(v.end-v.begin)%sharedSize != 0 || v.reserved >= userSpace {
 		return v, false
 	}
-	return v, sharesAll(n, v.begin, min(v.end, v.begin+maxLooked))
+	return v, sharesAll(y, v.begin, min(v.end, v.begin+maxLooked))
 }
 
 // sharesAll reports whether there are shared pointers in a part of memory, at least one, and nothing but these and
 // empty ones.
-func sharesAll(n *natives, from, to uint64) bool {
+func sharesAll(y *types, from, to uint64) bool {
 	some := false
 	for ; from < to; from += sharedSize {
-		if _, ok := sharedAt(n, from); ok {
+		if _, ok := sharedAt(y, from); ok {
 			some = true
-		} else if n.b.mem.word(from) != 0 || n.b.mem.word(from+8) != 0 {
+		} else if y.mem.word(from) != 0 || y.mem.word(from+8) != 0 {
 			return false
 		}
 	}
@@ -110,12 +110,12 @@ func sharesAll(n *natives, from, to uint64) bool {
 
 // behindShared returns how many bytes malloc gave for an object and its counts, and how many of them there are from the
 // object's address on: 0 where the sizes of the allocator are not known.
-func behindShared(n *natives, p sharedPointer) (own, behind uint64) {
-	own = n.chunkSize(p.counts)
+func behindShared(y *types, p sharedPointer) (own, behind uint64) {
+	own = y.chunkSize(p.counts)
 	if p.isInPlace() {
 		return own, min(own, maxOfArrow) - min(p.object-p.counts, own)
 	}
-	behind = n.chunkSize(p.object)
+	behind = y.chunkSize(p.object)
 	return own + behind, behind
 }
 
@@ -132,26 +132,27 @@ const (
 )
 
 // poolBufferAt reads arrow::PoolBuffer; ok is false for all other objects, and where its fields have impossible values.
-func poolBufferAt(n *natives, object uint64) (b poolBuffer, ok bool) {
-	b = poolBuffer{n.b.mem.word(object + bufferData), n.b.mem.word(object + bufferCapacity)}
-	return b, isPoolBuffer(n, object) && n.b.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace &&
+func poolBufferAt(y *types, object uint64) (b poolBuffer, ok bool) {
+	b = poolBuffer{y.mem.word(object + bufferData), y.mem.word(object + bufferCapacity)}
+	return b, isPoolBuffer(y, object) && y.mem.word(object+bufferSize) <= b.capacity && b.capacity < userSpace &&
 		b.data < userSpace
 }
 
-func isPoolBuffer(n *natives, object uint64) bool {
-	return strings.HasSuffix(n.class(n.b.mem.word(object)), "PoolBufferE")
+func isPoolBuffer(y *types, object uint64) bool {
+	return strings.HasSuffix(y.class(y.mem.word(object)), "PoolBufferE")
 }
 
-// pythonsOf follows the Python objects that a buffer of pyarrow's refers to. It reports whether there is one.
-func pythonsOf(w *walker, n int32, object, bytes uint64) (found bool) {
-	if bytes < 16 || !strings.HasPrefix(w.class(w.mem.word(object)), "N5arrow2py") {
-		return false
-	}
-	w.mem.words(object+8, (bytes-8)/8, func(_, to uint64) bool {
-		if t := w.objectType(to); to&7 == 0 && t != nil && w.isLikely(to, t) {
-			found = w.follow(n, to, label{}) || found
+// leastBehind is the least size of objects of a class that lead to buffers, in bytes: that much is looked at where the
+// allocator does not show the size.
+func leastBehind(class string) uint64 {
+	for _, one := range []struct {
+		of   string
+		size uint64
+	}{{"ArrayData", 104}, {"ChunkedArray", 48}, {"Table", 56}, {"RecordBatch", 56},
+		{"Buffer", bufferParent + sharedSize}, {"Array", 24}} {
+		if strings.Contains(class, one.of) {
+			return one.size
 		}
-		return !w.done()
-	})
-	return found
+	}
+	return 0
 }

@@ -1,5 +1,10 @@
 package holders
 
+import (
+	"strconv"
+	"strings"
+)
+
 // shell has IPython's references to outputs and to the last exception: in objects of its own. Some of their references
 // are those of a name and the others are IPython's own.
 type shell struct {
@@ -67,11 +72,34 @@ func usersOwn(r reader, names []binding, s shell) map[string]bool {
 // isUsers reports whether a name that IPython uses is the user's.
 func (s *shell) isUsers(b binding) bool { return s.users[b.name] }
 
-// apart keeps a listing from looking into them by itself.
-func (s *shell) apart(l *lister) {
-	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
-		if l.objectType(addr) != nil {
-			l.part(nobody, addr)
-		}
+// traitOf is an attribute that traitlets keep, with its value in a dict of its own.
+func traitOf(r reader, obj uint64, name string) uint64 {
+	if value := r.attributeOf(obj, name); value != 0 {
+		return value
 	}
+	if values := r.attributeOf(obj, "_trait_values"); r.isShape(values, shapeDict) {
+		return r.lookup(values, name)
+	}
+	return 0
+}
+
+// isOutput reports whether a name of IPython's is one of an output.
+func isOutput(name string) bool {
+	if name == "_" || name == "__" || name == "___" {
+		return true
+	}
+	digits, ok := strings.CutPrefix(name, "_")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return ok && err == nil
+}
+
+// isIPythons reports whether IPython put a name into __main__.
+func isIPythons(name string) bool {
+	switch name {
+	case "In", "Out", "_", "__", "___", "_oh", "_ih", "_dh", "_i", "_ii", "_iii", "get_ipython", "exit", "quit", "open":
+		return true
+	}
+	digits := strings.TrimPrefix(strings.TrimPrefix(name, "_"), "i")
+	_, err := strconv.ParseUint(digits, 10, 32)
+	return name[:min(1, len(name))] == "_" && err == nil
 }

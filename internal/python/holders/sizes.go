@@ -28,7 +28,6 @@ func (s *sizes) place(addr, bytes uint64) {
 // sizer finds the memory of objects.
 type sizer struct {
 	reader
-	*natives
 	sizes *sizes // nil where no sizes are needed
 }
 
@@ -294,4 +293,57 @@ func (s *sizer) inlineValues(addr uint64, t *typ) uint64 {
 		return 8*(room+1) + (room+7)&^7
 	}
 	return 0
+}
+
+// leastLarge is the least size of a block that the system gets back when it goes, or that a meter of blocks sees go. A
+// smaller block lies with others on its pages, and allocators keep it for objects to come.
+const leastLarge = 64 << 10
+
+// buffer is how many bytes a buffer of an object takes: none if it does not lie in memory that is mapped.
+func (s *sizes) buffer(addr, size uint64) (bytes uint64, known bool) {
+	if size == 0 {
+		return 0, true
+	}
+	i, found := searchBlocks(s.mapped, addr)
+	if !found {
+		i--
+	}
+	if i < 0 || addr-s.mapped[i].Address >= s.mapped[i].Size || size > s.mapped[i].Size-(addr-s.mapped[i].Address) {
+		return 0, false
+	}
+	s.place(addr, allocated(size))
+	s.foreign.buffer(addr, size)
+	return allocated(size), true
+}
+
+// allocated returns the bytes that CPython's allocator takes for a size: multiples of 16 up to 512, above it malloc
+// with a header.
+func allocated(size uint64) uint64 {
+	const small = 512
+	if size <= small {
+		return (size + 15) &^ 15
+	}
+	return (size + 8 + 15) &^ 15
+}
+
+// hasMapped reports whether the process has mapped so much memory at an address.
+func (s *sizes) hasMapped(addr, size uint64) bool {
+	i, found := searchBlocks(s.mapped, addr)
+	if !found {
+		i--
+	}
+	return i >= 0 && addr-s.mapped[i].Address < s.mapped[i].Size &&
+		size <= s.mapped[i].Size-(addr-s.mapped[i].Address)
+}
+
+// isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
+// that has no module's, by its place.
+func (s *sizer) isForeign(name string, addr uint64) bool {
+	switch {
+	case hides[name]:
+		return true
+	case strings.Contains(name, "."):
+		return !isStandard(name) && !isPlain(name)
+	}
+	return s.mem.word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 && !unowned[name] && !s.isKnown(name, addr)
 }

@@ -120,11 +120,5 @@ func (s *starts) from(addr uint64, depth int) {
 	}
 }
 
-// isNumber reports whether an object is an int.
-func (s *starts) isNumber(addr uint64) bool {
-	t := s.objectType(addr)
-	return t != nil && t.flags&cpython.FlagInt != 0
-}
-
 // maxPID is the largest number of a process (PID_MAX_LIMIT in include/linux/threads.h).
 const maxPID = 1 << 22

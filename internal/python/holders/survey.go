@@ -2,6 +2,7 @@ package holders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -153,4 +154,27 @@ func (s *Survey) walker(ctx context.Context, blocks []Block, limits Limits) *wal
 	w.of, w.room.of = newRegion[int32](len(s.notes.noted))
 	w.of = slices.Grow(w.of, len(s.notes.noted))[:len(s.notes.noted)]
 	return w
+}
+
+var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
+	"neither is how large its objects are")
+
+// List returns a Python's objects, by name: the user's variables, IPython's outputs, and large objects that only
+// modules, tracebacks or frames have. It is the last call on a survey, and waits for the surveys beside it. It fails as
+// [Survey.Find] does, and without [Process.Mapped].
+func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
+	defer onThread()()
+	if s.sizes == nil {
+		return Listing{}, errNotMapped
+	}
+	limits.defaults()
+	s.mem.few() // most of the needed facts were noted
+	w := s.walker(ctx, nil, limits)
+	defer w.free()
+	w.stopped = s.stopped
+	return listOf(w, func() {
+		s.notes.wait()
+		s.notes.release()
+		s.notes = nil
+	}), nil
 }

@@ -104,3 +104,7 @@ func (s *sizer) readStorage(x *tensor) bool {
 	}
 	return false
 }
+
+// dataPointer is the size of a c10::DataPtr: the data, its owner, the function that frees it, the device. Behind it a
+// storage has the number of bytes that it was asked for (c10/core/StorageImpl.h, PyTorch 1.0 to 2.11).
+const dataPointer = 32

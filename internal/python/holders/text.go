@@ -93,3 +93,9 @@ func (r reader) integer(obj uint64) (n int64, ok bool) {
 	}
 	return n, true
 }
+
+// isNumber reports whether an object is an int.
+func (r reader) isNumber(addr uint64) bool {
+	t := r.objectType(addr)
+	return t != nil && t.flags&cpython.FlagInt != 0
+}

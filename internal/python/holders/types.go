@@ -59,15 +59,19 @@ type types struct {
 	budget
 	heap     cpython.Heap
 	byAddr   map[uint64]*typ
-	recent   *recentTypes // of a survey; nil for none
-	metatype uint64       // the address of type
-	notes    *notes       // of a survey that was made before, nil for none
+	recent   *recentTypes      // of a survey; nil for none
+	metatype uint64            // the address of type
+	classes  map[uint64]string // of C++ objects, by their virtual tables
+	notes    *notes            // of a survey that was made before, nil for none
 }
 
 // Bounds of the reads of a type.
 const (
 	maxTypes   = 1 << 17 // kept, wrong ones included
 	maxName    = 128
+	maxText    = 192     // bytes of a function's and a file's name
+	maxAlso    = 8       // other names of an object
+	maxLocals  = 1 << 16 // of a frame
 	maxBases   = 64
 	maxMembers = 64
 	maxBasic   = 1 << 14 // bytes of an instance that are looked at
@@ -327,3 +331,6 @@ func (y *types) isShape(addr uint64, all ...shape) bool {
 	t := y.objectType(addr)
 	return t != nil && slices.Contains(all, t.shape)
 }
+
+// lruCache is a function with a cache around it.
+const lruCache = "functools._lru_cache_wrapper"

@@ -73,7 +73,7 @@ func TestWorker(t *testing.T) {
 				frames = append(frames, frame)
 			}
 			w.mem = newMemory(f.memory(), 1<<20)
-			if got := w.poolOf(frames); got != c.want {
+			if got := poolOf(w, frames); got != c.want {
 				t.Errorf("%v: %q, want %q", c.frames, got, c.want)
 			}
 		}

@@ -1,8 +1,6 @@
 package holders
 
 import (
-	"context"
-	"errors"
 	"slices"
 
 	"ipytracer/event"
@@ -26,7 +24,6 @@ type Listing struct {
 // Bounds of a listing.
 const (
 	maxListed   = 1000
-	maxAlso     = 8
 	leastModule = 256 << 10 // bytes of objects that only a module, a traceback or a frame has, to be listed
 	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
 )
@@ -34,41 +31,23 @@ const (
 // maxGroups bounds the objects with names.
 var maxGroups = 1 << 20
 
-var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
-	"neither is how large its objects are")
-
-// List returns a Python's objects, by name: the user's variables, IPython's outputs, and large objects that only
-// modules, tracebacks or frames have. It is the last call on a survey, and waits for the surveys beside it. It fails as
-// [Survey.Find] does, and without [Process.Mapped].
-func (s *Survey) List(ctx context.Context, limits Limits) (Listing, error) {
-	defer onThread()()
-	if s.sizes == nil {
-		return Listing{}, errNotMapped
-	}
-	limits.defaults()
-	s.mem.few() // most of the needed facts were noted
-	w := s.walker(ctx, nil, limits)
-	defer w.free()
-	w.stopped = s.stopped
+// listOf returns the objects by name. It calls give once it does not need the notes any more.
+func listOf(w *walker, give func()) Listing {
 	e := newExtents(w)
 	w.visitFor(e)
-	w.reserve(s.notes.containers + s.notes.shared)
-	e.reserve(s.notes.containers + s.notes.shared)
+	w.reserve(w.notes.containers + w.notes.shared)
+	e.reserve(w.notes.containers + w.notes.shared)
 	defer e.free()
-	l := &lister{walker: w, extents: e, byAddr: map[uint64]int{}, give: func() {
-		s.notes.wait()
-		s.notes.release()
-		s.notes = nil
-	}}
-	still := still(w, limits.Watch)
+	l := &lister{walker: w, extents: e, byAddr: map[uint64]int{}, give: give}
+	still := still(w, w.limits.Watch)
 	l.walk()
-	l.viewed = viewsByRoot(w)
-	if limits.Contents {
-		l.inspector = newInspector(l, &touched{memory: s.mem.r, filePages: s.mem.files})
+	l.viewed = viewsByRoot(w, newPaths(w, nil))
+	if w.limits.Contents {
+		l.inspector = newInspector(&l.sizer, &touched{memory: w.mem.r, filePages: w.mem.files})
 	}
-	out := l.listing(limits.Time / 4)
+	out := l.listing(w.limits.Time / 4)
 	out.Still = still
-	return out, nil
+	return out
 }
 
 // group is the names of one object, or of objects that belong together.
@@ -174,7 +153,7 @@ func (l *lister) walk() {
 	w.deferring = true
 	names := w.namespace(main)
 	w.shell = readShell(w.reader, names)
-	w.shell.apart(l)
+	l.shellApart()
 	l.imports(names, modules)
 	l.variables(names)
 	l.outputs(names, w.shell, builtins)
@@ -215,4 +194,14 @@ func (l *lister) closures() {
 		l.run()
 	}
 	l.late = rest
+}
+
+// shellApart keeps the listing from looking into the objects of IPython's shell by itself.
+func (l *lister) shellApart() {
+	s := &l.shell
+	for _, addr := range append([]uint64{s.out, s.hidden, s.hook, s.result}, s.shown...) {
+		if l.objectType(addr) != nil {
+			l.part(nobody, addr)
+		}
+	}
 }

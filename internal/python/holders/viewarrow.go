@@ -85,7 +85,7 @@ func (g *sharedGraph) isFull() bool {
 func (g *sharedGraph) take(obj uint64, t *typ) {
 	root, first := sharedRoot{obj: obj}, len(g.nodes)
 	g.most, g.mostEdges = min(first+maxOfOne, maxSharedNodes), min(g.edges+4*maxOfOne, maxSharedEdges)
-	eachShared(g.natives, obj, t, func(p sharedPointer) {
+	eachShared(g.types, obj, t, func(p sharedPointer) {
 		if n := g.refer(p); n >= 0 {
 			root.refs = append(root.refs, n)
 		}
@@ -101,13 +101,13 @@ func (g *sharedGraph) take(obj uint64, t *typ) {
 // look takes in the references of an object.
 func (g *sharedGraph) look(n int32) {
 	p := g.nodes[n].sharedPointer
-	_, behind := behindShared(g.natives, p)
-	pool, ok := poolBufferAt(g.natives, p.object)
+	_, behind := behindShared(g.types, p)
+	pool, ok := poolBufferAt(g.types, p.object)
 	if !ok {
 		pool = poolBuffer{}
 	}
 	var refs []int32
-	scanShared(g.walker, p.object, cmp.Or(behind, leastBehind(p.class)), func(p sharedPointer) bool {
+	scanShared(g.walker.types, p.object, cmp.Or(behind, leastBehind(p.class)), func(p sharedPointer) bool {
 		to := g.refer(p)
 		if to >= 0 {
 			refs = append(refs, to)
@@ -140,8 +140,8 @@ var offsetsOf = map[string]uint64{"StringType": 4, "BinaryType": 4, "LargeString
 // for a type with more parts than these.
 func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 	const length, offset, buffers = 16, 32, 40
-	kind, isType := sharedAt(g.natives, data)
-	v, some := vectorAt(g.natives, data+buffers)
+	kind, isType := sharedAt(g.types, data)
+	v, some := vectorAt(g.types, data+buffers)
 	rows, from := g.mem.word(data+length), g.mem.word(data+offset)
 	if !isType || !some || v.end-v.begin > 3*sharedSize || rows >= userSpace || from >= userSpace {
 		return nil, false
@@ -153,7 +153,7 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 		return nil, false
 	}
 	for at := v.begin; at < v.end; at += sharedSize {
-		p, there := sharedAt(g.natives, at)
+		p, there := sharedAt(g.types, at)
 		n, known := g.of[p.counts]
 		if !there || !known {
 			continue
@@ -176,7 +176,7 @@ func (g *sharedGraph) partsOf(data uint64) (parts []bufferPart, ok bool) {
 
 // textOf returns the bytes of text of some rows, by the offsets in a buffer that there is a pointer to.
 func (g *sharedGraph) textOf(at, width, from, rows uint64) uint64 {
-	p, ok := sharedAt(g.natives, at)
+	p, ok := sharedAt(g.types, at)
 	if !ok {
 		return 0
 	}

@@ -21,6 +21,7 @@ const (
 // reached, so it needs both.
 type viewing struct {
 	*walker
+	paths   *paths
 	places  places
 	of      map[uint64]*viewed // by the owner of the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool    // objects with known targets of their views
@@ -44,11 +45,11 @@ type link struct {
 }
 
 // viewsOf returns memory that only views hold, by address. The walk must be over, and its notes be there.
-func viewsOf(w *walker) (all []foundView) {
+func viewsOf(w *walker, p *paths) (all []foundView) {
 	if w.stopped != nil || w.sizes == nil || w.notes == nil {
 		return nil
 	}
-	v := &viewing{walker: w, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{},
+	v := &viewing{walker: w, paths: p, of: map[uint64]*viewed{}, linked: map[uint64]bool{}, tensors: map[uint64]tensor{},
 		arrows: sharedGraph{walker: w, of: map[uint64]int32{}}}
 	v.gather()
 	var some []foundView
@@ -116,13 +117,6 @@ func (v *viewing) gather() {
 
 // cut reports whether there is no more time.
 func (v *viewing) cut() bool { return v.stopped != nil || v.mem.err != nil }
-
-// Types of the buffer protocol: Objects/memoryobject.c.
-const (
-	memoryView    = "memoryview"
-	managedBuffer = "managedbuffer"
-	memoryBuffer  = 24 // PyMemoryViewObject.mbuf, in bytes
-)
 
 func (v *viewing) ownsData(array uint64) bool {
 	const flags, owns = 64, 4
@@ -298,9 +292,9 @@ func (f *foundView) worth() bool {
 }
 
 // viewsByRoot returns the same by the nodes with a name that lead there: the most memory of each.
-func viewsByRoot(w *walker) map[int32]foundView {
+func viewsByRoot(w *walker, p *paths) map[int32]foundView {
 	var all map[int32]foundView
-	for _, f := range viewsOf(w) {
+	for _, f := range viewsOf(w, p) {
 		for i := range f.targets {
 			if f.targets[i].node < 0 {
 				continue
@@ -308,7 +302,7 @@ func viewsByRoot(w *walker) map[int32]foundView {
 			if all == nil {
 				all = map[int32]foundView{}
 			}
-			if n := w.paths.rootNode(f.targets[i].node); all[n].Size < f.Size {
+			if n := p.rootNode(f.targets[i].node); all[n].Size < f.Size {
 				all[n] = f
 			}
 		}

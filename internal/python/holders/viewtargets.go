@@ -30,7 +30,7 @@ func (v *viewing) aim(t *target) {
 		return
 	}
 	for at, steps := n, 0; at >= 0 && steps < maxSteps*2; at, steps = v.nodes[at].parent, steps+1 {
-		if v.nodes[at].what == isFrame {
+		if v.nodes[at].what == nodeFrame {
 			t.object, t.node = 0, -1
 			return
 		}

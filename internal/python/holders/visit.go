@@ -20,7 +20,7 @@ func (w *walker) isFrameNode(n int32) bool {
 	if w.recorder != nil {
 		return w.recorder.isFrameNode(n)
 	}
-	return w.nodes[n].what == isFrame
+	return w.nodes[n].what == nodeFrame
 }
 
 // visits are visits of objects: they find an object's references, by the layout of its type.
@@ -314,4 +314,51 @@ func (v visits) attributes(obj uint64, t *typ, yield func(key, value uint64) boo
 	v.note(stepEnd)
 	v.uncounted = before
 	return dict
+}
+
+// visitRecords follows the references in an array's records.
+func (v visits) visitRecords(n int32, addr, data uint64) {
+	r := recordsOf(&v.sizer, addr)
+	if len(r.fields) == 0 {
+		return
+	}
+	for i := range (ndarray{v.mem, addr}).elements() {
+		for _, field := range r.fields {
+			v.follow(n, v.mem.word(data+i*r.size+field), label{labelElement, 0})
+		}
+		if v.done() {
+			return
+		}
+	}
+}
+
+// visitElement follows the attributes and the children of an element.
+func (v visits) visitElement(n int32, addr uint64) {
+	for _, at := range []uint64{elementText, elementTail} {
+		if word := v.mem.word(addr + at); word&1 != 0 {
+			v.follow(n, word&^1, label{labelWord, at})
+		}
+	}
+	extra := v.mem.word(addr + elementExtra)
+	if extra < lowestAddress || extra&7 != 0 {
+		return
+	}
+	v.follow(n, v.mem.word(extra+extraAttributes), label{})
+	v.visitItems(n, v.mem.word(extra+extraChildren), min(v.mem.word(extra+extraLength), v.mem.word(extra+extraRoom)),
+		labelIndex)
+}
+
+// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
+// dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
+func (v visits) visitArray(n int32, addr uint64) {
+	const data, base = 16, arrayBase
+	at := v.mem.word(addr + data)
+	if v.arrays != nil {
+		v.arrays.array(n, addr, at)
+	}
+	v.hiding(v.objectType(addr), data, func() {
+		v.follow(n, v.mem.word(addr+base), named(fixedBase))
+		v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
+		v.visitRecords(n, addr, at)
+	})
 }

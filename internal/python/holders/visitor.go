@@ -65,15 +65,13 @@ type (
 	}
 )
 
-// The further steps of each visitor.
+// The further steps of the visitors here. Those of others are named where these are.
 var (
-	_, _, _ visitor      = (*finder)(nil), (*counts)(nil), (*extents)(nil)
-	_, _, _ visitor      = (*survey)(nil), (*seek)(nil), (*owned)(nil)
-	_       leafTaker    = (*extents)(nil)
-	_, _, _ arrayTaker   = (*finder)(nil), (*survey)(nil), (*owned)(nil)
-	_, _    libraryTaker = (*finder)(nil), (*extents)(nil)
-	_       recorder     = (*survey)(nil)
-	_       gatherer     = (*survey)(nil)
+	_, _ visitor      = (*finder)(nil), (*survey)(nil)
+	_, _ arrayTaker   = (*finder)(nil), (*survey)(nil)
+	_    libraryTaker = (*finder)(nil)
+	_    recorder     = (*survey)(nil)
+	_    gatherer     = (*survey)(nil)
 )
 
 // abilities are the further steps of a visitor; nil for those that it does not take.

@@ -35,7 +35,7 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	}
 	running := newOutside(r)
 	for _, t := range running.readThreads() {
-		if pool := r.poolOf(t.frames); pool != "" {
+		if pool := poolOf(r, t.frames); pool != "" {
 			return pool, nil
 		}
 	}
@@ -43,7 +43,7 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 }
 
 // poolOf looks at the frames of a thread, the innermost first.
-func (r reader) poolOf(frames []uint64) string {
+func poolOf(r reader, frames []uint64) string {
 	for _, f := range frames {
 		function, file := r.codeOf(f)
 		if file == "" {
@@ -60,15 +60,4 @@ func (r reader) poolOf(frames []uint64) string {
 		}
 	}
 	return ""
-}
-
-// codeOf is the name and the file of a frame's code, "" where it has none.
-func (r reader) codeOf(frame uint64) (function, file string) {
-	code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
-	if t := r.objectType(code); t == nil || t.name != "code" {
-		return "", ""
-	}
-	function, _ = r.text(r.mem.word(code+uint64(r.heap.CodeName)), maxText)
-	file, _ = r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxText)
-	return function, file
 }

@@ -1,9 +1,8 @@
 package holders
 
 import (
-	"math"
-
 	"ipytracer/internal/python/cpython"
+	"math"
 )
 
 // The garbage collector finds references by calling tp_traverse of the objects in its lists, which have types with
@@ -51,29 +50,4 @@ func (y *types) hidesOf(t *typ) uint64 {
 // of them a walk follows.
 func (t *typ) hidesSome() bool {
 	return t.hides != 0 && t.hides != hidesAll && (t.shape == shapeArray || t.shape == shapeWords && t.own < t.hides)
-}
-
-// hiding has references counted as hidden that a part of an object has, if its type hides that part.
-func (w *walker) hiding(t *typ, offset uint64, follow func()) {
-	before := w.hidden
-	w.hidden = before || t != nil && offset < t.hides
-	follow()
-	w.hidden = before
-}
-
-// hides reports whether the collector does not see the reference of a node that is being followed.
-func (w *walker) hides(n int32) bool {
-	if w.hidden || n < 0 || w.nodes[n].what == isFrame {
-		return w.hidden
-	}
-	t := w.typeOf(n)
-	return t != nil && t.hides == hidesAll
-}
-
-// typeOf returns the type of a node: by the notes, or as it is now.
-func (w *walker) typeOf(n int32) *typ {
-	if id := w.nodes[n].id; id >= 0 && w.notes.noted[id].typ() != 0 {
-		return w.notes.types[w.notes.noted[id].typ()]
-	}
-	return w.objectType(w.addrs[n])
 }
