@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/resident"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // explainResident locates the resident memory of every running Python. In a recorded session it may take more time.
@@ -49,7 +49,7 @@ func (l *lastLook) explain(t *target, limits resident.Limits, freed *resident.Fr
 	defer smaps.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	limits.Ended, limits.Used = l.context().Done(), holders.ProcessorTime
+	limits.Ended, limits.Used = l.context().Done(), objects.ProcessorTime
 	source := resident.Source{Smaps: smaps, Freed: freed, Python: t.python.binary.Version().Minor}
 	if pages, err := l.fs.Proc(t.pid).File("pagemap"); err == nil {
 		defer pages.Close()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // findHolders finds the holders of the live blocks of every running Python. The probes are still in place, so the
@@ -30,7 +30,7 @@ func (l *lastLook) findHolders(all []*survey) {
 		blocks := l.live.of(t.pid)
 		h := holding{target: t, time: now()}
 		var err error
-		h.result, err = of.Find(left, blocks, holders.Limits{Time: left.share(holdersTime),
+		h.result, err = of.Find(left, blocks, objects.Limits{Time: left.share(holdersTime),
 			Objects: holdersObjects, Unseen: true, Running: l.running(t)})
 		of.Close()
 		if err != nil {
@@ -85,7 +85,7 @@ func (l *lastLook) holders(typed *cells) (events []event.Event) {
 	return events
 }
 
-func compareBlock(b holders.Block, address uint64) int {
+func compareBlock(b objects.Block, address uint64) int {
 	switch {
 	case b.Address < address:
 		return -1

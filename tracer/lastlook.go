@@ -12,6 +12,7 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // lastLook examines the live Python processes at the end: the holders of blocks, the variables by name, and the places
@@ -125,9 +126,9 @@ func (s *survey) Close() {
 
 // surveys examines the objects of every live Python process. The caller must close them.
 func (l *lastLook) surveys() []*survey {
-	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
+	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if l.asked {
-		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
+		limits, inAll = objects.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
 	most := limits.Time
 	if l.objects > 0 {
@@ -227,7 +228,7 @@ func (l *lastLook) mapped(pid int, to *holders.Process) {
 		if err != nil {
 			break
 		}
-		one := holders.Block{Address: m.Start, Size: m.End - m.Start}
+		one := objects.Block{Address: m.Start, Size: m.End - m.Start}
 		switch {
 		case m.File != (process.FileID{}):
 			to.Files = append(to.Files, one)

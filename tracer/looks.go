@@ -11,7 +11,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // Looks searches for variables, or for the holders of blocks, while the session runs. It reads the objects of a Python
@@ -53,7 +53,7 @@ func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *target) bool { return t.pid == pid })
 	look.watch = watch
 	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), holders.ProcessorTime()
+		began, used := time.Now(), objects.ProcessorTime()
 		found := look.listVariables(look.surveys())
 		out := look.looked(pid, began, used)
 		look.tell(out, found)
@@ -74,7 +74,7 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 		look.live.add(liveKey{pid: int32(pid), address: b.Address}, b.Size)
 	}
 	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), holders.ProcessorTime()
+		began, used := time.Now(), objects.ProcessorTime()
 		all := look.surveys()
 		others := look.besideThem(all)
 		var found []event.Event
@@ -110,7 +110,7 @@ func (l *lastLook) tell(out *event.Looked, found []event.Event) {
 func (l *lastLook) looked(pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
-		Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
+		Cost: event.Nanoseconds(objects.ProcessorTime() - used), Why: strings.Join(l.report.trouble, "; "),
 	}
 	if len(l.targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"

@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of memory of
 // another owner have none.
 type Owned struct {
-	Blocks []Block // by address; the bytes of an array's elements
+	Blocks []objects.Block // by address; the bytes of an array's elements
 	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code
 	// in C has: in a local variable of a function that runs, or in a place without a reference from an object of
 	// Python's.
@@ -25,7 +28,7 @@ type Owned struct {
 
 // Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey]
 // does.
-func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Limits) (Owned, error) {
+func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits objects.Limits) (Owned, error) {
 	heap, err := p.Heap()
 	if err != nil {
 		return Owned{}, fmt.Errorf("arrays: %w", err)
@@ -33,61 +36,62 @@ func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits Li
 	return arrays(ctx, heap, p.Memory(), least, limits)
 }
 
-func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits Limits) (Owned, error) {
-	defer onThread()()
-	limits.defaults()
-	until, deadline := ProcessorTime()+limits.Time, time.Now().Add(patience*limits.Time)
+func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits objects.Limits) (Owned,
+	error) {
+	defer objects.OnThread()()
+	limits.Defaults()
+	until, deadline := objects.ProcessorTime()+limits.Time, time.Now().Add(objects.Patience*limits.Time)
 	s, err := newSurvey(ctx, heap, from, Process{}, limits)
 	if err != nil {
 		return Owned{}, fmt.Errorf("arrays: %w", err)
 	}
 	defer s.Close()
 	w := s.walker(ctx, nil, limits)
-	defer w.free()
-	w.until, w.deadline, w.stopped = until, deadline, s.stopped
-	all := &owned{finder: newFinder(w), least: least, data: map[uint64]uint64{}}
-	w.visitFor(all)
-	roots{w}.follows(w.modules(), true)
-	garbage(w)
-	o := Owned{Complete: w.stopped == nil, Objects: len(w.nodes), Bytes: w.mem.total}
+	defer w.Free()
+	w.Until, w.Deadline, w.Stopped = until, deadline, s.stopped
+	all := &owned{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
+	w.VisitFor(all)
+	walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	paths.FindGarbage(w)
+	o := Owned{Complete: w.Stopped == nil, Objects: len(w.Nodes), Bytes: w.Mem.Total}
 	for at, size := range all.data {
-		o.Blocks = append(o.Blocks, Block{at, size})
+		o.Blocks = append(o.Blocks, objects.Block{Address: at, Size: size})
 	}
-	slices.SortFunc(o.Blocks, func(a, b Block) int { return cmp.Compare(a.Address, b.Address) })
+	slices.SortFunc(o.Blocks, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })
 	return o, nil
 }
 
 // owned gathers the data of arrays.
 type owned struct {
-	*finder
+	*walk.Finder
 	least uint64
 	data  map[uint64]uint64 // sizes by address
 }
 
 var (
-	_ visitor    = (*owned)(nil)
-	_ arrayTaker = (*owned)(nil)
+	_ walk.Visitor    = (*owned)(nil)
+	_ walk.ArrayTaker = (*owned)(nil)
 )
 
-func (o *owned) over() bool { return false }
+func (o *owned) Over() bool { return false }
 
-func (o *owned) readsArrays() bool { return true }
+func (o *owned) ReadsArrays() bool { return true }
 
-// array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
+// Array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
 // has its data for itself has all of its span, and nothing else.
-func (o *owned) array(_ int32, addr, _ uint64) {
+func (o *owned) Array(_ int32, addr, _ uint64) {
 	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
-	if o.mem.int32(addr+flags)&owns == 0 {
+	if o.Mem.Int32(addr+flags)&owns == 0 {
 		return
 	}
-	axes := o.mem.int32(addr + nd)
+	axes := o.Mem.Int32(addr + nd)
 	if axes <= 0 || axes > most { // of one element
 		return
 	}
 	var lengths, steps []uint64
-	o.mem.words(o.mem.word(addr+dimensions), uint64(axes),
+	o.Mem.Words(o.Mem.Word(addr+dimensions), uint64(axes),
 		func(_, n uint64) bool { lengths = append(lengths, n); return true })
-	o.mem.words(o.mem.word(addr+strides), uint64(axes),
+	o.Mem.Words(o.Mem.Word(addr+strides), uint64(axes),
 		func(_, n uint64) bool { steps = append(steps, n); return true })
 	if len(lengths) != int(axes) || len(steps) != int(axes) {
 		return
@@ -95,12 +99,12 @@ func (o *owned) array(_ int32, addr, _ uint64) {
 	size := uint64(0)
 	for i, n := range lengths {
 		step := steps[i]
-		if n == 0 || step >= userSpace || n >= userSpace || step > 0 && n > userSpace/step {
+		if n == 0 || step >= objects.UserSpace || n >= objects.UserSpace || step > 0 && n > objects.UserSpace/step {
 			return // none, or not an array
 		}
 		size = max(size, n*step)
 	}
-	if at := o.mem.word(addr + data); size >= o.least && at >= lowestAddress && at < userSpace-size {
+	if at := o.Mem.Word(addr + data); size >= o.least && at >= objects.LowestAddress && at < objects.UserSpace-size {
 		o.data[at] = max(o.data[at], size)
 	}
 }

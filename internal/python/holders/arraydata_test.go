@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // TestOwned: every array of a real Python that holds arrays in every way there is, is found with its size.
@@ -17,7 +18,7 @@ func TestOwned(t *testing.T) {
 			if proc.interp == nil {
 				t.Skip("it does not run here")
 			}
-			all, err := Arrays(context.Background(), proc.interp, 1024, Limits{})
+			all, err := Arrays(context.Background(), proc.interp, 1024, objects.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -29,7 +30,7 @@ func TestOwned(t *testing.T) {
 			}
 			for _, e := range proc.wanted {
 				i, ok := slices.BinarySearchFunc(all.Blocks, e.Address,
-					func(b Block, a uint64) int { return cmp.Compare(b.Address, a) })
+					func(b objects.Block, a uint64) int { return cmp.Compare(b.Address, a) })
 				if ok && all.Blocks[i].Size != e.Size {
 					t.Errorf("%+v has %d bytes", e, all.Blocks[i].Size)
 				}

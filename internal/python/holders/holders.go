@@ -18,6 +18,10 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/views"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // Result is the result of a walk: a Holder for each block, in the order of their addresses. All texts are hostile, and
@@ -39,22 +43,22 @@ type Result struct {
 //
 // It walks once. For the blocks without a holder it looks at everything anew and walks again, unless the process has
 // hardly run: it may have been moving them.
-func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
-	defer onThread()()
-	limits.defaults()
-	began := ProcessorTime()
+func (s *Survey) Find(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
+	defer objects.OnThread()()
+	limits.Defaults()
+	began := objects.ProcessorTime()
 	r, err := s.findOnce(ctx, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err
 	}
-	var missing []Block
+	var missing []objects.Block
 	for _, b := range blocks {
 		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok &&
 			r.Holders[i].Kind == event.HeldByNone {
 			missing = append(missing, b)
 		}
 	}
-	limits.Time -= ProcessorTime() - began
+	limits.Time -= objects.ProcessorTime() - began
 	limits.Unseen = false
 	if len(missing) == 0 || limits.Time <= 0 || s.stood() {
 		return r, nil
@@ -78,21 +82,21 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
 // findOnce walks from the roots.
-func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
+func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
 	w := s.walker(ctx, blocks, limits)
-	defer w.free()
-	f := newFinder(w)
-	f.seeking = limits.Unseen
-	w.visitFor(f)
-	w.reserve(s.notes.containers)
-	p := newPaths(w, nil)
-	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
-		roots{w}.follows(w.modules(), true)
-		p.lost = garbage(w)
+	defer w.Free()
+	f := walk.NewFinder(w)
+	f.Seeking = limits.Unseen
+	w.VisitFor(f)
+	w.Reserve(s.notes.Containers)
+	p := paths.NewWriter(w, nil)
+	if w.Stopped = s.stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
+		walk.Roots{Walker: w}.Follows(w.Modules(), true)
+		p.Lost = paths.FindGarbage(w)
 	}
 	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
-		for _, one := range viewsOf(w, p) {
+		for _, one := range views.All(w, p) {
 			r.Views = append(r.Views, one.View)
 		}
 	}
@@ -100,23 +104,23 @@ func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (R
 }
 
 // resultOf describes the findings of a walk.
-func resultOf(f *finder, p *paths) Result {
+func resultOf(f *walk.Finder, p *paths.Writer) Result {
 	r := Result{
-		Objects: len(f.nodes), Bytes: f.mem.total, Complete: f.stopped == nil,
-		Holders: make([]event.Holder, len(f.blocks)),
+		Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil,
+		Holders: make([]event.Holder, len(f.Blocks)),
 	}
-	f.mem.limit += pathBytes
-	f.stopped = nil
-	cycles := newCyclic(f.walker)
-	for i, b := range f.blocks {
+	f.Mem.Limit += objects.PathBytes
+	f.Stopped = nil
+	cycles := paths.NewCyclic(f.Walker)
+	for i, b := range f.Blocks {
 		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.asked[i])
-		if n := f.found[i]; n >= 0 {
-			p.describe(h, n)
-			h.Garbage, h.Cyclic, h.Lost = wasteOf(p, n), cycles.holds(n), p.lostOf(n)
-		} else if n := f.maybe[i]; n >= 0 {
-			p.describe(h, n)
-			h.Probable, h.Garbage, h.Lost = true, wasteOf(p, n), p.lostOf(n)
+		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
+		if n := f.Found[i]; n >= 0 {
+			p.Describe(h, n)
+			h.Garbage, h.Cyclic, h.Lost = paths.GarbageOf(p, n), cycles.Holds(n), p.LostOf(n)
+		} else if n := f.Maybe[i]; n >= 0 {
+			p.Describe(h, n)
+			h.Probable, h.Garbage, h.Lost = true, paths.GarbageOf(p, n), p.LostOf(n)
 		}
 	}
 	r.Unseen = unseenOf(f, p)
@@ -124,15 +128,15 @@ func resultOf(f *finder, p *paths) Result {
 }
 
 // unseenOf returns the holders of the arrays that were not asked for, each once.
-func unseenOf(f *finder, p *paths) (out []event.Holder) {
+func unseenOf(f *walk.Finder, p *paths.Writer) (out []event.Holder) {
 	known := map[uint64]bool{}
-	for _, u := range f.unseen {
-		if known[u.address] || f.nodes[u.node].kind == kindNone {
+	for _, u := range f.Unseen {
+		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
 			continue
 		}
-		known[u.address] = true
-		h := event.Holder{Address: u.address, Size: event.Bytes(u.size)}
-		p.describe(&h, u.node)
+		known[u.Address] = true
+		h := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
+		p.Describe(&h, u.Node)
 		out = append(out, h)
 	}
 	return out
