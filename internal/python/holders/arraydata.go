@@ -80,18 +80,18 @@ func (o *owned) ReadsArrays() bool { return true }
 // Array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
 // has its data for itself has all of its span, and nothing else.
 func (o *owned) Array(_ int32, addr, _ uint64) {
-	const data, nd, dimensions, strides, flags, owns, most = 16, 24, 32, 40, 64, 4, 64
-	if o.Mem.Int32(addr+flags)&owns == 0 {
+	const axesAt, most = 24, 64
+	if !o.OwnsData(addr) {
 		return
 	}
-	axes := o.Mem.Int32(addr + nd)
+	axes := o.Mem.Int32(addr + axesAt)
 	if axes <= 0 || axes > most { // of one element
 		return
 	}
 	var lengths, steps []uint64
-	o.Mem.Words(o.Mem.Word(addr+dimensions), uint64(axes),
+	o.Mem.Words(o.Mem.Word(addr+objects.ArrayLengths), uint64(axes),
 		func(_, n uint64) bool { lengths = append(lengths, n); return true })
-	o.Mem.Words(o.Mem.Word(addr+strides), uint64(axes),
+	o.Mem.Words(o.Mem.Word(addr+objects.ArrayStrides), uint64(axes),
 		func(_, n uint64) bool { steps = append(steps, n); return true })
 	if len(lengths) != int(axes) || len(steps) != int(axes) {
 		return
@@ -104,7 +104,8 @@ func (o *owned) Array(_ int32, addr, _ uint64) {
 		}
 		size = max(size, n*step)
 	}
-	if at := o.Mem.Word(addr + data); size >= o.least && at >= objects.LowestAddress && at < objects.UserSpace-size {
+	if at := o.Mem.Word(addr + objects.ArrayData); size >= o.least && at >= objects.LowestAddress &&
+		at < objects.UserSpace-size {
 		o.data[at] = max(o.data[at], size)
 	}
 }

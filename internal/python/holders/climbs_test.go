@@ -276,7 +276,7 @@ func TestWasteOfLongWays(t *testing.T) {
 		w := bare(&objects.Notes{Collector: objects.Collector{Known: true}})
 		p := paths.NewWriter(w, nil)
 		for n := range int32(count) {
-			w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, Id: n, Kind: walk.KindNone})
+			w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, ID: n, Kind: walk.KindNone})
 			w.Notes.Noted = append(w.Notes.Noted, objects.Note{What: objects.NoteTracked | objects.NoteOld})
 		}
 		for flags, want := range map[uint32]event.Garbage{

@@ -92,7 +92,7 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := s.walker(context.Background(), nil, objects.Limits{})
-		w.Sizes.Numpy = 2
+		w.Sizes.NumPy = 2
 		for name, test := range cases {
 			c := contents.NewColumns(&w.Sizer, nil)
 			c.Until = objects.ProcessorTime() + 50*time.Millisecond

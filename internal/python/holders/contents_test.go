@@ -53,7 +53,7 @@ func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *c
 	limits.Defaults()
 	w := s.walker(context.Background(), nil, limits)
 	t.Cleanup(w.Free)
-	w.Sizes.Numpy = 2
+	w.Sizes.NumPy = 2
 	return contents.NewInspector(&w.Sizer, &objects.ResidentMemory{Memory: from,
 		FilePages: objects.FilePages{Pagemap: pagemap}})
 }

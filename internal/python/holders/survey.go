@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"time"
 
 	"ipytracer/internal/python/cpython"
@@ -89,7 +88,7 @@ func (s *Survey) Beside() *Survey {
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed
 	if s.sizes != nil {
-		other.sizes = &objects.Sizes{Mapped: s.sizes.Mapped, Numpy: s.sizes.Numpy,
+		other.sizes = &objects.Sizes{Mapped: s.sizes.Mapped, NumPy: s.sizes.NumPy,
 			Lineages: maps.Clone(s.sizes.Lineages),
 			Heap:     s.sizes.Heap, Foreign: objects.LibraryMemory{Of: s.sizes.Foreign.Of}}
 	}
@@ -156,8 +155,7 @@ func (s *Survey) walker(ctx context.Context, blocks []objects.Block, limits obje
 	w.Beliefs.Believed, s.mem.Limit, s.mem.Err = s.believed, s.mem.Total+limits.Bytes, nil
 	w.ByAddr, w.Metatype, w.Sizes = s.types, s.metatype, s.sizes
 	w.Notes = s.notes
-	w.Of, w.Room.Of = objects.NewRegion[int32](len(s.notes.Noted))
-	w.Of = slices.Grow(w.Of, len(s.notes.Noted))[:len(s.notes.Noted)]
+	w.ReserveNoted(len(s.notes.Noted))
 	return w
 }
 

@@ -62,20 +62,21 @@ func (a Placer) unchanged(p *Place) bool {
 	return true
 }
 
-// Array finds the elements of a NumPy array, or of one row of two axes: see [walk.Walker.visitArray] for the layout. It
+// Array finds the elements of a NumPy array, or of one row of two axes: see [objects.ArrayData] for the layout. It
 // is false for types that are not known, and for everything that does not fit into the process's memory.
 func (a Placer) Array(addr uint64, row int64) (p Place, ok bool) {
-	const typeAt, flagsEnd, data, nd, dimensions, strides, descr, most = 8, 68, 16, 24, 32, 40, 56, 32
+	const typeAt, flagsEnd, axesAt, most = 8, 68, 24, 32
 	head := a.fresh(&p, addr+typeAt, flagsEnd-typeAt)
 	if head == nil {
 		return p, false
 	}
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(head[at-typeAt:]) }
-	axes := int32(word(nd))
-	if axes < 1 || axes > most || !a.element(&p, word(descr)) {
+	axes := int32(word(axesAt))
+	if axes < 1 || axes > most || !a.element(&p, word(objects.ArrayDescr)) {
 		return p, false
 	}
-	lengths, steps := a.fresh(&p, word(dimensions), int(8*axes)), a.fresh(&p, word(strides), int(8*axes))
+	lengths, steps := a.fresh(&p, word(objects.ArrayLengths), int(8*axes)), a.fresh(&p, word(objects.ArrayStrides),
+		int(8*axes))
 	if lengths == nil || steps == nil {
 		return p, false
 	}
@@ -83,7 +84,7 @@ func (a Placer) Array(addr uint64, row int64) (p Place, ok bool) {
 	for i := range all {
 		all[i] = axis{int64(binary.LittleEndian.Uint64(lengths[8*i:])), int64(binary.LittleEndian.Uint64(steps[8*i:]))}
 	}
-	p.base = word(data)
+	p.base = word(objects.ArrayData)
 	if row != objects.Whole {
 		if len(all) != 2 || row >= all[0].length || all[0].stride > objects.UserSpace ||
 			all[0].stride < -objects.UserSpace {
@@ -101,11 +102,11 @@ func (a Placer) fits(p *Place) bool {
 	return ok && p.base >= objects.LowestAddress && p.base < objects.UserSpace
 }
 
-// element reads the type of the elements: see [objects.Sizer.Dtype] for the layout.
+// element reads the type of the elements: see [objects.Sizer.DType] for the layout.
 func (a Placer) element(p *Place, descr uint64) bool {
 	const kind, end = 24, 48
 	raw := a.fresh(p, descr+kind, end-kind)
-	name, size, ok := a.Dtype(descr)
+	name, size, ok := a.DType(descr)
 	if raw == nil || !ok || name == "" || raw[2] == '>' {
 		return false
 	}

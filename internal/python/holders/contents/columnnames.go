@@ -1,11 +1,14 @@
 package contents
 
-import "strconv"
+import (
+	"strconv"
+
+	"ipytracer/internal/python/holders/objects"
+)
 
 // names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
 // place.
 func (c *columns) names(all []Column, index uint64) {
-	const data, strides = 16, 40
 	for i := range all {
 		all[i].Name = "column " + strconv.Itoa(i)
 	}
@@ -17,10 +20,10 @@ func (c *columns) names(all []Column, index uint64) {
 		c.ranged(all, c.Attribute(index, t, "_range"))
 	case len(a.Shape) != 1 || a.Shape[0] != int64(len(all)):
 	default:
-		at, stride := c.Mem.Word(array+data), c.Mem.Word(c.Mem.Word(array+strides))
+		at, stride := c.Mem.Word(array+objects.ArrayData), c.Mem.Word(c.Mem.Word(array+objects.ArrayStrides))
 		for i := range all {
 			word := c.Mem.Word(at + uint64(i)*stride)
-			switch a.Dtype {
+			switch a.DType {
 			case "object":
 				if text, ok := c.Text(word, maxColumnName); ok {
 					all[i].Name = text

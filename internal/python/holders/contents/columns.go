@@ -119,11 +119,10 @@ func (c *columns) Block(block uint64, all []Column, placed []bool) bool {
 
 // row is a row of a block's array.
 func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
-	const data, strides = 16, 40
-	out := event.Column{DType: a.Dtype, Bytes: event.Bytes(a.Bytes / uint64(max(1, a.Shape[0]))), Exact: a.Known}
-	if a.Dtype == "object" {
-		at := c.Mem.Word(array + strides)
-		first := c.Mem.Word(array+data) + uint64(i)*c.Mem.Word(at)
+	out := event.Column{DType: a.DType, Bytes: event.Bytes(a.Bytes / uint64(max(1, a.Shape[0]))), Exact: a.Known}
+	if a.DType == "object" {
+		at := c.Mem.Word(array + objects.ArrayStrides)
+		first := c.Mem.Word(array+objects.ArrayData) + uint64(i)*c.Mem.Word(at)
 		bytes, known := c.objects(first, c.Mem.Word(at+8), a.Shape[1])
 		out.Bytes, out.Exact = out.Bytes+event.Bytes(bytes), out.Exact && known
 	}
@@ -171,7 +170,7 @@ func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 // places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
 // numbers (pandas/_libs/internals.pyx).
 func (c *columns) places(placement uint64, count int) (out []int) {
-	const start, stop, step, data = 16, 24, 32, 16
+	const start, stop, step = 16, 24, 32
 	c.Fields(placement, func(word uint64, t *objects.Type) {
 		switch {
 		case len(out) > 0:
@@ -191,10 +190,10 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 			}
 		case t.Shape == objects.ShapeArray:
 			a := c.ReadArray(word)
-			if len(a.Shape) != 1 || a.Dtype != "int64" || a.Shape[0] > int64(count) {
+			if len(a.Shape) != 1 || a.DType != "int64" || a.Shape[0] > int64(count) {
 				return
 			}
-			c.Mem.Words(c.Mem.Word(word+data), uint64(a.Shape[0]), func(_, n uint64) bool {
+			c.Mem.Words(c.Mem.Word(word+objects.ArrayData), uint64(a.Shape[0]), func(_, n uint64) bool {
 				out = append(out, int(n))
 				return true
 			})
@@ -247,15 +246,15 @@ func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 		case t.Shape == objects.ShapeArray:
 			seen[word] = true
 			a := c.ReadArray(word)
-			if len(a.Shape) == 0 || a.Dtype == "" {
+			if len(a.Shape) == 0 || a.DType == "" {
 				return
 			}
-			dtype = cmp.Or(dtype, a.Dtype)
+			dtype = cmp.Or(dtype, a.DType)
 			bytes += a.Bytes
 			*exact = *exact && a.Known
-			if a.Dtype == "object" && len(a.Shape) == 1 {
-				const data, strides = 16, 40
-				more, known := c.objects(c.Mem.Word(word+data), c.Mem.Word(c.Mem.Word(word+strides)), a.Shape[0])
+			if a.DType == "object" && len(a.Shape) == 1 {
+				more, known := c.objects(c.Mem.Word(word+objects.ArrayData),
+					c.Mem.Word(c.Mem.Word(word+objects.ArrayStrides)), a.Shape[0])
 				bytes, *exact = bytes+more, *exact && known
 			}
 		case t.Arrow:

@@ -46,22 +46,14 @@ func (in *Inspector) columns(r *event.Variable, all []Column) {
 	}
 }
 
-// scalarTypes are the types of PyTorch's elements.
-var scalarTypes = map[string]Type{
-	"uint8": {Kind: 'u', Size: 1}, "int8": {Kind: 'i', Size: 1}, "int16": {Kind: 'i', Size: 2},
-	"int32": {Kind: 'i', Size: 4}, "int64": {Kind: 'i', Size: 8}, "float16": {Kind: 'f', Size: 2},
-	"float32": {Kind: 'f', Size: 4}, "float64": {Kind: 'f', Size: 8}, "complex64": {Kind: 'c', Size: 8},
-	"complex128": {Kind: 'c', Size: 16}, "bool": {Kind: 'b', Size: 1}, "bfloat16": {Kind: 'B', Size: 2},
-}
-
 // tensor finds the elements of a tensor on the CPU. What was read of it before must be there still.
 func (a Placer) tensor(addr uint64, t *objects.Type) (p Place, ok bool) {
 	const storageBytes = 72
 	x, ok := a.ReadTensor(addr, t)
-	if !ok || x.OnGPU || x.Back == 0 || len(x.Shape) == 0 || x.Dtype == "" {
+	if !ok || x.OnGPU || x.Back == 0 || len(x.Shape) == 0 || x.Scalar.Name == "" {
 		return p, false
 	}
-	p.Typ = scalarTypes[x.Dtype]
+	p.Typ = Type{Kind: x.Scalar.Kind, Size: int(x.Scalar.Size)}
 	item := int64(p.Typ.Size)
 	axes := uint64(len(x.Shape))
 	for _, part := range []struct{ addr, size uint64 }{

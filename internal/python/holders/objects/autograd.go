@@ -18,8 +18,8 @@ type NativeMemory interface {
 	Word(addr uint64) uint64
 	// Class returns the mangled name of the C++ class that has a virtual table, "" for none.
 	Class(table uint64) string
-	// Chunk returns how many bytes malloc gave out at an address, 0 where that is not known.
-	Chunk(addr uint64) uint64
+	// ChunkSize returns how many bytes malloc gave out at an address, 0 where that is not known.
+	ChunkSize(addr uint64) uint64
 }
 
 // Autograd reads the nodes of graphs.
@@ -93,11 +93,11 @@ func (g Autograd) IsTensor(word uint64) bool {
 // counts; 0 where that is not known.
 func (g Autograd) size(p NodePointer) (size, bytes uint64) {
 	const inPlace = 16 // std::make_shared puts the counts in front
-	bytes = g.Chunk(p.Counts)
+	bytes = g.ChunkSize(p.Counts)
 	if p.Node == p.Counts+inPlace {
 		return min(max(bytes, inPlace)-inPlace, maxNode), bytes
 	}
-	size = g.Chunk(p.Node)
+	size = g.ChunkSize(p.Node)
 	return min(size, maxNode), bytes + size
 }
 

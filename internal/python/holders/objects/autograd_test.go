@@ -28,8 +28,8 @@ func (f *forged) Word(addr uint64) uint64 {
 	return f.endless(addr)
 }
 
-func (f *forged) Class(table uint64) string { return f.classes[table] }
-func (f *forged) Chunk(addr uint64) uint64  { return f.sizes[addr] }
+func (f *forged) Class(table uint64) string    { return f.classes[table] }
+func (f *forged) ChunkSize(addr uint64) uint64 { return f.sizes[addr] }
 
 // object makes an object of a class, with words by their offsets.
 func (f *forged) object(class string, size uint64, words map[uint64]uint64) uint64 {

@@ -19,7 +19,7 @@ type Collected struct {
 // Collect reads the garbage collector's lists beside a survey: it takes nothing but reading.
 func Collect(of Reader) *Collected {
 	c := &Collected{Done: make(chan struct{})}
-	c.Objects, c.Region = NewRegion[uint64](RoomObjects)
+	c.Objects = Room[uint64](&c.Region, RoomObjects)
 	mem := NewMemory(of.Mem.R, of.Mem.Limit-of.Mem.Total)
 	mem.Files = of.Mem.Files
 	mem.Few()

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 )
 
@@ -52,20 +53,10 @@ func (y *Types) IsSlot(t *Type, at uint64) bool {
 }
 
 func (y *Types) member(t *Type, at uint64) (m member, ok bool) {
-	for addr, n := t.Addr, 0; addr != 0 && n < MaxBases; n++ {
-		known := y.TypeAt(addr)
-		if known == nil {
-			break
+	for base := range y.Bases(t) {
+		if i := slices.IndexFunc(base.members, func(m member) bool { return m.at == at }); i >= 0 {
+			return base.members[i], true
 		}
-		for _, m := range known.members {
-			if m.at == at {
-				return m, true
-			}
-		}
-		if known.Up == addr {
-			break
-		}
-		addr = known.Up
 	}
 	return m, false
 }

@@ -2,6 +2,9 @@ package objects
 
 import "strings"
 
+// Word reads 8 bytes; 0 where they cannot be read.
+func (y *Types) Word(addr uint64) uint64 { return y.Mem.Word(addr) }
+
 // Class returns the mangled name of a virtual table's class, "" if it is none. The Itanium C++ ABI has, in front of the
 // address in an object's first word: the offset to the whole object, 0 here, and a std::type_info: its own virtual
 // table, and the name.

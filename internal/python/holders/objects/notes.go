@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"iter"
 	"math"
 	"sync/atomic"
 )
@@ -16,7 +17,7 @@ type Notes struct {
 	Steps []Step
 	Large map[int32]uint64 // sizes that do not fit
 
-	Regions [5]Region     // of addrs, noted, steps, the survey's counts, and arrays
+	region  Region        // of Addrs, Noted, Steps and Arrays
 	sharing atomic.Int32  // 1 while a second survey uses them
 	alone   chan struct{} // closed when it does no more
 
@@ -36,10 +37,10 @@ var (
 
 func NewNotes() *Notes {
 	n := &Notes{Large: map[int32]uint64{}}
-	n.Addrs, n.Regions[0] = NewRegion[uint64](RoomObjects)
-	n.Noted, n.Regions[1] = NewRegion[Note](RoomObjects)
-	n.Steps, n.Regions[2] = NewRegion[Step](RoomSteps)
-	n.Arrays, n.Regions[4] = NewRegion[ArrayNote](RoomObjects)
+	n.Addrs = Room[uint64](&n.region, RoomObjects)
+	n.Noted = Room[Note](&n.region, RoomObjects)
+	n.Steps = Room[Step](&n.region, RoomSteps)
+	n.Arrays = Room[ArrayNote](&n.region, RoomObjects)
 	return n
 }
 
@@ -66,9 +67,7 @@ func (n *Notes) Release() {
 		return
 	}
 	n.Index, n.Addrs, n.Noted, n.Steps, n.Arrays = Index{}, nil, nil, nil, nil
-	for i := range n.Regions {
-		n.Regions[i].Free()
-	}
+	n.region.Free()
 }
 
 // Note is the known part of an object itself.
@@ -125,7 +124,7 @@ const (
 )
 
 func (s Step) Kind() Step { return s &^ StepMask }
-func (s Step) Id() int32  { return int32(s & StepMask) }
+func (s Step) ID() int32  { return int32(s & StepMask) }
 
 // At returns the note of the object at an address, nil for nothing, and where nothing was noted at all.
 func (n *Notes) At(addr uint64) *Note {
@@ -152,4 +151,19 @@ func (n *Notes) Bytes(id int32) uint64 {
 		return uint64(b)
 	}
 	return n.Large[id]
+}
+
+// StepsOf yields the noted steps of an object: none where looking into it was not noted. Of a word that is no reference
+// it yields the first half.
+func (n *Notes) StepsOf(id int32) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		if n.Noted[id].First == Unnoted {
+			return
+		}
+		for at := n.Noted[id].First; n.Steps[at].Kind() != StepStop && yield(n.Steps[at]); at++ {
+			if n.Steps[at].Kind() == StepRaw {
+				at++
+			}
+		}
+	}
 }

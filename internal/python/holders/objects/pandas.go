@@ -21,7 +21,7 @@ func (s *Sizer) FrameType(tuple uint64, shape []int64) (dtype string, ok bool) {
 			if len(a.Shape) == 2 {
 				columns += a.Shape[0]
 			}
-			dtypes[a.Dtype] = true
+			dtypes[a.DType] = true
 		})
 		plain = plain && found
 	}
@@ -72,7 +72,7 @@ func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string)
 	switch {
 	case t.Shape == ShapeArray:
 		if a := s.ReadArray(addr); len(a.Shape) == 1 {
-			return a.Shape[0], a.Dtype
+			return a.Shape[0], a.DType
 		}
 		return -1, ""
 	case t.Name == "range":

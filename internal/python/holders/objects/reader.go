@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/internal/python/cpython"
@@ -108,6 +109,19 @@ const (
 	MemoryBuffer  = 24 // PyMemoryViewObject.mbuf, in bytes
 )
 
+// FunctionOf returns the name of the function that a code object is of, with the names of what it is defined in from
+// 3.11 on.
+func (r Reader) FunctionOf(code uint64) string {
+	name, _ := r.Text(r.Mem.Word(code+uint64(cmp.Or(r.Heap.CodeQualName, r.Heap.CodeName))), MaxText)
+	return name
+}
+
+// FileOf returns the name of the file that a code object is from.
+func (r Reader) FileOf(code uint64) string {
+	name, _ := r.Text(r.Mem.Word(code+uint64(r.Heap.CodeFilename)), MaxText)
+	return name
+}
+
 // CodeOf is the name and the file of a frame's code, "" where it has none.
 func (r Reader) CodeOf(frame uint64) (function, file string) {
 	code := r.Mem.Word(frame+uint64(r.Heap.FrameCode)) & r.Heap.CodeMask
@@ -115,6 +129,5 @@ func (r Reader) CodeOf(frame uint64) (function, file string) {
 		return "", ""
 	}
 	function, _ = r.Text(r.Mem.Word(code+uint64(r.Heap.CodeName)), MaxText)
-	file, _ = r.Text(r.Mem.Word(code+uint64(r.Heap.CodeFilename)), MaxText)
-	return function, file
+	return function, r.FileOf(code)
 }

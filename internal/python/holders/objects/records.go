@@ -21,12 +21,11 @@ var descrAt = map[int]struct{ flags, size, subarray, fields uint64 }{1: {27, 32,
 
 // RecordsOf returns the records that an array has of its own.
 func RecordsOf(s *Sizer, array uint64) (r records) {
-	const descr = 56
 	if s.Sizes == nil || s.Mem.Word(array+ArrayBase) != 0 {
 		return r
 	}
-	at, known := descrAt[s.Sizes.Numpy]
-	dtype := s.Mem.Word(array + descr)
+	at, known := descrAt[s.Sizes.NumPy]
+	dtype := s.Mem.Word(array + ArrayDescr)
 	flags := s.Mem.Bytes(dtype+at.flags, 1)
 	if !known || dtype == 0 || flags == nil || flags[0]&1 == 0 {
 		return r
@@ -39,8 +38,7 @@ func RecordsOf(s *Sizer, array uint64) (r records) {
 
 // fieldsOf finds the references in records of a dtype, which begin at an offset. Arrays in records are left out.
 func (s *Sizer) fieldsOf(r *records, dtype, offset uint64, depth int) {
-	const kind = 24
-	at := descrAt[s.Sizes.Numpy]
+	at := descrAt[s.Sizes.NumPy]
 	fields, left := s.Mem.Word(dtype+at.fields), maxFields
 	if s.Mem.Word(dtype+at.subarray) != 0 || depth == maxDeep || !s.IsShape(fields, ShapeDict) {
 		return
@@ -51,7 +49,7 @@ func (s *Sizer) fieldsOf(r *records, dtype, offset uint64, depth int) {
 		}
 		of := s.Mem.Word(value + uint64(s.Heap.TupleItems))
 		i, ok := s.Integer(s.Mem.Word(value + uint64(s.Heap.TupleItems) + 8))
-		k := s.Mem.Bytes(of+kind, 1)
+		k := s.Mem.Bytes(of+descrKind, 1)
 		if !ok || i < 0 || k == nil || offset+uint64(i)+8 > r.Size {
 			return true
 		}

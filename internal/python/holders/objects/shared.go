@@ -54,6 +54,16 @@ func EachShared(y *Types, obj uint64, t *Type, refer func(SharedPointer)) {
 	}
 }
 
+// FirstShared returns the first shared pointer that an object of Python's has in its words.
+func FirstShared(y *Types, obj uint64, t *Type) (first SharedPointer, found bool) {
+	EachShared(y, obj, t, func(p SharedPointer) {
+		if !found {
+			first, found = p, true
+		}
+	})
+	return first, found
+}
+
 // ScanShared goes over the words of an object of Arrow's, until refer returns false: the shared pointers among them,
 // and those in vectors, where vector allows it.
 func ScanShared(y *Types, from, size uint64, refer func(SharedPointer) bool, vector func(SharedVector) bool) {

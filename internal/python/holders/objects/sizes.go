@@ -12,7 +12,7 @@ import (
 type Sizes struct {
 	Mapped   []Block // the process's mappings, by address: no buffer is larger
 	Heap     Block   // of malloc's, before the program's break
-	Numpy    int     // major version of NumPy, 0 if it is not known
+	NumPy    int     // major version of NumPy, 0 if it is not known
 	Lineages map[*Type]Lineage
 	Foreign  LibraryMemory
 	Placed   func(addr, bytes uint64) // takes each block that is measured; nil: nobody asks
@@ -104,6 +104,18 @@ func (s *Sizer) body(addr uint64, t *Type) (size, more uint64, known bool) {
 	return size, more, known
 }
 
+// ItemBuffer returns the buffer of a bytearray, or of an array.array, and its size; 0 for other objects.
+func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
+	word := func(at uint64) uint64 { return s.Mem.Word(addr + at) }
+	switch of.Origin {
+	case "bytearray": // ob_alloc, ob_bytes
+		return word(32), min(word(24), UserSpace)
+	case "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
+		return word(24), min(word(32), UserSpace) * uint64(max(0, s.Mem.Int32(word(40)+4)))
+	}
+	return 0, 0
+}
+
 // otherSize is body for types that are recognized by their names.
 func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	const most = 1 << 20
@@ -111,10 +123,8 @@ func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) 
 	size, known = t.Basic, !of.hides
 	word := func(at uint64) uint64 { return s.Mem.Word(addr + at) }
 	switch {
-	case of.Origin == "bytearray": // ob_alloc, ob_bytes
-		more, known = s.Sizes.Buffer(word(32), min(word(24), UserSpace))
-	case of.Origin == "array.array": // ob_item, allocated, ob_descr, which has the size of an item behind a letter
-		more, known = s.Sizes.Buffer(word(24), min(word(32), UserSpace)*uint64(max(0, s.Mem.Int32(word(40)+4))))
+	case of.Origin == "bytearray", of.Origin == "array.array":
+		more, known = s.Sizes.Buffer(s.ItemBuffer(addr, of))
 	case t.Name == TreeType:
 		more, known = TreeSize(s, addr, t)
 	case t.Name == Element:
@@ -304,11 +314,7 @@ func (s *Sizes) Buffer(addr, size uint64) (bytes uint64, known bool) {
 	if size == 0 {
 		return 0, true
 	}
-	i, found := searchBlocks(s.Mapped, addr)
-	if !found {
-		i--
-	}
-	if i < 0 || addr-s.Mapped[i].Address >= s.Mapped[i].Size || size > s.Mapped[i].Size-(addr-s.Mapped[i].Address) {
+	if !s.HasMapped(addr, size) {
 		return 0, false
 	}
 	s.place(addr, allocated(size))
@@ -327,14 +333,7 @@ func allocated(size uint64) uint64 {
 }
 
 // HasMapped reports whether the process has mapped so much memory at an address.
-func (s *Sizes) HasMapped(addr, size uint64) bool {
-	i, found := searchBlocks(s.Mapped, addr)
-	if !found {
-		i--
-	}
-	return i >= 0 && addr-s.Mapped[i].Address < s.Mapped[i].Size &&
-		size <= s.Mapped[i].Size-(addr-s.Mapped[i].Address)
-}
+func (s *Sizes) HasMapped(addr, size uint64) bool { return hasWhole(s.Mapped, addr, size) }
 
 // isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
 // that has no module's, by its place.

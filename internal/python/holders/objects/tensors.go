@@ -8,7 +8,7 @@ import (
 type Tensor struct {
 	Impl, Storage uint64 // c10::TensorImpl and c10::StorageImpl
 	Shape         []int64
-	Dtype         string
+	Scalar        Scalar // no name if it is not known
 	Data, Size    uint64 // of the storage
 	// the argument of the function that frees the data: the data itself, where PyTorch's allocator made it
 	Owner uint64
@@ -22,14 +22,19 @@ type Tensor struct {
 // TensorOffset is where the offset into the storage is, behind the word that refers to the Python object.
 const TensorOffset = 96
 
-// Scalars are PyTorch's element types by number, and their bytes (c10/core/ScalarType.h).
-var Scalars = map[uint64]struct {
+// Scalar is a type of PyTorch's elements: its name, NumPy's letter for its kind (B for bfloat16), and the bytes of an
+// element.
+type Scalar struct {
 	Name string
+	Kind byte
 	Size uint64
-}{
-	0: {"uint8", 1}, 1: {"int8", 1}, 2: {"int16", 2}, 3: {"int32", 4}, 4: {"int64", 8}, 5: {"float16", 2},
-	6: {"float32", 4}, 7: {"float64", 8},
-	9: {"complex64", 8}, 10: {"complex128", 16}, 11: {"bool", 1}, 15: {"bfloat16", 2},
+}
+
+// scalars are PyTorch's element types by number (c10/core/ScalarType.h).
+var scalars = map[uint64]Scalar{
+	0: {"uint8", 'u', 1}, 1: {"int8", 'i', 1}, 2: {"int16", 'i', 2}, 3: {"int32", 'i', 4}, 4: {"int64", 'i', 8},
+	5: {"float16", 'f', 2}, 6: {"float32", 'f', 4}, 7: {"float64", 'f', 8}, 9: {"complex64", 'c', 8},
+	10: {"complex128", 'c', 16}, 11: {"bool", 'b', 1}, 15: {"bfloat16", 'B', 2},
 }
 
 // IsTensor reports whether a type is PyTorch's tensor or derived from it.
@@ -76,13 +81,13 @@ func (s *Sizer) ReadTensor(obj uint64, t *Type) (x Tensor, ok bool) {
 		count *= n
 		return true
 	})
-	scalar, known := Scalars[s.Mem.Word(back+kind)&0xffff]
+	scalar, known := scalars[s.Mem.Word(back+kind)&0xffff]
 	if len(x.Shape) != int(axes) || count != s.Mem.Word(back+elements) || !known ||
 		s.Mem.Word(back+TensorOffset) > UserSpace {
 		x.Shape = nil
 		return x, true
 	}
-	x.Dtype, x.Back, x.Sizes, x.Strides = scalar.Name, back, sizes, strides
+	x.Scalar, x.Back, x.Sizes, x.Strides = scalar, back, sizes, strides
 	return x, true
 }
 

@@ -35,11 +35,8 @@ const leastRoom = 1 << 20
 
 // isRoom reports whether an address is in a large mapping of no file.
 func (f *FilePages) isRoom(addr uint64) bool {
-	i, met := searchBlocks(f.Mapped, addr)
-	if !met {
-		i--
-	}
-	return i >= 0 && addr-f.Mapped[i].Address < f.Mapped[i].Size && f.Mapped[i].Size >= leastRoom
+	i := BlockAt(f.Mapped, addr)
+	return i >= 0 && f.Mapped[i].Size >= leastRoom
 }
 
 // of returns what a read of the page at an address would do.

@@ -140,7 +140,7 @@ const (
 
 // wasteAt returns that knowledge of a node itself.
 func wasteAt(r *walk.Reached, n int32) (is uint8) {
-	id := r.Nodes[n].Id
+	id := r.Nodes[n].ID
 	if id < 0 || !r.Notes.Noted[id].Is(objects.NoteTracked) {
 		return 0
 	}

@@ -112,7 +112,7 @@ func FindGarbage(w *walk.Walker) *LostCycles {
 
 // referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
 func (c *counts) referencesOf(n int32) int64 {
-	if id := c.Nodes[n].Id; id >= 0 && c.Notes.Noted[id].Typ() != 0 {
+	if id := c.Nodes[n].ID; id >= 0 && c.Notes.Noted[id].Typ() != 0 {
 		return int64(c.Notes.Noted[id].References)
 	}
 	return c.References(c.Addrs[n])

@@ -55,7 +55,7 @@ func (c *cyclic) leadsBack(first int32) bool {
 		n := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		c.Left--
-		id := w.Nodes[n].Id
+		id := w.Nodes[n].ID
 		if id < 0 {
 			return true
 		}
@@ -69,11 +69,13 @@ func (c *cyclic) leadsBack(first int32) bool {
 			}
 			return true
 		}
-		for at := one.First; w.Notes.Steps[at].Kind() != objects.StepStop && c.Left > 0; at++ {
-			c.Left--
-			switch s := w.Notes.Steps[at]; s.Kind() {
+		for s := range w.Notes.StepsOf(id) {
+			if c.Left--; c.Left < 0 {
+				break
+			}
+			switch s.Kind() {
 			case objects.StepFollow, objects.StepWord, objects.StepKey:
-				to := w.Of[s.Id()] - 1
+				to := w.Of[s.ID()] - 1
 				switch {
 				case to < 0 || w.Nodes[to].Kind != walk.KindOutput:
 				case to == first:
@@ -82,8 +84,6 @@ func (c *cyclic) leadsBack(first int32) bool {
 					c.met[to] = true
 					queue = append(queue, to)
 				}
-			case objects.StepRaw:
-				at++ // the other half of the word
 			}
 		}
 	}
@@ -98,15 +98,10 @@ func (c *cyclic) isPlain(t *objects.Type) bool {
 
 // isPandas reports whether an object is one of pandas' own that its frames are made of.
 func (c *cyclic) isPandas(addr uint64) bool {
-	t := c.w.ObjectType(addr)
-	for n := 0; t != nil && n < objects.MaxBases; n++ {
+	for t := range c.w.Bases(c.w.ObjectType(addr)) {
 		if objects.IsPlain(t.Name) {
 			return true
 		}
-		if t.Up == t.Addr {
-			break
-		}
-		t = c.w.TypeAt(t.Up)
 	}
 	return false
 }

@@ -53,7 +53,7 @@ func (l *LostCycles) take(c *counts, from, to int32) {
 // isUntracked reports whether the collector does not know an object of a type of which it knows others. It does not
 // know dicts and tuples of objects that it does not know either.
 func isUntracked(w *walk.Walker, n int32) bool {
-	id, t := w.Nodes[n].Id, w.TypeOf(n)
+	id, t := w.Nodes[n].ID, w.TypeOf(n)
 	if id < 0 || w.Nodes[n].What != walk.NodeObject || t == nil || !w.Notes.Collector.Whole {
 		return false
 	}
@@ -215,7 +215,7 @@ func (p *Writer) isInstance(n int32) bool {
 
 // isTracked reports whether the collector knows the object of a node.
 func (p *Writer) isTracked(n int32) bool {
-	id := p.Nodes[n].Id
+	id := p.Nodes[n].ID
 	return id >= 0 && p.Notes.Noted[id].Is(objects.NoteTracked)
 }
 
@@ -253,7 +253,7 @@ func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	last := way[len(way)-1]
 	if t := p.TypeOf(last); t != nil {
 		cut.Type = t.Name
-		cut.Fill = t.Shape == objects.ShapeArray && objects.NDArray{Mem: p.Mem, Addr: p.Addrs[last]}.Objects() > 0
+		cut.Fill = t.Shape == objects.ShapeArray && p.ArrayObjects(p.Addrs[last]) > 0
 	}
 	return cut, ok
 }

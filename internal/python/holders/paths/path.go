@@ -163,12 +163,7 @@ func (p *Writer) DescribeFrame(h *event.Holder, n int32) {
 	if !ok {
 		return
 	}
-	name := p.Heap.CodeQualName
-	if name == 0 {
-		name = p.Heap.CodeName
-	}
-	h.Function, _ = p.Text(p.Mem.Word(f.Code+uint64(name)), objects.MaxText)
-	h.File, _ = p.Text(p.Mem.Word(f.Code+uint64(p.Heap.CodeFilename)), objects.MaxText)
+	h.Function, h.File = p.FunctionOf(f.Code), p.FileOf(f.Code)
 	h.Line = p.line(n, f)
 }
 

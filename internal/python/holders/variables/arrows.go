@@ -113,11 +113,7 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 // array/data.h, Arrow 11 to 25. The words in front of a number must have their expected contents.
 func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) {
 	of := l.Lineage(t)
-	var p objects.SharedPointer
-	found := false
-	for at := uint64(16); at+objects.SharedSize <= min(t.Basic, objects.MaxBasic) && !found; at += 8 {
-		p, found = objects.SharedAt(l.Types, addr+at)
-	}
+	p, found := objects.FirstShared(l.Types, addr, t)
 	if !found {
 		return
 	}

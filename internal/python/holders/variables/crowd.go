@@ -26,7 +26,7 @@ type crowd struct {
 
 	first, end int32 // the nodes of all sets
 
-	regions [2]objects.Region
+	region objects.Region
 }
 
 // Leaf is an object that refers to nothing.
@@ -52,16 +52,14 @@ const (
 
 func newCrowd() *crowd {
 	c := &crowd{sets: []leafSet{{-1, -1, 0}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
-	c.Addrs, c.regions[0] = objects.NewRegion[uint64](maxCrowd)
-	c.All, c.regions[1] = objects.NewRegion[Leaf](maxCrowd)
+	c.Addrs = objects.Room[uint64](&c.region, maxCrowd)
+	c.All = objects.Room[Leaf](&c.region, maxCrowd)
 	return c
 }
 
 func (c *crowd) free() {
 	c.Addrs, c.All = nil, nil
-	for i := range c.regions {
-		c.regions[i].Free()
-	}
+	c.region.Free()
 }
 
 // take takes in a reference from a node to a leaf. It is false where there is no room for it.

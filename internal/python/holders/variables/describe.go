@@ -13,13 +13,13 @@ func (l *lister) describeValue(r *event.Variable, addr uint64, t *objects.Type) 
 	switch {
 	case t.Shape == objects.ShapeArray:
 		a := l.ReadArray(addr)
-		r.Shape, r.DType = a.Shape, a.Dtype
+		r.Shape, r.DType = a.Shape, a.DType
 		if len(a.Shape) > 0 {
 			r.Length = a.Shape[0]
 		}
 	case l.IsTensor(t):
-		if x, ok := l.ReadTensor(addr, t); ok && x.Dtype != "" {
-			r.Shape, r.DType = x.Shape, x.Dtype
+		if x, ok := l.ReadTensor(addr, t); ok && x.Scalar.Name != "" {
+			r.Shape, r.DType = x.Shape, x.Scalar.Name
 			if len(x.Shape) > 0 {
 				r.Length = x.Shape[0]
 			}
@@ -101,5 +101,5 @@ func (l *lister) describeSparse(r *event.Variable, addr uint64, t *objects.Type)
 		}
 		out = append(out, n)
 	}
-	r.Shape, r.DType = out, l.ReadArray(data).Dtype
+	r.Shape, r.DType = out, l.ReadArray(data).DType
 }

@@ -54,14 +54,13 @@ func (l emptying) toolOf(t *objects.Type) event.Tool {
 		t.Name == objects.LruCache:
 		return event.ToolName
 	}
-	for at, n := t, 0; at != nil && n < objects.MaxBases && at.Flags&cpython.FlagHeapType != 0; n++ {
-		if at.Name == "Optimizer" && l.isOfModule(at.Addr, "torch.optim.optimizer") {
+	for base := range l.Bases(t) {
+		switch {
+		case base.Flags&cpython.FlagHeapType == 0:
+			return event.ToolNone
+		case base.Name == "Optimizer" && l.isOfModule(base.Addr, "torch.optim.optimizer"):
 			return event.ToolOptimizer
 		}
-		if at.Up == at.Addr {
-			break
-		}
-		at = l.TypeAt(at.Up)
 	}
 	return event.ToolNone
 }

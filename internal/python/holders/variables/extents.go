@@ -36,7 +36,7 @@ type Extents struct {
 	Crowd *crowd           // leaves that are no nodes
 	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
 
-	regions [6]objects.Region // of bytes, unknown, class; of refs, seen, last
+	own, references objects.Region // of Bytes, Unknown, Class; of Refs, Seen, last
 
 	Arcs  paths.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
 	group int32      // the tail of references from roots
@@ -55,7 +55,7 @@ func NewExtents(w *walk.Walker) *Extents {
 		Data: map[int32]uint64{}, Device: map[int32]uint64{}, large: map[int32]uint64{},
 		maps: map[int32]objects.Block{},
 	}
-	e.tensors = tensorWalk{e: e, graph: objects.Autograd{NativeMemory: ofProcess{w.Types}}}
+	e.tensors = tensorWalk{e: e, graph: objects.Autograd{NativeMemory: w.Types}}
 	return e
 }
 
@@ -69,12 +69,12 @@ func (e *Extents) enlarge(n int32, bytes uint64) {
 // reserve makes room for so many nodes.
 func (e *Extents) reserve(nodes int) {
 	nodes += nodes/64 + 1024
-	e.Bytes, e.regions[0] = objects.NewRegion[uint64](nodes)
-	e.Unknown, e.regions[1] = objects.NewRegion[bool](nodes)
-	e.Class, e.regions[2] = objects.NewRegion[bool](nodes)
-	e.Refs, e.regions[3] = objects.NewRegion[uint32](nodes)
-	e.Seen, e.regions[4] = objects.NewRegion[uint32](nodes)
-	e.last, e.regions[5] = objects.NewRegion[int32](nodes)
+	e.Bytes = objects.Room[uint64](&e.own, nodes)
+	e.Unknown = objects.Room[bool](&e.own, nodes)
+	e.Class = objects.Room[bool](&e.own, nodes)
+	e.Refs = objects.Room[uint32](&e.references, nodes)
+	e.Seen = objects.Room[uint32](&e.references, nodes)
+	e.last = objects.Room[int32](&e.references, nodes)
 }
 
 // free gives everything back.
@@ -84,17 +84,13 @@ func (e *Extents) free() {
 	if e.Crowd != nil {
 		e.Crowd.free()
 	}
-	for i := range e.regions {
-		e.regions[i].Free()
-	}
+	e.own.Free()
 }
 
 // freeReferences frees everything that is needed until arcs are complete.
 func (e *Extents) freeReferences() {
 	e.Refs, e.Seen, e.last = nil, nil, nil
-	for i := range e.regions[3:] {
-		e.regions[3+i].Free()
-	}
+	e.references.Free()
 }
 
 var (
@@ -128,10 +124,10 @@ func (e *Extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
 	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
-	} else if at.Id >= 0 && e.Notes.Noted[at.Id].Typ() != 0 {
-		one := &e.Notes.Noted[at.Id]
+	} else if at.ID >= 0 && e.Notes.Noted[at.ID].Typ() != 0 {
+		one := &e.Notes.Noted[at.ID]
 		t := e.Notes.Types[one.Typ()]
-		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.Id)
+		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
 		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
 		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
 	} else if t := e.ObjectType(addr); t != nil {

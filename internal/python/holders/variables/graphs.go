@@ -60,13 +60,6 @@ type waiting struct {
 // maxGraph is how many nodes of graphs are looked into. Whatever others have then counts as held by something else.
 const maxGraph = 1 << 18
 
-// ofProcess has autograd read a process.
-type ofProcess struct{ *objects.Types }
-
-func (o ofProcess) Word(addr uint64) uint64   { return o.Mem.Word(addr) }
-func (o ofProcess) Class(table uint64) string { return o.Class(table) }
-func (o ofProcess) Chunk(addr uint64) uint64  { return o.ChunkSize(addr) }
-
 // walk looks into whatever waits.
 func (w *tensorWalk) walk() {
 	for len(w.waiting) > 0 && !w.e.Done() {

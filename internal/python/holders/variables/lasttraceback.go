@@ -6,11 +6,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Bounds of the calls of a traceback that are looked at.
-const (
-	MaxFailed   = 8
-	maxCodeFile = 192 // bytes of a file's name
-)
+// MaxFailed bounds the calls of a traceback that are looked at.
+const MaxFailed = 8
 
 // FailedIn returns the file of the code of the outermost calls of the last traceback: the one that Python has, or the
 // one that IPython shows.
@@ -30,8 +27,7 @@ func FailedIn(r objects.Reader, s objects.Shell, sys uint64) (codes []event.Code
 			frame = r.Mem.Word(frame + uint64(r.Heap.FrameHolds))
 		}
 		code := r.Mem.Word(frame+uint64(r.Heap.FrameCode)) & r.Heap.CodeMask
-		file, _ := r.Text(r.Mem.Word(code+uint64(r.Heap.CodeFilename)), maxCodeFile)
-		codes = append(codes, event.Code{File: file})
+		codes = append(codes, event.Code{File: r.FileOf(code)})
 		at = r.Mem.Word(at + cpython.TracebackNext)
 	}
 	return codes

@@ -155,7 +155,7 @@ func (l *lister) describeName(r *event.Variable, g int) {
 		names = slices.DeleteFunc(slices.Clone(names), objects.IsOutput)
 	}
 	if group.kind == event.HeldByThread {
-		names = []string{"locals of " + l.frameName(group.targets[0])}
+		names = []string{"locals of " + l.FunctionOf(l.Frames.At[group.targets[0]].Code) + "()"}
 	}
 	if group.kind == event.HeldByTraceback {
 		r.Codes = l.failed
@@ -173,16 +173,6 @@ func (l *lister) describeName(r *event.Variable, g int) {
 	}
 }
 
-// frameName is the name of the function of a frame.
-func (l *lister) frameName(n int32) string {
-	name := l.Heap.CodeQualName
-	if name == 0 {
-		name = l.Heap.CodeName
-	}
-	text, _ := l.Text(l.Mem.Word(l.Frames.At[n].Code+uint64(name)), objects.MaxText)
-	return text + "()"
-}
-
 // bufferOf returns the buffer of an object, where it has one: an allocation is known by it.
 func (l *lister) bufferOf(addr uint64) uint64 {
 	t := l.ObjectType(addr)
@@ -198,10 +188,10 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 		return l.Mem.Word(addr + uint64(l.Heap.DictKeys))
 	case t.Shape == objects.ShapeSet:
 		return l.Mem.Word(addr + cpython.SetTable)
-	case l.Lineage(t).Origin == "bytearray":
-		return l.Mem.Word(addr + 32)
-	case l.Lineage(t).Origin == "array.array":
-		return l.Mem.Word(addr + 24)
+	}
+	if of := l.Lineage(t); of.Origin == "bytearray" || of.Origin == "array.array" {
+		at, _ := l.ItemBuffer(addr, of)
+		return at
 	}
 	return addr - l.Prefix(t)
 }

@@ -172,9 +172,8 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 			return i&1 != 0 || each(i, word)
 		})
 	case objects.ShapeArray:
-		const data, base = 16, 48
-		p.Mem.Words(p.Mem.Word(addr+data), objects.NDArray{Mem: p.Mem, Addr: addr}.Objects(), each)
-		p.leaf(p.Mem.Word(addr + base)) // the bytes that an unpickled array is a view of
+		p.Mem.Words(p.Mem.Word(addr+objects.ArrayData), p.ArrayObjects(addr), each)
+		p.leaf(p.Mem.Word(addr + objects.ArrayBase)) // the bytes that an unpickled array is a view of
 	}
 	if dict, values := p.AttributesAt(addr, t); dict == 0 && values != 0 { // a dict is an object of its own
 		p.InlineAttributes(t, values, func(_, value uint64) bool { return each(0, value) })

@@ -58,14 +58,10 @@ func endedBy(l *lister, t *objects.Type) event.EndMethod {
 
 // derives reports whether the first of a type's bases with a name is of a module; the type is the first of them.
 func derives(l *lister, t *objects.Type, class, module string) bool {
-	for n := 0; t != nil && n < objects.MaxBases; n++ {
-		if t.Name == class {
-			return l.isOfModule(t.Addr, module)
+	for base := range l.Bases(t) {
+		if base.Name == class {
+			return l.isOfModule(base.Addr, module)
 		}
-		if t.Up == t.Addr {
-			return false
-		}
-		t = l.TypeAt(t.Up)
 	}
 	return false
 }

@@ -107,14 +107,12 @@ func (p *places) Referrers(v *Viewing, some []Held) {
 		if one.First == objects.Unnoted || one.Typ() == 0 || p.counted(w, int32(id)) {
 			continue
 		}
-		for at := one.First; w.Notes.Steps[at].Kind() != objects.StepStop; at++ {
-			switch s := w.Notes.Steps[at]; s.Kind() {
+		for s := range w.Notes.StepsOf(int32(id)) {
+			switch s.Kind() {
 			case objects.StepFollow, objects.StepWord, objects.StepKey:
-				if to := s.Id(); wanted[to/64]&(1<<(to%64)) != 0 {
+				if to := s.ID(); wanted[to/64]&(1<<(to%64)) != 0 {
 					p.refer(w.Notes.Addrs[to], int32(id))
 				}
-			case objects.StepRaw:
-				at++ // the other half of the word
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func (v *Viewing) gather() {
 		t, addr := v.Notes.Types[one.Typ()], v.Notes.Addrs[id]
 		switch {
 		case t.Shape == objects.ShapeArray:
-			if v.ownsData(addr) || count >= maxViews {
+			if v.OwnsData(addr) || count >= maxViews {
 				continue
 			}
 			count++
@@ -122,18 +122,13 @@ func (v *Viewing) gather() {
 // cut reports whether there is no more time.
 func (v *Viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
 
-func (v *Viewing) ownsData(array uint64) bool {
-	const flags, owns = 64, 4
-	return v.Mem.Int32(array+flags)&owns != 0
-}
-
 // next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
-// PyArrayObject_fields.base, PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
+// PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
 func (v *Viewing) next(addr uint64, t *objects.Type) (to uint64, ok bool) {
-	const base, exporter = 48, 40
+	const exporter = 40
 	switch {
-	case t.Shape == objects.ShapeArray && !v.ownsData(addr):
-		to = v.Mem.Word(addr + base)
+	case t.Shape == objects.ShapeArray && !v.OwnsData(addr):
+		to = v.Mem.Word(addr + objects.ArrayBase)
 	case t.Name == objects.MemoryView:
 		to = v.Mem.Word(addr + objects.MemoryBuffer)
 	case t.Name == objects.ManagedBuffer:
@@ -200,12 +195,10 @@ func (v *Viewing) dataOf(addr uint64, t *objects.Type) (at, size uint64) {
 	word := func(offset uint64) uint64 { return v.Mem.Word(addr + offset) }
 	of := v.Lineage(t)
 	switch {
-	case t.Shape == objects.ShapeArray && v.ownsData(addr):
-		at, size = word(16), v.ReadArray(addr).Bytes
-	case of.Origin == "bytearray":
-		at, size = word(32), min(word(24), objects.UserSpace)
-	case of.Origin == "array.array":
-		at, size = word(24), min(word(32), objects.UserSpace)*uint64(max(0, v.Mem.Int32(word(40)+4)))
+	case t.Shape == objects.ShapeArray && v.OwnsData(addr):
+		at, size = word(objects.ArrayData), v.ReadArray(addr).Bytes
+	case of.Origin == "bytearray", of.Origin == "array.array":
+		at, size = v.ItemBuffer(addr, of)
 	case t.Name == "bytes":
 		at, size = addr, min(word(uint64(v.Heap.VarSize)), objects.UserSpace) // in the object itself
 	}
@@ -236,9 +229,8 @@ func (v *Viewing) extentOf(addr uint64) (used, copies uint64) {
 
 // distinct is how many bytes the elements of an array are, those that a stride of 0 repeats counted once.
 func (v *Viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
-	const strides = 40
 	bytes = a.Bytes
-	at := v.Mem.Word(addr + strides)
+	at := v.Mem.Word(addr + objects.ArrayStrides)
 	v.Mem.Words(at, uint64(len(a.Shape)), func(i, stride uint64) bool {
 		if n := uint64(a.Shape[i]); stride == 0 && n > 1 {
 			bytes /= n

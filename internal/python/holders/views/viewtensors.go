@@ -32,12 +32,7 @@ func (v *Viewing) tensor(obj uint64, t *objects.Type) {
 
 // elementBytes is how many bytes the elements of a tensor are, 0 if that is not known.
 func elementBytes(x objects.Tensor) uint64 {
-	size := uint64(0)
-	for _, s := range objects.Scalars {
-		if s.Name == x.Dtype {
-			size = s.Size
-		}
-	}
+	size := x.Scalar.Size
 	for _, n := range x.Shape {
 		size *= uint64(n)
 	}

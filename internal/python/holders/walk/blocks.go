@@ -32,22 +32,11 @@ func NewBlockTable(blocks []objects.Block) BlockTable {
 	return b
 }
 
-// blockAt returns the index of the block that an address lies in, -1 for none.
-func (b *BlockTable) blockAt(addr uint64) int {
-	i, exact := slices.BinarySearchFunc(b.Blocks, addr, objects.CompareBlock)
-	if exact {
-		return i
-	}
-	if i > 0 && addr-b.Blocks[i-1].Address < b.Blocks[i-1].Size {
-		return i - 1
-	}
-	return -1
-}
-
 // mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
 // other node has the block.
 func (b *BlockTable) mayPointAt(node int32, addr uint64) bool {
-	i, exact := slices.BinarySearchFunc(b.Blocks, addr, objects.CompareBlock)
+	i := objects.BlockAt(b.Blocks, addr)
+	exact := i >= 0 && b.Blocks[i].Address == addr
 	if exact && b.Maybe[i] < 0 {
 		b.Maybe[i] = node
 	}
@@ -59,7 +48,7 @@ func (b *BlockTable) pointsAt(node int32, addr uint64, within bool) bool {
 	if addr < b.lowest || addr > b.highest {
 		return false
 	}
-	i := b.blockAt(addr)
+	i := objects.BlockAt(b.Blocks, addr)
 	if i < 0 || !within && b.Blocks[i].Address != addr {
 		return false
 	}
@@ -74,7 +63,7 @@ func (b *BlockTable) pointsAt(node int32, addr uint64, within bool) bool {
 
 // storageAsks notes how many bytes of a block a storage was asked for, if that is possible.
 func (b *BlockTable) storageAsks(block, bytes uint64) {
-	if i := b.blockAt(block); i >= 0 && bytes > 0 && bytes <= b.Blocks[i].Size {
+	if i := objects.BlockAt(b.Blocks, block); i >= 0 && bytes > 0 && bytes <= b.Blocks[i].Size {
 		b.Asked[i] = bytes
 	}
 }

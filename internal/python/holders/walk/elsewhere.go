@@ -82,19 +82,13 @@ func (e *HeldObjects) take(id int32) {
 // steps calls yield with the targets of an object's references, as far as they were noted. It returns the bytes of
 // those that only it has.
 func (e *HeldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
-	n := e.w.Notes
-	if n.Noted[id].First == objects.Unnoted {
-		return 0
-	}
-	for at := n.Noted[id].First; n.Steps[at].Kind() != objects.StepStop; at++ {
-		switch s := n.Steps[at]; s.Kind() {
+	for s := range e.w.Notes.StepsOf(id) {
+		switch s.Kind() {
 		case objects.StepFollow, objects.StepKey, objects.StepWord, objects.StepGlobals, objects.StepClass,
 			objects.StepPart:
-			yield(s.Id())
+			yield(s.ID())
 		case objects.StepAlone:
-			bytes += uint64(s.Id()) << 4
-		case objects.StepRaw:
-			at++ // the other half of the word
+			bytes += uint64(s.ID()) << 4
 		}
 	}
 	return bytes

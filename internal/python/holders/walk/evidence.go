@@ -151,12 +151,14 @@ func NewCensus(w *Walker) *Census {
 
 // Evidence looks at all objects and finds which of the words that may be references are.
 func (s *Census) Evidence() map[WordKey]Certainty {
-	s.refs, s.Notes.Regions[3] = objects.NewRegion[int32](objects.RoomObjects)
+	var region objects.Region
+	defer region.Free()
+	s.refs = objects.Room[int32](&region, objects.RoomObjects)
 	collected := objects.Collect(s.Reader)
 	modules := s.Modules()
 	s.Notes.Modules = modules
 	if s.Sizes != nil {
-		s.Sizes.Numpy = s.NumpyVersion(s.ModuleDict(modules, "numpy"))
+		s.Sizes.NumPy = s.NumpyVersion(s.ModuleDict(modules, "numpy"))
 	}
 	Roots{s.Walker}.Follows(modules, false)
 	s.surveyPending()
@@ -168,7 +170,6 @@ func (s *Census) Evidence() map[WordKey]Certainty {
 		s.weigh(believed, to, g)
 	}
 	s.refs = nil
-	s.Notes.Regions[3].Free()
 	return believed
 }
 

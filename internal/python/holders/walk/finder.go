@@ -54,7 +54,7 @@ func (f *Finder) Add(from int32, addr uint64, id int32, l Label, what uint8) int
 
 func (f *Finder) Array(n int32, addr, data uint64) {
 	if !f.pointsAt(n, data, true) && f.Seeking {
-		f.noteArray(n, objects.ArrayNote{Data: data, Span: objects.NDArray{Mem: f.Mem, Addr: addr}.OwnSpan()})
+		f.noteArray(n, objects.ArrayNote{Data: data, Span: f.OwnSpan(addr)})
 	}
 }
 
@@ -123,7 +123,7 @@ type unseen struct {
 // noteArray takes in the data of an array that owns it.
 func (f *Finder) noteArray(n int32, a objects.ArrayNote) {
 	if f.Seeking && len(f.Unseen) < maxUnseen && a.Span >= leastUnseen && a.Span < objects.UserSpace &&
-		f.blockAt(a.Data) < 0 {
+		objects.BlockAt(f.Blocks, a.Data) < 0 {
 		f.Unseen = append(f.Unseen, unseen{n, a.Data, a.Span})
 	}
 }

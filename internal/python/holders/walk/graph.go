@@ -202,7 +202,7 @@ func (w *Walker) Hides(n int32) bool {
 
 // TypeOf returns the type of a node: by the notes, or as it is now.
 func (w *Walker) TypeOf(n int32) *objects.Type {
-	if id := w.Nodes[n].Id; id >= 0 && w.Notes.Noted[id].Typ() != 0 {
+	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].Typ() != 0 {
 		return w.Notes.Types[w.Notes.Noted[id].Typ()]
 	}
 	return w.ObjectType(w.Addrs[n])

@@ -1,6 +1,8 @@
 package walk
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
 )
@@ -8,7 +10,7 @@ import (
 // Node is an object that was reached, or a frame, which from 3.11 on need not be an object.
 type Node struct {
 	Parent int32  // -1 for a root
-	Id     int32  // its number in the notes, -1 for none
+	ID     int32  // its number in the notes, -1 for none
 	Label  uint32 // index of labels
 	Kind   uint8  // index of kinds
 	What   uint8  // one of the node… below
@@ -49,14 +51,14 @@ type edge struct {
 // Reached has the nodes that a walk has reached: one for each object, by its address.
 type Reached struct {
 	*objects.Types
-	Room   room
-	Nodes  []Node
-	Addrs  []uint64 // of the nodes
-	Labels []Label
-	Index  objects.Index // of those that are not in the notes
-	Of     []int32       // the node of each object of the notes, from 1 on; 0 for none
-	Names  []string      // of roots
-	Kind   uint8         // of the roots at work
+	walking, places objects.Region // of Nodes and Of; of Addrs
+	Nodes           []Node
+	Addrs           []uint64 // of the nodes
+	Labels          []Label
+	Index           objects.Index // of those that are not in the notes
+	Of              []int32       // the node of each object of the notes, from 1 on; 0 for none
+	Names           []string      // of roots
+	Kind            uint8         // of the roots at work
 }
 
 func newReached(t *objects.Types) Reached { return Reached{Types: t, Labels: firstLabels()} }
@@ -136,26 +138,26 @@ func (r *Reached) Keep(l Label) uint32 {
 	return uint32(len(r.Labels) - 1)
 }
 
-// room is the memory in which a walker of a survey has its nodes: parts that are not needed any more are to go at once.
-type room struct{ nodes, addrs, Of objects.Region }
-
 // Reserve makes room for so many nodes.
 func (r *Reached) Reserve(nodes int) {
 	nodes = min(nodes+nodes/64+1024, r.Limits.Objects)
-	r.Nodes, r.Room.nodes = objects.NewRegion[Node](nodes)
-	r.Addrs, r.Room.addrs = objects.NewRegion[uint64](nodes)
+	r.Nodes, r.Addrs = objects.Room[Node](&r.walking, nodes), objects.Room[uint64](&r.places, nodes)
+}
+
+// ReserveNoted makes room for the nodes of so many objects of the notes.
+func (r *Reached) ReserveNoted(count int) {
+	r.Of = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
 }
 
 // Free gives back all that a walker has of a survey. It cannot be used any more.
 func (r *Reached) Free() {
 	r.FreeNodes()
 	r.Addrs = nil
-	r.Room.addrs.Free()
+	r.places.Free()
 }
 
 // FreeNodes frees everything that only walking takes.
 func (r *Reached) FreeNodes() {
 	r.Nodes, r.Of, r.Notes = nil, nil, nil
-	r.Room.nodes.Free()
-	r.Room.Of.Free()
+	r.walking.Free()
 }

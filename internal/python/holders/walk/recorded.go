@@ -92,8 +92,8 @@ func (s *Census) isLarge(addr uint64, t *objects.Type) bool {
 	case objects.ShapeSet:
 		return s.Mem.Word(addr+cpython.SetMask) > most
 	case objects.ShapeArray:
-		a := objects.NDArray{Mem: s.Mem, Addr: addr}
-		return a.Objects() > most || a.Elements() > most && len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
+		return s.ArrayObjects(addr) > most || s.ArrayElements(addr) > most &&
+			len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
 	}
 	return false
 }
@@ -122,8 +122,7 @@ func (s *Census) Array(_ int32, addr, data uint64) {
 		return
 	}
 	s.Notes.Steps = append(s.Notes.Steps, objects.StepArray|objects.Step(len(s.Notes.Arrays)))
-	s.Notes.Arrays = append(s.Notes.Arrays, objects.ArrayNote{Data: data, Span: objects.NDArray{Mem: s.Mem,
-		Addr: addr}.OwnSpan()})
+	s.Notes.Arrays = append(s.Notes.Arrays, objects.ArrayNote{Data: data, Span: s.OwnSpan(addr)})
 }
 
 // ArrayNoted does nothing: a survey has no notes of another.

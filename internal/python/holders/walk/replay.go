@@ -9,7 +9,7 @@ func replayed(w *Walker, n int32) bool {
 	if w.Notes == nil {
 		return false
 	}
-	id := w.Nodes[n].Id
+	id := w.Nodes[n].ID
 	if id < 0 || w.Notes.Noted[id].First == objects.Unnoted {
 		return false
 	}
@@ -27,7 +27,7 @@ func replayed(w *Walker, n int32) bool {
 		}
 		if s.Kind() == objects.StepRaw {
 			at++
-			r.raw(uint64(s.Id())<<32 | uint64(w.Notes.Steps[at]))
+			r.raw(uint64(s.ID())<<32 | uint64(w.Notes.Steps[at]))
 		} else {
 			r.take(s)
 		}
@@ -45,7 +45,7 @@ type replay struct {
 }
 
 func (r *replay) take(s objects.Step) {
-	w, n, id := r.Walker, r.node, s.Id()
+	w, n, id := r.Walker, r.node, s.ID()
 	switch s.Kind() {
 	case objects.StepFollow:
 		w.followNoted(n, id, Label{Kind: LabelLater})

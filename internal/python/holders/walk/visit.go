@@ -176,14 +176,10 @@ func (v Visits) visitDict(n int32, addr uint64) {
 
 // isOrdered reports whether a type is collections.OrderedDict or derived from it.
 func isOrdered(all *objects.Types, t *objects.Type) bool {
-	for n := 0; t != nil && n < objects.MaxBases && t.Name != "dict"; n++ {
-		if t.Name == "collections.OrderedDict" {
-			return true
+	for base := range all.Bases(t) {
+		if base.Name == "collections.OrderedDict" || base.Name == "dict" {
+			return base.Name != "dict"
 		}
-		if t.Up == t.Addr {
-			break
-		}
-		t = all.TypeAt(t.Up)
 	}
 	return false
 }
@@ -323,7 +319,7 @@ func (v Visits) visitRecords(n int32, addr, data uint64) {
 	if len(r.Fields) == 0 {
 		return
 	}
-	for i := range (objects.NDArray{Mem: v.Mem, Addr: addr}).Elements() {
+	for i := range v.ArrayElements(addr) {
 		for _, field := range r.Fields {
 			v.Follow(n, v.Mem.Word(data+i*r.Size+field), Label{LabelElement, 0})
 		}
@@ -350,17 +346,15 @@ func (v Visits) visitElement(n int32, addr uint64) {
 		LabelIndex)
 }
 
-// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
-// dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
+// visitArray looks into a NumPy array.
 func (v Visits) visitArray(n int32, addr uint64) {
-	const data, base = 16, objects.ArrayBase
-	at := v.Mem.Word(addr + data)
+	at := v.Mem.Word(addr + objects.ArrayData)
 	if v.Arrays != nil {
 		v.Arrays.Array(n, addr, at)
 	}
-	v.hiding(v.ObjectType(addr), data, func() {
-		v.Follow(n, v.Mem.Word(addr+base), named(fixedBase))
-		v.visitItems(n, at, objects.NDArray{Mem: v.Mem, Addr: addr}.Objects(), LabelFlat)
+	v.hiding(v.ObjectType(addr), objects.ArrayData, func() {
+		v.Follow(n, v.Mem.Word(addr+objects.ArrayBase), named(fixedBase))
+		v.visitItems(n, at, v.ArrayObjects(addr), LabelFlat)
 		v.visitRecords(n, addr, at)
 	})
 }
