@@ -1,4 +1,4 @@
-// Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
+// package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
 // module, and the path from there by which each block is reached; and the Python's objects by name. Others (tracer,
 // attribution) decide which blocks are asked for, and what follows for an audit.
 //
@@ -6,7 +6,7 @@
 // and its notes answer all questions. From the roots (see [event.HolderKind]), in their order, it goes breadth first
 // along the references that objects hold, each object once. So an earlier kind wins, and a path is a shortest one. The
 // references of a built-in object are read as that version of CPython keeps it; other types made in C have those that
-// they declare, and those that reference counts demand: see evidence.go. Weak references are not followed.
+// they declare, and those that reference counts demand: see package walk. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
 // object that changes while it is read can cost a path or give a stale one, nothing else.

@@ -24,7 +24,7 @@ type Survey struct {
 	types    map[uint64]*objects.Type
 	metatype uint64
 	notes    *objects.Notes
-	believed map[walk.WordKey]walk.Certainty // words that are references, see evidence.go
+	believed map[walk.WordKey]walk.Certainty // words that are references, see package walk
 	stopped  error                           // why it ended early
 	began    time.Duration                   // the time of Used when it began
 	closed   chan struct{}                   // by Close

@@ -1,8 +1,3 @@
-// Package contents finds facts about the elements of arrays: the least and the greatest number, how many are zeros, how
-// many values there are, which narrower type would hold them all. It is pure: bytes come in, in parts, and no element
-// goes out but the least and the greatest number. The bytes are hostile: any bytes give facts, in bounded time.
-//
-// Bytes are little-endian, as the machine is.
 package contents
 
 import (
@@ -48,8 +43,8 @@ const MaxDistinct = 256
 // block is the number of elements that are looked at for one fact after the other: they stay in the processor's cache.
 const block = 1024
 
-// scanner takes the elements of one kind of type in. Each part has whole elements.
-type scanner interface {
+// kindScanner takes the elements of one kind of type in. Each part has whole elements.
+type kindScanner interface {
 	add(part []byte)
 	skip() // the next part does not begin at the end of the last
 	facts() Facts
@@ -58,7 +53,7 @@ type scanner interface {
 // Scanner takes the parts of an array in.
 type Scanner struct {
 	size int
-	of   scanner
+	of   kindScanner
 	hash maphash.Hash
 	gap  bool
 	seen int64
@@ -75,7 +70,7 @@ func NewScanner(t Type, seed maphash.Seed) *Scanner {
 	return s
 }
 
-func scannerOf(t Type) scanner {
+func scannerOf(t Type) kindScanner {
 	switch t {
 	case Type{'b', 1}, Type{'u', 1}:
 		return newOctets(false)

@@ -1,4 +1,8 @@
-// Package autograd reads graphs of PyTorch's from the memory of a process: C++ objects that a tensor keeps when it
+package objects
+
+import "strings"
+
+// PyTorch's graphs are C++ objects that a tensor keeps when it
 // comes out of a calculation. A node of a graph has the tensors that it saved for the backward pass, and the nodes of
 // what its result was made of. It goes with the last tensor that has it.
 //
@@ -8,9 +12,6 @@
 //
 // The places of fields are those of PyTorch 1.13 and 2.6 on 64 bits with libstdc++'s std::string of 32 bytes: headers
 // in torch/csrc/autograd, compared with both builds. Other versions are read where their objects look the same.
-package objects
-
-import "strings"
 
 // NativeMemory is the memory of a process with C++ objects.
 type NativeMemory interface {

@@ -1,5 +1,3 @@
-// Package graphs has directed graphs of very many vertices: orders, dominators, strongly connected components. It is
-// pure.
 package paths
 
 // Graph is a directed graph of vertices 0 … n-1. Arcs of vertex v are Heads[First[v]:First[v+1]].

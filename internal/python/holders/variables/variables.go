@@ -1,3 +1,5 @@
+// package variables lists the objects of a Python by name: how much memory goes with each name, how much each leads to,
+// and which sets of names hold memory together.
 package variables
 
 import (

@@ -4,7 +4,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// beliefs are the words that a survey has found to be references, of those that may be: see evidence.go.
+// beliefs are the words that a survey has found to be references, of those that may be: see census.go.
 type beliefs struct {
 	*Walker
 	Believed map[WordKey]Certainty

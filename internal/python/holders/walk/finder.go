@@ -7,7 +7,7 @@ import (
 // Finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type Finder struct {
 	*Walker
-	Seeking bool // arrays that are none of the blocks as well, see unseenarrays.go
+	Seeking bool // arrays that are none of the blocks as well, see [unseen]
 	Unseen  []unseen
 	shared  map[uint64]bool // counts of Arrow's objects that were looked into
 }

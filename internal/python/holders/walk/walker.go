@@ -1,3 +1,6 @@
+// package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A [Census]
+// is the visitor that notes all objects and counts the references to each; later walks replay its notes.
 package walk
 
 import (
@@ -21,7 +24,6 @@ type Walker struct {
 	next      int           // the first node that was not looked into
 	Uncounted bool          // the references that are being followed have been counted already
 	Hidden    bool          // the collector does not visit them
-	Keys      []edge        // keys of dicts: a shorter way than the one with more meaning
 	Shell     objects.Shell // IPython's
 
 	Frames  *frames

@@ -1,3 +1,5 @@
+// package paths says what holds an object: the path that a walk has reached it by, in Python's words, or the cycle that
+// it is in. It has the graphs of very many vertices that this takes: orders, dominators, components.
 package paths
 
 import (
@@ -21,7 +23,7 @@ const (
 // Writer puts into words how nodes are reached.
 type Writer struct {
 	*walk.Walker
-	Climbs Climbs      // ways to roots, see climbs.go
+	Climbs Climbs      // ways to roots, see [Climbs]
 	Lost   *LostCycles // cycles that the collector does not see; nil for none
 }
 

@@ -49,7 +49,7 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	w := s.walker(ctx, nil, limits)
 	defer w.Free()
 	w.Until, w.Deadline, w.Stopped = until, deadline, s.stopped
-	all := &owned{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
+	all := &ownArrays{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
 	w.VisitFor(all)
 	walk.Roots{Walker: w}.Follows(w.Modules(), true)
 	paths.FindGarbage(w)
@@ -61,25 +61,25 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 	return o, nil
 }
 
-// owned gathers the data of arrays.
-type owned struct {
+// ownArrays gathers the data of arrays.
+type ownArrays struct {
 	*walk.Finder
 	least uint64
 	data  map[uint64]uint64 // sizes by address
 }
 
 var (
-	_ walk.Visitor    = (*owned)(nil)
-	_ walk.ArrayTaker = (*owned)(nil)
+	_ walk.Visitor    = (*ownArrays)(nil)
+	_ walk.ArrayTaker = (*ownArrays)(nil)
 )
 
-func (o *owned) Over() bool { return false }
+func (o *ownArrays) Over() bool { return false }
 
-func (o *owned) ReadsArrays() bool { return true }
+func (o *ownArrays) ReadsArrays() bool { return true }
 
 // Array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
 // has its data for itself has all of its span, and nothing else.
-func (o *owned) Array(_ int32, addr, _ uint64) {
+func (o *ownArrays) Array(_ int32, addr, _ uint64) {
 	const axesAt, most = 24, 64
 	if !o.OwnsData(addr) {
 		return

@@ -13,6 +13,7 @@ type Exits struct {
 	read      objects.Reader
 	Deferred  []edge
 	Deferring bool
+	Keys      []edge          // keys of dicts: a shorter way than the one with more meaning
 	Spaces    map[uint64]bool // the namespaces of modules
 	Running   map[uint64]bool // frames
 	Cells     map[uint64]bool // those of threads that run cells, see [objects.Limits.Running]
