@@ -1,4 +1,4 @@
-// package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
+// Package holders finds the holders of blocks of memory in a live Python: the variable, output, traceback, frame or
 // module, and the path from there by which each block is reached; and the Python's objects by name. Others (tracer,
 // attribution) decide which blocks are asked for, and what follows for an audit.
 //

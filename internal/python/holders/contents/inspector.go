@@ -1,4 +1,4 @@
-// package contents reads the elements of large arrays and of the columns of data frames, and finds facts about them:
+// Package contents reads the elements of large arrays and of the columns of data frames, and finds facts about them:
 // the least and the greatest number, how many are zeros, how many values there are, which narrower type would hold
 // them all. No element leaves but the least and the greatest number. The bytes are hostile: any bytes give facts, in
 // bounded time.

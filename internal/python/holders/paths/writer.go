@@ -1,4 +1,4 @@
-// package paths says what holds an object: the path that a walk has reached it by, in Python's words, or the cycle that
+// Package paths says what holds an object: the path that a walk has reached it by, in Python's words, or the cycle that
 // it is in. It has the graphs of very many vertices that this takes: orders, dominators, components.
 package paths
 

@@ -1,4 +1,4 @@
-// package variables lists the objects of a Python by name: how much memory goes with each name, how much each leads to,
+// Package variables lists the objects of a Python by name: how much memory goes with each name, how much each leads to,
 // and which sets of names hold memory together.
 package variables
 

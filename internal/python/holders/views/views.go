@@ -1,4 +1,4 @@
-// package views finds memory that only views hold: slices of arrays, of tensors, of tables of Arrow's. It says which
+// Package views finds memory that only views hold: slices of arrays, of tensors, of tables of Arrow's. It says which
 // objects must be copied for the memory to go, and under which names they are.
 package views
 
