@@ -85,9 +85,8 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			"endless":            {f.block(0, 1, 1, endless), true, 0},
 			"endlessly the same": {f.block(0, 1, 1, same), true, 0},
 		}
-		s, err := newSurvey(context.Background(), f.h, f.memory(),
-			Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 1 << 20}}},
-			objects.Limits{})
+		process := Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 1 << 20}}}
+		s, err := newSurvey(context.Background(), f.h, f.memory(), process, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"encoding/binary"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -59,4 +60,13 @@ func (y *Types) member(t *Type, at uint64) (m member, ok bool) {
 		}
 	}
 	return m, false
+}
+
+// Bases yields a type and, one after the other, its first bases.
+func (y *Types) Bases(t *Type) iter.Seq[*Type] {
+	return func(yield func(*Type) bool) {
+		for n := 0; t != nil && n < MaxBases && yield(t) && t.Up != t.Addr; n++ {
+			t = y.TypeAt(t.Up)
+		}
+	}
 }

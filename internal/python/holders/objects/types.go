@@ -9,7 +9,6 @@ package objects
 import (
 	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -341,12 +340,3 @@ func (y *Types) IsShape(addr uint64, all ...shape) bool {
 
 // LruCache is a function with a cache around it.
 const LruCache = "functools._lru_cache_wrapper"
-
-// Bases yields a type and, one after the other, its first bases.
-func (y *Types) Bases(t *Type) iter.Seq[*Type] {
-	return func(yield func(*Type) bool) {
-		for n := 0; t != nil && n < MaxBases && yield(t) && t.Up != t.Addr; n++ {
-			t = y.TypeAt(t.Up)
-		}
-	}
-}
