@@ -51,7 +51,7 @@ func (d *debugOffsets) freeThreaded() bool { return d.words[debugFreeThreaded] !
 var debugWords = map[int]int{13: 72, 14: 94, 15: 110}
 
 // debugField is an offset that a build has about itself: where it is in _Py_DebugOffsets of 3.13 (3.13.0 and 3.13.5),
-// 3.14 (3.14.6 and 3.14.10) and 3.15 (3.15.2), as an index of 64-bit words after the cookie. 0 is "not in this version".
+// 3.14 (.6 and 3.14.10) and 3.15 (3.15.2), as an index of 64-bit words after the cookie. 0 is "not in this version".
 type debugField struct {
 	field *uint32
 	words [3]int
