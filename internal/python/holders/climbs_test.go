@@ -155,7 +155,7 @@ func plainly(w finished, h *event.Holder, n int32) {
 		root = w.Nodes[root].Parent
 	}
 	h.Kind, h.References, h.Probable = walk.Kinds[w.Nodes[n].Kind], w.References(w.Addrs[n]), w.Nodes[n].Probable
-	h.Running = w.Cells[w.Addrs[root]]
+	h.Running = w.CellFrames[w.Addrs[root]]
 	if l := w.paths.LabelOf(root); l.Kind == walk.LabelRoot {
 		h.Root = w.Names[l.Arg]
 	}

@@ -117,7 +117,7 @@ func TestCyclesOfLongWays(t *testing.T) {
 	for n := range int32(nodes) {
 		w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, Kind: walk.KindOutput})
 	}
-	c := paths.NewCyclic(w)
+	c := paths.NewOutputCycles(w)
 	for n := range int32(nodes) {
 		if c.Holds(n) {
 			t.Fatalf("node %d is in a cycle", n)

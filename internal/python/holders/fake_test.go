@@ -209,7 +209,7 @@ func (f finished) result() Result { return resultOf(f.Finder, f.paths) }
 // seeking has a walker look for arrays as well.
 func seeking(w *walk.Walker) *walk.Finder {
 	f := walk.NewFinder(w)
-	f.Seeking = true
+	f.SeeksArrays = true
 	w.VisitFor(f)
 	return f
 }

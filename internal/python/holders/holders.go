@@ -86,7 +86,7 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 	w := s.walker(ctx, blocks, limits)
 	defer w.Free()
 	f := walk.NewFinder(w)
-	f.Seeking = limits.Unseen
+	f.SeeksArrays = limits.Unseen
 	w.VisitFor(f)
 	w.Reserve(s.notes.Containers)
 	p := paths.NewWriter(w, nil)
@@ -111,7 +111,7 @@ func resultOf(f *walk.Finder, p *paths.Writer) Result {
 	}
 	f.Mem.Limit += objects.PathBytes
 	f.Stopped = nil
-	cycles := paths.NewCyclic(f.Walker)
+	cycles := paths.NewOutputCycles(f.Walker)
 	for i, b := range f.Blocks {
 		h := &r.Holders[i]
 		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])

@@ -82,9 +82,9 @@ func (s *Survey) Close() {
 // itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
 	other := *s
-	other.mem = objects.NewMemory(s.mem.R, 0)
+	other.mem = objects.NewMemory(s.mem.Source, 0)
 	other.mem.Total, other.mem.Files = s.mem.Total, s.mem.Files
-	other.mem.Few() // most of the needed facts were noted
+	other.mem.KeepFew() // most of the needed facts were noted
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed
 	if s.sizes != nil {
@@ -171,7 +171,7 @@ func (s *Survey) List(ctx context.Context, limits objects.Limits) (variables.Lis
 		return variables.Listing{}, errNotMapped
 	}
 	limits.Defaults()
-	s.mem.Few() // most of the needed facts were noted
+	s.mem.KeepFew() // most of the needed facts were noted
 	w := s.walker(ctx, nil, limits)
 	defer w.Free()
 	w.Stopped = s.stopped

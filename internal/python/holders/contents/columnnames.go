@@ -8,7 +8,7 @@ import (
 
 // names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
 // place.
-func (c *columns) names(all []Column, index uint64) {
+func (c *Columns) names(all []Column, index uint64) {
 	for i := range all {
 		all[i].Name = "column " + strconv.Itoa(i)
 	}
@@ -38,7 +38,7 @@ func (c *columns) names(all []Column, index uint64) {
 }
 
 // ranged names columns by a range.
-func (c *columns) ranged(all []Column, of uint64) {
+func (c *Columns) ranged(all []Column, of uint64) {
 	const start, step = 16, 32 // start, stop, step, length: Objects/rangeobject.c
 	from, ok := c.Integer(c.Mem.Word(of + start))
 	by, also := c.Integer(c.Mem.Word(of + step))

@@ -23,8 +23,8 @@ const (
 	maxColumnName  = 64        // bytes
 )
 
-// columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
-type columns struct {
+// Columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
+type Columns struct {
 	*objects.Sizer
 	inspector *Inspector    // nil where elements of arrays are not asked for
 	Until     time.Duration // processor time
@@ -40,13 +40,14 @@ type Column struct {
 	row   int64
 }
 
-func NewColumns(s *objects.Sizer, in *Inspector) *columns {
+// NewColumns returns columns without any objects yet. It allows further reads for them.
+func NewColumns(s *objects.Sizer, in *Inspector) *Columns {
 	s.Mem.Limit += columnsBytes
-	return &columns{Sizer: s, inspector: in, Until: objects.ProcessorTime() + s.Limits.Elements}
+	return &Columns{Sizer: s, inspector: in, Until: objects.ProcessorTime() + s.Limits.Elements}
 }
 
 // Describe fills in the columns of a data frame. An object that does not look like one has none.
-func (c *columns) Describe(r *event.Variable, frame uint64) {
+func (c *Columns) Describe(r *event.Variable, frame uint64) {
 	t := c.ObjectType(frame)
 	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.Lineage(t).Is("DataFrame") || len(r.Shape) != 2 ||
 		r.Shape[1] > maxColumns {
@@ -77,7 +78,7 @@ func (c *columns) Describe(r *event.Variable, frame uint64) {
 
 // Block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
 // one. It is false for anything that is no block, or disagrees with the earlier ones.
-func (c *columns) Block(block uint64, all []Column, placed []bool) bool {
+func (c *Columns) Block(block uint64, all []Column, placed []bool) bool {
 	var places []int
 	var values uint64
 	c.Fields(block, func(word uint64, t *objects.Type) {
@@ -118,7 +119,7 @@ func (c *columns) Block(block uint64, all []Column, placed []bool) bool {
 }
 
 // row is a row of a block's array.
-func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
+func (c *Columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 	out := event.Column{DType: a.DType, Bytes: event.Bytes(a.Bytes / uint64(max(1, a.Shape[0]))), Exact: a.Known}
 	if a.DType == "object" {
 		at := c.Mem.Word(array + objects.ArrayStrides)
@@ -131,7 +132,7 @@ func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 
 // objects returns the memory of the objects that references lie so many bytes apart for, each once. It is false where
 // it may be more.
-func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
+func (c *Columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true
 	c.shared = c.shared[:0]
 	c.index.Used = 0
@@ -169,7 +170,7 @@ func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 
 // places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
 // numbers (pandas/_libs/internals.pyx).
-func (c *columns) places(placement uint64, count int) (out []int) {
+func (c *Columns) places(placement uint64, count int) (out []int) {
 	const start, stop, step = 16, 24, 32
 	c.Fields(placement, func(word uint64, t *objects.Type) {
 		switch {
@@ -207,7 +208,7 @@ func (c *columns) places(placement uint64, count int) (out []int) {
 
 // isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
 // need not be their own.
-func (c *columns) isExtension(t *objects.Type) bool {
+func (c *Columns) isExtension(t *objects.Type) bool {
 	return t.Shape != objects.ShapeArray && t.Flags&cpython.FlagHeapType != 0 &&
 		(t.Name == "Categorical" || strings.HasSuffix(t.Name, "Array"))
 }
@@ -223,7 +224,7 @@ var extensionTypes = map[string]string{
 
 // extension returns the memory of an extension array: its arrays, those of its parts, their objects and the buffers of
 // Arrow's.
-func (c *columns) extension(addr uint64, t *objects.Type) event.Column {
+func (c *Columns) extension(addr uint64, t *objects.Type) event.Column {
 	out := event.Column{DType: extensionTypes[t.Name], Exact: true}
 	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
 	out.Bytes = event.Bytes(bytes)
@@ -235,7 +236,7 @@ func (c *columns) extension(addr uint64, t *objects.Type) event.Column {
 }
 
 // parts adds up the parts of an extension array. dtype is that of the first array.
-func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
+func (c *Columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
 	const deepest, most = 4, 64
 	if depth > deepest || len(seen) > most {
 		return 0, ""

@@ -55,6 +55,7 @@ type contentsKey struct {
 	bytes uint64
 }
 
+// NewInspector returns an inspector that reads elements from memory.
 func NewInspector(s *objects.Sizer, from *objects.ResidentMemory) *Inspector {
 	return &Inspector{
 		Sizer: s, Placer: Placer{s, from}, seed: maphash.MakeSeed(),
@@ -218,30 +219,31 @@ func (in *Inspector) read(p *Place, most uint64) *Scanner {
 	return s
 }
 
-// parts is how an array is cut: so many parts, of so many rows or, of an array of one row, of so many bytes.
-type parts struct {
+// Parts is how an array is cut: so many parts, of so many rows or, of an array of one row, of so many bytes.
+type Parts struct {
 	Count uint64
 	Rows  uint64 // of a part
 	Bytes uint64 // read for a part
 }
 
-func PartsOf(p *Place, size uint64) parts {
+// PartsOf cuts an array into parts of about so many bytes.
+func PartsOf(p *Place, size uint64) Parts {
 	item := uint64(p.Typ.Size)
 	switch {
 	case p.Rows == 1:
 		bytes := min(max(item, size/item*item), p.Row)
-		return parts{(p.Row + bytes - 1) / bytes, 1, bytes}
+		return Parts{(p.Row + bytes - 1) / bytes, 1, bytes}
 	case p.Row > ElementsChunk:
-		return parts{}
+		return Parts{}
 	case p.Step > size:
-		return parts{p.Rows, 1, p.Row}
+		return Parts{p.Rows, 1, p.Row}
 	}
 	rows := min(size/p.Step, p.Rows)
-	return parts{(p.Rows + rows - 1) / rows, rows, (rows-1)*p.Step + p.Row}
+	return Parts{(p.Rows + rows - 1) / rows, rows, (rows-1)*p.Step + p.Row}
 }
 
 // part reads one part, and takes its elements in.
-func (in *Inspector) part(s *Scanner, p *Place, of parts, i uint64) {
+func (in *Inspector) part(s *Scanner, p *Place, of Parts, i uint64) {
 	in.Left -= of.Bytes
 	if raw := in.rows(p, of, i); raw != nil {
 		s.Add(raw)
@@ -251,7 +253,7 @@ func (in *Inspector) part(s *Scanner, p *Place, of parts, i uint64) {
 }
 
 // rows reads the elements of a part, without gaps; nil where they cannot be read. They hold until the next call.
-func (in *Inspector) rows(p *Place, of parts, i uint64) []byte {
+func (in *Inspector) rows(p *Place, of Parts, i uint64) []byte {
 	if p.Rows == 1 {
 		at := i * of.Bytes
 		buf := in.buf[:min(of.Bytes, p.Row-at)]

@@ -148,6 +148,7 @@ func PoolBufferAt(y *Types, object uint64) (b PoolBuffer, ok bool) {
 		b.Data < UserSpace
 }
 
+// IsPoolBuffer reports whether an object is an arrow::PoolBuffer.
 func IsPoolBuffer(y *Types, object uint64) bool {
 	return strings.HasSuffix(y.Class(y.Mem.Word(object)), "PoolBufferE")
 }

@@ -27,6 +27,7 @@ type Budget struct {
 // Patience is how many times as long as its processor time a walk may take.
 const Patience = 40
 
+// NewBudget returns a budget that begins now.
 func NewBudget(ctx context.Context, mem *Memory, limits Limits) Budget {
 	return Budget{
 		Ctx: ctx, Mem: mem, Limits: limits,
@@ -34,8 +35,8 @@ func NewBudget(ctx context.Context, mem *Memory, limits Limits) Budget {
 	}
 }
 
-// Again returns the same budget, unspent, for a walk beside this one.
-func (b *Budget) Again() Budget {
+// Renewed returns the same budget, unspent, for a walk beside this one.
+func (b *Budget) Renewed() Budget {
 	other := *b
 	other.steps, other.Stopped = 0, nil
 	return other
@@ -96,6 +97,7 @@ type Limits struct {
 	Running []uint64
 }
 
+// Defaults sets the fields that are 0 to their defaults.
 func (l *Limits) Defaults() {
 	if l.Objects <= 0 {
 		l.Objects = 4_000_000

@@ -5,8 +5,8 @@ import "encoding/binary"
 // Collected are the objects that the garbage collector knows, as its lists have them. One may be there several times.
 type Collected struct {
 	Objects []uint64
-	Old     stretch // of objects: those that were there when the collector last looked at all
-	Frozen  stretch // the objects that it leaves alone
+	Old     listPart // of objects: those that were there when the collector last looked at all
+	Frozen  listPart // the objects that it leaves alone
 	Region  Region
 	Read    int64 // bytes
 	Stopped error
@@ -20,9 +20,9 @@ type Collected struct {
 func Collect(of Reader) *Collected {
 	c := &Collected{Done: make(chan struct{})}
 	c.Objects = Room[uint64](&c.Region, RoomObjects)
-	mem := NewMemory(of.Mem.R, of.Mem.Limit-of.Mem.Total)
+	mem := NewMemory(of.Mem.Source, of.Mem.Limit-of.Mem.Total)
 	mem.Files = of.Mem.Files
-	mem.Few()
+	mem.KeepFew()
 	r := NewReader(of.Heap, NewBudget(of.Ctx, mem, of.Limits))
 	go func() {
 		defer close(c.Done)
@@ -31,12 +31,12 @@ func Collect(of Reader) *Collected {
 		r.Until = ProcessorTime() + r.Limits.Time
 		c.Collector = readCollector(r)
 		heads := r.generations()
-		c.Collector.Whole = len(heads) > 0
+		c.Collector.Complete = len(heads) > 0
 		for _, list := range heads {
 			l, first, resumed := gcList{r, c, list}, len(c.Objects), c.resumed
 			switch {
 			case !l.checked():
-				c.Collector.Whole = false
+				c.Collector.Complete = false
 				_ = l.follow(0, list) || l.follow(GcPrevious, list)
 			case c.resumed == resumed:
 				c.listed(list, first)

@@ -3,10 +3,10 @@ package objects
 // Collector has the facts of a process's garbage collector about itself.
 type Collector struct {
 	Known     bool   // the place of all this is known in this version, and its contents are likely
-	Off       bool   // gc.disable()
+	Disabled  bool   // gc.disable()
 	oldest    uint64 // the head of the list of objects that it looks at last
 	permanent uint64 // of those that it leaves alone
-	Whole     bool   // all of its lists were read from their heads to their ends
+	Complete  bool   // all of its lists were read from their heads to their ends
 	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
 }
 
@@ -52,17 +52,17 @@ func readCollectorAt(r Reader, at collectorAt) (c Collector) {
 	if !isHead(r, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
 		return c
 	}
-	return Collector{Known: true, Off: enabled == 0, oldest: gc + at.first + (generations-1)*size,
+	return Collector{Known: true, Disabled: enabled == 0, oldest: gc + at.first + (generations-1)*size,
 		permanent: gc + at.permanent, pending: int(pending)}
 }
 
-// stretch is a run of objects in a list.
-type stretch struct{ from, To int }
+// listPart is a run of objects in a list.
+type listPart struct{ from, To int }
 
-func (s stretch) has(i int) bool { return i >= s.from && i < s.To }
+func (s listPart) has(i int) bool { return i >= s.from && i < s.To }
 
 // Keep takes in that an object takes another's place in the list: s has the place.
-func (s stretch) Keep(from, to int, now *stretch) {
+func (s listPart) Keep(from, to int, now *listPart) {
 	if from == s.from {
 		now.from = to
 	}
@@ -72,7 +72,7 @@ func (s stretch) Keep(from, to int, now *stretch) {
 }
 
 // FlagOf is a flag for objects in a stretch.
-func FlagOf(s stretch, i int, flag uint32) uint32 {
+func FlagOf(s listPart, i int, flag uint32) uint32 {
 	if s.has(i) {
 		return flag
 	}
@@ -84,9 +84,9 @@ func (c *Collected) listed(list uint64, first int) {
 	switch {
 	case !c.Collector.Known:
 	case list == c.Collector.oldest:
-		c.Old = stretch{first, max(first, len(c.Objects)-c.Collector.pending)}
+		c.Old = listPart{first, max(first, len(c.Objects)-c.Collector.pending)}
 	case list == c.Collector.permanent:
-		c.Frozen = stretch{first, len(c.Objects)}
+		c.Frozen = listPart{first, len(c.Objects)}
 	}
 }
 

@@ -30,7 +30,7 @@ var ErrBytes = errors.New("the limit of bytes was reached")
 
 // Memory reads a process's memory and keeps the pages that it read last. It must be closed.
 type Memory struct {
-	R      io.ReaderAt
+	Source io.ReaderAt
 	pages  []byte     // keptPages of them
 	Kept   []keptPage // their numbers
 	hands  []uint8    // where each set looks for one to give up
@@ -58,8 +58,9 @@ const (
 	unread                       // unreadable only as it is not in memory
 )
 
+// NewMemory returns the memory that a reader reads, of which at most so many bytes are read.
 func NewMemory(r io.ReaderAt, limit int64) *Memory {
-	m := &Memory{R: r, Limit: limit, Kept: make([]keptPage, KeptPages), hands: make([]uint8, KeptPages/Ways),
+	m := &Memory{Source: r, Limit: limit, Kept: make([]keptPage, KeptPages), hands: make([]uint8, KeptPages/Ways),
 		Sets: KeptPages / Ways}
 	pages, err := unix.Mmap(-1, 0, KeptPages*PageSize, unix.PROT_READ|unix.PROT_WRITE,
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -109,7 +110,7 @@ func (m *Memory) page(n uint64) []byte {
 	case is == ofFile && !m.whole:
 		m.Kept[i].state |= unreadable | unread
 	default:
-		if got, _ := m.R.ReadAt(m.at(i), int64(n*PageSize)); got < PageSize {
+		if got, _ := m.Source.ReadAt(m.at(i), int64(n*PageSize)); got < PageSize {
 			m.Kept[i].state |= unreadable
 		}
 	}
@@ -147,8 +148,8 @@ func (m *Memory) Release() {
 	}
 }
 
-// Few has fewer pages kept from now on.
-func (m *Memory) Few() {
+// KeepFew has fewer pages kept from now on.
+func (m *Memory) KeepFew() {
 	m.Release()
 	m.Sets = fewPages / Ways
 }

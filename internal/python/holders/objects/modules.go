@@ -42,6 +42,7 @@ func (r Reader) Modules() (all []Module) {
 	return slices.DeleteFunc(all, func(m Module) bool { return m.Addr == 0 })
 }
 
+// ModuleDict returns the namespace of the module with a name, 0 for none.
 func (r Reader) ModuleDict(all []Module, name string) uint64 {
 	for _, m := range all {
 		if m.Name == name && r.IsShape(m.Dict, ShapeDict) {

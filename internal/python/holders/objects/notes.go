@@ -35,6 +35,7 @@ var (
 	RoomSteps   = 1 << 24
 )
 
+// NewNotes returns notes without any object, with room for them.
 func NewNotes() *Notes {
 	n := &Notes{Large: map[int32]uint64{}}
 	n.Addrs = Room[uint64](&n.region, RoomObjects)
@@ -90,7 +91,8 @@ const (
 	noteShift = 25
 )
 
-func (n *Note) Typ() uint32         { return n.What & (1<<noteShift - 1) }
+// TypeNumber returns the index of the type in [Notes.Types], 0 for none.
+func (n *Note) TypeNumber() uint32  { return n.What & (1<<noteShift - 1) }
 func (n *Note) Is(flag uint32) bool { return n.What&flag != 0 }
 
 const (
@@ -123,13 +125,14 @@ const (
 	StepMask  = 1<<stepShift - 1
 )
 
+// Kind returns the kind of a step: one of the constants.
 func (s Step) Kind() Step { return s &^ StepMask }
 func (s Step) ID() int32  { return int32(s & StepMask) }
 
 // At returns the note of the object at an address, nil for nothing, and where nothing was noted at all.
 func (n *Notes) At(addr uint64) *Note {
 	if n != nil {
-		if id, ok := n.Index.Get(addr, n.Addrs); ok && n.Noted[id].Typ() != 0 {
+		if id, ok := n.Index.Get(addr, n.Addrs); ok && n.Noted[id].TypeNumber() != 0 {
 			return &n.Noted[id]
 		}
 	}
@@ -141,11 +144,12 @@ func (t *Type) Recordable() bool {
 	switch t.Shape {
 	case ShapeDict, ShapeList, ShapeTuple, ShapeSet, ShapeType, ShapeModule, ShapeFunction, ShapeCell, ShapeWeak,
 		ShapeWords, ShapeArray:
-		return !t.Native && t.Loose == 0
+		return !t.Native && t.UnknownBefore == 0
 	}
 	return false
 }
 
+// Bytes returns how much memory an object has of its own.
 func (n *Notes) Bytes(id int32) uint64 {
 	if b := n.Noted[id].Bytes; b != TooLarge {
 		return uint64(b)

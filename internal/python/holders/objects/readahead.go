@@ -94,7 +94,7 @@ func (m *Memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
 		m.run = make([]byte, RunPages*PageSize)
 	}
-	got, _ := m.R.ReadAt(m.run[:count*PageSize], int64(n*PageSize))
+	got, _ := m.Source.ReadAt(m.run[:count*PageSize], int64(n*PageSize))
 	for ; done < got/PageSize; done++ {
 		at := n + uint64(done)
 		i := m.giveUp(at % m.Sets)

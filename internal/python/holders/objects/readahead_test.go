@@ -28,7 +28,7 @@ func TestAhead(t *testing.T) {
 	from := &countedReads{ReaderAt: h}
 	m := NewMemory(from, 1<<40)
 	defer m.Close()
-	m.Few()
+	m.KeepFew()
 	random := rand.New(rand.NewPCG(7, 8))
 	addrs := []uint64{0, 8, UserSpace, ^uint64(0) &^ 7}
 	asked := map[uint64]bool{}

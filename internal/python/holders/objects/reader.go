@@ -10,6 +10,7 @@ import (
 // Reader reads the objects that CPython itself has, as that version keeps them.
 type Reader struct{ *Types }
 
+// NewReader returns a reader that knows no type yet.
 func NewReader(heap cpython.Heap, b Budget) Reader {
 	return Reader{&Types{Budget: b, Heap: heap, ByAddr: map[uint64]*Type{}, Classes: map[uint64]string{}}}
 }

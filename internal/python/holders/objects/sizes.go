@@ -157,6 +157,7 @@ var hides = map[string]bool{
 var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.",
 	"pandas._libs.tslibs.", "pandas._libs.indexing."}
 
+// IsPlain reports whether a type is of one of the plain libraries.
 func IsPlain(name string) bool {
 	for _, p := range plain {
 		if strings.HasPrefix(name, p) {
@@ -173,6 +174,7 @@ type Lineage struct {
 	hides  bool   // one is of a library in C or C++ that may have memory of its own
 }
 
+// Lineage returns the names of a type and of its bases.
 func (s *Sizer) Lineage(t *Type) Lineage {
 	if found, ok := s.Sizes.Lineages[t]; ok {
 		return found

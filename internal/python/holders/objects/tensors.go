@@ -11,10 +11,10 @@ type Tensor struct {
 	Scalar        Scalar // no name if it is not known
 	Data, Size    uint64 // of the storage
 	// the argument of the function that frees the data: the data itself, where PyTorch's allocator made it
-	Owner uint64
-	OnGPU bool
-	Meta  uint64 // autograd's object for it, 0 for none
-	Lent  bool   // the tensor in C++ has the Python object: nothing in Python refers to that
+	Owner      uint64
+	OnGPU      bool
+	Meta       uint64 // autograd's object for it, 0 for none
+	OwnsPython bool   // the tensor in C++ has the Python object: nothing in Python refers to that
 	// Back is the word that refers to the Python object, sizes and strides are the places of those; 0 if not read
 	Back, Sizes, Strides uint64
 }
@@ -61,7 +61,7 @@ func (s *Sizer) ReadTensor(obj uint64, t *Type) (x Tensor, ok bool) {
 	back := uint64(0)
 	for at := uint64(40); at <= 96 && back == 0; at += 8 {
 		if word := s.Mem.Word(x.Impl + at); word&^1 == obj {
-			back, x.Lent = x.Impl+at, word&1 != 0
+			back, x.OwnsPython = x.Impl+at, word&1 != 0
 		}
 	}
 	axes := s.Mem.Word(back + dimensions)

@@ -40,24 +40,24 @@ const (
 
 // Type has the known facts of a type.
 type Type struct {
-	Addr    uint64
-	Up      uint64 // its tp_base
-	Name    string
-	Flags   uint64
-	Shape   shape
-	Basic   uint64 // bytes of an instance
-	Item    uint64 // and of each of its items
-	Own     uint64 // where words are looked at that the shape does not know
-	base    uint64 // basic size of the built-in type that gave the shape
-	Dict    int64  // where an instance has its __dict__, 0 for nowhere
-	Weak    uint64 // where it has its weak references, 0 for nowhere
-	members []member
-	Hides   uint64 // the collector does not visit references before this offset, see unvisited.go
-	Loose   uint64 // words before it are those of a type made in C: not known
-	Native  bool   // made by a library in C or C++: it may have memory of its own
-	Arrow   bool   // a class of pyarrow's, or derived from one
-	Shell   bool   // IPython's shell, from which everything is reached
-	Number  uint32 // in the notes of a survey, 0 for none
+	Addr          uint64
+	FirstBase     uint64 // its tp_base
+	Name          string
+	Flags         uint64
+	Shape         shape
+	Basic         uint64 // bytes of an instance
+	Item          uint64 // and of each of its items
+	FirstWord     uint64 // where words are looked at that the shape does not know
+	base          uint64 // basic size of the built-in type that gave the shape
+	Dict          int64  // where an instance has its __dict__, 0 for nowhere
+	Weak          uint64 // where it has its weak references, 0 for nowhere
+	members       []member
+	HiddenBefore  uint64 // the collector does not visit references before this offset, see unvisited.go
+	UnknownBefore uint64 // words before it are those of a type made in C: not known
+	Native        bool   // made by a library in C or C++: it may have memory of its own
+	Arrow         bool   // a class of pyarrow's, or derived from one
+	Shell         bool   // IPython's shell, from which everything is reached
+	Number        uint32 // in the notes of a survey, 0 for none
 }
 
 // Types are the types of a process's objects.
@@ -153,7 +153,7 @@ func (y *Types) LearnTypes() error {
 func (y *Types) ObjectType(addr uint64) *Type {
 	if y.Notes != nil {
 		if id, ok := y.Notes.Index.Get(addr, y.Notes.Addrs); ok {
-			if number := y.Notes.Noted[id].Typ(); number != 0 {
+			if number := y.Notes.Noted[id].TypeNumber(); number != 0 {
 				return y.Notes.Types[number]
 			}
 		}
@@ -234,7 +234,7 @@ func (y *Types) readType(addr uint64) *Type {
 		Dict: int64(field(cpython.TypeDictOffset)), Weak: field(cpython.TypeWeakList),
 	}
 	name, base, members := field(int(y.Heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
-	t.Up = base
+	t.FirstBase = base
 	if int64(t.Weak) < 0 { // in front of the object
 		t.Weak = 0
 	}
@@ -245,9 +245,9 @@ func (y *Types) readType(addr uint64) *Type {
 	if t.Name == "" {
 		return nil
 	}
-	t.Own, t.base = 16, 16
+	t.FirstWord, t.base = 16, 16
 	y.classify(t, base)
-	t.members, t.Hides = y.readMembers(members), y.hidesOf(t)
+	t.members, t.HiddenBefore = y.readMembers(members), y.hidesOf(t)
 	return t
 }
 
@@ -271,7 +271,7 @@ func (y *Types) classify(t *Type, base uint64) {
 			t.Native = t.Native || strings.Contains(name, ".") && !isStandard(name)
 			t.Arrow = t.Arrow || IsArrow(name)
 			if !y.isKnown(name, at) {
-				t.Loose = max(t.Loose, basic)
+				t.UnknownBefore = max(t.UnknownBefore, basic)
 			}
 		}
 		if base == 0 || base == at {
@@ -285,18 +285,18 @@ func (y *Types) classify(t *Type, base uint64) {
 	switch t.Shape {
 	case ShapeWords:
 		if t.Item > 0 {
-			t.Own = 24
+			t.FirstWord = 24
 		}
 	case ShapeLeaf:
 		if t.Dict != 0 || t.Flags&(cpython.FlagManagedDict|cpython.FlagGC) != 0 && t.Flags&cpython.FlagHeapType != 0 {
-			t.Shape, t.Own = ShapeWords, min(t.base, t.Basic) // a subclass can have attributes
+			t.Shape, t.FirstWord = ShapeWords, min(t.base, t.Basic) // a subclass can have attributes
 			t.Item = 0
 		}
 	default:
-		t.Own = t.base
+		t.FirstWord = t.base
 	}
 	if own, ok := Borrowed[t.Name]; ok {
-		t.Own = own
+		t.FirstWord = own
 	}
 }
 

@@ -50,5 +50,6 @@ func (y *Types) hidesOf(t *Type) uint64 {
 // HidesSome reports whether the collector visits a part of the references of a type's objects, so that it matters which
 // of them a walk follows.
 func (t *Type) HidesSome() bool {
-	return t.Hides != 0 && t.Hides != HidesAll && (t.Shape == ShapeArray || t.Shape == ShapeWords && t.Own < t.Hides)
+	return t.HiddenBefore != 0 && t.HiddenBefore != HidesAll && (t.Shape == ShapeArray || t.Shape == ShapeWords &&
+		t.FirstWord < t.HiddenBefore)
 }

@@ -15,7 +15,7 @@ type Climbs struct {
 	Steps  int     // nodes that were looked at
 	Worded int     // nodes that were put into words
 	Tables uint64  // bytes of line tables that were read
-	far    far     // the last
+	far    pathEnd // the last
 }
 
 // climb leads from a node up its way. A jump passes over nodes; jumps that follow each other lead to any node above in
@@ -114,8 +114,8 @@ func isBegin(r *walk.Reached, n int32) bool {
 	return kind == walk.LabelLocal || kind == walk.LabelTemporary
 }
 
-// frameOf describes the function of the first frame on the way from a node with a known function. It returns the node
-// that this frame holds, -1 where there is none.
+// frameOf climbs from node n to the first frame that describe accepts. It returns the child of that frame on the path,
+// or -1.
 func (c *Climbs) frameOf(r *walk.Reached, n int32, describe func(frame int32) bool) int32 {
 	for range maxAsked {
 		at := c.frame(r, n)

@@ -29,12 +29,13 @@ func (c *counts) Over() bool { return false }
 // Refer follows a class's references to itself, too.
 func (c *counts) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
 	if kind == objects.StepCounting {
-		return c.Chase(from, to, l)
+		return c.Reach(from, to, l)
 	}
 	return c.Finder.Refer(from, to, kind, l)
 }
 
-// Count counts a reference that was not counted before. That something is held is passed on by others as well.
+// Count adds a reference that the first pass has not added. (In the second pass other callers mark the target as held,
+// too.)
 func (c *counts) Count(from, to int32) {
 	switch {
 	case c.lost != nil:
@@ -81,7 +82,7 @@ func FindGarbage(w *walk.Walker) *LostCycles {
 	c := &counts{Finder: &walk.Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
 	w.VisitFor(c)
 	for id, one := range w.Notes.Noted {
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.Typ() != 0 && w.Of[id] == 0 {
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 {
 			w.Add(-1, w.Notes.Addrs[id], int32(id), at, walk.NodeObject)
 		}
 	}
@@ -112,7 +113,7 @@ func FindGarbage(w *walk.Walker) *LostCycles {
 
 // referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
 func (c *counts) referencesOf(n int32) int64 {
-	if id := c.Nodes[n].ID; id >= 0 && c.Notes.Noted[id].Typ() != 0 {
+	if id := c.Nodes[n].ID; id >= 0 && c.Notes.Noted[id].TypeNumber() != 0 {
 		return int64(c.Notes.Noted[id].References)
 	}
 	return c.References(c.Addrs[n])

@@ -16,14 +16,14 @@ import (
 // of its references is hidden, see [objects.Type.Hides]: its objects stay for good, and with them everything that they
 // hold. Where only a reference from outside is hidden, that one goes with the object that has it.
 type LostCycles struct {
-	first  int32 // the number of the first node without a root
-	arcs   Arcs
-	hidden Arcs
-	back   Graph   // arcs turned round, of nodes from first on
-	on     []Arc   // those that make cycles lost, each from an object that hides it
-	part   []int32 // the cycle that has each node lost, -1 for none
-	told   map[int32]*event.Lost
-	names  map[*objects.Type]string // of variables, by the types of their objects; nil until it is asked for
+	first     int32 // the number of the first node without a root
+	arcs      Arcs
+	hidden    Arcs
+	back      Graph   // arcs turned round, of nodes from first on
+	on        []Arc   // those that make cycles lost, each from an object that hides it
+	part      []int32 // the cycle that has each node lost, -1 for none
+	described map[int32]*event.Lost
+	names     map[*objects.Type]string // of variables, by the types of their objects; nil until it is asked for
 }
 
 // Bounds of the description of lost cycles.
@@ -54,7 +54,7 @@ func (l *LostCycles) take(c *counts, from, to int32) {
 // know dicts and tuples of objects that it does not know either.
 func isUntracked(w *walk.Walker, n int32) bool {
 	id, t := w.Nodes[n].ID, w.TypeOf(n)
-	if id < 0 || w.Nodes[n].What != walk.NodeObject || t == nil || !w.Notes.Collector.Whole {
+	if id < 0 || w.Nodes[n].What != walk.NodeObject || t == nil || !w.Notes.Collector.Complete {
 		return false
 	}
 	switch t.Shape {
@@ -66,11 +66,11 @@ func isUntracked(w *walk.Walker, n int32) bool {
 
 // findLost finds the lost cycles, once it is known which objects without a root are held from outside.
 func findLost(c *counts, d *doubtful) *LostCycles {
-	l := &LostCycles{first: c.first, told: map[int32]*event.Lost{}}
+	l := &LostCycles{first: c.first, described: map[int32]*event.Lost{}}
 	hides := false
 	for i := range c.live {
 		t := c.TypeOf(c.first + int32(i))
-		hides = hides || !c.live[i] && t != nil && t.Hides != 0
+		hides = hides || !c.live[i] && t != nil && t.HiddenBefore != 0
 	}
 	if !hides {
 		return nil
@@ -115,20 +115,20 @@ func (p *Writer) LostOf(n int32) *event.Lost {
 	if cycle < 0 {
 		return nil
 	}
-	one, known := l.told[cycle]
+	one, known := l.described[cycle]
 	if !known {
 		one = &event.Lost{}
-		if len(l.told) < maxTold {
-			p.tellLost(one, cycle)
+		if len(l.described) < maxTold {
+			p.describeLost(one, cycle)
 		}
-		l.told[cycle] = one
+		l.described[cycle] = one
 	}
 	return one
 }
 
-// tellLost describes a cycle: an object of it that the collector knows, and from there the objects that hide references
-// of the cycle.
-func (p *Writer) tellLost(one *event.Lost, cycle int32) {
+// describeLost describes a cycle: an object of it that the collector knows, and from there the objects that hide
+// references of the cycle.
+func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 	l := p.Lost
 	begin, last := int32(-1), int32(-1)
 	first, _ := slices.BinarySearchFunc(l.on, cycle, func(a Arc, cycle int32) int {
@@ -166,7 +166,7 @@ func (p *Writer) tellLost(one *event.Lost, cycle int32) {
 // cut.
 func (p *Writer) isCut(a Arc) bool {
 	to := p.TypeOf(a.Head + p.Lost.first)
-	return a.Head == a.Tail || to == nil || to.Hides != objects.HidesAll
+	return a.Head == a.Tail || to == nil || to.HiddenBefore != objects.HidesAll
 }
 
 // wayTo returns the shortest way through objects of a cycle to one of them: from a given one, or where that is -1 from

@@ -5,9 +5,9 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// cyclic finds out whether an object that an output leads to is in a reference cycle: then it does not go with the
-// output's names, but when the garbage collector comes.
-type cyclic struct {
+// OutputCycles finds out whether an object that an output leads to is in a reference cycle: then it does not go with
+// the output's names, but when the garbage collector comes.
+type OutputCycles struct {
 	w     *walk.Walker
 	known map[int32]bool // by node, of it and of everything that lies between it and the output
 	met   map[int32]bool // of one search, by node
@@ -17,13 +17,14 @@ type cyclic struct {
 // MaxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
 const MaxSearched = 1 << 23
 
-func NewCyclic(w *walk.Walker) *cyclic {
-	return &cyclic{w: w, known: map[int32]bool{}, Left: MaxSearched}
+// NewOutputCycles returns the cycles of a walk that is over.
+func NewOutputCycles(w *walk.Walker) *OutputCycles {
+	return &OutputCycles{w: w, known: map[int32]bool{}, Left: MaxSearched}
 }
 
 // Holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
 // on one long way, which is gone once.
-func (c *cyclic) Holds(n int32) bool {
+func (c *OutputCycles) Holds(n int32) bool {
 	w := c.w
 	if w.Notes == nil || w.Nodes[n].Kind != walk.KindOutput {
 		return false
@@ -47,7 +48,7 @@ func (c *cyclic) Holds(n int32) bool {
 }
 
 // leadsBack reports whether an object leads to itself. That is assumed where it leads to objects without notes.
-func (c *cyclic) leadsBack(first int32) bool {
+func (c *OutputCycles) leadsBack(first int32) bool {
 	w := c.w
 	c.met = map[int32]bool{}
 	queue := []int32{first}
@@ -64,7 +65,7 @@ func (c *cyclic) leadsBack(first int32) bool {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.Typ() != 0 && c.isPlain(w.Notes.Types[one.Typ()]) || c.isPandas(w.Addrs[n]) {
+			if one.TypeNumber() != 0 && c.isPlain(w.Notes.Types[one.TypeNumber()]) || c.isPandas(w.Addrs[n]) {
 				continue
 			}
 			return true
@@ -92,12 +93,12 @@ func (c *cyclic) leadsBack(first int32) bool {
 
 // isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
 // not Python's.
-func (c *cyclic) isPlain(t *objects.Type) bool {
+func (c *OutputCycles) isPlain(t *objects.Type) bool {
 	return objects.IsPlain(t.Name) || objects.IsArrow(t.Name)
 }
 
 // isPandas reports whether an object is one of pandas' own that its frames are made of.
-func (c *cyclic) isPandas(addr uint64) bool {
+func (c *OutputCycles) isPandas(addr uint64) bool {
 	for t := range c.w.Bases(c.w.ObjectType(addr)) {
 		if objects.IsPlain(t.Name) {
 			return true

@@ -63,7 +63,7 @@ func (p *Writer) LabelOf(n int32) walk.Label {
 // LabelBetween returns the way in which an object refers to another, by looking into it anew.
 func LabelBetween(w *walk.Walker, from, to uint64) walk.Label {
 	t := *w.Types
-	t.Budget, t.Recent, t.Notes = w.Budget.Again(), nil, nil
+	t.Budget, t.Recent, t.Notes = w.Budget.Renewed(), nil, nil
 	x := walk.WalkerOf(objects.Reader{Types: &t}, walk.NewBlockTable(nil))
 	x.Sizes, x.Types.Classes, x.Spaces, x.Running = w.Sizes, w.Types.Classes, w.Spaces, w.Running
 	s := &seek{Walker: x, to: to}

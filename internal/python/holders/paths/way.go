@@ -8,16 +8,16 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// way puts into words how a node is reached, from the node on up.
-type way struct {
+// path puts into words how a node is reached, from the node on up.
+type path struct {
 	*Writer
 	begins int32    // the node that it begins at, where that is a local variable of a frame; -1 for a root
 	steps  []string // the last comes first
 	output int      // of IPython's, that the root is
 }
 
-// far is the upper end of a way, as long as ways have the same.
-type far struct {
+// pathEnd is the upper end of a way, as long as ways have the same.
+type pathEnd struct {
 	size         int32 // nodes, at most; 0 for none
 	from, begins int32
 	steps        []string
@@ -25,7 +25,7 @@ type far struct {
 }
 
 // take puts a node into words. It returns the next one, -1 for none.
-func (y *way) take(at int32) (up int32) {
+func (y *path) take(at int32) (up int32) {
 	w := y.Writer
 	w.Climbs.Steps++
 	w.Climbs.Worded++
@@ -50,7 +50,7 @@ func (y *way) take(at int32) (up int32) {
 }
 
 // tell puts a way into words; of a long one the middle is left out.
-func (y *way) tell(n int32) {
+func (y *path) tell(n int32) {
 	most := MaxNamed
 	if y.Climbs.Worded > MaxWorded {
 		most = LeastNamed
@@ -71,7 +71,7 @@ func (y *way) tell(n int32) {
 
 // skip puts the upper end of a way into words: from a node on at the most, and as many nodes as have the steps that are
 // shown.
-func (y *way) skip(at, most int32) {
+func (y *path) skip(at, most int32) {
 	c := &y.Climbs
 	c.note(&y.Reached)
 	begins := int32(0) // the depth that it begins at
@@ -93,26 +93,26 @@ func (y *way) skip(at, most int32) {
 }
 
 // rest puts all of the way into words, from a node on.
-func (y *way) rest(at int32) {
+func (y *path) rest(at int32) {
 	for at >= 0 {
 		at = y.take(at)
 	}
 }
 
 // end is the upper end of the way, from a node on.
-func (y *way) end(from, size int32) far {
+func (y *path) end(from, size int32) pathEnd {
 	c := &y.Climbs
 	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {
 		return f
 	}
-	upper := way{Writer: y.Writer, begins: y.begins}
+	upper := path{Writer: y.Writer, begins: y.begins}
 	upper.rest(from)
-	c.far = far{size, from, y.begins, upper.steps, upper.output}
+	c.far = pathEnd{size, from, y.begins, upper.steps, upper.output}
 	return c.far
 }
 
 // cut leaves out the steps between those at the lower end that are shown and those at the upper end.
-func (y *way) cut(upper []string) {
+func (y *path) cut(upper []string) {
 	y.steps = slices.Concat(y.steps[:min(len(y.steps), MaxSteps)], []string{"…"}, upper)
 }
 
@@ -124,7 +124,7 @@ func (p *Writer) Describe(h *event.Holder, n int32) {
 	h.Probable = p.Nodes[n].Probable
 	h.Root = p.rootOf(n)
 	root := p.RootNode(n)
-	h.Running = p.Cells[p.Addrs[root]]
+	h.Running = p.CellFrames[p.Addrs[root]]
 	if t := p.ObjectType(p.Addrs[root]); t != nil && root != n {
 		h.Class = t.Shape == objects.ShapeType || t.Name == objects.LruCache
 	}
@@ -138,7 +138,7 @@ func (p *Writer) Describe(h *event.Holder, n int32) {
 	if h.Kind != event.HeldByTraceback && h.Kind != event.HeldByThread {
 		begins = -1 // the way goes on from the frame
 	}
-	y := way{Writer: p, begins: begins}
+	y := path{Writer: p, begins: begins}
 	y.tell(n)
 	h.Output = y.output
 	slices.Reverse(y.steps)

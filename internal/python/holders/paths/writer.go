@@ -27,6 +27,7 @@ type Writer struct {
 	Lost   *LostCycles // cycles that the collector does not see; nil for none
 }
 
+// NewWriter returns a writer of the paths of a walk that is over.
 func NewWriter(w *walk.Walker, l *LostCycles) *Writer { return &Writer{Walker: w, Lost: l} }
 
 // rootOf is the name of the root that a node was reached from.
@@ -233,7 +234,7 @@ func GarbageOf(p *Writer, n int32) event.Garbage {
 		return event.GarbageOld
 	case kind == walk.KindNone:
 		return event.GarbageYoung
-	case c.Off:
+	case c.Disabled:
 		return event.GarbageOff
 	}
 	return event.GarbageWaits

@@ -24,8 +24,8 @@ const maxAttributes = 1 << 10
 
 // releases notes that a group is let go of in another way than by its names, and the expression with which it is.
 func (g *group) releases(how event.Release, expression string) {
-	let := g.letting()
-	let.how, let.mine, let.more = how, []string{expression}, false
+	let := g.toRelease()
+	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
 }
 
 // emptying takes what code empties into a listing.
@@ -38,7 +38,7 @@ func (l emptying) placesOf(b objects.Binding) {
 	if t == nil || !bound {
 		return
 	}
-	l.groups[g].letting().tool = l.toolOf(t)
+	l.groups[g].toRelease().tool = l.toolOf(t)
 	switch {
 	case t.Name == objects.LruCache:
 		l.empties(g, l.cacheOf(b.Value, t), event.ReleaseCache, b.Name)
@@ -115,7 +115,7 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 	tail, known := l.extents.lets[arc]
 	switch {
 	case known:
-		l.groups[-2-tail].letting().also(begin + b.Name)
+		l.groups[-2-tail].toRelease().also(begin + b.Name)
 	case t.Shape != objects.ShapeArray && t.Shape != objects.ShapeWords || descriptors[t.Name] ||
 		len(l.groups) >= MaxGroups:
 	default:
@@ -128,9 +128,9 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 }
 
 // also adds an expression for the same object.
-func (let *letGo) also(expression string) {
-	if len(let.mine) < objects.MaxAlso {
-		let.mine = append(let.mine, expression)
+func (let *release) also(expression string) {
+	if len(let.expressions) < objects.MaxAlso {
+		let.expressions = append(let.expressions, expression)
 	} else {
 		let.barred = true
 	}
@@ -229,7 +229,7 @@ func (p *modulePlaces) take(b objects.Binding) {
 		return
 	}
 	g := &p.groups[at]
-	if g.letGo != nil {
+	if g.release != nil {
 		if g.how == event.ReleaseAttr {
 			g.also(p.begin + b.Name)
 		}

@@ -49,6 +49,7 @@ const (
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
 
+// NewExtents returns the visitor of a walker.
 func NewExtents(w *walk.Walker) *Extents {
 	e := &Extents{
 		Finder: walk.NewFinder(w), group: Nobody, Crowd: newCrowd(),
@@ -105,7 +106,7 @@ func (e *Extents) Over() bool { return false }
 func (e *Extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
 	if kind == objects.StepKey {
 		if t := e.ObjectType(to); t != nil && t.Shape == objects.ShapeLeaf {
-			return e.Chase(from, to, walk.Label{})
+			return e.Reach(from, to, walk.Label{})
 		}
 	}
 	return e.Finder.Refer(from, to, kind, l)
@@ -124,9 +125,9 @@ func (e *Extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
 	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
-	} else if at.ID >= 0 && e.Notes.Noted[at.ID].Typ() != 0 {
+	} else if at.ID >= 0 && e.Notes.Noted[at.ID].TypeNumber() != 0 {
 		one := &e.Notes.Noted[at.ID]
-		t := e.Notes.Types[one.Typ()]
+		t := e.Notes.Types[one.TypeNumber()]
 		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
 		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
 		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule

@@ -57,7 +57,7 @@ const maxMaps = 1 << 16
 // maps takes in the maps of nodes that owners hold and nothing else does.
 func (p *placer) maps() {
 	for v, b := range p.extents.maps {
-		if m := p.sharing.masks.of[v]; p.sharing.goes(v) && m != crowdedMask {
+		if m := p.sharing.masks.of[v]; p.sharing.isFreed(v) && m != crowdedMask {
 			p.out.Maps = append(p.out.Maps, Placed{b, p.sharing.masks.bits[m]})
 		}
 	}

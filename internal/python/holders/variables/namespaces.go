@@ -30,7 +30,7 @@ func (l *lister) variables(names []objects.Binding) {
 	l.Kind = walk.KindVariable
 	for _, b := range names {
 		if l.Shell.IsUsers(b) || !objects.IsIPythons(b.Name) && !strings.HasPrefix(b.Name, "__") {
-			l.bind(b.Name, b.Value, event.HeldByVariable).typed(b.Name)
+			l.bind(b.Name, b.Value, event.HeldByVariable).addName(b.Name)
 			emptying{l}.placesOf(b)
 		}
 	}
@@ -64,20 +64,20 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 	if l.IsShape(s.Out, objects.ShapeDict) {
 		l.Entries(s.Out, func(key, value uint64) bool {
 			if n, ok := l.Integer(key); ok {
-				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput).keep()
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput).markInHistory()
 			}
 			return !l.Done()
 		})
 	}
 	output := func(name string, value uint64) bool {
 		if objects.IsOutput(name) {
-			l.bind(name, value, event.HeldByOutput).keep()
+			l.bind(name, value, event.HeldByOutput).markInHistory()
 		}
 		return objects.IsOutput(name)
 	}
 	for _, b := range names {
 		if objects.IsOutput(b.Name) && !s.IsUsers(b) {
-			l.bind(b.Name, b.Value, event.HeldByOutput).output(b.Name)
+			l.bind(b.Name, b.Value, event.HeldByOutput).addOutput(b.Name)
 		}
 	}
 	l.bind("builtins._", l.Lookup(builtins, "_"), event.HeldByOutput).bar()
@@ -88,7 +88,7 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 	l.inside(s.Result, func(name string, value uint64) bool {
 		_, known := l.byAddr[value]
 		if name == "result" && known {
-			l.bind("", value, event.HeldByOutput).last()
+			l.bind("", value, event.HeldByOutput).markLastResult()
 			return true
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks

@@ -27,52 +27,52 @@ const (
 	leastPiece   = 256      // bytes
 )
 
-// letGo has the needed steps to let go of a group.
-type letGo struct {
-	mine   []string // names in __main__, those of IPython's outputs left out
-	more   bool
-	out    string // a name of IPython's in __main__
-	kept   bool   // IPython has it besides
-	newest bool   // the last cell's result
-	barred bool   // something has it that no code here takes it from
-	how    event.Release
-	tool   event.Tool
+// release has the needed steps to let go of a group.
+type release struct {
+	expressions     []string // names in __main__, those of IPython's outputs left out
+	moreExpressions bool
+	outputName      string // a name of IPython's in __main__
+	inHistory       bool   // IPython has it besides
+	lastResult      bool   // the last cell's result
+	barred          bool   // something has it that no code here takes it from
+	how             event.Release
+	tool            event.Tool
 }
 
-// letting returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
-func (g *group) letting() *letGo {
+// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
+func (g *group) toRelease() *release {
 	if g == nil {
-		return &letGo{}
+		return &release{}
 	}
-	if g.letGo == nil {
-		g.letGo = &letGo{}
+	if g.release == nil {
+		g.release = &release{}
 	}
-	return g.letGo
+	return g.release
 }
 
-// typed notes a name of the user's.
-func (g *group) typed(name string) {
-	if let := g.letting(); len(let.mine) == objects.MaxAlso {
-		let.more = true
+// addName notes a name of the user's.
+func (g *group) addName(name string) {
+	if let := g.toRelease(); len(let.expressions) == objects.MaxAlso {
+		let.moreExpressions = true
 	} else {
-		let.mine = append(let.mine, name)
+		let.expressions = append(let.expressions, name)
 	}
 }
 
-// output notes a name that IPython has given in the user's namespace.
-func (g *group) output(name string) {
-	let := g.letting()
-	let.kept = true
-	if let.out == "" || len(name) > 1 && let.out[len(let.out)-1] == '_' { // _2 stays longer than _
-		let.out = name
+// addOutput notes a name that IPython has given in the user's namespace.
+func (g *group) addOutput(name string) {
+	let := g.toRelease()
+	let.inHistory = true
+	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
+		let.outputName = name
 	}
 }
 
-func (g *group) keep() { g.letting().kept = true }
+func (g *group) markInHistory() { g.toRelease().inHistory = true }
 
-func (g *group) last() { g.letting().newest = true }
+func (g *group) markLastResult() { g.toRelease().lastResult = true }
 
-func (g *group) bar() { g.letting().barred = true }
+func (g *group) bar() { g.toRelease().barred = true }
 
 // isOwner reports whether code can let go of a group.
 func (g *group) isOwner() bool {
@@ -80,7 +80,7 @@ func (g *group) isOwner() bool {
 	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
 		return true
 	}
-	return g.letGo != nil && g.how != event.ReleaseNames
+	return g.release != nil && g.how != event.ReleaseNames
 }
 
 // others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
@@ -96,7 +96,7 @@ func (l *lister) others(modules []objects.Module) {
 	held := walk.HeldElsewhere(l.Walker, modules)
 	for id := range l.Notes.Noted {
 		one := &l.Notes.Noted[id]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.Typ() != 0 && l.Of[id] == 0 &&
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
 			!held.Has(int32(id)) &&
 			!l.Done() {
 			l.Add(Nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
@@ -114,8 +114,9 @@ func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, share
 	for _, i := range s.candidates(l, rows) {
 		r := &rows[i]
 		g := &l.groups[r.group]
-		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.mine, More: g.more,
-			Output: g.out, Kept: g.kept, Last: g.newest, Release: g.how, Tool: g.tool})
+		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.expressions,
+			More:   g.moreExpressions,
+			Output: g.outputName, Kept: g.inHistory, Last: g.lastResult, Release: g.how, Tool: g.tool})
 		s.Owners = append(s.Owners, int32(s.Nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
@@ -134,7 +135,7 @@ func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, share
 func (s *Sharing) candidates(l *lister, rows []listedRow) (out []int) {
 	size := func(i int) uint64 { return max(uint64(rows[i].size()), rows[i].mapped) }
 	for i, r := range rows {
-		if g := &l.groups[r.group]; g.isOwner() && !g.letting().barred && size(i) >= leastOwner {
+		if g := &l.groups[r.group]; g.isOwner() && !g.toRelease().barred && size(i) >= leastOwner {
 			out = append(out, i)
 		}
 	}
@@ -188,8 +189,8 @@ func (s *Sharing) Spread() {
 	s.lost = s.Tree.lost(s.Of, s.free)
 }
 
-// goes reports whether a vertex goes with its owners.
-func (s *Sharing) goes(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
+// isFreed reports whether a vertex goes with its owners.
+func (s *Sharing) isFreed(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
 
 // free reports whether a vertex is an object that owners hold and nothing else.
 func (s *Sharing) free(v int32) bool { return int(v) < s.Nodes && s.masks.owned(v) }
@@ -240,7 +241,7 @@ func (s *Sharing) Shares() (out []event.Share) {
 		all[i].Exact = true
 	}
 	for v := range int32(s.Nodes) {
-		if s.goes(v) && s.masks.of[v] != crowdedMask {
+		if s.isFreed(v) && s.masks.of[v] != crowdedMask {
 			s.count(&all[s.masks.of[v]], v)
 		}
 	}
@@ -264,7 +265,7 @@ func (s *Sharing) Shares() (out []event.Share) {
 		isListed[i] = true
 	}
 	for v := range int32(s.Nodes) {
-		if m := s.masks.of[v]; s.goes(v) && m != crowdedMask && isListed[m] {
+		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && isListed[m] {
 			s.piece(&all[s.masks.of[v]], v)
 		}
 	}
@@ -313,8 +314,8 @@ func (l *lister) describePiece(p *event.Piece) {
 	}
 }
 
-// still returns which objects are there still: of the same type and as large as they were.
-func still(w *walk.Walker, all []event.Piece) []bool {
+// stillThere returns which objects are there still: of the same type and as large as they were.
+func stillThere(w *walk.Walker, all []event.Piece) []bool {
 	out := make([]bool, len(all))
 	for i, p := range all {
 		if p.Type == 0 { // C++
@@ -322,12 +323,12 @@ func still(w *walk.Walker, all []event.Piece) []bool {
 			continue
 		}
 		id, ok := w.Notes.Index.Get(p.Address, w.Notes.Addrs)
-		if !ok || w.Notes.Noted[id].Typ() == 0 {
+		if !ok || w.Notes.Noted[id].TypeNumber() == 0 {
 			t := w.TypeNow(p.Address) // a leaf that no other object has is not noted
 			out[i] = !ok && t != nil && t.Addr == p.Type && t.Shape == objects.ShapeLeaf
 			continue
 		}
-		out[i] = w.Notes.Types[w.Notes.Noted[id].Typ()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
+		out[i] = w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
 	}
 	return out
 }

@@ -71,11 +71,11 @@ func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most 
 	l.Sizes.Placed = p.piece
 	defer func() {
 		l.Sizes.Placed = nil
-		l.Mem.Few()
+		l.Mem.KeepFew()
 		l.Mem.Limit, l.Mem.Err = l.Mem.Total+objects.PathBytes, nil
 	}()
 	for v := range int32(s.Nodes) {
-		if m := s.masks.of[v]; s.goes(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
+		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
 			p.mask = s.masks.bits[m]
 			p.node(v)
 		}
@@ -178,8 +178,8 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 	if dict, values := p.AttributesAt(addr, t); dict == 0 && values != 0 { // a dict is an object of its own
 		p.InlineAttributes(t, values, func(_, value uint64) bool { return each(0, value) })
 	}
-	if end := min(t.Basic, objects.MaxBasic); t.Shape != objects.ShapeArray && t.Own+8 <= end {
-		p.Mem.Words(addr+t.Own, (end-t.Own)/8, each)
+	if end := min(t.Basic, objects.MaxBasic); t.Shape != objects.ShapeArray && t.FirstWord+8 <= end {
+		p.Mem.Words(addr+t.FirstWord, (end-t.FirstWord)/8, each)
 	}
 }
 
@@ -202,7 +202,7 @@ func (p *placer) leaf(addr uint64) {
 	}
 	v := p.crowd.sets[p.crowd.All[n].Set].whole
 	p.crowd.All[n].left = 1 // once is enough
-	if v <= 0 || !p.sharing.goes(v) || p.sharing.masks.of[v] == crowdedMask {
+	if v <= 0 || !p.sharing.isFreed(v) || p.sharing.masks.of[v] == crowdedMask {
 		return
 	}
 	before := p.mask

@@ -25,7 +25,7 @@ func (e *Extents) tensor(n int32, obj uint64, t *objects.Type) {
 		return
 	}
 	e.Unknown[n] = false
-	if !x.Lent {
+	if !x.OwnsPython {
 		e.tensors.impl(n, x.Impl)
 	}
 }
@@ -34,7 +34,7 @@ func (e *Extents) tensor(n int32, obj uint64, t *objects.Type) {
 func (e *Extents) function(n int32, obj uint64, t *objects.Type) {
 	const head, most = 16, 512
 	r := references{&e.tensors, n}
-	if p, ok := e.tensors.graph.At(obj + head); ok && t.Loose > 0 {
+	if p, ok := e.tensors.graph.At(obj + head); ok && t.UnknownBefore > 0 {
 		r.Node(p)
 	} else if e.Lineage(t).Is("torch._C._FunctionBase") {
 		e.tensors.graph.Saved(obj+head, min(max(t.Basic, head), most)-head, r)

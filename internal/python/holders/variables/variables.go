@@ -46,11 +46,12 @@ func List(w *walk.Walker, give func()) Listing {
 	e.reserve(w.Notes.Containers + w.Notes.Shared)
 	defer e.free()
 	l := &lister{Walker: w, extents: e, byAddr: map[uint64]int{}, give: give}
-	still := still(w, w.Limits.Watch)
+	still := stillThere(w, w.Limits.Watch)
 	l.walk()
 	l.viewed = views.ByRoot(w, paths.NewWriter(w, nil))
 	if w.Limits.Contents {
-		l.inspector = contents.NewInspector(&l.Sizer, &objects.ResidentMemory{Memory: w.Mem.R, FilePages: w.Mem.Files})
+		l.inspector = contents.NewInspector(&l.Sizer, &objects.ResidentMemory{Memory: w.Mem.Source,
+			FilePages: w.Mem.Files})
 	}
 	out := l.listing(w.Limits.Time / 4)
 	out.Still = still
@@ -59,12 +60,12 @@ func List(w *walk.Walker, give func()) Listing {
 
 // group is the names of one object, or of objects that belong together.
 type group struct {
-	names   []string
-	addr    uint64 // of the object; 0 for several
-	kind    event.HolderKind
-	targets []int32
-	place   bool // its names are attributes, listed only where they hold much
-	*letGo       // nil for most: nobody lets go of modules
+	names    []string
+	addr     uint64 // of the object; 0 for several
+	kind     event.HolderKind
+	targets  []int32
+	place    bool // its names are attributes, listed only where they hold much
+	*release      // nil for most: nobody lets go of modules
 }
 
 // lister is a walk over everything that has a name.
@@ -73,7 +74,7 @@ type lister struct {
 	extents *Extents
 	groups  []group
 	byAddr  map[uint64]int
-	late    []binding2
+	late    []lateBinding
 	loose   int                  // the first node that no name led to
 	unmet   uint64               // bytes of objects that something else holds, which have no nodes
 	give    func()               // the notes back
@@ -85,9 +86,9 @@ type lister struct {
 	inspector *contents.Inspector // nil where elements of arrays are not asked for
 }
 
-// binding2 is a name of an object that leads out of the objects that names hold: it is looked at when everything else
-// was.
-type binding2 struct {
+// lateBinding is a name of an object that leads out of the objects that names hold: it is looked at when everything
+// else was.
+type lateBinding struct {
 	group int
 	addr  uint64
 }
@@ -131,7 +132,7 @@ func (l *lister) hold(g int, addr uint64) {
 		return
 	}
 	if _, known := l.Known(addr); !known && l.Deferring && l.LeadsOut(addr, t) {
-		l.late = append(l.late, binding2{g, addr})
+		l.late = append(l.late, lateBinding{g, addr})
 		return
 	}
 	l.extents.group = int32(-2 - g)

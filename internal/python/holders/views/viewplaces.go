@@ -8,8 +8,8 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// places are the references of IPython and __main__ to objects.
-type places struct {
+// Places are the references of IPython and __main__ to objects.
+type Places struct {
 	Names map[uint64][]string // of the user's
 	// IPython's own: how many references it has to an object, and the numbers of its outputs.
 	Own     map[uint64]int64
@@ -20,10 +20,11 @@ type places struct {
 	Others map[uint64][]int32
 }
 
-func NewPlaces(w *walk.Walker) places {
+// NewPlaces gathers the references of IPython and __main__.
+func NewPlaces(w *walk.Walker) Places {
 	modules, s := w.Modules(), w.Shell
 	names, builtins := w.Namespace(w.ModuleDict(modules, "__main__")), w.ModuleDict(modules, "builtins")
-	p := places{Names: map[uint64][]string{}, Own: map[uint64]int64{}, Outputs: map[uint64][]int{},
+	p := Places{Names: map[uint64][]string{}, Own: map[uint64]int64{}, Outputs: map[uint64][]int{},
 		known: map[uint64]bool{}, Others: map[uint64][]int32{}}
 	take := func(name string, value uint64) {
 		p.Own[value]++
@@ -88,7 +89,7 @@ func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64
 }
 
 // Referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
-func (p *places) Referrers(v *Viewing, some []Held) {
+func (p *Places) Referrers(v *Viewing, some []Held) {
 	w := v.Walker
 	wanted := make([]uint64, len(w.Notes.Noted)/64+1)
 	mark := func(addr uint64) {
@@ -104,7 +105,7 @@ func (p *places) Referrers(v *Viewing, some []Held) {
 	}
 	for id := range w.Notes.Noted {
 		one := &w.Notes.Noted[id]
-		if one.First == objects.Unnoted || one.Typ() == 0 || p.counted(w, int32(id)) {
+		if one.First == objects.Unnoted || one.TypeNumber() == 0 || p.counted(w, int32(id)) {
 			continue
 		}
 		for s := range w.Notes.StepsOf(int32(id)) {
@@ -119,15 +120,15 @@ func (p *places) Referrers(v *Viewing, some []Held) {
 }
 
 // counted reports whether the names in an object have been taken in already.
-func (p *places) counted(w *walk.Walker, id int32) bool {
-	return p.known[w.Notes.Addrs[id]] || w.Notes.Types[w.Notes.Noted[id].Typ()].Shape == objects.ShapeModule
+func (p *Places) counted(w *walk.Walker, id int32) bool {
+	return p.known[w.Notes.Addrs[id]] || w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeModule
 }
 
 // MaxReferrers is how many references to an object are noted: [Viewing.viewer] gives up one that has more.
 const MaxReferrers = objects.MaxAlso + 2
 
 // refer notes that an object refers to another.
-func (p *places) refer(to uint64, id int32) {
+func (p *Places) refer(to uint64, id int32) {
 	if all := p.Others[to]; len(all) < MaxReferrers {
 		p.Others[to] = append(all, id)
 	}

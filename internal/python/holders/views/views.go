@@ -27,7 +27,7 @@ const (
 type Viewing struct {
 	*walk.Walker
 	paths   *paths.Writer
-	places  places
+	places  Places
 	of      map[uint64]*viewed        // by the owner of the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool           // objects with known targets of their views
 	tensors map[uint64]objects.Tensor // by their objects
@@ -91,10 +91,10 @@ func (v *Viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
 		one := &v.Notes.Noted[id]
-		if one.Typ() == 0 || v.cut() {
+		if one.TypeNumber() == 0 || v.cut() {
 			continue
 		}
-		t, addr := v.Notes.Types[one.Typ()], v.Notes.Addrs[id]
+		t, addr := v.Notes.Types[one.TypeNumber()], v.Notes.Addrs[id]
 		switch {
 		case t.Shape == objects.ShapeArray:
 			if v.OwnsData(addr) || count >= maxViews {

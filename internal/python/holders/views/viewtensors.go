@@ -14,7 +14,7 @@ const storageType = "torch.Storage"
 // tensor files a tensor by its storage. One that only C++ has is no view: [Viewing.bases] finds it.
 func (v *Viewing) tensor(obj uint64, t *objects.Type) {
 	x, ok := v.ReadTensor(obj, t)
-	if !ok || x.Lent || x.Owner != x.Data || x.Size < leastBase { // memory of another owner, such as an array's
+	if !ok || x.OwnsPython || x.Owner != x.Data || x.Size < leastBase { // memory of another owner, such as an array's
 		return
 	}
 	g := v.of[x.Storage]

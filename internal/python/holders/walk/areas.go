@@ -34,9 +34,9 @@ const (
 	aheadFlags     = 7
 )
 
-// take takes a reference in while a survey runs. Its target is looked at later, in the order of addresses: that is how
-// memory is read fastest.
-func (s *Census) take(to uint64, kind objects.Step, flags uint64) {
+// noteReference takes a reference in while a survey runs. Its target is looked at later, in the order of addresses:
+// that is how memory is read fastest.
+func (s *Census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
 		return
 	}
@@ -57,23 +57,23 @@ func (s *Census) take(to uint64, kind objects.Step, flags uint64) {
 		flags |= aheadUncounted
 	}
 	if n, ok := s.Index.Get(to, s.Addrs); ok {
-		s.arrive(n, ahead{uint32(flags), at})
+		s.noteTarget(n, ahead{uint32(flags), at})
 		return
 	}
 	if s.large && flags&aheadGuess == 0 { // the objects that wait must not grow with it
-		s.takeNow(to, flags)
+		s.noteReferenceNow(to, flags)
 		return
 	}
-	s.later(to, flags, at)
+	s.queue(to, flags, at)
 }
 
-// takeNow is take for an object that is looked at at once.
-func (s *Census) takeNow(to, flags uint64) {
+// noteReferenceNow is take for an object that is looked at at once.
+func (s *Census) noteReferenceNow(to, flags uint64) {
 	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that has it notes it
 		return
 	}
 	if n := s.AddNew(-1, to, Label{}, NodeObject); n >= 0 {
-		s.arrive(n, ahead{uint32(flags), -1})
+		s.noteTarget(n, ahead{uint32(flags), -1})
 	}
 }
 
@@ -82,8 +82,8 @@ func (s *Census) raw(word uint64) {
 	s.Notes.Steps = append(s.Notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
 }
 
-// arrive notes where a reference leads.
-func (s *Census) arrive(n int32, a ahead) {
+// noteTarget notes where a reference leads.
+func (s *Census) noteTarget(n int32, a ahead) {
 	if a.to&aheadUncounted == 0 && !s.Notes.Noted[n].Is(objects.NoteLeaf) {
 		s.counts(n)
 	}
@@ -96,9 +96,9 @@ func (s *Census) arrive(n int32, a ahead) {
 	}
 }
 
-// look looks at everything that references led to, and at everything that is found there: one area after another, and
-// of each all that is known of by then.
-func (s *Census) look() {
+// visitAreas looks at everything that references led to, and at everything that is found there: one area after another,
+// and of each all that is known of by then.
+func (s *Census) visitAreas() {
 	for len(s.active) > 0 && !s.Done() {
 		sweep := s.active
 		s.active = nil
@@ -135,8 +135,8 @@ func (s *Census) lookInArea(a *area) {
 	}
 }
 
-// later has a reference looked at later.
-func (s *Census) later(to, flags uint64, at int32) {
+// queue has a reference looked at later.
+func (s *Census) queue(to, flags uint64, at int32) {
 	base := to &^ (areaSize - 1)
 	if s.last == nil || s.last.base != base {
 		if s.last = s.areas[base]; s.last == nil {
@@ -172,7 +172,7 @@ func (s *Census) lookAt(to uint64, all []ahead) {
 		}
 	}
 	for _, a := range all {
-		s.arrive(n, a)
+		s.noteTarget(n, a)
 	}
 }
 

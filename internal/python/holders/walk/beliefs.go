@@ -23,9 +23,9 @@ func (b *beliefs) maybeFollow(from int32, to uint64, l Label, inObject bool) boo
 		return true
 	}
 	switch b.Believed[key] {
-	case isCertain:
+	case certain:
 		b.Follow(from, to, l)
-	case isProbable:
+	case probable:
 		if len(b.Doubts) < b.Limits.Objects {
 			b.Doubts = append(b.Doubts, edge{to, l, from, b.Kind})
 		} else {

@@ -18,6 +18,7 @@ type BlockTable struct {
 	all             func() // called when none is left
 }
 
+// NewBlockTable returns the table of blocks, none of which has a node yet.
 func NewBlockTable(blocks []objects.Block) BlockTable {
 	b := BlockTable{Blocks: slices.Clone(blocks)}
 	slices.SortFunc(b.Blocks, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })

@@ -21,8 +21,8 @@ type WordKey struct{ from, to uint64 }
 type Certainty uint8
 
 const (
-	isProbable Certainty = iota + 1
-	isCertain
+	probable Certainty = iota + 1
+	certain
 )
 
 // Census counts references.
@@ -55,11 +55,11 @@ func (s *Census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 		if s.Done() || to&7 != 0 {
 			return false
 		}
-		s.take(to, kind, 0)
+		s.noteReference(to, kind, 0)
 	case kind != objects.StepWord:
-		s.take(to, kind, 0)
+		s.noteReference(to, kind, 0)
 	case to&7 == 0:
-		s.take(to, kind, aheadGuess)
+		s.noteReference(to, kind, aheadGuess)
 	case s.recording && to < objects.UserSpace:
 		s.raw(to)
 	}
@@ -245,9 +245,9 @@ func (s *Census) weigh(believed map[WordKey]Certainty, to uint64, g *guess) {
 	if left <= 0 {
 		return
 	}
-	is := isCertain
+	is := certain
 	if inObjects > left {
-		is = isProbable
+		is = probable
 	}
 	for from := range g.inObjects {
 		believed[WordKey{from, to}] = is
@@ -257,7 +257,7 @@ func (s *Census) weigh(believed map[WordKey]Certainty, to uint64, g *guess) {
 	}
 	for from := range g.elsewhere {
 		if key := (WordKey{from, to}); believed[key] == 0 {
-			believed[key] = isProbable
+			believed[key] = probable
 		}
 	}
 }

@@ -10,19 +10,20 @@ import (
 // Exits has the objects that lead out of a root's own ones: modules, the globals of functions, frames that run,
 // classes of instances. References there are deferred: they are followed once all roots are.
 type Exits struct {
-	read      objects.Reader
-	Deferred  []edge
-	Deferring bool
-	Keys      []edge          // keys of dicts: a shorter way than the one with more meaning
-	Spaces    map[uint64]bool // the namespaces of modules
-	Running   map[uint64]bool // frames
-	Cells     map[uint64]bool // those of threads that run cells, see [objects.Limits.Running]
-	classed   map[uint64]bool // classes that have been deferred
+	read       objects.Reader
+	Deferred   []edge
+	Deferring  bool
+	Keys       []edge          // keys of dicts: a shorter way than the one with more meaning
+	Spaces     map[uint64]bool // the namespaces of modules
+	Running    map[uint64]bool // frames
+	CellFrames map[uint64]bool // those of threads that run cells, see [objects.Limits.Running]
+	classed    map[uint64]bool // classes that have been deferred
 	// named knows which objects are names of modules other than __main__, as far as a survey has met them; nil for no
 	// survey.
 	named map[uint64]bool
 }
 
+// NewExits returns the exits of a walk that has met none.
 func NewExits(r objects.Reader) Exits {
 	return Exits{read: r, Spaces: map[uint64]bool{}, Running: map[uint64]bool{}, classed: map[uint64]bool{}}
 }
@@ -110,10 +111,10 @@ func (o *Exits) ReadThreads() (all []Thread) {
 		for f != 0 && f&7 == 0 && !o.Running[f] && len(o.Running) < maxFrames && !o.read.Spent() {
 			o.Running[f] = true
 			if slices.Contains(o.read.Limits.Running, state) {
-				if o.Cells == nil {
-					o.Cells = map[uint64]bool{}
+				if o.CellFrames == nil {
+					o.CellFrames = map[uint64]bool{}
 				}
-				o.Cells[f] = true
+				o.CellFrames[f] = true
 			}
 			one.Frames = append(one.Frames, f)
 			f = o.read.Mem.Word(f + uint64(o.read.Heap.FrameBack))

@@ -7,14 +7,15 @@ import (
 // Finder looks for the holders of blocks, and for arrays that are none of the blocks where these are asked for.
 type Finder struct {
 	*Walker
-	Seeking bool // arrays that are none of the blocks as well, see [unseen]
-	Unseen  []unseen
-	shared  map[uint64]bool // counts of Arrow's objects that were looked into
+	SeeksArrays bool // arrays that are none of the blocks as well, see [unseen]
+	Unseen      []unseen
+	shared      map[uint64]bool // counts of Arrow's objects that were looked into
 }
 
+// NewFinder returns the visitor of a walker.
 func NewFinder(w *Walker) *Finder { return &Finder{Walker: w, shared: map[uint64]bool{}} }
 
-func (f *Finder) Over() bool { return f.left == 0 && !f.Seeking }
+func (f *Finder) Over() bool { return f.left == 0 && !f.SeeksArrays }
 
 // Refer follows references that hold an object for sure, keeps those for later that are not to hide another way, and
 // leaves out those that show no holder.
@@ -28,19 +29,19 @@ func (f *Finder) Refer(from int32, to uint64, kind objects.Step, l Label) bool {
 		return !f.pointsAt(from, to, false) && f.Beliefs.guess(from, to, l)
 	case objects.StepGlobals:
 		if !f.Deferring {
-			return f.Chase(from, to, l)
+			return f.Reach(from, to, l)
 		}
 		if _, ok := f.Known(to); !ok && !f.Spaces[to] {
 			f.defers(from, to, l)
 		}
 	case objects.StepClass:
 		if !f.Deferring {
-			return f.Chase(from, to, l)
+			return f.Reach(from, to, l)
 		}
 		f.deferClass(from, to)
 	case objects.StepCounting:
 	default:
-		return f.Chase(from, to, l)
+		return f.Reach(from, to, l)
 	}
 	return false
 }
@@ -53,7 +54,7 @@ func (f *Finder) Add(from int32, addr uint64, id int32, l Label, what uint8) int
 }
 
 func (f *Finder) Array(n int32, addr, data uint64) {
-	if !f.pointsAt(n, data, true) && f.Seeking {
+	if !f.pointsAt(n, data, true) && f.SeeksArrays {
 		f.noteArray(n, objects.ArrayNote{Data: data, Span: f.OwnSpan(addr)})
 	}
 }
@@ -122,7 +123,7 @@ type unseen struct {
 
 // noteArray takes in the data of an array that owns it.
 func (f *Finder) noteArray(n int32, a objects.ArrayNote) {
-	if f.Seeking && len(f.Unseen) < maxUnseen && a.Span >= leastUnseen && a.Span < objects.UserSpace &&
+	if f.SeeksArrays && len(f.Unseen) < maxUnseen && a.Span >= leastUnseen && a.Span < objects.UserSpace &&
 		objects.BlockAt(f.Blocks, a.Data) < 0 {
 		f.Unseen = append(f.Unseen, unseen{n, a.Data, a.Span})
 	}

@@ -25,7 +25,7 @@ func noteHeld(s *Census) {
 		return n
 	}
 	for id := range s.Notes.Noted {
-		if one := &s.Notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.Typ() != 0 && left(int32(id)) > 0 {
+		if one := &s.Notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
 			one.What |= objects.NoteElsewhere
 		}
 	}
@@ -51,29 +51,29 @@ func HeldElsewhere(w *Walker, modules []objects.Module) *HeldObjects {
 	e := &HeldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}
 	for id := range w.Notes.Noted {
 		if w.Notes.Noted[id].Is(objects.NoteElsewhere) && w.Notes.Noted[id].Is(objects.NoteTracked) {
-			e.take(int32(id))
+			e.add(int32(id))
 		}
 	}
 	for _, m := range modules {
 		for _, addr := range []uint64{m.Addr, m.Dict} {
 			if id, ok := w.Notes.Index.Get(addr, w.Notes.Addrs); ok {
-				e.steps(id, e.take)
+				e.steps(id, e.add)
 			}
 		}
 	}
 	for len(e.queue) > 0 && !w.Done() {
 		id := e.queue[len(e.queue)-1]
 		e.queue = e.queue[:len(e.queue)-1]
-		e.steps(id, e.take)
+		e.steps(id, e.add)
 	}
 	return e
 }
 
 func (e *HeldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 }
 
-// take takes in an object, unless a walk has reached it or nothing is known of it.
-func (e *HeldObjects) take(id int32) {
-	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.Noted[id].Typ() != 0 {
+// add takes in an object, unless a walk has reached it or nothing is known of it.
+func (e *HeldObjects) add(id int32) {
+	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.Noted[id].TypeNumber() != 0 {
 		e.is[id/64] |= 1 << (id % 64)
 		e.queue = append(e.queue, id)
 	}
@@ -94,7 +94,7 @@ func (e *HeldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
 	return bytes
 }
 
-// Bytes is how much memory those have that no walk has reached since.
+// Bytes returns the total size of the objects in e that no walk has reached yet.
 func (e *HeldObjects) Bytes() (sum uint64) {
 	for id := range e.w.Notes.Noted {
 		if id := int32(id); e.Has(id) && e.w.Of[id] == 0 {

@@ -21,12 +21,12 @@ func (s *Census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
 
 // visitQueue looks into every node that waits, and into those that are reached from there.
 func (s *Census) visitQueue() {
-	s.look()
+	s.visitAreas()
 	for len(s.waiting) > 0 && !s.Done() {
 		n := s.waiting[len(s.waiting)-1]
 		s.waiting = s.waiting[:len(s.waiting)-1]
 		s.Visit(n)
-		s.look()
+		s.visitAreas()
 	}
 }
 
@@ -100,11 +100,11 @@ func (s *Census) isLarge(addr uint64, t *objects.Type) bool {
 
 func (s *Census) record(n int32, visit func()) {
 	one := &s.Notes.Noted[n]
-	if one.Typ() == 0 || one.First != objects.Unnoted || !s.Notes.Types[one.Typ()].Recordable() {
+	if one.TypeNumber() == 0 || one.First != objects.Unnoted || !s.Notes.Types[one.TypeNumber()].Recordable() {
 		visit()
 		return
 	}
-	if s.large = s.isLarge(s.Addrs[n], s.Notes.Types[one.Typ()]); s.large {
+	if s.large = s.isLarge(s.Addrs[n], s.Notes.Types[one.TypeNumber()]); s.large {
 		visit()
 		s.large = false
 		return

@@ -13,7 +13,8 @@ func replayed(w *Walker, n int32) bool {
 	if id < 0 || w.Notes.Noted[id].First == objects.Unnoted {
 		return false
 	}
-	if w.Arrays != nil && w.Arrays.ReadsArrays() && w.Notes.Types[w.Notes.Noted[id].Typ()].Shape == objects.ShapeArray {
+	if w.Arrays != nil && w.Arrays.ReadsArrays() &&
+		w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeArray {
 		return false // it wants to know more
 	}
 	if t := w.TypeOf(n); t != nil && t.HidesSome() {
@@ -123,10 +124,10 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 		return true
 	}
 	addr := w.Notes.Addrs[id]
-	if one.Typ() == 0 {
+	if one.TypeNumber() == 0 {
 		return w.followUnseen(from, addr, l)
 	}
-	t := w.Notes.Types[one.Typ()]
+	t := w.Notes.Types[one.TypeNumber()]
 	if leaf {
 		w.leaves.LeafNoted(from, id)
 		return true

@@ -88,13 +88,13 @@ func (v Visits) visitInstance(n int32, addr uint64, t *objects.Type) {
 			v.Part(n, dict)
 		}
 	}
-	if end := min(t.Basic, objects.MaxBasic); t.Own < end {
-		v.visitWords(n, addr, t, t.Own, end)
+	if end := min(t.Basic, objects.MaxBasic); t.FirstWord < end {
+		v.visitWords(n, addr, t, t.FirstWord, end)
 	}
 	if t.Shape == objects.ShapeWords && t.Item == 8 {
 		count := min(v.Mem.Word(addr+uint64(v.Heap.VarSize)), objects.MaxItems)
 		take := v.Word
-		if t.Loose > 0 {
+		if t.UnknownBefore > 0 {
 			take = v.looseWord
 		}
 		v.Mem.Words(addr+t.Basic, count, func(i, word uint64) bool {
@@ -132,7 +132,7 @@ func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint6
 		return
 	}
 	v.Mem.Words(addr+from, (to-from)/8, func(i, word uint64) bool {
-		v.Hidden = from+8*i < t.Hides
+		v.Hidden = from+8*i < t.HiddenBefore
 		v.visitWord(n, t, from+8*i, word)
 		v.Hidden = false
 		return !v.Done()
@@ -144,7 +144,7 @@ func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
 	switch {
 	case at == t.Weak && at != 0, t.Dict > 0 && at == uint64(t.Dict):
 	case t.Shape == objects.ShapeWeak && at < 64: // the list of all weak references to the same object
-	case at < t.Loose && !v.IsSlot(t, at):
+	case at < t.UnknownBefore && !v.IsSlot(t, at):
 		v.looseWord(n, word, Label{LabelWord, at})
 	default:
 		v.Word(n, word, Label{LabelWord, at})

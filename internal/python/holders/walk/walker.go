@@ -37,6 +37,7 @@ func NewWalker(ctx context.Context, heap cpython.Heap, mem *objects.Memory, bloc
 	return WalkerOf(objects.NewReader(heap, objects.NewBudget(ctx, mem, limits)), NewBlockTable(blocks))
 }
 
+// WalkerOf returns a walker with a reader, for blocks.
 func WalkerOf(r objects.Reader, blocks BlockTable) *Walker {
 	w := &Walker{
 		Sizer: objects.Sizer{Reader: r}, BlockTable: blocks,
@@ -63,8 +64,8 @@ func (w *Walker) Follow(from int32, to uint64, l Label) bool {
 	return w.Refer(from, to, objects.StepFollow, l)
 }
 
-// Chase is follow for the visitors that make nodes.
-func (w *Walker) Chase(from int32, to uint64, l Label) bool {
+// Reach is follow for the visitors that make nodes.
+func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 	if w.Done() || to&7 != 0 {
 		return false
 	}
@@ -188,7 +189,7 @@ func (w *Walker) Flush() {
 // hiding has references counted as hidden that a part of an object has, if its type hides that part.
 func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
 	before := w.Hidden
-	w.Hidden = before || t != nil && offset < t.Hides
+	w.Hidden = before || t != nil && offset < t.HiddenBefore
 	follow()
 	w.Hidden = before
 }
@@ -199,13 +200,13 @@ func (w *Walker) Hides(n int32) bool {
 		return w.Hidden
 	}
 	t := w.TypeOf(n)
-	return t != nil && t.Hides == objects.HidesAll
+	return t != nil && t.HiddenBefore == objects.HidesAll
 }
 
 // TypeOf returns the type of a node: by the notes, or as it is now.
 func (w *Walker) TypeOf(n int32) *objects.Type {
-	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].Typ() != 0 {
-		return w.Notes.Types[w.Notes.Noted[id].Typ()]
+	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].TypeNumber() != 0 {
+		return w.Notes.Types[w.Notes.Noted[id].TypeNumber()]
 	}
 	return w.ObjectType(w.Addrs[n])
 }
