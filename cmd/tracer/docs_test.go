@@ -195,7 +195,7 @@ func TestTypesWhatIsInstalled(t *testing.T) {
 
 // paths finds files and folders of the repository in a page, by their paths from its top.
 var paths = regexp.MustCompile(
-	"`((?:attribution|bench|bpf|cmd|docs|e2e|event|model|python|report|scripts|testdata|tracer)/[\\w./@-]+)`")
+	"`((?:attribution|bench|bpf|cmd|docs|e2e|event|internal|model|python|report|scripts|testdata|tracer)/[\\w./@-]+)`")
 
 // TestPaths: files and folders that the pages name are there.
 func TestPaths(t *testing.T) {

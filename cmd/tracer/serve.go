@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"ipytracer/cmd/tracer/internal/agent/accounts"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/serving"
 )
@@ -87,7 +87,7 @@ func runServe(ctx context.Context, o ServeOptions, c console) error {
 	}
 	s := serving.New(serving.Options{
 		Log: log, PerUser: o.PerUser, InAll: o.InAll, Auto: o.Auto, Session: begin, Porter: serving.StartPorter,
-		Login: (&accounts.Book{}).Login,
+		Login: (&telemetry.Accounts{}).Login,
 	})
 	which := "notebooks that say '%tracer start'"
 	if o.Auto {

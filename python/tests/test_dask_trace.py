@@ -28,7 +28,7 @@ class Marked(unittest.TestCase):
 
 class Cells(Marked):
     def test_ids_are_those_of_the_agent(self):
-        """The same as in cmd/tracer/internal/agent/tasks."""
+        """The same as in cmd/tracer/internal/agent."""
         self.assertEqual(_dask_trace.ids("ab" * 16, 3), ("30d46f36efd64f3403543b630f5f07f9", "9b0cf8547e575b32"))
 
     def test_a_cell_is_marked_once(self):

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/agent/accounts"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
 // TestShares: a user with all subordinate ones takes no more numbers than one user may, and others still get one each.
 func TestShares(t *testing.T) {
 	c := DefaultConfig()
 	m := newMetrics(func() *Config { return &c })
-	book := &accounts.Book{Known: func(uint32) bool { return false }, Open: func() (io.ReadCloser, error) {
+	book := &telemetry.Accounts{Known: func(uint32) bool { return false }, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("1000:100000:65536\n")), nil
 	}}
 	slot := uint32(0)

@@ -13,11 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/deaths"
-	"ipytracer/cmd/tracer/internal/agent/profiles"
-	"ipytracer/cmd/tracer/internal/agent/spans"
-	"ipytracer/cmd/tracer/internal/agent/tasks"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
@@ -57,16 +54,16 @@ type Agent struct {
 	metrics *metrics
 	arrivals
 	names    names
-	book     accounts.Book
+	book     telemetry.Accounts
 	pace     pace               // for the scout's goroutine
 	kernels  map[uint32]*kernel // by root: for the goroutine of Run, and for collections under metrics.mu
 	sinks    []telemetry.Sink
 	deaths   *deaths.Keeper // nil: off
-	tasks    *tasks.Keeper  // nil: off
+	tasks    *taskKeeper    // nil: off
 	start    *event.Start
-	began    uint64             // start of the agent, as [process.Identity.StartTicks]
-	counted  time.Time          // when losses were last counted
-	profiler *profiles.Profiler // nil: no stacks are walked
+	began    uint64            // start of the agent, as [process.Identity.StartTicks]
+	counted  time.Time         // when losses were last counted
+	profiler *engines.Profiler // nil: no stacks are walked
 }
 
 // ErrAddress says that the address of /metrics cannot be listened on.
@@ -308,7 +305,7 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 	a.kernels[e.Root] = k
 	followTasks(a, k, &p.Python)
 	if a.options.Config.withSources() {
-		k.monitor.KeepSources(spans.MaxSource, maxSources)
+		k.monitor.KeepSources(engines.MaxSource, maxSources)
 	}
 	a.metrics.add(k)
 }

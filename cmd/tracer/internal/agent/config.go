@@ -14,11 +14,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ipytracer/cmd/tracer/internal/agent/deaths"
-	"ipytracer/cmd/tracer/internal/agent/hub"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/pods"
-	"ipytracer/cmd/tracer/internal/agent/profiles"
-	"ipytracer/cmd/tracer/internal/agent/spans"
-	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/internal/ledger"
@@ -50,15 +47,15 @@ type Config struct {
 	// Deaths are the reports of kernels that were killed.
 	Deaths deaths.Config `yaml:"deaths"`
 	// Dask has the workers of Dask.
-	Dask tasks.Config `yaml:"dask"`
+	Dask TasksConfig `yaml:"dask"`
 	// OTLP is the receiver of spans; nil for none. It is read at the start only.
-	OTLP *spans.Config `yaml:"otlp"`
+	OTLP *engines.Spans `yaml:"otlp"`
 	// Kubernetes says where names of pods come from. It is read at the start only.
 	Kubernetes pods.Config `yaml:"kubernetes"`
 	// Hubs are the namespaces in which JupyterHub's labels of pods are trusted.
-	Hubs hub.Patterns `yaml:"hub_namespaces"`
+	Hubs telemetry.Patterns `yaml:"hub_namespaces"`
 	// Profiles are the profiles that are made; nil for none. It is read at the start only.
-	Profiles *profiles.Config `yaml:"profiles"`
+	Profiles *engines.Profiles `yaml:"profiles"`
 	// HubPage says which JupyterHubs may ask what their users have; nil for none. It is read at the start only.
 	HubPage *users.Config `yaml:"hub_page"`
 }
@@ -89,7 +86,7 @@ func DefaultConfig() Config {
 		Budget: "3%", Refresh: Duration(15 * time.Second), Look: Duration(time.Second),
 		Kernels: ledger.MaxRoots, PerUser: 16, Series: 10_000, Keep: Duration(15 * time.Minute), Users: true,
 		Kubernetes: pods.Config{Enabled: pods.Auto}, Deaths: deaths.DefaultConfig(),
-		Dask: tasks.DefaultConfig(),
+		Dask: defaultTasks(),
 	}
 }
 
@@ -181,7 +178,7 @@ func placed(err error) (line int, one error) {
 			text = field + " is no field of this section"
 		}
 		name := strings.TrimPrefix(field, "field ")
-		if section == "profiles.Config" && slices.Contains(profiles.Pushed, name) {
+		if section == "engines.Profiles" && slices.Contains(engines.PushedFields, name) {
 			text += ": profiles are not pushed any more, pull: true lets an engine pull them"
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/event"
 )
 
@@ -20,8 +20,8 @@ func (a *Agent) sendSpans(ctx context.Context) (stop func(), err error) {
 	if c == nil {
 		return func() {}, nil
 	}
-	s, err := spans.New(spans.Options{
-		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(spans.Engine),
+	s, err := engines.NewSink(engines.SinkOptions{
+		Config: *c, Version: a.options.Version, Log: a.log, Counts: a.metrics.exports.Of(engines.SpansEngine),
 		Open: a.options.Open, Users: func() bool { return a.config.Load().Users },
 	})
 	if err != nil {

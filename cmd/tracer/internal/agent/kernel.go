@@ -6,7 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -18,7 +17,7 @@ type kernel struct {
 	facts             facts
 	settled           bool           // all names are known that will be
 	held              []model.Window // cells that are kept until then
-	tasks             []tasks.Task   // likewise
+	tasks             []namedTask    // likewise
 	monitor           *attribution.Monitor
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull

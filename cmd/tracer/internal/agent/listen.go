@@ -9,19 +9,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"ipytracer/cmd/tracer/internal/agent/doors"
-	"ipytracer/cmd/tracer/internal/agent/profiles"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
 // pages are those at the public address: /metrics, where they are switched on profiles, and how the agent is.
 func (m *metrics) pages() http.Handler {
 	mux := m.healthPages()
-	mux.Handle("GET /metrics", doors.NewShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", newShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
 	})))
 	if m.pull != nil {
-		mux.Handle("GET "+profiles.Path, m.pull)
+		mux.Handle("GET "+engines.ProfilesPath, m.pull)
 	}
 	return mux
 }
@@ -50,7 +49,7 @@ func (m *metrics) hubNetworkPages() http.Handler {
 
 // addresses are where an agent answers. The first is the public one.
 type addresses struct {
-	doors []*doors.Door
+	doors []*door
 }
 
 // openDoors listens at the addresses of the configuration, before anything is loaded into the kernel. An address that
@@ -81,8 +80,8 @@ func openDoors(a *Agent) (all addresses, err error) {
 	return all, nil
 }
 
-func (all *addresses) add(a *Agent, address string) *doors.Door {
-	d := &doors.Door{Address: address, Log: a.log, Said: a.say, Login: a.loginOf}
+func (all *addresses) add(a *Agent, address string) *door {
+	d := &door{Address: address, Log: a.log, Said: a.say, Login: a.loginOf}
 	all.doors = append(all.doors, d)
 	return d
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"ipytracer/cmd/tracer/internal/agent/doors"
-	"ipytracer/cmd/tracer/internal/agent/exports"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/agent/users"
 	"ipytracer/event"
@@ -38,10 +37,10 @@ type metrics struct {
 	unseen   prometheus.Counter
 	refused  prometheus.Counter
 	missed   prometheus.Counter
-	exports  *exports.Counts
+	exports  *engines.Counts
 	pull     http.Handler  // profiles of kernels; nil for none
 	users    *users.Keeper // what a user of JupyterHub has; nil for none
-	state    doors.State
+	state    doorState
 	registry *prometheus.Registry
 }
 
@@ -86,7 +85,7 @@ const (
 func newMetrics(config func() *Config) *metrics {
 	m := &metrics{
 		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]number{},
-		registry: prometheus.NewPedanticRegistry(), exports: exports.NewCounts(),
+		registry: prometheus.NewPedanticRegistry(), exports: engines.NewCounts(),
 	}
 	m.needs = histogram("cell_need_bytes",
 		"Resident memory that cells needed: the peak, less what there was at the start.")

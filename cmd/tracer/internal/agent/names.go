@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -57,7 +56,7 @@ func (all finders) Find(uid, container string) (p pods.Pod, name string, known b
 func (a *Agent) watchPods(ctx context.Context) error {
 	c := a.options.Config.Kubernetes
 	o := pods.Options{
-		Wanted:  pods.Wanted{Labels: hub.Labels, Annotations: hub.Annotations},
+		Wanted:  pods.Wanted{Labels: telemetry.HubLabels, Annotations: telemetry.HubAnnotations},
 		Version: a.options.Version, Log: a.log, Open: a.options.Open, Changed: a.rename,
 	}
 	if err := a.watchServer(ctx, c, o); err != nil {
@@ -123,7 +122,7 @@ func (n *names) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool) {
 		if known {
 			namespace, k.Namespace, k.Pod = p.Namespace, telemetry.Label(p.Namespace), telemetry.Label(p.Name)
 			k.Container = cmp.Or(telemetry.Label(container), k.Container)
-			user, server, trusted = hub.OfPod(p.Labels, p.Annotations)
+			user, server, trusted = telemetry.HubPod(p.Labels, p.Annotations)
 		}
 	}
 	if trusted && f.podUID != "" && !c.Hubs.Match(k.Namespace) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"ipytracer/cmd/tracer/internal/agent/accounts"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -59,7 +58,7 @@ func proc(t *testing.T, group string, environment ...string) (f facts, change fu
 	write("cgroup", "0::"+group+"\n")
 	write("environ", strings.Join(environment, "\x00")+"\x00")
 	write("cmdline", "python\x00-m\x00ipykernel_launcher\x00-f\x00/run/kernel-"+kernelID+".json\x00")
-	f = about(process.FS{Root: root}, &accounts.Book{}, 42, 4_000_000_000)
+	f = about(process.FS{Root: root}, &telemetry.Accounts{}, 42, 4_000_000_000)
 	return f, func(text string) { write("environ", text) }
 }
 

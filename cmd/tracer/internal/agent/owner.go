@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ipytracer/cmd/tracer/internal/agent/accounts"
-	"ipytracer/cmd/tracer/internal/agent/hub"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/report/escape"
@@ -33,11 +31,11 @@ type account struct {
 }
 
 // about returns the facts of a process.
-func about(fs process.FS, book *accounts.Book, pid int, uid uint32) facts {
+func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	name := groupOf(fs, pid)
 	f := placeOf(name)
 	f.uid, f.place = uid, boundaryOf(name, uid, func() bool { return sharesIDs(pid) })
-	f.unitUser, _ = hub.OfUnit(name)
+	f.unitUser, _ = telemetry.HubUnit(name)
 	login := book.Login(uid, name)
 	f.account = accountOf(name, &f, login)
 	f.owner.User = telemetry.Label(process.UserName(uid))
@@ -45,10 +43,10 @@ func about(fs process.FS, book *accounts.Book, pid int, uid uint32) facts {
 		f.owner.User = telemetry.Label(name) // a subordinate user has no name of its own
 	}
 	// The environment has tokens, too: these variables are all that is taken out of it.
-	variables, _ := fs.Proc(pid).Variables(hub.Variables...)
-	hub.OfEnvironment(variables, &f.claimed)
+	variables, _ := fs.Proc(pid).Variables(telemetry.HubVariables...)
+	telemetry.HubClaims(variables, &f.claimed)
 	command, _ := fs.Proc(pid).Cmdline()
-	f.claimed.KernelID = hub.KernelID(command.Args)
+	f.claimed.KernelID = telemetry.KernelID(command.Args)
 	return f
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/agent/profiles"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/event"
 	"ipytracer/tracer"
 )
@@ -30,7 +30,8 @@ func (a *Agent) makeProfiles(ctx context.Context) (stop func()) {
 	if c == nil {
 		return func() {}
 	}
-	p := profiles.New(profiles.Options{Config: *c, Log: a.log, Counts: a.metrics.exports.Of(profiles.Engine)})
+	p := engines.NewProfiler(engines.ProfilerOptions{Profiles: *c, Log: a.log,
+		Counts: a.metrics.exports.Of(engines.ProfilesEngine)})
 	a.profiler, a.metrics.pull = p, p
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

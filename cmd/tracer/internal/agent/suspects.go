@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent/hub"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/process"
 )
@@ -86,7 +86,7 @@ func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
 	group := groupOf(a.fs, pid)
 	f := placeOf(group)
 	f.uid = status.UID
-	f.unitUser, _ = hub.OfUnit(group)
+	f.unitUser, _ = telemetry.HubUnit(group)
 	one := accountOf(group, &f, a.book.Login(f.uid, group))
 	return inventory.Holder{UID: one.user, Group: one.group}, nil
 }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/event"
@@ -20,7 +19,7 @@ func keepTasks(a *Agent, o *tracer.Options) {
 	if a.options.Config.Dask.Off {
 		return
 	}
-	a.tasks = tasks.New(tasks.Options{
+	a.tasks = newTaskKeeper(taskOptions{
 		Version: a.options.Version,
 		Running: func(root uint32, pid int) []model.Window {
 			if k := a.kernels[root]; k != nil {
@@ -48,7 +47,7 @@ func followTasks(a *Agent, k *kernel, p *inventory.Python) {
 	if a.tasks == nil {
 		return
 	}
-	k.monitor.KeepExperiments(tasks.Prefix)
+	k.monitor.KeepExperiments(Prefix)
 	if p.Worker && p.IPython == "" {
 		k.Worker, k.Frontend = true, telemetry.Worker
 		a.tasks.Follow(k.Slot, k.PID)

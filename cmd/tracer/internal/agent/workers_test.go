@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ipytracer/attribution"
-	"ipytracer/cmd/tracer/internal/agent/tasks"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/model"
@@ -56,12 +55,12 @@ func TestTasksWait(t *testing.T) {
 	sink := &taken{}
 	s := NewSimulation(c, time.Now, sink)
 	k := &kernel{Kernel: &telemetry.Kernel{Worker: true, Joined: time.Now()}, monitor: attribution.NewMonitor()}
-	k.tasks = make([]tasks.Task, 1)
+	k.tasks = make([]namedTask, 1)
 	s.agent.deliver(k, nil, false)
 	if len(sink.tasks) != 0 || len(k.tasks) != 1 {
 		t.Errorf("%d tasks are handed on, %d kept", len(sink.tasks), len(k.tasks))
 	}
-	k.tasks = make([]tasks.Task, maxHeldTasks)
+	k.tasks = make([]namedTask, maxHeldTasks)
 	for i := range k.tasks {
 		k.tasks[i].Window.Status = model.OK
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/cmd/tracer/internal/agent"
-	"ipytracer/cmd/tracer/internal/agent/spans"
+	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
@@ -95,7 +95,7 @@ func (*node) Task(*telemetry.Task) {}
 // Cell implements [telemetry.Sink].
 func (n *node) Cell(c *telemetry.Cell) {
 	n.cells++
-	n.result.spans += spans.Size(c)
+	n.result.spans += engines.Size(c)
 }
 
 // Death implements [telemetry.Sink].

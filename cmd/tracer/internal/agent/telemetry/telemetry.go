@@ -1,5 +1,6 @@
 // Package telemetry has the records that an agent hands to the engines it serves: kernels, cells that have closed, and
-// kernels that have ended.
+// kernels that have ended; and to whom a kernel belongs: by JupyterHub's names, which its spawners leave on pods, on units
+// of systemd and in the environment of servers, and by accounts, which a process cannot choose.
 package telemetry
 
 import (

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent/hub"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
 // Config is the section hub_page of an agent's configuration. It is read at the start only.
@@ -38,7 +38,7 @@ type Hub struct {
 	// TokenFile is a file with the token, which others must not be able to read.
 	TokenFile string `yaml:"token_file"`
 	// Namespaces are those of the hub's pods. None: all in which JupyterHub's names are trusted.
-	Namespaces hub.Patterns `yaml:"namespaces"`
+	Namespaces telemetry.Patterns `yaml:"namespaces"`
 	// MachineUsers: the hub's users are users of this machine, with the same names, as with LocalProcessSpawner.
 	MachineUsers bool `yaml:"machine_users"`
 }

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// shared answers with the figures of another handler, which are made for all who ask at a time together: whoever asks
+// has figures that were begun after the question. They are made one at a time, with a rest in between: asking without
+// end takes a part of a processor, and is never a reason to refuse an answer.
+type shared struct {
+	of http.Handler
+
+	making sync.Mutex // held while figures are made
+	mu     sync.Mutex
+	next   map[string]*figures // that are to be made, by the form of the answer
+}
+
+// figures are an answer that all who wait for it get.
+type figures struct {
+	made   chan struct{}
+	header http.Header
+	status int
+	body   []byte
+}
+
+// newShared returns a handler that shares the answers of another one to GET /metrics.
+func newShared(of http.Handler) *shared { return &shared{of: of, next: map[string]*figures{}} }
+
+// Forms of figures, by what is in the header Accept. There are no others: nobody can ask for new ones without end.
+const (
+	protobuf    = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
+	openMetrics = "application/openmetrics-text;version="
+	plainText   = "text/plain;version=0.0.4"
+)
+
+// restShare is how many times as long as figures took to make the next ones wait, longestRest at most.
+const (
+	restShare   = 4
+	longestRest = 25 * time.Millisecond
+)
+
+// formOf returns the form that a request wants, as the headers Accept and Accept-Encoding.
+func formOf(r *http.Request) (accept, encoding string) {
+	wants := strings.Join(r.Header.Values("Accept"), ",")
+	switch {
+	case strings.Contains(wants, "application/vnd.google.protobuf") && strings.Contains(wants, "encoding=delimited"):
+		accept = protobuf
+	case strings.Contains(wants, openMetrics+"1.0.0"):
+		accept = openMetrics + "1.0.0"
+	case strings.Contains(wants, "application/openmetrics-text"):
+		accept = openMetrics + "0.0.1"
+	default:
+		accept = plainText
+	}
+	if strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") {
+		encoding = "gzip"
+	}
+	return accept, encoding
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	accept, encoding := formOf(r)
+	key := accept + " " + encoding
+	s.mu.Lock()
+	f, asked := s.next[key]
+	if !asked {
+		f = &figures{made: make(chan struct{}), header: http.Header{}, status: http.StatusOK}
+		s.next[key] = f
+	}
+	s.mu.Unlock()
+	if !asked {
+		s.make(f, key, accept, encoding)
+	}
+	<-f.made
+	for name, values := range f.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(f.status)
+	_, _ = w.Write(f.body)
+}
+
+// make makes figures.
+func (s *shared) make(f *figures, key, accept, encoding string) {
+	s.making.Lock()
+	defer s.making.Unlock()
+	s.mu.Lock()
+	delete(s.next, key) // whoever asks from now on is too late for these
+	s.mu.Unlock()
+	began := time.Now()
+	r, err := http.NewRequest(http.MethodGet, "/metrics", nil)
+	if err != nil {
+		f.status = http.StatusInternalServerError
+		close(f.made)
+		return
+	}
+	r.Header.Set("Accept", accept)
+	if encoding != "" {
+		r.Header.Set("Accept-Encoding", encoding)
+	}
+	s.of.ServeHTTP(f.writer(), r)
+	close(f.made)
+	time.Sleep(min(longestRest, restShare*time.Since(began)))
+}
+
+// writer returns a writer that keeps the answer.
+func (f *figures) writer() http.ResponseWriter { return &keeping{figures: f} }
+
+// keeping is an [http.ResponseWriter] that keeps the answer.
+type keeping struct {
+	figures *figures
+	body    bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (k *keeping) Header() http.Header { return k.figures.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (k *keeping) WriteHeader(status int) { k.figures.status = status }
+
+// Write implements [http.ResponseWriter].
+func (k *keeping) Write(text []byte) (int, error) {
+	n, err := k.body.Write(text)
+	k.figures.body = k.body.Bytes()
+	return n, err
+}

@@ -1,0 +1,121 @@
+package engines
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/internal/report/escape"
+	"ipytracer/model"
+)
+
+// attributes are attributes of a span, an event or a resource. A text is valid UTF-8: a message with another one could
+// not be sent at all.
+type attributes []*commonpb.KeyValue
+
+func (a *attributes) add(key string, v *commonpb.AnyValue) {
+	*a = append(*a, &commonpb.KeyValue{Key: key, Value: v})
+}
+
+func (a *attributes) int(key string, n int64) {
+	a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_IntValue{IntValue: n}})
+}
+
+func (a *attributes) truth(key string, v bool) {
+	a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_BoolValue{BoolValue: v}})
+}
+
+// text adds a text that a kernel or a user may have chosen. An empty one is left out.
+func (a *attributes) text(key, value string) { a.raw(key, text(value)) }
+
+// raw adds a text that is safe. An empty one is left out.
+func (a *attributes) raw(key, value string) {
+	if value != "" {
+		a.add(key, &commonpb.AnyValue{Value: &commonpb.AnyValue_StringValue{StringValue: value}})
+	}
+}
+
+// text returns a text from a kernel as the value of an attribute.
+func text(s string) string {
+	return strings.ToValidUTF8(escape.Bounded(s, telemetry.MaxLabel), "?")
+}
+
+// MaxSource is the most of a cell's text that a span has, in bytes.
+const MaxSource = 4 << 10
+
+// source returns the text of a cell as the value of an attribute; whole is false if a part is missing. It keeps lines
+// and tabs.
+func source(s string) (shown string, whole bool) {
+	if whole = len(s) <= MaxSource; !whole {
+		s = escape.Prefix(s, MaxSource)
+	}
+	if shown = strings.ToValidUTF8(escape.But(s, "\n\t"), "?"); len(shown) > MaxSource {
+		shown, whole = escape.Prefix(shown, MaxSource), false
+	}
+	return shown, whole
+}
+
+// figures adds the figures of meters, in bytes, under names that begin with a prefix.
+func (a *attributes) figures(prefix string, meters map[string]model.Figure) {
+	for _, meter := range slices.Sorted(maps.Keys(meters)) {
+		f := meters[meter]
+		name := prefix + meter
+		a.int(name+".start", f.Start)
+		a.int(name+".peak", f.Peak)
+		a.int(name+".end", f.End)
+		a.truth(name+".exact", f.Exact)
+		if !f.Exact && f.Bound != nil {
+			a.int(name+".bound", *f.Bound)
+		}
+	}
+}
+
+// ending adds how a kernel has ended.
+func (a *attributes) ending(e *model.Ending) {
+	if e.ExitStatus != nil {
+		a.int("process.exit.code", int64(*e.ExitStatus))
+	}
+	a.text("ipytracer.ending.signal", e.Signal)
+	a.truth("ipytracer.ending.out_of_memory", e.OutOfMemory)
+	a.int("ipytracer.ending.resident", e.Resident)
+	a.int("ipytracer.ending.mapped", e.Mapped)
+	if l := e.Limit; l != nil {
+		a.text("ipytracer.ending.limit.kind", l.Kind)
+		a.int("ipytracer.ending.limit.bytes", l.Bytes)
+		a.int("ipytracer.ending.limit.used", l.Used)
+		if l.Highest != 0 {
+			a.int("ipytracer.ending.limit.highest", l.Highest)
+		}
+		a.truth("ipytracer.ending.limit.likely", e.Likely)
+	}
+}
+
+// of adds the description of a kernel. Without users, it has no names of them.
+func (a *attributes) of(k *telemetry.Kernel, users bool) {
+	a.int("process.pid", int64(k.PID))
+	if !k.Began.IsZero() {
+		a.raw("process.creation.time", k.Began.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
+	}
+	a.raw("process.runtime.name", "cpython")
+	a.text("process.runtime.version", k.Python)
+	a.text("ipytracer.ipython.version", k.IPython)
+	a.text("ipytracer.frontend", k.Frontend)
+	a.text("container.id", k.ContainerID)
+	a.text("k8s.namespace.name", k.Namespace)
+	if k.Pod != k.PodUID { // else its name is not known
+		a.text("k8s.pod.name", k.Pod)
+	}
+	a.text("k8s.pod.uid", k.PodUID)
+	a.int("ipytracer.kernel", int64(k.Slot))
+	a.text("ipytracer.claimed.kernel_id", k.Claimed.KernelID)
+	if users {
+		a.text("user.name", k.User)
+		a.text("ipytracer.hub.server", k.HubServer)
+		a.text("ipytracer.claimed.hub_user", k.Claimed.HubUser)
+		a.text("ipytracer.claimed.hub_server", k.Claimed.HubServer)
+		a.text("ipytracer.claimed.notebook", k.Claimed.Notebook)
+	}
+}

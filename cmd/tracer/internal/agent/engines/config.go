@@ -1,0 +1,111 @@
+package engines
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Spans is the section otlp of an agent's configuration. It is read at the start only.
+type Spans struct {
+	// Endpoint is the address of the receiver, such as https://otel.example.org:4318.
+	Endpoint string `yaml:"endpoint"`
+	// Protocol is [HTTP], if it is empty, or [GRPC].
+	Protocol string `yaml:"protocol"`
+	// HeadersFile is a file with headers for each request, such as tokens: a line "Name: value" for each.
+	HeadersFile string `yaml:"headers_file"`
+	// CAFile has the certificates, PEM, that the receiver's must lead to; without it, those of the machine serve.
+	CAFile string `yaml:"ca_file"`
+	// Insecure: an endpoint http://… may be on another machine.
+	Insecure bool `yaml:"insecure"`
+	// Timeout is the most time for one attempt to send; 0: 10 s.
+	Timeout time.Duration `yaml:"timeout"`
+	// Queue is the most spans that wait; 0: 2,048.
+	Queue int `yaml:"queue"`
+	// Source: spans have the texts of their cells.
+	Source bool `yaml:"source"`
+	// Resource are further attributes of all spans' resources. They replace those of the same name.
+	Resource map[string]string `yaml:"resource"`
+}
+
+// Protocols.
+const (
+	HTTP = "http"
+	GRPC = "grpc"
+)
+
+// Bounds and defaults of the configuration.
+const (
+	defaultTimeout = 10 * time.Second
+	defaultQueue   = 2048
+	maxQueue       = 1 << 16
+	maxResource    = 32
+	maxText        = 200 // bytes of a name or value of [Spans.Resource]
+)
+
+// Check fills in the defaults, and returns the first field with a mistake.
+func (c *Spans) Check() (key string, err error) {
+	if c.Protocol == "" {
+		c.Protocol = HTTP
+	}
+	if c.Timeout == 0 {
+		c.Timeout = defaultTimeout
+	}
+	if c.Queue == 0 {
+		c.Queue = defaultQueue
+	}
+	switch {
+	case c.Protocol != HTTP && c.Protocol != GRPC:
+		return "protocol", fmt.Errorf("protocol: %.20q is not http or grpc", c.Protocol)
+	case c.Timeout < time.Second || c.Timeout > 5*time.Minute:
+		return "timeout", fmt.Errorf("timeout: %v is not from 1s to 5m", c.Timeout)
+	case c.Queue < 1 || c.Queue > maxQueue:
+		return "queue", fmt.Errorf("queue: %d is not from 1 to %d", c.Queue, maxQueue)
+	case len(c.Resource) > maxResource:
+		return "resource", fmt.Errorf("resource: more than %d attributes", maxResource)
+	}
+	for name, value := range c.Resource {
+		if name == "" || len(name) > maxText || len(value) > maxText || text(name) != name || text(value) != value {
+			return "resource", fmt.Errorf("resource: %.40q has a name or value that is empty, longer than %d bytes, "+
+				"or cannot be shown", name, maxText)
+		}
+	}
+	if _, err := c.address(); err != nil {
+		return "endpoint", fmt.Errorf("endpoint: %w", err)
+	}
+	return "", nil
+}
+
+// Mistakes in an endpoint. Their texts have nothing of it: a password may stand there.
+var (
+	errEndpoint = errors.New("it is not an address such as https://otel.example.org:4318")
+	errPath     = errors.New("an address for grpc has no path")
+)
+
+// address returns the endpoint, with a port.
+func (c *Spans) address() (*url.URL, error) {
+	u, err := Address(c.Endpoint, c.Insecure, errEndpoint)
+	if err != nil {
+		return nil, err
+	}
+	if c.Protocol == GRPC && strings.Trim(u.Path, "/") != "" {
+		return nil, errPath
+	}
+	if u.Port() == "" {
+		u.Host = net.JoinHostPort(u.Hostname(), map[string]string{HTTP: "4318", GRPC: "4317"}[c.Protocol])
+	}
+	return u, nil
+}
+
+// resource returns the names of the further attributes, in order.
+func (c *Spans) resource() (names []string) {
+	for name := range c.Resource {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

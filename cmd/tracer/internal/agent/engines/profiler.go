@@ -1,0 +1,179 @@
+package engines
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"ipytracer/attribution"
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+)
+
+// Profiles is the section profiles of an agent's configuration. It is read at the start only: a kernel's stacks are
+// walked from its first event on, or never.
+type Profiles struct {
+	// Every is the length of an interval; 0: a minute.
+	Every time.Duration `yaml:"every"`
+	// Pull: the last interval of each kernel is at /debug/pprof/kernel/SLOT. Nothing else takes profiles, so it must be
+	// true.
+	Pull bool `yaml:"pull"`
+}
+
+// PushedFields are the fields of earlier versions, which pushed profiles.
+var PushedFields = []string{"url", "headers_file", "insecure", "otlp"}
+
+// Bounds and defaults of the configuration.
+const (
+	usualEvery = time.Minute
+	leastEvery = 10 * time.Second
+	mostEvery  = time.Hour
+)
+
+var errNowhere = errors.New("it must be true: profiles are pulled")
+
+// Check fills in the defaults, and returns the first field with a mistake.
+func (c *Profiles) Check() (key string, err error) {
+	if c.Every == 0 {
+		c.Every = usualEvery
+	}
+	switch {
+	case !c.Pull:
+		return "pull", fmt.Errorf("pull: %w", errNowhere)
+	case c.Every < leastEvery || c.Every > mostEvery:
+		return "every", fmt.Errorf("every: %v is not from %v to %v", c.Every, leastEvery, mostEvery)
+	}
+	return "", nil
+}
+
+// ProfilesEngine is the name of the counters of what is pulled.
+const ProfilesEngine = "pull"
+
+// ProfilerOptions are what a [Profiler] needs beside its configuration.
+type ProfilerOptions struct {
+	Profiles
+	Log    *slog.Logger
+	Counts *Counter
+}
+
+// Profiler makes profiles of kernels. [Profiler.Run] makes them, and [Profiler.ServeHTTP] answers with them. The other
+// methods are for the goroutine that reads events, and never wait.
+type Profiler struct {
+	ProfilerOptions
+	queue chan *profileRecord
+	began time.Time // the interval that runs
+
+	mu     sync.Mutex
+	warned time.Time
+	pulled map[uint32][]byte // the last interval of each kernel, by its number
+}
+
+// profileRecord is an interval of a kernel.
+type profileRecord struct {
+	kernel   *telemetry.Kernel
+	from, to time.Time
+	flows    []attribution.Flow
+	over     bool // the kernel has ended
+}
+
+// maxIntervals is the most intervals of kernels that wait.
+const maxIntervals = 256
+
+var errTooLarge = errors.New("the profile is larger than 4 MiB")
+
+// NewProfiler returns a profiler.
+func NewProfiler(o ProfilerOptions) *Profiler {
+	return &Profiler{
+		ProfilerOptions: o, queue: make(chan *profileRecord, maxIntervals), began: time.Now(), pulled: map[uint32][]byte{},
+	}
+}
+
+// Due reports whether the present interval is over at a time.
+func (p *Profiler) Due(now time.Time) bool { return now.Sub(p.began) >= p.Every }
+
+// Begin begins the next interval.
+func (p *Profiler) Begin(now time.Time) { p.began = now }
+
+// Interval takes in what a kernel has allocated in the interval that ends now, and holds. over: it has ended.
+func (p *Profiler) Interval(k *telemetry.Kernel, now time.Time, flows []attribution.Flow, over bool) {
+	r := &profileRecord{kernel: k, from: p.began, to: now, flows: flows, over: over}
+	if r.from.Before(k.Joined) {
+		r.from = k.Joined
+	}
+	select {
+	case p.queue <- r:
+	default:
+		p.drop(QueueFull, nil)
+	}
+}
+
+// Run makes profiles until the context is done.
+func (p *Profiler) Run(ctx context.Context) {
+	for {
+		select {
+		case r := <-p.queue:
+			p.take(r)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take makes the profile of a record, and keeps it to be pulled.
+func (p *Profiler) take(r *profileRecord) {
+	raw, err := ofInterval(r.from, r.to, r.flows).bytes()
+	if err != nil {
+		p.drop(Refused, err)
+	}
+	p.keep(r, raw)
+}
+
+// drop counts a profile that is dropped, and logs it, unless that was logged a moment ago.
+func (p *Profiler) drop(reason string, err error) {
+	p.Counts.Dropped(reason, 1)
+	p.mu.Lock()
+	silent := time.Since(p.warned) < warnEvery
+	if !silent {
+		p.warned = time.Now()
+	}
+	p.mu.Unlock()
+	if !silent {
+		p.Log.Warn("profiles are dropped: "+reason, "error", err)
+	}
+}
+
+// ProfilesPath is the path of a kernel's profile, by its number.
+const ProfilesPath = "/debug/pprof/kernel/{slot}"
+
+// keep keeps the profile of an interval until the next one: the same profile is answered as often as it is asked for.
+func (p *Profiler) keep(r *profileRecord, interval []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.over || len(interval) == 0 {
+		delete(p.pulled, r.kernel.Slot)
+		return
+	}
+	p.pulled[r.kernel.Slot] = interval
+}
+
+// ServeHTTP answers with the profile of a kernel's last interval.
+func (p *Profiler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	slot, err := strconv.ParseUint(r.PathValue("slot"), 10, 8)
+	p.mu.Lock()
+	one := p.pulled[uint32(slot)]
+	p.mu.Unlock()
+	if err != nil || one == nil {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", `attachment; filename="kernel-`+strconv.FormatUint(slot, 10)+`.pb.gz"`)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if _, err := w.Write(one); err == nil {
+		p.Counts.Sent(1)
+	}
+}

@@ -1,0 +1,283 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+
+	"ipytracer/cmd/tracer/internal/agent/telemetry"
+	"ipytracer/event"
+	"ipytracer/internal/companion"
+	"ipytracer/model"
+)
+
+// taskOptions are what a [taskKeeper] needs.
+type taskOptions struct {
+	Version string
+	// Running returns the open experiments of a process in the tree with a root.
+	Running func(root uint32, pid int) []model.Window
+	// Account returns to whom a root counts where there is no room. nil: all count to one.
+	Account func(root uint32) string
+}
+
+// taskKeeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
+// [tracer.Companion]. Its methods are for one goroutine, but those of that interface.
+type taskKeeper struct {
+	options   taskOptions
+	hub       *companion.Hub
+	workers   map[uint32]int // roots that are workers: their processes
+	processes map[int]*workerProcess
+
+	mu       sync.Mutex
+	accepted map[int]owned // processes that get a line
+}
+
+// owned is of whom a process is.
+type owned struct {
+	root    uint32
+	account string
+}
+
+func (o owned) of() string { return o.account }
+
+// workerProcess is a process that runs tasks, or submits them.
+type workerProcess struct {
+	owned
+	over bool // it has ended, and its last experiments may not have been handed on
+	contexts
+	ended
+}
+
+// maxProcesses is the most processes that are known. Others have no contexts and no line.
+const maxProcesses = 1 << 10
+
+// newTaskKeeper returns a Keeper without processes.
+func newTaskKeeper(o taskOptions) *taskKeeper {
+	k := &taskKeeper{options: o, workers: map[uint32]int{}, processes: map[int]*workerProcess{},
+		accepted: map[int]owned{}}
+	k.hub = companion.New(companion.Options{
+		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" }, Account: k.accountOf,
+	}, windows{k})
+	return k
+}
+
+// Follow begins to follow a worker, with the processes that it has started.
+func (k *taskKeeper) Follow(root uint32, pid int) {
+	k.workers[root] = pid
+	k.accept(pid, root)
+}
+
+// Leave forgets a root, with all its processes.
+func (k *taskKeeper) Leave(root uint32) {
+	delete(k.workers, root)
+	for pid, p := range k.processes {
+		if p.root == root {
+			delete(k.processes, pid)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
+}
+
+// Accepts implements [tracer.Companion]: processes of workers have a line, and others below a kernel that have run a
+// task. Other notebooks have none: this agent keeps none of their cells.
+func (k *taskKeeper) Accepts(pid int) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, is := k.accepted[pid]
+	return is
+}
+
+// Connected implements [tracer.Companion].
+func (k *taskKeeper) Connected(pid, end int, live bool) { k.hub.Connected(pid, end, live) }
+
+// Announces implements [tracer.Companion].
+func (k *taskKeeper) Announces() string { return k.hub.Announces() }
+
+// accountOf returns to whom the lines of a process count.
+func (k *taskKeeper) accountOf(pid int) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.accepted[pid].account
+}
+
+func (k *taskKeeper) accept(pid int, root uint32) {
+	of := k.ownerOf(root)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, is := k.accepted[pid]; is || hasRoom(k.accepted, of.account) {
+		k.accepted[pid] = of
+	}
+}
+
+// ownerOf returns of whom a root is.
+func (k *taskKeeper) ownerOf(root uint32) owned {
+	if k.options.Account == nil {
+		return owned{root: root}
+	}
+	return owned{root, k.options.Account(root)}
+}
+
+func (k *taskKeeper) forget(pid int) {
+	delete(k.processes, pid)
+	k.refuse(pid)
+}
+
+func (k *taskKeeper) refuse(pid int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.accepted, pid)
+}
+
+// Note takes in an event. kernel is the process that was attached to in the tree of the event.
+func (k *taskKeeper) Note(e event.Event, kernel int) {
+	k.hub.Note(e)
+	b, is := e.(*event.Boundary)
+	if !is {
+		return
+	}
+	pid := int(b.PID)
+	_, ofWorker := k.workers[b.Root]
+	switch b.Kind {
+	case event.ProcessStart, event.ProcessExec:
+		k.forget(pid)
+		if ofWorker {
+			k.accept(pid, b.Root)
+		}
+	case event.ProcessExit:
+		if p := k.processes[pid]; p != nil {
+			p.over = true
+		}
+		k.refuse(pid)
+	case event.ExperimentBegin:
+		if !strings.HasPrefix(b.Experiment, Prefix) {
+			return
+		}
+		if p := k.process(pid, b.Root); p != nil {
+			p.begin(b.Experiment, b.Time)
+		}
+		if ofWorker || pid != kernel {
+			k.accept(pid, b.Root)
+		}
+	}
+}
+
+// process returns a process that runs tasks or submits them, nil where there is no room for one more.
+func (k *taskKeeper) process(pid int, root uint32) *workerProcess {
+	p := k.processes[pid]
+	if p != nil {
+		return p
+	}
+	if of := k.ownerOf(root); hasRoom(k.processes, of.account) {
+		p = &workerProcess{owned: of}
+		k.processes[pid] = p
+	}
+	return p
+}
+
+// Submitted returns the context of a cell that has submitted tasks, which it gave them; zero for another one.
+func (k *taskKeeper) Submitted(pid int, began, ended event.Nanoseconds) telemetry.TraceContext {
+	if p := k.processes[pid]; p != nil {
+		return p.submitted(began, ended)
+	}
+	return telemetry.TraceContext{}
+}
+
+// Ended keeps experiments that have ended in a tree, until their processes have asked for them; lost are those without
+// room. It returns the tasks among them. origin is the time that [model.Window.StartNS] counts from.
+func (k *taskKeeper) Ended(root uint32, all []model.Window, lost map[int32]int, origin event.Nanoseconds) []namedTask {
+	var done []namedTask
+	for i := range all {
+		w := &all[i]
+		p := k.processes[w.PID]
+		if p == nil || p.root != root {
+			p = &workerProcess{} // there was no room for it
+		}
+		p.add(w)
+		if prefix, cell, is := parseName(w.Name); is {
+			parent := p.take(w.Name, origin+event.Nanoseconds(w.StartNS))
+			done = append(done, namedTask{Window: *w, Prefix: prefix, Cell: cell, Parent: parent})
+		}
+	}
+	for pid, n := range lost {
+		if p := k.processes[int(pid)]; p != nil && p.root == root {
+			p.lose(n)
+		}
+	}
+	k.bound()
+	return done
+}
+
+// Answer answers what processes have asked since the last call, and forgets those that have ended: everything of them
+// was handed on.
+func (k *taskKeeper) Answer() {
+	k.hub.Answer()
+	for pid, p := range k.processes {
+		if p.over {
+			delete(k.processes, pid)
+		}
+	}
+}
+
+// Close ends all lines.
+func (k *taskKeeper) Close() { k.hub.Close() }
+
+// namedTask is a task that has ended.
+type namedTask struct {
+	Window       model.Window
+	Prefix, Cell string // as the worker says
+	Parent       telemetry.TraceContext
+}
+
+// windows has the figures that processes ask for: those of experiments.
+type windows struct{ k *taskKeeper }
+
+var _ companion.Windows = windows{}
+
+// Running implements [companion.Windows].
+func (w windows) Running(pid int) []model.Window {
+	if p := w.k.processes[pid]; p != nil {
+		return w.k.options.Running(p.root, pid)
+	}
+	return nil
+}
+
+// ExperimentsAfter implements [companion.Windows].
+func (w windows) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	if p := w.k.processes[pid]; p != nil {
+		return p.after(n, limit)
+	}
+	return nil, 0
+}
+
+// CellsAfter implements [companion.Windows].
+func (windows) CellsAfter(int, int, int) []model.Window { return nil }
+
+// LastExperiment implements [companion.Windows].
+func (windows) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
+
+// Window implements [companion.Windows].
+func (windows) Window(int) (w model.Window, ok bool) { return w, false }
+
+// TasksConfig is the section of the configuration for workers of Dask. Fields have their YAML names.
+type TasksConfig struct {
+	// Off: no workers are looked for, and no tasks are windows. It is read at the start only.
+	Off bool `yaml:"off"`
+	// PerUser is the most processes of `dask worker` of one user that are traced at a time.
+	PerUser int `yaml:"per_user"`
+}
+
+// defaultTasks returns the section without a file. mostPerUser is the greatest value of PerUser.
+func defaultTasks() TasksConfig { return TasksConfig{PerUser: 8} }
+
+const mostPerUser = 64
+
+// Check returns the field that is wrong, and why.
+func (c *TasksConfig) Check() (field string, err error) {
+	if c.PerUser < 1 || c.PerUser > mostPerUser {
+		return "per_user", fmt.Errorf("%d is not from 1 to %d", c.PerUser, mostPerUser)
+	}
+	return "", nil
+}
