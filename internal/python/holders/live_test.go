@@ -16,7 +16,6 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/internal/python/cpython/builds"
 	"ipytracer/internal/python/holders/objects"
 )
 
@@ -51,7 +50,7 @@ func (p python) root() string {
 	if p.tree == "" || filepath.IsAbs(p.tree) {
 		return p.tree
 	}
-	return builds.Tree(p.tree)
+	return elftest.TreeRoot(p.tree)
 }
 
 // process is a Python that runs a script and prints the objects that it has made.
