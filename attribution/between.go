@@ -28,19 +28,22 @@ type betweenChange struct {
 	highest []event.Bytes // the highest value of 1, 2, 4 … changes from this one on
 }
 
-func (ps *processes) betweens() betweens {
-	all := betweens{map[betweenKey][]betweenChange{}, map[betweenKey][]betweenChange{}}
-	for id, r := range ps.roots {
-		for i := range r.between {
-			c := &r.between[i]
-			of := all.one
-			if c.Passed > 1 {
-				of = all.more
-			}
-			key := betweenKey{id, c.PID, c.Meter}
-			of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
-		}
+func newBetweens() betweens {
+	return betweens{map[betweenKey][]betweenChange{}, map[betweenKey][]betweenChange{}}
+}
+
+// add adds a change.
+func (all betweens) add(root uint32, c *event.Change) {
+	of := all.one
+	if c.Passed > 1 {
+		of = all.more
 	}
+	key := betweenKey{root, c.PID, c.Meter}
+	of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
+}
+
+// order prepares the changes that were added for [betweens.recomputed].
+func (all betweens) order() {
 	for _, of := range all.one {
 		slices.SortFunc(of, func(a, b betweenChange) int {
 			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.value, b.value))
@@ -55,14 +58,12 @@ func (ps *processes) betweens() betweens {
 			}
 		}
 	}
-	return all
 }
 
-// recomputed returns a window's peak by the change stream. A change that was made while a boundary was being drawn may
+// recomputed returns the peak of a window of the segments from first to last by the change stream, given the peak
+// without these changes and the kernel's. A change that was made while a boundary was being drawn may
 // be on either side of it. Where the side decides, the change counts on the side that agrees with the kernel's peak.
-func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) event.Bytes {
-	peak := w.recomputed.of(m)
-	key := betweenKey{w.root, w.process.info.PID, m}
+func (all betweens) recomputed(key betweenKey, first, last uint64, peak, kernel event.Bytes) event.Bytes {
 	of, more := all.one[key], all.more[key]
 	if peak == kernel || len(of)+len(more) == 0 {
 		return peak
@@ -70,7 +71,6 @@ func (all betweens) recomputed(w *window, m event.Meter, kernel event.Bytes) eve
 	at := func(segment uint64) int {
 		return sort.Search(len(of), func(i int) bool { return of[i].segment >= segment })
 	}
-	first, last := w.firstSegment, w.lastSegment
 	if last < first {
 		return peak
 	}

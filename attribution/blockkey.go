@@ -2,11 +2,6 @@ package attribution
 
 import "ipytracer/event"
 
-type heldKey struct {
-	pid   int32
-	meter event.Meter
-}
-
 type blockKey struct {
 	heldKey
 	address uint64

@@ -101,7 +101,8 @@ func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bo
 	}
 	p.Compared++
 	kernel := w.own.of(m).highest()
-	difference := int64(kernel - between.recomputed(w, m, kernel))
+	difference := int64(kernel - between.recomputed(betweenKey{w.root, w.process.info.PID, m}, w.firstSegment,
+		w.lastSegment, w.recomputed.of(m), kernel))
 	if difference == 0 {
 		p.Agreed++
 	}

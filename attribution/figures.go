@@ -110,3 +110,53 @@ func levelsOf(value *event.Readings, meters []event.Meter) (out levels) {
 	}
 	return out
 }
+
+// raiseAll makes levels as high as the highest of figures.
+func (all *levels) raiseAll(to figures) {
+	for _, f := range to {
+		all.raise(f.meter, f.highest())
+	}
+}
+
+// above reports whether any level is above the highest value of its figure. Meters that were stepped down are left out:
+// their figures are lower bounds, each for itself.
+func (all levels) above(of figures, shed []event.Meter) bool {
+	for _, l := range all {
+		if !slices.Contains(shed, l.meter) && l.bytes > of.of(l.meter).highest() {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether any figure is below the other figure of its meter, apart from meters that were stepped down.
+func (all figures) below(others figures, shed []event.Meter) bool {
+	for _, f := range others {
+		if !slices.Contains(shed, f.meter) && all.of(f.meter).highest() < f.highest() {
+			return true
+		}
+	}
+	return false
+}
+
+// heldKey is a meter of a process.
+type heldKey struct {
+	pid   int32
+	meter event.Meter
+}
+
+// movement is the values of a process: the current ones, the maxima, and the highest of those in readings.
+type movement struct {
+	value, high, looked *event.Readings
+	waited              bool // the movement covers more than the segment that ends
+}
+
+func highest(a event.Readings, b *event.Readings) *event.Readings {
+	for m := range a {
+		a[m] = max(a[m], b[m])
+	}
+	return &a
+}
+
+// moves are the movements of a tree's processes in one segment.
+type moves map[int32]movement

@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -131,32 +129,4 @@ func (i *invariants) left(w *window) {
 	}
 	in.own.raiseAll(w.own)
 	in.tree.raiseAll(w.tree)
-}
-
-// raiseAll makes levels as high as the highest of figures.
-func (all *levels) raiseAll(to figures) {
-	for _, f := range to {
-		all.raise(f.meter, f.highest())
-	}
-}
-
-// above reports whether any level is above the highest value of its figure. Meters that were stepped down are left out:
-// their figures are lower bounds, each for itself.
-func (all levels) above(of figures, shed []event.Meter) bool {
-	for _, l := range all {
-		if !slices.Contains(shed, l.meter) && l.bytes > of.of(l.meter).highest() {
-			return true
-		}
-	}
-	return false
-}
-
-// below reports whether any figure is below the other figure of its meter, apart from meters that were stepped down.
-func (all figures) below(others figures, shed []event.Meter) bool {
-	for _, f := range others {
-		if !slices.Contains(shed, f.meter) && all.of(f.meter).highest() < f.highest() {
-			return true
-		}
-	}
-	return false
 }

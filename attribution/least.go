@@ -94,3 +94,150 @@ type since struct {
 	there bool
 	slack event.Bytes
 }
+
+// seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
+// meter falls without a total from the allocator.
+func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
+	l := g.least
+	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
+		l.begin(observation{from: cut, exact: true})
+		if high <= g.before { // the high may be from before the pause
+			high = value
+		}
+	}
+	s := l.now()
+	if s == nil {
+		return
+	}
+	if s.exact {
+		slack = 0
+	}
+	s.highs.push(cut, high-slack)
+	l.top = max(l.top, high-slack+s.slack-s.base)
+}
+
+// lower returns the certain part of a figure, in a window in which its meter was stepped down: of the peak, and of its
+// height above the start and above the end. Start and end are the believed values, as far as these fit together.
+func (g *gauge) lower(f figure, w since) figure {
+	l := g.least
+	if l == nil { // the meter was never stepped down
+		return f
+	}
+	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
+	if at >= 0 && w.there && l.observations[at].exact {
+		upper, known = f.start, true
+	}
+	need, peak := event.Bytes(0), event.Bytes(0)
+	if known {
+		peak = upper
+	}
+	for i := range l.observations {
+		s := &l.observations[i]
+		high, ok := s.highs.since(w.cut)
+		if !ok {
+			continue
+		}
+		there := high + s.slack - s.base // certain
+		peak = max(peak, there)
+		switch {
+		case known:
+			need = max(need, there-upper)
+		case i == at:
+			need = max(need, high+w.slack-f.start)
+		}
+	}
+	peak = max(peak, need)
+	return figure{start: peak - need, peak: peak, end: min(peak, max(f.end, peak-l.drop(f.end, w))), meter: f.meter}
+}
+
+// restart begins the certain part anew for meters that are seen, but not from the beginning.
+func (p *past) restart(cut uint64, freed *event.Frees) {
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if g.least == nil {
+			continue
+		}
+		if s := g.least.now(); s != nil && !s.exact {
+			g.least.begin(observation{from: cut, base: g.value.last(), slack: slackOf(g.meter, freed)})
+		}
+	}
+}
+
+// certain updates the certain part with a segment that ended at a cut.
+func (p *past) certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
+	for i := range p.gauges {
+		if g := &p.gauges[i]; g.least != nil {
+			g.seeLeast(cut, value[g.meter], high[g.meter], slackOf(g.meter, freed))
+		}
+	}
+}
+
+// lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
+// the frees of unknown blocks by then.
+func (p *past) lowered(all figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
+	for _, m := range meters {
+		i := slices.IndexFunc(all, func(f figure) bool { return f.meter == m })
+		if g := p.of(m); g != nil && i >= 0 {
+			all[i] = g.lower(all[i], since{cut, there, slackOf(m, freed)})
+		}
+	}
+}
+
+// slackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
+func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
+	for _, kind := range m.Facts().Unknown {
+		sum += freed.Slack[kind]
+	}
+	return sum
+}
+
+// pause ends the certain part at a cut. life is the highest value of the process so far.
+func (g *gauge) pause(cut uint64, life event.Bytes) {
+	if g.least == nil {
+		first, _ := g.high.since(0)
+		g.least = &least{observations: []observation{{exact: true, highs: slices.Clone(g.high)}},
+			top: max(first, life, g.value.last())}
+	}
+	g.least.end(cut)
+}
+
+// resume begins the certain part again. An allocator's total keeps its old value until the allocator reports the next.
+func (g *gauge) resume(cut uint64, slack event.Bytes) {
+	g.pausedFromStart()
+	switch g.meter.Facts().Kind {
+	case event.Total, event.Reserve:
+		g.least.end(cut)
+		g.least.waits = true
+	default:
+		g.least.begin(observation{from: cut, base: g.value.last(), slack: slack})
+	}
+}
+
+// pausedFromStart begins the certain part with nothing, if the meter was never paused before.
+func (g *gauge) pausedFromStart() {
+	if g.least == nil {
+		g.least = &least{}
+	}
+}
+
+// isUnreported reports whether an allocator with probes that are back had not reported its total yet at a cut: until
+// then the total is that from before the pause.
+func (p *past) isUnreported(m event.Meter, cut uint64) bool {
+	g := p.of(m)
+	return g != nil && g.least != nil && g.least.of(cut) < 0
+}
+
+// certainLife returns the certain part of a process's figures from its beginning.
+func (p *past) certainLife(life figures) figures {
+	out := slices.Clone(life)
+	for i, f := range out {
+		g := p.of(f.meter)
+		if g == nil || g.least == nil {
+			continue
+		}
+		peak := max(f.start, g.least.top)
+		out[i] = figure{start: f.start, peak: peak, end: min(peak, max(f.end, peak-g.least.drop(f.end, since{}))),
+			meter: f.meter}
+	}
+	return out
+}

@@ -134,3 +134,23 @@ func (p *past) recomputed(since uint64, own figures) levels {
 	}
 	return out
 }
+
+// thin drops the marks of gauges with more than most, except those that open windows need: cuts returns the cuts at
+// which these opened.
+func (p *past) thin(most int, cuts func() []uint64) {
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if len(g.value) <= most && len(g.high) <= most && len(g.seen) <= most {
+			continue
+		}
+		open := cuts()
+		g.value.thin(open)
+		g.high.thin(open)
+		g.seen.thin(open)
+		if g.least != nil {
+			for i := range g.least.observations {
+				g.least.observations[i].highs.thin(open)
+			}
+		}
+	}
+}

@@ -253,3 +253,15 @@ func (ps *processes) changesMissing() (n uint64) {
 	}
 	return n
 }
+
+// betweens returns the changes that were made while boundaries were being drawn.
+func (ps *processes) betweens() betweens {
+	all := newBetweens()
+	for id, r := range ps.roots {
+		for i := range r.between {
+			all.add(id, &r.between[i])
+		}
+	}
+	all.order()
+	return all
+}

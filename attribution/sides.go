@@ -55,7 +55,9 @@ const (
 	maxWaiting = 1 << 12
 	// maxLoose is the number of loose changes that wait for the one before them, maxSince the number of segments.
 	maxLoose = 32
-	maxSince = lingering / 2
+	maxSince = 8
+	// manyMoved is the number of processes of a boundary above which its maps are not kept.
+	manyMoved = 64
 )
 
 func (s *sides) chain(key heldKey) *chain {
@@ -151,7 +153,7 @@ func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
 	}
 	cut := s.cut(s.noted)
 	s.noted++
-	if cut.segment = segment; cut.values == nil || len(cut.values) > few {
+	if cut.segment = segment; cut.values == nil || len(cut.values) > manyMoved {
 		cut.values, cut.highs = make(map[int32]levels, len(m)), make(map[int32]levels, len(m))
 	}
 	clear(cut.values)

@@ -95,22 +95,7 @@ func (r *root) cuts() []uint64 {
 
 // thin removes the marks of a past that no open window needs any more, where there are many.
 func (r *root) thin(p *past) {
-	most := crowded + 2*len(r.open)
-	for i := range p.gauges {
-		g := &p.gauges[i]
-		if len(g.value) <= most && len(g.high) <= most && len(g.seen) <= most {
-			continue
-		}
-		open := r.cuts()
-		g.value.thin(open)
-		g.high.thin(open)
-		g.seen.thin(open)
-		if g.least != nil {
-			for i := range g.least.observations {
-				g.least.observations[i].highs.thin(open)
-			}
-		}
-	}
+	p.thin(crowded+2*len(r.open), r.cuts)
 }
 
 // crowded is the number of marks, beside two for each window, above which they are thinned.
