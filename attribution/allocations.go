@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -69,7 +70,7 @@ func (w *window) missesStacks(m event.Meter) bool {
 
 // blockAt returns the stack of a live block.
 func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.blocks[blockKey{heldKey{pid, m}, address}]
+	b, ok := a.blocks[blockKey{course.Key{PID: pid, Meter: m}, address}]
 	return b.stack, ok
 }
 

@@ -1,9 +1,12 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 type blockKey struct {
-	heldKey
+	course.Key
 	address uint64
 }
 

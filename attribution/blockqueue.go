@@ -23,7 +23,7 @@ type blockQueue struct {
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.
 func (q *blockQueue) await(r *root, c *event.Change) {
-	until, late := r.sides.waitsFor(c, r.ended)
+	until, late := r.sides.WaitsFor(c, r.ended)
 	if late > 0 {
 		q.allocateIn(c.Root, r, late)
 	}
@@ -53,15 +53,15 @@ func (q *blockQueue) handOnAll() {
 	for _, number := range slices.Sorted(maps.Keys(q.processes.roots)) {
 		r := q.processes.roots[number]
 		r.ordered.Flush(func(c *event.Change) { q.allocate(r, c) })
-		r.sides.flush(r.ended, true, func(c *event.Change) { q.await(r, c) })
+		r.sides.Flush(r.ended, true, func(c *event.Change) { q.await(r, c) })
 	}
 }
 
 // allocateIn passes on the changes that waited for the segments up to this one.
 func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
 	waiting := q.waiting[root]
-	r.sides.heard(upTo)
-	r.sides.flush(r.ended, false, func(c *event.Change) { q.await(r, c) })
+	r.sides.Passed(upTo)
+	r.sides.Flush(r.ended, false, func(c *event.Change) { q.await(r, c) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -91,7 +91,7 @@ func (q *blockQueue) move(r *root, c *event.Change) {
 		}
 		return
 	}
-	if segment := r.sides.segment(c); segment != c.Segment {
+	if segment := r.sides.Segment(c); segment != c.Segment {
 		placed := *c
 		placed.Segment, c = segment, &placed
 	}
@@ -141,13 +141,13 @@ func (q *blockQueue) allocate(r *root, c *event.Change) {
 		return
 	}
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
-		r.sides.restart(c, func(c *event.Change) { q.await(r, c) })
+		r.sides.Restart(c, func(c *event.Change) { q.await(r, c) })
 	}
 	if !q.ledger.takes(c) {
 		return
 	}
 	if c.IsBlock() && c.Meter.Facts().Chained() {
-		r.sides.link(c, r.ended, r.ordered.Skips(), func(c *event.Change) { q.await(r, c) })
+		r.sides.Link(c, r.ended, r.ordered.Skips(), func(c *event.Change) { q.await(r, c) })
 		return
 	}
 	q.await(r, c)

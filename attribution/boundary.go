@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -31,7 +32,7 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 		in.join(p, b)
 		p.parent = b.Parent
 		if !in.hasExecuted(p, b) {
-			p.copied, p.isForked, p.isFound = levelsOf(&b.Value, in.gpus.meters), true, b.Late
+			p.copied, p.isForked, p.isFound = course.LevelsOf(&b.Value, in.gpus.meters), true, b.Late
 		}
 	case event.ProcessExec:
 		in.exec(p, b)
@@ -42,7 +43,7 @@ func (in *intake) apply(r *root, b *event.Boundary) {
 		p.dying(b)
 		in.activity.closeProcess(p, b, words.ProcessEnded)
 		delete(r.away, b.PID)
-		p.past.clear(in.session.cut, r.latest())
+		p.past.Clear(in.session.cut, r.latest())
 		p.isForked = false
 		in.ledger.ended(b.PID)
 	case event.CellOpen:
@@ -78,7 +79,7 @@ func (in *intake) join(p *process, b *event.Boundary) {
 	r.lives(p, in.session.cut, true)
 	r.moved(p, in.session.cut)
 	r.bornBlind(p)
-	p.life = startFigures(&b.Value, in.gpus.meters)
+	p.life = course.StartFigures(&b.Value, in.gpus.meters)
 	if b.Command != "" && p.info.Command == "" {
 		p.info.Command, _ = in.limits.keep(b.Command, maxName)
 	}
@@ -98,13 +99,13 @@ func (in *intake) exec(p *process, b *event.Boundary) {
 	}
 	if p.isForked { // it was forked with its parent's memory
 		p.copied, p.isForked = nil, false
-		p.life = startFigures(&b.Value, in.gpus.meters)
+		p.life = course.StartFigures(&b.Value, in.gpus.meters)
 		for i := range p.life {
-			p.life[i].peak = b.High[p.life[i].meter]
+			p.life[i].Peak = b.High[p.life[i].Meter]
 		}
 		for _, m := range in.gpus.meters {
 			if b.High[m] != 0 {
-				p.life.need(m).peak = b.High[m]
+				p.life.Need(m).Peak = b.High[m]
 			}
 		}
 	}

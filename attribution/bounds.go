@@ -3,26 +3,27 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
 // pausable calls do for the gauges of a meter in a tree: its own, and those of its processes.
-func (r *root) pausable(m event.Meter, do func(g *gauge, life event.Bytes)) {
-	do(r.past.need(m), 0)
+func (r *root) pausable(m event.Meter, do func(g *course.Gauge, life event.Bytes)) {
+	do(r.past.Need(m), 0)
 	for _, p := range r.living {
-		do(p.past.need(m), p.life.of(m).highest())
+		do(p.past.Need(m), p.life.Of(m).Highest())
 	}
 }
 
 // pause ends the certain part of a meter at a cut.
 func (r *root) pause(m event.Meter, cut uint64) {
-	r.pausable(m, func(g *gauge, life event.Bytes) { g.pause(cut, life) })
+	r.pausable(m, func(g *course.Gauge, life event.Bytes) { g.Pause(cut, life) })
 }
 
 // resume begins the certain part again. Arrays are searched first: until the search is over, the meter's value includes
 // the arrays found from before. An allocator's total keeps its old value until the allocator reports the next.
 func (r *root) resume(m event.Meter, cut uint64, slack event.Bytes) {
-	r.pausable(m, func(g *gauge, _ event.Bytes) { g.resume(cut, slack) })
+	r.pausable(m, func(g *course.Gauge, _ event.Bytes) { g.Resume(cut, slack) })
 }
 
 // breaks follows, at a boundary, where the certain part of meters ends and begins.
@@ -33,16 +34,16 @@ func (r *root) breaks(b *event.Boundary, cut uint64) {
 		for _, m := range b.Group.Paused() {
 			r.pause(m, cut)
 			if m != event.NumPy && !r.shed[m].now {
-				r.resume(m, cut, slackOf(m, &r.freed))
+				r.resume(m, cut, course.SlackOf(m, &r.freed))
 			}
 		}
 	case event.MeterSettled:
 		r.blanksAt(b)
 		if s, known := r.shed[event.NumPy]; known && !s.now {
-			r.resume(event.NumPy, cut, slackOf(event.NumPy, &r.freed))
+			r.resume(event.NumPy, cut, course.SlackOf(event.NumPy, &r.freed))
 		}
 	case event.ProcessExit, event.ProcessExec: // the unknown part of the process ends with it
-		r.past.restart(cut, &r.freed)
+		r.past.Restart(cut, &r.freed)
 	}
 }
 
@@ -52,7 +53,7 @@ func isUnsaid(r *root, w *window, m event.Meter) bool {
 	if kind := m.Facts().Kind; kind != event.Total && kind != event.Reserve {
 		return false
 	}
-	return r.past.isUnreported(m, w.since) || w.process.past.isUnreported(m, w.since)
+	return r.past.IsUnreported(m, w.since) || w.process.past.IsUnreported(m, w.since)
 }
 
 // frees takes in a boundary's counts of frees. Boundaries of two CPUs may overtake each other.
@@ -69,22 +70,22 @@ func (r *root) lower(m *measured, w *window) {
 	if len(shed) == 0 {
 		return
 	}
-	w.process.past.lowered(m.own, shed, w.since, &w.openFrees, w.process.lives.at(w.since) == 1)
-	r.past.lowered(m.tree, shed, w.since, &w.openFrees, true)
+	w.process.past.Lowered(m.own, shed, w.since, &w.openFrees, w.process.lives.At(w.since) == 1)
+	r.past.Lowered(m.tree, shed, w.since, &w.openFrees, true)
 	for i := range m.children {
 		c := &m.children[i]
-		c.process.past.lowered(c.figures, shed, w.since, &w.openFrees, c.process.lives.at(w.since) == 1)
+		c.process.past.Lowered(c.figures, shed, w.since, &w.openFrees, c.process.lives.At(w.since) == 1)
 	}
 }
 
 // certainLife returns the certain part of a process's figures from its beginning.
-func (p *process) certainLife() figures { return p.past.certainLife(p.life) }
+func (p *process) certainLife() course.Figures { return p.past.CertainLife(p.life) }
 
 // bornBlind records which meters are not seen when a process begins.
 func (r *root) bornBlind(p *process) {
 	for m, s := range r.shed {
 		if s.now {
-			p.past.need(m).pausedFromStart()
+			p.past.Need(m).PausedFromStart()
 		}
 	}
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -89,7 +90,7 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	return proofs
 }
 
-func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
+func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bool, between course.Straddling) {
 	shed := slices.Contains(w.shed, m)
 	p.Shed = p.Shed || shed
 	if w.isOpen || w.kind == kindLife || w.unknown(m) || m.Facts().OfPythons && w.process.info.Python == "" {
@@ -100,9 +101,10 @@ func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bo
 		return
 	}
 	p.Compared++
-	kernel := w.own.of(m).highest()
-	difference := int64(kernel - between.recomputed(betweenKey{w.root, w.process.info.PID, m}, w.firstSegment,
-		w.lastSegment, w.recomputed.of(m), kernel))
+	kernel := w.own.Of(m).Highest()
+	difference := int64(kernel - between.Recomputed(course.StraddlingKey{Root: w.root, PID: w.process.info.PID,
+		Meter: m}, w.firstSegment,
+		w.lastSegment, w.recomputed.Of(m), kernel))
 	if difference == 0 {
 		p.Agreed++
 	}

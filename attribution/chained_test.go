@@ -3,13 +3,14 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
 // TestChangesBeforeTheirBoundaries: a tracer that got no CPU time reads thousands of changes before the boundaries
 // between them, one of them made as a boundary was drawn.
 func TestChangesBeforeTheirBoundaries(t *testing.T) {
-	for _, many := range []int{100, 2*maxWaiting + 100} {
+	for _, many := range []int{100, 2*course.MaxWaiting + 100} {
 		s := newBlocks()
 		s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
 		s.take(1, 1000)

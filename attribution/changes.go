@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // change files one value of the stream under its segment.
 func (in *intake) change(c *event.Change) {
@@ -40,24 +43,24 @@ func (in *intake) change(c *event.Change) {
 		return
 	}
 	if segment == nil {
-		segment = map[int32]levels{}
+		segment = map[int32]course.Levels{}
 		r.changes[c.Segment] = segment
 	}
 	high, known := segment[c.PID]
 	if !known {
 		r.ahead++
 	}
-	high.raise(c.Meter, c.Highest())
+	high.Raise(c.Meter, c.Highest())
 	segment[c.PID] = high
 }
 
 // late adds a change of a segment that is over to the windows that hold the segment.
 func (in *intake) late(r *root, c *event.Change) {
 	if p := in.processes.byPID[c.PID]; p != nil {
-		p.past.need(c.Meter).seen.push(r.cutOf(c.Segment, in.session.cut), c.Highest())
+		p.past.Need(c.Meter).Seen.Push(r.cutOf(c.Segment, in.session.cut), c.Highest())
 	}
 	for _, w := range in.closed.with(c.PID, c.Root, c.Segment) {
-		w.recomputed.raise(c.Meter, c.Highest())
+		w.recomputed.Raise(c.Meter, c.Highest())
 	}
 }
 
@@ -100,14 +103,14 @@ func (in *intake) learned(c *event.Change) {
 		return
 	}
 	p := in.processes.process(c.PID, c.Root)
-	if p == nil || p.past.value(c.Meter) != 0 {
+	if p == nil || p.past.Value(c.Meter) != 0 {
 		return
 	}
 	in.processes.enter(p, c.Root)
-	p.past.raise(in.session.cut, c.Meter, c.Value)
-	p.past.need(c.Meter).seen.push(in.session.cut, c.Value)
-	p.life.raise(c.Meter, c.Value)
-	in.processes.root(c.Root).past.raise(in.session.cut, c.Meter, c.Value)
+	p.past.Raise(in.session.cut, c.Meter, c.Value)
+	p.past.Need(c.Meter).Seen.Push(in.session.cut, c.Value)
+	p.life.Raise(c.Meter, c.Value)
+	in.processes.root(c.Root).past.Raise(in.session.cut, c.Meter, c.Value)
 	p.learn(c.Meter, in.table.closings)
 	in.chart.drawLearned(&p.line, c.Meter, c.Value)
 	if r := in.processes.root(c.Root); r.line.isOn {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -113,51 +114,51 @@ func (c *coder) detail(w *window) {
 	}
 }
 
-func (c *coder) figures(all *figures) {
+func (c *coder) figures(all *course.Figures) {
 	n := len(*all)
 	if codeOne(c, &n); c.reads {
 		*all = c.space.figures(n)
 	}
 	for i := range *all {
 		f := &(*all)[i]
-		codeOne(c, &f.meter)
-		codeOne(c, &f.start)
-		beside(c, &f.peak, f.start)
-		beside(c, &f.end, f.start)
+		codeOne(c, &f.Meter)
+		codeOne(c, &f.Start)
+		beside(c, &f.Peak, f.Start)
+		beside(c, &f.End, f.Start)
 	}
 }
 
 // recomputed codes the differences from the peaks in the kernel's ledger.
 func (c *coder) recomputed(d *detail) {
-	var differ levels
+	var differ course.Levels
 	if !c.reads {
 		for _, f := range d.own {
-			if away := d.recomputed.of(f.meter) - f.highest(); away != 0 {
-				differ = append(differ, level{away, f.meter})
+			if away := d.recomputed.Of(f.Meter) - f.Highest(); away != 0 {
+				differ = append(differ, course.Level{Bytes: away, Meter: f.Meter})
 			}
 		}
 		for _, l := range d.recomputed {
-			if d.own.of(l.meter) == (figure{meter: l.meter}) && l.bytes != 0 {
-				differ.need(l.meter).bytes = l.bytes
+			if d.own.Of(l.Meter) == (course.Figure{Meter: l.Meter}) && l.Bytes != 0 {
+				differ.Need(l.Meter).Bytes = l.Bytes
 			}
 		}
 	}
 	c.levels(&differ)
 	if c.reads {
 		for _, f := range d.own {
-			d.recomputed = append(d.recomputed, level{f.highest(), f.meter})
+			d.recomputed = append(d.recomputed, course.Level{Bytes: f.Highest(), Meter: f.Meter})
 		}
 		for _, l := range differ {
-			d.recomputed.need(l.meter).bytes += l.bytes
+			d.recomputed.Need(l.Meter).Bytes += l.Bytes
 		}
 	}
 }
 
-func (c *coder) levels(all *levels) {
-	length(c, (*[]level)(all))
+func (c *coder) levels(all *course.Levels) {
+	length(c, (*[]course.Level)(all))
 	for i := range *all {
-		code(c, &(*all)[i].meter)
-		code(c, &(*all)[i].bytes)
+		code(c, &(*all)[i].Meter)
+		code(c, &(*all)[i].Bytes)
 	}
 }
 

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -94,11 +95,11 @@ func (c *concerned) sinceBefore(b *blank) {
 
 // follow has windows find their peaks by the meter's value, and no longer by the largest sum of the known blocks. Until
 // now the two were the same. It is called before the change is applied.
-func (windows concerned) follow(h *holdings, key heldKey, c *event.Change) {
+func (windows concerned) follow(h *holdings, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range windows.in {
 		w.beforeMove(h, key)
-		if all := w.tallies[key.meter]; all != nil && !all.byValue {
+		if all := w.tallies[key.Meter]; all != nil && !all.byValue {
 			all.byValue, all.value = true, from+all.highest-h.of(key).total
 		}
 	}
@@ -106,9 +107,9 @@ func (windows concerned) follow(h *holdings, key heldKey, c *event.Change) {
 }
 
 // stood records that a meter has a value now.
-func (windows concerned) stood(h *holdings, key heldKey, value event.Bytes) {
+func (windows concerned) stood(h *holdings, key course.Key, value event.Bytes) {
 	for _, w := range windows.in {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && value > all.value {
+		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil && value > all.value {
 			all.value = value
 			all.isAtPeak()
 		}
@@ -124,7 +125,7 @@ func timesOf(c *event.Change) int64 {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
-func (a *allocations) replace(windows concerned, key heldKey, before, after block) {
+func (a *allocations) replace(windows concerned, key course.Key, before, after block) {
 	for _, w := range windows.in {
 		w.beforeMove(a.holdings, key)
 	}
@@ -142,19 +143,19 @@ func (a *allocations) replace(windows concerned, key heldKey, before, after bloc
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
 // not to have this change, get a tally of the bytes before it.
-func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by event.Bytes) {
+func (a *allocations) hold(windows concerned, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
 			all.shift(a.holdings, key, stack, by)
 		}
 	}
-	for _, w := range a.lately(key.pid) {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
+	for _, w := range a.lately(key.PID) {
+		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
 			all.of(a.holdings, key, stack)
 		}
 	}
 	for _, w := range windows.in {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
 			all.of(a.holdings, key, stack)
 		}
 	}
@@ -164,20 +165,20 @@ func (a *allocations) hold(windows concerned, key heldKey, stack uint64, by even
 
 // copyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
 // process's own totals are about to be forgotten.
-func (a *allocations) copyAll(key heldKey) {
-	p := a.processes.byPID[key.pid]
+func (a *allocations) copyAll(key course.Key) {
+	p := a.processes.byPID[key.PID]
 	if p == nil {
 		return
 	}
-	for _, w := range slices.Concat(p.windows, a.lately(key.pid)) {
-		if all := w.tallies[key.meter]; all != nil && all.byStack != nil {
+	for _, w := range slices.Concat(p.windows, a.lately(key.PID)) {
+		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
 			a.copyInto(all, key)
 		}
 	}
 }
 
 // copyInto adds tallies of all the stacks of a process.
-func (a *allocations) copyInto(all *tallies, key heldKey) {
+func (a *allocations) copyInto(all *tallies, key course.Key) {
 	for stack := range a.holdings.of(key).byStack {
 		all.of(a.holdings, key, stack)
 	}

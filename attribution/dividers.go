@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -43,7 +44,7 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // another stream or pool, and which block is whose is not recorded.
 func (a *allocations) dividersAt(e *event.Refusal) []divider {
 	number, kind, ok := e.Meter.Device()
-	key := heldKey{e.PID, e.Meter}
+	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||
 		a.held[key] == nil || a.held[key].total != e.Held ||
 		len(a.blocks) > maxDivided || a.looked+len(a.blocks) > maxLooks {
@@ -51,7 +52,7 @@ func (a *allocations) dividersAt(e *event.Refusal) []divider {
 	}
 	a.looked += len(a.blocks)
 	blocks, ok := a.spansOf(key)
-	segments, fits := a.spansOf(heldKey{e.PID, event.OfDevice(number, event.Driver)})
+	segments, fits := a.spansOf(course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
 	if !ok || !fits {
 		return nil
 	}
@@ -79,9 +80,9 @@ func (a *allocations) dividersAt(e *event.Refusal) []divider {
 }
 
 // spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
-func (a *allocations) spansOf(key heldKey) (all []span, ok bool) {
+func (a *allocations) spansOf(key course.Key) (all []span, ok bool) {
 	for at, b := range a.blocks {
-		if at.heldKey == key {
+		if at.Key == key {
 			all = append(all, span{at.address, at.address + uint64(b.size), b.stack})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -242,7 +243,7 @@ func TestDividersByHand(t *testing.T) {
 	for range 2000 {
 		var of [units]uint64 // the stack of the block in each unit, 0 for none
 		a := &allocations{blocks: map[blockKey]block{}, holdings: newHoldings(nil)}
-		a.blocks[blockKey{heldKey{main, driver}, at}] = block{units * unit, 0}
+		a.blocks[blockKey{course.Key{PID: main, Meter: driver}, at}] = block{units * unit, 0}
 		held, stack := event.Bytes(0), uint64(0)
 		for from := 0; from < units; {
 			size := min(1+random.IntN(12), units-from)
@@ -251,13 +252,13 @@ func TestDividersByHand(t *testing.T) {
 				for i := range size {
 					of[from+i] = stack
 				}
-				place := blockKey{heldKey{main, active}, at + uint64(from)*unit}
+				place := blockKey{course.Key{PID: main, Meter: active}, at + uint64(from)*unit}
 				a.blocks[place] = block{event.Bytes(size) * unit, stack}
 				held += event.Bytes(size) * unit
 			}
 			from += size
 		}
-		a.of(heldKey{main, active}).total = held
+		a.of(course.Key{PID: main, Meter: active}).total = held
 		asked := 1 + random.IntN(20)
 		longest := func(without uint64) (most int) {
 			run := 0
@@ -301,12 +302,12 @@ func TestDividersByHand(t *testing.T) {
 func TestDividersHostile(t *testing.T) {
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
 	a := &allocations{blocks: make(map[blockKey]block, n), holdings: newHoldings(nil)}
-	a.blocks[blockKey{heldKey{main, driver}, at}] = block{(n - 1) * apart, 0}
+	a.blocks[blockKey{course.Key{PID: main, Meter: driver}, at}] = block{(n - 1) * apart, 0}
 	for i := range uint64(n - 1) {
-		a.blocks[blockKey{heldKey{main, active}, at + apart*i}] = block{miB, i}
+		a.blocks[blockKey{course.Key{PID: main, Meter: active}, at + apart*i}] = block{miB, i}
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
-	a.of(heldKey{main, active}).total = held
+	a.of(course.Key{PID: main, Meter: active}).total = held
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
 		switch found := a.dividersAt(refused); len(found) {
@@ -321,7 +322,7 @@ func TestDividersHostile(t *testing.T) {
 		t.Errorf("looked %d times at %d blocks", looks, a.looked)
 	}
 	a.looked = 0
-	a.blocks[blockKey{heldKey{main, active}, at + n*apart}] = block{miB, 1}
+	a.blocks[blockKey{course.Key{PID: main, Meter: active}, at + n*apart}] = block{miB, 1}
 	if found := a.dividersAt(refused); found != nil || a.looked != 0 {
 		t.Errorf("more blocks than it looks at: %v, %d", found, a.looked)
 	}

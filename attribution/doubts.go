@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -21,19 +22,19 @@ type doubts struct {
 	// partly: processes of the window's tree were not taken in.
 	partly bool
 	// blind are meters that something could not be probed for, in the process and in its tree.
-	blind, blindTree meterSet
+	blind, blindTree course.MeterSet
 }
 
 // doubtful are the counts of a tree, from its boundaries.
 type doubtful struct {
-	doubts  event.Doubts              // so far
-	missing [event.MissingKinds]peaks // by how much meters may be off
-	partly  uint64                    // the last cut by which processes were not taken in
-	loose   [looseKinds]uint64        // the last cuts at which windows were loosened
-	drawn   uint64                    // the last cut
-	left    uint64                    // the last cut at which windows closed
-	unread  []uint64                  // cuts at which windows closed and readings found no room
-	blind   blindness
+	doubts  event.Doubts                     // so far
+	missing [event.MissingKinds]course.Peaks // by how much meters may be off
+	partly  uint64                           // the last cut by which processes were not taken in
+	loose   [looseKinds]uint64               // the last cuts at which windows were loosened
+	drawn   uint64                           // the last cut
+	left    uint64                           // the last cut at which windows closed
+	unread  []uint64                         // cuts at which windows closed and readings found no room
+	blind   course.Unprobed
 }
 
 // The windows that are loosened: all of them, statements, experiments.
@@ -69,10 +70,10 @@ func (d *doubts) off(m event.Meter) (bytes event.Bytes, unknown bool) {
 			unknown = unknown || size >= event.Unbounded
 		}
 	}
-	return bytes, unknown || d.loose || d.blind.has(m.Template())
+	return bytes, unknown || d.loose || d.blind.Has(m.Template())
 }
 
 // inTree reports whether a meter's figures of a window's tree are lower bounds, because not all of the tree was seen.
 func (d *doubts) inTree(m event.Meter) bool {
-	return d != nil && (d.partly || d.blindTree.has(m.Template()))
+	return d != nil && (d.partly || d.blindTree.Has(m.Template()))
 }

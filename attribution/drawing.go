@@ -3,11 +3,12 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
 // draw takes in the values of a boundary that has been applied.
-func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
+func (tl *timeline) draw(r *root, b *event.Boundary, moved course.Movements) {
 	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, tl.processes.byPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
@@ -16,8 +17,8 @@ func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
 			continue
 		}
 		m := moved[pid]
-		s.waited = m.waited
-		tl.drawLine(r, &p.line, &s, m.value, m.high, turns)
+		s.waited = m.Waited
+		tl.drawLine(r, &p.line, &s, m.Value, m.High, turns)
 	}
 	tl.drawTree(r, b, &s, turns)
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
@@ -30,7 +31,7 @@ func (tl *timeline) draw(r *root, b *event.Boundary, moved moves) {
 }
 
 // inOrderOfPID returns the processes that moved, in an order that is the same each time.
-func (tl *timeline) inOrderOfPID(moved moves) []int32 {
+func (tl *timeline) inOrderOfPID(moved course.Movements) []int32 {
 	pids := tl.pids[:0]
 	for pid := range moved {
 		pids = append(pids, pid)
@@ -107,10 +108,10 @@ func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0
 func (tl *timeline) drawShed(r *root, b *event.Boundary) {
 	for _, m := range b.Group.Paused() {
 		for _, p := range r.living {
-			tl.drawShedOf(r, &p.line, b, m, p.past.value(m))
+			tl.drawShedOf(r, &p.line, b, m, p.past.Value(m))
 		}
 		if r.line.isOn {
-			tl.drawShedOf(r, &r.line, b, m, r.past.value(m))
+			tl.drawShedOf(r, &r.line, b, m, r.past.Value(m))
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package attribution
 
+import "ipytracer/attribution/internal/course"
+
 // A boundary waits for its readings, in a replay for longer than live. Meanwhile, changes may arrive of a process that
 // it begins, or of a meter with a gap that it ends. They are kept until the boundary has been taken in, so the timeline
 // is the same live and in a replay.
@@ -8,16 +10,16 @@ package attribution
 const maxEarly = 1 << 12
 
 // earlyChanges are the tracks that record changes while a boundary waits.
-type earlyChanges map[heldKey]*track
+type earlyChanges map[course.Key]*track
 
 // track returns the track of a meter, nil if there is no room.
-func (early *earlyChanges) track(key heldKey) *track {
+func (early *earlyChanges) track(key course.Key) *track {
 	k := (*early)[key]
 	if k == nil && len(*early) < maxEarly {
 		if *early == nil {
 			*early = earlyChanges{}
 		}
-		k = &track{meter: key.meter}
+		k = &track{meter: key.Meter}
 		(*early)[key] = k
 	}
 	return k

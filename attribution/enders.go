@@ -76,15 +76,15 @@ func (en enders) samePIDs(p *process) bool {
 // other program; nil for none.
 func (en enders) shared(p *process) (out map[string]int64) {
 	for _, l := range p.copied {
-		n := l.bytes
+		n := l.Bytes
 		if parent := en.processes.byPID[p.parent]; p.isFound && parent != nil && parent.alive {
-			n = min(n, parent.past.value(l.meter))
+			n = min(n, parent.past.Value(l.Meter))
 		}
 		if n > 0 {
 			if out == nil {
 				out = map[string]int64{}
 			}
-			out[l.meter.String()] = int64(n)
+			out[l.Meter.String()] = int64(n)
 		}
 	}
 	return out

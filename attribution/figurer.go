@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -33,7 +34,7 @@ type figurer struct {
 
 // figureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
 // w is nil if only the probes limit exactness.
-func (fg *figurer) figureMap(all figures, w *window, own, numpy bool) map[string]model.Figure {
+func (fg *figurer) figureMap(all course.Figures, w *window, own, numpy bool) map[string]model.Figure {
 	out := fg.lent.figures()
 	shown := w
 	if !own {
@@ -41,23 +42,23 @@ func (fg *figurer) figureMap(all figures, w *window, own, numpy bool) map[string
 	}
 	for _, m := range fg.gpus.meters {
 		if fg.gpus.shows(m, shown, numpy) {
-			out[m.String()] = fg.figure(m, all.of(m), w, own)
+			out[m.String()] = fg.figure(m, all.Of(m), w, own)
 		}
 	}
 	return out
 }
 
-func (fg *figurer) figure(m event.Meter, f figure, w *window, own bool) model.Figure {
+func (fg *figurer) figure(m event.Meter, f course.Figure, w *window, own bool) model.Figure {
 	exact, bound := fg.quality(m, w)
-	peak := f.highest()
+	peak := f.Highest()
 	// the stream has a higher value than the ledger: see Proof
-	if own && !slices.Contains(w.shed, m) && w.recomputed.of(m) > peak {
-		exact, bound = false, widen(bound, w.recomputed.of(m)-peak)
-		peak = w.recomputed.of(m)
+	if own && !slices.Contains(w.shed, m) && w.recomputed.Of(m) > peak {
+		exact, bound = false, widen(bound, w.recomputed.Of(m)-peak)
+		peak = w.recomputed.Of(m)
 	}
 	return model.Figure{
-		Start: int64(f.start), Peak: int64(peak), End: int64(f.end),
-		Consumed: int64(f.end - f.start), Peaked: int64(peak - max(f.start, f.end)),
+		Start: int64(f.Start), Peak: int64(peak), End: int64(f.End),
+		Consumed: int64(f.End - f.Start), Peaked: int64(peak - max(f.Start, f.End)),
 		Exact: exact, Bound: bound,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -39,7 +40,7 @@ type FlowStack struct {
 type flow struct {
 	allocated map[event.Meter]map[uint64]event.Bytes
 	entries   int
-	values    map[heldKey]valueAt // of processes that live
+	values    map[course.Key]valueAt // of processes that live
 }
 
 // valueAt is the value of a meter after a change in a segment.
@@ -52,11 +53,11 @@ type valueAt struct {
 const notKept = 0x6e07_4e97_0000_0001
 
 // add adds a block that was allocated.
-func (f *flow) add(h *holdings, key heldKey, b block) {
+func (f *flow) add(h *holdings, key course.Key, b block) {
 	if f == nil || b.size <= 0 {
 		return
 	}
-	by := f.of(key.meter)
+	by := f.of(key.Meter)
 	switch _, known := by[b.stack]; {
 	case known:
 	case f.entries >= h.stacks.room.tallies:
@@ -69,9 +70,9 @@ func (f *flow) add(h *holdings, key heldKey, b block) {
 }
 
 // drop adds a block that was allocated, and has no room in the ledger.
-func (f *flow) drop(key heldKey, size event.Bytes) {
+func (f *flow) drop(key course.Key, size event.Bytes) {
 	if f != nil && size > 0 {
-		f.of(key.meter)[notKept] += size
+		f.of(key.Meter)[notKept] += size
 	}
 }
 
@@ -87,13 +88,13 @@ func (f *flow) of(m event.Meter) map[uint64]event.Bytes {
 // leads records the value that a change leads to.
 func (f *flow) leads(c *event.Change) {
 	if c.Size != 0 {
-		f.values[heldKey{c.PID, c.Meter}] = valueAt{c.Segment, c.Value}
+		f.values[course.Key{PID: c.PID, Meter: c.Meter}] = valueAt{c.Segment, c.Value}
 	}
 }
 
 // clear begins again.
 func (f *flow) clear() {
-	*f = flow{allocated: map[event.Meter]map[uint64]event.Bytes{}, values: map[heldKey]valueAt{}}
+	*f = flow{allocated: map[event.Meter]map[uint64]event.Bytes{}, values: map[course.Key]valueAt{}}
 }
 
 // flowSum is a part of a flow, of the same lines.
@@ -125,7 +126,7 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 		sums[stack] = one
 	}
 	for key, held := range pr.ledger.held {
-		if key.meter == m {
+		if key.Meter == m {
 			for stack, bytes := range held.byStack {
 				one := sums[stack]
 				one.held += bytes
@@ -169,10 +170,10 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 // value returns the present value of a meter of a tree: that of the last boundary, moved by the changes after it.
 func (pr *profiler) value(of *process, m event.Meter) event.Bytes {
 	r := pr.core.processes.root(of.root)
-	sum := r.past.value(m)
+	sum := r.past.Value(m)
 	for key, last := range pr.ledger.flow.values {
-		if p := pr.core.processes.byPID[key.pid]; key.meter == m && p != nil && !p.ended && last.segment > r.ended {
-			sum += last.bytes - p.past.value(m)
+		if p := pr.core.processes.byPID[key.PID]; key.Meter == m && p != nil && !p.ended && last.segment > r.ended {
+			sum += last.bytes - p.past.Value(m)
 		}
 	}
 	return sum

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -36,7 +37,7 @@ type glancer struct {
 
 // baseline is the bytes that processes held of each stack at some time.
 type baseline struct {
-	held map[heldKey]map[uint64]event.Bytes
+	held map[course.Key]map[uint64]event.Bytes
 }
 
 // maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
@@ -52,7 +53,7 @@ func (gl *glancer) mark(now bool) {
 
 // baseline returns the current holdings; nil if there are too many to remember.
 func (a *allocations) baseline() *baseline {
-	m := &baseline{held: map[heldKey]map[uint64]event.Bytes{}}
+	m := &baseline{held: map[course.Key]map[uint64]event.Bytes{}}
 	room := maxMarked
 	for key, h := range a.holdings.held {
 		if room -= len(h.byStack); room < 0 {
@@ -169,7 +170,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 	}
 	whole := gl.table.whole(s)
 	for key, h := range gl.allocations.holdings.held {
-		if key.pid != p.info.PID {
+		if key.PID != p.info.PID {
 			continue
 		}
 		before := gl.marked.held[key]
@@ -198,7 +199,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 				k.UnlistedNet += int64(y.allocated - y.freed)
 				continue
 			}
-			one := gl.lister.allocation(whole, key.meter, y)
+			one := gl.lister.allocation(whole, key.Meter, y)
 			one.Allocated, one.Freed = 0, 0
 			k.Allocations = append(k.Allocations, one)
 		}

@@ -38,9 +38,9 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 		return nil
 	}
 	for at, b := range li.allocations.blocks {
-		if h := all[at.pid]; h != nil {
+		if h := all[at.PID]; h != nil {
 			if share, ok := h.shareAt(at.address); ok {
-				h.add(at.meter, b.stack, share, b.size)
+				h.add(at.Meter, b.stack, share, b.size)
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/btree"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -78,7 +79,7 @@ func (h *holding) most(do func(holds) bool) {
 // holdings are the memory that all processes have, and the number of tallies that windows made of it.
 type holdings struct {
 	stacks  *stackTable
-	held    map[heldKey]*holding
+	held    map[course.Key]*holding
 	entries int // tallies of all windows that are not settled
 	dropped int // blocks and tallies that found no room
 	spare   spareLists
@@ -87,11 +88,11 @@ type holdings struct {
 }
 
 func newHoldings(stacks *stackTable) *holdings {
-	return &holdings{stacks: stacks, held: map[heldKey]*holding{}}
+	return &holdings{stacks: stacks, held: map[course.Key]*holding{}}
 }
 
 // of returns the memory that a process has on a meter.
-func (h *holdings) of(key heldKey) *holding {
+func (h *holdings) of(key course.Key) *holding {
 	one := h.held[key]
 	if one == nil {
 		one = newHolding()

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -16,7 +17,7 @@ type invariants struct {
 }
 
 // inside is the highest values, so far, of the closed windows inside an open one.
-type inside struct{ own, tree levels }
+type inside struct{ own, tree course.Levels }
 
 // skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
 // taken a moment before the other, and boundaries on other CPUs may be drawn in between.
@@ -48,7 +49,7 @@ func (i *invariants) ends(p *process) {
 
 // segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
 // maxima of the old memory and of the new one belong to one process, and were not in the tree together.
-func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, meters []event.Meter) {
+func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
 		tree = &treeMaxima{}
@@ -60,13 +61,13 @@ func (i *invariants) segment(b *event.Boundary, moved moves, ps *processes, mete
 	i.LowTrees += tree.see(&b.TreeHigh)
 	for pid, m := range moved {
 		p := ps.byPID[pid]
-		if m.waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
+		if m.Waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
 			continue
 		}
 		for _, meter := range meters {
 			// The tree counts the memory that a forked child shares with its parent once.
-			if bytes := m.high[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
-				tree.owe(meter, bytes-p.copied.of(meter))
+			if bytes := m.High[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
+				tree.owe(meter, bytes-p.copied.Of(meter))
 			}
 		}
 	}
@@ -111,8 +112,8 @@ func (i *invariants) left(w *window) {
 	if w.isOpen {
 		return
 	}
-	if in != nil && (in.own.above(w.own, w.shed) || in.tree.above(w.tree, w.shed)) || w.kind == kindSession &&
-		w.opened == w.process.began && w.own.below(w.process.life, w.shed) {
+	if in != nil && (in.own.Above(w.own, w.shed) || in.tree.Above(w.tree, w.shed)) || w.kind == kindSession &&
+		w.opened == w.process.began && w.own.Below(w.process.life, w.shed) {
 		i.LowWindows++
 	}
 	up := w.parent
@@ -127,6 +128,6 @@ func (i *invariants) left(w *window) {
 		}
 		i.inside[up] = in
 	}
-	in.own.raiseAll(w.own)
-	in.tree.raiseAll(w.tree)
+	in.own.RaiseAll(w.own)
+	in.tree.RaiseAll(w.tree)
 }

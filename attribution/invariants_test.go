@@ -138,8 +138,8 @@ func TestForkedChildAboveItsTree(t *testing.T) {
 // TestWindowBelowOneInside: a window that is lower than one inside it is reported.
 func TestWindowBelowOneInside(t *testing.T) {
 	for name, spoil := range map[string]func(in *inside){
-		"own":  func(in *inside) { in.own.raise(event.Resident, 901) },
-		"tree": func(in *inside) { in.tree.raise(event.OfDevice(0, event.Driver), 1) },
+		"own":  func(in *inside) { in.own.Raise(event.Resident, 901) },
+		"tree": func(in *inside) { in.tree.Raise(event.OfDevice(0, event.Driver), 1) },
 		"":     func(*inside) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 			tracker.Flush()
 			cell := tracker.activity.cells[1]
 			in := tracker.invariants.inside[cell]
-			if in == nil || in.own.of(event.Resident) != 900 {
+			if in == nil || in.own.Of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)
 			}
 			spoil(in)
@@ -189,7 +189,7 @@ func TestSessionBelowItsProcess(t *testing.T) {
 		tracker.Add(e)
 	}
 	tracker.Flush()
-	tracker.processes.byPID[main].life.need(event.Resident).peak = 901
+	tracker.processes.byPID[main].life.Need(event.Resident).Peak = 901
 	s.events = nil
 	s.boundary(event.ProcessExit, main)
 	for _, e := range append(s.events, &event.Finish{Reason: "the target ended"}) {

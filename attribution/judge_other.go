@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -15,8 +16,8 @@ import (
 // took more from the driver although as much was free in its cache.
 func (j *judge) fragmented() {
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.torch.devices),
-		func(a, b heldKey) int { return int(a.pid-b.pid) + 1000*int(a.meter) - 1000*int(b.meter) }) {
-		if !j.about(key.pid) {
+		func(a, b course.Key) int { return int(a.PID-b.PID) + 1000*int(a.Meter) - 1000*int(b.Meter) }) {
+		if !j.about(key.PID) {
 			continue
 		}
 		d := j.audit.torch.devices[key]
@@ -24,7 +25,7 @@ func (j *judge) fragmented() {
 		if d.times == 0 || lost < d.reserved/8 || lost < max(j.least, largeSegment) {
 			continue // a cache keeps free memory by design
 		}
-		number, _, _ := key.meter.Device()
+		number, _, _ := key.Meter.Device()
 		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first, runs: map[*window]event.Bytes{}}}
 		for _, b := range d.births {
 			f.portion.runs[b.cell] += 1
@@ -33,7 +34,7 @@ func (j *judge) fragmented() {
 			}
 		}
 		f.reserved, f.grown = d.reserved, d.grown
-		k := verdictKey{kind: model.Fragmentation, pid: key.pid, meter: event.OfDevice(number, event.Reserved)}
+		k := verdictKey{kind: model.Fragmentation, pid: key.PID, meter: event.OfDevice(number, event.Reserved)}
 		j.verdicts[k] = f
 		j.order = append(j.order, k)
 	}
@@ -41,16 +42,16 @@ func (j *judge) fragmented() {
 
 // inPieces returns the free bytes in those segments of PyTorch's in which a block is in use: torch.cuda.memory_stats
 // calls them inactive_split_bytes. Expandable segments have no addresses with the driver; they are left out.
-func (j *judge) inPieces(key heldKey) (free event.Bytes) {
-	number, _, _ := key.meter.Device()
+func (j *judge) inPieces(key course.Key) (free event.Bytes) {
+	number, _, _ := key.Meter.Device()
 	var segments, blocks []extent
-	for at, b := range j.audit.live[key.pid] {
+	for at, b := range j.audit.live[key.PID] {
 		switch at.meter {
 		case event.OfDevice(number, event.Driver):
-			if j.audit.torch.blocks[blockKey{heldKey{key.pid, at.meter}, at.address}] {
+			if j.audit.torch.blocks[blockKey{course.Key{PID: key.PID, Meter: at.meter}, at.address}] {
 				segments = append(segments, extent{at.address, b.size})
 			}
-		case key.meter:
+		case key.Meter:
 			blocks = append(blocks, extent{at.address, b.size})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -71,7 +72,7 @@ func (j *judge) account(s *site) {
 }
 
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
-	if j.audit.torch.blocks[blockKey{heldKey{pid, at.meter}, at.address}] {
+	if j.audit.torch.blocks[blockKey{course.Key{PID: pid, Meter: at.meter}, at.address}] {
 		return // PyTorch's allocator has it: the blocks that it hands out are counted as active
 	}
 	kind, holder := j.holder(pid, at)

@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // ledger keeps the blocks of a session: for a [Tracker] the stacks that allocated in each window, for an [Auditor] the
 // blocks that stay behind. It follows the effects of events on blocks, processes and windows.
@@ -71,7 +74,7 @@ type chart interface {
 	// tell takes in a change; pending is the boundary that waits for its readings, nil for none.
 	tell(r *root, c *event.Change, pending *event.Boundary)
 	// draw takes in a boundary that has been applied, and the readings that waited for it.
-	draw(r *root, b *event.Boundary, moved moves)
+	draw(r *root, b *event.Boundary, moved course.Movements)
 	// drawLearned records a value that a meter has had all along.
 	drawLearned(of *line, m event.Meter, value event.Bytes)
 }
@@ -79,6 +82,6 @@ type chart interface {
 // noChart is a chart that keeps nothing.
 type noChart struct{}
 
-func (noChart) tell(*root, *event.Change, *event.Boundary)  {}
-func (noChart) draw(*root, *event.Boundary, moves)          {}
-func (noChart) drawLearned(*line, event.Meter, event.Bytes) {}
+func (noChart) tell(*root, *event.Change, *event.Boundary)    {}
+func (noChart) draw(*root, *event.Boundary, course.Movements) {}
+func (noChart) drawLearned(*line, event.Meter, event.Bytes)   {}

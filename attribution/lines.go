@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -48,7 +49,7 @@ func (li *lister) lines() (out []model.Line) {
 			continue
 		}
 		for m, all := range w.tallies {
-			li.allocations.copyInto(all, heldKey{w.process.info.PID, m})
+			li.allocations.copyInto(all, course.Key{PID: w.process.info.PID, Meter: m})
 			pid := w.process.info.PID
 			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
@@ -96,7 +97,7 @@ func (l *lineSums) add(all *tallies) {
 	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
 	for _, stack := range slices.Sorted(all.stacks(t.allocations.holdings)) {
 		s := table.of(stack)
-		y := all.tally(t.allocations.holdings, heldKey{l.w.process.info.PID, l.meter}, stack)
+		y := all.tally(t.allocations.holdings, course.Key{PID: l.w.process.info.PID, Meter: l.meter}, stack)
 		if s == nil || y.isNothing() {
 			continue
 		}
@@ -201,13 +202,13 @@ func (li *lister) tensors() []model.Tensors {
 	type sum struct{ count, asked, known int64 }
 	sums := map[key]sum{}
 	for at, b := range li.allocations.blocks {
-		if !isActive(at.meter) {
+		if !isActive(at.Meter) {
 			continue
 		}
-		k := key{at.pid, at.meter, b.stack, b.size}
+		k := key{at.PID, at.Meter, b.stack, b.size}
 		s := sums[k]
 		s.count++
-		if asked, ok := li.allocations.asked[askedKey{at.pid, at.address}]; ok {
+		if asked, ok := li.allocations.asked[askedKey{at.PID, at.address}]; ok {
 			s.asked += int64(asked)
 			s.known++
 		}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -25,14 +26,14 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.table.talliesOf(w)
 	for m, all := range tallies {
-		s := all.settle(li.allocations.holdings, heldKey{w.process.info.PID, m}, w.keeps())
-		own := w.own.of(m)
-		peak := own.highest()
+		s := all.settle(li.allocations.holdings, course.Key{PID: w.process.info.PID, Meter: m}, w.keeps())
+		own := w.own.Of(m)
+		peak := own.Highest()
 		c := model.Coverage{
 			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
 			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
 			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-own.start == all.highest-all.first && own.end-own.start == s.net &&
+			Exact: peak-own.Start == all.highest-all.first && own.End-own.Start == s.net &&
 				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m) &&
 				!li.session.isCut(),
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/changes"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -110,7 +110,7 @@ func TestLateChangesReachLaterWindows(t *testing.T) {
 	s.take(1, 96000)
 	s.cut(event.CellClose, 1)
 	s.cut(event.CellOpen, 2)
-	for range 2 * changes.Patience {
+	for range 2 * course.Patience {
 		s.take(2, 1000)
 	}
 	s.cut(event.CellClose, 2)

@@ -19,15 +19,15 @@ func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
 	}
 	all, breaks := map[int32]map[stackOn]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
 	for at, b := range li.allocations.blocks {
-		cycle, is := li.allocations.lost[askedKey{at.pid, at.address}]
+		cycle, is := li.allocations.lost[askedKey{at.PID, at.address}]
 		if !is {
 			continue
 		}
-		if all[at.pid] == nil {
-			all[at.pid] = map[stackOn]lostPart{}
+		if all[at.PID] == nil {
+			all[at.PID] = map[stackOn]lostPart{}
 		}
-		stack := stackOn{at.meter, b.stack}
-		one := all[at.pid][stack]
+		stack := stackOn{at.Meter, b.stack}
+		one := all[at.PID][stack]
 		one.bytes += b.size
 		line, known := breaks[cycle]
 		if !known {
@@ -37,7 +37,7 @@ func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
 		if one.breaks == "" || line != "" && line < one.breaks {
 			one.breaks = line
 		}
-		all[at.pid][stack] = one
+		all[at.PID][stack] = one
 	}
 	return all
 }

@@ -3,12 +3,13 @@ package attribution
 import (
 	"math"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
-	key, windows, dropped := heldKey{c.PID, c.Meter}, a.concerned(r, c), a.holdings.dropped
+	key, windows, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.holdings.dropped
 	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped,
 		a.stacks.room.blocks)
 	for _, p := range gone {
@@ -37,7 +38,7 @@ func (a *allocations) ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
 		a.pieces -= all.tree.Len()
 	}
-	key := heldKey{pid, event.Mapped}
+	key := course.Key{PID: pid, Meter: event.Mapped}
 	a.copyAll(key)
 	if held := a.held[key]; held != nil {
 		for stack, size := range held.byStack {

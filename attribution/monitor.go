@@ -101,7 +101,7 @@ func (m *Monitor) Tree(pid int) map[string]int64 {
 	r := m.core.processes.root(p.root)
 	for _, meter := range m.core.gpus.meters {
 		if m.core.gpus.shows(meter, nil, p.info.Python != "") {
-			out[meter.String()] = int64(r.past.value(meter))
+			out[meter.String()] = int64(r.past.Value(meter))
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -36,7 +37,7 @@ func (a *allocations) move(r *root, c *event.Change) {
 
 // moveBlock adds, resizes or removes a block of an allocator.
 func (a *allocations) moveBlock(r *root, c *event.Change) {
-	key := heldKey{c.PID, c.Meter}
+	key := course.Key{PID: c.PID, Meter: c.Meter}
 	before, after, isKnown := a.put(r, c, key)
 	if !isKnown {
 		return
@@ -58,7 +59,7 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 
 // put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
-func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after block, isKnown bool) {
+func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, after block, isKnown bool) {
 	at := blockKey{key, c.Address}
 	before, known := a.blocks[at]
 	after = block{size: before.size + c.Size, stack: c.Stack}
@@ -90,15 +91,15 @@ func (a *allocations) put(r *root, c *event.Change, key heldKey) (before, after 
 func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
 	for at := range a.blocks {
-		if which(at.meter) && of(at.pid) {
+		if which(at.Meter) && of(at.PID) {
 			delete(a.blocks, at)
 		}
 	}
 	for key := range a.holdings.held {
-		if which(key.meter) && of(key.pid) {
+		if which(key.Meter) && of(key.PID) {
 			a.copyAll(key)
 			delete(a.holdings.held, key)
-			if p := a.processes.byPID[key.pid]; p.crest != nil {
+			if p := a.processes.byPID[key.PID]; p.crest != nil {
 				p.crest.Lose()
 			}
 		}

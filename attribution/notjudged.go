@@ -160,7 +160,7 @@ func (j *judge) before(p *process) {
 	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID)}
 	least := true
 	if p.session != nil { // of a child that amount is not known
-		had := j.t.table.whole(p.session).own.of(event.Resident).start - j.seen[p.info.PID]
+		had := j.t.table.whole(p.session).own.Of(event.Resident).Start - j.seen[p.info.PID]
 		n.Bytes, least = bytesOf(had), had >= j.least
 	}
 	if p.info.Late && !p.ended && least {
@@ -177,8 +177,8 @@ func (j *judge) notExplained(p *process) {
 	pid := p.info.PID
 	grown := j.t.processes.own(p, event.Resident) // of a child, which began with nothing
 	if p.session != nil {
-		own := j.t.table.whole(p.session).own.of(event.Resident)
-		grown = own.end - own.start
+		own := j.t.table.whole(p.session).own.Of(event.Resident)
+		grown = own.End - own.Start
 	}
 	meters := map[event.Meter]event.Bytes{}
 	j.audit.each(pid, func(at place, b kept) { meters[at.meter] += b.size })

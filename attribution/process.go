@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -53,9 +54,9 @@ func (p *process) reached(high *event.Readings, meters []event.Meter) {
 		if high[m] == 0 {
 			continue
 		}
-		p.past.need(m).high.push(p.left, high[m])
-		f := p.life.need(m)
-		f.peak = max(f.peak, high[m])
+		p.past.Need(m).High.Push(p.left, high[m])
+		f := p.life.Need(m)
+		f.Peak = max(f.Peak, high[m])
 	}
 }
 
@@ -72,16 +73,16 @@ func (p *process) shares(m event.Meter) event.Bytes {
 	if !p.isForked {
 		return 0
 	}
-	return p.copied.of(m)
+	return p.copied.Of(m)
 }
 
 // own returns how much of a meter a process has at present, without what it shares with its parent.
 func (ps *processes) own(p *process, m event.Meter) event.Bytes {
 	shared := p.shares(m)
 	if parent := ps.byPID[p.parent]; p.isFound && parent != nil {
-		shared = min(shared, parent.past.value(m))
+		shared = min(shared, parent.past.Value(m))
 	}
-	return max(p.past.value(m)-shared, 0)
+	return max(p.past.Value(m)-shared, 0)
 }
 
 // isCopyIn reports whether a process shares memory with its parent at some time in a window.
@@ -90,9 +91,9 @@ func (p *process) isCopyIn(w *window) bool {
 }
 
 // figuresIn returns the figures of a process in a window of another process.
-func (p *process) figuresIn(w *window, atStart bool) figures {
+func (p *process) figuresIn(w *window, atStart bool) course.Figures {
 	if since := p.replaced; since > w.since { // the memory that it was forked with is gone: it had none at its start
-		return p.past.figures(since-1, false)
+		return p.past.Figures(since-1, false)
 	}
-	return p.past.figures(w.since, atStart)
+	return p.past.Figures(w.since, atStart)
 }

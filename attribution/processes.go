@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -58,7 +59,7 @@ func (ps *processes) adopt(pid int32, root uint32) *process {
 func (ps *processes) root(id uint32) *root {
 	r := ps.roots[id]
 	if r == nil {
-		r = &root{changes: map[uint64]map[int32]levels{}}
+		r = &root{changes: map[uint64]map[int32]course.Levels{}}
 		ps.roots[id] = r
 	}
 	return r
@@ -148,8 +149,8 @@ func (ps *processes) limited(e *event.Limits) {
 		limit := limitOf(l)
 		limit.Path, _ = ps.limits.keep(limit.Path, maxName)
 		if l.Kind == event.LimitData { // this limit is on mapped memory
-			mapped := p.life.of(event.Mapped)
-			limit.Used, limit.Highest = int64(mapped.end), int64(mapped.peak)
+			mapped := p.life.Of(event.Mapped)
+			limit.Used, limit.Highest = int64(mapped.End), int64(mapped.Peak)
 		}
 		p.limits = append(p.limits, limit)
 	}
@@ -212,7 +213,7 @@ func (ps *processes) enter(p *process, root uint32) {
 	}
 	was.lives(p, ps.session.cut, false)
 	was.leave(p)
-	p.root, p.past, p.lives, p.copied, p.isForked = root, past{}, nil, nil, false
+	p.root, p.past, p.lives, p.copied, p.isForked = root, course.Gauges{}, nil, nil, false
 }
 
 // blindTo records, at the end, that a meter of a process was too low because something could not be probed.
@@ -223,14 +224,14 @@ func (ps *processes) blindTo(all []event.Blind) {
 			continue
 		}
 		if !b.OfChild {
-			p.blind.add(b)
+			p.blind.Add(b)
 		}
-		ps.root(p.root).blind.add(b)
+		ps.root(p.root).blind.Add(b)
 	}
 	for _, r := range ps.roots {
 		for _, w := range r.open {
 			if w.isOpen && len(r.blind) > 0 {
-				w.isBlind(r, forever)
+				w.isBlind(r, course.Forever)
 			}
 		}
 	}
@@ -255,13 +256,13 @@ func (ps *processes) changesMissing() (n uint64) {
 }
 
 // betweens returns the changes that were made while boundaries were being drawn.
-func (ps *processes) betweens() betweens {
-	all := newBetweens()
+func (ps *processes) betweens() course.Straddling {
+	all := course.NewStraddling()
 	for id, r := range ps.roots {
 		for i := range r.between {
-			all.add(id, &r.between[i])
+			all.Add(id, &r.between[i])
 		}
 	}
-	all.order()
+	all.Order()
 	return all
 }

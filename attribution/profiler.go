@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -94,7 +95,7 @@ func (*profiledLedger) keeps(kind windowKind) bool { return kind == kindCell }
 // move takes in a change. The blocks of a process that has ended are gone.
 func (l *profiledLedger) move(r *root, c *event.Change) {
 	if p := l.processes.byPID[c.PID]; p == nil || p.ended {
-		l.flow.drop(heldKey{c.PID, c.Meter}, c.Size)
+		l.flow.drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
 		return
 	}
 	l.flow.leads(c)
@@ -117,14 +118,14 @@ func (l *profiledLedger) ended(pid int32) {
 	l.allocations.ended(pid)
 	had := false
 	for key := range l.held {
-		if key.pid == pid {
+		if key.PID == pid {
 			l.copyAll(key)
 			delete(l.held, key)
 			had = true
 		}
 	}
 	for key := range l.flow.values {
-		if key.pid == pid {
+		if key.PID == pid {
 			delete(l.flow.values, key)
 		}
 	}
@@ -132,7 +133,7 @@ func (l *profiledLedger) ended(pid int32) {
 		return
 	}
 	for at := range l.blocks {
-		if at.pid == pid {
+		if at.PID == pid {
 			delete(l.blocks, at)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -74,11 +75,11 @@ func checkFlows(t *testing.T, seed uint64, tracker *Tracker, monitor *Monitor) {
 			allocated += s.Allocated
 		}
 		for key, h := range monitor.profiler.ledger.held {
-			if key.meter == m {
+			if key.Meter == m {
 				all += int64(h.total)
 			}
 		}
-		key := heldKey{attributiontest.Kernel, m}
+		key := course.Key{PID: attributiontest.Kernel, Meter: m}
 		got, want := monitor.profiler.ledger.of(key).total, tracker.allocations.of(key).total
 		if held != f.Known || allocated != f.Allocated || f.Known != all || got != want {
 			t.Errorf("seed %d: %s: %d of %d held, %d in the kernel, %d there in the tracker, %d of %d allocated",

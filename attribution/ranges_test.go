@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -163,7 +164,7 @@ func TestAbsurdRanges(t *testing.T) {
 	}
 	move(page, page)
 	move(0, math.MinInt64)
-	if n := tracker.allocations.holdings.of(heldKey{main, event.Mapped}).total; n != 0 {
+	if n := tracker.allocations.holdings.of(course.Key{PID: main, Meter: event.Mapped}).total; n != 0 {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined

@@ -5,31 +5,30 @@ import (
 	"slices"
 	"sort"
 
-	"ipytracer/attribution/changes"
-	"ipytracer/attribution/summits"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
 // root is the tree of one attached process.
 type root struct {
 	executions int
-	stream     changes.Stream
-	ordered    changes.Order
+	stream     course.Stream
+	ordered    course.Order
 	away       map[int32]bool // processes with device memory on the host
 	counted    []*window      // open windows that count the stacks that allocate
 	open       []*window      // in the order they opened; some that have closed may be among them
 	closed     int            // windows of open that have closed
-	past       past           // of the tree
-	summits    summits.Tree   // of it
+	past       course.Gauges  // of the tree
+	summits    course.Tree    // of it
 	line       line
 	drawnAt    event.Nanoseconds // time of the last boundary
 	crowded    shedding          // more processes came than are followed
-	unsure     [event.UnknownKinds]peaks
+	unsure     [event.UnknownKinds]course.Peaks
 	recent     *process   // the process that moved last; see process.older
 	living     []*process // the processes that live
 	archived   uint64     // the last segment of any window that is archived
 	// changes has the highs, from the change stream, of segments that have not ended, by segment, pid and meter.
-	changes map[uint64]map[int32]levels
+	changes map[uint64]map[int32]course.Levels
 	ahead   int             // pairs of segment and pid in changes
 	purged  uint64          // value of ended when old segments were last removed from changes
 	ended   uint64          // the last segment that ended
@@ -42,7 +41,7 @@ type root struct {
 	asked    []event.Event
 	// between are the changes that were made while a boundary was being drawn.
 	between  []event.Change
-	sides    sides
+	sides    course.Chains
 	shed     map[event.Meter]shedding // the meters that were ever stepped down
 	reasons  map[shedReason]bool      // why they are stepped down now; see sheds
 	unwalked map[event.Group]shedding // stacks that were not walked at some time
@@ -139,16 +138,16 @@ func (r *root) whyShed(m event.Meter) (why event.Group) {
 
 // takeChanges removes and returns the highs of a segment that ends. It drops those of segments that have not ended for
 // long.
-func (r *root) takeChanges(segment uint64) map[int32]levels {
+func (r *root) takeChanges(segment uint64) map[int32]course.Levels {
 	of := r.changes[segment]
 	delete(r.changes, segment)
 	r.ahead -= len(of)
-	if r.ended < r.purged+2*maxCuts {
+	if r.ended < r.purged+2*course.MaxCuts {
 		return of
 	}
 	r.purged = r.ended
 	for s, highs := range r.changes {
-		if s+maxCuts < r.ended {
+		if s+course.MaxCuts < r.ended {
 			r.ahead -= len(highs)
 			delete(r.changes, s)
 		}
@@ -168,10 +167,10 @@ func (r *root) follows(b *event.Boundary) {
 // isOne copies the figures of the attached process to its tree, if that process is alone in it. A process is in the
 // tree until its last boundary; the kernel half subtracts its memory a moment later, and reads a tree and its processes
 // one after another. Where a process may have begun without a boundary it is not known which process is alone.
-func (r *root) isOne(b *event.Boundary, own *movement) {
+func (r *root) isOne(b *event.Boundary, own *course.Movement) {
 	isKnown := r.crowded == (shedding{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
 	if isKnown && len(r.living) == 1 && r.living[0].parent == 0 && r.living[0].info.PID == b.PID {
-		b.Tree, b.TreeHigh = *own.value, *own.high
+		b.Tree, b.TreeHigh = *own.Value, *own.High
 	}
 }
 

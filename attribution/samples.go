@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts the
 // other blocks, and no stack is recorded for them. A sample stands for [event.SampleOf] bytes. Its stack has a number
@@ -26,7 +29,7 @@ func sampleSize(size event.Bytes) event.Bytes {
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
 // while the blocks before that lived.
 func (a *allocations) turn(r *root, c *event.Change) {
-	key := heldKey{c.PID, c.Meter}
+	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.untold = true
 	windows := a.concerned(r, c)
 	for _, w := range windows.in {

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -17,11 +18,11 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 	}
 	in.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := in.gather(r, b, readings)
-	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
+	own := course.Movement{Value: &b.Value, High: &b.High, Read: &b.Value}
 	// An exec: the same pid with its old memory, which in a forked process was its parent's. Or another CPU's boundary
 	// read the process just before it drew this one, and this boundary overtook that one on the way here.
 	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !in.processes.isForked(b.PID)) {
-		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
+		own.High, own.Read = course.Highest(*own.High, before.High), course.Highest(*own.Read, before.Read)
 	}
 	moved[b.PID] = own
 	in.withAttached(b, moved)
@@ -37,14 +38,14 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 
 // withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
 // half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
-func (in *intake) withAttached(b *event.Boundary, moved moves) {
+func (in *intake) withAttached(b *event.Boundary, moved course.Movements) {
 	for pid, m := range moved {
 		p := in.processes.byPID[pid]
-		if m.waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
+		if m.Waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
 			continue
 		}
 		for _, meter := range in.gpus.meters {
-			b.TreeHigh[meter] = max(b.TreeHigh[meter], m.high[meter])
+			b.TreeHigh[meter] = max(b.TreeHigh[meter], m.High[meter])
 		}
 	}
 }
@@ -53,20 +54,21 @@ func (in *intake) withAttached(b *event.Boundary, moved moves) {
 // one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
 // its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
 // segment, and waits for the end of that: the windows that opened in between have it.
-func (in *intake) gather(r *root, b *event.Boundary, readings []*event.Reading) moves {
+func (in *intake) gather(r *root, b *event.Boundary, readings []*event.Reading) course.Movements {
 	waited := r.readings
 	r.readings, in.waiting = nil, in.waiting-len(r.readings)
-	moved := moves{}
+	moved := course.Movements{}
 	for i, from := range slices.Concat(waited, readings) {
 		if of := in.processes.rootOf(from, r); of != r || from.Since > b.Segment {
 			in.wait(of, from)
 			continue
 		}
 		in.gpus.note(&from.Value, &from.High)
-		one := movement{&from.Value, &from.High, &from.Value, i < len(waited) || from.Since != 0 &&
-			from.Since < b.Segment}
+		one := course.Movement{Value: &from.Value, High: &from.High, Read: &from.Value, Waited: i < len(waited) ||
+			from.Since != 0 &&
+				from.Since < b.Segment}
 		if before, again := moved[from.PID]; again {
-			one.high, one.looked = highest(*one.high, before.high), highest(*one.looked, before.looked)
+			one.High, one.Read = course.Highest(*one.High, before.High), course.Highest(*one.Read, before.Read)
 		}
 		moved[from.PID] = one
 	}
@@ -82,7 +84,7 @@ func (in *intake) wait(r *root, of *event.Reading) {
 }
 
 // endSegment adds the segment that ends to every open window of the tree.
-func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
+func (in *intake) endSegment(r *root, b *event.Boundary, moved course.Movements) {
 	changes := r.takeChanges(b.Segment)
 	if r.last == nil {
 		r.last = &event.Boundary{}
@@ -90,7 +92,7 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	} else if b.Segment >= r.ended {
 		carry(r.last, b)
 	}
-	r.sides.note(b.Segment, moved, in.gpus.meters)
+	r.sides.Record(b.Segment, moved, in.gpus.meters)
 	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
 	in.session.next()
 	in.learn(r, b.Segment)
@@ -98,11 +100,11 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 	in.doubtSegment(r, &b.Doubts)
 	latest := r.latest()
 	for kind, bytes := range b.Unsure {
-		r.unsure[kind].push(in.session.cut, bytes)
+		r.unsure[kind].Push(in.session.cut, bytes)
 	}
 	r.frees(&b.Frees)
-	r.past.see(in.session.cut, latest, &b.Tree, &b.TreeHigh, in.gpus.meters)
-	r.past.certain(in.session.cut, &b.Tree, &b.TreeHigh, &r.freed)
+	r.past.See(in.session.cut, latest, &b.Tree, &b.TreeHigh, in.gpus.meters)
+	r.past.Certain(in.session.cut, &b.Tree, &b.TreeHigh, &r.freed)
 	r.thin(&r.past)
 	for pid, m := range moved {
 		p := in.processes.process(pid, b.Root)
@@ -113,25 +115,25 @@ func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
 			p.replaced = in.session.cut
 		}
 		if p.ended && !p.alive && pid != b.PID {
-			p.reached(m.high, in.gpus.meters)
+			p.reached(m.High, in.gpus.meters)
 			continue
 		}
 		in.processes.enter(p, b.Root)
-		p.past.see(in.session.cut, latest, m.value, m.high, in.gpus.meters)
-		p.past.certain(in.session.cut, m.value, m.high, &r.freed)
-		p.past.reach(in.session.cut, m.looked)
+		p.past.See(in.session.cut, latest, m.Value, m.High, in.gpus.meters)
+		p.past.Certain(in.session.cut, m.Value, m.High, &r.freed)
+		p.past.Reach(in.session.cut, m.Read)
 		r.thin(&p.past)
 		if p.adopted && p.life == nil {
-			p.life = startFigures(m.value, in.gpus.meters)
+			p.life = course.StartFigures(m.Value, in.gpus.meters)
 		}
-		p.life.see(m.value, m.high, in.gpus.meters)
+		p.life.See(m.Value, m.High, in.gpus.meters)
 		r.moved(p, in.session.cut)
 	}
 	r.rises(&b.TreeHigh, moved, in.gpus.meters)
 	for pid, highs := range changes {
 		if p := in.processes.byPID[pid]; p != nil {
 			for _, l := range highs {
-				p.past.need(l.meter).seen.push(in.session.cut, l.bytes)
+				p.past.Need(l.Meter).Seen.Push(in.session.cut, l.Bytes)
 			}
 		}
 	}
@@ -152,8 +154,8 @@ func (in *intake) doubtSegment(r *root, d *event.Doubts) {
 	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
 	for kind, size := range d.Missing {
 		all := &r.missing[kind]
-		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
-			all.thin(r.cuts())
+		if all.Push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
+			all.Thin(r.cuts())
 		}
 	}
 	r.loosenOpen(in.session.cut, &refused)

@@ -3,7 +3,7 @@ package attribution
 import (
 	"time"
 
-	"ipytracer/attribution/changes"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -16,7 +16,7 @@ type session struct {
 	last       event.Nanoseconds // time of the last
 	cut        uint64            // boundaries processed
 	numbered   uint64            // the highest number of a boundary
-	boundaries changes.Stream    // the numbers of boundaries: they may pass each other, and none may be missing
+	boundaries course.Stream     // the numbers of boundaries: they may pass each other, and none may be missing
 }
 
 func (s *session) host() model.Host {

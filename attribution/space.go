@@ -1,14 +1,17 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // space is memory for one window that is read from the archive; the next one overwrites it. A nil space allocates new
 // memory, for a window that is to be kept.
 type space struct {
 	window     window
 	detail     detail
-	recomputed levels
-	all        []figure // of the window, its tree and children, one after another
+	recomputed course.Levels
+	all        []course.Figure // of the window, its tree and children, one after another
 	tallies    map[event.Meter]*tallies
 	each       []*tallies
 }
@@ -26,16 +29,16 @@ func (s *space) begin() *window {
 func (s *space) end() { s.recomputed = s.detail.recomputed }
 
 // figures returns n figures to read into.
-func (s *space) figures(n int) figures {
+func (s *space) figures(n int) course.Figures {
 	if s == nil {
-		return make(figures, n)
+		return make(course.Figures, n)
 	}
 	if len(s.all)+n > cap(s.all) {
-		s.all = make([]figure, 0, 2*cap(s.all)+n) // figures that were returned before keep their memory
+		s.all = make([]course.Figure, 0, 2*cap(s.all)+n) // figures that were returned before keep their memory
 	}
 	begin := len(s.all)
 	s.all = s.all[:begin+n]
-	return figures(s.all[begin:len(s.all):len(s.all)])
+	return course.Figures(s.all[begin:len(s.all):len(s.all)])
 }
 
 // tallied returns a map for the tallies of n meters.

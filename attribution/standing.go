@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
 // earlier cells moves none, and can be the highest of the session all the same; the blocks that fill the memory at that
@@ -16,7 +19,7 @@ func (a *allocations) closed(w *window) {
 		return
 	}
 	for _, m := range a.gpus.meters {
-		key := heldKey{w.process.info.PID, m}
+		key := course.Key{PID: w.process.info.PID, Meter: m}
 		if held := a.holdings.held[key]; !m.Facts().InBlocks() || held == nil || held.total <= 0 ||
 			w.tallies[m] != nil {
 			continue
@@ -29,13 +32,13 @@ func (a *allocations) closed(w *window) {
 // risesTo reports whether a meter by which cells are ranked was at least as high in a window as in all of its process
 // before, and records the new highs.
 func (p *process) risesTo(w *window) (highest bool) {
-	for _, all := range [...]figures{w.own, w.tree} {
+	for _, all := range [...]course.Figures{w.own, w.tree} {
 		for _, f := range all {
-			if f.meter != event.Resident && f.meter < event.CPUMeters {
+			if f.Meter != event.Resident && f.Meter < event.CPUMeters {
 				continue
 			}
-			if top := f.highest(); top > 0 && top >= p.tops.of(f.meter) {
-				p.tops.raise(f.meter, top)
+			if top := f.Highest(); top > 0 && top >= p.tops.Of(f.Meter) {
+				p.tops.Raise(f.Meter, top)
 				highest = true
 			}
 		}

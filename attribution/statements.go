@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -57,13 +58,13 @@ func (ac *activity) cutShort(r *root, b *event.Boundary) {
 // endsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
 // freed after the peak.
 func (w *window) endsAnywhere() {
-	all := []figures{w.own, w.tree}
+	all := []course.Figures{w.own, w.tree}
 	for i := range w.children {
 		all = append(all, w.children[i].figures)
 	}
 	for _, one := range all {
 		for i := range one {
-			one[i].end = one[i].highest()
+			one[i].End = one[i].Highest()
 		}
 	}
 }

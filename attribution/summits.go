@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/summits"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -12,16 +13,16 @@ import (
 
 // rises takes in a segment that ended. Where the tree was higher than in all segments before, it records the most that
 // each process had: a process that did not move had its value. What a forked child has from its parent is its parent's.
-func (r *root) rises(high *event.Readings, moved moves, meters []event.Meter) {
+func (r *root) rises(high *event.Readings, moved course.Movements, meters []event.Meter) {
 	isTop := false
 	for _, m := range meters {
 		if m != event.Resident && m != event.Mapped && m < event.CPUMeters {
 			continue
 		}
-		rose := r.summits.Rises(m, high[m], func(levels []summits.Level) []summits.Level {
+		rose := r.summits.Rises(m, high[m], func(levels []course.Share) []course.Share {
 			for _, p := range r.living {
 				if own := p.highIn(m, moved) - p.shares(m); own > 0 {
-					levels = append(levels, summits.Level{PID: p.info.PID, Bytes: own})
+					levels = append(levels, course.Share{PID: p.info.PID, Bytes: own})
 				}
 			}
 			return levels
@@ -36,23 +37,23 @@ func (r *root) rises(high *event.Readings, moved moves, meters []event.Meter) {
 }
 
 // highIn returns the most that a process had in a segment that has just ended.
-func (p *process) highIn(m event.Meter, moved moves) event.Bytes {
-	if one, ok := moved[p.info.PID]; ok && !one.waited {
-		return one.high[m]
+func (p *process) highIn(m event.Meter, moved course.Movements) event.Bytes {
+	if one, ok := moved[p.info.PID]; ok && !one.Waited {
+		return one.High[m]
 	}
-	return p.past.value(m)
+	return p.past.Value(m)
 }
 
 // crestMoves notes in the crest of a process that it holds more, or less, by a stack.
-func (a *allocations) crestMoves(key heldKey, stack uint64, by event.Bytes) {
-	p := a.processes.byPID[key.pid]
+func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
+	p := a.processes.byPID[key.PID]
 	if p == nil || p.session == nil && p.whole == nil {
 		return
 	}
 	if p.crest == nil {
 		p.crest = summits.NewCrest()
 	}
-	p.crest.Moves(summits.Key{Meter: key.meter, Stack: stack}, by)
+	p.crest.Moves(summits.Key{Meter: key.Meter, Stack: stack}, by)
 }
 
 // falls handles a value from which the resident memory of a process fell.
@@ -100,10 +101,10 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 	}
 	had := map[event.Meter]map[uint64]event.Bytes{}
 	for key, held := range li.allocations.held {
-		if key.pid != p.info.PID {
+		if key.PID != p.info.PID {
 			continue
 		}
-		had[key.meter] = maps.Clone(held.byStack)
+		had[key.Meter] = maps.Clone(held.byStack)
 	}
 	for k, by := range since {
 		if had[k.Meter] == nil {

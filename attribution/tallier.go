@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -31,7 +32,7 @@ func (h *holdings) forgo(w *window) {
 func (h *holdings) settle(w *window) {
 	for m, all := range w.tallies {
 		h.entries -= all.len()
-		all.done = all.settle(h, heldKey{w.process.info.PID, m}, w.keeps())
+		all.done = all.settle(h, course.Key{PID: w.process.info.PID, Meter: m}, w.keeps())
 		all.byStack, all.moved, all.cold = nil, nil, cold{}
 	}
 }
@@ -61,7 +62,7 @@ func (h *holdings) archived(d *detail) {
 }
 
 // settle sums up tallies, and keeps the heaviest.
-func (all *tallies) settle(h *holdings, key heldKey, limit int) *settled {
+func (all *tallies) settle(h *holdings, key course.Key, limit int) *settled {
 	if all.done != nil {
 		return all.done
 	}
@@ -134,23 +135,23 @@ func (w *window) keeps() int {
 }
 
 // beforeMove records the total of a meter when its first block moves in a window.
-func (w *window) beforeMove(h *holdings, key heldKey) {
-	if w.kind == kindBetween || h.onlyCells && w.kind != kindCell || w.tallies[key.meter] != nil {
+func (w *window) beforeMove(h *holdings, key course.Key) {
+	if w.kind == kindBetween || h.onlyCells && w.kind != kindCell || w.tallies[key.Meter] != nil {
 		return
 	}
 	if w.tallies == nil {
 		w.tallies = map[event.Meter]*tallies{}
 	}
 	if w.isSettled {
-		w.tallies[key.meter] = &tallies{done: &settled{}}
+		w.tallies[key.Meter] = &tallies{done: &settled{}}
 		return
 	}
 	total := h.of(key).total
-	w.tallies[key.meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
+	w.tallies[key.Meter] = &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
 }
 
-func (w *window) move(h *holdings, key heldKey, before, after block, times int64) {
-	all := w.tallies[key.meter]
+func (w *window) move(h *holdings, key course.Key, before, after block, times int64) {
+	all := w.tallies[key.Meter]
 	if w.isSettled && all != nil {
 		all.wrong = true
 		return

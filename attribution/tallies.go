@@ -3,6 +3,7 @@ package attribution
 import (
 	"iter"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -37,7 +38,7 @@ type tally struct {
 
 // of returns a stack's tally, nil if there is no room for one more. It starts with the bytes that the process holds by
 // the stack.
-func (all *tallies) of(h *holdings, key heldKey, stack uint64) *tally {
+func (all *tallies) of(h *holdings, key course.Key, stack uint64) *tally {
 	y := all.byStack[stack]
 	if y == nil {
 		if h.entries >= h.stacks.room.tallies {
@@ -63,7 +64,7 @@ func (all *tallies) isAtPeak() {
 
 // shift changes the bytes that a stack held from the window's beginning on. A stack without a tally needs none, unless
 // the process would hold less than nothing by it.
-func (all *tallies) shift(h *holdings, key heldKey, stack uint64, by event.Bytes) {
+func (all *tallies) shift(h *holdings, key course.Key, stack uint64, by event.Bytes) {
 	all.highest += by
 	all.first += by
 	if all.byStack[stack] == nil && h.of(key).byStack[stack]+by >= 0 {
@@ -112,7 +113,7 @@ func (all *tallies) clone() *tallies {
 }
 
 // sampled returns the part that samples stand for of the bytes that all stacks had at the peak.
-func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
+func (all *tallies) sampled(h *holdings, key course.Key) (sum event.Bytes) {
 	if len(h.stacks.sampled) == 0 {
 		return 0
 	}
@@ -132,7 +133,7 @@ func (all *tallies) sampled(h *holdings, key heldKey) (sum event.Bytes) {
 
 // cool moves cold tallies to the others. Those of stacks that may yet be streamed stay, and those that moved since the
 // last cell of the process ended: how much of them is left is not known yet.
-func (all *tallies) cool(h *holdings, key heldKey, cells int32) {
+func (all *tallies) cool(h *holdings, key course.Key, cells int32) {
 	before, held := all.len(), h.of(key).byStack
 	for stack, y := range all.byStack {
 		if y.held != 0 || y.atPeak != 0 || y.cells == cells || held[stack] != 0 {
@@ -166,7 +167,7 @@ func (all *tallies) isWarm(h *holdings) bool {
 }
 
 // each calls do with the tally of each stack.
-func (all *tallies) each(h *holdings, key heldKey, do func(*tally)) {
+func (all *tallies) each(h *holdings, key course.Key, do func(*tally)) {
 	if all.cold.count == 0 {
 		for _, y := range all.byStack {
 			do(y)
@@ -213,7 +214,7 @@ func (all *tallies) stacks(h *holdings) iter.Seq[uint64] {
 }
 
 // tally returns the tally of a stack; a cold one holds the same as the process holds by the stack.
-func (all *tallies) tally(h *holdings, key heldKey, stack uint64) tally {
+func (all *tallies) tally(h *holdings, key course.Key, stack uint64) tally {
 	y := tally{stack: stack}
 	if hot := all.byStack[stack]; hot != nil {
 		y = *hot

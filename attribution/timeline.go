@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/archive"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -62,7 +63,7 @@ func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 	}
 	var k *track
 	if tl.waitsFor(c, pending) {
-		k = tl.waiting.track(heldKey{c.PID, c.Meter})
+		k = tl.waiting.track(course.Key{PID: c.PID, Meter: c.Meter})
 	} else {
 		k = tl.running(c.PID, c.Meter)
 	}
@@ -132,7 +133,7 @@ func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 // tellEarly adds the changes that waited to their tracks, once the boundary has been processed.
 func (tl *timeline) tellEarly() {
 	for key, waited := range tl.waiting {
-		if k := tl.running(key.pid, key.meter); k != nil && !k.isGap && len(k.folds) == 0 {
+		if k := tl.running(key.PID, key.Meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
 		}
 		waited.drop(&tl.folds, ^uint64(0))

@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
+)
 
 // largeSegment is the least, in bytes, that PyTorch allocates from the driver for blocks above 1 MiB. Its allocations
 // for small blocks (2 MiB) cannot be served from free large ones (c10/cuda/CUDACachingAllocator.h, PyTorch 1.0 to
@@ -13,13 +16,13 @@ func isActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, eve
 // torchCaches are PyTorch's caching allocators, one on each device of a process.
 type torchCaches struct {
 	births  *births
-	devices map[heldKey]*cache // by process and its meter of handed out memory
-	pending map[int32]*pending // by thread
-	blocks  map[blockKey]bool  // the driver's blocks that the caches have
+	devices map[course.Key]*cache // by process and its meter of handed out memory
+	pending map[int32]*pending    // by thread
+	blocks  map[blockKey]bool     // the driver's blocks that the caches have
 }
 
 func newTorchCaches(b *births) *torchCaches {
-	return &torchCaches{births: b, devices: map[heldKey]*cache{}, pending: map[int32]*pending{},
+	return &torchCaches{births: b, devices: map[course.Key]*cache{}, pending: map[int32]*pending{},
 		blocks: map[blockKey]bool{}}
 }
 
@@ -30,7 +33,7 @@ func (tc *torchCaches) claim(c *event.Change) {
 	if !isDevice || kind != event.Driver {
 		return
 	}
-	at := blockKey{heldKey{c.PID, c.Meter}, c.Address}
+	at := blockKey{course.Key{PID: c.PID, Meter: c.Meter}, c.Address}
 	if c.Size < 0 {
 		if tc.blocks[at] {
 			tc.cache(c.PID, c.Meter).reserved += c.Size // the frees of a cache are not reported
@@ -92,7 +95,7 @@ func (tc *torchCaches) totals(r *root, c *event.Change) {
 // cache returns the cache of a meter's device, and adds it if it is new.
 func (tc *torchCaches) cache(pid int32, m event.Meter) *cache {
 	number, _, _ := m.Device()
-	key := heldKey{pid, event.OfDevice(number, event.Active)}
+	key := course.Key{PID: pid, Meter: event.OfDevice(number, event.Active)}
 	d := tc.devices[key]
 	if d == nil {
 		d = &cache{}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -71,7 +72,7 @@ func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) b
 }
 
 // blindOf returns the times in which a probe of a meter was missing.
-func (ps *processes) blindOf(p *process, tree bool, m event.Meter) stretches {
+func (ps *processes) blindOf(p *process, tree bool, m event.Meter) course.Spans {
 	if tree {
 		return ps.root(p.root).blind[m.Template()]
 	}
@@ -82,7 +83,7 @@ func (ps *processes) blindOf(p *process, tree bool, m event.Meter) stretches {
 type drawing struct {
 	t           *timeline
 	track       model.Track
-	blind       stretches
+	blind       course.Spans
 	began, gone event.Nanoseconds
 	alone       bool // until its first point, the process is alone in the tree
 	yield       func(*model.Track) bool
@@ -142,10 +143,10 @@ func (d *drawing) flush() bool {
 	if len(d.track.Points) == 0 {
 		return true
 	}
-	for len(d.blind) > 0 && d.blind[0].since <= d.last.at {
+	for len(d.blind) > 0 && d.blind[0].Since <= d.last.at {
 		d.track.Gaps = append(d.track.Gaps, model.Gap{
-			StartNS: d.since(max(d.blind[0].since, d.t.session.began)),
-			EndNS:   d.since(min(d.blind[0].until, d.t.session.last)), Reason: model.GapUnknown,
+			StartNS: d.since(max(d.blind[0].Since, d.t.session.began)),
+			EndNS:   d.since(min(d.blind[0].Until, d.t.session.last)), Reason: model.GapUnknown,
 		})
 		d.blind = d.blind[1:]
 	}

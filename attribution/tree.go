@@ -2,6 +2,8 @@ package attribution
 
 import (
 	"slices"
+
+	"ipytracer/attribution/internal/course"
 )
 
 // Limits of what windows keep of other processes.
@@ -17,11 +19,11 @@ const (
 func (r *root) others(w *window, do func(p *process, atStart bool)) {
 	for p := r.recent; p != nil && p.moved > w.since; p = p.older {
 		if p != w.process {
-			do(p, p.lives.at(w.since) == 1)
+			do(p, p.lives.At(w.since) == 1)
 		}
 	}
 	for _, p := range r.living {
-		if p != w.process && p.moved <= w.since && p.lives.at(w.since) == 1 {
+		if p != w.process && p.moved <= w.since && p.lives.At(w.since) == 1 {
 			do(p, true)
 		}
 	}
@@ -34,12 +36,12 @@ func (r *root) lives(p *process, cut uint64, alive bool) {
 	}
 	p.alive = alive
 	if alive {
-		p.lives.set(cut, r.latest(), 1)
+		p.lives.Set(cut, r.latest(), 1)
 		r.living = append(r.living, p)
 		return
 	}
 	p.left = cut
-	p.lives.set(cut, r.latest(), 0)
+	p.lives.Set(cut, r.latest(), 0)
 	if i := slices.Index(r.living, p); i >= 0 {
 		r.living = slices.Delete(r.living, i, i+1)
 	}
@@ -94,8 +96,8 @@ func (r *root) cuts() []uint64 {
 }
 
 // thin removes the marks of a past that no open window needs any more, where there are many.
-func (r *root) thin(p *past) {
-	p.thin(crowded+2*len(r.open), r.cuts)
+func (r *root) thin(p *course.Gauges) {
+	p.Thin(crowded+2*len(r.open), r.cuts)
 }
 
 // crowded is the number of marks, beside two for each window, above which they are thinned.

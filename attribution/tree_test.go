@@ -3,7 +3,7 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/attribution/changes"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -81,7 +81,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 		s.take(2, 10)
 		s.cut(event.CellClose, cell)
 	}
-	for range 2 * changes.Patience { // so many that it is given up
+	for range 2 * course.Patience { // so many that it is given up
 		s.take(3, 8)
 	}
 	s.cut(event.CellOpen, 1000)

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -86,14 +87,14 @@ func (w *window) inDoubt() *doubts {
 
 // isBlind records the meters that are incomplete in a window that closed at a time.
 func (w *window) isBlind(r *root, closed event.Nanoseconds) {
-	tree, own := r.blind.of(w.opened, closed), meterSet{}
+	tree, own := r.blind.Of(w.opened, closed), course.MeterSet{}
 	if w.process.root == w.root {
-		own = w.process.blind.of(w.opened, closed)
+		own = w.process.blind.Of(w.opened, closed)
 	}
-	if tree == (meterSet{}) {
+	if tree == (course.MeterSet{}) {
 		return
 	}
 	d := w.inDoubt()
-	d.blindTree.with(tree)
-	d.blind.with(own)
+	d.blindTree.With(tree)
+	d.blind.With(own)
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -40,8 +41,8 @@ func (w *window) isOfTop() bool {
 
 // wholeTree returns the figure that the kernel half has added up at each instant.
 func (fg *figurer) wholeTree(w *window, m event.Meter) model.Figure {
-	f := fg.figure(m, w.tree.of(m), w, false)
-	if shared := w.shared.of(m); shared > 0 {
+	f := fg.figure(m, w.tree.Of(m), w, false)
+	if shared := w.shared.Of(m); shared > 0 {
 		f.Exact, f.Bound = false, widen(f.Bound, shared)
 	}
 	return fg.asSeen(f, w, m)
@@ -61,26 +62,26 @@ func (fg *figurer) asSeen(f model.Figure, w *window, m event.Meter) model.Figure
 // sums; the peak of the sum is at least the peak of each one, and at most the sum of all peaks. The figure has the most
 // likely peak, with a bound that covers both: a process that waits for its child keeps its own value.
 func (fg *figurer) branch(w *window, m event.Meter) model.Figure {
-	own := w.own.of(m)
+	own := w.own.Of(m)
 	if len(w.measured.children) == 0 && w.unlisted == 0 {
 		return fg.figure(m, own, w, true)
 	}
 	if slices.Contains(w.shed, m) { // the values that are certain at the same time are not known
-		return fg.figure(m, figure{start: own.start, peak: own.start, end: own.start, meter: m}, w, false)
+		return fg.figure(m, course.Figure{Start: own.Start, Peak: own.Start, End: own.Start, Meter: m}, w, false)
 	}
-	sum, waits := own, min(own.start, own.end)
-	least, most := own.highest(), own.highest()
+	sum, waits := own, min(own.Start, own.End)
+	least, most := own.Highest(), own.Highest()
 	for _, c := range w.measured.children {
-		f := c.figures.of(m)
-		least, most, sum.peak = max(least, f.highest()), most+f.highest(), max(sum.peak, waits+f.highest())
+		f := c.figures.Of(m)
+		least, most, sum.Peak = max(least, f.Highest()), most+f.Highest(), max(sum.Peak, waits+f.Highest())
 		if !w.sharing { // else the start of a forked child may be its parent's
-			sum.start, sum.end = sum.start+f.start, sum.end+f.end
+			sum.Start, sum.End = sum.Start+f.Start, sum.End+f.End
 		}
 	}
-	least = max(least, sum.start, sum.end)
-	sum.peak = max(sum.peak, least)
+	least = max(least, sum.Start, sum.End)
+	sum.Peak = max(sum.Peak, least)
 	f := fg.figure(m, sum, w, false)
-	if off := max(most-sum.peak, sum.peak-least); off > 0 {
+	if off := max(most-sum.Peak, sum.Peak-least); off > 0 {
 		f.Exact, f.Bound = false, widen(f.Bound, off)
 	}
 	if w.sharing || w.unlisted > 0 {

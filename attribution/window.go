@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/summits"
 	"ipytracer/event"
 	"ipytracer/internal/words"
@@ -156,14 +157,14 @@ func (w *window) lineOf(line int) int {
 
 // measured has the figures of a window, once it is over.
 type measured struct {
-	own, tree  figures
-	recomputed levels // the process's own peaks, by the change stream
+	own, tree  course.Figures
+	recomputed course.Levels // the process's own peaks, by the change stream
 	children   []child
 	unlisted   int // children that had no room
 	// shared is the memory that forked children had from their parent at birth and have not replaced by a program. The
 	// tree counts it once, and copies they made of it by writing are in no counter, so while there is sharing it is a
 	// lower bound.
-	shared  levels
+	shared  course.Levels
 	sharing bool
 	// crowded: there were more processes than are followed, so what they share with their parents is not known.
 	crowded bool
@@ -174,7 +175,7 @@ type measured struct {
 // child has the figures of another process in a window.
 type child struct {
 	process *process
-	figures figures
+	figures course.Figures
 }
 
 // birth is the place in the notebook where a block was allocated.
@@ -196,9 +197,9 @@ type process struct {
 	began, gone event.Nanoseconds
 	ended       bool
 	alive       bool
-	past        past
+	past        course.Gauges
 	line        line
-	life        figures
+	life        course.Figures
 	inputs      int64
 	open        []*window // cells that run, innermost last
 	windows     []*window // all open windows in which the stacks that allocate are counted
@@ -207,12 +208,12 @@ type process struct {
 	lastGap     *window // the last stretch of time in which it ran no cell
 	lastCell    *window
 	hasWindows  bool
-	tops        levels // the highest of any cell so far
-	ranCells    int32  // cells that are over
-	hadCell     bool   // a cell was ended at its result
-	last        last   // its state when it ended
+	tops        course.Levels // the highest of any cell so far
+	ranCells    int32         // cells that are over
+	hadCell     bool          // a cell was ended at its result
+	last        last          // its state when it ended
 	limits      []model.Limit
-	blind       blindness
+	blind       course.Unprobed
 	session     *window // of a root
 	crest       *summits.Crest
 	whole       *window // of a Python that another process of the tree started
@@ -222,13 +223,14 @@ type process struct {
 	name        string   // its name among them: see process.kernel
 	pool        string   // the pool in which it waits for the next task at the end
 
-	counted      uint64 // the last cut after which a block moved, or memory was refused
-	lives        steps  // 1 from its beginning, 0 from its end
-	moved        uint64 // the last cut at which it moved
-	left         uint64 // the cut at which it ended
-	copied       levels // memory it had at its birth by a fork, until it executes a program
-	isForked     bool   // it still has that memory, and lives
-	isFound      bool   // it was forked before the attach: of its memory then, its parent's size bounds what it shares
+	counted  uint64        // the last cut after which a block moved, or memory was refused
+	lives    course.Steps  // 1 from its beginning, 0 from its end
+	moved    uint64        // the last cut at which it moved
+	left     uint64        // the cut at which it ended
+	copied   course.Levels // memory it had at its birth by a fork, until it executes a program
+	isForked bool          // it still has that memory, and lives
+	// it was forked before the attach: of its memory then, its parent's size bounds what it shares
+	isFound      bool
 	replaced     uint64 // the cut at which it executed a program after a fork
 	older, newer *process
 }

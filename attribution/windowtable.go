@@ -256,10 +256,10 @@ func (wt *windowTable) notSeenWhole() (n uint64) {
 // measure returns the figures of an open window, up to now.
 func (wt *windowTable) measure(w *window) measured {
 	r := wt.processes.root(w.root)
-	m := measured{own: w.process.past.figures(w.since, true), tree: r.past.figures(w.since, true)}
-	m.recomputed = w.process.past.recomputed(w.since, m.own)
+	m := measured{own: w.process.past.Figures(w.since, true), tree: r.past.Figures(w.since, true)}
+	m.recomputed = w.process.past.Recomputed(w.since, m.own)
 	for kind := range m.unsure {
-		m.unsure[kind], _ = r.unsure[kind].since(w.since - 1)
+		m.unsure[kind], _ = r.unsure[kind].Since(w.since - 1)
 	}
 	m.crowded = r.crowded.in(w.since)
 	room := maxChildren - wt.children
@@ -267,8 +267,8 @@ func (wt *windowTable) measure(w *window) measured {
 		if p.isCopyIn(w) {
 			m.sharing = true
 			for _, l := range p.copied {
-				if l.bytes > 0 {
-					m.shared.need(l.meter).bytes += l.bytes
+				if l.Bytes > 0 {
+					m.shared.Need(l.Meter).Bytes += l.Bytes
 				}
 			}
 		}
@@ -284,7 +284,7 @@ func (wt *windowTable) measure(w *window) measured {
 	})
 	if n := len(m.children); n > maxListing {
 		slices.SortFunc(m.children, func(a, b child) int {
-			return cmp.Or(cmp.Compare(b.figures.of(event.Resident).peak, a.figures.of(event.Resident).peak),
+			return cmp.Or(cmp.Compare(b.figures.Of(event.Resident).Peak, a.figures.Of(event.Resident).Peak),
 				cmp.Compare(a.process.index, b.process.index))
 		})
 		m.unlisted += n - maxListing
@@ -320,7 +320,7 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	}
 	d.partly = d.partly || r.partly > w.since
 	for kind := range d.missing {
-		most, _ := r.missing[kind].since(w.since)
+		most, _ := r.missing[kind].Since(w.since)
 		d.missing[kind] = max(d.missing[kind], most)
 	}
 	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements

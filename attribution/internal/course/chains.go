@@ -1,4 +1,4 @@
-package attribution
+package course
 
 import (
 	"cmp"
@@ -12,21 +12,21 @@ import (
 // change lies that was made while the boundary was being drawn: the boundary lies where the changes had led to the
 // value that the kernel recorded at it, and had reached its maximum.
 
-// sides has the values at a tree's boundaries, and its chains of changes.
-type sides struct {
+// Chains has the values at a tree's boundaries, and its chains of changes.
+type Chains struct {
 	// cuts is a ring of the values at the ends of the last segments, of the meters whose changes are chained
-	cuts   []sideCut
-	noted  int // boundaries noted so far
-	chains map[heldKey]*chain
-	key    heldKey // of the chain looked up last: most changes are of one meter
-	last   *chain
+	cuts     []cutValues
+	recorded int // boundaries noted so far
+	chains   map[Key]*chain
+	key      Key // of the chain looked up last: most changes are of one meter
+	last     *chain
 }
 
-// sideCut has the values and highs at a boundary.
-type sideCut struct {
+// cutValues has the values and highs at a boundary.
+type cutValues struct {
 	segment uint64
-	values  map[int32]levels
-	highs   map[int32]levels
+	values  map[int32]Levels
+	highs   map[int32]Levels
 }
 
 // chain is the chain of changes of one meter of one process.
@@ -48,11 +48,11 @@ type chain struct {
 }
 
 const (
-	// maxCuts is the number of segment ends that are kept: a change comes soon after its boundary.
-	maxCuts = 64
-	// maxWaiting is the number of changes that wait for a boundary. It may not come: the kernel may have had no room
+	// MaxCuts is the number of segment ends that are kept: a change comes soon after its boundary.
+	MaxCuts = 64
+	// MaxWaiting is the number of changes that wait for a boundary. It may not come: the kernel may have had no room
 	// for it.
-	maxWaiting = 1 << 12
+	MaxWaiting = 1 << 12
 	// maxLoose is the number of loose changes that wait for the one before them, maxSince the number of segments.
 	maxLoose = 32
 	maxSince = 8
@@ -60,14 +60,14 @@ const (
 	manyMoved = 64
 )
 
-func (s *sides) chain(key heldKey) *chain {
+func (s *Chains) chain(key Key) *chain {
 	if s.last != nil && key == s.key {
 		return s.last
 	}
 	c := s.chains[key]
 	if c == nil {
 		if s.chains == nil {
-			s.chains = map[heldKey]*chain{}
+			s.chains = map[Key]*chain{}
 		}
 		c = &chain{}
 		s.chains[key] = c
@@ -76,10 +76,10 @@ func (s *sides) chain(key heldKey) *chain {
 	return c
 }
 
-// link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far:
+// Link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far:
 // the chain begins anew where it grows.
-func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
-	ch := s.chain(heldKey{c.PID, c.Meter})
+func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
+	ch := s.chain(Key{c.PID, c.Meter})
 	if skips != ch.skips || c.Unchained {
 		ch.skips, ch.knowHigh = skips, false
 		ch.giveUp(handOn)
@@ -92,7 +92,7 @@ func (s *sides) link(c *event.Change, ended, skips uint64, handOn func(*event.Ch
 		return
 	}
 	if !ch.known {
-		ch.value, ch.known = s.at(c.Segment-1, heldKey{c.PID, c.Meter})
+		ch.value, ch.known = s.at(c.Segment-1, Key{c.PID, c.Meter})
 	}
 	if ch.known && c.Value-c.Size != ch.value {
 		if len(ch.loose) == 0 {
@@ -130,63 +130,63 @@ func (ch *chain) giveUp(handOn func(*event.Change)) {
 	}
 }
 
-// flush gives up on the changes that waited long enough, or on all.
-func (s *sides) flush(ended uint64, all bool, handOn func(*event.Change)) {
-	var due []heldKey
+// Flush gives up on the changes that waited long enough, or on all.
+func (s *Chains) Flush(ended uint64, all bool, handOn func(*event.Change)) {
+	var due []Key
 	for key, ch := range s.chains {
 		if len(ch.loose) > 0 && (all || ended > ch.since+maxSince) {
 			due = append(due, key)
 		}
 	}
-	slices.SortFunc(due, func(a, b heldKey) int {
-		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter))
+	slices.SortFunc(due, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Meter, b.Meter))
 	})
 	for _, key := range due {
 		s.chains[key].giveUp(handOn)
 	}
 }
 
-// note records the values and highs at a boundary.
-func (s *sides) note(segment uint64, m moves, meters []event.Meter) {
-	if len(s.cuts) < maxCuts {
-		s.cuts = append(s.cuts, sideCut{})
+// Record records the values and highs at a boundary.
+func (s *Chains) Record(segment uint64, m Movements, meters []event.Meter) {
+	if len(s.cuts) < MaxCuts {
+		s.cuts = append(s.cuts, cutValues{})
 	}
-	cut := s.cut(s.noted)
-	s.noted++
+	cut := s.cut(s.recorded)
+	s.recorded++
 	if cut.segment = segment; cut.values == nil || len(cut.values) > manyMoved {
-		cut.values, cut.highs = make(map[int32]levels, len(m)), make(map[int32]levels, len(m))
+		cut.values, cut.highs = make(map[int32]Levels, len(m)), make(map[int32]Levels, len(m))
 	}
 	clear(cut.values)
 	clear(cut.highs)
 	for pid, one := range m {
-		cut.values[pid] = chained(one.value, meters)
-		cut.highs[pid] = chained(one.high, meters)
+		cut.values[pid] = chained(one.Value, meters)
+		cut.highs[pid] = chained(one.High, meters)
 	}
 }
 
 // chained returns the values that are not 0 of the meters whose changes lead from one value to the next.
-func chained(of *event.Readings, meters []event.Meter) (all levels) {
+func chained(of *event.Readings, meters []event.Meter) (all Levels) {
 	for _, m := range meters {
 		if v := of[m]; v != 0 && m.Facts().Chained() {
-			all = append(all, level{v, m})
+			all = append(all, Level{v, m})
 		}
 	}
 	return all
 }
 
 // cut returns the place in the ring of the n-th boundary.
-func (s *sides) cut(n int) *sideCut { return &s.cuts[n%maxCuts] }
+func (s *Chains) cut(n int) *cutValues { return &s.cuts[n%MaxCuts] }
 
 // at returns a meter's value where a segment ended. A process that a boundary does not name had not moved since an
 // earlier one.
-func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
-	i, first := s.noted-1, s.noted-len(s.cuts)
+func (s *Chains) at(segment uint64, key Key) (event.Bytes, bool) {
+	i, first := s.recorded-1, s.recorded-len(s.cuts)
 	for i >= first && s.cut(i).segment != segment {
 		i--
 	}
 	for ; i >= first; i-- {
-		if all, ok := s.cut(i).values[key.pid]; ok && s.cut(i).segment <= segment {
-			return all.of(key.meter), true
+		if all, ok := s.cut(i).values[key.PID]; ok && s.cut(i).segment <= segment {
+			return all.Of(key.Meter), true
 		}
 	}
 	return 0, false
@@ -194,11 +194,11 @@ func (s *sides) at(segment uint64, key heldKey) (event.Bytes, bool) {
 
 // highest returns the highest value of a meter in a segment that ended. A process that its boundary does not name did
 // not move in it.
-func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
-	for i := s.noted - 1; i >= s.noted-len(s.cuts); i-- {
+func (s *Chains) highest(segment uint64, key Key) (event.Bytes, bool) {
+	for i := s.recorded - 1; i >= s.recorded-len(s.cuts); i-- {
 		if cut := s.cut(i); cut.segment == segment {
-			if all, ok := cut.highs[key.pid]; ok {
-				return all.of(key.meter), true
+			if all, ok := cut.highs[key.PID]; ok {
+				return all.Of(key.Meter), true
 			}
 			return s.at(segment, key)
 		}
@@ -206,20 +206,20 @@ func (s *sides) highest(segment uint64, key heldKey) (event.Bytes, bool) {
 	return 0, false
 }
 
-// restart begins a meter's chain anew: a change that is of no block shows that other changes are not streamed.
-func (s *sides) restart(c *event.Change, handOn func(*event.Change)) {
-	ch := s.chain(heldKey{c.PID, c.Meter})
+// Restart begins a meter's chain anew: a change that is of no block shows that other changes are not streamed.
+func (s *Chains) Restart(c *event.Change, handOn func(*event.Change)) {
+	ch := s.chain(Key{c.PID, c.Meter})
 	ch.giveUp(handOn)
 	ch.anew, ch.knowHigh = true, false
 }
 
-// waitsFor returns the segment that a change has to wait for to begin, 0 for not at all. Where too many changes wait,
+// WaitsFor returns the segment that a change has to wait for to begin, 0 for not at all. Where too many changes wait,
 // late is the segment up to which the waiting ones are to be processed first.
-func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
+func (s *Chains) WaitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if !c.Meter.Facts().Chained() {
 		return 0, 0
 	}
-	ch := s.chain(heldKey{c.PID, c.Meter})
+	ch := s.chain(Key{c.PID, c.Meter})
 	if last := c.Segment + uint64(c.Passed); c.Passed > 0 && last > ended+1 {
 		ch.until = max(ch.until, last)
 	}
@@ -229,15 +229,15 @@ func (s *sides) waitsFor(c *event.Change, ended uint64) (until, late uint64) {
 	if c.Segment <= ended+1 { // else it waits anyway
 		ch.kept++
 	}
-	if ch.kept > maxWaiting {
+	if ch.kept > MaxWaiting {
 		late, ch.until, ch.kept = ch.until, 0, 0
 		return 0, late
 	}
 	return max(ch.until, c.Segment), 0
 }
 
-// heard ends the waiting for segments up to upTo.
-func (s *sides) heard(upTo uint64) {
+// Passed ends the waiting for segments up to upTo.
+func (s *Chains) Passed(upTo uint64) {
 	for _, ch := range s.chains {
 		if ch.until <= upTo {
 			ch.until, ch.kept = 0, 0
@@ -245,12 +245,12 @@ func (s *sides) heard(upTo uint64) {
 	}
 }
 
-// segment returns the segment that a change belongs to. It must be called for the changes in their order.
-func (s *sides) segment(c *event.Change) uint64 {
+// Segment returns the segment that a change belongs to. It must be called for the changes in their order.
+func (s *Chains) Segment(c *event.Change) uint64 {
 	if !c.Meter.Facts().Chained() || !c.IsBlock() || c.Unchained {
 		return c.Segment
 	}
-	key := heldKey{c.PID, c.Meter}
+	key := Key{c.PID, c.Meter}
 	ch := s.chain(key)
 	from := c.Value - c.Size
 	if c.Segment > ch.of {

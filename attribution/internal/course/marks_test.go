@@ -1,4 +1,4 @@
-package attribution
+package course
 
 import (
 	"math/rand/v2"
@@ -14,8 +14,8 @@ import (
 func TestPast(t *testing.T) {
 	for seed := range attributiontest.Seeds(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		var values steps
-		var highs peaks
+		var values Steps
+		var highs Peaks
 		var allValues, allHighs []event.Bytes // by cut
 		var open []uint64
 		for cut := range uint64(400) {
@@ -25,21 +25,21 @@ func TestPast(t *testing.T) {
 			}
 			v := event.Bytes(random.IntN(50))
 			h := v + event.Bytes(random.IntN(50))
-			values.set(cut+1, latest, v)
-			highs.push(cut+1, h)
+			values.Set(cut+1, latest, v)
+			highs.Push(cut+1, h)
 			allValues, allHighs = append(allValues, v), append(allHighs, h)
 			if random.IntN(3) == 0 {
 				open = append(open, cut+1)
 			}
 			for _, since := range open {
-				if got, want := values.at(since), allValues[since-1]; got != want {
+				if got, want := values.At(since), allValues[since-1]; got != want {
 					t.Fatalf("seed %d: value %d at %d, want %d", seed, got, since, want)
 				}
 				want := event.Bytes(0)
 				for _, h := range allHighs[since:] {
 					want = max(want, h)
 				}
-				if got, _ := highs.since(since); got != want {
+				if got, _ := highs.Since(since); got != want {
 					t.Fatalf("seed %d: high %d since %d, want %d", seed, got, since, want)
 				}
 			}
@@ -49,7 +49,7 @@ func TestPast(t *testing.T) {
 			}
 			if random.IntN(10) == 0 {
 				values.thin(open)
-				highs.thin(open)
+				highs.Thin(open)
 				if most := len(open) + 1; len(values) > most || len(highs) > most {
 					t.Fatalf("seed %d: %d values and %d highs for %d windows", seed, len(values), len(highs), len(open))
 				}

@@ -1,4 +1,4 @@
-package changes
+package course
 
 import (
 	"math/rand/v2"

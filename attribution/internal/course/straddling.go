@@ -1,4 +1,4 @@
-package attribution
+package course
 
 import (
 	"cmp"
@@ -8,44 +8,44 @@ import (
 	"ipytracer/event"
 )
 
-// betweenKey is a meter of a process in a tree.
-type betweenKey struct {
-	root  uint32
-	pid   int32
-	meter event.Meter
+// StraddlingKey is a meter of a process in a tree.
+type StraddlingKey struct {
+	Root  uint32
+	PID   int32
+	Meter event.Meter
 }
 
-// betweens are the changes that were made while boundaries were being drawn. A change may have passed one or several.
-type betweens struct {
-	one  map[betweenKey][]betweenChange // passed one boundary: by segment and value
-	more map[betweenKey][]betweenChange // passed several: these are few
+// Straddling are the changes that were made while boundaries were being drawn. A change may have passed one or several.
+type Straddling struct {
+	one  map[StraddlingKey][]straddler // passed one boundary: by segment and value
+	more map[StraddlingKey][]straddler // passed several: these are few
 }
 
-type betweenChange struct {
+type straddler struct {
 	segment uint64
 	passed  uint64
 	value   event.Bytes
 	highest []event.Bytes // the highest value of 1, 2, 4 … changes from this one on
 }
 
-func newBetweens() betweens {
-	return betweens{map[betweenKey][]betweenChange{}, map[betweenKey][]betweenChange{}}
+func NewStraddling() Straddling {
+	return Straddling{map[StraddlingKey][]straddler{}, map[StraddlingKey][]straddler{}}
 }
 
-// add adds a change.
-func (all betweens) add(root uint32, c *event.Change) {
+// Add adds a change.
+func (all Straddling) Add(root uint32, c *event.Change) {
 	of := all.one
 	if c.Passed > 1 {
 		of = all.more
 	}
-	key := betweenKey{root, c.PID, c.Meter}
-	of[key] = append(of[key], betweenChange{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
+	key := StraddlingKey{root, c.PID, c.Meter}
+	of[key] = append(of[key], straddler{segment: c.Segment, passed: uint64(c.Passed), value: c.Highest()})
 }
 
-// order prepares the changes that were added for [betweens.recomputed].
-func (all betweens) order() {
+// Order prepares the changes that were added for [Straddling.Recomputed].
+func (all Straddling) Order() {
 	for _, of := range all.one {
-		slices.SortFunc(of, func(a, b betweenChange) int {
+		slices.SortFunc(of, func(a, b straddler) int {
 			return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.value, b.value))
 		})
 		for i := range of {
@@ -60,10 +60,10 @@ func (all betweens) order() {
 	}
 }
 
-// recomputed returns the peak of a window of the segments from first to last by the change stream, given the peak
+// Recomputed returns the peak of a window of the segments from first to last by the change stream, given the peak
 // without these changes and the kernel's. A change that was made while a boundary was being drawn may
 // be on either side of it. Where the side decides, the change counts on the side that agrees with the kernel's peak.
-func (all betweens) recomputed(key betweenKey, first, last uint64, peak, kernel event.Bytes) event.Bytes {
+func (all Straddling) Recomputed(key StraddlingKey, first, last uint64, peak, kernel event.Bytes) event.Bytes {
 	of, more := all.one[key], all.more[key]
 	if peak == kernel || len(of)+len(more) == 0 {
 		return peak
@@ -93,7 +93,7 @@ func (all betweens) recomputed(key betweenKey, first, last uint64, peak, kernel 
 }
 
 // highestOf returns the highest value in [begin, end), 0 for none.
-func highestOf(of []betweenChange, begin, end int) (highest event.Bytes) {
+func highestOf(of []straddler, begin, end int) (highest event.Bytes) {
 	for begin < end {
 		n := len(of[begin].highest) - 1
 		for n > 0 && begin+1<<n > end {

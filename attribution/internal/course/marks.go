@@ -1,4 +1,4 @@
-package attribution
+package course
 
 import (
 	"slices"
@@ -13,11 +13,11 @@ type mark struct {
 	bytes event.Bytes
 }
 
-// steps are the values of a meter, in the order of their cuts.
-type steps []mark
+// Steps are the values of a meter, in the order of their cuts.
+type Steps []mark
 
-// at returns the value that holds after a cut.
-func (s steps) at(cut uint64) event.Bytes {
+// At returns the value that holds after a cut.
+func (s Steps) At(cut uint64) event.Bytes {
 	i := sort.Search(len(s), func(i int) bool { return s[i].cut > cut })
 	if i == 0 {
 		return 0
@@ -26,16 +26,16 @@ func (s steps) at(cut uint64) event.Bytes {
 }
 
 // last returns the current value.
-func (s steps) last() event.Bytes {
+func (s Steps) last() event.Bytes {
 	if len(s) == 0 {
 		return 0
 	}
 	return s[len(s)-1].bytes
 }
 
-// set gives the meter a value from a cut on. latest is the cut at which the youngest open window opened: no window asks
+// Set gives the meter a value from a cut on. latest is the cut at which the youngest open window opened: no window asks
 // for values between that cut and this one.
-func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
+func (s *Steps) Set(cut, latest uint64, bytes event.Bytes) {
 	n := len(*s)
 	switch {
 	case bytes == s.last():
@@ -47,7 +47,7 @@ func (s *steps) set(cut, latest uint64, bytes event.Bytes) {
 }
 
 // thin drops the values that no window asks for. open are the cuts at which open windows began, ascending.
-func (s *steps) thin(open []uint64) {
+func (s *Steps) thin(open []uint64) {
 	kept := (*s)[:0]
 	for i, m := range *s {
 		last := i == len(*s)-1
@@ -58,11 +58,11 @@ func (s *steps) thin(open []uint64) {
 	*s = kept
 }
 
-// peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
-type peaks []mark
+// Peaks are the maxima of a meter that can be the highest since some cut: each is lower than those before it.
+type Peaks []mark
 
-// since returns the highest maximum after a cut.
-func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
+// Since returns the highest maximum after a cut.
+func (p Peaks) Since(cut uint64) (bytes event.Bytes, ok bool) {
 	i := sort.Search(len(p), func(i int) bool { return p[i].cut > cut })
 	if i == len(p) {
 		return 0, false
@@ -70,8 +70,8 @@ func (p peaks) since(cut uint64) (bytes event.Bytes, ok bool) {
 	return p[i].bytes, true
 }
 
-// push adds the maximum of the segment that ended at a cut, the last segment so far or an earlier one.
-func (p *peaks) push(cut uint64, bytes event.Bytes) {
+// Push adds the maximum of the segment that ended at a cut, the last segment so far or an earlier one.
+func (p *Peaks) Push(cut uint64, bytes event.Bytes) {
 	all := *p
 	end := sort.Search(len(all), func(i int) bool { return all[i].cut > cut })
 	if end < len(all) && all[end].bytes >= bytes {
@@ -87,8 +87,8 @@ func (p *peaks) push(cut uint64, bytes event.Bytes) {
 	*p = slices.Replace(all, begin, end, mark{cut, bytes})
 }
 
-// thin drops the maxima that are the highest since no cut at which an open window began.
-func (p *peaks) thin(open []uint64) {
+// Thin drops the maxima that are the highest since no cut at which an open window began.
+func (p *Peaks) Thin(open []uint64) {
 	kept, before := (*p)[:0], uint64(0)
 	for _, m := range *p {
 		if at, _ := slices.BinarySearch(open, before); at < len(open) && open[at] < m.cut {

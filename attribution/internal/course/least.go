@@ -1,4 +1,4 @@
-package attribution
+package course
 
 import (
 	"slices"
@@ -21,22 +21,22 @@ type observation struct {
 	base     event.Bytes
 	slack    event.Bytes // when it began: at most so many bytes of unknown blocks were freed
 	// highs are the maxima, less the slack by then: frees of unknown blocks do not lower the value.
-	highs peaks
+	highs Peaks
 }
 
 // maxObservations limits the observations kept of a meter. A window that began in a dropped one has nothing for certain
 // from it.
 const maxObservations = 64
 
-// least is the certain part of a meter that was stepped down at some time.
-type least struct {
+// lowerBound is the certain part of a meter that was stepped down at some time.
+type lowerBound struct {
 	observations []observation // in their order
 	top          event.Bytes
 	waits        bool // for an allocator to report its total: until then the value is from before the pause
 }
 
 // now returns the observation that goes on, nil for none.
-func (l *least) now() *observation {
+func (l *lowerBound) now() *observation {
 	if n := len(l.observations); n > 0 && l.observations[n-1].to == 0 {
 		return &l.observations[n-1]
 	}
@@ -44,14 +44,14 @@ func (l *least) now() *observation {
 }
 
 // of returns the index of a cut's observation; -1 for none.
-func (l *least) of(cut uint64) int {
+func (l *lowerBound) of(cut uint64) int {
 	return slices.IndexFunc(l.observations, func(s observation) bool {
 		return s.from <= cut && (s.to == 0 || cut < s.to)
 	})
 }
 
 // end ends the observation that goes on.
-func (l *least) end(cut uint64) {
+func (l *lowerBound) end(cut uint64) {
 	if s := l.now(); s != nil {
 		s.to = cut
 	}
@@ -59,7 +59,7 @@ func (l *least) end(cut uint64) {
 }
 
 // begin begins an observation.
-func (l *least) begin(one observation) {
+func (l *lowerBound) begin(one observation) {
 	l.end(one.from)
 	if len(l.observations) == maxObservations {
 		l.observations = slices.Delete(l.observations, 0, 1)
@@ -68,7 +68,7 @@ func (l *least) begin(one observation) {
 }
 
 // drop returns the bytes by which the meter is certainly below its maximum at the end of a window.
-func (l *least) drop(end event.Bytes, w since) event.Bytes {
+func (l *lowerBound) drop(end event.Bytes, w Opening) event.Bytes {
 	s := l.now()
 	if s == nil {
 		return 0
@@ -80,16 +80,16 @@ func (l *least) drop(end event.Bytes, w since) event.Bytes {
 	if s.exact {
 		slack = 0
 	}
-	high, ok := s.highs.since(max(w.cut, s.from))
+	high, ok := s.highs.Since(max(w.cut, s.from))
 	if !ok {
 		return 0
 	}
 	return max(0, high+slack-end)
 }
 
-// since describes a window: the cut at which it opened, whether the process was there then, and the bytes of unknown
+// Opening describes a window: the cut at which it opened, whether the process was there then, and the bytes of unknown
 // blocks freed by then, at most.
-type since struct {
+type Opening struct {
 	cut   uint64
 	there bool
 	slack event.Bytes
@@ -97,7 +97,7 @@ type since struct {
 
 // seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
 // meter falls without a total from the allocator.
-func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
+func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l := g.least
 	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
 		l.begin(observation{from: cut, exact: true})
@@ -112,20 +112,20 @@ func (g *gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	if s.exact {
 		slack = 0
 	}
-	s.highs.push(cut, high-slack)
+	s.highs.Push(cut, high-slack)
 	l.top = max(l.top, high-slack+s.slack-s.base)
 }
 
 // lower returns the certain part of a figure, in a window in which its meter was stepped down: of the peak, and of its
 // height above the start and above the end. Start and end are the believed values, as far as these fit together.
-func (g *gauge) lower(f figure, w since) figure {
+func (g *Gauge) lower(f Figure, w Opening) Figure {
 	l := g.least
 	if l == nil { // the meter was never stepped down
 		return f
 	}
 	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
 	if at >= 0 && w.there && l.observations[at].exact {
-		upper, known = f.start, true
+		upper, known = f.Start, true
 	}
 	need, peak := event.Bytes(0), event.Bytes(0)
 	if known {
@@ -133,7 +133,7 @@ func (g *gauge) lower(f figure, w since) figure {
 	}
 	for i := range l.observations {
 		s := &l.observations[i]
-		high, ok := s.highs.since(w.cut)
+		high, ok := s.highs.Since(w.cut)
 		if !ok {
 			continue
 		}
@@ -143,67 +143,67 @@ func (g *gauge) lower(f figure, w since) figure {
 		case known:
 			need = max(need, there-upper)
 		case i == at:
-			need = max(need, high+w.slack-f.start)
+			need = max(need, high+w.slack-f.Start)
 		}
 	}
 	peak = max(peak, need)
-	return figure{start: peak - need, peak: peak, end: min(peak, max(f.end, peak-l.drop(f.end, w))), meter: f.meter}
+	return Figure{Start: peak - need, Peak: peak, End: min(peak, max(f.End, peak-l.drop(f.End, w))), Meter: f.Meter}
 }
 
-// restart begins the certain part anew for meters that are seen, but not from the beginning.
-func (p *past) restart(cut uint64, freed *event.Frees) {
+// Restart begins the certain part anew for meters that are seen, but not from the beginning.
+func (p *Gauges) Restart(cut uint64, freed *event.Frees) {
 	for i := range p.gauges {
 		g := &p.gauges[i]
 		if g.least == nil {
 			continue
 		}
 		if s := g.least.now(); s != nil && !s.exact {
-			g.least.begin(observation{from: cut, base: g.value.last(), slack: slackOf(g.meter, freed)})
+			g.least.begin(observation{from: cut, base: g.value.last(), slack: SlackOf(g.meter, freed)})
 		}
 	}
 }
 
-// certain updates the certain part with a segment that ended at a cut.
-func (p *past) certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
+// Certain updates the certain part with a segment that ended at a cut.
+func (p *Gauges) Certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
 	for i := range p.gauges {
 		if g := &p.gauges[i]; g.least != nil {
-			g.seeLeast(cut, value[g.meter], high[g.meter], slackOf(g.meter, freed))
+			g.seeLeast(cut, value[g.meter], high[g.meter], SlackOf(g.meter, freed))
 		}
 	}
 }
 
-// lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
+// Lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
 // the frees of unknown blocks by then.
-func (p *past) lowered(all figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
+func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
 	for _, m := range meters {
-		i := slices.IndexFunc(all, func(f figure) bool { return f.meter == m })
+		i := slices.IndexFunc(all, func(f Figure) bool { return f.Meter == m })
 		if g := p.of(m); g != nil && i >= 0 {
-			all[i] = g.lower(all[i], since{cut, there, slackOf(m, freed)})
+			all[i] = g.lower(all[i], Opening{cut, there, SlackOf(m, freed)})
 		}
 	}
 }
 
-// slackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
-func slackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
+// SlackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
+func SlackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
 	for _, kind := range m.Facts().Unknown {
 		sum += freed.Slack[kind]
 	}
 	return sum
 }
 
-// pause ends the certain part at a cut. life is the highest value of the process so far.
-func (g *gauge) pause(cut uint64, life event.Bytes) {
+// Pause ends the certain part at a cut. life is the highest value of the process so far.
+func (g *Gauge) Pause(cut uint64, life event.Bytes) {
 	if g.least == nil {
-		first, _ := g.high.since(0)
-		g.least = &least{observations: []observation{{exact: true, highs: slices.Clone(g.high)}},
+		first, _ := g.High.Since(0)
+		g.least = &lowerBound{observations: []observation{{exact: true, highs: slices.Clone(g.High)}},
 			top: max(first, life, g.value.last())}
 	}
 	g.least.end(cut)
 }
 
-// resume begins the certain part again. An allocator's total keeps its old value until the allocator reports the next.
-func (g *gauge) resume(cut uint64, slack event.Bytes) {
-	g.pausedFromStart()
+// Resume begins the certain part again. An allocator's total keeps its old value until the allocator reports the next.
+func (g *Gauge) Resume(cut uint64, slack event.Bytes) {
+	g.PausedFromStart()
 	switch g.meter.Facts().Kind {
 	case event.Total, event.Reserve:
 		g.least.end(cut)
@@ -213,31 +213,31 @@ func (g *gauge) resume(cut uint64, slack event.Bytes) {
 	}
 }
 
-// pausedFromStart begins the certain part with nothing, if the meter was never paused before.
-func (g *gauge) pausedFromStart() {
+// PausedFromStart begins the certain part with nothing, if the meter was never paused before.
+func (g *Gauge) PausedFromStart() {
 	if g.least == nil {
-		g.least = &least{}
+		g.least = &lowerBound{}
 	}
 }
 
-// isUnreported reports whether an allocator with probes that are back had not reported its total yet at a cut: until
+// IsUnreported reports whether an allocator with probes that are back had not reported its total yet at a cut: until
 // then the total is that from before the pause.
-func (p *past) isUnreported(m event.Meter, cut uint64) bool {
+func (p *Gauges) IsUnreported(m event.Meter, cut uint64) bool {
 	g := p.of(m)
 	return g != nil && g.least != nil && g.least.of(cut) < 0
 }
 
-// certainLife returns the certain part of a process's figures from its beginning.
-func (p *past) certainLife(life figures) figures {
+// CertainLife returns the certain part of a process's figures from its beginning.
+func (p *Gauges) CertainLife(life Figures) Figures {
 	out := slices.Clone(life)
 	for i, f := range out {
-		g := p.of(f.meter)
+		g := p.of(f.Meter)
 		if g == nil || g.least == nil {
 			continue
 		}
-		peak := max(f.start, g.least.top)
-		out[i] = figure{start: f.start, peak: peak, end: min(peak, max(f.end, peak-g.least.drop(f.end, since{}))),
-			meter: f.meter}
+		peak := max(f.Start, g.least.top)
+		out[i] = Figure{Start: f.Start, Peak: peak, End: min(peak, max(f.End, peak-g.least.drop(f.End, Opening{}))),
+			Meter: f.Meter}
 	}
 	return out
 }

@@ -1,6 +1,5 @@
-// Package changes follows the numbers that the changes of a tree have: it finds missing ones, and the order in which
-// the kernel made the changes.
-package changes
+// Package course keeps the values of meters over the segments of a session, for as long as an open window may ask.
+package course
 
 import "slices"
 

@@ -1,6 +1,4 @@
-// Package summits records the highest moments of a tree of processes: what each process had of a meter then, and the
-// blocks that a process had. It is pure: it learns of a moment when the segment that has it is over.
-package summits
+package course
 
 import (
 	"slices"
@@ -8,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// Level is the most that a process had of a meter in a segment.
-type Level struct {
+// Share is the most that a process had of a meter in a segment.
+type Share struct {
 	PID   int32
 	Bytes event.Bytes
 }
@@ -18,15 +16,15 @@ type Level struct {
 type Summit struct {
 	Meter event.Meter
 	Peak  event.Bytes // of the tree
-	Of    []Level     // of its processes
+	Of    []Share     // of its processes
 }
 
 // Tree has the summits of a tree, by meter. The zero value has none.
 type Tree struct{ all []Summit }
 
 // Rises takes in the highest value of a meter in a segment that is over. Where it is higher than all before, Rises
-// replaces the levels of the summit by those that levels appends, and returns true.
-func (t *Tree) Rises(m event.Meter, high event.Bytes, levels func([]Level) []Level) bool {
+// replaces the shares of the summit by those that shares appends, and returns true.
+func (t *Tree) Rises(m event.Meter, high event.Bytes, shares func([]Share) []Share) bool {
 	i, found := slices.BinarySearchFunc(t.all, m, func(s Summit, m event.Meter) int { return int(s.Meter) - int(m) })
 	switch {
 	case high <= 0 || found && high <= t.all[i].Peak:
@@ -35,7 +33,7 @@ func (t *Tree) Rises(m event.Meter, high event.Bytes, levels func([]Level) []Lev
 		t.all = slices.Insert(t.all, i, Summit{Meter: m})
 	}
 	one := &t.all[i]
-	one.Peak, one.Of = high, levels(one.Of[:0])
+	one.Peak, one.Of = high, shares(one.Of[:0])
 	return true
 }
 
