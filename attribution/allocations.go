@@ -20,18 +20,19 @@ type allocations struct {
 	divided   *divided
 	finds     *finds
 
-	blocks  map[blockKey]block
-	ranges  map[int32]*ranges // of cpu.mapped, by process
-	pieces  int               // of all ranges
-	stacks  *stackTable
-	asked   map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
-	lost    map[askedKey]*event.Lost // the cycles that the collector does not see, by the blocks that they hold
-	untold  bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
-	looked  int                      // blocks that were looked at for dividers
-	late    []*window                // reused by lately
-	in      []*window                // reused by windowsOf
-	flow    *flow                    // nil: nobody asks for it
-	givenUp string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
+	blocks    map[blockKey]block
+	ranges    map[int32]*ranges[uint64] // of cpu.mapped, by process
+	pieces    int                       // of all ranges
+	stacks    *stackTable
+	asked     map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
+	lost      map[askedKey]*event.Lost // the cycles that the collector does not see, by the blocks that they hold
+	untold    bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
+	looked    int                      // blocks that were looked at for dividers
+	late      []*window                // reused by lately
+	in        []*window                // reused by windowsOf
+	flow      *flow                    // nil: nobody asks for it
+	untallied bool                     // windows have no tallies
+	givenUp   string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
 // heldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
@@ -56,7 +57,7 @@ func newAllocations(c *core, d *divided) *allocations {
 	return &allocations{
 		session: c.session, gpus: c.gpus, processes: c.processes, over: c.closed, divided: d,
 		finds:  &finds{processes: c.processes, stacks: c.stacks},
-		blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, holdings: newHoldings(c.stacks),
+		blocks: map[blockKey]block{}, ranges: map[int32]*ranges[uint64]{}, holdings: newHoldings(c.stacks),
 		stacks: c.stacks,
 	}
 }
@@ -76,7 +77,7 @@ func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack u
 
 // rangeAt returns the stack that mapped an address.
 func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].stackAt(address)
+	return a.ranges[pid].at(address)
 }
 
 // isWhole reports whether everything that arrived has found room.

@@ -18,7 +18,7 @@ type audit struct {
 	torch      *torchCaches
 
 	live    map[int32]map[place]kept // by process
-	ranges  map[int32]*ranges        // of cpu.mapped
+	ranges  map[int32]*ranges[maker] // of cpu.mapped
 	holders map[int32]*holders
 	count   int // of live blocks
 	dropped int // blocks and tallies that found no room
@@ -113,10 +113,14 @@ func (a *audit) moveRange(r *root, c *event.Change) {
 	}
 	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped, maxBlocks)
 	for _, p := range gone {
-		one := kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at}
-		a.departures.free(w, place{event.Mapped, p.start}, one, c)
+		a.departures.free(w, place{event.Mapped, p.start}, keptRange(p), c)
 		a.departures.unmap(w, p, c.PID)
 	}
+}
+
+// keptRange returns a piece that is mapped as a block.
+func keptRange(p piece[maker]) kept {
+	return kept{size: p.size(), stack: p.maker.stack, birth: p.maker.birth, at: p.maker.at}
 }
 
 // each calls do for each live block and range of a process.
@@ -125,10 +129,7 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 		do(at, b)
 	}
 	if all := a.ranges[pid]; all != nil {
-		all.tree.Ascend(func(p piece) bool {
-			do(place{event.Mapped, p.start}, kept{size: p.size(), stack: p.stack, birth: p.birth, at: p.at})
-			return true
-		})
+		all.each(func(p piece[maker]) { do(place{event.Mapped, p.start}, keptRange(p)) })
 	}
 }
 
@@ -173,7 +174,7 @@ func (a *audit) cellOver(pid int32, w *window) {
 func (a *audit) drop(pid int32) {
 	a.count -= len(a.live[pid])
 	if all := a.ranges[pid]; all != nil {
-		a.count -= all.tree.Len()
+		a.count -= all.len()
 	}
 	delete(a.ranges, pid)
 	delete(a.live, pid)
@@ -237,7 +238,8 @@ func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64,
 
 // rangeAt returns the stack that mapped an address.
 func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].stackAt(address)
+	by, ok := a.ranges[pid].at(address)
+	return by.stack, ok
 }
 
 // dividersAt returns nothing: an audit has no refused requests.
@@ -248,3 +250,11 @@ func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.leftOut() == 
 
 // leftOut returns the number of blocks and tallies that found no room.
 func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }
+
+// sampleSize returns how many bytes a sample adds, or subtracts, as a block of a size is allocated or freed.
+func sampleSize(size event.Bytes) event.Bytes {
+	if size < 0 {
+		return -event.SampleOf
+	}
+	return event.SampleOf
+}

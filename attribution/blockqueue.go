@@ -152,3 +152,29 @@ func (q *blockQueue) allocate(r *root, c *event.Change) {
 	}
 	q.await(r, c)
 }
+
+// spareChanges is the same for changes that wait.
+type spareChanges struct{ changes [][]event.Change }
+
+// waiting returns an empty list of changes.
+func (s *spareChanges) waiting() []event.Change {
+	last := len(s.changes) - 1
+	if last < 0 {
+		return nil
+	}
+	one := s.changes[last]
+	s.changes = s.changes[:last]
+	return one
+}
+
+// waited takes back a list of changes that have been processed.
+func (s *spareChanges) waited(all []event.Change) {
+	if cap(all) <= few && len(s.changes) < maxSpareWaits {
+		s.changes = append(s.changes, all[:0])
+	}
+}
+
+const (
+	few           = 64  // changes
+	maxSpareWaits = 144 // lists
+)

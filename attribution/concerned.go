@@ -93,25 +93,24 @@ func (c *concerned) sinceBefore(b *blank) {
 	})
 }
 
-// follow has windows find their peaks by the meter's value, and no longer by the largest sum of the known blocks. Until
-// now the two were the same. It is called before the change is applied.
-func (windows concerned) follow(h *holdings, key course.Key, c *event.Change) {
+// follow has windows find their peaks by the meter's value, see [tallies.follow]. It is called before the change is
+// applied.
+func (a *allocations) follow(windows concerned, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range windows.in {
-		w.beforeMove(h, key)
-		if all := w.tallies[key.Meter]; all != nil && !all.byValue {
-			all.byValue, all.value = true, from+all.highest-h.of(key).total
+		a.beforeMove(w, key)
+		if all := w.tallies[key.Meter]; all != nil {
+			all.follow(a.holdings, key, from)
 		}
 	}
-	windows.stood(h, key, from)
+	windows.stands(key.Meter, from)
 }
 
-// stood records that a meter has a value now.
-func (windows concerned) stood(h *holdings, key course.Key, value event.Bytes) {
+// stands records that a meter has a value now.
+func (windows concerned) stands(m event.Meter, value event.Bytes) {
 	for _, w := range windows.in {
-		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil && value > all.value {
-			all.value = value
-			all.isAtPeak()
+		if all := w.tallies[m]; all != nil {
+			all.stands(value)
 		}
 	}
 }
@@ -127,7 +126,7 @@ func timesOf(c *event.Change) int64 {
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
 func (a *allocations) replace(windows concerned, key course.Key, before, after block) {
 	for _, w := range windows.in {
-		w.beforeMove(a.holdings, key)
+		a.beforeMove(w, key)
 	}
 	if before.size > 0 {
 		a.hold(windows, key, before.stack, -before.size)
@@ -136,7 +135,9 @@ func (a *allocations) replace(windows concerned, key course.Key, before, after b
 		a.hold(windows, key, after.stack, after.size)
 	}
 	for _, w := range windows.in {
-		w.move(a.holdings, key, before, after, windows.times)
+		if all := w.tallies[key.Meter]; all != nil {
+			all.move(a.holdings, key, before, after, windows.times, w.process.ranCells)
+		}
 	}
 	a.flow.add(a.holdings, key, after)
 }
@@ -145,17 +146,17 @@ func (a *allocations) replace(windows concerned, key course.Key, before, after b
 // not to have this change, get a tally of the bytes before it.
 func (a *allocations) hold(windows concerned, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
-		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
+		if all := w.tallies[key.Meter]; all.isOpen() {
 			all.shift(a.holdings, key, stack, by)
 		}
 	}
 	for _, w := range a.lately(key.PID) {
-		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil && !slices.Contains(windows.later, w) {
+		if all := w.tallies[key.Meter]; all.isOpen() && !slices.Contains(windows.later, w) {
 			all.of(a.holdings, key, stack)
 		}
 	}
 	for _, w := range windows.in {
-		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
+		if all := w.tallies[key.Meter]; all.isOpen() {
 			all.of(a.holdings, key, stack)
 		}
 	}
@@ -171,7 +172,7 @@ func (a *allocations) copyAll(key course.Key) {
 		return
 	}
 	for _, w := range slices.Concat(p.windows, a.lately(key.PID)) {
-		if all := w.tallies[key.Meter]; all != nil && all.byStack != nil {
+		if all := w.tallies[key.Meter]; all.isOpen() {
 			a.copyInto(all, key)
 		}
 	}

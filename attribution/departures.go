@@ -123,17 +123,17 @@ func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 }
 
 // unmap records that a piece was unmapped in a later cell than the one that mapped it, or between cells.
-func (d *departures) unmap(in *window, p piece, pid int32) {
-	if in == nil || p.birth == nil || p.birth.cell == nil {
+func (d *departures) unmap(in *window, p piece[maker], pid int32) {
+	if in == nil || p.maker.birth == nil || p.maker.birth.cell == nil {
 		return
 	}
 	if in.birth.cell != nil {
 		in = in.birth.cell
 	}
-	if in == p.birth.cell {
+	if in == p.maker.birth.cell {
 		return
 	}
-	key := unmapping{pid, p.stack, p.birth, in}
+	key := unmapping{pid, p.maker.stack, p.maker.birth, in}
 	if _, known := d.unmapped[key]; !known && len(d.unmapped) >= maxTallies {
 		d.dropped++
 		return
@@ -172,4 +172,11 @@ type passing struct {
 	birth   *birth
 	release *window // the failed cell that released them; nil: no cell ran when they were freed
 	in      *birth  // where in that cell they were freed, if that has to fail for it; nil: it has failed
+}
+
+// maker is the stack that mapped a piece, and its place and time in the notebook.
+type maker struct {
+	stack uint64
+	birth *birth
+	at    event.Nanoseconds
 }

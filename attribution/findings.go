@@ -22,7 +22,7 @@ func newFindings(c *core) *Findings {
 		finds:    &finds{processes: c.processes, stacks: c.stacks},
 		openCell: c.activity.cell,
 		births:   born, departures: newDepartures(), torch: newTorchCaches(born),
-		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges{}, holders: map[int32]*holders{},
+		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges[maker]{}, holders: map[int32]*holders{},
 		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
 	}}
 }

@@ -2,8 +2,6 @@ package attribution
 
 import (
 	"slices"
-
-	"ipytracer/event"
 )
 
 // A profiler runs for as long as its kernel, which has new code in each cell. So stacks are forgotten: the kernel half
@@ -25,70 +23,9 @@ func (pr *profiler) sweep() {
 			needed[t.original(stack)] = true
 		}
 	}
-	for _, r := range pr.core.processes.roots {
-		for _, w := range r.open {
-			w.refersTo(t, needed)
-		}
-	}
 	t.shrink(needed)
 	pr.core.symbolizer.forget()
-	*pr.ledger.divided = divided{stacks: t}
 	pr.core.files.sweep()
-}
-
-// refersTo adds the stacks of a window's tallies.
-func (w *window) refersTo(t *stackTable, needed map[uint64]bool) {
-	for _, w := range []*window{w, w.atResult} {
-		if w == nil || w.detail == nil {
-			continue
-		}
-		for _, all := range w.tallies {
-			for stack := range all.byStack {
-				needed[t.original(stack)] = true
-			}
-		}
-	}
-}
-
-// isOld reports whether there are stacks of an earlier era.
-func (t *stackTable) isOld() bool {
-	return t.swept != t.era
-}
-
-// original returns the number of a stack itself, for that of its samples.
-func (t *stackTable) original(number uint64) uint64 {
-	if t.isSampled(number) {
-		return number ^ sampleMark
-	}
-	return number
-}
-
-// shrink leaves the stacks of this era, and those that are needed.
-func (t *stackTable) shrink(needed map[uint64]bool) {
-	fresh := newStackTable()
-	fresh.room, fresh.dropped, fresh.era, fresh.swept = t.room, t.dropped, t.era, t.era
-	keep := func(number uint64, s *stack) {
-		if s.era != t.era && !needed[number] {
-			return
-		}
-		one := event.Stack{Number: number, PID: s.pid, More: s.more}
-		for _, call := range t.callsOf(s) {
-			one.Frames = append(one.Frames, t.frame(call))
-		}
-		fresh.take(&one)
-	}
-	for i := range t.stacks {
-		keep(t.stacks[i].number, &t.stacks[i])
-	}
-	for number, i := range t.also {
-		keep(number, &t.stacks[i])
-	}
-	for number := range t.sampled {
-		if fresh.place(number^sampleMark) > 0 {
-			fresh.sample(number ^ sampleMark)
-		}
-	}
-	*t = *fresh
 }
 
 // maxNames is the most names of cells' code that a profiler keeps, maxOfName the most cells of one: a cell that ended

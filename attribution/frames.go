@@ -36,17 +36,6 @@ func frameKey(frames []model.Frame) string {
 	return string(key)
 }
 
-// frameOf returns a line of a cell as a frame.
-func frameOf(cell *window, line int) model.Frame {
-	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
-		Kernel: cell.process.kernel()}
-	if cell.count >= 0 {
-		count := cell.count
-		f.ExecutionCount = &count
-	}
-	return f
-}
-
 // anyRun returns a file's name without the part that differs from one run of a cell to the next: the terminal's names
 // contain In[N], <ipython-input-7-5f4dcc3b5aa7>.
 func anyRun(file string) string {

@@ -31,7 +31,7 @@ func (a *allocations) giveUp(why string) {
 	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
 	*a = allocations{
 		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
-		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, holdings: newHoldings(a.stacks),
+		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges[uint64]{}, holdings: newHoldings(a.stacks),
 		givenUp: why,
 	}
 }

@@ -16,11 +16,6 @@ type heldParts struct {
 	by map[stackOn]map[int32]event.Bytes
 }
 
-type stackOn struct {
-	meter event.Meter
-	stack uint64
-}
-
 // maxHeld is the largest number of parts of a line.
 const maxHeld = 16
 

@@ -15,7 +15,7 @@ import (
 type holding struct {
 	byStack map[uint64]event.Bytes
 	total   event.Bytes
-	order   *btree.BTreeG[holds] // the same, the largest first; nil where there are few
+	order   *btree.BTreeG[holds] // the same, the largest first; nil where there are fewStacks
 }
 
 // holds is the memory that a stack has.
@@ -43,10 +43,10 @@ func (h *holding) add(stack uint64, size event.Bytes) {
 		if after != 0 {
 			h.order.ReplaceOrInsert(holds{after, stack})
 		}
-		if len(h.byStack) < few/2 {
+		if len(h.byStack) < fewStacks/2 {
 			h.order = nil
 		}
-	case len(h.byStack) > few:
+	case len(h.byStack) > fewStacks:
 		h.order = btree.NewG(32, func(a, b holds) bool { return compareHolds(a, b) < 0 })
 		for stack, size := range h.byStack {
 			h.order.ReplaceOrInsert(holds{size, stack})
@@ -64,7 +64,7 @@ func (h *holding) most(do func(holds) bool) {
 		h.order.Ascend(do)
 		return
 	}
-	all := make([]holds, 0, few)
+	all := make([]holds, 0, fewStacks)
 	for stack, size := range h.byStack {
 		all = append(all, holds{size, stack})
 	}
@@ -83,8 +83,6 @@ type holdings struct {
 	entries int // tallies of all windows that are not settled
 	dropped int // blocks and tallies that found no room
 	spare   spareLists
-	// onlyCells: no other windows have tallies, and none of them is cold: stacks may be forgotten.
-	onlyCells bool
 }
 
 func newHoldings(stacks *stackTable) *holdings {
@@ -100,3 +98,51 @@ func (h *holdings) of(key course.Key) *holding {
 	}
 	return one
 }
+
+// copied returns a copy of a window's tallies, by meter.
+func (h *holdings) copied(of map[event.Meter]*tallies) map[event.Meter]*tallies {
+	if of == nil {
+		return nil
+	}
+	out := make(map[event.Meter]*tallies, len(of))
+	for m, all := range of {
+		out[m] = all.clone()
+		h.entries += all.len()
+	}
+	return out
+}
+
+// forgo drops a window's tallies.
+func (h *holdings) forgo(of map[event.Meter]*tallies) {
+	for _, all := range of {
+		h.entries -= all.len()
+	}
+}
+
+// settle sums up the tallies of a process in a window, and keeps most stacks of each meter.
+func (h *holdings) settle(of map[event.Meter]*tallies, pid int32, most int) {
+	for m, all := range of {
+		h.entries -= all.len()
+		all.done = all.settle(h, course.Key{PID: pid, Meter: m}, most)
+		all.byStack, all.moved, all.cold = nil, nil, cold{}
+	}
+}
+
+// archived takes back the memory of tallies that have been turned into bytes.
+func (h *holdings) archived(of map[event.Meter]*tallies) {
+	for _, all := range of {
+		h.spare.from(all.done.tallies)
+	}
+}
+
+// tallies returns the tallies of a window in which a meter moves for the first time: none, if the window is settled.
+func (h *holdings) tallies(key course.Key, isSettled bool) *tallies {
+	if isSettled {
+		return &tallies{done: &settled{}}
+	}
+	total := h.of(key).total
+	return &tallies{byStack: map[uint64]*tally{}, highest: total, first: total}
+}
+
+// fewStacks is the number of stacks up to which they are searched one after another.
+const fewStacks = 64

@@ -98,13 +98,12 @@ func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok b
 	if all == nil || size < leastOfMapped || start%page != 0 {
 		return one, false
 	}
-	all.tree.DescendLessOrEqual(piece{start: start}, func(p piece) bool {
-		if ok = start < p.end && start >= p.start; ok {
-			whole := (size + mallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
-			one = kept{size: min(whole, event.Bytes(p.end-start)), stack: p.stack, birth: p.birth, at: p.at}
-		}
-		return false
-	})
+	p, found := all.last(start)
+	if ok = found && start < p.end; ok {
+		whole := (size + mallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
+		one = keptRange(p)
+		one.size = min(whole, event.Bytes(p.end-start))
+	}
 	return one, ok
 }
 

@@ -85,9 +85,6 @@ func (l *limits) bounded(info event.ProcessInfo) event.ProcessInfo {
 // maxBrief limits a kept text once memory is scarce, in bytes.
 const maxBrief = 1 << 10
 
-// few is the number of stacks up to which they are searched one after another.
-const few = 64
-
 // horizon is the number of windows that must close after a window before it is archived. Events for it that come later
 // are lost.
 const horizon = 128

@@ -1,11 +1,9 @@
 package attribution
 
 import (
-	"cmp"
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/model"
 )
 
 // listing sets how many allocations of a meter a window lists, the most at the peak first: few in any case, and up to
@@ -51,13 +49,13 @@ func (dv *divided) sameLines(tallies []doneTally) []doneTally {
 
 // divide splits the tallies that a window kept into those that a report lists, and the rest. The caller changes
 // neither, and both are valid until the next call.
-func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
+func (dv *divided) divide(l listing, s *settled) (listed, rest []doneTally) {
 	if s.isShort {
 		return s.tallies, nil
 	}
 	listed, rest = dv.listed[:0], dv.rest[:0]
 	for i, y := range dv.sameLines(s.tallies) {
-		if w.lists(i, y, s.heaviest) {
+		if l.lists(i, y, s.heaviest) {
 			listed = append(listed, y)
 		} else {
 			rest = append(rest, y)
@@ -67,26 +65,8 @@ func (dv *divided) divide(w *window, s *settled) (listed, rest []doneTally) {
 	return listed, rest
 }
 
-func compareAllocations(x, y model.Allocation) int {
-	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
-		cmp.Compare(x.Meter, y.Meter)); c != 0 {
-		return c
-	}
-	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
-		return c
-	}
-	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
-}
-
-// lists reports whether a window lists the i-th heaviest tally.
-func (w *window) lists(i int, y doneTally, heaviest event.Bytes) bool {
-	l := listingOfSession
-	switch w.kind {
-	case kindCell:
-		l = listingOfCell
-	case kindStatement:
-		l = listingOfStatement
-	}
+// lists reports whether the i-th heaviest tally is listed.
+func (l listing) lists(i int, y doneTally, heaviest event.Bytes) bool {
 	return i < l.few || i < l.most && max(y.atPeak, y.allocated) > heaviest/event.Bytes(l.share)
 }
 

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/attribution/internal/course"
@@ -37,7 +38,7 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m) &&
 				!li.session.isCut(),
 		}
-		listed, rest := li.divided.divide(w, s)
+		listed, rest := li.divided.divide(w.listing(), s)
 		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
 			out = append(out, li.allocation(w, m, y))
@@ -65,4 +66,15 @@ func (li *lister) allocation(w *window, m event.Meter, y doneTally) model.Alloca
 		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed),
 		AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
 	}
+}
+
+func compareAllocations(x, y model.Allocation) int {
+	if c := cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
+		cmp.Compare(x.Meter, y.Meter)); c != 0 {
+		return c
+	}
+	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))
 }

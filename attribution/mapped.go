@@ -10,10 +10,10 @@ import (
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
 	key, windows, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.holdings.dropped
-	gone, made := rangesOf(a.ranges, c.PID).move(c, maker{stack: c.Stack}, &a.pieces, &a.holdings.dropped,
+	gone, made := rangesOf(a.ranges, c.PID).move(c, c.Stack, &a.pieces, &a.holdings.dropped,
 		a.stacks.room.blocks)
 	for _, p := range gone {
-		a.replace(windows, key, block{p.size(), p.stack}, block{})
+		a.replace(windows, key, block{p.size(), p.maker}, block{})
 	}
 	switch {
 	case made:
@@ -36,7 +36,7 @@ func (a *allocations) boundary(_ *process, b *event.Boundary) {
 // ended drops the ranges of a process that has ended.
 func (a *allocations) ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
-		a.pieces -= all.tree.Len()
+		a.pieces -= all.len()
 	}
 	key := course.Key{PID: pid, Meter: event.Mapped}
 	a.copyAll(key)
@@ -47,12 +47,4 @@ func (a *allocations) ended(pid int32) {
 	}
 	delete(a.ranges, pid)
 	delete(a.holdings.held, key)
-}
-
-// rangesOf returns the ranges of a process.
-func rangesOf(all map[int32]*ranges, pid int32) *ranges {
-	if all[pid] == nil {
-		all[pid] = newRanges()
-	}
-	return all[pid]
 }

@@ -48,8 +48,7 @@ func (m *Monitor) Add(e event.Event) {
 	m.core.intake.add(e)
 }
 
-// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten. Those of
-// a profiler have allocations.
+// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten.
 func (m *Monitor) Finished() (done []model.Window) {
 	if m.profiler != nil {
 		done = m.profiler.finished()

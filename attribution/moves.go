@@ -49,11 +49,11 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 	}
 	if c.Unchained {
 		a.untold = true
-		windows.follow(a.holdings, key, c)
+		a.follow(windows, key, c)
 	}
 	a.replace(windows, key, before, after)
 	if c.Unchained {
-		windows.stood(a.holdings, key, c.Value)
+		windows.stands(key.Meter, c.Value)
 	}
 }
 

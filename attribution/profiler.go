@@ -1,56 +1,38 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
-// profiler is the part of a [Monitor] that knows who allocated: the live blocks, the tallies of the cells that are
-// open, and the stacks that these refer to. All of them have a bounded room. What finds none counts under a name of its
-// own, so sums stay exact.
+// profiler is the part of a [Monitor] that knows who allocated: the live blocks, and the stacks that these refer to.
+// Both have a bounded room. What finds none counts under a name of its own, so sums stay exact.
 type profiler struct {
 	core   *core
 	ledger *profiledLedger
-	lister *lister
 	used   []uint64 // stacks that allocated in the last interval
 }
 
-// NewProfiler returns a Monitor with stacks, which has seen nothing: its cells have allocations, see
-// [Monitor.Finished], and it knows what was allocated in between, see [Monitor.Flows].
+// NewProfiler returns a Monitor with stacks, which has seen nothing: it knows what was allocated, see [Monitor.Flows].
 func NewProfiler() *Monitor {
 	m := NewMonitor()
 	c := m.core
 	c.stacks.room = roomOfProfiler
 	d := &divided{stacks: c.stacks}
 	a := newAllocations(c, d)
-	a.flow, a.holdings.onlyCells = &flow{}, true
+	a.flow, a.untallied = &flow{}, true
 	a.flow.clear()
 	l := &profiledLedger{a}
 	c.follow(l, noChart{})
-	m.profiler = &profiler{core: c, ledger: l, lister: &lister{
-		session:   c.session,
-		processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d, symbolizer: c.symbolizer,
-		namespaces: c.namespaces,
-	}}
+	m.profiler = &profiler{core: c, ledger: l}
 	return m
 }
 
-// finished returns the cells that closed since the last call, with their allocations. Their tallies are dropped.
+// finished returns the cells that closed since the last call. Of them, only what their names need is kept.
 func (pr *profiler) finished() (out []model.Window) {
-	done := pr.core.activity.takeDone()
-	for _, w := range done {
-		one := pr.core.presenter.window(pr.core.table.whole(w))
-		if len(w.tallies) > 0 {
-			one.Coverage = map[string]model.Coverage{}
-			one.Allocations = slices.Clip(pr.lister.allocationsOf(w, nil, one.Coverage))
-		}
-		out = append(out, one)
-	}
-	for _, w := range done {
-		pr.ledger.forgo(w)
+	for _, w := range pr.core.activity.takeDone() {
+		out = append(out, pr.core.presenter.window(pr.core.table.whole(w)))
 		pr.core.files.shrink(w)
 	}
 	return out

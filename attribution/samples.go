@@ -18,14 +18,6 @@ func (a *allocations) sampled(c *event.Change) block {
 	return block{size: event.SampleOf, stack: a.stacks.sample(c.Stack)}
 }
 
-// sampleSize returns how many bytes a sample adds, or subtracts, as a block of a size is allocated or freed.
-func sampleSize(size event.Bytes) event.Bytes {
-	if size < 0 {
-		return -event.SampleOf
-	}
-	return event.SampleOf
-}
-
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
 // while the blocks before that lived.
 func (a *allocations) turn(r *root, c *event.Change) {
@@ -33,8 +25,8 @@ func (a *allocations) turn(r *root, c *event.Change) {
 	a.untold = true
 	windows := a.concerned(r, c)
 	for _, w := range windows.in {
-		w.beforeMove(a.holdings, key)
+		a.beforeMove(w, key)
 	}
-	windows.follow(a.holdings, key, c)
-	windows.stood(a.holdings, key, c.Value)
+	a.follow(windows, key, c)
+	windows.stands(key.Meter, c.Value)
 }

@@ -1,20 +1,14 @@
 package attribution
 
-import "ipytracer/event"
-
 // spareLists is memory for tallies that is free to be used again: each statement needs lists for a short while.
 type spareLists struct {
 	own   []doneTally      // for one window at a time
 	lists [2][][]doneTally // of statements, and of windows that keep more
 }
 
-// spareChanges is the same for changes that wait.
-type spareChanges struct{ changes [][]event.Change }
-
 const (
-	maxSpare     = lingering + horizon // lists: the number of windows that have one at the same time
-	maxSpareList = maxKeptOfCell       // tallies of one
-	maxSpareWait = few                 // changes of one
+	maxSpare     = 144           // lists: the number of windows that have one at the same time
+	maxSpareList = maxKeptOfCell // tallies of one
 )
 
 // list returns an empty list with room for n tallies.
@@ -42,23 +36,5 @@ func (s *spareLists) from(list []doneTally) {
 	n := cap(list)
 	if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
 		*lists = append(*lists, list[:0])
-	}
-}
-
-// waiting returns an empty list of changes.
-func (s *spareChanges) waiting() []event.Change {
-	last := len(s.changes) - 1
-	if last < 0 {
-		return nil
-	}
-	one := s.changes[last]
-	s.changes = s.changes[:last]
-	return one
-}
-
-// waited takes back a list of changes that have been processed.
-func (s *spareChanges) waited(all []event.Change) {
-	if cap(all) <= maxSpareWait && len(s.changes) < maxSpare {
-		s.changes = append(s.changes, all[:0])
 	}
 }

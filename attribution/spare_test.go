@@ -2,8 +2,6 @@ package attribution
 
 import (
 	"testing"
-
-	"ipytracer/event"
 )
 
 // TestSpareLists checks that a list in use is not shared, that it has the requested room, and that the number of spare
@@ -36,16 +34,6 @@ func TestSpareLists(t *testing.T) {
 			if cap(one) > maxSpareList {
 				t.Errorf("a list of %d waits", cap(one))
 			}
-		}
-	}
-	var of spareChanges
-	for range 2 * maxSpare {
-		of.waited(make([]event.Change, 2, maxSpareWait))
-		of.waited(make([]event.Change, 2, maxSpareWait+1))
-	}
-	for n := range 2 * maxSpare {
-		if one := of.waiting(); len(one) != 0 || cap(one) > maxSpareWait || n >= maxSpare && one != nil {
-			t.Fatalf("the %d. list of changes is %d of %d", n, len(one), cap(one))
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (a *allocations) keeps(windowKind) bool { return true }
 
 // closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
 func (a *allocations) closed(w *window) {
-	if w.kind != kindCell || w.uncounted || w.isSettled || !w.process.risesTo(w) {
+	if a.untallied || w.kind != kindCell || w.uncounted || w.isSettled || !w.process.risesTo(w) {
 		return
 	}
 	for _, m := range a.gpus.meters {
@@ -24,7 +24,7 @@ func (a *allocations) closed(w *window) {
 			w.tallies[m] != nil {
 			continue
 		}
-		w.beforeMove(a.holdings, key)
+		a.beforeMove(w, key)
 		w.tallies[m].stood = true
 	}
 }

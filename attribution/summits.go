@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
-	"ipytracer/attribution/summits"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -51,9 +50,9 @@ func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 		return
 	}
 	if p.crest == nil {
-		p.crest = summits.NewCrest()
+		p.crest = newCrest()
 	}
-	p.crest.Moves(summits.Key{Meter: key.Meter, Stack: stack}, by)
+	p.crest.Moves(stackOn{key.Meter, stack}, by)
 }
 
 // falls handles a value from which the resident memory of a process fell.
@@ -107,10 +106,10 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 		had[key.Meter] = maps.Clone(held.byStack)
 	}
 	for k, by := range since {
-		if had[k.Meter] == nil {
-			had[k.Meter] = map[uint64]event.Bytes{}
+		if had[k.meter] == nil {
+			had[k.meter] = map[uint64]event.Bytes{}
 		}
-		had[k.Meter][k.Stack] -= by
+		had[k.meter][k.stack] -= by
 	}
 	w = li.table.whole(w)
 	for m, of := range had {

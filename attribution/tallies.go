@@ -162,9 +162,7 @@ func (all *tallies) cool(h *holdings, key course.Key, cells int32) {
 }
 
 // isWarm reports whether it is time to look for cold tallies.
-func (all *tallies) isWarm(h *holdings) bool {
-	return !h.onlyCells && len(all.byStack) >= max(minHot, all.coolAt)
-}
+func (all *tallies) isWarm() bool { return len(all.byStack) >= max(minHot, all.coolAt) }
 
 // each calls do with the tally of each stack.
 func (all *tallies) each(h *holdings, key course.Key, do func(*tally)) {
@@ -238,3 +236,53 @@ func (all *tallies) len() int { return len(all.byStack) + all.cold.count }
 
 // minHot is the number of tallies of a window from which on cold ones are looked for.
 const minHot = 1 << 10
+
+// move puts one block in the place of another; a block of size 0 is none. times is the number of allocations that it
+// stands for, cells the number of cells of the process that are over. Tallies that are summed up are wrong from now on.
+func (all *tallies) move(h *holdings, key course.Key, before, after block, times int64, cells int32) {
+	if all.done != nil {
+		all.wrong = true
+		return
+	}
+	if all.isWarm() {
+		all.cool(h, key, cells)
+	}
+	if before.size > 0 {
+		if y := all.of(h, key, before.stack); y != nil {
+			y.freed += before.size
+			all.moves(y, -before.size, cells)
+		}
+	}
+	if after.size > 0 {
+		if y := all.of(h, key, after.stack); y != nil {
+			y.allocated += after.size
+			y.count += times
+			all.moves(y, after.size, cells)
+		}
+	}
+	if total := h.of(key).total; total > all.highest {
+		all.highest = total
+		if !all.byValue {
+			all.isAtPeak()
+		}
+	}
+}
+
+// follow has the peak found by the meter's value, and no longer by the largest sum of the known blocks. Until now the
+// two were the same. from is the value before the change that shows it.
+func (all *tallies) follow(h *holdings, key course.Key, from event.Bytes) {
+	if !all.byValue {
+		all.byValue, all.value = true, from+all.highest-h.of(key).total
+	}
+}
+
+// stands records that the meter has a value now.
+func (all *tallies) stands(value event.Bytes) {
+	if all.byStack != nil && value > all.value {
+		all.value = value
+		all.isAtPeak()
+	}
+}
+
+// isOpen reports whether the tallies are not summed up.
+func (all *tallies) isOpen() bool { return all != nil && all.byStack != nil }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
-	"ipytracer/attribution/summits"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -215,7 +214,7 @@ type process struct {
 	limits      []model.Limit
 	blind       course.Unprobed
 	session     *window // of a root
-	crest       *summits.Crest
+	crest       *crest
 	whole       *window // of a Python that another process of the tree started
 	adopted     bool    // it had begun before there was room for it
 	learnedAt   []learning

@@ -1,44 +1,44 @@
-package summits
+package attribution
 
 import "ipytracer/event"
 
-// Crest remembers which blocks a process had when its tree was highest. It keeps no copy of them: it keeps, for each
+// crest remembers which blocks a process had when its tree was highest. It keeps no copy of them: it keeps, for each
 // stack, the bytes that came since, so a moment costs no more than the changes after it. The blocks of the moment are
 // those of now without these.
 //
 // A moment is a value from which resident memory fell, or the end of a segment. An allocator says that a block is free
 // before it gives the pages back. So where resident memory falls, the blocks that were freed since the last one was
 // allocated were still in memory.
-type Crest struct {
+type crest struct {
 	// top is the highest moment of the tree so far, here the process's own highest in the segment that runs.
-	top, here moment
-	freed     map[Key]event.Bytes // since a block was last allocated
+	top, here highMoment
+	freed     map[stackOn]event.Bytes // since a block was last allocated
 	lost      bool
 }
 
-// Key is a meter of blocks and a stack that allocated some.
-type Key struct {
-	Meter event.Meter
-	Stack uint64
+// stackOn is a meter of blocks and a stack that allocated some.
+type stackOn struct {
+	meter event.Meter
+	stack uint64
 }
 
-// moment is a moment in the past.
-type moment struct {
-	value event.Bytes         // of resident memory
-	since map[Key]event.Bytes // bytes allocated since, less those freed
+// highMoment is a moment in the past.
+type highMoment struct {
+	value event.Bytes             // of resident memory
+	since map[stackOn]event.Bytes // bytes allocated since, less those freed
 }
 
 // maxSince bounds the stacks that a moment remembers; with more, the blocks of the crest are lost.
 const maxSince = 1 << 18
 
-// NewCrest returns the crest of a process that has no blocks yet, or none that are known.
-func NewCrest() *Crest {
-	return &Crest{top: moment{since: map[Key]event.Bytes{}}, here: moment{since: map[Key]event.Bytes{}},
-		freed: map[Key]event.Bytes{}}
+// newCrest returns the crest of a process that has no blocks yet, or none that are known.
+func newCrest() *crest {
+	return &crest{top: highMoment{since: map[stackOn]event.Bytes{}}, here: highMoment{since: map[stackOn]event.Bytes{}},
+		freed: map[stackOn]event.Bytes{}}
 }
 
 // Moves takes in that a stack's blocks became more, or less, by some bytes.
-func (c *Crest) Moves(k Key, by event.Bytes) {
+func (c *crest) Moves(k stackOn, by event.Bytes) {
 	if c.lost || by == 0 {
 		return
 	}
@@ -55,7 +55,7 @@ func (c *Crest) Moves(k Key, by event.Bytes) {
 }
 
 // Falls takes in that resident memory falls from a value.
-func (c *Crest) Falls(from event.Bytes) {
+func (c *crest) Falls(from event.Bytes) {
 	if c.lost || from <= c.here.value {
 		return
 	}
@@ -67,7 +67,7 @@ func (c *Crest) Falls(from event.Bytes) {
 
 // Ends takes in the end of a segment in which the process's own resident memory had a highest value. isTop: the tree
 // was never higher than in it.
-func (c *Crest) Ends(high event.Bytes, isTop bool) {
+func (c *crest) Ends(high event.Bytes, isTop bool) {
 	if c.lost {
 		return
 	}
@@ -81,11 +81,11 @@ func (c *Crest) Ends(high event.Bytes, isTop bool) {
 }
 
 // Lose forgets the blocks of the crest for good: some have come or gone unseen.
-func (c *Crest) Lose() { *c = Crest{lost: true} }
+func (c *crest) Lose() { *c = crest{lost: true} }
 
 // Since returns the bytes that each stack has now and did not have at the crest; negative for those that it had and has
 // no more. ok is false if that is not known. The caller must not change them.
-func (c *Crest) Since() (since map[Key]event.Bytes, ok bool) {
+func (c *crest) Since() (since map[stackOn]event.Bytes, ok bool) {
 	if c == nil || c.lost {
 		return nil, false
 	}
@@ -93,10 +93,10 @@ func (c *Crest) Since() (since map[Key]event.Bytes, ok bool) {
 }
 
 // emptied returns an empty map: a large one is not kept, as it would take as long to empty as it once was large.
-func emptied(m map[Key]event.Bytes) map[Key]event.Bytes {
+func emptied(m map[stackOn]event.Bytes) map[stackOn]event.Bytes {
 	const small = 64
 	if len(m) > small {
-		return map[Key]event.Bytes{}
+		return map[stackOn]event.Bytes{}
 	}
 	clear(m)
 	return m
