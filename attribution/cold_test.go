@@ -11,11 +11,11 @@ import (
 // TestCold: a session's stacks that hold nothing take little memory, and their sums are in the report all the same.
 func TestCold(t *testing.T) {
 	tracker := New()
-	made, freed, stacks := map[uint64]int64{}, int64(0), 0
+	made, freed, met := map[uint64]int64{}, int64(0), 0
 	attributiontest.Notebook(func(e event.Event) {
 		switch e := e.(type) {
 		case *event.Stack:
-			stacks++
+			met++
 		case *event.Change:
 			if e.Meter == event.NumPy && e.Size > 0 {
 				made[e.Stack] += int64(e.Size)
@@ -26,8 +26,8 @@ func TestCold(t *testing.T) {
 		tracker.Add(e)
 	}, 400, 10)
 	all := tracker.table.staying[0].tallies[event.NumPy]
-	if stacks < 2*minHot || len(all.byStack) > minHot || all.cold.count == 0 || all.len() < len(made) {
-		t.Errorf("%d stacks: %d are hot, %d cold", stacks, len(all.byStack), all.cold.count)
+	if met < 2*minHot || len(all.byStack) > minHot || all.cold.count == 0 || all.len() < len(made) {
+		t.Errorf("%d stacks: %d are hot, %d cold", met, len(all.byStack), all.cold.count)
 	}
 	r := tracker.Report()
 	session := r.Windows[0]
@@ -50,7 +50,7 @@ func TestCold(t *testing.T) {
 		t.Errorf("%d bytes were made and %d freed; the session says %d, net %d, its lines %d, exact %v", total, freed,
 			allocated, net, byLine["ones"], c.Exact)
 	}
-	if c.Unlisted+len(session.Allocations) != stacks {
-		t.Errorf("%d of %d stacks are in the report", c.Unlisted+len(session.Allocations), stacks)
+	if c.Unlisted+len(session.Allocations) != met {
+		t.Errorf("%d of %d stacks are in the report", c.Unlisted+len(session.Allocations), met)
 	}
 }
