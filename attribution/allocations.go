@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -12,53 +13,57 @@ import (
 // known at a window's peak then do not add up to the peak in the kernel's ledger.
 type allocations struct {
 	unfollowed
-	*holdings
+	*stacks.Holdings
 	session   *session
 	gpus      *gpus
 	processes *processes
 	over      *closedWindows
-	divided   *divided
+	divided   *stacks.Merger
 	finds     *finds
 
-	blocks    map[blockKey]block
-	ranges    map[int32]*ranges[uint64] // of cpu.mapped, by process
-	pieces    int                       // of all ranges
-	stacks    *stackTable
-	asked     map[askedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
-	lost      map[askedKey]*event.Lost // the cycles that the collector does not see, by the blocks that they hold
-	untold    bool                     // some blocks that moved a meter were not streamed: of small ones, only samples
-	looked    int                      // blocks that were looked at for dividers
-	late      []*window                // reused by lately
-	in        []*window                // reused by windowsOf
-	flow      *flow                    // nil: nobody asks for it
-	untallied bool                     // windows have no tallies
-	givenUp   string                   // why these records are no longer kept, see [GiveUp]; "": they are kept
+	blocks map[stacks.BlockKey]stacks.Block
+	ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
+	pieces int                              // of all ranges
+	stacks *stacks.Table
+	asked  map[stacks.AskedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
+	// the cycles that the collector does not see, by the blocks that they hold
+	lost map[stacks.AskedKey]*event.Lost
+	// some blocks that moved a meter were not streamed: of small ones, only samples
+	untold    bool
+	looked    int       // blocks that were looked at for dividers
+	late      []*window // reused by lately
+	in        []*window // reused by windowsOf
+	flow      *flow     // nil: nobody asks for it
+	untallied bool      // windows have no tallies
+	givenUp   string    // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
 // heldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
 func (a *allocations) heldBy(e *event.Holders) {
 	for _, h := range e.Holders {
-		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.givenUp == "" && len(a.lost) < maxBlocks {
+		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.givenUp == "" &&
+			len(a.lost) < stacks.MaxBlocks {
 			if a.lost == nil {
-				a.lost = map[askedKey]*event.Lost{}
+				a.lost = map[stacks.AskedKey]*event.Lost{}
 			}
-			a.lost[askedKey{e.PID, h.Address}] = h.Lost
+			a.lost[stacks.AskedKey{PID: e.PID, Address: h.Address}] = h.Lost
 		}
-		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < maxBlocks {
+		if h.Asked > 0 && a.givenUp == "" && len(a.asked) < stacks.MaxBlocks {
 			if a.asked == nil {
-				a.asked = map[askedKey]event.Bytes{}
+				a.asked = map[stacks.AskedKey]event.Bytes{}
 			}
-			a.asked[askedKey{e.PID, h.Address}] = h.Asked
+			a.asked[stacks.AskedKey{PID: e.PID, Address: h.Address}] = h.Asked
 		}
 	}
 }
 
-func newAllocations(c *core, d *divided) *allocations {
+func newAllocations(c *core, d *stacks.Merger) *allocations {
 	return &allocations{
 		session: c.session, gpus: c.gpus, processes: c.processes, over: c.closed, divided: d,
 		finds:  &finds{processes: c.processes, stacks: c.stacks},
-		blocks: map[blockKey]block{}, ranges: map[int32]*ranges[uint64]{}, holdings: newHoldings(c.stacks),
-		stacks: c.stacks,
+		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(c.stacks),
+		stacks:   c.stacks,
 	}
 }
 
@@ -71,17 +76,17 @@ func (w *window) missesStacks(m event.Meter) bool {
 
 // blockAt returns the stack of a live block.
 func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.blocks[blockKey{course.Key{PID: pid, Meter: m}, address}]
-	return b.stack, ok
+	b, ok := a.blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: m}, Address: address}]
+	return b.Stack, ok
 }
 
 // rangeAt returns the stack that mapped an address.
 func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	return a.ranges[pid].at(address)
+	return a.ranges[pid].At(address)
 }
 
 // isWhole reports whether everything that arrived has found room.
 func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
 
 // missing returns the number of blocks, tallies and stacks that found no room.
-func (a *allocations) missing() int { return a.holdings.dropped + a.stacks.dropped }
+func (a *allocations) missing() int { return a.Holdings.Dropped + a.stacks.Dropped }

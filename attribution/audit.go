@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -9,7 +10,7 @@ import (
 type audit struct {
 	untallied
 	processes *processes
-	stacks    *stackTable
+	stacks    *stacks.Table
 	finds     *finds
 	openCell  func(id uint64) *window // returns nil for a cell that is not running
 
@@ -17,8 +18,8 @@ type audit struct {
 	departures *departures
 	torch      *torchCaches
 
-	live    map[int32]map[place]kept // by process
-	ranges  map[int32]*ranges[maker] // of cpu.mapped
+	live    map[int32]map[place]kept        // by process
+	ranges  map[int32]*stacks.Ranges[maker] // of cpu.mapped
 	holders map[int32]*holders
 	count   int // of live blocks
 	dropped int // blocks and tallies that found no room
@@ -90,7 +91,7 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 		}
 	case known:
 		blocks[at] = b
-	case a.count >= maxBlocks:
+	case a.count >= stacks.MaxBlocks:
 		a.dropped++
 	default:
 		a.count++
@@ -111,16 +112,16 @@ func (a *audit) moveRange(r *root, c *event.Change) {
 	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
 		by.birth, by.at = w.birth, w.opened
 	}
-	gone, _ := rangesOf(a.ranges, c.PID).move(c, by, &a.count, &a.dropped, maxBlocks)
+	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.count, &a.dropped, stacks.MaxBlocks)
 	for _, p := range gone {
-		a.departures.free(w, place{event.Mapped, p.start}, keptRange(p), c)
+		a.departures.free(w, place{event.Mapped, p.Start}, keptRange(p), c)
 		a.departures.unmap(w, p, c.PID)
 	}
 }
 
 // keptRange returns a piece that is mapped as a block.
-func keptRange(p piece[maker]) kept {
-	return kept{size: p.size(), stack: p.maker.stack, birth: p.maker.birth, at: p.maker.at}
+func keptRange(p stacks.Piece[maker]) kept {
+	return kept{size: p.Size(), stack: p.Maker.stack, birth: p.Maker.birth, at: p.Maker.at}
 }
 
 // each calls do for each live block and range of a process.
@@ -129,7 +130,7 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 		do(at, b)
 	}
 	if all := a.ranges[pid]; all != nil {
-		all.each(func(p piece[maker]) { do(place{event.Mapped, p.start}, keptRange(p)) })
+		all.Each(func(p stacks.Piece[maker]) { do(place{event.Mapped, p.Start}, keptRange(p)) })
 	}
 }
 
@@ -174,7 +175,7 @@ func (a *audit) cellOver(pid int32, w *window) {
 func (a *audit) drop(pid int32) {
 	a.count -= len(a.live[pid])
 	if all := a.ranges[pid]; all != nil {
-		a.count -= all.len()
+		a.count -= all.Len()
 	}
 	delete(a.ranges, pid)
 	delete(a.live, pid)
@@ -209,12 +210,12 @@ func (a *audit) heldBy(e *event.Holders) {
 	h.complete = h.complete && e.Complete
 	h.objects = e.Objects
 	for _, one := range e.Views {
-		if len(h.views) < maxListed && len(one.Viewers) > 0 {
+		if len(h.views) < stacks.MaxListed && len(one.Viewers) > 0 {
 			h.views[one.Address] = one
 		}
 	}
 	for _, one := range e.Holders {
-		if len(h.by) < maxBlocks {
+		if len(h.by) < stacks.MaxBlocks {
 			h.by[one.Address] = one
 		}
 	}
@@ -238,7 +239,7 @@ func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64,
 
 // rangeAt returns the stack that mapped an address.
 func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
-	by, ok := a.ranges[pid].at(address)
+	by, ok := a.ranges[pid].At(address)
 	return by.stack, ok
 }
 
@@ -246,7 +247,7 @@ func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 func (a *audit) dividersAt(*event.Refusal) []divider { return nil }
 
 // isWhole reports whether everything that arrived has found room.
-func (a *audit) isWhole() bool { return a.stacks.dropped == 0 && a.leftOut() == 0 }
+func (a *audit) isWhole() bool { return a.stacks.Dropped == 0 && a.leftOut() == 0 }
 
 // leftOut returns the number of blocks and tallies that found no room.
 func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }

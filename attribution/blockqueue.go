@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -31,7 +32,7 @@ func (q *blockQueue) await(r *root, c *event.Change) {
 		q.move(r, c)
 		return
 	}
-	if !q.limits.room(&q.limits.Waiting, q.waits < maxWaits) {
+	if !q.limits.room(&q.limits.Waiting, q.waits < stacks.MaxWaits) {
 		return
 	}
 	q.waits++

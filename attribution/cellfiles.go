@@ -3,6 +3,8 @@ package attribution
 import (
 	"slices"
 	"sort"
+
+	"ipytracer/attribution/internal/stacks"
 )
 
 // ran are the cells that a file name stands for in a process. pid is 0 if not known.
@@ -19,7 +21,7 @@ type fileKey struct {
 
 // cellFiles finds the cells that file names stand for.
 type cellFiles struct {
-	stacks *stackTable
+	stacks *stacks.Table
 	byName map[fileKey][]*window
 	ran    []ran // by the number of the name
 }
@@ -34,7 +36,7 @@ func (cf *cellFiles) add(pid int32, cell *window) {
 // cellOf returns the cell that a file name, given by its number, stands for in a window: the window's own cell, or the
 // latest that began before the window's end.
 func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
-	file := cf.stacks.names[number]
+	file := cf.stacks.Names[number]
 	cells := cf.ranIn(pid, number)
 	for c := w; c != nil && len(cells) > 0; c = c.parent {
 		if c.kind == kindCell && c.file == file && c.process.info.PID == pid {
@@ -53,12 +55,12 @@ func (cf *cellFiles) cellOf(w *window, pid int32, number uint32) *window {
 
 // ranIn returns the cells that a file name stands for. A report has few names, and looks them up again and again.
 func (cf *cellFiles) ranIn(pid int32, number uint32) []*window {
-	if n := len(cf.stacks.names); len(cf.ran) < n {
+	if n := len(cf.stacks.Names); len(cf.ran) < n {
 		cf.ran = slices.Grow(cf.ran, n-len(cf.ran))[:n]
 	}
 	one := &cf.ran[number]
 	if one.pid != pid {
-		*one = ran{pid, cf.byName[fileKey{pid, cf.stacks.names[number]}]}
+		*one = ran{pid, cf.byName[fileKey{pid, cf.stacks.Names[number]}]}
 	}
 	return one.cells
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -249,17 +250,17 @@ func (c *coder) tallies(d *detail) {
 	}
 }
 
-func (c *coder) tally(all *tallies) {
-	c.flags(&all.wrong)
-	s := all.done
-	code(c, &all.highest, &all.first, &s.known, &s.net, &s.heaviest, &s.sampled)
-	codeOne(c, &s.stacks)
-	if s.stacks > 0 {
-		code(c, &s.rest.allocated, &s.rest.freed, &s.rest.atPeak)
+func (c *coder) tally(all *stacks.Tallies) {
+	c.flags(&all.Wrong)
+	s := all.Done
+	code(c, &all.Highest, &all.First, &s.Known, &s.Net, &s.Heaviest, &s.Sampled)
+	codeOne(c, &s.Stacks)
+	if s.Stacks > 0 {
+		code(c, &s.Rest.Allocated, &s.Rest.Freed, &s.Rest.AtPeak)
 	}
-	length(c, &s.tallies)
-	for i := range s.tallies {
-		c.done(&s.tallies[i])
+	length(c, &s.Tallies)
+	for i := range s.Tallies {
+		c.done(&s.Tallies[i])
 	}
 }
 
@@ -267,20 +268,20 @@ func (c *coder) tally(all *tallies) {
 func (c *coder) stack(number *uint64) {
 	table, at := c.stacks, uint32(0)
 	if !c.reads {
-		if i, known := table.placeOf(*number); known {
+		if i, known := table.PlaceOf(*number); known {
 			at = i + 1
 		}
 	}
 	if codeOne(c, &at); c.reads && at > 0 {
-		*number = table.stacks[at-1].number
+		*number = table.Stacks[at-1].Number
 	}
 }
 
-func (c *coder) done(y *doneTally) {
-	c.flags(&y.sampled)
-	c.stack(&y.stack)
-	code(c, &y.allocated, &y.freed, &y.atPeak)
-	codeOne(c, &y.count)
+func (c *coder) done(y *stacks.Sum) {
+	c.flags(&y.Sampled)
+	c.stack(&y.Stack)
+	code(c, &y.Allocated, &y.Freed, &y.AtPeak)
+	codeOne(c, &y.Count)
 }
 
 // counters codes the counters. It is called only where something was counted.

@@ -3,13 +3,15 @@ package attribution
 import (
 	"encoding/binary"
 	"slices"
+
+	"ipytracer/attribution/internal/stacks"
 )
 
 // coder turns a window into bytes, or back if it reads: one description of each part serves both directions.
 type coder struct {
 	others    []*window // that windows may refer to
 	processes []*process
-	stacks    *stackTable
+	stacks    *stacks.Table
 	bytes     []byte
 	reads     bool
 	end       uint64 // where bytes end, as a place in the archive

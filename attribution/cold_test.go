@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -26,8 +27,8 @@ func TestCold(t *testing.T) {
 		tracker.Add(e)
 	}, 400, 10)
 	all := tracker.table.staying[0].tallies[event.NumPy]
-	if met < 2*minHot || len(all.byStack) > minHot || all.cold.count == 0 || all.len() < len(made) {
-		t.Errorf("%d stacks: %d are hot, %d cold", met, len(all.byStack), all.cold.count)
+	if met < 2*stacks.MinBusy || len(all.ByStack) > stacks.MinBusy || all.Idle.Count == 0 || all.Len() < len(made) {
+		t.Errorf("%d stacks: %d are hot, %d cold", met, len(all.ByStack), all.Idle.Count)
 	}
 	r := tracker.Report()
 	session := r.Windows[0]

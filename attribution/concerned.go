@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -93,14 +94,14 @@ func (c *concerned) sinceBefore(b *blank) {
 	})
 }
 
-// follow has windows find their peaks by the meter's value, see [tallies.follow]. It is called before the change is
-// applied.
+// follow has windows find their peaks by the meter's value, see [stacks.Tallies.Follow]. It is called before the change
+// is applied.
 func (a *allocations) follow(windows concerned, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range windows.in {
 		a.beforeMove(w, key)
 		if all := w.tallies[key.Meter]; all != nil {
-			all.follow(a.holdings, key, from)
+			all.Follow(a.Holdings, key, from)
 		}
 	}
 	windows.stands(key.Meter, from)
@@ -110,7 +111,7 @@ func (a *allocations) follow(windows concerned, key course.Key, c *event.Change)
 func (windows concerned) stands(m event.Meter, value event.Bytes) {
 	for _, w := range windows.in {
 		if all := w.tallies[m]; all != nil {
-			all.stands(value)
+			all.Stands(value)
 		}
 	}
 }
@@ -124,43 +125,43 @@ func timesOf(c *event.Change) int64 {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
-func (a *allocations) replace(windows concerned, key course.Key, before, after block) {
+func (a *allocations) replace(windows concerned, key course.Key, before, after stacks.Block) {
 	for _, w := range windows.in {
 		a.beforeMove(w, key)
 	}
-	if before.size > 0 {
-		a.hold(windows, key, before.stack, -before.size)
+	if before.Size > 0 {
+		a.hold(windows, key, before.Stack, -before.Size)
 	}
-	if after.size > 0 {
-		a.hold(windows, key, after.stack, after.size)
+	if after.Size > 0 {
+		a.hold(windows, key, after.Stack, after.Size)
 	}
 	for _, w := range windows.in {
 		if all := w.tallies[key.Meter]; all != nil {
-			all.move(a.holdings, key, before, after, windows.times, w.process.ranCells)
+			all.Move(a.Holdings, key, before, after, windows.times, w.process.ranCells)
 		}
 	}
-	a.flow.add(a.holdings, key, after)
+	a.flow.add(a.Holdings, key, after)
 }
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
 // not to have this change, get a tally of the bytes before it.
 func (a *allocations) hold(windows concerned, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range windows.later {
-		if all := w.tallies[key.Meter]; all.isOpen() {
-			all.shift(a.holdings, key, stack, by)
+		if all := w.tallies[key.Meter]; all.IsOpen() {
+			all.Shift(a.Holdings, key, stack, by)
 		}
 	}
 	for _, w := range a.lately(key.PID) {
-		if all := w.tallies[key.Meter]; all.isOpen() && !slices.Contains(windows.later, w) {
-			all.of(a.holdings, key, stack)
+		if all := w.tallies[key.Meter]; all.IsOpen() && !slices.Contains(windows.later, w) {
+			all.Of(a.Holdings, key, stack)
 		}
 	}
 	for _, w := range windows.in {
-		if all := w.tallies[key.Meter]; all.isOpen() {
-			all.of(a.holdings, key, stack)
+		if all := w.tallies[key.Meter]; all.IsOpen() {
+			all.Of(a.Holdings, key, stack)
 		}
 	}
-	a.holdings.of(key).add(stack, by)
+	a.Holdings.Of(key).Add(stack, by)
 	a.crestMoves(key, stack, by)
 }
 
@@ -172,15 +173,15 @@ func (a *allocations) copyAll(key course.Key) {
 		return
 	}
 	for _, w := range slices.Concat(p.windows, a.lately(key.PID)) {
-		if all := w.tallies[key.Meter]; all.isOpen() {
+		if all := w.tallies[key.Meter]; all.IsOpen() {
 			a.copyInto(all, key)
 		}
 	}
 }
 
 // copyInto adds tallies of all the stacks of a process.
-func (a *allocations) copyInto(all *tallies, key course.Key) {
-	for stack := range a.holdings.of(key).byStack {
-		all.of(a.holdings, key, stack)
+func (a *allocations) copyInto(all *stacks.Tallies, key course.Key) {
+	for stack := range a.Holdings.Of(key).ByStack {
+		all.Of(a.Holdings, key, stack)
 	}
 }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/archive"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -13,7 +14,7 @@ type core struct {
 	limits     *limits
 	gpus       *gpus
 	processes  *processes
-	stacks     *stackTable
+	stacks     *stacks.Table
 	texts      *texts
 	archive    *archive.Archive
 	table      *windowTable
@@ -39,7 +40,7 @@ type core struct {
 func newCore() *core {
 	c := &core{
 		session: &session{}, limits: &limits{open: maxOpen, processes: maxProcesses}, gpus: newGPUs(),
-		stacks: newStackTable(), archive: &archive.Archive{},
+		stacks: stacks.NewTable(), archive: &archive.Archive{},
 		invariants: &invariants{}, problems: &problems{}, stepDowns: &stepDowns{}, lent: &lent{},
 	}
 	c.texts, c.processes = newTexts(c.limits), newProcesses(c.session, c.limits)

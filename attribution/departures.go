@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -48,7 +49,7 @@ func (d *departures) free(w *window, at place, b kept, c *event.Change) {
 			leaving = map[place]left{}
 			d.leaving[c.PID] = leaving
 		}
-		if len(leaving) >= maxBlocks {
+		if len(leaving) >= stacks.MaxBlocks {
 			d.dropped++
 			return
 		}
@@ -87,7 +88,7 @@ func (d *departures) failureBetween(cell *window, c *event.Change) *window {
 func (d *departures) pass(key passing, b kept, freed event.Nanoseconds) {
 	p := d.gone[key]
 	if p == nil {
-		if len(d.gone) >= maxTallies {
+		if len(d.gone) >= stacks.MaxTallies {
 			d.dropped++
 			return
 		}
@@ -123,22 +124,22 @@ func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 }
 
 // unmap records that a piece was unmapped in a later cell than the one that mapped it, or between cells.
-func (d *departures) unmap(in *window, p piece[maker], pid int32) {
-	if in == nil || p.maker.birth == nil || p.maker.birth.cell == nil {
+func (d *departures) unmap(in *window, p stacks.Piece[maker], pid int32) {
+	if in == nil || p.Maker.birth == nil || p.Maker.birth.cell == nil {
 		return
 	}
 	if in.birth.cell != nil {
 		in = in.birth.cell
 	}
-	if in == p.maker.birth.cell {
+	if in == p.Maker.birth.cell {
 		return
 	}
-	key := unmapping{pid, p.maker.stack, p.maker.birth, in}
-	if _, known := d.unmapped[key]; !known && len(d.unmapped) >= maxTallies {
+	key := unmapping{pid, p.Maker.stack, p.Maker.birth, in}
+	if _, known := d.unmapped[key]; !known && len(d.unmapped) >= stacks.MaxTallies {
 		d.dropped++
 		return
 	}
-	d.unmapped[key] += p.size()
+	d.unmapped[key] += p.Size()
 }
 
 // left is a block that was freed when no cell ran.

@@ -46,7 +46,7 @@ func (a *allocations) dividersAt(e *event.Refusal) []divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||
-		a.held[key] == nil || a.held[key].total != e.Held ||
+		a.Held[key] == nil || a.Held[key].Total != e.Held ||
 		len(a.blocks) > maxDivided || a.looked+len(a.blocks) > maxLooks {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (a *allocations) dividersAt(e *event.Refusal) []divider {
 func (a *allocations) spansOf(key course.Key) (all []span, ok bool) {
 	for at, b := range a.blocks {
 		if at.Key == key {
-			all = append(all, span{at.address, at.address + uint64(b.size), b.stack})
+			all = append(all, span{at.Address, at.Address + uint64(b.Size), b.Stack})
 		}
 	}
 	slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.start, y.start) })

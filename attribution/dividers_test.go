@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -242,8 +243,9 @@ func TestDividersByHand(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {
 		var of [units]uint64 // the stack of the block in each unit, 0 for none
-		a := &allocations{blocks: map[blockKey]block{}, holdings: newHoldings(nil)}
-		a.blocks[blockKey{course.Key{PID: main, Meter: driver}, at}] = block{units * unit, 0}
+		a := &allocations{blocks: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
+		a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
+			Address: at}] = stacks.Block{Size: units * unit, Stack: 0}
 		held, stack := event.Bytes(0), uint64(0)
 		for from := 0; from < units; {
 			size := min(1+random.IntN(12), units-from)
@@ -252,13 +254,13 @@ func TestDividersByHand(t *testing.T) {
 				for i := range size {
 					of[from+i] = stack
 				}
-				place := blockKey{course.Key{PID: main, Meter: active}, at + uint64(from)*unit}
-				a.blocks[place] = block{event.Bytes(size) * unit, stack}
+				place := stacks.BlockKey{Key: course.Key{PID: main, Meter: active}, Address: at + uint64(from)*unit}
+				a.blocks[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
 				held += event.Bytes(size) * unit
 			}
 			from += size
 		}
-		a.of(course.Key{PID: main, Meter: active}).total = held
+		a.Of(course.Key{PID: main, Meter: active}).Total = held
 		asked := 1 + random.IntN(20)
 		longest := func(without uint64) (most int) {
 			run := 0
@@ -301,13 +303,15 @@ func TestDividersByHand(t *testing.T) {
 // refused, and keeps a bounded number of places.
 func TestDividersHostile(t *testing.T) {
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
-	a := &allocations{blocks: make(map[blockKey]block, n), holdings: newHoldings(nil)}
-	a.blocks[blockKey{course.Key{PID: main, Meter: driver}, at}] = block{(n - 1) * apart, 0}
+	a := &allocations{blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
+	a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
+		1) * apart, Stack: 0}
 	for i := range uint64(n - 1) {
-		a.blocks[blockKey{course.Key{PID: main, Meter: active}, at + apart*i}] = block{miB, i}
+		a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+			Address: at + apart*i}] = stacks.Block{Size: miB, Stack: i}
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
-	a.of(course.Key{PID: main, Meter: active}).total = held
+	a.Of(course.Key{PID: main, Meter: active}).Total = held
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
 		switch found := a.dividersAt(refused); len(found) {
@@ -322,7 +326,8 @@ func TestDividersHostile(t *testing.T) {
 		t.Errorf("looked %d times at %d blocks", looks, a.looked)
 	}
 	a.looked = 0
-	a.blocks[blockKey{course.Key{PID: main, Meter: active}, at + n*apart}] = block{miB, 1}
+	a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
 	if found := a.dividersAt(refused); found != nil || a.looked != 0 {
 		t.Errorf("more blocks than it looks at: %v, %d", found, a.looked)
 	}

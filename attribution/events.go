@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -27,7 +28,7 @@ func (in *intake) add(e event.Event) {
 	case *event.Change:
 		in.change(e)
 		// By now the readings would have come, or there is no room for more changes that wait for the boundary.
-		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= maxWaits {
+		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= stacks.MaxWaits {
 			in.flush()
 		}
 		return
@@ -38,7 +39,7 @@ func (in *intake) add(e event.Event) {
 		in.flush()
 		return
 	case *event.Stack:
-		in.stacks.take(e)
+		in.stacks.Take(e)
 		return
 	case *event.Holders:
 		in.processes.waits(e)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -22,7 +23,7 @@ func newFindings(c *core) *Findings {
 		finds:    &finds{processes: c.processes, stacks: c.stacks},
 		openCell: c.activity.cell,
 		births:   born, departures: newDepartures(), torch: newTorchCaches(born),
-		live: map[int32]map[place]kept{}, ranges: map[int32]*ranges[maker]{}, holders: map[int32]*holders{},
+		live: map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
 		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
 	}}
 }

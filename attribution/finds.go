@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -8,7 +9,7 @@ import (
 // finds gives names to the stacks of blocks that searches have found.
 type finds struct {
 	processes *processes
-	stacks    *stackTable
+	stacks    *stacks.Table
 	count     int // stacks so far
 }
 
@@ -28,7 +29,7 @@ func (f *finds) stackOf(r *root, c *event.Change) uint64 {
 	}
 	f.count++
 	number := foundMark + uint64(f.count)
-	if !f.stacks.add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
+	if !f.stacks.Add(&event.Stack{Number: number, PID: c.PID, Frames: []event.Frame{{Function: key.text}}}) {
 		number = 0
 	}
 	if b.stacks == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -53,20 +54,20 @@ type valueAt struct {
 const notKept = 0x6e07_4e97_0000_0001
 
 // add adds a block that was allocated.
-func (f *flow) add(h *holdings, key course.Key, b block) {
-	if f == nil || b.size <= 0 {
+func (f *flow) add(h *stacks.Holdings, key course.Key, b stacks.Block) {
+	if f == nil || b.Size <= 0 {
 		return
 	}
 	by := f.of(key.Meter)
-	switch _, known := by[b.stack]; {
+	switch _, known := by[b.Stack]; {
 	case known:
-	case f.entries >= h.stacks.room.tallies:
-		h.dropped++
-		b.stack = notKept
+	case f.entries >= h.Stacks.Room.Tallies:
+		h.Dropped++
+		b.Stack = notKept
 	default:
 		f.entries++
 	}
-	by[b.stack] += b.size
+	by[b.Stack] += b.Size
 }
 
 // drop adds a block that was allocated, and has no room in the ledger.
@@ -125,9 +126,9 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 		one.allocated += bytes
 		sums[stack] = one
 	}
-	for key, held := range pr.ledger.held {
+	for key, held := range pr.ledger.Held {
 		if key.Meter == m {
-			for stack, bytes := range held.byStack {
+			for stack, bytes := range held.ByStack {
 				one := sums[stack]
 				one.held += bytes
 				sums[stack] = one
@@ -144,8 +145,8 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 		one := sums[number]
 		f.Allocated += int64(one.allocated)
 		f.Known += int64(one.held)
-		place := pr.core.stacks.place(number)
-		if place == 0 && number != 0 && number != sampleMark {
+		place := pr.core.stacks.Place(number)
+		if place == 0 && number != 0 && number != stacks.SampleMark {
 			place = ^uint32(0)
 		}
 		i, known := at[place]
@@ -153,8 +154,8 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 			i = len(f.Stacks)
 			at[place] = i
 			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
-			if s := pr.core.stacks.of(number); s != nil && w != nil {
-				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.symbolizer.frames(w, s), s.more
+			if s := pr.core.stacks.Of(number); s != nil && w != nil {
+				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.symbolizer.frames(w, s), s.More
 			}
 		}
 		f.Stacks[i].Allocated += int64(one.allocated)
@@ -162,7 +163,7 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 	}
 	slices.SortStableFunc(f.Stacks, func(x, y FlowStack) int {
 		return cmp.Or(cmp.Compare(y.Held, x.Held), cmp.Compare(y.Allocated, x.Allocated),
-			slices.CompareFunc(x.Frames, y.Frames, orderFrames))
+			slices.CompareFunc(x.Frames, y.Frames, stacks.OrderFrames))
 	})
 	return f
 }

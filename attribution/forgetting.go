@@ -11,19 +11,19 @@ import (
 // sweep drops the stacks that were not sent since the kernel half forgot them, unless they are needed.
 func (pr *profiler) sweep() {
 	t := pr.core.stacks
-	if !t.isOld() {
+	if !t.IsOld() {
 		return
 	}
 	needed := map[uint64]bool{}
 	for _, stack := range pr.used { // a thread's last stack is not sent again
-		needed[t.original(stack)] = true
+		needed[t.Original(stack)] = true
 	}
-	for _, held := range pr.ledger.held {
-		for stack := range held.byStack {
-			needed[t.original(stack)] = true
+	for _, held := range pr.ledger.Held {
+		for stack := range held.ByStack {
+			needed[t.Original(stack)] = true
 		}
 	}
-	t.shrink(needed)
+	t.Shrink(needed)
 	pr.core.symbolizer.forget()
 	pr.core.files.sweep()
 }
@@ -61,7 +61,7 @@ func (cf *cellFiles) shrink(w *window) {
 
 // sweep drops the names that no stack has.
 func (cf *cellFiles) sweep() {
-	cf.drop(func(file string) bool { _, known := cf.stacks.nameAt[file]; return !known })
+	cf.drop(func(file string) bool { _, known := cf.stacks.NameAt[file]; return !known })
 }
 
 // drop drops names of cells that are over.

@@ -1,5 +1,7 @@
 package attribution
 
+import "ipytracer/attribution/internal/stacks"
+
 // GiveUp drops the attribution of the whole session, and takes in no more of it. Texts of cells that come from now on
 // are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
 // [Tracker.Glance] meanwhile; the session's end reports it again.
@@ -7,7 +9,7 @@ func GiveUp(t *Tracker, why string) {
 	if t.allocations.givenUp != "" {
 		return
 	}
-	t.stacks.close()
+	t.stacks.Close()
 	t.queue.close()
 	t.allocations.giveUp(why)
 	t.glancer.mark(false)
@@ -27,12 +29,13 @@ func GiveUp(t *Tracker, why string) {
 
 // giveUp drops the records of blocks and stacks.
 func (a *allocations) giveUp(why string) {
-	*a.divided = divided{stacks: a.stacks}
+	*a.divided = stacks.Merger{Stacks: a.stacks}
 	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
 	*a = allocations{
 		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
-		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges[uint64]{}, holdings: newHoldings(a.stacks),
-		givenUp: why,
+		stacks: a.stacks, blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(a.stacks),
+		givenUp:  why,
 	}
 }
 

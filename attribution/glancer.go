@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -26,7 +27,7 @@ type glancer struct {
 	figurer     *figurer
 	presenter   *presenter
 	lister      *lister
-	divided     *divided
+	divided     *stacks.Merger
 	namespaces  *namespaces
 	allocations *allocations
 	activity    *activity
@@ -55,13 +56,13 @@ func (gl *glancer) mark(now bool) {
 func (a *allocations) baseline() *baseline {
 	m := &baseline{held: map[course.Key]map[uint64]event.Bytes{}}
 	room := maxMarked
-	for key, h := range a.holdings.held {
-		if room -= len(h.byStack); room < 0 {
-			a.holdings.dropped++
+	for key, h := range a.Holdings.Held {
+		if room -= len(h.ByStack); room < 0 {
+			a.Holdings.Dropped++
 			return nil
 		}
-		of := make(map[uint64]event.Bytes, len(h.byStack))
-		for stack, size := range h.byStack {
+		of := make(map[uint64]event.Bytes, len(h.ByStack))
+		for stack, size := range h.ByStack {
 			of[stack] = size
 		}
 		m.held[key] = of
@@ -148,7 +149,7 @@ func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[
 	for m, tallied := range whole.tallies {
 		c := coverage[m.String()]
 		if w.isOpen { // tallies are of this moment, figures of the last boundary
-			c.Exact = complete && !slices.Contains(whole.shed, m) && !tallied.wrong && !whole.missesStacks(m)
+			c.Exact = complete && !slices.Contains(whole.shed, m) && !tallied.Wrong && !whole.missesStacks(m)
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
@@ -169,34 +170,34 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 		return
 	}
 	whole := gl.table.whole(s)
-	for key, h := range gl.allocations.holdings.held {
+	for key, h := range gl.allocations.Holdings.Held {
 		if key.PID != p.info.PID {
 			continue
 		}
 		before := gl.marked.held[key]
-		var moved []doneTally
+		var moved []stacks.Sum
 		differ := func(stack uint64, now, before event.Bytes) {
 			if now != before {
-				moved = append(moved, doneTally{stack: stack, allocated: max(0, now-before), freed: max(0, before-now),
-					atPeak: now})
+				moved = append(moved, stacks.Sum{Stack: stack, Allocated: max(0, now-before), Freed: max(0, before-now),
+					AtPeak: now})
 			}
 		}
-		for stack, now := range h.byStack {
+		for stack, now := range h.ByStack {
 			differ(stack, now, before[stack])
 		}
 		for stack, was := range before {
-			if _, there := h.byStack[stack]; !there {
+			if _, there := h.ByStack[stack]; !there {
 				differ(stack, 0, was)
 			}
 		}
-		grown := gl.divided.sameLines(moved)
-		slices.SortFunc(grown, func(x, y doneTally) int {
-			return cmp.Or(cmp.Compare(y.allocated-y.freed, x.allocated-x.freed), cmp.Compare(x.stack, y.stack))
+		grown := gl.divided.SameLines(moved)
+		slices.SortFunc(grown, func(x, y stacks.Sum) int {
+			return cmp.Or(cmp.Compare(y.Allocated-y.Freed, x.Allocated-x.Freed), cmp.Compare(x.Stack, y.Stack))
 		})
 		for i, y := range grown {
 			if i >= maxGrown {
 				k.Unlisted++
-				k.UnlistedNet += int64(y.allocated - y.freed)
+				k.UnlistedNet += int64(y.Allocated - y.Freed)
 				continue
 			}
 			one := gl.lister.allocation(whole, key.Meter, y)
@@ -206,7 +207,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 	}
 	slices.SortStableFunc(k.Allocations, func(x, y model.Allocation) int {
 		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter),
-			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
+			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames))
 	})
 }
 

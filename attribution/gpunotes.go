@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -79,7 +80,7 @@ func (o *gpuOwned) grew(b largeBlock) {
 }
 
 // list returns the notes, the largest share first. gpus are the GPUs with known sizes.
-func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPUNote) {
+func (g *gpuNotes) list(gpus []event.GPU, stacks *stacks.Table) (notes []model.GPUNote) {
 	for owner, owned := range g.of {
 		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
 		for _, known := range gpus {
@@ -93,7 +94,7 @@ func (g *gpuNotes) list(gpus []event.GPU, stacks *stackTable) (notes []model.GPU
 			notes = append(notes, unreported)
 		}
 		for _, b := range owned.largest {
-			if library := allocatorOf(stacks.framesOf(b.stack)); library != "" &&
+			if library := allocatorOf(stacks.FramesOf(b.stack)); library != "" &&
 				owned.isMost(b.size, event.Bytes(note.Total)) {
 				note.Kind, note.Library, note.Bytes = model.Preallocated, library, int64(b.size)
 				notes = append(notes, note)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -13,7 +14,7 @@ type heldParts struct {
 	of *event.Variables
 	// by has them by stack: of each share by its index, and behind the shares, by the index of the variable, of each
 	// variable without one: no code can let go of it.
-	by map[stackOn]map[int32]event.Bytes
+	by map[stacks.On]map[int32]event.Bytes
 }
 
 // maxHeld is the largest number of parts of a line.
@@ -26,7 +27,7 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 		if e.Ranged && slices.IsSortedFunc(e.Ranges, func(a, b event.HeldRange) int {
 			return cmp.Compare(a.Address, b.Address)
 		}) {
-			all[e.PID] = &heldParts{of: e, by: map[stackOn]map[int32]event.Bytes{}}
+			all[e.PID] = &heldParts{of: e, by: map[stacks.On]map[int32]event.Bytes{}}
 		}
 	}
 	if len(all) == 0 {
@@ -34,8 +35,8 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 	}
 	for at, b := range li.allocations.blocks {
 		if h := all[at.PID]; h != nil {
-			if share, ok := h.shareAt(at.address); ok {
-				h.add(at.Meter, b.stack, share, b.size)
+			if share, ok := h.shareAt(at.Address); ok {
+				h.add(at.Meter, b.Stack, share, b.Size)
 			}
 		}
 	}
@@ -75,7 +76,7 @@ func (h *heldParts) shareAt(address uint64) (share int32, ok bool) {
 }
 
 func (h *heldParts) add(m event.Meter, stack uint64, part int32, bytes event.Bytes) {
-	at := stackOn{m, stack}
+	at := stacks.On{Meter: m, Stack: stack}
 	if h.by[at] == nil {
 		h.by[at] = map[int32]event.Bytes{}
 	}
@@ -83,7 +84,7 @@ func (h *heldParts) add(m event.Meter, stack uint64, part int32, bytes event.Byt
 }
 
 // addTo adds the parts of a stack to those of a line.
-func (h *heldParts) addTo(one *lineSum, at stackOn) {
+func (h *heldParts) addTo(one *lineSum, at stacks.On) {
 	if h == nil || len(h.by[at]) == 0 {
 		return
 	}

@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/event"
+)
 
 // intake takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary ends
 // a segment and opens and closes windows, and then everything after it is handed on.
@@ -9,7 +12,7 @@ type intake struct {
 	limits     *limits
 	gpus       *gpus
 	processes  *processes
-	stacks     *stackTable
+	stacks     *stacks.Table
 	table      *windowTable
 	closed     *closedWindows
 	windows    *windows

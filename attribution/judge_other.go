@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -48,7 +49,8 @@ func (j *judge) inPieces(key course.Key) (free event.Bytes) {
 	for at, b := range j.audit.live[key.PID] {
 		switch at.meter {
 		case event.OfDevice(number, event.Driver):
-			if j.audit.torch.blocks[blockKey{course.Key{PID: key.PID, Meter: at.meter}, at.address}] {
+			if j.audit.torch.blocks[stacks.BlockKey{Key: course.Key{PID: key.PID, Meter: at.meter},
+				Address: at.address}] {
 				segments = append(segments, extent{at.address, b.size})
 			}
 		case key.Meter:

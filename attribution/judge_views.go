@@ -98,11 +98,11 @@ func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok b
 	if all == nil || size < leastOfMapped || start%page != 0 {
 		return one, false
 	}
-	p, found := all.last(start)
-	if ok = found && start < p.end; ok {
+	p, found := all.Last(start)
+	if ok = found && start < p.End; ok {
 		whole := (size + mallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
 		one = keptRange(p)
-		one.size = min(whole, event.Bytes(p.end-start))
+		one.size = min(whole, event.Bytes(p.End-start))
 	}
 	return one, ok
 }

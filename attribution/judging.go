@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -47,7 +48,7 @@ func (j *judge) survivors() {
 		}
 	}
 	for _, s := range never.inOrder() {
-		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !isImport(s.frames) {
+		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !stacks.IsImport(s.frames) {
 			j.find(model.NeverFreed, s, notAsked, p)
 			j.known(s)
 		}
@@ -72,7 +73,7 @@ func (j *judge) account(s *site) {
 }
 
 func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
-	if j.audit.torch.blocks[blockKey{course.Key{PID: pid, Meter: at.meter}, at.address}] {
+	if j.audit.torch.blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: at.meter}, Address: at.address}] {
 		return // PyTorch's allocator has it: the blocks that it hands out are counted as active
 	}
 	kind, holder := j.holder(pid, at)
@@ -154,7 +155,7 @@ func (j *judge) judge(s *site) bool {
 		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)
 		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
-	if isImport(s.frames) {
+	if stacks.IsImport(s.frames) {
 		return false // blocks that a module makes when it is imported are meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, heldByClass, event.HeldByThread, event.HeldByCycle,
@@ -231,7 +232,7 @@ func (j *judge) report() *model.Audit {
 	slices.SortStableFunc(out.Verdicts, func(x, y model.Verdict) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Meter, y.Meter),
 			slices.Compare(x.Executions, y.Executions),
-			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
+			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames))
 	})
 	for _, h := range j.held {
 		out.Held = append(out.Held, *h)
@@ -240,16 +241,16 @@ func (j *judge) report() *model.Audit {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
 			cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.PID, y.PID))
 	})
-	out.Held = slices.Clip(out.Held[:min(len(out.Held), maxListed)])
+	out.Held = slices.Clip(out.Held[:min(len(out.Held), stacks.MaxListed)])
 	slices.SortFunc(j.live, func(x, y model.LiveBlocks) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.By, y.By),
 			cmp.Compare(x.PID, y.PID),
-			slices.CompareFunc(x.Stack, y.Stack, orderFrames), slices.Compare(x.Executions, y.Executions))
+			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames), slices.Compare(x.Executions, y.Executions))
 	})
 	out.Variables, out.Names = j.t.namespaces.variables()
 	out.ToFree = j.t.namespaces.toFree()
 	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
-	out.Live = slices.Clip(j.live[:min(len(j.live), maxListed)])
+	out.Live = slices.Clip(j.live[:min(len(j.live), stacks.MaxListed)])
 	j.describe(out)
 	return out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -28,7 +29,7 @@ type lineSums struct {
 	w      *window
 	meter  event.Meter
 	held   *heldParts // nil where that is not known
-	lost   map[stackOn]lostPart
+	lost   map[stacks.On]lostPart
 	sums   []lineSum
 	others []otherRun
 	runs   map[event.Frame]int32 // places in sums, from 1, of lines that have a name for each run
@@ -67,7 +68,7 @@ func mostLines(all []model.Line) []model.Line {
 	slices.SortFunc(all, func(x, y model.Line) int {
 		return cmp.Or(cmp.Compare(y.AtPeak, x.AtPeak), cmp.Compare(y.Allocated, x.Allocated),
 			cmp.Compare(x.Meter, y.Meter), cmp.Compare(x.PID, y.PID),
-			orderFrames(x.Frame, y.Frame))
+			stacks.OrderFrames(x.Frame, y.Frame))
 	})
 	return slices.Clone(all[:min(len(all), maxLines)])
 }
@@ -91,18 +92,18 @@ func (l *lineSums) most() []model.Line {
 
 // add adds up the tallies of the meter's stacks, by their lines. A line of a cell's code that has a name for each run
 // counts as one line.
-func (l *lineSums) add(all *tallies) {
+func (l *lineSums) add(all *stacks.Tallies) {
 	t, table := l.t, l.t.stacks
-	of := make([]int32, len(table.frames)) // the place of each call in sums, from 1
-	l.sums = make([]lineSum, 0, min(len(table.frames), all.len()))
-	for _, stack := range slices.Sorted(all.stacks(t.allocations.holdings)) {
-		s := table.of(stack)
-		y := all.tally(t.allocations.holdings, course.Key{PID: l.w.process.info.PID, Meter: l.meter}, stack)
-		if s == nil || y.isNothing() {
+	of := make([]int32, len(table.Frames)) // the place of each call in sums, from 1
+	l.sums = make([]lineSum, 0, min(len(table.Frames), all.Len()))
+	for _, stack := range slices.Sorted(all.Stacks(t.allocations.Holdings)) {
+		s := table.Of(stack)
+		y := all.Tally(t.allocations.Holdings, course.Key{PID: l.w.process.info.PID, Meter: l.meter}, stack)
+		if s == nil || y.IsNothing() {
 			continue
 		}
-		left, at := l.w.left(&y), stackOn{l.meter, stack}
-		calls := table.callsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
+		left, at := l.w.left(&y), stacks.On{Meter: l.meter, Stack: stack}
+		calls := table.CallsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
@@ -112,7 +113,7 @@ func (l *lineSums) add(all *tallies) {
 			}
 			sum := &l.sums[of[call]-1]
 			sum.add(&y, left, i == 0)
-			sum.samples(t.stacks.isSampled(stack))
+			sum.samples(t.stacks.IsSampled(stack))
 			l.held.addTo(sum, at)
 			sum.lost.add(l.lost[at])
 		}
@@ -124,8 +125,8 @@ func (l *lineSums) add(all *tallies) {
 
 // of begins the sum of a line, or finds that of another run: its place in sums, from 1.
 func (l *lineSums) of(call uint32) int32 {
-	f := l.t.stacks.frame(call)
-	run := anyRun(f.File)
+	f := l.t.stacks.Frame(call)
+	run := stacks.AnyRun(f.File)
 	if run == f.File {
 		l.sums = append(l.sums, lineSum{call: call})
 		return int32(len(l.sums))
@@ -142,15 +143,15 @@ func (l *lineSums) of(call uint32) int32 {
 	return l.runs[f]
 }
 
-func (l *lineSum) add(y *tally, left event.Bytes, own bool) {
-	l.allocated += y.allocated
-	l.freed += y.freed
-	l.atPeak += y.atPeak
-	l.count += y.count
+func (l *lineSum) add(y *stacks.Tally, left event.Bytes, own bool) {
+	l.allocated += y.Allocated
+	l.freed += y.Freed
+	l.atPeak += y.AtPeak
+	l.count += y.Count
 	l.left += left
 	if own {
-		l.ownAllocated += y.allocated
-		l.ownAtPeak += y.atPeak
+		l.ownAllocated += y.Allocated
+		l.ownAtPeak += y.AtPeak
 	}
 }
 
@@ -184,11 +185,11 @@ func (l *lineSums) line(one *lineSum) model.Line {
 
 // left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
 // count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
-func (w *window) left(y *tally) event.Bytes {
-	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.cells == p.ranCells {
-		return max(0, y.held-y.since)
+func (w *window) left(y *stacks.Tally) event.Bytes {
+	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.Cells == p.ranCells {
+		return max(0, y.Held-y.Since)
 	}
-	return max(0, y.held)
+	return max(0, y.Held)
 }
 
 // tensors groups PyTorch's blocks that live at the end of a session by allocating stack and by size.
@@ -205,10 +206,10 @@ func (li *lister) tensors() []model.Tensors {
 		if !isActive(at.Meter) {
 			continue
 		}
-		k := key{at.PID, at.Meter, b.stack, b.size}
+		k := key{at.PID, at.Meter, b.Stack, b.Size}
 		s := sums[k]
 		s.count++
-		if asked, ok := li.allocations.asked[askedKey{at.PID, at.address}]; ok {
+		if asked, ok := li.allocations.asked[stacks.AskedKey{PID: at.PID, Address: at.Address}]; ok {
 			s.asked += int64(asked)
 			s.known++
 		}
@@ -218,10 +219,10 @@ func (li *lister) tensors() []model.Tensors {
 	for k, s := range sums {
 		p := li.processes.byPID[k.pid]
 		var frames []model.Frame
-		if stack := li.stacks.of(k.stack); stack != nil && li.processes.sessionOf(p) != nil {
+		if stack := li.stacks.Of(k.stack); stack != nil && li.processes.sessionOf(p) != nil {
 			frames = li.symbolizer.frames(li.processes.sessionOf(p), stack)
 		}
-		id := frameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
+		id := stacks.FrameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
 			frames...))
 		one := merged[id]
 		if one == nil {
@@ -241,9 +242,9 @@ func (li *lister) tensors() []model.Tensors {
 	slices.SortFunc(out, func(x, y model.Tensors) int {
 		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(y.Size, x.Size), cmp.Compare(x.Meter, y.Meter),
 			cmp.Compare(x.PID, y.PID),
-			slices.CompareFunc(x.Stack, y.Stack, orderFrames))
+			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames))
 	})
-	return slices.Clip(out[:min(len(out), maxListed)])
+	return slices.Clip(out[:min(len(out), stacks.MaxListed)])
 }
 
 // maxLines limits the lines of a report, those with the most at the peak first.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -15,8 +16,8 @@ type lister struct {
 	processes   *processes
 	table       *windowTable
 	allocations *allocations
-	stacks      *stackTable
-	divided     *divided
+	stacks      *stacks.Table
+	divided     *stacks.Merger
 	symbolizer  *symbolizer
 	namespaces  *namespaces
 }
@@ -27,27 +28,27 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.table.talliesOf(w)
 	for m, all := range tallies {
-		s := all.settle(li.allocations.holdings, course.Key{PID: w.process.info.PID, Meter: m}, w.keeps())
+		s := all.Settle(li.allocations.Holdings, course.Key{PID: w.process.info.PID, Meter: m}, w.keeps())
 		own := w.own.Of(m)
 		peak := own.Highest()
 		c := model.Coverage{
-			AtPeak: int64(s.known), Rest: int64(peak - s.known), Sampled: int64(s.sampled),
-			Unlisted: s.stacks, UnlistedAtPeak: int64(s.rest.atPeak),
-			UnlistedNet: int64(s.rest.allocated - s.rest.freed), UnlistedAllocated: int64(s.rest.allocated),
-			Exact: peak-own.Start == all.highest-all.first && own.End-own.Start == s.net &&
-				!slices.Contains(w.shed, m) && !all.wrong && !w.missesStacks(m) && !w.wasAway(m) &&
+			AtPeak: int64(s.Known), Rest: int64(peak - s.Known), Sampled: int64(s.Sampled),
+			Unlisted: s.Stacks, UnlistedAtPeak: int64(s.Rest.AtPeak),
+			UnlistedNet: int64(s.Rest.Allocated - s.Rest.Freed), UnlistedAllocated: int64(s.Rest.Allocated),
+			Exact: peak-own.Start == all.Highest-all.First && own.End-own.Start == s.Net &&
+				!slices.Contains(w.shed, m) && !all.Wrong && !w.missesStacks(m) && !w.wasAway(m) &&
 				!li.session.isCut(),
 		}
-		listed, rest := li.divided.divide(w.listing(), s)
+		listed, rest := li.divided.Divide(w.listing(), s)
 		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
 			out = append(out, li.allocation(w, m, y))
 		}
 		for _, y := range rest {
 			c.Unlisted++
-			c.UnlistedAtPeak += int64(y.atPeak)
-			c.UnlistedNet += int64(y.allocated - y.freed)
-			c.UnlistedAllocated += int64(y.allocated)
+			c.UnlistedAtPeak += int64(y.AtPeak)
+			c.UnlistedNet += int64(y.Allocated - y.Freed)
+			c.UnlistedAllocated += int64(y.Allocated)
 		}
 		// an estimate may be above the true value, and a lower bound is below it
 		if c.Sampled > 0 || slices.Contains(w.shed, m) {
@@ -59,12 +60,12 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	return out
 }
 
-func (li *lister) allocation(w *window, m event.Meter, y doneTally) model.Allocation {
-	stack := li.stacks.of(y.stack)
+func (li *lister) allocation(w *window, m event.Meter, y stacks.Sum) model.Allocation {
+	stack := li.stacks.Of(y.Stack)
 	return model.Allocation{
-		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.more,
-		Allocated: int64(y.allocated), Freed: int64(y.freed), Net: int64(y.allocated - y.freed),
-		AtPeak: int64(y.atPeak), Count: y.count, Sampled: y.sampled,
+		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.More,
+		Allocated: int64(y.Allocated), Freed: int64(y.Freed), Net: int64(y.Allocated - y.Freed),
+		AtPeak: int64(y.AtPeak), Count: y.Count, Sampled: y.Sampled,
 	}
 }
 
@@ -73,7 +74,7 @@ func compareAllocations(x, y model.Allocation) int {
 		cmp.Compare(x.Meter, y.Meter)); c != 0 {
 		return c
 	}
-	if c := slices.CompareFunc(x.Stack, y.Stack, orderFrames); c != 0 {
+	if c := slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(y.Freed, x.Freed), cmp.Compare(y.Count, x.Count))

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 )
@@ -13,22 +14,22 @@ type lostPart struct {
 }
 
 // lostInCycles adds up such memory by process and stack.
-func (li *lister) lostInCycles() map[int32]map[stackOn]lostPart {
+func (li *lister) lostInCycles() map[int32]map[stacks.On]lostPart {
 	if len(li.allocations.lost) == 0 {
 		return nil
 	}
-	all, breaks := map[int32]map[stackOn]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
+	all, breaks := map[int32]map[stacks.On]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
 	for at, b := range li.allocations.blocks {
-		cycle, is := li.allocations.lost[askedKey{at.PID, at.address}]
+		cycle, is := li.allocations.lost[stacks.AskedKey{PID: at.PID, Address: at.Address}]
 		if !is {
 			continue
 		}
 		if all[at.PID] == nil {
-			all[at.PID] = map[stackOn]lostPart{}
+			all[at.PID] = map[stacks.On]lostPart{}
 		}
-		stack := stackOn{at.Meter, b.stack}
+		stack := stacks.On{Meter: at.Meter, Stack: b.Stack}
 		one := all[at.PID][stack]
-		one.bytes += b.size
+		one.bytes += b.Size
 		line, known := breaks[cycle]
 		if !known {
 			line, _ = freeing.Breaks(cycle)

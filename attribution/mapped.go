@@ -4,21 +4,22 @@ import (
 	"math"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
-	key, windows, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.holdings.dropped
-	gone, made := rangesOf(a.ranges, c.PID).move(c, c.Stack, &a.pieces, &a.holdings.dropped,
-		a.stacks.room.blocks)
+	key, windows, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.Holdings.Dropped
+	gone, made := stacks.RangesOf(a.ranges, c.PID).Move(c, c.Stack, &a.pieces, &a.Holdings.Dropped,
+		a.stacks.Room.Blocks)
 	for _, p := range gone {
-		a.replace(windows, key, block{p.size(), p.maker}, block{})
+		a.replace(windows, key, stacks.Block{Size: p.Size(), Stack: p.Maker}, stacks.Block{})
 	}
 	switch {
 	case made:
-		a.replace(windows, key, block{}, block{c.Size, c.Stack})
-	case a.holdings.dropped > dropped:
+		a.replace(windows, key, stacks.Block{}, stacks.Block{Size: c.Size, Stack: c.Stack})
+	case a.Holdings.Dropped > dropped:
 		a.flow.drop(key, c.Size)
 	}
 }
@@ -36,15 +37,15 @@ func (a *allocations) boundary(_ *process, b *event.Boundary) {
 // ended drops the ranges of a process that has ended.
 func (a *allocations) ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
-		a.pieces -= all.len()
+		a.pieces -= all.Len()
 	}
 	key := course.Key{PID: pid, Meter: event.Mapped}
 	a.copyAll(key)
-	if held := a.held[key]; held != nil {
-		for stack, size := range held.byStack {
+	if held := a.Held[key]; held != nil {
+		for stack, size := range held.ByStack {
 			a.crestMoves(key, stack, -size)
 		}
 	}
 	delete(a.ranges, pid)
-	delete(a.holdings.held, key)
+	delete(a.Holdings.Held, key)
 }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -59,26 +60,26 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 
 // put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
-func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, after block, isKnown bool) {
-	at := blockKey{key, c.Address}
+func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
+	at := stacks.BlockKey{Key: key, Address: c.Address}
 	before, known := a.blocks[at]
-	after = block{size: before.size + c.Size, stack: c.Stack}
+	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
 	switch {
 	case c.Sample:
 		after = a.sampled(c)
 	case c.Found && known:
-		after.stack = before.stack
+		after.Stack = before.Stack
 	case c.Found && c.Size > 0:
-		after.stack = a.finds.stackOf(r, c)
+		after.Stack = a.finds.stackOf(r, c)
 	}
 	switch {
 	case !known && c.Size < 0:
 		return before, after, false
-	case after.size <= 0:
+	case after.Size <= 0:
 		delete(a.blocks, at)
-		return before, block{}, true
-	case !known && len(a.blocks) >= a.stacks.room.blocks:
-		a.holdings.dropped++
+		return before, stacks.Block{}, true
+	case !known && len(a.blocks) >= a.stacks.Room.Blocks:
+		a.Holdings.Dropped++
 		a.flow.drop(key, c.Size)
 		return before, after, false
 	}
@@ -95,10 +96,10 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 			delete(a.blocks, at)
 		}
 	}
-	for key := range a.holdings.held {
+	for key := range a.Holdings.Held {
 		if which(key.Meter) && of(key.PID) {
 			a.copyAll(key)
-			delete(a.holdings.held, key)
+			delete(a.Holdings.Held, key)
 			if p := a.processes.byPID[key.PID]; p.crest != nil {
 				p.crest.Lose()
 			}
@@ -112,8 +113,8 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 func (w *window) forget(which func(event.Meter) bool) {
 	for m, all := range w.tallies {
 		if which(m) {
-			for _, y := range all.byStack {
-				y.held = 0
+			for _, y := range all.ByStack {
+				y.Held = 0
 			}
 		}
 	}

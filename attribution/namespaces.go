@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -23,7 +24,7 @@ type namespaces struct {
 	limits     *limits
 	processes  *processes
 	table      *windowTable
-	stacks     *stackTable
+	stacks     *stacks.Table
 	files      *cellFiles
 	symbolizer *symbolizer
 	ledger     ledger
@@ -112,7 +113,7 @@ func (ns *namespaces) list(e *event.Variables) {
 		all = &ns.early
 	}
 	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
-	if ns.limits.room(&ns.limits.Processes, len(*all) < maxListed) {
+	if ns.limits.room(&ns.limits.Processes, len(*all) < stacks.MaxListed) {
 		*all = append(*all, e)
 	}
 }
@@ -142,7 +143,7 @@ func Partial(e event.Variables) event.Variables {
 // resides takes in the parts of a process's resident memory, in place of those reported before.
 func (ns *namespaces) resides(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
-	if ns.limits.room(&ns.limits.Processes, len(ns.where) < maxListed) {
+	if ns.limits.room(&ns.limits.Processes, len(ns.where) < stacks.MaxListed) {
 		ns.where = append(ns.where, e)
 	}
 }
@@ -156,7 +157,7 @@ func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 		one.Before = seen && w != nil && p.info.Late && !slices.Contains(ns.table.whole(w).shed, meter) && ns.heard()
 		return
 	}
-	s := ns.stacks.of(stack)
+	s := ns.stacks.Of(stack)
 	if s == nil || w == nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -40,7 +41,7 @@ func (j *judge) unjudged() {
 }
 
 func (j *judge) cannot(n model.NotJudged) {
-	if len(j.notJudged) < maxListed {
+	if len(j.notJudged) < stacks.MaxListed {
 		j.notJudged = append(j.notJudged, n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -13,7 +14,7 @@ type presenter struct {
 	session    *session
 	gpus       *gpus
 	processes  *processes
-	stacks     *stackTable
+	stacks     *stacks.Table
 	table      *windowTable
 	texts      *texts
 	figurer    *figurer
@@ -96,11 +97,11 @@ func (pr *presenter) refusals(w *window) []model.Refusal {
 	out := slices.Clone(w.refused)
 	for i := range out {
 		by := w.refusedBy[i]
-		if s := pr.stacks.of(by.Stack); s != nil {
+		if s := pr.stacks.Of(by.Stack); s != nil {
 			out[i].Stack = pr.symbolizer.frames(w, s)
 		}
 		for _, d := range by.dividers {
-			if s := pr.stacks.of(d.stack); s != nil {
+			if s := pr.stacks.Of(d.stack); s != nil {
 				out[i].Dividers = append(out[i].Dividers, model.Divider{Bytes: int64(d.size),
 					Before: int64(d.before), After: int64(d.after), Stack: pr.symbolizer.frames(w, s)})
 			}

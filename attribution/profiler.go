@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -18,8 +19,8 @@ type profiler struct {
 func NewProfiler() *Monitor {
 	m := NewMonitor()
 	c := m.core
-	c.stacks.room = roomOfProfiler
-	d := &divided{stacks: c.stacks}
+	c.stacks.Room = stacks.RoomOfProfiler
+	d := &stacks.Merger{Stacks: c.stacks}
 	a := newAllocations(c, d)
 	a.flow, a.untallied = &flow{}, true
 	a.flow.clear()
@@ -53,7 +54,7 @@ func (m *Monitor) Flows(pid int) []Flow {
 // next call of [Monitor.Flows] forgets those that were not, unless a block or an open cell refers to them.
 func (m *Monitor) Forgotten() {
 	if m.profiler != nil {
-		m.profiler.core.stacks.era++
+		m.profiler.core.stacks.Era++
 	}
 }
 
@@ -63,7 +64,7 @@ func (m *Monitor) IsCrowded() bool {
 		return false
 	}
 	t := m.profiler.core.stacks
-	return 2*(len(t.stacks)+len(t.also)) > t.room.stacks || 2*len(t.calls) > t.room.frames || 2*t.text > t.room.text
+	return 2*(len(t.Stacks)+len(t.Repeated)) > t.Room.Stacks || 2*len(t.Calls) > t.Room.Frames || 2*t.Text > t.Room.Text
 }
 
 // profiledLedger is the ledger of a profiler.
@@ -99,10 +100,10 @@ func (l *profiledLedger) boundary(p *process, b *event.Boundary) {
 func (l *profiledLedger) ended(pid int32) {
 	l.allocations.ended(pid)
 	had := false
-	for key := range l.held {
+	for key := range l.Held {
 		if key.PID == pid {
 			l.copyAll(key)
-			delete(l.held, key)
+			delete(l.Held, key)
 			had = true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -40,7 +41,7 @@ func TestProfiler(t *testing.T) {
 			}
 		}, seed, 800)
 		compare()
-		if n := monitor.profiler.ledger.entries; n > 0 {
+		if n := monitor.profiler.ledger.Entries; n > 0 {
 			t.Errorf("seed %d: %d tallies are kept", seed, n)
 		}
 	}
@@ -60,13 +61,13 @@ func checkFlows(t *testing.T, seed uint64, tracker *Tracker, monitor *Monitor) {
 			held += s.Held
 			allocated += s.Allocated
 		}
-		for key, h := range monitor.profiler.ledger.held {
+		for key, h := range monitor.profiler.ledger.Held {
 			if key.Meter == m {
-				all += int64(h.total)
+				all += int64(h.Total)
 			}
 		}
 		key := course.Key{PID: attributiontest.Kernel, Meter: m}
-		got, want := monitor.profiler.ledger.of(key).total, tracker.allocations.of(key).total
+		got, want := monitor.profiler.ledger.Of(key).Total, tracker.allocations.Of(key).Total
 		if held != f.Known || allocated != f.Allocated || f.Known != all || got != want {
 			t.Errorf("seed %d: %s: %d of %d held, %d in the kernel, %d there in the tracker, %d of %d allocated",
 				seed, f.Meter, held, f.Known, got, want, allocated, f.Allocated)
@@ -134,7 +135,7 @@ func TestProfilerForgets(t *testing.T) {
 // size returns the number of records that a profiler keeps.
 func size(m *Monitor) int {
 	t, l := m.core.stacks, m.profiler.ledger
-	return len(t.stacks) + len(t.also) + len(t.calls) + len(t.frames) + len(t.names) + len(l.blocks) + l.entries +
+	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.blocks) + l.Entries +
 		len(m.core.files.byName)
 }
 
@@ -159,8 +160,8 @@ func TestProfilerHasRoom(t *testing.T) {
 		}
 	}
 	n := size(monitor)
-	most := roomOfProfiler
-	if n > most.blocks+most.tallies+most.stacks+most.frames || len(done) != 1 {
+	most := stacks.RoomOfProfiler
+	if n > most.Blocks+most.Tallies+most.Stacks+most.Frames || len(done) != 1 {
 		t.Errorf("%d records, %d cells", n, len(done))
 	}
 	if f.Allocated != blocks*each || f.Held != blocks*each || f.Known > f.Held || f.Dropped == 0 {

@@ -159,19 +159,19 @@ func TestAbsurdRanges(t *testing.T) {
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
 	}
 	move(math.MaxUint64-page, 2*page)
-	if n := tracker.allocations.ranges[main].tree.Len(); n != 0 {
+	if n := tracker.allocations.ranges[main].Tree.Len(); n != 0 {
 		t.Errorf("%d ranges", n)
 	}
 	move(page, page)
 	move(0, math.MinInt64)
-	if n := tracker.allocations.holdings.of(course.Key{PID: main, Meter: event.Mapped}).total; n != 0 {
+	if n := tracker.allocations.Holdings.Of(course.Key{PID: main, Meter: event.Mapped}).Total; n != 0 {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined
 		tracker.allocations.moveRange(tracker.processes.root(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
 	}
-	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].tree.Len() != a.pieces {
-		t.Errorf("%d pieces counted, %d there", a.pieces, a.ranges[main].tree.Len())
+	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].Tree.Len() != a.pieces {
+		t.Errorf("%d pieces counted, %d there", a.pieces, a.ranges[main].Tree.Len())
 	}
 }

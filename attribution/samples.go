@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -11,11 +12,11 @@ import (
 // calls.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
-func (a *allocations) sampled(c *event.Change) block {
+func (a *allocations) sampled(c *event.Change) stacks.Block {
 	if c.Size <= 0 {
-		return block{}
+		return stacks.Block{}
 	}
-	return block{size: event.SampleOf, stack: a.stacks.sample(c.Stack)}
+	return stacks.Block{Size: event.SampleOf, Stack: a.stacks.Sample(c.Stack)}
 }
 
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -12,8 +13,8 @@ type space struct {
 	detail     detail
 	recomputed course.Levels
 	all        []course.Figure // of the window, its tree and children, one after another
-	tallies    map[event.Meter]*tallies
-	each       []*tallies
+	tallies    map[event.Meter]*stacks.Tallies
+	each       []*stacks.Tallies
 }
 
 // begin returns an empty window to read into.
@@ -42,28 +43,28 @@ func (s *space) figures(n int) course.Figures {
 }
 
 // tallied returns a map for the tallies of n meters.
-func (s *space) tallied(n int) map[event.Meter]*tallies {
+func (s *space) tallied(n int) map[event.Meter]*stacks.Tallies {
 	if s == nil {
-		return make(map[event.Meter]*tallies, n)
+		return make(map[event.Meter]*stacks.Tallies, n)
 	}
 	if s.tallies == nil {
-		s.tallies = map[event.Meter]*tallies{}
+		s.tallies = map[event.Meter]*stacks.Tallies{}
 	}
 	clear(s.tallies)
 	return s.tallies
 }
 
 // talliesOf returns tallies of the i-th meter to read into.
-func (s *space) talliesOf(i int) *tallies {
+func (s *space) talliesOf(i int) *stacks.Tallies {
 	if s == nil {
-		return &tallies{done: &settled{isShort: true}}
+		return &stacks.Tallies{Done: &stacks.Summary{IsShort: true}}
 	}
 	if i == len(s.each) {
-		s.each = append(s.each, &tallies{done: &settled{}})
+		s.each = append(s.each, &stacks.Tallies{Done: &stacks.Summary{}})
 	}
 	one := s.each[i]
-	done := one.done
-	*done = settled{isShort: true, tallies: done.tallies[:0]}
-	*one = tallies{done: done}
+	done := one.Done
+	*done = stacks.Summary{IsShort: true, Tallies: done.Tallies[:0]}
+	*one = stacks.Tallies{Done: done}
 	return one
 }

@@ -20,12 +20,12 @@ func (a *allocations) closed(w *window) {
 	}
 	for _, m := range a.gpus.meters {
 		key := course.Key{PID: w.process.info.PID, Meter: m}
-		if held := a.holdings.held[key]; !m.Facts().InBlocks() || held == nil || held.total <= 0 ||
+		if held := a.Holdings.Held[key]; !m.Facts().InBlocks() || held == nil || held.Total <= 0 ||
 			w.tallies[m] != nil {
 			continue
 		}
 		a.beforeMove(w, key)
-		w.tallies[m].stood = true
+		w.tallies[m].IsStanding = true
 	}
 }
 

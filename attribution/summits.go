@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -50,9 +51,9 @@ func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 		return
 	}
 	if p.crest == nil {
-		p.crest = newCrest()
+		p.crest = stacks.NewCrest()
 	}
-	p.crest.Moves(stackOn{key.Meter, stack}, by)
+	p.crest.Moves(stacks.On{Meter: key.Meter, Stack: stack}, by)
 }
 
 // falls handles a value from which the resident memory of a process fell.
@@ -99,31 +100,31 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 		return nil
 	}
 	had := map[event.Meter]map[uint64]event.Bytes{}
-	for key, held := range li.allocations.held {
+	for key, held := range li.allocations.Held {
 		if key.PID != p.info.PID {
 			continue
 		}
-		had[key.Meter] = maps.Clone(held.byStack)
+		had[key.Meter] = maps.Clone(held.ByStack)
 	}
 	for k, by := range since {
-		if had[k.meter] == nil {
-			had[k.meter] = map[uint64]event.Bytes{}
+		if had[k.Meter] == nil {
+			had[k.Meter] = map[uint64]event.Bytes{}
 		}
-		had[k.meter][k.stack] -= by
+		had[k.Meter][k.Stack] -= by
 	}
 	w = li.table.whole(w)
 	for m, of := range had {
-		var all []doneTally
+		var all []stacks.Sum
 		for stack, bytes := range of {
 			if bytes > 0 {
-				all = append(all, doneTally{stack: stack, atPeak: bytes, sampled: li.stacks.isSampled(stack)})
+				all = append(all, stacks.Sum{Stack: stack, AtPeak: bytes, Sampled: li.stacks.IsSampled(stack)})
 			}
 		}
-		all = li.divided.sameLines(all) // the most first
-		for _, y := range all[:min(len(all), maxListed)] {
+		all = li.divided.SameLines(all) // the most first
+		for _, y := range all[:min(len(all), stacks.MaxListed)] {
 			out = append(out, li.allocation(w, m, y))
 		}
 	}
 	slices.SortFunc(out, compareAllocations)
-	return slices.Clip(out[:min(len(out), maxListed)])
+	return slices.Clip(out[:min(len(out), stacks.MaxListed)])
 }

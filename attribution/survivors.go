@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -219,7 +220,7 @@ func (s *survivors) name(key named, at *birth) siteName {
 	} else {
 		n.text = s.t.texts.textOf(key.cell)
 	}
-	if stack := s.t.stacks.of(key.stack); stack != nil && seen != nil {
+	if stack := s.t.stacks.Of(key.stack); stack != nil && seen != nil {
 		n.frames = s.t.symbolizer.frames(seen, stack)
 	}
 	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is
@@ -227,10 +228,10 @@ func (s *survivors) name(key named, at *birth) siteName {
 	}
 	keyed := make([]model.Frame, len(n.frames))
 	for i, f := range n.frames {
-		f.File = anyRun(f.File)
+		f.File = stacks.AnyRun(f.File)
 		keyed[i] = f
 	}
-	n.where = frameKey(keyed)
+	n.where = stacks.FrameKey(keyed)
 	return n
 }
 

@@ -3,13 +3,14 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/model"
 )
 
 // symbolizer makes frames of stacks, seen from a window.
 type symbolizer struct {
 	processes *processes
-	stacks    *stackTable
+	stacks    *stacks.Table
 	files     *cellFiles
 	shown     shown
 }
@@ -41,28 +42,28 @@ const (
 )
 
 // frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
-func (sy *symbolizer) frames(w *window, s *stack) []model.Frame {
-	if s == nil || s.count == 0 {
+func (sy *symbolizer) frames(w *window, s *stacks.Stack) []model.Frame {
+	if s == nil || s.Count == 0 {
 		return []model.Frame{}
 	}
 	cells := sy.cellsIn(w, s)
-	if s.count > maxShown {
+	if s.Count > maxShown {
 		return sy.framesIn(s, cells)
 	}
-	one := &sy.shown.recent[s.first%recentlyShown]
-	if one.frames == nil || one.first != s.first || !slices.Equal(one.cells, cells) {
-		*one = shownStack{s.first, append(one.cells[:0], cells...), sy.framesIn(s, cells)}
+	one := &sy.shown.recent[s.First%recentlyShown]
+	if one.frames == nil || one.first != s.First || !slices.Equal(one.cells, cells) {
+		*one = shownStack{s.First, append(one.cells[:0], cells...), sy.framesIn(s, cells)}
 	}
 	return one.frames
 }
 
 // cellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
 // if none does. The next call overwrites the result.
-func (sy *symbolizer) cellsIn(w *window, s *stack) []inCell {
+func (sy *symbolizer) cellsIn(w *window, s *stacks.Stack) []inCell {
 	cells := sy.shown.cells[:0]
 	within := 0
-	for i, call := range sy.stacks.callsOf(s) {
-		one := sy.cellIn(w, s.pid, call)
+	for i, call := range sy.stacks.CallsOf(s) {
+		one := sy.cellIn(w, s.PID, call)
 		if one.isIn {
 			within = i + 1
 		}
@@ -77,24 +78,24 @@ func (sy *symbolizer) cellsIn(w *window, s *stack) []inCell {
 
 // cellIn returns the cell that a call lies in, seen from a window.
 func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
-	f := &sy.stacks.frames[call]
-	if f.native {
+	f := &sy.stacks.Frames[call]
+	if f.Native {
 		return inCell{}
 	}
-	cell := sy.files.cellOf(w, pid, f.file)
+	cell := sy.files.cellOf(w, pid, f.File)
 	switch {
 	case cell != nil:
 		return inCell{cell.execution, cell.count, cell.lines, cell.process.kernel(), true}
-	case f.input > 0: // it ran before the session
-		return inCell{0, int(f.input), 0, kernelAbove(sy.processes.byPID, pid), true}
+	case f.Input > 0: // it ran before the session
+		return inCell{0, int(f.Input), 0, kernelAbove(sy.processes.byPID, pid), true}
 	}
 	return inCell{}
 }
 
 // framesIn returns the calls of a stack that lie in cells.
-func (sy *symbolizer) framesIn(s *stack, cells []inCell) []model.Frame {
+func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
 	out := make([]model.Frame, len(cells))
-	calls := sy.stacks.callsOf(s)
+	calls := sy.stacks.CallsOf(s)
 	for i := range out {
 		out[i] = sy.frame(calls[i], cells[i])
 	}
@@ -103,7 +104,7 @@ func (sy *symbolizer) framesIn(s *stack, cells []inCell) []model.Frame {
 
 // frame returns a call as a report shows it.
 func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
-	f := sy.stacks.frame(at)
+	f := sy.stacks.Frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution, out.Kernel = in.execution, in.kernel

@@ -2,40 +2,41 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
 // copied gives a window that is a copy of another tallies of its own.
-func (a *allocations) copied(w *window) { w.tallies = a.holdings.copied(w.tallies) }
+func (a *allocations) copied(w *window) { w.tallies = a.Holdings.Copied(w.tallies) }
 
 // forgo drops the tallies of a window.
 func (a *allocations) forgo(w *window) {
-	a.holdings.forgo(w.tallies)
+	a.Holdings.Forgo(w.tallies)
 	w.tallies = nil
 }
 
 // settle sums up a window's tallies.
-func (a *allocations) settle(w *window) { a.holdings.settle(w.tallies, w.process.info.PID, w.keeps()) }
+func (a *allocations) settle(w *window) { a.Holdings.Settle(w.tallies, w.process.info.PID, w.keeps()) }
 
 // shorten leaves of a window's tallies those that a report lists.
 func (a *allocations) shorten(w *window) {
 	for _, all := range w.tallies {
-		s := all.done
-		listed, rest := a.divided.divide(w.listing(), s)
+		s := all.Done
+		listed, rest := a.divided.Divide(w.listing(), s)
 		for _, y := range rest {
-			s.stacks++
-			s.rest.allocated += y.allocated
-			s.rest.freed += y.freed
-			s.rest.atPeak += y.atPeak
+			s.Stacks++
+			s.Rest.Allocated += y.Allocated
+			s.Rest.Freed += y.Freed
+			s.Rest.AtPeak += y.AtPeak
 		}
-		copy(s.tallies, listed) // in the same memory: the window is now turned into bytes, and then dropped
-		s.tallies, s.isShort = s.tallies[:len(listed)], true
+		copy(s.Tallies, listed) // in the same memory: the window is now turned into bytes, and then dropped
+		s.Tallies, s.IsShort = s.Tallies[:len(listed)], true
 	}
 }
 
 // archived takes back the memory of a window's tallies.
 func (a *allocations) archived(d *detail) {
-	a.holdings.archived(d.tallies)
+	a.Holdings.Archived(d.tallies)
 	d.tallies = nil
 }
 
@@ -43,11 +44,11 @@ func (a *allocations) archived(d *detail) {
 func (w *window) keeps() int {
 	switch w.kind {
 	case kindStatement:
-		return maxKeptOfStatement
+		return stacks.MaxKeptOfStatement
 	case kindCell:
-		return maxKeptOfCell
+		return stacks.MaxKeptOfCell
 	}
-	return maxKept
+	return stacks.MaxKept
 }
 
 // beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
@@ -56,18 +57,18 @@ func (a *allocations) beforeMove(w *window, key course.Key) {
 		return
 	}
 	if w.tallies == nil {
-		w.tallies = map[event.Meter]*tallies{}
+		w.tallies = map[event.Meter]*stacks.Tallies{}
 	}
-	w.tallies[key.Meter] = a.holdings.tallies(key, w.isSettled)
+	w.tallies[key.Meter] = a.Holdings.Tallies(key, w.isSettled)
 }
 
 // listing returns which allocations a window lists.
-func (w *window) listing() listing {
+func (w *window) listing() stacks.Listing {
 	switch w.kind {
 	case kindCell:
-		return listingOfCell
+		return stacks.ListingOfCell
 	case kindStatement:
-		return listingOfStatement
+		return stacks.ListingOfStatement
 	}
-	return listingOfSession
+	return stacks.ListingOfSession
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"ipytracer/attribution/archive"
+	"ipytracer/attribution/internal/stacks"
 )
 
 // texts are the texts of cells: each once, packed. A cell has the number of its text, 0 for none.
@@ -94,7 +95,7 @@ func (t *texts) textOf(cell *window) string {
 	if cell.source != 0 {
 		return t.sourceOf(cell)
 	}
-	return anyRun(cell.file)
+	return stacks.AnyRun(cell.file)
 }
 
 // keyOf returns the digest of textOf.
@@ -102,5 +103,5 @@ func (t *texts) keyOf(cell *window) digest {
 	if cell.source != 0 {
 		return t.digests[cell.source-1]
 	}
-	return digestOf(anyRun(cell.file))
+	return digestOf(stacks.AnyRun(cell.file))
 }

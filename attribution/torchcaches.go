@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -16,14 +17,14 @@ func isActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, eve
 // torchCaches are PyTorch's caching allocators, one on each device of a process.
 type torchCaches struct {
 	births  *births
-	devices map[course.Key]*cache // by process and its meter of handed out memory
-	pending map[int32]*pending    // by thread
-	blocks  map[blockKey]bool     // the driver's blocks that the caches have
+	devices map[course.Key]*cache    // by process and its meter of handed out memory
+	pending map[int32]*pending       // by thread
+	blocks  map[stacks.BlockKey]bool // the driver's blocks that the caches have
 }
 
 func newTorchCaches(b *births) *torchCaches {
 	return &torchCaches{births: b, devices: map[course.Key]*cache{}, pending: map[int32]*pending{},
-		blocks: map[blockKey]bool{}}
+		blocks: map[stacks.BlockKey]bool{}}
 }
 
 // claim follows which blocks of the driver are PyTorch's, as bpf/torch.h does: those after which reserved rises on the
@@ -33,7 +34,7 @@ func (tc *torchCaches) claim(c *event.Change) {
 	if !isDevice || kind != event.Driver {
 		return
 	}
-	at := blockKey{course.Key{PID: c.PID, Meter: c.Meter}, c.Address}
+	at := stacks.BlockKey{Key: course.Key{PID: c.PID, Meter: c.Meter}, Address: c.Address}
 	if c.Size < 0 {
 		if tc.blocks[at] {
 			tc.cache(c.PID, c.Meter).reserved += c.Size // the frees of a cache are not reported
@@ -137,7 +138,7 @@ type cache struct {
 
 // pending are the driver's blocks that a thread has allocated since PyTorch last reported on it.
 type pending struct {
-	blocks   []blockKey
+	blocks   []stacks.BlockKey
 	sizes    []event.Bytes
 	reported bool
 }

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -38,7 +39,7 @@ func NewAudited() (*Tracker, *Findings) {
 // newTracker returns a Tracker without a ledger.
 func newTracker() *Tracker {
 	c := newCore()
-	d := &divided{stacks: c.stacks}
+	d := &stacks.Merger{Stacks: c.stacks}
 	a := newAllocations(c, d)
 	t := &Tracker{
 		core: c, allocations: a,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/internal/words"
@@ -23,7 +24,7 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 		j.order = append(j.order, key)
 	} else {
 		f.unseen = f.unseen || s.unseen
-		if same := common(f.Stack, s.frames); len(same) > 0 {
+		if same := stacks.Common(f.Stack, s.frames); len(same) > 0 {
 			f.Stack = same
 		} else if p.bytes > f.portion.bytes {
 			f.Stack = s.frames
@@ -40,8 +41,8 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	line := ""
 	if n := len(s.frames); n > 0 {
 		outermost := s.frames[n-1]
-		outermost.File = anyRun(outermost.File)
-		line = frameKey([]model.Frame{outermost})
+		outermost.File = stacks.AnyRun(outermost.File)
+		line = stacks.FrameKey([]model.Frame{outermost})
 	}
 	switch {
 	case kind == model.HeldByOutput:

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -88,7 +89,7 @@ type detail struct {
 	// unwalked are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and the
 	// like.
 	unwalked []event.Group
-	tallies  map[event.Meter]*tallies
+	tallies  map[event.Meter]*stacks.Tallies
 	// talliesAt is their place in the archive, 0 for none.
 	talliesAt uint64
 	// isSettled: it closed long ago, and its tallies are summed up.
@@ -214,7 +215,7 @@ type process struct {
 	limits      []model.Limit
 	blind       course.Unprobed
 	session     *window // of a root
-	crest       *crest
+	crest       *stacks.Crest
 	whole       *window // of a Python that another process of the tree started
 	adopted     bool    // it had begun before there was room for it
 	learnedAt   []learning

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"ipytracer/attribution/archive"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
@@ -15,7 +16,7 @@ type windowTable struct {
 	session   *session
 	processes *processes
 	limits    *limits
-	stacks    *stackTable
+	stacks    *stacks.Table
 	inTheEnd  *inTheEnd
 	archive   *archive.Archive
 
@@ -36,7 +37,7 @@ type windowTable struct {
 	space   space
 }
 
-func newWindowTable(s *session, p *processes, stacks *stackTable, a *archive.Archive) *windowTable {
+func newWindowTable(s *session, p *processes, stacks *stacks.Table, a *archive.Archive) *windowTable {
 	return &windowTable{session: s, processes: p, limits: p.limits, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
 		archive: a, nextID: 1}
 }
@@ -216,7 +217,7 @@ func (wt *windowTable) whole(w *window) *window {
 }
 
 // talliesOf returns a window's tallies.
-func (wt *windowTable) talliesOf(w *window) map[event.Meter]*tallies {
+func (wt *windowTable) talliesOf(w *window) map[event.Meter]*stacks.Tallies {
 	if w.talliesAt > 0 && w.tallies == nil && !wt.noTallies {
 		c := wt.read(w.talliesAt)
 		if w.detail == &wt.space.detail {

@@ -1,4 +1,4 @@
-package attribution
+package stacks
 
 import (
 	"hash/maphash"

@@ -1,4 +1,4 @@
-package attribution
+package stacks
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"ipytracer/model"
 )
 
-// orderFrames orders frames so that the same line of a cell that ran earlier comes first.
-func orderFrames(x, y model.Frame) int {
+// OrderFrames orders frames so that the same line of a cell that ran earlier comes first.
+func OrderFrames(x, y model.Frame) int {
 	return cmp.Or(compareFrames(x, y), cmp.Compare(x.Execution, y.Execution))
 }
 
@@ -19,7 +19,7 @@ func compareFrames(x, y model.Frame) int {
 		cmp.Compare(x.Module, y.Module))
 }
 
-func frameKey(frames []model.Frame) string {
+func FrameKey(frames []model.Frame) string {
 	var key []byte
 	for _, f := range frames {
 		key = append(key, f.File...)
@@ -36,9 +36,9 @@ func frameKey(frames []model.Frame) string {
 	return string(key)
 }
 
-// anyRun returns a file's name without the part that differs from one run of a cell to the next: the terminal's names
+// AnyRun returns a file's name without the part that differs from one run of a cell to the next: the terminal's names
 // contain In[N], <ipython-input-7-5f4dcc3b5aa7>.
-func anyRun(file string) string {
+func AnyRun(file string) string {
 	rest, ok := strings.CutPrefix(file, "<ipython-input-")
 	if !ok {
 		return file
@@ -49,12 +49,12 @@ func anyRun(file string) string {
 	return file
 }
 
-// common returns the outer calls that two stacks share.
-func common(a, b []model.Frame) []model.Frame {
+// Common returns the outer calls that two stacks share.
+func Common(a, b []model.Frame) []model.Frame {
 	n := 0
 	for n < len(a) && n < len(b) {
 		x, y := a[len(a)-1-n], b[len(b)-1-n]
-		x.File, y.File = anyRun(x.File), anyRun(y.File)
+		x.File, y.File = AnyRun(x.File), AnyRun(y.File)
 		if compareFrames(x, y) != 0 {
 			break
 		}
@@ -63,8 +63,8 @@ func common(a, b []model.Frame) []model.Frame {
 	return a[len(a)-n:]
 }
 
-// isImport reports whether a module was being imported.
-func isImport(frames []model.Frame) bool {
+// IsImport reports whether a module was being imported.
+func IsImport(frames []model.Frame) bool {
 	return slices.ContainsFunc(frames, func(f model.Frame) bool {
 		return f.Function == "_call_with_frames_removed" || f.Function == "_find_and_load"
 	})

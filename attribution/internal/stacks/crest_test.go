@@ -1,4 +1,4 @@
-package attribution
+package stacks
 
 import (
 	"math/rand/v2"
@@ -10,9 +10,9 @@ import (
 // history is a random history of a process, with copies of all of its blocks at the moments that a crest remembers.
 type history struct {
 	*rand.Rand
-	crest          *crest
-	now, freed     map[stackOn]event.Bytes
-	here, top      map[stackOn]event.Bytes
+	crest          *Crest
+	now, freed     map[On]event.Bytes
+	here, top      map[On]event.Bytes
 	value, high    event.Bytes // of resident memory
 	fell, best     event.Bytes
 	meters, stacks int
@@ -22,8 +22,8 @@ type history struct {
 // tree was highest, or where resident memory last fell from its highest value there.
 func TestCrest(t *testing.T) {
 	for seed := range uint64(300) {
-		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: newCrest(), now: map[stackOn]event.Bytes{},
-			freed: map[stackOn]event.Bytes{}, meters: 3, stacks: 9}
+		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: NewCrest(), now: map[On]event.Bytes{},
+			freed: map[On]event.Bytes{}, meters: 3, stacks: 9}
 		for range 400 {
 			h.step()
 		}
@@ -33,7 +33,7 @@ func TestCrest(t *testing.T) {
 		}
 		for meter := range h.meters {
 			for stack := range h.stacks {
-				k := stackOn{event.Meter(meter), uint64(stack)}
+				k := On{event.Meter(meter), uint64(stack)}
 				if got := h.now[k] - since[k]; h.top != nil && got != h.top[k] {
 					t.Fatalf("seed %d, %v: %d at the crest, want %d", seed, k, got, h.top[k])
 				}
@@ -44,12 +44,12 @@ func TestCrest(t *testing.T) {
 
 // step allocates, frees, falls or ends the segment.
 func (h *history) step() {
-	k := stackOn{event.Meter(h.IntN(h.meters)), uint64(h.IntN(h.stacks))}
+	k := On{event.Meter(h.IntN(h.meters)), uint64(h.IntN(h.stacks))}
 	switch h.IntN(8) {
 	case 0, 1, 2:
 		by := event.Bytes(h.IntN(1000) + 1)
 		h.now[k] += by
-		h.freed = map[stackOn]event.Bytes{}
+		h.freed = map[On]event.Bytes{}
 		h.crest.Moves(k, by)
 		h.value += by
 		h.high = max(h.high, h.value)
@@ -85,9 +85,9 @@ func (h *history) end() {
 }
 
 // blocks returns a copy of the blocks, with some more.
-func (h *history) blocks(more map[stackOn]event.Bytes) map[stackOn]event.Bytes {
-	all := map[stackOn]event.Bytes{}
-	for _, of := range []map[stackOn]event.Bytes{h.now, more} {
+func (h *history) blocks(more map[On]event.Bytes) map[On]event.Bytes {
+	all := map[On]event.Bytes{}
+	for _, of := range []map[On]event.Bytes{h.now, more} {
 		for k, bytes := range of {
 			all[k] += bytes
 		}
@@ -97,16 +97,16 @@ func (h *history) blocks(more map[stackOn]event.Bytes) map[stackOn]event.Bytes {
 
 // TestCrestIsLost checks that a crest with too many stacks, or one that has missed some, says so.
 func TestCrestIsLost(t *testing.T) {
-	c := newCrest()
+	c := NewCrest()
 	for stack := range uint64(maxSince + 2) {
-		c.Moves(stackOn{event.NumPy, stack}, 1)
+		c.Moves(On{event.NumPy, stack}, 1)
 	}
 	if _, ok := c.Since(); ok {
 		t.Error("it remembers more stacks than it may")
 	}
 	c.Falls(1)
 	c.Ends(1, true)
-	var none *crest
+	var none *Crest
 	if _, ok := none.Since(); ok {
 		t.Error("there is no crest")
 	}

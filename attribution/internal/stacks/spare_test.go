@@ -1,4 +1,4 @@
-package attribution
+package stacks
 
 import (
 	"testing"
@@ -8,23 +8,23 @@ import (
 // lists is bounded.
 func TestSpareLists(t *testing.T) {
 	var s spareLists
-	back := func(lists ...[]doneTally) {
+	back := func(lists ...[]Sum) {
 		for _, one := range lists {
 			s.from(one)
 		}
 	}
-	small, large := s.list(3), s.list(maxKeptOfStatement+1)
-	back(append(small, doneTally{stack: 1}), large)
-	again, other, larger := s.list(2), s.list(3), s.list(maxKeptOfStatement+2)
-	if cap(again) != 3 || len(again) != 0 || cap(larger) < maxKeptOfStatement+2 {
+	small, large := s.list(3), s.list(MaxKeptOfStatement+1)
+	back(append(small, Sum{Stack: 1}), large)
+	again, other, larger := s.list(2), s.list(3), s.list(MaxKeptOfStatement+2)
+	if cap(again) != 3 || len(again) != 0 || cap(larger) < MaxKeptOfStatement+2 {
 		t.Errorf("lists of %d of %d and of %d", len(again), cap(again), cap(larger))
 	}
-	again, other = append(again, doneTally{stack: 2}), append(other, doneTally{stack: 3})
-	if again[0].stack != 2 || other[0].stack != 3 {
+	again, other = append(again, Sum{Stack: 2}), append(other, Sum{Stack: 3})
+	if again[0].Stack != 2 || other[0].Stack != 3 {
 		t.Error("two have the same list")
 	}
 	for range 3 * maxSpare {
-		back(make([]doneTally, 0, 4), make([]doneTally, 0, maxSpareList), make([]doneTally, 0, maxSpareList+1))
+		back(make([]Sum, 0, 4), make([]Sum, 0, maxSpareList), make([]Sum, 0, maxSpareList+1))
 	}
 	for _, lists := range s.lists {
 		if len(lists) != maxSpare {

@@ -1,4 +1,4 @@
-package attribution
+package stacks
 
 // finder finds items of a list by their hashes: open addressing, 5 to 11 bytes an item, with nothing for the garbage
 // collector to scan. The hash must be one that a target cannot foresee.

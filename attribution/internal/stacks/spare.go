@@ -1,18 +1,18 @@
-package attribution
+package stacks
 
 // spareLists is memory for tallies that is free to be used again: each statement needs lists for a short while.
 type spareLists struct {
-	own   []doneTally      // for one window at a time
-	lists [2][][]doneTally // of statements, and of windows that keep more
+	own   []Sum      // for one window at a time
+	lists [2][][]Sum // of statements, and of windows that keep more
 }
 
 const (
 	maxSpare     = 144           // lists: the number of windows that have one at the same time
-	maxSpareList = maxKeptOfCell // tallies of one
+	maxSpareList = MaxKeptOfCell // tallies of one
 )
 
 // list returns an empty list with room for n tallies.
-func (s *spareLists) list(n int) []doneTally {
+func (s *spareLists) list(n int) []Sum {
 	all := &s.lists[sizeOf(n)]
 	if last := len(*all) - 1; last >= 0 {
 		one := (*all)[last]
@@ -20,19 +20,19 @@ func (s *spareLists) list(n int) []doneTally {
 			return one
 		}
 	}
-	return make([]doneTally, 0, n)
+	return make([]Sum, 0, n)
 }
 
 // sizeOf returns the index in lists of the lists with room for n tallies.
 func sizeOf(n int) int {
-	if n <= maxKeptOfStatement {
+	if n <= MaxKeptOfStatement {
 		return 0
 	}
 	return 1
 }
 
 // from takes back the list of a window that has been turned into bytes.
-func (s *spareLists) from(list []doneTally) {
+func (s *spareLists) from(list []Sum) {
 	n := cap(list)
 	if lists := &s.lists[sizeOf(n)]; n > 0 && n <= maxSpareList && len(*lists) < maxSpare {
 		*lists = append(*lists, list[:0])
