@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"slices"
-
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
@@ -65,13 +63,6 @@ func newAllocations(c *core, d *stacks.Merger) *allocations {
 		Holdings: stacks.NewHoldings(c.stacks),
 		stacks:   c.stacks,
 	}
-}
-
-// missesStacks reports whether stacks of a meter were not walked at some time in the window.
-func (w *window) missesStacks(m event.Meter) bool {
-	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
-		return slices.Contains(w.unwalked, stacks)
-	})
 }
 
 // blockAt returns the stack of a live block.

@@ -17,9 +17,6 @@ const latest = 64
 // the kernel lets the parent go when the child's old memory is released, and reports the new program after that.
 const vforkLag = event.Nanoseconds(100e6)
 
-// isAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
-func (k windowKind) isAudited() bool { return k != kindStatement && k != kindLife }
-
 // births records in which statement, cell or time between cells blocks are allocated and processes started.
 type births struct {
 	processes *processes

@@ -75,7 +75,7 @@ func (in *intake) hasExecuted(p *process, b *event.Boundary) bool {
 
 func (in *intake) join(p *process, b *event.Boundary) {
 	r := in.processes.root(b.Root)
-	p.began, p.line.began = b.Time, b.Time
+	p.began = b.Time
 	r.lives(p, in.session.cut, true)
 	r.moved(p, in.session.cut)
 	r.bornBlind(p)

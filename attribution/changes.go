@@ -112,10 +112,7 @@ func (in *intake) learned(c *event.Change) {
 	p.life.Raise(c.Meter, c.Value)
 	in.processes.root(c.Root).past.Raise(in.session.cut, c.Meter, c.Value)
 	p.learn(c.Meter, in.table.closings)
-	in.chart.drawLearned(&p.line, c.Meter, c.Value)
-	if r := in.processes.root(c.Root); r.line.isOn {
-		in.chart.drawLearned(&r.line, c.Meter, c.Value)
-	}
+	in.chart.drawLearned(in.processes.root(c.Root), p, c.Meter, c.Value)
 }
 
 // maxBetween is the most changes made during boundaries that are kept: they are rare.

@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"cmp"
-
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -57,14 +55,6 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if ce.requests.dropped > 0 {
 		add(words.RefusalsMissing(ce.requests.dropped))
 	}
-}
-
-// names returns the names of the groups for a report.
-func (sd *stepDowns) names() (names []string) {
-	for _, p := range sd.groups {
-		names = append(names, cmp.Or(words.Group(p.group), p.text))
-	}
-	return names
 }
 
 // unattributed adds the missing parts of attribution.

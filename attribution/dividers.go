@@ -8,13 +8,6 @@ import (
 	"ipytracer/event"
 )
 
-// divider is a live block of PyTorch's cache between free memory. Without it the free pieces beside it would have been
-// one piece, and a refused request would have fitted into that.
-type divider struct {
-	size, before, after event.Bytes // of the block, and free in front of it and behind it
-	stack               uint64      // that allocated the block
-}
-
 const (
 	// smallRequest is the size up to which PyTorch takes memory from segments of smallSegment, which have nothing else
 	// (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).

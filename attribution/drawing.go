@@ -18,14 +18,14 @@ func (tl *timeline) draw(r *root, b *event.Boundary, moved course.Movements) {
 		}
 		m := moved[pid]
 		s.waited = m.Waited
-		tl.drawLine(r, &p.line, &s, m.Value, m.High, turns)
+		tl.drawLine(r, tl.lineOf(p), &s, m.Value, m.High, turns)
 	}
 	tl.drawTree(r, b, &s, turns)
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
 		tl.drawShed(r, b)
 	}
 	if p := tl.processes.byPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
-		tl.close(&p.line)
+		tl.close(tl.lineOf(p))
 	}
 	tl.tellEarly()
 }
@@ -78,7 +78,8 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 // drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
 func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 	isAlone := len(r.living) == 0 || len(r.living) == 1 && r.living[0].parent == 0
-	wasOn, l := r.line.isOn, &r.line
+	l := tl.treeLine(r)
+	wasOn := l.isOn
 	l.isOn = !isAlone
 	if !wasOn && isAlone {
 		return
@@ -108,10 +109,10 @@ func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0
 func (tl *timeline) drawShed(r *root, b *event.Boundary) {
 	for _, m := range b.Group.Paused() {
 		for _, p := range r.living {
-			tl.drawShedOf(r, &p.line, b, m, p.past.Value(m))
+			tl.drawShedOf(r, tl.lineOf(p), b, m, p.past.Value(m))
 		}
-		if r.line.isOn {
-			tl.drawShedOf(r, &r.line, b, m, r.past.Value(m))
+		if tree := tl.treeLine(r); tree.isOn {
+			tl.drawShedOf(r, tree, b, m, r.past.Value(m))
 		}
 	}
 }
@@ -134,8 +135,15 @@ func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Mete
 	}
 }
 
-// drawLearned records the value that a meter has had all along.
-func (tl *timeline) drawLearned(l *line, m event.Meter, value event.Bytes) {
+// drawLearned records the value that a meter of a process, and so its tree, has had all along.
+func (tl *timeline) drawLearned(r *root, p *process, m event.Meter, value event.Bytes) {
+	tl.learned(tl.lineOf(p), m, value)
+	if tree := tl.treeLine(r); tree.isOn {
+		tl.learned(tree, m, value)
+	}
+}
+
+func (tl *timeline) learned(l *line, m event.Meter, value event.Bytes) {
 	if l.began == 0 {
 		return
 	}

@@ -75,3 +75,13 @@ func howKilled(e *event.Ending) *note {
 	}
 	return nil
 }
+
+// maxPool is the length of a pool's name, in characters and bytes.
+const maxPool = 64
+
+// waits records the pool in which a process waits for the next task.
+func (ps *processes) waits(e *event.Holders) {
+	if p := ps.byPID[e.PID]; p != nil && e.Pool != "" {
+		p.pool, _ = ps.limits.keep(words.Bounded(e.Pool, maxPool), maxPool)
+	}
+}

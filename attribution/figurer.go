@@ -5,25 +5,8 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
-	"ipytracer/internal/words"
 	"ipytracer/model"
 )
-
-// bareName returns the name of a cell for people, without its kernel, for places where that is known; "" for none.
-func bareName(w *window) string {
-	if w == nil {
-		return ""
-	}
-	return words.Cell(w.execution, w.count, w.silent)
-}
-
-// cellName returns the name of a cell for people, with its kernel; "" for none.
-func cellName(w *window) string {
-	if w == nil {
-		return ""
-	}
-	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
-}
 
 // figurer makes the figures of a report, of a process and of its tree, and decides how exact they are.
 type figurer struct {
@@ -112,17 +95,6 @@ func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) 
 		}
 	}
 	return exact, bound
-}
-
-// freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
-// the figures are off for that and because a meter was stepped down. sized: off can be stated.
-func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
-	off = w.unsure[kind]
-	if w.isOpen || w.closeFrees.Unknown[kind] <= w.openFrees.Unknown[kind] {
-		return false, off, true
-	}
-	slack := w.closeFrees.Slack[kind] - w.openFrees.Slack[kind]
-	return true, off + slack, slack > 0 && !kind.Facts().Boundless
 }
 
 func (fg *figurer) meters() []model.Meter {

@@ -45,12 +45,6 @@ func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
 // forget drops the stacks that it remembers.
 func (sy *symbolizer) forget() { sy.shown = shown{} }
 
-// forget drops the cells that it has looked up for file names.
-func (cf *cellFiles) forget() { cf.ran = nil }
-
-// giveUp makes windows that are read from the archive come without tallies.
-func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
-
 // forgetTallies removes the tallies of windows.
 func forgetTallies(all []*window) {
 	for _, w := range all {

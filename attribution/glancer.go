@@ -288,17 +288,3 @@ func (gl *glancer) lacks() model.Lacks {
 	slices.Sort(l.SteppedDown)
 	return l
 }
-
-// isDown adds the names of the meters and stacks that are stepped down now.
-func (r *root) isDown(down map[string]bool) {
-	for m, s := range r.shed {
-		if s.now {
-			down[m.String()] = true
-		}
-	}
-	for group, s := range r.unwalked {
-		if s.now {
-			down[words.Group(group)] = true
-		}
-	}
-}

@@ -75,13 +75,13 @@ type chart interface {
 	tell(r *root, c *event.Change, pending *event.Boundary)
 	// draw takes in a boundary that has been applied, and the readings that waited for it.
 	draw(r *root, b *event.Boundary, moved course.Movements)
-	// drawLearned records a value that a meter has had all along.
-	drawLearned(of *line, m event.Meter, value event.Bytes)
+	// drawLearned records a value that a meter of a process has had all along.
+	drawLearned(r *root, p *process, m event.Meter, value event.Bytes)
 }
 
 // noChart is a chart that keeps nothing.
 type noChart struct{}
 
-func (noChart) tell(*root, *event.Change, *event.Boundary)    {}
-func (noChart) draw(*root, *event.Boundary, course.Movements) {}
-func (noChart) drawLearned(*line, event.Meter, event.Bytes)   {}
+func (noChart) tell(*root, *event.Change, *event.Boundary)            {}
+func (noChart) draw(*root, *event.Boundary, course.Movements)         {}
+func (noChart) drawLearned(*root, *process, event.Meter, event.Bytes) {}

@@ -183,15 +183,6 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	return out
 }
 
-// left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
-// count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
-func (w *window) left(y *stacks.Tally) event.Bytes {
-	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.Cells == p.ranCells {
-		return max(0, y.Held-y.Since)
-	}
-	return max(0, y.Held)
-}
-
 // tensors groups PyTorch's blocks that live at the end of a session by allocating stack and by size.
 func (li *lister) tensors() []model.Tensors {
 	type key struct {

@@ -6,26 +6,6 @@ import (
 	"ipytracer/model"
 )
 
-// marked are experiments of a [Monitor] that have closed, and have not been handed out.
-type marked struct {
-	all  []*window
-	lost map[int32]int // those without room, by process
-}
-
-// maxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
-const maxUnfetched = 1 << 12
-
-func (m *marked) add(w *window) {
-	if len(m.all) < maxUnfetched {
-		m.all = append(m.all, w)
-		return
-	}
-	if m.lost == nil {
-		m.lost = map[int32]int{}
-	}
-	m.lost[w.process.info.PID]++
-}
-
 // KeepExperiments has experiments with names that begin with a prefix be windows from now on.
 func (m *Monitor) KeepExperiments(prefix string) {
 	m.prefix = prefix

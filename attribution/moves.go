@@ -109,13 +109,3 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 		w.forget(which)
 	}
 }
-
-func (w *window) forget(which func(event.Meter) bool) {
-	for m, all := range w.tallies {
-		if which(m) {
-			for _, y := range all.ByStack {
-				y.Held = 0
-			}
-		}
-	}
-}

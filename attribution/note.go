@@ -31,3 +31,19 @@ func (n *note) text() string {
 	slices.Reverse(texts)
 	return words.Join(texts...)
 }
+
+// bareName returns the name of a cell for people, without its kernel, for places where that is known; "" for none.
+func bareName(w *window) string {
+	if w == nil {
+		return ""
+	}
+	return words.Cell(w.execution, w.count, w.silent)
+}
+
+// cellName returns the name of a cell for people, with its kernel; "" for none.
+func cellName(w *window) string {
+	if w == nil {
+		return ""
+	}
+	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
+}

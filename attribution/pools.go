@@ -14,9 +14,6 @@ type pool struct {
 
 var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExecutor}}
 
-// maxPool is the length of a pool's name, in characters and bytes.
-const maxPool = 64
-
 // poolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
 // false for other processes.
 func poolOf(command, told string) (p pool, ok bool) {
@@ -44,11 +41,4 @@ func isHelper(command string) bool {
 		}
 	}
 	return strings.Contains(command, "multiprocessing.forkserver import main")
-}
-
-// waits records the pool in which a process waits for the next task.
-func (ps *processes) waits(e *event.Holders) {
-	if p := ps.byPID[e.PID]; p != nil && e.Pool != "" {
-		p.pool, _ = ps.limits.keep(words.Bounded(e.Pool, maxPool), maxPool)
-	}
 }

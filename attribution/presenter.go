@@ -61,19 +61,6 @@ func (pr *presenter) window(w *window) model.Window {
 	return out
 }
 
-// lost sets in a window of a report the numbers of records that found no room in it.
-func (w *window) lost(out *model.Window) {
-	d := w.doubts
-	if d == nil || w.kind != kindCell && w.kind != kindSession {
-		return
-	}
-	out.LostStatements, out.LostMarkers = int64(d.statements), int64(d.markers)
-	if d.statements == 0 || w.kind != kindCell {
-		return
-	}
-	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
-}
-
 func (pr *presenter) between(w *window) model.Between {
 	out := model.Between{
 		PID: int(w.process.info.PID), Kernel: w.process.kernel(),

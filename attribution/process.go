@@ -97,3 +97,20 @@ func (p *process) figuresIn(w *window, atStart bool) course.Figures {
 	}
 	return p.past.Figures(w.since, atStart)
 }
+
+// risesTo reports whether a meter by which cells are ranked was at least as high in a window as in all of its process
+// before, and records the new highs.
+func (p *process) risesTo(w *window) (highest bool) {
+	for _, all := range [...]course.Figures{w.own, w.tree} {
+		for _, f := range all {
+			if f.Meter != event.Resident && f.Meter < event.CPUMeters {
+				continue
+			}
+			if top := f.Highest(); top > 0 && top >= p.tops.Of(f.Meter) {
+				p.tops.Raise(f.Meter, top)
+				highest = true
+			}
+		}
+	}
+	return highest
+}

@@ -50,7 +50,7 @@ func (ps *processes) adopt(pid int32, root uint32) *process {
 		return nil
 	}
 	p, r := ps.add(pid, root), ps.root(root)
-	p.adopted, p.began, p.line.began, p.parent = true, ps.session.last, ps.session.last, ps.order[i].info.PID
+	p.adopted, p.began, p.parent = true, ps.session.last, ps.order[i].info.PID
 	r.lives(p, ps.session.cut, true)
 	r.moved(p, ps.session.cut)
 	return p
@@ -265,4 +265,12 @@ func (ps *processes) betweens() course.Straddling {
 	}
 	all.Order()
 	return all
+}
+
+// blindOf returns the times in which a probe of a meter was missing.
+func (ps *processes) blindOf(p *process, tree bool, m event.Meter) course.Spans {
+	if tree {
+		return ps.root(p.root).blind[m.Template()]
+	}
+	return p.blind[m.Template()]
 }

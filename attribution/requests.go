@@ -175,3 +175,10 @@ func (w *window) othersMemory() *model.Foreign {
 	f := w.foreign
 	return &f
 }
+
+// divider is a live block of PyTorch's cache between free memory. Without it the free pieces beside it would have been
+// one piece, and a refused request would have fitted into that.
+type divider struct {
+	size, before, after event.Bytes // of the block, and free in front of it and behind it
+	stack               uint64      // that allocated the block
+}

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
+	"ipytracer/internal/words"
 )
 
 // root is the tree of one attached process.
@@ -14,13 +15,12 @@ type root struct {
 	executions int
 	stream     course.Stream
 	ordered    course.Order
-	away       map[int32]bool // processes with device memory on the host
-	counted    []*window      // open windows that count the stacks that allocate
-	open       []*window      // in the order they opened; some that have closed may be among them
-	closed     int            // windows of open that have closed
-	past       course.Gauges  // of the tree
-	summits    course.Tree    // of it
-	line       line
+	away       map[int32]bool    // processes with device memory on the host
+	counted    []*window         // open windows that count the stacks that allocate
+	open       []*window         // in the order they opened; some that have closed may be among them
+	closed     int               // windows of open that have closed
+	past       course.Gauges     // of the tree
+	summits    course.Tree       // of it
 	drawnAt    event.Nanoseconds // time of the last boundary
 	crowded    shedding          // more processes came than are followed
 	unsure     [event.UnknownKinds]course.Peaks
@@ -187,4 +187,18 @@ type blank struct {
 type foundStack struct {
 	pid  int32
 	text string
+}
+
+// isDown adds the names of the meters and stacks that are stepped down now.
+func (r *root) isDown(down map[string]bool) {
+	for m, s := range r.shed {
+		if s.now {
+			down[m.String()] = true
+		}
+	}
+	for group, s := range r.unwalked {
+		if s.now {
+			down[words.Group(group)] = true
+		}
+	}
 }

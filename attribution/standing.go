@@ -2,7 +2,6 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
-	"ipytracer/event"
 )
 
 // A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
@@ -27,21 +26,4 @@ func (a *allocations) closed(w *window) {
 		a.beforeMove(w, key)
 		w.tallies[m].IsStanding = true
 	}
-}
-
-// risesTo reports whether a meter by which cells are ranked was at least as high in a window as in all of its process
-// before, and records the new highs.
-func (p *process) risesTo(w *window) (highest bool) {
-	for _, all := range [...]course.Figures{w.own, w.tree} {
-		for _, f := range all {
-			if f.Meter != event.Resident && f.Meter < event.CPUMeters {
-				continue
-			}
-			if top := f.Highest(); top > 0 && top >= p.tops.Of(f.Meter) {
-				p.tops.Raise(f.Meter, top)
-				highest = true
-			}
-		}
-	}
-	return highest
 }

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"cmp"
 	"slices"
 
 	"ipytracer/event"
@@ -46,3 +47,11 @@ func (sd *stepDowns) addStacks() { sd.stacks = true }
 
 // maxGroupsShed is a little more than the number of groups.
 const maxGroupsShed = 32
+
+// names returns the names of the groups for a report.
+func (sd *stepDowns) names() (names []string) {
+	for _, p := range sd.groups {
+		names = append(names, cmp.Or(words.Group(p.group), p.text))
+	}
+	return names
+}

@@ -11,39 +11,6 @@ import (
 	"ipytracer/model"
 )
 
-// rises takes in a segment that ended. Where the tree was higher than in all segments before, it records the most that
-// each process had: a process that did not move had its value. What a forked child has from its parent is its parent's.
-func (r *root) rises(high *event.Readings, moved course.Movements, meters []event.Meter) {
-	isTop := false
-	for _, m := range meters {
-		if m != event.Resident && m != event.Mapped && m < event.CPUMeters {
-			continue
-		}
-		rose := r.summits.Rises(m, high[m], func(levels []course.Share) []course.Share {
-			for _, p := range r.living {
-				if own := p.highIn(m, moved) - p.shares(m); own > 0 {
-					levels = append(levels, course.Share{PID: p.info.PID, Bytes: own})
-				}
-			}
-			return levels
-		})
-		isTop = isTop || rose && m == event.Resident
-	}
-	for _, p := range r.living {
-		if p.crest != nil {
-			p.crest.Ends(p.highIn(event.Resident, moved), isTop)
-		}
-	}
-}
-
-// highIn returns the most that a process had in a segment that has just ended.
-func (p *process) highIn(m event.Meter, moved course.Movements) event.Bytes {
-	if one, ok := moved[p.info.PID]; ok && !one.Waited {
-		return one.High[m]
-	}
-	return p.past.Value(m)
-}
-
 // crestMoves notes in the crest of a process that it holds more, or less, by a stack.
 func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 	p := a.processes.byPID[key.PID]

@@ -40,17 +40,6 @@ func (a *allocations) archived(d *detail) {
 	d.tallies = nil
 }
 
-// keeps returns the number of stacks of each meter that a window keeps.
-func (w *window) keeps() int {
-	switch w.kind {
-	case kindStatement:
-		return stacks.MaxKeptOfStatement
-	case kindCell:
-		return stacks.MaxKeptOfCell
-	}
-	return stacks.MaxKept
-}
-
 // beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
 func (a *allocations) beforeMove(w *window, key course.Key) {
 	if w.kind == kindBetween || a.untallied || w.tallies[key.Meter] != nil {
@@ -60,15 +49,4 @@ func (a *allocations) beforeMove(w *window, key course.Key) {
 		w.tallies = map[event.Meter]*stacks.Tallies{}
 	}
 	w.tallies[key.Meter] = a.Holdings.Tallies(key, w.isSettled)
-}
-
-// listing returns which allocations a window lists.
-func (w *window) listing() stacks.Listing {
-	switch w.kind {
-	case kindCell:
-		return stacks.ListingOfCell
-	case kindStatement:
-		return stacks.ListingOfStatement
-	}
-	return stacks.ListingOfSession
 }

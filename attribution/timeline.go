@@ -21,6 +21,8 @@ type timeline struct {
 	processes *processes
 	archive   *archive.Archive
 
+	lines   []*line // of processes, by their index; nil for a process without
+	trees   map[*root]*line
 	bytes   int // in the archive
 	tracks  int
 	folds   foldMemory
@@ -81,7 +83,7 @@ func (tl *timeline) running(pid int32, m event.Meter) *track {
 	if p == nil || p.began == 0 {
 		return nil
 	}
-	return tl.track(&p.line, m)
+	return tl.track(tl.lineOf(p), m)
 }
 
 // store turns points into bytes, except those after the last beginning or end of a window.
@@ -126,8 +128,9 @@ func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
 		return true
 	}
-	i, found := p.line.find(c.Meter)
-	return !found || p.line.tracks[i].isGap
+	l := tl.lineOf(p)
+	i, found := l.find(c.Meter)
+	return !found || l.tracks[i].isGap
 }
 
 // tellEarly adds the changes that waited to their tracks, once the boundary has been processed.
@@ -143,3 +146,39 @@ func (tl *timeline) tellEarly() {
 
 // pieceSize is the number of bytes that go into the archive at once.
 const pieceSize = 2 << 10
+
+// line is the course of the meters of a process, or of a tree.
+type line struct {
+	tracks []*track          // by meter, ascending
+	began  event.Nanoseconds // the time from which their values are known
+	isOn   bool              // of a tree: it has more than one process
+}
+
+// find returns the index of a meter's track, or the index for a new one.
+func (l *line) find(m event.Meter) (at int, found bool) {
+	return slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
+}
+
+// lineOf returns the line of a process.
+func (tl *timeline) lineOf(p *process) *line {
+	if more := p.index + 1 - len(tl.lines); more > 0 {
+		tl.lines = append(tl.lines, make([]*line, more)...)
+	}
+	l := tl.lines[p.index]
+	if l == nil {
+		l = &line{}
+		tl.lines[p.index] = l
+	}
+	l.began = p.began
+	return l
+}
+
+// treeLine returns the line of a tree.
+func (tl *timeline) treeLine(r *root) *line {
+	l := tl.trees[r]
+	if l == nil {
+		l = &line{}
+		tl.trees[r] = l
+	}
+	return l
+}

@@ -44,7 +44,7 @@ func newTracker() *Tracker {
 	t := &Tracker{
 		core: c, allocations: a,
 		timeline: &timeline{
-			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, archive: c.archive,
+			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, archive: c.archive, trees: map[*root]*line{},
 		},
 		lister: &lister{
 			session: c.session, processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,

@@ -22,11 +22,11 @@ func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
 		if p.ended {
 			gone = p.gone
 		}
-		if !d.each(&p.line, p, false, gone) {
+		if !d.each(tl.lineOf(p), p, false, gone) {
 			return
 		}
 		if r := tl.processes.roots[p.root]; r != nil && p.session != nil && p.parent == 0 &&
-			(!d.each(&r.line, p, true, tl.session.last) || !d.onlyOwn(&r.line, p)) {
+			(!d.each(tl.treeLine(r), p, true, tl.session.last) || !d.onlyOwn(tl.treeLine(r), p)) {
 			return
 		}
 	}
@@ -38,7 +38,7 @@ func (d *drawing) onlyOwn(tree *line, p *process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
-	for _, k := range p.line.tracks {
+	for _, k := range d.t.lineOf(p).tracks {
 		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.gpus.shows(k.meter, nil, p.info.Python != "") {
 			continue
 		}
@@ -69,14 +69,6 @@ func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) b
 		}
 	}
 	return true
-}
-
-// blindOf returns the times in which a probe of a meter was missing.
-func (ps *processes) blindOf(p *process, tree bool, m event.Meter) course.Spans {
-	if tree {
-		return ps.root(p.root).blind[m.Template()]
-	}
-	return p.blind[m.Template()]
 }
 
 // drawing makes the items of one track.

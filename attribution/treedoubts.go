@@ -6,6 +6,7 @@ import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
+	"ipytracer/model"
 )
 
 // isUnread reports whether the readings of other processes at a boundary may have found no room.
@@ -97,4 +98,17 @@ func (w *window) isBlind(r *root, closed event.Nanoseconds) {
 	d := w.inDoubt()
 	d.blindTree.With(tree)
 	d.blind.With(own)
+}
+
+// lost sets in a window of a report the numbers of records that found no room in it.
+func (w *window) lost(out *model.Window) {
+	d := w.doubts
+	if d == nil || w.kind != kindCell && w.kind != kindSession {
+		return
+	}
+	out.LostStatements, out.LostMarkers = int64(d.statements), int64(d.markers)
+	if d.statements == 0 || w.kind != kindCell {
+		return
+	}
+	out.Note = words.Join(out.Note, words.StatementsRefused(d.statements))
 }

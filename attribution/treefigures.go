@@ -29,16 +29,6 @@ func (fg *figurer) treeOf(w *window, own map[string]model.Figure) map[string]mod
 	return out
 }
 
-// isOfTop reports whether the window's process is the one with the tree that the kernel half adds up: the process that
-// was attached to or started, not one below it.
-func (w *window) isOfTop() bool {
-	top := w
-	for top.parent != nil {
-		top = top.parent
-	}
-	return top.kind == kindSession && top.process == w.process
-}
-
 // wholeTree returns the figure that the kernel half has added up at each instant.
 func (fg *figurer) wholeTree(w *window, m event.Meter) model.Figure {
 	f := fg.figure(m, w.tree.Of(m), w, false)

@@ -39,9 +39,3 @@ func (t *typed) retain(cells map[uint64]*window) {
 		}
 	}
 }
-
-// KeepSources has the cells that are handed out from now on have their sources: at most so many bytes of each, and of
-// all that wait. A source without room is left out.
-func (m *Monitor) KeepSources(most, all int) {
-	m.core.texts.typed = &typed{most: most, all: all, by: map[uint32]string{}}
-}

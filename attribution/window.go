@@ -198,7 +198,6 @@ type process struct {
 	ended       bool
 	alive       bool
 	past        course.Gauges
-	line        line
 	life        course.Figures
 	inputs      int64
 	open        []*window // cells that run, innermost last
@@ -268,4 +267,44 @@ type experiments struct {
 type kernels struct {
 	all   []*process
 	stale bool // names must be found again
+}
+
+// isAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
+func (k windowKind) isAudited() bool { return k != kindStatement && k != kindLife }
+
+// missesStacks reports whether stacks of a meter were not walked at some time in the window.
+func (w *window) missesStacks(m event.Meter) bool {
+	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
+		return slices.Contains(w.unwalked, stacks)
+	})
+}
+
+// freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
+// the figures are off for that and because a meter was stepped down. sized: off can be stated.
+func (w *window) freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
+	off = w.unsure[kind]
+	if w.isOpen || w.closeFrees.Unknown[kind] <= w.openFrees.Unknown[kind] {
+		return false, off, true
+	}
+	slack := w.closeFrees.Slack[kind] - w.openFrees.Slack[kind]
+	return true, off + slack, slack > 0 && !kind.Facts().Boundless
+}
+
+// left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
+// count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
+func (w *window) left(y *stacks.Tally) event.Bytes {
+	if p := w.process; p.ranCells > 0 && len(p.open) == 0 && y.Cells == p.ranCells {
+		return max(0, y.Held-y.Since)
+	}
+	return max(0, y.Held)
+}
+
+// isOfTop reports whether the window's process is the one with the tree that the kernel half adds up: the process that
+// was attached to or started, not one below it.
+func (w *window) isOfTop() bool {
+	top := w
+	for top.parent != nil {
+		top = top.parent
+	}
+	return top.kind == kindSession && top.process == w.process
 }

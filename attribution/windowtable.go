@@ -333,3 +333,6 @@ func (wt *windowTable) doubtsOf(w *window) *doubts {
 	*out = d
 	return out
 }
+
+// giveUp makes windows that are read from the archive come without tallies.
+func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
