@@ -67,7 +67,7 @@ func (ac *activity) closeCell(p *process, b *event.Boundary) {
 		}
 		ac.windows.close(w.hooks, b)
 		ac.ledger.forgo(w.atResult)
-		w.hooks, w.atResult, w.told = nil, nil, true
+		w.hooks, w.atResult, w.ending = nil, nil, endingReported
 		ac.finishCell(p, w, b)
 		return
 	}

@@ -40,7 +40,9 @@ func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed
 	*w = *at
 	ac.invariants.left(w)
 	ac.table.count(w, 1)
-	w.untold, p.hadCell = missed, true
+	if p.hadCell = true; missed {
+		w.ending = endingUnreported
+	}
 	if p.info.Frontend != "" { // a program without one draws no figures
 		w.addNote(words.NoHooksEnd)
 	}

@@ -20,7 +20,7 @@ func TestNotesInTheArchive(t *testing.T) {
 	tracker := New()
 	p := tracker.processes.process(200, 200)
 	archived := func(n *note) (text string, coded int) {
-		w := &window{detail: &detail{}, kind: kindStatement, process: p, root: 200, note: n}
+		w := &window{detail: &detail{}, kind: kindStatement, process: p, stretch: stretch{root: 200}, note: n}
 		tracker.table.keep(w)
 		tracker.table.put(w)
 		slot := tracker.table.slots[w.slot-1]

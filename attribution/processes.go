@@ -36,7 +36,7 @@ func (ps *processes) process(pid int32, root uint32) *process {
 
 func (ps *processes) add(pid int32, root uint32) *process {
 	p := &process{info: event.ProcessInfo{PID: pid, Root: root, Inputs: -1}, index: len(ps.order), root: root,
-		inputs: -1}
+		ownWindows: ownWindows{inputs: -1}}
 	ps.byPID[pid] = p
 	ps.order = append(ps.order, p)
 	return p
@@ -59,7 +59,7 @@ func (ps *processes) adopt(pid int32, root uint32) *process {
 func (ps *processes) root(id uint32) *root {
 	r := ps.roots[id]
 	if r == nil {
-		r = &root{changes: map[uint64]map[int32]course.Levels{}}
+		r = &root{arrivals: arrivals{changes: map[uint64]map[int32]course.Levels{}}}
 		ps.roots[id] = r
 	}
 	return r

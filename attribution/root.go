@@ -12,42 +12,57 @@ import (
 
 // root is the tree of one attached process.
 type root struct {
+	openWindows
+	arrivals
+	pauses
+	doubtful
+	away    map[int32]bool // processes with device memory on the host
+	past    course.Gauges  // of the tree
+	summits course.Tree    // of it
+	unsure  [event.UnknownKinds]course.Peaks
+	freed   event.Frees       // frees so far of blocks that were not seen to be allocated
+	drawnAt event.Nanoseconds // time of the last boundary
+	ended   uint64            // the last segment that ended
+	last    *event.Boundary   // the boundary that ended it: its counts
+	recent  *process          // the process that moved last; see memory.older
+	living  []*process        // the processes that live
+}
+
+// openWindows are the windows of a tree that are open.
+type openWindows struct {
 	executions int
-	stream     course.Stream
-	ordered    course.Order
-	away       map[int32]bool    // processes with device memory on the host
-	counted    []*window         // open windows that count the stacks that allocate
-	open       []*window         // in the order they opened; some that have closed may be among them
-	closed     int               // windows of open that have closed
-	past       course.Gauges     // of the tree
-	summits    course.Tree       // of it
-	drawnAt    event.Nanoseconds // time of the last boundary
-	crowded    shedding          // more processes came than are followed
-	unsure     [event.UnknownKinds]course.Peaks
-	recent     *process   // the process that moved last; see process.older
-	living     []*process // the processes that live
-	archived   uint64     // the last segment of any window that is archived
+	counted    []*window // open windows that count the stacks that allocate
+	open       []*window // in the order they opened; some that have closed may be among them
+	closed     int       // windows of open that have closed
+	archived   uint64    // the last segment of any window that is archived
+}
+
+// arrivals are the changes of a tree that have come, and those that wait for their segment.
+type arrivals struct {
+	stream  course.Stream
+	ordered course.Order
 	// changes has the highs, from the change stream, of segments that have not ended, by segment, pid and meter.
 	changes map[uint64]map[int32]course.Levels
-	ahead   int             // pairs of segment and pid in changes
-	purged  uint64          // value of ended when old segments were last removed from changes
-	ended   uint64          // the last segment that ended
-	last    *event.Boundary // the boundary that ended it: its counts
+	ahead   int    // pairs of segment and pid in changes
+	purged  uint64 // value of ended when old segments were last removed from changes
 	// learned are values that windows had from their beginning, and asked are the requests; both of segments not yet
 	// ended.
 	learned []*event.Change
+	asked   []event.Event
 	// readings are those that came with a boundary of another tree, or are of a segment that is not over yet.
 	readings []*event.Reading
-	asked    []event.Event
 	// between are the changes that were made while a boundary was being drawn.
-	between  []event.Change
-	sides    course.Chains
-	shed     map[event.Meter]shedding // the meters that were ever stepped down
-	reasons  map[shedReason]bool      // why they are stepped down now; see sheds
+	between []event.Change
+	sides   course.Chains
+}
+
+// pauses are the times in which probes of a tree were detached.
+type pauses struct {
+	shed     map[event.Meter]shedding // the meters that were ever paused
+	reasons  map[shedReason]bool      // why they are paused now; see sheds
 	unwalked map[event.Group]shedding // stacks that were not walked at some time
 	blanks   []blank                  // the last times in which NumPy's arrays came and went unseen
-	freed    event.Frees              // frees so far of blocks that were not seen to be allocated
-	doubtful
+	crowded  shedding                 // more processes came than are followed
 }
 
 // shedding is whether something is stepped down, and the cut at which that last changed.

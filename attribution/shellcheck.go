@@ -31,7 +31,7 @@ func lateEnd(b *event.Boundary, gap *window) {
 	if gap == nil || gap.before == nil || b.Time-gap.opened >= soonest {
 		return
 	}
-	if w := gap.before; w.told {
+	if w := gap.before; w.ending == endingReported {
 		w.missed = true
 		w.addNote(words.EndMissed)
 	}
@@ -80,7 +80,7 @@ func (w *window) overAt(at event.Nanoseconds) {
 	if w.isOwn() && w.note.is(words.StillRuns) && w.opened < at {
 		w.missed, w.note = true, alone(words.NoEnd)
 	}
-	w.missed = w.missed || w.untold
+	w.missed = w.missed || w.ending == endingUnreported
 }
 
 // doubt adds a problem for the cells of each process of which a part was not seen.

@@ -29,63 +29,82 @@ var kindNames = [...]string{model.Session, model.Experiment, model.Cell, model.S
 // in its detail, which an archived window lacks: see [windowTable.whole].
 type window struct {
 	*detail
-	archived uint64 // place in the archive, 0 for none
-	id       int
-	parent   *window
-	process  *process
-	root     uint32
-	kind     windowKind
-	isOpen   bool
-	slot     int // place in all windows, from 1; 0 for none
+	windowPlace
+	stretch
+	cellFacts
+	links
+	kind    windowKind
+	parent  *window
+	process *process
+	dropped bool // it turned out to be no window
+	line    int
+	name    string
+	status  string
+	note    *note
+}
 
+// windowPlace is the place of a window among the others.
+type windowPlace struct {
+	id       int
+	slot     int    // place in all windows, from 1; 0 for none
+	number   int32  // place in those that are never archived whole, from 1; 0 for none
+	closing  uint64 // place, from 1, in the order of closing
+	archived uint64 // place in the archive, 0 for none
+}
+
+// stretch is the segments of a window.
+type stretch struct {
+	root                      uint32
+	isOpen                    bool
 	firstSegment, lastSegment uint64
 	opened, closed            event.Nanoseconds
-	closing                   uint64 // its place, from 1, in the order of closing
+}
 
-	execution int
-	count     int  // In[N], -1 if there is none
-	silent    bool // of a cell: IPython did not store it
-	late      bool // of a cell: its beginning was not seen
-	missed    bool // of a cell: its end was not seen
-	doubted   bool // of a cell: a part of it was not seen
-	told      bool // of a cell: its front end reported that it finished
-	untold    bool // of a cell: its front end did not report that
-	// resultless: of a cell: its end was seen, but not its result.
-	resultless bool
-	// dropped: it turned out to be no window.
-	dropped   bool
-	truncated bool
-	tid       int32
-	cell      uint64
-	file      string // of a cell: the file name in its code
-	line      int
-	name      string
-	number    int32  // place in those that are never archived whole, from 1; 0 for none
-	source    uint32 // of a cell: the number of its text
-	status    string
-	failure   string // of a cell: the type of the exception that ended it
-	note      *note
-	lastLine  int     // of a cell: the line of its last statement so far
-	lines     int     // of a cell: number of lines of its text; 0 where that is not known
-	statement *window // of a cell: the statement that runs
-	hooks     *window // of a cell: the hooks after its result, while they run
-	atResult  *window // of a cell, while hooks are open: the cell as it is if the end of the hooks is not reported
-	birth     *birth  // in an audit: the place that blocks allocated here refer to
+// cellFacts are what is known of a cell.
+type cellFacts struct {
+	cell       uint64
+	execution  int
+	count      int // In[N], -1 if there is none
+	tid        int32
+	file       string // the file name in its code
+	source     uint32 // the number of its text
+	truncated  bool   // the text is cut
+	lines      int    // number of lines of its text; 0 where that is not known
+	lastLine   int    // the line of its last statement so far
+	failure    string // the type of the exception that ended it
+	silent     bool   // IPython did not store it
+	late       bool   // its beginning was not seen
+	missed     bool   // its end was not seen
+	doubted    bool   // a part of it was not seen
+	resultless bool   // its end was seen, but not its result
+	ending     cellEnding
+}
 
-	before, after *window // of the time between: the cells around it
+// cellEnding is what the front end of a cell reported of its end.
+type cellEnding uint8
+
+const (
+	endingOpen       cellEnding = iota // the cell runs, or nothing has to be reported
+	endingReported                     // the front end reported that the cell finished
+	endingUnreported                   // it did not, and had to
+)
+
+// links are the other windows that a window refers to.
+type links struct {
+	statement     *window // of a cell: the statement that runs
+	hooks         *window // of a cell: the hooks after its result, while they run
+	atResult      *window // of a cell, while hooks are open: the cell as it is if the end of the hooks is not reported
+	before, after *window // of the time between cells: the cells around it
+	birth         *birth  // in an audit: the place that blocks allocated here refer to
 }
 
 // detail has the fields of a window that only a report needs.
 type detail struct {
 	measured
-	since, until            uint64 // the cuts at which it opened and closed
-	openStream, closeStream uint64
-	openCPU, closeCPU       event.Nanoseconds
-	openFrees, closeFrees   event.Frees
-	// openCounters and closeCounters are nil where nothing was counted.
-	openCounters, closeCounters *event.Counters
+	counts
+	since, until uint64 // the cuts at which it opened and closed
 
-	shed []event.Meter // meters that were stepped down at some time in the window
+	shed []event.Meter // meters that were paused at some time in the window
 	// unwalked are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and the
 	// like.
 	unwalked []event.Group
@@ -101,8 +120,16 @@ type detail struct {
 	refusedBy []*refusal
 	foreign   model.Foreign
 	suspended model.Suspended
+	doubts    *doubts // nil for none
+}
 
-	doubts *doubts // nil for none
+// counts are the counts of the boundaries at which a window opened and closed.
+type counts struct {
+	openStream, closeStream uint64
+	openCPU, closeCPU       event.Nanoseconds
+	openFrees, closeFrees   event.Frees
+	// openCounters and closeCounters are nil where nothing was counted.
+	openCounters, closeCounters *event.Counters
 	// openStatements and openMarkers are the numbers of them that had been refused when it opened.
 	openStatements, openMarkers uint64
 }
@@ -187,87 +214,6 @@ type birth struct {
 
 // failed reports whether an exception ended the statement.
 func (b *birth) failed() bool { return b.status == model.Error || b.status == model.Interrupted }
-
-// process is one traced process over its traced life.
-type process struct {
-	info        event.ProcessInfo
-	index       int // in the order they came
-	root        uint32
-	parent      int32
-	began, gone event.Nanoseconds
-	ended       bool
-	alive       bool
-	past        course.Gauges
-	life        course.Figures
-	inputs      int64
-	open        []*window // cells that run, innermost last
-	windows     []*window // all open windows in which the stacks that allocate are counted
-	experiments experiments
-	between     *window
-	lastGap     *window // the last stretch of time in which it ran no cell
-	lastCell    *window
-	hasWindows  bool
-	tops        course.Levels // the highest of any cell so far
-	ranCells    int32         // cells that are over
-	hadCell     bool          // a cell was ended at its result
-	last        last          // its state when it ended
-	limits      []model.Limit
-	blind       course.Unprobed
-	session     *window // of a root
-	crest       *stacks.Crest
-	whole       *window // of a Python that another process of the tree started
-	adopted     bool    // it had begun before there was room for it
-	learnedAt   []learning
-	kernels     *kernels // nil unless it is one
-	name        string   // its name among them: see process.kernel
-	pool        string   // the pool in which it waits for the next task at the end
-
-	counted  uint64        // the last cut after which a block moved, or memory was refused
-	lives    course.Steps  // 1 from its beginning, 0 from its end
-	moved    uint64        // the last cut at which it moved
-	left     uint64        // the cut at which it ended
-	copied   course.Levels // memory it had at its birth by a fork, until it executes a program
-	isForked bool          // it still has that memory, and lives
-	// it was forked before the attach: of its memory then, its parent's size bounds what it shares
-	isFound      bool
-	replaced     uint64 // the cut at which it executed a program after a fork
-	older, newer *process
-}
-
-// learning records the number of windows that had closed when a meter became known.
-type learning struct {
-	meter  event.Meter
-	closed uint64
-}
-
-// last is the state of a process when it ended, and how it ended.
-type last struct {
-	cell             *window     // the innermost that was open, nil for none
-	id, line         int         // of its open statement, or of the cell
-	statement        *window     // nil for none
-	resident, mapped event.Bytes // the most in its last segment
-	ending           *event.Ending
-}
-
-// experiments are the open experiments of a process.
-type experiments struct {
-	byName map[string][]*window // innermost last
-	open   int
-	// refused has the names of experiments that were not opened, with their number, each innermost of its name;
-	// crowded: some of these are not known.
-	refused map[string]int
-	crowded bool
-	// ended has the ids of those that closed last, in the order in which they closed; endings is the number of all.
-	ended   []int32
-	endings int
-}
-
-// kernels are the processes of a session that run cells, or could. Where there are several, each has a name: two of
-// them have an In[1].
-type kernels struct {
-	all   []*process
-	stale bool // names must be found again
-}
 
 // isAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
 func (k windowKind) isAudited() bool { return k != kindStatement && k != kindLife }

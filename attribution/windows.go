@@ -22,11 +22,11 @@ type windows struct {
 func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		detail: &detail{
-			since: ws.session.cut, openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees,
-			openCounters: countersOf(b),
+			since:  ws.session.cut,
+			counts: counts{openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees, openCounters: countersOf(b)},
 		},
-		kind: kind, parent: parent, process: p, root: b.Root, isOpen: true, firstSegment: b.Segment + 1, count: -1,
-		opened: b.Time, status: model.OK,
+		stretch:   stretch{root: b.Root, isOpen: true, firstSegment: b.Segment + 1, opened: b.Time},
+		cellFacts: cellFacts{count: -1}, kind: kind, parent: parent, process: p, status: model.OK,
 	}
 	ws.table.open(w)
 	ws.ledger.opened(w, int(b.Line)) // not the boundary, which may be reused
