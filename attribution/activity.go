@@ -8,25 +8,15 @@ import (
 
 // activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
 type activity struct {
-	limits     *limits
-	processes  *processes
-	table      *windowTable
-	closed     *closedWindows
+	*state
 	windows    *windows
-	texts      *texts
-	files      *cellFiles
-	problems   *problems
 	invariants *invariants
 	ledger     ledger
 
-	cells  map[uint64]*window // that are running
-	done   []*window          // cells that closed since the last Finished
-	marked *marked            // experiments that closed since the last [Monitor.Experiments]; nil: not kept
-	unseen int64              // cells that In has and that have no window
+	done   []*window // cells that closed since the last Finished
+	marked *marked   // experiments that closed since the last [Monitor.Experiments]; nil: not kept
+	unseen int64     // cells that In has and that have no window
 }
-
-// cell returns the running cell with an id, nil if there is none.
-func (ac *activity) cell(id uint64) *window { return ac.cells[id] }
 
 // takeDone returns the cells that closed since the last call.
 func (ac *activity) takeDone() []*window {
@@ -37,8 +27,8 @@ func (ac *activity) takeDone() []*window {
 
 // forgetCell records that a cell is over. Its text may still arrive.
 func (ac *activity) forgetCell(w *window) {
-	delete(ac.cells, w.cell)
-	ac.closed.remember(w)
+	delete(ac.table.running, w.cell)
+	ac.table.closed.remember(w)
 }
 
 // startBetween and endBetween begin and end the window for the time in which no cell of a process runs.

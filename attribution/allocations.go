@@ -10,20 +10,16 @@ import (
 // single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
 // known at a window's peak then do not add up to the peak in the kernel's ledger.
 type allocations struct {
+	*state
 	unfollowed
 	*stacks.Holdings
-	session   *session
-	gpus      *gpus
-	processes *processes
-	over      *closedWindows
-	divided   *stacks.Merger
-	finds     *finds
+	divided *stacks.Merger
+	finds   *finds
 
 	blocks map[stacks.BlockKey]stacks.Block
 	ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
 	pieces int                              // of all ranges
-	stacks *stacks.Table
-	asked  map[stacks.AskedKey]event.Bytes // the bytes that tensors requested, of the blocks that lived at the end
+	asked  map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested, of the blocks that lived at the end
 	// the cycles that the collector does not see, by the blocks that they hold
 	lost map[stacks.AskedKey]*event.Lost
 	// some blocks that moved a meter were not streamed: of small ones, only samples
@@ -55,13 +51,11 @@ func (a *allocations) heldBy(e *event.Holders) {
 	}
 }
 
-func newAllocations(c *core, d *stacks.Merger) *allocations {
+func newAllocations(s *state) *allocations {
 	return &allocations{
-		session: c.session, gpus: c.gpus, processes: c.processes, over: c.closed, divided: d,
-		finds:  &finds{processes: c.processes, stacks: c.stacks},
+		state: s, divided: &stacks.Merger{Stacks: s.stacks}, finds: &finds{state: s},
 		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
-		Holdings: stacks.NewHoldings(c.stacks),
-		stacks:   c.stacks,
+		Holdings: stacks.NewHoldings(s.stacks),
 	}
 }
 

@@ -8,11 +8,9 @@ import (
 
 // audit is the ledger of an [Auditor].
 type audit struct {
+	*state
 	untallied
-	processes *processes
-	stacks    *stacks.Table
-	finds     *finds
-	openCell  func(id uint64) *window // returns nil for a cell that is not running
+	finds *finds
 
 	births     *births
 	departures *departures
@@ -146,7 +144,7 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 	case event.MeterShed, event.MeterBack:
 		a.blind.turn(b)
 	case event.StatementClose:
-		if cell := a.openCell(b.Cell); cell != nil && cell.statement != nil {
+		if cell := a.table.running[b.Cell]; cell != nil && cell.statement != nil {
 			a.births.close(b.PID, closing{cell.statement.birth, b.Time})
 		}
 	case event.ProcessStart:

@@ -14,10 +14,10 @@ type Auditor struct {
 
 // NewAuditor returns an Auditor that has seen nothing.
 func NewAuditor() *Auditor {
-	c := newCore()
-	f := newFindings(c)
-	c.follow(f.audit, noChart{})
-	return &Auditor{f, c}
+	s := newState()
+	a := newAudit(s)
+	c := newCore(s, a, noChart{})
+	return &Auditor{&Findings{core: c, audit: a}, c}
 }
 
 // Add takes in the next event.

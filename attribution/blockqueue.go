@@ -11,15 +11,14 @@ import (
 // blockQueue passes on to a ledger the changes that it takes: in the order in which the kernel made them, and none
 // before the windows of its segment are open.
 type blockQueue struct {
-	limits    *limits
-	processes *processes
-	ledger    ledger
-	waiting   map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
-	waits     int                                  // the number of changes that wait
-	spare     spareChanges
-	looks     map[uint64]*refusal // requests at which the ledger is asked for dividers, by number
-	asked     uint64              // how many there were
-	isClosed  bool                // the ledger takes no more
+	*state
+	ledger   ledger
+	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
+	waits    int                                  // the number of changes that wait
+	spare    spareChanges
+	looks    map[uint64]*refusal // requests at which the ledger is asked for dividers, by number
+	asked    uint64              // how many there were
+	isClosed bool                // the ledger takes no more
 }
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.

@@ -10,7 +10,7 @@ import (
 )
 
 func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
-	parent := ac.cells[b.Outer]
+	parent := ac.table.running[b.Outer]
 	if parent == nil || !parent.isOpen {
 		parent = ac.processes.sessionOf(p)
 	}
@@ -39,7 +39,7 @@ func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
 		ac.linkBetween(p, w)
 	}
 	p.open = append(p.open, w)
-	ac.cells[b.Cell] = w
+	ac.table.running[b.Cell] = w
 }
 
 // isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
@@ -54,7 +54,7 @@ func (ac *activity) isFull(r *root) bool {
 
 // closeCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
 func (ac *activity) closeCell(p *process, b *event.Boundary) {
-	w := ac.cells[b.Cell]
+	w := ac.table.running[b.Cell]
 	if w == nil || !w.isOpen {
 		return
 	}
@@ -137,9 +137,9 @@ func (ac *activity) closeProcess(p *process, b *event.Boundary, why words.NoteKi
 
 // source gives a cell its text. The text may arrive a while after the cell's end.
 func (ac *activity) source(e *event.CellSource) {
-	w := ac.cells[e.Cell]
+	w := ac.table.running[e.Cell]
 	if w == nil {
-		w = ac.closed.cell(e.Cell)
+		w = ac.table.closed.cell(e.Cell)
 	}
 	if w == nil || w.slot == 0 && ac.texts.typed == nil {
 		return

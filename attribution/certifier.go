@@ -11,13 +11,7 @@ import (
 
 // certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
-	session     *session
-	limits      *limits
-	gpus        *gpus
-	processes   *processes
-	table       *windowTable
-	problems    *problems
-	stepDowns   *stepDowns
+	*state
 	invariants  *invariants
 	activity    *activity
 	requests    *requests

@@ -59,7 +59,7 @@ func (in *intake) late(r *root, c *event.Change) {
 	if p := in.processes.byPID[c.PID]; p != nil {
 		p.past.Need(c.Meter).Seen.Push(r.cutOf(c.Segment, in.session.cut), c.Highest())
 	}
-	for _, w := range in.closed.with(c.PID, c.Root, c.Segment) {
+	for _, w := range in.table.closed.with(c.PID, c.Root, c.Segment) {
 		w.recomputed.Raise(c.Meter, c.Highest())
 	}
 }

@@ -14,23 +14,20 @@ const (
 // closedWindows are the windows that closed a short while ago: late changes may still belong to them.
 type closedWindows struct {
 	processes *processes
-	table     *windowTable
-	ledger    ledger
 	closing   []*window          // closed, but not settled
 	settled   []*window          // settled, but not archived
 	over      []*window          // sessions and lives
 	cells     map[uint64]*window // the cells among these
 }
 
-// add takes in a window that has closed.
-func (cw *closedWindows) add(w *window) {
+// add takes in a window that has closed. isFull: many closed at once, and have to be settled.
+func (cw *closedWindows) add(w *window) (isFull bool) {
 	if w.kind == kindSession || w.kind == kindLife { // their tallies are the report's lines
 		cw.over = append(cw.over, w)
-		return
+		return false
 	}
-	if cw.closing = append(cw.closing, w); len(cw.closing) > 2*maxUnsettled { // many close at once
-		cw.settle()
-	}
+	cw.closing = append(cw.closing, w)
+	return len(cw.closing) > 2*maxUnsettled
 }
 
 // all returns the windows of all processes.
@@ -72,36 +69,30 @@ func (cw *closedWindows) of(of *process) []*window {
 	return all
 }
 
-// settle settles the windows that closed long enough ago. It is called before a boundary: there, the same events have
-// been taken in from a live session and from its recording.
-func (cw *closedWindows) settle() {
-	n := 0
+// due returns the number of windows that closed long enough ago to be settled.
+func (cw *closedWindows) due() (n int) {
 	for _, w := range cw.closing[:max(0, len(cw.closing)-lingering)] {
 		if r := cw.processes.root(w.root); r.ordered.WaitsFor(w.closeStream) && len(cw.closing) < maxPatient {
 			break
 		}
 		n++
-		w.isSettled = true
-		cw.ledger.settle(w)
 	}
-	cw.settled = append(cw.settled, cw.closing[:n]...)
-	cw.closing = slices.Delete(cw.closing, 0, n)
-	cw.archiveOld()
+	return n
 }
 
-// archiveOld archives the windows that closed long ago.
-func (cw *closedWindows) archiveOld() {
-	n := max(0, len(cw.settled)-horizon)
-	for _, w := range cw.settled[:n] {
-		r := cw.processes.root(w.root)
-		r.archived = max(r.archived, w.lastSegment)
-		cw.ledger.shorten(w)
+// move moves the windows that have been settled to the others, and returns those that are old enough to be archived.
+func (cw *closedWindows) move(n int) (old []*window) {
+	cw.settled = append(cw.settled, cw.closing[:n]...)
+	cw.closing = slices.Delete(cw.closing, 0, n)
+	return cw.settled[:max(0, len(cw.settled)-horizon)]
+}
+
+// drop takes out the oldest windows: they have been archived.
+func (cw *closedWindows) drop(old []*window) {
+	for _, w := range old {
 		if cw.cells[w.cell] == w {
 			delete(cw.cells, w.cell)
 		}
-		if detail := cw.table.put(w); detail != nil {
-			cw.ledger.archived(detail)
-		}
 	}
-	cw.settled = slices.Delete(cw.settled, 0, n)
+	cw.settled = slices.Delete(cw.settled, 0, len(old))
 }

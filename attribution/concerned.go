@@ -29,7 +29,7 @@ func (a *allocations) concerned(r *root, c *event.Change) concerned {
 		for _, w := range p.windows {
 			later(w)
 		}
-		for _, w := range a.over.of(p) {
+		for _, w := range a.table.closed.of(p) {
 			later(w)
 		}
 	}
@@ -43,7 +43,7 @@ func (a *allocations) lately(pid int32) []*window {
 		return nil
 	}
 	found := a.late[:0]
-	for _, w := range a.over.closing {
+	for _, w := range a.table.closed.closing {
 		if w.process == p && len(w.tallies) > 0 {
 			found = append(found, w)
 		}
@@ -78,7 +78,7 @@ func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
 	if c.Segment > r.ended {
 		return found
 	}
-	found = append(found, a.over.with(c.PID, c.Root, c.Segment)...) // the change comes late
+	found = append(found, a.table.closed.with(c.PID, c.Root, c.Segment)...) // the change comes late
 	return found
 }
 

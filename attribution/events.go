@@ -83,7 +83,7 @@ func (in *intake) take(e event.Event) {
 	case *event.CellSource:
 		in.activity.source(e)
 	case *event.Boundary:
-		in.closed.settle()
+		in.windows.settle()
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:

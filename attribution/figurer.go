@@ -10,9 +10,8 @@ import (
 
 // figurer makes the figures of a report, of a process and of its tree, and decides how exact they are.
 type figurer struct {
-	session *session
-	gpus    *gpus
-	lent    *lent
+	*state
+	lent *lent
 }
 
 // figureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.

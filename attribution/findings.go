@@ -15,24 +15,21 @@ type Findings struct {
 	audit *audit
 }
 
-// newFindings returns the Findings of an audit that has seen nothing.
-func newFindings(c *core) *Findings {
-	born := newBirths(c.processes)
-	return &Findings{core: c, audit: &audit{
-		processes: c.processes, stacks: c.stacks,
-		finds:    &finds{processes: c.processes, stacks: c.stacks},
-		openCell: c.activity.cell,
-		births:   born, departures: newDepartures(), torch: newTorchCaches(born),
+// newAudit returns an audit that has seen nothing.
+func newAudit(s *state) *audit {
+	born := newBirths(s.processes)
+	return &audit{
+		state: s, finds: &finds{state: s}, births: born, departures: newDepartures(), torch: newTorchCaches(born),
 		live: map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
 		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
-	}}
+	}
 }
 
 // Audit returns the verdicts on memory that stays behind, each on at least so many bytes. It can be called at any time.
 func (f *Findings) Audit(least int64) *model.Audit {
 	f.core.intake.flush()
 	f.core.queue.handOnAll()
-	return newJudge(f.core, f.audit, least).judgeAll()
+	return newJudge(f.core.rows, f.audit, least).judgeAll()
 }
 
 // leastAsked is the least size of a block, in bytes, for which holders are searched.
@@ -62,7 +59,7 @@ func (f *Findings) Blocks(pid int) (all []event.Block) {
 func (f *Findings) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	f.core.intake.flush()
 	defer f.audit.ask(found)()
-	j := newJudge(f.core, f.audit, least)
+	j := newJudge(f.core.rows, f.audit, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()
 	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they belong to the end

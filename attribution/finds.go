@@ -1,16 +1,14 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
 
 // finds gives names to the stacks of blocks that searches have found.
 type finds struct {
-	processes *processes
-	stacks    *stacks.Table
-	count     int // stacks so far
+	*state
+	count int // stacks so far
 }
 
 // stackOf returns the number of the stack of a block that a search has found: the stack that allocated it is not known,

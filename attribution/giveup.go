@@ -18,7 +18,7 @@ func GiveUp(t *Tracker, why string) {
 	t.symbolizer.forget()
 	t.table.giveUp()
 	t.limits.brief = true
-	forgetTallies(t.closed.all())
+	forgetTallies(t.table.closed.all())
 	forgetTallies(t.table.staying)
 	for _, p := range t.processes.order {
 		forgetTallies(p.windows)
@@ -30,12 +30,11 @@ func GiveUp(t *Tracker, why string) {
 // giveUp drops the records of blocks and stacks.
 func (a *allocations) giveUp(why string) {
 	*a.divided = stacks.Merger{Stacks: a.stacks}
-	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
+	*a.finds = finds{state: a.state}
 	*a = allocations{
-		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
-		stacks: a.stacks, blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
-		Holdings: stacks.NewHoldings(a.stacks),
-		givenUp:  why,
+		state: a.state, divided: a.divided, finds: a.finds,
+		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(a.stacks), givenUp: why,
 	}
 }
 

@@ -20,15 +20,8 @@ const (
 
 // glancer reports on a session while it goes on.
 type glancer struct {
-	session     *session
-	limits      *limits
-	processes   *processes
-	table       *windowTable
-	figurer     *figurer
-	presenter   *presenter
+	*rows
 	lister      *lister
-	divided     *stacks.Merger
-	namespaces  *namespaces
 	allocations *allocations
 	activity    *activity
 	requests    *requests
@@ -190,7 +183,7 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 				differ(stack, 0, was)
 			}
 		}
-		grown := gl.divided.SameLines(moved)
+		grown := gl.lister.divided.SameLines(moved)
 		slices.SortFunc(grown, func(x, y stacks.Sum) int {
 			return cmp.Or(cmp.Compare(y.Allocated-y.Freed, x.Allocated-x.Freed), cmp.Compare(x.Stack, y.Stack))
 		})

@@ -15,7 +15,7 @@ import (
 
 // cellResult ends a cell's last statement and begins its display and hooks.
 func (ac *activity) cellResult(p *process, b *event.Boundary) {
-	w := ac.cells[b.Cell]
+	w := ac.table.running[b.Cell]
 	if w == nil || !w.isOpen || w.hooks != nil {
 		return
 	}

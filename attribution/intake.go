@@ -1,24 +1,16 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
 // intake takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary ends
 // a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
-	session    *session
-	limits     *limits
-	gpus       *gpus
-	processes  *processes
-	stacks     *stacks.Table
-	table      *windowTable
-	closed     *closedWindows
+	*state
 	windows    *windows
 	activity   *activity
 	shellCheck *shellCheck
-	stepDowns  *stepDowns
 	requests   *requests
 	queue      *blockQueue
 	namespaces *namespaces

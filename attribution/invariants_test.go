@@ -154,7 +154,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 				tracker.Add(e)
 			}
 			tracker.Flush()
-			cell := tracker.activity.cells[1]
+			cell := tracker.table.running[1]
 			in := tracker.invariants.inside[cell]
 			if in == nil || in.own.Of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)

@@ -7,7 +7,7 @@ import (
 
 // judge turns the blocks that are left at the end into verdicts.
 type judge struct {
-	t        *core
+	t        *rows
 	audit    *audit
 	least    event.Bytes
 	verdicts map[verdictKey]*found
@@ -45,7 +45,7 @@ type heldBy struct {
 	name  string
 }
 
-func newJudge(c *core, a *audit, least int64) *judge {
+func newJudge(c *rows, a *audit, least int64) *judge {
 	return &judge{
 		t: c, audit: a, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
 		held: map[heldBy]*model.Held{},

@@ -10,6 +10,7 @@ import (
 type ledger interface {
 	tallier
 	follower
+	makers
 
 	// takes reports whether the ledger uses a change.
 	takes(c *event.Change) bool
@@ -19,13 +20,8 @@ type ledger interface {
 	heldBy(e *event.Holders)
 	// forget drops all blocks of some meters of a root: for a while their changes are not reported.
 	forget(root uint32, which func(event.Meter) bool)
-	// blockAt and rangeAt return the stack that allocated a block, or mapped an address.
-	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
-	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
 	// dividersAt returns the blocks that kept the free memory of PyTorch's cache apart, at a request that it refused.
 	dividersAt(e *event.Refusal) []divider
-	// isWhole reports whether all changes found room.
-	isWhole() bool
 
 	// boundary sees a boundary before it is applied.
 	boundary(p *process, b *event.Boundary)

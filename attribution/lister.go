@@ -12,14 +12,9 @@ import (
 
 // lister lists the stacks that allocated, for a report.
 type lister struct {
-	session     *session
-	processes   *processes
-	table       *windowTable
+	*rows
 	allocations *allocations
-	stacks      *stacks.Table
 	divided     *stacks.Merger
-	symbolizer  *symbolizer
-	namespaces  *namespaces
 }
 
 // allocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's

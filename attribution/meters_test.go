@@ -95,8 +95,8 @@ func TestPauseOfNumPy(t *testing.T) {
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
 	tr.processes.root(0).sheds(0, event.ArrayProbes, true, event.NumPy)
-	a := tr.windows.open(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
-	b := tr.windows.open(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
+	a := tr.intake.windows.open(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
+	b := tr.intake.windows.open(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
 	if shed, other := tr.table.whole(a).shed, tr.table.whole(b).shed; len(shed) != 1 || len(other) != 0 {
 		t.Errorf("shed: %v and %v", shed, other)
 	}

@@ -21,10 +21,14 @@ type Monitor struct {
 
 // NewMonitor returns a Monitor that has seen nothing.
 func NewMonitor() *Monitor {
-	c := newCore()
-	c.table.forgets, c.limits.open, c.limits.processes = true, monitorOpen, maxListing
-	c.follow(unkept{}, noChart{})
-	return &Monitor{core: c}
+	return &Monitor{core: newCore(monitored(), unkept{}, noChart{})}
+}
+
+// monitored returns the state of a session that is monitored.
+func monitored() *state {
+	s := newState()
+	s.table.forgets, s.limits.open, s.limits.processes = true, monitorOpen, maxListing
+	return s
 }
 
 // A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
@@ -55,7 +59,7 @@ func (m *Monitor) Finished() (done []model.Window) {
 		done = m.core.finished()
 	}
 	if t := m.core.texts.typed; t != nil {
-		t.retain(m.core.activity.cells)
+		t.retain(m.core.table.running)
 	}
 	m.core.processes.forget()
 	if l := m.core.limits; l.kept > monitorNames {

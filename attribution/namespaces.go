@@ -20,17 +20,21 @@ const (
 
 // namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
 type namespaces struct {
-	session    *session
-	limits     *limits
-	processes  *processes
-	table      *windowTable
-	stacks     *stacks.Table
-	files      *cellFiles
+	*state
 	symbolizer *symbolizer
-	ledger     ledger
+	makers     makers
 	listed     []*event.Variables // at the end
 	early      []*event.Variables // while the session ran
 	where      []*event.Residence
+}
+
+// makers knows which stacks made blocks and ranges.
+type makers interface {
+	// blockAt and rangeAt return the stack that allocated a block, or mapped an address.
+	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
+	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
+	// isWhole reports whether all changes found room.
+	isWhole() bool
 }
 
 // variables returns the named variables of processes at the end, with the code that made them.
@@ -177,7 +181,7 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 	}
 	if v.Array {
 		for m := range event.Meter(event.MeterCount) {
-			if stack, ok := ns.ledger.blockAt(pid, m, v.Block); ok && m != event.Mapped {
+			if stack, ok := ns.makers.blockAt(pid, m, v.Block); ok && m != event.Mapped {
 				return stack, true, m, true
 			}
 		}
@@ -187,13 +191,13 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 	if v.Size < leastOfMapped || start%ns.session.page() != 0 {
 		return 0, false, 0, false
 	}
-	stack, found = ns.ledger.rangeAt(pid, start)
+	stack, found = ns.makers.rangeAt(pid, start)
 	return stack, found, event.Mapped, true
 }
 
 // heard reports whether every block that was made in the session is known, on meters that were never stepped down.
 func (ns *namespaces) heard() bool {
-	if !ns.ledger.isWhole() || ns.session.finish == nil || ns.session.isCut() {
+	if !ns.makers.isWhole() || ns.session.finish == nil || ns.session.isCut() {
 		return false
 	}
 	for _, l := range ns.session.finish.Lost {

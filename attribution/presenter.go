@@ -4,19 +4,13 @@ import (
 	"maps"
 	"slices"
 
-	"ipytracer/attribution/internal/stacks"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
 // presenter builds the windows and processes of a report.
 type presenter struct {
-	session    *session
-	gpus       *gpus
-	processes  *processes
-	stacks     *stacks.Table
-	table      *windowTable
-	texts      *texts
+	*state
 	figurer    *figurer
 	enders     enders
 	symbolizer *symbolizer

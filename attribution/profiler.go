@@ -17,17 +17,14 @@ type profiler struct {
 
 // NewProfiler returns a Monitor with stacks, which has seen nothing: it knows what was allocated, see [Monitor.Flows].
 func NewProfiler() *Monitor {
-	m := NewMonitor()
-	c := m.core
-	c.stacks.Room = stacks.RoomOfProfiler
-	d := &stacks.Merger{Stacks: c.stacks}
-	a := newAllocations(c, d)
+	s := monitored()
+	s.stacks.Room = stacks.RoomOfProfiler
+	a := newAllocations(s)
 	a.flow, a.untallied = &flow{}, true
 	a.flow.clear()
 	l := &profiledLedger{a}
-	c.follow(l, noChart{})
-	m.profiler = &profiler{core: c, ledger: l}
-	return m
+	c := newCore(s, l, noChart{})
+	return &Monitor{core: c, profiler: &profiler{core: c, ledger: l}}
 }
 
 // finished returns the cells that closed since the last call. Of them, only what their names need is kept.

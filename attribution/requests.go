@@ -10,9 +10,8 @@ import (
 // requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
 // uses of other processes' memory.
 type requests struct {
-	processes *processes
-	closed    *closedWindows
-	dropped   uint64 // requests that are counted in no window
+	*state
+	dropped uint64 // requests that are counted in no window
 }
 
 // request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
@@ -34,7 +33,7 @@ func (rq *requests) request(r *root, e event.Event) {
 			w.suspended.Away = c.Caller == event.MovedOut
 		}
 	}
-	for _, w := range rq.closed.all() {
+	for _, w := range rq.table.closed.all() {
 		if w.holds(at.root, at.segment) {
 			w.add(e, rq.processes.limitOn(e))
 		}

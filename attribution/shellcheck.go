@@ -13,12 +13,8 @@ import (
 
 // shellCheck compares the windows with the numbers that IPython has in the end.
 type shellCheck struct {
-	processes *processes
-	table     *windowTable
-	texts     *texts
-	problems  *problems
-	stepDowns *stepDowns
-	activity  *activity
+	*state
+	activity *activity
 }
 
 // soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines

@@ -8,7 +8,7 @@ import (
 )
 
 func (ac *activity) openStatement(p *process, b *event.Boundary) {
-	cell := ac.cells[b.Cell]
+	cell := ac.table.running[b.Cell]
 	if cell == nil {
 		return
 	}
@@ -24,7 +24,7 @@ func (ac *activity) openStatement(p *process, b *event.Boundary) {
 }
 
 func (ac *activity) closeStatement(b *event.Boundary, status string) {
-	cell := ac.cells[b.Cell]
+	cell := ac.table.running[b.Cell]
 	if cell == nil || cell.statement == nil {
 		return
 	}

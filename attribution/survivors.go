@@ -128,7 +128,7 @@ func join(parts ...*portion) *portion {
 
 // survivors groups the blocks that are left by the place of their allocation.
 type survivors struct {
-	t     *core
+	t     *rows
 	sites map[siteKey]*site
 	named map[named]siteName
 	// groups are the names of the views that hold memory, by its address.
@@ -147,7 +147,7 @@ type siteName struct {
 	text, where string
 }
 
-func newSurvivors(t *core) *survivors {
+func newSurvivors(t *rows) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
 }
 

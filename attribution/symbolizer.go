@@ -9,10 +9,8 @@ import (
 
 // symbolizer makes frames of stacks, seen from a window.
 type symbolizer struct {
-	processes *processes
-	stacks    *stacks.Table
-	files     *cellFiles
-	shown     shown
+	*state
+	shown shown
 }
 
 // shown are stacks that a report has shown a short while ago: windows that follow each other list the same ones, and

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"ipytracer/attribution/archive"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
@@ -15,11 +14,7 @@ import (
 
 // timeline has the tracks of all processes.
 type timeline struct {
-	session   *session
-	limits    *limits
-	gpus      *gpus
-	processes *processes
-	archive   *archive.Archive
+	*state
 
 	lines   []*line // of processes, by their index; nil for a process without
 	trees   map[*root]*line
@@ -112,7 +107,7 @@ func (tl *timeline) store(k *track) {
 		return
 	}
 	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, tl.archive.Add(tl.coded))
+	k.stored.places = append(k.stored.places, tl.table.archive.Add(tl.coded))
 	tl.bytes += len(tl.coded)
 	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
 	tl.full = tl.bytes > maxTimeline

@@ -27,7 +27,7 @@ func TestTrack(t *testing.T) {
 			}
 		}
 		var points []point
-		for p := range w.track.all(w.tracker.archive) {
+		for p := range w.track.all(w.tracker.table.archive) {
 			points = append(points, p)
 		}
 		for i, p := range points {
@@ -133,7 +133,7 @@ func TestTrackOfCrossingBoundaries(t *testing.T) {
 	far := event.Nanoseconds(shortest)
 	k.see(&tracker.timeline.folds, &seen{at: 20 * far, segment: 2, value: 50, high: 50, hold: 40 * far, isEdge: true})
 	last := event.Nanoseconds(0)
-	for p := range k.all(tracker.archive) {
+	for p := range k.all(tracker.table.archive) {
 		if p.at < last {
 			t.Errorf("%d bytes at %d: the track was at %d", p.bytes, p.at, last)
 		}

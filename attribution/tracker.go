@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -20,49 +19,37 @@ type Tracker struct {
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
-	t := newTracker()
-	t.follow(t.allocations, t.timeline)
-	return t
+	a := newAllocations(newState())
+	return newTracker(a, a)
 }
 
 // NewAudited returns a Tracker that has seen nothing, and the Findings of an audit of the same session. Both follow the
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
-	t := newTracker()
-	t.audited = &auditedLedger{allocations: t.allocations}
-	f := newFindings(t.core)
-	t.audited.audit.Store(f.audit)
-	t.follow(t.audited, t.timeline)
-	return t, f
+	s := newState()
+	audited, a := &auditedLedger{allocations: newAllocations(s)}, newAudit(s)
+	audited.audit.Store(a)
+	t := newTracker(audited.allocations, audited)
+	t.audited = audited
+	return t, &Findings{core: t.core, audit: a}
 }
 
-// newTracker returns a Tracker without a ledger.
-func newTracker() *Tracker {
-	c := newCore()
-	d := &stacks.Merger{Stacks: c.stacks}
-	a := newAllocations(c, d)
-	t := &Tracker{
-		core: c, allocations: a,
-		timeline: &timeline{
-			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, archive: c.archive, trees: map[*root]*line{},
-		},
-		lister: &lister{
-			session: c.session, processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,
-			symbolizer: c.symbolizer, namespaces: c.namespaces,
-		},
+// newTracker returns a Tracker with allocations, and a ledger that has them.
+func newTracker(a *allocations, l ledger) *Tracker {
+	s := a.state
+	chart := &timeline{state: s, trees: map[*root]*line{}}
+	c := newCore(s, l, chart)
+	list := &lister{rows: c.rows, allocations: a, divided: a.divided}
+	return &Tracker{
+		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{rows: c.rows, lister: list},
 		certifier: &certifier{
-			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, table: c.table,
-			problems: c.problems, stepDowns: c.stepDowns, invariants: c.invariants, activity: c.activity,
-			requests: c.requests, allocations: a,
+			state: s, invariants: c.invariants, activity: c.activity, requests: c.requests, allocations: a,
+		},
+		glancer: &glancer{
+			rows: c.rows, lister: list, allocations: a, activity: c.activity, requests: c.requests,
+			invariants: c.invariants,
 		},
 	}
-	t.reader = &windowReader{table: c.table, presenter: c.presenter, lister: t.lister, lent: c.lent}
-	t.glancer = &glancer{
-		session: c.session, limits: c.limits, processes: c.processes, table: c.table, figurer: c.figurer,
-		presenter: c.presenter, lister: t.lister, divided: d, namespaces: c.namespaces, allocations: a,
-		activity: c.activity, requests: c.requests, invariants: c.invariants,
-	}
-	return t
 }
 
 // Add processes the next event. The caller may reuse the memory of a boundary or a change when Add returns.

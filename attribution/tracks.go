@@ -85,7 +85,7 @@ type drawing struct {
 }
 
 func (d *drawing) all(k *track) bool {
-	for p := range k.all(d.t.archive) {
+	for p := range k.all(d.t.table.archive) {
 		if d.alone && d.points == 0 && p.at > d.began &&
 			!d.add(point{at: d.began, kind: model.PointGap, gap: gapAlone}) {
 			return false

@@ -9,10 +9,8 @@ import (
 
 // windowReader yields the windows of a report, each made when it is asked for.
 type windowReader struct {
-	table     *windowTable
-	presenter *presenter
-	lister    *lister
-	lent      *lent
+	*rows
+	lister *lister
 }
 
 // each yields the windows of a report, in the order they began.

@@ -9,11 +9,7 @@ import (
 
 // windows opens and closes windows at boundaries.
 type windows struct {
-	session    *session
-	limits     *limits
-	processes  *processes
-	table      *windowTable
-	closed     *closedWindows
+	*state
 	invariants *invariants
 	ledger     ledger
 }
@@ -97,7 +93,9 @@ func (ws *windows) leave(w *window) {
 		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
 		r.closed = 0
 	}
-	ws.closed.add(w)
+	if ws.table.closed.add(w) {
+		ws.settle()
+	}
 }
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
@@ -127,4 +125,24 @@ func without(all []*window, w *window) []*window {
 		return slices.Delete(all, i, i+1)
 	}
 	return all
+}
+
+// settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before a
+// boundary: there, the same events have been taken in from a live session and from its recording.
+func (ws *windows) settle() {
+	n := ws.table.closed.due()
+	for _, w := range ws.table.closed.closing[:n] {
+		w.isSettled = true
+		ws.ledger.settle(w)
+	}
+	old := ws.table.closed.move(n)
+	for _, w := range old {
+		r := ws.processes.root(w.root)
+		r.archived = max(r.archived, w.lastSegment)
+		ws.ledger.shorten(w)
+		if detail := ws.table.put(w); detail != nil {
+			ws.ledger.archived(detail)
+		}
+	}
+	ws.table.closed.drop(old)
 }

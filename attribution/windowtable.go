@@ -19,6 +19,8 @@ type windowTable struct {
 	stacks    *stacks.Table
 	inTheEnd  *inTheEnd
 	archive   *archive.Archive
+	closed    *closedWindows
+	running   map[uint64]*window // cells that run
 
 	slots                   []slot
 	staying                 []*window // those that others may refer to
@@ -37,9 +39,10 @@ type windowTable struct {
 	space   space
 }
 
-func newWindowTable(s *session, p *processes, stacks *stacks.Table, a *archive.Archive) *windowTable {
+func newWindowTable(s *session, p *processes, stacks *stacks.Table) *windowTable {
 	return &windowTable{session: s, processes: p, limits: p.limits, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
-		archive: a, nextID: 1}
+		archive: &archive.Archive{}, nextID: 1, running: map[uint64]*window{},
+		closed: &closedWindows{processes: p, cells: map[uint64]*window{}}}
 }
 
 // open gives a window its id. The time between cells is no window of a report: it has the id of the next window.
