@@ -151,14 +151,3 @@ func (ac *activity) source(e *event.CellSource) {
 		w.lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
 	}
 }
-
-// frameOf returns a line of a cell as a frame.
-func frameOf(cell *window, line int) model.Frame {
-	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
-		Kernel: cell.process.kernel()}
-	if cell.count >= 0 {
-		count := cell.count
-		f.ExecutionCount = &count
-	}
-	return f
-}

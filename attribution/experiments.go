@@ -68,35 +68,6 @@ func (ac *activity) closeExperiment(w *window, b *event.Boundary) {
 	}
 }
 
-// note keeps the id of an experiment that has closed.
-func (e *experiments) note(id int) {
-	e.endings++
-	if len(e.ended) < maxEnded {
-		e.ended = append(e.ended, int32(id))
-		return
-	}
-	e.ended[(e.endings-1)%maxEnded] = int32(id)
-}
-
-// last returns the id of the one that closed last, 0 for none.
-func (e *experiments) last() int {
-	if e.endings == 0 {
-		return 0
-	}
-	return int(e.ended[(e.endings-1)%maxEnded])
-}
-
-// after returns the ids of those that have closed since the first n did, and the number of those that are not known any
-// more.
-func (e *experiments) after(n int) (ids []int32, lost int) {
-	n = min(max(n, 0), e.endings)
-	lost = max(0, e.endings-len(e.ended)-n)
-	for i := n + lost; i < e.endings; i++ {
-		ids = append(ids, e.ended[i%maxEnded])
-	}
-	return ids, lost
-}
-
 // endExperiments closes the open experiments, in the order in which they began.
 func (ac *activity) endExperiments(p *process, b *event.Boundary) {
 	var left []*window

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -25,3 +26,22 @@ type intake struct {
 	behind   int           // changes that came after pending
 	about    []event.Event // other events after pending that open and close no window: see isAbout
 }
+
+// chart follows the meters over time.
+type chart interface {
+	// tell takes in a change; pending is the boundary that waits for its readings, nil for none.
+	tell(r *root, c *event.Change, pending *event.Boundary)
+	// draw takes in a boundary that has been applied, and the readings that waited for it.
+	draw(r *root, b *event.Boundary, moved course.Movements)
+	// drawLearned records a value that a meter of a process has had all along.
+	drawLearned(r *root, p *process, m event.Meter, value event.Bytes)
+}
+
+// noChart is a chart that keeps nothing.
+type noChart struct{}
+
+func (noChart) tell(*root, *event.Change, *event.Boundary) {}
+
+func (noChart) draw(*root, *event.Boundary, course.Movements) {}
+
+func (noChart) drawLearned(*root, *process, event.Meter, event.Bytes) {}

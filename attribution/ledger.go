@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 )
 
@@ -64,20 +63,3 @@ func (untallied) forgo(*window)    {}
 func (untallied) settle(*window)   {}
 func (untallied) shorten(*window)  {}
 func (untallied) archived(*detail) {}
-
-// chart follows the meters over time.
-type chart interface {
-	// tell takes in a change; pending is the boundary that waits for its readings, nil for none.
-	tell(r *root, c *event.Change, pending *event.Boundary)
-	// draw takes in a boundary that has been applied, and the readings that waited for it.
-	draw(r *root, b *event.Boundary, moved course.Movements)
-	// drawLearned records a value that a meter of a process has had all along.
-	drawLearned(r *root, p *process, m event.Meter, value event.Bytes)
-}
-
-// noChart is a chart that keeps nothing.
-type noChart struct{}
-
-func (noChart) tell(*root, *event.Change, *event.Boundary)            {}
-func (noChart) draw(*root, *event.Boundary, course.Movements)         {}
-func (noChart) drawLearned(*root, *process, event.Meter, event.Bytes) {}

@@ -28,15 +28,6 @@ type namespaces struct {
 	where      []*event.Residence
 }
 
-// makers knows which stacks made blocks and ranges.
-type makers interface {
-	// blockAt and rangeAt return the stack that allocated a block, or mapped an address.
-	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
-	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
-	// isWhole reports whether all changes found room.
-	isWhole() bool
-}
-
 // variables returns the named variables of processes at the end, with the code that made them.
 func (ns *namespaces) variables() (out []model.Variable, names []model.Names) {
 	for _, e := range ns.listed {

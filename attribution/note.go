@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/internal/words"
+	"ipytracer/model"
 )
 
 // note is a note of a window, after those before it. It never changes, so that copies of a window share it. nil is
@@ -46,4 +47,15 @@ func cellName(w *window) string {
 		return ""
 	}
 	return words.Cell(w.execution, w.count, w.silent) + words.OfKernel(w.process.kernel())
+}
+
+// frameOf returns a line of a cell as a frame.
+func frameOf(cell *window, line int) model.Frame {
+	f := model.Frame{Function: "<module>", File: cell.file, Line: cell.lineOf(line), Execution: cell.execution,
+		Kernel: cell.process.kernel()}
+	if cell.count >= 0 {
+		count := cell.count
+		f.ExecutionCount = &count
+	}
+	return f
 }

@@ -70,15 +70,6 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 	sc.doubt(words.StatementsUnseen, sc.lacksStatements)
 }
 
-// overAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
-// it was open then, and any that its front end did not report as finished.
-func (w *window) overAt(at event.Nanoseconds) {
-	if w.isOwn() && w.note.is(words.StillRuns) && w.opened < at {
-		w.missed, w.note = true, alone(words.NoEnd)
-	}
-	w.missed = w.missed || w.ending == endingUnreported
-}
-
 // doubt adds a problem for the cells of each process of which a part was not seen.
 func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*window) bool) {
 	count := map[*process]int{}

@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/attribution/internal/stacks"
+import (
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/event"
+)
 
 // state is what is known of a session: its processes and windows, the stacks that allocated, and what went wrong.
 type state struct {
@@ -21,7 +24,7 @@ func newState() *state {
 		gpus: newGPUs(), stacks: stacks.NewTable(),
 	}
 	s.texts, s.processes = newTexts(s.limits), newProcesses(s.session, s.limits)
-	s.table = newWindowTable(s.session, s.processes, s.stacks)
+	s.table = newWindowTable(s.processes, s.stacks)
 	s.files = &cellFiles{stacks: s.stacks, byName: map[fileKey][]*window{}}
 	return s
 }
@@ -30,4 +33,13 @@ func newState() *state {
 type defects struct {
 	problems  problems
 	stepDowns stepDowns
+}
+
+// makers knows which stacks made blocks and ranges.
+type makers interface {
+	// blockAt and rangeAt return the stack that allocated a block, or mapped an address.
+	blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
+	rangeAt(pid int32, address uint64) (stack uint64, ok bool)
+	// isWhole reports whether all changes found room.
+	isWhole() bool
 }

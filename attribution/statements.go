@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -52,19 +51,5 @@ func (ac *activity) cutShort(r *root, b *event.Boundary) {
 		ac.windows.close(w, at)
 		w.parent.statement = nil
 		w.endsAnywhere()
-	}
-}
-
-// endsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
-// freed after the peak.
-func (w *window) endsAnywhere() {
-	all := []course.Figures{w.own, w.tree}
-	for i := range w.children {
-		all = append(all, w.children[i].figures)
-	}
-	for _, one := range all {
-		for i := range one {
-			one[i].End = one[i].Highest()
-		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math"
+	"strings"
 
-	"ipytracer/attribution/archive"
 	"ipytracer/attribution/internal/stacks"
 )
 
@@ -15,7 +15,7 @@ type texts struct {
 	known   map[digest]uint32 // numbers
 	digests []digest          // by number, from 1
 	at      []uint64          // likewise, in archive
-	archive archive.Archive
+	archive Archive
 	decoded uint32 // the number of the text that was read last
 	text    string
 	typed   *typed // of a [Monitor] that keeps sources, instead of all others
@@ -33,7 +33,7 @@ func digestOf(text string) digest {
 const textChunk = 16 << 10
 
 func newTexts(l *limits) *texts {
-	return &texts{limits: l, known: map[digest]uint32{}, archive: archive.Archive{Chunk: textChunk}}
+	return &texts{limits: l, known: map[digest]uint32{}, archive: Archive{Chunk: textChunk}}
 }
 
 // add adds a text, and returns its number.
@@ -104,4 +104,42 @@ func (t *texts) keyOf(cell *window) digest {
 		return t.digests[cell.source-1]
 	}
 	return digestOf(stacks.AnyRun(cell.file))
+}
+
+// typed are the texts of cells that a [Monitor] has not handed out yet. Both of its bounds are in bytes.
+type typed struct {
+	most int // of one text
+	all  int // of all together
+	kept int
+	by   map[uint32]string // by number
+	last uint32
+}
+
+// keep adds a text, and returns its number, 0 where it has no room. whole is false if not all of it is kept.
+func (t *typed) keep(text string) (number uint32, whole bool) {
+	if whole = len(text) <= t.most; !whole {
+		text = strings.ToValidUTF8(text[:t.most], "")
+	}
+	if text == "" || t.kept+len(text) > t.all {
+		return 0, text == "" && whole
+	}
+	t.last++
+	t.by[t.last] = strings.Clone(text)
+	t.kept += len(text)
+	return t.last, whole
+}
+
+// retain drops all texts but those of some cells.
+func (t *typed) retain(cells map[uint64]*window) {
+	if len(t.by) == 0 {
+		return
+	}
+	before := t.by
+	t.by, t.kept = map[uint32]string{}, 0
+	for _, w := range cells {
+		if text := before[w.source]; text != "" {
+			t.by[w.source] = text
+			t.kept += len(text)
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	"ipytracer/attribution/archive"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -279,7 +278,7 @@ func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 }
 
 // all yields the points of a track, without the folds.
-func (k *track) all(a *archive.Archive) iter.Seq[point] {
+func (k *track) all(a *Archive) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for _, at := range k.stored.places {
 			record := a.Of(at)

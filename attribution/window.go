@@ -254,3 +254,26 @@ func (w *window) isOfTop() bool {
 	}
 	return top.kind == kindSession && top.process == w.process
 }
+
+// endsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
+// freed after the peak.
+func (w *window) endsAnywhere() {
+	all := []course.Figures{w.own, w.tree}
+	for i := range w.children {
+		all = append(all, w.children[i].figures)
+	}
+	for _, one := range all {
+		for i := range one {
+			one[i].End = one[i].Highest()
+		}
+	}
+}
+
+// overAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
+// it was open then, and any that its front end did not report as finished.
+func (w *window) overAt(at event.Nanoseconds) {
+	if w.isOwn() && w.note.is(words.StillRuns) && w.opened < at {
+		w.missed, w.note = true, alone(words.NoEnd)
+	}
+	w.missed = w.missed || w.ending == endingUnreported
+}

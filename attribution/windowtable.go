@@ -1,37 +1,27 @@
 package attribution
 
 import (
-	"cmp"
 	"iter"
-	"slices"
 	"sort"
 
-	"ipytracer/attribution/archive"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
 )
 
 // windowTable has all windows of a session in the order they began: each itself, or its place in the archive.
 type windowTable struct {
-	session   *session
+	tableCounts
 	processes *processes
-	limits    *limits
 	stacks    *stacks.Table
 	inTheEnd  *inTheEnd
-	archive   *archive.Archive
+	archive   *Archive
 	closed    *closedWindows
 	running   map[uint64]*window // cells that run
 
-	slots                   []slot
-	staying                 []*window // those that others may refer to
-	statements, experiments int       // made so far
-	dropped                 int       // not kept
-	nextID                  int
-	counted                 bool   // a window has counters
-	children                int    // listed by all windows that are over
-	closings                uint64 // number of windows that closed
-	noTallies               bool   // tallies are not kept any more, see [GiveUp]
-	forgets                 bool   // nothing is archived, see [Monitor]
+	slots     []slot
+	staying   []*window // those that others may refer to
+	noTallies bool      // tallies are not kept any more: see [windowTable.giveUp]
+	forgets   bool      // nothing is archived, see [Monitor]
 
 	coded   []byte  // buffer for records of the archive
 	reached int     // index of the window that was made last by all
@@ -39,9 +29,19 @@ type windowTable struct {
 	space   space
 }
 
-func newWindowTable(s *session, p *processes, stacks *stacks.Table) *windowTable {
-	return &windowTable{session: s, processes: p, limits: p.limits, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
-		archive: &archive.Archive{}, nextID: 1, running: map[uint64]*window{},
+// tableCounts count the windows of a table.
+type tableCounts struct {
+	statements, experiments int // made so far
+	dropped                 int // not kept
+	nextID                  int
+	counted                 bool   // a window has counters
+	children                int    // listed by all windows that are over
+	closings                uint64 // number of windows that closed
+}
+
+func newWindowTable(p *processes, stacks *stacks.Table) *windowTable {
+	return &windowTable{processes: p, stacks: stacks, inTheEnd: &inTheEnd{processes: p},
+		archive: &Archive{}, tableCounts: tableCounts{nextID: 1}, running: map[uint64]*window{},
 		closed: &closedWindows{processes: p, cells: map[uint64]*window{}}}
 }
 
@@ -242,12 +242,6 @@ func (wt *windowTable) sessions() map[*window]*window {
 	return out
 }
 
-// count adds (by 1) or subtracts (by -1) the other processes that a window lists.
-func (wt *windowTable) count(w *window, by int) {
-	wt.children += by * len(w.children)
-	wt.limits.Children += by * w.measured.unlisted
-}
-
 func (wt *windowTable) notSeenWhole() (n uint64) {
 	for _, w := range wt.staying {
 		if w.missed || w.doubted {
@@ -255,48 +249,6 @@ func (wt *windowTable) notSeenWhole() (n uint64) {
 		}
 	}
 	return n
-}
-
-// measure returns the figures of an open window, up to now.
-func (wt *windowTable) measure(w *window) measured {
-	r := wt.processes.root(w.root)
-	m := measured{own: w.process.past.Figures(w.since, true), tree: r.past.Figures(w.since, true)}
-	m.recomputed = w.process.past.Recomputed(w.since, m.own)
-	for kind := range m.unsure {
-		m.unsure[kind], _ = r.unsure[kind].Since(w.since - 1)
-	}
-	m.crowded = r.crowded.in(w.since)
-	room := maxChildren - wt.children
-	r.others(w, func(p *process, atStart bool) {
-		if p.isCopyIn(w) {
-			m.sharing = true
-			for _, l := range p.copied {
-				if l.Bytes > 0 {
-					m.shared.Need(l.Meter).Bytes += l.Bytes
-				}
-			}
-		}
-		switch {
-		case !wt.processes.isBelow(p, w.process):
-		case p.adopted && !atStart: // its values at the beginning of the window are not known
-			m.unlisted++
-		case len(m.children) < room:
-			m.children = append(m.children, child{p, p.figuresIn(w, atStart)})
-		default:
-			m.unlisted++
-		}
-	})
-	if n := len(m.children); n > maxListing {
-		slices.SortFunc(m.children, func(a, b child) int {
-			return cmp.Or(cmp.Compare(b.figures.Of(event.Resident).Peak, a.figures.Of(event.Resident).Peak),
-				cmp.Compare(a.process.index, b.process.index))
-		})
-		m.unlisted += n - maxListing
-		m.children = slices.Clone(m.children[:maxListing])
-	}
-	slices.SortFunc(m.children, func(a, b child) int { return cmp.Compare(a.process.index, b.process.index) })
-	r.lower(&m, w)
-	return m
 }
 
 // forget drops the window that was read last: it may be outdated.
@@ -315,27 +267,17 @@ func (wt *windowTable) coder(bytes []byte) coder {
 	return coder{others: wt.staying, processes: wt.processes.order, stacks: wt.stacks, bytes: bytes}
 }
 
-// doubtsOf returns the doubts of an open window, up to now; nil for none.
-func (wt *windowTable) doubtsOf(w *window) *doubts {
-	r := wt.processes.root(w.root)
-	var d doubts
-	if w.doubts != nil {
-		d = *w.doubts
-	}
-	d.partly = d.partly || r.partly > w.since
-	for kind := range d.missing {
-		most, _ := r.missing[kind].Since(w.since)
-		d.missing[kind] = max(d.missing[kind], most)
-	}
-	d.statements += r.doubts.Refused[event.RefusedStatements] - w.openStatements
-	d.markers += r.doubts.Refused[event.RefusedMarkers] - w.openMarkers
-	if d == (doubts{}) {
-		return nil
-	}
-	out := new(doubts)
-	*out = d
-	return out
-}
-
 // giveUp makes windows that are read from the archive come without tallies.
 func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
+
+// A window that closed a while ago, so that no late change can belong to it, is kept as bytes: of a statement, an
+// experiment and the time between cells all of it; of a cell, to which other windows refer, only its detail. A session
+// has hundreds of thousands of them.
+
+// slot is the place of a window: the window itself, or its place in the archive.
+type slot struct {
+	w    *window
+	at   uint64
+	id   int32
+	kind windowKind
+}

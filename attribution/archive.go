@@ -1,5 +1,4 @@
-// Package archive keeps bytes in memory, compressed: a session has hundreds of thousands of windows that are over.
-package archive
+package attribution
 
 import (
 	"bytes"
