@@ -9,7 +9,7 @@ import (
 // activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
 type activity struct {
 	*state
-	windows    *windows
+	windows    *opener
 	invariants *invariants
 	ledger     ledger
 

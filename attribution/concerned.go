@@ -96,20 +96,20 @@ func (c *concerned) sinceBefore(b *blank) {
 
 // follow has windows find their peaks by the meter's value, see [stacks.Tallies.Follow]. It is called before the change
 // is applied.
-func (a *allocations) follow(windows concerned, key course.Key, c *event.Change) {
+func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
-	for _, w := range windows.in {
+	for _, w := range cs.in {
 		a.beforeMove(w, key)
 		if all := w.tallies[key.Meter]; all != nil {
 			all.Follow(a.Holdings, key, from)
 		}
 	}
-	windows.stands(key.Meter, from)
+	cs.stands(key.Meter, from)
 }
 
 // stands records that a meter has a value now.
-func (windows concerned) stands(m event.Meter, value event.Bytes) {
-	for _, w := range windows.in {
+func (all concerned) stands(m event.Meter, value event.Bytes) {
+	for _, w := range cs.in {
 		if all := w.tallies[m]; all != nil {
 			all.Stands(value)
 		}
@@ -125,19 +125,19 @@ func timesOf(c *event.Change) int64 {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
-func (a *allocations) replace(windows concerned, key course.Key, before, after stacks.Block) {
-	for _, w := range windows.in {
+func (a *allocations) replace(cs concerned, key course.Key, before, after stacks.Block) {
+	for _, w := range cs.in {
 		a.beforeMove(w, key)
 	}
 	if before.Size > 0 {
-		a.hold(windows, key, before.Stack, -before.Size)
+		a.hold(cs, key, before.Stack, -before.Size)
 	}
 	if after.Size > 0 {
-		a.hold(windows, key, after.Stack, after.Size)
+		a.hold(cs, key, after.Stack, after.Size)
 	}
-	for _, w := range windows.in {
+	for _, w := range cs.in {
 		if all := w.tallies[key.Meter]; all != nil {
-			all.Move(a.Holdings, key, before, after, windows.times, w.process.ranCells)
+			all.Move(a.Holdings, key, before, after, cs.times, w.process.ranCells)
 		}
 	}
 	a.flow.add(a.Holdings, key, after)
@@ -145,18 +145,18 @@ func (a *allocations) replace(windows concerned, key course.Key, before, after s
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
 // not to have this change, get a tally of the bytes before it.
-func (a *allocations) hold(windows concerned, key course.Key, stack uint64, by event.Bytes) {
-	for _, w := range windows.later {
+func (a *allocations) hold(cs concerned, key course.Key, stack uint64, by event.Bytes) {
+	for _, w := range cs.later {
 		if all := w.tallies[key.Meter]; all.IsOpen() {
 			all.Shift(a.Holdings, key, stack, by)
 		}
 	}
 	for _, w := range a.lately(key.PID) {
-		if all := w.tallies[key.Meter]; all.IsOpen() && !slices.Contains(windows.later, w) {
+		if all := w.tallies[key.Meter]; all.IsOpen() && !slices.Contains(cs.later, w) {
 			all.Of(a.Holdings, key, stack)
 		}
 	}
-	for _, w := range windows.in {
+	for _, w := range cs.in {
 		if all := w.tallies[key.Meter]; all.IsOpen() {
 			all.Of(a.Holdings, key, stack)
 		}

@@ -19,7 +19,7 @@ type core struct {
 // newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its meters.
 func newCore(s *state, l ledger, of chart) *core {
 	c := &core{rows: newRows(s, l), invariants: &invariants{}}
-	opener := &windows{state: s, invariants: c.invariants, ledger: l}
+	opener := &opener{state: s, invariants: c.invariants, ledger: l}
 	c.activity = &activity{state: s, windows: opener, invariants: c.invariants, ledger: l}
 	c.requests = &requests{state: s}
 	c.queue = &blockQueue{state: s, ledger: l, waiting: map[uint32]map[uint64][]event.Change{}}

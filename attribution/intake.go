@@ -9,7 +9,7 @@ import (
 // a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
 	*state
-	windows    *windows
+	windows    *opener
 	activity   *activity
 	shellCheck *shellCheck
 	requests   *requests

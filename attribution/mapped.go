@@ -10,15 +10,15 @@ import (
 
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
 func (a *allocations) moveRange(r *root, c *event.Change) {
-	key, windows, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.Holdings.Dropped
+	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.ranges, c.PID).Move(c, c.Stack, &a.pieces, &a.Holdings.Dropped,
 		a.stacks.Room.Blocks)
 	for _, p := range gone {
-		a.replace(windows, key, stacks.Block{Size: p.Size(), Stack: p.Maker}, stacks.Block{})
+		a.replace(cs, key, stacks.Block{Size: p.Size(), Stack: p.Maker}, stacks.Block{})
 	}
 	switch {
 	case made:
-		a.replace(windows, key, stacks.Block{}, stacks.Block{Size: c.Size, Stack: c.Stack})
+		a.replace(cs, key, stacks.Block{}, stacks.Block{Size: c.Size, Stack: c.Stack})
 	case a.Holdings.Dropped > dropped:
 		a.flow.drop(key, c.Size)
 	}

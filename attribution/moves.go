@@ -43,18 +43,18 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 	if !isKnown {
 		return
 	}
-	windows := a.concerned(r, c)
-	windows.times = timesOf(c)
+	cs := a.concerned(r, c)
+	cs.times = timesOf(c)
 	if c.Found {
-		windows.sinceBefore(r.blankOf(c))
+		cs.sinceBefore(r.blankOf(c))
 	}
 	if c.Unchained {
 		a.untold = true
-		a.follow(windows, key, c)
+		a.follow(cs, key, c)
 	}
-	a.replace(windows, key, before, after)
+	a.replace(cs, key, before, after)
 	if c.Unchained {
-		windows.stands(key.Meter, c.Value)
+		cs.stands(key.Meter, c.Value)
 	}
 }
 

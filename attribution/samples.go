@@ -24,10 +24,10 @@ func (a *allocations) sampled(c *event.Change) stacks.Block {
 func (a *allocations) turn(r *root, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.untold = true
-	windows := a.concerned(r, c)
-	for _, w := range windows.in {
+	cs := a.concerned(r, c)
+	for _, w := range cs.in {
 		a.beforeMove(w, key)
 	}
-	a.follow(windows, key, c)
-	windows.stands(key.Meter, c.Value)
+	a.follow(cs, key, c)
+	cs.stands(key.Meter, c.Value)
 }

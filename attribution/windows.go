@@ -7,15 +7,15 @@ import (
 	"ipytracer/model"
 )
 
-// windows opens and closes windows at boundaries.
-type windows struct {
+// opener opens and closes windows at boundaries.
+type opener struct {
 	*state
 	invariants *invariants
 	ledger     ledger
 }
 
 // open begins a window at a boundary: it holds every segment after the one that ends there.
-func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
+func (ws *opener) open(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
 	w := &window{
 		detail: &detail{
 			since:  ws.session.cut,
@@ -46,7 +46,7 @@ func (ws *windows) open(p *process, b *event.Boundary, kind windowKind, parent *
 }
 
 // close ends a window with the segment that a boundary ends.
-func (ws *windows) close(w *window, b *event.Boundary) {
+func (ws *opener) close(w *window, b *event.Boundary) {
 	if !w.isOpen {
 		return
 	}
@@ -56,7 +56,7 @@ func (ws *windows) close(w *window, b *event.Boundary) {
 }
 
 // end records the end of a window, with the segment that a boundary ends.
-func (ws *windows) end(w *window, b *event.Boundary) {
+func (ws *opener) end(w *window, b *event.Boundary) {
 	r := ws.processes.root(w.root)
 	w.measured = ws.table.measure(w)
 	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
@@ -74,7 +74,7 @@ func (ws *windows) end(w *window, b *event.Boundary) {
 }
 
 // leave removes a window from those that are open.
-func (ws *windows) leave(w *window) {
+func (ws *opener) leave(w *window) {
 	ws.invariants.left(w)
 	r := ws.processes.root(w.root)
 	ws.table.close(w)
@@ -99,7 +99,7 @@ func (ws *windows) leave(w *window) {
 }
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
-func (ws *windows) snapshot(w *window, b *event.Boundary) *window {
+func (ws *opener) snapshot(w *window, b *event.Boundary) *window {
 	s, d := *w, *w.detail
 	s.detail = &d
 	if w.doubts != nil {
@@ -115,7 +115,7 @@ func (ws *windows) snapshot(w *window, b *event.Boundary) *window {
 }
 
 // drop removes a statement again.
-func (ws *windows) drop(w *window, b *event.Boundary) {
+func (ws *opener) drop(w *window, b *event.Boundary) {
 	w.dropped = true
 	ws.close(w, b)
 }
@@ -129,7 +129,7 @@ func without(all []*window, w *window) []*window {
 
 // settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before a
 // boundary: there, the same events have been taken in from a live session and from its recording.
-func (ws *windows) settle() {
+func (ws *opener) settle() {
 	n := ws.table.closed.due()
 	for _, w := range ws.table.closed.closing[:n] {
 		w.isSettled = true
