@@ -108,7 +108,7 @@ func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
 }
 
 // stands records that a meter has a value now.
-func (all concerned) stands(m event.Meter, value event.Bytes) {
+func (cs concerned) stands(m event.Meter, value event.Bytes) {
 	for _, w := range cs.in {
 		if all := w.tallies[m]; all != nil {
 			all.Stands(value)
