@@ -61,7 +61,7 @@ func (f *flow) add(h *stacks.Holdings, key course.Key, b stacks.Block) {
 	by := f.of(key.Meter)
 	switch _, known := by[b.Stack]; {
 	case known:
-	case f.entries >= h.Stacks.Room.Tallies:
+	case f.entries >= h.Known.Room.Tallies:
 		h.Dropped++
 		b.Stack = notKept
 	default:

@@ -78,7 +78,7 @@ func (h *holding) most(do func(holds) bool) {
 
 // Holdings are the memory that all processes have, and the number of tallies that windows made of it.
 type Holdings struct {
-	Stacks  *Table
+	Known   *Table
 	Held    map[course.Key]*holding
 	Entries int // tallies of all windows that are not settled
 	Dropped int // blocks and tallies that found no room
@@ -86,7 +86,7 @@ type Holdings struct {
 }
 
 func NewHoldings(stacks *Table) *Holdings {
-	return &Holdings{Stacks: stacks, Held: map[course.Key]*holding{}}
+	return &Holdings{Known: stacks, Held: map[course.Key]*holding{}}
 }
 
 // Of returns the memory that a process has on a meter.

@@ -38,7 +38,7 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 			slices.SortFunc(own, heavier)
 			own = own[:limit]
 		}
-		own = append(own, Sum{y.stack, y.Allocated, y.Freed, y.Count, y.AtPeak, h.Stacks.IsSampled(y.stack)})
+		own = append(own, Sum{y.stack, y.Allocated, y.Freed, y.Count, y.AtPeak, h.Known.IsSampled(y.stack)})
 	})
 	slices.SortFunc(own, heavier)
 	s.Tallies = h.spare.list(min(limit, len(own)+len(held.ByStack)))
@@ -47,7 +47,7 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 			return true
 		}
 		s.Heaviest = max(s.Heaviest, one.size)
-		y := Sum{Stack: one.stack, AtPeak: one.size, Sampled: h.Stacks.IsSampled(one.stack)}
+		y := Sum{Stack: one.stack, AtPeak: one.size, Sampled: h.Known.IsSampled(one.stack)}
 		for len(own) > 0 && len(s.Tallies) < limit && heavier(own[0], y) < 0 {
 			s.Tallies, own = append(s.Tallies, own[0]), own[1:]
 		}

@@ -41,7 +41,7 @@ type Tally struct {
 func (all *Tallies) Of(h *Holdings, key course.Key, stack uint64) *Tally {
 	y := all.ByStack[stack]
 	if y == nil {
-		if h.Entries >= h.Stacks.Room.Tallies {
+		if h.Entries >= h.Known.Room.Tallies {
 			h.Dropped++
 			return nil
 		}
@@ -114,17 +114,17 @@ func (all *Tallies) clone() *Tallies {
 
 // sampled returns the part that samples stand for of the bytes that all stacks had at the peak.
 func (all *Tallies) sampled(h *Holdings, key course.Key) (sum event.Bytes) {
-	if len(h.Stacks.sampled) == 0 {
+	if len(h.Known.sampled) == 0 {
 		return 0
 	}
 	held := h.Of(key).ByStack
 	for stack, size := range held {
-		if h.Stacks.IsSampled(stack) {
+		if h.Known.IsSampled(stack) {
 			sum += size
 		}
 	}
 	all.each(h, key, func(y *Tally) {
-		if h.Stacks.IsSampled(y.stack) {
+		if h.Known.IsSampled(y.stack) {
 			sum += y.AtPeak - held[y.stack]
 		}
 	})
@@ -139,7 +139,7 @@ func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 		if y.Held != 0 || y.AtPeak != 0 || y.Cells == cells || held[stack] != 0 {
 			continue
 		}
-		place, known := h.Stacks.firstOf(stack)
+		place, known := h.Known.firstOf(stack)
 		if !known {
 			continue
 		}
@@ -186,7 +186,7 @@ func (all *Tallies) has(h *Holdings, stack uint64) bool {
 	if all.Idle.Count == 0 {
 		return false
 	}
-	place, known := h.Stacks.firstOf(stack)
+	place, known := h.Known.firstOf(stack)
 	return known && all.Idle.of(place) != (idleTally{})
 }
 
@@ -203,7 +203,7 @@ func (all *Tallies) Stacks(h *Holdings) iter.Seq[uint64] {
 				if page[i] == (idleTally{}) {
 					continue
 				}
-				if stack := h.Stacks.Stacks[at*idlePage+uint32(i)].Number; all.ByStack[stack] == nil && !yield(stack) {
+				if stack := h.Known.Stacks[at*idlePage+uint32(i)].Number; all.ByStack[stack] == nil && !yield(stack) {
 					return
 				}
 			}
@@ -221,7 +221,7 @@ func (all *Tallies) Tally(h *Holdings, key course.Key, stack uint64) Tally {
 		y.AtPeak = y.Held
 	}
 	if all.Idle.Count > 0 {
-		if place, known := h.Stacks.firstOf(stack); known {
+		if place, known := h.Known.firstOf(stack); known {
 			c := all.Idle.of(place)
 			y.Allocated += c.allocated
 			y.Freed += c.freed
