@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -8,49 +9,49 @@ import (
 
 // activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
 type activity struct {
-	*state
+	*windows.State
 	windows    *opener
 	invariants *invariants
 	ledger     ledger
 
-	done   []*window // cells that closed since the last Finished
-	marked *marked   // experiments that closed since the last [Monitor.Experiments]; nil: not kept
-	unseen int64     // cells that In has and that have no window
+	done   []*windows.Window // cells that closed since the last Finished
+	marked *marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
+	unseen int64             // cells that In has and that have no window
 }
 
 // takeDone returns the cells that closed since the last call.
-func (ac *activity) takeDone() []*window {
+func (ac *activity) takeDone() []*windows.Window {
 	done := ac.done
 	ac.done = nil
 	return done
 }
 
 // forgetCell records that a cell is over. Its text may still arrive.
-func (ac *activity) forgetCell(w *window) {
-	delete(ac.table.running, w.cell)
-	ac.table.closed.remember(w)
+func (ac *activity) forgetCell(w *windows.Window) {
+	delete(ac.Table.Running, w.Cell)
+	ac.Table.Closed.Remember(w)
 }
 
 // startBetween and endBetween begin and end the window for the time in which no cell of a process runs.
-func (ac *activity) startBetween(p *process, b *event.Boundary) {
-	if p.between != nil || p.ended {
+func (ac *activity) startBetween(p *windows.Process, b *event.Boundary) {
+	if p.Between != nil || p.Ended {
 		return
 	}
-	p.between = ac.windows.open(p, b, kindBetween, ac.processes.sessionOf(p))
-	p.between.before = p.lastCell
+	p.Between = ac.windows.open(p, b, windows.KindBetween, ac.Processes.SessionOf(p))
+	p.Between.Before = p.LastCell
 }
 
-func (ac *activity) endBetween(p *process, b *event.Boundary) {
-	if p.between != nil {
-		ac.windows.close(p.between, b)
-		p.between = nil
+func (ac *activity) endBetween(p *windows.Process, b *event.Boundary) {
+	if p.Between != nil {
+		ac.windows.close(p.Between, b)
+		p.Between = nil
 	}
 }
 
 // linkBetween records, in the time between cells that just ended, which cell came after it.
-func (ac *activity) linkBetween(p *process, next *window) {
-	if w := p.lastGap; w != nil && !w.isOpen && w.after == nil {
-		w.after = next
+func (ac *activity) linkBetween(p *windows.Process, next *windows.Window) {
+	if w := p.LastBetween; w != nil && !w.IsOpen && w.After == nil {
+		w.After = next
 	}
 }
 
@@ -59,7 +60,7 @@ func (ac *activity) failureOf(b *event.Boundary) string {
 	if b.Outcome != event.OutcomeError {
 		return ""
 	}
-	name, _ := ac.limits.keep(b.Exception, maxName)
+	name, _ := ac.Limits.Keep(b.Exception, windows.MaxName)
 	return name
 }
 
@@ -77,31 +78,31 @@ func outcomeStatus(o event.Outcome) string {
 
 // unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
 // begin. gap is the time between cells that ends there, nil if there is none.
-func (ac *activity) unseenBefore(p *process, b *event.Boundary, gap *window) {
-	first, last := p.inputs, b.Inputs-2
-	if b.Late || p.inputs < 0 || last < first {
+func (ac *activity) unseenBefore(p *windows.Process, b *event.Boundary, gap *windows.Window) {
+	first, last := p.Inputs, b.Inputs-2
+	if b.Late || p.Inputs < 0 || last < first {
 		return
 	}
 	in := gap
 	switch {
-	case len(p.open) > 0:
-		in = p.open[len(p.open)-1]
-	case p.lastCell != nil && p.lastCell.missed: // that cell went on until now
-		in = p.lastCell
+	case len(p.Open) > 0:
+		in = p.Open[len(p.Open)-1]
+	case p.LastCell != nil && p.LastCell.Missed: // that cell went on until now
+		in = p.LastCell
 	}
 	ac.unseenIn(p, in, first, last)
 }
 
 // unseenIn records that cells ran in a window without a window of their own.
-func (ac *activity) unseenIn(p *process, in *window, first, last int64) {
-	kernel, doubted := p.kernel(), words.StartProbes
+func (ac *activity) unseenIn(p *windows.Process, in *windows.Window, first, last int64) {
+	kernel, doubted := p.Kernel(), words.StartProbes
 	ac.unseen += last - first + 1
 	if in != nil {
-		in.note = in.note.and(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
-		if in.kind == kindCell {
+		in.Note = in.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
+		if in.Kind == windows.KindCell {
 			doubted = words.EndProbes
 		}
 	}
-	ac.problems.add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.info.PID), First: first, Last: last,
+	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.Info.PID), First: first, Last: last,
 		Name: kernel, Doubted: doubted})
 }

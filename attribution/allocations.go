@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -10,11 +11,11 @@ import (
 // single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
 // known at a window's peak then do not add up to the peak in the kernel's ledger.
 type allocations struct {
-	*state
+	*windows.State
 	unfollowed
 	*stacks.Holdings
 	divided *stacks.Merger
-	finds   *finds
+	finds   *windows.FoundNames
 
 	blocks map[stacks.BlockKey]stacks.Block
 	ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
@@ -24,12 +25,12 @@ type allocations struct {
 	lost map[stacks.AskedKey]*event.Lost
 	// some blocks that moved a meter were not streamed: of small ones, only samples
 	untold    bool
-	looked    int       // blocks that were looked at for dividers
-	late      []*window // reused by lately
-	in        []*window // reused by windowsOf
-	flow      *flow     // nil: nobody asks for it
-	untallied bool      // windows have no tallies
-	givenUp   string    // why these records are no longer kept, see [GiveUp]; "": they are kept
+	looked    int               // blocks that were looked at for dividers
+	late      []*windows.Window // reused by lately
+	in        []*windows.Window // reused by windowsOf
+	flow      *flow             // nil: nobody asks for it
+	untallied bool              // windows have no tallies
+	givenUp   string            // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
 // heldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
@@ -51,27 +52,27 @@ func (a *allocations) heldBy(e *event.Holders) {
 	}
 }
 
-func newAllocations(s *state) *allocations {
+func newAllocations(s *windows.State) *allocations {
 	return &allocations{
-		state: s, divided: &stacks.Merger{Stacks: s.stacks}, finds: &finds{state: s},
+		State: s, divided: &stacks.Merger{Stacks: s.Stacks}, finds: &windows.FoundNames{State: s},
 		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
-		Holdings: stacks.NewHoldings(s.stacks),
+		Holdings: stacks.NewHoldings(s.Stacks),
 	}
 }
 
-// blockAt returns the stack of a live block.
-func (a *allocations) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+// BlockAt returns the stack of a live block.
+func (a *allocations) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
 	b, ok := a.blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: m}, Address: address}]
 	return b.Stack, ok
 }
 
-// rangeAt returns the stack that mapped an address.
-func (a *allocations) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+// RangeAt returns the stack that mapped an address.
+func (a *allocations) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return a.ranges[pid].At(address)
 }
 
-// isWhole reports whether everything that arrived has found room.
-func (a *allocations) isWhole() bool { return a.missing() == 0 && a.givenUp == "" }
+// IsWhole reports whether everything that arrived has found room.
+func (a *allocations) IsWhole() bool { return a.missing() == 0 && a.givenUp == "" }
 
 // missing returns the number of blocks, tallies and stacks that found no room.
-func (a *allocations) missing() int { return a.Holdings.Dropped + a.stacks.Dropped }
+func (a *allocations) missing() int { return a.Holdings.Dropped + a.Stacks.Dropped }

@@ -2,15 +2,16 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // audit is the ledger of an [Auditor].
 type audit struct {
-	*state
+	*windows.State
 	untallied
-	finds *finds
+	finds *windows.FoundNames
 
 	births     *births
 	departures *departures
@@ -37,22 +38,22 @@ type holders struct {
 }
 
 // keeps reports whether windows of a kind are kept.
-func (a *audit) keeps(kind windowKind) bool { return kind.isAudited() }
+func (a *audit) keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
 
 // becameGap makes a statement that was none the time between cells.
-func (a *audit) becameGap(w *window) { a.births.turn(w) }
+func (a *audit) becameGap(w *windows.Window) { a.births.turn(w) }
 
 // ended does nothing: see [audit.boundary].
 func (a *audit) ended(int32) {}
 
 // opened gives a window its birth.
-func (a *audit) opened(w *window, line int) { a.births.open(w, line) }
+func (a *audit) opened(w *windows.Window, line int) { a.births.open(w, line) }
 
 // takes reports whether a change concerns a block, or PyTorch's totals.
 func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
 
 // move takes in a change of a block, or of PyTorch's totals.
-func (a *audit) move(r *root, c *event.Change) {
+func (a *audit) move(r *windows.Tree, c *event.Change) {
 	a.torch.totals(r, c)
 	switch {
 	case !c.IsBlock():
@@ -64,7 +65,7 @@ func (a *audit) move(r *root, c *event.Change) {
 }
 
 // moveBlock allocates, resizes or frees a block.
-func (a *audit) moveBlock(r *root, c *event.Change) {
+func (a *audit) moveBlock(r *windows.Tree, c *event.Change) {
 	a.torch.claim(c)
 	blocks := a.live[c.PID]
 	if blocks == nil {
@@ -95,20 +96,20 @@ func (a *audit) moveBlock(r *root, c *event.Change) {
 		a.count++
 		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
 		if c.Found {
-			b.stack = a.finds.stackOf(r, c)
+			b.stack = a.finds.StackOf(r, c)
 		} else if w := a.births.innermost(r, c); w != nil {
-			b.birth = w.birth
+			b.birth = w.Birth
 		}
 		blocks[at] = b
 	}
 }
 
 // moveRange records that a range was mapped or unmapped.
-func (a *audit) moveRange(r *root, c *event.Change) {
+func (a *audit) moveRange(r *windows.Tree, c *event.Change) {
 	w := a.births.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
 	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
-		by.birth, by.at = w.birth, w.opened
+		by.birth, by.at = w.Birth, w.Opened
 	}
 	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.count, &a.dropped, stacks.MaxBlocks)
 	for _, p := range gone {
@@ -133,10 +134,10 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 }
 
 // boundary follows the starts, program changes and exits of processes, and the ends of statements.
-func (a *audit) boundary(p *process, b *event.Boundary) {
+func (a *audit) boundary(p *windows.Process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
-		if len(p.open) == 0 {
+		if len(p.Open) == 0 {
 			a.departures.settle(b.PID)
 		}
 	case event.Detached:
@@ -144,18 +145,18 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 	case event.MeterShed, event.MeterBack:
 		a.blind.turn(b)
 	case event.StatementClose:
-		if cell := a.table.running[b.Cell]; cell != nil && cell.statement != nil {
-			a.births.close(b.PID, closing{cell.statement.birth, b.Time})
+		if cell := a.Table.Running[b.Cell]; cell != nil && cell.Statement != nil {
+			a.births.close(b.PID, closing{cell.Statement.Birth, b.Time})
 		}
 	case event.ProcessStart:
 		a.births.start(b)
 	case event.ProcessExec:
-		if !p.alive { // a child of vfork: it begins with its program
+		if !p.Alive { // a child of vfork: it begins with its program
 			a.births.execute(b)
 		}
 		a.drop(b.PID)
 	case event.ProcessExit:
-		if p.session == nil { // a child's memory ends with it
+		if p.Session == nil { // a child's memory ends with it
 			a.drop(b.PID)
 			return
 		}
@@ -164,8 +165,8 @@ func (a *audit) boundary(p *process, b *event.Boundary) {
 }
 
 // cellOver records a cell that ended with an exception.
-func (a *audit) cellOver(pid int32, w *window) {
-	if w.status == model.Error || w.status == model.Interrupted {
+func (a *audit) cellOver(pid int32, w *windows.Window) {
+	if w.Status == model.Error || w.Status == model.Interrupted {
 		a.departures.fail(pid, w)
 	}
 }
@@ -182,7 +183,7 @@ func (a *audit) drop(pid int32) {
 
 // forget drops the blocks of some meters of a root.
 func (a *audit) forget(root uint32, which func(event.Meter) bool) {
-	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
+	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for pid, blocks := range a.live {
 		for at := range blocks {
 			if which(at.meter) && of(pid) {
@@ -229,23 +230,23 @@ func (a *audit) ask(found []*event.Holders) (restore func()) {
 	return func() { a.holders, a.pools = holdersBefore, poolsBefore }
 }
 
-// blockAt returns the stack of a live block.
-func (a *audit) blockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+// BlockAt returns the stack of a live block.
+func (a *audit) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
 	b, ok := a.live[pid][place{m, address}]
 	return b.stack, ok
 }
 
-// rangeAt returns the stack that mapped an address.
-func (a *audit) rangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+// RangeAt returns the stack that mapped an address.
+func (a *audit) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	by, ok := a.ranges[pid].At(address)
 	return by.stack, ok
 }
 
 // dividersAt returns nothing: an audit has no refused requests.
-func (a *audit) dividersAt(*event.Refusal) []divider { return nil }
+func (a *audit) dividersAt(*event.Refusal) []windows.Divider { return nil }
 
-// isWhole reports whether everything that arrived has found room.
-func (a *audit) isWhole() bool { return a.stacks.Dropped == 0 && a.leftOut() == 0 }
+// IsWhole reports whether everything that arrived has found room.
+func (a *audit) IsWhole() bool { return a.Stacks.Dropped == 0 && a.leftOut() == 0 }
 
 // leftOut returns the number of blocks and tallies that found no room.
 func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"sync/atomic"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -22,7 +23,7 @@ func (l *auditedLedger) takes(c *event.Change) bool {
 }
 
 // move takes in such a change.
-func (l *auditedLedger) move(r *root, c *event.Change) {
+func (l *auditedLedger) move(r *windows.Tree, c *event.Change) {
 	if l.allocations.takes(c) {
 		l.allocations.move(r, c)
 	}
@@ -48,7 +49,7 @@ func (l *auditedLedger) forget(root uint32, which func(event.Meter) bool) {
 }
 
 // boundary sees a boundary before it is applied.
-func (l *auditedLedger) boundary(p *process, b *event.Boundary) {
+func (l *auditedLedger) boundary(p *windows.Process, b *event.Boundary) {
 	l.allocations.boundary(p, b)
 	if a := l.audit.Load(); a != nil {
 		a.boundary(p, b)
@@ -56,21 +57,21 @@ func (l *auditedLedger) boundary(p *process, b *event.Boundary) {
 }
 
 // opened gives a window its birth.
-func (l *auditedLedger) opened(w *window, line int) {
+func (l *auditedLedger) opened(w *windows.Window, line int) {
 	if a := l.audit.Load(); a != nil {
 		a.opened(w, line)
 	}
 }
 
 // cellOver records a cell that ended with an exception.
-func (l *auditedLedger) cellOver(pid int32, w *window) {
+func (l *auditedLedger) cellOver(pid int32, w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
 		a.cellOver(pid, w)
 	}
 }
 
 // becameGap makes a statement that was none the time between cells.
-func (l *auditedLedger) becameGap(w *window) {
+func (l *auditedLedger) becameGap(w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
 		a.becameGap(w)
 	}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -14,7 +15,7 @@ type Auditor struct {
 
 // NewAuditor returns an Auditor that has seen nothing.
 func NewAuditor() *Auditor {
-	s := newState()
+	s := windows.NewState()
 	a := newAudit(s)
 	c := newCore(s, a, noChart{})
 	return &Auditor{&Findings{core: c, audit: a}, c}

@@ -4,131 +4,132 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-func (ac *activity) openCell(r *root, p *process, b *event.Boundary) {
-	parent := ac.table.running[b.Outer]
-	if parent == nil || !parent.isOpen {
-		parent = ac.processes.sessionOf(p)
+func (ac *activity) openCell(r *windows.Tree, p *windows.Process, b *event.Boundary) {
+	parent := ac.Table.Running[b.Outer]
+	if parent == nil || !parent.IsOpen {
+		parent = ac.Processes.SessionOf(p)
 	}
-	gap := p.between
+	gap := p.Between
 	if ac.isFull(r) {
 		return
 	}
 	ac.endBetween(p, b)
-	ac.processes.kernels.met(p)
+	ac.Processes.Kernels.Met(p)
 	ac.unseenBefore(p, b, gap)
 	lateEnd(b, gap)
-	r.executions++
-	w := ac.windows.open(p, b, kindCell, parent)
-	w.tid = b.TID
-	w.cell, w.execution, w.count = b.Cell, r.executions, p.countOf(b)
-	if ac.ledger.keeps(kindCell) {
-		w.file, _ = ac.limits.keep(b.File, maxName)
-		ac.files.add(b.PID, w)
+	r.Executions++
+	w := ac.windows.open(p, b, windows.KindCell, parent)
+	w.TID = b.TID
+	w.Cell, w.Execution, w.Count = b.Cell, r.Executions, p.CountOf(b)
+	if ac.ledger.keeps(windows.KindCell) {
+		w.File, _ = ac.Limits.Keep(b.File, windows.MaxName)
+		ac.Files.Add(b.PID, w)
 	}
-	w.silent = b.Inputs >= 0 && w.count < 0
+	w.Silent = b.Inputs >= 0 && w.Count < 0
 	if b.Late {
-		w.count, w.silent, w.late = lateCount(p, b), false, true
-		w.note = alone(words.Late)
+		w.Count, w.Silent, w.Late = windows.LateCount(p, b), false, true
+		w.Note = windows.NewNote(words.Late)
 	}
-	if p.between == nil && len(p.open) == 0 {
+	if p.Between == nil && len(p.Open) == 0 {
 		ac.linkBetween(p, w)
 	}
-	p.open = append(p.open, w)
-	ac.table.running[b.Cell] = w
+	p.Open = append(p.Open, w)
+	ac.Table.Running[b.Cell] = w
 }
 
 // isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
 // dropped window.
-func (ac *activity) isFull(r *root) bool {
-	if len(r.open) < ac.limits.open {
+func (ac *activity) isFull(r *windows.Tree) bool {
+	if len(r.Open) < ac.Limits.Open {
 		return false
 	}
-	ac.table.drop()
+	ac.Table.Drop()
 	return true
 }
 
 // closeCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
-func (ac *activity) closeCell(p *process, b *event.Boundary) {
-	w := ac.table.running[b.Cell]
-	if w == nil || !w.isOpen {
+func (ac *activity) closeCell(p *windows.Process, b *event.Boundary) {
+	w := ac.Table.Running[b.Cell]
+	if w == nil || !w.IsOpen {
 		return
 	}
-	if w.hooks != nil {
+	if w.Hooks != nil {
 		if b.Outcome == event.OutcomeMissed {
 			// The request of a first cell may have begun before the tracer was looking.
-			first := p.ranCells == 0 && !p.hadCell && p.info.Late
-			ac.endAtResult(p, w, b, p.info.Frontend != "" && w.isOwn() && !first)
+			first := p.RanCells == 0 && !p.HadCell && p.Info.Late
+			ac.endAtResult(p, w, b, p.Info.Frontend != "" && w.IsOwn() && !first)
 			return
 		}
-		ac.windows.close(w.hooks, b)
-		ac.ledger.forgo(w.atResult)
-		w.hooks, w.atResult, w.ending = nil, nil, endingReported
+		ac.windows.close(w.Hooks, b)
+		ac.ledger.forgo(w.AtResult)
+		w.Hooks, w.AtResult, w.Ending = nil, nil, windows.EndingReported
 		ac.finishCell(p, w, b)
 		return
 	}
 	ac.closeStatement(b, outcomeStatus(b.Outcome))
-	w.status = outcomeStatus(b.Outcome)
-	w.failure = ac.failureOf(b)
-	w.resultless = !w.late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
+	w.Status = outcomeStatus(b.Outcome)
+	w.Failure = ac.failureOf(b)
+	w.Resultless = !w.Late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
 	case event.OutcomeUnknown:
-		w.addNote(words.OutcomeUnknown)
+		w.AddNote(words.OutcomeUnknown)
 	case event.OutcomeAbandoned:
-		w.note = alone(words.GivenUp)
+		w.Note = windows.NewNote(words.GivenUp)
 	case event.OutcomeMissed:
-		w.missed = true
-		if w.note = alone(words.EndMissed); w.late {
-			w.note = alone(words.LateNoEnd)
+		w.Missed = true
+		if w.Note = windows.NewNote(words.EndMissed); w.Late {
+			w.Note = windows.NewNote(words.LateNoEnd)
 		}
 	}
 	ac.finishCell(p, w, b)
 }
 
 // finishCell closes a cell's window and, if no other cell runs, begins the time between cells.
-func (ac *activity) finishCell(p *process, w *window, b *event.Boundary) {
+func (ac *activity) finishCell(p *windows.Process, w *windows.Window, b *event.Boundary) {
 	ac.windows.close(w, b)
 	ac.forgetCell(w)
-	if i := slices.Index(p.open, w); i >= 0 {
-		p.open = slices.Delete(p.open, i, i+1)
+	if i := slices.Index(p.Open, w); i >= 0 {
+		p.Open = slices.Delete(p.Open, i, i+1)
 	}
 	ac.done = append(ac.done, w)
 	ac.ledger.cellOver(b.PID, w)
-	if len(p.open) == 0 {
-		p.lastCell = w
-		p.ranCells++
+	if len(p.Open) == 0 {
+		p.LastCell = w
+		p.RanCells++
 		ac.startBetween(p, b)
 	}
 }
 
 // abandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
-func (ac *activity) abandonCell(p *process, b *event.Boundary, why words.NoteKind) {
-	w := p.open[len(p.open)-1]
-	if w.hooks != nil {
+func (ac *activity) abandonCell(p *windows.Process, b *event.Boundary, why words.NoteKind) {
+	w := p.Open[len(p.Open)-1]
+	if w.Hooks != nil {
 		ac.endAtResult(p, w, b, false)
 		return
 	}
-	if s := w.statement; s != nil {
-		s.status, s.note = model.Incomplete, alone(why)
+	if s := w.Statement; s != nil {
+		s.Status, s.Note = model.Incomplete, windows.NewNote(why)
 		ac.windows.close(s, b)
-		w.statement = nil
+		w.Statement = nil
 	}
-	w.status, w.note = model.Incomplete, alone(why)
+	w.Status, w.Note = model.Incomplete, windows.NewNote(why)
 	ac.finishCell(p, w, b)
 }
 
 // closeProcess closes everything that is open for a process.
-func (ac *activity) closeProcess(p *process, b *event.Boundary, why words.NoteKind) {
-	for len(p.open) > 0 {
+func (ac *activity) closeProcess(p *windows.Process, b *event.Boundary, why words.NoteKind) {
+	for len(p.Open) > 0 {
 		ac.abandonCell(p, b, why)
 	}
 	ac.endExperiments(p, b)
 	ac.endBetween(p, b)
-	for _, w := range []*window{p.session, p.whole} {
+	for _, w := range []*windows.Window{p.Session, p.Lifetime} {
 		if w != nil {
 			ac.windows.close(w, b)
 		}
@@ -137,17 +138,17 @@ func (ac *activity) closeProcess(p *process, b *event.Boundary, why words.NoteKi
 
 // source gives a cell its text. The text may arrive a while after the cell's end.
 func (ac *activity) source(e *event.CellSource) {
-	w := ac.table.running[e.Cell]
+	w := ac.Table.Running[e.Cell]
 	if w == nil {
-		w = ac.table.closed.cell(e.Cell)
+		w = ac.Table.Closed.Cell(e.Cell)
 	}
-	if w == nil || w.slot == 0 && ac.texts.typed == nil {
+	if w == nil || w.Slot == 0 && ac.Texts.Recent == nil {
 		return
 	}
-	text, whole := ac.texts.keep(e.Text)
-	w.source, w.truncated = text, e.Truncated || !whole
-	if w.lines = 0; !w.truncated && e.Text != "" {
+	text, whole := ac.Texts.Keep(e.Text)
+	w.Source, w.Truncated = text, e.Truncated || !whole
+	if w.Lines = 0; !w.Truncated && e.Text != "" {
 		typed := strings.TrimRight(e.Text, "\r\n")
-		w.lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
+		w.Lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
 	}
 }

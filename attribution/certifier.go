@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -11,7 +12,7 @@ import (
 
 // certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
-	*state
+	*windows.State
 	invariants  *invariants
 	activity    *activity
 	requests    *requests
@@ -23,25 +24,25 @@ type certifier struct {
 func (ce *certifier) evidence() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: []string{}, BoundariesLost: ce.session.lost(),
+		Problems: []string{}, BoundariesLost: ce.Session.Lost(),
 	}
-	for _, one := range ce.problems.all {
+	for _, one := range ce.Problems.All {
 		c.Problems = append(c.Problems, one.String())
 	}
-	if ce.table.dropped > 0 {
-		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))
+	if ce.Table.Dropped > 0 {
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.Table.Dropped)))
 	}
-	for _, r := range ce.processes.roots {
-		c.Made += r.stream.Made
-		c.Delivered += r.stream.Count
+	for _, r := range ce.Processes.Trees {
+		c.Made += r.Stream.Made
+		c.Delivered += r.Stream.Count
 	}
 	proofs := ce.proofs(&c)
-	for _, m := range ce.gpus.meters {
+	for _, m := range ce.GPUs.Meters {
 		if m.Facts().Kind != event.Sampled { // no change carries it, so there is nothing to compare
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
-	if f := ce.session.finish; f != nil {
+	if f := ce.Session.Finish; f != nil {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
@@ -53,7 +54,7 @@ func (ce *certifier) evidence() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	ce.limits.MaxProcesses = maxProcesses
+	ce.Limits.MaxProcesses = windows.MaxProcesses
 	return c
 }
 
@@ -66,28 +67,28 @@ func Probe(p event.ProbeUse) model.Probe {
 // proofs compares all windows, for each of them all meters at once.
 func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	proofs := map[event.Meter]*model.Proof{}
-	for _, m := range ce.gpus.meters {
+	for _, m := range ce.GPUs.Meters {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
-	between := ce.processes.betweens()
-	for w := range ce.table.all(0, anyKind) {
-		if w.kind == kindSession {
+	between := ce.Processes.Straddling()
+	for w := range ce.Table.All(0, windows.AnyKind) {
+		if w.Kind == windows.KindSession {
 			for kind, n := range c.Unknown() {
-				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
+				*n += w.CloseFrees.Unknown[kind] - w.OpenFrees.Unknown[kind]
 			}
 		}
-		complete := ce.processes.root(w.root).stream.Complete(w.openStream, w.closeStream)
-		for _, m := range ce.gpus.meters {
+		complete := ce.Processes.Tree(w.Root).Stream.Complete(w.OpenStream, w.CloseStream)
+		for _, m := range ce.GPUs.Meters {
 			ce.prove(proofs[m], w, m, complete, between)
 		}
 	}
 	return proofs
 }
 
-func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bool, between course.Straddling) {
-	shed := slices.Contains(w.shed, m)
+func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, complete bool, between course.Straddling) {
+	shed := slices.Contains(w.Paused, m)
 	p.Shed = p.Shed || shed
-	if w.isOpen || w.kind == kindLife || w.unknown(m) || m.Facts().OfPythons && w.process.info.Python == "" {
+	if w.IsOpen || w.Kind == windows.KindLife || w.Unknown(m) || m.Facts().OfPythons && w.Process.Info.Python == "" {
 		return
 	}
 	if !complete || shed {
@@ -95,10 +96,10 @@ func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bo
 		return
 	}
 	p.Compared++
-	kernel := w.own.Of(m).Highest()
-	difference := int64(kernel - between.Recomputed(course.StraddlingKey{Root: w.root, PID: w.process.info.PID,
-		Meter: m}, w.firstSegment,
-		w.lastSegment, w.recomputed.Of(m), kernel))
+	kernel := w.Own.Of(m).Highest()
+	difference := int64(kernel - between.Recomputed(course.StraddlingKey{Root: w.Root, PID: w.Process.Info.PID,
+		Meter: m}, w.FirstSegment,
+		w.LastSegment, w.Recomputed.Of(m), kernel))
 	if difference == 0 {
 		p.Agreed++
 	}

@@ -26,7 +26,7 @@ func TestCold(t *testing.T) {
 		}
 		tracker.Add(e)
 	}, 400, 10)
-	all := tracker.table.staying[0].tallies[event.NumPy]
+	all := tracker.Table.Staying[0].Tallies[event.NumPy]
 	if met < 2*stacks.MinBusy || len(all.ByStack) > stacks.MinBusy || all.Idle.Count == 0 || all.Len() < len(made) {
 		t.Errorf("%d stacks: %d are hot, %d cold", met, len(all.ByStack), all.Idle.Count)
 	}

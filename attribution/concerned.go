@@ -5,31 +5,32 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // concerned are the windows that a change concerns.
 type concerned struct {
-	in    []*window // they hold the change's segment
-	later []*window // opened after a late change: they took the known values for complete
-	times int64     // the number of allocations that the change stands for
+	in    []*windows.Window // they hold the change's segment
+	later []*windows.Window // opened after a late change: they took the known values for complete
+	times int64             // the number of allocations that the change stands for
 }
 
-func (a *allocations) concerned(r *root, c *event.Change) concerned {
+func (a *allocations) concerned(r *windows.Tree, c *event.Change) concerned {
 	found := concerned{in: a.windowsOf(r, c), times: 1}
-	if c.Segment > r.ended {
+	if c.Segment > r.Ended {
 		return found
 	}
-	later := func(w *window) {
-		if w.process.info.PID == c.PID && w.root == c.Root && w.firstSegment > c.Segment {
+	later := func(w *windows.Window) {
+		if w.Process.Info.PID == c.PID && w.Root == c.Root && w.FirstSegment > c.Segment {
 			found.later = append(found.later, w)
 		}
 	}
-	if p := a.processes.byPID[c.PID]; p != nil {
-		for _, w := range p.windows {
+	if p := a.Processes.ByPID[c.PID]; p != nil {
+		for _, w := range p.Windows {
 			later(w)
 		}
-		for _, w := range a.table.closed.of(p) {
+		for _, w := range a.Table.Closed.Of(p) {
 			later(w)
 		}
 	}
@@ -37,24 +38,24 @@ func (a *allocations) concerned(r *root, c *event.Change) concerned {
 }
 
 // lately returns the windows of a process that are over and not settled yet.
-func (a *allocations) lately(pid int32) []*window {
-	p := a.processes.byPID[pid]
+func (a *allocations) lately(pid int32) []*windows.Window {
+	p := a.Processes.ByPID[pid]
 	if p == nil {
 		return nil
 	}
 	found := a.late[:0]
-	for _, w := range a.table.closed.closing {
-		if w.process == p && len(w.tallies) > 0 {
+	for _, w := range a.Table.Closed.Closing {
+		if w.Process == p && len(w.Tallies) > 0 {
 			found = append(found, w)
 		}
 	}
-	for _, w := range []*window{p.session, p.whole} {
-		if w != nil && !w.isOpen && len(w.tallies) > 0 {
+	for _, w := range []*windows.Window{p.Session, p.Lifetime} {
+		if w != nil && !w.IsOpen && len(w.Tallies) > 0 {
 			found = append(found, w)
 		}
 	}
-	for _, w := range p.open {
-		if s := w.atResult; s != nil && len(s.tallies) > 0 {
+	for _, w := range p.Open {
+		if s := w.AtResult; s != nil && len(s.Tallies) > 0 {
 			found = append(found, s)
 		}
 	}
@@ -63,30 +64,30 @@ func (a *allocations) lately(pid int32) []*window {
 }
 
 // windowsOf returns the windows of a process that hold a change's segment. The result is valid until the next call.
-func (a *allocations) windowsOf(r *root, c *event.Change) []*window {
-	p := a.processes.byPID[c.PID]
+func (a *allocations) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
+	p := a.Processes.ByPID[c.PID]
 	if p == nil {
 		return nil
 	}
 	found := a.in[:0]
 	defer func() { a.in = found }()
-	for _, w := range p.windows {
-		if w.root == c.Root && w.firstSegment <= c.Segment {
+	for _, w := range p.Windows {
+		if w.Root == c.Root && w.FirstSegment <= c.Segment {
 			found = append(found, w)
 		}
 	}
-	if c.Segment > r.ended {
+	if c.Segment > r.Ended {
 		return found
 	}
-	found = append(found, a.table.closed.with(c.PID, c.Root, c.Segment)...) // the change comes late
+	found = append(found, a.Table.Closed.With(c.PID, c.Root, c.Segment)...) // the change comes late
 	return found
 }
 
 // sinceBefore moves windows that hold the segment of a block that a search found to the later ones: the block may have
 // come or gone before they opened. They have it, or do not have it, from their beginning.
-func (c *concerned) sinceBefore(b *blank) {
-	c.in = slices.DeleteFunc(c.in, func(w *window) bool {
-		if w.kind == kindSession || w.kind == kindLife || b != nil && w.firstSegment <= b.segment {
+func (c *concerned) sinceBefore(b *windows.ArrayPause) {
+	c.in = slices.DeleteFunc(c.in, func(w *windows.Window) bool {
+		if w.Kind == windows.KindSession || w.Kind == windows.KindLife || b != nil && w.FirstSegment <= b.Segment {
 			return false
 		}
 		c.later = append(c.later, w)
@@ -100,7 +101,7 @@ func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
-		if all := w.tallies[key.Meter]; all != nil {
+		if all := w.Tallies[key.Meter]; all != nil {
 			all.Follow(a.Holdings, key, from)
 		}
 	}
@@ -110,7 +111,7 @@ func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
 // stands records that a meter has a value now.
 func (cs concerned) stands(m event.Meter, value event.Bytes) {
 	for _, w := range cs.in {
-		if all := w.tallies[m]; all != nil {
+		if all := w.Tallies[m]; all != nil {
 			all.Stands(value)
 		}
 	}
@@ -136,8 +137,8 @@ func (a *allocations) replace(cs concerned, key course.Key, before, after stacks
 		a.hold(cs, key, after.Stack, after.Size)
 	}
 	for _, w := range cs.in {
-		if all := w.tallies[key.Meter]; all != nil {
-			all.Move(a.Holdings, key, before, after, cs.times, w.process.ranCells)
+		if all := w.Tallies[key.Meter]; all != nil {
+			all.Move(a.Holdings, key, before, after, cs.times, w.Process.RanCells)
 		}
 	}
 	a.flow.add(a.Holdings, key, after)
@@ -147,17 +148,17 @@ func (a *allocations) replace(cs concerned, key course.Key, before, after stacks
 // not to have this change, get a tally of the bytes before it.
 func (a *allocations) hold(cs concerned, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range cs.later {
-		if all := w.tallies[key.Meter]; all.IsOpen() {
+		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			all.Shift(a.Holdings, key, stack, by)
 		}
 	}
 	for _, w := range a.lately(key.PID) {
-		if all := w.tallies[key.Meter]; all.IsOpen() && !slices.Contains(cs.later, w) {
+		if all := w.Tallies[key.Meter]; all.IsOpen() && !slices.Contains(cs.later, w) {
 			all.Of(a.Holdings, key, stack)
 		}
 	}
 	for _, w := range cs.in {
-		if all := w.tallies[key.Meter]; all.IsOpen() {
+		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			all.Of(a.Holdings, key, stack)
 		}
 	}
@@ -168,12 +169,12 @@ func (a *allocations) hold(cs concerned, key course.Key, stack uint64, by event.
 // copyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
 // process's own totals are about to be forgotten.
 func (a *allocations) copyAll(key course.Key) {
-	p := a.processes.byPID[key.PID]
+	p := a.Processes.ByPID[key.PID]
 	if p == nil {
 		return
 	}
-	for _, w := range slices.Concat(p.windows, a.lately(key.PID)) {
-		if all := w.tallies[key.Meter]; all.IsOpen() {
+	for _, w := range slices.Concat(p.Windows, a.lately(key.PID)) {
+		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			a.copyInto(all, key)
 		}
 	}

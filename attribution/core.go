@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -16,15 +17,16 @@ type core struct {
 	intake     *intake
 }
 
-// newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its meters.
-func newCore(s *state, l ledger, of chart) *core {
+// newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its
+// meters.
+func newCore(s *windows.State, l ledger, of chart) *core {
 	c := &core{rows: newRows(s, l), invariants: &invariants{}}
-	opener := &opener{state: s, invariants: c.invariants, ledger: l}
-	c.activity = &activity{state: s, windows: opener, invariants: c.invariants, ledger: l}
-	c.requests = &requests{state: s}
-	c.queue = &blockQueue{state: s, ledger: l, waiting: map[uint32]map[uint64][]event.Change{}}
+	opener := &opener{State: s, invariants: c.invariants, ledger: l}
+	c.activity = &activity{State: s, windows: opener, invariants: c.invariants, ledger: l}
+	c.requests = &requests{State: s}
+	c.queue = &blockQueue{State: s, ledger: l, waiting: map[uint32]map[uint64][]event.Change{}}
 	c.intake = &intake{
-		state: s, windows: opener, activity: c.activity, shellCheck: &shellCheck{state: s, activity: c.activity},
+		State: s, windows: opener, activity: c.activity, shellCheck: &shellCheck{State: s, activity: c.activity},
 		requests: c.requests, queue: c.queue, namespaces: c.namespaces, invariants: c.invariants, ledger: l, chart: of,
 	}
 	return c
@@ -34,7 +36,7 @@ func newCore(s *state, l ledger, of chart) *core {
 func (c *core) finished() []model.Window {
 	var out []model.Window
 	for _, w := range c.activity.takeDone() {
-		out = append(out, c.presenter.window(c.table.whole(w)))
+		out = append(out, c.presenter.window(c.Table.Whole(w)))
 	}
 	return out
 }

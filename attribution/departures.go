@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -20,13 +21,13 @@ type departures struct {
 	gone    map[passing]*passed
 	// unmapped sums the parts of ranges that were unmapped after the run of the cell that mapped them.
 	unmapped map[unmapping]event.Bytes
-	failures map[int32][]*window // cells that ended with an exception, by process, in order
-	dropped  int                 // blocks and tallies that found no room
+	failures map[int32][]*windows.Window // cells that ended with an exception, by process, in order
+	dropped  int                         // blocks and tallies that found no room
 }
 
 func newDepartures() *departures {
 	return &departures{leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
-		unmapped: map[unmapping]event.Bytes{}, failures: map[int32][]*window{}}
+		unmapped: map[unmapping]event.Bytes{}, failures: map[int32][]*windows.Window{}}
 }
 
 // lateBy is how long after its cell's end a block must be freed to count as freed late: the work of IPython after a
@@ -35,15 +36,15 @@ const lateBy = event.Nanoseconds(1e9)
 
 // free decides whether a block was freed too late: when no cell ran, or because an exception was not the last one any
 // more.
-func (d *departures) free(w *window, at place, b kept, c *event.Change) {
-	if w == nil || b.birth == nil || b.birth.cell == nil || b.birth.cell.isOpen {
+func (d *departures) free(w *windows.Window, at place, b kept, c *event.Change) {
+	if w == nil || b.birth == nil || b.birth.Cell == nil || b.birth.Cell.IsOpen {
 		return
 	}
-	var release *window
-	if b.birth.failed() {
-		release = d.failureBetween(b.birth.cell, c)
+	var release *windows.Window
+	if b.birth.Failed() {
+		release = d.failureBetween(b.birth.Cell, c)
 	}
-	if w.kind == kindBetween {
+	if w.Kind == windows.KindBetween {
 		leaving := d.leaving[c.PID]
 		if leaving == nil {
 			leaving = map[place]left{}
@@ -56,29 +57,29 @@ func (d *departures) free(w *window, at place, b kept, c *event.Change) {
 		leaving[at] = left{b, c.Time, release, c.Collected}
 		return
 	}
-	switch cell := w.birth.cell; {
-	case !b.birth.failed() || cell == b.birth.cell:
+	switch cell := w.Birth.Cell; {
+	case !b.birth.Failed() || cell == b.birth.Cell:
 	case release != nil && c.Collected:
 		d.pass(passing{pid: c.PID, meter: at.meter, stack: b.stack, birth: b.birth, release: release}, b, c.Time)
 	default: // the statement has not ended
-		d.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.birth}, b, c.Time)
+		d.pass(passing{c.PID, at.meter, b.stack, b.birth, cell, w.Birth}, b, c.Time)
 	}
 }
 
 // fail records a cell that ended with an exception.
-func (d *departures) fail(pid int32, w *window) { d.failures[pid] = append(d.failures[pid], w) }
+func (d *departures) fail(pid int32, w *windows.Window) { d.failures[pid] = append(d.failures[pid], w) }
 
 // failureBetween returns the first cell that failed after another one had ended and before a change, nil if there is
 // none. An exception is the last one, in sys and in IPython, until the next comes, and holds its frames. The frames
 // refer to the exception as well: blocks that the next exception does not free at once are freed by the garbage
 // collector, whenever that runs.
-func (d *departures) failureBetween(cell *window, c *event.Change) *window {
+func (d *departures) failureBetween(cell *windows.Window, c *event.Change) *windows.Window {
 	all := d.failures[c.PID]
-	i, _ := slices.BinarySearchFunc(all, cell.closed, func(f *window, closed event.Nanoseconds) int {
-		return cmp.Compare(f.closed, closed)
+	i, _ := slices.BinarySearchFunc(all, cell.Closed, func(f *windows.Window, closed event.Nanoseconds) int {
+		return cmp.Compare(f.Closed, closed)
 	})
-	for ; i < len(all) && all[i].lastSegment < c.Segment; i++ {
-		if all[i].opened >= cell.closed && all[i].root == c.Root {
+	for ; i < len(all) && all[i].LastSegment < c.Segment; i++ {
+		if all[i].Opened >= cell.Closed && all[i].Root == c.Root {
 			return all[i]
 		}
 	}
@@ -106,9 +107,9 @@ func (d *departures) settle(pid int32) {
 	for at, b := range d.leaving[pid] {
 		key := passing{pid: pid, meter: at.meter, stack: b.stack, birth: b.birth}
 		switch {
-		case b.release != nil && (b.collected || b.freed-b.release.closed < lateBy):
+		case b.release != nil && (b.collected || b.freed-b.release.Closed < lateBy):
 			key.release = b.release
-		case b.collected, b.freed-b.birth.cell.closed < lateBy: // garbage, which waits for the collector, is no leak
+		case b.collected, b.freed-b.birth.Cell.Closed < lateBy: // garbage, which waits for the collector, is no leak
 			continue
 		}
 		d.pass(key, b.kept, b.freed)
@@ -124,14 +125,14 @@ func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 }
 
 // unmap records that a piece was unmapped in a later cell than the one that mapped it, or between cells.
-func (d *departures) unmap(in *window, p stacks.Piece[maker], pid int32) {
-	if in == nil || p.Maker.birth == nil || p.Maker.birth.cell == nil {
+func (d *departures) unmap(in *windows.Window, p stacks.Piece[maker], pid int32) {
+	if in == nil || p.Maker.birth == nil || p.Maker.birth.Cell == nil {
 		return
 	}
-	if in.birth.cell != nil {
-		in = in.birth.cell
+	if in.Birth.Cell != nil {
+		in = in.Birth.Cell
 	}
-	if in == p.Maker.birth.cell {
+	if in == p.Maker.birth.Cell {
 		return
 	}
 	key := unmapping{pid, p.Maker.stack, p.Maker.birth, in}
@@ -146,7 +147,7 @@ func (d *departures) unmap(in *window, p stacks.Piece[maker], pid int32) {
 type left struct {
 	kept
 	freed     event.Nanoseconds
-	release   *window // the first failed cell since its own, nil if there is none
+	release   *windows.Window // the first failed cell since its own, nil if there is none
 	collected bool
 }
 
@@ -161,8 +162,8 @@ type passed struct {
 type unmapping struct {
 	pid   int32
 	stack uint64
-	birth *birth
-	in    *window // the cell in which they were unmapped, or the time between cells
+	birth *windows.Birth
+	in    *windows.Window // the cell in which they were unmapped, or the time between cells
 }
 
 // passing is the key of a sum of blocks that were freed too late.
@@ -170,14 +171,14 @@ type passing struct {
 	pid     int32
 	meter   event.Meter
 	stack   uint64
-	birth   *birth
-	release *window // the failed cell that released them; nil: no cell ran when they were freed
-	in      *birth  // where in that cell they were freed, if that has to fail for it; nil: it has failed
+	birth   *windows.Birth
+	release *windows.Window // the failed cell that released them; nil: no cell ran when they were freed
+	in      *windows.Birth  // where in that cell they were freed, if that has to fail for it; nil: it has failed
 }
 
 // maker is the stack that mapped a piece, and its place and time in the notebook.
 type maker struct {
 	stack uint64
-	birth *birth
+	birth *windows.Birth
 	at    event.Nanoseconds
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -69,14 +70,14 @@ func TestTooManyStatements(t *testing.T) {
 	}
 	tracker.Add(&event.Boundary{Number: 2, Segment: 2, Time: 5000, Kind: event.CellOpen, PID: main, Cell: 1, Inputs: 2})
 	n := uint64(2)
-	for range maxStatements + 10 {
+	for range windows.MaxStatements + 10 {
 		for _, kind := range []event.BoundaryKind{event.StatementOpen, event.StatementClose} {
 			n++
 			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: kind, PID: main, Cell: 1})
 		}
 	}
 	r := tracker.Report()
-	if len(r.Windows) != maxStatements+2 || len(r.Certificate.Problems) != 1 {
+	if len(r.Windows) != windows.MaxStatements+2 || len(r.Certificate.Problems) != 1 {
 		t.Errorf("%d windows, problems %q", len(r.Windows), r.Certificate.Problems)
 	}
 }

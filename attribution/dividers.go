@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -35,7 +36,7 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
 // overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
 // another stream or pool, and which block is whose is not recorded.
-func (a *allocations) dividersAt(e *event.Refusal) []divider {
+func (a *allocations) dividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||
@@ -49,7 +50,7 @@ func (a *allocations) dividersAt(e *event.Refusal) []divider {
 	if !ok || !fits {
 		return nil
 	}
-	var all []divider
+	var all []windows.Divider
 	cache := event.Bytes(0)
 	for _, s := range segments {
 		blocks = blocks[before(blocks, s.start):]
@@ -98,18 +99,19 @@ func before(blocks []span, address uint64) int {
 
 // dividing returns the blocks of a segment without which a request would have fitted there. ok is false where it would
 // have fitted as it was.
-func dividing(segment span, blocks []span, asked event.Bytes) (all []divider, ok bool) {
+func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Divider, ok bool) {
 	free := segment.start
 	for i, b := range blocks {
 		next := segment.end
 		if i+1 < len(blocks) {
 			next = blocks[i+1].start
 		}
-		d := divider{b.size(), event.Bytes(b.start - free), event.Bytes(next - b.end), b.stack}
-		if d.before >= asked || d.after >= asked {
+		d := windows.Divider{Size: b.size(), Before: event.Bytes(b.start - free), After: event.Bytes(next - b.end),
+			Stack: b.stack}
+		if d.Before >= asked || d.After >= asked {
 			return nil, false
 		}
-		if d.size < asked && event.Bytes(next-free) >= asked {
+		if d.Size < asked && event.Bytes(next-free) >= asked {
 			all = append(all, d)
 		}
 		free = b.end
@@ -118,10 +120,11 @@ func dividing(segment span, blocks []span, asked event.Bytes) (all []divider, ok
 }
 
 // smallest returns the smallest divider of each stack, of few stacks.
-func smallest(all []divider) (out []divider) {
-	slices.SortStableFunc(all, func(x, y divider) int { return cmp.Compare(x.size, y.size) })
+func smallest(all []windows.Divider) (out []windows.Divider) {
+	slices.SortStableFunc(all, func(x, y windows.Divider) int { return cmp.Compare(x.Size, y.Size) })
 	for _, d := range all {
-		if len(out) < maxDividers && !slices.ContainsFunc(out, func(x divider) bool { return x.stack == d.stack }) {
+		if len(out) < maxDividers && !slices.ContainsFunc(out,
+			func(x windows.Divider) bool { return x.Stack == d.Stack }) {
 			out = append(out, d)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -287,7 +288,7 @@ func TestDividersByHand(t *testing.T) {
 		var got []uint64
 		for _, d := range a.dividersAt(&event.Refusal{PID: main, Meter: active, Asked: event.Bytes(asked) * unit,
 			Held: held, Detail: units * unit}) {
-			got = append(got, d.stack)
+			got = append(got, d.Stack)
 		}
 		slices.Sort(got)
 		if found += len(got); !slices.Equal(got, want) && len(want) <= maxDividers {
@@ -333,10 +334,10 @@ func TestDividersHostile(t *testing.T) {
 	}
 
 	q := &blockQueue{}
-	for range 2 * maxAsked {
-		q.look(&refusal{Refusal: refused})
+	for range 2 * windows.MaxAsked {
+		q.look(&windows.Refusal{Refusal: refused})
 	}
-	if len(q.looks) != maxAsked {
+	if len(q.looks) != windows.MaxAsked {
 		t.Errorf("%d places wait", len(q.looks))
 	}
 }

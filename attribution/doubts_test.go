@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -303,7 +304,7 @@ func TestExperimentsLeaveCellsRoom(t *testing.T) {
 	}
 	s.cellWith(1)
 	tracker := New()
-	tracker.table.experiments = maxExperiments - 3
+	tracker.Table.Experiments = windows.MaxExperiments - 3
 	for _, e := range s.events {
 		tracker.Add(e)
 	}

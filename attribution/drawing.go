@@ -4,16 +4,17 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // draw takes in the values of a boundary that has been applied.
-func (tl *timeline) draw(r *root, b *event.Boundary, moved course.Movements) {
-	s := seen{at: b.Time, segment: b.Segment, hold: r.drawnAt, isEdge: isEdge(b, tl.processes.byPID[b.PID])}
+func (tl *timeline) draw(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+	s := seen{at: b.Time, segment: b.Segment, hold: r.DrawnAt, isEdge: isEdge(b, tl.Processes.ByPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
-		p := tl.processes.byPID[pid]
-		if p == nil || p.began == 0 {
+		p := tl.Processes.ByPID[pid]
+		if p == nil || p.Began == 0 {
 			continue
 		}
 		m := moved[pid]
@@ -24,7 +25,7 @@ func (tl *timeline) draw(r *root, b *event.Boundary, moved course.Movements) {
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
 		tl.drawShed(r, b)
 	}
-	if p := tl.processes.byPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
+	if p := tl.Processes.ByPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
 		tl.close(tl.lineOf(p))
 	}
 	tl.tellEarly()
@@ -44,9 +45,9 @@ func (tl *timeline) inOrderOfPID(moved course.Movements) []int32 {
 }
 
 // drawLine takes in a boundary's values of a process, or of a tree.
-func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readings, turns bool) {
+func (tl *timeline) drawLine(r *windows.Tree, l *line, s *seen, value, high *event.Readings, turns bool) {
 	i := 0
-	for _, m := range tl.gpus.meters {
+	for _, m := range tl.GPUs.Meters {
 		for i < len(l.tracks) && l.tracks[i].meter < m {
 			i++
 		}
@@ -67,7 +68,7 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 		}
 		k.see(&tl.folds, s)
 		if !k.isGap && tl.isShed(r, m) {
-			k.pause(&tl.folds, s.at, gapOfGroup(r.whyShed(m)))
+			k.pause(&tl.folds, s.at, gapOfGroup(r.WhyPaused(m)))
 		}
 		if n := len(k.points); n >= maxStretch || turns && n > 0 {
 			tl.store(k)
@@ -76,8 +77,8 @@ func (tl *timeline) drawLine(r *root, l *line, s *seen, value, high *event.Readi
 }
 
 // drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
-func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
-	isAlone := len(r.living) == 0 || len(r.living) == 1 && r.living[0].parent == 0
+func (tl *timeline) drawTree(r *windows.Tree, b *event.Boundary, s *seen, turns bool) {
+	isAlone := len(r.Living) == 0 || len(r.Living) == 1 && r.Living[0].Parent == 0
 	l := tl.treeLine(r)
 	wasOn := l.isOn
 	l.isOn = !isAlone
@@ -103,22 +104,24 @@ func (tl *timeline) drawTree(r *root, b *event.Boundary, s *seen, turns bool) {
 }
 
 // isShed reports whether a meter is stepped down.
-func (tl *timeline) isShed(r *root, m event.Meter) bool { return len(r.shed) > 0 && r.shed[m].now }
+func (tl *timeline) isShed(r *windows.Tree, m event.Meter) bool {
+	return len(r.Paused) > 0 && r.Paused[m].Now
+}
 
 // drawShed begins and ends the gaps of meters that are stepped down.
-func (tl *timeline) drawShed(r *root, b *event.Boundary) {
+func (tl *timeline) drawShed(r *windows.Tree, b *event.Boundary) {
 	for _, m := range b.Group.Paused() {
-		for _, p := range r.living {
-			tl.drawShedOf(r, tl.lineOf(p), b, m, p.past.Value(m))
+		for _, p := range r.Living {
+			tl.drawShedOf(r, tl.lineOf(p), b, m, p.Gauges.Value(m))
 		}
 		if tree := tl.treeLine(r); tree.isOn {
-			tl.drawShedOf(r, tree, b, m, r.past.Value(m))
+			tl.drawShedOf(r, tree, b, m, r.Gauges.Value(m))
 		}
 	}
 }
 
-func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
-	if !slices.Contains(tl.gpus.meters, m) {
+func (tl *timeline) drawShedOf(r *windows.Tree, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
+	if !slices.Contains(tl.GPUs.Meters, m) {
 		return
 	}
 	k := tl.track(l, m)
@@ -129,14 +132,14 @@ func (tl *timeline) drawShedOf(r *root, l *line, b *event.Boundary, m event.Mete
 		k.begin(l.began, value)
 	}
 	if tl.isShed(r, m) {
-		k.pause(&tl.folds, b.Time, gapOfGroup(r.whyShed(m)))
+		k.pause(&tl.folds, b.Time, gapOfGroup(r.WhyPaused(m)))
 	} else {
 		k.resume(b.Time, value)
 	}
 }
 
 // drawLearned records the value that a meter of a process, and so its tree, has had all along.
-func (tl *timeline) drawLearned(r *root, p *process, m event.Meter, value event.Bytes) {
+func (tl *timeline) drawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes) {
 	tl.learned(tl.lineOf(p), m, value)
 	if tree := tl.treeLine(r); tree.isOn {
 		tl.learned(tree, m, value)
@@ -164,14 +167,14 @@ func (tl *timeline) close(l *line) {
 }
 
 // isEdge reports whether windows begin or end at a boundary.
-func isEdge(b *event.Boundary, p *process) bool {
+func isEdge(b *event.Boundary, p *windows.Process) bool {
 	switch b.Kind {
 	case event.MeterShed:
 		return b.Group == event.Statements
 	case event.ProcessStart, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
 		return false
 	case event.ProcessExec, event.ProcessExit:
-		return p != nil && p.hasWindows
+		return p != nil && p.HasWindows
 	}
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -11,43 +12,43 @@ import (
 
 // enders says what ends the processes that cells have started and that still run.
 type enders struct {
-	processes  *processes
+	processes  *windows.Processes
 	namespaces *namespaces
 }
 
 // of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
 // process above it counts where it has neither name nor pool: with a worker its children end. told is its pool, if one
 // is known that the process itself has not told.
-func (en enders) of(p *process, told string) model.EndedBy {
+func (en enders) of(p *windows.Process, told string) model.EndedBy {
 	const deepest = 64
-	out := model.EndedBy{Helper: isHelper(p.info.Command), SamePIDs: en.samePIDs(p)}
+	out := model.EndedBy{Helper: isHelper(p.Info.Command), SamePIDs: en.samePIDs(p)}
 	if out.Helper {
 		return out
 	}
-	if of, ok := poolOf(p.info.Command, cmp.Or(told, p.pool)); ok {
+	if of, ok := poolOf(p.Info.Command, cmp.Or(told, p.Pool)); ok {
 		out.Pool = of.name
 	}
-	for at, n := p, 0; at != nil && at.parent != 0 && at.lastCell == nil && n < deepest; n++ {
-		if out.Calls = en.calls(at.info.PID); len(out.Calls) > 0 {
+	for at, n := p, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
+		if out.Calls = en.calls(at.Info.PID); len(out.Calls) > 0 {
 			return out
 		}
 		if told == "" {
-			told = at.pool
+			told = at.Pool
 		}
-		if of, ok := poolOf(at.info.Command, told); ok {
+		if of, ok := poolOf(at.Info.Command, told); ok {
 			out.Pool = of.name
 			return out
 		}
-		at, told = en.processes.byPID[at.parent], ""
+		at, told = en.processes.ByPID[at.Parent], ""
 	}
 	return out
 }
 
 // calls returns the calls that end a process, of names in the notebooks above it.
 func (en enders) calls(pid int32) []string {
-	p := en.processes.byPID[pid]
+	p := en.processes.ByPID[pid]
 	for _, e := range en.namespaces.listed {
-		if !en.processes.isBelow(p, en.processes.byPID[e.PID]) {
+		if !en.processes.IsBelow(p, en.processes.ByPID[e.PID]) {
 			continue
 		}
 		for i := range e.Variables {
@@ -66,19 +67,19 @@ func isEndMethod(m event.EndMethod) bool {
 }
 
 // samePIDs reports whether the kernels above a process have the tracer's numbers of processes.
-func (en enders) samePIDs(p *process) bool {
+func (en enders) samePIDs(p *windows.Process) bool {
 	return slices.ContainsFunc(en.namespaces.listed, func(e *event.Variables) bool {
-		return e.SamePIDs && en.processes.isBelow(p, en.processes.byPID[e.PID])
+		return e.SamePIDs && en.processes.IsBelow(p, en.processes.ByPID[e.PID])
 	})
 }
 
 // shared returns how much of each meter a process has from its parent, at most, if it was forked and has executed no
 // other program; nil for none.
-func (en enders) shared(p *process) (out map[string]int64) {
-	for _, l := range p.copied {
+func (en enders) shared(p *windows.Process) (out map[string]int64) {
+	for _, l := range p.Copied {
 		n := l.Bytes
-		if parent := en.processes.byPID[p.parent]; p.isFound && parent != nil && parent.alive {
-			n = min(n, parent.past.Value(l.Meter))
+		if parent := en.processes.ByPID[p.Parent]; p.IsFound && parent != nil && parent.Alive {
+			n = min(n, parent.Gauges.Value(l.Meter))
 		}
 		if n > 0 {
 			if out == nil {

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -20,8 +21,8 @@ func (in *intake) add(e event.Event) {
 		// A reading of an earlier boundary that another CPU's overtook counts with the later one, or with a later one
 		// still: see gather.
 		if in.pending == nil {
-			in.wait(in.processes.rootOf(e, nil), e)
-		} else if in.limits.room(&in.limits.Readings, len(in.readings) < maxReadings) {
+			in.wait(in.Processes.RootOf(e, nil), e)
+		} else if in.Limits.Room(&in.Limits.Readings, len(in.readings) < windows.MaxReadings) {
 			in.readings = append(in.readings, e)
 		}
 		return
@@ -39,10 +40,10 @@ func (in *intake) add(e event.Event) {
 		in.flush()
 		return
 	case *event.Stack:
-		in.stacks.Take(e)
+		in.Stacks.Take(e)
 		return
 	case *event.Holders:
-		in.processes.waits(e)
+		in.Processes.Waits(e)
 		in.ledger.heldBy(e)
 		return
 	case *event.Variables:
@@ -74,7 +75,7 @@ func isAbout(e event.Event) bool {
 func (in *intake) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
-		in.session.starts(e)
+		in.Session.Starts(e)
 		for _, info := range e.Processes {
 			in.introduce(info)
 		}
@@ -87,9 +88,9 @@ func (in *intake) take(e event.Event) {
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:
-		in.processes.limited(e)
+		in.Processes.Limited(e)
 	case *event.Ending:
-		in.processes.ending(e)
+		in.Processes.Ending(e)
 	case *event.Settled:
 		in.finish(&e.Finish)
 		in.queue.handOnAll()
@@ -100,12 +101,12 @@ func (in *intake) take(e event.Event) {
 
 // finish takes in how the session ended. A second such event replaces the first, which had less.
 func (in *intake) finish(f *event.Finish) {
-	isFirst := in.session.ends(f)
-	if in.session.isCut() {
+	isFirst := in.Session.Ends(f)
+	if in.Session.IsCut() {
 		in.namespaces.cutShort()
 	}
-	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
-	in.processes.blindTo(f.Blind)
+	in.Table.Hindsight.AddUnreported(f.Lost, in.Table.Closings)
+	in.Processes.SetUnprobed(f.Blind)
 	if isFirst {
 		in.endAll()
 		in.shellCheck.compare(f.Shells)
@@ -127,33 +128,33 @@ func (in *intake) flush() {
 
 // introduce records a process, or more data on it.
 func (in *intake) introduce(info event.ProcessInfo) {
-	p := in.processes.process(info.PID, info.Root)
+	p := in.Processes.Process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
-	if p == nil && info.Python != "" && len(in.processes.order) < in.limits.processes+maxPythons {
-		p = in.processes.adopt(info.PID, info.Root)
+	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.Processes+windows.MaxPythons {
+		p = in.Processes.Adopt(info.PID, info.Root)
 	}
 	if p == nil {
 		return
 	}
-	if p.info = in.limits.bounded(info); info.IPython != "" {
-		in.processes.kernels.met(p)
+	if p.Info = in.Limits.Bounded(info); info.IPython != "" {
+		in.Processes.Kernels.Met(p)
 	}
-	if p.inputs < 0 {
-		p.inputs = info.Inputs
+	if p.Inputs < 0 {
+		p.Inputs = info.Inputs
 		// inputs stored by now were stored while its cells were watched: In begins with one empty entry
 		if !info.Late {
-			p.inputs = min(p.inputs, 1)
+			p.Inputs = min(p.Inputs, 1)
 		}
 	}
-	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && !p.adopted &&
-		in.ledger.keeps(kindLife) {
-		p.whole = in.windows.open(p, in.processes.now(p), kindLife, nil)
+	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
+		in.ledger.keeps(windows.KindLife) {
+		p.Lifetime = in.windows.open(p, in.Processes.Now(p), windows.KindLife, nil)
 	}
 }
 
 // endAll closes the windows that a stream left open: a recording that was cut.
 func (in *intake) endAll() {
-	for _, p := range in.processes.order {
-		in.activity.closeProcess(p, in.processes.now(p), words.RecordingEnds)
+	for _, p := range in.Processes.Order {
+		in.activity.closeProcess(p, in.Processes.Now(p), words.RecordingEnds)
 	}
 }

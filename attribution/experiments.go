@@ -3,65 +3,66 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-func (ac *activity) beginExperiment(r *root, p *process, b *event.Boundary) {
-	all := &p.experiments
-	name, _ := ac.limits.keep(b.Experiment, maxName)
-	if len(r.open) >= ac.limits.open {
-		ac.limits.Unpaired++
-		if all.refused == nil {
-			all.refused = map[string]int{}
+func (ac *activity) beginExperiment(r *windows.Tree, p *windows.Process, b *event.Boundary) {
+	all := &p.Experiments
+	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
+	if len(r.Open) >= ac.Limits.Open {
+		ac.Limits.Unpaired++
+		if all.Refused == nil {
+			all.Refused = map[string]int{}
 		}
-		if _, known := all.refused[name]; !known && len(all.refused) >= ac.limits.open {
-			all.crowded = true
+		if _, known := all.Refused[name]; !known && len(all.Refused) >= ac.Limits.Open {
+			all.Crowded = true
 			return
 		}
-		all.refused[name]++
+		all.Refused[name]++
 		return
 	}
-	w := ac.windows.open(p, b, kindExperiment, ac.processes.sessionOf(p))
-	w.name = name
-	if all.byName == nil {
-		all.byName = map[string][]*window{}
+	w := ac.windows.open(p, b, windows.KindExperiment, ac.Processes.SessionOf(p))
+	w.Name = name
+	if all.ByName == nil {
+		all.ByName = map[string][]*windows.Window{}
 	}
-	all.byName[name] = append(all.byName[name], w)
-	all.open++
+	all.ByName[name] = append(all.ByName[name], w)
+	all.Open++
 }
 
-func (ac *activity) endExperiment(p *process, b *event.Boundary) {
-	all := &p.experiments
-	name, _ := ac.limits.keep(b.Experiment, maxName)
-	if all.refused[name] > 0 {
-		all.refused[name]--
+func (ac *activity) endExperiment(p *windows.Process, b *event.Boundary) {
+	all := &p.Experiments
+	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
+	if all.Refused[name] > 0 {
+		all.Refused[name]--
 		return
 	}
-	of := all.byName[name]
+	of := all.ByName[name]
 	if len(of) == 0 {
 		// otherwise its begin may have been refused, which is reported
-		if ac.processes.root(b.Root).doubts.Refused[event.RefusedMarkers] == 0 {
-			ac.problems.add(words.Problem{Kind: words.NotBegun, PID: int(b.PID), Name: b.Experiment})
+		if ac.Processes.Tree(b.Root).Doubts.Refused[event.RefusedMarkers] == 0 {
+			ac.Problems.Add(words.Problem{Kind: words.NotBegun, PID: int(b.PID), Name: b.Experiment})
 		}
 		return
 	}
 	w := of[len(of)-1]
-	if all.crowded {
-		w.status, w.doubted = model.Incomplete, true
-		w.addNote(words.Unpaired)
+	if all.Crowded {
+		w.Status, w.Doubted = model.Incomplete, true
+		w.AddNote(words.Unpaired)
 	}
 	ac.closeExperiment(w, b)
-	all.note(w.id)
-	if all.byName[name] = of[:len(of)-1]; len(of) == 1 {
-		delete(all.byName, name)
+	all.Note(w.ID)
+	if all.ByName[name] = of[:len(of)-1]; len(of) == 1 {
+		delete(all.ByName, name)
 	}
-	all.open--
+	all.Open--
 }
 
 // closeExperiment closes an experiment.
-func (ac *activity) closeExperiment(w *window, b *event.Boundary) {
+func (ac *activity) closeExperiment(w *windows.Window, b *event.Boundary) {
 	ac.windows.close(w, b)
 	if ac.marked != nil {
 		ac.marked.add(w)
@@ -69,29 +70,29 @@ func (ac *activity) closeExperiment(w *window, b *event.Boundary) {
 }
 
 // endExperiments closes the open experiments, in the order in which they began.
-func (ac *activity) endExperiments(p *process, b *event.Boundary) {
-	var left []*window
-	for _, of := range p.experiments.byName {
+func (ac *activity) endExperiments(p *windows.Process, b *event.Boundary) {
+	var left []*windows.Window
+	for _, of := range p.Experiments.ByName {
 		left = append(left, of...)
 	}
-	slices.SortFunc(left, func(a, b *window) int { return a.id - b.id })
+	slices.SortFunc(left, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range left {
-		w.status, w.note = model.Incomplete, alone(words.NoEndMarker)
+		w.Status, w.Note = model.Incomplete, windows.NewNote(words.NoEndMarker)
 		ac.closeExperiment(w, b)
 	}
-	p.experiments = experiments{}
+	p.Experiments = windows.Experiments{}
 }
 
 // marked are experiments of a [Monitor] that have closed, and have not been handed out.
 type marked struct {
-	all  []*window
+	all  []*windows.Window
 	lost map[int32]int // those without room, by process
 }
 
 // maxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
 const maxUnfetched = 1 << 12
 
-func (m *marked) add(w *window) {
+func (m *marked) add(w *windows.Window) {
 	if len(m.all) < maxUnfetched {
 		m.all = append(m.all, w)
 		return
@@ -99,5 +100,5 @@ func (m *marked) add(w *window) {
 	if m.lost == nil {
 		m.lost = map[int32]int{}
 	}
-	m.lost[w.process.info.PID]++
+	m.lost[w.Process.Info.PID]++
 }

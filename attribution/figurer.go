@@ -4,39 +4,40 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // figurer makes the figures of a report, of a process and of its tree, and decides how exact they are.
 type figurer struct {
-	*state
+	*windows.State
 	lent *lent
 }
 
 // figureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
 // w is nil if only the probes limit exactness.
-func (fg *figurer) figureMap(all course.Figures, w *window, own, numpy bool) map[string]model.Figure {
+func (fg *figurer) figureMap(all course.Figures, w *windows.Window, own, numpy bool) map[string]model.Figure {
 	out := fg.lent.figures()
 	shown := w
 	if !own {
 		shown = nil
 	}
-	for _, m := range fg.gpus.meters {
-		if fg.gpus.shows(m, shown, numpy) {
+	for _, m := range fg.GPUs.Meters {
+		if fg.GPUs.Shows(m, shown, numpy) {
 			out[m.String()] = fg.figure(m, all.Of(m), w, own)
 		}
 	}
 	return out
 }
 
-func (fg *figurer) figure(m event.Meter, f course.Figure, w *window, own bool) model.Figure {
+func (fg *figurer) figure(m event.Meter, f course.Figure, w *windows.Window, own bool) model.Figure {
 	exact, bound := fg.quality(m, w)
 	peak := f.Highest()
 	// the stream has a higher value than the ledger: see Proof
-	if own && !slices.Contains(w.shed, m) && w.recomputed.Of(m) > peak {
-		exact, bound = false, widen(bound, w.recomputed.Of(m)-peak)
-		peak = w.recomputed.Of(m)
+	if own && !slices.Contains(w.Paused, m) && w.Recomputed.Of(m) > peak {
+		exact, bound = false, widen(bound, w.Recomputed.Of(m)-peak)
+		peak = w.Recomputed.Of(m)
 	}
 	return model.Figure{
 		Start: int64(f.Start), Peak: int64(peak), End: int64(f.End),
@@ -57,13 +58,13 @@ func widen(bound *int64, by event.Bytes) *int64 {
 var nothing int64
 
 // quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
-func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) {
-	if fg.session.isCut() {
+func (fg *figurer) quality(m event.Meter, w *windows.Window) (exact bool, bound *int64) {
+	if fg.Session.IsCut() {
 		return false, nil
 	}
 	exact, bound = true, &nothing
-	if fg.session.start != nil {
-		for _, s := range fg.session.start.Meters {
+	if fg.Session.Start != nil {
+		for _, s := range fg.Session.Start.Meters {
 			if s.Meter == m.Template() && !s.Exact {
 				exact = false
 				if s.Bound < 0 {
@@ -77,15 +78,15 @@ func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) 
 	if w == nil {
 		return exact, bound
 	}
-	off, nobodyKnows := w.doubts.off(m)
-	if slices.Contains(w.shed, m) || nobodyKnows {
+	off, nobodyKnows := w.Doubts.Off(m)
+	if slices.Contains(w.Paused, m) || nobodyKnows {
 		return false, nil
 	}
 	if off > 0 {
 		exact, bound = false, widen(bound, off)
 	}
 	for _, kind := range m.Facts().Unknown {
-		freed, off, sized := w.freed(kind)
+		freed, off, sized := w.Freed(kind)
 		if freed && !sized {
 			return false, nil
 		}
@@ -98,12 +99,12 @@ func (fg *figurer) quality(m event.Meter, w *window) (exact bool, bound *int64) 
 
 func (fg *figurer) meters() []model.Meter {
 	out := []model.Meter{}
-	if fg.session.start == nil {
+	if fg.Session.Start == nil {
 		return out
 	}
-	sources := fg.session.start.Meters
+	sources := fg.Session.Start.Meters
 	for m := range event.Meter(event.MeterCount) {
-		if !m.Facts().Always && !fg.gpus.used[m] {
+		if !m.Facts().Always && !fg.GPUs.Used[m] {
 			continue
 		}
 		for _, s := range sources {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -16,11 +17,12 @@ type Findings struct {
 }
 
 // newAudit returns an audit that has seen nothing.
-func newAudit(s *state) *audit {
-	born := newBirths(s.processes)
+func newAudit(s *windows.State) *audit {
+	born := newBirths(s.Processes)
 	return &audit{
-		state: s, finds: &finds{state: s}, births: born, departures: newDepartures(), torch: newTorchCaches(born),
-		live: map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
+		State: s, finds: &windows.FoundNames{State: s}, births: born, departures: newDepartures(),
+		torch: newTorchCaches(born),
+		live:  map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
 		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -105,19 +106,19 @@ type flowSum struct{ allocated, held event.Bytes }
 func (pr *profiler) flows(pid int32) (out []Flow) {
 	defer pr.ledger.flow.clear()
 	pr.used = pr.used[:0]
-	root := pr.core.processes.byPID[pid]
+	root := pr.core.Processes.ByPID[pid]
 	if root == nil {
 		return nil
 	}
-	for _, m := range pr.core.gpus.meters {
-		if m.Facts().InBlocks() && pr.core.gpus.shows(m, nil, root.info.Python != "") {
+	for _, m := range pr.core.GPUs.Meters {
+		if m.Facts().InBlocks() && pr.core.GPUs.Shows(m, nil, root.Info.Python != "") {
 			out = append(out, pr.flow(root, m))
 		}
 	}
 	return out
 }
 
-func (pr *profiler) flow(root *process, m event.Meter) Flow {
+func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 	f := Flow{Meter: m.String(), Dropped: pr.ledger.missing(), Held: int64(pr.value(root, m))}
 	sums := map[uint64]flowSum{}
 	for stack, bytes := range pr.ledger.flow.allocated[m] {
@@ -135,9 +136,9 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 			}
 		}
 	}
-	w := pr.core.processes.sessionOf(root)
+	w := pr.core.Processes.SessionOf(root)
 	if w != nil {
-		w = pr.core.table.whole(w)
+		w = pr.core.Table.Whole(w)
 	}
 	f.Exact, f.Bound = pr.core.figurer.quality(m, w)
 	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
@@ -145,7 +146,7 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 		one := sums[number]
 		f.Allocated += int64(one.allocated)
 		f.Known += int64(one.held)
-		place := pr.core.stacks.Place(number)
+		place := pr.core.Stacks.Place(number)
 		if place == 0 && number != 0 && number != stacks.SampleMark {
 			place = ^uint32(0)
 		}
@@ -154,7 +155,7 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 			i = len(f.Stacks)
 			at[place] = i
 			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
-			if s := pr.core.stacks.Of(number); s != nil && w != nil {
+			if s := pr.core.Stacks.Of(number); s != nil && w != nil {
 				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.symbolizer.frames(w, s), s.More
 			}
 		}
@@ -169,12 +170,12 @@ func (pr *profiler) flow(root *process, m event.Meter) Flow {
 }
 
 // value returns the present value of a meter of a tree: that of the last boundary, moved by the changes after it.
-func (pr *profiler) value(of *process, m event.Meter) event.Bytes {
-	r := pr.core.processes.root(of.root)
-	sum := r.past.Value(m)
+func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
+	r := pr.core.Processes.Tree(of.Root)
+	sum := r.Gauges.Value(m)
 	for key, last := range pr.ledger.flow.values {
-		if p := pr.core.processes.byPID[key.PID]; key.Meter == m && p != nil && !p.ended && last.segment > r.ended {
-			sum += last.bytes - p.past.Value(m)
+		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.segment > r.Ended {
+			sum += last.bytes - p.Gauges.Value(m)
 		}
 	}
 	return sum

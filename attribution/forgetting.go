@@ -6,7 +6,7 @@ package attribution
 
 // sweep drops the stacks that were not sent since the kernel half forgot them, unless they are needed.
 func (pr *profiler) sweep() {
-	t := pr.core.stacks
+	t := pr.core.Stacks
 	if !t.IsOld() {
 		return
 	}
@@ -21,5 +21,5 @@ func (pr *profiler) sweep() {
 	}
 	t.Shrink(needed)
 	pr.core.symbolizer.forget()
-	pr.core.files.sweep()
+	pr.core.Files.Sweep()
 }

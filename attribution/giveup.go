@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/attribution/internal/stacks"
+import (
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+)
 
 // GiveUp drops the attribution of the whole session, and takes in no more of it. Texts of cells that come from now on
 // are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
@@ -9,32 +12,32 @@ func GiveUp(t *Tracker, why string) {
 	if t.allocations.givenUp != "" {
 		return
 	}
-	t.stacks.Close()
+	t.Stacks.Close()
 	t.queue.close()
 	t.allocations.giveUp(why)
 	t.glancer.mark(false)
 	t.namespaces.forget()
-	t.files.forget()
+	t.Files.Forget()
 	t.symbolizer.forget()
-	t.table.giveUp()
-	t.limits.brief = true
-	forgetTallies(t.table.closed.all())
-	forgetTallies(t.table.staying)
-	for _, p := range t.processes.order {
-		forgetTallies(p.windows)
-		forgetTallies(p.open)
-		forgetTallies([]*window{p.session, p.whole, p.lastGap})
+	t.Table.GiveUp()
+	t.Limits.Brief = true
+	forgetTallies(t.Table.Closed.All())
+	forgetTallies(t.Table.Staying)
+	for _, p := range t.Processes.Order {
+		forgetTallies(p.Windows)
+		forgetTallies(p.Open)
+		forgetTallies([]*windows.Window{p.Session, p.Lifetime, p.LastBetween})
 	}
 }
 
 // giveUp drops the records of blocks and stacks.
 func (a *allocations) giveUp(why string) {
-	*a.divided = stacks.Merger{Stacks: a.stacks}
-	*a.finds = finds{state: a.state}
+	*a.divided = stacks.Merger{Stacks: a.Stacks}
+	*a.finds = windows.FoundNames{State: a.State}
 	*a = allocations{
-		state: a.state, divided: a.divided, finds: a.finds,
+		State: a.State, divided: a.divided, finds: a.finds,
 		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
-		Holdings: stacks.NewHoldings(a.stacks), givenUp: why,
+		Holdings: stacks.NewHoldings(a.Stacks), givenUp: why,
 	}
 }
 
@@ -45,16 +48,16 @@ func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
 func (sy *symbolizer) forget() { sy.shown = shown{} }
 
 // forgetTallies removes the tallies of windows.
-func forgetTallies(all []*window) {
+func forgetTallies(all []*windows.Window) {
 	for _, w := range all {
 		if w == nil {
 			continue
 		}
-		if w.detail != nil {
-			w.tallies = nil
+		if w.Detail != nil {
+			w.Tallies = nil
 		}
-		if s := w.atResult; s != nil && s.detail != nil {
-			s.tallies = nil
+		if s := w.AtResult; s != nil && s.Detail != nil {
+			s.Tallies = nil
 		}
 	}
 }

@@ -76,9 +76,9 @@ func TestGiveUp(t *testing.T) {
 				}
 			}
 			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.blocks) > 0 ||
-				len(tracker.stacks.Stacks) > 0 {
+				len(tracker.Stacks.Stacks) > 0 {
 				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines),
-					len(tracker.allocations.blocks), len(tracker.stacks.Stacks))
+					len(tracker.allocations.blocks), len(tracker.Stacks.Stacks))
 			}
 			if l := tracker.glancer.lacks(); !slices.Contains(l.Reasons, "too little memory") {
 				t.Errorf("%s: whoever looks on reads %q", name, l.Reasons)

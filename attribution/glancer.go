@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -65,12 +66,12 @@ func (a *allocations) baseline() *baseline {
 
 // glance returns the current state of the session.
 func (gl *glancer) glance() *model.Glance {
-	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.session.host(),
-		ElapsedNS: gl.session.since(gl.session.last),
-		Cells:     gl.processes.cells(), Kernels: []model.Kernel{}, Lacks: gl.lacks()}
-	for _, p := range gl.processes.order {
-		if p.began == 0 || p.parent != 0 && p.lastCell == nil && len(p.open) == 0 ||
-			gl.processes.byPID[p.info.PID] != p {
+	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.Session.Host(),
+		ElapsedNS: gl.Session.Since(gl.Session.Last),
+		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.lacks()}
+	for _, p := range gl.Processes.Order {
+		if p.Began == 0 || p.Parent != 0 && p.LastCell == nil && len(p.Open) == 0 ||
+			gl.Processes.ByPID[p.Info.PID] != p {
 			continue
 		}
 		if len(g.Kernels) == maxGlanced {
@@ -82,21 +83,21 @@ func (gl *glancer) glance() *model.Glance {
 	return g
 }
 
-func (gl *glancer) kernel(p *process) model.Kernel {
+func (gl *glancer) kernel(p *windows.Process) model.Kernel {
 	k := model.Kernel{
-		PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython,
-		Frontend: p.info.Frontend, Ended: p.ended,
+		PID: int(p.Info.PID), Command: p.Info.Command, Python: p.Info.Python, IPython: p.Info.IPython,
+		Frontend: p.Info.Frontend, Ended: p.Ended,
 		Growth: "none", Allocations: []model.Allocation{}, Children: []model.Child{},
 	}
-	if len(p.limits) > 0 {
-		limit := p.limits[0]
+	if len(p.Limits) > 0 {
+		limit := p.Limits[0]
 		k.Limit = &limit
 	}
-	var session *window
-	if p.session != nil {
-		session = gl.table.whole(p.session)
+	var session *windows.Window
+	if p.Session != nil {
+		session = gl.Table.Whole(p.Session)
 	}
-	k.Meters = gl.figurer.figureMap(p.certainLife(), session, false, p.info.Python != "")
+	k.Meters = gl.figurer.figureMap(p.CertainLife(), session, false, p.Info.Python != "")
 	if session != nil {
 		k.Tree = gl.figurer.treeOf(session, k.Meters)
 	}
@@ -107,18 +108,18 @@ func (gl *glancer) kernel(p *process) model.Kernel {
 }
 
 // glanceAtCell adds the cell that runs, or ran last, and the allocations in it.
-func (gl *glancer) glanceAtCell(p *process, k *model.Kernel) {
-	w := p.lastCell
-	if len(p.open) > 0 {
-		w, k.Running = p.open[0], true
+func (gl *glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
+	w := p.LastCell
+	if len(p.Open) > 0 {
+		w, k.Running = p.Open[0], true
 	}
-	if w != nil && !w.dropped {
-		cell := gl.presenter.window(gl.table.whole(w))
+	if w != nil && !w.Dropped {
+		cell := gl.presenter.window(gl.Table.Whole(w))
 		k.Cell = &cell
 		if innermost := w; k.Running {
-			innermost = p.open[len(p.open)-1]
-			if s := innermost.statement; s != nil && s.isOpen {
-				statement := gl.presenter.window(gl.table.whole(s))
+			innermost = p.Open[len(p.Open)-1]
+			if s := innermost.Statement; s != nil && s.IsOpen {
+				statement := gl.presenter.window(gl.Table.Whole(s))
 				k.Statement = &statement
 			}
 		}
@@ -134,15 +135,15 @@ func (gl *glancer) glanceAtCell(p *process, k *model.Kernel) {
 }
 
 // grownIn lists the allocations in a cell, those that grew most first.
-func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
+func (gl *glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
-	whole := gl.table.whole(w)
+	whole := gl.Table.Whole(w)
 	all := gl.lister.allocationsOf(whole, nil, coverage)
-	complete := gl.processes.changesMissing() == 0 && gl.allocations.missing() == 0
-	for m, tallied := range whole.tallies {
+	complete := gl.Processes.ChangesMissing() == 0 && gl.allocations.missing() == 0
+	for m, tallied := range whole.Tallies {
 		c := coverage[m.String()]
-		if w.isOpen { // tallies are of this moment, figures of the last boundary
-			c.Exact = complete && !slices.Contains(whole.shed, m) && !tallied.Wrong && !whole.missesStacks(m)
+		if w.IsOpen { // tallies are of this moment, figures of the last boundary
+			c.Exact = complete && !slices.Contains(whole.Paused, m) && !tallied.Wrong && !whole.MissesStacks(m)
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
@@ -157,14 +158,14 @@ func (gl *glancer) grownIn(w *window, k *model.Kernel) ([]model.Allocation, map[
 }
 
 // grownSince lists by how much the stacks of a process have grown since the mark.
-func (gl *glancer) grownSince(p *process, k *model.Kernel) {
-	s := gl.processes.sessionOf(p)
+func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
+	s := gl.Processes.SessionOf(p)
 	if s == nil {
 		return
 	}
-	whole := gl.table.whole(s)
+	whole := gl.Table.Whole(s)
 	for key, h := range gl.allocations.Holdings.Held {
-		if key.PID != p.info.PID {
+		if key.PID != p.Info.PID {
 			continue
 		}
 		before := gl.marked.held[key]
@@ -205,13 +206,13 @@ func (gl *glancer) grownSince(p *process, k *model.Kernel) {
 }
 
 // glanceAtChildren lists the live processes below a process.
-func (gl *glancer) glanceAtChildren(p *process, k *model.Kernel) {
-	for _, c := range gl.processes.root(p.root).living {
-		if c == p || !gl.processes.isBelow(c, p) {
+func (gl *glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
+	for _, c := range gl.Processes.Tree(p.Root).Living {
+		if c == p || !gl.Processes.IsBelow(c, p) {
 			continue
 		}
-		k.Children = append(k.Children, model.Child{PID: int(c.info.PID), Command: c.info.Command,
-			Meters: gl.figurer.figureMap(c.certainLife(), nil, false, c.info.Python != "")})
+		k.Children = append(k.Children, model.Child{PID: int(c.Info.PID), Command: c.Info.Command,
+			Meters: gl.figurer.figureMap(c.CertainLife(), nil, false, c.Info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(k.Children, func(x, y model.Child) int {
@@ -223,15 +224,15 @@ func (gl *glancer) glanceAtChildren(p *process, k *model.Kernel) {
 }
 
 // glanceAtVariables lists the largest variables by name, as of the last search.
-func (gl *glancer) glanceAtVariables(p *process, k *model.Kernel) {
-	i := slices.IndexFunc(gl.namespaces.early, func(e *event.Variables) bool { return e.PID == p.info.PID })
-	if i < 0 || p.ended {
+func (gl *glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
+	i := slices.IndexFunc(gl.namespaces.early, func(e *event.Variables) bool { return e.PID == p.Info.PID })
+	if i < 0 || p.Ended {
 		return
 	}
 	e := gl.namespaces.early[i]
 	all, names := gl.namespaces.variablesOf(e)
 	slices.SortStableFunc(all, largerVariable)
-	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.session.since(e.Time)
+	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.Session.Since(e.Time)
 }
 
 // lacks returns the losses that are known so far.
@@ -239,25 +240,25 @@ func (gl *glancer) lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
-	for _, r := range gl.processes.roots {
-		l.Made += r.stream.Made
-		l.Delivered += r.stream.Count
-		r.isDown(down)
-		for _, refused := range r.refusals() {
+	for _, r := range gl.Processes.Trees {
+		l.Made += r.Stream.Made
+		l.Delivered += r.Stream.Count
+		r.AddPaused(down)
+		for _, refused := range r.Refusals() {
 			add(words.Lost(refused.Reason, refused.Count))
 		}
-		if r.last != nil {
-			for _, n := range r.last.Unknown {
+		if r.Last != nil {
+			for _, n := range r.Last.Unknown {
 				l.UnknownFrees += n
 			}
 		}
 	}
-	if missing := gl.processes.changesMissing(); missing > 0 {
+	if missing := gl.Processes.ChangesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
 	l.Reasons = append(l.Reasons, gl.invariants.Reasons()...)
-	if gl.table.dropped > 0 {
-		add(words.WindowsMissing(uint64(gl.table.dropped)))
+	if gl.Table.Dropped > 0 {
+		add(words.WindowsMissing(uint64(gl.Table.Dropped)))
 	}
 	if gl.activity.unseen > 0 {
 		add(words.CellsUnseen(uint64(gl.activity.unseen)))
@@ -271,7 +272,7 @@ func (gl *glancer) lacks() model.Lacks {
 	if gl.requests.dropped > 0 {
 		add(words.RefusalsMissing(gl.requests.dropped))
 	}
-	figures, attribution := gl.limits.Reasons()
+	figures, attribution := gl.Limits.Reasons()
 	l.Reasons = append(append(l.Reasons, figures...), attribution...)
 	slices.Sort(l.Reasons)
 	l.Reasons = slices.Compact(l.Reasons)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -15,7 +16,7 @@ const minRuns = 3
 // least three runs left something, or if enough did to reach 95 % confidence of a mean above zero, the early runs among
 // them. For memory that is kept for a while only (the last result, the last few of a bounded queue), the first runs
 // have left nothing.
-func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
+func growthOf(runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) *model.Growth {
 	n := len(runs)
 	if n < minRuns {
 		return nil
@@ -49,8 +50,8 @@ func growthOf(runs []*window, leftBy map[*window]event.Bytes) *model.Growth {
 // mappedAfter returns, after each run of a site's cell, the bytes left of those that all runs had mapped. An allocator
 // unmaps memory when the last object in it is freed, and puts new objects where old ones were. So at the end each run's
 // memory may still be mapped, all of it used by objects of the last run, although no run has added to the total.
-func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.Bytes) []event.Bytes {
-	number, after, total := make(map[*window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
+func (j *judge) mappedAfter(s *site, runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) []event.Bytes {
+	number, after, total := make(map[*windows.Window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
 	for i, w := range runs {
 		number[w] = i
 		total += leftBy[w]
@@ -58,7 +59,7 @@ func (j *judge) mappedAfter(s *site, runs []*window, leftBy map[*window]event.By
 	}
 	for _, p := range j.unmapped()[s.siteKey] {
 		i, known := number[p.run]
-		for ; known && i < len(runs) && !runs[i].isOpen && runs[i].closed <= p.at; i++ {
+		for ; known && i < len(runs) && !runs[i].IsOpen && runs[i].Closed <= p.at; i++ {
 			after[i] += p.bytes
 		}
 	}
@@ -72,7 +73,7 @@ func (j *judge) unmapped() map[siteKey][]went {
 		names := newSurvivors(j.t)
 		for key, bytes := range j.audit.departures.unmapped {
 			of := names.site(key.pid, event.Mapped, key.stack, key.birth).siteKey
-			j.went[of] = append(j.went[of], went{key.birth.cell, key.in.opened, bytes})
+			j.went[of] = append(j.went[of], went{key.birth.Cell, key.in.Opened, bytes})
 		}
 	}
 	return j.went

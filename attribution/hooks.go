@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -14,53 +15,53 @@ import (
 // its result, and the rest is the time between cells.
 
 // cellResult ends a cell's last statement and begins its display and hooks.
-func (ac *activity) cellResult(p *process, b *event.Boundary) {
-	w := ac.table.running[b.Cell]
-	if w == nil || !w.isOpen || w.hooks != nil {
+func (ac *activity) cellResult(p *windows.Process, b *event.Boundary) {
+	w := ac.Table.Running[b.Cell]
+	if w == nil || !w.IsOpen || w.Hooks != nil {
 		return
 	}
 	ac.closeStatement(b, outcomeStatus(b.Outcome))
-	if w.status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
-		w.addNote(words.OutcomeUnknown)
+	if w.Status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
+		w.AddNote(words.OutcomeUnknown)
 	}
-	w.failure = ac.failureOf(b)
-	w.atResult = ac.windows.snapshot(w, b)
-	w.hooks = ac.windows.open(p, b, kindStatement, w)
-	w.hooks.name = model.Hooks
+	w.Failure = ac.failureOf(b)
+	w.AtResult = ac.windows.snapshot(w, b)
+	w.Hooks = ac.windows.open(p, b, windows.KindStatement, w)
+	w.Hooks.Name = model.Hooks
 }
 
 // endAtResult ends a cell at its result. The rest becomes the time between cells, which goes on. missed: the front end
 // finished with the cell at a time that was not seen. That is a defect where the front end is one that shows this time.
-func (ac *activity) endAtResult(p *process, w *window, b *event.Boundary, missed bool) {
-	hooks, session := w.hooks, ac.processes.sessionOf(p)
+func (ac *activity) endAtResult(p *windows.Process, w *windows.Window, b *event.Boundary, missed bool) {
+	hooks, session := w.Hooks, ac.Processes.SessionOf(p)
 	ac.windows.leave(w)
 	ac.ledger.forgo(w)
-	at := w.atResult
-	at.closing, at.truncated, at.source = w.closing, w.truncated, w.source
+	at := w.AtResult
+	at.Closing, at.Truncated, at.Source = w.Closing, w.Truncated, w.Source
 	*w = *at
 	ac.invariants.left(w)
-	ac.table.count(w, 1)
-	if p.hadCell = true; missed {
-		w.ending = endingUnreported
+	ac.Table.Count(w, 1)
+	if p.HadCell = true; missed {
+		w.Ending = windows.EndingUnreported
 	}
-	if p.info.Frontend != "" { // a program without one draws no figures
-		w.addNote(words.NoHooksEnd)
+	if p.Info.Frontend != "" { // a program without one draws no figures
+		w.AddNote(words.NoHooksEnd)
 	}
 	ac.forgetCell(w)
-	if i := slices.Index(p.open, w); i >= 0 {
-		p.open = slices.Delete(p.open, i, i+1)
+	if i := slices.Index(p.Open, w); i >= 0 {
+		p.Open = slices.Delete(p.Open, i, i+1)
 	}
 	ac.done = append(ac.done, w)
-	if len(p.open) > 0 { // another thread's cell runs
+	if len(p.Open) > 0 { // another thread's cell runs
 		ac.windows.drop(hooks, b)
 		return
 	}
-	p.lastCell, p.between = w, hooks
+	p.LastCell, p.Between = w, hooks
 	ac.ledger.forgo(hooks)
-	hooks.kind, hooks.parent, hooks.before, hooks.name = kindBetween, session, w, ""
-	p.lastGap = hooks
-	if !ac.ledger.keeps(kindStatement) {
-		ac.table.keep(hooks)
+	hooks.Kind, hooks.Parent, hooks.Before, hooks.Name = windows.KindBetween, session, w, ""
+	p.LastBetween = hooks
+	if !ac.ledger.keeps(windows.KindStatement) {
+		ac.Table.Keep(hooks)
 	}
 	ac.ledger.becameGap(hooks)
 }

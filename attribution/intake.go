@@ -2,13 +2,14 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // intake takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary ends
 // a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
-	*state
+	*windows.State
 	windows    *opener
 	activity   *activity
 	shellCheck *shellCheck
@@ -30,18 +31,18 @@ type intake struct {
 // chart follows the meters over time.
 type chart interface {
 	// tell takes in a change; pending is the boundary that waits for its readings, nil for none.
-	tell(r *root, c *event.Change, pending *event.Boundary)
+	tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
 	// draw takes in a boundary that has been applied, and the readings that waited for it.
-	draw(r *root, b *event.Boundary, moved course.Movements)
+	draw(r *windows.Tree, b *event.Boundary, moved course.Movements)
 	// drawLearned records a value that a meter of a process has had all along.
-	drawLearned(r *root, p *process, m event.Meter, value event.Bytes)
+	drawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
 }
 
 // noChart is a chart that keeps nothing.
 type noChart struct{}
 
-func (noChart) tell(*root, *event.Change, *event.Boundary) {}
+func (noChart) tell(*windows.Tree, *event.Change, *event.Boundary) {}
 
-func (noChart) draw(*root, *event.Boundary, course.Movements) {}
+func (noChart) draw(*windows.Tree, *event.Boundary, course.Movements) {}
 
-func (noChart) drawLearned(*root, *process, event.Meter, event.Bytes) {}
+func (noChart) drawLearned(*windows.Tree, *windows.Process, event.Meter, event.Bytes) {}

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -12,7 +13,7 @@ import (
 type invariants struct {
 	words.Broken
 
-	inside map[*window]*inside
+	inside map[*windows.Window]*inside
 	trees  map[uint32]*treeMaxima
 }
 
@@ -41,15 +42,15 @@ type owed struct {
 }
 
 // ends checks the end of a process, before it is taken in.
-func (i *invariants) ends(p *process) {
-	if p.ended && !p.alive {
+func (i *invariants) ends(p *windows.Process) {
+	if p.Ended && !p.Alive {
 		i.EndedAgain++
 	}
 }
 
 // segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
 // maxima of the old memory and of the new one belong to one process, and were not in the tree together.
-func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *processes, meters []event.Meter) {
+func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *windows.Processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
 		tree = &treeMaxima{}
@@ -60,14 +61,14 @@ func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *proc
 	}
 	i.LowTrees += tree.see(&b.TreeHigh)
 	for pid, m := range moved {
-		p := ps.byPID[pid]
-		if m.Waited || p == nil || p.root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
+		p := ps.ByPID[pid]
+		if m.Waited || p == nil || p.Root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
 			continue
 		}
 		for _, meter := range meters {
 			// The tree counts the memory that a forked child shares with its parent once.
 			if bytes := m.High[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
-				tree.owe(meter, bytes-p.copied.Of(meter))
+				tree.owe(meter, bytes-p.Copied.Of(meter))
 			}
 		}
 	}
@@ -106,28 +107,29 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 
 // left checks a closed window, and records its highest values for the window around it. A window that is still open
 // will end at its cell's result, and is checked then.
-func (i *invariants) left(w *window) {
+func (i *invariants) left(w *windows.Window) {
 	in := i.inside[w]
 	delete(i.inside, w)
-	if w.isOpen {
+	if w.IsOpen {
 		return
 	}
-	if in != nil && (in.own.Above(w.own, w.shed) || in.tree.Above(w.tree, w.shed)) || w.kind == kindSession &&
-		w.opened == w.process.began && w.own.Below(w.process.life, w.shed) {
+	if in != nil && (in.own.Above(w.Own, w.Paused) || in.tree.Above(w.Tree, w.Paused)) ||
+		w.Kind == windows.KindSession &&
+			w.Opened == w.Process.Began && w.Own.Below(w.Process.Life, w.Paused) {
 		i.LowWindows++
 	}
-	up := w.parent
-	if up == nil || !up.isOpen || up.process != w.process || up.root != w.root || up.since > w.since {
+	up := w.Parent
+	if up == nil || !up.IsOpen || up.Process != w.Process || up.Root != w.Root || up.Since > w.Since {
 		return
 	}
 	in = i.inside[up]
 	if in == nil {
 		in = &inside{}
 		if i.inside == nil {
-			i.inside = map[*window]*inside{}
+			i.inside = map[*windows.Window]*inside{}
 		}
 		i.inside[up] = in
 	}
-	in.own.RaiseAll(w.own)
-	in.tree.RaiseAll(w.tree)
+	in.own.RaiseAll(w.Own)
+	in.tree.RaiseAll(w.Tree)
 }

@@ -154,7 +154,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 				tracker.Add(e)
 			}
 			tracker.Flush()
-			cell := tracker.table.running[1]
+			cell := tracker.Table.Running[1]
 			in := tracker.invariants.inside[cell]
 			if in == nil || in.own.Of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)
@@ -189,7 +189,7 @@ func TestSessionBelowItsProcess(t *testing.T) {
 		tracker.Add(e)
 	}
 	tracker.Flush()
-	tracker.processes.byPID[main].life.Need(event.Resident).Peak = 901
+	tracker.Processes.ByPID[main].Life.Need(event.Resident).Peak = 901
 	s.events = nil
 	s.boundary(event.ProcessExit, main)
 	for _, e := range append(s.events, &event.Finish{Reason: "the target ended"}) {

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -14,11 +15,11 @@ type judge struct {
 	order    []verdictKey
 	held     map[heldBy]*model.Held
 	live     []model.LiveBlocks
-	runs     map[runKey][]*window      // of each text, in order
-	shown    map[int32]map[int]*window // cells by their In[N], by process
-	unknown  map[int32]event.Bytes     // in blocks with an unknown holder, by process
-	seen     map[int32]event.Bytes     // in blocks that only the walk over the objects found
-	went     map[siteKey][]went        // of cpu.mapped
+	runs     map[runKey][]*windows.Window      // of each text, in order
+	shown    map[int32]map[int]*windows.Window // cells by their In[N], by process
+	unknown  map[int32]event.Bytes             // in blocks with an unknown holder, by process
+	seen     map[int32]event.Bytes             // in blocks that only the walk over the objects found
+	went     map[siteKey][]went                // of cpu.mapped
 
 	views     views
 	notJudged []model.NotJudged
@@ -34,7 +35,7 @@ func (j *judge) about(pid int32) bool { return j.only == 0 || j.only == pid }
 // runKey is a cell's text in a process.
 type runKey struct {
 	pid  int32
-	text digest
+	text windows.Digest
 }
 
 // heldBy is the key of one row in the account of the blocks that are still there.
@@ -49,9 +50,10 @@ func newJudge(c *rows, a *audit, least int64) *judge {
 	return &judge{
 		t: c, audit: a, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
 		held: map[heldBy]*model.Held{},
-		runs: map[runKey][]*window{}, shown: map[int32]map[int]*window{}, unknown: map[int32]event.Bytes{},
-		seen:  map[int32]event.Bytes{},
-		views: newViews(),
+		runs: map[runKey][]*windows.Window{}, shown: map[int32]map[int]*windows.Window{},
+		unknown: map[int32]event.Bytes{},
+		seen:    map[int32]event.Bytes{},
+		views:   newViews(),
 	}
 }
 
@@ -71,7 +73,7 @@ type found struct {
 	model.Verdict
 	portion         *portion
 	kind            event.HolderKind
-	release         *window // the failed cell in which it was freed
+	release         *windows.Window // the failed cell in which it was freed
 	gap             event.Nanoseconds
 	command         string        // of a child that still runs
 	reserved, grown event.Bytes   // of [model.Fragmentation]
@@ -83,7 +85,7 @@ type found struct {
 
 // went is memory that a run of a cell mapped and that was unmapped later.
 type went struct {
-	run   *window
+	run   *windows.Window
 	at    event.Nanoseconds // not before
 	bytes event.Bytes
 }

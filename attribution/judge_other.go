@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -27,11 +28,12 @@ func (j *judge) fragmented() {
 			continue // a cache keeps free memory by design
 		}
 		number, _, _ := key.Meter.Device()
-		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first, runs: map[*window]event.Bytes{}}}
+		f := &found{portion: &portion{bytes: lost, count: d.times, oldest: d.first,
+			runs: map[*windows.Window]event.Bytes{}}}
 		for _, b := range d.births {
-			f.portion.runs[b.cell] += 1
-			if b.line > 0 {
-				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
+			f.portion.runs[b.Cell] += 1
+			if b.Line > 0 {
+				f.Stack = []model.Frame{windows.FrameOf(b.Cell, b.Line)}
 			}
 		}
 		f.reserved, f.grown = d.reserved, d.grown
@@ -68,55 +70,56 @@ func (j *judge) inPieces(key course.Key) (free event.Bytes) {
 
 // children judges processes that a cell started and that still run, long after the cell.
 func (j *judge) children() {
-	for _, p := range j.t.processes.order {
-		b := j.audit.births.started[p.info.PID]
-		if p.parent == 0 || !p.alive || p.ended || b == nil || b.cell == nil || b.cell.isOpen ||
-			isHelper(p.info.Command) {
+	for _, p := range j.t.Processes.Order {
+		b := j.audit.births.started[p.Info.PID]
+		if p.Parent == 0 || !p.Alive || p.Ended || b == nil || b.Cell == nil || b.Cell.IsOpen ||
+			isHelper(p.Info.Command) {
 			continue
 		}
-		root := b.cell.process.info.PID
+		root := b.Cell.Process.Info.PID
 		if !j.about(root) {
 			continue
 		}
-		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.texts.textOf(b.cell),
-			line: fmt.Sprint(b.line), holder: p.info.Command}
-		of, isPool := poolOf(p.info.Command, cmp.Or(j.audit.pools[p.info.PID], p.pool))
-		by := enders{j.t.processes, j.t.namespaces}.of(p, of.name)
+		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.Texts.TextOf(b.Cell),
+			line: fmt.Sprint(b.Line), holder: p.Info.Command}
+		of, isPool := poolOf(p.Info.Command, cmp.Or(j.audit.pools[p.Info.PID], p.Pool))
+		by := enders{j.t.Processes, j.t.namespaces}.of(p, of.name)
 		if isPool {
 			by.Pool = of.name
 			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.name}
 		}
 		key.line += " " + strings.Join(by.Calls, " ")
-		own := j.t.processes.own(p, event.Resident)
-		one := &portion{bytes: own, count: 1, oldest: p.began, runs: map[*window]event.Bytes{b.cell: own}, largest: own}
+		own := j.t.Processes.Own(p, event.Resident)
+		one := &portion{bytes: own, count: 1, oldest: p.Began, runs: map[*windows.Window]event.Bytes{b.Cell: own},
+			largest: own}
 		f := j.verdicts[key]
 		if f == nil {
-			f = &found{portion: one, command: p.info.Command, endedBy: by}
-			if b.line > 0 {
-				f.Stack = []model.Frame{frameOf(b.cell, b.line)}
+			f = &found{portion: one, command: p.Info.Command, endedBy: by}
+			if b.Line > 0 {
+				f.Stack = []model.Frame{windows.FrameOf(b.Cell, b.Line)}
 			}
 			j.verdicts[key] = f
 			j.order = append(j.order, key)
 		} else {
 			f.portion = join(f.portion, one)
 		}
-		f.children = append(f.children, int(p.info.PID))
+		f.children = append(f.children, int(p.Info.PID))
 	}
 }
 
 // describe lists the audited processes, and the parts that were not judged.
 func (j *judge) describe(out *model.Audit) {
-	for _, p := range j.t.processes.order {
-		starved := p.last.ending != nil && p.last.ending.OutOfMemory
-		if p.began == 0 || p.session == nil && !starved && j.only == 0 || !j.about(p.info.PID) {
+	for _, p := range j.t.Processes.Order {
+		starved := p.Last.Ending != nil && p.Last.Ending.OutOfMemory
+		if p.Began == 0 || p.Session == nil && !starved && j.only == 0 || !j.about(p.Info.PID) {
 			continue
 		}
 		one := model.AuditProcess{
-			PID: int(p.info.PID), Command: p.info.Command, Python: p.info.Python, IPython: p.info.IPython,
-			Ended: p.ended, Ending: endingOf(p), Late: p.info.Late,
-			Notebook: p.info.Notebook, Kernel: p.kernel(),
+			PID: int(p.Info.PID), Command: p.Info.Command, Python: p.Info.Python, IPython: p.Info.IPython,
+			Ended: p.Ended, Ending: windows.EndingOf(p), Late: p.Info.Late,
+			Notebook: p.Info.Notebook, Kernel: p.Kernel(),
 		}
-		if h := j.audit.holders[p.info.PID]; h != nil {
+		if h := j.audit.holders[p.Info.PID]; h != nil {
 			one.Objects = h.objects
 		}
 		out.Processes = append(out.Processes, one)

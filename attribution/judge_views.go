@@ -56,8 +56,8 @@ func accountedAs(kind event.HolderKind, p *portion) event.HolderKind {
 
 // otherViews judges memory that is no meter's block, such as a bytearray's: it lies in mapped memory.
 func (j *judge) otherViews() {
-	for _, p := range j.t.processes.order {
-		pid := p.info.PID
+	for _, p := range j.t.Processes.Order {
+		pid := p.Info.PID
 		h := j.audit.holders[pid]
 		if h == nil || !j.about(pid) {
 			continue
@@ -94,7 +94,7 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 // mappedFor returns the memory that malloc mapped for one block alone.
 func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
 	all := j.audit.ranges[pid]
-	start, page := at-mallocHeader, j.t.session.page()
+	start, page := at-mallocHeader, j.t.Session.Page()
 	if all == nil || size < leastOfMapped || start%page != 0 {
 		return one, false
 	}

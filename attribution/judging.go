@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -15,8 +16,8 @@ import (
 func (j *judge) survivors() {
 	left, never := newSurvivors(j.t), newSurvivors(j.t)
 	left.groups = j.views.names
-	for _, p := range j.t.processes.order {
-		pid := p.info.PID
+	for _, p := range j.t.Processes.Order {
+		pid := p.Info.PID
 		if !j.about(pid) {
 			continue
 		}
@@ -64,10 +65,10 @@ func (j *judge) account(s *site) {
 		l := model.LiveBlocks{
 			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)),
 			Holder: p.holder.Path,
-			Bytes:  int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.session.last-p.oldest), 0),
+			Bytes:  int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.Session.Last-p.oldest), 0),
 		}
 		l.Executions, l.ExecutionCounts = p.executions()
-		l.Kernel = kernelAbove(j.t.processes.byPID, s.pid)
+		l.Kernel = windows.KernelAbove(j.t.Processes.ByPID, s.pid)
 		j.live = append(j.live, l)
 	}
 }
@@ -197,7 +198,7 @@ func (j *judge) known(s *site) {
 // thread and more, and stop taking new memory after a while. And the memory after a run must have grown: the memory
 // that each run left can all be in use by the last one, see [judge.mappedAfter].
 func (j *judge) grows(s *site, left *portion) bool {
-	runs := j.runs[runKey{s.pid, digestOf(s.text)}]
+	runs := j.runs[runKey{s.pid, windows.DigestOf(s.text)}]
 	g := growthOf(runs, left.runs)
 	if g == nil || s.meter != event.Mapped {
 		return g != nil
@@ -219,9 +220,9 @@ func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
 // report returns the audit, with its verdicts in order.
 func (j *judge) report() *model.Audit {
 	out := &model.Audit{
-		Schema: model.AuditSchema, Host: j.t.session.host(), Processes: []model.AuditProcess{},
+		Schema: model.AuditSchema, Host: j.t.Session.Host(), Processes: []model.AuditProcess{},
 		Verdicts: []model.Verdict{}, Held: []model.Held{},
-		Least: int64(j.least), Cells: j.t.processes.cells(), DurationNS: j.t.session.since(0),
+		Least: int64(j.least), Cells: j.t.Processes.Cells(), DurationNS: j.t.Session.Since(0),
 	}
 	for _, key := range j.order {
 		f := j.verdicts[key]
@@ -256,14 +257,14 @@ func (j *judge) report() *model.Audit {
 }
 
 func (j *judge) judgeAll() *model.Audit {
-	for _, w := range j.t.table.staying {
-		if w.kind == kindCell && j.about(w.process.info.PID) && !(j.asking && w.isOpen) {
-			key := runKey{w.process.info.PID, j.t.texts.keyOf(w)}
+	for _, w := range j.t.Table.Staying {
+		if w.Kind == windows.KindCell && j.about(w.Process.Info.PID) && !(j.asking && w.IsOpen) {
+			key := runKey{w.Process.Info.PID, j.t.Texts.KeyOf(w)}
 			j.runs[key] = append(j.runs[key], w)
 			if j.shown[key.pid] == nil {
-				j.shown[key.pid] = map[int]*window{}
+				j.shown[key.pid] = map[int]*windows.Window{}
 			}
-			j.shown[key.pid][w.count] = w
+			j.shown[key.pid][w.Count] = w
 		}
 	}
 	j.survivors()
@@ -276,7 +277,7 @@ func (j *judge) judgeAll() *model.Audit {
 
 // isOfRunning reports whether a running cell made a block, or only that cell's calls hold it.
 func (j *judge) isOfRunning(b kept, holder event.Holder) bool {
-	return j.asking && (holder.Running || b.birth != nil && b.birth.cell != nil && b.birth.cell.isOpen)
+	return j.asking && (holder.Running || b.birth != nil && b.birth.Cell != nil && b.birth.Cell.IsOpen)
 }
 
 // unseen takes in arrays that no change reported: made before the audit began, or while its probes were detached. The
@@ -292,7 +293,7 @@ func (j *judge) unseen(left *survivors, pid int32) {
 			continue
 		}
 		j.seen[pid] += one.Size
-		j.survivor(left, pid, at, kept{size: one.Size, at: j.t.session.began})
+		j.survivor(left, pid, at, kept{size: one.Size, at: j.t.Session.Began})
 	}
 	if s := left.sites[siteKey{pid: pid, meter: event.NumPy}]; s != nil && j.seen[pid] > 0 {
 		s.unseen = true

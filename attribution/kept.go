@@ -1,6 +1,9 @@
 package attribution
 
-import "ipytracer/event"
+import (
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
 
 // place is the meter and the address of a block in its process.
 type place struct {
@@ -12,7 +15,7 @@ type place struct {
 type kept struct {
 	size  event.Bytes
 	stack uint64
-	birth *birth
+	birth *windows.Birth
 	at    event.Nanoseconds
 	// sample: the block stands for other blocks of its size.
 	sample bool

@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -26,7 +27,7 @@ type lineSum struct {
 // lineSums are the sums of all lines on a meter in a session.
 type lineSums struct {
 	t      *lister
-	w      *window
+	w      *windows.Window
 	meter  event.Meter
 	held   *heldParts // nil where that is not known
 	lost   map[stacks.On]lostPart
@@ -45,13 +46,13 @@ type otherRun struct {
 // the allocations of that line and of the functions that it called.
 func (li *lister) lines() (out []model.Line) {
 	held, lost := li.heldByNames(), li.lostInCycles()
-	for _, w := range li.table.staying {
-		if w.kind != kindSession && w.kind != kindLife {
+	for _, w := range li.Table.Staying {
+		if w.Kind != windows.KindSession && w.Kind != windows.KindLife {
 			continue
 		}
-		for m, all := range w.tallies {
-			li.allocations.copyInto(all, course.Key{PID: w.process.info.PID, Meter: m})
-			pid := w.process.info.PID
+		for m, all := range w.Tallies {
+			li.allocations.copyInto(all, course.Key{PID: w.Process.Info.PID, Meter: m})
+			pid := w.Process.Info.PID
 			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
 			out = append(out, l.most()...)
@@ -93,16 +94,16 @@ func (l *lineSums) most() []model.Line {
 // add adds up the tallies of the meter's stacks, by their lines. A line of a cell's code that has a name for each run
 // counts as one line.
 func (l *lineSums) add(all *stacks.Tallies) {
-	t, table := l.t, l.t.stacks
+	t, table := l.t, l.t.Stacks
 	of := make([]int32, len(table.Frames)) // the place of each call in sums, from 1
 	l.sums = make([]lineSum, 0, min(len(table.Frames), all.Len()))
 	for _, stack := range slices.Sorted(all.Stacks(t.allocations.Holdings)) {
 		s := table.Of(stack)
-		y := all.Tally(t.allocations.Holdings, course.Key{PID: l.w.process.info.PID, Meter: l.meter}, stack)
+		y := all.Tally(t.allocations.Holdings, course.Key{PID: l.w.Process.Info.PID, Meter: l.meter}, stack)
 		if s == nil || y.IsNothing() {
 			continue
 		}
-		left, at := l.w.left(&y), stacks.On{Meter: l.meter, Stack: stack}
+		left, at := l.w.Left(&y), stacks.On{Meter: l.meter, Stack: stack}
 		calls := table.CallsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
@@ -113,7 +114,7 @@ func (l *lineSums) add(all *stacks.Tallies) {
 			}
 			sum := &l.sums[of[call]-1]
 			sum.add(&y, left, i == 0)
-			sum.samples(t.stacks.IsSampled(stack))
+			sum.samples(t.Stacks.IsSampled(stack))
 			l.held.addTo(sum, at)
 			sum.lost.add(l.lost[at])
 		}
@@ -125,7 +126,7 @@ func (l *lineSums) add(all *stacks.Tallies) {
 
 // of begins the sum of a line, or finds that of another run: its place in sums, from 1.
 func (l *lineSums) of(call uint32) int32 {
-	f := l.t.stacks.Frame(call)
+	f := l.t.Stacks.Frame(call)
 	run := stacks.AnyRun(f.File)
 	if run == f.File {
 		l.sums = append(l.sums, lineSum{call: call})
@@ -160,7 +161,7 @@ func (l *lineSum) samples(is bool) { l.sampled = l.sampled || is }
 
 // line returns a line of a report. For several runs of a cell it is the line of the latest run.
 func (l *lineSums) line(one *lineSum) model.Line {
-	t, pid := l.t, l.w.process.info.PID
+	t, pid := l.t, l.w.Process.Info.PID
 	out := model.Line{
 		PID: int(pid), Meter: l.meter.String(),
 		Frame:     t.symbolizer.frame(one.call, t.symbolizer.cellIn(l.w, pid, one.call)),
@@ -208,10 +209,10 @@ func (li *lister) tensors() []model.Tensors {
 	}
 	merged := map[string]*model.Tensors{}
 	for k, s := range sums {
-		p := li.processes.byPID[k.pid]
+		p := li.Processes.ByPID[k.pid]
 		var frames []model.Frame
-		if stack := li.stacks.Of(k.stack); stack != nil && li.processes.sessionOf(p) != nil {
-			frames = li.symbolizer.frames(li.processes.sessionOf(p), stack)
+		if stack := li.Stacks.Of(k.stack); stack != nil && li.Processes.SessionOf(p) != nil {
+			frames = li.symbolizer.frames(li.Processes.SessionOf(p), stack)
 		}
 		id := stacks.FrameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
 			frames...))

@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -19,22 +20,22 @@ type lister struct {
 
 // allocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's
 // peaks they explain.
-func (li *lister) allocationsOf(w *window, out []model.Allocation,
+func (li *lister) allocationsOf(w *windows.Window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
-	tallies := li.table.talliesOf(w)
+	tallies := li.Table.TalliesOf(w)
 	for m, all := range tallies {
-		s := all.Settle(li.allocations.Holdings, course.Key{PID: w.process.info.PID, Meter: m}, w.keeps())
-		own := w.own.Of(m)
+		s := all.Settle(li.allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m}, w.Keeps())
+		own := w.Own.Of(m)
 		peak := own.Highest()
 		c := model.Coverage{
 			AtPeak: int64(s.Known), Rest: int64(peak - s.Known), Sampled: int64(s.Sampled),
 			Unlisted: s.Stacks, UnlistedAtPeak: int64(s.Rest.AtPeak),
 			UnlistedNet: int64(s.Rest.Allocated - s.Rest.Freed), UnlistedAllocated: int64(s.Rest.Allocated),
 			Exact: peak-own.Start == all.Highest-all.First && own.End-own.Start == s.Net &&
-				!slices.Contains(w.shed, m) && !all.Wrong && !w.missesStacks(m) && !w.wasAway(m) &&
-				!li.session.isCut(),
+				!slices.Contains(w.Paused, m) && !all.Wrong && !w.MissesStacks(m) && !w.WasAway(m) &&
+				!li.Session.IsCut(),
 		}
-		listed, rest := li.divided.Divide(w.listing(), s)
+		listed, rest := li.divided.Divide(w.Listing(), s)
 		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
 			out = append(out, li.allocation(w, m, y))
@@ -46,7 +47,7 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 			c.UnlistedAllocated += int64(y.Allocated)
 		}
 		// an estimate may be above the true value, and a lower bound is below it
-		if c.Sampled > 0 || slices.Contains(w.shed, m) {
+		if c.Sampled > 0 || slices.Contains(w.Paused, m) {
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
@@ -55,8 +56,8 @@ func (li *lister) allocationsOf(w *window, out []model.Allocation,
 	return out
 }
 
-func (li *lister) allocation(w *window, m event.Meter, y stacks.Sum) model.Allocation {
-	stack := li.stacks.Of(y.Stack)
+func (li *lister) allocation(w *windows.Window, m event.Meter, y stacks.Sum) model.Allocation {
+	stack := li.Stacks.Of(y.Stack)
 	return model.Allocation{
 		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.More,
 		Allocated: int64(y.Allocated), Freed: int64(y.Freed), Net: int64(y.Allocated - y.Freed),

@@ -5,14 +5,15 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
-func (a *allocations) moveRange(r *root, c *event.Change) {
+func (a *allocations) moveRange(r *windows.Tree, c *event.Change) {
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.ranges, c.PID).Move(c, c.Stack, &a.pieces, &a.Holdings.Dropped,
-		a.stacks.Room.Blocks)
+		a.Stacks.Room.Blocks)
 	for _, p := range gone {
 		a.replace(cs, key, stacks.Block{Size: p.Size(), Stack: p.Maker}, stacks.Block{})
 	}
@@ -25,12 +26,12 @@ func (a *allocations) moveRange(r *root, c *event.Change) {
 }
 
 // boundary ends all ranges of a process that has executed another program.
-func (a *allocations) boundary(_ *process, b *event.Boundary) {
+func (a *allocations) boundary(_ *windows.Process, b *event.Boundary) {
 	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
 		return
 	}
 	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
-	a.moveRange(a.processes.root(b.Root), &all)
+	a.moveRange(a.Processes.Tree(b.Root), &all)
 	a.ended(b.PID)
 }
 

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -94,10 +95,10 @@ func TestPauseOfNumPy(t *testing.T) {
 // TestShedInOneTree: a meter that is stepped down in one tree is not in another.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
-	tr.processes.root(0).sheds(0, event.ArrayProbes, true, event.NumPy)
-	a := tr.intake.windows.open(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
-	b := tr.intake.windows.open(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
-	if shed, other := tr.table.whole(a).shed, tr.table.whole(b).shed; len(shed) != 1 || len(other) != 0 {
+	tr.Processes.Tree(0).SetPaused(0, event.ArrayProbes, true, event.NumPy)
+	a := tr.intake.windows.open(tr.Processes.Process(1, 0), &event.Boundary{Root: 0, PID: 1}, windows.KindCell, nil)
+	b := tr.intake.windows.open(tr.Processes.Process(2, 1), &event.Boundary{Root: 1, PID: 2}, windows.KindCell, nil)
+	if shed, other := tr.Table.Whole(a).Paused, tr.Table.Whole(b).Paused; len(shed) != 1 || len(other) != 0 {
 		t.Errorf("shed: %v and %v", shed, other)
 	}
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -25,9 +26,9 @@ func NewMonitor() *Monitor {
 }
 
 // monitored returns the state of a session that is monitored.
-func monitored() *state {
-	s := newState()
-	s.table.forgets, s.limits.open, s.limits.processes = true, monitorOpen, maxListing
+func monitored() *windows.State {
+	s := windows.NewState()
+	s.Table.Forgets, s.Limits.Open, s.Limits.Processes = true, monitorOpen, windows.MaxListing
 	return s
 }
 
@@ -58,52 +59,52 @@ func (m *Monitor) Finished() (done []model.Window) {
 	} else {
 		done = m.core.finished()
 	}
-	if t := m.core.texts.typed; t != nil {
-		t.retain(m.core.table.running)
+	if t := m.core.Texts.Recent; t != nil {
+		t.Retain(m.core.Table.Running)
 	}
-	m.core.processes.forget()
-	if l := m.core.limits; l.kept > monitorNames {
-		l.known, l.kept = nil, 0
+	m.core.Processes.Forget()
+	if l := m.core.Limits; l.Kept > monitorNames {
+		l.Known, l.Kept = nil, 0
 	}
 	return done
 }
 
 // Origin returns the time that [model.Window.StartNS] counts from: of CLOCK_MONOTONIC, 0 before the first boundary.
-func (m *Monitor) Origin() event.Nanoseconds { return m.core.session.began }
+func (m *Monitor) Origin() event.Nanoseconds { return m.core.Session.Began }
 
 // Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
-	p := m.core.processes.byPID[int32(pid)]
-	if p == nil || p.began == 0 {
+	p := m.core.Processes.ByPID[int32(pid)]
+	if p == nil || p.Began == 0 {
 		return model.Process{}, false
 	}
 	return m.core.presenter.describe(p, 0, nil), true
 }
 
 // Has reports whether a process is known.
-func (m *Monitor) Has(pid int) bool { return m.core.processes.byPID[int32(pid)] != nil }
+func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] != nil }
 
 // Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
 // called before the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
-	p := m.core.processes.byPID[int32(pid)]
-	if p == nil || p.last.statement == nil || p.last.statement.isOpen {
+	p := m.core.Processes.ByPID[int32(pid)]
+	if p == nil || p.Last.Statement == nil || p.Last.Statement.IsOpen {
 		return model.Window{}, false
 	}
-	return m.core.presenter.window(p.last.statement), true
+	return m.core.presenter.window(p.Last.Statement), true
 }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {
 	out := map[string]int64{}
-	p := m.core.processes.byPID[int32(pid)]
+	p := m.core.Processes.ByPID[int32(pid)]
 	if p == nil {
 		return out
 	}
-	r := m.core.processes.root(p.root)
-	for _, meter := range m.core.gpus.meters {
-		if m.core.gpus.shows(meter, nil, p.info.Python != "") {
-			out[meter.String()] = int64(r.past.Value(meter))
+	r := m.core.Processes.Tree(p.Root)
+	for _, meter := range m.core.GPUs.Meters {
+		if m.core.GPUs.Shows(meter, nil, p.Info.Python != "") {
+			out[meter.String()] = int64(r.Gauges.Value(meter))
 		}
 	}
 	return out
@@ -116,19 +117,19 @@ type unkept struct {
 }
 
 func (unkept) takes(*event.Change) bool                          { return false }
-func (unkept) move(*root, *event.Change)                         {}
+func (unkept) move(*windows.Tree, *event.Change)                 {}
 func (unkept) heldBy(*event.Holders)                             {}
 func (unkept) forget(uint32, func(event.Meter) bool)             {}
-func (unkept) blockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
-func (unkept) rangeAt(int32, uint64) (uint64, bool)              { return 0, false }
-func (unkept) dividersAt(*event.Refusal) []divider               { return nil }
-func (unkept) isWhole() bool                                     { return true }
-func (unkept) boundary(*process, *event.Boundary)                {}
+func (unkept) BlockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
+func (unkept) RangeAt(int32, uint64) (uint64, bool)              { return 0, false }
+func (unkept) dividersAt(*event.Refusal) []windows.Divider       { return nil }
+func (unkept) IsWhole() bool                                     { return true }
+func (unkept) boundary(*windows.Process, *event.Boundary)        {}
 func (unkept) ended(int32)                                       {}
-func (unkept) keeps(windowKind) bool                             { return false }
+func (unkept) keeps(windows.WindowKind) bool                     { return false }
 
 // KeepSources has the cells that are handed out from now on have their sources: at most so many bytes of each, and of
 // all that wait. A source without room is left out.
 func (m *Monitor) KeepSources(most, all int) {
-	m.core.texts.typed = &typed{most: most, all: all, by: map[uint32]string{}}
+	m.core.Texts.Recent = &windows.RecentTexts{Most: most, All: all, By: map[uint32]string{}}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -16,9 +17,9 @@ func TestMonitor(t *testing.T) {
 	for seed := range uint64(40) {
 		tracker, monitor, withSources := New(), NewMonitor(), seed%2 == 0
 		if withSources {
-			monitor.KeepSources(maxSource, maxText)
+			monitor.KeepSources(windows.MaxSource, windows.MaxText)
 		}
-		monitor.core.processes.crowd = 1 // ended processes are dropped at once
+		monitor.core.Processes.Crowd = 1 // ended processes are dropped at once
 		steps := 0
 		compare := func() {
 			want, got := tracker.Finished(), monitor.Finished()

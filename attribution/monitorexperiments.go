@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
 
@@ -17,7 +18,7 @@ func (m *Monitor) KeepExperiments(prefix string) {
 // to be called before [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 	for _, w := range m.marked.all {
-		done = append(done, m.core.presenter.window(m.core.table.whole(w)))
+		done = append(done, m.core.presenter.window(m.core.Table.Whole(w)))
 	}
 	lost, m.marked = m.marked.lost, marked{}
 	return done, lost
@@ -26,17 +27,17 @@ func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 // RunningExperiments returns the open experiments of a process, at most the hundred newest, the one that opened first
 // in front. Their figures reach to the last boundary.
 func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
-	p := m.core.processes.byPID[int32(pid)]
+	p := m.core.Processes.ByPID[int32(pid)]
 	if p == nil {
 		return nil
 	}
-	var open []*window
-	for _, of := range p.experiments.byName {
+	var open []*windows.Window
+	for _, of := range p.Experiments.ByName {
 		open = append(open, of...)
 	}
-	slices.SortFunc(open, func(a, b *window) int { return a.id - b.id })
+	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range open[max(0, len(open)-maxRunning):] {
-		all = append(all, m.core.presenter.window(m.core.table.whole(w)))
+		all = append(all, m.core.presenter.window(m.core.Table.Whole(w)))
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -12,7 +13,7 @@ func (a *allocations) takes(c *event.Change) bool {
 }
 
 // move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
-func (a *allocations) move(r *root, c *event.Change) {
+func (a *allocations) move(r *windows.Tree, c *event.Change) {
 	if a.givenUp != "" {
 		return
 	}
@@ -23,8 +24,8 @@ func (a *allocations) move(r *root, c *event.Change) {
 		a.falls(c)
 		return
 	}
-	if p := a.processes.byPID[c.PID]; p != nil {
-		p.counted = a.session.cut
+	if p := a.Processes.ByPID[c.PID]; p != nil {
+		p.Counted = a.Session.Cut
 	}
 	switch {
 	case c.Meter == event.Mapped:
@@ -37,7 +38,7 @@ func (a *allocations) move(r *root, c *event.Change) {
 }
 
 // moveBlock adds, resizes or removes a block of an allocator.
-func (a *allocations) moveBlock(r *root, c *event.Change) {
+func (a *allocations) moveBlock(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	before, after, isKnown := a.put(r, c, key)
 	if !isKnown {
@@ -46,7 +47,7 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 	cs := a.concerned(r, c)
 	cs.times = timesOf(c)
 	if c.Found {
-		cs.sinceBefore(r.blankOf(c))
+		cs.sinceBefore(r.ArrayPauseOf(c))
 	}
 	if c.Unchained {
 		a.untold = true
@@ -60,7 +61,7 @@ func (a *allocations) moveBlock(r *root, c *event.Change) {
 
 // put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
-func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
+func (a *allocations) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}
 	before, known := a.blocks[at]
 	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
@@ -70,7 +71,7 @@ func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, aft
 	case c.Found && known:
 		after.Stack = before.Stack
 	case c.Found && c.Size > 0:
-		after.Stack = a.finds.stackOf(r, c)
+		after.Stack = a.finds.StackOf(r, c)
 	}
 	switch {
 	case !known && c.Size < 0:
@@ -78,7 +79,7 @@ func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, aft
 	case after.Size <= 0:
 		delete(a.blocks, at)
 		return before, stacks.Block{}, true
-	case !known && len(a.blocks) >= a.stacks.Room.Blocks:
+	case !known && len(a.blocks) >= a.Stacks.Room.Blocks:
 		a.Holdings.Dropped++
 		a.flow.drop(key, c.Size)
 		return before, after, false
@@ -90,7 +91,7 @@ func (a *allocations) put(r *root, c *event.Change, key course.Key) (before, aft
 // forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
 // allocations of windows, and the memory held at their peaks so far, stay.
 func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
-	of := func(pid int32) bool { p := a.processes.byPID[pid]; return p != nil && p.root == root }
+	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for at := range a.blocks {
 		if which(at.Meter) && of(at.PID) {
 			delete(a.blocks, at)
@@ -100,12 +101,12 @@ func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
 		if which(key.Meter) && of(key.PID) {
 			a.copyAll(key)
 			delete(a.Holdings.Held, key)
-			if p := a.processes.byPID[key.PID]; p.crest != nil {
-				p.crest.Lose()
+			if p := a.Processes.ByPID[key.PID]; p.Crest != nil {
+				p.Crest.Lose()
 			}
 		}
 	}
-	for _, w := range a.processes.root(root).counted {
-		w.forget(which)
+	for _, w := range a.Processes.Tree(root).Counted {
+		w.Forget(which)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -20,9 +21,9 @@ const (
 
 // namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
 type namespaces struct {
-	*state
+	*windows.State
 	symbolizer *symbolizer
-	makers     makers
+	makers     windows.Makers
 	listed     []*event.Variables // at the end
 	early      []*event.Variables // while the session ran
 	where      []*event.Residence
@@ -75,12 +76,12 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 // toFree returns the code that frees memory of processes in which code can be typed.
 func (ns *namespaces) toFree() (out []model.Freeing) {
 	for _, e := range ns.listed {
-		p := ns.processes.byPID[e.PID]
-		if p == nil || !p.canRunCells() {
+		p := ns.Processes.ByPID[e.PID]
+		if p == nil || !p.CanRunCells() {
 			continue
 		}
 		for _, f := range freeing.Of(e) {
-			f.Kernel = p.kernel()
+			f.Kernel = p.Kernel()
 			out = append(out, f)
 		}
 	}
@@ -102,13 +103,13 @@ func (ns *namespaces) resident() (out []model.Resident) {
 
 // list takes in the named variables of a process, in place of those that it reported before.
 func (ns *namespaces) list(e *event.Variables) {
-	e = ns.files.withCells(e)
+	e = ns.Files.WithCells(e)
 	all := &ns.listed
 	if e.Early {
 		all = &ns.early
 	}
 	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
-	if ns.limits.room(&ns.limits.Processes, len(*all) < stacks.MaxListed) {
+	if ns.Limits.Room(&ns.Limits.Processes, len(*all) < stacks.MaxListed) {
 		*all = append(*all, e)
 	}
 }
@@ -138,7 +139,7 @@ func Partial(e event.Variables) event.Variables {
 // resides takes in the parts of a process's resident memory, in place of those reported before.
 func (ns *namespaces) resides(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
-	if ns.limits.room(&ns.limits.Processes, len(ns.where) < stacks.MaxListed) {
+	if ns.Limits.Room(&ns.Limits.Processes, len(ns.where) < stacks.MaxListed) {
 		ns.where = append(ns.where, e)
 	}
 }
@@ -146,13 +147,13 @@ func (ns *namespaces) resides(e *event.Residence) {
 // madeBy records the code that made the largest piece of memory of a variable, as far as it is known.
 func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := ns.maker(pid, v)
-	p := ns.processes.byPID[pid]
-	w := ns.processes.sessionOf(p)
+	p := ns.Processes.ByPID[pid]
+	w := ns.Processes.SessionOf(p)
 	if !found {
-		one.Before = seen && w != nil && p.info.Late && !slices.Contains(ns.table.whole(w).shed, meter) && ns.heard()
+		one.Before = seen && w != nil && p.Info.Late && !slices.Contains(ns.Table.Whole(w).Paused, meter) && ns.heard()
 		return
 	}
-	s := ns.stacks.Of(stack)
+	s := ns.Stacks.Of(stack)
 	if s == nil || w == nil {
 		return
 	}
@@ -172,26 +173,26 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 	}
 	if v.Array {
 		for m := range event.Meter(event.MeterCount) {
-			if stack, ok := ns.makers.blockAt(pid, m, v.Block); ok && m != event.Mapped {
+			if stack, ok := ns.makers.BlockAt(pid, m, v.Block); ok && m != event.Mapped {
 				return stack, true, m, true
 			}
 		}
 		return 0, false, event.NumPy, v.Size >= leastOfArray
 	}
 	start := v.Block - mallocHeader
-	if v.Size < leastOfMapped || start%ns.session.page() != 0 {
+	if v.Size < leastOfMapped || start%ns.Session.Page() != 0 {
 		return 0, false, 0, false
 	}
-	stack, found = ns.makers.rangeAt(pid, start)
+	stack, found = ns.makers.RangeAt(pid, start)
 	return stack, found, event.Mapped, true
 }
 
 // heard reports whether every block that was made in the session is known, on meters that were never stepped down.
 func (ns *namespaces) heard() bool {
-	if !ns.makers.isWhole() || ns.session.finish == nil || ns.session.isCut() {
+	if !ns.makers.IsWhole() || ns.Session.Finish == nil || ns.Session.IsCut() {
 		return false
 	}
-	for _, l := range ns.session.finish.Lost {
+	for _, l := range ns.Session.Finish.Lost {
 		if l.Count > 0 {
 			return false
 		}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/internal/words"
 )
 
@@ -18,43 +19,44 @@ func notesOfAnyKind() (all []words.Note) {
 // kind. There they take less than their words.
 func TestNotesInTheArchive(t *testing.T) {
 	tracker := New()
-	p := tracker.processes.process(200, 200)
-	archived := func(n *note) (text string, coded int) {
-		w := &window{detail: &detail{}, kind: kindStatement, process: p, stretch: stretch{root: 200}, note: n}
-		tracker.table.keep(w)
-		tracker.table.put(w)
-		slot := tracker.table.slots[w.slot-1]
-		if slot.w != nil {
+	p := tracker.Processes.Process(200, 200)
+	archived := func(n *windows.Note) (text string, coded int) {
+		w := &windows.Window{Detail: &windows.Detail{}, Kind: windows.KindStatement, Process: p,
+			Stretch: windows.Stretch{Root: 200}, Note: n}
+		tracker.Table.Keep(w)
+		tracker.Table.Put(w)
+		slot := tracker.Table.Slots[w.Slot-1]
+		if slot.W != nil {
 			t.Fatal("the window is not in the archive")
 		}
-		return tracker.table.at(w.slot - 1).note.text(), len(tracker.table.coded)
+		return tracker.Table.At(w.Slot - 1).Note.Text(), len(tracker.Table.Coded)
 	}
 	text, none := archived(nil)
 	expect(t, "no note", text, "")
-	var every, reversed *note
+	var every, reversed *windows.Note
 	all := notesOfAnyKind()
 	for i, one := range all {
-		every, reversed = every.and(one), reversed.and(all[len(all)-1-i])
-		text, coded := archived((*note)(nil).and(one))
+		every, reversed = every.And(one), reversed.And(all[len(all)-1-i])
+		text, coded := archived((*windows.Note)(nil).And(one))
 		expect(t, "one note", text, one.String())
 		if coded-none >= len(text) {
 			t.Errorf("%q takes %d bytes", text, coded-none)
 		}
 	}
-	for _, several := range []*note{every, reversed, every.and(all[0]).and(all[0])} {
+	for _, several := range []*windows.Note{every, reversed, every.And(all[0]).And(all[0])} {
 		text, _ := archived(several)
-		expect(t, "several notes", text, several.text())
+		expect(t, "several notes", text, several.Text())
 	}
 }
 
 // TestNotesAreShared: a copy of a window has the notes that the window had then. Each may get others.
 func TestNotesAreShared(t *testing.T) {
-	w := &window{note: alone(words.Late)}
-	w.addNote(words.NoHooksEnd)
+	w := &windows.Window{Note: windows.NewNote(words.Late)}
+	w.AddNote(words.NoHooksEnd)
 	one := *w
-	w.addNote(words.Refused)
-	one.addNote(words.EndRefused)
+	w.AddNote(words.Refused)
+	one.AddNote(words.EndRefused)
 	both := words.Late.String() + "; " + words.NoHooksEnd.String() + "; "
-	expect(t, "notes", []string{w.note.text(), one.note.text()},
+	expect(t, "notes", []string{w.Note.Text(), one.Note.Text()},
 		[]string{both + words.Refused.String(), both + words.EndRefused.String()})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -19,8 +20,8 @@ func (j *judge) unjudged() {
 	}
 	j.steppedDown()
 	j.lost()
-	for _, p := range j.t.processes.order {
-		if p.began != 0 && j.about(p.info.PID) && (p.session != nil || j.only != 0) {
+	for _, p := range j.t.Processes.Order {
+		if p.Began != 0 && j.about(p.Info.PID) && (p.Session != nil || j.only != 0) {
 			j.unread(p)
 			notReached(j, p)
 			j.noBlocks(p)
@@ -28,7 +29,7 @@ func (j *judge) unjudged() {
 			j.notExplained(p)
 		}
 	}
-	if f := j.t.session.finish; f != nil {
+	if f := j.t.Session.Finish; f != nil {
 		for _, text := range slices.Concat(f.Problems, f.Unnamed) {
 			if strings.HasPrefix(text, "gpu.N.unattributed") {
 				continue // that meter is not judged
@@ -66,7 +67,7 @@ func (j *judge) steppedDown() {
 		}
 		sum := b.sum
 		if b.since != 0 {
-			sum += max(j.t.session.last-b.since, 0)
+			sum += max(j.t.Session.Last-b.since, 0)
 		}
 		n := model.NotJudged{Reason: model.SteppedDown, Meter: f.String()}
 		n.Why, n.Advice = words.SteppedDown(int64(b.times), int64(sum))
@@ -76,15 +77,15 @@ func (j *judge) steppedDown() {
 
 // lost lists the records that were lost on the way to the audit.
 func (j *judge) lost() {
-	for _, r := range j.t.processes.roots {
-		if !r.stream.Complete(0, r.stream.Made) {
+	for _, r := range j.t.Processes.Trees {
+		if !r.Stream.Complete(0, r.Stream.Made) {
 			n := model.NotJudged{Reason: model.ChangesLost}
 			n.Why, n.Advice = words.ChangesLost()
 			j.cannot(n)
 			break
 		}
 	}
-	if f := j.t.session.finish; f != nil {
+	if f := j.t.Session.Finish; f != nil {
 		for _, l := range f.Lost {
 			if l.IsLoss() && l.Reason != event.LostChanges {
 				j.cannot(notJudgedFor(l))
@@ -110,10 +111,10 @@ func notJudgedFor(l event.Loss) model.NotJudged {
 }
 
 // unread lists the blocks that are left with an unknown holder.
-func (j *judge) unread(p *process) {
-	pid, h, unknown := p.info.PID, j.audit.holders[p.info.PID], j.unknown[p.info.PID]
+func (j *judge) unread(p *windows.Process) {
+	pid, h, unknown := p.Info.PID, j.audit.holders[p.Info.PID], j.unknown[p.Info.PID]
 	n := model.NotJudged{Reason: model.ObjectsUnread, PID: int(pid), Bytes: bytesOf(unknown)}
-	inPart, ended := h != nil && !h.complete, p.ended && h == nil
+	inPart, ended := h != nil && !h.complete, p.Ended && h == nil
 	switch {
 	case inPart:
 		n.Bytes = nil
@@ -128,13 +129,13 @@ func (j *judge) unread(p *process) {
 
 // notReached lists memory of C++ objects that no Python object was found to lead to, or that nothing holds any more:
 // only its growth is judged.
-func notReached(j *judge, p *process) {
+func notReached(j *judge, p *windows.Process) {
 	for _, f := range event.Meters() {
-		held := j.held[heldBy{p.info.PID, f.Meter, event.HeldByNone, ""}]
+		held := j.held[heldBy{p.Info.PID, f.Meter, event.HeldByNone, ""}]
 		if held == nil || !f.Inside || event.Bytes(held.Bytes) < j.least {
 			continue
 		}
-		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.info.PID),
+		n := model.NotJudged{Reason: model.ObjectsUnread, Meter: f.String(), PID: int(p.Info.PID),
 			Bytes: bytesOf(event.Bytes(held.Bytes))}
 		n.Why, n.Advice = words.HeldInside()
 		j.cannot(n)
@@ -142,13 +143,13 @@ func notReached(j *judge, p *process) {
 }
 
 // noBlocks lists the meters of blocks with a probe that could not be placed.
-func (j *judge) noBlocks(p *process) {
-	if j.t.session.start == nil || p.info.Python == "" {
+func (j *judge) noBlocks(p *windows.Process) {
+	if j.t.Session.Start == nil || p.Info.Python == "" {
 		return
 	}
-	for _, s := range j.t.session.start.Meters {
+	for _, s := range j.t.Session.Start.Meters {
 		if s.Absent && s.Meter.Facts().Owned && !isActive(s.Meter) {
-			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.info.PID)}
+			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.Info.PID)}
 			n.Why, n.Advice = words.NoBlocks(s.Source)
 			j.cannot(n)
 		}
@@ -157,28 +158,28 @@ func (j *judge) noBlocks(p *process) {
 
 // before lists the memory that the process had when the audit began. Of it only arrays and tensors are judged, by their
 // holders.
-func (j *judge) before(p *process) {
-	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.info.PID)}
+func (j *judge) before(p *windows.Process) {
+	n := model.NotJudged{Reason: model.MadeBefore, Meter: event.Resident.String(), PID: int(p.Info.PID)}
 	least := true
-	if p.session != nil { // of a child that amount is not known
-		had := j.t.table.whole(p.session).own.Of(event.Resident).Start - j.seen[p.info.PID]
+	if p.Session != nil { // of a child that amount is not known
+		had := j.t.Table.Whole(p.Session).Own.Of(event.Resident).Start - j.seen[p.Info.PID]
 		n.Bytes, least = bytesOf(had), had >= j.least
 	}
-	if p.info.Late && !p.ended && least {
+	if p.Info.Late && !p.Ended && least {
 		n.Why, n.Advice = words.MadeBefore()
 		j.cannot(n)
 	}
 }
 
 // notExplained lists the growth of resident memory beyond the growth of the meters of blocks.
-func (j *judge) notExplained(p *process) {
-	if p.ended {
+func (j *judge) notExplained(p *windows.Process) {
+	if p.Ended {
 		return
 	}
-	pid := p.info.PID
-	grown := j.t.processes.own(p, event.Resident) // of a child, which began with nothing
-	if p.session != nil {
-		own := j.t.table.whole(p.session).own.Of(event.Resident)
+	pid := p.Info.PID
+	grown := j.t.Processes.Own(p, event.Resident) // of a child, which began with nothing
+	if p.Session != nil {
+		own := j.t.Table.Whole(p.Session).Own.Of(event.Resident)
 		grown = own.End - own.Start
 	}
 	meters := map[event.Meter]event.Bytes{}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -27,7 +28,7 @@ func poolOf(command, told string) (p pool, ok bool) {
 		}
 	}
 	if told != "" {
-		return pool{words.Bounded(told, maxPool)}, true
+		return pool{words.Bounded(told, windows.MaxPool)}, true
 	}
 	return p, false
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -18,7 +19,7 @@ type profiler struct {
 // NewProfiler returns a Monitor with stacks, which has seen nothing: it knows what was allocated, see [Monitor.Flows].
 func NewProfiler() *Monitor {
 	s := monitored()
-	s.stacks.Room = stacks.RoomOfProfiler
+	s.Stacks.Room = stacks.RoomOfProfiler
 	a := newAllocations(s)
 	a.flow, a.untallied = &flow{}, true
 	a.flow.clear()
@@ -30,8 +31,8 @@ func NewProfiler() *Monitor {
 // finished returns the cells that closed since the last call. Of them, only what their names need is kept.
 func (pr *profiler) finished() (out []model.Window) {
 	for _, w := range pr.core.activity.takeDone() {
-		out = append(out, pr.core.presenter.window(pr.core.table.whole(w)))
-		pr.core.files.shrink(w)
+		out = append(out, pr.core.presenter.window(pr.core.Table.Whole(w)))
+		pr.core.Files.Shrink(w)
 	}
 	return out
 }
@@ -51,7 +52,7 @@ func (m *Monitor) Flows(pid int) []Flow {
 // next call of [Monitor.Flows] forgets those that were not, unless a block or an open cell refers to them.
 func (m *Monitor) Forgotten() {
 	if m.profiler != nil {
-		m.profiler.core.stacks.Era++
+		m.profiler.core.Stacks.Era++
 	}
 }
 
@@ -60,7 +61,7 @@ func (m *Monitor) IsCrowded() bool {
 	if m.profiler == nil {
 		return false
 	}
-	t := m.profiler.core.stacks
+	t := m.profiler.core.Stacks
 	return 2*(len(t.Stacks)+len(t.Repeated)) > t.Room.Stacks || 2*len(t.Calls) > t.Room.Frames || 2*t.Text > t.Room.Text
 }
 
@@ -70,11 +71,11 @@ type profiledLedger struct{ *allocations }
 var _ ledger = (*profiledLedger)(nil)
 
 // keeps reports that cells are kept, for the names of their code.
-func (*profiledLedger) keeps(kind windowKind) bool { return kind == kindCell }
+func (*profiledLedger) keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
 
 // move takes in a change. The blocks of a process that has ended are gone.
-func (l *profiledLedger) move(r *root, c *event.Change) {
-	if p := l.processes.byPID[c.PID]; p == nil || p.ended {
+func (l *profiledLedger) move(r *windows.Tree, c *event.Change) {
+	if p := l.Processes.ByPID[c.PID]; p == nil || p.Ended {
 		l.flow.drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
 		return
 	}
@@ -83,10 +84,10 @@ func (l *profiledLedger) move(r *root, c *event.Change) {
 }
 
 // dividersAt returns nothing: an agent gives no advice.
-func (*profiledLedger) dividersAt(*event.Refusal) []divider { return nil }
+func (*profiledLedger) dividersAt(*event.Refusal) []windows.Divider { return nil }
 
 // boundary ends all blocks of a process that has executed another program.
-func (l *profiledLedger) boundary(p *process, b *event.Boundary) {
+func (l *profiledLedger) boundary(p *windows.Process, b *event.Boundary) {
 	l.allocations.boundary(p, b)
 	if b.Kind == event.ProcessExec {
 		l.ended(b.PID)

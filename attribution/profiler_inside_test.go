@@ -17,7 +17,7 @@ func TestProfiler(t *testing.T) {
 	cells := 0
 	for seed := range uint64(40) {
 		tracker, monitor := New(), NewProfiler()
-		monitor.core.processes.crowd = 1
+		monitor.core.Processes.Crowd = 1
 		steps := 0
 		compare := func() {
 			want, got := tracker.Finished(), monitor.Finished()
@@ -134,9 +134,9 @@ func TestProfilerForgets(t *testing.T) {
 
 // size returns the number of records that a profiler keeps.
 func size(m *Monitor) int {
-	t, l := m.core.stacks, m.profiler.ledger
+	t, l := m.core.Stacks, m.profiler.ledger
 	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.blocks) + l.Entries +
-		len(m.core.files.byName)
+		len(m.core.Files.ByName)
 }
 
 // TestProfilerHasRoom: a kernel with more live blocks than there is room for keeps exact totals, and the rest has a

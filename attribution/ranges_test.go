@@ -155,7 +155,7 @@ func TestRangesEndWithTheirProgram(t *testing.T) {
 func TestAbsurdRanges(t *testing.T) {
 	tracker := New()
 	move := func(address uint64, size event.Bytes) {
-		tracker.allocations.moveRange(tracker.processes.root(0),
+		tracker.allocations.moveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
 	}
 	move(math.MaxUint64-page, 2*page)
@@ -168,7 +168,7 @@ func TestAbsurdRanges(t *testing.T) {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined
-		tracker.allocations.moveRange(tracker.processes.root(0),
+		tracker.allocations.moveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
 	}
 	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].Tree.Len() != a.pieces {

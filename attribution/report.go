@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -13,7 +14,7 @@ import (
 func (t *Tracker) Finished() []model.Window { return t.finished() }
 
 // Cells returns the number of cells that have begun.
-func (t *Tracker) Cells() int { return t.processes.cells() }
+func (t *Tracker) Cells() int { return t.Processes.Cells() }
 
 // Report returns everything that is known. It can be called at any time: open windows end at the last boundary.
 func (t *Tracker) Report() *model.Report {
@@ -56,7 +57,7 @@ func (t *Tracker) SoFar(e *event.Variables) *model.Report {
 
 // streamed returns a report of the state as it is.
 func (t *Tracker) streamed() *model.Report {
-	t.table.forget()
+	t.Table.Forget()
 	r := &model.Report{
 		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),
 		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
@@ -64,18 +65,18 @@ func (t *Tracker) streamed() *model.Report {
 		Find: t.reader.find, Since: t.reader.after,
 		Timeline: []model.Track{}, StreamTimeline: t.timeline.eachTrack,
 	}
-	r.Host, r.MeterIDs, r.Counted = t.session.host(), t.presenter.meterIDs(), t.table.counted
-	if t.session.finish != nil {
-		for _, g := range t.session.finish.GPUs {
+	r.Host, r.MeterIDs, r.Counted = t.Session.Host(), t.presenter.meterIDs(), t.Table.Counted
+	if t.Session.Finish != nil {
+		for _, g := range t.Session.Finish.GPUs {
 			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name,
 				Memory: int64(g.Memory)})
 		}
 	}
 	r.GPUNotes = t.presenter.notes()
-	restarts := t.processes.restarts()
-	sessions := t.table.sessions()
-	for _, p := range t.processes.order {
-		if p.began != 0 {
+	restarts := t.Processes.Restarts()
+	sessions := t.Table.Sessions()
+	for _, p := range t.Processes.Order {
+		if p.Began != 0 {
 			r.Processes = append(r.Processes, t.presenter.describe(p, restarts[p], sessions))
 		}
 	}
@@ -91,11 +92,11 @@ func (t *Tracker) streamed() *model.Report {
 
 // meterIDs returns the meters that any window or process of a report has.
 func (pr *presenter) meterIDs() (ids []string) {
-	for _, m := range pr.gpus.meters {
-		if slices.ContainsFunc(pr.processes.order,
-			func(p *process) bool {
-				return (p.began != 0 || p.hasWindows) &&
-					pr.gpus.shows(m, nil, p.info.Python != "")
+	for _, m := range pr.GPUs.Meters {
+		if slices.ContainsFunc(pr.Processes.Order,
+			func(p *windows.Process) bool {
+				return (p.Began != 0 || p.HasWindows) &&
+					pr.GPUs.Shows(m, nil, p.Info.Python != "")
 			}) {
 			ids = append(ids, m.String())
 		}
@@ -105,8 +106,8 @@ func (pr *presenter) meterIDs() (ids []string) {
 
 // notes returns the notes on GPUs.
 func (pr *presenter) notes() []model.GPUNote {
-	if pr.session.finish == nil {
-		return pr.gpus.notes.list(nil, pr.stacks)
+	if pr.Session.Finish == nil {
+		return pr.GPUs.Notes.List(nil, pr.Stacks)
 	}
-	return pr.gpus.notes.list(pr.session.finish.GPUs, pr.stacks)
+	return pr.GPUs.Notes.List(pr.Session.Finish.GPUs, pr.Stacks)
 }

@@ -1,54 +1,55 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
 // uses of other processes' memory.
 type requests struct {
-	*state
+	*windows.State
 	dropped uint64 // requests that are counted in no window
 }
 
 // request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
-func (rq *requests) request(r *root, e event.Event) {
-	at := placeOf(e)
-	if at.segment > r.ended {
-		if len(r.asked) < maxAsked {
-			r.asked = append(r.asked, e)
+func (rq *requests) request(r *windows.Tree, e event.Event) {
+	at := windows.PlaceOf(e)
+	if at.Segment > r.Ended {
+		if len(r.Asked) < windows.MaxAsked {
+			r.Asked = append(r.Asked, e)
 		} else {
 			rq.dropped++
 		}
 		return
 	}
-	r.movedOut(e)
-	for _, w := range r.counted {
-		if w.firstSegment <= at.segment {
-			w.add(e, rq.processes.limitOn(e))
+	r.MovedOut(e)
+	for _, w := range r.Counted {
+		if w.FirstSegment <= at.Segment {
+			w.Add(e, rq.Processes.LimitOn(e))
 		} else if c, ok := e.(*event.Change); ok { // the change came late
-			w.suspended.Away = c.Caller == event.MovedOut
+			w.Suspended.Away = c.Caller == event.MovedOut
 		}
 	}
-	for _, w := range rq.table.closed.all() {
-		if w.holds(at.root, at.segment) {
-			w.add(e, rq.processes.limitOn(e))
+	for _, w := range rq.Table.Closed.All() {
+		if w.Holds(at.Root, at.Segment) {
+			w.Add(e, rq.Processes.LimitOn(e))
 		}
 	}
 }
 
 // askedIn adds the requests of a segment that ends to the open windows.
-func (rq *requests) askedIn(r *root, segment uint64) {
-	waiting := r.asked[:0]
-	for _, e := range r.asked {
-		if placeOf(e).segment > segment {
+func (rq *requests) askedIn(r *windows.Tree, segment uint64) {
+	waiting := r.Asked[:0]
+	for _, e := range r.Asked {
+		if windows.PlaceOf(e).Segment > segment {
 			waiting = append(waiting, e)
 			continue
 		}
-		r.movedOut(e)
-		for _, w := range r.counted {
-			w.add(e, rq.processes.limitOn(e))
+		r.MovedOut(e)
+		for _, w := range r.Counted {
+			w.Add(e, rq.Processes.LimitOn(e))
 		}
 	}
-	r.asked = waiting
+	r.Asked = waiting
 }

@@ -1,8 +1,10 @@
 package attribution
 
+import "ipytracer/attribution/internal/windows"
+
 // rows makes the rows of a report of a state: windows, processes, stacks and variables as the model has them.
 type rows struct {
-	*state
+	*windows.State
 	lent       *lent
 	symbolizer *symbolizer
 	namespaces *namespaces
@@ -11,12 +13,12 @@ type rows struct {
 }
 
 // newRows returns the rows of a state, and of the stacks that makers knows.
-func newRows(s *state, m makers) *rows {
-	r := &rows{state: s, lent: &lent{}, symbolizer: &symbolizer{state: s}}
-	r.namespaces = &namespaces{state: s, symbolizer: r.symbolizer, makers: m}
-	r.figurer = &figurer{state: s, lent: r.lent}
+func newRows(s *windows.State, m windows.Makers) *rows {
+	r := &rows{State: s, lent: &lent{}, symbolizer: &symbolizer{State: s}}
+	r.namespaces = &namespaces{State: s, symbolizer: r.symbolizer, makers: m}
+	r.figurer = &figurer{State: s, lent: r.lent}
 	r.presenter = &presenter{
-		state: s, symbolizer: r.symbolizer, figurer: r.figurer, enders: enders{s.processes, r.namespaces},
+		State: s, symbolizer: r.symbolizer, figurer: r.figurer, enders: enders{s.Processes, r.namespaces},
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -16,12 +17,12 @@ func (a *allocations) sampled(c *event.Change) stacks.Block {
 	if c.Size <= 0 {
 		return stacks.Block{}
 	}
-	return stacks.Block{Size: event.SampleOf, Stack: a.stacks.Sample(c.Stack)}
+	return stacks.Block{Size: event.SampleOf, Stack: a.Stacks.Sample(c.Stack)}
 }
 
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
 // while the blocks before that lived.
-func (a *allocations) turn(r *root, c *event.Change) {
+func (a *allocations) turn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.untold = true
 	cs := a.concerned(r, c)

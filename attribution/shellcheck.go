@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -13,7 +14,7 @@ import (
 
 // shellCheck compares the windows with the numbers that IPython has in the end.
 type shellCheck struct {
-	*state
+	*windows.State
 	activity *activity
 }
 
@@ -23,26 +24,26 @@ const soonest event.Nanoseconds = 10_000
 
 // lateEnd marks the cell before a gap if its end came with the beginning of the next cell: such an end is no report of
 // a front end.
-func lateEnd(b *event.Boundary, gap *window) {
-	if gap == nil || gap.before == nil || b.Time-gap.opened >= soonest {
+func lateEnd(b *event.Boundary, gap *windows.Window) {
+	if gap == nil || gap.Before == nil || b.Time-gap.Opened >= soonest {
 		return
 	}
-	if w := gap.before; w.ending == endingReported {
-		w.missed = true
-		w.addNote(words.EndMissed)
+	if w := gap.Before; w.Ending == windows.EndingReported {
+		w.Missed = true
+		w.AddNote(words.EndMissed)
 	}
 }
 
 // compare compares the windows of each process with the counts that IPython had in the end.
 func (sc *shellCheck) compare(shells []event.Shell) {
-	idle := map[*process]event.Nanoseconds{}
+	idle := map[*windows.Process]event.Nanoseconds{}
 	for _, s := range shells {
-		p := sc.processes.byPID[s.PID]
+		p := sc.Processes.ByPID[s.PID]
 		if p == nil {
 			continue
 		}
-		known := p.inputs
-		if known < 0 && !p.info.Late {
+		known := p.Inputs
+		if known < 0 && !p.Info.Late {
 			known = 1
 		}
 		running := int64(0) // a cell that has been stored and is about to be compiled
@@ -50,9 +51,9 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 			running = 1
 		}
 		if known >= 0 && s.Inputs > known+running {
-			in := p.lastCell
-			if in == nil || !in.missed && !in.note.is(words.StillRuns) {
-				in = p.lastGap
+			in := p.LastCell
+			if in == nil || !in.Missed && !in.Note.Is(words.StillRuns) {
+				in = p.LastBetween
 			}
 			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
 		}
@@ -60,50 +61,50 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 			idle[p] = max(idle[p], s.Time)
 		}
 	}
-	for _, w := range sc.table.staying {
-		if at, ok := idle[w.process]; ok && w.kind == kindCell {
-			w.overAt(at)
+	for _, w := range sc.Table.Staying {
+		if at, ok := idle[w.Process]; ok && w.Kind == windows.KindCell {
+			w.OverAt(at)
 		}
 	}
-	sc.doubt(words.EndUnseen, func(w *window) bool { return w.missed })
+	sc.doubt(words.EndUnseen, func(w *windows.Window) bool { return w.Missed })
 	sc.doubt(words.ResultUnseen, sc.lacksResult)
 	sc.doubt(words.StatementsUnseen, sc.lacksStatements)
 }
 
 // doubt adds a problem for the cells of each process of which a part was not seen.
-func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*window) bool) {
-	count := map[*process]int{}
-	for _, w := range sc.table.staying {
-		if w.kind == kindCell && amiss(w) {
-			count[w.process]++
-			w.doubted = true
+func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
+	count := map[*windows.Process]int{}
+	for _, w := range sc.Table.Staying {
+		if w.Kind == windows.KindCell && amiss(w) {
+			count[w.Process]++
+			w.Doubted = true
 		}
 	}
-	for _, p := range sc.processes.order {
+	for _, p := range sc.Processes.Order {
 		if n := count[p]; n > 0 {
-			sc.problems.add(words.Problem{Kind: unseen, PID: int(p.info.PID), Count: n})
+			sc.Problems.Add(words.Problem{Kind: unseen, PID: int(p.Info.PID), Count: n})
 		}
 	}
 }
 
 // lacksStatements reports whether a cell that ran to its end must have had statements, and none was seen. Where their
 // probes were stepped down, that is reported already.
-func (sc *shellCheck) lacksStatements(w *window) bool {
-	if w.lastLine > 0 || w.late || w.isOpen || w.status != model.OK || w.truncated ||
-		sc.stepDowns.were(event.Statements) {
+func (sc *shellCheck) lacksStatements(w *windows.Window) bool {
+	if w.LastLine > 0 || w.Late || w.IsOpen || w.Status != model.OK || w.Truncated ||
+		sc.Paused.Includes(event.Statements) {
 		return false
 	}
-	return hasCode(sc.texts.sourceOf(w))
+	return hasCode(sc.Texts.SourceOf(w))
 }
 
 // lacksResult reports whether the result of a front end's cell must have been seen, and was not. Not every Python
 // reports the results of awaited cells.
-func (sc *shellCheck) lacksResult(w *window) bool {
-	if !w.resultless || !w.isOwn() || w.process.info.Frontend == "" || w.source == 0 ||
-		sc.stepDowns.were(event.CellEnds) {
+func (sc *shellCheck) lacksResult(w *windows.Window) bool {
+	if !w.Resultless || !w.IsOwn() || w.Process.Info.Frontend == "" || w.Source == 0 ||
+		sc.Paused.Includes(event.CellEnds) {
 		return false
 	}
-	source := sc.texts.sourceOf(w)
+	source := sc.Texts.SourceOf(w)
 	return !strings.Contains(source, "await") && !strings.Contains(source, "async")
 }
 

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 )
 
 // A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
@@ -10,20 +11,20 @@ import (
 // so far also lists the blocks that stood throughout.
 
 // keeps reports that all windows are kept.
-func (a *allocations) keeps(windowKind) bool { return true }
+func (a *allocations) keeps(windows.WindowKind) bool { return true }
 
 // closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
-func (a *allocations) closed(w *window) {
-	if a.untallied || w.kind != kindCell || w.uncounted || w.isSettled || !w.process.risesTo(w) {
+func (a *allocations) closed(w *windows.Window) {
+	if a.untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
 	}
-	for _, m := range a.gpus.meters {
-		key := course.Key{PID: w.process.info.PID, Meter: m}
+	for _, m := range a.GPUs.Meters {
+		key := course.Key{PID: w.Process.Info.PID, Meter: m}
 		if held := a.Holdings.Held[key]; !m.Facts().InBlocks() || held == nil || held.Total <= 0 ||
-			w.tallies[m] != nil {
+			w.Tallies[m] != nil {
 			continue
 		}
 		a.beforeMove(w, key)
-		w.tallies[m].IsStanding = true
+		w.Tallies[m].IsStanding = true
 	}
 }

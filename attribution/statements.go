@@ -1,55 +1,56 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-func (ac *activity) openStatement(p *process, b *event.Boundary) {
-	cell := ac.table.running[b.Cell]
+func (ac *activity) openStatement(p *windows.Process, b *event.Boundary) {
+	cell := ac.Table.Running[b.Cell]
 	if cell == nil {
 		return
 	}
-	if late := cell.statement; late != nil { // its end was refused
-		late.status = model.Incomplete
-		late.loosen(words.EndRefused)
+	if late := cell.Statement; late != nil { // its end was refused
+		late.Status = model.Incomplete
+		late.Loosen(words.EndRefused)
 		ac.windows.close(late, b)
 	}
-	w := ac.windows.open(p, b, kindStatement, cell)
-	w.line = int(b.Line)
-	cell.lastLine = max(cell.lastLine, w.line)
-	cell.statement = w
+	w := ac.windows.open(p, b, windows.KindStatement, cell)
+	w.Line = int(b.Line)
+	cell.LastLine = max(cell.LastLine, w.Line)
+	cell.Statement = w
 }
 
 func (ac *activity) closeStatement(b *event.Boundary, status string) {
-	cell := ac.table.running[b.Cell]
-	if cell == nil || cell.statement == nil {
+	cell := ac.Table.Running[b.Cell]
+	if cell == nil || cell.Statement == nil {
 		return
 	}
-	cell.statement.status = status
-	ac.windows.close(cell.statement, b)
-	cell.statement = nil
+	cell.Statement.Status = status
+	ac.windows.close(cell.Statement, b)
+	cell.Statement = nil
 }
 
 // cutShort closes the running statements of a tree when their probes are stepped down: their ends are not seen any
 // more. Each window has the part of its statement that was seen, so its figures are lower bounds.
-func (ac *activity) cutShort(r *root, b *event.Boundary) {
-	var running []*window
-	for _, w := range r.open {
-		if w.isOpen && w.kind == kindStatement && w.parent != nil && w.parent.statement == w {
+func (ac *activity) cutShort(r *windows.Tree, b *event.Boundary) {
+	var running []*windows.Window
+	for _, w := range r.Open {
+		if w.IsOpen && w.Kind == windows.KindStatement && w.Parent != nil && w.Parent.Statement == w {
 			running = append(running, w)
 		}
 	}
 	for _, w := range running {
 		at := b
-		if w.process.info.PID != b.PID {
-			at = ac.processes.now(w.process)
+		if w.Process.Info.PID != b.PID {
+			at = ac.Processes.Now(w.Process)
 		}
-		w.status = model.Incomplete
-		w.loosen(words.EndUnwatched)
+		w.Status = model.Incomplete
+		w.Loosen(words.EndUnwatched)
 		ac.windows.close(w, at)
-		w.parent.statement = nil
-		w.endsAnywhere()
+		w.Parent.Statement = nil
+		w.EndsAnywhere()
 	}
 }

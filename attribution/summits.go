@@ -7,42 +7,43 @@ import (
 
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // crestMoves notes in the crest of a process that it holds more, or less, by a stack.
 func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
-	p := a.processes.byPID[key.PID]
-	if p == nil || p.session == nil && p.whole == nil {
+	p := a.Processes.ByPID[key.PID]
+	if p == nil || p.Session == nil && p.Lifetime == nil {
 		return
 	}
-	if p.crest == nil {
-		p.crest = stacks.NewCrest()
+	if p.Crest == nil {
+		p.Crest = stacks.NewCrest()
 	}
-	p.crest.Moves(stacks.On{Meter: key.Meter, Stack: stack}, by)
+	p.Crest.Moves(stacks.On{Meter: key.Meter, Stack: stack}, by)
 }
 
 // falls handles a value from which the resident memory of a process fell.
 func (a *allocations) falls(c *event.Change) {
-	if p := a.processes.byPID[c.PID]; p != nil && p.crest != nil {
-		p.crest.Falls(c.Highest())
+	if p := a.Processes.ByPID[c.PID]; p != nil && p.Crest != nil {
+		p.Crest.Falls(c.Highest())
 	}
 }
 
 // summits returns the highest moments of the trees of the attached processes.
 func (li *lister) summits() (out []model.Summit) {
-	for _, p := range li.processes.order {
-		if p.session == nil || p.parent != 0 {
+	for _, p := range li.Processes.Order {
+		if p.Session == nil || p.Parent != 0 {
 			continue
 		}
-		for _, s := range li.processes.root(p.root).summits.All() {
-			one := model.Summit{PID: int(p.info.PID), Meter: s.Meter.String(), Bytes: int64(s.Peak),
+		for _, s := range li.Processes.Tree(p.Root).Summits.All() {
+			one := model.Summit{PID: int(p.Info.PID), Meter: s.Meter.String(), Bytes: int64(s.Peak),
 				Processes: []model.SummitProcess{}}
 			for _, of := range s.Of {
 				in := model.SummitProcess{PID: int(of.PID), Bytes: int64(of.Bytes)}
 				if s.Meter == event.Resident {
-					in.Allocations = li.atCrest(li.processes.byPID[of.PID])
+					in.Allocations = li.atCrest(li.Processes.ByPID[of.PID])
 				}
 				one.Processes = append(one.Processes, in)
 			}
@@ -57,18 +58,18 @@ func (li *lister) summits() (out []model.Summit) {
 
 // atCrest returns the stacks with blocks of a process at the highest moment of its tree, the most first; nil if they
 // are not known.
-func (li *lister) atCrest(p *process) (out []model.Allocation) {
+func (li *lister) atCrest(p *windows.Process) (out []model.Allocation) {
 	if p == nil {
 		return nil
 	}
-	since, ok := p.crest.Since()
-	w := li.processes.sessionOf(p)
+	since, ok := p.Crest.Since()
+	w := li.Processes.SessionOf(p)
 	if !ok || w == nil || li.allocations.givenUp != "" {
 		return nil
 	}
 	had := map[event.Meter]map[uint64]event.Bytes{}
 	for key, held := range li.allocations.Held {
-		if key.PID != p.info.PID {
+		if key.PID != p.Info.PID {
 			continue
 		}
 		had[key.Meter] = maps.Clone(held.ByStack)
@@ -79,12 +80,12 @@ func (li *lister) atCrest(p *process) (out []model.Allocation) {
 		}
 		had[k.Meter][k.Stack] -= by
 	}
-	w = li.table.whole(w)
+	w = li.Table.Whole(w)
 	for m, of := range had {
 		var all []stacks.Sum
 		for stack, bytes := range of {
 			if bytes > 0 {
-				all = append(all, stacks.Sum{Stack: stack, AtPeak: bytes, Sampled: li.stacks.IsSampled(stack)})
+				all = append(all, stacks.Sum{Stack: stack, AtPeak: bytes, Sampled: li.Stacks.IsSampled(stack)})
 			}
 		}
 		all = li.divided.SameLines(all) // the most first

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/model"
@@ -54,8 +55,8 @@ type portion struct {
 	bytes   event.Bytes
 	count   int64
 	oldest  event.Nanoseconds
-	runs    map[*window]event.Bytes // by cell; nil stands for no cell
-	failed  event.Bytes             // allocated by statements that failed
+	runs    map[*windows.Window]event.Bytes // by cell; nil stands for no cell
+	failed  event.Bytes                     // allocated by statements that failed
 	largest event.Bytes
 	holder  event.Holder // of the largest
 	ways    freeing.Ways
@@ -64,7 +65,7 @@ type portion struct {
 
 func (p *portion) add(b kept, holder event.Holder) {
 	if p.runs == nil {
-		p.runs, p.ways, p.lost = map[*window]event.Bytes{}, freeing.Ways{}, freeing.Lost{}
+		p.runs, p.ways, p.lost = map[*windows.Window]event.Bytes{}, freeing.Ways{}, freeing.Lost{}
 	}
 	p.ways.Add(b.size, holder)
 	p.lost.Add(holder.Lost)
@@ -74,8 +75,8 @@ func (p *portion) add(b kept, holder event.Holder) {
 	p.bytes += b.size
 	p.count++
 	if b.birth != nil {
-		p.runs[b.birth.cell] += b.size
-		if b.birth.failed() {
+		p.runs[b.birth.Cell] += b.size
+		if b.birth.Failed() {
 			p.failed += b.size
 		}
 	}
@@ -86,24 +87,24 @@ func (p *portion) add(b kept, holder event.Holder) {
 
 // executions returns the runs of cells that a portion comes from, and their In[N], 0 where there is none.
 func (p *portion) executions() (executions, counts []int) {
-	var cells []*window
+	var cells []*windows.Window
 	for cell := range p.runs {
 		if cell != nil {
 			cells = append(cells, cell)
 		}
 	}
-	slices.SortFunc(cells, func(a, b *window) int { return cmp.Compare(a.execution, b.execution) })
+	slices.SortFunc(cells, func(a, b *windows.Window) int { return cmp.Compare(a.Execution, b.Execution) })
 	executions, counts = []int{}, []int{}
 	for _, c := range cells[:min(len(cells), maxRuns)] {
-		executions = append(executions, c.execution)
-		counts = append(counts, max(c.count, 0))
+		executions = append(executions, c.Execution)
+		counts = append(counts, max(c.Count, 0))
 	}
 	return executions, counts
 }
 
 // join makes one portion of several.
 func join(parts ...*portion) *portion {
-	all := &portion{runs: map[*window]event.Bytes{}, ways: freeing.Ways{}, lost: freeing.Lost{}}
+	all := &portion{runs: map[*windows.Window]event.Bytes{}, ways: freeing.Ways{}, lost: freeing.Lost{}}
 	for _, p := range parts {
 		if p == nil {
 			continue
@@ -139,7 +140,7 @@ type survivors struct {
 type named struct {
 	pid   int32
 	stack uint64
-	cell  *window
+	cell  *windows.Window
 }
 
 type siteName struct {
@@ -178,11 +179,11 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 }
 
 // site returns the site that a stack stands for, and adds it if it is new.
-func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *birth) *site {
-	var cell *window
+func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *windows.Birth) *site {
+	var cell *windows.Window
 	execution := 0
-	if at != nil && at.cell != nil {
-		cell, execution = at.cell, at.cell.execution
+	if at != nil && at.Cell != nil {
+		cell, execution = at.Cell, at.Cell.Execution
 	}
 	key := named{pid, stack, cell}
 	name, ok := s.named[key]
@@ -212,19 +213,19 @@ func (s *survivors) inOrder() []*site {
 }
 
 // name returns the name of a stack's site.
-func (s *survivors) name(key named, at *birth) siteName {
+func (s *survivors) name(key named, at *windows.Birth) siteName {
 	n := siteName{}
 	seen := key.cell
 	if seen == nil {
-		seen = s.t.processes.sessionOf(s.t.processes.byPID[key.pid])
+		seen = s.t.Processes.SessionOf(s.t.Processes.ByPID[key.pid])
 	} else {
-		n.text = s.t.texts.textOf(key.cell)
+		n.text = s.t.Texts.TextOf(key.cell)
 	}
-	if stack := s.t.stacks.Of(key.stack); stack != nil && seen != nil {
+	if stack := s.t.Stacks.Of(key.stack); stack != nil && seen != nil {
 		n.frames = s.t.symbolizer.frames(seen, stack)
 	}
-	if len(n.frames) == 0 && key.cell != nil && at.line > 0 { // the statement is known even where no stack is
-		n.frames = []model.Frame{frameOf(key.cell, at.line)}
+	if len(n.frames) == 0 && key.cell != nil && at.Line > 0 { // the statement is known even where no stack is
+		n.frames = []model.Frame{windows.FrameOf(key.cell, at.Line)}
 	}
 	keyed := make([]model.Frame, len(n.frames))
 	for i, f := range n.frames {

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
 
 // symbolizer makes frames of stacks, seen from a window.
 type symbolizer struct {
-	*state
+	*windows.State
 	shown shown
 }
 
@@ -40,7 +41,7 @@ const (
 )
 
 // frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
-func (sy *symbolizer) frames(w *window, s *stacks.Stack) []model.Frame {
+func (sy *symbolizer) frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	if s == nil || s.Count == 0 {
 		return []model.Frame{}
 	}
@@ -57,10 +58,10 @@ func (sy *symbolizer) frames(w *window, s *stacks.Stack) []model.Frame {
 
 // cellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
 // if none does. The next call overwrites the result.
-func (sy *symbolizer) cellsIn(w *window, s *stacks.Stack) []inCell {
+func (sy *symbolizer) cellsIn(w *windows.Window, s *stacks.Stack) []inCell {
 	cells := sy.shown.cells[:0]
 	within := 0
-	for i, call := range sy.stacks.CallsOf(s) {
+	for i, call := range sy.Stacks.CallsOf(s) {
 		one := sy.cellIn(w, s.PID, call)
 		if one.isIn {
 			within = i + 1
@@ -75,17 +76,17 @@ func (sy *symbolizer) cellsIn(w *window, s *stacks.Stack) []inCell {
 }
 
 // cellIn returns the cell that a call lies in, seen from a window.
-func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
-	f := &sy.stacks.Frames[call]
+func (sy *symbolizer) cellIn(w *windows.Window, pid int32, call uint32) inCell {
+	f := &sy.Stacks.Frames[call]
 	if f.Native {
 		return inCell{}
 	}
-	cell := sy.files.cellOf(w, pid, f.File)
+	cell := sy.Files.CellOf(w, pid, f.File)
 	switch {
 	case cell != nil:
-		return inCell{cell.execution, cell.count, cell.lines, cell.process.kernel(), true}
+		return inCell{cell.Execution, cell.Count, cell.Lines, cell.Process.Kernel(), true}
 	case f.Input > 0: // it ran before the session
-		return inCell{0, int(f.Input), 0, kernelAbove(sy.processes.byPID, pid), true}
+		return inCell{0, int(f.Input), 0, windows.KernelAbove(sy.Processes.ByPID, pid), true}
 	}
 	return inCell{}
 }
@@ -93,7 +94,7 @@ func (sy *symbolizer) cellIn(w *window, pid int32, call uint32) inCell {
 // framesIn returns the calls of a stack that lie in cells.
 func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
 	out := make([]model.Frame, len(cells))
-	calls := sy.stacks.CallsOf(s)
+	calls := sy.Stacks.CallsOf(s)
 	for i := range out {
 		out[i] = sy.frame(calls[i], cells[i])
 	}
@@ -102,7 +103,7 @@ func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
 
 // frame returns a call as a report shows it.
 func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
-	f := sy.stacks.Frame(at)
+	f := sy.Stacks.Frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
 		out.Execution, out.Kernel = in.execution, in.kernel

@@ -3,26 +3,29 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // copied gives a window that is a copy of another tallies of its own.
-func (a *allocations) copied(w *window) { w.tallies = a.Holdings.Copied(w.tallies) }
+func (a *allocations) copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
 
 // forgo drops the tallies of a window.
-func (a *allocations) forgo(w *window) {
-	a.Holdings.Forgo(w.tallies)
-	w.tallies = nil
+func (a *allocations) forgo(w *windows.Window) {
+	a.Holdings.Forgo(w.Tallies)
+	w.Tallies = nil
 }
 
 // settle sums up a window's tallies.
-func (a *allocations) settle(w *window) { a.Holdings.Settle(w.tallies, w.process.info.PID, w.keeps()) }
+func (a *allocations) settle(w *windows.Window) {
+	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
+}
 
 // shorten leaves of a window's tallies those that a report lists.
-func (a *allocations) shorten(w *window) {
-	for _, all := range w.tallies {
+func (a *allocations) shorten(w *windows.Window) {
+	for _, all := range w.Tallies {
 		s := all.Done
-		listed, rest := a.divided.Divide(w.listing(), s)
+		listed, rest := a.divided.Divide(w.Listing(), s)
 		for _, y := range rest {
 			s.Stacks++
 			s.Rest.Allocated += y.Allocated
@@ -35,18 +38,18 @@ func (a *allocations) shorten(w *window) {
 }
 
 // archived takes back the memory of a window's tallies.
-func (a *allocations) archived(d *detail) {
-	a.Holdings.Archived(d.tallies)
-	d.tallies = nil
+func (a *allocations) archived(d *windows.Detail) {
+	a.Holdings.Archived(d.Tallies)
+	d.Tallies = nil
 }
 
 // beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
-func (a *allocations) beforeMove(w *window, key course.Key) {
-	if w.kind == kindBetween || a.untallied || w.tallies[key.Meter] != nil {
+func (a *allocations) beforeMove(w *windows.Window, key course.Key) {
+	if w.Kind == windows.KindBetween || a.untallied || w.Tallies[key.Meter] != nil {
 		return
 	}
-	if w.tallies == nil {
-		w.tallies = map[event.Meter]*stacks.Tallies{}
+	if w.Tallies == nil {
+		w.Tallies = map[event.Meter]*stacks.Tallies{}
 	}
-	w.tallies[key.Meter] = a.Holdings.Tallies(key, w.isSettled)
+	w.Tallies[key.Meter] = a.Holdings.Tallies(key, w.IsSettled)
 }

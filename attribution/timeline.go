@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -14,10 +15,10 @@ import (
 
 // timeline has the tracks of all processes.
 type timeline struct {
-	*state
+	*windows.State
 
 	lines   []*line // of processes, by their index; nil for a process without
-	trees   map[*root]*line
+	trees   map[*windows.Tree]*line
 	bytes   int // in the archive
 	tracks  int
 	folds   foldMemory
@@ -39,7 +40,7 @@ func (tl *timeline) track(l *line, m event.Meter) *track {
 	if found {
 		return l.tracks[i]
 	}
-	if !tl.limits.room(&tl.limits.Timeline, tl.tracks < maxTracks && !tl.full) {
+	if !tl.Limits.Room(&tl.Limits.Timeline, tl.tracks < maxTracks && !tl.full) {
 		return nil
 	}
 	tl.tracks++
@@ -49,8 +50,8 @@ func (tl *timeline) track(l *line, m event.Meter) *track {
 }
 
 // tell adds a change to the track of its meter.
-func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
-	over := r.ended
+func (tl *timeline) tell(r *windows.Tree, c *event.Change, pending *event.Boundary) {
+	over := r.Ended
 	if pending != nil && pending.Root == c.Root {
 		over = max(over, pending.Segment)
 	}
@@ -74,8 +75,8 @@ func (tl *timeline) tell(r *root, c *event.Change, pending *event.Boundary) {
 
 // running returns the track of a meter of a process that has begun, nil otherwise.
 func (tl *timeline) running(pid int32, m event.Meter) *track {
-	p := tl.processes.byPID[pid]
-	if p == nil || p.began == 0 {
+	p := tl.Processes.ByPID[pid]
+	if p == nil || p.Began == 0 {
 		return nil
 	}
 	return tl.track(tl.lineOf(p), m)
@@ -91,7 +92,7 @@ func (tl *timeline) store(k *track) {
 			k.pause(&tl.folds, k.end, gapNoRoom)
 			k.stored.add(&k.points[len(k.points)-1])
 		}
-		tl.limits.Timeline++
+		tl.Limits.Timeline++
 		k.points, k.edge, k.free = k.points[:0], 0, 0
 		return
 	}
@@ -107,7 +108,7 @@ func (tl *timeline) store(k *track) {
 		return
 	}
 	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, tl.table.archive.Add(tl.coded))
+	k.stored.places = append(k.stored.places, tl.Table.Archive.Add(tl.coded))
 	tl.bytes += len(tl.coded)
 	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
 	tl.full = tl.bytes > maxTimeline
@@ -119,8 +120,8 @@ func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if b == nil || b.Root != c.Root {
 		return false
 	}
-	p := tl.processes.byPID[c.PID]
-	if p == nil || p.began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
+	p := tl.Processes.ByPID[c.PID]
+	if p == nil || p.Began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
 		return true
 	}
 	l := tl.lineOf(p)
@@ -155,21 +156,21 @@ func (l *line) find(m event.Meter) (at int, found bool) {
 }
 
 // lineOf returns the line of a process.
-func (tl *timeline) lineOf(p *process) *line {
-	if more := p.index + 1 - len(tl.lines); more > 0 {
+func (tl *timeline) lineOf(p *windows.Process) *line {
+	if more := p.Index + 1 - len(tl.lines); more > 0 {
 		tl.lines = append(tl.lines, make([]*line, more)...)
 	}
-	l := tl.lines[p.index]
+	l := tl.lines[p.Index]
 	if l == nil {
 		l = &line{}
-		tl.lines[p.index] = l
+		tl.lines[p.Index] = l
 	}
-	l.began = p.began
+	l.began = p.Began
 	return l
 }
 
 // treeLine returns the line of a tree.
-func (tl *timeline) treeLine(r *root) *line {
+func (tl *timeline) treeLine(r *windows.Tree) *line {
 	l := tl.trees[r]
 	if l == nil {
 		l = &line{}

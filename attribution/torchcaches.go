@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
@@ -56,7 +57,7 @@ func (tc *torchCaches) claim(c *event.Change) {
 }
 
 // totals follows PyTorch's totals. PyTorch reports the new active total before the new reserved total.
-func (tc *torchCaches) totals(r *root, c *event.Change) {
+func (tc *torchCaches) totals(r *windows.Tree, c *event.Change) {
 	_, kind, isDevice := c.Meter.Device()
 	if !isDevice || kind != event.Active && kind != event.Reserved {
 		return
@@ -82,8 +83,8 @@ func (tc *torchCaches) totals(r *root, c *event.Change) {
 		if d.first == 0 {
 			d.first = c.Time
 		}
-		if w := tc.births.innermost(r, c); w != nil && w.birth.cell != nil && len(d.births) < maxRuns {
-			d.births = append(d.births, w.birth)
+		if w := tc.births.innermost(r, c); w != nil && w.Birth.Cell != nil && len(d.births) < maxRuns {
+			d.births = append(d.births, w.Birth)
 		}
 	}
 	d.reserved = c.Value
@@ -133,7 +134,7 @@ type cache struct {
 	grown  event.Bytes
 	times  int64
 	first  event.Nanoseconds
-	births []*birth // of these rises, up to maxRuns
+	births []*windows.Birth // of these rises, up to maxRuns
 }
 
 // pending are the driver's blocks that a thread has allocated since PyTorch last reported on it.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -278,7 +279,7 @@ func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 }
 
 // all yields the points of a track, without the folds.
-func (k *track) all(a *Archive) iter.Seq[point] {
+func (k *track) all(a *windows.Archive) iter.Seq[point] {
 	return func(yield func(point) bool) {
 		for _, at := range k.stored.places {
 			record := a.Of(at)

@@ -16,7 +16,7 @@ func TestTrack(t *testing.T) {
 			tracker: New(), track: &track{meter: event.NumPy}, random: rand.New(rand.NewPCG(seed, 7)), now: 1,
 			was: map[event.Nanoseconds][]event.Bytes{},
 		}
-		w.tracker.session.began = 1
+		w.tracker.Session.Began = 1
 		w.note()
 		w.track.begin(w.now, 0)
 		w.run = run{from: w.now}
@@ -27,7 +27,7 @@ func TestTrack(t *testing.T) {
 			}
 		}
 		var points []point
-		for p := range w.track.all(w.tracker.table.archive) {
+		for p := range w.track.all(w.tracker.Table.Archive) {
 			points = append(points, p)
 		}
 		for i, p := range points {
@@ -133,7 +133,7 @@ func TestTrackOfCrossingBoundaries(t *testing.T) {
 	far := event.Nanoseconds(shortest)
 	k.see(&tracker.timeline.folds, &seen{at: 20 * far, segment: 2, value: 50, high: 50, hold: 40 * far, isEdge: true})
 	last := event.Nanoseconds(0)
-	for p := range k.all(tracker.table.archive) {
+	for p := range k.all(tracker.Table.Archive) {
 		if p.at < last {
 			t.Errorf("%d bytes at %d: the track was at %d", p.bytes, p.at, last)
 		}

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -19,14 +20,14 @@ type Tracker struct {
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
-	a := newAllocations(newState())
+	a := newAllocations(windows.NewState())
 	return newTracker(a, a)
 }
 
 // NewAudited returns a Tracker that has seen nothing, and the Findings of an audit of the same session. Both follow the
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
-	s := newState()
+	s := windows.NewState()
 	audited, a := &auditedLedger{allocations: newAllocations(s)}, newAudit(s)
 	audited.audit.Store(a)
 	t := newTracker(audited.allocations, audited)
@@ -36,14 +37,14 @@ func NewAudited() (*Tracker, *Findings) {
 
 // newTracker returns a Tracker with allocations, and a ledger that has them.
 func newTracker(a *allocations, l ledger) *Tracker {
-	s := a.state
-	chart := &timeline{state: s, trees: map[*root]*line{}}
+	s := a.State
+	chart := &timeline{State: s, trees: map[*windows.Tree]*line{}}
 	c := newCore(s, l, chart)
 	list := &lister{rows: c.rows, allocations: a, divided: a.divided}
 	return &Tracker{
 		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{rows: c.rows, lister: list},
 		certifier: &certifier{
-			state: s, invariants: c.invariants, activity: c.activity, requests: c.requests, allocations: a,
+			State: s, invariants: c.invariants, activity: c.activity, requests: c.requests, allocations: a,
 		},
 		glancer: &glancer{
 			rows: c.rows, lister: list, allocations: a, activity: c.activity, requests: c.requests,
@@ -85,4 +86,4 @@ func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 }
 
 // WithCells returns the variables with the traceback named after the cell that it came from, if that is known.
-func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }
+func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.Files.WithCells(e) }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -14,19 +15,19 @@ const trackPoints = 8 << 10
 // eachTrack makes a report's timeline.
 func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
 	d := drawing{t: tl, yield: yield} // one after another in the same memory
-	for _, p := range tl.processes.order {
-		if p.began == 0 && !p.hasWindows {
+	for _, p := range tl.Processes.Order {
+		if p.Began == 0 && !p.HasWindows {
 			continue
 		}
-		gone := tl.session.last
-		if p.ended {
-			gone = p.gone
+		gone := tl.Session.Last
+		if p.Ended {
+			gone = p.Gone
 		}
 		if !d.each(tl.lineOf(p), p, false, gone) {
 			return
 		}
-		if r := tl.processes.roots[p.root]; r != nil && p.session != nil && p.parent == 0 &&
-			(!d.each(tl.treeLine(r), p, true, tl.session.last) || !d.onlyOwn(tl.treeLine(r), p)) {
+		if r := tl.Processes.Trees[p.Root]; r != nil && p.Session != nil && p.Parent == 0 &&
+			(!d.each(tl.treeLine(r), p, true, tl.Session.Last) || !d.onlyOwn(tl.treeLine(r), p)) {
 			return
 		}
 	}
@@ -34,17 +35,17 @@ func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
 
 // onlyOwn makes the tracks of the tree for meters that no other process of it has moved: these meters have the values
 // of the attached process.
-func (d *drawing) onlyOwn(tree *line, p *process) bool {
+func (d *drawing) onlyOwn(tree *line, p *windows.Process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
 	for _, k := range d.t.lineOf(p).tracks {
-		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.gpus.shows(k.meter, nil, p.info.Python != "") {
+		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.GPUs.Shows(k.meter, nil, p.Info.Python != "") {
 			continue
 		}
-		from, to := d.since(p.began), d.since(d.t.session.last)
+		from, to := d.since(p.Began), d.since(d.t.Session.Last)
 		if !d.yield(&model.Track{
-			PID: int(p.info.PID), Meter: k.meter.String(), Tree: true,
+			PID: int(p.Info.PID), Meter: k.meter.String(), Tree: true,
 			Points: []model.Point{{NS: from, Kind: model.PointGap}},
 			Gaps:   []model.Gap{{StartNS: from, EndNS: to, Reason: model.GapAlone}},
 		}) {
@@ -55,15 +56,15 @@ func (d *drawing) onlyOwn(tree *line, p *process) bool {
 }
 
 // each makes the tracks of a process, or of the tree of one that is attached.
-func (d *drawing) each(l *line, p *process, tree bool, gone event.Nanoseconds) bool {
+func (d *drawing) each(l *line, p *windows.Process, tree bool, gone event.Nanoseconds) bool {
 	for _, k := range l.tracks {
-		if !d.t.gpus.shows(k.meter, nil, p.info.Python != "") {
+		if !d.t.GPUs.Shows(k.meter, nil, p.Info.Python != "") {
 			continue
 		}
-		d.track = model.Track{PID: int(p.info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0],
+		d.track = model.Track{PID: int(p.Info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0],
 			Gaps: d.track.Gaps[:0]}
-		d.blind, d.inGap, d.points = d.t.processes.blindOf(p, tree, k.meter), false, 0
-		d.began, d.gone, d.alone = p.began, gone, tree
+		d.blind, d.inGap, d.points = d.t.Processes.UnprobedOf(p, tree, k.meter), false, 0
+		d.began, d.gone, d.alone = p.Began, gone, tree
 		if !d.all(k) {
 			return false
 		}
@@ -85,7 +86,7 @@ type drawing struct {
 }
 
 func (d *drawing) all(k *track) bool {
-	for p := range k.all(d.t.table.archive) {
+	for p := range k.all(d.t.Table.Archive) {
 		if d.alone && d.points == 0 && p.at > d.began &&
 			!d.add(point{at: d.began, kind: model.PointGap, gap: gapAlone}) {
 			return false
@@ -128,7 +129,7 @@ func (d *drawing) add(p point) bool {
 }
 
 // since converts a time to that of the report.
-func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.session.began) }
+func (d *drawing) since(at event.Nanoseconds) int64 { return int64(at - d.t.Session.Began) }
 
 // flush yields the points so far as an item.
 func (d *drawing) flush() bool {
@@ -137,8 +138,8 @@ func (d *drawing) flush() bool {
 	}
 	for len(d.blind) > 0 && d.blind[0].Since <= d.last.at {
 		d.track.Gaps = append(d.track.Gaps, model.Gap{
-			StartNS: d.since(max(d.blind[0].Since, d.t.session.began)),
-			EndNS:   d.since(min(d.blind[0].Until, d.t.session.last)), Reason: model.GapUnknown,
+			StartNS: d.since(max(d.blind[0].Since, d.t.Session.Began)),
+			EndNS:   d.since(min(d.blind[0].Until, d.t.Session.Last)), Reason: model.GapUnknown,
 		})
 		d.blind = d.blind[1:]
 	}

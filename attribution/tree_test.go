@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -76,7 +77,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 	late := s.held[len(s.held)-1]
 	s.held = s.held[:len(s.held)-1]
 	s.cut(event.CellClose, 1)
-	for cell := uint64(2); cell < 2*lingering; cell++ {
+	for cell := uint64(2); cell < 2*windows.Lingering; cell++ {
 		s.cut(event.CellOpen, cell)
 		s.take(2, 10)
 		s.cut(event.CellClose, cell)
@@ -86,7 +87,7 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 	}
 	s.cut(event.CellOpen, 1000)
 	s.cut(event.CellClose, 1000)
-	for cell := uint64(1001); cell < 1001+2*lingering; cell++ {
+	for cell := uint64(1001); cell < 1001+2*windows.Lingering; cell++ {
 		s.cut(event.CellOpen, cell)
 		s.cut(event.CellClose, cell)
 	}

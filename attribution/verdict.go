@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/internal/words"
@@ -13,9 +14,9 @@ import (
 func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	v := f.Verdict
 	v.Kind, v.Meter, v.PID = key.kind, key.meter.String(), int(key.pid)
-	v.Kernel = kernelAbove(j.t.processes.byPID, key.pid)
+	v.Kernel = windows.KernelAbove(j.t.Processes.ByPID, key.pid)
 	v.Bytes, v.Count = int64(f.portion.bytes), f.portion.count
-	v.AgeNS = max(int64(j.t.session.last-f.portion.oldest), 0)
+	v.AgeNS = max(int64(j.t.Session.Last-f.portion.oldest), 0)
 	v.Holder, v.Probable = f.portion.holder.Path, f.portion.holder.Probable
 	if key.kind == model.Waits {
 		v.Holder, v.Probable = "", v.Probable || f.portion.holder.Garbage == event.GarbageYoung
@@ -28,16 +29,16 @@ func (j *judge) verdict(key verdictKey, f *found) model.Verdict {
 	switch key.kind {
 	case model.RerunGrowth:
 		// of several sites together
-		if v.Growth = growthOf(j.runs[runKey{key.pid, digestOf(key.text)}], f.portion.runs); v.Growth == nil {
+		if v.Growth = growthOf(j.runs[runKey{key.pid, windows.DigestOf(key.text)}], f.portion.runs); v.Growth == nil {
 			v.Growth = &model.Growth{}
 		}
 	case model.HeldByOutput:
 		if cell := j.shownBy(int32(v.PID), f.portion.holder.Output); cell != nil {
-			v.Change, facts.Shown = lineIn(cell, cell.lastLine), cellName(cell)
+			v.Change, facts.Shown = lineIn(cell, cell.LastLine), windows.CellName(cell)
 		}
 	case model.HeldByTraceback:
 		if cell := raisedBy(j, key, f); cell != nil {
-			v.Change, facts.Raised = lineIn(cell, cell.lastLine), cellName(cell)
+			v.Change, facts.Raised = lineIn(cell, cell.LastLine), windows.CellName(cell)
 		}
 	case model.HeldByView:
 		v.View = viewOf(j, key, f)
@@ -75,7 +76,7 @@ func (f *found) facts(key verdictKey) words.Found {
 	return words.Found{
 		Breaks: breaks, Name: name, Object: object, Hides: hides,
 		By: string(by), Asked: holder.Address != 0, Root: freeing.RootOf(holder), Function: holder.Function,
-		Until: cellName(f.release), GapNS: int64(f.gap), EndedBy: f.endedBy, Unseen: f.unseen, Garbage: waste,
+		Until: windows.CellName(f.release), GapNS: int64(f.gap), EndedBy: f.endedBy, Unseen: f.unseen, Garbage: waste,
 		Cyclic: f.portion.ways.IsCyclic(), Failed: f.portion.failed == f.portion.bytes,
 		Reserved: int64(f.reserved), Grown: int64(f.grown),
 	}
@@ -83,9 +84,9 @@ func (f *found) facts(key verdictKey) words.Found {
 
 // made returns the place of the allocation in the latest run of the cell.
 func (f *found) made(stack []model.Frame) *model.Place {
-	var latest *window
+	var latest *windows.Window
 	for cell := range f.portion.runs {
-		if cell != nil && (latest == nil || cell.execution > latest.execution) {
+		if cell != nil && (latest == nil || cell.Execution > latest.Execution) {
 			latest = cell
 		}
 	}
@@ -94,11 +95,11 @@ func (f *found) made(stack []model.Frame) *model.Place {
 	}
 	p := lineIn(latest, 0)
 	if n := len(stack); n > 0 && stack[n-1].Execution > 0 {
-		p.Line = latest.lineOf(stack[n-1].Line)
+		p.Line = latest.LineOf(stack[n-1].Line)
 	}
 	return p
 }
 
-func lineIn(cell *window, line int) *model.Place {
-	return &model.Place{Execution: cell.execution, ExecutionCount: max(cell.count, 0), Line: cell.lineOf(line)}
+func lineIn(cell *windows.Window, line int) *model.Place {
+	return &model.Place{Execution: cell.Execution, ExecutionCount: max(cell.Count, 0), Line: cell.LineOf(line)}
 }

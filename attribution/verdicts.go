@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/freeing"
 	"ipytracer/internal/words"
@@ -48,7 +49,7 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 	case kind == model.HeldByOutput:
 		key.holder = freeing.RootName(holder)
 		if shown := j.shownBy(s.pid, holder.Output); shown != nil { // by the same cell, each time it ran
-			key.text, key.holder = j.t.texts.textOf(shown), ""
+			key.text, key.holder = j.t.Texts.TextOf(shown), ""
 		}
 	case kind == model.HeldByView:
 		key.holder = j.views.names[viewAt{s.pid, holder.Address}]
@@ -73,14 +74,14 @@ func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Hold
 }
 
 // shownBy returns the cell that showed Out[n], nil if that is not known.
-func (j *judge) shownBy(pid int32, n int) *window { return j.shown[pid][n] }
+func (j *judge) shownBy(pid int32, n int) *windows.Window { return j.shown[pid][n] }
 
 // passed judges the blocks that were freed, but too late.
 func (j *judge) passed() {
 	names := newSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.departures.gone), comparePassing) {
 		p := j.audit.departures.gone[key]
-		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.failed() {
+		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.Failed() {
 			continue
 		}
 		kind := model.FreedLate
@@ -88,10 +89,10 @@ func (j *judge) passed() {
 			kind = model.HeldByTraceback
 		}
 		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
-			runs: map[*window]event.Bytes{key.birth.cell: p.bytes}}
+			runs: map[*windows.Window]event.Bytes{key.birth.Cell: p.bytes}}
 		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
-		f.gap = max(f.gap, p.last-key.birth.cell.closed)
-		if f.release == nil || key.release != nil && key.release.execution > f.release.execution {
+		f.gap = max(f.gap, p.last-key.birth.Cell.Closed)
+		if f.release == nil || key.release != nil && key.release.Execution > f.release.Execution {
 			f.release = key.release
 		}
 	}
@@ -99,6 +100,6 @@ func (j *judge) passed() {
 
 func comparePassing(a, b passing) int {
 	return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.stack, b.stack),
-		cmp.Compare(a.birth.cell.id, b.birth.cell.id), cmp.Compare(a.birth.line,
-			b.birth.line), cmp.Compare(a.birth.status, b.birth.status))
+		cmp.Compare(a.birth.Cell.ID, b.birth.Cell.ID), cmp.Compare(a.birth.Line,
+			b.birth.Line), cmp.Compare(a.birth.Status, b.birth.Status))
 }

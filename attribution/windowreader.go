@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
 
@@ -19,7 +20,7 @@ func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield)
 // from returns those from the i-th window on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
-		for w := range wr.table.all(i, windowKind.isReported) {
+		for w := range wr.Table.All(i, windows.WindowKind.IsReported) {
 			whole := wr.presenter.window(w)
 			if !yield(&whole) {
 				return
@@ -30,12 +31,12 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 
 // after returns those from the window with an id on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
-	return wr.from(wr.table.first(id))
+	return wr.from(wr.Table.First(id))
 }
 
 // eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
-	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
+	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
 		one := wr.presenter.between(w)
 		if !yield(&one) {
 			return
@@ -45,7 +46,7 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 
 // pass yields the same as each, in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
-	for w := range wr.table.all(0, windowKind.isReported) {
+	for w := range wr.Table.All(0, windows.WindowKind.IsReported) {
 		wr.lent.begin()
 		wr.lent.window = wr.presenter.window(w)
 		wr.lent.end()
@@ -57,7 +58,7 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 
 // passBetween yields the same as eachBetween, in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
-	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
+	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
 		wr.lent.begin()
 		wr.lent.between = wr.presenter.between(w)
 		wr.lent.end()
@@ -69,7 +70,7 @@ func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 
 // find makes one window of a report again.
 func (wr *windowReader) find(id int) (model.Window, bool) {
-	if w := wr.table.windowOf(id); w != nil {
+	if w := wr.Table.WindowOf(id); w != nil {
 		return wr.presenter.window(w), true
 	}
 	return model.Window{}, false
@@ -77,11 +78,11 @@ func (wr *windowReader) find(id int) (model.Window, bool) {
 
 // detail sets the stacks that allocated in a window of a report.
 func (wr *windowReader) detail(of *model.Window) {
-	w := wr.table.windowOf(of.ID)
+	w := wr.Table.WindowOf(of.ID)
 	if w == nil {
 		return
 	}
-	if len(wr.table.talliesOf(w)) == 0 {
+	if len(wr.Table.TalliesOf(w)) == 0 {
 		of.Allocations, of.Coverage = nil, nil
 		return
 	}

@@ -3,51 +3,54 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // opener opens and closes windows at boundaries.
 type opener struct {
-	*state
+	*windows.State
 	invariants *invariants
 	ledger     ledger
 }
 
 // open begins a window at a boundary: it holds every segment after the one that ends there.
-func (ws *opener) open(p *process, b *event.Boundary, kind windowKind, parent *window) *window {
-	w := &window{
-		detail: &detail{
-			since:  ws.session.cut,
-			counts: counts{openStream: b.Stream, openCPU: b.CPUTime, openFrees: b.Frees, openCounters: countersOf(b)},
+func (ws *opener) open(p *windows.Process, b *event.Boundary, kind windows.WindowKind,
+	parent *windows.Window) *windows.Window {
+	w := &windows.Window{
+		Detail: &windows.Detail{
+			Since: ws.Session.Cut,
+			Counts: windows.Counts{OpenStream: b.Stream, OpenCPU: b.CPUTime, OpenFrees: b.Frees,
+				OpenCounters: windows.CountersOf(b)},
 		},
-		stretch:   stretch{root: b.Root, isOpen: true, firstSegment: b.Segment + 1, opened: b.Time},
-		cellFacts: cellFacts{count: -1}, kind: kind, parent: parent, process: p, status: model.OK,
+		Stretch:   windows.Stretch{Root: b.Root, IsOpen: true, FirstSegment: b.Segment + 1, Opened: b.Time},
+		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: p, Status: model.OK,
 	}
-	ws.table.open(w)
+	ws.Table.Open(w)
 	ws.ledger.opened(w, int(b.Line)) // not the boundary, which may be reused
 	if ws.ledger.keeps(kind) {
-		ws.table.keep(w)
+		ws.Table.Keep(w)
 	}
-	r := ws.processes.root(b.Root)
-	w.doubtOpened(r, b)
-	w.suspended.Away = len(r.away) > 0
-	p.hasWindows = true
-	r.open = append(r.open, w)
-	if kind == kindBetween {
-		p.lastGap = w
+	r := ws.Processes.Tree(b.Root)
+	w.DoubtOpened(r, b)
+	w.Suspended.Away = len(r.Away) > 0
+	p.HasWindows = true
+	r.Open = append(r.Open, w)
+	if kind == windows.KindBetween {
+		p.LastBetween = w
 	}
-	if len(p.windows) >= maxCounted && kind != kindBetween {
-		w.uncounted = true
+	if len(p.Windows) >= windows.MaxCounted && kind != windows.KindBetween {
+		w.Uncounted = true
 		return w
 	}
-	p.windows, r.counted = append(p.windows, w), append(r.counted, w)
+	p.Windows, r.Counted = append(p.Windows, w), append(r.Counted, w)
 	return w
 }
 
 // close ends a window with the segment that a boundary ends.
-func (ws *opener) close(w *window, b *event.Boundary) {
-	if !w.isOpen {
+func (ws *opener) close(w *windows.Window, b *event.Boundary) {
+	if !w.IsOpen {
 		return
 	}
 	ws.end(w, b)
@@ -56,93 +59,93 @@ func (ws *opener) close(w *window, b *event.Boundary) {
 }
 
 // end records the end of a window, with the segment that a boundary ends.
-func (ws *opener) end(w *window, b *event.Boundary) {
-	r := ws.processes.root(w.root)
-	w.measured = ws.table.measure(w)
-	w.shed, w.unwalked = r.shedIn(w), r.unwalkedIn(w)
-	w.doubts, w.until = ws.table.doubtsOf(w), ws.session.cut
-	ws.table.count(w, 1)
-	if w.uncounted && w.process.counted >= w.since {
-		ws.limits.Uncounted++
+func (ws *opener) end(w *windows.Window, b *event.Boundary) {
+	r := ws.Processes.Tree(w.Root)
+	w.Measured = ws.Table.Measure(w)
+	w.Paused, w.PausedStacks = r.PausedIn(w), r.PausedStacksIn(w)
+	w.Doubts, w.Until = ws.Table.DoubtsOf(w), ws.Session.Cut
+	ws.Table.Count(w, 1)
+	if w.Uncounted && w.Process.Counted >= w.Since {
+		ws.Limits.Uncounted++
 	}
-	w.isOpen = false
-	if w.birth != nil {
-		w.birth.status = w.status
+	w.IsOpen = false
+	if w.Birth != nil {
+		w.Birth.Status = w.Status
 	}
-	w.lastSegment, w.closeStream = b.Segment, b.Stream
-	w.closed, w.closeCPU, w.closeFrees, w.closeCounters = b.Time, b.CPUTime, b.Frees, countersOf(b)
+	w.LastSegment, w.CloseStream = b.Segment, b.Stream
+	w.Closed, w.CloseCPU, w.CloseFrees, w.CloseCounters = b.Time, b.CPUTime, b.Frees, windows.CountersOf(b)
 }
 
 // leave removes a window from those that are open.
-func (ws *opener) leave(w *window) {
+func (ws *opener) leave(w *windows.Window) {
 	ws.invariants.left(w)
-	r := ws.processes.root(w.root)
-	ws.table.close(w)
-	r.left = ws.session.cut
-	if !w.uncounted {
-		w.process.windows = without(w.process.windows, w)
-		r.counted = without(r.counted, w)
+	r := ws.Processes.Tree(w.Root)
+	ws.Table.Close(w)
+	r.Left = ws.Session.Cut
+	if !w.Uncounted {
+		w.Process.Windows = without(w.Process.Windows, w)
+		r.Counted = without(r.Counted, w)
 	}
-	r.closed++
-	for n := len(r.open); n > 0 && (r.open[n-1] == w || !r.open[n-1].isOpen); n = len(r.open) {
-		r.open[n-1] = nil
-		r.open = r.open[:n-1]
-		r.closed--
+	r.Closed++
+	for n := len(r.Open); n > 0 && (r.Open[n-1] == w || !r.Open[n-1].IsOpen); n = len(r.Open) {
+		r.Open[n-1] = nil
+		r.Open = r.Open[:n-1]
+		r.Closed--
 	}
-	if r.closed > len(r.open)/2 { // they are removed many at a time
-		r.open = slices.DeleteFunc(r.open, func(w *window) bool { return !w.isOpen })
-		r.closed = 0
+	if r.Closed > len(r.Open)/2 { // they are removed many at a time
+		r.Open = slices.DeleteFunc(r.Open, func(w *windows.Window) bool { return !w.IsOpen })
+		r.Closed = 0
 	}
-	if ws.table.closed.add(w) {
+	if ws.Table.Closed.Add(w) {
 		ws.settle()
 	}
 }
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
-func (ws *opener) snapshot(w *window, b *event.Boundary) *window {
-	s, d := *w, *w.detail
-	s.detail = &d
-	if w.doubts != nil {
-		doubts := *w.doubts
-		s.doubts = &doubts
+func (ws *opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window {
+	s, d := *w, *w.Detail
+	s.Detail = &d
+	if w.Doubts != nil {
+		doubts := *w.Doubts
+		s.Doubts = &doubts
 	}
-	s.refused, s.refusedBy = slices.Clone(w.refused), slices.Clone(w.refusedBy)
+	s.Refused, s.RefusedBy = slices.Clone(w.Refused), slices.Clone(w.RefusedBy)
 	ws.ledger.copied(&s)
 	ws.end(&s, b)
 	ws.ledger.closed(&s)
-	ws.table.count(&s, -1)
+	ws.Table.Count(&s, -1)
 	return &s
 }
 
 // drop removes a statement again.
-func (ws *opener) drop(w *window, b *event.Boundary) {
-	w.dropped = true
+func (ws *opener) drop(w *windows.Window, b *event.Boundary) {
+	w.Dropped = true
 	ws.close(w, b)
 }
 
-func without(all []*window, w *window) []*window {
+func without(all []*windows.Window, w *windows.Window) []*windows.Window {
 	if i := slices.Index(all, w); i >= 0 {
 		return slices.Delete(all, i, i+1)
 	}
 	return all
 }
 
-// settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before a
-// boundary: there, the same events have been taken in from a live session and from its recording.
+// settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before
+// a boundary: there, the same events have been taken in from a live session and from its recording.
 func (ws *opener) settle() {
-	n := ws.table.closed.due()
-	for _, w := range ws.table.closed.closing[:n] {
-		w.isSettled = true
+	n := ws.Table.Closed.Due()
+	for _, w := range ws.Table.Closed.Closing[:n] {
+		w.IsSettled = true
 		ws.ledger.settle(w)
 	}
-	old := ws.table.closed.move(n)
+	old := ws.Table.Closed.Move(n)
 	for _, w := range old {
-		r := ws.processes.root(w.root)
-		r.archived = max(r.archived, w.lastSegment)
+		r := ws.Processes.Tree(w.Root)
+		r.Archived = max(r.Archived, w.LastSegment)
 		ws.ledger.shorten(w)
-		if detail := ws.table.put(w); detail != nil {
+		if detail := ws.Table.Put(w); detail != nil {
 			ws.ledger.archived(detail)
 		}
 	}
-	ws.table.closed.drop(old)
+	ws.Table.Closed.Drop(old)
 }
