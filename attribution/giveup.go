@@ -41,12 +41,6 @@ func (a *allocations) giveUp(why string) {
 	}
 }
 
-// forget drops the listed names.
-func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
-
-// forget drops the stacks that it remembers.
-func (sy *symbolizer) forget() { sy.shown = shown{} }
-
 // forgetTallies removes the tallies of windows.
 func forgetTallies(all []*windows.Window) {
 	for _, w := range all {

@@ -199,3 +199,6 @@ func (ns *namespaces) heard() bool {
 	}
 	return true
 }
+
+// forget drops the listed names.
+func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }

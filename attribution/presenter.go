@@ -123,3 +123,25 @@ func (pr *presenter) describe(p *windows.Process, restartOf int,
 	}
 	return out
 }
+
+// meterIDs returns the meters that any window or process of a report has.
+func (pr *presenter) meterIDs() (ids []string) {
+	for _, m := range pr.GPUs.Meters {
+		if slices.ContainsFunc(pr.Processes.Order,
+			func(p *windows.Process) bool {
+				return (p.Began != 0 || p.HasWindows) &&
+					pr.GPUs.Shows(m, nil, p.Info.Python != "")
+			}) {
+			ids = append(ids, m.String())
+		}
+	}
+	return ids
+}
+
+// notes returns the notes on GPUs.
+func (pr *presenter) notes() []model.GPUNote {
+	if pr.Session.Finish == nil {
+		return pr.GPUs.Notes.List(nil, pr.Stacks)
+	}
+	return pr.GPUs.Notes.List(pr.Session.Finish.GPUs, pr.Stacks)
+}

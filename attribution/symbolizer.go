@@ -117,3 +117,6 @@ func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
 	}
 	return out
 }
+
+// forget drops the stacks that it remembers.
+func (sy *symbolizer) forget() { sy.shown = shown{} }
