@@ -40,8 +40,8 @@ type holders struct {
 // keeps reports whether windows of a kind are kept.
 func (a *audit) keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
 
-// becameGap makes a statement that was none the time between cells.
-func (a *audit) becameGap(w *windows.Window) { a.births.turn(w) }
+// becameBetween makes a statement that was none the time between cells.
+func (a *audit) becameBetween(w *windows.Window) { a.births.turn(w) }
 
 // ended does nothing: see [audit.boundary].
 func (a *audit) ended(int32) {}

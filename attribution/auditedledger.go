@@ -70,9 +70,9 @@ func (l *auditedLedger) cellOver(pid int32, w *windows.Window) {
 	}
 }
 
-// becameGap makes a statement that was none the time between cells.
-func (l *auditedLedger) becameGap(w *windows.Window) {
+// becameBetween makes a statement that was none the time between cells.
+func (l *auditedLedger) becameBetween(w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
-		a.becameGap(w)
+		a.becameBetween(w)
 	}
 }

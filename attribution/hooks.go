@@ -63,5 +63,5 @@ func (ac *activity) endAtResult(p *windows.Process, w *windows.Window, b *event.
 	if !ac.ledger.keeps(windows.KindStatement) {
 		ac.Table.Keep(hooks)
 	}
-	ac.ledger.becameGap(hooks)
+	ac.ledger.becameBetween(hooks)
 }

@@ -35,7 +35,7 @@ type ledger interface {
 type follower interface {
 	opened(w *windows.Window, line int) // at a line of a cell
 	cellOver(pid int32, w *windows.Window)
-	becameGap(w *windows.Window) // the time after a cell's result became the time between cells
+	becameBetween(w *windows.Window) // the time after a cell's result became the time between cells
 }
 
 // unfollowed is a follower that needs nothing.
@@ -43,7 +43,7 @@ type unfollowed struct{}
 
 func (unfollowed) opened(*windows.Window, int)     {}
 func (unfollowed) cellOver(int32, *windows.Window) {}
-func (unfollowed) becameGap(*windows.Window)       {}
+func (unfollowed) becameBetween(*windows.Window)       {}
 
 // tallier keeps the tallies of windows: the stacks that allocated in them.
 type tallier interface {
