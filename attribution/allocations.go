@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -12,7 +13,7 @@ import (
 // known at a window's peak then do not add up to the peak in the kernel's ledger.
 type allocations struct {
 	*windows.State
-	unfollowed
+	activity.Unfollowed
 	*stacks.Holdings
 	divided *stacks.Merger
 	finds   *windows.FoundNames
@@ -33,8 +34,8 @@ type allocations struct {
 	givenUp   string            // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
-// heldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
-func (a *allocations) heldBy(e *event.Holders) {
+// HeldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
+func (a *allocations) HeldBy(e *event.Holders) {
 	for _, h := range e.Holders {
 		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.givenUp == "" &&
 			len(a.lost) < stacks.MaxBlocks {

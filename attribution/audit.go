@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -10,7 +11,7 @@ import (
 // audit is the ledger of an [Auditor].
 type audit struct {
 	*windows.State
-	untallied
+	activity.Untallied
 	finds *windows.FoundNames
 
 	births     *births
@@ -37,23 +38,23 @@ type holders struct {
 	views    map[uint64]event.View // memory that only views hold, by address
 }
 
-// keeps reports whether windows of a kind are kept.
-func (a *audit) keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
+// Keeps reports whether windows of a kind are kept.
+func (a *audit) Keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
 
-// becameBetween makes a statement that was none the time between cells.
-func (a *audit) becameBetween(w *windows.Window) { a.births.turn(w) }
+// BecameBetween makes a statement that was none the time between cells.
+func (a *audit) BecameBetween(w *windows.Window) { a.births.turn(w) }
 
-// ended does nothing: see [audit.boundary].
-func (a *audit) ended(int32) {}
+// Ended does nothing: see [audit.Boundary].
+func (a *audit) Ended(int32) {}
 
-// opened gives a window its birth.
-func (a *audit) opened(w *windows.Window, line int) { a.births.open(w, line) }
+// Opened gives a window its birth.
+func (a *audit) Opened(w *windows.Window, line int) { a.births.open(w, line) }
 
-// takes reports whether a change concerns a block, or PyTorch's totals.
-func (a *audit) takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
+// Takes reports whether a change concerns a block, or PyTorch's totals.
+func (a *audit) Takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
 
-// move takes in a change of a block, or of PyTorch's totals.
-func (a *audit) move(r *windows.Tree, c *event.Change) {
+// Move takes in a change of a block, or of PyTorch's totals.
+func (a *audit) Move(r *windows.Tree, c *event.Change) {
 	a.torch.totals(r, c)
 	switch {
 	case !c.IsBlock():
@@ -133,8 +134,8 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 	}
 }
 
-// boundary follows the starts, program changes and exits of processes, and the ends of statements.
-func (a *audit) boundary(p *windows.Process, b *event.Boundary) {
+// Boundary follows the starts, program changes and exits of processes, and the ends of statements.
+func (a *audit) Boundary(p *windows.Process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
 		if len(p.Open) == 0 {
@@ -164,8 +165,8 @@ func (a *audit) boundary(p *windows.Process, b *event.Boundary) {
 	}
 }
 
-// cellOver records a cell that ended with an exception.
-func (a *audit) cellOver(pid int32, w *windows.Window) {
+// CellOver records a cell that ended with an exception.
+func (a *audit) CellOver(pid int32, w *windows.Window) {
 	if w.Status == model.Error || w.Status == model.Interrupted {
 		a.departures.fail(pid, w)
 	}
@@ -181,8 +182,8 @@ func (a *audit) drop(pid int32) {
 	delete(a.departures.leaving, pid)
 }
 
-// forget drops the blocks of some meters of a root.
-func (a *audit) forget(root uint32, which func(event.Meter) bool) {
+// Forget drops the blocks of some meters of a root.
+func (a *audit) Forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for pid, blocks := range a.live {
 		for at := range blocks {
@@ -195,8 +196,8 @@ func (a *audit) forget(root uint32, which func(event.Meter) bool) {
 	a.departures.forget(func(pid int32, m event.Meter) bool { return which(m) && of(pid) })
 }
 
-// heldBy records the holders that the target's objects reported.
-func (a *audit) heldBy(e *event.Holders) {
+// HeldBy records the holders that the target's objects reported.
+func (a *audit) HeldBy(e *event.Holders) {
 	if e.Pool != "" {
 		a.pools[e.PID] = e.Pool
 		return
@@ -225,7 +226,7 @@ func (a *audit) ask(found []*event.Holders) (restore func()) {
 	holdersBefore, poolsBefore := a.holders, a.pools
 	a.holders, a.pools = map[int32]*holders{}, map[int32]string{}
 	for _, e := range found {
-		a.heldBy(e)
+		a.HeldBy(e)
 	}
 	return func() { a.holders, a.pools = holdersBefore, poolsBefore }
 }
@@ -242,8 +243,8 @@ func (a *audit) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return by.stack, ok
 }
 
-// dividersAt returns nothing: an audit has no refused requests.
-func (a *audit) dividersAt(*event.Refusal) []windows.Divider { return nil }
+// DividersAt returns nothing: an audit has no refused requests.
+func (a *audit) DividersAt(*event.Refusal) []windows.Divider { return nil }
 
 // IsWhole reports whether everything that arrived has found room.
 func (a *audit) IsWhole() bool { return a.Stacks.Dropped == 0 && a.leftOut() == 0 }

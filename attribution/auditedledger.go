@@ -3,6 +3,7 @@ package attribution
 import (
 	"sync/atomic"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
@@ -14,65 +15,65 @@ type auditedLedger struct {
 	audit atomic.Pointer[audit] // nil once it was dropped
 }
 
-var _ ledger = (*auditedLedger)(nil)
+var _ activity.Ledger = (*auditedLedger)(nil)
 
-// takes reports whether one of the two uses a change.
-func (l *auditedLedger) takes(c *event.Change) bool {
+// Takes reports whether one of the two uses a change.
+func (l *auditedLedger) Takes(c *event.Change) bool {
 	a := l.audit.Load()
-	return l.allocations.takes(c) || a != nil && a.takes(c)
+	return l.allocations.Takes(c) || a != nil && a.Takes(c)
 }
 
-// move takes in such a change.
-func (l *auditedLedger) move(r *windows.Tree, c *event.Change) {
-	if l.allocations.takes(c) {
-		l.allocations.move(r, c)
+// Move takes in such a change.
+func (l *auditedLedger) Move(r *windows.Tree, c *event.Change) {
+	if l.allocations.Takes(c) {
+		l.allocations.Move(r, c)
 	}
-	if a := l.audit.Load(); a != nil && a.takes(c) {
-		a.move(r, c)
+	if a := l.audit.Load(); a != nil && a.Takes(c) {
+		a.Move(r, c)
 	}
 }
 
-// heldBy takes in the holders that the objects of a process reported.
-func (l *auditedLedger) heldBy(e *event.Holders) {
-	l.allocations.heldBy(e)
+// HeldBy takes in the holders that the objects of a process reported.
+func (l *auditedLedger) HeldBy(e *event.Holders) {
+	l.allocations.HeldBy(e)
 	if a := l.audit.Load(); a != nil {
-		a.heldBy(e)
+		a.HeldBy(e)
 	}
 }
 
-// forget drops all blocks of some meters of a root.
-func (l *auditedLedger) forget(root uint32, which func(event.Meter) bool) {
-	l.allocations.forget(root, which)
+// Forget drops all blocks of some meters of a root.
+func (l *auditedLedger) Forget(root uint32, which func(event.Meter) bool) {
+	l.allocations.Forget(root, which)
 	if a := l.audit.Load(); a != nil {
-		a.forget(root, which)
+		a.Forget(root, which)
 	}
 }
 
-// boundary sees a boundary before it is applied.
-func (l *auditedLedger) boundary(p *windows.Process, b *event.Boundary) {
-	l.allocations.boundary(p, b)
+// Boundary sees a boundary before it is applied.
+func (l *auditedLedger) Boundary(p *windows.Process, b *event.Boundary) {
+	l.allocations.Boundary(p, b)
 	if a := l.audit.Load(); a != nil {
-		a.boundary(p, b)
+		a.Boundary(p, b)
 	}
 }
 
-// opened gives a window its birth.
-func (l *auditedLedger) opened(w *windows.Window, line int) {
+// Opened gives a window its birth.
+func (l *auditedLedger) Opened(w *windows.Window, line int) {
 	if a := l.audit.Load(); a != nil {
-		a.opened(w, line)
+		a.Opened(w, line)
 	}
 }
 
-// cellOver records a cell that ended with an exception.
-func (l *auditedLedger) cellOver(pid int32, w *windows.Window) {
+// CellOver records a cell that ended with an exception.
+func (l *auditedLedger) CellOver(pid int32, w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
-		a.cellOver(pid, w)
+		a.CellOver(pid, w)
 	}
 }
 
-// becameBetween makes a statement that was none the time between cells.
-func (l *auditedLedger) becameBetween(w *windows.Window) {
+// BecameBetween makes a statement that was none the time between cells.
+func (l *auditedLedger) BecameBetween(w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
-		a.becameBetween(w)
+		a.BecameBetween(w)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -13,7 +14,7 @@ import (
 // before the windows of its segment are open.
 type blockQueue struct {
 	*windows.State
-	ledger   ledger
+	ledger   activity.Ledger
 	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
 	waits    int                                  // the number of changes that wait
 	spare    spareChanges
@@ -87,7 +88,7 @@ func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
 func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
 	if c.Caller == looks {
 		if refused := q.looks[c.Address]; refused != nil {
-			refused.Dividers = q.ledger.dividersAt(refused.Refusal)
+			refused.Dividers = q.ledger.DividersAt(refused.Refusal)
 			delete(q.looks, c.Address)
 		}
 		return
@@ -96,7 +97,7 @@ func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
 		placed := *c
 		placed.Segment, c = segment, &placed
 	}
-	q.ledger.move(r, c)
+	q.ledger.Move(r, c)
 }
 
 // close drops the changes that wait, and takes in no more.
@@ -144,7 +145,7 @@ func (q *blockQueue) allocate(r *windows.Tree, c *event.Change) {
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
 		r.Chains.Restart(c, func(c *event.Change) { q.await(r, c) })
 	}
-	if !q.ledger.takes(c) {
+	if !q.ledger.Takes(c) {
 		return
 	}
 	if c.IsBlock() && c.Meter.Facts().Chained() {

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -16,17 +17,17 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 		r.Crowded = windows.Pause{Now: true, Cut: in.Session.Cut}
 		return
 	}
-	in.ledger.boundary(p, b)
+	in.ledger.Boundary(p, b)
 	switch b.Kind {
 	case event.Attached:
 		in.join(p, b)
-		p.Session = in.windows.open(p, b, windows.KindSession, nil)
-		in.activity.startBetween(p, b)
+		p.Session = in.windows.Open(p, b, windows.KindSession, nil)
+		in.activity.StartBetween(p, b)
 	case event.Detached:
-		in.activity.closeProcess(p, b, words.StillRuns)
+		in.activity.CloseProcess(p, b, words.StillRuns)
 		for _, other := range in.Processes.Order { // other kernels of a server
 			if other != p && other.Root == p.Root && other.Alive {
-				in.activity.closeProcess(other, in.Processes.Now(other), words.StillRuns)
+				in.activity.CloseProcess(other, in.Processes.Now(other), words.StillRuns)
 			}
 		}
 	case event.ProcessStart:
@@ -38,29 +39,29 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 	case event.ProcessExec:
 		in.exec(p, b)
 	case event.ProcessExit:
-		in.invariants.ends(p)
+		in.invariants.Ends(p)
 		p.Ended, p.Gone = true, b.Time
 		r.Lives(p, in.Session.Cut, false)
 		p.Dying(b)
-		in.activity.closeProcess(p, b, words.ProcessEnded)
+		in.activity.CloseProcess(p, b, words.ProcessEnded)
 		delete(r.Away, b.PID)
 		p.Gauges.Clear(in.Session.Cut, r.Latest())
 		p.IsForked = false
-		in.ledger.ended(b.PID)
+		in.ledger.Ended(b.PID)
 	case event.CellOpen:
-		in.activity.openCell(r, p, b)
+		in.activity.OpenCell(r, p, b)
 	case event.CellResult:
-		in.activity.cellResult(p, b)
+		in.activity.CellResult(p, b)
 	case event.CellClose:
-		in.activity.closeCell(p, b)
+		in.activity.CloseCell(p, b)
 	case event.StatementOpen:
-		in.activity.openStatement(p, b)
+		in.activity.OpenStatement(p, b)
 	case event.StatementClose:
-		in.activity.closeStatement(b, outcomeStatus(b.Outcome))
+		in.activity.CloseStatement(b, activity.OutcomeStatus(b.Outcome))
 	case event.ExperimentBegin:
-		in.activity.beginExperiment(r, p, b)
+		in.activity.BeginExperiment(r, p, b)
 	case event.ExperimentEnd:
-		in.activity.endExperiment(p, b)
+		in.activity.EndExperiment(p, b)
 	case event.MeterShed, event.MeterBack:
 		in.shedding(r, b)
 	}
@@ -93,7 +94,7 @@ func (in *intake) exec(p *windows.Process, b *event.Boundary) {
 		p.Parent = b.Parent
 	}
 	for len(p.Open) > 0 {
-		in.activity.abandonCell(p, b, words.ProcessExeced)
+		in.activity.AbandonCell(p, b, words.ProcessExeced)
 	}
 	if b.Command != "" {
 		p.Info.Command, _ = in.Limits.Keep(b.Command, windows.MaxName)
@@ -112,8 +113,8 @@ func (in *intake) exec(p *windows.Process, b *event.Boundary) {
 	}
 	p.Inputs = -1
 	if p.Session == nil && p.Parent == 0 {
-		p.Session = in.windows.open(p, b, windows.KindSession, nil)
-		in.activity.startBetween(p, b)
+		p.Session = in.windows.Open(p, b, windows.KindSession, nil)
+		in.activity.StartBetween(p, b)
 	}
 }
 
@@ -126,7 +127,7 @@ func (in *intake) shedding(r *windows.Tree, b *event.Boundary) {
 		r.SetPaused(in.Session.Cut, b.Group, down, paused...)
 	case b.Group.IsOfStacks():
 		if forgotten := b.Group.Forgotten(); down && len(forgotten) > 0 {
-			in.ledger.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
+			in.ledger.Forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
 		in.stacksAreShed(r, b)
 	default: // it serves no meter
@@ -134,7 +135,7 @@ func (in *intake) shedding(r *windows.Tree, b *event.Boundary) {
 			in.Paused.Add(windows.ProbeGroup{Group: b.Group, Text: b.Probes})
 		}
 		if down && b.Group == event.Statements {
-			in.activity.cutShort(r, b)
+			in.activity.CutShort(r, b)
 		}
 	}
 }

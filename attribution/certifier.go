@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -13,9 +14,9 @@ import (
 // certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
 	*windows.State
-	invariants  *invariants
-	activity    *activity
-	requests    *requests
+	invariants  *activity.Invariants
+	activity    *activity.Activity
+	requests    *activity.Requests
 	allocations *allocations
 }
 

@@ -46,14 +46,14 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if ce.Table.Dropped > 0 {
 		add(words.WindowsMissing(uint64(ce.Table.Dropped)))
 	}
-	if ce.activity.unseen > 0 {
-		add(words.CellsUnseen(uint64(ce.activity.unseen)))
+	if ce.activity.Unseen > 0 {
+		add(words.CellsUnseen(uint64(ce.activity.Unseen)))
 	}
 	if n := ce.Table.NotSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
-	if ce.requests.dropped > 0 {
-		add(words.RefusalsMissing(ce.requests.dropped))
+	if ce.requests.Dropped > 0 {
+		add(words.RefusalsMissing(ce.requests.Dropped))
 	}
 }
 

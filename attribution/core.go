@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -10,23 +11,24 @@ import (
 // the values of the meters in each.
 type core struct {
 	*rows
-	invariants *invariants
-	activity   *activity
-	requests   *requests
+	invariants *activity.Invariants
+	activity   *activity.Activity
+	requests   *activity.Requests
 	queue      *blockQueue
 	intake     *intake
 }
 
 // newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its
 // meters.
-func newCore(s *windows.State, l ledger, of chart) *core {
-	c := &core{rows: newRows(s, l), invariants: &invariants{}}
-	opener := &opener{State: s, invariants: c.invariants, ledger: l}
-	c.activity = &activity{State: s, windows: opener, invariants: c.invariants, ledger: l}
-	c.requests = &requests{State: s}
+func newCore(s *windows.State, l activity.Ledger, of chart) *core {
+	c := &core{rows: newRows(s, l), invariants: &activity.Invariants{}}
+	opener := &activity.Opener{State: s, Invariants: c.invariants, Ledger: l}
+	c.activity = &activity.Activity{State: s, Windows: opener, Invariants: c.invariants, Ledger: l}
+	c.requests = &activity.Requests{State: s}
 	c.queue = &blockQueue{State: s, ledger: l, waiting: map[uint32]map[uint64][]event.Change{}}
 	c.intake = &intake{
-		State: s, windows: opener, activity: c.activity, shellCheck: &shellCheck{State: s, activity: c.activity},
+		State: s, windows: opener, activity: c.activity, shellCheck: &activity.ShellCheck{State: s,
+			Activity: c.activity},
 		requests: c.requests, queue: c.queue, namespaces: c.namespaces, invariants: c.invariants, ledger: l, chart: of,
 	}
 	return c
@@ -35,7 +37,7 @@ func newCore(s *windows.State, l ledger, of chart) *core {
 // finished returns the cells that closed since the last call.
 func (c *core) finished() []model.Window {
 	var out []model.Window
-	for _, w := range c.activity.takeDone() {
+	for _, w := range c.activity.TakeDone() {
 		out = append(out, c.presenter.window(c.Table.Whole(w)))
 	}
 	return out

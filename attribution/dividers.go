@@ -30,13 +30,13 @@ type span struct {
 
 func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 
-// dividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
+// DividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
 // smallest first, at most one for each stack. All changes before the refusal must be in.
 //
 // There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
 // overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
 // another stream or pool, and which block is whose is not recorded.
-func (a *allocations) dividersAt(e *event.Refusal) []windows.Divider {
+func (a *allocations) DividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||

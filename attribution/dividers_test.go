@@ -286,7 +286,7 @@ func TestDividersByHand(t *testing.T) {
 			}
 		}
 		var got []uint64
-		for _, d := range a.dividersAt(&event.Refusal{PID: main, Meter: active, Asked: event.Bytes(asked) * unit,
+		for _, d := range a.DividersAt(&event.Refusal{PID: main, Meter: active, Asked: event.Bytes(asked) * unit,
 			Held: held, Detail: units * unit}) {
 			got = append(got, d.Stack)
 		}
@@ -315,7 +315,7 @@ func TestDividersHostile(t *testing.T) {
 	a.Of(course.Key{PID: main, Meter: active}).Total = held
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
-		switch found := a.dividersAt(refused); len(found) {
+		switch found := a.DividersAt(refused); len(found) {
 		case maxDividers:
 			looks++
 		case 0:
@@ -329,7 +329,7 @@ func TestDividersHostile(t *testing.T) {
 	a.looked = 0
 	a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
-	if found := a.dividersAt(refused); found != nil || a.looked != 0 {
+	if found := a.DividersAt(refused); found != nil || a.looked != 0 {
 		t.Errorf("more blocks than it looks at: %v, %d", found, a.looked)
 	}
 

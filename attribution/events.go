@@ -44,7 +44,7 @@ func (in *intake) add(e event.Event) {
 		return
 	case *event.Holders:
 		in.Processes.Waits(e)
-		in.ledger.heldBy(e)
+		in.ledger.HeldBy(e)
 		return
 	case *event.Variables:
 		in.namespaces.list(e)
@@ -82,9 +82,9 @@ func (in *intake) take(e event.Event) {
 	case *event.Process:
 		in.introduce(e.ProcessInfo)
 	case *event.CellSource:
-		in.activity.source(e)
+		in.activity.Source(e)
 	case *event.Boundary:
-		in.windows.settle()
+		in.windows.Settle()
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:
@@ -109,7 +109,7 @@ func (in *intake) finish(f *event.Finish) {
 	in.Processes.SetUnprobed(f.Blind)
 	if isFirst {
 		in.endAll()
-		in.shellCheck.compare(f.Shells)
+		in.shellCheck.Compare(f.Shells)
 	}
 }
 
@@ -147,14 +147,14 @@ func (in *intake) introduce(info event.ProcessInfo) {
 		}
 	}
 	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
-		in.ledger.keeps(windows.KindLife) {
-		p.Lifetime = in.windows.open(p, in.Processes.Now(p), windows.KindLife, nil)
+		in.ledger.Keeps(windows.KindLife) {
+		p.Lifetime = in.windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
 	}
 }
 
 // endAll closes the windows that a stream left open: a recording that was cut.
 func (in *intake) endAll() {
 	for _, p := range in.Processes.Order {
-		in.activity.closeProcess(p, in.Processes.Now(p), words.RecordingEnds)
+		in.activity.CloseProcess(p, in.Processes.Now(p), words.RecordingEnds)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -24,9 +25,9 @@ type glancer struct {
 	*rows
 	lister      *lister
 	allocations *allocations
-	activity    *activity
-	requests    *requests
-	invariants  *invariants
+	activity    *activity.Activity
+	requests    *activity.Requests
+	invariants  *activity.Invariants
 	marked      *baseline // nil for none
 }
 
@@ -260,8 +261,8 @@ func (gl *glancer) lacks() model.Lacks {
 	if gl.Table.Dropped > 0 {
 		add(words.WindowsMissing(uint64(gl.Table.Dropped)))
 	}
-	if gl.activity.unseen > 0 {
-		add(words.CellsUnseen(uint64(gl.activity.unseen)))
+	if gl.activity.Unseen > 0 {
+		add(words.CellsUnseen(uint64(gl.activity.Unseen)))
 	}
 	if gl.allocations.missing() > 0 {
 		add(words.AllocationsMissing(uint64(gl.allocations.missing())))
@@ -269,8 +270,8 @@ func (gl *glancer) lacks() model.Lacks {
 	if why := gl.allocations.givenUp; why != "" {
 		add(why)
 	}
-	if gl.requests.dropped > 0 {
-		add(words.RefusalsMissing(gl.requests.dropped))
+	if gl.requests.Dropped > 0 {
+		add(words.RefusalsMissing(gl.requests.Dropped))
 	}
 	figures, attribution := gl.Limits.Reasons()
 	l.Reasons = append(append(l.Reasons, figures...), attribution...)

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -10,14 +11,14 @@ import (
 // a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
 	*windows.State
-	windows    *opener
-	activity   *activity
-	shellCheck *shellCheck
-	requests   *requests
+	windows    *activity.Opener
+	activity   *activity.Activity
+	shellCheck *activity.ShellCheck
+	requests   *activity.Requests
 	queue      *blockQueue
 	namespaces *namespaces
-	invariants *invariants
-	ledger     ledger
+	invariants *activity.Invariants
+	ledger     activity.Ledger
 	chart      chart
 
 	pending  *event.Boundary // its readings may still follow

@@ -25,18 +25,18 @@ func (a *allocations) moveRange(r *windows.Tree, c *event.Change) {
 	}
 }
 
-// boundary ends all ranges of a process that has executed another program.
-func (a *allocations) boundary(_ *windows.Process, b *event.Boundary) {
+// Boundary ends all ranges of a process that has executed another program.
+func (a *allocations) Boundary(_ *windows.Process, b *event.Boundary) {
 	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
 		return
 	}
 	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
 	a.moveRange(a.Processes.Tree(b.Root), &all)
-	a.ended(b.PID)
+	a.Ended(b.PID)
 }
 
-// ended drops the ranges of a process that has ended.
-func (a *allocations) ended(pid int32) {
+// Ended drops the ranges of a process that has ended.
+func (a *allocations) Ended(pid int32) {
 	if all := a.ranges[pid]; all != nil {
 		a.pieces -= all.Len()
 	}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"strings"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -14,10 +15,10 @@ import (
 // for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
-	marker   event.Boundary // an experiment's, as it is taken in
-	profiler *profiler      // nil without stacks
-	prefix   string         // of the experiments that are windows; "" for none
-	marked   marked         // those of them that have closed
+	marker   event.Boundary  // an experiment's, as it is taken in
+	profiler *profiler       // nil without stacks
+	prefix   string          // of the experiments that are windows; "" for none
+	marked   activity.Marked // those of them that have closed
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
@@ -112,21 +113,21 @@ func (m *Monitor) Tree(pid int) map[string]int64 {
 
 // unkept is the ledger of a [Monitor]: it keeps no blocks, and no windows.
 type unkept struct {
-	untallied
-	unfollowed
+	activity.Untallied
+	activity.Unfollowed
 }
 
-func (unkept) takes(*event.Change) bool                          { return false }
-func (unkept) move(*windows.Tree, *event.Change)                 {}
-func (unkept) heldBy(*event.Holders)                             {}
-func (unkept) forget(uint32, func(event.Meter) bool)             {}
+func (unkept) Takes(*event.Change) bool                          { return false }
+func (unkept) Move(*windows.Tree, *event.Change)                 {}
+func (unkept) HeldBy(*event.Holders)                             {}
+func (unkept) Forget(uint32, func(event.Meter) bool)             {}
 func (unkept) BlockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
 func (unkept) RangeAt(int32, uint64) (uint64, bool)              { return 0, false }
-func (unkept) dividersAt(*event.Refusal) []windows.Divider       { return nil }
+func (unkept) DividersAt(*event.Refusal) []windows.Divider       { return nil }
 func (unkept) IsWhole() bool                                     { return true }
-func (unkept) boundary(*windows.Process, *event.Boundary)        {}
-func (unkept) ended(int32)                                       {}
-func (unkept) keeps(windows.WindowKind) bool                     { return false }
+func (unkept) Boundary(*windows.Process, *event.Boundary)        {}
+func (unkept) Ended(int32)                                       {}
+func (unkept) Keeps(windows.WindowKind) bool                     { return false }
 
 // KeepSources has the cells that are handed out from now on have their sources: at most so many bytes of each, and of
 // all that wait. A source without room is left out.

@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
@@ -10,17 +11,17 @@ import (
 // KeepExperiments has experiments with names that begin with a prefix be windows from now on.
 func (m *Monitor) KeepExperiments(prefix string) {
 	m.prefix = prefix
-	m.core.activity.marked = &m.marked
+	m.core.activity.Marked = &m.marked
 }
 
 // Experiments returns the experiments that closed since the last call, of all processes, in the order in which they
 // closed. They are forgotten. lost is how many more closed after these, by process, for which there was no room. It is
 // to be called before [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
-	for _, w := range m.marked.all {
+	for _, w := range m.marked.All {
 		done = append(done, m.core.presenter.window(m.core.Table.Whole(w)))
 	}
-	lost, m.marked = m.marked.lost, marked{}
+	lost, m.marked = m.marked.Lost, activity.Marked{}
 	return done, lost
 }
 

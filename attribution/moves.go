@@ -7,13 +7,13 @@ import (
 	"ipytracer/event"
 )
 
-// takes reports whether a change is of a block, or of a value from which a meter fell.
-func (a *allocations) takes(c *event.Change) bool {
+// Takes reports whether a change is of a block, or of a value from which a meter fell.
+func (a *allocations) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
 
-// move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
-func (a *allocations) move(r *windows.Tree, c *event.Change) {
+// Move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
+func (a *allocations) Move(r *windows.Tree, c *event.Change) {
 	if a.givenUp != "" {
 		return
 	}
@@ -88,9 +88,9 @@ func (a *allocations) put(r *windows.Tree, c *event.Change, key course.Key) (bef
 	return before, after, true
 }
 
-// forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
+// Forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
 // allocations of windows, and the memory held at their peaks so far, stay.
-func (a *allocations) forget(root uint32, which func(event.Meter) bool) {
+func (a *allocations) Forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for at := range a.blocks {
 		if which(at.Meter) && of(at.PID) {

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -30,7 +31,7 @@ func NewProfiler() *Monitor {
 
 // finished returns the cells that closed since the last call. Of them, only what their names need is kept.
 func (pr *profiler) finished() (out []model.Window) {
-	for _, w := range pr.core.activity.takeDone() {
+	for _, w := range pr.core.activity.TakeDone() {
 		out = append(out, pr.core.presenter.window(pr.core.Table.Whole(w)))
 		pr.core.Files.Shrink(w)
 	}
@@ -68,35 +69,35 @@ func (m *Monitor) IsCrowded() bool {
 // profiledLedger is the ledger of a profiler.
 type profiledLedger struct{ *allocations }
 
-var _ ledger = (*profiledLedger)(nil)
+var _ activity.Ledger = (*profiledLedger)(nil)
 
-// keeps reports that cells are kept, for the names of their code.
-func (*profiledLedger) keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
+// Keeps reports that cells are kept, for the names of their code.
+func (*profiledLedger) Keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
 
-// move takes in a change. The blocks of a process that has ended are gone.
-func (l *profiledLedger) move(r *windows.Tree, c *event.Change) {
+// Move takes in a change. The blocks of a process that has ended are gone.
+func (l *profiledLedger) Move(r *windows.Tree, c *event.Change) {
 	if p := l.Processes.ByPID[c.PID]; p == nil || p.Ended {
 		l.flow.drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
 		return
 	}
 	l.flow.leads(c)
-	l.allocations.move(r, c)
+	l.allocations.Move(r, c)
 }
 
-// dividersAt returns nothing: an agent gives no advice.
-func (*profiledLedger) dividersAt(*event.Refusal) []windows.Divider { return nil }
+// DividersAt returns nothing: an agent gives no advice.
+func (*profiledLedger) DividersAt(*event.Refusal) []windows.Divider { return nil }
 
-// boundary ends all blocks of a process that has executed another program.
-func (l *profiledLedger) boundary(p *windows.Process, b *event.Boundary) {
-	l.allocations.boundary(p, b)
+// Boundary ends all blocks of a process that has executed another program.
+func (l *profiledLedger) Boundary(p *windows.Process, b *event.Boundary) {
+	l.allocations.Boundary(p, b)
 	if b.Kind == event.ProcessExec {
-		l.ended(b.PID)
+		l.Ended(b.PID)
 	}
 }
 
-// ended drops all blocks of a process that has ended.
-func (l *profiledLedger) ended(pid int32) {
-	l.allocations.ended(pid)
+// Ended drops all blocks of a process that has ended.
+func (l *profiledLedger) Ended(pid int32) {
+	l.allocations.Ended(pid)
 	had := false
 	for key := range l.Held {
 		if key.PID == pid {

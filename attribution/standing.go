@@ -10,11 +10,11 @@ import (
 // time are the first thing to look for in a report. So each cell that, when it is over, is the highest of its process
 // so far also lists the blocks that stood throughout.
 
-// keeps reports that all windows are kept.
-func (a *allocations) keeps(windows.WindowKind) bool { return true }
+// Keeps reports that all windows are kept.
+func (a *allocations) Keeps(windows.WindowKind) bool { return true }
 
-// closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
-func (a *allocations) closed(w *windows.Window) {
+// Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
+func (a *allocations) Closed(w *windows.Window) {
 	if a.untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
 	}

@@ -7,22 +7,22 @@ import (
 	"ipytracer/event"
 )
 
-// copied gives a window that is a copy of another tallies of its own.
-func (a *allocations) copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
+// Copied gives a window that is a copy of another tallies of its own.
+func (a *allocations) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
 
-// forgo drops the tallies of a window.
-func (a *allocations) forgo(w *windows.Window) {
+// Forgo drops the tallies of a window.
+func (a *allocations) Forgo(w *windows.Window) {
 	a.Holdings.Forgo(w.Tallies)
 	w.Tallies = nil
 }
 
-// settle sums up a window's tallies.
-func (a *allocations) settle(w *windows.Window) {
+// Settle sums up a window's tallies.
+func (a *allocations) Settle(w *windows.Window) {
 	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
 }
 
-// shorten leaves of a window's tallies those that a report lists.
-func (a *allocations) shorten(w *windows.Window) {
+// Shorten leaves of a window's tallies those that a report lists.
+func (a *allocations) Shorten(w *windows.Window) {
 	for _, all := range w.Tallies {
 		s := all.Done
 		listed, rest := a.divided.Divide(w.Listing(), s)
@@ -37,8 +37,8 @@ func (a *allocations) shorten(w *windows.Window) {
 	}
 }
 
-// archived takes back the memory of a window's tallies.
-func (a *allocations) archived(d *windows.Detail) {
+// Archived takes back the memory of a window's tallies.
+func (a *allocations) Archived(d *windows.Detail) {
 	a.Holdings.Archived(d.Tallies)
 	d.Tallies = nil
 }

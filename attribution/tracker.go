@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -36,7 +37,7 @@ func NewAudited() (*Tracker, *Findings) {
 }
 
 // newTracker returns a Tracker with allocations, and a ledger that has them.
-func newTracker(a *allocations, l ledger) *Tracker {
+func newTracker(a *allocations, l activity.Ledger) *Tracker {
 	s := a.State
 	chart := &timeline{State: s, trees: map[*windows.Tree]*line{}}
 	c := newCore(s, l, chart)

@@ -1,4 +1,6 @@
-package attribution
+// Package activity opens and closes the windows of a session: cells, statements, experiments, and the time between
+// cells. It checks them against the counts that IPython has.
+package activity
 
 import (
 	"ipytracer/attribution/internal/windows"
@@ -7,56 +9,56 @@ import (
 	"ipytracer/model"
 )
 
-// activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
-type activity struct {
+// Activity follows the code that runs in the processes: cells, statements, experiments, and the time between cells.
+type Activity struct {
 	*windows.State
-	windows    *opener
-	invariants *invariants
-	ledger     ledger
+	Windows    *Opener
+	Invariants *Invariants
+	Ledger     Ledger
 
 	done   []*windows.Window // cells that closed since the last Finished
-	marked *marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
-	unseen int64             // cells that In has and that have no window
+	Marked *Marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
+	Unseen int64             // cells that In has and that have no window
 }
 
-// takeDone returns the cells that closed since the last call.
-func (ac *activity) takeDone() []*windows.Window {
+// TakeDone returns the cells that closed since the last call.
+func (ac *Activity) TakeDone() []*windows.Window {
 	done := ac.done
 	ac.done = nil
 	return done
 }
 
 // forgetCell records that a cell is over. Its text may still arrive.
-func (ac *activity) forgetCell(w *windows.Window) {
+func (ac *Activity) forgetCell(w *windows.Window) {
 	delete(ac.Table.Running, w.Cell)
 	ac.Table.Closed.Remember(w)
 }
 
-// startBetween and endBetween begin and end the window for the time in which no cell of a process runs.
-func (ac *activity) startBetween(p *windows.Process, b *event.Boundary) {
+// StartBetween and endBetween begin and end the window for the time in which no cell of a process runs.
+func (ac *Activity) StartBetween(p *windows.Process, b *event.Boundary) {
 	if p.Between != nil || p.Ended {
 		return
 	}
-	p.Between = ac.windows.open(p, b, windows.KindBetween, ac.Processes.SessionOf(p))
+	p.Between = ac.Windows.Open(p, b, windows.KindBetween, ac.Processes.SessionOf(p))
 	p.Between.Before = p.LastCell
 }
 
-func (ac *activity) endBetween(p *windows.Process, b *event.Boundary) {
+func (ac *Activity) endBetween(p *windows.Process, b *event.Boundary) {
 	if p.Between != nil {
-		ac.windows.close(p.Between, b)
+		ac.Windows.close(p.Between, b)
 		p.Between = nil
 	}
 }
 
 // linkBetween records, in the time between cells that just ended, which cell came after it.
-func (ac *activity) linkBetween(p *windows.Process, next *windows.Window) {
+func (ac *Activity) linkBetween(p *windows.Process, next *windows.Window) {
 	if w := p.LastBetween; w != nil && !w.IsOpen && w.After == nil {
 		w.After = next
 	}
 }
 
 // failureOf returns the type of the exception that ended a cell, "" for none.
-func (ac *activity) failureOf(b *event.Boundary) string {
+func (ac *Activity) failureOf(b *event.Boundary) string {
 	if b.Outcome != event.OutcomeError {
 		return ""
 	}
@@ -64,7 +66,7 @@ func (ac *activity) failureOf(b *event.Boundary) string {
 	return name
 }
 
-func outcomeStatus(o event.Outcome) string {
+func OutcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:
 		return model.Error
@@ -78,7 +80,7 @@ func outcomeStatus(o event.Outcome) string {
 
 // unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
 // begin. gap is the time between cells that ends there, nil if there is none.
-func (ac *activity) unseenBefore(p *windows.Process, b *event.Boundary, gap *windows.Window) {
+func (ac *Activity) unseenBefore(p *windows.Process, b *event.Boundary, gap *windows.Window) {
 	first, last := p.Inputs, b.Inputs-2
 	if b.Late || p.Inputs < 0 || last < first {
 		return
@@ -94,9 +96,9 @@ func (ac *activity) unseenBefore(p *windows.Process, b *event.Boundary, gap *win
 }
 
 // unseenIn records that cells ran in a window without a window of their own.
-func (ac *activity) unseenIn(p *windows.Process, in *windows.Window, first, last int64) {
+func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last int64) {
 	kernel, doubted := p.Kernel(), words.StartProbes
-	ac.unseen += last - first + 1
+	ac.Unseen += last - first + 1
 	if in != nil {
 		in.Note = in.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
 		if in.Kind == windows.KindCell {

@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *activity) beginExperiment(r *windows.Tree, p *windows.Process, b *event.Boundary) {
+func (ac *Activity) BeginExperiment(r *windows.Tree, p *windows.Process, b *event.Boundary) {
 	all := &p.Experiments
 	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
 	if len(r.Open) >= ac.Limits.Open {
@@ -24,7 +24,7 @@ func (ac *activity) beginExperiment(r *windows.Tree, p *windows.Process, b *even
 		all.Refused[name]++
 		return
 	}
-	w := ac.windows.open(p, b, windows.KindExperiment, ac.Processes.SessionOf(p))
+	w := ac.Windows.Open(p, b, windows.KindExperiment, ac.Processes.SessionOf(p))
 	w.Name = name
 	if all.ByName == nil {
 		all.ByName = map[string][]*windows.Window{}
@@ -33,7 +33,7 @@ func (ac *activity) beginExperiment(r *windows.Tree, p *windows.Process, b *even
 	all.Open++
 }
 
-func (ac *activity) endExperiment(p *windows.Process, b *event.Boundary) {
+func (ac *Activity) EndExperiment(p *windows.Process, b *event.Boundary) {
 	all := &p.Experiments
 	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
 	if all.Refused[name] > 0 {
@@ -62,15 +62,15 @@ func (ac *activity) endExperiment(p *windows.Process, b *event.Boundary) {
 }
 
 // closeExperiment closes an experiment.
-func (ac *activity) closeExperiment(w *windows.Window, b *event.Boundary) {
-	ac.windows.close(w, b)
-	if ac.marked != nil {
-		ac.marked.add(w)
+func (ac *Activity) closeExperiment(w *windows.Window, b *event.Boundary) {
+	ac.Windows.close(w, b)
+	if ac.Marked != nil {
+		ac.Marked.add(w)
 	}
 }
 
 // endExperiments closes the open experiments, in the order in which they began.
-func (ac *activity) endExperiments(p *windows.Process, b *event.Boundary) {
+func (ac *Activity) endExperiments(p *windows.Process, b *event.Boundary) {
 	var left []*windows.Window
 	for _, of := range p.Experiments.ByName {
 		left = append(left, of...)
@@ -83,22 +83,22 @@ func (ac *activity) endExperiments(p *windows.Process, b *event.Boundary) {
 	p.Experiments = windows.Experiments{}
 }
 
-// marked are experiments of a [Monitor] that have closed, and have not been handed out.
-type marked struct {
-	all  []*windows.Window
-	lost map[int32]int // those without room, by process
+// Marked are experiments of a [Monitor] that have closed, and have not been handed out.
+type Marked struct {
+	All  []*windows.Window
+	Lost map[int32]int // those without room, by process
 }
 
-// maxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
-const maxUnfetched = 1 << 12
+// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
+const MaxUnfetched = 1 << 12
 
-func (m *marked) add(w *windows.Window) {
-	if len(m.all) < maxUnfetched {
-		m.all = append(m.all, w)
+func (m *Marked) add(w *windows.Window) {
+	if len(m.All) < MaxUnfetched {
+		m.All = append(m.All, w)
 		return
 	}
-	if m.lost == nil {
-		m.lost = map[int32]int{}
+	if m.Lost == nil {
+		m.Lost = map[int32]int{}
 	}
-	m.lost[w.Process.Info.PID]++
+	m.Lost[w.Process.Info.PID]++
 }

@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"strings"
@@ -12,10 +12,10 @@ import (
 // The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles it, and its
 // front end shows whether it waits for the next one. Where the two do not match, a probe was not hit.
 
-// shellCheck compares the windows with the numbers that IPython has in the end.
-type shellCheck struct {
+// ShellCheck compares the windows with the numbers that IPython has in the end.
+type ShellCheck struct {
 	*windows.State
-	activity *activity
+	Activity *Activity
 }
 
 // soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines
@@ -34,8 +34,8 @@ func lateEnd(b *event.Boundary, gap *windows.Window) {
 	}
 }
 
-// compare compares the windows of each process with the counts that IPython had in the end.
-func (sc *shellCheck) compare(shells []event.Shell) {
+// Compare compares the windows of each process with the counts that IPython had in the end.
+func (sc *ShellCheck) Compare(shells []event.Shell) {
 	idle := map[*windows.Process]event.Nanoseconds{}
 	for _, s := range shells {
 		p := sc.Processes.ByPID[s.PID]
@@ -55,7 +55,7 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 			if in == nil || !in.Missed && !in.Note.Is(words.StillRuns) {
 				in = p.LastBetween
 			}
-			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
+			sc.Activity.unseenIn(p, in, known, s.Inputs-1-running)
 		}
 		if s.Idle {
 			idle[p] = max(idle[p], s.Time)
@@ -72,7 +72,7 @@ func (sc *shellCheck) compare(shells []event.Shell) {
 }
 
 // doubt adds a problem for the cells of each process of which a part was not seen.
-func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
+func (sc *ShellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
 	count := map[*windows.Process]int{}
 	for _, w := range sc.Table.Staying {
 		if w.Kind == windows.KindCell && amiss(w) {
@@ -89,7 +89,7 @@ func (sc *shellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window
 
 // lacksStatements reports whether a cell that ran to its end must have had statements, and none was seen. Where their
 // probes were stepped down, that is reported already.
-func (sc *shellCheck) lacksStatements(w *windows.Window) bool {
+func (sc *ShellCheck) lacksStatements(w *windows.Window) bool {
 	if w.LastLine > 0 || w.Late || w.IsOpen || w.Status != model.OK || w.Truncated ||
 		sc.Paused.Includes(event.Statements) {
 		return false
@@ -99,7 +99,7 @@ func (sc *shellCheck) lacksStatements(w *windows.Window) bool {
 
 // lacksResult reports whether the result of a front end's cell must have been seen, and was not. Not every Python
 // reports the results of awaited cells.
-func (sc *shellCheck) lacksResult(w *windows.Window) bool {
+func (sc *ShellCheck) lacksResult(w *windows.Window) bool {
 	if !w.Resultless || !w.IsOwn() || w.Process.Info.Frontend == "" || w.Source == 0 ||
 		sc.Paused.Includes(event.CellEnds) {
 		return false

@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"ipytracer/attribution/internal/windows"
@@ -7,7 +7,7 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *activity) openStatement(p *windows.Process, b *event.Boundary) {
+func (ac *Activity) OpenStatement(p *windows.Process, b *event.Boundary) {
 	cell := ac.Table.Running[b.Cell]
 	if cell == nil {
 		return
@@ -15,27 +15,27 @@ func (ac *activity) openStatement(p *windows.Process, b *event.Boundary) {
 	if late := cell.Statement; late != nil { // its end was refused
 		late.Status = model.Incomplete
 		late.Loosen(words.EndRefused)
-		ac.windows.close(late, b)
+		ac.Windows.close(late, b)
 	}
-	w := ac.windows.open(p, b, windows.KindStatement, cell)
+	w := ac.Windows.Open(p, b, windows.KindStatement, cell)
 	w.Line = int(b.Line)
 	cell.LastLine = max(cell.LastLine, w.Line)
 	cell.Statement = w
 }
 
-func (ac *activity) closeStatement(b *event.Boundary, status string) {
+func (ac *Activity) CloseStatement(b *event.Boundary, status string) {
 	cell := ac.Table.Running[b.Cell]
 	if cell == nil || cell.Statement == nil {
 		return
 	}
 	cell.Statement.Status = status
-	ac.windows.close(cell.Statement, b)
+	ac.Windows.close(cell.Statement, b)
 	cell.Statement = nil
 }
 
-// cutShort closes the running statements of a tree when their probes are stepped down: their ends are not seen any
+// CutShort closes the running statements of a tree when their probes are stepped down: their ends are not seen any
 // more. Each window has the part of its statement that was seen, so its figures are lower bounds.
-func (ac *activity) cutShort(r *windows.Tree, b *event.Boundary) {
+func (ac *Activity) CutShort(r *windows.Tree, b *event.Boundary) {
 	var running []*windows.Window
 	for _, w := range r.Open {
 		if w.IsOpen && w.Kind == windows.KindStatement && w.Parent != nil && w.Parent.Statement == w {
@@ -49,7 +49,7 @@ func (ac *activity) cutShort(r *windows.Tree, b *event.Boundary) {
 		}
 		w.Status = model.Incomplete
 		w.Loosen(words.EndUnwatched)
-		ac.windows.close(w, at)
+		ac.Windows.close(w, at)
 		w.Parent.Statement = nil
 		w.EndsAnywhere()
 	}

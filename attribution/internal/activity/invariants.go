@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"ipytracer/attribution/internal/course"
@@ -7,29 +7,29 @@ import (
 	"ipytracer/internal/words"
 )
 
-// invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
+// Invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
 // least as high as each of its processes, and a window as each window inside it. Where one of them does not hold, an
 // input was taken in that the kernel half cannot have meant. Figures are then wrong, and nothing else would report it.
-type invariants struct {
+type Invariants struct {
 	words.Broken
 
-	inside map[*windows.Window]*inside
+	Inside map[*windows.Window]*Inside
 	trees  map[uint32]*treeMaxima
 }
 
-// inside is the highest values, so far, of the closed windows inside an open one.
-type inside struct{ own, tree course.Levels }
+// Inside is the highest values, so far, of the closed windows inside an open one.
+type Inside struct{ Own, Tree course.Levels }
 
-// skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
+// Skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
 // taken a moment before the other, and boundaries on other CPUs may be drawn in between.
-const skew = 16
+const Skew = 16
 
 // maxOwed limits the maxima that are kept because a tree has yet to reach them.
 const maxOwed = 256
 
 // treeMaxima are the last maxima of a tree, and the maxima that it has yet to reach.
 type treeMaxima struct {
-	last [skew]event.Readings
+	last [Skew]event.Readings
 	next int
 	owed []owed
 }
@@ -41,16 +41,16 @@ type owed struct {
 	left  int // the number of boundaries left in which the tree may reach it
 }
 
-// ends checks the end of a process, before it is taken in.
-func (i *invariants) ends(p *windows.Process) {
+// Ends checks the end of a process, before it is taken in.
+func (i *Invariants) Ends(p *windows.Process) {
 	if p.Ended && !p.Alive {
 		i.EndedAgain++
 	}
 }
 
-// segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
+// Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
 // maxima of the old memory and of the new one belong to one process, and were not in the tree together.
-func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *windows.Processes, meters []event.Meter) {
+func (i *Invariants) Segment(b *event.Boundary, moved course.Movements, ps *windows.Processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
 		tree = &treeMaxima{}
@@ -76,7 +76,7 @@ func (i *invariants) segment(b *event.Boundary, moved course.Movements, ps *wind
 
 // see takes in a tree's maxima. It returns the number of owed maxima that the tree did not reach in time.
 func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
-	r.last[r.next%skew] = *high
+	r.last[r.next%Skew] = *high
 	r.next++
 	left := r.owed[:0]
 	for _, o := range r.owed {
@@ -101,19 +101,19 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 		}
 	}
 	if len(r.owed) < maxOwed {
-		r.owed = append(r.owed, owed{m, bytes, skew})
+		r.owed = append(r.owed, owed{m, bytes, Skew})
 	}
 }
 
 // left checks a closed window, and records its highest values for the window around it. A window that is still open
 // will end at its cell's result, and is checked then.
-func (i *invariants) left(w *windows.Window) {
-	in := i.inside[w]
-	delete(i.inside, w)
+func (i *Invariants) left(w *windows.Window) {
+	in := i.Inside[w]
+	delete(i.Inside, w)
 	if w.IsOpen {
 		return
 	}
-	if in != nil && (in.own.Above(w.Own, w.Paused) || in.tree.Above(w.Tree, w.Paused)) ||
+	if in != nil && (in.Own.Above(w.Own, w.Paused) || in.Tree.Above(w.Tree, w.Paused)) ||
 		w.Kind == windows.KindSession &&
 			w.Opened == w.Process.Began && w.Own.Below(w.Process.Life, w.Paused) {
 		i.LowWindows++
@@ -122,14 +122,14 @@ func (i *invariants) left(w *windows.Window) {
 	if up == nil || !up.IsOpen || up.Process != w.Process || up.Root != w.Root || up.Since > w.Since {
 		return
 	}
-	in = i.inside[up]
+	in = i.Inside[up]
 	if in == nil {
-		in = &inside{}
-		if i.inside == nil {
-			i.inside = map[*windows.Window]*inside{}
+		in = &Inside{}
+		if i.Inside == nil {
+			i.Inside = map[*windows.Window]*Inside{}
 		}
-		i.inside[up] = in
+		i.Inside[up] = in
 	}
-	in.own.RaiseAll(w.Own)
-	in.tree.RaiseAll(w.Tree)
+	in.Own.RaiseAll(w.Own)
+	in.Tree.RaiseAll(w.Tree)
 }

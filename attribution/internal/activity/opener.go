@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"slices"
@@ -8,15 +8,15 @@ import (
 	"ipytracer/model"
 )
 
-// opener opens and closes windows at boundaries.
-type opener struct {
+// Opener opens and closes windows at boundaries.
+type Opener struct {
 	*windows.State
-	invariants *invariants
-	ledger     ledger
+	Invariants *Invariants
+	Ledger     Ledger
 }
 
-// open begins a window at a boundary: it holds every segment after the one that ends there.
-func (ws *opener) open(p *windows.Process, b *event.Boundary, kind windows.WindowKind,
+// Open begins a window at a boundary: it holds every segment after the one that ends there.
+func (ws *Opener) Open(p *windows.Process, b *event.Boundary, kind windows.WindowKind,
 	parent *windows.Window) *windows.Window {
 	w := &windows.Window{
 		Detail: &windows.Detail{
@@ -28,8 +28,8 @@ func (ws *opener) open(p *windows.Process, b *event.Boundary, kind windows.Windo
 		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: p, Status: model.OK,
 	}
 	ws.Table.Open(w)
-	ws.ledger.opened(w, int(b.Line)) // not the boundary, which may be reused
-	if ws.ledger.keeps(kind) {
+	ws.Ledger.Opened(w, int(b.Line)) // not the boundary, which may be reused
+	if ws.Ledger.Keeps(kind) {
 		ws.Table.Keep(w)
 	}
 	r := ws.Processes.Tree(b.Root)
@@ -49,17 +49,17 @@ func (ws *opener) open(p *windows.Process, b *event.Boundary, kind windows.Windo
 }
 
 // close ends a window with the segment that a boundary ends.
-func (ws *opener) close(w *windows.Window, b *event.Boundary) {
+func (ws *Opener) close(w *windows.Window, b *event.Boundary) {
 	if !w.IsOpen {
 		return
 	}
 	ws.end(w, b)
-	ws.ledger.closed(w)
+	ws.Ledger.Closed(w)
 	ws.leave(w)
 }
 
 // end records the end of a window, with the segment that a boundary ends.
-func (ws *opener) end(w *windows.Window, b *event.Boundary) {
+func (ws *Opener) end(w *windows.Window, b *event.Boundary) {
 	r := ws.Processes.Tree(w.Root)
 	w.Measured = ws.Table.Measure(w)
 	w.Paused, w.PausedStacks = r.PausedIn(w), r.PausedStacksIn(w)
@@ -77,8 +77,8 @@ func (ws *opener) end(w *windows.Window, b *event.Boundary) {
 }
 
 // leave removes a window from those that are open.
-func (ws *opener) leave(w *windows.Window) {
-	ws.invariants.left(w)
+func (ws *Opener) leave(w *windows.Window) {
+	ws.Invariants.left(w)
 	r := ws.Processes.Tree(w.Root)
 	ws.Table.Close(w)
 	r.Left = ws.Session.Cut
@@ -97,12 +97,12 @@ func (ws *opener) leave(w *windows.Window) {
 		r.Closed = 0
 	}
 	if ws.Table.Closed.Add(w) {
-		ws.settle()
+		ws.Settle()
 	}
 }
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
-func (ws *opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window {
+func (ws *Opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window {
 	s, d := *w, *w.Detail
 	s.Detail = &d
 	if w.Doubts != nil {
@@ -110,15 +110,15 @@ func (ws *opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window
 		s.Doubts = &doubts
 	}
 	s.Refused, s.RefusedBy = slices.Clone(w.Refused), slices.Clone(w.RefusedBy)
-	ws.ledger.copied(&s)
+	ws.Ledger.Copied(&s)
 	ws.end(&s, b)
-	ws.ledger.closed(&s)
+	ws.Ledger.Closed(&s)
 	ws.Table.Count(&s, -1)
 	return &s
 }
 
 // drop removes a statement again.
-func (ws *opener) drop(w *windows.Window, b *event.Boundary) {
+func (ws *Opener) drop(w *windows.Window, b *event.Boundary) {
 	w.Dropped = true
 	ws.close(w, b)
 }
@@ -130,21 +130,21 @@ func without(all []*windows.Window, w *windows.Window) []*windows.Window {
 	return all
 }
 
-// settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before
+// Settle settles the windows that closed long enough ago, and archives those that closed long ago. It is called before
 // a boundary: there, the same events have been taken in from a live session and from its recording.
-func (ws *opener) settle() {
+func (ws *Opener) Settle() {
 	n := ws.Table.Closed.Due()
 	for _, w := range ws.Table.Closed.Closing[:n] {
 		w.IsSettled = true
-		ws.ledger.settle(w)
+		ws.Ledger.Settle(w)
 	}
 	old := ws.Table.Closed.Move(n)
 	for _, w := range old {
 		r := ws.Processes.Tree(w.Root)
 		r.Archived = max(r.Archived, w.LastSegment)
-		ws.ledger.shorten(w)
+		ws.Ledger.Shorten(w)
 		if detail := ws.Table.Put(w); detail != nil {
-			ws.ledger.archived(detail)
+			ws.Ledger.Archived(detail)
 		}
 	}
 	ws.Table.Closed.Drop(old)

@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"slices"
@@ -14,32 +14,32 @@ import (
 // shell was left with exit, the process ended, another program took over the signals that carry it) the cell ended at
 // its result, and the rest is the time between cells.
 
-// cellResult ends a cell's last statement and begins its display and hooks.
-func (ac *activity) cellResult(p *windows.Process, b *event.Boundary) {
+// CellResult ends a cell's last statement and begins its display and hooks.
+func (ac *Activity) CellResult(p *windows.Process, b *event.Boundary) {
 	w := ac.Table.Running[b.Cell]
 	if w == nil || !w.IsOpen || w.Hooks != nil {
 		return
 	}
-	ac.closeStatement(b, outcomeStatus(b.Outcome))
-	if w.Status = outcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
+	ac.CloseStatement(b, OutcomeStatus(b.Outcome))
+	if w.Status = OutcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
 		w.AddNote(words.OutcomeUnknown)
 	}
 	w.Failure = ac.failureOf(b)
-	w.AtResult = ac.windows.snapshot(w, b)
-	w.Hooks = ac.windows.open(p, b, windows.KindStatement, w)
+	w.AtResult = ac.Windows.snapshot(w, b)
+	w.Hooks = ac.Windows.Open(p, b, windows.KindStatement, w)
 	w.Hooks.Name = model.Hooks
 }
 
 // endAtResult ends a cell at its result. The rest becomes the time between cells, which goes on. missed: the front end
 // finished with the cell at a time that was not seen. That is a defect where the front end is one that shows this time.
-func (ac *activity) endAtResult(p *windows.Process, w *windows.Window, b *event.Boundary, missed bool) {
+func (ac *Activity) endAtResult(p *windows.Process, w *windows.Window, b *event.Boundary, missed bool) {
 	hooks, session := w.Hooks, ac.Processes.SessionOf(p)
-	ac.windows.leave(w)
-	ac.ledger.forgo(w)
+	ac.Windows.leave(w)
+	ac.Ledger.Forgo(w)
 	at := w.AtResult
 	at.Closing, at.Truncated, at.Source = w.Closing, w.Truncated, w.Source
 	*w = *at
-	ac.invariants.left(w)
+	ac.Invariants.left(w)
 	ac.Table.Count(w, 1)
 	if p.HadCell = true; missed {
 		w.Ending = windows.EndingUnreported
@@ -53,15 +53,15 @@ func (ac *activity) endAtResult(p *windows.Process, w *windows.Window, b *event.
 	}
 	ac.done = append(ac.done, w)
 	if len(p.Open) > 0 { // another thread's cell runs
-		ac.windows.drop(hooks, b)
+		ac.Windows.drop(hooks, b)
 		return
 	}
 	p.LastCell, p.Between = w, hooks
-	ac.ledger.forgo(hooks)
+	ac.Ledger.Forgo(hooks)
 	hooks.Kind, hooks.Parent, hooks.Before, hooks.Name = windows.KindBetween, session, w, ""
 	p.LastBetween = hooks
-	if !ac.ledger.keeps(windows.KindStatement) {
+	if !ac.Ledger.Keeps(windows.KindStatement) {
 		ac.Table.Keep(hooks)
 	}
-	ac.ledger.becameBetween(hooks)
+	ac.Ledger.BecameBetween(hooks)
 }

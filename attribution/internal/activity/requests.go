@@ -1,25 +1,25 @@
-package attribution
+package activity
 
 import (
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
-// requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
+// Requests handles the events that move no meter: refused requests, moves of device memory to the host and back, and
 // uses of other processes' memory.
-type requests struct {
+type Requests struct {
 	*windows.State
-	dropped uint64 // requests that are counted in no window
+	Dropped uint64 // requests that are counted in no window
 }
 
-// request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
-func (rq *requests) request(r *windows.Tree, e event.Event) {
+// Request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
+func (rq *Requests) Request(r *windows.Tree, e event.Event) {
 	at := windows.PlaceOf(e)
 	if at.Segment > r.Ended {
 		if len(r.Asked) < windows.MaxAsked {
 			r.Asked = append(r.Asked, e)
 		} else {
-			rq.dropped++
+			rq.Dropped++
 		}
 		return
 	}
@@ -38,8 +38,8 @@ func (rq *requests) request(r *windows.Tree, e event.Event) {
 	}
 }
 
-// askedIn adds the requests of a segment that ends to the open windows.
-func (rq *requests) askedIn(r *windows.Tree, segment uint64) {
+// AskedIn adds the requests of a segment that ends to the open windows.
+func (rq *Requests) AskedIn(r *windows.Tree, segment uint64) {
 	waiting := r.Asked[:0]
 	for _, e := range r.Asked {
 		if windows.PlaceOf(e).Segment > segment {

@@ -1,4 +1,4 @@
-package attribution
+package activity
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *activity) openCell(r *windows.Tree, p *windows.Process, b *event.Boundary) {
+func (ac *Activity) OpenCell(r *windows.Tree, p *windows.Process, b *event.Boundary) {
 	parent := ac.Table.Running[b.Outer]
 	if parent == nil || !parent.IsOpen {
 		parent = ac.Processes.SessionOf(p)
@@ -24,10 +24,10 @@ func (ac *activity) openCell(r *windows.Tree, p *windows.Process, b *event.Bound
 	ac.unseenBefore(p, b, gap)
 	lateEnd(b, gap)
 	r.Executions++
-	w := ac.windows.open(p, b, windows.KindCell, parent)
+	w := ac.Windows.Open(p, b, windows.KindCell, parent)
 	w.TID = b.TID
 	w.Cell, w.Execution, w.Count = b.Cell, r.Executions, p.CountOf(b)
-	if ac.ledger.keeps(windows.KindCell) {
+	if ac.Ledger.Keeps(windows.KindCell) {
 		w.File, _ = ac.Limits.Keep(b.File, windows.MaxName)
 		ac.Files.Add(b.PID, w)
 	}
@@ -45,7 +45,7 @@ func (ac *activity) openCell(r *windows.Tree, p *windows.Process, b *event.Bound
 
 // isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
 // dropped window.
-func (ac *activity) isFull(r *windows.Tree) bool {
+func (ac *Activity) isFull(r *windows.Tree) bool {
 	if len(r.Open) < ac.Limits.Open {
 		return false
 	}
@@ -53,8 +53,8 @@ func (ac *activity) isFull(r *windows.Tree) bool {
 	return true
 }
 
-// closeCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
-func (ac *activity) closeCell(p *windows.Process, b *event.Boundary) {
+// CloseCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
+func (ac *Activity) CloseCell(p *windows.Process, b *event.Boundary) {
 	w := ac.Table.Running[b.Cell]
 	if w == nil || !w.IsOpen {
 		return
@@ -66,14 +66,14 @@ func (ac *activity) closeCell(p *windows.Process, b *event.Boundary) {
 			ac.endAtResult(p, w, b, p.Info.Frontend != "" && w.IsOwn() && !first)
 			return
 		}
-		ac.windows.close(w.Hooks, b)
-		ac.ledger.forgo(w.AtResult)
+		ac.Windows.close(w.Hooks, b)
+		ac.Ledger.Forgo(w.AtResult)
 		w.Hooks, w.AtResult, w.Ending = nil, nil, windows.EndingReported
 		ac.finishCell(p, w, b)
 		return
 	}
-	ac.closeStatement(b, outcomeStatus(b.Outcome))
-	w.Status = outcomeStatus(b.Outcome)
+	ac.CloseStatement(b, OutcomeStatus(b.Outcome))
+	w.Status = OutcomeStatus(b.Outcome)
 	w.Failure = ac.failureOf(b)
 	w.Resultless = !w.Late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
 	switch b.Outcome {
@@ -91,23 +91,23 @@ func (ac *activity) closeCell(p *windows.Process, b *event.Boundary) {
 }
 
 // finishCell closes a cell's window and, if no other cell runs, begins the time between cells.
-func (ac *activity) finishCell(p *windows.Process, w *windows.Window, b *event.Boundary) {
-	ac.windows.close(w, b)
+func (ac *Activity) finishCell(p *windows.Process, w *windows.Window, b *event.Boundary) {
+	ac.Windows.close(w, b)
 	ac.forgetCell(w)
 	if i := slices.Index(p.Open, w); i >= 0 {
 		p.Open = slices.Delete(p.Open, i, i+1)
 	}
 	ac.done = append(ac.done, w)
-	ac.ledger.cellOver(b.PID, w)
+	ac.Ledger.CellOver(b.PID, w)
 	if len(p.Open) == 0 {
 		p.LastCell = w
 		p.RanCells++
-		ac.startBetween(p, b)
+		ac.StartBetween(p, b)
 	}
 }
 
-// abandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
-func (ac *activity) abandonCell(p *windows.Process, b *event.Boundary, why words.NoteKind) {
+// AbandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
+func (ac *Activity) AbandonCell(p *windows.Process, b *event.Boundary, why words.NoteKind) {
 	w := p.Open[len(p.Open)-1]
 	if w.Hooks != nil {
 		ac.endAtResult(p, w, b, false)
@@ -115,29 +115,29 @@ func (ac *activity) abandonCell(p *windows.Process, b *event.Boundary, why words
 	}
 	if s := w.Statement; s != nil {
 		s.Status, s.Note = model.Incomplete, windows.NewNote(why)
-		ac.windows.close(s, b)
+		ac.Windows.close(s, b)
 		w.Statement = nil
 	}
 	w.Status, w.Note = model.Incomplete, windows.NewNote(why)
 	ac.finishCell(p, w, b)
 }
 
-// closeProcess closes everything that is open for a process.
-func (ac *activity) closeProcess(p *windows.Process, b *event.Boundary, why words.NoteKind) {
+// CloseProcess closes everything that is open for a process.
+func (ac *Activity) CloseProcess(p *windows.Process, b *event.Boundary, why words.NoteKind) {
 	for len(p.Open) > 0 {
-		ac.abandonCell(p, b, why)
+		ac.AbandonCell(p, b, why)
 	}
 	ac.endExperiments(p, b)
 	ac.endBetween(p, b)
 	for _, w := range []*windows.Window{p.Session, p.Lifetime} {
 		if w != nil {
-			ac.windows.close(w, b)
+			ac.Windows.close(w, b)
 		}
 	}
 }
 
-// source gives a cell its text. The text may arrive a while after the cell's end.
-func (ac *activity) source(e *event.CellSource) {
+// Source gives a cell its text. The text may arrive a while after the cell's end.
+func (ac *Activity) Source(e *event.CellSource) {
 	w := ac.Table.Running[e.Cell]
 	if w == nil {
 		w = ac.Table.Closed.Cell(e.Cell)
