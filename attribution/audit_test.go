@@ -282,7 +282,7 @@ func TestStudent(t *testing.T) {
 func TestSiteIsNamedAlike(t *testing.T) {
 	names := map[uint64]string{5: "first.py", 7: "", 9: "second.py"}
 	for _, order := range [][]uint64{{5, 7, 9}, {9, 5, 7}, {7, 9, 5}} {
-		s := newSurvivors(NewAuditor().core.rows)
+		s := newSurvivors(NewAuditor().core.Rows)
 		var one *site
 		for _, stack := range order {
 			name := siteName{text: "x = 1", where: "f"}

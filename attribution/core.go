@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -10,7 +11,7 @@ import (
 // core is the common part of a [Tracker] and an [Auditor]: it takes in events, cuts the time into windows and records
 // the values of the meters in each.
 type core struct {
-	*rows
+	*rows.Rows
 	invariants *activity.Invariants
 	activity   *activity.Activity
 	requests   *activity.Requests
@@ -21,7 +22,7 @@ type core struct {
 // newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its
 // meters.
 func newCore(s *windows.State, l activity.Ledger, of chart) *core {
-	c := &core{rows: newRows(s, l), invariants: &activity.Invariants{}}
+	c := &core{Rows: rows.New(s, l), invariants: &activity.Invariants{}}
 	opener := &activity.Opener{State: s, Invariants: c.invariants, Ledger: l}
 	c.activity = &activity.Activity{State: s, Windows: opener, Invariants: c.invariants, Ledger: l}
 	c.requests = &activity.Requests{State: s}
@@ -29,7 +30,7 @@ func newCore(s *windows.State, l activity.Ledger, of chart) *core {
 	c.intake = &intake{
 		State: s, windows: opener, activity: c.activity, shellCheck: &activity.ShellCheck{State: s,
 			Activity: c.activity},
-		requests: c.requests, queue: c.queue, namespaces: c.namespaces, invariants: c.invariants, ledger: l, chart: of,
+		requests: c.requests, queue: c.queue, namespaces: c.Namespaces, invariants: c.invariants, ledger: l, chart: of,
 	}
 	return c
 }
@@ -38,7 +39,7 @@ func newCore(s *windows.State, l activity.Ledger, of chart) *core {
 func (c *core) finished() []model.Window {
 	var out []model.Window
 	for _, w := range c.activity.TakeDone() {
-		out = append(out, c.presenter.window(c.Table.Whole(w)))
+		out = append(out, c.Presenter.Window(c.Table.Whole(w)))
 	}
 	return out
 }

@@ -47,10 +47,10 @@ func (in *intake) add(e event.Event) {
 		in.ledger.HeldBy(e)
 		return
 	case *event.Variables:
-		in.namespaces.list(e)
+		in.namespaces.List(e)
 		return
 	case *event.Residence:
-		in.namespaces.resides(e)
+		in.namespaces.Resides(e)
 		return
 	}
 	if isAbout(e) && in.pending != nil && len(in.about) < maxAbout {
@@ -103,7 +103,7 @@ func (in *intake) take(e event.Event) {
 func (in *intake) finish(f *event.Finish) {
 	isFirst := in.Session.Ends(f)
 	if in.Session.IsCut() {
-		in.namespaces.cutShort()
+		in.namespaces.CutShort()
 	}
 	in.Table.Hindsight.AddUnreported(f.Lost, in.Table.Closings)
 	in.Processes.SetUnprobed(f.Blind)

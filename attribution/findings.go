@@ -31,7 +31,7 @@ func newAudit(s *windows.State) *audit {
 func (f *Findings) Audit(least int64) *model.Audit {
 	f.core.intake.flush()
 	f.core.queue.handOnAll()
-	return newJudge(f.core.rows, f.audit, least).judgeAll()
+	return newJudge(f.core.Rows, f.audit, least).judgeAll()
 }
 
 // leastAsked is the least size of a block, in bytes, for which holders are searched.
@@ -61,7 +61,7 @@ func (f *Findings) Blocks(pid int) (all []event.Block) {
 func (f *Findings) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	f.core.intake.flush()
 	defer f.audit.ask(found)()
-	j := newJudge(f.core.rows, f.audit, least)
+	j := newJudge(f.core.Rows, f.audit, least)
 	j.only, j.asking = int32(pid), true
 	out := j.judgeAll()
 	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they belong to the end

@@ -140,7 +140,7 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 	if w != nil {
 		w = pr.core.Table.Whole(w)
 	}
-	f.Exact, f.Bound = pr.core.figurer.quality(m, w)
+	f.Exact, f.Bound = pr.core.Figurer.Quality(m, w)
 	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
 	for _, number := range slices.Sorted(maps.Keys(sums)) {
 		one := sums[number]
@@ -156,7 +156,7 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 			at[place] = i
 			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
 			if s := pr.core.Stacks.Of(number); s != nil && w != nil {
-				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.symbolizer.frames(w, s), s.More
+				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.Symbolizer.Frames(w, s), s.More
 			}
 		}
 		f.Stacks[i].Allocated += int64(one.allocated)

@@ -20,6 +20,6 @@ func (pr *profiler) sweep() {
 		}
 	}
 	t.Shrink(needed)
-	pr.core.symbolizer.forget()
+	pr.core.Symbolizer.Forget()
 	pr.core.Files.Sweep()
 }

@@ -16,9 +16,9 @@ func GiveUp(t *Tracker, why string) {
 	t.queue.close()
 	t.allocations.giveUp(why)
 	t.glancer.mark(false)
-	t.namespaces.forget()
+	t.Namespaces.Forget()
 	t.Files.Forget()
-	t.symbolizer.forget()
+	t.Symbolizer.Forget()
 	t.Table.GiveUp()
 	t.Limits.Brief = true
 	forgetTallies(t.Table.Closed.All())

@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -22,7 +23,7 @@ const (
 
 // glancer reports on a session while it goes on.
 type glancer struct {
-	*rows
+	*rows.Rows
 	lister      *lister
 	allocations *allocations
 	activity    *activity.Activity
@@ -98,9 +99,9 @@ func (gl *glancer) kernel(p *windows.Process) model.Kernel {
 	if p.Session != nil {
 		session = gl.Table.Whole(p.Session)
 	}
-	k.Meters = gl.figurer.figureMap(p.CertainLife(), session, false, p.Info.Python != "")
+	k.Meters = gl.Figurer.FigureMap(p.CertainLife(), session, false, p.Info.Python != "")
 	if session != nil {
-		k.Tree = gl.figurer.treeOf(session, k.Meters)
+		k.Tree = gl.Figurer.TreeOf(session, k.Meters)
 	}
 	gl.glanceAtCell(p, &k)
 	gl.glanceAtChildren(p, &k)
@@ -115,12 +116,12 @@ func (gl *glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
 		w, k.Running = p.Open[0], true
 	}
 	if w != nil && !w.Dropped {
-		cell := gl.presenter.window(gl.Table.Whole(w))
+		cell := gl.Presenter.Window(gl.Table.Whole(w))
 		k.Cell = &cell
 		if innermost := w; k.Running {
 			innermost = p.Open[len(p.Open)-1]
 			if s := innermost.Statement; s != nil && s.IsOpen {
-				statement := gl.presenter.window(gl.Table.Whole(s))
+				statement := gl.Presenter.Window(gl.Table.Whole(s))
 				k.Statement = &statement
 			}
 		}
@@ -213,7 +214,7 @@ func (gl *glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
 			continue
 		}
 		k.Children = append(k.Children, model.Child{PID: int(c.Info.PID), Command: c.Info.Command,
-			Meters: gl.figurer.figureMap(c.CertainLife(), nil, false, c.Info.Python != "")})
+			Meters: gl.Figurer.FigureMap(c.CertainLife(), nil, false, c.Info.Python != "")})
 	}
 	resident := event.Resident.String()
 	slices.SortFunc(k.Children, func(x, y model.Child) int {
@@ -226,13 +227,13 @@ func (gl *glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
 
 // glanceAtVariables lists the largest variables by name, as of the last search.
 func (gl *glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
-	i := slices.IndexFunc(gl.namespaces.early, func(e *event.Variables) bool { return e.PID == p.Info.PID })
+	i := slices.IndexFunc(gl.Namespaces.Early, func(e *event.Variables) bool { return e.PID == p.Info.PID })
 	if i < 0 || p.Ended {
 		return
 	}
-	e := gl.namespaces.early[i]
-	all, names := gl.namespaces.variablesOf(e)
-	slices.SortStableFunc(all, largerVariable)
+	e := gl.Namespaces.Early[i]
+	all, names := gl.Namespaces.VariablesOf(e)
+	slices.SortStableFunc(all, rows.LargerVariable)
 	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.Session.Since(e.Time)
 }
 

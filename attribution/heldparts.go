@@ -23,7 +23,7 @@ const maxHeld = 16
 // heldByNames finds them in the processes in which it is known where the memory of names lies.
 func (li *lister) heldByNames() map[int32]*heldParts {
 	all := map[int32]*heldParts{}
-	for _, e := range li.namespaces.listed {
+	for _, e := range li.Namespaces.Listed {
 		if e.Ranged && slices.IsSortedFunc(e.Ranges, func(a, b event.HeldRange) int {
 			return cmp.Compare(a.Address, b.Address)
 		}) {
@@ -50,7 +50,7 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 			}
 		}
 		for i, v := range h.of.Variables {
-			stack, found, meter, _ := li.namespaces.maker(h.of.PID, v)
+			stack, found, meter, _ := li.Namespaces.Maker(h.of.PID, v)
 			if found && !owned[int32(i)] {
 				h.add(meter, stack, int32(len(h.of.Shares)+i), v.Bytes+v.Device)
 			}

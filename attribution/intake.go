@@ -3,6 +3,7 @@ package attribution
 import (
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
@@ -16,7 +17,7 @@ type intake struct {
 	shellCheck *activity.ShellCheck
 	requests   *activity.Requests
 	queue      *blockQueue
-	namespaces *namespaces
+	namespaces *rows.Namespaces
 	invariants *activity.Invariants
 	ledger     activity.Ledger
 	chart      chart

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -8,7 +9,7 @@ import (
 
 // judge turns the blocks that are left at the end into verdicts.
 type judge struct {
-	t        *rows
+	t        *rows.Rows
 	audit    *audit
 	least    event.Bytes
 	verdicts map[verdictKey]*found
@@ -46,7 +47,7 @@ type heldBy struct {
 	name  string
 }
 
-func newJudge(c *rows, a *audit, least int64) *judge {
+func newJudge(c *rows.Rows, a *audit, least int64) *judge {
 	return &judge{
 		t: c, audit: a, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
 		held: map[heldBy]*model.Held{},

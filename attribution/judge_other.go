@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -73,7 +74,7 @@ func (j *judge) children() {
 	for _, p := range j.t.Processes.Order {
 		b := j.audit.births.started[p.Info.PID]
 		if p.Parent == 0 || !p.Alive || p.Ended || b == nil || b.Cell == nil || b.Cell.IsOpen ||
-			isHelper(p.Info.Command) {
+			rows.IsHelper(p.Info.Command) {
 			continue
 		}
 		root := b.Cell.Process.Info.PID
@@ -82,11 +83,11 @@ func (j *judge) children() {
 		}
 		key := verdictKey{kind: model.ChildAlive, pid: root, meter: event.Resident, text: j.t.Texts.TextOf(b.Cell),
 			line: fmt.Sprint(b.Line), holder: p.Info.Command}
-		of, isPool := poolOf(p.Info.Command, cmp.Or(j.audit.pools[p.Info.PID], p.Pool))
-		by := enders{j.t.Processes, j.t.namespaces}.of(p, of.name)
+		of, isPool := rows.PoolOf(p.Info.Command, cmp.Or(j.audit.pools[p.Info.PID], p.Pool))
+		by := rows.Enders{Processes: j.t.Processes, Namespaces: j.t.Namespaces}.Of(p, of.Name)
 		if isPool {
-			by.Pool = of.name
-			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.name}
+			by.Pool = of.Name
+			key = verdictKey{kind: model.IdlePool, pid: root, meter: event.Resident, holder: of.Name}
 		}
 		key.line += " " + strings.Join(by.Calls, " ")
 		own := j.t.Processes.Own(p, event.Resident)

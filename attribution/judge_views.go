@@ -3,6 +3,7 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -94,13 +95,13 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 // mappedFor returns the memory that malloc mapped for one block alone.
 func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
 	all := j.audit.ranges[pid]
-	start, page := at-mallocHeader, j.t.Session.Page()
-	if all == nil || size < leastOfMapped || start%page != 0 {
+	start, page := at-rows.MallocHeader, j.t.Session.Page()
+	if all == nil || size < rows.LeastOfMapped || start%page != 0 {
 		return one, false
 	}
 	p, found := all.Last(start)
 	if ok = found && start < p.End; ok {
-		whole := (size + mallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
+		whole := (size + rows.MallocHeader + event.Bytes(page) - 1) &^ event.Bytes(page-1)
 		one = keptRange(p)
 		one.size = min(whole, event.Bytes(p.End-start))
 	}

@@ -248,9 +248,9 @@ func (j *judge) report() *model.Audit {
 			cmp.Compare(x.PID, y.PID),
 			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames), slices.Compare(x.Executions, y.Executions))
 	})
-	out.Variables, out.Names = j.t.namespaces.variables()
-	out.ToFree = j.t.namespaces.toFree()
-	out.Resident, out.GPUNotes = j.t.namespaces.resident(), j.t.presenter.notes()
+	out.Variables, out.Names = j.t.Namespaces.Variables()
+	out.ToFree = j.t.Namespaces.ToFree()
+	out.Resident, out.GPUNotes = j.t.Namespaces.Resident(), j.t.Presenter.Notes()
 	out.Live = slices.Clip(j.live[:min(len(j.live), stacks.MaxListed)])
 	j.describe(out)
 	return out

@@ -104,7 +104,7 @@ func (l *lineSums) add(all *stacks.Tallies) {
 			continue
 		}
 		left, at := l.w.Left(&y), stacks.On{Meter: l.meter, Stack: stack}
-		calls := table.CallsOf(s)[:len(t.symbolizer.cellsIn(l.w, s))]
+		calls := table.CallsOf(s)[:len(t.Symbolizer.CellsIn(l.w, s))]
 		for i, call := range calls {
 			if slices.Contains(calls[:i], call) { // a line that calls itself counts once
 				continue
@@ -164,7 +164,7 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	t, pid := l.t, l.w.Process.Info.PID
 	out := model.Line{
 		PID: int(pid), Meter: l.meter.String(),
-		Frame:     t.symbolizer.frame(one.call, t.symbolizer.cellIn(l.w, pid, one.call)),
+		Frame:     t.Symbolizer.Frame(one.call, t.Symbolizer.CellIn(l.w, pid, one.call)),
 		Allocated: int64(one.allocated), Freed: int64(one.freed), Net: int64(one.allocated - one.freed),
 		AtPeak:       int64(one.atPeak),
 		OwnAllocated: int64(one.ownAllocated), OwnAtPeak: int64(one.ownAtPeak), Count: one.count,
@@ -177,7 +177,7 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	}
 	slices.Sort(others)
 	for _, call := range others {
-		if f := t.symbolizer.frame(call, t.symbolizer.cellIn(l.w, pid, call)); f.Execution > out.Execution {
+		if f := t.Symbolizer.Frame(call, t.Symbolizer.CellIn(l.w, pid, call)); f.Execution > out.Execution {
 			out.Frame = f
 		}
 	}
@@ -212,7 +212,7 @@ func (li *lister) tensors() []model.Tensors {
 		p := li.Processes.ByPID[k.pid]
 		var frames []model.Frame
 		if stack := li.Stacks.Of(k.stack); stack != nil && li.Processes.SessionOf(p) != nil {
-			frames = li.symbolizer.frames(li.Processes.SessionOf(p), stack)
+			frames = li.Symbolizer.Frames(li.Processes.SessionOf(p), stack)
 		}
 		id := stacks.FrameKey(append([]model.Frame{{Function: k.meter.String(), Line: int(k.pid)}, {Line: int(k.size)}},
 			frames...))

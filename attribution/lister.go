@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -13,7 +14,7 @@ import (
 
 // lister lists the stacks that allocated, for a report.
 type lister struct {
-	*rows
+	*rows.Rows
 	allocations *allocations
 	divided     *stacks.Merger
 }
@@ -59,7 +60,7 @@ func (li *lister) allocationsOf(w *windows.Window, out []model.Allocation,
 func (li *lister) allocation(w *windows.Window, m event.Meter, y stacks.Sum) model.Allocation {
 	stack := li.Stacks.Of(y.Stack)
 	return model.Allocation{
-		Meter: m.String(), Stack: li.symbolizer.frames(w, stack), StackTruncated: stack != nil && stack.More,
+		Meter: m.String(), Stack: li.Symbolizer.Frames(w, stack), StackTruncated: stack != nil && stack.More,
 		Allocated: int64(y.Allocated), Freed: int64(y.Freed), Net: int64(y.Allocated - y.Freed),
 		AtPeak: int64(y.AtPeak), Count: y.Count, Sampled: y.Sampled,
 	}

@@ -79,7 +79,7 @@ func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 	if p == nil || p.Began == 0 {
 		return model.Process{}, false
 	}
-	return m.core.presenter.describe(p, 0, nil), true
+	return m.core.Presenter.Describe(p, 0, nil), true
 }
 
 // Has reports whether a process is known.
@@ -92,7 +92,7 @@ func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
 	if p == nil || p.Last.Statement == nil || p.Last.Statement.IsOpen {
 		return model.Window{}, false
 	}
-	return m.core.presenter.window(p.Last.Statement), true
+	return m.core.Presenter.Window(p.Last.Statement), true
 }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.

@@ -19,7 +19,7 @@ func (m *Monitor) KeepExperiments(prefix string) {
 // to be called before [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 	for _, w := range m.marked.All {
-		done = append(done, m.core.presenter.window(m.core.Table.Whole(w)))
+		done = append(done, m.core.Presenter.Window(m.core.Table.Whole(w)))
 	}
 	lost, m.marked = m.marked.Lost, activity.Marked{}
 	return done, lost
@@ -38,7 +38,7 @@ func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
 	}
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range open[max(0, len(open)-maxRunning):] {
-		all = append(all, m.core.presenter.window(m.core.Table.Whole(w)))
+		all = append(all, m.core.Presenter.Window(m.core.Table.Whole(w)))
 	}
 	return all
 }

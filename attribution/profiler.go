@@ -32,7 +32,7 @@ func NewProfiler() *Monitor {
 // finished returns the cells that closed since the last call. Of them, only what their names need is kept.
 func (pr *profiler) finished() (out []model.Window) {
 	for _, w := range pr.core.activity.TakeDone() {
-		out = append(out, pr.core.presenter.window(pr.core.Table.Whole(w)))
+		out = append(out, pr.core.Presenter.Window(pr.core.Table.Whole(w)))
 		pr.core.Files.Shrink(w)
 	}
 	return out

@@ -27,7 +27,7 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 	open = slices.DeleteFunc(open, func(w *windows.Window) bool { return !w.IsOpen || !w.Kind.IsReported() })
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range open[max(0, len(open)-maxRunning):] {
-		all = append(all, t.presenter.window(t.Table.Whole(w)))
+		all = append(all, t.Presenter.Window(t.Table.Whole(w)))
 	}
 	return all
 }
@@ -41,7 +41,7 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 			break
 		}
 		if w.Process.Info.PID == int32(pid) && !w.IsOpen {
-			all = append(all, t.presenter.window(w))
+			all = append(all, t.Presenter.Window(w))
 		}
 	}
 	return all

@@ -58,32 +58,32 @@ func (t *Tracker) SoFar(e *event.Variables) *model.Report {
 func (t *Tracker) streamed() *model.Report {
 	t.Table.Forget()
 	r := &model.Report{
-		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),
+		Schema: model.Schema, Processes: []model.Process{}, Meters: t.Figurer.Meters(),
 		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
 		Passing: t.reader.pass, PassingBetween: t.reader.passBetween, Detail: t.reader.detail,
 		Find: t.reader.find, Since: t.reader.after,
 		Timeline: []model.Track{}, StreamTimeline: t.timeline.eachTrack,
 	}
-	r.Host, r.MeterIDs, r.Counted = t.Session.Host(), t.presenter.meterIDs(), t.Table.Counted
+	r.Host, r.MeterIDs, r.Counted = t.Session.Host(), t.Presenter.MeterIDs(), t.Table.Counted
 	if t.Session.Finish != nil {
 		for _, g := range t.Session.Finish.GPUs {
 			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name,
 				Memory: int64(g.Memory)})
 		}
 	}
-	r.GPUNotes = t.presenter.notes()
+	r.GPUNotes = t.Presenter.Notes()
 	restarts := t.Processes.Restarts()
 	sessions := t.Table.Sessions()
 	for _, p := range t.Processes.Order {
 		if p.Began != 0 {
-			r.Processes = append(r.Processes, t.presenter.describe(p, restarts[p], sessions))
+			r.Processes = append(r.Processes, t.Presenter.Describe(p, restarts[p], sessions))
 		}
 	}
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
 	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
-	r.Variables, r.Names = t.namespaces.variables()
-	r.ToFree = t.namespaces.toFree()
-	r.Resident = t.namespaces.resident()
+	r.Variables, r.Names = t.Namespaces.Variables()
+	r.ToFree = t.Namespaces.ToFree()
+	r.Resident = t.Namespaces.Resident()
 	r.Summits = t.lister.summits()
 	r.Certificate = t.certifier.certificate()
 	return r

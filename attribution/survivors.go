@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -129,7 +130,7 @@ func join(parts ...*portion) *portion {
 
 // survivors groups the blocks that are left by the place of their allocation.
 type survivors struct {
-	t     *rows
+	t     *rows.Rows
 	sites map[siteKey]*site
 	named map[named]siteName
 	// groups are the names of the views that hold memory, by its address.
@@ -148,7 +149,7 @@ type siteName struct {
 	text, where string
 }
 
-func newSurvivors(t *rows) *survivors {
+func newSurvivors(t *rows.Rows) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
 }
 
@@ -222,7 +223,7 @@ func (s *survivors) name(key named, at *windows.Birth) siteName {
 		n.text = s.t.Texts.TextOf(key.cell)
 	}
 	if stack := s.t.Stacks.Of(key.stack); stack != nil && seen != nil {
-		n.frames = s.t.symbolizer.frames(seen, stack)
+		n.frames = s.t.Symbolizer.Frames(seen, stack)
 	}
 	if len(n.frames) == 0 && key.cell != nil && at.Line > 0 { // the statement is known even where no stack is
 		n.frames = []model.Frame{windows.FrameOf(key.cell, at.Line)}

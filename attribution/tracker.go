@@ -41,14 +41,14 @@ func newTracker(a *allocations, l activity.Ledger) *Tracker {
 	s := a.State
 	chart := &timeline{State: s, trees: map[*windows.Tree]*line{}}
 	c := newCore(s, l, chart)
-	list := &lister{rows: c.rows, allocations: a, divided: a.divided}
+	list := &lister{Rows: c.Rows, allocations: a, divided: a.divided}
 	return &Tracker{
-		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{rows: c.rows, lister: list},
+		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{
 			State: s, invariants: c.invariants, activity: c.activity, requests: c.requests, allocations: a,
 		},
 		glancer: &glancer{
-			rows: c.rows, lister: list, allocations: a, activity: c.activity, requests: c.requests,
+			Rows: c.Rows, lister: list, allocations: a, activity: c.activity, requests: c.requests,
 			invariants: c.invariants,
 		},
 	}
@@ -83,7 +83,7 @@ func (t *Tracker) Glance() *model.Glance {
 // Named returns the variables that were found in a process while the session ran, in no order, with the cells that made
 // them.
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
-	return t.namespaces.variablesOf(WithCells(t, e))
+	return t.Namespaces.VariablesOf(WithCells(t, e))
 }
 
 // WithCells returns the variables with the traceback named after the cell that it came from, if that is known.

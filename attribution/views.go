@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/event"
 )
 
@@ -54,7 +55,7 @@ func (all views) add(pid int32, v event.View, meter event.Meter) {
 	switch {
 	case meter == event.NumPy:
 		g.copies += v.Copies - v.Small // small copies are in no meter
-	case meter == event.Mapped && v.Copies < leastOfMapped:
+	case meter == event.Mapped && v.Copies < rows.LeastOfMapped:
 	default:
 		g.copies += v.Copies
 	}

@@ -4,13 +4,14 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
 
 // windowReader yields the windows of a report, each made when it is asked for.
 type windowReader struct {
-	*rows
+	*rows.Rows
 	lister *lister
 }
 
@@ -21,7 +22,7 @@ func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield)
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
 		for w := range wr.Table.All(i, windows.WindowKind.IsReported) {
-			whole := wr.presenter.window(w)
+			whole := wr.Presenter.Window(w)
 			if !yield(&whole) {
 				return
 			}
@@ -37,7 +38,7 @@ func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 // eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
-		one := wr.presenter.between(w)
+		one := wr.Presenter.Between(w)
 		if !yield(&one) {
 			return
 		}
@@ -47,10 +48,10 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 // pass yields the same as each, in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
 	for w := range wr.Table.All(0, windows.WindowKind.IsReported) {
-		wr.lent.begin()
-		wr.lent.window = wr.presenter.window(w)
-		wr.lent.end()
-		if !yield(&wr.lent.window) {
+		wr.Reused.Begin()
+		wr.Reused.Window = wr.Presenter.Window(w)
+		wr.Reused.End()
+		if !yield(&wr.Reused.Window) {
 			return
 		}
 	}
@@ -59,10 +60,10 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 // passBetween yields the same as eachBetween, in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
-		wr.lent.begin()
-		wr.lent.between = wr.presenter.between(w)
-		wr.lent.end()
-		if !yield(&wr.lent.between) {
+		wr.Reused.Begin()
+		wr.Reused.Between = wr.Presenter.Between(w)
+		wr.Reused.End()
+		if !yield(&wr.Reused.Between) {
 			return
 		}
 	}
@@ -71,7 +72,7 @@ func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 // find makes one window of a report again.
 func (wr *windowReader) find(id int) (model.Window, bool) {
 	if w := wr.Table.WindowOf(id); w != nil {
-		return wr.presenter.window(w), true
+		return wr.Presenter.Window(w), true
 	}
 	return model.Window{}, false
 }
@@ -86,9 +87,9 @@ func (wr *windowReader) detail(of *model.Window) {
 		of.Allocations, of.Coverage = nil, nil
 		return
 	}
-	if of == &wr.lent.window {
-		wr.lent.allocations = wr.lister.allocationsOf(w, wr.lent.allocations[:0], wr.lent.covered())
-		of.Allocations, of.Coverage = wr.lent.allocations, wr.lent.coverage
+	if of == &wr.Reused.Window {
+		wr.Reused.Allocations = wr.lister.allocationsOf(w, wr.Reused.Allocations[:0], wr.Reused.Covered())
+		of.Allocations, of.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
 		return
 	}
 	coverage := map[string]model.Coverage{}

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"encoding/json"
@@ -9,15 +9,15 @@ import (
 	"ipytracer/model"
 )
 
-// contentsOf returns facts about elements as the model has them. They may come from a recording that anybody wrote.
-func contentsOf(c *event.Contents) *model.Contents {
+// ContentsOf returns facts about elements as the model has them. They may come from a recording that anybody wrote.
+func ContentsOf(c *event.Contents) *model.Contents {
 	if c == nil || c.Elements < 0 || c.Seen < 0 || c.Item < 0 {
 		return nil
 	}
 	const longestType, mostNames, mostKinds = 16, 8, 6
 	out := &model.Contents{
-		Elements: c.Elements, Item: int64(c.Item), Seen: min(c.Seen, c.Elements), Min: numberOf(c.Min),
-		Max: numberOf(c.Max), Whole: c.Whole, Real: c.Real, Ascending: c.Ascending, ASCII: c.ASCII,
+		Elements: c.Elements, Item: int64(c.Item), Seen: min(c.Seen, c.Elements), Min: NumberOf(c.Min),
+		Max: NumberOf(c.Max), Whole: c.Whole, Real: c.Real, Ascending: c.Ascending, ASCII: c.ASCII,
 		SameAs: c.SameAs[:min(len(c.SameAs), mostNames)], Longest: max(c.Longest, 0),
 	}
 	switch c.Layout {
@@ -46,8 +46,8 @@ func contentsOf(c *event.Contents) *model.Contents {
 	return out
 }
 
-// numberOf returns the digits of a number as JSON has them, "" for a text that is none.
-func numberOf(text string) json.Number {
+// NumberOf returns the digits of a number as JSON has them, "" for a text that is none.
+func NumberOf(text string) json.Number {
 	const most = 64
 	if len(text) > most {
 		return ""

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"slices"
@@ -40,12 +40,12 @@ const (
 	maxShown      = 1 << 7 // calls of one that is kept
 )
 
-// frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
-func (sy *symbolizer) frames(w *windows.Window, s *stacks.Stack) []model.Frame {
+// Frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
+func (sy *symbolizer) Frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	if s == nil || s.Count == 0 {
 		return []model.Frame{}
 	}
-	cells := sy.cellsIn(w, s)
+	cells := sy.CellsIn(w, s)
 	if s.Count > maxShown {
 		return sy.framesIn(s, cells)
 	}
@@ -56,13 +56,13 @@ func (sy *symbolizer) frames(w *windows.Window, s *stacks.Stack) []model.Frame {
 	return one.frames
 }
 
-// cellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
+// CellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
 // if none does. The next call overwrites the result.
-func (sy *symbolizer) cellsIn(w *windows.Window, s *stacks.Stack) []inCell {
+func (sy *symbolizer) CellsIn(w *windows.Window, s *stacks.Stack) []inCell {
 	cells := sy.shown.cells[:0]
 	within := 0
 	for i, call := range sy.Stacks.CallsOf(s) {
-		one := sy.cellIn(w, s.PID, call)
+		one := sy.CellIn(w, s.PID, call)
 		if one.isIn {
 			within = i + 1
 		}
@@ -75,8 +75,8 @@ func (sy *symbolizer) cellsIn(w *windows.Window, s *stacks.Stack) []inCell {
 	return cells
 }
 
-// cellIn returns the cell that a call lies in, seen from a window.
-func (sy *symbolizer) cellIn(w *windows.Window, pid int32, call uint32) inCell {
+// CellIn returns the cell that a call lies in, seen from a window.
+func (sy *symbolizer) CellIn(w *windows.Window, pid int32, call uint32) inCell {
 	f := &sy.Stacks.Frames[call]
 	if f.Native {
 		return inCell{}
@@ -96,13 +96,13 @@ func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
 	out := make([]model.Frame, len(cells))
 	calls := sy.Stacks.CallsOf(s)
 	for i := range out {
-		out[i] = sy.frame(calls[i], cells[i])
+		out[i] = sy.Frame(calls[i], cells[i])
 	}
 	return out
 }
 
-// frame returns a call as a report shows it.
-func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
+// Frame returns a call as a report shows it.
+func (sy *symbolizer) Frame(at uint32, in inCell) model.Frame {
 	f := sy.Stacks.Frame(at)
 	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
 	if in.isIn {
@@ -118,5 +118,5 @@ func (sy *symbolizer) frame(at uint32, in inCell) model.Frame {
 	return out
 }
 
-// forget drops the stacks that it remembers.
-func (sy *symbolizer) forget() { sy.shown = shown{} }
+// Forget drops the stacks that it remembers.
+func (sy *symbolizer) Forget() { sy.shown = shown{} }

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"maps"
@@ -13,23 +13,23 @@ import (
 type presenter struct {
 	*windows.State
 	figurer    *figurer
-	enders     enders
+	enders     Enders
 	symbolizer *symbolizer
 }
 
-func (pr *presenter) window(w *windows.Window) model.Window {
+func (pr *presenter) Window(w *windows.Window) model.Window {
 	out := model.Window{
 		ID: w.ID, Kind: windows.KindNames[w.Kind], PID: int(w.Process.Info.PID), Execution: w.Execution, Name: w.Name,
 		Line: w.Parent.LineOf(w.Line), Source: pr.Texts.SourceOf(w), SourceTruncated: w.Truncated, Status: w.Status,
 		Error:   w.Failure,
 		StartNS: pr.Session.Since(w.Opened), DurationNS: pr.Session.Duration(w), CPUNS: -1,
-		Meters:   pr.figurer.figureMap(w.Own, w, true, w.Process.Info.Python != ""),
+		Meters:   pr.figurer.FigureMap(w.Own, w, true, w.Process.Info.Python != ""),
 		Children: []model.Child{}, ChildrenUnlisted: w.Measured.Unlisted, Refused: pr.refusals(w),
 		Foreign:   w.OthersMemory(),
 		Suspended: w.Suspension(), Kernel: w.Process.Kernel(),
 	}
 	out.Note = words.Join(w.Note.Text(), words.Suspended(out.Suspended))
-	out.Tree = pr.figurer.treeOf(w, out.Meters)
+	out.Tree = pr.figurer.TreeOf(w, out.Meters)
 	if w.Parent != nil {
 		out.Parent = w.Parent.ID
 	}
@@ -48,7 +48,7 @@ func (pr *presenter) window(w *windows.Window) model.Window {
 	}
 	for _, c := range w.Children {
 		p := c.Process
-		meters := pr.figurer.figureMap(c.Figures, w, false, p.Info.Python != "")
+		meters := pr.figurer.FigureMap(c.Figures, w, false, p.Info.Python != "")
 		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
 		out.Children = append(out.Children, model.Child{PID: int(p.Info.PID), Command: p.Info.Command, Meters: meters,
 			Shared: pr.enders.shared(p)})
@@ -56,14 +56,14 @@ func (pr *presenter) window(w *windows.Window) model.Window {
 	return out
 }
 
-func (pr *presenter) between(w *windows.Window) model.Between {
+func (pr *presenter) Between(w *windows.Window) model.Between {
 	out := model.Between{
 		PID: int(w.Process.Info.PID), Kernel: w.Process.Kernel(),
 		Note: words.Join(w.Note.Text(), words.Suspended(w.Suspension())), StartNS: pr.Session.Since(w.Opened),
 		DurationNS: pr.Session.Duration(w),
-		Meters:     pr.figurer.figureMap(w.Own, w, true, w.Process.Info.Python != ""), Refused: pr.refusals(w),
+		Meters:     pr.figurer.FigureMap(w.Own, w, true, w.Process.Info.Python != ""), Refused: pr.refusals(w),
 	}
-	out.Tree = pr.figurer.treeOf(w, out.Meters)
+	out.Tree = pr.figurer.TreeOf(w, out.Meters)
 	if w.Before != nil {
 		out.After = w.Before.ID
 	}
@@ -81,19 +81,19 @@ func (pr *presenter) refusals(w *windows.Window) []model.Refusal {
 	for i := range out {
 		by := w.RefusedBy[i]
 		if s := pr.Stacks.Of(by.Stack); s != nil {
-			out[i].Stack = pr.symbolizer.frames(w, s)
+			out[i].Stack = pr.symbolizer.Frames(w, s)
 		}
 		for _, d := range by.Dividers {
 			if s := pr.Stacks.Of(d.Stack); s != nil {
 				out[i].Dividers = append(out[i].Dividers, model.Divider{Bytes: int64(d.Size),
-					Before: int64(d.Before), After: int64(d.After), Stack: pr.symbolizer.frames(w, s)})
+					Before: int64(d.Before), After: int64(d.After), Stack: pr.symbolizer.Frames(w, s)})
 			}
 		}
 	}
 	return out
 }
 
-func (pr *presenter) describe(p *windows.Process, restartOf int,
+func (pr *presenter) Describe(p *windows.Process, restartOf int,
 	sessions map[*windows.Window]*windows.Window) model.Process {
 	gone := p.Gone
 	if !p.Ended {
@@ -106,7 +106,7 @@ func (pr *presenter) describe(p *windows.Process, restartOf int,
 		StartNS: pr.Session.Since(p.Began), EndNS: pr.Session.Since(gone),
 		Ended: p.Ended, Ending: windows.EndingOf(p), Limits: p.Limits, Late: p.Info.Late || p.Adopted,
 		RestartOf: restartOf,
-		Meters:    pr.figurer.figureMap(p.CertainLife(), session, false, p.Info.Python != ""),
+		Meters:    pr.figurer.FigureMap(p.CertainLife(), session, false, p.Info.Python != ""),
 	}
 	if p.Adopted { // its values and peaks before that are not known
 		for id, f := range out.Meters {
@@ -115,7 +115,7 @@ func (pr *presenter) describe(p *windows.Process, restartOf int,
 		}
 	}
 	if p.Alive && !p.Ended && p.Parent != 0 {
-		by := pr.enders.of(p, "")
+		by := pr.enders.Of(p, "")
 		out.Shared, out.EndedBy = pr.enders.shared(p), &by
 	}
 	if p.Info.Limit > 0 {
@@ -124,8 +124,8 @@ func (pr *presenter) describe(p *windows.Process, restartOf int,
 	return out
 }
 
-// meterIDs returns the meters that any window or process of a report has.
-func (pr *presenter) meterIDs() (ids []string) {
+// MeterIDs returns the meters that any window or process of a report has.
+func (pr *presenter) MeterIDs() (ids []string) {
 	for _, m := range pr.GPUs.Meters {
 		if slices.ContainsFunc(pr.Processes.Order,
 			func(p *windows.Process) bool {
@@ -138,8 +138,8 @@ func (pr *presenter) meterIDs() (ids []string) {
 	return ids
 }
 
-// notes returns the notes on GPUs.
-func (pr *presenter) notes() []model.GPUNote {
+// Notes returns the notes on GPUs.
+func (pr *presenter) Notes() []model.GPUNote {
 	if pr.Session.Finish == nil {
 		return pr.GPUs.Notes.List(nil, pr.Stacks)
 	}

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"cmp"
@@ -15,43 +15,43 @@ import (
 // maps most blocks one by one, and such a mapping begins 16 bytes in front of its block (malloc/malloc.c).
 const (
 	leastOfArray  = 1 << 10
-	leastOfMapped = 128 << 10
-	mallocHeader  = 16
+	LeastOfMapped = 128 << 10
+	MallocHeader  = 16
 )
 
-// namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
-type namespaces struct {
+// Namespaces are the named variables of processes, and the parts of their resident memory: the last event of each.
+type Namespaces struct {
 	*windows.State
 	symbolizer *symbolizer
 	makers     windows.Makers
-	listed     []*event.Variables // at the end
-	early      []*event.Variables // while the session ran
+	Listed     []*event.Variables // at the end
+	Early      []*event.Variables // while the session ran
 	where      []*event.Residence
 }
 
-// variables returns the named variables of processes at the end, with the code that made them.
-func (ns *namespaces) variables() (out []model.Variable, names []model.Names) {
-	for _, e := range ns.listed {
-		some, of := ns.variablesOf(e)
+// Variables returns the named variables of processes at the end, with the code that made them.
+func (ns *Namespaces) Variables() (out []model.Variable, names []model.Names) {
+	for _, e := range ns.Listed {
+		some, of := ns.VariablesOf(e)
 		out, names = append(out, some...), append(names, of)
 	}
-	slices.SortStableFunc(out, largerVariable)
+	slices.SortStableFunc(out, LargerVariable)
 	return out, names
 }
 
-func largerVariable(x, y model.Variable) int {
+func LargerVariable(x, y model.Variable) int {
 	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device),
 		cmp.Compare(x.PID, y.PID))
 }
 
-// variablesOf returns the variables of one process.
-func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
+// VariablesOf returns the variables of one process.
+func (ns *Namespaces) VariablesOf(e *event.Variables) (out []model.Variable, names model.Names) {
 	for _, v := range e.Variables {
 		one := model.Variable{
 			PID: int(e.PID), Name: v.Name, Also: v.Also, Kind: string(v.Kind), Type: v.Type, Shape: v.Shape,
 			DType: v.DType,
 			Bytes: int64(v.Bytes), Reaches: int64(v.Reaches), Device: int64(v.Device), Exact: v.Exact && e.Complete,
-			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: contentsOf(v.Contents),
+			ViewBytes: int64(v.Viewed), BaseBytes: int64(v.Base), Contents: ContentsOf(v.Contents),
 		}
 		if e.Resides {
 			one.Resident, one.Maps = new(int64(v.Resident)), freeing.MapsOf(v.Maps)
@@ -59,7 +59,7 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 		for _, c := range v.Columns {
 			one.Columns = append(one.Columns,
 				model.Column{Name: c.Name, DType: c.DType, Bytes: int64(c.Bytes), Exact: c.Exact && e.Complete,
-					Contents: contentsOf(c.Contents)})
+					Contents: ContentsOf(c.Contents)})
 		}
 		one.MoreColumns, one.RestColumns = v.MoreColumns, int64(v.RestColumns)
 		if v.Length >= 0 {
@@ -73,9 +73,9 @@ func (ns *namespaces) variablesOf(e *event.Variables) (out []model.Variable, nam
 		Complete: e.Complete}
 }
 
-// toFree returns the code that frees memory of processes in which code can be typed.
-func (ns *namespaces) toFree() (out []model.Freeing) {
-	for _, e := range ns.listed {
+// ToFree returns the code that frees memory of processes in which code can be typed.
+func (ns *Namespaces) ToFree() (out []model.Freeing) {
+	for _, e := range ns.Listed {
 		p := ns.Processes.ByPID[e.PID]
 		if p == nil || !p.CanRunCells() {
 			continue
@@ -88,8 +88,8 @@ func (ns *namespaces) toFree() (out []model.Freeing) {
 	return out
 }
 
-// resident returns the parts of the resident memory of processes at the end.
-func (ns *namespaces) resident() (out []model.Resident) {
+// Resident returns the parts of the resident memory of processes at the end.
+func (ns *Namespaces) Resident() (out []model.Resident) {
 	for _, e := range ns.where {
 		one := model.Resident{PID: int(e.PID), Total: int64(e.Total), Trim: int64(e.Trim), Complete: e.Complete,
 			Parts: []model.ResidentPart{}}
@@ -101,12 +101,12 @@ func (ns *namespaces) resident() (out []model.Resident) {
 	return out
 }
 
-// list takes in the named variables of a process, in place of those that it reported before.
-func (ns *namespaces) list(e *event.Variables) {
+// List takes in the named variables of a process, in place of those that it reported before.
+func (ns *Namespaces) List(e *event.Variables) {
 	e = ns.Files.WithCells(e)
-	all := &ns.listed
+	all := &ns.Listed
 	if e.Early {
-		all = &ns.early
+		all = &ns.Early
 	}
 	*all = slices.DeleteFunc(*all, func(known *event.Variables) bool { return known.PID == e.PID })
 	if ns.Limits.Room(&ns.Limits.Processes, len(*all) < stacks.MaxListed) {
@@ -114,11 +114,11 @@ func (ns *namespaces) list(e *event.Variables) {
 	}
 }
 
-// cutShort notes that the events stop before the session did: more rows about the same names may be missing.
-func (ns *namespaces) cutShort() {
-	for i, e := range ns.listed {
+// CutShort notes that the events stop before the session did: more rows about the same names may be missing.
+func (ns *Namespaces) CutShort() {
+	for i, e := range ns.Listed {
 		one := Partial(*e)
-		ns.listed[i] = &one
+		ns.Listed[i] = &one
 	}
 	for i, e := range ns.where {
 		one := *e
@@ -136,8 +136,8 @@ func Partial(e event.Variables) event.Variables {
 	return e
 }
 
-// resides takes in the parts of a process's resident memory, in place of those reported before.
-func (ns *namespaces) resides(e *event.Residence) {
+// Resides takes in the parts of a process's resident memory, in place of those reported before.
+func (ns *Namespaces) Resides(e *event.Residence) {
 	ns.where = slices.DeleteFunc(ns.where, func(known *event.Residence) bool { return known.PID == e.PID })
 	if ns.Limits.Room(&ns.Limits.Processes, len(ns.where) < stacks.MaxListed) {
 		ns.where = append(ns.where, e)
@@ -145,8 +145,8 @@ func (ns *namespaces) resides(e *event.Residence) {
 }
 
 // madeBy records the code that made the largest piece of memory of a variable, as far as it is known.
-func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
-	stack, found, meter, seen := ns.maker(pid, v)
+func (ns *Namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
+	stack, found, meter, seen := ns.Maker(pid, v)
 	p := ns.Processes.ByPID[pid]
 	w := ns.Processes.SessionOf(p)
 	if !found {
@@ -157,7 +157,7 @@ func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	if s == nil || w == nil {
 		return
 	}
-	one.Stack = ns.symbolizer.frames(w, s)
+	one.Stack = ns.symbolizer.Frames(w, s)
 	for _, f := range one.Stack { // the outermost frame in a cell counts
 		if f.InCell() {
 			one.Execution, one.ExecutionCount, one.Line = f.Execution, f.ExecutionCount, f.Line
@@ -165,9 +165,9 @@ func (ns *namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	}
 }
 
-// maker finds the stack of a variable's largest piece of memory. seen says that a meter would have recorded the block,
+// Maker finds the stack of a variable's largest piece of memory. seen says that a meter would have recorded the block,
 // had it been made in the session.
-func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
+func (ns *Namespaces) Maker(pid int32, v event.Variable) (stack uint64, found bool, meter event.Meter, seen bool) {
 	if v.Block == 0 {
 		return 0, false, 0, false
 	}
@@ -179,8 +179,8 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 		}
 		return 0, false, event.NumPy, v.Size >= leastOfArray
 	}
-	start := v.Block - mallocHeader
-	if v.Size < leastOfMapped || start%ns.Session.Page() != 0 {
+	start := v.Block - MallocHeader
+	if v.Size < LeastOfMapped || start%ns.Session.Page() != 0 {
 		return 0, false, 0, false
 	}
 	stack, found = ns.makers.RangeAt(pid, start)
@@ -188,7 +188,7 @@ func (ns *namespaces) maker(pid int32, v event.Variable) (stack uint64, found bo
 }
 
 // heard reports whether every block that was made in the session is known, on meters that were never stepped down.
-func (ns *namespaces) heard() bool {
+func (ns *Namespaces) heard() bool {
 	if !ns.makers.IsWhole() || ns.Session.Finish == nil || ns.Session.IsCut() {
 		return false
 	}
@@ -200,5 +200,5 @@ func (ns *namespaces) heard() bool {
 	return true
 }
 
-// forget drops the listed names.
-func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
+// Forget drops the listed names.
+func (ns *Namespaces) Forget() { ns.Early, ns.Listed = nil, nil }

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// treeOf returns a window's figures of its process and the children together, where they differ from its own.
-func (fg *figurer) treeOf(w *windows.Window, own map[string]model.Figure) map[string]model.Figure {
-	out := fg.lent.figures()
+// TreeOf returns a window's figures of its process and the children together, where they differ from its own.
+func (fg *figurer) TreeOf(w *windows.Window, own map[string]model.Figure) map[string]model.Figure {
+	out := fg.reused.figures()
 	whole := w.IsOfTop()
 	for _, m := range fg.GPUs.Meters {
 		if !fg.GPUs.Shows(m, nil, w.Process.Info.Python != "") {

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"cmp"
@@ -10,23 +10,23 @@ import (
 	"ipytracer/model"
 )
 
-// enders says what ends the processes that cells have started and that still run.
-type enders struct {
-	processes  *windows.Processes
-	namespaces *namespaces
+// Enders says what ends the processes that cells have started and that still run.
+type Enders struct {
+	Processes  *windows.Processes
+	Namespaces *Namespaces
 }
 
-// of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
+// Of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
 // process above it counts where it has neither name nor pool: with a worker its children end. told is its pool, if one
 // is known that the process itself has not told.
-func (en enders) of(p *windows.Process, told string) model.EndedBy {
+func (en Enders) Of(p *windows.Process, told string) model.EndedBy {
 	const deepest = 64
-	out := model.EndedBy{Helper: isHelper(p.Info.Command), SamePIDs: en.samePIDs(p)}
+	out := model.EndedBy{Helper: IsHelper(p.Info.Command), SamePIDs: en.samePIDs(p)}
 	if out.Helper {
 		return out
 	}
-	if of, ok := poolOf(p.Info.Command, cmp.Or(told, p.Pool)); ok {
-		out.Pool = of.name
+	if of, ok := PoolOf(p.Info.Command, cmp.Or(told, p.Pool)); ok {
+		out.Pool = of.Name
 	}
 	for at, n := p, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
 		if out.Calls = en.calls(at.Info.PID); len(out.Calls) > 0 {
@@ -35,20 +35,20 @@ func (en enders) of(p *windows.Process, told string) model.EndedBy {
 		if told == "" {
 			told = at.Pool
 		}
-		if of, ok := poolOf(at.Info.Command, told); ok {
-			out.Pool = of.name
+		if of, ok := PoolOf(at.Info.Command, told); ok {
+			out.Pool = of.Name
 			return out
 		}
-		at, told = en.processes.ByPID[at.Parent], ""
+		at, told = en.Processes.ByPID[at.Parent], ""
 	}
 	return out
 }
 
 // calls returns the calls that end a process, of names in the notebooks above it.
-func (en enders) calls(pid int32) []string {
-	p := en.processes.ByPID[pid]
-	for _, e := range en.namespaces.listed {
-		if !en.processes.IsBelow(p, en.processes.ByPID[e.PID]) {
+func (en Enders) calls(pid int32) []string {
+	p := en.Processes.ByPID[pid]
+	for _, e := range en.Namespaces.Listed {
+		if !en.Processes.IsBelow(p, en.Processes.ByPID[e.PID]) {
 			continue
 		}
 		for i := range e.Variables {
@@ -67,18 +67,18 @@ func isEndMethod(m event.EndMethod) bool {
 }
 
 // samePIDs reports whether the kernels above a process have the tracer's numbers of processes.
-func (en enders) samePIDs(p *windows.Process) bool {
-	return slices.ContainsFunc(en.namespaces.listed, func(e *event.Variables) bool {
-		return e.SamePIDs && en.processes.IsBelow(p, en.processes.ByPID[e.PID])
+func (en Enders) samePIDs(p *windows.Process) bool {
+	return slices.ContainsFunc(en.Namespaces.Listed, func(e *event.Variables) bool {
+		return e.SamePIDs && en.Processes.IsBelow(p, en.Processes.ByPID[e.PID])
 	})
 }
 
 // shared returns how much of each meter a process has from its parent, at most, if it was forked and has executed no
 // other program; nil for none.
-func (en enders) shared(p *windows.Process) (out map[string]int64) {
+func (en Enders) shared(p *windows.Process) (out map[string]int64) {
 	for _, l := range p.Copied {
 		n := l.Bytes
-		if parent := en.processes.ByPID[p.Parent]; p.IsFound && parent != nil && parent.Alive {
+		if parent := en.Processes.ByPID[p.Parent]; p.IsFound && parent != nil && parent.Alive {
 			n = min(n, parent.Gauges.Value(l.Meter))
 		}
 		if n > 0 {

@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"strings"
@@ -10,20 +10,20 @@ import (
 
 // pool is a kind of pool whose workers wait for the next task until it is shut down.
 type pool struct {
-	name string // as reports show it
+	Name string // as reports show it
 }
 
 var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExecutor}}
 
-// poolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
+// PoolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
 // false for other processes.
-func poolOf(command, told string) (p pool, ok bool) {
+func PoolOf(command, told string) (p pool, ok bool) {
 	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
 		strings.Contains(command, "--process-name LokyProcess-")) {
-		told = pools[0].name
+		told = pools[0].Name
 	}
 	for _, p := range pools {
-		if p.name == told {
+		if p.Name == told {
 			return p, true
 		}
 	}
@@ -33,8 +33,8 @@ func poolOf(command, told string) (p pool, ok bool) {
 	return p, false
 }
 
-// isHelper reports whether multiprocessing or joblib keeps a process for itself until the program ends.
-func isHelper(command string) bool {
+// IsHelper reports whether multiprocessing or joblib keeps a process for itself until the program ends.
+func IsHelper(command string) bool {
 	for _, name := range []string{"multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker",
 		"loky.backend.resource_tracker", "loky.backend.semaphore_tracker"} {
 		if strings.Contains(command, name) {

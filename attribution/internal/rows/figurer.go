@@ -1,4 +1,4 @@
-package attribution
+package rows
 
 import (
 	"slices"
@@ -12,13 +12,13 @@ import (
 // figurer makes the figures of a report, of a process and of its tree, and decides how exact they are.
 type figurer struct {
 	*windows.State
-	lent *lent
+	reused *reused
 }
 
-// figureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
+// FigureMap returns figures of a window in the report's form: those of its own process (own), or of another one in it.
 // w is nil if only the probes limit exactness.
-func (fg *figurer) figureMap(all course.Figures, w *windows.Window, own, numpy bool) map[string]model.Figure {
-	out := fg.lent.figures()
+func (fg *figurer) FigureMap(all course.Figures, w *windows.Window, own, numpy bool) map[string]model.Figure {
+	out := fg.reused.figures()
 	shown := w
 	if !own {
 		shown = nil
@@ -32,7 +32,7 @@ func (fg *figurer) figureMap(all course.Figures, w *windows.Window, own, numpy b
 }
 
 func (fg *figurer) figure(m event.Meter, f course.Figure, w *windows.Window, own bool) model.Figure {
-	exact, bound := fg.quality(m, w)
+	exact, bound := fg.Quality(m, w)
 	peak := f.Highest()
 	// the stream has a higher value than the ledger: see Proof
 	if own && !slices.Contains(w.Paused, m) && w.Recomputed.Of(m) > peak {
@@ -57,8 +57,8 @@ func widen(bound *int64, by event.Bytes) *int64 {
 // nothing is the bound of exact figures.
 var nothing int64
 
-// quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
-func (fg *figurer) quality(m event.Meter, w *windows.Window) (exact bool, bound *int64) {
+// Quality returns how exact a meter's figures in a window are. A nil bound is one that cannot be stated.
+func (fg *figurer) Quality(m event.Meter, w *windows.Window) (exact bool, bound *int64) {
 	if fg.Session.IsCut() {
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (fg *figurer) quality(m event.Meter, w *windows.Window) (exact bool, bound 
 	return exact, bound
 }
 
-func (fg *figurer) meters() []model.Meter {
+func (fg *figurer) Meters() []model.Meter {
 	out := []model.Meter{}
 	if fg.Session.Start == nil {
 		return out
@@ -109,7 +109,7 @@ func (fg *figurer) meters() []model.Meter {
 		}
 		for _, s := range sources {
 			if s.Meter == m.Template() {
-				exact, bound := fg.quality(m, nil)
+				exact, bound := fg.Quality(m, nil)
 				out = append(out, model.Meter{ID: m.String(), Unit: "bytes", Source: s.Source, Exact: exact &&
 					!s.Absent, Bound: bound})
 			}
