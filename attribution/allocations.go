@@ -77,3 +77,40 @@ func (a *allocations) IsWhole() bool { return a.missing() == 0 && a.givenUp == "
 
 // missing returns the number of blocks, tallies and stacks that found no room.
 func (a *allocations) missing() int { return a.Holdings.Dropped + a.Stacks.Dropped }
+
+// giveUp drops the records of blocks and stacks.
+func (a *allocations) giveUp(why string) {
+	*a.divided = stacks.Merger{Stacks: a.Stacks}
+	*a.finds = windows.FoundNames{State: a.State}
+	*a = allocations{
+		State: a.State, divided: a.divided, finds: a.finds,
+		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(a.Stacks), givenUp: why,
+	}
+}
+
+// baseline is the bytes that processes held of each stack at some time.
+type baseline struct {
+	held map[course.Key]map[uint64]event.Bytes
+}
+
+// maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
+const maxMarked = 1 << 18
+
+// baseline returns the current holdings; nil if there are too many to remember.
+func (a *allocations) baseline() *baseline {
+	m := &baseline{held: map[course.Key]map[uint64]event.Bytes{}}
+	room := maxMarked
+	for key, h := range a.Holdings.Held {
+		if room -= len(h.ByStack); room < 0 {
+			a.Holdings.Dropped++
+			return nil
+		}
+		of := make(map[uint64]event.Bytes, len(h.ByStack))
+		for stack, size := range h.ByStack {
+			of[stack] = size
+		}
+		m.held[key] = of
+	}
+	return m
+}

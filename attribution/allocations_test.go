@@ -69,7 +69,7 @@ func checkLines(t *testing.T, r *model.Report) {
 	}
 }
 
-func (s *blocks) some(r *rand.Rand) {
+func (s *blockModel) some(r *rand.Rand) {
 	for range r.IntN(30) {
 		if len(s.address) > 0 && r.IntN(2) == 0 {
 			s.give(s.address[r.IntN(len(s.address))])
@@ -80,7 +80,7 @@ func (s *blocks) some(r *rand.Rand) {
 }
 
 // check compares a cell with the history.
-func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
+func (s *blockModel) check(t *testing.T, w model.Window, cell uint64) {
 	t.Helper()
 	type sums struct{ allocated, freed, count, atPeak int64 }
 	want, at := map[int]*sums{}, map[uint64]event.Bytes{}

@@ -1,7 +1,6 @@
 package attribution
 
 import (
-	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 )
 
@@ -27,17 +26,6 @@ func GiveUp(t *Tracker, why string) {
 		forgetTallies(p.Windows)
 		forgetTallies(p.Open)
 		forgetTallies([]*windows.Window{p.Session, p.Lifetime, p.LastBetween})
-	}
-}
-
-// giveUp drops the records of blocks and stacks.
-func (a *allocations) giveUp(why string) {
-	*a.divided = stacks.Merger{Stacks: a.Stacks}
-	*a.finds = windows.FoundNames{State: a.State}
-	*a = allocations{
-		State: a.State, divided: a.divided, finds: a.finds,
-		blocks: map[stacks.BlockKey]stacks.Block{}, ranges: map[int32]*stacks.Ranges[uint64]{},
-		Holdings: stacks.NewHoldings(a.Stacks), givenUp: why,
 	}
 }
 

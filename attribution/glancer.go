@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/activity"
-	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -32,38 +31,12 @@ type glancer struct {
 	marked      *baseline // nil for none
 }
 
-// baseline is the bytes that processes held of each stack at some time.
-type baseline struct {
-	held map[course.Key]map[uint64]event.Bytes
-}
-
-// maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
-const maxMarked = 1 << 18
-
 // mark records the current holdings, or drops the mark, for [Tracker.Mark].
 func (gl *glancer) mark(now bool) {
 	gl.marked = nil
 	if now {
 		gl.marked = gl.allocations.baseline()
 	}
-}
-
-// baseline returns the current holdings; nil if there are too many to remember.
-func (a *allocations) baseline() *baseline {
-	m := &baseline{held: map[course.Key]map[uint64]event.Bytes{}}
-	room := maxMarked
-	for key, h := range a.Holdings.Held {
-		if room -= len(h.ByStack); room < 0 {
-			a.Holdings.Dropped++
-			return nil
-		}
-		of := make(map[uint64]event.Bytes, len(h.ByStack))
-		for stack, size := range h.ByStack {
-			of[stack] = size
-		}
-		m.held[key] = of
-	}
-	return m
 }
 
 // glance returns the current state of the session.

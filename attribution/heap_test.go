@@ -44,7 +44,7 @@ func newHeaper() *heaper {
 }
 
 // TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down, no change of theirs is streamed. The
-// blocks from before are forgotten; later windows have their own lines again; the figures are right all along, and
+// blockModel from before are forgotten; later windows have their own lines again; the figures are right all along, and
 // other meters' lines stay.
 func TestHeapLinesSteppedDown(t *testing.T) {
 	s := newHeaper()

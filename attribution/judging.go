@@ -210,7 +210,7 @@ func (j *judge) grows(s *site, left *portion) bool {
 // thread and stream and keeps: 4,096 KiB × 2 and 16 KiB × 8, or 32 MiB on Hopper (getChosenWorkspaceSize in
 // aten/src/ATen/cuda/CublasHandlePool.cpp, PyTorch 1.11 to 2.11). No Python object holds it.
 func isWorkspace(m event.Meter, kind event.HolderKind, p *portion) bool {
-	if !isActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
+	if !windows.IsActive(m) || kind != event.HeldByNone || p.bytes%event.Bytes(p.count) != 0 {
 		return false
 	}
 	each := p.bytes / event.Bytes(p.count)

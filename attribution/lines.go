@@ -195,7 +195,7 @@ func (li *lister) tensors() []model.Tensors {
 	type sum struct{ count, asked, known int64 }
 	sums := map[key]sum{}
 	for at, b := range li.allocations.blocks {
-		if !isActive(at.Meter) {
+		if !windows.IsActive(at.Meter) {
 			continue
 		}
 		k := key{at.PID, at.Meter, b.Stack, b.Size}

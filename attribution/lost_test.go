@@ -42,7 +42,7 @@ func TestLossesOweNothing(t *testing.T) {
 }
 
 // sameSizes makes and frees blocks of few sizes at addresses that repeat.
-func (s *blocks) sameSizes(r *rand.Rand) {
+func (s *blockModel) sameSizes(r *rand.Rand) {
 	for range r.IntN(30) {
 		if len(s.address) > 0 && r.IntN(2) == 0 {
 			s.give(s.address[r.IntN(len(s.address))])
@@ -55,7 +55,7 @@ func (s *blocks) sameSizes(r *rand.Rand) {
 	}
 }
 
-func (s *blocks) owesNothing(t *testing.T, w *model.Window) {
+func (s *blockModel) owesNothing(t *testing.T, w *model.Window) {
 	t.Helper()
 	for _, a := range w.Allocations {
 		if a.AtPeak < 0 || a.Allocated < 0 || a.Freed < 0 {

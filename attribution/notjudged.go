@@ -148,7 +148,7 @@ func (j *judge) noBlocks(p *windows.Process) {
 		return
 	}
 	for _, s := range j.t.Session.Start.Meters {
-		if s.Absent && s.Meter.Facts().Owned && !isActive(s.Meter) {
+		if s.Absent && s.Meter.Facts().Owned && !windows.IsActive(s.Meter) {
 			n := model.NotJudged{Reason: model.NoBlocks, Meter: s.Meter.String(), PID: int(p.Info.PID)}
 			n.Why, n.Advice = words.NoBlocks(s.Source)
 			j.cannot(n)

@@ -1,6 +1,10 @@
 package attribution
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
@@ -119,4 +123,136 @@ func (l *profiledLedger) Ended(pid int32) {
 			delete(l.blocks, at)
 		}
 	}
+}
+
+// Flow is the memory of one meter that a process and its children have allocated since the last [Monitor.Flows], and
+// that they hold now. Its parts add up to both.
+type Flow struct {
+	Meter     string
+	Allocated int64 // bytes
+	// Held is the meter's value. Known is how much of it the stacks explain; it is more than that where records were
+	// lost.
+	Held, Known int64
+	// Exact and Bound are as in [model.Figure], for the whole session so far.
+	Exact  bool
+	Bound  *int64
+	Stacks []FlowStack
+	// Dropped is the number of blocks, tallies and stacks, of all meters, that have found no room so far.
+	Dropped int
+}
+
+// FlowStack is the part of one stack.
+type FlowStack struct {
+	Frames    []model.Frame // innermost first
+	Truncated bool          // there were more calls further out
+	// Missing: there was a stack, but no room to keep it, or its record was lost. Otherwise no Python code allocated,
+	// or the stack was not walked.
+	Missing         bool
+	Allocated, Held int64
+}
+
+// flowSum is a part of a flow, of the same lines.
+type flowSum struct{ allocated, held event.Bytes }
+
+// flows makes the flows of the meters of blocks, and begins again.
+func (pr *profiler) flows(pid int32) (out []Flow) {
+	defer pr.ledger.flow.clear()
+	pr.used = pr.used[:0]
+	root := pr.core.Processes.ByPID[pid]
+	if root == nil {
+		return nil
+	}
+	for _, m := range pr.core.GPUs.Meters {
+		if m.Facts().InBlocks() && pr.core.GPUs.Shows(m, nil, root.Info.Python != "") {
+			out = append(out, pr.flow(root, m))
+		}
+	}
+	return out
+}
+
+func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
+	f := Flow{Meter: m.String(), Dropped: pr.ledger.missing(), Held: int64(pr.value(root, m))}
+	sums := map[uint64]flowSum{}
+	for stack, bytes := range pr.ledger.flow.allocated[m] {
+		pr.used = append(pr.used, stack)
+		one := sums[stack]
+		one.allocated += bytes
+		sums[stack] = one
+	}
+	for key, held := range pr.ledger.Held {
+		if key.Meter == m {
+			for stack, bytes := range held.ByStack {
+				one := sums[stack]
+				one.held += bytes
+				sums[stack] = one
+			}
+		}
+	}
+	w := pr.core.Processes.SessionOf(root)
+	if w != nil {
+		w = pr.core.Table.Whole(w)
+	}
+	f.Exact, f.Bound = pr.core.Figurer.Quality(m, w)
+	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
+	for _, number := range slices.Sorted(maps.Keys(sums)) {
+		one := sums[number]
+		f.Allocated += int64(one.allocated)
+		f.Known += int64(one.held)
+		place := pr.core.Stacks.Place(number)
+		if place == 0 && number != 0 && number != stacks.SampleMark {
+			place = ^uint32(0)
+		}
+		i, known := at[place]
+		if !known {
+			i = len(f.Stacks)
+			at[place] = i
+			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
+			if s := pr.core.Stacks.Of(number); s != nil && w != nil {
+				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.Symbolizer.Frames(w, s), s.More
+			}
+		}
+		f.Stacks[i].Allocated += int64(one.allocated)
+		f.Stacks[i].Held += int64(one.held)
+	}
+	slices.SortStableFunc(f.Stacks, func(x, y FlowStack) int {
+		return cmp.Or(cmp.Compare(y.Held, x.Held), cmp.Compare(y.Allocated, x.Allocated),
+			slices.CompareFunc(x.Frames, y.Frames, stacks.OrderFrames))
+	})
+	return f
+}
+
+// value returns the present value of a meter of a tree: that of the last boundary, moved by the changes after it.
+func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
+	r := pr.core.Processes.Tree(of.Root)
+	sum := r.Gauges.Value(m)
+	for key, last := range pr.ledger.flow.values {
+		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.segment > r.Ended {
+			sum += last.bytes - p.Gauges.Value(m)
+		}
+	}
+	return sum
+}
+
+// A profiler runs for as long as its kernel, which has new code in each cell. So stacks are forgotten: the kernel half
+// forgets which ones it has sent, and sends each again when it is next met. A stack that was not sent again, and that
+// nothing refers to, is dropped here.
+
+// sweep drops the stacks that were not sent since the kernel half forgot them, unless they are needed.
+func (pr *profiler) sweep() {
+	t := pr.core.Stacks
+	if !t.IsOld() {
+		return
+	}
+	needed := map[uint64]bool{}
+	for _, stack := range pr.used { // a thread's last stack is not sent again
+		needed[t.Original(stack)] = true
+	}
+	for _, held := range pr.ledger.Held {
+		for stack := range held.ByStack {
+			needed[t.Original(stack)] = true
+		}
+	}
+	t.Shrink(needed)
+	pr.core.Symbolizer.Forget()
+	pr.core.Files.Sweep()
 }

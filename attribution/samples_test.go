@@ -220,7 +220,7 @@ func TestSamplesAreProven(t *testing.T) {
 }
 
 // TestSampledPeak checks that the stacks at a peak are those with blocks as the meter was at its highest, even if
-// blocks that were not streamed made that peak.
+// blockModel that were not streamed made that peak.
 func TestSampledPeak(t *testing.T) {
 	s := newSampler(7)
 	s.shed(event.MeterShed)

@@ -12,9 +12,6 @@ import (
 // 2.11).
 const largeSegment = 20 << 20
 
-// isActive reports whether a meter counts the memory that PyTorch has handed out on some GPU.
-func isActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, event.Active) }
-
 // torchCaches are PyTorch's caching allocators, one on each device of a process.
 type torchCaches struct {
 	births  *births

@@ -63,3 +63,6 @@ func (g *GPUs) Shows(m event.Meter, w *Window, numpy bool) bool {
 	}
 	return g.Used[m] && (w == nil || !w.Unknown(m))
 }
+
+// IsActive reports whether a meter counts the memory that PyTorch has handed out on some GPU.
+func IsActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, event.Active) }
