@@ -259,3 +259,14 @@ func sampleSize(size event.Bytes) event.Bytes {
 	}
 	return event.SampleOf
 }
+
+// newAudit returns an audit that has seen nothing.
+func newAudit(s *windows.State) *audit {
+	born := newBirths(s.Processes)
+	return &audit{
+		State: s, finds: &windows.FoundNames{State: s}, births: born, departures: newDepartures(),
+		torch: newTorchCaches(born),
+		live:  map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
+		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
@@ -11,7 +12,7 @@ import (
 // auditedLedger is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
 // that stay behind. The allocations answer for both.
 type auditedLedger struct {
-	*allocations
+	*blocks.Ledger
 	audit atomic.Pointer[audit] // nil once it was dropped
 }
 
@@ -20,13 +21,13 @@ var _ activity.Ledger = (*auditedLedger)(nil)
 // Takes reports whether one of the two uses a change.
 func (l *auditedLedger) Takes(c *event.Change) bool {
 	a := l.audit.Load()
-	return l.allocations.Takes(c) || a != nil && a.Takes(c)
+	return l.Ledger.Takes(c) || a != nil && a.Takes(c)
 }
 
 // Move takes in such a change.
 func (l *auditedLedger) Move(r *windows.Tree, c *event.Change) {
-	if l.allocations.Takes(c) {
-		l.allocations.Move(r, c)
+	if l.Ledger.Takes(c) {
+		l.Ledger.Move(r, c)
 	}
 	if a := l.audit.Load(); a != nil && a.Takes(c) {
 		a.Move(r, c)
@@ -35,7 +36,7 @@ func (l *auditedLedger) Move(r *windows.Tree, c *event.Change) {
 
 // HeldBy takes in the holders that the objects of a process reported.
 func (l *auditedLedger) HeldBy(e *event.Holders) {
-	l.allocations.HeldBy(e)
+	l.Ledger.HeldBy(e)
 	if a := l.audit.Load(); a != nil {
 		a.HeldBy(e)
 	}
@@ -43,7 +44,7 @@ func (l *auditedLedger) HeldBy(e *event.Holders) {
 
 // Forget drops all blocks of some meters of a root.
 func (l *auditedLedger) Forget(root uint32, which func(event.Meter) bool) {
-	l.allocations.Forget(root, which)
+	l.Ledger.Forget(root, which)
 	if a := l.audit.Load(); a != nil {
 		a.Forget(root, which)
 	}
@@ -51,7 +52,7 @@ func (l *auditedLedger) Forget(root uint32, which func(event.Meter) bool) {
 
 // Boundary sees a boundary before it is applied.
 func (l *auditedLedger) Boundary(p *windows.Process, b *event.Boundary) {
-	l.allocations.Boundary(p, b)
+	l.Ledger.Boundary(p, b)
 	if a := l.audit.Load(); a != nil {
 		a.Boundary(p, b)
 	}

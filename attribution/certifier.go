@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -17,7 +18,7 @@ type certifier struct {
 	invariants  *activity.Invariants
 	activity    *activity.Activity
 	requests    *activity.Requests
-	allocations *allocations
+	allocations *blocks.Ledger
 }
 
 // evidence gathers the evidence. For each closed window it compares the kernel's peak with the peak recomputed from the

@@ -62,10 +62,10 @@ func (ce *certifier) unattributed(m *missing) {
 	if ce.Session.IsCut() {
 		m.name(words.RecordingCut)
 	}
-	if ce.allocations.missing() > 0 {
-		m.name(words.AllocationsMissing(uint64(ce.allocations.missing())))
+	if ce.allocations.Missing() > 0 {
+		m.name(words.AllocationsMissing(uint64(ce.allocations.Missing())))
 	}
-	if ce.Paused.Stacks || ce.allocations.untold {
+	if ce.Paused.Stacks || ce.allocations.Unstreamed {
 		m.name(words.StacksShed)
 	}
 	if ce.Session.Finish != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -244,8 +245,8 @@ func TestDividersByHand(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {
 		var of [units]uint64 // the stack of the block in each unit, 0 for none
-		a := &allocations{blocks: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
-		a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
+		a := &blocks.Ledger{Blocks: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
+		a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
 			Address: at}] = stacks.Block{Size: units * unit, Stack: 0}
 		held, stack := event.Bytes(0), uint64(0)
 		for from := 0; from < units; {
@@ -256,7 +257,7 @@ func TestDividersByHand(t *testing.T) {
 					of[from+i] = stack
 				}
 				place := stacks.BlockKey{Key: course.Key{PID: main, Meter: active}, Address: at + uint64(from)*unit}
-				a.blocks[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
+				a.Blocks[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
 				held += event.Bytes(size) * unit
 			}
 			from += size
@@ -291,7 +292,7 @@ func TestDividersByHand(t *testing.T) {
 			got = append(got, d.Stack)
 		}
 		slices.Sort(got)
-		if found += len(got); !slices.Equal(got, want) && len(want) <= maxDividers {
+		if found += len(got); !slices.Equal(got, want) && len(want) <= blocks.MaxDividers {
 			t.Fatalf("%v, want %v: %d units of %v", got, want, asked, of)
 		}
 	}
@@ -304,11 +305,11 @@ func TestDividersByHand(t *testing.T) {
 // refused, and keeps a bounded number of places.
 func TestDividersHostile(t *testing.T) {
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
-	a := &allocations{blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
-	a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
+	a := &blocks.Ledger{Blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
+	a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
 		1) * apart, Stack: 0}
 	for i := range uint64(n - 1) {
-		a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+		a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 			Address: at + apart*i}] = stacks.Block{Size: miB, Stack: i}
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
@@ -316,21 +317,21 @@ func TestDividersHostile(t *testing.T) {
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
 		switch found := a.DividersAt(refused); len(found) {
-		case maxDividers:
+		case blocks.MaxDividers:
 			looks++
 		case 0:
 		default:
 			t.Fatalf("%v", found)
 		}
 	}
-	if looks != maxLooks/n || a.looked > maxLooks {
-		t.Errorf("looked %d times at %d blocks", looks, a.looked)
+	if looks != blocks.MaxLooks/n || a.Looked > blocks.MaxLooks {
+		t.Errorf("looked %d times at %d blocks", looks, a.Looked)
 	}
-	a.looked = 0
-	a.blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+	a.Looked = 0
+	a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
-	if found := a.DividersAt(refused); found != nil || a.looked != 0 {
-		t.Errorf("more blocks than it looks at: %v, %d", found, a.looked)
+	if found := a.DividersAt(refused); found != nil || a.Looked != 0 {
+		t.Errorf("more blocks than it looks at: %v, %d", found, a.Looked)
 	}
 
 	q := &blockQueue{}

@@ -8,12 +8,12 @@ import (
 // are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
 // [Tracker.Glance] meanwhile; the session's end reports it again.
 func GiveUp(t *Tracker, why string) {
-	if t.allocations.givenUp != "" {
+	if t.allocations.GivenUp != "" {
 		return
 	}
 	t.Stacks.Close()
 	t.queue.close()
-	t.allocations.giveUp(why)
+	t.allocations.GiveUp(why)
 	t.glancer.mark(false)
 	t.Namespaces.Forget()
 	t.Files.Forget()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -23,19 +24,19 @@ const (
 // glancer reports on a session while it goes on.
 type glancer struct {
 	*rows.Rows
-	lister      *lister
-	allocations *allocations
+	lister      *blocks.Lister
+	allocations *blocks.Ledger
 	activity    *activity.Activity
 	requests    *activity.Requests
 	invariants  *activity.Invariants
-	marked      *baseline // nil for none
+	marked      *blocks.Baseline // nil for none
 }
 
 // mark records the current holdings, or drops the mark, for [Tracker.Mark].
 func (gl *glancer) mark(now bool) {
 	gl.marked = nil
 	if now {
-		gl.marked = gl.allocations.baseline()
+		gl.marked = gl.allocations.Baseline()
 	}
 }
 
@@ -113,8 +114,8 @@ func (gl *glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
 func (gl *glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
 	whole := gl.Table.Whole(w)
-	all := gl.lister.allocationsOf(whole, nil, coverage)
-	complete := gl.Processes.ChangesMissing() == 0 && gl.allocations.missing() == 0
+	all := gl.lister.AllocationsOf(whole, nil, coverage)
+	complete := gl.Processes.ChangesMissing() == 0 && gl.allocations.Missing() == 0
 	for m, tallied := range whole.Tallies {
 		c := coverage[m.String()]
 		if w.IsOpen { // tallies are of this moment, figures of the last boundary
@@ -143,7 +144,7 @@ func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
 		if key.PID != p.Info.PID {
 			continue
 		}
-		before := gl.marked.held[key]
+		before := gl.marked.Held[key]
 		var moved []stacks.Sum
 		differ := func(stack uint64, now, before event.Bytes) {
 			if now != before {
@@ -159,7 +160,7 @@ func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
 				differ(stack, 0, was)
 			}
 		}
-		grown := gl.lister.divided.SameLines(moved)
+		grown := gl.lister.Merger.SameLines(moved)
 		slices.SortFunc(grown, func(x, y stacks.Sum) int {
 			return cmp.Or(cmp.Compare(y.Allocated-y.Freed, x.Allocated-x.Freed), cmp.Compare(x.Stack, y.Stack))
 		})
@@ -169,7 +170,7 @@ func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
 				k.UnlistedNet += int64(y.Allocated - y.Freed)
 				continue
 			}
-			one := gl.lister.allocation(whole, key.Meter, y)
+			one := gl.lister.Allocation(whole, key.Meter, y)
 			one.Allocated, one.Freed = 0, 0
 			k.Allocations = append(k.Allocations, one)
 		}
@@ -238,10 +239,10 @@ func (gl *glancer) lacks() model.Lacks {
 	if gl.activity.Unseen > 0 {
 		add(words.CellsUnseen(uint64(gl.activity.Unseen)))
 	}
-	if gl.allocations.missing() > 0 {
-		add(words.AllocationsMissing(uint64(gl.allocations.missing())))
+	if gl.allocations.Missing() > 0 {
+		add(words.AllocationsMissing(uint64(gl.allocations.Missing())))
 	}
-	if why := gl.allocations.givenUp; why != "" {
+	if why := gl.allocations.GivenUp; why != "" {
 		add(why)
 	}
 	if gl.requests.Dropped > 0 {

@@ -90,3 +90,19 @@ type went struct {
 	at    event.Nanoseconds // not before
 	bytes event.Bytes
 }
+
+// judge returns the verdicts on memory that stays behind, each on at least so many bytes.
+func (a *audit) judge(r *rows.Rows, least int64) *model.Audit {
+	return newJudge(r, a, least).judgeAll()
+}
+
+// judgeOne returns the verdicts on one process that still runs, with the holders that a search has found. It keeps
+// nothing of these.
+func (a *audit) judgeOne(r *rows.Rows, pid int32, found []*event.Holders, least int64) *model.Audit {
+	defer a.ask(found)()
+	j := newJudge(r, a, least)
+	j.only, j.asking = pid, true
+	out := j.judgeAll()
+	out.Variables, out.Names, out.ToFree, out.Resident, out.GPUNotes = nil, nil, nil, nil, nil // they belong to the end
+	return out
+}

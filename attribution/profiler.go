@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/course"
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
@@ -25,9 +26,9 @@ type profiler struct {
 func NewProfiler() *Monitor {
 	s := monitored()
 	s.Stacks.Room = stacks.RoomOfProfiler
-	a := newAllocations(s)
-	a.flow, a.untallied = &flow{}, true
-	a.flow.clear()
+	a := blocks.New(s)
+	a.Flow, a.Untallied = &blocks.Flow{}, true
+	a.Flow.Clear()
 	l := &profiledLedger{a}
 	c := newCore(s, l, noChart{})
 	return &Monitor{core: c, profiler: &profiler{core: c, ledger: l}}
@@ -71,7 +72,7 @@ func (m *Monitor) IsCrowded() bool {
 }
 
 // profiledLedger is the ledger of a profiler.
-type profiledLedger struct{ *allocations }
+type profiledLedger struct{ *blocks.Ledger }
 
 var _ activity.Ledger = (*profiledLedger)(nil)
 
@@ -81,11 +82,11 @@ func (*profiledLedger) Keeps(kind windows.WindowKind) bool { return kind == wind
 // Move takes in a change. The blocks of a process that has ended are gone.
 func (l *profiledLedger) Move(r *windows.Tree, c *event.Change) {
 	if p := l.Processes.ByPID[c.PID]; p == nil || p.Ended {
-		l.flow.drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
+		l.Flow.Drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
 		return
 	}
-	l.flow.leads(c)
-	l.allocations.Move(r, c)
+	l.Flow.Leads(c)
+	l.Ledger.Move(r, c)
 }
 
 // DividersAt returns nothing: an agent gives no advice.
@@ -93,7 +94,7 @@ func (*profiledLedger) DividersAt(*event.Refusal) []windows.Divider { return nil
 
 // Boundary ends all blocks of a process that has executed another program.
 func (l *profiledLedger) Boundary(p *windows.Process, b *event.Boundary) {
-	l.allocations.Boundary(p, b)
+	l.Ledger.Boundary(p, b)
 	if b.Kind == event.ProcessExec {
 		l.Ended(b.PID)
 	}
@@ -101,26 +102,26 @@ func (l *profiledLedger) Boundary(p *windows.Process, b *event.Boundary) {
 
 // Ended drops all blocks of a process that has ended.
 func (l *profiledLedger) Ended(pid int32) {
-	l.allocations.Ended(pid)
+	l.Ledger.Ended(pid)
 	had := false
 	for key := range l.Held {
 		if key.PID == pid {
-			l.copyAll(key)
+			l.CopyAll(key)
 			delete(l.Held, key)
 			had = true
 		}
 	}
-	for key := range l.flow.values {
+	for key := range l.Flow.Values {
 		if key.PID == pid {
-			delete(l.flow.values, key)
+			delete(l.Flow.Values, key)
 		}
 	}
 	if !had {
 		return
 	}
-	for at := range l.blocks {
+	for at := range l.Blocks {
 		if at.PID == pid {
-			delete(l.blocks, at)
+			delete(l.Blocks, at)
 		}
 	}
 }
@@ -156,7 +157,7 @@ type flowSum struct{ allocated, held event.Bytes }
 
 // flows makes the flows of the meters of blocks, and begins again.
 func (pr *profiler) flows(pid int32) (out []Flow) {
-	defer pr.ledger.flow.clear()
+	defer pr.ledger.Flow.Clear()
 	pr.used = pr.used[:0]
 	root := pr.core.Processes.ByPID[pid]
 	if root == nil {
@@ -171,9 +172,9 @@ func (pr *profiler) flows(pid int32) (out []Flow) {
 }
 
 func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
-	f := Flow{Meter: m.String(), Dropped: pr.ledger.missing(), Held: int64(pr.value(root, m))}
+	f := Flow{Meter: m.String(), Dropped: pr.ledger.Missing(), Held: int64(pr.value(root, m))}
 	sums := map[uint64]flowSum{}
-	for stack, bytes := range pr.ledger.flow.allocated[m] {
+	for stack, bytes := range pr.ledger.Flow.Allocated[m] {
 		pr.used = append(pr.used, stack)
 		one := sums[stack]
 		one.allocated += bytes
@@ -225,9 +226,9 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
 	r := pr.core.Processes.Tree(of.Root)
 	sum := r.Gauges.Value(m)
-	for key, last := range pr.ledger.flow.values {
-		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.segment > r.Ended {
-			sum += last.bytes - p.Gauges.Value(m)
+	for key, last := range pr.ledger.Flow.Values {
+		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.Segment > r.Ended {
+			sum += last.Bytes - p.Gauges.Value(m)
 		}
 	}
 	return sum

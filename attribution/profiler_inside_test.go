@@ -135,7 +135,7 @@ func TestProfilerForgets(t *testing.T) {
 // size returns the number of records that a profiler keeps.
 func size(m *Monitor) int {
 	t, l := m.core.Stacks, m.profiler.ledger
-	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.blocks) + l.Entries +
+	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.Blocks) + l.Entries +
 		len(m.core.Files.ByName)
 }
 

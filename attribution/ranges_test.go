@@ -155,11 +155,11 @@ func TestRangesEndWithTheirProgram(t *testing.T) {
 func TestAbsurdRanges(t *testing.T) {
 	tracker := New()
 	move := func(address uint64, size event.Bytes) {
-		tracker.allocations.moveRange(tracker.Processes.Tree(0),
+		tracker.allocations.MoveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
 	}
 	move(math.MaxUint64-page, 2*page)
-	if n := tracker.allocations.ranges[main].Tree.Len(); n != 0 {
+	if n := tracker.allocations.Ranges[main].Tree.Len(); n != 0 {
 		t.Errorf("%d ranges", n)
 	}
 	move(page, page)
@@ -168,10 +168,10 @@ func TestAbsurdRanges(t *testing.T) {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined
-		tracker.allocations.moveRange(tracker.Processes.Tree(0),
+		tracker.allocations.MoveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
 	}
-	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].Tree.Len() != a.pieces {
-		t.Errorf("%d pieces counted, %d there", a.pieces, a.ranges[main].Tree.Len())
+	if a := tracker.allocations; a.Pieces != 3*page || a.Ranges[main].Tree.Len() != a.Pieces {
+		t.Errorf("%d pieces counted, %d there", a.Pieces, a.Ranges[main].Tree.Len())
 	}
 }

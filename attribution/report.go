@@ -80,11 +80,11 @@ func (t *Tracker) streamed() *model.Report {
 		}
 	}
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
-	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
+	r.Lines, r.Tensors = t.lister.Lines(), t.lister.Tensors()
 	r.Variables, r.Names = t.Namespaces.Variables()
 	r.ToFree = t.Namespaces.ToFree()
 	r.Resident = t.Namespaces.Resident()
-	r.Summits = t.lister.summits()
+	r.Summits = t.lister.Summits()
 	r.Certificate = t.certifier.certificate()
 	return r
 }

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -10,10 +11,10 @@ import (
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
 	*core
-	allocations *allocations
+	allocations *blocks.Ledger
 	audited     *auditedLedger // nil for a Tracker without an audit
 	timeline    *timeline
-	lister      *lister
+	lister      *blocks.Lister
 	reader      *windowReader
 	certifier   *certifier
 	glancer     *glancer
@@ -21,7 +22,7 @@ type Tracker struct {
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
-	a := newAllocations(windows.NewState())
+	a := blocks.New(windows.NewState())
 	return newTracker(a, a)
 }
 
@@ -29,19 +30,19 @@ func New() *Tracker {
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
 	s := windows.NewState()
-	audited, a := &auditedLedger{allocations: newAllocations(s)}, newAudit(s)
+	audited, a := &auditedLedger{Ledger: blocks.New(s)}, newAudit(s)
 	audited.audit.Store(a)
-	t := newTracker(audited.allocations, audited)
+	t := newTracker(audited.Ledger, audited)
 	t.audited = audited
 	return t, &Findings{core: t.core, audit: a}
 }
 
 // newTracker returns a Tracker with allocations, and a ledger that has them.
-func newTracker(a *allocations, l activity.Ledger) *Tracker {
+func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
 	s := a.State
 	chart := &timeline{State: s, trees: map[*windows.Tree]*line{}}
 	c := newCore(s, l, chart)
-	list := &lister{Rows: c.Rows, allocations: a, divided: a.divided}
+	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
 	return &Tracker{
 		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{

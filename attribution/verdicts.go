@@ -103,3 +103,56 @@ func comparePassing(a, b passing) int {
 		cmp.Compare(a.birth.Cell.ID, b.birth.Cell.ID), cmp.Compare(a.birth.Line,
 			b.birth.Line), cmp.Compare(a.birth.Status, b.birth.Status))
 }
+
+// raisedBy returns the cell that raised the exception that was shown last, if a verdict is about the blocks that its
+// traceback holds and other cells allocated some of them; else nil. The arguments of a call, and the copies that pandas
+// makes of the notebook's names for eval and query, were allocated in cells that did not fail.
+func raisedBy(j *judge, key verdictKey, f *found) *windows.Window {
+	all := j.audit.departures.failures[key.pid]
+	if key.kind != model.HeldByTraceback || f.kind != event.HeldByTraceback || f.release != nil || len(all) == 0 {
+		return nil
+	}
+	if !strings.HasPrefix(f.portion.holder.Root, "sys.last_") { // IPython's own copy can be of an earlier exception
+		return nil
+	}
+	raised := all[len(all)-1]
+	if len(f.portion.runs) == 1 && f.portion.runs[raised] > 0 {
+		return nil
+	}
+	return raised
+}
+
+// fixOf returns the code to type in a cell to free the memory of a verdict.
+func fixOf(key verdictKey, f *found) string {
+	switch key.kind {
+	case model.HeldByOutput:
+		return f.portion.ways.DropOutputs()
+	case model.HeldByTraceback:
+		switch {
+		case f.release != nil:
+			return ""
+		case f.kind == event.HeldByCycle:
+			return freeing.Collect
+		case key.holder == "" || key.holder == words.LastException:
+			return freeing.LastErrorGone
+		}
+		return f.portion.ways.Fix()
+	case model.LostInCycle:
+		return f.portion.lost.Fix()
+	case model.Waits:
+		return freeing.Collect
+	case model.HeldAfterWindow, model.RerunGrowth:
+		switch f.portion.holder.Kind {
+		case event.HeldByCycle:
+			if f.portion.holder.Garbage == event.GarbageFrozen {
+				return freeing.Thaw
+			}
+			return freeing.Collect
+		case event.HeldByModule, event.HeldByVariable:
+			return f.portion.ways.Fix()
+		}
+	case model.IdlePool, model.ChildAlive:
+		return words.Endings{EndedBy: f.endedBy, PIDs: f.children}.Code()
+	}
+	return ""
+}

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
@@ -12,7 +13,7 @@ import (
 // windowReader yields the windows of a report, each made when it is asked for.
 type windowReader struct {
 	*rows.Rows
-	lister *lister
+	lister *blocks.Lister
 }
 
 // each yields the windows of a report, in the order they began.
@@ -88,10 +89,10 @@ func (wr *windowReader) detail(of *model.Window) {
 		return
 	}
 	if of == &wr.Reused.Window {
-		wr.Reused.Allocations = wr.lister.allocationsOf(w, wr.Reused.Allocations[:0], wr.Reused.Covered())
+		wr.Reused.Allocations = wr.lister.AllocationsOf(w, wr.Reused.Allocations[:0], wr.Reused.Covered())
 		of.Allocations, of.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
 		return
 	}
 	coverage := map[string]model.Coverage{}
-	of.Allocations, of.Coverage = slices.Clip(wr.lister.allocationsOf(w, nil, coverage)), coverage
+	of.Allocations, of.Coverage = slices.Clip(wr.lister.AllocationsOf(w, nil, coverage)), coverage
 }

@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"ipytracer/attribution/internal/stacks"
@@ -14,13 +14,13 @@ type lostPart struct {
 }
 
 // lostInCycles adds up such memory by process and stack.
-func (li *lister) lostInCycles() map[int32]map[stacks.On]lostPart {
-	if len(li.allocations.lost) == 0 {
+func (li *Lister) lostInCycles() map[int32]map[stacks.On]lostPart {
+	if len(li.Allocations.lost) == 0 {
 		return nil
 	}
 	all, breaks := map[int32]map[stacks.On]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
-	for at, b := range li.allocations.blocks {
-		cycle, is := li.allocations.lost[stacks.AskedKey{PID: at.PID, Address: at.Address}]
+	for at, b := range li.Allocations.Blocks {
+		cycle, is := li.Allocations.lost[stacks.AskedKey{PID: at.PID, Address: at.Address}]
 		if !is {
 			continue
 		}

@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"cmp"
@@ -14,12 +14,12 @@ const (
 	// (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).
 	smallRequest = 1 << 20
 	smallSegment = 2 << 20
-	// maxDividers is the number of blocks that are named for a request, of stacks that differ.
-	maxDividers = 8
+	// MaxDividers is the number of blocks that are named for a request, of stacks that differ.
+	MaxDividers = 8
 	// maxDivided is the most live blocks in which dividers are looked for, maxLooks the sum over all requests of a
 	// session.
 	maxDivided = 1 << 20
-	maxLooks   = 1 << 23
+	MaxLooks   = 1 << 23
 )
 
 // span is a block by its addresses.
@@ -36,15 +36,15 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
 // overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
 // another stream or pool, and which block is whose is not recorded.
-func (a *allocations) DividersAt(e *event.Refusal) []windows.Divider {
+func (a *Ledger) DividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
-	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.givenUp != "" ||
+	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.GivenUp != "" ||
 		a.Held[key] == nil || a.Held[key].Total != e.Held ||
-		len(a.blocks) > maxDivided || a.looked+len(a.blocks) > maxLooks {
+		len(a.Blocks) > maxDivided || a.Looked+len(a.Blocks) > MaxLooks {
 		return nil
 	}
-	a.looked += len(a.blocks)
+	a.Looked += len(a.Blocks)
 	blocks, ok := a.spansOf(key)
 	segments, fits := a.spansOf(course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
 	if !ok || !fits {
@@ -74,8 +74,8 @@ func (a *allocations) DividersAt(e *event.Refusal) []windows.Divider {
 }
 
 // spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
-func (a *allocations) spansOf(key course.Key) (all []span, ok bool) {
-	for at, b := range a.blocks {
+func (a *Ledger) spansOf(key course.Key) (all []span, ok bool) {
+	for at, b := range a.Blocks {
 		if at.Key == key {
 			all = append(all, span{at.Address, at.Address + uint64(b.Size), b.Stack})
 		}
@@ -123,7 +123,7 @@ func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Div
 func smallest(all []windows.Divider) (out []windows.Divider) {
 	slices.SortStableFunc(all, func(x, y windows.Divider) int { return cmp.Compare(x.Size, y.Size) })
 	for _, d := range all {
-		if len(out) < maxDividers && !slices.ContainsFunc(out,
+		if len(out) < MaxDividers && !slices.ContainsFunc(out,
 			func(x windows.Divider) bool { return x.Stack == d.Stack }) {
 			out = append(out, d)
 		}

@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"math"
@@ -9,10 +9,10 @@ import (
 	"ipytracer/event"
 )
 
-// moveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
-func (a *allocations) moveRange(r *windows.Tree, c *event.Change) {
-	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.concerned(r, c), a.Holdings.Dropped
-	gone, made := stacks.RangesOf(a.ranges, c.PID).Move(c, c.Stack, &a.pieces, &a.Holdings.Dropped,
+// MoveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
+func (a *Ledger) MoveRange(r *windows.Tree, c *event.Change) {
+	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
+	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,
 		a.Stacks.Room.Blocks)
 	for _, p := range gone {
 		a.replace(cs, key, stacks.Block{Size: p.Size(), Stack: p.Maker}, stacks.Block{})
@@ -21,32 +21,32 @@ func (a *allocations) moveRange(r *windows.Tree, c *event.Change) {
 	case made:
 		a.replace(cs, key, stacks.Block{}, stacks.Block{Size: c.Size, Stack: c.Stack})
 	case a.Holdings.Dropped > dropped:
-		a.flow.drop(key, c.Size)
+		a.Flow.Drop(key, c.Size)
 	}
 }
 
 // Boundary ends all ranges of a process that has executed another program.
-func (a *allocations) Boundary(_ *windows.Process, b *event.Boundary) {
-	if b.Kind != event.ProcessExec || a.ranges[b.PID] == nil {
+func (a *Ledger) Boundary(_ *windows.Process, b *event.Boundary) {
+	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil {
 		return
 	}
 	all := event.Change{Segment: b.Segment, Root: b.Root, PID: b.PID, Meter: event.Mapped, Size: -math.MaxInt64}
-	a.moveRange(a.Processes.Tree(b.Root), &all)
+	a.MoveRange(a.Processes.Tree(b.Root), &all)
 	a.Ended(b.PID)
 }
 
 // Ended drops the ranges of a process that has ended.
-func (a *allocations) Ended(pid int32) {
-	if all := a.ranges[pid]; all != nil {
-		a.pieces -= all.Len()
+func (a *Ledger) Ended(pid int32) {
+	if all := a.Ranges[pid]; all != nil {
+		a.Pieces -= all.Len()
 	}
 	key := course.Key{PID: pid, Meter: event.Mapped}
-	a.copyAll(key)
+	a.CopyAll(key)
 	if held := a.Held[key]; held != nil {
 		for stack, size := range held.ByStack {
 			a.crestMoves(key, stack, -size)
 		}
 	}
-	delete(a.ranges, pid)
+	delete(a.Ranges, pid)
 	delete(a.Holdings.Held, key)
 }

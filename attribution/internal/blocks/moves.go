@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"ipytracer/attribution/internal/course"
@@ -8,13 +8,13 @@ import (
 )
 
 // Takes reports whether a change is of a block, or of a value from which a meter fell.
-func (a *allocations) Takes(c *event.Change) bool {
+func (a *Ledger) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
 
 // Move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
-func (a *allocations) Move(r *windows.Tree, c *event.Change) {
-	if a.givenUp != "" {
+func (a *Ledger) Move(r *windows.Tree, c *event.Change) {
+	if a.GivenUp != "" {
 		return
 	}
 	if c.Caller.Moves() { // the blocks still belong to the process, wherever they are
@@ -29,7 +29,7 @@ func (a *allocations) Move(r *windows.Tree, c *event.Change) {
 	}
 	switch {
 	case c.Meter == event.Mapped:
-		a.moveRange(r, c)
+		a.MoveRange(r, c)
 	case c.IsTurn():
 		a.turn(r, c)
 	default:
@@ -38,19 +38,19 @@ func (a *allocations) Move(r *windows.Tree, c *event.Change) {
 }
 
 // moveBlock adds, resizes or removes a block of an allocator.
-func (a *allocations) moveBlock(r *windows.Tree, c *event.Change) {
+func (a *Ledger) moveBlock(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	before, after, isKnown := a.put(r, c, key)
 	if !isKnown {
 		return
 	}
-	cs := a.concerned(r, c)
+	cs := a.affectedBy(r, c)
 	cs.times = timesOf(c)
 	if c.Found {
 		cs.sinceBefore(r.ArrayPauseOf(c))
 	}
 	if c.Unchained {
-		a.untold = true
+		a.Unstreamed = true
 		a.follow(cs, key, c)
 	}
 	a.replace(cs, key, before, after)
@@ -61,9 +61,9 @@ func (a *allocations) moveBlock(r *windows.Tree, c *event.Change) {
 
 // put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
-func (a *allocations) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
+func (a *Ledger) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}
-	before, known := a.blocks[at]
+	before, known := a.Blocks[at]
 	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
 	switch {
 	case c.Sample:
@@ -77,29 +77,29 @@ func (a *allocations) put(r *windows.Tree, c *event.Change, key course.Key) (bef
 	case !known && c.Size < 0:
 		return before, after, false
 	case after.Size <= 0:
-		delete(a.blocks, at)
+		delete(a.Blocks, at)
 		return before, stacks.Block{}, true
-	case !known && len(a.blocks) >= a.Stacks.Room.Blocks:
+	case !known && len(a.Blocks) >= a.Stacks.Room.Blocks:
 		a.Holdings.Dropped++
-		a.flow.drop(key, c.Size)
+		a.Flow.Drop(key, c.Size)
 		return before, after, false
 	}
-	a.blocks[at] = after
+	a.Blocks[at] = after
 	return before, after, true
 }
 
 // Forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
 // allocations of windows, and the memory held at their peaks so far, stay.
-func (a *allocations) Forget(root uint32, which func(event.Meter) bool) {
+func (a *Ledger) Forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
-	for at := range a.blocks {
+	for at := range a.Blocks {
 		if which(at.Meter) && of(at.PID) {
-			delete(a.blocks, at)
+			delete(a.Blocks, at)
 		}
 	}
 	for key := range a.Holdings.Held {
 		if which(key.Meter) && of(key.PID) {
-			a.copyAll(key)
+			a.CopyAll(key)
 			delete(a.Holdings.Held, key)
 			if p := a.Processes.ByPID[key.PID]; p.Crest != nil {
 				p.Crest.Lose()

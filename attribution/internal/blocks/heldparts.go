@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ type heldParts struct {
 const maxHeld = 16
 
 // heldByNames finds them in the processes in which it is known where the memory of names lies.
-func (li *lister) heldByNames() map[int32]*heldParts {
+func (li *Lister) heldByNames() map[int32]*heldParts {
 	all := map[int32]*heldParts{}
 	for _, e := range li.Namespaces.Listed {
 		if e.Ranged && slices.IsSortedFunc(e.Ranges, func(a, b event.HeldRange) int {
@@ -33,7 +33,7 @@ func (li *lister) heldByNames() map[int32]*heldParts {
 	if len(all) == 0 {
 		return nil
 	}
-	for at, b := range li.allocations.blocks {
+	for at, b := range li.Allocations.Blocks {
 		if h := all[at.PID]; h != nil {
 			if share, ok := h.shareAt(at.Address); ok {
 				h.add(at.Meter, b.Stack, share, b.Size)

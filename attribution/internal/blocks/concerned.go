@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"slices"
@@ -9,15 +9,15 @@ import (
 	"ipytracer/event"
 )
 
-// concerned are the windows that a change concerns.
-type concerned struct {
+// affected are the windows that a change concerns.
+type affected struct {
 	in    []*windows.Window // they hold the change's segment
 	later []*windows.Window // opened after a late change: they took the known values for complete
 	times int64             // the number of allocations that the change stands for
 }
 
-func (a *allocations) concerned(r *windows.Tree, c *event.Change) concerned {
-	found := concerned{in: a.windowsOf(r, c), times: 1}
+func (a *Ledger) affectedBy(r *windows.Tree, c *event.Change) affected {
+	found := affected{in: a.windowsOf(r, c), times: 1}
 	if c.Segment > r.Ended {
 		return found
 	}
@@ -37,13 +37,13 @@ func (a *allocations) concerned(r *windows.Tree, c *event.Change) concerned {
 	return found
 }
 
-// lately returns the windows of a process that are over and not settled yet.
-func (a *allocations) lately(pid int32) []*windows.Window {
+// unsettled returns the windows of a process that are over and not settled yet.
+func (a *Ledger) unsettled(pid int32) []*windows.Window {
 	p := a.Processes.ByPID[pid]
 	if p == nil {
 		return nil
 	}
-	found := a.late[:0]
+	found := a.closed[:0]
 	for _, w := range a.Table.Closed.Closing {
 		if w.Process == p && len(w.Tallies) > 0 {
 			found = append(found, w)
@@ -59,12 +59,12 @@ func (a *allocations) lately(pid int32) []*windows.Window {
 			found = append(found, s)
 		}
 	}
-	a.late = found
+	a.closed = found
 	return found
 }
 
 // windowsOf returns the windows of a process that hold a change's segment. The result is valid until the next call.
-func (a *allocations) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
+func (a *Ledger) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
 	p := a.Processes.ByPID[c.PID]
 	if p == nil {
 		return nil
@@ -85,7 +85,7 @@ func (a *allocations) windowsOf(r *windows.Tree, c *event.Change) []*windows.Win
 
 // sinceBefore moves windows that hold the segment of a block that a search found to the later ones: the block may have
 // come or gone before they opened. They have it, or do not have it, from their beginning.
-func (c *concerned) sinceBefore(b *windows.ArrayPause) {
+func (c *affected) sinceBefore(b *windows.ArrayPause) {
 	c.in = slices.DeleteFunc(c.in, func(w *windows.Window) bool {
 		if w.Kind == windows.KindSession || w.Kind == windows.KindLife || b != nil && w.FirstSegment <= b.Segment {
 			return false
@@ -97,7 +97,7 @@ func (c *concerned) sinceBefore(b *windows.ArrayPause) {
 
 // follow has windows find their peaks by the meter's value, see [stacks.Tallies.Follow]. It is called before the change
 // is applied.
-func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
+func (a *Ledger) follow(cs affected, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
@@ -109,7 +109,7 @@ func (a *allocations) follow(cs concerned, key course.Key, c *event.Change) {
 }
 
 // stands records that a meter has a value now.
-func (cs concerned) stands(m event.Meter, value event.Bytes) {
+func (cs affected) stands(m event.Meter, value event.Bytes) {
 	for _, w := range cs.in {
 		if all := w.Tallies[m]; all != nil {
 			all.Stands(value)
@@ -126,7 +126,7 @@ func timesOf(c *event.Change) int64 {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
-func (a *allocations) replace(cs concerned, key course.Key, before, after stacks.Block) {
+func (a *Ledger) replace(cs affected, key course.Key, before, after stacks.Block) {
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
 	}
@@ -141,18 +141,18 @@ func (a *allocations) replace(cs concerned, key course.Key, before, after stacks
 			all.Move(a.Holdings, key, before, after, cs.times, w.Process.RanCells)
 		}
 	}
-	a.flow.add(a.Holdings, key, after)
+	a.Flow.add(a.Holdings, key, after)
 }
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
 // not to have this change, get a tally of the bytes before it.
-func (a *allocations) hold(cs concerned, key course.Key, stack uint64, by event.Bytes) {
+func (a *Ledger) hold(cs affected, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range cs.later {
 		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			all.Shift(a.Holdings, key, stack, by)
 		}
 	}
-	for _, w := range a.lately(key.PID) {
+	for _, w := range a.unsettled(key.PID) {
 		if all := w.Tallies[key.Meter]; all.IsOpen() && !slices.Contains(cs.later, w) {
 			all.Of(a.Holdings, key, stack)
 		}
@@ -166,14 +166,14 @@ func (a *allocations) hold(cs concerned, key course.Key, stack uint64, by event.
 	a.crestMoves(key, stack, by)
 }
 
-// copyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
+// CopyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
 // process's own totals are about to be forgotten.
-func (a *allocations) copyAll(key course.Key) {
+func (a *Ledger) CopyAll(key course.Key) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil {
 		return
 	}
-	for _, w := range slices.Concat(p.Windows, a.lately(key.PID)) {
+	for _, w := range slices.Concat(p.Windows, a.unsettled(key.PID)) {
 		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			a.copyInto(all, key)
 		}
@@ -181,7 +181,7 @@ func (a *allocations) copyAll(key course.Key) {
 }
 
 // copyInto adds tallies of all the stacks of a process.
-func (a *allocations) copyInto(all *stacks.Tallies, key course.Key) {
+func (a *Ledger) copyInto(all *stacks.Tallies, key course.Key) {
 	for stack := range a.Holdings.Of(key).ByStack {
 		all.Of(a.Holdings, key, stack)
 	}

@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"ipytracer/attribution/internal/course"
@@ -11,11 +11,11 @@ import (
 // so far also lists the blocks that stood throughout.
 
 // Keeps reports that all windows are kept.
-func (a *allocations) Keeps(windows.WindowKind) bool { return true }
+func (a *Ledger) Keeps(windows.WindowKind) bool { return true }
 
 // Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
-func (a *allocations) Closed(w *windows.Window) {
-	if a.untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
+func (a *Ledger) Closed(w *windows.Window) {
+	if a.Untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
 	}
 	for _, m := range a.GPUs.Meters {

@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ type lineSum struct {
 
 // lineSums are the sums of all lines on a meter in a session.
 type lineSums struct {
-	t      *lister
+	t      *Lister
 	w      *windows.Window
 	meter  event.Meter
 	held   *heldParts // nil where that is not known
@@ -42,16 +42,16 @@ type otherRun struct {
 	next int32
 }
 
-// lines adds up, for each line of code in the sessions of the attached processes and of the Pythons that they start,
+// Lines adds up, for each line of code in the sessions of the attached processes and of the Pythons that they start,
 // the allocations of that line and of the functions that it called.
-func (li *lister) lines() (out []model.Line) {
+func (li *Lister) Lines() (out []model.Line) {
 	held, lost := li.heldByNames(), li.lostInCycles()
 	for _, w := range li.Table.Staying {
 		if w.Kind != windows.KindSession && w.Kind != windows.KindLife {
 			continue
 		}
 		for m, all := range w.Tallies {
-			li.allocations.copyInto(all, course.Key{PID: w.Process.Info.PID, Meter: m})
+			li.Allocations.copyInto(all, course.Key{PID: w.Process.Info.PID, Meter: m})
 			pid := w.Process.Info.PID
 			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
@@ -97,9 +97,9 @@ func (l *lineSums) add(all *stacks.Tallies) {
 	t, table := l.t, l.t.Stacks
 	of := make([]int32, len(table.Frames)) // the place of each call in sums, from 1
 	l.sums = make([]lineSum, 0, min(len(table.Frames), all.Len()))
-	for _, stack := range slices.Sorted(all.Stacks(t.allocations.Holdings)) {
+	for _, stack := range slices.Sorted(all.Stacks(t.Allocations.Holdings)) {
 		s := table.Of(stack)
-		y := all.Tally(t.allocations.Holdings, course.Key{PID: l.w.Process.Info.PID, Meter: l.meter}, stack)
+		y := all.Tally(t.Allocations.Holdings, course.Key{PID: l.w.Process.Info.PID, Meter: l.meter}, stack)
 		if s == nil || y.IsNothing() {
 			continue
 		}
@@ -184,8 +184,8 @@ func (l *lineSums) line(one *lineSum) model.Line {
 	return out
 }
 
-// tensors groups PyTorch's blocks that live at the end of a session by allocating stack and by size.
-func (li *lister) tensors() []model.Tensors {
+// Tensors groups PyTorch's blocks that live at the end of a session by allocating stack and by size.
+func (li *Lister) Tensors() []model.Tensors {
 	type key struct {
 		pid   int32
 		meter event.Meter
@@ -194,14 +194,14 @@ func (li *lister) tensors() []model.Tensors {
 	}
 	type sum struct{ count, asked, known int64 }
 	sums := map[key]sum{}
-	for at, b := range li.allocations.blocks {
+	for at, b := range li.Allocations.Blocks {
 		if !windows.IsActive(at.Meter) {
 			continue
 		}
 		k := key{at.PID, at.Meter, b.Stack, b.Size}
 		s := sums[k]
 		s.count++
-		if asked, ok := li.allocations.asked[stacks.AskedKey{PID: at.PID, Address: at.Address}]; ok {
+		if asked, ok := li.Allocations.asked[stacks.AskedKey{PID: at.PID, Address: at.Address}]; ok {
 			s.asked += int64(asked)
 			s.known++
 		}

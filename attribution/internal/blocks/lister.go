@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"cmp"
@@ -12,20 +12,20 @@ import (
 	"ipytracer/model"
 )
 
-// lister lists the stacks that allocated, for a report.
-type lister struct {
+// Lister lists the stacks that allocated, for a report.
+type Lister struct {
 	*rows.Rows
-	allocations *allocations
-	divided     *stacks.Merger
+	Allocations *Ledger
+	Merger      *stacks.Merger
 }
 
-// allocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's
+// AllocationsOf appends to out the allocations in a window, by stack. It adds to coverage how much of the window's
 // peaks they explain.
-func (li *lister) allocationsOf(w *windows.Window, out []model.Allocation,
+func (li *Lister) AllocationsOf(w *windows.Window, out []model.Allocation,
 	coverage map[string]model.Coverage) []model.Allocation {
 	tallies := li.Table.TalliesOf(w)
 	for m, all := range tallies {
-		s := all.Settle(li.allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m}, w.Keeps())
+		s := all.Settle(li.Allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m}, w.Keeps())
 		own := w.Own.Of(m)
 		peak := own.Highest()
 		c := model.Coverage{
@@ -36,10 +36,10 @@ func (li *lister) allocationsOf(w *windows.Window, out []model.Allocation,
 				!slices.Contains(w.Paused, m) && !all.Wrong && !w.MissesStacks(m) && !w.WasAway(m) &&
 				!li.Session.IsCut(),
 		}
-		listed, rest := li.divided.Divide(w.Listing(), s)
+		listed, rest := li.Merger.Divide(w.Listing(), s)
 		out = slices.Grow(out, len(listed))
 		for _, y := range listed {
-			out = append(out, li.allocation(w, m, y))
+			out = append(out, li.Allocation(w, m, y))
 		}
 		for _, y := range rest {
 			c.Unlisted++
@@ -57,7 +57,7 @@ func (li *lister) allocationsOf(w *windows.Window, out []model.Allocation,
 	return out
 }
 
-func (li *lister) allocation(w *windows.Window, m event.Meter, y stacks.Sum) model.Allocation {
+func (li *Lister) Allocation(w *windows.Window, m event.Meter, y stacks.Sum) model.Allocation {
 	stack := li.Stacks.Of(y.Stack)
 	return model.Allocation{
 		Meter: m.String(), Stack: li.Symbolizer.Frames(w, stack), StackTruncated: stack != nil && stack.More,

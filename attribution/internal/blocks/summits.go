@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 )
 
 // crestMoves notes in the crest of a process that it holds more, or less, by a stack.
-func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
+func (a *Ledger) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil || p.Session == nil && p.Lifetime == nil {
 		return
@@ -25,14 +25,14 @@ func (a *allocations) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 }
 
 // falls handles a value from which the resident memory of a process fell.
-func (a *allocations) falls(c *event.Change) {
+func (a *Ledger) falls(c *event.Change) {
 	if p := a.Processes.ByPID[c.PID]; p != nil && p.Crest != nil {
 		p.Crest.Falls(c.Highest())
 	}
 }
 
-// summits returns the highest moments of the trees of the attached processes.
-func (li *lister) summits() (out []model.Summit) {
+// Summits returns the highest moments of the trees of the attached processes.
+func (li *Lister) Summits() (out []model.Summit) {
 	for _, p := range li.Processes.Order {
 		if p.Session == nil || p.Parent != 0 {
 			continue
@@ -58,17 +58,17 @@ func (li *lister) summits() (out []model.Summit) {
 
 // atCrest returns the stacks with blocks of a process at the highest moment of its tree, the most first; nil if they
 // are not known.
-func (li *lister) atCrest(p *windows.Process) (out []model.Allocation) {
+func (li *Lister) atCrest(p *windows.Process) (out []model.Allocation) {
 	if p == nil {
 		return nil
 	}
 	since, ok := p.Crest.Since()
 	w := li.Processes.SessionOf(p)
-	if !ok || w == nil || li.allocations.givenUp != "" {
+	if !ok || w == nil || li.Allocations.GivenUp != "" {
 		return nil
 	}
 	had := map[event.Meter]map[uint64]event.Bytes{}
-	for key, held := range li.allocations.Held {
+	for key, held := range li.Allocations.Held {
 		if key.PID != p.Info.PID {
 			continue
 		}
@@ -88,9 +88,9 @@ func (li *lister) atCrest(p *windows.Process) (out []model.Allocation) {
 				all = append(all, stacks.Sum{Stack: stack, AtPeak: bytes, Sampled: li.Stacks.IsSampled(stack)})
 			}
 		}
-		all = li.divided.SameLines(all) // the most first
+		all = li.Merger.SameLines(all) // the most first
 		for _, y := range all[:min(len(all), stacks.MaxListed)] {
-			out = append(out, li.allocation(w, m, y))
+			out = append(out, li.Allocation(w, m, y))
 		}
 	}
 	slices.SortFunc(out, compareAllocations)

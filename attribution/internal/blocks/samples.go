@@ -1,4 +1,4 @@
-package attribution
+package blocks
 
 import (
 	"ipytracer/attribution/internal/course"
@@ -13,7 +13,7 @@ import (
 // calls.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
-func (a *allocations) sampled(c *event.Change) stacks.Block {
+func (a *Ledger) sampled(c *event.Change) stacks.Block {
 	if c.Size <= 0 {
 		return stacks.Block{}
 	}
@@ -22,10 +22,10 @@ func (a *allocations) sampled(c *event.Change) stacks.Block {
 
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
 // while the blocks before that lived.
-func (a *allocations) turn(r *windows.Tree, c *event.Change) {
+func (a *Ledger) turn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
-	a.untold = true
-	cs := a.concerned(r, c)
+	a.Unstreamed = true
+	cs := a.affectedBy(r, c)
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
 	}
