@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -13,7 +14,7 @@ import (
 // that stay behind. The allocations answer for both.
 type auditedLedger struct {
 	*blocks.Ledger
-	audit atomic.Pointer[audit] // nil once it was dropped
+	audit atomic.Pointer[audit.Audit] // nil once it was dropped
 }
 
 var _ activity.Ledger = (*auditedLedger)(nil)

@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -16,7 +17,7 @@ type Auditor struct {
 // NewAuditor returns an Auditor that has seen nothing.
 func NewAuditor() *Auditor {
 	s := windows.NewState()
-	a := newAudit(s)
+	a := audit.New(s)
 	c := newCore(s, a, noChart{})
 	return &Auditor{&Findings{core: c, audit: a}, c}
 }

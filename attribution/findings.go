@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/audit"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -8,24 +9,24 @@ import (
 // Findings reports the memory that stays behind, of the events that a [Tracker] or an [Auditor] has taken in.
 type Findings struct {
 	core  *core
-	audit *audit
+	audit *audit.Audit
 }
 
 // Audit returns the verdicts on memory that stays behind, each on at least so many bytes. It can be called at any time.
 func (f *Findings) Audit(least int64) *model.Audit {
 	f.core.intake.flush()
 	f.core.queue.handOnAll()
-	return f.audit.judge(f.core.Rows, least)
+	return f.audit.Judge(f.core.Rows, least)
 }
 
 // Size returns the number of live blocks that the audit keeps.
-func (f *Findings) Size() int { return f.audit.count }
+func (f *Findings) Size() int { return f.audit.Count }
 
 // Blocks returns the live blocks of a process for which holders can be searched, by address: the input of the search
 // before [Findings.AuditOne].
 func (f *Findings) Blocks(pid int) []event.Block {
 	f.core.intake.flush()
-	return f.audit.blocks(int32(pid))
+	return f.audit.Blocks(int32(pid))
 }
 
 // AuditOne returns the verdicts on one process while the session goes on, from the events taken in so far. found is the
@@ -33,5 +34,5 @@ func (f *Findings) Blocks(pid int) []event.Block {
 // only the calls of running cells hold, is reported without a verdict. Findings keep nothing of it.
 func (f *Findings) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
 	f.core.intake.flush()
-	return f.audit.judgeOne(f.core.Rows, int32(pid), found, least)
+	return f.audit.JudgeOne(f.core.Rows, int32(pid), found, least)
 }

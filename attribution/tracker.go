@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/blocks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -30,7 +31,7 @@ func New() *Tracker {
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
 	s := windows.NewState()
-	audited, a := &auditedLedger{Ledger: blocks.New(s)}, newAudit(s)
+	audited, a := &auditedLedger{Ledger: blocks.New(s)}, audit.New(s)
 	audited.audit.Store(a)
 	t := newTracker(audited.Ledger, audited)
 	t.audited = audited

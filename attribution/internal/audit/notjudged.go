@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"slices"
@@ -61,7 +61,7 @@ func (j *judge) steppedDown() {
 	// Innermost first: arrays are in blocks, blocks in mapped memory.
 	for _, f := range slices.SortedStableFunc(slices.Values(event.Meters()),
 		func(a, b event.Facts) int { return len(b.Within) - len(a.Within) }) {
-		b := j.audit.blind[f.Meter]
+		b := j.audit.pauses[f.Meter]
 		if b == nil || b.times == 0 {
 			continue
 		}
@@ -183,7 +183,7 @@ func (j *judge) notExplained(p *windows.Process) {
 		grown = own.End - own.Start
 	}
 	meters := map[event.Meter]event.Bytes{}
-	j.audit.each(pid, func(at place, b kept) { meters[at.meter] += b.size })
+	j.audit.each(pid, func(at place, b block) { meters[at.meter] += b.size })
 	arrays := event.Bytes(0)
 	for m, sum := range meters {
 		if _, _, device := m.Device(); !device && !m.Encloses() {

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"ipytracer/attribution/internal/activity"
@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// audit is the ledger of an [Auditor].
-type audit struct {
+// Audit is the ledger of an [Auditor].
+type Audit struct {
 	*windows.State
 	activity.Untallied
 	finds *windows.FoundNames
@@ -18,12 +18,12 @@ type audit struct {
 	departures *departures
 	torch      *torchCaches
 
-	live    map[int32]map[place]kept        // by process
+	live    map[int32]map[place]block       // by process
 	ranges  map[int32]*stacks.Ranges[maker] // of cpu.mapped
 	holders map[int32]*holders
-	count   int // of live blocks
+	Count   int // of live blocks
 	dropped int // blocks and tallies that found no room
-	blind   blinds
+	pauses  pauses
 	sampled bool // small blocks were streamed as samples
 
 	exited map[int32]bool   // processes that exited; true: the interpreter freed all that it could
@@ -39,22 +39,22 @@ type holders struct {
 }
 
 // Keeps reports whether windows of a kind are kept.
-func (a *audit) Keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
+func (a *Audit) Keeps(kind windows.WindowKind) bool { return kind.IsAudited() }
 
 // BecameBetween makes a statement that was none the time between cells.
-func (a *audit) BecameBetween(w *windows.Window) { a.births.turn(w) }
+func (a *Audit) BecameBetween(w *windows.Window) { a.births.turn(w) }
 
-// Ended does nothing: see [audit.Boundary].
-func (a *audit) Ended(int32) {}
+// Ended does nothing: see [Audit.Boundary].
+func (a *Audit) Ended(int32) {}
 
 // Opened gives a window its birth.
-func (a *audit) Opened(w *windows.Window, line int) { a.births.open(w, line) }
+func (a *Audit) Opened(w *windows.Window, line int) { a.births.open(w, line) }
 
 // Takes reports whether a change concerns a block, or PyTorch's totals.
-func (a *audit) Takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
+func (a *Audit) Takes(c *event.Change) bool { return c.IsBlock() || c.Meter >= event.CPUMeters }
 
 // Move takes in a change of a block, or of PyTorch's totals.
-func (a *audit) Move(r *windows.Tree, c *event.Change) {
+func (a *Audit) Move(r *windows.Tree, c *event.Change) {
 	a.torch.totals(r, c)
 	switch {
 	case !c.IsBlock():
@@ -66,11 +66,11 @@ func (a *audit) Move(r *windows.Tree, c *event.Change) {
 }
 
 // moveBlock allocates, resizes or frees a block.
-func (a *audit) moveBlock(r *windows.Tree, c *event.Change) {
+func (a *Audit) moveBlock(r *windows.Tree, c *event.Change) {
 	a.torch.claim(c)
 	blocks := a.live[c.PID]
 	if blocks == nil {
-		blocks = map[place]kept{}
+		blocks = map[place]block{}
 		a.live[c.PID] = blocks
 	}
 	at := place{c.Meter, c.Address}
@@ -84,17 +84,17 @@ func (a *audit) moveBlock(r *windows.Tree, c *event.Change) {
 	case !known && size < 0: // allocated before the attach, or its allocation was lost
 	case b.size <= 0:
 		delete(blocks, at)
-		a.count--
+		a.Count--
 		b.size -= size
 		if !c.Found { // a block that a search found missing went at an unknown time
 			a.departures.free(a.births.innermost(r, c), at, b, c)
 		}
 	case known:
 		blocks[at] = b
-	case a.count >= stacks.MaxBlocks:
+	case a.Count >= stacks.MaxBlocks:
 		a.dropped++
 	default:
-		a.count++
+		a.Count++
 		b.stack, b.at, b.sample = c.Stack, c.Time, c.Sample
 		if c.Found {
 			b.stack = a.finds.StackOf(r, c)
@@ -106,13 +106,13 @@ func (a *audit) moveBlock(r *windows.Tree, c *event.Change) {
 }
 
 // moveRange records that a range was mapped or unmapped.
-func (a *audit) moveRange(r *windows.Tree, c *event.Change) {
+func (a *Audit) moveRange(r *windows.Tree, c *event.Change) {
 	w := a.births.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
 	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
 		by.birth, by.at = w.Birth, w.Opened
 	}
-	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.count, &a.dropped, stacks.MaxBlocks)
+	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.Count, &a.dropped, stacks.MaxBlocks)
 	for _, p := range gone {
 		a.departures.free(w, place{event.Mapped, p.Start}, keptRange(p), c)
 		a.departures.unmap(w, p, c.PID)
@@ -120,12 +120,12 @@ func (a *audit) moveRange(r *windows.Tree, c *event.Change) {
 }
 
 // keptRange returns a piece that is mapped as a block.
-func keptRange(p stacks.Piece[maker]) kept {
-	return kept{size: p.Size(), stack: p.Maker.stack, birth: p.Maker.birth, at: p.Maker.at}
+func keptRange(p stacks.Piece[maker]) block {
+	return block{size: p.Size(), stack: p.Maker.stack, birth: p.Maker.birth, at: p.Maker.at}
 }
 
 // each calls do for each live block and range of a process.
-func (a *audit) each(pid int32, do func(place, kept)) {
+func (a *Audit) each(pid int32, do func(place, block)) {
 	for at, b := range a.live[pid] {
 		do(at, b)
 	}
@@ -135,7 +135,7 @@ func (a *audit) each(pid int32, do func(place, kept)) {
 }
 
 // Boundary follows the starts, program changes and exits of processes, and the ends of statements.
-func (a *audit) Boundary(p *windows.Process, b *event.Boundary) {
+func (a *Audit) Boundary(p *windows.Process, b *event.Boundary) {
 	switch b.Kind {
 	case event.CellOpen:
 		if len(p.Open) == 0 {
@@ -144,7 +144,7 @@ func (a *audit) Boundary(p *windows.Process, b *event.Boundary) {
 	case event.Detached:
 		a.departures.settle(b.PID)
 	case event.MeterShed, event.MeterBack:
-		a.blind.turn(b)
+		a.pauses.turn(b)
 	case event.StatementClose:
 		if cell := a.Table.Running[b.Cell]; cell != nil && cell.Statement != nil {
 			a.births.close(b.PID, closing{cell.Statement.Birth, b.Time})
@@ -166,16 +166,16 @@ func (a *audit) Boundary(p *windows.Process, b *event.Boundary) {
 }
 
 // CellOver records a cell that ended with an exception.
-func (a *audit) CellOver(pid int32, w *windows.Window) {
+func (a *Audit) CellOver(pid int32, w *windows.Window) {
 	if w.Status == model.Error || w.Status == model.Interrupted {
 		a.departures.fail(pid, w)
 	}
 }
 
-func (a *audit) drop(pid int32) {
-	a.count -= len(a.live[pid])
+func (a *Audit) drop(pid int32) {
+	a.Count -= len(a.live[pid])
 	if all := a.ranges[pid]; all != nil {
-		a.count -= all.Len()
+		a.Count -= all.Len()
 	}
 	delete(a.ranges, pid)
 	delete(a.live, pid)
@@ -183,13 +183,13 @@ func (a *audit) drop(pid int32) {
 }
 
 // Forget drops the blocks of some meters of a root.
-func (a *audit) Forget(root uint32, which func(event.Meter) bool) {
+func (a *Audit) Forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
 	for pid, blocks := range a.live {
 		for at := range blocks {
 			if which(at.meter) && of(pid) {
 				delete(blocks, at)
-				a.count--
+				a.Count--
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (a *audit) Forget(root uint32, which func(event.Meter) bool) {
 }
 
 // HeldBy records the holders that the target's objects reported.
-func (a *audit) HeldBy(e *event.Holders) {
+func (a *Audit) HeldBy(e *event.Holders) {
 	if e.Pool != "" {
 		a.pools[e.PID] = e.Pool
 		return
@@ -222,7 +222,7 @@ func (a *audit) HeldBy(e *event.Holders) {
 }
 
 // ask replaces the holders that processes reported by those found now, until the function that it returns is called.
-func (a *audit) ask(found []*event.Holders) (restore func()) {
+func (a *Audit) ask(found []*event.Holders) (restore func()) {
 	holdersBefore, poolsBefore := a.holders, a.pools
 	a.holders, a.pools = map[int32]*holders{}, map[int32]string{}
 	for _, e := range found {
@@ -232,25 +232,25 @@ func (a *audit) ask(found []*event.Holders) (restore func()) {
 }
 
 // BlockAt returns the stack of a live block.
-func (a *audit) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+func (a *Audit) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
 	b, ok := a.live[pid][place{m, address}]
 	return b.stack, ok
 }
 
 // RangeAt returns the stack that mapped an address.
-func (a *audit) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+func (a *Audit) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	by, ok := a.ranges[pid].At(address)
 	return by.stack, ok
 }
 
 // DividersAt returns nothing: an audit has no refused requests.
-func (a *audit) DividersAt(*event.Refusal) []windows.Divider { return nil }
+func (a *Audit) DividersAt(*event.Refusal) []windows.Divider { return nil }
 
 // IsWhole reports whether everything that arrived has found room.
-func (a *audit) IsWhole() bool { return a.Stacks.Dropped == 0 && a.leftOut() == 0 }
+func (a *Audit) IsWhole() bool { return a.Stacks.Dropped == 0 && a.leftOut() == 0 }
 
 // leftOut returns the number of blocks and tallies that found no room.
-func (a *audit) leftOut() int { return a.dropped + a.departures.dropped }
+func (a *Audit) leftOut() int { return a.dropped + a.departures.dropped }
 
 // sampleSize returns how many bytes a sample adds, or subtracts, as a block of a size is allocated or freed.
 func sampleSize(size event.Bytes) event.Bytes {
@@ -260,13 +260,13 @@ func sampleSize(size event.Bytes) event.Bytes {
 	return event.SampleOf
 }
 
-// newAudit returns an audit that has seen nothing.
-func newAudit(s *windows.State) *audit {
+// New returns an audit that has seen nothing.
+func New(s *windows.State) *Audit {
 	born := newBirths(s.Processes)
-	return &audit{
+	return &Audit{
 		State: s, finds: &windows.FoundNames{State: s}, births: born, departures: newDepartures(),
 		torch: newTorchCaches(born),
-		live:  map[int32]map[place]kept{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
-		exited: map[int32]bool{}, blind: blinds{}, pools: map[int32]string{},
+		live:  map[int32]map[place]block{}, ranges: map[int32]*stacks.Ranges[maker]{}, holders: map[int32]*holders{},
+		exited: map[int32]bool{}, pauses: pauses{}, pools: map[int32]string{},
 	}
 }

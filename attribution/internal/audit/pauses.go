@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"slices"
@@ -6,14 +6,14 @@ import (
 	"ipytracer/event"
 )
 
-// blind records for how long a meter's blocks were not streamed, and how often that began.
-type blind struct {
+// pause records for how long a meter's blocks were not streamed, and how often that began.
+type pause struct {
 	times int
 	since event.Nanoseconds // 0: they are streamed
 	sum   event.Nanoseconds
 }
 
-func (one *blind) turn(b *event.Boundary) {
+func (one *pause) turn(b *event.Boundary) {
 	switch {
 	case b.Kind == event.MeterShed && one.since == 0:
 		one.times++
@@ -24,11 +24,11 @@ func (one *blind) turn(b *event.Boundary) {
 	}
 }
 
-// blinds are the meters with blocks that were not streamed for a while.
-type blinds map[event.Meter]*blind
+// pauses are the meters with blocks that were not streamed for a while.
+type pauses map[event.Meter]*pause
 
 // turn follows which meters' blocks are not streamed. Two reasons at the same time are not distinguished.
-func (all blinds) turn(b *event.Boundary) {
+func (all pauses) turn(b *event.Boundary) {
 	for _, f := range event.Meters() {
 		if slices.Contains(f.Untold, b.Group) {
 			all.of(f.Meter).turn(b)
@@ -37,9 +37,9 @@ func (all blinds) turn(b *event.Boundary) {
 }
 
 // of returns for how long a meter's blocks were not streamed.
-func (all blinds) of(m event.Meter) *blind {
+func (all pauses) of(m event.Meter) *pause {
 	if all[m] == nil {
-		all[m] = &blind{}
+		all[m] = &pause{}
 	}
 	return all[m]
 }

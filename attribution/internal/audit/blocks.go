@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 // leastAsked is the least size of a block, in bytes, for which holders are searched.
 const leastAsked = 4 << 10
 
-// blocks returns the live blocks of a process for which holders can be searched, by address.
-func (a *audit) blocks(pid int32) (all []event.Block) {
+// Blocks returns the live blocks of a process for which holders can be searched, by address.
+func (a *Audit) Blocks(pid int32) (all []event.Block) {
 	for at, b := range a.live[pid] {
 		if at.meter.Facts().Asked && b.size >= leastAsked {
 			all = append(all, event.Block{Address: at.address, Size: b.size})
@@ -30,8 +30,8 @@ type place struct {
 	address uint64
 }
 
-// kept is a block that lives.
-type kept struct {
+// block is a block that lives.
+type block struct {
 	size  event.Bytes
 	stack uint64
 	birth *windows.Birth

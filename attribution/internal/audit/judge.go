@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"ipytracer/attribution/internal/rows"
@@ -10,7 +10,7 @@ import (
 // judge turns the blocks that are left at the end into verdicts.
 type judge struct {
 	t        *rows.Rows
-	audit    *audit
+	audit    *Audit
 	least    event.Bytes
 	verdicts map[verdictKey]*found
 	order    []verdictKey
@@ -47,7 +47,7 @@ type heldBy struct {
 	name  string
 }
 
-func newJudge(c *rows.Rows, a *audit, least int64) *judge {
+func newJudge(c *rows.Rows, a *Audit, least int64) *judge {
 	return &judge{
 		t: c, audit: a, least: event.Bytes(least), verdicts: map[verdictKey]*found{},
 		held: map[heldBy]*model.Held{},
@@ -91,14 +91,14 @@ type went struct {
 	bytes event.Bytes
 }
 
-// judge returns the verdicts on memory that stays behind, each on at least so many bytes.
-func (a *audit) judge(r *rows.Rows, least int64) *model.Audit {
+// Judge returns the verdicts on memory that stays behind, each on at least so many bytes.
+func (a *Audit) Judge(r *rows.Rows, least int64) *model.Audit {
 	return newJudge(r, a, least).judgeAll()
 }
 
-// judgeOne returns the verdicts on one process that still runs, with the holders that a search has found. It keeps
+// JudgeOne returns the verdicts on one process that still runs, with the holders that a search has found. It keeps
 // nothing of these.
-func (a *audit) judgeOne(r *rows.Rows, pid int32, found []*event.Holders, least int64) *model.Audit {
+func (a *Audit) JudgeOne(r *rows.Rows, pid int32, found []*event.Holders, least int64) *model.Audit {
 	defer a.ask(found)()
 	j := newJudge(r, a, least)
 	j.only, j.asking = pid, true

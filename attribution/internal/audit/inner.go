@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -28,7 +28,7 @@ type extent struct {
 // inner collects the blocks of a process that can lie in other blocks, also those that were freed when it ended.
 func (j *judge) inner(pid int32, ended bool) *inner {
 	in := &inner{layers: map[int]*layer{}}
-	add := func(at place, b kept) {
+	add := func(at place, b block) {
 		facts := at.meter.Facts()
 		if _, _, device := at.meter.Device(); device || len(facts.Within) == 0 {
 			return
@@ -43,7 +43,7 @@ func (j *judge) inner(pid int32, ended bool) *inner {
 	j.audit.each(pid, add)
 	if ended {
 		for at, b := range j.audit.departures.leaving[pid] {
-			add(at, b.kept)
+			add(at, b.block)
 		}
 	}
 	for _, one := range in.layers {

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"math"
@@ -37,7 +37,7 @@ func growthOf(runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) *m
 	for _, w := range runs {
 		squares += (float64(leftBy[w]) - mean) * (float64(leftBy[w]) - mean)
 	}
-	half := student(n-1) * math.Sqrt(squares/float64(n-1)/float64(n))
+	half := Student(n-1) * math.Sqrt(squares/float64(n-1)/float64(n))
 	if left < n {
 		bounded := prefix+left == n
 		if left < minRuns || n < 2*minRuns || bounded || mean <= half || 2*early*n < left*((n+3)/4) {
@@ -50,7 +50,7 @@ func growthOf(runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) *m
 // mappedAfter returns, after each run of a site's cell, the bytes left of those that all runs had mapped. An allocator
 // unmaps memory when the last object in it is freed, and puts new objects where old ones were. So at the end each run's
 // memory may still be mapped, all of it used by objects of the last run, although no run has added to the total.
-func (j *judge) mappedAfter(s *site, runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) []event.Bytes {
+func (j *judge) mappedAfter(s *Site, runs []*windows.Window, leftBy map[*windows.Window]event.Bytes) []event.Bytes {
 	number, after, total := make(map[*windows.Window]int, len(runs)), make([]event.Bytes, len(runs)), event.Bytes(0)
 	for i, w := range runs {
 		number[w] = i
@@ -70,9 +70,9 @@ func (j *judge) mappedAfter(s *site, runs []*windows.Window, leftBy map[*windows
 func (j *judge) unmapped() map[siteKey][]went {
 	if j.went == nil {
 		j.went = map[siteKey][]went{}
-		names := newSurvivors(j.t)
+		names := NewSurvivors(j.t)
 		for key, bytes := range j.audit.departures.unmapped {
-			of := names.site(key.pid, event.Mapped, key.stack, key.birth).siteKey
+			of := names.Site(key.pid, event.Mapped, key.stack, key.birth).siteKey
 			j.went[of] = append(j.went[of], went{key.birth.Cell, key.in.Opened, bytes})
 		}
 	}
@@ -96,8 +96,8 @@ func riseOf(values []event.Bytes) event.Bytes {
 
 func round(x float64) int64 { return int64(math.Round(x)) }
 
-// student returns the two-sided 95 % quantile of Student's t distribution for a number of degrees of freedom.
-func student(freedom int) float64 {
+// Student returns the two-sided 95 % quantile of Student's t distribution for a number of degrees of freedom.
+func Student(freedom int) float64 {
 	table := [...]float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
 		2.145, 2.131}
 	if freedom <= len(table) {

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -13,10 +13,10 @@ import (
 	"ipytracer/model"
 )
 
-// site is a place in the code, in every run of its cell, with the blocks allocated there that still live.
-type site struct {
+// Site is a place in the code, in every run of its cell, with the blocks allocated there that still live.
+type Site struct {
 	siteKey
-	frames []model.Frame // of the latest run; of several stacks in it those of the first
+	Frames []model.Frame // of the latest run; of several stacks in it those of the first
 	latest int           // the execution number of that run
 	stack  uint64
 	unseen bool // the blocks were allocated while they were not recorded
@@ -31,7 +31,7 @@ type rootKey struct {
 }
 
 // of returns the portions of a kind, by holder.
-func (s *site) of(kind event.HolderKind) (all []*portion) {
+func (s *Site) of(kind event.HolderKind) (all []*portion) {
 	for _, key := range slices.SortedFunc(maps.Keys(s.roots),
 		func(a, b rootKey) int { return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name)) }) {
 		if key.kind == kind {
@@ -64,7 +64,7 @@ type portion struct {
 	lost    freeing.Lost
 }
 
-func (p *portion) add(b kept, holder event.Holder) {
+func (p *portion) add(b block, holder event.Holder) {
 	if p.runs == nil {
 		p.runs, p.ways, p.lost = map[*windows.Window]event.Bytes{}, freeing.Ways{}, freeing.Lost{}
 	}
@@ -131,31 +131,31 @@ func join(parts ...*portion) *portion {
 // survivors groups the blocks that are left by the place of their allocation.
 type survivors struct {
 	t     *rows.Rows
-	sites map[siteKey]*site
-	named map[named]siteName
+	sites map[siteKey]*Site
+	Named map[Named]SiteName
 	// groups are the names of the views that hold memory, by its address.
 	groups map[viewAt]string
 }
 
-// named is a stack in a run of a cell.
-type named struct {
-	pid   int32
-	stack uint64
-	cell  *windows.Window
+// Named is a stack in a run of a cell.
+type Named struct {
+	PID   int32
+	Stack uint64
+	Cell  *windows.Window
 }
 
-type siteName struct {
-	frames      []model.Frame
-	text, where string
+type SiteName struct {
+	Frames      []model.Frame
+	Text, Where string
 }
 
-func newSurvivors(t *rows.Rows) *survivors {
-	return &survivors{t: t, sites: map[siteKey]*site{}, named: map[named]siteName{}}
+func NewSurvivors(t *rows.Rows) *survivors {
+	return &survivors{t: t, sites: map[siteKey]*Site{}, Named: map[Named]SiteName{}}
 }
 
 // add files a block under its site and holder.
-func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind, holder event.Holder) {
-	one := s.site(pid, m, b.stack, b.birth)
+func (s *survivors) add(pid int32, m event.Meter, b block, kind event.HolderKind, holder event.Holder) {
+	one := s.Site(pid, m, b.stack, b.birth)
 	if one.by[kind] == nil {
 		one.by[kind] = &portion{}
 	}
@@ -179,61 +179,61 @@ func (s *survivors) add(pid int32, m event.Meter, b kept, kind event.HolderKind,
 	one.roots[root].add(b, holder)
 }
 
-// site returns the site that a stack stands for, and adds it if it is new.
-func (s *survivors) site(pid int32, m event.Meter, stack uint64, at *windows.Birth) *site {
+// Site returns the site that a stack stands for, and adds it if it is new.
+func (s *survivors) Site(pid int32, m event.Meter, stack uint64, at *windows.Birth) *Site {
 	var cell *windows.Window
 	execution := 0
 	if at != nil && at.Cell != nil {
 		cell, execution = at.Cell, at.Cell.Execution
 	}
-	key := named{pid, stack, cell}
-	name, ok := s.named[key]
+	key := Named{pid, stack, cell}
+	name, ok := s.Named[key]
 	if !ok {
 		name = s.name(key, at)
-		s.named[key] = name
+		s.Named[key] = name
 	}
-	of := siteKey{pid, m, name.text, name.where}
+	of := siteKey{pid, m, name.Text, name.Where}
 	one := s.sites[of]
 	if one == nil {
-		one = &site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
+		one = &Site{siteKey: of, by: map[event.HolderKind]*portion{}, roots: map[rootKey]*portion{}}
 		s.sites[of] = one
 	}
-	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.frames == nil ||
-		later > 0 && len(name.frames) > 0 {
-		one.frames, one.latest, one.stack = name.frames, execution, stack
+	if later := cmp.Or(cmp.Compare(execution, one.latest), cmp.Compare(one.stack, stack)); one.Frames == nil ||
+		later > 0 && len(name.Frames) > 0 {
+		one.Frames, one.latest, one.stack = name.Frames, execution, stack
 	}
 	return one
 }
 
 // inOrder returns the sites in an order that depends on them only.
-func (s *survivors) inOrder() []*site {
-	return slices.SortedFunc(maps.Values(s.sites), func(a, b *site) int {
+func (s *survivors) inOrder() []*Site {
+	return slices.SortedFunc(maps.Values(s.sites), func(a, b *Site) int {
 		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.meter, b.meter), cmp.Compare(a.text, b.text),
 			cmp.Compare(a.where, b.where))
 	})
 }
 
 // name returns the name of a stack's site.
-func (s *survivors) name(key named, at *windows.Birth) siteName {
-	n := siteName{}
-	seen := key.cell
+func (s *survivors) name(key Named, at *windows.Birth) SiteName {
+	n := SiteName{}
+	seen := key.Cell
 	if seen == nil {
-		seen = s.t.Processes.SessionOf(s.t.Processes.ByPID[key.pid])
+		seen = s.t.Processes.SessionOf(s.t.Processes.ByPID[key.PID])
 	} else {
-		n.text = s.t.Texts.TextOf(key.cell)
+		n.Text = s.t.Texts.TextOf(key.Cell)
 	}
-	if stack := s.t.Stacks.Of(key.stack); stack != nil && seen != nil {
-		n.frames = s.t.Symbolizer.Frames(seen, stack)
+	if stack := s.t.Stacks.Of(key.Stack); stack != nil && seen != nil {
+		n.Frames = s.t.Symbolizer.Frames(seen, stack)
 	}
-	if len(n.frames) == 0 && key.cell != nil && at.Line > 0 { // the statement is known even where no stack is
-		n.frames = []model.Frame{windows.FrameOf(key.cell, at.Line)}
+	if len(n.Frames) == 0 && key.Cell != nil && at.Line > 0 { // the statement is known even where no stack is
+		n.Frames = []model.Frame{windows.FrameOf(key.Cell, at.Line)}
 	}
-	keyed := make([]model.Frame, len(n.frames))
-	for i, f := range n.frames {
+	keyed := make([]model.Frame, len(n.Frames))
+	for i, f := range n.Frames {
 		f.File = stacks.AnyRun(f.File)
 		keyed[i] = f
 	}
-	n.where = stacks.FrameKey(keyed)
+	n.Where = stacks.FrameKey(keyed)
 	return n
 }
 

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"slices"
@@ -71,7 +71,7 @@ func (j *judge) otherViews() {
 		for _, at := range all {
 			if one, ok := mappedFor(j, pid, at, h.views[at].Size); ok && !hasBlock(j, pid, at) {
 				j.views.add(pid, h.views[at], event.Mapped)
-				to := newSurvivors(j.t)
+				to := NewSurvivors(j.t)
 				to.add(pid, event.Mapped, one, heldByView,
 					event.Holder{Address: at, Kind: event.HeldByVariable, Path: h.views[at].Viewers[0].Paths[0]})
 				for _, s := range to.inOrder() {
@@ -93,7 +93,7 @@ func hasBlock(j *judge, pid int32, at uint64) bool {
 }
 
 // mappedFor returns the memory that malloc mapped for one block alone.
-func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one kept, ok bool) {
+func mappedFor(j *judge, pid int32, at uint64, size event.Bytes) (one block, ok bool) {
 	all := j.audit.ranges[pid]
 	start, page := at-rows.MallocHeader, j.t.Session.Page()
 	if all == nil || size < rows.LeastOfMapped || start%page != 0 {

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -15,20 +15,20 @@ import (
 )
 
 // find adds a portion of a site to the verdict it belongs to.
-func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *found {
+func (j *judge) find(kind string, s *Site, by event.HolderKind, p *portion) *found {
 	key := j.key(kind, s, by, p.holder)
 	f := j.verdicts[key]
 	if f == nil {
 		f = &found{portion: p, kind: by, unseen: s.unseen}
-		f.Stack = s.frames
+		f.Stack = s.Frames
 		j.verdicts[key] = f
 		j.order = append(j.order, key)
 	} else {
 		f.unseen = f.unseen || s.unseen
-		if same := stacks.Common(f.Stack, s.frames); len(same) > 0 {
+		if same := stacks.Common(f.Stack, s.Frames); len(same) > 0 {
 			f.Stack = same
 		} else if p.bytes > f.portion.bytes {
-			f.Stack = s.frames
+			f.Stack = s.Frames
 		}
 		f.portion = join(f.portion, p)
 	}
@@ -37,11 +37,11 @@ func (j *judge) find(kind string, s *site, by event.HolderKind, p *portion) *fou
 
 // key returns the key of the verdict that a portion of a site belongs to: that of its holder, where the holder has a
 // name.
-func (j *judge) key(kind string, s *site, by event.HolderKind, holder event.Holder) verdictKey {
+func (j *judge) key(kind string, s *Site, by event.HolderKind, holder event.Holder) verdictKey {
 	key := verdictKey{kind: kind, pid: s.pid, meter: s.meter}
 	line := ""
-	if n := len(s.frames); n > 0 {
-		outermost := s.frames[n-1]
+	if n := len(s.Frames); n > 0 {
+		outermost := s.Frames[n-1]
 		outermost.File = stacks.AnyRun(outermost.File)
 		line = stacks.FrameKey([]model.Frame{outermost})
 	}
@@ -78,7 +78,7 @@ func (j *judge) shownBy(pid int32, n int) *windows.Window { return j.shown[pid][
 
 // passed judges the blocks that were freed, but too late.
 func (j *judge) passed() {
-	names := newSurvivors(j.t)
+	names := NewSurvivors(j.t)
 	for _, key := range slices.SortedFunc(maps.Keys(j.audit.departures.gone), comparePassing) {
 		p := j.audit.departures.gone[key]
 		if !key.meter.Facts().Owned || !j.about(key.pid) || key.in != nil && !key.in.Failed() {
@@ -90,7 +90,7 @@ func (j *judge) passed() {
 		}
 		one := &portion{bytes: p.bytes, count: p.count, oldest: p.first,
 			runs: map[*windows.Window]event.Bytes{key.birth.Cell: p.bytes}}
-		f := j.find(kind, names.site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
+		f := j.find(kind, names.Site(key.pid, key.meter, key.stack, key.birth), notAsked, one)
 		f.gap = max(f.gap, p.last-key.birth.Cell.Closed)
 		if f.release == nil || key.release != nil && key.release.Execution > f.release.Execution {
 			f.release = key.release

@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 type departures struct {
 	// leaving are blocks that were freed after the process's last cell. If another cell follows, they were freed late;
 	// if the process exits, the interpreter freed them as it cleared everything away.
-	leaving map[int32]map[place]left
+	leaving map[int32]map[place]departed
 	gone    map[passing]*passed
 	// unmapped sums the parts of ranges that were unmapped after the run of the cell that mapped them.
 	unmapped map[unmapping]event.Bytes
@@ -26,7 +26,7 @@ type departures struct {
 }
 
 func newDepartures() *departures {
-	return &departures{leaving: map[int32]map[place]left{}, gone: map[passing]*passed{},
+	return &departures{leaving: map[int32]map[place]departed{}, gone: map[passing]*passed{},
 		unmapped: map[unmapping]event.Bytes{}, failures: map[int32][]*windows.Window{}}
 }
 
@@ -36,7 +36,7 @@ const lateBy = event.Nanoseconds(1e9)
 
 // free decides whether a block was freed too late: when no cell ran, or because an exception was not the last one any
 // more.
-func (d *departures) free(w *windows.Window, at place, b kept, c *event.Change) {
+func (d *departures) free(w *windows.Window, at place, b block, c *event.Change) {
 	if w == nil || b.birth == nil || b.birth.Cell == nil || b.birth.Cell.IsOpen {
 		return
 	}
@@ -47,14 +47,14 @@ func (d *departures) free(w *windows.Window, at place, b kept, c *event.Change) 
 	if w.Kind == windows.KindBetween {
 		leaving := d.leaving[c.PID]
 		if leaving == nil {
-			leaving = map[place]left{}
+			leaving = map[place]departed{}
 			d.leaving[c.PID] = leaving
 		}
 		if len(leaving) >= stacks.MaxBlocks {
 			d.dropped++
 			return
 		}
-		leaving[at] = left{b, c.Time, release, c.Collected}
+		leaving[at] = departed{b, c.Time, release, c.Collected}
 		return
 	}
 	switch cell := w.Birth.Cell; {
@@ -86,7 +86,7 @@ func (d *departures) failureBetween(cell *windows.Window, c *event.Change) *wind
 	return nil
 }
 
-func (d *departures) pass(key passing, b kept, freed event.Nanoseconds) {
+func (d *departures) pass(key passing, b block, freed event.Nanoseconds) {
 	p := d.gone[key]
 	if p == nil {
 		if len(d.gone) >= stacks.MaxTallies {
@@ -112,7 +112,7 @@ func (d *departures) settle(pid int32) {
 		case b.collected, b.freed-b.birth.Cell.Closed < lateBy: // garbage, which waits for the collector, is no leak
 			continue
 		}
-		d.pass(key, b.kept, b.freed)
+		d.pass(key, b.block, b.freed)
 	}
 	delete(d.leaving, pid)
 }
@@ -120,7 +120,7 @@ func (d *departures) settle(pid int32) {
 // forget drops blocks of leaving, by process and meter.
 func (d *departures) forget(which func(pid int32, m event.Meter) bool) {
 	for pid, blocks := range d.leaving {
-		maps.DeleteFunc(blocks, func(at place, _ left) bool { return which(pid, at.meter) })
+		maps.DeleteFunc(blocks, func(at place, _ departed) bool { return which(pid, at.meter) })
 	}
 }
 
@@ -143,9 +143,9 @@ func (d *departures) unmap(in *windows.Window, p stacks.Piece[maker], pid int32)
 	d.unmapped[key] += p.Size()
 }
 
-// left is a block that was freed when no cell ran.
-type left struct {
-	kept
+// departed is a block that was freed when no cell ran.
+type departed struct {
+	block
 	freed     event.Nanoseconds
 	release   *windows.Window // the first failed cell since its own, nil if there is none
 	collected bool

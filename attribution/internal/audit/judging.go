@@ -1,4 +1,4 @@
-package attribution
+package audit
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 
 // survivors judges the blocks that are still there, or were when the last cell ended.
 func (j *judge) survivors() {
-	left, never := newSurvivors(j.t), newSurvivors(j.t)
+	left, never := NewSurvivors(j.t), NewSurvivors(j.t)
 	left.groups = j.views.names
 	for _, p := range j.t.Processes.Order {
 		pid := p.Info.PID
@@ -23,12 +23,12 @@ func (j *judge) survivors() {
 		}
 		cleared, ended := j.audit.exited[pid]
 		inner := j.inner(pid, ended)
-		take := func(at place, b kept) {
+		take := func(at place, b block) {
 			if !inner.fill(at, b.size) {
 				j.survivor(left, pid, at, b)
 			}
 		}
-		j.audit.each(pid, func(at place, b kept) {
+		j.audit.each(pid, func(at place, b block) {
 			take(at, b)
 			if cleared && at.meter.Facts().Owned && !at.meter.Facts().Inside {
 				never.add(pid, at.meter, b, notAsked, event.Holder{})
@@ -36,7 +36,7 @@ func (j *judge) survivors() {
 		})
 		if ended {
 			for at, b := range j.audit.departures.leaving[pid] {
-				take(at, b.kept)
+				take(at, b.block)
 			}
 		}
 		j.unseen(left, pid)
@@ -49,7 +49,7 @@ func (j *judge) survivors() {
 		}
 	}
 	for _, s := range never.inOrder() {
-		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !stacks.IsImport(s.frames) {
+		if p := s.by[notAsked]; p != nil && !grown[s.siteKey] && !stacks.IsImport(s.Frames) {
 			j.find(model.NeverFreed, s, notAsked, p)
 			j.known(s)
 		}
@@ -57,13 +57,13 @@ func (j *judge) survivors() {
 }
 
 // account lists the blocks that a site left, whatever holds them.
-func (j *judge) account(s *site) {
+func (j *judge) account(s *Site) {
 	if s.unseen {
 		return // the code that made it is not known
 	}
 	for kind, p := range s.by {
 		l := model.LiveBlocks{
-			PID: int(s.pid), Meter: s.meter.String(), Stack: s.frames, By: string(accountedAs(kind, p)),
+			PID: int(s.pid), Meter: s.meter.String(), Stack: s.Frames, By: string(accountedAs(kind, p)),
 			Holder: p.holder.Path,
 			Bytes:  int64(p.bytes), Count: p.count, AgeNS: max(int64(j.t.Session.Last-p.oldest), 0),
 		}
@@ -73,7 +73,7 @@ func (j *judge) account(s *site) {
 	}
 }
 
-func (j *judge) survivor(to *survivors, pid int32, at place, b kept) {
+func (j *judge) survivor(to *survivors, pid int32, at place, b block) {
 	if j.audit.torch.blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: at.meter}, Address: at.address}] {
 		return // PyTorch's allocator has it: the blocks that it hands out are counted as active
 	}
@@ -121,7 +121,7 @@ func (j *judge) holder(pid int32, at place) (event.HolderKind, event.Holder) {
 }
 
 // judge decides on a site. It reports whether the site's cell grows with each run.
-func (j *judge) judge(s *site) bool {
+func (j *judge) judge(s *Site) bool {
 	for _, p := range s.of(event.HeldByOutput) {
 		j.find(model.HeldByOutput, s, event.HeldByOutput, p)
 	}
@@ -156,7 +156,7 @@ func (j *judge) judge(s *site) bool {
 		j.find(model.HeldByTraceback, s, event.HeldByCycle, p)
 		delete(s.roots, rootKey{kind: event.HeldByCycle})
 	}
-	if stacks.IsImport(s.frames) {
+	if stacks.IsImport(s.Frames) {
 		return false // blocks that a module makes when it is imported are meant to stay
 	}
 	for _, kind := range []event.HolderKind{event.HeldByModule, heldByClass, event.HeldByThread, event.HeldByCycle,
@@ -176,18 +176,18 @@ func (j *judge) judge(s *site) bool {
 // isJudged reports whether blocks of a site that have a kind of holder stay behind. What was there before the audit
 // began may be in use by a thread or by C code. A class's attribute is the notebook's own while the notebook runs; of
 // what was there before, nobody knows who still needs it.
-func (j *judge) isJudged(s *site, kind event.HolderKind) bool {
+func (j *judge) isJudged(s *Site, kind event.HolderKind) bool {
 	switch kind {
 	case event.HeldByModule, event.HeldByCycle:
 		return true
 	case heldByClass:
 		return s.unseen
 	}
-	return !s.unseen || j.audit.blind[event.NumPy] != nil
+	return !s.unseen || j.audit.pauses[event.NumPy] != nil
 }
 
 // known takes a judged site's blocks out of those with an unknown holder.
-func (j *judge) known(s *site) {
+func (j *judge) known(s *Site) {
 	if p := s.by[notAsked]; p != nil && s.meter.Facts().Owned {
 		j.unknown[s.pid] = max(j.unknown[s.pid]-p.bytes, 0)
 	}
@@ -197,7 +197,7 @@ func (j *judge) known(s *site) {
 // half of the mean with 95 % confidence, and over at least four runs: allocators keep freed memory, an arena for each
 // thread and more, and stop taking new memory after a while. And the memory after a run must have grown: the memory
 // that each run left can all be in use by the last one, see [judge.mappedAfter].
-func (j *judge) grows(s *site, left *portion) bool {
+func (j *judge) grows(s *Site, left *portion) bool {
 	runs := j.runs[runKey{s.pid, windows.DigestOf(s.text)}]
 	g := growthOf(runs, left.runs)
 	if g == nil || s.meter != event.Mapped {
@@ -276,7 +276,7 @@ func (j *judge) judgeAll() *model.Audit {
 }
 
 // isOfRunning reports whether a running cell made a block, or only that cell's calls hold it.
-func (j *judge) isOfRunning(b kept, holder event.Holder) bool {
+func (j *judge) isOfRunning(b block, holder event.Holder) bool {
 	return j.asking && (holder.Running || b.birth != nil && b.birth.Cell != nil && b.birth.Cell.IsOpen)
 }
 
@@ -293,7 +293,7 @@ func (j *judge) unseen(left *survivors, pid int32) {
 			continue
 		}
 		j.seen[pid] += one.Size
-		j.survivor(left, pid, at, kept{size: one.Size, at: j.t.Session.Began})
+		j.survivor(left, pid, at, block{size: one.Size, at: j.t.Session.Began})
 	}
 	if s := left.sites[siteKey{pid: pid, meter: event.NumPy}]; s != nil && j.seen[pid] > 0 {
 		s.unseen = true
