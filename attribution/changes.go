@@ -27,7 +27,7 @@ func (in *intake) change(c *event.Change) {
 			r.Learned = append(r.Learned, &learned) // the windows of its segment may not have opened yet
 		}
 	}
-	in.chart.tell(r, c, in.pending)
+	in.chart.Tell(r, c, in.pending)
 	in.queue.inOrder(r, c.Stream, c)
 	if c.Caller.Moves() {
 		moved := *c
@@ -113,7 +113,7 @@ func (in *intake) learned(c *event.Change) {
 	p.Life.Raise(c.Meter, c.Value)
 	in.Processes.Tree(c.Root).Gauges.Raise(in.Session.Cut, c.Meter, c.Value)
 	p.Learn(c.Meter, in.Table.Closings)
-	in.chart.drawLearned(in.Processes.Tree(c.Root), p, c.Meter, c.Value)
+	in.chart.DrawLearned(in.Processes.Tree(c.Root), p, c.Meter, c.Value)
 }
 
 // maxBetween is the most changes made during boundaries that are kept: they are rare.

@@ -32,19 +32,19 @@ type intake struct {
 
 // chart follows the meters over time.
 type chart interface {
-	// tell takes in a change; pending is the boundary that waits for its readings, nil for none.
-	tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
-	// draw takes in a boundary that has been applied, and the readings that waited for it.
-	draw(r *windows.Tree, b *event.Boundary, moved course.Movements)
-	// drawLearned records a value that a meter of a process has had all along.
-	drawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
+	// Tell takes in a change; pending is the boundary that waits for its readings, nil for none.
+	Tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
+	// Draw takes in a boundary that has been applied, and the readings that waited for it.
+	Draw(r *windows.Tree, b *event.Boundary, moved course.Movements)
+	// DrawLearned records a value that a meter of a process has had all along.
+	DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
 }
 
 // noChart is a chart that keeps nothing.
 type noChart struct{}
 
-func (noChart) tell(*windows.Tree, *event.Change, *event.Boundary) {}
+func (noChart) Tell(*windows.Tree, *event.Change, *event.Boundary) {}
 
-func (noChart) draw(*windows.Tree, *event.Boundary, course.Movements) {}
+func (noChart) Draw(*windows.Tree, *event.Boundary, course.Movements) {}
 
-func (noChart) drawLearned(*windows.Tree, *windows.Process, event.Meter, event.Bytes) {}
+func (noChart) DrawLearned(*windows.Tree, *windows.Process, event.Meter, event.Bytes) {}

@@ -62,7 +62,7 @@ func (t *Tracker) streamed() *model.Report {
 		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
 		Passing: t.reader.pass, PassingBetween: t.reader.passBetween, Detail: t.reader.detail,
 		Find: t.reader.find, Since: t.reader.after,
-		Timeline: []model.Track{}, StreamTimeline: t.timeline.eachTrack,
+		Timeline: []model.Track{}, StreamTimeline: t.timeline.EachTrack,
 	}
 	r.Host, r.MeterIDs, r.Counted = t.Session.Host(), t.Presenter.MeterIDs(), t.Table.Counted
 	if t.Session.Finish != nil {

@@ -32,7 +32,7 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 	in.apply(r, b)
 	r.Breaks(b, in.Session.Cut)
 	in.invariants.Segment(b, moved, in.Processes, in.GPUs.Meters)
-	in.chart.draw(r, b, moved)
+	in.chart.Draw(r, b, moved)
 	r.DrawnAt = b.Time
 	in.queue.allocateIn(b.Root, r, r.Ended+1)
 }

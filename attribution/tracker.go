@@ -4,6 +4,7 @@ import (
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/timeline"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -14,7 +15,7 @@ type Tracker struct {
 	*core
 	allocations *blocks.Ledger
 	audited     *auditedLedger // nil for a Tracker without an audit
-	timeline    *timeline
+	timeline    *timeline.Timeline
 	lister      *blocks.Lister
 	reader      *windowReader
 	certifier   *certifier
@@ -41,7 +42,7 @@ func NewAudited() (*Tracker, *Findings) {
 // newTracker returns a Tracker with allocations, and a ledger that has them.
 func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
 	s := a.State
-	chart := &timeline{State: s, trees: map[*windows.Tree]*line{}}
+	chart := &timeline.Timeline{State: s, Trees: map[*windows.Tree]*timeline.Line{}}
 	c := newCore(s, l, chart)
 	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
 	return &Tracker{

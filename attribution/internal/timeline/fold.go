@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import "ipytracer/event"
 
@@ -6,20 +6,20 @@ import "ipytracer/event"
 // highest value in each of a number of columns of time. The columns get wider as the segment goes on.
 
 const (
-	foldColumns = 64 // the most columns of a segment
+	FoldColumns = 64 // the most columns of a segment
 	firstShift  = 20 // columns are 2^20 ns wide at first: no chart of a session shows anything shorter
 )
 
-// moment is a meter's value at a change.
-type moment struct {
-	at    event.Nanoseconds
-	bytes event.Bytes
-	fell  bool // the meter fell from this value
+// Moment is a meter's value at a change.
+type Moment struct {
+	At    event.Nanoseconds
+	Bytes event.Bytes
+	Fell  bool // the meter fell from this value
 }
 
 // column is the lowest and the highest value of a meter in a stretch of time.
 type column struct {
-	least, most moment
+	least, most Moment
 	any         bool
 }
 
@@ -32,9 +32,9 @@ type fold struct {
 }
 
 // add adds one value. Threads may report values out of order: the first column includes those from before it.
-func (f *fold) add(m moment) {
-	i := uint64(max(0, m.at-f.origin)) >> f.shift
-	for ; i >= foldColumns; i >>= 1 {
+func (f *fold) add(m Moment) {
+	i := uint64(max(0, m.At-f.origin)) >> f.shift
+	for ; i >= FoldColumns; i >>= 1 {
 		f.widen()
 	}
 	for uint64(len(f.columns)) <= i {
@@ -49,10 +49,10 @@ func (c *column) with(other column) {
 		*c = other
 		return
 	}
-	if other.least.bytes < c.least.bytes {
+	if other.least.Bytes < c.least.Bytes {
 		c.least = other.least
 	}
-	if other.most.bytes > c.most.bytes {
+	if other.most.Bytes > c.most.Bytes {
 		c.most = other.most
 	}
 }
@@ -70,14 +70,14 @@ func (f *fold) widen() {
 }
 
 // moments appends all values that are kept, in order of time.
-func (f *fold) moments(out []moment) []moment {
+func (f *fold) moments(out []Moment) []Moment {
 	for i := range f.columns {
 		c := &f.columns[i]
 		if !c.any {
 			continue
 		}
 		one, other := c.least, c.most
-		if other.at < one.at {
+		if other.At < one.At {
 			one, other = other, one
 		}
 		if out = append(out, one); other != one {
@@ -98,15 +98,15 @@ const (
 type foldMemory struct {
 	columns int // of all folds
 	spare   [][]column
-	moments []moment
+	moments []Moment
 }
 
 // hasRoom reports whether there is room for one more fold.
 func (f *foldMemory) hasRoom() bool { return f.columns < maxColumns }
 
 // fold returns a new fold, with its first value.
-func (f *foldMemory) fold(segment uint64, m moment) fold {
-	one := fold{segment: segment, origin: m.at, shift: firstShift}
+func (f *foldMemory) fold(segment uint64, m Moment) fold {
+	one := fold{segment: segment, origin: m.At, shift: firstShift}
 	if n := len(f.spare); n > 0 {
 		one.columns, f.spare = f.spare[n-1], f.spare[:n-1]
 	}
@@ -116,7 +116,7 @@ func (f *foldMemory) fold(segment uint64, m moment) fold {
 }
 
 // add adds one value to a fold.
-func (f *foldMemory) add(to *fold, m moment) {
+func (f *foldMemory) add(to *fold, m Moment) {
 	before := len(to.columns)
 	to.add(m)
 	f.columns += len(to.columns) - before

@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import (
 	"ipytracer/attribution/internal/course"
@@ -12,8 +12,8 @@ import (
 // item.
 const trackPoints = 8 << 10
 
-// eachTrack makes a report's timeline.
-func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
+// EachTrack makes a report's timeline.
+func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
 	d := drawing{t: tl, yield: yield} // one after another in the same memory
 	for _, p := range tl.Processes.Order {
 		if p.Began == 0 && !p.HasWindows {
@@ -35,17 +35,17 @@ func (tl *timeline) eachTrack(yield func(*model.Track) bool) {
 
 // onlyOwn makes the tracks of the tree for meters that no other process of it has moved: these meters have the values
 // of the attached process.
-func (d *drawing) onlyOwn(tree *line, p *windows.Process) bool {
+func (d *drawing) onlyOwn(tree *Line, p *windows.Process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
 	for _, k := range d.t.lineOf(p).tracks {
-		if _, found := tree.find(k.meter); found || !k.hasBegun || !d.t.GPUs.Shows(k.meter, nil, p.Info.Python != "") {
+		if _, found := tree.find(k.Meter); found || !k.hasBegun || !d.t.GPUs.Shows(k.Meter, nil, p.Info.Python != "") {
 			continue
 		}
 		from, to := d.since(p.Began), d.since(d.t.Session.Last)
 		if !d.yield(&model.Track{
-			PID: int(p.Info.PID), Meter: k.meter.String(), Tree: true,
+			PID: int(p.Info.PID), Meter: k.Meter.String(), Tree: true,
 			Points: []model.Point{{NS: from, Kind: model.PointGap}},
 			Gaps:   []model.Gap{{StartNS: from, EndNS: to, Reason: model.GapAlone}},
 		}) {
@@ -56,14 +56,14 @@ func (d *drawing) onlyOwn(tree *line, p *windows.Process) bool {
 }
 
 // each makes the tracks of a process, or of the tree of one that is attached.
-func (d *drawing) each(l *line, p *windows.Process, tree bool, gone event.Nanoseconds) bool {
+func (d *drawing) each(l *Line, p *windows.Process, tree bool, gone event.Nanoseconds) bool {
 	for _, k := range l.tracks {
-		if !d.t.GPUs.Shows(k.meter, nil, p.Info.Python != "") {
+		if !d.t.GPUs.Shows(k.Meter, nil, p.Info.Python != "") {
 			continue
 		}
-		d.track = model.Track{PID: int(p.Info.PID), Meter: k.meter.String(), Tree: tree, Points: d.track.Points[:0],
+		d.track = model.Track{PID: int(p.Info.PID), Meter: k.Meter.String(), Tree: tree, Points: d.track.Points[:0],
 			Gaps: d.track.Gaps[:0]}
-		d.blind, d.inGap, d.points = d.t.Processes.UnprobedOf(p, tree, k.meter), false, 0
+		d.unprobed, d.inGap, d.points = d.t.Processes.UnprobedOf(p, tree, k.Meter), false, 0
 		d.began, d.gone, d.alone = p.Began, gone, tree
 		if !d.all(k) {
 			return false
@@ -74,21 +74,21 @@ func (d *drawing) each(l *line, p *windows.Process, tree bool, gone event.Nanose
 
 // drawing makes the items of one track.
 type drawing struct {
-	t           *timeline
+	t           *Timeline
 	track       model.Track
-	blind       course.Spans
+	unprobed    course.Spans
 	began, gone event.Nanoseconds
 	alone       bool // until its first point, the process is alone in the tree
 	yield       func(*model.Track) bool
-	last        point
+	last        Point
 	inGap       bool
 	points      int
 }
 
-func (d *drawing) all(k *track) bool {
-	for p := range k.all(d.t.Table.Archive) {
-		if d.alone && d.points == 0 && p.at > d.began &&
-			!d.add(point{at: d.began, kind: model.PointGap, gap: gapAlone}) {
+func (d *drawing) all(k *Track) bool {
+	for p := range k.All(d.t.Table.Archive) {
+		if d.alone && d.points == 0 && p.At > d.began &&
+			!d.add(Point{At: d.began, Kind: model.PointGap, gap: gapAlone}) {
 			return false
 		}
 		if !d.add(p) {
@@ -100,9 +100,9 @@ func (d *drawing) all(k *track) bool {
 	}
 	switch {
 	case d.inGap:
-		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(max(d.gone, d.last.at))
-	case d.gone > d.last.at: // it stood still until then
-		if !d.add(point{at: d.gone, bytes: k.value, kind: model.PointValue}) {
+		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(max(d.gone, d.last.At))
+	case d.gone > d.last.At: // it stood still until then
+		if !d.add(Point{At: d.gone, Bytes: k.value, Kind: model.PointValue}) {
 			return false
 		}
 	}
@@ -110,19 +110,19 @@ func (d *drawing) all(k *track) bool {
 }
 
 // add adds a point, and yields the item when it is full.
-func (d *drawing) add(p point) bool {
+func (d *drawing) add(p Point) bool {
 	if len(d.track.Points) >= trackPoints && !d.inGap && !d.flush() {
 		return false
 	}
 	if d.inGap {
-		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(p.at)
+		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(p.At)
 		d.inGap = false
 	}
-	if p.kind == model.PointGap {
+	if p.Kind == model.PointGap {
 		d.inGap = true
-		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.at), Reason: p.gap.reason()})
+		d.track.Gaps = append(d.track.Gaps, model.Gap{StartNS: d.since(p.At), Reason: p.gap.reason()})
 	}
-	d.track.Points = append(d.track.Points, model.Point{NS: d.since(p.at), Bytes: int64(p.bytes), Kind: p.kind})
+	d.track.Points = append(d.track.Points, model.Point{NS: d.since(p.At), Bytes: int64(p.Bytes), Kind: p.Kind})
 	d.last = p
 	d.points++
 	return true
@@ -136,12 +136,12 @@ func (d *drawing) flush() bool {
 	if len(d.track.Points) == 0 {
 		return true
 	}
-	for len(d.blind) > 0 && d.blind[0].Since <= d.last.at {
+	for len(d.unprobed) > 0 && d.unprobed[0].Since <= d.last.At {
 		d.track.Gaps = append(d.track.Gaps, model.Gap{
-			StartNS: d.since(max(d.blind[0].Since, d.t.Session.Began)),
-			EndNS:   d.since(min(d.blind[0].Until, d.t.Session.Last)), Reason: model.GapUnknown,
+			StartNS: d.since(max(d.unprobed[0].Since, d.t.Session.Began)),
+			EndNS:   d.since(min(d.unprobed[0].Until, d.t.Session.Last)), Reason: model.GapUnknown,
 		})
-		d.blind = d.blind[1:]
+		d.unprobed = d.unprobed[1:]
 	}
 	goesOn := d.yield(&d.track)
 	d.track.Points, d.track.Gaps = d.track.Points[:0], d.track.Gaps[:0]

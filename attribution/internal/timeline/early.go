@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import "ipytracer/attribution/internal/course"
 
@@ -10,16 +10,16 @@ import "ipytracer/attribution/internal/course"
 const maxEarly = 1 << 12
 
 // earlyChanges are the tracks that record changes while a boundary waits.
-type earlyChanges map[course.Key]*track
+type earlyChanges map[course.Key]*Track
 
 // track returns the track of a meter, nil if there is no room.
-func (early *earlyChanges) track(key course.Key) *track {
+func (early *earlyChanges) track(key course.Key) *Track {
 	k := (*early)[key]
 	if k == nil && len(*early) < maxEarly {
 		if *early == nil {
 			*early = earlyChanges{}
 		}
-		k = &track{meter: key.Meter}
+		k = &Track{Meter: key.Meter}
 		(*early)[key] = k
 	}
 	return k

@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import (
 	"encoding/binary"
@@ -13,16 +13,16 @@ import (
 // Number of points that a stretch of a track has, beside those that windows need. A stretch is a cell, or the time
 // between two, or a part with the maximum of points that windows need.
 const (
-	maxFree    = 128
+	MaxFree    = 128
 	maxStretch = 1 << 10
-	shortest   = 1 << firstShift // least time that a meter stands still for that to be a point
+	Shortest   = 1 << firstShift // least time that a meter stands still for that to be a point
 )
 
-// track has the values over time of one meter of a process, or of a tree.
-type track struct {
-	meter    event.Meter
+// Track has the values over time of one meter of a process, or of a tree.
+type Track struct {
+	Meter    event.Meter
 	value    event.Bytes // at the last boundary
-	points   []point     // that are not stored yet
+	Points   []Point     // that are not stored yet
 	edge     int         // number of these up to the last beginning or end of a window
 	atEdge   event.Bytes // the value there
 	free     int         // number of points that may be thinned
@@ -33,86 +33,86 @@ type track struct {
 	end      event.Nanoseconds // of the last point
 }
 
-// seen has the values of one meter at a boundary.
-type seen struct {
-	at          event.Nanoseconds
-	segment     uint64
-	value, high event.Bytes
-	hold        event.Nanoseconds // time of the boundary before it
+// Seen has the values of one meter at a boundary.
+type Seen struct {
+	At          event.Nanoseconds
+	Segment     uint64
+	Value, High event.Bytes
+	Hold        event.Nanoseconds // time of the boundary before it
 	waited      bool              // its high is not only of the segment that ends
-	isEdge      bool              // windows begin or end there
+	IsEdge      bool              // windows begin or end there
 }
 
-// see adds a boundary.
-func (k *track) see(f *foldMemory, s *seen) {
+// See adds a boundary.
+func (k *Track) See(f *foldMemory, s *Seen) {
 	if k.isGap {
-		k.drop(f, s.segment)
-		k.value = s.value
+		k.drop(f, s.Segment)
+		k.value = s.Value
 		return
 	}
-	if s.value != k.value || s.high > k.value || len(k.folds) > 0 {
+	if s.Value != k.value || s.High > k.value || len(k.folds) > 0 {
 		k.move(f, s)
 	}
-	if s.isEdge {
+	if s.IsEdge {
 		k.pin()
 	}
-	if k.free > 2*maxFree {
+	if k.free > 2*MaxFree {
 		k.thin()
 	}
 }
 
 // move adds the points of a segment in which the meter moved.
-func (k *track) move(f *foldMemory, s *seen) {
-	highest := max(k.value, s.value)
+func (k *Track) move(f *foldMemory, s *Seen) {
+	highest := max(k.value, s.Value)
 	waited := s.waited
 	moments := f.moments[:0]
 	for i := range k.folds {
-		if f := &k.folds[i]; f.segment <= s.segment {
-			moments, waited = f.moments(moments), waited || f.segment < s.segment
+		if f := &k.folds[i]; f.segment <= s.Segment {
+			moments, waited = f.moments(moments), waited || f.segment < s.Segment
 		}
 	}
 	f.moments = moments
-	k.drop(f, s.segment)
-	if len(moments) == 0 && s.value == k.value && s.high <= k.value {
+	k.drop(f, s.Segment)
+	if len(moments) == 0 && s.Value == k.value && s.High <= k.value {
 		return
 	}
 	// it stood still until then
-	if k.hasBegun && !waited && s.hold <= s.at && s.hold-k.end > max(shortest, (s.at-k.end)/64) {
-		k.add(point{at: s.hold, bytes: k.value, kind: model.PointValue})
+	if k.hasBegun && !waited && s.Hold <= s.At && s.Hold-k.end > max(Shortest, (s.At-k.end)/64) {
+		k.add(Point{At: s.Hold, Bytes: k.value, Kind: model.PointValue})
 	}
 	since := k.end
 	if !waited {
-		since = max(since, s.hold)
+		since = max(since, s.Hold)
 	}
 	for _, m := range moments {
 		kind := model.PointValue
-		if m.fell {
+		if m.Fell {
 			kind = model.PointFell
 		}
-		highest = max(highest, m.bytes)
+		highest = max(highest, m.Bytes)
 		// A clock is read a moment before or after the meter: the time of a change is moved into its segment.
-		k.add(point{at: min(max(m.at, since+1, k.end), s.at), bytes: m.bytes, kind: kind})
+		k.add(Point{At: min(max(m.At, since+1, k.end), s.At), Bytes: m.Bytes, Kind: kind})
 	}
-	if s.high > highest {
-		k.add(point{at: s.at, bytes: s.high, kind: model.PointMost})
+	if s.High > highest {
+		k.add(Point{At: s.At, Bytes: s.High, Kind: model.PointMost})
 	}
-	if n := len(k.points); n == 0 || k.points[n-1].kind != model.PointValue || k.points[n-1].bytes != s.value {
-		k.add(point{at: s.at, bytes: s.value, kind: model.PointValue})
+	if n := len(k.Points); n == 0 || k.Points[n-1].Kind != model.PointValue || k.Points[n-1].Bytes != s.Value {
+		k.add(Point{At: s.At, Bytes: s.Value, Kind: model.PointValue})
 	}
-	k.value = s.value
+	k.value = s.Value
 }
 
-// begin adds the first point.
-func (k *track) begin(at event.Nanoseconds, value event.Bytes) {
-	k.add(point{at: at, bytes: value, kind: model.PointValue, kept: true})
+// Begin adds the first point.
+func (k *Track) Begin(at event.Nanoseconds, value event.Bytes) {
+	k.add(Point{At: at, Bytes: value, Kind: model.PointValue, kept: true})
 	k.value, k.edge, k.atEdge = value, 1, value
 }
 
-func (k *track) add(p point) {
+func (k *Track) add(p Point) {
 	k.hasBegun = true
-	p.at = max(p.at, k.end) // a process may move to another tree, with an earlier time
-	k.points = append(k.points, p)
-	k.end = p.at
+	p.At = max(p.At, k.end) // a process may move to another tree, with an earlier time
+	k.Points = append(k.Points, p)
+	k.end = p.At
 	if !p.kept {
 		k.free++
 	}
@@ -120,16 +120,16 @@ func (k *track) add(p point) {
 
 // extremes returns the indexes of the highest and of the lowest point since the last window began or ended, -1 where
 // these are the values at its ends.
-func (k *track) extremes() (most, least int) {
+func (k *Track) extremes() (most, least int) {
 	most, least = -1, -1
 	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)
-	for i := k.edge; i < len(k.points); i++ {
-		switch p := &k.points[i]; {
-		case p.kind == model.PointGap:
-		case p.bytes > high:
-			most, high = i, p.bytes
-		case p.bytes < low:
-			least, low = i, p.bytes
+	for i := k.edge; i < len(k.Points); i++ {
+		switch p := &k.Points[i]; {
+		case p.Kind == model.PointGap:
+		case p.Bytes > high:
+			most, high = i, p.Bytes
+		case p.Bytes < low:
+			least, low = i, p.Bytes
 		}
 	}
 	return most, least
@@ -137,31 +137,31 @@ func (k *track) extremes() (most, least int) {
 
 // pin marks as kept the points needed by windows that begin or end here: the last one, and the highest and the lowest
 // since the last pin.
-func (k *track) pin() {
-	if k.edge == len(k.points) {
+func (k *Track) pin() {
+	if k.edge == len(k.Points) {
 		return
 	}
 	most, least := k.extremes()
-	for _, i := range [...]int{most, least, len(k.points) - 1} {
-		if i >= 0 && !k.points[i].kept {
-			k.points[i].kept = true
+	for _, i := range [...]int{most, least, len(k.Points) - 1} {
+		if i >= 0 && !k.Points[i].kept {
+			k.Points[i].kept = true
 			k.free--
 		}
 	}
-	k.edge, k.atEdge = len(k.points), k.value
+	k.edge, k.atEdge = len(k.Points), k.value
 }
 
 // thin drops the points that change the picture the least, except those that windows need or will need.
-func (k *track) thin() {
+func (k *Track) thin() {
 	most, least := k.extremes()
 	type weight struct {
 		at   int
 		area float64
 	}
-	for k.free > maxFree {
+	for k.free > MaxFree {
 		var all []weight
-		for i := 0; i < len(k.points)-1; i++ {
-			if !k.points[i].kept && i != most && i != least {
+		for i := 0; i < len(k.Points)-1; i++ {
+			if !k.Points[i].kept && i != most && i != least {
 				all = append(all, weight{i, k.area(i)})
 			}
 		}
@@ -174,10 +174,10 @@ func (k *track) thin() {
 			}
 			return 0
 		})
-		drop := make([]bool, len(k.points)+1)
+		drop := make([]bool, len(k.Points)+1)
 		left := k.free
 		for _, w := range all {
-			if k.free == maxFree {
+			if k.free == MaxFree {
 				break
 			}
 			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours have changed
@@ -189,8 +189,8 @@ func (k *track) thin() {
 		if k.free == left {
 			return
 		}
-		kept, edge := k.points[:0], k.edge
-		for i, p := range k.points {
+		kept, edge := k.Points[:0], k.edge
+		for i, p := range k.Points {
 			if drop[i] {
 				if i < k.edge {
 					edge--
@@ -204,25 +204,25 @@ func (k *track) thin() {
 			}
 			kept = append(kept, p)
 		}
-		k.points, k.edge = kept, edge
+		k.Points, k.edge = kept, edge
 	}
 }
 
 // area returns the area of the triangle of a point and its neighbours, doubled.
-func (k *track) area(i int) float64 {
-	p, next := k.points[i], k.points[i+1]
-	before := point{at: p.at, bytes: p.bytes}
+func (k *Track) area(i int) float64 {
+	p, next := k.Points[i], k.Points[i+1]
+	before := Point{At: p.At, Bytes: p.Bytes}
 	if i > 0 {
-		before = k.points[i-1]
+		before = k.Points[i-1]
 	}
-	ax, ay := float64(p.at)-float64(before.at), float64(p.bytes)-float64(before.bytes)
-	bx, by := float64(next.at)-float64(before.at), float64(next.bytes)-float64(before.bytes)
+	ax, ay := float64(p.At)-float64(before.At), float64(p.Bytes)-float64(before.Bytes)
+	bx, by := float64(next.At)-float64(before.At), float64(next.Bytes)-float64(before.Bytes)
 	return max(ax*by-bx*ay, bx*ay-ax*by)
 }
 
-// tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
+// Tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
 // count for the limit: they wait for another time in a live session than in a replay.
-func (k *track) tell(f *foldMemory, over, segment uint64, m moment) {
+func (k *Track) Tell(f *foldMemory, over, segment uint64, m Moment) {
 	running := 0
 	for i := range k.folds {
 		if k.folds[i].segment == segment {
@@ -239,7 +239,7 @@ func (k *track) tell(f *foldMemory, over, segment uint64, m moment) {
 }
 
 // drop drops the folds of all segments up to one.
-func (k *track) drop(f *foldMemory, segment uint64) {
+func (k *Track) drop(f *foldMemory, segment uint64) {
 	if len(k.folds) == 0 {
 		return
 	}
@@ -256,31 +256,31 @@ func (k *track) drop(f *foldMemory, segment uint64) {
 }
 
 // resume ends a gap, where the meter has a value again.
-func (k *track) resume(at event.Nanoseconds, value event.Bytes) {
+func (k *Track) resume(at event.Nanoseconds, value event.Bytes) {
 	if !k.isGap {
 		return
 	}
 	k.isGap, k.value = false, value
-	k.add(point{at: max(at, k.end), bytes: value, kind: model.PointValue, kept: true})
+	k.add(Point{At: max(at, k.end), Bytes: value, Kind: model.PointValue, kept: true})
 	k.pin()
-	k.edge, k.atEdge = len(k.points), value
+	k.edge, k.atEdge = len(k.Points), value
 }
 
 // pause begins a gap.
-func (k *track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
+func (k *Track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
 	if k.isGap {
 		return
 	}
 	k.pin()
 	k.drop(f, ^uint64(0))
 	k.isGap = true
-	k.add(point{at: max(at, k.end), bytes: k.value, kind: model.PointGap, kept: true, gap: reason})
-	k.edge, k.atEdge = len(k.points), k.value
+	k.add(Point{At: max(at, k.end), Bytes: k.value, Kind: model.PointGap, kept: true, gap: reason})
+	k.edge, k.atEdge = len(k.Points), k.value
 }
 
-// all yields the points of a track, without the folds.
-func (k *track) all(a *windows.Archive) iter.Seq[point] {
-	return func(yield func(point) bool) {
+// All yields the points of a track, without the folds.
+func (k *Track) All(a *windows.Archive) iter.Seq[Point] {
+	return func(yield func(Point) bool) {
 		for _, at := range k.stored.places {
 			record := a.Of(at)
 			size, n := binary.Uvarint(record)
@@ -291,7 +291,7 @@ func (k *track) all(a *windows.Archive) iter.Seq[point] {
 		if !decode(k.stored.coded, yield) {
 			return
 		}
-		for _, p := range k.points {
+		for _, p := range k.Points {
 			if !yield(p) {
 				return
 			}

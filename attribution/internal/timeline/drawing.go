@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"ipytracer/event"
 )
 
-// draw takes in the values of a boundary that has been applied.
-func (tl *timeline) draw(r *windows.Tree, b *event.Boundary, moved course.Movements) {
-	s := seen{at: b.Time, segment: b.Segment, hold: r.DrawnAt, isEdge: isEdge(b, tl.Processes.ByPID[b.PID])}
+// Draw takes in the values of a boundary that has been applied.
+func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+	s := Seen{At: b.Time, Segment: b.Segment, Hold: r.DrawnAt, IsEdge: isEdge(b, tl.Processes.ByPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
 		p := tl.Processes.ByPID[pid]
@@ -23,7 +23,7 @@ func (tl *timeline) draw(r *windows.Tree, b *event.Boundary, moved course.Moveme
 	}
 	tl.drawTree(r, b, &s, turns)
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
-		tl.drawShed(r, b)
+		tl.drawPause(r, b)
 	}
 	if p := tl.Processes.ByPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
 		tl.close(tl.lineOf(p))
@@ -32,7 +32,7 @@ func (tl *timeline) draw(r *windows.Tree, b *event.Boundary, moved course.Moveme
 }
 
 // inOrderOfPID returns the processes that moved, in an order that is the same each time.
-func (tl *timeline) inOrderOfPID(moved course.Movements) []int32 {
+func (tl *Timeline) inOrderOfPID(moved course.Movements) []int32 {
 	pids := tl.pids[:0]
 	for pid := range moved {
 		pids = append(pids, pid)
@@ -45,39 +45,39 @@ func (tl *timeline) inOrderOfPID(moved course.Movements) []int32 {
 }
 
 // drawLine takes in a boundary's values of a process, or of a tree.
-func (tl *timeline) drawLine(r *windows.Tree, l *line, s *seen, value, high *event.Readings, turns bool) {
+func (tl *Timeline) drawLine(r *windows.Tree, l *Line, s *Seen, value, high *event.Readings, turns bool) {
 	i := 0
 	for _, m := range tl.GPUs.Meters {
-		for i < len(l.tracks) && l.tracks[i].meter < m {
+		for i < len(l.tracks) && l.tracks[i].Meter < m {
 			i++
 		}
-		if i == len(l.tracks) || l.tracks[i].meter != m {
+		if i == len(l.tracks) || l.tracks[i].Meter != m {
 			if value[m] == 0 && high[m] == 0 || tl.track(l, m) == nil {
 				continue
 			}
 		}
 		k := l.tracks[i]
-		s.value, s.high = value[m], high[m]
+		s.Value, s.High = value[m], high[m]
 		// made by a change of a later segment, which may yet report the value that it has had all along
-		if !k.hasBegun && s.value == 0 && s.high == 0 {
-			k.drop(&tl.folds, s.segment)
+		if !k.hasBegun && s.Value == 0 && s.High == 0 {
+			k.drop(&tl.Folds, s.Segment)
 			continue
 		}
-		if !k.hasBegun && s.at > l.began {
-			k.begin(l.began, 0)
+		if !k.hasBegun && s.At > l.began {
+			k.Begin(l.began, 0)
 		}
-		k.see(&tl.folds, s)
-		if !k.isGap && tl.isShed(r, m) {
-			k.pause(&tl.folds, s.at, gapOfGroup(r.WhyPaused(m)))
+		k.See(&tl.Folds, s)
+		if !k.isGap && tl.isPaused(r, m) {
+			k.pause(&tl.Folds, s.At, gapOfGroup(r.WhyPaused(m)))
 		}
-		if n := len(k.points); n >= maxStretch || turns && n > 0 {
-			tl.store(k)
+		if n := len(k.Points); n >= maxStretch || turns && n > 0 {
+			tl.Store(k)
 		}
 	}
 }
 
 // drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
-func (tl *timeline) drawTree(r *windows.Tree, b *event.Boundary, s *seen, turns bool) {
+func (tl *Timeline) drawTree(r *windows.Tree, b *event.Boundary, s *Seen, turns bool) {
 	isAlone := len(r.Living) == 0 || len(r.Living) == 1 && r.Living[0].Parent == 0
 	l := tl.treeLine(r)
 	wasOn := l.isOn
@@ -89,38 +89,38 @@ func (tl *timeline) drawTree(r *windows.Tree, b *event.Boundary, s *seen, turns 
 	if !wasOn {
 		l.began = b.Time
 		for _, k := range l.tracks {
-			k.resume(b.Time, b.Tree[k.meter])
+			k.resume(b.Time, b.Tree[k.Meter])
 		}
-		s.hold = b.Time
+		s.Hold = b.Time
 		tl.drawLine(r, l, s, &b.Tree, &b.Tree, turns)
 		return
 	}
 	tl.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
 	if isAlone {
 		for _, k := range l.tracks {
-			k.pause(&tl.folds, b.Time, gapAlone)
+			k.pause(&tl.Folds, b.Time, gapAlone)
 		}
 	}
 }
 
-// isShed reports whether a meter is stepped down.
-func (tl *timeline) isShed(r *windows.Tree, m event.Meter) bool {
+// isPaused reports whether a meter is stepped down.
+func (tl *Timeline) isPaused(r *windows.Tree, m event.Meter) bool {
 	return len(r.Paused) > 0 && r.Paused[m].Now
 }
 
-// drawShed begins and ends the gaps of meters that are stepped down.
-func (tl *timeline) drawShed(r *windows.Tree, b *event.Boundary) {
+// drawPause begins and ends the gaps of meters that are stepped down.
+func (tl *Timeline) drawPause(r *windows.Tree, b *event.Boundary) {
 	for _, m := range b.Group.Paused() {
 		for _, p := range r.Living {
-			tl.drawShedOf(r, tl.lineOf(p), b, m, p.Gauges.Value(m))
+			tl.drawPauseOf(r, tl.lineOf(p), b, m, p.Gauges.Value(m))
 		}
 		if tree := tl.treeLine(r); tree.isOn {
-			tl.drawShedOf(r, tree, b, m, r.Gauges.Value(m))
+			tl.drawPauseOf(r, tree, b, m, r.Gauges.Value(m))
 		}
 	}
 }
 
-func (tl *timeline) drawShedOf(r *windows.Tree, l *line, b *event.Boundary, m event.Meter, value event.Bytes) {
+func (tl *Timeline) drawPauseOf(r *windows.Tree, l *Line, b *event.Boundary, m event.Meter, value event.Bytes) {
 	if !slices.Contains(tl.GPUs.Meters, m) {
 		return
 	}
@@ -129,39 +129,39 @@ func (tl *timeline) drawShedOf(r *windows.Tree, l *line, b *event.Boundary, m ev
 		return
 	}
 	if !k.hasBegun {
-		k.begin(l.began, value)
+		k.Begin(l.began, value)
 	}
-	if tl.isShed(r, m) {
-		k.pause(&tl.folds, b.Time, gapOfGroup(r.WhyPaused(m)))
+	if tl.isPaused(r, m) {
+		k.pause(&tl.Folds, b.Time, gapOfGroup(r.WhyPaused(m)))
 	} else {
 		k.resume(b.Time, value)
 	}
 }
 
-// drawLearned records the value that a meter of a process, and so its tree, has had all along.
-func (tl *timeline) drawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes) {
+// DrawLearned records the value that a meter of a process, and so its tree, has had all along.
+func (tl *Timeline) DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes) {
 	tl.learned(tl.lineOf(p), m, value)
 	if tree := tl.treeLine(r); tree.isOn {
 		tl.learned(tree, m, value)
 	}
 }
 
-func (tl *timeline) learned(l *line, m event.Meter, value event.Bytes) {
+func (tl *Timeline) learned(l *Line, m event.Meter, value event.Bytes) {
 	if l.began == 0 {
 		return
 	}
 	if k := tl.track(l, m); k != nil && !k.hasBegun {
-		k.begin(l.began, value)
+		k.Begin(l.began, value)
 	}
 }
 
 // close stores the track of a process that has ended.
-func (tl *timeline) close(l *line) {
+func (tl *Timeline) close(l *Line) {
 	for _, k := range l.tracks {
 		k.pin()
-		k.drop(&tl.folds, ^uint64(0))
-		tl.store(k)
-		k.points, k.folds = nil, nil
+		k.drop(&tl.Folds, ^uint64(0))
+		tl.Store(k)
+		k.Points, k.folds = nil, nil
 		k.stored.coded = slices.Clip(k.stored.coded)
 	}
 }

@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import (
 	"encoding/binary"
@@ -11,42 +11,42 @@ import (
 // that is full is put into the archive, each piece for itself.
 type stored struct {
 	coded  []byte
-	last   point // the point before, in this piece
+	last   Point // the point before, in this piece
 	places []uint64
 }
 
-func (s *stored) add(p *point) {
-	s.coded = append(s.coded, byte(p.kind))
-	s.coded = binary.AppendVarint(s.coded, int64(p.at-s.last.at))
-	s.coded = binary.AppendVarint(s.coded, int64(p.bytes-s.last.bytes))
-	if p.kind == model.PointGap {
+func (s *stored) add(p *Point) {
+	s.coded = append(s.coded, byte(p.Kind))
+	s.coded = binary.AppendVarint(s.coded, int64(p.At-s.last.At))
+	s.coded = binary.AppendVarint(s.coded, int64(p.Bytes-s.last.Bytes))
+	if p.Kind == model.PointGap {
 		s.coded = append(s.coded, byte(p.gap))
 	}
 	s.last = *p
 }
 
-// point is a value of a meter. kept: a window needs it, so it is never thinned.
-type point struct {
-	at    event.Nanoseconds
-	bytes event.Bytes
-	kind  model.PointKind
+// Point is a value of a meter. kept: a window needs it, so it is never thinned.
+type Point struct {
+	At    event.Nanoseconds
+	Bytes event.Bytes
+	Kind  model.PointKind
 	kept  bool
 	gap   gap // of a gap: its reason
 }
 
 // decode yields the points of a piece.
-func decode(coded []byte, yield func(point) bool) bool {
-	var p point
+func decode(coded []byte, yield func(Point) bool) bool {
+	var p Point
 	for len(coded) > 0 {
-		p.kind = model.PointKind(coded[0])
+		p.Kind = model.PointKind(coded[0])
 		coded = coded[1:]
 		at, n := binary.Varint(coded)
 		coded = coded[n:]
 		bytes, n := binary.Varint(coded)
 		coded = coded[n:]
-		p.at += event.Nanoseconds(at)
-		p.bytes += event.Bytes(bytes)
-		if p.gap = 0; p.kind == model.PointGap {
+		p.At += event.Nanoseconds(at)
+		p.Bytes += event.Bytes(bytes)
+		if p.gap = 0; p.Kind == model.PointGap {
 			p.gap, coded = gap(coded[0]), coded[1:]
 		}
 		if !yield(p) {

@@ -1,4 +1,4 @@
-package attribution
+package timeline
 
 import (
 	"encoding/binary"
@@ -13,15 +13,15 @@ import (
 // values of changes. Few of them are needed: windows need their starts, peaks and ends; of the others a chart needs a
 // limited number for each cell. A stretch that is over is turned into bytes, see [stored].
 
-// timeline has the tracks of all processes.
-type timeline struct {
+// Timeline has the tracks of all processes.
+type Timeline struct {
 	*windows.State
 
-	lines   []*line // of processes, by their index; nil for a process without
-	trees   map[*windows.Tree]*line
+	lines   []*Line // of processes, by their index; nil for a process without
+	Trees   map[*windows.Tree]*Line
 	bytes   int // in the archive
 	tracks  int
-	folds   foldMemory
+	Folds   foldMemory
 	full    bool
 	pids    []int32
 	waiting earlyChanges
@@ -35,7 +35,7 @@ const (
 )
 
 // track returns a meter's track, and adds it if it is new; nil where there is no room.
-func (tl *timeline) track(l *line, m event.Meter) *track {
+func (tl *Timeline) track(l *Line, m event.Meter) *Track {
 	i, found := l.find(m)
 	if found {
 		return l.tracks[i]
@@ -44,13 +44,13 @@ func (tl *timeline) track(l *line, m event.Meter) *track {
 		return nil
 	}
 	tl.tracks++
-	k := &track{meter: m}
+	k := &Track{Meter: m}
 	l.tracks = slices.Insert(l.tracks, i, k)
 	return k
 }
 
-// tell adds a change to the track of its meter.
-func (tl *timeline) tell(r *windows.Tree, c *event.Change, pending *event.Boundary) {
+// Tell adds a change to the track of its meter.
+func (tl *Timeline) Tell(r *windows.Tree, c *event.Change, pending *event.Boundary) {
 	over := r.Ended
 	if pending != nil && pending.Root == c.Root {
 		over = max(over, pending.Segment)
@@ -59,7 +59,7 @@ func (tl *timeline) tell(r *windows.Tree, c *event.Change, pending *event.Bounda
 	if c.Segment <= over || c.Passed > 0 || c.Learned {
 		return
 	}
-	var k *track
+	var k *Track
 	if tl.waitsFor(c, pending) {
 		k = tl.waiting.track(course.Key{PID: c.PID, Meter: c.Meter})
 	} else {
@@ -69,12 +69,12 @@ func (tl *timeline) tell(r *windows.Tree, c *event.Change, pending *event.Bounda
 		return
 	}
 	kind := c.Meter.Facts().Kind
-	k.tell(&tl.folds, over, c.Segment, moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
+	k.Tell(&tl.Folds, over, c.Segment, Moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
 		kind == event.Ranges && !c.Block || c.IsTurn()})
 }
 
 // running returns the track of a meter of a process that has begun, nil otherwise.
-func (tl *timeline) running(pid int32, m event.Meter) *track {
+func (tl *Timeline) running(pid int32, m event.Meter) *Track {
 	p := tl.Processes.ByPID[pid]
 	if p == nil || p.Began == 0 {
 		return nil
@@ -82,27 +82,27 @@ func (tl *timeline) running(pid int32, m event.Meter) *track {
 	return tl.track(tl.lineOf(p), m)
 }
 
-// store turns points into bytes, except those after the last beginning or end of a window.
-func (tl *timeline) store(k *track) {
-	if k.free > maxFree {
+// Store turns points into bytes, except those after the last beginning or end of a window.
+func (tl *Timeline) Store(k *Track) {
+	if k.free > MaxFree {
 		k.thin()
 	}
 	if tl.full {
 		if !k.isGap {
-			k.pause(&tl.folds, k.end, gapNoRoom)
-			k.stored.add(&k.points[len(k.points)-1])
+			k.pause(&tl.Folds, k.end, gapNoRoom)
+			k.stored.add(&k.Points[len(k.Points)-1])
 		}
 		tl.Limits.Timeline++
-		k.points, k.edge, k.free = k.points[:0], 0, 0
+		k.Points, k.edge, k.free = k.Points[:0], 0, 0
 		return
 	}
-	for i := range k.points[:k.edge] {
-		k.stored.add(&k.points[i])
-		if !k.points[i].kept {
+	for i := range k.Points[:k.edge] {
+		k.stored.add(&k.Points[i])
+		if !k.Points[i].kept {
 			k.free--
 		}
 	}
-	k.points = k.points[:copy(k.points, k.points[k.edge:])]
+	k.Points = k.Points[:copy(k.Points, k.Points[k.edge:])]
 	k.edge = 0
 	if len(k.stored.coded) < pieceSize {
 		return
@@ -110,13 +110,13 @@ func (tl *timeline) store(k *track) {
 	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
 	k.stored.places = append(k.stored.places, tl.Table.Archive.Add(tl.coded))
 	tl.bytes += len(tl.coded)
-	k.stored.coded, k.stored.last = k.stored.coded[:0], point{}
+	k.stored.coded, k.stored.last = k.stored.coded[:0], Point{}
 	tl.full = tl.bytes > maxTimeline
 }
 
 // waitsFor reports whether a change has to wait until the pending boundary has been processed: its track does not exist
 // yet.
-func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
+func (tl *Timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if b == nil || b.Root != c.Root {
 		return false
 	}
@@ -130,12 +130,12 @@ func (tl *timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 }
 
 // tellEarly adds the changes that waited to their tracks, once the boundary has been processed.
-func (tl *timeline) tellEarly() {
+func (tl *Timeline) tellEarly() {
 	for key, waited := range tl.waiting {
 		if k := tl.running(key.PID, key.Meter); k != nil && !k.isGap && len(k.folds) == 0 {
 			k.folds, waited.folds = waited.folds, nil
 		}
-		waited.drop(&tl.folds, ^uint64(0))
+		waited.drop(&tl.Folds, ^uint64(0))
 	}
 	clear(tl.waiting)
 }
@@ -143,26 +143,26 @@ func (tl *timeline) tellEarly() {
 // pieceSize is the number of bytes that go into the archive at once.
 const pieceSize = 2 << 10
 
-// line is the course of the meters of a process, or of a tree.
-type line struct {
-	tracks []*track          // by meter, ascending
+// Line is the course of the meters of a process, or of a tree.
+type Line struct {
+	tracks []*Track          // by meter, ascending
 	began  event.Nanoseconds // the time from which their values are known
 	isOn   bool              // of a tree: it has more than one process
 }
 
 // find returns the index of a meter's track, or the index for a new one.
-func (l *line) find(m event.Meter) (at int, found bool) {
-	return slices.BinarySearchFunc(l.tracks, m, func(k *track, m event.Meter) int { return int(k.meter) - int(m) })
+func (l *Line) find(m event.Meter) (at int, found bool) {
+	return slices.BinarySearchFunc(l.tracks, m, func(k *Track, m event.Meter) int { return int(k.Meter) - int(m) })
 }
 
 // lineOf returns the line of a process.
-func (tl *timeline) lineOf(p *windows.Process) *line {
+func (tl *Timeline) lineOf(p *windows.Process) *Line {
 	if more := p.Index + 1 - len(tl.lines); more > 0 {
-		tl.lines = append(tl.lines, make([]*line, more)...)
+		tl.lines = append(tl.lines, make([]*Line, more)...)
 	}
 	l := tl.lines[p.Index]
 	if l == nil {
-		l = &line{}
+		l = &Line{}
 		tl.lines[p.Index] = l
 	}
 	l.began = p.Began
@@ -170,11 +170,11 @@ func (tl *timeline) lineOf(p *windows.Process) *line {
 }
 
 // treeLine returns the line of a tree.
-func (tl *timeline) treeLine(r *windows.Tree) *line {
-	l := tl.trees[r]
+func (tl *Timeline) treeLine(r *windows.Tree) *Line {
+	l := tl.Trees[r]
 	if l == nil {
-		l = &line{}
-		tl.trees[r] = l
+		l = &Line{}
+		tl.Trees[r] = l
 	}
 	return l
 }
