@@ -21,7 +21,7 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 	switch b.Kind {
 	case event.Attached:
 		in.join(p, b)
-		p.Session = in.windows.Open(p, b, windows.KindSession, nil)
+		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
 		in.activity.StartBetween(p, b)
 	case event.Detached:
 		in.activity.CloseProcess(p, b, words.StillRuns)
@@ -39,7 +39,7 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 	case event.ProcessExec:
 		in.exec(p, b)
 	case event.ProcessExit:
-		in.invariants.Ends(p)
+		in.activity.Invariants.Ends(p)
 		p.Ended, p.Gone = true, b.Time
 		r.Lives(p, in.Session.Cut, false)
 		p.Dying(b)
@@ -113,7 +113,7 @@ func (in *intake) exec(p *windows.Process, b *event.Boundary) {
 	}
 	p.Inputs = -1
 	if p.Session == nil && p.Parent == 0 {
-		p.Session = in.windows.Open(p, b, windows.KindSession, nil)
+		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
 		in.activity.StartBetween(p, b)
 	}
 }

@@ -15,9 +15,7 @@ import (
 // certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
 	*windows.State
-	invariants  *activity.Invariants
 	activity    *activity.Activity
-	requests    *activity.Requests
 	allocations *blocks.Ledger
 }
 

@@ -31,7 +31,7 @@ func (in *intake) change(c *event.Change) {
 	in.queue.inOrder(r, c.Stream, c)
 	if c.Caller.Moves() {
 		moved := *c
-		in.requests.Request(r, &moved)
+		in.activity.Requests.Request(r, &moved)
 	}
 	if c.Passed > 0 {
 		if len(r.Straddling) < maxBetween {
@@ -80,7 +80,7 @@ func (in *intake) asked(e event.Event) {
 	r.Stream.Received(at.Stream)
 	in.queue.inOrder(r, at.Stream, in.queue.look(e))
 	in.GPUs.Mark(at.Meter)
-	in.requests.Request(r, e)
+	in.activity.Requests.Request(r, e)
 }
 
 // learn takes in the values that became known in a segment that ends, while the windows of the segment are open: see

@@ -42,7 +42,7 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
-	m.figures = append(m.figures, ce.invariants.Reasons()...)
+	m.figures = append(m.figures, ce.activity.Invariants.Reasons()...)
 	if ce.Table.Dropped > 0 {
 		add(words.WindowsMissing(uint64(ce.Table.Dropped)))
 	}
@@ -52,8 +52,8 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	if n := ce.Table.NotSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
-	if ce.requests.Dropped > 0 {
-		add(words.RefusalsMissing(ce.requests.Dropped))
+	if ce.activity.Requests.Dropped > 0 {
+		add(words.RefusalsMissing(ce.activity.Requests.Dropped))
 	}
 }
 

@@ -84,7 +84,7 @@ func (in *intake) take(e event.Event) {
 	case *event.CellSource:
 		in.activity.Source(e)
 	case *event.Boundary:
-		in.windows.Settle()
+		in.activity.Windows.Settle()
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:
@@ -109,7 +109,7 @@ func (in *intake) finish(f *event.Finish) {
 	in.Processes.SetUnprobed(f.Blind)
 	if isFirst {
 		in.endAll()
-		in.shellCheck.Compare(f.Shells)
+		in.activity.ShellCheck.Compare(f.Shells)
 	}
 }
 
@@ -130,7 +130,7 @@ func (in *intake) flush() {
 func (in *intake) introduce(info event.ProcessInfo) {
 	p := in.Processes.Process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
-	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.Processes+windows.MaxPythons {
+	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MostProcesses+windows.MaxPythons {
 		p = in.Processes.Adopt(info.PID, info.Root)
 	}
 	if p == nil {
@@ -148,7 +148,7 @@ func (in *intake) introduce(info event.ProcessInfo) {
 	}
 	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
 		in.ledger.Keeps(windows.KindLife) {
-		p.Lifetime = in.windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
+		p.Lifetime = in.activity.Windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
 	}
 }
 

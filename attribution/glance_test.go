@@ -106,7 +106,7 @@ func TestGlanceLacksInvariants(t *testing.T) {
 	l.run("a", func() { l.take("a", 1, mib) })
 	l.look()
 	before := len(l.tracker.Glance().Lacks.Reasons)
-	l.tracker.invariants.EndedAgain = 2
+	l.tracker.activity.Invariants.EndedAgain = 2
 	if reasons := l.tracker.Glance().Lacks.Reasons; len(reasons) != before+1 ||
 		!slices.Contains(reasons, words.EndedAgain(2)) {
 		t.Errorf("%q", reasons)

@@ -27,9 +27,12 @@ type glancer struct {
 	lister      *blocks.Lister
 	allocations *blocks.Ledger
 	activity    *activity.Activity
-	requests    *activity.Requests
-	invariants  *activity.Invariants
 	marked      *blocks.Baseline // nil for none
+}
+
+// newGlancer returns a glancer at a session.
+func newGlancer(r *rows.Rows, l *blocks.Lister, of *blocks.Ledger, ac *activity.Activity) *glancer {
+	return &glancer{Rows: r, lister: l, allocations: of, activity: ac}
 }
 
 // mark records the current holdings, or drops the mark, for [Tracker.Mark].
@@ -232,7 +235,7 @@ func (gl *glancer) lacks() model.Lacks {
 	if missing := gl.Processes.ChangesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, l.Made))
 	}
-	l.Reasons = append(l.Reasons, gl.invariants.Reasons()...)
+	l.Reasons = append(l.Reasons, gl.activity.Invariants.Reasons()...)
 	if gl.Table.Dropped > 0 {
 		add(words.WindowsMissing(uint64(gl.Table.Dropped)))
 	}
@@ -245,8 +248,8 @@ func (gl *glancer) lacks() model.Lacks {
 	if why := gl.allocations.GivenUp; why != "" {
 		add(why)
 	}
-	if gl.requests.Dropped > 0 {
-		add(words.RefusalsMissing(gl.requests.Dropped))
+	if gl.activity.Requests.Dropped > 0 {
+		add(words.RefusalsMissing(gl.activity.Requests.Dropped))
 	}
 	figures, attribution := gl.Limits.Reasons()
 	l.Reasons = append(append(l.Reasons, figures...), attribution...)

@@ -12,13 +12,9 @@ import (
 // a segment and opens and closes windows, and then everything after it is handed on.
 type intake struct {
 	*windows.State
-	windows    *activity.Opener
 	activity   *activity.Activity
-	shellCheck *activity.ShellCheck
-	requests   *activity.Requests
 	queue      *blockQueue
 	namespaces *rows.Namespaces
-	invariants *activity.Invariants
 	ledger     activity.Ledger
 	chart      chart
 

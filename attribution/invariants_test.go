@@ -156,7 +156,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 			}
 			tracker.Flush()
 			cell := tracker.Table.Running[1]
-			in := tracker.invariants.Inside[cell]
+			in := tracker.activity.Invariants.Inside[cell]
 			if in == nil || in.Own.Of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)
 			}
@@ -173,7 +173,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 				want = []string{words.WindowsTooLow(1)}
 			}
 			broken(t, tracker.Report(), want...)
-			if n := len(tracker.invariants.Inside); n > 0 {
+			if n := len(tracker.activity.Invariants.Inside); n > 0 {
 				t.Errorf("%d windows that are over are remembered", n)
 			}
 		})

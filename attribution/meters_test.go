@@ -96,8 +96,8 @@ func TestPauseOfNumPy(t *testing.T) {
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
 	tr.Processes.Tree(0).SetPaused(0, event.ArrayProbes, true, event.NumPy)
-	a := tr.intake.windows.Open(tr.Processes.Process(1, 0), &event.Boundary{Root: 0, PID: 1}, windows.KindCell, nil)
-	b := tr.intake.windows.Open(tr.Processes.Process(2, 1), &event.Boundary{Root: 1, PID: 2}, windows.KindCell, nil)
+	a := tr.activity.Windows.Open(tr.Processes.Process(1, 0), &event.Boundary{Root: 0, PID: 1}, windows.KindCell, nil)
+	b := tr.activity.Windows.Open(tr.Processes.Process(2, 1), &event.Boundary{Root: 1, PID: 2}, windows.KindCell, nil)
 	if shed, other := tr.Table.Whole(a).Paused, tr.Table.Whole(b).Paused; len(shed) != 1 || len(other) != 0 {
 		t.Errorf("shed: %v and %v", shed, other)
 	}

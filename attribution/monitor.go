@@ -29,7 +29,7 @@ func NewMonitor() *Monitor {
 // monitored returns the state of a session that is monitored.
 func monitored() *windows.State {
 	s := windows.NewState()
-	s.Table.Forgets, s.Limits.Open, s.Limits.Processes = true, monitorOpen, windows.MaxListing
+	s.Table.Forgets, s.Limits.Open, s.Limits.MostProcesses = true, monitorOpen, windows.MaxListing
 	return s
 }
 

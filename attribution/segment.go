@@ -31,7 +31,7 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 	in.endSegment(r, b, moved)
 	in.apply(r, b)
 	r.Breaks(b, in.Session.Cut)
-	in.invariants.Segment(b, moved, in.Processes, in.GPUs.Meters)
+	in.activity.Invariants.Segment(b, moved, in.Processes, in.GPUs.Meters)
 	in.chart.Draw(r, b, moved)
 	r.DrawnAt = b.Time
 	in.queue.allocateIn(b.Root, r, r.Ended+1)
@@ -97,7 +97,7 @@ func (in *intake) endSegment(r *windows.Tree, b *event.Boundary, moved course.Mo
 	r.Ended = max(r.Ended, b.Segment) // two CPUs' boundaries may pass each other
 	in.Session.Next()
 	in.learn(r, b.Segment)
-	in.requests.AskedIn(r, b.Segment)
+	in.activity.Requests.AskedIn(r, b.Segment)
 	in.doubtSegment(r, &b.Doubts)
 	latest := r.Latest()
 	for kind, bytes := range b.Unsure {

@@ -47,13 +47,8 @@ func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
 	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
 	return &Tracker{
 		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
-		certifier: &certifier{
-			State: s, invariants: c.invariants, activity: c.activity, requests: c.requests, allocations: a,
-		},
-		glancer: &glancer{
-			Rows: c.Rows, lister: list, allocations: a, activity: c.activity, requests: c.requests,
-			invariants: c.invariants,
-		},
+		certifier: &certifier{State: s, activity: c.activity, allocations: a},
+		glancer:   newGlancer(c.Rows, list, a, c.activity),
 	}
 }
 

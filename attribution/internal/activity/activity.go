@@ -14,11 +14,24 @@ type Activity struct {
 	*windows.State
 	Windows    *Opener
 	Invariants *Invariants
-	Ledger     Ledger
+	Requests   *Requests
+	ShellCheck *ShellCheck
+	ledger     Ledger
 
 	done   []*windows.Window // cells that closed since the last Finished
 	Marked *Marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
 	Unseen int64             // cells that In has and that have no window
+}
+
+// New returns the activity of a session, with a ledger of its blocks.
+func New(s *windows.State, l Ledger) *Activity {
+	checks := &Invariants{}
+	ac := &Activity{
+		State: s, Windows: &Opener{State: s, invariants: checks, ledger: l}, Invariants: checks,
+		Requests: &Requests{State: s}, ledger: l,
+	}
+	ac.ShellCheck = &ShellCheck{State: s, activity: ac}
+	return ac
 }
 
 // TakeDone returns the cells that closed since the last call.

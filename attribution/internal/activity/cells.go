@@ -27,7 +27,7 @@ func (ac *Activity) OpenCell(r *windows.Tree, p *windows.Process, b *event.Bound
 	w := ac.Windows.Open(p, b, windows.KindCell, parent)
 	w.TID = b.TID
 	w.Cell, w.Execution, w.Count = b.Cell, r.Executions, p.CountOf(b)
-	if ac.Ledger.Keeps(windows.KindCell) {
+	if ac.ledger.Keeps(windows.KindCell) {
 		w.File, _ = ac.Limits.Keep(b.File, windows.MaxName)
 		ac.Files.Add(b.PID, w)
 	}
@@ -67,7 +67,7 @@ func (ac *Activity) CloseCell(p *windows.Process, b *event.Boundary) {
 			return
 		}
 		ac.Windows.close(w.Hooks, b)
-		ac.Ledger.Forgo(w.AtResult)
+		ac.ledger.Forgo(w.AtResult)
 		w.Hooks, w.AtResult, w.Ending = nil, nil, windows.EndingReported
 		ac.finishCell(p, w, b)
 		return
@@ -98,7 +98,7 @@ func (ac *Activity) finishCell(p *windows.Process, w *windows.Window, b *event.B
 		p.Open = slices.Delete(p.Open, i, i+1)
 	}
 	ac.done = append(ac.done, w)
-	ac.Ledger.CellOver(b.PID, w)
+	ac.ledger.CellOver(b.PID, w)
 	if len(p.Open) == 0 {
 		p.LastCell = w
 		p.RanCells++

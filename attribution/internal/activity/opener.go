@@ -11,8 +11,8 @@ import (
 // Opener opens and closes windows at boundaries.
 type Opener struct {
 	*windows.State
-	Invariants *Invariants
-	Ledger     Ledger
+	invariants *Invariants
+	ledger     Ledger
 }
 
 // Open begins a window at a boundary: it holds every segment after the one that ends there.
@@ -28,8 +28,8 @@ func (ws *Opener) Open(p *windows.Process, b *event.Boundary, kind windows.Windo
 		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: p, Status: model.OK,
 	}
 	ws.Table.Open(w)
-	ws.Ledger.Opened(w, int(b.Line)) // not the boundary, which may be reused
-	if ws.Ledger.Keeps(kind) {
+	ws.ledger.Opened(w, int(b.Line)) // not the boundary, which may be reused
+	if ws.ledger.Keeps(kind) {
 		ws.Table.Keep(w)
 	}
 	r := ws.Processes.Tree(b.Root)
@@ -54,7 +54,7 @@ func (ws *Opener) close(w *windows.Window, b *event.Boundary) {
 		return
 	}
 	ws.end(w, b)
-	ws.Ledger.Closed(w)
+	ws.ledger.Closed(w)
 	ws.leave(w)
 }
 
@@ -78,7 +78,7 @@ func (ws *Opener) end(w *windows.Window, b *event.Boundary) {
 
 // leave removes a window from those that are open.
 func (ws *Opener) leave(w *windows.Window) {
-	ws.Invariants.left(w)
+	ws.invariants.left(w)
 	r := ws.Processes.Tree(w.Root)
 	ws.Table.Close(w)
 	r.Left = ws.Session.Cut
@@ -110,9 +110,9 @@ func (ws *Opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window
 		s.Doubts = &doubts
 	}
 	s.Refused, s.RefusedBy = slices.Clone(w.Refused), slices.Clone(w.RefusedBy)
-	ws.Ledger.Copied(&s)
+	ws.ledger.Copied(&s)
 	ws.end(&s, b)
-	ws.Ledger.Closed(&s)
+	ws.ledger.Closed(&s)
 	ws.Table.Count(&s, -1)
 	return &s
 }
@@ -136,15 +136,15 @@ func (ws *Opener) Settle() {
 	n := ws.Table.Closed.Due()
 	for _, w := range ws.Table.Closed.Closing[:n] {
 		w.IsSettled = true
-		ws.Ledger.Settle(w)
+		ws.ledger.Settle(w)
 	}
 	old := ws.Table.Closed.Move(n)
 	for _, w := range old {
 		r := ws.Processes.Tree(w.Root)
 		r.Archived = max(r.Archived, w.LastSegment)
-		ws.Ledger.Shorten(w)
+		ws.ledger.Shorten(w)
 		if detail := ws.Table.Put(w); detail != nil {
-			ws.Ledger.Archived(detail)
+			ws.ledger.Archived(detail)
 		}
 	}
 	ws.Table.Closed.Drop(old)

@@ -15,7 +15,7 @@ import (
 // ShellCheck compares the windows with the numbers that IPython has in the end.
 type ShellCheck struct {
 	*windows.State
-	Activity *Activity
+	activity *Activity
 }
 
 // soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines
@@ -55,7 +55,7 @@ func (sc *ShellCheck) Compare(shells []event.Shell) {
 			if in == nil || !in.Missed && !in.Note.Is(words.StillRuns) {
 				in = p.LastBetween
 			}
-			sc.Activity.unseenIn(p, in, known, s.Inputs-1-running)
+			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
 		}
 		if s.Idle {
 			idle[p] = max(idle[p], s.Time)

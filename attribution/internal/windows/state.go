@@ -22,7 +22,7 @@ type State struct {
 
 func NewState() *State {
 	s := &State{
-		defects: &defects{}, Session: &session{}, Limits: &limits{Open: maxOpen, Processes: MaxProcesses},
+		defects: &defects{}, Session: &session{}, Limits: &limits{Open: maxOpen, MostProcesses: MaxProcesses},
 		GPUs: newGPUs(), Stacks: stacks.NewTable(),
 	}
 	s.Texts, s.Processes = newTexts(s.Limits), newProcesses(s.Session, s.Limits)
