@@ -14,7 +14,7 @@ func GiveUp(t *Tracker, why string) {
 	t.Stacks.Close()
 	t.queue.close()
 	t.allocations.GiveUp(why)
-	t.glancer.mark(false)
+	t.glancer.Mark(false)
 	t.Namespaces.Forget()
 	t.Files.Forget()
 	t.Symbolizer.Forget()

@@ -80,7 +80,7 @@ func TestGiveUp(t *testing.T) {
 				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines),
 					len(tracker.allocations.Blocks), len(tracker.Stacks.Stacks))
 			}
-			if l := tracker.glancer.lacks(); !slices.Contains(l.Reasons, "too little memory") {
+			if l := tracker.glancer.Lacks(); !slices.Contains(l.Reasons, "too little memory") {
 				t.Errorf("%s: whoever looks on reads %q", name, l.Reasons)
 			}
 		}

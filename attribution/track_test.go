@@ -87,7 +87,8 @@ func (w *wander) segment(segment uint64) {
 	w.now++
 	w.note()
 	isEdge := random.IntN(2) == 0
-	w.track.See(folds, &timeline.Seen{At: w.now, Segment: segment, Value: w.value, High: high, Hold: before, IsEdge: isEdge})
+	w.track.See(folds, &timeline.Seen{At: w.now, Segment: segment, Value: w.value, High: high, Hold: before,
+		IsEdge: isEdge})
 	one.untold = one.untold || !told // the lowest value was not streamed
 	if isEdge {
 		one.to = w.now
@@ -132,7 +133,8 @@ func TestTrackOfCrossingBoundaries(t *testing.T) {
 	k := &timeline.Track{Meter: event.Resident}
 	k.Begin(1, 10)
 	far := event.Nanoseconds(timeline.Shortest)
-	k.See(&tracker.timeline.Folds, &timeline.Seen{At: 20 * far, Segment: 2, Value: 50, High: 50, Hold: 40 * far, IsEdge: true})
+	k.See(&tracker.timeline.Folds, &timeline.Seen{At: 20 * far, Segment: 2, Value: 50, High: 50, Hold: 40 * far,
+		IsEdge: true})
 	last := event.Nanoseconds(0)
 	for p := range k.All(tracker.Table.Archive) {
 		if p.At < last {

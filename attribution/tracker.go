@@ -4,6 +4,7 @@ import (
 	"ipytracer/attribution/internal/activity"
 	"ipytracer/attribution/internal/audit"
 	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/glance"
 	"ipytracer/attribution/internal/timeline"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
@@ -19,7 +20,7 @@ type Tracker struct {
 	lister      *blocks.Lister
 	reader      *windowReader
 	certifier   *certifier
-	glancer     *glancer
+	glancer     *glance.Glancer
 }
 
 // New returns a Tracker that has seen nothing.
@@ -48,7 +49,7 @@ func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
 	return &Tracker{
 		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{State: s, activity: c.activity, allocations: a},
-		glancer:   newGlancer(c.Rows, list, a, c.activity),
+		glancer:   glance.New(c.Rows, list, a, c.activity),
 	}
 }
 
@@ -69,13 +70,13 @@ func (t *Tracker) EndAudit() {
 }
 
 // Mark makes [Tracker.Glance] measure growth from now on, or from the beginning of cells where now is false again.
-func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
+func (t *Tracker) Mark(now bool) { t.glancer.Mark(now) }
 
 // Glance returns the present state: figures up to the last boundary, and the largest variables as they were last
 // listed. Its time grows with the stacks of the running cells, and with nothing that is over.
 func (t *Tracker) Glance() *model.Glance {
 	t.Flush()
-	return t.glancer.glance()
+	return t.glancer.Glance()
 }
 
 // Named returns the variables that were found in a process while the session ran, in no order, with the cells that made

@@ -1,3 +1,5 @@
+// Package audit finds memory that stays behind. It keeps each live block with the cell and the statement that allocated
+// it, and judges the blocks that are left, at any time.
 package audit
 
 import (

@@ -1,3 +1,4 @@
+// Package timeline keeps the values of meters over time as a chart shows them.
 package timeline
 
 import (

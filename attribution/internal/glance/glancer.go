@@ -1,4 +1,5 @@
-package attribution
+// Package glance reports on a session while it goes on.
+package glance
 
 import (
 	"cmp"
@@ -21,8 +22,8 @@ const (
 	maxGlancedAt = 50 // children and variables of one process
 )
 
-// glancer reports on a session while it goes on.
-type glancer struct {
+// Glancer reports on a session while it goes on.
+type Glancer struct {
 	*rows.Rows
 	lister      *blocks.Lister
 	allocations *blocks.Ledger
@@ -30,24 +31,24 @@ type glancer struct {
 	marked      *blocks.Baseline // nil for none
 }
 
-// newGlancer returns a glancer at a session.
-func newGlancer(r *rows.Rows, l *blocks.Lister, of *blocks.Ledger, ac *activity.Activity) *glancer {
-	return &glancer{Rows: r, lister: l, allocations: of, activity: ac}
+// New returns a glancer at a session.
+func New(r *rows.Rows, l *blocks.Lister, of *blocks.Ledger, ac *activity.Activity) *Glancer {
+	return &Glancer{Rows: r, lister: l, allocations: of, activity: ac}
 }
 
-// mark records the current holdings, or drops the mark, for [Tracker.Mark].
-func (gl *glancer) mark(now bool) {
+// Mark records the current holdings, or drops the mark, for [Tracker.Mark].
+func (gl *Glancer) Mark(now bool) {
 	gl.marked = nil
 	if now {
 		gl.marked = gl.allocations.Baseline()
 	}
 }
 
-// glance returns the current state of the session.
-func (gl *glancer) glance() *model.Glance {
+// Glance returns the current state of the session.
+func (gl *Glancer) Glance() *model.Glance {
 	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.Session.Host(),
 		ElapsedNS: gl.Session.Since(gl.Session.Last),
-		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.lacks()}
+		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.Lacks()}
 	for _, p := range gl.Processes.Order {
 		if p.Began == 0 || p.Parent != 0 && p.LastCell == nil && len(p.Open) == 0 ||
 			gl.Processes.ByPID[p.Info.PID] != p {
@@ -62,7 +63,7 @@ func (gl *glancer) glance() *model.Glance {
 	return g
 }
 
-func (gl *glancer) kernel(p *windows.Process) model.Kernel {
+func (gl *Glancer) kernel(p *windows.Process) model.Kernel {
 	k := model.Kernel{
 		PID: int(p.Info.PID), Command: p.Info.Command, Python: p.Info.Python, IPython: p.Info.IPython,
 		Frontend: p.Info.Frontend, Ended: p.Ended,
@@ -87,7 +88,7 @@ func (gl *glancer) kernel(p *windows.Process) model.Kernel {
 }
 
 // glanceAtCell adds the cell that runs, or ran last, and the allocations in it.
-func (gl *glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
+func (gl *Glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
 	w := p.LastCell
 	if len(p.Open) > 0 {
 		w, k.Running = p.Open[0], true
@@ -114,7 +115,7 @@ func (gl *glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
 }
 
 // grownIn lists the allocations in a cell, those that grew most first.
-func (gl *glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
+func (gl *Glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
 	whole := gl.Table.Whole(w)
 	all := gl.lister.AllocationsOf(whole, nil, coverage)
@@ -137,7 +138,7 @@ func (gl *glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocati
 }
 
 // grownSince lists by how much the stacks of a process have grown since the mark.
-func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
+func (gl *Glancer) grownSince(p *windows.Process, k *model.Kernel) {
 	s := gl.Processes.SessionOf(p)
 	if s == nil {
 		return
@@ -185,7 +186,7 @@ func (gl *glancer) grownSince(p *windows.Process, k *model.Kernel) {
 }
 
 // glanceAtChildren lists the live processes below a process.
-func (gl *glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
+func (gl *Glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
 	for _, c := range gl.Processes.Tree(p.Root).Living {
 		if c == p || !gl.Processes.IsBelow(c, p) {
 			continue
@@ -203,7 +204,7 @@ func (gl *glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
 }
 
 // glanceAtVariables lists the largest variables by name, as of the last search.
-func (gl *glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
+func (gl *Glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
 	i := slices.IndexFunc(gl.Namespaces.Early, func(e *event.Variables) bool { return e.PID == p.Info.PID })
 	if i < 0 || p.Ended {
 		return
@@ -214,8 +215,8 @@ func (gl *glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
 	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.Session.Since(e.Time)
 }
 
-// lacks returns the losses that are known so far.
-func (gl *glancer) lacks() model.Lacks {
+// Lacks returns the losses that are known so far.
+func (gl *Glancer) Lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
