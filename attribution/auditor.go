@@ -11,7 +11,6 @@ import (
 // statement that allocated it, and of the windows only their figures: a session of millions of changes fits.
 type Auditor struct {
 	*Findings
-	core *core
 }
 
 // NewAuditor returns an Auditor that has seen nothing.
@@ -19,7 +18,7 @@ func NewAuditor() *Auditor {
 	s := windows.NewState()
 	a := audit.New(s)
 	c := newCore(s, a, noChart{})
-	return &Auditor{&Findings{core: c, audit: a}, c}
+	return &Auditor{&Findings{core: c, audit: a}}
 }
 
 // Add takes in the next event.

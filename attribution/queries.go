@@ -3,7 +3,9 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -92,3 +94,6 @@ func (t *Tracker) Window(id int) (model.Window, bool) {
 	}
 	return w, ok
 }
+
+// Partial returns variables of a session that is not known to its end: their sizes are lower bounds.
+func Partial(e event.Variables) event.Variables { return rows.Partial(e) }
