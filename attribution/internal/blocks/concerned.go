@@ -175,14 +175,14 @@ func (a *Ledger) CopyAll(key course.Key) {
 	}
 	for _, w := range slices.Concat(p.Windows, a.unsettled(key.PID)) {
 		if all := w.Tallies[key.Meter]; all.IsOpen() {
-			a.copyInto(all, key)
+			copyInto(all, a.Holdings, key)
 		}
 	}
 }
 
 // copyInto adds tallies of all the stacks of a process.
-func (a *Ledger) copyInto(all *stacks.Tallies, key course.Key) {
-	for stack := range a.Holdings.Of(key).ByStack {
-		all.Of(a.Holdings, key, stack)
+func copyInto(all *stacks.Tallies, h *stacks.Holdings, key course.Key) {
+	for stack := range h.Of(key).ByStack {
+		all.Of(h, key, stack)
 	}
 }

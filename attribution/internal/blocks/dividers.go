@@ -45,8 +45,8 @@ func (a *Ledger) DividersAt(e *event.Refusal) []windows.Divider {
 		return nil
 	}
 	a.Looked += len(a.Blocks)
-	blocks, ok := a.spansOf(key)
-	segments, fits := a.spansOf(course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
+	blocks, ok := spansOf(a.Blocks, key)
+	segments, fits := spansOf(a.Blocks, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
 	if !ok || !fits {
 		return nil
 	}
@@ -74,8 +74,8 @@ func (a *Ledger) DividersAt(e *event.Refusal) []windows.Divider {
 }
 
 // spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
-func (a *Ledger) spansOf(key course.Key) (all []span, ok bool) {
-	for at, b := range a.Blocks {
+func spansOf(blocks map[stacks.BlockKey]stacks.Block, key course.Key) (all []span, ok bool) {
+	for at, b := range blocks {
 		if at.Key == key {
 			all = append(all, span{at.Address, at.Address + uint64(b.Size), b.Stack})
 		}

@@ -51,7 +51,7 @@ func (li *Lister) Lines() (out []model.Line) {
 			continue
 		}
 		for m, all := range w.Tallies {
-			li.Allocations.copyInto(all, course.Key{PID: w.Process.Info.PID, Meter: m})
+			copyInto(all, li.Allocations.Holdings, course.Key{PID: w.Process.Info.PID, Meter: m})
 			pid := w.Process.Info.PID
 			l := lineSums{t: li, w: w, meter: m, held: held[pid], lost: lost[pid], runs: map[event.Frame]int32{}}
 			l.add(all)
