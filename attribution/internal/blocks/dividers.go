@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
