@@ -15,7 +15,7 @@ import (
 	"ipytracer/model"
 )
 
-// meterGroups returns the groups of probes that can be stepped down and stop a meter on the CPU.
+// meterGroups returns the groups of probes that can be paused and stop a meter on the CPU.
 func meterGroups() (groups []event.Group) {
 	for m := range event.Meter(event.CPUMeters) {
 		for _, group := range m.Facts().Paused {
@@ -27,11 +27,11 @@ func meterGroups() (groups []event.Group) {
 	return groups
 }
 
-// noGroup stands for no step-down.
+// noGroup stands for no pause.
 const noGroup = event.OtherProbes
 
-// TestFormatsAgreeOnWhatIsComplete: whichever group is stepped down, the certificate, the windows, and the report as
-// text, in Markdown and as a page call the same meters incomplete; and none of them does so without a step-down.
+// TestFormatsAgreeOnWhatIsComplete: whichever group is paused, the certificate, the windows, and the report as
+// text, in Markdown and as a page call the same meters incomplete; and none of them does so without a pause.
 func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
 	groups := meterGroups()
 	if len(groups) < 4 {

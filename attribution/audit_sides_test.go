@@ -128,7 +128,7 @@ func TestAuditKnowsOfPauses(t *testing.T) {
 	}
 }
 
-// When the lines of malloc's blocks are stepped down, the records of these blocks are dropped, and the audit reports
+// When the lines of malloc's blocks are paused, the records of these blocks are dropped, and the audit reports
 // it.
 func TestAuditForgets(t *testing.T) {
 	n := newNotebook()

@@ -22,10 +22,10 @@ func NewAuditor() *Auditor {
 }
 
 // Add takes in the next event.
-func (a *Auditor) Add(e event.Event) { a.core.intake.add(e) }
+func (a *Auditor) Add(e event.Event) { a.core.sequence.add(e) }
 
 // Flush settles the events taken in so far, see [Tracker.Flush].
-func (a *Auditor) Flush() { a.core.intake.flush() }
+func (a *Auditor) Flush() { a.core.sequence.flush() }
 
 // Finished returns the cells that closed since the last call, see [Tracker.Finished].
 func (a *Auditor) Finished() []model.Window { return a.core.finished() }

@@ -14,7 +14,7 @@ import (
 // before the windows of its segment are open.
 type blockQueue struct {
 	*windows.State
-	ledger   activity.Ledger
+	blocks   activity.Blocks
 	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
 	waits    int                                  // the number of changes that wait
 	spare    spareChanges
@@ -88,7 +88,7 @@ func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
 func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
 	if c.Caller == looks {
 		if refused := q.looks[c.Address]; refused != nil {
-			refused.Dividers = q.ledger.DividersAt(refused.Refusal)
+			refused.Dividers = q.blocks.DividersAt(refused.Refusal)
 			delete(q.looks, c.Address)
 		}
 		return
@@ -97,7 +97,7 @@ func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
 		placed := *c
 		placed.Segment, c = segment, &placed
 	}
-	q.ledger.Move(r, c)
+	q.blocks.Move(r, c)
 }
 
 // close drops the changes that wait, and takes in no more.
@@ -145,7 +145,7 @@ func (q *blockQueue) allocate(r *windows.Tree, c *event.Change) {
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
 		r.Chains.Restart(c, func(c *event.Change) { q.await(r, c) })
 	}
-	if !q.ledger.Takes(c) {
+	if !q.blocks.Takes(c) {
 		return
 	}
 	if c.IsBlock() && c.Meter.Facts().Chained() {

@@ -11,13 +11,13 @@ import (
 )
 
 // apply carries out a boundary.
-func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
+func (in *sequence) apply(r *windows.Tree, b *event.Boundary) {
 	p := in.Processes.Process(b.PID, b.Root)
 	if p == nil {
 		r.Crowded = windows.Pause{Now: true, Cut: in.Session.Cut}
 		return
 	}
-	in.ledger.Boundary(p, b)
+	in.blocks.Boundary(p, b)
 	switch b.Kind {
 	case event.Attached:
 		in.join(p, b)
@@ -47,7 +47,7 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 		delete(r.Away, b.PID)
 		p.Gauges.Clear(in.Session.Cut, r.Latest())
 		p.IsForked = false
-		in.ledger.Ended(b.PID)
+		in.blocks.Ended(b.PID)
 	case event.CellOpen:
 		in.activity.OpenCell(r, p, b)
 	case event.CellResult:
@@ -63,19 +63,19 @@ func (in *intake) apply(r *windows.Tree, b *event.Boundary) {
 	case event.ExperimentEnd:
 		in.activity.EndExperiment(p, b)
 	case event.MeterShed, event.MeterBack:
-		in.shedding(r, b)
+		in.pauseProbes(r, b)
 	}
 }
 
 // hasExecuted reports whether a child that was there at the attach is known to share nothing with its parent: one that
 // has executed no program has its parent's command line.
-func (in *intake) hasExecuted(p *windows.Process, b *event.Boundary) bool {
+func (in *sequence) hasExecuted(p *windows.Process, b *event.Boundary) bool {
 	parent := in.Processes.ByPID[b.Parent]
 	return b.Late && parent != nil && parent.Info.Command != "" && p.Info.Command != "" &&
 		p.Info.Command != parent.Info.Command
 }
 
-func (in *intake) join(p *windows.Process, b *event.Boundary) {
+func (in *sequence) join(p *windows.Process, b *event.Boundary) {
 	r := in.Processes.Tree(b.Root)
 	p.Began = b.Time
 	r.Lives(p, in.Session.Cut, true)
@@ -88,7 +88,7 @@ func (in *intake) join(p *windows.Process, b *event.Boundary) {
 }
 
 // exec continues a process with another program; the code that ran in it is over.
-func (in *intake) exec(p *windows.Process, b *event.Boundary) {
+func (in *sequence) exec(p *windows.Process, b *event.Boundary) {
 	if !p.Alive {
 		in.join(p, b)
 		p.Parent = b.Parent
@@ -118,8 +118,8 @@ func (in *intake) exec(p *windows.Process, b *event.Boundary) {
 	}
 }
 
-// shedding records that a root's probe group was stepped down or up, and marks the windows that are open.
-func (in *intake) shedding(r *windows.Tree, b *event.Boundary) {
+// pauseProbes records that a root's probe group was paused or resumed, and marks the windows that are open.
+func (in *sequence) pauseProbes(r *windows.Tree, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	paused := b.Group.Paused()
 	switch {
@@ -127,9 +127,9 @@ func (in *intake) shedding(r *windows.Tree, b *event.Boundary) {
 		r.SetPaused(in.Session.Cut, b.Group, down, paused...)
 	case b.Group.IsOfStacks():
 		if forgotten := b.Group.Forgotten(); down && len(forgotten) > 0 {
-			in.ledger.Forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
+			in.blocks.Forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
-		in.stacksAreShed(r, b)
+		in.pauseStacks(r, b)
 	default: // it serves no meter
 		if down {
 			in.Paused.Add(windows.ProbeGroup{Group: b.Group, Text: b.Probes})
@@ -140,8 +140,8 @@ func (in *intake) shedding(r *windows.Tree, b *event.Boundary) {
 	}
 }
 
-// stacksAreShed records that stacks are not walked, or are walked again.
-func (in *intake) stacksAreShed(r *windows.Tree, b *event.Boundary) {
+// pauseStacks records that stacks are not walked, or are walked again.
+func (in *sequence) pauseStacks(r *windows.Tree, b *event.Boundary) {
 	if r.PausedStacks == nil {
 		r.PausedStacks = map[event.Group]windows.Pause{}
 	}

@@ -16,7 +16,7 @@ import (
 type certifier struct {
 	*windows.State
 	activity    *activity.Activity
-	allocations *blocks.Ledger
+	allocations *blocks.Blocks
 }
 
 // evidence gathers the evidence. For each closed window it compares the kernel's peak with the peak recomputed from the
@@ -86,12 +86,12 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 }
 
 func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, complete bool, between course.Straddling) {
-	shed := slices.Contains(w.Paused, m)
-	p.Shed = p.Shed || shed
+	paused := slices.Contains(w.Paused, m)
+	p.Shed = p.Shed || paused
 	if w.IsOpen || w.Kind == windows.KindLife || w.Unknown(m) || m.Facts().OfPythons && w.Process.Info.Python == "" {
 		return
 	}
-	if !complete || shed {
+	if !complete || paused {
 		p.Skipped++
 		return
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // change files one value of the stream under its segment.
-func (in *intake) change(c *event.Change) {
+func (in *sequence) change(c *event.Change) {
 	r := in.Processes.Tree(c.Root)
 	if c.Segment <= r.Archived && r.Archived > 0 { // too late: its windows may be archived
 		in.Limits.Late++
@@ -56,7 +56,7 @@ func (in *intake) change(c *event.Change) {
 }
 
 // late adds a change of a segment that is over to the windows that hold the segment.
-func (in *intake) late(r *windows.Tree, c *event.Change) {
+func (in *sequence) late(r *windows.Tree, c *event.Change) {
 	if p := in.Processes.ByPID[c.PID]; p != nil {
 		p.Gauges.Need(c.Meter).Seen.Push(r.CutOf(c.Segment, in.Session.Cut), c.Highest())
 	}
@@ -67,7 +67,7 @@ func (in *intake) late(r *windows.Tree, c *event.Change) {
 
 // asked files, under its segment, a request that moved no meter: one that was refused, or that opened or closed memory
 // of another process.
-func (in *intake) asked(e event.Event) {
+func (in *sequence) asked(e event.Event) {
 	if refused, ok := e.(*event.Refusal); ok {
 		e = &windows.Refusal{Refusal: refused}
 	}
@@ -84,8 +84,8 @@ func (in *intake) asked(e event.Event) {
 }
 
 // learn takes in the values that became known in a segment that ends, while the windows of the segment are open: see
-// [intake.learned].
-func (in *intake) learn(r *windows.Tree, segment uint64) {
+// [sequence.learned].
+func (in *sequence) learn(r *windows.Tree, segment uint64) {
 	waiting := r.Learned[:0]
 	for _, c := range r.Learned {
 		if c.Segment > segment {
@@ -99,7 +99,7 @@ func (in *intake) learn(r *windows.Tree, segment uint64) {
 
 // learned corrects the windows that began before a meter's value was known: PyTorch's totals after a late attach.
 // Nothing has changed them since, so the open windows began with that value; for windows that are over, it is unknown.
-func (in *intake) learned(c *event.Change) {
+func (in *sequence) learned(c *event.Change) {
 	if c.Value == 0 {
 		return
 	}

@@ -14,18 +14,18 @@ type core struct {
 	*rows.Rows
 	activity *activity.Activity
 	queue    *blockQueue
-	intake   *intake
+	sequence *sequence
 }
 
 // newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its
 // meters.
-func newCore(s *windows.State, l activity.Ledger, of chart) *core {
+func newCore(s *windows.State, l activity.Blocks, of chart) *core {
 	c := &core{
 		Rows: rows.New(s, l), activity: activity.New(s, l),
-		queue: &blockQueue{State: s, ledger: l, waiting: map[uint32]map[uint64][]event.Change{}},
+		queue: &blockQueue{State: s, blocks: l, waiting: map[uint32]map[uint64][]event.Change{}},
 	}
-	c.intake = &intake{
-		State: s, activity: c.activity, queue: c.queue, namespaces: c.Namespaces, ledger: l, chart: of,
+	c.sequence = &sequence{
+		State: s, activity: c.activity, queue: c.queue, namespaces: c.Namespaces, blocks: l, chart: of,
 	}
 	return c
 }

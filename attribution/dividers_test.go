@@ -245,8 +245,8 @@ func TestDividersByHand(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {
 		var of [units]uint64 // the stack of the block in each unit, 0 for none
-		a := &blocks.Ledger{Blocks: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
-		a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
+		a := &blocks.Blocks{Live: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
+		a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
 			Address: at}] = stacks.Block{Size: units * unit, Stack: 0}
 		held, stack := event.Bytes(0), uint64(0)
 		for from := 0; from < units; {
@@ -257,7 +257,7 @@ func TestDividersByHand(t *testing.T) {
 					of[from+i] = stack
 				}
 				place := stacks.BlockKey{Key: course.Key{PID: main, Meter: active}, Address: at + uint64(from)*unit}
-				a.Blocks[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
+				a.Live[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
 				held += event.Bytes(size) * unit
 			}
 			from += size
@@ -305,11 +305,11 @@ func TestDividersByHand(t *testing.T) {
 // refused, and keeps a bounded number of places.
 func TestDividersHostile(t *testing.T) {
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
-	a := &blocks.Ledger{Blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
-	a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
+	a := &blocks.Blocks{Blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
+	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
 		1) * apart, Stack: 0}
 	for i := range uint64(n - 1) {
-		a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+		a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 			Address: at + apart*i}] = stacks.Block{Size: miB, Stack: i}
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
@@ -328,7 +328,7 @@ func TestDividersHostile(t *testing.T) {
 		t.Errorf("looked %d times at %d blocks", looks, a.Looked)
 	}
 	a.Looked = 0
-	a.Blocks[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
 		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
 	if found := a.DividersAt(refused); found != nil || a.Looked != 0 {
 		t.Errorf("more blocks than it looks at: %v, %d", found, a.Looked)

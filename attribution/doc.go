@@ -7,9 +7,9 @@
 // computed a second time from the change stream. Where the stream is complete the two must agree, and the certificate
 // reports whether they did.
 //
-// Types. An intake takes in the events and ends segments. It passes boundaries to the activity, which opens and closes
-// windows. Two interfaces follow: a ledger keeps blocks (a Tracker's is allocations, an Auditor's is audit, and an
-// auditedLedger has both behind one core), and a chart keeps the values of meters over time (a Tracker's is the
+// Types. An sequence takes in the events and ends segments. It passes boundaries to the activity, which opens and
+// closes windows. Two interfaces follow: a ledger keeps blocks (a Tracker's is allocations, an Auditor's is audit, and
+// an auditedBlocks has both behind one core), and a chart keeps the values of meters over time (a Tracker's is the
 // timeline). A window that closes goes from closedWindows, where late changes still find it, into the windowTable as
 // bytes. Figurer, symbolizer, lister, presenter and certifier make a report of these, and change nothing. Notes and
 // problems are codes with their values until then. Types form an order in which each uses those below it: a window with

@@ -285,7 +285,7 @@ func TestStretches(t *testing.T) {
 	}
 }
 
-// TestShedTrees: a meter that was stepped down is no more exact in the tree than in the process.
+// TestShedTrees: a meter that was paused is no more exact in the tree than in the process.
 func TestShedTrees(t *testing.T) {
 	s := newScript()
 	s.boundary(event.MeterShed, main)

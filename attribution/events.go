@@ -15,7 +15,7 @@ const maxBehind = 1 << 18
 const maxAbout = 64
 
 // add takes in the next event. When it returns, the memory of a boundary or a change may be reused for another one.
-func (in *intake) add(e event.Event) {
+func (in *sequence) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
 		// A reading of an earlier boundary that another CPU's overtook counts with the later one, or with a later one
@@ -44,7 +44,7 @@ func (in *intake) add(e event.Event) {
 		return
 	case *event.Holders:
 		in.Processes.Waits(e)
-		in.ledger.HeldBy(e)
+		in.blocks.HeldBy(e)
 		return
 	case *event.Variables:
 		in.namespaces.List(e)
@@ -72,7 +72,7 @@ func isAbout(e event.Event) bool {
 }
 
 // take takes in an event when the boundary before it is settled.
-func (in *intake) take(e event.Event) {
+func (in *sequence) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
 		in.Session.Starts(e)
@@ -100,7 +100,7 @@ func (in *intake) take(e event.Event) {
 }
 
 // finish takes in how the session ended. A second such event replaces the first, which had less.
-func (in *intake) finish(f *event.Finish) {
+func (in *sequence) finish(f *event.Finish) {
 	isFirst := in.Session.Ends(f)
 	if in.Session.IsCut() {
 		in.namespaces.CutShort()
@@ -114,7 +114,7 @@ func (in *intake) finish(f *event.Finish) {
 }
 
 // flush settles the last boundary, see [Tracker.Flush].
-func (in *intake) flush() {
+func (in *sequence) flush() {
 	if in.pending == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func (in *intake) flush() {
 }
 
 // introduce records a process, or more data on it.
-func (in *intake) introduce(info event.ProcessInfo) {
+func (in *sequence) introduce(info event.ProcessInfo) {
 	p := in.Processes.Process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
 	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MostProcesses+windows.MaxPythons {
@@ -147,13 +147,13 @@ func (in *intake) introduce(info event.ProcessInfo) {
 		}
 	}
 	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
-		in.ledger.Keeps(windows.KindLife) {
+		in.blocks.Keeps(windows.KindLife) {
 		p.Lifetime = in.activity.Windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
 	}
 }
 
 // endAll closes the windows that a stream left open: a recording that was cut.
-func (in *intake) endAll() {
+func (in *sequence) endAll() {
 	for _, p := range in.Processes.Order {
 		in.activity.CloseProcess(p, in.Processes.Now(p), words.RecordingEnds)
 	}

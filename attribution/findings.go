@@ -14,7 +14,7 @@ type Findings struct {
 
 // Audit returns the verdicts on memory that stays behind, each on at least so many bytes. It can be called at any time.
 func (f *Findings) Audit(least int64) *model.Audit {
-	f.core.intake.flush()
+	f.core.sequence.flush()
 	f.core.queue.handOnAll()
 	return f.audit.Judge(f.core.Rows, least)
 }
@@ -25,7 +25,7 @@ func (f *Findings) Size() int { return f.audit.Count }
 // Blocks returns the live blocks of a process for which holders can be searched, by address: the input of the search
 // before [Findings.AuditOne].
 func (f *Findings) Blocks(pid int) []event.Block {
-	f.core.intake.flush()
+	f.core.sequence.flush()
 	return f.audit.Blocks(int32(pid))
 }
 
@@ -33,6 +33,6 @@ func (f *Findings) Blocks(pid int) []event.Block {
 // result of a search of its objects for the holders of [Findings.Blocks]. Memory that a running cell allocated, or that
 // only the calls of running cells hold, is reported without a verdict. Findings keep nothing of it.
 func (f *Findings) AuditOne(pid int, found []*event.Holders, least int64) *model.Audit {
-	f.core.intake.flush()
+	f.core.sequence.flush()
 	return f.audit.JudgeOne(f.core.Rows, int32(pid), found, least)
 }

@@ -75,10 +75,10 @@ func TestGiveUp(t *testing.T) {
 					t.Fatalf("%s, given up at %d: window %d has allocations", name, at, w.ID)
 				}
 			}
-			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.Blocks) > 0 ||
+			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.Live) > 0 ||
 				len(tracker.Stacks.Stacks) > 0 {
 				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines),
-					len(tracker.allocations.Blocks), len(tracker.Stacks.Stacks))
+					len(tracker.allocations.Live), len(tracker.Stacks.Stacks))
 			}
 			if l := tracker.glancer.Lacks(); !slices.Contains(l.Reasons, "too little memory") {
 				t.Errorf("%s: whoever looks on reads %q", name, l.Reasons)

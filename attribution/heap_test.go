@@ -43,7 +43,7 @@ func newHeaper() *heaper {
 	return s
 }
 
-// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down, no change of theirs is streamed. The
+// TestHeapLinesSteppedDown: while the lines of malloc's blocks are paused, no change of theirs is streamed. The
 // blockModel from before are forgotten; later windows have their own lines again; the figures are right all along, and
 // other meters' lines stay.
 func TestHeapLinesSteppedDown(t *testing.T) {

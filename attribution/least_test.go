@@ -12,7 +12,7 @@ import (
 	"ipytracer/model"
 )
 
-// watched is a process with a meter that is stepped down now and then: its blocks, and the blocks that the kernel half
+// watched is a process with a meter that is paused now and then: its blocks, and the blocks that the kernel half
 // knows.
 type watched struct {
 	meter        event.Meter
@@ -30,7 +30,7 @@ type watched struct {
 	names        []string
 	line         int32 // of the statement that runs, or ran last
 	running      bool  // a statement runs
-	blind        bool  // the probes on statements are stepped down
+	blind        bool  // the probes on statements are paused
 	stale        bool  // the kernel half takes a statement for running that ended unseen
 }
 
@@ -195,7 +195,7 @@ func (w *watched) step() {
 	}
 }
 
-// TestLeastIsLeast: where a meter was stepped down in a window, its peak, its need and the memory it had only for a
+// TestLeastIsLeast: where a meter was paused in a window, its peak, its need and the memory it had only for a
 // while are at least the reported bounds, whatever came and went unseen, and whatever was found late.
 func TestLeastIsLeast(t *testing.T) {
 	for _, of := range []struct {
@@ -240,7 +240,7 @@ func TestLeastIsLeast(t *testing.T) {
 // leastBounds counts lower bounds: all, those of more than 0, those of statements that ended unseen.
 type leastBounds struct{ all, needs, short int }
 
-// compare checks the windows of a session in which a meter was stepped down against those of the same session without.
+// compare checks the windows of a session in which a meter was paused against those of the same session without.
 func (n *leastBounds) compare(t *testing.T, seed uint64, m event.Meter, told, all *model.Report) {
 	really := map[string]model.Window{}
 	for _, one := range all.Windows {

@@ -30,7 +30,7 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
-// TestShedForTwoReasons: a meter that is put back for one reason may still be stepped down for another.
+// TestShedForTwoReasons: a meter that is put back for one reason may still be paused for another.
 func TestShedForTwoReasons(t *testing.T) {
 	foreign := func(b *event.Boundary) { b.Group = event.ForeignArrays }
 	s := newScript()
@@ -92,7 +92,7 @@ func TestPauseOfNumPy(t *testing.T) {
 	}
 }
 
-// TestShedInOneTree: a meter that is stepped down in one tree is not in another.
+// TestShedInOneTree: a meter that is paused in one tree is not in another.
 func TestShedInOneTree(t *testing.T) {
 	tr := New()
 	tr.Processes.Tree(0).SetPaused(0, event.ArrayProbes, true, event.NumPy)

@@ -50,7 +50,7 @@ func (m *Monitor) Add(e event.Event) {
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker
 	}
-	m.core.intake.add(e)
+	m.core.sequence.add(e)
 }
 
 // Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten.

@@ -18,7 +18,7 @@ import (
 // Both have a bounded room. What finds none counts under a name of its own, so sums stay exact.
 type profiler struct {
 	core   *core
-	ledger *profiledLedger
+	blocks *profiledBlocks
 	used   []uint64 // stacks that allocated in the last interval
 }
 
@@ -29,9 +29,9 @@ func NewProfiler() *Monitor {
 	a := blocks.New(s)
 	a.Flow, a.Untallied = &blocks.Flow{}, true
 	a.Flow.Clear()
-	l := &profiledLedger{a}
+	l := &profiledBlocks{a}
 	c := newCore(s, l, noChart{})
-	return &Monitor{core: c, profiler: &profiler{core: c, ledger: l}}
+	return &Monitor{core: c, profiler: &profiler{core: c, blocks: l}}
 }
 
 // finished returns the cells that closed since the last call. Of them, only what their names need is kept.
@@ -71,38 +71,38 @@ func (m *Monitor) IsCrowded() bool {
 	return 2*(len(t.Stacks)+len(t.Repeated)) > t.Room.Stacks || 2*len(t.Calls) > t.Room.Frames || 2*t.Text > t.Room.Text
 }
 
-// profiledLedger is the ledger of a profiler.
-type profiledLedger struct{ *blocks.Ledger }
+// profiledBlocks is the ledger of a profiler.
+type profiledBlocks struct{ *blocks.Blocks }
 
-var _ activity.Ledger = (*profiledLedger)(nil)
+var _ activity.Blocks = (*profiledBlocks)(nil)
 
 // Keeps reports that cells are kept, for the names of their code.
-func (*profiledLedger) Keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
+func (*profiledBlocks) Keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
 
 // Move takes in a change. The blocks of a process that has ended are gone.
-func (l *profiledLedger) Move(r *windows.Tree, c *event.Change) {
+func (l *profiledBlocks) Move(r *windows.Tree, c *event.Change) {
 	if p := l.Processes.ByPID[c.PID]; p == nil || p.Ended {
 		l.Flow.Drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
 		return
 	}
 	l.Flow.Leads(c)
-	l.Ledger.Move(r, c)
+	l.Blocks.Move(r, c)
 }
 
 // DividersAt returns nothing: an agent gives no advice.
-func (*profiledLedger) DividersAt(*event.Refusal) []windows.Divider { return nil }
+func (*profiledBlocks) DividersAt(*event.Refusal) []windows.Divider { return nil }
 
 // Boundary ends all blocks of a process that has executed another program.
-func (l *profiledLedger) Boundary(p *windows.Process, b *event.Boundary) {
-	l.Ledger.Boundary(p, b)
+func (l *profiledBlocks) Boundary(p *windows.Process, b *event.Boundary) {
+	l.Blocks.Boundary(p, b)
 	if b.Kind == event.ProcessExec {
 		l.Ended(b.PID)
 	}
 }
 
 // Ended drops all blocks of a process that has ended.
-func (l *profiledLedger) Ended(pid int32) {
-	l.Ledger.Ended(pid)
+func (l *profiledBlocks) Ended(pid int32) {
+	l.Blocks.Ended(pid)
 	had := false
 	for key := range l.Held {
 		if key.PID == pid {
@@ -119,9 +119,9 @@ func (l *profiledLedger) Ended(pid int32) {
 	if !had {
 		return
 	}
-	for at := range l.Blocks {
+	for at := range l.Live {
 		if at.PID == pid {
-			delete(l.Blocks, at)
+			delete(l.Live, at)
 		}
 	}
 }
@@ -157,7 +157,7 @@ type flowSum struct{ allocated, held event.Bytes }
 
 // flows makes the flows of the meters of blocks, and begins again.
 func (pr *profiler) flows(pid int32) (out []Flow) {
-	defer pr.ledger.Flow.Clear()
+	defer pr.blocks.Flow.Clear()
 	pr.used = pr.used[:0]
 	root := pr.core.Processes.ByPID[pid]
 	if root == nil {
@@ -172,15 +172,15 @@ func (pr *profiler) flows(pid int32) (out []Flow) {
 }
 
 func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
-	f := Flow{Meter: m.String(), Dropped: pr.ledger.Missing(), Held: int64(pr.value(root, m))}
+	f := Flow{Meter: m.String(), Dropped: pr.blocks.Missing(), Held: int64(pr.value(root, m))}
 	sums := map[uint64]flowSum{}
-	for stack, bytes := range pr.ledger.Flow.Allocated[m] {
+	for stack, bytes := range pr.blocks.Flow.Allocated[m] {
 		pr.used = append(pr.used, stack)
 		one := sums[stack]
 		one.allocated += bytes
 		sums[stack] = one
 	}
-	for key, held := range pr.ledger.Held {
+	for key, held := range pr.blocks.Held {
 		if key.Meter == m {
 			for stack, bytes := range held.ByStack {
 				one := sums[stack]
@@ -226,7 +226,7 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
 	r := pr.core.Processes.Tree(of.Root)
 	sum := r.Gauges.Value(m)
-	for key, last := range pr.ledger.Flow.Values {
+	for key, last := range pr.blocks.Flow.Values {
 		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.Segment > r.Ended {
 			sum += last.Bytes - p.Gauges.Value(m)
 		}
@@ -248,7 +248,7 @@ func (pr *profiler) sweep() {
 	for _, stack := range pr.used { // a thread's last stack is not sent again
 		needed[t.Original(stack)] = true
 	}
-	for _, held := range pr.ledger.Held {
+	for _, held := range pr.blocks.Held {
 		for stack := range held.ByStack {
 			needed[t.Original(stack)] = true
 		}

@@ -41,7 +41,7 @@ func TestProfiler(t *testing.T) {
 			}
 		}, seed, 800)
 		compare()
-		if n := monitor.profiler.ledger.Entries; n > 0 {
+		if n := monitor.profiler.blocks.Entries; n > 0 {
 			t.Errorf("seed %d: %d tallies are kept", seed, n)
 		}
 	}
@@ -61,13 +61,13 @@ func checkFlows(t *testing.T, seed uint64, tracker *Tracker, monitor *Monitor) {
 			held += s.Held
 			allocated += s.Allocated
 		}
-		for key, h := range monitor.profiler.ledger.Held {
+		for key, h := range monitor.profiler.blocks.Held {
 			if key.Meter == m {
 				all += int64(h.Total)
 			}
 		}
 		key := course.Key{PID: attributiontest.Kernel, Meter: m}
-		got, want := monitor.profiler.ledger.Of(key).Total, tracker.allocations.Of(key).Total
+		got, want := monitor.profiler.blocks.Of(key).Total, tracker.allocations.Of(key).Total
 		if held != f.Known || allocated != f.Allocated || f.Known != all || got != want {
 			t.Errorf("seed %d: %s: %d of %d held, %d in the kernel, %d there in the tracker, %d of %d allocated",
 				seed, f.Meter, held, f.Known, got, want, allocated, f.Allocated)
@@ -134,8 +134,8 @@ func TestProfilerForgets(t *testing.T) {
 
 // size returns the number of records that a profiler keeps.
 func size(m *Monitor) int {
-	t, l := m.core.Stacks, m.profiler.ledger
-	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.Blocks) + l.Entries +
+	t, l := m.core.Stacks, m.profiler.blocks
+	return len(t.Stacks) + len(t.Repeated) + len(t.Calls) + len(t.Frames) + len(t.Names) + len(l.Live) + l.Entries +
 		len(m.core.Files.ByName)
 }
 

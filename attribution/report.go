@@ -40,7 +40,7 @@ func (t *Tracker) Report() *model.Report {
 // Stream returns the same as [Tracker.Report], but makes its windows one at a time, when they are asked for. No event
 // may be added before the report has been printed.
 func (t *Tracker) Stream() *model.Report {
-	t.intake.flush()
+	t.sequence.flush()
 	t.queue.handOnAll()
 	return t.streamed()
 }

@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// sampler makes NumPy's blocks as the kernel half streams them while the stacks of small ones are stepped down: blocks
+// sampler makes NumPy's blocks as the kernel half streams them while the stacks of small ones are paused: blocks
 // below [event.SampleOf] are streamed with a probability of their size divided by SampleOf. Of the others only the
 // values are streamed from which the meter falls, where these are the highest of their segment so far.
 type sampler struct {
@@ -254,7 +254,7 @@ func TestSampledPeak(t *testing.T) {
 }
 
 // TestSamplesAreOfAttribution checks that lines from samples are marked, also in a burst in which no stacks were
-// stepped down. Figures stay exact.
+// paused. Figures stay exact.
 func TestSamplesAreOfAttribution(t *testing.T) {
 	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not streamed, or all are
 		s := newSampler(7)

@@ -8,7 +8,7 @@ import (
 	"ipytracer/event"
 )
 
-func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
+func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
 	one := *drawn // others keep the event as it is
 	b := &one
 	r := in.Processes.Tree(b.Root)
@@ -39,7 +39,7 @@ func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
 
 // withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
 // half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
-func (in *intake) withAttached(b *event.Boundary, moved course.Movements) {
+func (in *sequence) withAttached(b *event.Boundary, moved course.Movements) {
 	for pid, m := range moved {
 		p := in.Processes.ByPID[pid]
 		if m.Waited || p == nil || p.Parent != 0 || p.Session == nil || p.Root != b.Root {
@@ -55,7 +55,7 @@ func (in *intake) withAttached(b *event.Boundary, moved course.Movements) {
 // one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
 // its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
 // segment, and waits for the end of that: the windows that opened in between have it.
-func (in *intake) gather(r *windows.Tree, b *event.Boundary, readings []*event.Reading) course.Movements {
+func (in *sequence) gather(r *windows.Tree, b *event.Boundary, readings []*event.Reading) course.Movements {
 	waited := r.Readings
 	r.Readings, in.waiting = nil, in.waiting-len(r.Readings)
 	moved := course.Movements{}
@@ -77,7 +77,7 @@ func (in *intake) gather(r *windows.Tree, b *event.Boundary, readings []*event.R
 }
 
 // wait keeps a reading until its tree's next boundary.
-func (in *intake) wait(r *windows.Tree, of *event.Reading) {
+func (in *sequence) wait(r *windows.Tree, of *event.Reading) {
 	if in.Limits.Room(&in.Limits.Readings, r != nil && in.waiting < windows.MaxReadings) {
 		r.Readings = append(r.Readings, of)
 		in.waiting++
@@ -85,7 +85,7 @@ func (in *intake) wait(r *windows.Tree, of *event.Reading) {
 }
 
 // endSegment adds the segment that ends to every open window of the tree.
-func (in *intake) endSegment(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+func (in *sequence) endSegment(r *windows.Tree, b *event.Boundary, moved course.Movements) {
 	changes := r.TakeChanges(b.Segment)
 	if r.Last == nil {
 		r.Last = &event.Boundary{}
@@ -142,7 +142,7 @@ func (in *intake) endSegment(r *windows.Tree, b *event.Boundary, moved course.Mo
 }
 
 // doubtSegment notes what was lost or guessed by the end of a segment.
-func (in *intake) doubtSegment(r *windows.Tree, d *event.Doubts) {
+func (in *sequence) doubtSegment(r *windows.Tree, d *event.Doubts) {
 	before := r.Drawn
 	r.Drawn = in.Session.Cut
 	if !windows.HasDoubts(d) && !windows.HasDoubts(&r.Doubts) {

@@ -14,8 +14,8 @@ import (
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
 	*core
-	allocations *blocks.Ledger
-	audited     *auditedLedger // nil for a Tracker without an audit
+	allocations *blocks.Blocks
+	audited     *auditedBlocks // nil for a Tracker without an audit
 	timeline    *timeline.Timeline
 	lister      *blocks.Lister
 	reader      *windowReader
@@ -33,15 +33,15 @@ func New() *Tracker {
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
 	s := windows.NewState()
-	audited, a := &auditedLedger{Ledger: blocks.New(s)}, audit.New(s)
+	audited, a := &auditedBlocks{Blocks: blocks.New(s)}, audit.New(s)
 	audited.audit.Store(a)
-	t := newTracker(audited.Ledger, audited)
+	t := newTracker(audited.Blocks, audited)
 	t.audited = audited
 	return t, &Findings{core: t.core, audit: a}
 }
 
 // newTracker returns a Tracker with allocations, and a ledger that has them.
-func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
+func newTracker(a *blocks.Blocks, l activity.Blocks) *Tracker {
 	s := a.State
 	chart := &timeline.Timeline{State: s, Trees: map[*windows.Tree]*timeline.Line{}}
 	c := newCore(s, l, chart)
@@ -54,12 +54,12 @@ func newTracker(a *blocks.Ledger, l activity.Ledger) *Tracker {
 }
 
 // Add processes the next event. The caller may reuse the memory of a boundary or a change when Add returns.
-func (t *Tracker) Add(e event.Event) { t.intake.add(e) }
+func (t *Tracker) Add(e event.Event) { t.sequence.add(e) }
 
 // Flush settles the last boundary, as an [event.Lull] does. A reading of that boundary that comes only after Flush
 // counts with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until
 // no reading is left (ledger.Poll).
-func (t *Tracker) Flush() { t.intake.flush() }
+func (t *Tracker) Flush() { t.sequence.flush() }
 
 // EndAudit gives up the audit of [NewAudited] and its memory: it takes in no more, and its Findings must not be used
 // afterwards. Any goroutine may call it. The Tracker goes on.

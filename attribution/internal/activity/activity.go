@@ -16,19 +16,19 @@ type Activity struct {
 	Invariants *Invariants
 	Requests   *Requests
 	ShellCheck *ShellCheck
-	ledger     Ledger
+	blocks     Blocks
 
 	done   []*windows.Window // cells that closed since the last Finished
 	Marked *Marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
 	Unseen int64             // cells that In has and that have no window
 }
 
-// New returns the activity of a session, with a ledger of its blocks.
-func New(s *windows.State, l Ledger) *Activity {
+// New returns the activity of a session, with a blocks of its blocks.
+func New(s *windows.State, l Blocks) *Activity {
 	checks := &Invariants{}
 	ac := &Activity{
-		State: s, Windows: &Opener{State: s, invariants: checks, ledger: l}, Invariants: checks,
-		Requests: &Requests{State: s}, ledger: l,
+		State: s, Windows: &Opener{State: s, invariants: checks, blocks: l}, Invariants: checks,
+		Requests: &Requests{State: s}, blocks: l,
 	}
 	ac.ShellCheck = &ShellCheck{State: s, activity: ac}
 	return ac
@@ -92,13 +92,13 @@ func OutcomeStatus(o event.Outcome) string {
 }
 
 // unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
-// begin. gap is the time between cells that ends there, nil if there is none.
-func (ac *Activity) unseenBefore(p *windows.Process, b *event.Boundary, gap *windows.Window) {
+// begin. between is the time between cells that ends there, nil if there is none.
+func (ac *Activity) unseenBefore(p *windows.Process, b *event.Boundary, between *windows.Window) {
 	first, last := p.Inputs, b.Inputs-2
 	if b.Late || p.Inputs < 0 || last < first {
 		return
 	}
-	in := gap
+	in := between
 	switch {
 	case len(p.Open) > 0:
 		in = p.Open[len(p.Open)-1]

@@ -15,19 +15,19 @@ func (ac *Activity) OpenCell(r *windows.Tree, p *windows.Process, b *event.Bound
 	if parent == nil || !parent.IsOpen {
 		parent = ac.Processes.SessionOf(p)
 	}
-	gap := p.Between
+	between := p.Between
 	if ac.isFull(r) {
 		return
 	}
 	ac.endBetween(p, b)
 	ac.Processes.Kernels.Met(p)
-	ac.unseenBefore(p, b, gap)
-	lateEnd(b, gap)
+	ac.unseenBefore(p, b, between)
+	lateEnd(b, between)
 	r.Executions++
 	w := ac.Windows.Open(p, b, windows.KindCell, parent)
 	w.TID = b.TID
 	w.Cell, w.Execution, w.Count = b.Cell, r.Executions, p.CountOf(b)
-	if ac.ledger.Keeps(windows.KindCell) {
+	if ac.blocks.Keeps(windows.KindCell) {
 		w.File, _ = ac.Limits.Keep(b.File, windows.MaxName)
 		ac.Files.Add(b.PID, w)
 	}
@@ -67,7 +67,7 @@ func (ac *Activity) CloseCell(p *windows.Process, b *event.Boundary) {
 			return
 		}
 		ac.Windows.close(w.Hooks, b)
-		ac.ledger.Forgo(w.AtResult)
+		ac.blocks.Forgo(w.AtResult)
 		w.Hooks, w.AtResult, w.Ending = nil, nil, windows.EndingReported
 		ac.finishCell(p, w, b)
 		return
@@ -98,7 +98,7 @@ func (ac *Activity) finishCell(p *windows.Process, w *windows.Window, b *event.B
 		p.Open = slices.Delete(p.Open, i, i+1)
 	}
 	ac.done = append(ac.done, w)
-	ac.ledger.CellOver(b.PID, w)
+	ac.blocks.CellOver(b.PID, w)
 	if len(p.Open) == 0 {
 		p.LastCell = w
 		p.RanCells++

@@ -35,7 +35,7 @@ func (ac *Activity) CellResult(p *windows.Process, b *event.Boundary) {
 func (ac *Activity) endAtResult(p *windows.Process, w *windows.Window, b *event.Boundary, missed bool) {
 	hooks, session := w.Hooks, ac.Processes.SessionOf(p)
 	ac.Windows.leave(w)
-	ac.ledger.Forgo(w)
+	ac.blocks.Forgo(w)
 	at := w.AtResult
 	at.Closing, at.Truncated, at.Source = w.Closing, w.Truncated, w.Source
 	*w = *at
@@ -57,11 +57,11 @@ func (ac *Activity) endAtResult(p *windows.Process, w *windows.Window, b *event.
 		return
 	}
 	p.LastCell, p.Between = w, hooks
-	ac.ledger.Forgo(hooks)
+	ac.blocks.Forgo(hooks)
 	hooks.Kind, hooks.Parent, hooks.Before, hooks.Name = windows.KindBetween, session, w, ""
 	p.LastBetween = hooks
-	if !ac.ledger.Keeps(windows.KindStatement) {
+	if !ac.blocks.Keeps(windows.KindStatement) {
 		ac.Table.Keep(hooks)
 	}
-	ac.ledger.BecameBetween(hooks)
+	ac.blocks.BecameBetween(hooks)
 }

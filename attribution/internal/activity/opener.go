@@ -12,7 +12,7 @@ import (
 type Opener struct {
 	*windows.State
 	invariants *Invariants
-	ledger     Ledger
+	blocks     Blocks
 }
 
 // Open begins a window at a boundary: it holds every segment after the one that ends there.
@@ -28,8 +28,8 @@ func (ws *Opener) Open(p *windows.Process, b *event.Boundary, kind windows.Windo
 		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: p, Status: model.OK,
 	}
 	ws.Table.Open(w)
-	ws.ledger.Opened(w, int(b.Line)) // not the boundary, which may be reused
-	if ws.ledger.Keeps(kind) {
+	ws.blocks.Opened(w, int(b.Line)) // not the boundary, which may be reused
+	if ws.blocks.Keeps(kind) {
 		ws.Table.Keep(w)
 	}
 	r := ws.Processes.Tree(b.Root)
@@ -54,7 +54,7 @@ func (ws *Opener) close(w *windows.Window, b *event.Boundary) {
 		return
 	}
 	ws.end(w, b)
-	ws.ledger.Closed(w)
+	ws.blocks.Closed(w)
 	ws.leave(w)
 }
 
@@ -110,9 +110,9 @@ func (ws *Opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window
 		s.Doubts = &doubts
 	}
 	s.Refused, s.RefusedBy = slices.Clone(w.Refused), slices.Clone(w.RefusedBy)
-	ws.ledger.Copied(&s)
+	ws.blocks.Copied(&s)
 	ws.end(&s, b)
-	ws.ledger.Closed(&s)
+	ws.blocks.Closed(&s)
 	ws.Table.Count(&s, -1)
 	return &s
 }
@@ -136,15 +136,15 @@ func (ws *Opener) Settle() {
 	n := ws.Table.Closed.Due()
 	for _, w := range ws.Table.Closed.Closing[:n] {
 		w.IsSettled = true
-		ws.ledger.Settle(w)
+		ws.blocks.Settle(w)
 	}
 	old := ws.Table.Closed.Move(n)
 	for _, w := range old {
 		r := ws.Processes.Tree(w.Root)
 		r.Archived = max(r.Archived, w.LastSegment)
-		ws.ledger.Shorten(w)
+		ws.blocks.Shorten(w)
 		if detail := ws.Table.Put(w); detail != nil {
-			ws.ledger.Archived(detail)
+			ws.blocks.Archived(detail)
 		}
 	}
 	ws.Table.Closed.Drop(old)

@@ -22,13 +22,13 @@ type ShellCheck struct {
 // of Python in between.
 const soonest event.Nanoseconds = 10_000
 
-// lateEnd marks the cell before a gap if its end came with the beginning of the next cell: such an end is no report of
-// a front end.
-func lateEnd(b *event.Boundary, gap *windows.Window) {
-	if gap == nil || gap.Before == nil || b.Time-gap.Opened >= soonest {
+// lateEnd marks the cell before a time between cells if its end came with the beginning of the next cell: such an end
+// is no report of a front end.
+func lateEnd(b *event.Boundary, between *windows.Window) {
+	if between == nil || between.Before == nil || b.Time-between.Opened >= soonest {
 		return
 	}
-	if w := gap.Before; w.Ending == windows.EndingReported {
+	if w := between.Before; w.Ending == windows.EndingReported {
 		w.Missed = true
 		w.AddNote(words.EndMissed)
 	}
@@ -88,7 +88,7 @@ func (sc *ShellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window
 }
 
 // lacksStatements reports whether a cell that ran to its end must have had statements, and none was seen. Where their
-// probes were stepped down, that is reported already.
+// probes were paused, that is reported already.
 func (sc *ShellCheck) lacksStatements(w *windows.Window) bool {
 	if w.LastLine > 0 || w.Late || w.IsOpen || w.Status != model.OK || w.Truncated ||
 		sc.Paused.Includes(event.Statements) {

@@ -33,7 +33,7 @@ func (ac *Activity) CloseStatement(b *event.Boundary, status string) {
 	cell.Statement = nil
 }
 
-// CutShort closes the running statements of a tree when their probes are stepped down: their ends are not seen any
+// CutShort closes the running statements of a tree when their probes are paused: their ends are not seen any
 // more. Each window has the part of its statement that was seen, so its figures are lower bounds.
 func (ac *Activity) CutShort(r *windows.Tree, b *event.Boundary) {
 	var running []*windows.Window

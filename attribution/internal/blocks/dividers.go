@@ -37,17 +37,17 @@ func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
 // There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
 // overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
 // another stream or pool, and which block is whose is not recorded.
-func (a *Ledger) DividersAt(e *event.Refusal) []windows.Divider {
+func (a *Blocks) DividersAt(e *event.Refusal) []windows.Divider {
 	number, kind, ok := e.Meter.Device()
 	key := course.Key{PID: e.PID, Meter: e.Meter}
 	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.GivenUp != "" ||
 		a.Held[key] == nil || a.Held[key].Total != e.Held ||
-		len(a.Blocks) > maxDivided || a.Looked+len(a.Blocks) > MaxLooks {
+		len(a.Live) > maxDivided || a.Looked+len(a.Live) > MaxLooks {
 		return nil
 	}
-	a.Looked += len(a.Blocks)
-	blocks, ok := spansOf(a.Blocks, key)
-	segments, fits := spansOf(a.Blocks, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
+	a.Looked += len(a.Live)
+	blocks, ok := spansOf(a.Live, key)
+	segments, fits := spansOf(a.Live, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
 	if !ok || !fits {
 		return nil
 	}

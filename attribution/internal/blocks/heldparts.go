@@ -33,7 +33,7 @@ func (li *Lister) heldByNames() map[int32]*heldParts {
 	if len(all) == 0 {
 		return nil
 	}
-	for at, b := range li.Allocations.Blocks {
+	for at, b := range li.Allocations.Live {
 		if h := all[at.PID]; h != nil {
 			if share, ok := h.shareAt(at.Address); ok {
 				h.add(at.Meter, b.Stack, share, b.Size)

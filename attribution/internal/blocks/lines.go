@@ -194,7 +194,7 @@ func (li *Lister) Tensors() []model.Tensors {
 	}
 	type sum struct{ count, asked, known int64 }
 	sums := map[key]sum{}
-	for at, b := range li.Allocations.Blocks {
+	for at, b := range li.Allocations.Live {
 		if !windows.IsActive(at.Meter) {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 // Lister lists the stacks that allocated, for a report.
 type Lister struct {
 	*rows.Rows
-	Allocations *Ledger
+	Allocations *Blocks
 	Merger      *stacks.Merger
 }
 

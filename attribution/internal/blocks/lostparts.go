@@ -19,7 +19,7 @@ func (li *Lister) lostInCycles() map[int32]map[stacks.On]lostPart {
 		return nil
 	}
 	all, breaks := map[int32]map[stacks.On]lostPart{}, map[*event.Lost]string{} // blocks share a cycle
-	for at, b := range li.Allocations.Blocks {
+	for at, b := range li.Allocations.Live {
 		cycle, is := li.Allocations.lost[stacks.AskedKey{PID: at.PID, Address: at.Address}]
 		if !is {
 			continue

@@ -10,7 +10,7 @@ import (
 )
 
 // MoveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
-func (a *Ledger) MoveRange(r *windows.Tree, c *event.Change) {
+func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,
 		a.Stacks.Room.Blocks)
@@ -26,7 +26,7 @@ func (a *Ledger) MoveRange(r *windows.Tree, c *event.Change) {
 }
 
 // Boundary ends all ranges of a process that has executed another program.
-func (a *Ledger) Boundary(_ *windows.Process, b *event.Boundary) {
+func (a *Blocks) Boundary(_ *windows.Process, b *event.Boundary) {
 	if b.Kind != event.ProcessExec || a.Ranges[b.PID] == nil {
 		return
 	}
@@ -36,7 +36,7 @@ func (a *Ledger) Boundary(_ *windows.Process, b *event.Boundary) {
 }
 
 // Ended drops the ranges of a process that has ended.
-func (a *Ledger) Ended(pid int32) {
+func (a *Blocks) Ended(pid int32) {
 	if all := a.Ranges[pid]; all != nil {
 		a.Pieces -= all.Len()
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 // Takes reports whether a change is of a block, or of a value from which a meter fell.
-func (a *Ledger) Takes(c *event.Change) bool {
+func (a *Blocks) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
 
 // Move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
-func (a *Ledger) Move(r *windows.Tree, c *event.Change) {
+func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	if a.GivenUp != "" {
 		return
 	}
@@ -38,7 +38,7 @@ func (a *Ledger) Move(r *windows.Tree, c *event.Change) {
 }
 
 // moveBlock adds, resizes or removes a block of an allocator.
-func (a *Ledger) moveBlock(r *windows.Tree, c *event.Change) {
+func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	before, after, isKnown := a.put(r, c, key)
 	if !isKnown {
@@ -61,9 +61,9 @@ func (a *Ledger) moveBlock(r *windows.Tree, c *event.Change) {
 
 // put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
-func (a *Ledger) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
+func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}
-	before, known := a.Blocks[at]
+	before, known := a.Live[at]
 	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
 	switch {
 	case c.Sample:
@@ -77,24 +77,24 @@ func (a *Ledger) put(r *windows.Tree, c *event.Change, key course.Key) (before, 
 	case !known && c.Size < 0:
 		return before, after, false
 	case after.Size <= 0:
-		delete(a.Blocks, at)
+		delete(a.Live, at)
 		return before, stacks.Block{}, true
-	case !known && len(a.Blocks) >= a.Stacks.Room.Blocks:
+	case !known && len(a.Live) >= a.Stacks.Room.Blocks:
 		a.Holdings.Dropped++
 		a.Flow.Drop(key, c.Size)
 		return before, after, false
 	}
-	a.Blocks[at] = after
+	a.Live[at] = after
 	return before, after, true
 }
 
 // Forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
 // allocations of windows, and the memory held at their peaks so far, stay.
-func (a *Ledger) Forget(root uint32, which func(event.Meter) bool) {
+func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
 	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
-	for at := range a.Blocks {
+	for at := range a.Live {
 		if which(at.Meter) && of(at.PID) {
-			delete(a.Blocks, at)
+			delete(a.Live, at)
 		}
 	}
 	for key := range a.Holdings.Held {

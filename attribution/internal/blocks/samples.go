@@ -13,7 +13,7 @@ import (
 // calls.
 
 // sampled returns the block that a sample stands for; an empty one for a free.
-func (a *Ledger) sampled(c *event.Change) stacks.Block {
+func (a *Blocks) sampled(c *event.Change) stacks.Block {
 	if c.Size <= 0 {
 		return stacks.Block{}
 	}
@@ -22,7 +22,7 @@ func (a *Ledger) sampled(c *event.Change) stacks.Block {
 
 // turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
 // while the blocks before that lived.
-func (a *Ledger) turn(r *windows.Tree, c *event.Change) {
+func (a *Blocks) turn(r *windows.Tree, c *event.Change) {
 	key := course.Key{PID: c.PID, Meter: c.Meter}
 	a.Unstreamed = true
 	cs := a.affectedBy(r, c)

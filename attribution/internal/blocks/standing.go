@@ -11,10 +11,10 @@ import (
 // so far also lists the blocks that stood throughout.
 
 // Keeps reports that all windows are kept.
-func (a *Ledger) Keeps(windows.WindowKind) bool { return true }
+func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
 
 // Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
-func (a *Ledger) Closed(w *windows.Window) {
+func (a *Blocks) Closed(w *windows.Window) {
 	if a.Untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
 	}

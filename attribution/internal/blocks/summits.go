@@ -13,7 +13,7 @@ import (
 )
 
 // crestMoves notes in the crest of a process that it holds more, or less, by a stack.
-func (a *Ledger) crestMoves(key course.Key, stack uint64, by event.Bytes) {
+func (a *Blocks) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil || p.Session == nil && p.Lifetime == nil {
 		return
@@ -25,7 +25,7 @@ func (a *Ledger) crestMoves(key course.Key, stack uint64, by event.Bytes) {
 }
 
 // falls handles a value from which the resident memory of a process fell.
-func (a *Ledger) falls(c *event.Change) {
+func (a *Blocks) falls(c *event.Change) {
 	if p := a.Processes.ByPID[c.PID]; p != nil && p.Crest != nil {
 		p.Crest.Falls(c.Highest())
 	}

@@ -8,21 +8,21 @@ import (
 )
 
 // Copied gives a window that is a copy of another tallies of its own.
-func (a *Ledger) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
+func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
 
 // Forgo drops the tallies of a window.
-func (a *Ledger) Forgo(w *windows.Window) {
+func (a *Blocks) Forgo(w *windows.Window) {
 	a.Holdings.Forgo(w.Tallies)
 	w.Tallies = nil
 }
 
 // Settle sums up a window's tallies.
-func (a *Ledger) Settle(w *windows.Window) {
+func (a *Blocks) Settle(w *windows.Window) {
 	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
 }
 
 // Shorten leaves of a window's tallies those that a report lists.
-func (a *Ledger) Shorten(w *windows.Window) {
+func (a *Blocks) Shorten(w *windows.Window) {
 	for _, all := range w.Tallies {
 		s := all.Done
 		listed, rest := a.Merger.Divide(w.Listing(), s)
@@ -38,13 +38,13 @@ func (a *Ledger) Shorten(w *windows.Window) {
 }
 
 // Archived takes back the memory of a window's tallies.
-func (a *Ledger) Archived(d *windows.Detail) {
+func (a *Blocks) Archived(d *windows.Detail) {
 	a.Holdings.Archived(d.Tallies)
 	d.Tallies = nil
 }
 
 // beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
-func (a *Ledger) beforeMove(w *windows.Window, key course.Key) {
+func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
 	if w.Kind == windows.KindBetween || a.Untallied || w.Tallies[key.Meter] != nil {
 		return
 	}

@@ -118,21 +118,21 @@ func (all *Levels) RaiseAll(to Figures) {
 	}
 }
 
-// Above reports whether any level is above the highest value of its figure. Meters that were stepped down are left out:
+// Above reports whether any level is above the highest value of its figure. Meters that were paused are left out:
 // their figures are lower bounds, each for itself.
-func (all Levels) Above(of Figures, shed []event.Meter) bool {
+func (all Levels) Above(of Figures, paused []event.Meter) bool {
 	for _, l := range all {
-		if !slices.Contains(shed, l.Meter) && l.Bytes > of.Of(l.Meter).Highest() {
+		if !slices.Contains(paused, l.Meter) && l.Bytes > of.Of(l.Meter).Highest() {
 			return true
 		}
 	}
 	return false
 }
 
-// Below reports whether any figure is below the other figure of its meter, apart from meters that were stepped down.
-func (all Figures) Below(others Figures, shed []event.Meter) bool {
+// Below reports whether any figure is below the other figure of its meter, apart from meters that were paused.
+func (all Figures) Below(others Figures, paused []event.Meter) bool {
 	for _, f := range others {
-		if !slices.Contains(shed, f.Meter) && all.Of(f.Meter).Highest() < f.Highest() {
+		if !slices.Contains(paused, f.Meter) && all.Of(f.Meter).Highest() < f.Highest() {
 			return true
 		}
 	}

@@ -17,7 +17,7 @@ type Gauge struct {
 	value Steps
 	High  Peaks // by the kernel's ledger
 	Seen  Peaks // by the change stream
-	// least is the certain part of it; nil where the meter was never stepped down, and all of it is certain. before is
+	// least is the certain part of it; nil where the meter was never paused, and all of it is certain. before is
 	// the value before the last segment.
 	least  *lowerBound
 	before event.Bytes

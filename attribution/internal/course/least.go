@@ -6,7 +6,7 @@ import (
 	"ipytracer/event"
 )
 
-// A window in which a meter was stepped down has lower bounds (≥) of its peak and its need, and no other figures.
+// A window in which a meter was paused has lower bounds (≥) of its peak and its need, and no other figures.
 // During such a pause any block may be allocated or freed. So no fact from before a pause holds for certain after it,
 // and a block that is found later counts for no window that is open then.
 //
@@ -28,7 +28,7 @@ type observation struct {
 // from it.
 const maxObservations = 64
 
-// lowerBound is the certain part of a meter that was stepped down at some time.
+// lowerBound is the certain part of a meter that was paused at some time.
 type lowerBound struct {
 	observations []observation // in their order
 	top          event.Bytes
@@ -116,11 +116,11 @@ func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
 	l.top = max(l.top, high-slack+s.slack-s.base)
 }
 
-// lower returns the certain part of a figure, in a window in which its meter was stepped down: of the peak, and of its
+// lower returns the certain part of a figure, in a window in which its meter was paused: of the peak, and of its
 // height above the start and above the end. Start and end are the believed values, as far as these fit together.
 func (g *Gauge) lower(f Figure, w Opening) Figure {
 	l := g.least
-	if l == nil { // the meter was never stepped down
+	if l == nil { // the meter was never paused
 		return f
 	}
 	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there

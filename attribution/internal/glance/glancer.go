@@ -26,13 +26,13 @@ const (
 type Glancer struct {
 	*rows.Rows
 	lister      *blocks.Lister
-	allocations *blocks.Ledger
+	allocations *blocks.Blocks
 	activity    *activity.Activity
 	marked      *blocks.Baseline // nil for none
 }
 
 // New returns a glancer at a session.
-func New(r *rows.Rows, l *blocks.Lister, of *blocks.Ledger, ac *activity.Activity) *Glancer {
+func New(r *rows.Rows, l *blocks.Lister, of *blocks.Blocks, ac *activity.Activity) *Glancer {
 	return &Glancer{Rows: r, lister: l, allocations: of, activity: ac}
 }
 

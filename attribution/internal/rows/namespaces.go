@@ -187,7 +187,7 @@ func (ns *Namespaces) Maker(pid int32, v event.Variable) (stack uint64, found bo
 	return stack, found, event.Mapped, true
 }
 
-// heard reports whether every block that was made in the session is known, on meters that were never stepped down.
+// heard reports whether every block that was made in the session is known, on meters that were never paused.
 func (ns *Namespaces) heard() bool {
 	if !ns.makers.IsWhole() || ns.Session.Finish == nil || ns.Session.IsCut() {
 		return false

@@ -19,14 +19,14 @@ func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.Moveme
 		}
 		m := moved[pid]
 		s.waited = m.Waited
-		tl.drawLine(r, tl.lineOf(p), &s, m.Value, m.High, turns)
+		tl.drawCurve(r, tl.curveOf(p), &s, m.Value, m.High, turns)
 	}
 	tl.drawTree(r, b, &s, turns)
 	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
 		tl.drawPause(r, b)
 	}
 	if p := tl.Processes.ByPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
-		tl.close(tl.lineOf(p))
+		tl.close(tl.curveOf(p))
 	}
 	tl.tellEarly()
 }
@@ -44,8 +44,8 @@ func (tl *Timeline) inOrderOfPID(moved course.Movements) []int32 {
 	return pids
 }
 
-// drawLine takes in a boundary's values of a process, or of a tree.
-func (tl *Timeline) drawLine(r *windows.Tree, l *Line, s *Seen, value, high *event.Readings, turns bool) {
+// drawCurve takes in a boundary's values of a process, or of a tree.
+func (tl *Timeline) drawCurve(r *windows.Tree, l *Line, s *Seen, value, high *event.Readings, turns bool) {
 	i := 0
 	for _, m := range tl.GPUs.Meters {
 		for i < len(l.tracks) && l.tracks[i].Meter < m {
@@ -79,7 +79,7 @@ func (tl *Timeline) drawLine(r *windows.Tree, l *Line, s *Seen, value, high *eve
 // drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
 func (tl *Timeline) drawTree(r *windows.Tree, b *event.Boundary, s *Seen, turns bool) {
 	isAlone := len(r.Living) == 0 || len(r.Living) == 1 && r.Living[0].Parent == 0
-	l := tl.treeLine(r)
+	l := tl.treeCurve(r)
 	wasOn := l.isOn
 	l.isOn = !isAlone
 	if !wasOn && isAlone {
@@ -92,10 +92,10 @@ func (tl *Timeline) drawTree(r *windows.Tree, b *event.Boundary, s *Seen, turns 
 			k.resume(b.Time, b.Tree[k.Meter])
 		}
 		s.Hold = b.Time
-		tl.drawLine(r, l, s, &b.Tree, &b.Tree, turns)
+		tl.drawCurve(r, l, s, &b.Tree, &b.Tree, turns)
 		return
 	}
-	tl.drawLine(r, l, s, &b.Tree, &b.TreeHigh, turns)
+	tl.drawCurve(r, l, s, &b.Tree, &b.TreeHigh, turns)
 	if isAlone {
 		for _, k := range l.tracks {
 			k.pause(&tl.Folds, b.Time, gapAlone)
@@ -103,18 +103,18 @@ func (tl *Timeline) drawTree(r *windows.Tree, b *event.Boundary, s *Seen, turns 
 	}
 }
 
-// isPaused reports whether a meter is stepped down.
+// isPaused reports whether a meter is paused.
 func (tl *Timeline) isPaused(r *windows.Tree, m event.Meter) bool {
 	return len(r.Paused) > 0 && r.Paused[m].Now
 }
 
-// drawPause begins and ends the gaps of meters that are stepped down.
+// drawPause begins and ends the gaps of meters that are paused.
 func (tl *Timeline) drawPause(r *windows.Tree, b *event.Boundary) {
 	for _, m := range b.Group.Paused() {
 		for _, p := range r.Living {
-			tl.drawPauseOf(r, tl.lineOf(p), b, m, p.Gauges.Value(m))
+			tl.drawPauseOf(r, tl.curveOf(p), b, m, p.Gauges.Value(m))
 		}
-		if tree := tl.treeLine(r); tree.isOn {
+		if tree := tl.treeCurve(r); tree.isOn {
 			tl.drawPauseOf(r, tree, b, m, r.Gauges.Value(m))
 		}
 	}
@@ -140,8 +140,8 @@ func (tl *Timeline) drawPauseOf(r *windows.Tree, l *Line, b *event.Boundary, m e
 
 // DrawLearned records the value that a meter of a process, and so its tree, has had all along.
 func (tl *Timeline) DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes) {
-	tl.learned(tl.lineOf(p), m, value)
-	if tree := tl.treeLine(r); tree.isOn {
+	tl.learned(tl.curveOf(p), m, value)
+	if tree := tl.treeCurve(r); tree.isOn {
 		tl.learned(tree, m, value)
 	}
 }

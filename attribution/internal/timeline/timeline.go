@@ -18,7 +18,7 @@ import (
 type Timeline struct {
 	*windows.State
 
-	lines   []*Line // of processes, by their index; nil for a process without
+	curves  []*Line // of processes, by their index; nil for a process without
 	Trees   map[*windows.Tree]*Line
 	bytes   int // in the archive
 	tracks  int
@@ -80,7 +80,7 @@ func (tl *Timeline) running(pid int32, m event.Meter) *Track {
 	if p == nil || p.Began == 0 {
 		return nil
 	}
-	return tl.track(tl.lineOf(p), m)
+	return tl.track(tl.curveOf(p), m)
 }
 
 // Store turns points into bytes, except those after the last beginning or end of a window.
@@ -125,7 +125,7 @@ func (tl *Timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
 	if p == nil || p.Began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
 		return true
 	}
-	l := tl.lineOf(p)
+	l := tl.curveOf(p)
 	i, found := l.find(c.Meter)
 	return !found || l.tracks[i].isGap
 }
@@ -156,22 +156,22 @@ func (l *Line) find(m event.Meter) (at int, found bool) {
 	return slices.BinarySearchFunc(l.tracks, m, func(k *Track, m event.Meter) int { return int(k.Meter) - int(m) })
 }
 
-// lineOf returns the line of a process.
-func (tl *Timeline) lineOf(p *windows.Process) *Line {
-	if more := p.Index + 1 - len(tl.lines); more > 0 {
-		tl.lines = append(tl.lines, make([]*Line, more)...)
+// curveOf returns the curve of a process.
+func (tl *Timeline) curveOf(p *windows.Process) *Line {
+	if more := p.Index + 1 - len(tl.curves); more > 0 {
+		tl.curves = append(tl.curves, make([]*Line, more)...)
 	}
-	l := tl.lines[p.Index]
+	l := tl.curves[p.Index]
 	if l == nil {
 		l = &Line{}
-		tl.lines[p.Index] = l
+		tl.curves[p.Index] = l
 	}
 	l.began = p.Began
 	return l
 }
 
-// treeLine returns the line of a tree.
-func (tl *Timeline) treeLine(r *windows.Tree) *Line {
+// treeCurve returns the curve of a tree.
+func (tl *Timeline) treeCurve(r *windows.Tree) *Line {
 	l := tl.Trees[r]
 	if l == nil {
 		l = &Line{}

@@ -23,11 +23,11 @@ func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
 		if p.Ended {
 			gone = p.Gone
 		}
-		if !d.each(tl.lineOf(p), p, false, gone) {
+		if !d.each(tl.curveOf(p), p, false, gone) {
 			return
 		}
 		if r := tl.Processes.Trees[p.Root]; r != nil && p.Session != nil && p.Parent == 0 &&
-			(!d.each(tl.treeLine(r), p, true, tl.Session.Last) || !d.onlyOwn(tl.treeLine(r), p)) {
+			(!d.each(tl.treeCurve(r), p, true, tl.Session.Last) || !d.onlyOwn(tl.treeCurve(r), p)) {
 			return
 		}
 	}
@@ -39,7 +39,7 @@ func (d *drawing) onlyOwn(tree *Line, p *windows.Process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
-	for _, k := range d.t.lineOf(p).tracks {
+	for _, k := range d.t.curveOf(p).tracks {
 		if _, found := tree.find(k.Meter); found || !k.hasBegun || !d.t.GPUs.Shows(k.Meter, nil, p.Info.Python != "") {
 			continue
 		}

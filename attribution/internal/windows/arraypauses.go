@@ -6,8 +6,8 @@ import (
 	"ipytracer/event"
 )
 
-// While NumPy's meter is stepped down, arrays are allocated and freed unseen. When its probes are back, a search finds
-// which. These came or went at some time since the step-down. That is certain only for the windows that have been open
+// While NumPy's meter is paused, arrays are allocated and freed unseen. When its probes are back, a search finds
+// which. These came or went at some time since the pause. That is certain only for the windows that have been open
 // all that time. Other windows have them from their beginning, under a name of their own.
 
 const maxArrayPauses = 64

@@ -24,20 +24,20 @@ type ProbeGroup struct {
 	Text  string
 }
 
-// PausedProbes are the probes and stacks that were ever stepped down and serve no meter.
+// PausedProbes are the probes and stacks that were ever paused and serve no meter.
 type PausedProbes struct {
 	Stacks bool // stacks were not walked, at some time
 	groups []ProbeGroup
 }
 
-// Includes reports whether a group was stepped down at some time.
+// Includes reports whether a group was paused at some time.
 func (sd *PausedProbes) Includes(group event.Group) bool {
 	return slices.ContainsFunc(sd.groups, func(p ProbeGroup) bool { return p.Group == group })
 }
 
-// Add records a group of probes that is stepped down.
+// Add records a group of probes that is paused.
 func (sd *PausedProbes) Add(p ProbeGroup) {
-	if len(sd.groups) < maxGroupsShed && !slices.Contains(sd.groups, p) {
+	if len(sd.groups) < maxPausedGroups && !slices.Contains(sd.groups, p) {
 		sd.groups = append(sd.groups, p)
 	}
 }
@@ -45,8 +45,8 @@ func (sd *PausedProbes) Add(p ProbeGroup) {
 // AddStacks records that stacks are not walked.
 func (sd *PausedProbes) AddStacks() { sd.Stacks = true }
 
-// maxGroupsShed is a little more than the number of groups.
-const maxGroupsShed = 32
+// maxPausedGroups is a little more than the number of groups.
+const maxPausedGroups = 32
 
 // Names returns the names of the groups for a report.
 func (sd *PausedProbes) Names() (names []string) {

@@ -51,8 +51,8 @@ func (e *hindsight) complete(w *Window) *Window {
 		return w
 	}
 	r, note := e.processes.Tree(w.Root), w.Process.Last.noteOf(w)
-	unread, blind, unsaid := r.isUnread(w.Until), e.wasUnprobed(r, w), e.lacksUnreported(r, w)
-	if !unread && !blind && !unsaid && note == nil {
+	unread, unprobed, unsaid := r.isUnread(w.Until), e.wasUnprobed(r, w), e.lacksUnreported(r, w)
+	if !unread && !unprobed && !unsaid && note == nil {
 		return w
 	}
 	one, d := *w, *w.Detail
@@ -71,7 +71,7 @@ func (e *hindsight) complete(w *Window) *Window {
 		one.lacks(&e.refused)
 		one.inDoubt().counts(&e.refused)
 	}
-	if blind {
+	if unprobed {
 		one.setUnprobed(r, w.Closed)
 	}
 	return &one

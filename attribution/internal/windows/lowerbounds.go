@@ -66,15 +66,15 @@ func (r *Tree) Frees(f *event.Frees) {
 
 // lower replaces the measured figures of a window by their certain part.
 func (r *Tree) lower(m *Measured, w *Window) {
-	shed := r.PausedIn(w)
-	if len(shed) == 0 {
+	paused := r.PausedIn(w)
+	if len(paused) == 0 {
 		return
 	}
-	w.Process.Gauges.Lowered(m.Own, shed, w.Since, &w.OpenFrees, w.Process.lives.At(w.Since) == 1)
-	r.Gauges.Lowered(m.Tree, shed, w.Since, &w.OpenFrees, true)
+	w.Process.Gauges.Lowered(m.Own, paused, w.Since, &w.OpenFrees, w.Process.lives.At(w.Since) == 1)
+	r.Gauges.Lowered(m.Tree, paused, w.Since, &w.OpenFrees, true)
 	for i := range m.Children {
 		c := &m.Children[i]
-		c.Process.Gauges.Lowered(c.Figures, shed, w.Since, &w.OpenFrees, c.Process.lives.At(w.Since) == 1)
+		c.Process.Gauges.Lowered(c.Figures, paused, w.Since, &w.OpenFrees, c.Process.lives.At(w.Since) == 1)
 	}
 }
 
@@ -90,7 +90,7 @@ func (r *Tree) BeginPaused(p *Process) {
 	}
 }
 
-// PausedIn returns the meters that were stepped down at some time in a window that is open. If its beginning or end is
+// PausedIn returns the meters that were paused at some time in a window that is open. If its beginning or end is
 // not certain, it returns all that ever were: a meter's value after that may be too high.
 func (r *Tree) PausedIn(w *Window) (meters []event.Meter) {
 	for m, s := range r.Paused {

@@ -65,13 +65,13 @@ type pauses struct {
 	Crowded      Pause                 // more processes came than are followed
 }
 
-// Pause is whether something is stepped down, and the cut at which that last changed.
+// Pause is whether something is paused, and the cut at which that last changed.
 type Pause struct {
 	Now bool
 	Cut uint64
 }
 
-// pauseReason is why a meter is stepped down: the group of the boundary that says so.
+// pauseReason is why a meter is paused: the group of the boundary that says so.
 type pauseReason struct {
 	meter event.Meter
 	why   event.Group
@@ -108,7 +108,7 @@ func (r *Tree) PausedStacksIn(w *Window) (stacks []event.Group) {
 	return stacks
 }
 
-// in reports whether the meter or stack was stepped down at some time since a cut.
+// in reports whether the meter or stack was paused at some time since a cut.
 func (s Pause) in(since uint64) bool { return s.Now || s.Cut > since }
 
 // CutOf returns a cut at which every open window that holds a segment that is over was open, and none that opened after
@@ -141,7 +141,7 @@ func (r *Tree) Refusals() (lost []event.Loss) {
 	return lost
 }
 
-// WhyPaused returns the group that is shown as the reason why a meter is stepped down.
+// WhyPaused returns the group that is shown as the reason why a meter is paused.
 func (r *Tree) WhyPaused(m event.Meter) (why event.Group) {
 	for reason := range r.reasons {
 		if reason.meter == m {
@@ -204,7 +204,7 @@ type foundStack struct {
 	text string
 }
 
-// AddPaused adds the names of the meters and stacks that are stepped down now.
+// AddPaused adds the names of the meters and stacks that are paused now.
 func (r *Tree) AddPaused(down map[string]bool) {
 	for m, s := range r.Paused {
 		if s.Now {

@@ -195,7 +195,7 @@ type Measured struct {
 	Sharing bool
 	// Crowded: there were more processes than are followed, so what they share with their parents is not known.
 	Crowded bool
-	// the most that meters may be off at any time since they were stepped down
+	// the most that meters may be off at any time since they were paused
 	unsure [event.UnknownKinds]event.Bytes
 }
 
@@ -226,7 +226,7 @@ func (w *Window) MissesStacks(m event.Meter) bool {
 }
 
 // Freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
-// the figures are off for that and because a meter was stepped down. sized: off can be stated.
+// the figures are off for that and because a meter was paused. sized: off can be stated.
 func (w *Window) Freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
 	off = w.unsure[kind]
 	if w.IsOpen || w.CloseFrees.Unknown[kind] <= w.OpenFrees.Unknown[kind] {

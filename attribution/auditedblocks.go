@@ -10,25 +10,25 @@ import (
 	"ipytracer/event"
 )
 
-// auditedLedger is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
+// auditedBlocks is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
 // that stay behind. The allocations answer for both.
-type auditedLedger struct {
-	*blocks.Ledger
+type auditedBlocks struct {
+	*blocks.Blocks
 	audit atomic.Pointer[audit.Audit] // nil once it was dropped
 }
 
-var _ activity.Ledger = (*auditedLedger)(nil)
+var _ activity.Blocks = (*auditedBlocks)(nil)
 
 // Takes reports whether one of the two uses a change.
-func (l *auditedLedger) Takes(c *event.Change) bool {
+func (l *auditedBlocks) Takes(c *event.Change) bool {
 	a := l.audit.Load()
-	return l.Ledger.Takes(c) || a != nil && a.Takes(c)
+	return l.Blocks.Takes(c) || a != nil && a.Takes(c)
 }
 
 // Move takes in such a change.
-func (l *auditedLedger) Move(r *windows.Tree, c *event.Change) {
-	if l.Ledger.Takes(c) {
-		l.Ledger.Move(r, c)
+func (l *auditedBlocks) Move(r *windows.Tree, c *event.Change) {
+	if l.Blocks.Takes(c) {
+		l.Blocks.Move(r, c)
 	}
 	if a := l.audit.Load(); a != nil && a.Takes(c) {
 		a.Move(r, c)
@@ -36,45 +36,45 @@ func (l *auditedLedger) Move(r *windows.Tree, c *event.Change) {
 }
 
 // HeldBy takes in the holders that the objects of a process reported.
-func (l *auditedLedger) HeldBy(e *event.Holders) {
-	l.Ledger.HeldBy(e)
+func (l *auditedBlocks) HeldBy(e *event.Holders) {
+	l.Blocks.HeldBy(e)
 	if a := l.audit.Load(); a != nil {
 		a.HeldBy(e)
 	}
 }
 
 // Forget drops all blocks of some meters of a root.
-func (l *auditedLedger) Forget(root uint32, which func(event.Meter) bool) {
-	l.Ledger.Forget(root, which)
+func (l *auditedBlocks) Forget(root uint32, which func(event.Meter) bool) {
+	l.Blocks.Forget(root, which)
 	if a := l.audit.Load(); a != nil {
 		a.Forget(root, which)
 	}
 }
 
 // Boundary sees a boundary before it is applied.
-func (l *auditedLedger) Boundary(p *windows.Process, b *event.Boundary) {
-	l.Ledger.Boundary(p, b)
+func (l *auditedBlocks) Boundary(p *windows.Process, b *event.Boundary) {
+	l.Blocks.Boundary(p, b)
 	if a := l.audit.Load(); a != nil {
 		a.Boundary(p, b)
 	}
 }
 
 // Opened gives a window its birth.
-func (l *auditedLedger) Opened(w *windows.Window, line int) {
+func (l *auditedBlocks) Opened(w *windows.Window, line int) {
 	if a := l.audit.Load(); a != nil {
 		a.Opened(w, line)
 	}
 }
 
 // CellOver records a cell that ended with an exception.
-func (l *auditedLedger) CellOver(pid int32, w *windows.Window) {
+func (l *auditedBlocks) CellOver(pid int32, w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
 		a.CellOver(pid, w)
 	}
 }
 
 // BecameBetween makes a statement that was none the time between cells.
-func (l *auditedLedger) BecameBetween(w *windows.Window) {
+func (l *auditedBlocks) BecameBetween(w *windows.Window) {
 	if a := l.audit.Load(); a != nil {
 		a.BecameBetween(w)
 	}

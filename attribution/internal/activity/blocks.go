@@ -5,9 +5,9 @@ import (
 	"ipytracer/event"
 )
 
-// Ledger keeps the blocks of a session: for a [Tracker] the stacks that allocated in each window, for an [Auditor] the
+// Blocks keeps the blocks of a session: for a [Tracker] the stacks that allocated in each window, for an [Auditor] the
 // blocks that stay behind. It follows the effects of events on blocks, processes and windows.
-type Ledger interface {
+type Blocks interface {
 	tallier
 	blockFollower
 	windows.Makers

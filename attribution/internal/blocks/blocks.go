@@ -10,17 +10,17 @@ import (
 	"ipytracer/event"
 )
 
-// Ledger records, from the change stream, the memory that each traced process holds of the meters that count
+// Blocks records, from the change stream, the memory that each traced process holds of the meters that count
 // single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
 // known at a window's peak then do not add up to the peak in the kernel's ledger.
-type Ledger struct {
+type Blocks struct {
 	*windows.State
 	activity.Unfollowed
 	*stacks.Holdings
 	Merger *stacks.Merger
 	finds  *windows.FoundNames
 
-	Blocks map[stacks.BlockKey]stacks.Block
+	Live   map[stacks.BlockKey]stacks.Block
 	Ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
 	Pieces int                              // of all ranges
 	asked  map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested, of the blocks that lived at the end
@@ -37,7 +37,7 @@ type Ledger struct {
 }
 
 // HeldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
-func (a *Ledger) HeldBy(e *event.Holders) {
+func (a *Blocks) HeldBy(e *event.Holders) {
 	for _, h := range e.Holders {
 		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.GivenUp == "" &&
 			len(a.lost) < stacks.MaxBlocks {
@@ -55,38 +55,38 @@ func (a *Ledger) HeldBy(e *event.Holders) {
 	}
 }
 
-func New(s *windows.State) *Ledger {
-	return &Ledger{
+func New(s *windows.State) *Blocks {
+	return &Blocks{
 		State: s, Merger: &stacks.Merger{Stacks: s.Stacks}, finds: &windows.FoundNames{State: s},
-		Blocks: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
+		Live: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
 		Holdings: stacks.NewHoldings(s.Stacks),
 	}
 }
 
 // BlockAt returns the stack of a live block.
-func (a *Ledger) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
-	b, ok := a.Blocks[stacks.BlockKey{Key: course.Key{PID: pid, Meter: m}, Address: address}]
+func (a *Blocks) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.Live[stacks.BlockKey{Key: course.Key{PID: pid, Meter: m}, Address: address}]
 	return b.Stack, ok
 }
 
 // RangeAt returns the stack that mapped an address.
-func (a *Ledger) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+func (a *Blocks) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
 	return a.Ranges[pid].At(address)
 }
 
 // IsWhole reports whether everything that arrived has found room.
-func (a *Ledger) IsWhole() bool { return a.Missing() == 0 && a.GivenUp == "" }
+func (a *Blocks) IsWhole() bool { return a.Missing() == 0 && a.GivenUp == "" }
 
 // Missing returns the number of blocks, tallies and stacks that found no room.
-func (a *Ledger) Missing() int { return a.Holdings.Dropped + a.Stacks.Dropped }
+func (a *Blocks) Missing() int { return a.Holdings.Dropped + a.Stacks.Dropped }
 
 // GiveUp drops the records of blocks and stacks.
-func (a *Ledger) GiveUp(why string) {
+func (a *Blocks) GiveUp(why string) {
 	*a.Merger = stacks.Merger{Stacks: a.Stacks}
 	*a.finds = windows.FoundNames{State: a.State}
-	*a = Ledger{
+	*a = Blocks{
 		State: a.State, Merger: a.Merger, finds: a.finds,
-		Blocks: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
+		Live: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
 		Holdings: stacks.NewHoldings(a.Stacks), GivenUp: why,
 	}
 }
@@ -100,7 +100,7 @@ type Baseline struct {
 const maxMarked = 1 << 18
 
 // Baseline returns the current holdings; nil if there are too many to remember.
-func (a *Ledger) Baseline() *Baseline {
+func (a *Blocks) Baseline() *Baseline {
 	m := &Baseline{Held: map[course.Key]map[uint64]event.Bytes{}}
 	room := maxMarked
 	for key, h := range a.Holdings.Held {

@@ -16,7 +16,7 @@ type affected struct {
 	times int64             // the number of allocations that the change stands for
 }
 
-func (a *Ledger) affectedBy(r *windows.Tree, c *event.Change) affected {
+func (a *Blocks) affectedBy(r *windows.Tree, c *event.Change) affected {
 	found := affected{in: a.windowsOf(r, c), times: 1}
 	if c.Segment > r.Ended {
 		return found
@@ -38,7 +38,7 @@ func (a *Ledger) affectedBy(r *windows.Tree, c *event.Change) affected {
 }
 
 // unsettled returns the windows of a process that are over and not settled yet.
-func (a *Ledger) unsettled(pid int32) []*windows.Window {
+func (a *Blocks) unsettled(pid int32) []*windows.Window {
 	p := a.Processes.ByPID[pid]
 	if p == nil {
 		return nil
@@ -64,7 +64,7 @@ func (a *Ledger) unsettled(pid int32) []*windows.Window {
 }
 
 // windowsOf returns the windows of a process that hold a change's segment. The result is valid until the next call.
-func (a *Ledger) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
+func (a *Blocks) windowsOf(r *windows.Tree, c *event.Change) []*windows.Window {
 	p := a.Processes.ByPID[c.PID]
 	if p == nil {
 		return nil
@@ -97,7 +97,7 @@ func (c *affected) sinceBefore(b *windows.ArrayPause) {
 
 // follow has windows find their peaks by the meter's value, see [stacks.Tallies.Follow]. It is called before the change
 // is applied.
-func (a *Ledger) follow(cs affected, key course.Key, c *event.Change) {
+func (a *Blocks) follow(cs affected, key course.Key, c *event.Change) {
 	from := c.Value - c.Size
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
@@ -126,7 +126,7 @@ func timesOf(c *event.Change) int64 {
 }
 
 // replace puts one block in the place of another, in the totals of a process and in windows. A block of size 0 is none.
-func (a *Ledger) replace(cs affected, key course.Key, before, after stacks.Block) {
+func (a *Blocks) replace(cs affected, key course.Key, before, after stacks.Block) {
 	for _, w := range cs.in {
 		a.beforeMove(w, key)
 	}
@@ -146,7 +146,7 @@ func (a *Ledger) replace(cs affected, key course.Key, before, after stacks.Block
 
 // hold changes the bytes that a process holds of a stack. The windows that have followed the process so far, but are
 // not to have this change, get a tally of the bytes before it.
-func (a *Ledger) hold(cs affected, key course.Key, stack uint64, by event.Bytes) {
+func (a *Blocks) hold(cs affected, key course.Key, stack uint64, by event.Bytes) {
 	for _, w := range cs.later {
 		if all := w.Tallies[key.Meter]; all.IsOpen() {
 			all.Shift(a.Holdings, key, stack, by)
@@ -168,7 +168,7 @@ func (a *Ledger) hold(cs affected, key course.Key, stack uint64, by event.Bytes)
 
 // CopyAll gives all windows of a process that follow a meter's blocks tallies of all of the process's stacks: the
 // process's own totals are about to be forgotten.
-func (a *Ledger) CopyAll(key course.Key) {
+func (a *Blocks) CopyAll(key course.Key) {
 	p := a.Processes.ByPID[key.PID]
 	if p == nil {
 		return

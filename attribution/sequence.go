@@ -8,20 +8,20 @@ import (
 	"ipytracer/event"
 )
 
-// intake takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary ends
-// a segment and opens and closes windows, and then everything after it is handed on.
-type intake struct {
+// sequence takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary
+// ends a segment and opens and closes windows, and then everything after it is handed on.
+type sequence struct {
 	*windows.State
 	activity   *activity.Activity
 	queue      *blockQueue
 	namespaces *rows.Namespaces
-	ledger     activity.Ledger
+	blocks     activity.Blocks
 	chart      chart
 
 	pending  *event.Boundary // its readings may still follow
 	drawn    event.Boundary  // a copy of it: the caller of Add may use the event's memory again
 	readings []*event.Reading
-	waiting  int           // readings that wait for a boundary of their own tree: see [intake.gather]
+	waiting  int           // readings that wait for a boundary of their own tree: see [sequence.gather]
 	behind   int           // changes that came after pending
 	about    []event.Event // other events after pending that open and close no window: see isAbout
 }
