@@ -305,7 +305,7 @@ func TestDividersByHand(t *testing.T) {
 // refused, and keeps a bounded number of places.
 func TestDividersHostile(t *testing.T) {
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
-	a := &blocks.Blocks{Blocks: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
+	a := &blocks.Blocks{Live: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
 	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
 		1) * apart, Stack: 0}
 	for i := range uint64(n - 1) {
