@@ -33,6 +33,7 @@ const noGroup = event.OtherProbes
 // TestFormatsAgreeOnWhatIsComplete: whichever group is paused, the certificate, the windows, and the report as
 // text, in Markdown and as a page call the same meters incomplete; and none of them does so without a pause.
 func TestFormatsAgreeOnWhatIsComplete(t *testing.T) {
+	t.Parallel()
 	groups := meterGroups()
 	if len(groups) < 4 {
 		t.Fatalf("%d groups: %v", len(groups), groups)

@@ -13,6 +13,7 @@ import (
 // TestAllocations compares a window's allocations with the whole history, for random ones, with changes that come late,
 // and with some that were made while a boundary was being drawn.
 func TestAllocations(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()

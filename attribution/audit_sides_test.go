@@ -145,6 +145,7 @@ func TestAuditForgets(t *testing.T) {
 
 // The held bytes add up to the live bytes, for random blocks.
 func TestAuditAddsUp(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		n := newNotebook()

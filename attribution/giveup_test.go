@@ -32,6 +32,7 @@ func withoutAllocators(t *testing.T, r *model.Report) string {
 // TestGiveUp: whenever attribution is given up, each figure, window and proof is as without that, and the report has no
 // attribution.
 func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	sessions := map[string]func(emit func(event.Event)){
 		"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 60, 4) },
 		"anything": func(emit func(event.Event)) { attributiontest.Anything(emit, 7, 3000) },

@@ -47,6 +47,7 @@ func inText(t *testing.T, r *model.Report, full bool) string {
 
 // TestLent: windows that are made in the same memory, one after another, are printed as those that a caller may keep.
 func TestLent(t *testing.T) {
+	t.Parallel()
 	for name, session := range madeUp {
 		tracker := attribution.New()
 		session(tracker.Add)

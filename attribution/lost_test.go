@@ -14,6 +14,7 @@ import (
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less
 // than 0 at a peak, and the figures that are called exact are exact.
 func TestLossesOweNothing(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := newBlocks()

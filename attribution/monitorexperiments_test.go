@@ -13,6 +13,7 @@ import (
 // TestMonitorExperiments: after any events, a Monitor hands out the same experiments as a Tracker, byte for byte but
 // for their ids, and the same ones are open.
 func TestMonitorExperiments(t *testing.T) {
+	t.Parallel()
 	ended, running := 0, 0
 	for seed := range uint64(20) {
 		tracker, monitor := New(), NewMonitor()

@@ -14,6 +14,7 @@ import (
 // TestProfiler: after any events, cells of a profiler are those of a Tracker, and what was allocated in between adds up
 // to that of all of its stacks.
 func TestProfiler(t *testing.T) {
+	t.Parallel()
 	cells := 0
 	for seed := range uint64(40) {
 		tracker, monitor := New(), NewProfiler()
@@ -94,9 +95,10 @@ func busyKernel(s *attributiontest.Session, from, to uint64, finished func()) {
 	}
 }
 
-// TestProfilerForgets: a hundred thousand cells, each with stacks of its own, leave a profiler as large as it was, and
+// TestProfilerForgets: thirty thousand cells, each with stacks of its own, leave a profiler as large as it was, and
 // nothing lacks its stack: where it is half full, the kernel half sends again what is next met.
 func TestProfilerForgets(t *testing.T) {
+	t.Parallel()
 	monitor := NewProfiler()
 	s := attributiontest.New(monitor.Add, 1)
 	missing, cells, minutes, crowds := 0, 0, 0, 0
@@ -120,13 +122,13 @@ func TestProfilerForgets(t *testing.T) {
 			monitor.Forgotten()
 		}
 	}
-	busyKernel(s, 1, 20_000, finished)
+	busyKernel(s, 1, 10_000, finished)
 	before := size(monitor)
-	busyKernel(s, 20_000, 100_000, finished)
+	busyKernel(s, 10_000, 32_000, finished)
 	if after := size(monitor); after > before+before/2 {
 		t.Errorf("it grew from %d to %d", before, after)
 	}
-	if missing > 0 || cells < 99_990 || crowds < 10 || allocated != made {
+	if missing > 0 || cells < 31_990 || crowds < 10 || allocated != made {
 		t.Errorf("%d cells, %d without stacks; %d times crowded; %d bytes allocated, made %d", cells, missing, crowds,
 			allocated, made)
 	}

@@ -62,6 +62,7 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 // TestRanges maps, unmaps and replaces ranges at random, many of which partly cover others, and compares each cell with
 // the state of single pages.
 func TestRanges(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := &mapper{script: newScript()}

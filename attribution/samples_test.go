@@ -124,6 +124,7 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 // TestSamples checks that while small blocks are streamed as samples, figures are exact and proven, allocations by
 // stack are estimates without a bias that are marked as such, and those of large blocks alone are exact to the byte.
 func TestSamples(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(20) {
 		s := newSampler(seed)
 		s.shed(event.MeterShed)
@@ -174,6 +175,7 @@ func TestSamples(t *testing.T) {
 // TestSamplesHaveNoBias checks that over many sessions the sum of the samples is the true sum, within six standard
 // errors of it.
 func TestSamplesHaveNoBias(t *testing.T) {
+	t.Parallel()
 	var told, made, variance, times, blocks float64
 	for seed := range uint64(60) {
 		s := newSampler(1000 + seed)

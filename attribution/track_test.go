@@ -12,6 +12,7 @@ import (
 // TestTrack compares a track with all values of its meter: it has the values at windows' ends and the extremes between
 // them, no value that was not there, and few points, however many changes there were.
 func TestTrack(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(16) {
 		w := &wander{
 			tracker: New(), track: &timeline.Track{Meter: event.NumPy}, random: rand.New(rand.NewPCG(seed, 7)), now: 1,

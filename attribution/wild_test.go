@@ -14,6 +14,7 @@ import (
 
 // TestWildEvents checks that a report and an audit end, in every form, for a recording with any events in any order.
 func TestWildEvents(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(400) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		auditor, tracker := NewAuditor(), New()

@@ -12,8 +12,9 @@ import (
 type limits struct {
 	words.LeftOut
 
-	Open          int // cells and experiments of a tree that may be open at once: maxOpen
-	MostProcesses int // maxProcesses
+	Open           int // cells and experiments of a tree that may be open at once: maxOpen
+	MostProcesses  int // MaxProcesses
+	MostStatements int // maxStatements
 
 	Known map[string]string // texts that are kept
 	Kept  int               // their bytes

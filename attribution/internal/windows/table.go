@@ -79,7 +79,7 @@ func (wt *Table) Keep(w *Window) {
 	if w.Kind == KindExperiment {
 		wt.Experiments++
 	}
-	if len(wt.Slots) >= maxWindows || w.Kind == KindStatement && wt.statements > MaxStatements ||
+	if len(wt.Slots) >= maxWindows || w.Kind == KindStatement && wt.statements > wt.processes.limits.MostStatements ||
 		w.Kind == KindExperiment && wt.Experiments > MaxExperiments {
 		wt.Dropped++
 		return

@@ -149,7 +149,7 @@ func (w *Window) Holds(root uint32, segment uint64) bool {
 
 // Limits of what is kept: a target can make windows without end.
 const (
-	MaxStatements  = 400_000
+	maxStatements  = 400_000
 	MaxExperiments = 100_000 // so that a flood of them leaves cells their room
 	maxWindows     = 700_000
 	// maxOpen is the most cells and experiments of a tree that may be open at once; maxCounted is the most windows of a
