@@ -8,7 +8,7 @@ import (
 	"ipytracer/model"
 )
 
-func TestShedMeterIsNotExact(t *testing.T) {
+func TestPausedMeterIsNotExact(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
 	s.boundary(event.MeterShed, main)
@@ -30,8 +30,8 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
-// TestShedForTwoReasons: a meter that is put back for one reason may still be paused for another.
-func TestShedForTwoReasons(t *testing.T) {
+// TestPauseForTwoReasons: a meter that is put back for one reason may still be paused for another.
+func TestPauseForTwoReasons(t *testing.T) {
 	foreign := func(b *event.Boundary) { b.Group = event.ForeignArrays }
 	s := newScript()
 	s.boundary(event.MeterShed, main)
@@ -92,8 +92,8 @@ func TestPauseOfNumPy(t *testing.T) {
 	}
 }
 
-// TestShedInOneTree: a meter that is paused in one tree is not in another.
-func TestShedInOneTree(t *testing.T) {
+// TestPauseInOneTree: a meter that is paused in one tree is not in another.
+func TestPauseInOneTree(t *testing.T) {
 	tr := New()
 	tr.Processes.Tree(0).SetPaused(0, event.ArrayProbes, true, event.NumPy)
 	a := tr.activity.Windows.Open(tr.Processes.Process(1, 0), &event.Boundary{Root: 0, PID: 1}, windows.KindCell, nil)

@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestTrack compares a track with all values of its meter: it has the values at windows' ends and the extremes between
-// them, no value that was not there, and few points, however many changes there were.
-func TestTrack(t *testing.T) {
+// TestTracksHaveEveryPeak compares a track with all values of its meter: it has the values at windows' ends and the
+// extremes between them, no value that was not there, and few points, however many changes there were.
+func TestTracksHaveEveryPeak(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(16) {
 		w := &wander{

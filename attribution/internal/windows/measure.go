@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
+	"ipytracer/model"
 )
 
 // Measure returns the figures of an open window, up to now.
@@ -75,4 +76,27 @@ func (wt *Table) DoubtsOf(w *Window) *doubts {
 func (wt *Table) Count(w *Window, by int) {
 	wt.children += by * len(w.Children)
 	wt.processes.limits.Children += by * w.Measured.Unlisted
+}
+
+// CountersOf returns a copy of a boundary's counters, nil if it has none.
+func CountersOf(b *event.Boundary) *event.Counters {
+	if b.Counters == (event.Counters{}) {
+		return nil
+	}
+	kept := b.Counters
+	return &kept
+}
+
+// Counters returns the counts of a window, nil if there are none.
+func (d *Detail) Counters() *model.Counters {
+	if d.OpenCounters == nil || d.CloseCounters == nil {
+		return nil
+	}
+	of := func(c event.Counter) int64 { return d.CloseCounters.Since(d.OpenCounters, c) }
+	return &model.Counters{
+		MinorFaults: of(event.MinorFaults), MajorFaults: of(event.MajorFaults), Waits: of(event.Waits),
+		Preemptions:  of(event.Preemptions),
+		Instructions: of(event.Instructions), Cycles: of(event.Cycles), CacheReferences: of(event.CacheReferences),
+		CacheMisses: of(event.CacheMisses),
+	}
 }

@@ -9,8 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestCold: a session's stacks that hold nothing take little memory, and their sums are in the report all the same.
-func TestCold(t *testing.T) {
+// TestIdleStacksTakeLittle: a session's stacks that hold nothing take little memory, and their sums are in the report
+// all the same.
+func TestIdleStacksTakeLittle(t *testing.T) {
 	tracker := New()
 	made, freed, met := map[uint64]int64{}, int64(0), 0
 	attributiontest.Notebook(func(e event.Event) {

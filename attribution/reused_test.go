@@ -45,8 +45,9 @@ func inText(t *testing.T, r *model.Report, full bool) string {
 	return printed(t, func(w *bytes.Buffer) error { return text.Report(w, r, text.Options{Full: full}) })
 }
 
-// TestLent: windows that are made in the same memory, one after another, are printed as those that a caller may keep.
-func TestLent(t *testing.T) {
+// TestStreamedWindowsReuseMemory: windows that are made in the same memory, one after another, are printed as those
+// that a caller may keep.
+func TestStreamedWindowsReuseMemory(t *testing.T) {
 	t.Parallel()
 	for name, session := range madeUp {
 		tracker := attribution.New()
@@ -77,8 +78,9 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// TestKept: the kept parts of a report's windows stay as they were when others have been made in lent memory.
-func TestKept(t *testing.T) {
+// TestReturnedWindowsStay: the kept parts of a report's windows stay as they were when others have been made in lent
+// memory.
+func TestReturnedWindowsStay(t *testing.T) {
 	tracker := attribution.New()
 	madeUp["notebook"](tracker.Add)
 	r := tracker.Stream()
