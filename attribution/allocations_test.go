@@ -13,6 +13,7 @@ import (
 // TestAllocations compares a window's allocations with the whole history, for random ones, with changes that come late,
 // and with some that were made while a boundary was being drawn.
 func TestAllocations(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := newBlocks()
@@ -69,7 +70,7 @@ func checkLines(t *testing.T, r *model.Report) {
 	}
 }
 
-func (s *blocks) some(r *rand.Rand) {
+func (s *blockModel) some(r *rand.Rand) {
 	for range r.IntN(30) {
 		if len(s.address) > 0 && r.IntN(2) == 0 {
 			s.give(s.address[r.IntN(len(s.address))])
@@ -80,7 +81,7 @@ func (s *blocks) some(r *rand.Rand) {
 }
 
 // check compares a cell with the history.
-func (s *blocks) check(t *testing.T, w model.Window, cell uint64) {
+func (s *blockModel) check(t *testing.T, w model.Window, cell uint64) {
 	t.Helper()
 	type sums struct{ allocated, freed, count, atPeak int64 }
 	want, at := map[int]*sums{}, map[uint64]event.Bytes{}

@@ -128,7 +128,7 @@ func TestAuditKnowsOfPauses(t *testing.T) {
 	}
 }
 
-// When the lines of malloc's blocks are stepped down, the records of these blocks are dropped, and the audit reports
+// When the lines of malloc's blocks are paused, the records of these blocks are dropped, and the audit reports
 // it.
 func TestAuditForgets(t *testing.T) {
 	n := newNotebook()
@@ -145,6 +145,7 @@ func TestAuditForgets(t *testing.T) {
 
 // The held bytes add up to the live bytes, for random blocks.
 func TestAuditAddsUp(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		n := newNotebook()

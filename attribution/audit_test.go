@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/internal/audit"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -271,7 +272,7 @@ func TestOneVerdictForEachHolder(t *testing.T) {
 func TestStudent(t *testing.T) {
 	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086,
 		30: 2.042, 60: 2.000, 120: 1.980} {
-		if got := student(freedom); got < want-0.0015 || got > want+0.0015 {
+		if got := audit.Student(freedom); got < want-0.0015 || got > want+0.0015 {
 			t.Errorf("%d degrees: %f, want %f", freedom, got, want)
 		}
 	}
@@ -282,18 +283,18 @@ func TestStudent(t *testing.T) {
 func TestSiteIsNamedAlike(t *testing.T) {
 	names := map[uint64]string{5: "first.py", 7: "", 9: "second.py"}
 	for _, order := range [][]uint64{{5, 7, 9}, {9, 5, 7}, {7, 9, 5}} {
-		s := newSurvivors(NewAuditor().core)
-		var one *site
+		s := audit.NewSurvivors(NewAuditor().core.Rows)
+		var one *audit.Site
 		for _, stack := range order {
-			name := siteName{text: "x = 1", where: "f"}
+			name := audit.SiteName{Text: "x = 1", Where: "f"}
 			if names[stack] != "" {
-				name.frames = []model.Frame{{File: names[stack]}}
+				name.Frames = []model.Frame{{File: names[stack]}}
 			}
-			s.named[named{main, stack, nil}] = name
-			one = s.site(main, event.NumPy, stack, nil)
+			s.Named[audit.Named{PID: main, Stack: stack, Cell: nil}] = name
+			one = s.Site(main, event.NumPy, stack, nil)
 		}
-		if len(one.frames) != 1 || one.frames[0].File != "first.py" {
-			t.Errorf("%v: %+v", order, one.frames)
+		if len(one.Frames) != 1 || one.Frames[0].File != "first.py" {
+			t.Errorf("%v: %+v", order, one.Frames)
 		}
 	}
 }

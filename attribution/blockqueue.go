@@ -4,34 +4,36 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // blockQueue passes on to a ledger the changes that it takes: in the order in which the kernel made them, and none
 // before the windows of its segment are open.
 type blockQueue struct {
-	limits    *limits
-	processes *processes
-	ledger    ledger
-	waiting   map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
-	waits     int                                  // the number of changes that wait
-	spare     spareChanges
-	looks     map[uint64]*refusal // requests at which the ledger is asked for dividers, by number
-	asked     uint64              // how many there were
-	isClosed  bool                // the ledger takes no more
+	*windows.State
+	blocks   activity.Blocks
+	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
+	waits    int                                  // the number of changes that wait
+	spare    spareChanges
+	looks    map[uint64]*windows.Refusal // requests at which the ledger is asked for dividers, by number
+	asked    uint64                      // how many there were
+	isClosed bool                        // the ledger takes no more
 }
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.
-func (q *blockQueue) await(r *root, c *event.Change) {
-	until, late := r.sides.waitsFor(c, r.ended)
+func (q *blockQueue) await(r *windows.Tree, c *event.Change) {
+	until, late := r.Chains.WaitsFor(c, r.Ended)
 	if late > 0 {
 		q.allocateIn(c.Root, r, late)
 	}
-	if until == 0 && c.Segment <= r.ended+1 {
+	if until == 0 && c.Segment <= r.Ended+1 {
 		q.move(r, c)
 		return
 	}
-	if !q.limits.room(&q.limits.Waiting, q.waits < maxWaits) {
+	if !q.Limits.Room(&q.Limits.Waiting, q.waits < stacks.MaxWaits) {
 		return
 	}
 	q.waits++
@@ -50,18 +52,18 @@ func (q *blockQueue) await(r *root, c *event.Change) {
 
 // handOnAll passes on the changes that wait for their order: no more will come.
 func (q *blockQueue) handOnAll() {
-	for _, number := range slices.Sorted(maps.Keys(q.processes.roots)) {
-		r := q.processes.roots[number]
-		r.ordered.Flush(func(c *event.Change) { q.allocate(r, c) })
-		r.sides.flush(r.ended, true, func(c *event.Change) { q.await(r, c) })
+	for _, number := range slices.Sorted(maps.Keys(q.Processes.Trees)) {
+		r := q.Processes.Trees[number]
+		r.Ordered.Flush(func(c *event.Change) { q.allocate(r, c) })
+		r.Chains.Flush(r.Ended, true, func(c *event.Change) { q.await(r, c) })
 	}
 }
 
 // allocateIn passes on the changes that waited for the segments up to this one.
-func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
+func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
 	waiting := q.waiting[root]
-	r.sides.heard(upTo)
-	r.sides.flush(r.ended, false, func(c *event.Change) { q.await(r, c) })
+	r.Chains.Passed(upTo)
+	r.Chains.Flush(r.Ended, false, func(c *event.Change) { q.await(r, c) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -83,19 +85,19 @@ func (q *blockQueue) allocateIn(root uint32, r *root, upTo uint64) {
 }
 
 // move passes on a change, with the segment that it belongs to.
-func (q *blockQueue) move(r *root, c *event.Change) {
+func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
 	if c.Caller == looks {
 		if refused := q.looks[c.Address]; refused != nil {
-			refused.dividers = q.ledger.dividersAt(refused.Refusal)
+			refused.Dividers = q.blocks.DividersAt(refused.Refusal)
 			delete(q.looks, c.Address)
 		}
 		return
 	}
-	if segment := r.sides.segment(c); segment != c.Segment {
+	if segment := r.Chains.Segment(c); segment != c.Segment {
 		placed := *c
 		placed.Segment, c = segment, &placed
 	}
-	q.ledger.move(r, c)
+	q.blocks.Move(r, c)
 }
 
 // close drops the changes that wait, and takes in no more.
@@ -110,15 +112,15 @@ const looks = event.Caller(255)
 // look returns the place of a request that PyTorch refused: the ledger is asked for dividers there. It returns nil for
 // all others, and where too many wait.
 func (q *blockQueue) look(e event.Event) *event.Change {
-	refused, ok := e.(*refusal)
-	if !ok || len(q.looks) >= maxAsked || q.isClosed {
+	refused, ok := e.(*windows.Refusal)
+	if !ok || len(q.looks) >= windows.MaxAsked || q.isClosed {
 		return nil
 	}
 	if _, kind, ok := refused.Meter.Device(); !ok || kind != event.Active {
 		return nil
 	}
 	if q.looks == nil {
-		q.looks = map[uint64]*refusal{}
+		q.looks = map[uint64]*windows.Refusal{}
 	}
 	q.asked++
 	q.looks[q.asked] = refused
@@ -127,12 +129,12 @@ func (q *blockQueue) look(e event.Event) *event.Change {
 }
 
 // inOrder takes in a number of the change stream, with its change or nil if it belongs to something else.
-func (q *blockQueue) inOrder(r *root, stream uint64, c *event.Change) {
-	r.ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
+func (q *blockQueue) inOrder(r *windows.Tree, stream uint64, c *event.Change) {
+	r.Ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
 // allocate takes in a change. It passes on a change that the ledger takes, once the windows of its segment are open.
-func (q *blockQueue) allocate(r *root, c *event.Change) {
+func (q *blockQueue) allocate(r *windows.Tree, c *event.Change) {
 	if q.isClosed {
 		return
 	}
@@ -141,14 +143,40 @@ func (q *blockQueue) allocate(r *root, c *event.Change) {
 		return
 	}
 	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
-		r.sides.restart(c, func(c *event.Change) { q.await(r, c) })
+		r.Chains.Restart(c, func(c *event.Change) { q.await(r, c) })
 	}
-	if !q.ledger.takes(c) {
+	if !q.blocks.Takes(c) {
 		return
 	}
 	if c.IsBlock() && c.Meter.Facts().Chained() {
-		r.sides.link(c, r.ended, r.ordered.Skips(), func(c *event.Change) { q.await(r, c) })
+		r.Chains.Link(c, r.Ended, r.Ordered.Skips(), func(c *event.Change) { q.await(r, c) })
 		return
 	}
 	q.await(r, c)
 }
+
+// spareChanges is the same for changes that wait.
+type spareChanges struct{ changes [][]event.Change }
+
+// waiting returns an empty list of changes.
+func (s *spareChanges) waiting() []event.Change {
+	last := len(s.changes) - 1
+	if last < 0 {
+		return nil
+	}
+	one := s.changes[last]
+	s.changes = s.changes[:last]
+	return one
+}
+
+// waited takes back a list of changes that have been processed.
+func (s *spareChanges) waited(all []event.Change) {
+	if cap(all) <= few && len(s.changes) < maxSpareWaits {
+		s.changes = append(s.changes, all[:0])
+	}
+}
+
+const (
+	few           = 64  // changes
+	maxSpareWaits = 144 // lists
+)

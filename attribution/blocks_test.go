@@ -7,8 +7,8 @@ import (
 	"ipytracer/event"
 )
 
-// blocks adds NumPy's blocks to a script, and records all changes to compare with.
-type blocks struct {
+// blockModel adds NumPy's blocks to a script, and records all changes to compare with.
+type blockModel struct {
 	*script
 	meter   event.Meter // of all blocks
 	live    map[uint64]move
@@ -39,12 +39,12 @@ type move struct {
 	size  event.Bytes
 }
 
-func newBlocks() *blocks {
-	return &blocks{script: newScript(), meter: event.NumPy, live: map[uint64]move{}, starts: map[uint64]int{},
+func newBlocks() *blockModel {
+	return &blockModel{script: newScript(), meter: event.NumPy, live: map[uint64]move{}, starts: map[uint64]int{},
 		ends: map[uint64]int{}, next: 0x1000}
 }
 
-func (s *blocks) change(address, stack uint64, size event.Bytes) {
+func (s *blockModel) change(address, stack uint64, size event.Bytes) {
 	before := s.high
 	s.value += size
 	s.high = max(s.high, s.value)
@@ -78,7 +78,7 @@ func (s *blocks) change(address, stack uint64, size event.Bytes) {
 	s.held = append(s.held, c)
 }
 
-func (s *blocks) take(stack uint64, size event.Bytes) uint64 {
+func (s *blockModel) take(stack uint64, size event.Bytes) uint64 {
 	s.next += 0x1000
 	s.live[s.next] = move{stack, size}
 	s.address = append(s.address, s.next)
@@ -87,7 +87,7 @@ func (s *blocks) take(stack uint64, size event.Bytes) uint64 {
 	return s.next
 }
 
-func (s *blocks) give(address uint64) {
+func (s *blockModel) give(address uint64) {
 	b := s.live[address]
 	delete(s.live, address)
 	s.address = slices.DeleteFunc(s.address, func(a uint64) bool { return a == address })
@@ -95,7 +95,7 @@ func (s *blocks) give(address uint64) {
 	s.change(address, 0, -b.size)
 }
 
-func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
+func (s *blockModel) cut(kind event.BoundaryKind, cell uint64) {
 	for _, u := range s.unsure {
 		// value and maximum came back to their earlier values: the change may be on either side
 		if u.Value-u.Size == s.value && u.before == s.high {
@@ -121,6 +121,6 @@ func (s *blocks) cut(kind event.BoundaryKind, cell uint64) {
 	}
 }
 
-func (s *blocks) stack(number uint64, frames ...event.Frame) {
+func (s *blockModel) stack(number uint64, frames ...event.Frame) {
 	s.events = append(s.events, &event.Stack{Number: number, PID: main, Frames: frames})
 }

@@ -3,145 +3,148 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
 
 // apply carries out a boundary.
-func (in *intake) apply(r *root, b *event.Boundary) {
-	p := in.processes.process(b.PID, b.Root)
+func (in *sequence) apply(r *windows.Tree, b *event.Boundary) {
+	p := in.Processes.Process(b.PID, b.Root)
 	if p == nil {
-		r.crowded = shedding{true, in.session.cut}
+		r.Crowded = windows.Pause{Now: true, Cut: in.Session.Cut}
 		return
 	}
-	in.ledger.boundary(p, b)
+	in.blocks.Boundary(p, b)
 	switch b.Kind {
 	case event.Attached:
 		in.join(p, b)
-		p.session = in.windows.open(p, b, kindSession, nil)
-		in.activity.startBetween(p, b)
+		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
+		in.activity.StartBetween(p, b)
 	case event.Detached:
-		in.activity.closeProcess(p, b, words.StillRuns)
-		for _, other := range in.processes.order { // other kernels of a server
-			if other != p && other.root == p.root && other.alive {
-				in.activity.closeProcess(other, in.processes.now(other), words.StillRuns)
+		in.activity.CloseProcess(p, b, words.StillRuns)
+		for _, other := range in.Processes.Order { // other kernels of a server
+			if other != p && other.Root == p.Root && other.Alive {
+				in.activity.CloseProcess(other, in.Processes.Now(other), words.StillRuns)
 			}
 		}
 	case event.ProcessStart:
 		in.join(p, b)
-		p.parent = b.Parent
+		p.Parent = b.Parent
 		if !in.hasExecuted(p, b) {
-			p.copied, p.isForked, p.isFound = levelsOf(&b.Value, in.gpus.meters), true, b.Late
+			p.Copied, p.IsForked, p.IsFound = course.LevelsOf(&b.Value, in.GPUs.Meters), true, b.Late
 		}
 	case event.ProcessExec:
 		in.exec(p, b)
 	case event.ProcessExit:
-		in.invariants.ends(p)
-		p.ended, p.gone = true, b.Time
-		r.lives(p, in.session.cut, false)
-		p.dying(b)
-		in.activity.closeProcess(p, b, words.ProcessEnded)
-		delete(r.away, b.PID)
-		p.past.clear(in.session.cut, r.latest())
-		p.isForked = false
-		in.ledger.ended(b.PID)
+		in.activity.Invariants.Ends(p)
+		p.Ended, p.Gone = true, b.Time
+		r.Lives(p, in.Session.Cut, false)
+		p.Dying(b)
+		in.activity.CloseProcess(p, b, words.ProcessEnded)
+		delete(r.Away, b.PID)
+		p.Gauges.Clear(in.Session.Cut, r.Latest())
+		p.IsForked = false
+		in.blocks.Ended(b.PID)
 	case event.CellOpen:
-		in.activity.openCell(r, p, b)
+		in.activity.OpenCell(r, p, b)
 	case event.CellResult:
-		in.activity.cellResult(p, b)
+		in.activity.CellResult(p, b)
 	case event.CellClose:
-		in.activity.closeCell(p, b)
+		in.activity.CloseCell(p, b)
 	case event.StatementOpen:
-		in.activity.openStatement(p, b)
+		in.activity.OpenStatement(p, b)
 	case event.StatementClose:
-		in.activity.closeStatement(b, outcomeStatus(b.Outcome))
+		in.activity.CloseStatement(b, activity.OutcomeStatus(b.Outcome))
 	case event.ExperimentBegin:
-		in.activity.beginExperiment(r, p, b)
+		in.activity.BeginExperiment(r, p, b)
 	case event.ExperimentEnd:
-		in.activity.endExperiment(p, b)
+		in.activity.EndExperiment(p, b)
 	case event.MeterShed, event.MeterBack:
-		in.shedding(r, b)
+		in.pauseProbes(r, b)
 	}
 }
 
 // hasExecuted reports whether a child that was there at the attach is known to share nothing with its parent: one that
 // has executed no program has its parent's command line.
-func (in *intake) hasExecuted(p *process, b *event.Boundary) bool {
-	parent := in.processes.byPID[b.Parent]
-	return b.Late && parent != nil && parent.info.Command != "" && p.info.Command != "" &&
-		p.info.Command != parent.info.Command
+func (in *sequence) hasExecuted(p *windows.Process, b *event.Boundary) bool {
+	parent := in.Processes.ByPID[b.Parent]
+	return b.Late && parent != nil && parent.Info.Command != "" && p.Info.Command != "" &&
+		p.Info.Command != parent.Info.Command
 }
 
-func (in *intake) join(p *process, b *event.Boundary) {
-	r := in.processes.root(b.Root)
-	p.began, p.line.began = b.Time, b.Time
-	r.lives(p, in.session.cut, true)
-	r.moved(p, in.session.cut)
-	r.bornBlind(p)
-	p.life = startFigures(&b.Value, in.gpus.meters)
-	if b.Command != "" && p.info.Command == "" {
-		p.info.Command, _ = in.limits.keep(b.Command, maxName)
+func (in *sequence) join(p *windows.Process, b *event.Boundary) {
+	r := in.Processes.Tree(b.Root)
+	p.Began = b.Time
+	r.Lives(p, in.Session.Cut, true)
+	r.Moved(p, in.Session.Cut)
+	r.BeginPaused(p)
+	p.Life = course.StartFigures(&b.Value, in.GPUs.Meters)
+	if b.Command != "" && p.Info.Command == "" {
+		p.Info.Command, _ = in.Limits.Keep(b.Command, windows.MaxName)
 	}
 }
 
 // exec continues a process with another program; the code that ran in it is over.
-func (in *intake) exec(p *process, b *event.Boundary) {
-	if !p.alive {
+func (in *sequence) exec(p *windows.Process, b *event.Boundary) {
+	if !p.Alive {
 		in.join(p, b)
-		p.parent = b.Parent
+		p.Parent = b.Parent
 	}
-	for len(p.open) > 0 {
-		in.activity.abandonCell(p, b, words.ProcessExeced)
+	for len(p.Open) > 0 {
+		in.activity.AbandonCell(p, b, words.ProcessExeced)
 	}
 	if b.Command != "" {
-		p.info.Command, _ = in.limits.keep(b.Command, maxName)
+		p.Info.Command, _ = in.Limits.Keep(b.Command, windows.MaxName)
 	}
-	if p.isForked { // it was forked with its parent's memory
-		p.copied, p.isForked = nil, false
-		p.life = startFigures(&b.Value, in.gpus.meters)
-		for i := range p.life {
-			p.life[i].peak = b.High[p.life[i].meter]
+	if p.IsForked { // it was forked with its parent's memory
+		p.Copied, p.IsForked = nil, false
+		p.Life = course.StartFigures(&b.Value, in.GPUs.Meters)
+		for i := range p.Life {
+			p.Life[i].Peak = b.High[p.Life[i].Meter]
 		}
-		for _, m := range in.gpus.meters {
+		for _, m := range in.GPUs.Meters {
 			if b.High[m] != 0 {
-				p.life.need(m).peak = b.High[m]
+				p.Life.Need(m).Peak = b.High[m]
 			}
 		}
 	}
-	p.inputs = -1
-	if p.session == nil && p.parent == 0 {
-		p.session = in.windows.open(p, b, kindSession, nil)
-		in.activity.startBetween(p, b)
+	p.Inputs = -1
+	if p.Session == nil && p.Parent == 0 {
+		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
+		in.activity.StartBetween(p, b)
 	}
 }
 
-// shedding records that a root's probe group was stepped down or up, and marks the windows that are open.
-func (in *intake) shedding(r *root, b *event.Boundary) {
+// pauseProbes records that a root's probe group was paused or resumed, and marks the windows that are open.
+func (in *sequence) pauseProbes(r *windows.Tree, b *event.Boundary) {
 	down := b.Kind == event.MeterShed
 	paused := b.Group.Paused()
 	switch {
 	case len(paused) > 0:
-		r.sheds(in.session.cut, b.Group, down, paused...)
+		r.SetPaused(in.Session.Cut, b.Group, down, paused...)
 	case b.Group.IsOfStacks():
 		if forgotten := b.Group.Forgotten(); down && len(forgotten) > 0 {
-			in.ledger.forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
+			in.blocks.Forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
 		}
-		in.stacksAreShed(r, b)
+		in.pauseStacks(r, b)
 	default: // it serves no meter
 		if down {
-			in.stepDowns.add(probes{b.Group, b.Probes})
+			in.Paused.Add(windows.ProbeGroup{Group: b.Group, Text: b.Probes})
 		}
 		if down && b.Group == event.Statements {
-			in.activity.cutShort(r, b)
+			in.activity.CutShort(r, b)
 		}
 	}
 }
 
-// stacksAreShed records that stacks are not walked, or are walked again.
-func (in *intake) stacksAreShed(r *root, b *event.Boundary) {
-	if r.unwalked == nil {
-		r.unwalked = map[event.Group]shedding{}
+// pauseStacks records that stacks are not walked, or are walked again.
+func (in *sequence) pauseStacks(r *windows.Tree, b *event.Boundary) {
+	if r.PausedStacks == nil {
+		r.PausedStacks = map[event.Group]windows.Pause{}
 	}
-	r.unwalked[b.Group] = shedding{b.Kind == event.MeterShed, in.session.cut}
-	in.stepDowns.addStacks()
+	r.PausedStacks[b.Group] = windows.Pause{Now: b.Kind == event.MeterShed, Cut: in.Session.Cut}
+	in.Paused.AddStacks()
 }

@@ -3,6 +3,10 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -10,17 +14,9 @@ import (
 
 // certifier decides how far a report is proven, and lists the missing parts.
 type certifier struct {
-	session     *session
-	limits      *limits
-	gpus        *gpus
-	processes   *processes
-	table       *windowTable
-	problems    *problems
-	stepDowns   *stepDowns
-	invariants  *invariants
-	activity    *activity
-	requests    *requests
-	allocations *allocations
+	*windows.State
+	activity    *activity.Activity
+	allocations *blocks.Blocks
 }
 
 // evidence gathers the evidence. For each closed window it compares the kernel's peak with the peak recomputed from the
@@ -28,25 +24,25 @@ type certifier struct {
 func (ce *certifier) evidence() model.Certificate {
 	c := model.Certificate{
 		Lost: []model.Loss{}, LateLibraries: []string{}, Probes: []model.Probe{}, Meters: []model.Proof{},
-		Problems: []string{}, BoundariesLost: ce.session.lost(),
+		Problems: []string{}, BoundariesLost: ce.Session.Lost(),
 	}
-	for _, one := range ce.problems.all {
+	for _, one := range ce.Problems.All {
 		c.Problems = append(c.Problems, one.String())
 	}
-	if ce.table.dropped > 0 {
-		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.table.dropped)))
+	if ce.Table.Dropped > 0 {
+		c.Problems = append(c.Problems, words.WindowsMissing(uint64(ce.Table.Dropped)))
 	}
-	for _, r := range ce.processes.roots {
-		c.Made += r.stream.Made
-		c.Delivered += r.stream.Count
+	for _, r := range ce.Processes.Trees {
+		c.Made += r.Stream.Made
+		c.Delivered += r.Stream.Count
 	}
 	proofs := ce.proofs(&c)
-	for _, m := range ce.gpus.meters {
+	for _, m := range ce.GPUs.Meters {
 		if m.Facts().Kind != event.Sampled { // no change carries it, so there is nothing to compare
 			c.Meters = append(c.Meters, *proofs[m])
 		}
 	}
-	if f := ce.session.finish; f != nil {
+	if f := ce.Session.Finish; f != nil {
 		c.Finished = f.Reason
 		c.Made, c.Delivered = max(c.Made, f.Made), max(c.Delivered, f.Delivered) // also those after the last boundary
 		for _, l := range f.Lost {
@@ -58,7 +54,7 @@ func (ce *certifier) evidence() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	ce.limits.MaxProcesses = maxProcesses
+	ce.Limits.MaxProcesses = windows.MaxProcesses
 	return c
 }
 
@@ -71,37 +67,39 @@ func Probe(p event.ProbeUse) model.Probe {
 // proofs compares all windows, for each of them all meters at once.
 func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 	proofs := map[event.Meter]*model.Proof{}
-	for _, m := range ce.gpus.meters {
+	for _, m := range ce.GPUs.Meters {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
-	between := ce.processes.betweens()
-	for w := range ce.table.all(0, anyKind) {
-		if w.kind == kindSession {
+	between := ce.Processes.Straddling()
+	for w := range ce.Table.All(0, windows.AnyKind) {
+		if w.Kind == windows.KindSession {
 			for kind, n := range c.Unknown() {
-				*n += w.closeFrees.Unknown[kind] - w.openFrees.Unknown[kind]
+				*n += w.CloseFrees.Unknown[kind] - w.OpenFrees.Unknown[kind]
 			}
 		}
-		complete := ce.processes.root(w.root).stream.Complete(w.openStream, w.closeStream)
-		for _, m := range ce.gpus.meters {
+		complete := ce.Processes.Tree(w.Root).Stream.Complete(w.OpenStream, w.CloseStream)
+		for _, m := range ce.GPUs.Meters {
 			ce.prove(proofs[m], w, m, complete, between)
 		}
 	}
 	return proofs
 }
 
-func (ce *certifier) prove(p *model.Proof, w *window, m event.Meter, complete bool, between betweens) {
-	shed := slices.Contains(w.shed, m)
-	p.Shed = p.Shed || shed
-	if w.isOpen || w.kind == kindLife || w.unknown(m) || m.Facts().OfPythons && w.process.info.Python == "" {
+func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, complete bool, between course.Straddling) {
+	paused := slices.Contains(w.Paused, m)
+	p.Shed = p.Shed || paused
+	if w.IsOpen || w.Kind == windows.KindLife || w.Unknown(m) || m.Facts().OfPythons && w.Process.Info.Python == "" {
 		return
 	}
-	if !complete || shed {
+	if !complete || paused {
 		p.Skipped++
 		return
 	}
 	p.Compared++
-	kernel := w.own.of(m).highest()
-	difference := int64(kernel - between.recomputed(w, m, kernel))
+	kernel := w.Own.Of(m).Highest()
+	difference := int64(kernel - between.Recomputed(course.StraddlingKey{Root: w.Root, PID: w.Process.Info.PID,
+		Meter: m}, w.FirstSegment,
+		w.LastSegment, w.Recomputed.Of(m), kernel))
 	if difference == 0 {
 		p.Agreed++
 	}

@@ -66,9 +66,9 @@ func TestCutRecordingIsIncomplete(t *testing.T) {
 	expect(t, "whole", []any{c.Complete, len(c.Incomplete), c.Attribution.Complete}, []any{true, 0, true})
 }
 
-// TestMetersSteppedDownAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements
+// TestPausedMetersAreOfFigures: a meter that is not counted for a while makes figures lower bounds, and statements
 // without windows are missing: the certificate is not complete, and gives both reasons.
-func TestMetersSteppedDownAreOfFigures(t *testing.T) {
+func TestPausedMetersAreOfFigures(t *testing.T) {
 	const statements = "the probes on statements were stepped down to keep the overhead budget"
 	for group, why := range map[event.Group]string{event.ArrayProbes: words.MeterPaused("cpu.numpy"),
 		event.Statements: statements} {
@@ -98,9 +98,9 @@ func TestLinesOfCells(t *testing.T) {
 	}
 }
 
-// TestStacksSteppedDownAreOfAttribution: figures are counted while stacks are not walked, so the window is exact, and
+// TestPausedStacksAreOfAttribution: figures are counted while stacks are not walked, so the window is exact, and
 // the certificate is complete.
-func TestStacksSteppedDownAreOfAttribution(t *testing.T) {
+func TestPausedStacksAreOfAttribution(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
 	s.boundary(event.MeterShed, main, func(b *event.Boundary) { b.Group = event.SmallStacks })

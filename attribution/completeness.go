@@ -1,8 +1,6 @@
 package attribution
 
 import (
-	"cmp"
-
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -26,13 +24,13 @@ func (ce *certifier) certificate() model.Certificate {
 // incomplete adds the missing parts of figures and windows.
 func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 	add := m.figure
-	if ce.session.isCut() {
+	if ce.Session.IsCut() {
 		add(words.RecordingCut)
 	}
-	if missing := ce.processes.changesMissing(); missing > 0 {
+	if missing := ce.Processes.ChangesMissing(); missing > 0 {
 		add(words.ChangesMissing(missing, c.Made))
 	}
-	if n := ce.processes.twice() + ce.session.boundaries.Twice; n > 0 {
+	if n := ce.Processes.Twice() + ce.Session.Boundaries.Twice; n > 0 {
 		add(words.RecordsTwice(n))
 	}
 	for _, p := range c.Meters {
@@ -40,46 +38,38 @@ func (ce *certifier) incomplete(m *missing, c *model.Certificate) {
 			add(words.MeterPaused(p.ID))
 		}
 	}
-	m.figures = append(m.figures, ce.stepDowns.names()...)
+	m.figures = append(m.figures, ce.Paused.Names()...)
 	if c.BoundariesLost > 0 {
 		add(words.BoundariesMissing(c.BoundariesLost))
 	}
-	m.figures = append(m.figures, ce.invariants.Reasons()...)
-	if ce.table.dropped > 0 {
-		add(words.WindowsMissing(uint64(ce.table.dropped)))
+	m.figures = append(m.figures, ce.activity.Invariants.Reasons()...)
+	if ce.Table.Dropped > 0 {
+		add(words.WindowsMissing(uint64(ce.Table.Dropped)))
 	}
-	if ce.activity.unseen > 0 {
-		add(words.CellsUnseen(uint64(ce.activity.unseen)))
+	if ce.activity.Unseen > 0 {
+		add(words.CellsUnseen(uint64(ce.activity.Unseen)))
 	}
-	if n := ce.table.notSeenWhole(); n > 0 {
+	if n := ce.Table.NotSeenWhole(); n > 0 {
 		add(words.CellsInDoubt(n))
 	}
-	if ce.requests.dropped > 0 {
-		add(words.RefusalsMissing(ce.requests.dropped))
+	if ce.activity.Requests.Dropped > 0 {
+		add(words.RefusalsMissing(ce.activity.Requests.Dropped))
 	}
-}
-
-// names returns the names of the groups for a report.
-func (sd *stepDowns) names() (names []string) {
-	for _, p := range sd.groups {
-		names = append(names, cmp.Or(words.Group(p.group), p.text))
-	}
-	return names
 }
 
 // unattributed adds the missing parts of attribution.
 func (ce *certifier) unattributed(m *missing) {
-	if ce.session.isCut() {
+	if ce.Session.IsCut() {
 		m.name(words.RecordingCut)
 	}
-	if ce.allocations.missing() > 0 {
-		m.name(words.AllocationsMissing(uint64(ce.allocations.missing())))
+	if ce.allocations.Missing() > 0 {
+		m.name(words.AllocationsMissing(uint64(ce.allocations.Missing())))
 	}
-	if ce.stepDowns.stacks || ce.allocations.untold {
+	if ce.Paused.Stacks || ce.allocations.Unstreamed {
 		m.name(words.StacksShed)
 	}
-	if ce.session.finish != nil {
-		m.attribution = append(m.attribution, ce.session.finish.Unnamed...)
+	if ce.Session.Finish != nil {
+		m.attribution = append(m.attribution, ce.Session.Finish.Unnamed...)
 	}
 }
 
@@ -89,7 +79,7 @@ func (ce *certifier) complete(c *model.Certificate) {
 	var m missing
 	ce.incomplete(&m, c)
 	ce.unattributed(&m)
-	figures, attribution := ce.limits.Reasons()
+	figures, attribution := ce.Limits.Reasons()
 	m.figures, m.attribution = append(m.figures, figures...), append(m.attribution, attribution...)
 	for _, l := range c.Lost {
 		switch one := (event.Loss{Reason: l.Reason, Count: l.Count}); {

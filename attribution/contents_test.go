@@ -8,13 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
 // TestContents: facts about elements are the recorded ones.
 func TestContents(t *testing.T) {
-	got := contentsOf(&event.Contents{Elements: 10, Seen: 10, Item: 8, Layout: "F", Min: "-9223372036854775808",
+	got := rows.ContentsOf(&event.Contents{Elements: 10, Seen: 10, Item: 8, Layout: "F", Min: "-9223372036854775808",
 		Max: "18446744073709551615", Zeros: 3, Missing: 2, Infinite: 1, Whole: true, Fits: "int16", Distinct: 4,
 		Ascending: true, SameAs: []string{"b"},
 		Kinds:   []event.ContentsKind{{Kind: "str", Count: 7}, {Kind: "None", Count: 2}},
@@ -44,13 +45,14 @@ func TestContentsOfARecordingByAnybody(t *testing.T) {
 	for _, c := range []*event.Contents{
 		nil, {Elements: -1}, {Elements: 1, Seen: -1}, {Elements: 1, Item: -1},
 	} {
-		if got := contentsOf(c); got != nil {
+		if got := rows.ContentsOf(c); got != nil {
 			t.Errorf("%+v", got)
 		}
 	}
 	most := int64(math.MaxInt64)
-	got := contentsOf(&event.Contents{Elements: 5, Seen: most, Zeros: most, Missing: -1, Infinite: most, Distinct: most,
-		Longest: -1, Layout: "<b>", Fits: strings.Repeat("f", 1000), SameAs: make([]string, 1000),
+	got := rows.ContentsOf(&event.Contents{Elements: 5, Seen: most, Zeros: most, Missing: -1, Infinite: most,
+		Distinct: most,
+		Longest:  -1, Layout: "<b>", Fits: strings.Repeat("f", 1000), SameAs: make([]string, 1000),
 		Kinds: slices.Repeat([]event.ContentsKind{
 			{Kind: "<b>", Count: 1}, {Kind: "str", Count: most}, {Kind: "int", Count: -1},
 		}, 9),
@@ -65,14 +67,14 @@ func TestContentsOfARecordingByAnybody(t *testing.T) {
 	}
 	for _, text := range []string{"", "nan", "inf", "-Infinity", "0x1p-2", "1e999", "<b>", "1 ",
 		strings.Repeat("9", 1000)} {
-		n := numberOf(text)
+		n := rows.NumberOf(text)
 		if _, err := json.Marshal(n); err != nil || n != "" && text != "0x1p-2" {
 			t.Errorf("%q: %q, %v", text, n, err)
 		}
 	}
 	for text, want := range map[string]json.Number{"-0.5": "-0.5", "1e30": "1e+30", "007": "7", "+3": "3",
 		"18446744073709551615": "18446744073709551615", "0.10000000149011612": "0.10000000149011612"} {
-		if n := numberOf(text); n != want {
+		if n := rows.NumberOf(text); n != want {
 			t.Errorf("%q: %q", text, n)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 // TestRandomWindows compares each window's peak with the maximum over all values taken inside it.
 func TestRandomWindows(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		s := newScript()
@@ -63,20 +64,22 @@ func TestRandomWindows(t *testing.T) {
 
 // TestTooManyStatements: a cell that runs statements without end does not fill the memory, and the loss is reported.
 func TestTooManyStatements(t *testing.T) {
+	const most = 1000
 	tracker := New()
+	tracker.Limits.MostStatements = most
 	for _, e := range newScript().events {
 		tracker.Add(e)
 	}
 	tracker.Add(&event.Boundary{Number: 2, Segment: 2, Time: 5000, Kind: event.CellOpen, PID: main, Cell: 1, Inputs: 2})
 	n := uint64(2)
-	for range maxStatements + 10 {
+	for range most + 10 {
 		for _, kind := range []event.BoundaryKind{event.StatementOpen, event.StatementClose} {
 			n++
 			tracker.Add(&event.Boundary{Number: n, Segment: n, Time: 5000, Kind: kind, PID: main, Cell: 1})
 		}
 	}
 	r := tracker.Report()
-	if len(r.Windows) != maxStatements+2 || len(r.Certificate.Problems) != 1 {
+	if len(r.Windows) != most+2 || len(r.Certificate.Problems) != 1 {
 		t.Errorf("%d windows, problems %q", len(r.Windows), r.Certificate.Problems)
 	}
 }

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -184,6 +188,7 @@ var dividerCases = []struct {
 // TestDividers: a live block is named if the request would have fitted without it. Nothing is named where the blocks
 // are not those that the allocator counts, or where the request could not have used the place.
 func TestDividers(t *testing.T) {
+	t.Parallel()
 	for _, of := range dividerCases {
 		t.Run(of.name, func(t *testing.T) {
 			s := newCache0()
@@ -241,8 +246,9 @@ func TestDividersByHand(t *testing.T) {
 	random, found := rand.New(rand.NewPCG(5, 6)), 0
 	for range 2000 {
 		var of [units]uint64 // the stack of the block in each unit, 0 for none
-		a := &allocations{blocks: map[blockKey]block{}, holdings: newHoldings(nil)}
-		a.blocks[blockKey{heldKey{main, driver}, at}] = block{units * unit, 0}
+		a := &blocks.Blocks{Live: map[stacks.BlockKey]stacks.Block{}, Holdings: stacks.NewHoldings(nil)}
+		a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver},
+			Address: at}] = stacks.Block{Size: units * unit, Stack: 0}
 		held, stack := event.Bytes(0), uint64(0)
 		for from := 0; from < units; {
 			size := min(1+random.IntN(12), units-from)
@@ -251,13 +257,13 @@ func TestDividersByHand(t *testing.T) {
 				for i := range size {
 					of[from+i] = stack
 				}
-				place := blockKey{heldKey{main, active}, at + uint64(from)*unit}
-				a.blocks[place] = block{event.Bytes(size) * unit, stack}
+				place := stacks.BlockKey{Key: course.Key{PID: main, Meter: active}, Address: at + uint64(from)*unit}
+				a.Live[place] = stacks.Block{Size: event.Bytes(size) * unit, Stack: stack}
 				held += event.Bytes(size) * unit
 			}
 			from += size
 		}
-		a.of(heldKey{main, active}).total = held
+		a.Of(course.Key{PID: main, Meter: active}).Total = held
 		asked := 1 + random.IntN(20)
 		longest := func(without uint64) (most int) {
 			run := 0
@@ -282,12 +288,12 @@ func TestDividersByHand(t *testing.T) {
 			}
 		}
 		var got []uint64
-		for _, d := range a.dividersAt(&event.Refusal{PID: main, Meter: active, Asked: event.Bytes(asked) * unit,
+		for _, d := range a.DividersAt(&event.Refusal{PID: main, Meter: active, Asked: event.Bytes(asked) * unit,
 			Held: held, Detail: units * unit}) {
-			got = append(got, d.stack)
+			got = append(got, d.Stack)
 		}
 		slices.Sort(got)
-		if found += len(got); !slices.Equal(got, want) && len(want) <= maxDividers {
+		if found += len(got); !slices.Equal(got, want) && len(want) <= blocks.MaxDividers {
 			t.Fatalf("%v, want %v: %d units of %v", got, want, asked, of)
 		}
 	}
@@ -299,38 +305,44 @@ func TestDividersByHand(t *testing.T) {
 // TestDividersHostile: a session looks at a bounded number of blocks, however many live and however often requests are
 // refused, and keeps a bounded number of places.
 func TestDividersHostile(t *testing.T) {
+	t.Parallel()
 	const n, at, apart = 1 << 20, uint64(1 << 40), 4 * miB
-	a := &allocations{blocks: make(map[blockKey]block, n), holdings: newHoldings(nil)}
-	a.blocks[blockKey{heldKey{main, driver}, at}] = block{(n - 1) * apart, 0}
+	a := &blocks.Blocks{Live: make(map[stacks.BlockKey]stacks.Block, n), Holdings: stacks.NewHoldings(nil)}
+	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: driver}, Address: at}] = stacks.Block{Size: (n -
+		1) * apart, Stack: 0}
 	for i := range uint64(n - 1) {
-		a.blocks[blockKey{heldKey{main, active}, at + apart*i}] = block{miB, i}
+		a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+			Address: at + apart*i}] = stacks.Block{Size: miB, Stack: i}
 	}
 	held, looks := event.Bytes(n-1)*miB, 0
-	a.of(heldKey{main, active}).total = held
+	const mayLook = 2
+	a.Looked = blocks.MaxLooks - mayLook*n
+	a.Of(course.Key{PID: main, Meter: active}).Total = held
 	refused := &event.Refusal{PID: main, Meter: active, Asked: 7 * miB, Held: held, Detail: (n - 1) * apart}
 	for range 1000 {
-		switch found := a.dividersAt(refused); len(found) {
-		case maxDividers:
+		switch found := a.DividersAt(refused); len(found) {
+		case blocks.MaxDividers:
 			looks++
 		case 0:
 		default:
 			t.Fatalf("%v", found)
 		}
 	}
-	if looks != maxLooks/n || a.looked > maxLooks {
-		t.Errorf("looked %d times at %d blocks", looks, a.looked)
+	if looks != mayLook || a.Looked > blocks.MaxLooks {
+		t.Errorf("looked %d times at %d blocks", looks, a.Looked)
 	}
-	a.looked = 0
-	a.blocks[blockKey{heldKey{main, active}, at + n*apart}] = block{miB, 1}
-	if found := a.dividersAt(refused); found != nil || a.looked != 0 {
-		t.Errorf("more blocks than it looks at: %v, %d", found, a.looked)
+	a.Looked = 0
+	a.Live[stacks.BlockKey{Key: course.Key{PID: main, Meter: active},
+		Address: at + n*apart}] = stacks.Block{Size: miB, Stack: 1}
+	if found := a.DividersAt(refused); found != nil || a.Looked != 0 {
+		t.Errorf("more blocks than it looks at: %v, %d", found, a.Looked)
 	}
 
 	q := &blockQueue{}
-	for range 2 * maxAsked {
-		q.look(&refusal{Refusal: refused})
+	for range 2 * windows.MaxAsked {
+		q.look(&windows.Refusal{Refusal: refused})
 	}
-	if len(q.looks) != maxAsked {
+	if len(q.looks) != windows.MaxAsked {
 		t.Errorf("%d places wait", len(q.looks))
 	}
 }

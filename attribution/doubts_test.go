@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -267,21 +269,23 @@ func TestBlindToAChild(t *testing.T) {
 
 // TestStretches: times that meet become one, the others stay apart.
 func TestStretches(t *testing.T) {
-	var s stretches
-	for _, one := range []stretch{{10, 20}, {40, 50}, {1, 2}, {60, forever}, {15, 30}, {45, 45}, {70, 80}} {
-		s = s.with(one)
+	var s course.Spans
+	for _, one := range []course.Span{{Since: 10, Until: 20}, {Since: 40, Until: 50}, {Since: 1, Until: 2},
+		{Since: 60, Until: course.Forever}, {Since: 15, Until: 30}, {Since: 45, Until: 45}, {Since: 70, Until: 80}} {
+		s = s.With(one)
 	}
-	expect(t, "stretches", s, stretches{{1, 2}, {10, 30}, {40, 50}, {60, forever}})
+	expect(t, "stretches", s, course.Spans{{Since: 1, Until: 2}, {Since: 10, Until: 30}, {Since: 40, Until: 50},
+		{Since: 60, Until: course.Forever}})
 	for _, c := range []struct {
 		since, until event.Nanoseconds
 		want         bool
 	}{{0, 0, false}, {0, 1, true}, {2, 3, true}, {3, 9, false}, {0, 100, true}, {31, 39, false}, {50, 50, true}, {1000,
 		1000, true}} {
-		expect(t, fmt.Sprint(c), s.meet(c.since, c.until), c.want)
+		expect(t, fmt.Sprint(c), s.Meet(c.since, c.until), c.want)
 	}
 }
 
-// TestShedTrees: a meter that was stepped down is no more exact in the tree than in the process.
+// TestShedTrees: a meter that was paused is no more exact in the tree than in the process.
 func TestShedTrees(t *testing.T) {
 	s := newScript()
 	s.boundary(event.MeterShed, main)
@@ -300,7 +304,7 @@ func TestExperimentsLeaveCellsRoom(t *testing.T) {
 	}
 	s.cellWith(1)
 	tracker := New()
-	tracker.table.experiments = maxExperiments - 3
+	tracker.Table.Experiments = windows.MaxExperiments - 3
 	for _, e := range s.events {
 		tracker.Add(e)
 	}

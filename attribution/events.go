@@ -1,6 +1,8 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 )
@@ -13,21 +15,21 @@ const maxBehind = 1 << 18
 const maxAbout = 64
 
 // add takes in the next event. When it returns, the memory of a boundary or a change may be reused for another one.
-func (in *intake) add(e event.Event) {
+func (in *sequence) add(e event.Event) {
 	switch e := e.(type) {
 	case *event.Reading:
 		// A reading of an earlier boundary that another CPU's overtook counts with the later one, or with a later one
 		// still: see gather.
 		if in.pending == nil {
-			in.wait(in.processes.rootOf(e, nil), e)
-		} else if in.limits.room(&in.limits.Readings, len(in.readings) < maxReadings) {
+			in.wait(in.Processes.RootOf(e, nil), e)
+		} else if in.Limits.Room(&in.Limits.Readings, len(in.readings) < windows.MaxReadings) {
 			in.readings = append(in.readings, e)
 		}
 		return
 	case *event.Change:
 		in.change(e)
 		// By now the readings would have come, or there is no room for more changes that wait for the boundary.
-		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= maxWaits {
+		if in.behind++; in.behind > maxBehind || in.pending != nil && in.queue.waits >= stacks.MaxWaits {
 			in.flush()
 		}
 		return
@@ -38,17 +40,17 @@ func (in *intake) add(e event.Event) {
 		in.flush()
 		return
 	case *event.Stack:
-		in.stacks.take(e)
+		in.Stacks.Take(e)
 		return
 	case *event.Holders:
-		in.processes.waits(e)
-		in.ledger.heldBy(e)
+		in.Processes.Waits(e)
+		in.blocks.HeldBy(e)
 		return
 	case *event.Variables:
-		in.namespaces.list(e)
+		in.namespaces.List(e)
 		return
 	case *event.Residence:
-		in.namespaces.resides(e)
+		in.namespaces.Resides(e)
 		return
 	}
 	if isAbout(e) && in.pending != nil && len(in.about) < maxAbout {
@@ -70,25 +72,25 @@ func isAbout(e event.Event) bool {
 }
 
 // take takes in an event when the boundary before it is settled.
-func (in *intake) take(e event.Event) {
+func (in *sequence) take(e event.Event) {
 	switch e := e.(type) {
 	case *event.Start:
-		in.session.starts(e)
+		in.Session.Starts(e)
 		for _, info := range e.Processes {
 			in.introduce(info)
 		}
 	case *event.Process:
 		in.introduce(e.ProcessInfo)
 	case *event.CellSource:
-		in.activity.source(e)
+		in.activity.Source(e)
 	case *event.Boundary:
-		in.closed.settle()
+		in.activity.Windows.Settle()
 		in.drawn = *e
 		in.pending = &in.drawn
 	case *event.Limits:
-		in.processes.limited(e)
+		in.Processes.Limited(e)
 	case *event.Ending:
-		in.processes.ending(e)
+		in.Processes.Ending(e)
 	case *event.Settled:
 		in.finish(&e.Finish)
 		in.queue.handOnAll()
@@ -98,21 +100,21 @@ func (in *intake) take(e event.Event) {
 }
 
 // finish takes in how the session ended. A second such event replaces the first, which had less.
-func (in *intake) finish(f *event.Finish) {
-	isFirst := in.session.ends(f)
-	if in.session.isCut() {
-		in.namespaces.cutShort()
+func (in *sequence) finish(f *event.Finish) {
+	isFirst := in.Session.Ends(f)
+	if in.Session.IsCut() {
+		in.namespaces.CutShort()
 	}
-	in.table.inTheEnd.unsaid(f.Lost, in.table.closings)
-	in.processes.blindTo(f.Blind)
+	in.Table.Hindsight.AddUnreported(f.Lost, in.Table.Closings)
+	in.Processes.SetUnprobed(f.Blind)
 	if isFirst {
 		in.endAll()
-		in.shellCheck.compare(f.Shells)
+		in.activity.ShellCheck.Compare(f.Shells)
 	}
 }
 
 // flush settles the last boundary, see [Tracker.Flush].
-func (in *intake) flush() {
+func (in *sequence) flush() {
 	if in.pending == nil {
 		return
 	}
@@ -125,34 +127,34 @@ func (in *intake) flush() {
 }
 
 // introduce records a process, or more data on it.
-func (in *intake) introduce(info event.ProcessInfo) {
-	p := in.processes.process(info.PID, info.Root)
+func (in *sequence) introduce(info event.ProcessInfo) {
+	p := in.Processes.Process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
-	if p == nil && info.Python != "" && len(in.processes.order) < in.limits.processes+maxPythons {
-		p = in.processes.adopt(info.PID, info.Root)
+	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MostProcesses+windows.MaxPythons {
+		p = in.Processes.Adopt(info.PID, info.Root)
 	}
 	if p == nil {
 		return
 	}
-	if p.info = in.limits.bounded(info); info.IPython != "" {
-		in.processes.kernels.met(p)
+	if p.Info = in.Limits.Bounded(info); info.IPython != "" {
+		in.Processes.Kernels.Met(p)
 	}
-	if p.inputs < 0 {
-		p.inputs = info.Inputs
+	if p.Inputs < 0 {
+		p.Inputs = info.Inputs
 		// inputs stored by now were stored while its cells were watched: In begins with one empty entry
 		if !info.Late {
-			p.inputs = min(p.inputs, 1)
+			p.Inputs = min(p.Inputs, 1)
 		}
 	}
-	if info.Python != "" && p.alive && p.parent != 0 && p.session == nil && p.whole == nil && !p.adopted &&
-		in.ledger.keeps(kindLife) {
-		p.whole = in.windows.open(p, in.processes.now(p), kindLife, nil)
+	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
+		in.blocks.Keeps(windows.KindLife) {
+		p.Lifetime = in.activity.Windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
 	}
 }
 
 // endAll closes the windows that a stream left open: a recording that was cut.
-func (in *intake) endAll() {
-	for _, p := range in.processes.order {
-		in.activity.closeProcess(p, in.processes.now(p), words.RecordingEnds)
+func (in *sequence) endAll() {
+	for _, p := range in.Processes.Order {
+		in.activity.CloseProcess(p, in.Processes.Now(p), words.RecordingEnds)
 	}
 }

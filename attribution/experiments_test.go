@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
 // TestExperimentsAfter asks for the experiments of a process in the order in which they end, a few at a time. Those
 // that are no longer kept are counted, and none comes twice.
 func TestExperimentsAfter(t *testing.T) {
-	const all = maxEnded + 300
+	const all = windows.MaxEnded + 300
 	s := newScript()
 	s.mark(event.ExperimentBegin, "long")
 	for i := range all {
@@ -36,7 +37,8 @@ func TestExperimentsAfter(t *testing.T) {
 		n, lost = n+len(found)+missing, lost+missing
 	}
 	expect(t, "experiments", []any{len(names), lost, n, names[0], names[len(names)-2], names[len(names)-1]},
-		[]any{maxEnded, all + 1 - maxEnded, all + 1, fmt.Sprint(all + 1 - maxEnded), fmt.Sprint(all - 1), "long"})
+		[]any{windows.MaxEnded, all + 1 - windows.MaxEnded, all + 1, fmt.Sprint(all + 1 - windows.MaxEnded),
+			fmt.Sprint(all - 1), "long"})
 	last, ok := tracker.LastExperiment(int(main), "long")
 	expect(t, "the last", []any{ok, last.Name}, []any{true, "long"})
 	other, missing := tracker.ExperimentsAfter(int(main)+1, 0, 100)
@@ -55,7 +57,7 @@ func TestExperimentsWithoutRoom(t *testing.T) {
 	}
 	s.cellWith(1)
 	tracker := New()
-	tracker.table.experiments = maxExperiments - 3
+	tracker.Table.Experiments = windows.MaxExperiments - 3
 	for _, e := range s.events {
 		tracker.Add(e)
 	}

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -18,16 +19,16 @@ func TestTracebackOfItsCell(t *testing.T) {
 		tracker.Add(e)
 	}
 	file := ""
-	for key, runs := range tracker.files.byName {
-		if w := runs[len(runs)-1]; w.count > 0 && key.pid == main {
-			file = key.file
-			w.status = model.Error
+	for key, runs := range tracker.Files.ByName {
+		if w := runs[len(runs)-1]; w.Count > 0 && key.PID == main {
+			file = key.File
+			w.Status = model.Error
 		}
 	}
 	if file == "" {
 		t.Fatal("no cell has a file")
 	}
-	want := "traceback of " + countOf(tracker.files.byName[fileKey{main, file}][0])
+	want := "traceback of " + windows.CountOf(tracker.Files.ByName[windows.FileKey{PID: main, File: file}][0])
 	for _, test := range []struct {
 		codes []event.Code
 		want  string

@@ -10,13 +10,13 @@ import (
 )
 
 // found adds a change from a search: a block that came, or one that went.
-func (s *blocks) found(address uint64, size event.Bytes) {
+func (s *blockModel) found(address uint64, size event.Bytes) {
 	s.change(address, 0, size)
 	s.held[len(s.held)-1].Found = true
 }
 
 // pause draws a boundary of NumPy's probes.
-func (s *blocks) pause(kind event.BoundaryKind) {
+func (s *blockModel) pause(kind event.BoundaryKind) {
 	s.boundary(kind, main, func(b *event.Boundary) {
 		b.Value[s.meter], b.High[s.meter], b.Tree[s.meter], b.TreeHigh[s.meter] = s.value, s.high, s.value, s.high
 	})
@@ -25,7 +25,7 @@ func (s *blocks) pause(kind event.BoundaryKind) {
 
 // searched is a session in which a search finds, while the third cell runs, an array that came in a pause from the
 // first cell to the second, and one that went. Then it finds one that came in a pause within the fourth.
-func searched() *blocks {
+func searched() *blockModel {
 	s := newBlocks()
 	s.stack(1, event.Frame{Function: "f", File: "lib.py", Line: 1})
 	s.cut(event.CellOpen, 1)

@@ -1,64 +1,45 @@
 package attribution
 
+import (
+	"ipytracer/attribution/internal/windows"
+)
+
 // GiveUp drops the attribution of the whole session, and takes in no more of it. Texts of cells that come from now on
 // are kept up to 1 KiB. Figures, windows and their proof go on as before. why is a sentence for readers of
 // [Tracker.Glance] meanwhile; the session's end reports it again.
 func GiveUp(t *Tracker, why string) {
-	if t.allocations.givenUp != "" {
+	if t.allocations.GivenUp != "" {
 		return
 	}
-	t.stacks.close()
+	t.Stacks.Close()
 	t.queue.close()
-	t.allocations.giveUp(why)
-	t.glancer.mark(false)
-	t.namespaces.forget()
-	t.files.forget()
-	t.symbolizer.forget()
-	t.table.giveUp()
-	t.limits.brief = true
-	forgetTallies(t.closed.all())
-	forgetTallies(t.table.staying)
-	for _, p := range t.processes.order {
-		forgetTallies(p.windows)
-		forgetTallies(p.open)
-		forgetTallies([]*window{p.session, p.whole, p.lastGap})
+	t.allocations.GiveUp(why)
+	t.glancer.Mark(false)
+	t.Namespaces.Forget()
+	t.Files.Forget()
+	t.Symbolizer.Forget()
+	t.Table.GiveUp()
+	t.Limits.Brief = true
+	forgetTallies(t.Table.Closed.All())
+	forgetTallies(t.Table.Staying)
+	for _, p := range t.Processes.Order {
+		forgetTallies(p.Windows)
+		forgetTallies(p.Open)
+		forgetTallies([]*windows.Window{p.Session, p.Lifetime, p.LastBetween})
 	}
 }
-
-// giveUp drops the records of blocks and stacks.
-func (a *allocations) giveUp(why string) {
-	*a.divided = divided{stacks: a.stacks}
-	*a.finds = finds{processes: a.finds.processes, stacks: a.stacks}
-	*a = allocations{
-		session: a.session, gpus: a.gpus, processes: a.processes, over: a.over, divided: a.divided, finds: a.finds,
-		stacks: a.stacks, blocks: map[blockKey]block{}, ranges: map[int32]*ranges{}, holdings: newHoldings(a.stacks),
-		givenUp: why,
-	}
-}
-
-// forget drops the listed names.
-func (ns *namespaces) forget() { ns.early, ns.listed = nil, nil }
-
-// forget drops the stacks that it remembers.
-func (sy *symbolizer) forget() { sy.shown = shown{} }
-
-// forget drops the cells that it has looked up for file names.
-func (cf *cellFiles) forget() { cf.ran = nil }
-
-// giveUp makes windows that are read from the archive come without tallies.
-func (wt *windowTable) giveUp() { wt.decoded, wt.noTallies = nil, true }
 
 // forgetTallies removes the tallies of windows.
-func forgetTallies(all []*window) {
+func forgetTallies(all []*windows.Window) {
 	for _, w := range all {
 		if w == nil {
 			continue
 		}
-		if w.detail != nil {
-			w.tallies = nil
+		if w.Detail != nil {
+			w.Tallies = nil
 		}
-		if s := w.atResult; s != nil && s.detail != nil {
-			s.tallies = nil
+		if s := w.AtResult; s != nil && s.Detail != nil {
+			s.Tallies = nil
 		}
 	}
 }

@@ -32,6 +32,7 @@ func withoutAllocators(t *testing.T, r *model.Report) string {
 // TestGiveUp: whenever attribution is given up, each figure, window and proof is as without that, and the report has no
 // attribution.
 func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	sessions := map[string]func(emit func(event.Event)){
 		"notebook": func(emit func(event.Event)) { attributiontest.Notebook(emit, 60, 4) },
 		"anything": func(emit func(event.Event)) { attributiontest.Anything(emit, 7, 3000) },
@@ -75,12 +76,12 @@ func TestGiveUp(t *testing.T) {
 					t.Fatalf("%s, given up at %d: window %d has allocations", name, at, w.ID)
 				}
 			}
-			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.blocks) > 0 ||
-				len(tracker.stacks.stacks) > 0 {
+			if len(r.Lines) > 0 || len(r.Tensors) > 0 || len(tracker.allocations.Live) > 0 ||
+				len(tracker.Stacks.Stacks) > 0 {
 				t.Errorf("%s, given up at %d: %d lines, %d blocks, %d stacks are kept", name, at, len(r.Lines),
-					len(tracker.allocations.blocks), len(tracker.stacks.stacks))
+					len(tracker.allocations.Live), len(tracker.Stacks.Stacks))
 			}
-			if l := tracker.glancer.lacks(); !slices.Contains(l.Reasons, "too little memory") {
+			if l := tracker.glancer.Lacks(); !slices.Contains(l.Reasons, "too little memory") {
 				t.Errorf("%s: whoever looks on reads %q", name, l.Reasons)
 			}
 		}

@@ -66,6 +66,7 @@ func TestGlance(t *testing.T) {
 
 // TestGlancesChangeNothing: a session with glances all the while has the same report.
 func TestGlancesChangeNothing(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(12) {
 		looked, plain := New(), New()
 		i := 0
@@ -106,7 +107,7 @@ func TestGlanceLacksInvariants(t *testing.T) {
 	l.run("a", func() { l.take("a", 1, mib) })
 	l.look()
 	before := len(l.tracker.Glance().Lacks.Reasons)
-	l.tracker.invariants.EndedAgain = 2
+	l.tracker.activity.Invariants.EndedAgain = 2
 	if reasons := l.tracker.Glance().Lacks.Reasons; len(reasons) != before+1 ||
 		!slices.Contains(reasons, words.EndedAgain(2)) {
 		t.Errorf("%q", reasons)

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -114,19 +115,19 @@ func TestUnreported(t *testing.T) {
 		t.Errorf("%+v, want %+v", notes, want)
 	}
 
-	var many gpuNotes
-	for i := range int32(3 * maxGPUOwners) {
-		for stack := range uint64(3 * maxLarge) {
-			many.take(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib,
+	var many windows.GPUNotes
+	for i := range int32(3 * windows.MaxGPUOwners) {
+		for stack := range uint64(3 * windows.MaxLarge) {
+			many.Take(&event.Change{PID: i, Meter: event.OfDevice(0, event.Driver), Value: gib, Size: gib,
 				Stack: stack + 1})
 		}
 	}
-	if len(many.of) != maxGPUOwners {
-		t.Errorf("%d processes", len(many.of))
+	if len(many.ByOwner) != windows.MaxGPUOwners {
+		t.Errorf("%d processes", len(many.ByOwner))
 	}
-	for _, owned := range many.of {
-		if len(owned.largest) != maxLarge {
-			t.Fatalf("%d blocks", len(owned.largest))
+	for _, owned := range many.ByOwner {
+		if len(owned.Largest) != windows.MaxLarge {
+			t.Fatalf("%d blocks", len(owned.Largest))
 		}
 	}
 }

@@ -43,10 +43,10 @@ func newHeaper() *heaper {
 	return s
 }
 
-// TestHeapLinesSteppedDown: while the lines of malloc's blocks are stepped down, no change of theirs is streamed. The
-// blocks from before are forgotten; later windows have their own lines again; the figures are right all along, and
+// TestHeapLinesInAPause: while the lines of malloc's blocks are paused, no change of theirs is streamed. The
+// blockModel from before are forgotten; later windows have their own lines again; the figures are right all along, and
 // other meters' lines stay.
-func TestHeapLinesSteppedDown(t *testing.T) {
+func TestHeapLinesInAPause(t *testing.T) {
 	s := newHeaper()
 	s.change(0x1000, 1, 100, true)
 	s.cut(event.CellOpen, 1)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -18,7 +19,7 @@ func (s *script) archived(far bool) {
 	if !far {
 		return
 	}
-	for range 2 * (horizon + lingering) {
+	for range 2 * (windows.Horizon + windows.Lingering) {
 		s.mark(event.ExperimentBegin, "later")
 		s.mark(event.ExperimentEnd, "later")
 	}
@@ -54,8 +55,8 @@ func TestDoubtsInTheArchive(t *testing.T) {
 			tracker.Add(e)
 		}
 		statements := 0
-		for _, slot := range tracker.table.slots {
-			if slot.w != nil && slot.w.kind == kindStatement {
+		for _, slot := range tracker.Table.Slots {
+			if slot.W != nil && slot.W.Kind == windows.KindStatement {
 				statements++
 			}
 		}
@@ -89,7 +90,7 @@ func TestDoubtsInTheArchive(t *testing.T) {
 // TestEndedAmongMany: the cause of a process's end reaches the cell and the statement in which the process ended,
 // however many windows closed with them.
 func TestEndedAmongMany(t *testing.T) {
-	for _, open := range []int{0, 4 * maxUnsettled} {
+	for _, open := range []int{0, 4 * windows.MaxUnsettled} {
 		s := newScript()
 		for i := range open {
 			s.mark(event.ExperimentBegin, fmt.Sprint(i))
@@ -120,7 +121,7 @@ func TestEndedAmongMany(t *testing.T) {
 // TestUnreadAmongMany: where the readings of a boundary found no room, the windows that ended there are not exact, in
 // the archive or not.
 func TestUnreadAmongMany(t *testing.T) {
-	for _, n := range []int{1, 4 * maxUnsettled} {
+	for _, n := range []int{1, 4 * windows.MaxUnsettled} {
 		s := newScript()
 		for i := range n {
 			s.mark(event.ExperimentBegin, fmt.Sprint(i))

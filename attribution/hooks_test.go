@@ -98,6 +98,7 @@ func TestOverlappingHooks(t *testing.T) {
 // TestMissedIsAsIfItHadEnded compares, for random cells, the reports of cells with a missed end and of cells that
 // closed at their result.
 func TestMissedIsAsIfItHadEnded(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(50) {
 		reports := [2]*model.Report{}
 		for missed := range 2 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -79,15 +80,15 @@ func TestTreeBelowItsProcess(t *testing.T) {
 	}{
 		{"its own boundary", 200, 0, []string{words.TreesTooLow(1)}},
 		{"a reading", main, 0, []string{words.TreesTooLow(1)}},
-		{"the tree was looked at a moment later", main, skew, nil},
+		{"the tree was looked at a moment later", main, activity.Skew, nil},
 		{"or another CPU's boundary was faster", 200, -1, nil},
-		{"much later is something else", main, skew + 1, []string{words.TreesTooLow(1)}},
-		{"much earlier, too", main, -skew, []string{words.TreesTooLow(1)}},
+		{"much later is something else", main, activity.Skew + 1, []string{words.TreesTooLow(1)}},
+		{"much earlier, too", main, -activity.Skew, []string{words.TreesTooLow(1)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := family()
-			for i := range 3 * skew {
-				at := i - skew
+			for i := range 3 * activity.Skew {
+				at := i - activity.Skew
 				if at == 0 {
 					s.high[200] = 5000
 				}
@@ -119,7 +120,7 @@ func TestForkedChildAboveItsTree(t *testing.T) {
 		b.Tree[event.Resident], b.TreeHigh[event.Resident] = s.value[main]+s.value[200]-1000, 1010
 	}
 	s.boundary(event.ProcessStart, 200, func(b *event.Boundary) { b.Parent = main }, shared)
-	for range 2 * skew {
+	for range 2 * activity.Skew {
 		s.value[main], s.high[main] = 10, 10
 		s.value[200], s.high[200] = 1005, 1005
 		s.boundary(event.MeterBack, main, func(b *event.Boundary) {
@@ -137,10 +138,10 @@ func TestForkedChildAboveItsTree(t *testing.T) {
 
 // TestWindowBelowOneInside: a window that is lower than one inside it is reported.
 func TestWindowBelowOneInside(t *testing.T) {
-	for name, spoil := range map[string]func(in *inside){
-		"own":  func(in *inside) { in.own.raise(event.Resident, 901) },
-		"tree": func(in *inside) { in.tree.raise(event.OfDevice(0, event.Driver), 1) },
-		"":     func(*inside) {},
+	for name, spoil := range map[string]func(in *activity.Inside){
+		"own":  func(in *activity.Inside) { in.Own.Raise(event.Resident, 901) },
+		"tree": func(in *activity.Inside) { in.Tree.Raise(event.OfDevice(0, event.Driver), 1) },
+		"":     func(*activity.Inside) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracker := New()
@@ -154,9 +155,9 @@ func TestWindowBelowOneInside(t *testing.T) {
 				tracker.Add(e)
 			}
 			tracker.Flush()
-			cell := tracker.activity.cells[1]
-			in := tracker.invariants.inside[cell]
-			if in == nil || in.own.of(event.Resident) != 900 {
+			cell := tracker.Table.Running[1]
+			in := tracker.activity.Invariants.Inside[cell]
+			if in == nil || in.Own.Of(event.Resident) != 900 {
 				t.Fatalf("of the statement is known %+v", in)
 			}
 			spoil(in)
@@ -172,7 +173,7 @@ func TestWindowBelowOneInside(t *testing.T) {
 				want = []string{words.WindowsTooLow(1)}
 			}
 			broken(t, tracker.Report(), want...)
-			if n := len(tracker.invariants.inside); n > 0 {
+			if n := len(tracker.activity.Invariants.Inside); n > 0 {
 				t.Errorf("%d windows that are over are remembered", n)
 			}
 		})
@@ -189,7 +190,7 @@ func TestSessionBelowItsProcess(t *testing.T) {
 		tracker.Add(e)
 	}
 	tracker.Flush()
-	tracker.processes.byPID[main].life.need(event.Resident).peak = 901
+	tracker.Processes.ByPID[main].Life.Need(event.Resident).Peak = 901
 	s.events = nil
 	s.boundary(event.ProcessExit, main)
 	for _, e := range append(s.events, &event.Finish{Reason: "the target ended"}) {

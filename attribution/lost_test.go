@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ipytracer/attribution/changes"
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -14,6 +14,7 @@ import (
 // TestLossesOweNothing: whatever is lost, of blocks of few sizes at addresses that are used again, no stack holds less
 // than 0 at a peak, and the figures that are called exact are exact.
 func TestLossesOweNothing(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := newBlocks()
@@ -42,7 +43,7 @@ func TestLossesOweNothing(t *testing.T) {
 }
 
 // sameSizes makes and frees blocks of few sizes at addresses that repeat.
-func (s *blocks) sameSizes(r *rand.Rand) {
+func (s *blockModel) sameSizes(r *rand.Rand) {
 	for range r.IntN(30) {
 		if len(s.address) > 0 && r.IntN(2) == 0 {
 			s.give(s.address[r.IntN(len(s.address))])
@@ -55,7 +56,7 @@ func (s *blocks) sameSizes(r *rand.Rand) {
 	}
 }
 
-func (s *blocks) owesNothing(t *testing.T, w *model.Window) {
+func (s *blockModel) owesNothing(t *testing.T, w *model.Window) {
 	t.Helper()
 	for _, a := range w.Allocations {
 		if a.AtPeak < 0 || a.Allocated < 0 || a.Freed < 0 {
@@ -110,7 +111,7 @@ func TestLateChangesReachLaterWindows(t *testing.T) {
 	s.take(1, 96000)
 	s.cut(event.CellClose, 1)
 	s.cut(event.CellOpen, 2)
-	for range 2 * changes.Patience {
+	for range 2 * course.Patience {
 		s.take(2, 1000)
 	}
 	s.cut(event.CellClose, 2)

@@ -3,11 +3,12 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
 
-func TestShedMeterIsNotExact(t *testing.T) {
+func TestPausedMeterIsNotExact(t *testing.T) {
 	s := newScript()
 	s.openCell(1, true)
 	s.boundary(event.MeterShed, main)
@@ -29,8 +30,8 @@ func TestShedMeterIsNotExact(t *testing.T) {
 	}
 }
 
-// TestShedForTwoReasons: a meter that is put back for one reason may still be stepped down for another.
-func TestShedForTwoReasons(t *testing.T) {
+// TestPauseForTwoReasons: a meter that is put back for one reason may still be paused for another.
+func TestPauseForTwoReasons(t *testing.T) {
 	foreign := func(b *event.Boundary) { b.Group = event.ForeignArrays }
 	s := newScript()
 	s.boundary(event.MeterShed, main)
@@ -91,13 +92,13 @@ func TestPauseOfNumPy(t *testing.T) {
 	}
 }
 
-// TestShedInOneTree: a meter that is stepped down in one tree is not in another.
-func TestShedInOneTree(t *testing.T) {
+// TestPauseInOneTree: a meter that is paused in one tree is not in another.
+func TestPauseInOneTree(t *testing.T) {
 	tr := New()
-	tr.processes.root(0).sheds(0, event.ArrayProbes, true, event.NumPy)
-	a := tr.windows.open(tr.processes.process(1, 0), &event.Boundary{Root: 0, PID: 1}, kindCell, nil)
-	b := tr.windows.open(tr.processes.process(2, 1), &event.Boundary{Root: 1, PID: 2}, kindCell, nil)
-	if shed, other := tr.table.whole(a).shed, tr.table.whole(b).shed; len(shed) != 1 || len(other) != 0 {
+	tr.Processes.Tree(0).SetPaused(0, event.ArrayProbes, true, event.NumPy)
+	a := tr.activity.Windows.Open(tr.Processes.Process(1, 0), &event.Boundary{Root: 0, PID: 1}, windows.KindCell, nil)
+	b := tr.activity.Windows.Open(tr.Processes.Process(2, 1), &event.Boundary{Root: 1, PID: 2}, windows.KindCell, nil)
+	if shed, other := tr.Table.Whole(a).Paused, tr.Table.Whole(b).Paused; len(shed) != 1 || len(other) != 0 {
 		t.Errorf("shed: %v and %v", shed, other)
 	}
 }

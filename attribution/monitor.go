@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -14,18 +16,22 @@ import (
 // for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
-	marker   event.Boundary // an experiment's, as it is taken in
-	profiler *profiler      // nil without stacks
-	prefix   string         // of the experiments that are windows; "" for none
-	marked   marked         // those of them that have closed
+	marker   event.Boundary  // an experiment's, as it is taken in
+	profiler *profiler       // nil without stacks
+	prefix   string          // of the experiments that are windows; "" for none
+	marked   activity.Marked // those of them that have closed
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
 func NewMonitor() *Monitor {
-	c := newCore()
-	c.table.forgets, c.limits.open, c.limits.processes = true, monitorOpen, maxListing
-	c.follow(unkept{}, noChart{})
-	return &Monitor{core: c}
+	return &Monitor{core: newCore(monitored(), unkept{}, noChart{})}
+}
+
+// monitored returns the state of a session that is monitored.
+func monitored() *windows.State {
+	s := windows.NewState()
+	s.Table.Forgets, s.Limits.Open, s.Limits.MostProcesses = true, monitorOpen, windows.MaxListing
+	return s
 }
 
 // A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
@@ -45,63 +51,62 @@ func (m *Monitor) Add(e event.Event) {
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker
 	}
-	m.core.intake.add(e)
+	m.core.sequence.add(e)
 }
 
-// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten. Those of
-// a profiler have allocations.
+// Finished returns the cells that closed since the last call, as [Tracker.Finished] does. They are forgotten.
 func (m *Monitor) Finished() (done []model.Window) {
 	if m.profiler != nil {
 		done = m.profiler.finished()
 	} else {
 		done = m.core.finished()
 	}
-	if t := m.core.texts.typed; t != nil {
-		t.retain(m.core.activity.cells)
+	if t := m.core.Texts.Recent; t != nil {
+		t.Retain(m.core.Table.Running)
 	}
-	m.core.processes.forget()
-	if l := m.core.limits; l.kept > monitorNames {
-		l.known, l.kept = nil, 0
+	m.core.Processes.Forget()
+	if l := m.core.Limits; l.Kept > monitorNames {
+		l.Known, l.Kept = nil, 0
 	}
 	return done
 }
 
 // Origin returns the time that [model.Window.StartNS] counts from: of CLOCK_MONOTONIC, 0 before the first boundary.
-func (m *Monitor) Origin() event.Nanoseconds { return m.core.session.began }
+func (m *Monitor) Origin() event.Nanoseconds { return m.core.Session.Began }
 
 // Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
-	p := m.core.processes.byPID[int32(pid)]
-	if p == nil || p.began == 0 {
+	p := m.core.Processes.ByPID[int32(pid)]
+	if p == nil || p.Began == 0 {
 		return model.Process{}, false
 	}
-	return m.core.presenter.describe(p, 0, nil), true
+	return m.core.Presenter.Describe(p, 0, nil), true
 }
 
 // Has reports whether a process is known.
-func (m *Monitor) Has(pid int) bool { return m.core.processes.byPID[int32(pid)] != nil }
+func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] != nil }
 
 // Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
 // called before the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
-	p := m.core.processes.byPID[int32(pid)]
-	if p == nil || p.last.statement == nil || p.last.statement.isOpen {
+	p := m.core.Processes.ByPID[int32(pid)]
+	if p == nil || p.Last.Statement == nil || p.Last.Statement.IsOpen {
 		return model.Window{}, false
 	}
-	return m.core.presenter.window(p.last.statement), true
+	return m.core.Presenter.Window(p.Last.Statement), true
 }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {
 	out := map[string]int64{}
-	p := m.core.processes.byPID[int32(pid)]
+	p := m.core.Processes.ByPID[int32(pid)]
 	if p == nil {
 		return out
 	}
-	r := m.core.processes.root(p.root)
-	for _, meter := range m.core.gpus.meters {
-		if m.core.gpus.shows(meter, nil, p.info.Python != "") {
-			out[meter.String()] = int64(r.past.value(meter))
+	r := m.core.Processes.Tree(p.Root)
+	for _, meter := range m.core.GPUs.Meters {
+		if m.core.GPUs.Shows(meter, nil, p.Info.Python != "") {
+			out[meter.String()] = int64(r.Gauges.Value(meter))
 		}
 	}
 	return out
@@ -109,71 +114,59 @@ func (m *Monitor) Tree(pid int) map[string]int64 {
 
 // unkept is the ledger of a [Monitor]: it keeps no blocks, and no windows.
 type unkept struct {
-	untallied
-	unfollowed
+	activity.Untallied
+	activity.Unfollowed
 }
 
-func (unkept) takes(*event.Change) bool                          { return false }
-func (unkept) move(*root, *event.Change)                         {}
-func (unkept) heldBy(*event.Holders)                             {}
-func (unkept) forget(uint32, func(event.Meter) bool)             {}
-func (unkept) blockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
-func (unkept) rangeAt(int32, uint64) (uint64, bool)              { return 0, false }
-func (unkept) dividersAt(*event.Refusal) []divider               { return nil }
-func (unkept) isWhole() bool                                     { return true }
-func (unkept) boundary(*process, *event.Boundary)                {}
-func (unkept) ended(int32)                                       {}
-func (unkept) keeps(windowKind) bool                             { return false }
+func (unkept) Takes(*event.Change) bool                          { return false }
+func (unkept) Move(*windows.Tree, *event.Change)                 {}
+func (unkept) HeldBy(*event.Holders)                             {}
+func (unkept) Forget(uint32, func(event.Meter) bool)             {}
+func (unkept) BlockAt(int32, event.Meter, uint64) (uint64, bool) { return 0, false }
+func (unkept) RangeAt(int32, uint64) (uint64, bool)              { return 0, false }
+func (unkept) DividersAt(*event.Refusal) []windows.Divider       { return nil }
+func (unkept) IsWhole() bool                                     { return true }
+func (unkept) Boundary(*windows.Process, *event.Boundary)        {}
+func (unkept) Ended(int32)                                       {}
+func (unkept) Keeps(windows.WindowKind) bool                     { return false }
 
-// usualCrowd is the number of processes from which ended ones are dropped.
-const usualCrowd = 64
-
-// forget drops the processes that ended before any open window began, sessions apart, unless a process below them
-// lives. Texts that only they had go with them.
-func (ps *processes) forget() {
-	if len(ps.order) < ps.crowd {
-		return
-	}
-	needed := map[*process]bool{}
-	for _, p := range ps.order {
-		if !p.ended || p.left > ps.root(p.root).oldest(ps.session.cut) {
-			ps.need(p, needed)
-		}
-	}
-	if len(needed) == len(ps.order) {
-		return
-	}
-	drop := func(p *process) bool { return !needed[p] }
-	for _, p := range ps.order {
-		if drop(p) {
-			ps.root(p.root).leave(p)
-			if ps.byPID[p.info.PID] == p {
-				delete(ps.byPID, p.info.PID)
-			}
-		}
-	}
-	ps.order = slices.DeleteFunc(ps.order, drop)
-	for i, p := range ps.order {
-		p.index = i
-	}
-	ps.kernels.all, ps.kernels.stale = slices.DeleteFunc(ps.kernels.all, drop), true
-	ps.limits.known, ps.limits.kept = nil, 0
+// KeepSources has the cells that are handed out from now on have their sources: at most so many bytes of each, and of
+// all that wait. A source without room is left out.
+func (m *Monitor) KeepSources(most, all int) {
+	m.core.Texts.Recent = &windows.RecentTexts{Most: most, All: all, By: map[uint32]string{}}
 }
 
-// need marks a process and those above it.
-func (ps *processes) need(p *process, needed map[*process]bool) {
-	for p != nil && !needed[p] {
-		needed[p] = true
-		p = ps.byPID[p.parent]
-	}
+// KeepExperiments has experiments with names that begin with a prefix be windows from now on.
+func (m *Monitor) KeepExperiments(prefix string) {
+	m.prefix = prefix
+	m.core.activity.Marked = &m.marked
 }
 
-// oldest returns the cut since which any window of a tree has been open, sessions apart; otherwise none is.
-func (r *root) oldest(otherwise uint64) uint64 {
-	for _, w := range r.open {
-		if w.isOpen && w.kind != kindSession {
-			otherwise = min(otherwise, w.since)
-		}
+// Experiments returns the experiments that closed since the last call, of all processes, in the order in which they
+// closed. They are forgotten. lost is how many more closed after these, by process, for which there was no room. It is
+// to be called before [Monitor.Finished].
+func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
+	for _, w := range m.marked.All {
+		done = append(done, m.core.Presenter.Window(m.core.Table.Whole(w)))
 	}
-	return otherwise
+	lost, m.marked = m.marked.Lost, activity.Marked{}
+	return done, lost
+}
+
+// RunningExperiments returns the open experiments of a process, at most the hundred newest, the one that opened first
+// in front. Their figures reach to the last boundary.
+func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
+	p := m.core.Processes.ByPID[int32(pid)]
+	if p == nil {
+		return nil
+	}
+	var open []*windows.Window
+	for _, of := range p.Experiments.ByName {
+		open = append(open, of...)
+	}
+	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
+	for _, w := range open[max(0, len(open)-maxRunning):] {
+		all = append(all, m.core.Presenter.Window(m.core.Table.Whole(w)))
+	}
+	return all
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -12,13 +13,14 @@ import (
 // TestMonitor: after any events, a Monitor hands out the same cells as a Tracker, byte for byte but for their ids
 // and, unless it keeps them, their sources, and describes the process as the report does.
 func TestMonitor(t *testing.T) {
+	t.Parallel()
 	cells, children, sources := 0, 0, 0
 	for seed := range uint64(40) {
 		tracker, monitor, withSources := New(), NewMonitor(), seed%2 == 0
 		if withSources {
-			monitor.KeepSources(maxSource, maxText)
+			monitor.KeepSources(windows.MaxSource, windows.MaxText)
 		}
-		monitor.core.processes.crowd = 1 // ended processes are dropped at once
+		monitor.core.Processes.Crowd = 1 // ended processes are dropped at once
 		steps := 0
 		compare := func() {
 			want, got := tracker.Finished(), monitor.Finished()

@@ -30,14 +30,14 @@ func TestMonitorForgets(t *testing.T) {
 			seen += len(monitor.Finished())
 		}
 	}
-	work(2000)
+	work(1000)
 	before := reachable()
-	work(10_000)
+	work(4000)
 	if grew := reachable() - before; grew > 64<<10 {
 		t.Errorf("it grew by %d bytes", grew)
 	}
-	if seen < 11_900 {
-		t.Errorf("%d cells of 12,000", seen)
+	if seen < 4900 {
+		t.Errorf("%d cells of 5,000", seen)
 	}
 	if p, ok := monitor.Process(int(attributiontest.Kernel)); !ok || p.Meters["cpu.resident"].Peak < 1<<20 {
 		t.Errorf("%+v, %v", p, ok)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"ipytracer/attribution/internal/activity"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -12,6 +13,7 @@ import (
 // TestMonitorExperiments: after any events, a Monitor hands out the same experiments as a Tracker, byte for byte but
 // for their ids, and the same ones are open.
 func TestMonitorExperiments(t *testing.T) {
+	t.Parallel()
 	ended, running := 0, 0
 	for seed := range uint64(20) {
 		tracker, monitor := New(), NewMonitor()
@@ -69,7 +71,7 @@ func TestMonitorKeepsFew(t *testing.T) {
 	monitor := NewMonitor()
 	monitor.KeepExperiments("dask:")
 	s := attributiontest.New(monitor.Add, 1)
-	for i := range maxUnfetched + 7 {
+	for i := range activity.MaxUnfetched + 7 {
 		for _, name := range []string{fmt.Sprintf("dask:%d", i), "mine"} {
 			s.Mark(event.ExperimentBegin, name)
 			s.Mark(event.ExperimentEnd, name)
@@ -77,7 +79,8 @@ func TestMonitorKeepsFew(t *testing.T) {
 	}
 	done, lost := monitor.Experiments()
 	monitor.Finished()
-	if len(done) != maxUnfetched || done[0].Name != "dask:0" || len(lost) != 1 || lost[attributiontest.Kernel] != 7 {
+	if len(done) != activity.MaxUnfetched || done[0].Name != "dask:0" || len(lost) != 1 ||
+		lost[attributiontest.Kernel] != 7 {
 		t.Errorf("%d kept, lost %v", len(done), lost)
 	}
 	for i := range monitorOpen + 9 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -42,7 +43,7 @@ func (n *notebook) takeOf(m event.Meter, text string, line int, size event.Bytes
 	frames := []event.Frame{{Function: "helper", File: "/home/me/lib.py", Line: 7},
 		{Function: "<module>", File: text + ".py", Line: int32(line)}}
 	n.events = append(n.events, &event.Stack{Number: number, PID: main, Frames: frames})
-	c := event.Change{Meter: m, Size: size, Address: n.next, Stack: number, Block: isActive(m)}
+	c := event.Change{Meter: m, Size: size, Address: n.next, Stack: number, Block: windows.IsActive(m)}
 	n.sizes[n.next] = c
 	n.move(c)
 	return n.next

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/rows"
 	"ipytracer/event"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -29,7 +30,7 @@ func TestPageSize(t *testing.T) {
 			n.move(event.Change{Meter: event.Mapped, Size: 8 * mib, Address: c.start, Stack: 7, Block: true})
 		})
 		e := saying(event.HeldByVariable, "a")
-		e.Views = []event.View{{Address: c.start + mallocHeader, Size: size - mallocHeader, Used: 4 << 10,
+		e.Views = []event.View{{Address: c.start + rows.MallocHeader, Size: size - rows.MallocHeader, Used: 4 << 10,
 			Type: "numpy.ndarray", Viewers: []event.Viewer{{Paths: []string{"a"}}}}}
 		a := n.so().AuditOne(int(main), []*event.Holders{e}, int64(mib))
 		reporttest.Audit(t, a)
@@ -43,7 +44,7 @@ func TestPageSize(t *testing.T) {
 			t.Errorf("pages of %d bytes, at %#x: a verdict of %d bytes, want %d", c.page, c.start, judged, c.whole)
 		}
 		n.events = append(n.events, &event.Variables{PID: main, Complete: true, Variables: []event.Variable{{Name: "a",
-			Kind: event.HeldByVariable, Bytes: size, Size: size, Block: c.start + mallocHeader}}})
+			Kind: event.HeldByVariable, Bytes: size, Size: size, Block: c.start + rows.MallocHeader}}})
 		n.boundary(event.Detached, main)
 		names := n.script.run(t).Variables
 		if len(names) != 1 || (len(names[0].Stack) > 0) != (c.whole > 0) {

@@ -3,6 +3,9 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/rows"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
 	"ipytracer/model"
 )
 
@@ -12,21 +15,21 @@ const maxRunning = 100
 // Running returns the open windows of a process: at most the hundred newest, the one that opened first in front. Their
 // figures reach to the last boundary; the stacks that allocated are left out.
 func (t *Tracker) Running(pid int) (all []model.Window) {
-	p := t.processes.byPID[int32(pid)]
+	p := t.Processes.ByPID[int32(pid)]
 	if p == nil {
 		return nil
 	}
-	open := slices.Clone(p.open)
-	if s := t.processes.sessionOf(p); s != nil && s.process == p {
+	open := slices.Clone(p.Open)
+	if s := t.Processes.SessionOf(p); s != nil && s.Process == p {
 		open = append(open, s)
 	}
-	for _, of := range p.experiments.byName {
+	for _, of := range p.Experiments.ByName {
 		open = append(open, of...)
 	}
-	open = slices.DeleteFunc(open, func(w *window) bool { return !w.isOpen || !w.kind.isReported() })
-	slices.SortFunc(open, func(a, b *window) int { return a.id - b.id })
+	open = slices.DeleteFunc(open, func(w *windows.Window) bool { return !w.IsOpen || !w.Kind.IsReported() })
+	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range open[max(0, len(open)-maxRunning):] {
-		all = append(all, t.presenter.window(t.table.whole(w)))
+		all = append(all, t.Presenter.Window(t.Table.Whole(w)))
 	}
 	return all
 }
@@ -34,13 +37,13 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 // CellsAfter returns the closed cells of a process that have a higher id, oldest first, without the stacks that
 // allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
-	first := t.table.first(id + 1)
-	for w := range t.table.all(first, func(k windowKind) bool { return k == kindCell }) {
+	first := t.Table.First(id + 1)
+	for w := range t.Table.All(first, func(k windows.WindowKind) bool { return k == windows.KindCell }) {
 		if len(all) >= limit {
 			break
 		}
-		if w.process.info.PID == int32(pid) && !w.isOpen {
-			all = append(all, t.presenter.window(w))
+		if w.Process.Info.PID == int32(pid) && !w.IsOpen {
+			all = append(all, t.Presenter.Window(w))
 		}
 	}
 	return all
@@ -48,11 +51,11 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 
 // LastExperiment returns the experiment of a process that ended last, if it has this name.
 func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
-	p := t.processes.byPID[int32(pid)]
-	if p == nil || p.experiments.endings == 0 {
+	p := t.Processes.ByPID[int32(pid)]
+	if p == nil || p.Experiments.Endings == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.reader.find(p.experiments.last())
+	w, ok := t.reader.find(p.Experiments.Last())
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
@@ -63,11 +66,11 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 // they closed, at most limit of them. lost is the number of those before them that are not kept any more. So the next
 // call is for n, lost and the returned ones together.
 func (t *Tracker) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
-	p := t.processes.byPID[int32(pid)]
+	p := t.Processes.ByPID[int32(pid)]
 	if p == nil {
 		return nil, 0
 	}
-	ids, lost := p.experiments.after(n)
+	ids, lost := p.Experiments.After(n)
 	for _, id := range ids {
 		if len(all) >= limit {
 			break
@@ -91,3 +94,6 @@ func (t *Tracker) Window(id int) (model.Window, bool) {
 	}
 	return w, ok
 }
+
+// Partial returns variables of a session that is not known to its end: their sizes are lower bounds.
+func Partial(e event.Variables) event.Variables { return rows.Partial(e) }

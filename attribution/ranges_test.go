@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ipytracer/attribution/internal/course"
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
@@ -61,6 +62,7 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 // TestRanges maps, unmaps and replaces ranges at random, many of which partly cover others, and compares each cell with
 // the state of single pages.
 func TestRanges(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := &mapper{script: newScript()}
@@ -154,23 +156,23 @@ func TestRangesEndWithTheirProgram(t *testing.T) {
 func TestAbsurdRanges(t *testing.T) {
 	tracker := New()
 	move := func(address uint64, size event.Bytes) {
-		tracker.allocations.moveRange(tracker.processes.root(0),
+		tracker.allocations.MoveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: address, Size: size, Stack: 1})
 	}
 	move(math.MaxUint64-page, 2*page)
-	if n := tracker.allocations.ranges[main].tree.Len(); n != 0 {
+	if n := tracker.allocations.Ranges[main].Tree.Len(); n != 0 {
 		t.Errorf("%d ranges", n)
 	}
 	move(page, page)
 	move(0, math.MinInt64)
-	if n := tracker.allocations.holdings.of(heldKey{main, event.Mapped}).total; n != 0 {
+	if n := tracker.allocations.Holdings.Of(course.Key{PID: main, Meter: event.Mapped}).Total; n != 0 {
 		t.Errorf("%d bytes are left", n)
 	}
 	for i := range uint64(3 * page) { // alternating makers: nothing can be joined
-		tracker.allocations.moveRange(tracker.processes.root(0),
+		tracker.allocations.MoveRange(tracker.Processes.Tree(0),
 			&event.Change{PID: main, Meter: event.Mapped, Block: true, Address: i * page, Size: page, Stack: i % 2})
 	}
-	if a := tracker.allocations; a.pieces != 3*page || a.ranges[main].tree.Len() != a.pieces {
-		t.Errorf("%d pieces counted, %d there", a.pieces, a.ranges[main].tree.Len())
+	if a := tracker.allocations; a.Pieces != 3*page || a.Ranges[main].Tree.Len() != a.Pieces {
+		t.Errorf("%d pieces counted, %d there", a.Pieces, a.Ranges[main].Tree.Len())
 	}
 }

@@ -13,7 +13,7 @@ import (
 func (t *Tracker) Finished() []model.Window { return t.finished() }
 
 // Cells returns the number of cells that have begun.
-func (t *Tracker) Cells() int { return t.processes.cells() }
+func (t *Tracker) Cells() int { return t.Processes.Cells() }
 
 // Report returns everything that is known. It can be called at any time: open windows end at the last boundary.
 func (t *Tracker) Report() *model.Report {
@@ -40,7 +40,7 @@ func (t *Tracker) Report() *model.Report {
 // Stream returns the same as [Tracker.Report], but makes its windows one at a time, when they are asked for. No event
 // may be added before the report has been printed.
 func (t *Tracker) Stream() *model.Report {
-	t.intake.flush()
+	t.sequence.flush()
 	t.queue.handOnAll()
 	return t.streamed()
 }
@@ -56,57 +56,35 @@ func (t *Tracker) SoFar(e *event.Variables) *model.Report {
 
 // streamed returns a report of the state as it is.
 func (t *Tracker) streamed() *model.Report {
-	t.table.forget()
+	t.Table.Forget()
 	r := &model.Report{
-		Schema: model.Schema, Processes: []model.Process{}, Meters: t.figurer.meters(),
+		Schema: model.Schema, Processes: []model.Process{}, Meters: t.Figurer.Meters(),
 		Between: []model.Between{}, Stream: t.reader.each, StreamBetween: t.reader.eachBetween,
 		Passing: t.reader.pass, PassingBetween: t.reader.passBetween, Detail: t.reader.detail,
 		Find: t.reader.find, Since: t.reader.after,
-		Timeline: []model.Track{}, StreamTimeline: t.timeline.eachTrack,
+		Timeline: []model.Track{}, StreamTimeline: t.timeline.EachTrack,
 	}
-	r.Host, r.MeterIDs, r.Counted = t.session.host(), t.presenter.meterIDs(), t.table.counted
-	if t.session.finish != nil {
-		for _, g := range t.session.finish.GPUs {
+	r.Host, r.MeterIDs, r.Counted = t.Session.Host(), t.Presenter.MeterIDs(), t.Table.Counted
+	if t.Session.Finish != nil {
+		for _, g := range t.Session.Finish.GPUs {
 			r.GPUs = append(r.GPUs, model.GPU{Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name,
 				Memory: int64(g.Memory)})
 		}
 	}
-	r.GPUNotes = t.presenter.notes()
-	restarts := t.processes.restarts()
-	sessions := t.table.sessions()
-	for _, p := range t.processes.order {
-		if p.began != 0 {
-			r.Processes = append(r.Processes, t.presenter.describe(p, restarts[p], sessions))
+	r.GPUNotes = t.Presenter.Notes()
+	restarts := t.Processes.Restarts()
+	sessions := t.Table.Sessions()
+	for _, p := range t.Processes.Order {
+		if p.Began != 0 {
+			r.Processes = append(r.Processes, t.Presenter.Describe(p, restarts[p], sessions))
 		}
 	}
 	r.Levels = model.LevelsOf(r.Processes, r.GPUs)
-	r.Lines, r.Tensors = t.lister.lines(), t.lister.tensors()
-	r.Variables, r.Names = t.namespaces.variables()
-	r.ToFree = t.namespaces.toFree()
-	r.Resident = t.namespaces.resident()
-	r.Summits = t.lister.summits()
+	r.Lines, r.Tensors = t.lister.Lines(), t.lister.Tensors()
+	r.Variables, r.Names = t.Namespaces.Variables()
+	r.ToFree = t.Namespaces.ToFree()
+	r.Resident = t.Namespaces.Resident()
+	r.Summits = t.lister.Summits()
 	r.Certificate = t.certifier.certificate()
 	return r
-}
-
-// meterIDs returns the meters that any window or process of a report has.
-func (pr *presenter) meterIDs() (ids []string) {
-	for _, m := range pr.gpus.meters {
-		if slices.ContainsFunc(pr.processes.order,
-			func(p *process) bool {
-				return (p.began != 0 || p.hasWindows) &&
-					pr.gpus.shows(m, nil, p.info.Python != "")
-			}) {
-			ids = append(ids, m.String())
-		}
-	}
-	return ids
-}
-
-// notes returns the notes on GPUs.
-func (pr *presenter) notes() []model.GPUNote {
-	if pr.session.finish == nil {
-		return pr.gpus.notes.list(nil, pr.stacks)
-	}
-	return pr.gpus.notes.list(pr.session.finish.GPUs, pr.stacks)
 }

@@ -3,6 +3,7 @@ package attribution
 import (
 	"testing"
 
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -18,7 +19,7 @@ func TestConnectionFile(t *testing.T) {
 		"python -f a.json b.json": "a.json",
 		"":                        "",
 	} {
-		if got := connectionFile(command); got != want {
+		if got := windows.ConnectionFile(command); got != want {
 			t.Errorf("%q: %q, want %q", command, got, want)
 		}
 	}

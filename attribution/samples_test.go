@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// sampler makes NumPy's blocks as the kernel half streams them while the stacks of small ones are stepped down: blocks
+// sampler makes NumPy's blocks as the kernel half streams them while the stacks of small ones are paused: blocks
 // below [event.SampleOf] are streamed with a probability of their size divided by SampleOf. Of the others only the
 // values are streamed from which the meter falls, where these are the highest of their segment so far.
 type sampler struct {
@@ -124,6 +124,7 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 // TestSamples checks that while small blocks are streamed as samples, figures are exact and proven, allocations by
 // stack are estimates without a bias that are marked as such, and those of large blocks alone are exact to the byte.
 func TestSamples(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(20) {
 		s := newSampler(seed)
 		s.shed(event.MeterShed)
@@ -174,6 +175,7 @@ func TestSamples(t *testing.T) {
 // TestSamplesHaveNoBias checks that over many sessions the sum of the samples is the true sum, within six standard
 // errors of it.
 func TestSamplesHaveNoBias(t *testing.T) {
+	t.Parallel()
 	var told, made, variance, times, blocks float64
 	for seed := range uint64(60) {
 		s := newSampler(1000 + seed)
@@ -220,7 +222,7 @@ func TestSamplesAreProven(t *testing.T) {
 }
 
 // TestSampledPeak checks that the stacks at a peak are those with blocks as the meter was at its highest, even if
-// blocks that were not streamed made that peak.
+// blockModel that were not streamed made that peak.
 func TestSampledPeak(t *testing.T) {
 	s := newSampler(7)
 	s.shed(event.MeterShed)
@@ -254,7 +256,7 @@ func TestSampledPeak(t *testing.T) {
 }
 
 // TestSamplesAreOfAttribution checks that lines from samples are marked, also in a burst in which no stacks were
-// stepped down. Figures stay exact.
+// paused. Figures stay exact.
 func TestSamplesAreOfAttribution(t *testing.T) {
 	for _, size := range []event.Bytes{5000, 100 << 10} { // one block is not streamed, or all are
 		s := newSampler(7)

@@ -3,48 +3,50 @@ package attribution
 import (
 	"slices"
 
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 )
 
-func (in *intake) settle(drawn *event.Boundary, readings []*event.Reading) {
+func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
 	one := *drawn // others keep the event as it is
 	b := &one
-	r := in.processes.root(b.Root)
-	r.follows(b)
-	in.session.draws(b)
-	if p := in.processes.byPID[b.PID]; b.Kind == event.ProcessStart && p != nil && p.ended {
-		delete(in.processes.byPID, b.PID) // its pid was reused: that is another process
+	r := in.Processes.Tree(b.Root)
+	r.Follows(b)
+	in.Session.Draws(b)
+	if p := in.Processes.ByPID[b.PID]; b.Kind == event.ProcessStart && p != nil && p.Ended {
+		delete(in.Processes.ByPID, b.PID) // its pid was reused: that is another process
 	}
-	in.gpus.note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
+	in.GPUs.Note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := in.gather(r, b, readings)
-	own := movement{value: &b.Value, high: &b.High, looked: &b.Value}
+	own := course.Movement{Value: &b.Value, High: &b.High, Read: &b.Value}
 	// An exec: the same pid with its old memory, which in a forked process was its parent's. Or another CPU's boundary
 	// read the process just before it drew this one, and this boundary overtook that one on the way here.
-	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !in.processes.isForked(b.PID)) {
-		own.high, own.looked = highest(*own.high, before.high), highest(*own.looked, before.looked)
+	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !in.Processes.IsForked(b.PID)) {
+		own.High, own.Read = course.Highest(*own.High, before.High), course.Highest(*own.Read, before.Read)
 	}
 	moved[b.PID] = own
 	in.withAttached(b, moved)
-	r.isOne(b, &own)
+	r.IsOne(b, &own)
 	in.endSegment(r, b, moved)
 	in.apply(r, b)
-	r.breaks(b, in.session.cut)
-	in.invariants.segment(b, moved, in.processes, in.gpus.meters)
-	in.chart.draw(r, b, moved)
-	r.drawnAt = b.Time
-	in.queue.allocateIn(b.Root, r, r.ended+1)
+	r.Breaks(b, in.Session.Cut)
+	in.activity.Invariants.Segment(b, moved, in.Processes, in.GPUs.Meters)
+	in.chart.Draw(r, b, moved)
+	r.DrawnAt = b.Time
+	in.queue.allocateIn(b.Root, r, r.Ended+1)
 }
 
 // withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
 // half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
-func (in *intake) withAttached(b *event.Boundary, moved moves) {
+func (in *sequence) withAttached(b *event.Boundary, moved course.Movements) {
 	for pid, m := range moved {
-		p := in.processes.byPID[pid]
-		if m.waited || p == nil || p.parent != 0 || p.session == nil || p.root != b.Root {
+		p := in.Processes.ByPID[pid]
+		if m.Waited || p == nil || p.Parent != 0 || p.Session == nil || p.Root != b.Root {
 			continue
 		}
-		for _, meter := range in.gpus.meters {
-			b.TreeHigh[meter] = max(b.TreeHigh[meter], m.high[meter])
+		for _, meter := range in.GPUs.Meters {
+			b.TreeHigh[meter] = max(b.TreeHigh[meter], m.High[meter])
 		}
 	}
 }
@@ -53,20 +55,21 @@ func (in *intake) withAttached(b *event.Boundary, moved moves) {
 // one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
 // its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
 // segment, and waits for the end of that: the windows that opened in between have it.
-func (in *intake) gather(r *root, b *event.Boundary, readings []*event.Reading) moves {
-	waited := r.readings
-	r.readings, in.waiting = nil, in.waiting-len(r.readings)
-	moved := moves{}
+func (in *sequence) gather(r *windows.Tree, b *event.Boundary, readings []*event.Reading) course.Movements {
+	waited := r.Readings
+	r.Readings, in.waiting = nil, in.waiting-len(r.Readings)
+	moved := course.Movements{}
 	for i, from := range slices.Concat(waited, readings) {
-		if of := in.processes.rootOf(from, r); of != r || from.Since > b.Segment {
+		if of := in.Processes.RootOf(from, r); of != r || from.Since > b.Segment {
 			in.wait(of, from)
 			continue
 		}
-		in.gpus.note(&from.Value, &from.High)
-		one := movement{&from.Value, &from.High, &from.Value, i < len(waited) || from.Since != 0 &&
-			from.Since < b.Segment}
+		in.GPUs.Note(&from.Value, &from.High)
+		one := course.Movement{Value: &from.Value, High: &from.High, Read: &from.Value, Waited: i < len(waited) ||
+			from.Since != 0 &&
+				from.Since < b.Segment}
 		if before, again := moved[from.PID]; again {
-			one.high, one.looked = highest(*one.high, before.high), highest(*one.looked, before.looked)
+			one.High, one.Read = course.Highest(*one.High, before.High), course.Highest(*one.Read, before.Read)
 		}
 		moved[from.PID] = one
 	}
@@ -74,93 +77,93 @@ func (in *intake) gather(r *root, b *event.Boundary, readings []*event.Reading) 
 }
 
 // wait keeps a reading until its tree's next boundary.
-func (in *intake) wait(r *root, of *event.Reading) {
-	if in.limits.room(&in.limits.Readings, r != nil && in.waiting < maxReadings) {
-		r.readings = append(r.readings, of)
+func (in *sequence) wait(r *windows.Tree, of *event.Reading) {
+	if in.Limits.Room(&in.Limits.Readings, r != nil && in.waiting < windows.MaxReadings) {
+		r.Readings = append(r.Readings, of)
 		in.waiting++
 	}
 }
 
 // endSegment adds the segment that ends to every open window of the tree.
-func (in *intake) endSegment(r *root, b *event.Boundary, moved moves) {
-	changes := r.takeChanges(b.Segment)
-	if r.last == nil {
-		r.last = &event.Boundary{}
-		carry(r.last, b)
-	} else if b.Segment >= r.ended {
-		carry(r.last, b)
+func (in *sequence) endSegment(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+	changes := r.TakeChanges(b.Segment)
+	if r.Last == nil {
+		r.Last = &event.Boundary{}
+		windows.Carry(r.Last, b)
+	} else if b.Segment >= r.Ended {
+		windows.Carry(r.Last, b)
 	}
-	r.sides.note(b.Segment, moved, in.gpus.meters)
-	r.ended = max(r.ended, b.Segment) // two CPUs' boundaries may pass each other
-	in.session.next()
+	r.Chains.Record(b.Segment, moved, in.GPUs.Meters)
+	r.Ended = max(r.Ended, b.Segment) // two CPUs' boundaries may pass each other
+	in.Session.Next()
 	in.learn(r, b.Segment)
-	in.requests.askedIn(r, b.Segment)
+	in.activity.Requests.AskedIn(r, b.Segment)
 	in.doubtSegment(r, &b.Doubts)
-	latest := r.latest()
+	latest := r.Latest()
 	for kind, bytes := range b.Unsure {
-		r.unsure[kind].push(in.session.cut, bytes)
+		r.Unsure[kind].Push(in.Session.Cut, bytes)
 	}
-	r.frees(&b.Frees)
-	r.past.see(in.session.cut, latest, &b.Tree, &b.TreeHigh, in.gpus.meters)
-	r.past.certain(in.session.cut, &b.Tree, &b.TreeHigh, &r.freed)
-	r.thin(&r.past)
+	r.Frees(&b.Frees)
+	r.Gauges.See(in.Session.Cut, latest, &b.Tree, &b.TreeHigh, in.GPUs.Meters)
+	r.Gauges.Certain(in.Session.Cut, &b.Tree, &b.TreeHigh, &r.Freed)
+	r.Thin(&r.Gauges)
 	for pid, m := range moved {
-		p := in.processes.process(pid, b.Root)
+		p := in.Processes.Process(pid, b.Root)
 		if p == nil {
 			continue
 		}
-		if b.Kind == event.ProcessExec && pid == b.PID && p.isForked {
-			p.replaced = in.session.cut
+		if b.Kind == event.ProcessExec && pid == b.PID && p.IsForked {
+			p.Replaced = in.Session.Cut
 		}
-		if p.ended && !p.alive && pid != b.PID {
-			p.reached(m.high, in.gpus.meters)
+		if p.Ended && !p.Alive && pid != b.PID {
+			p.Reached(m.High, in.GPUs.Meters)
 			continue
 		}
-		in.processes.enter(p, b.Root)
-		p.past.see(in.session.cut, latest, m.value, m.high, in.gpus.meters)
-		p.past.certain(in.session.cut, m.value, m.high, &r.freed)
-		p.past.reach(in.session.cut, m.looked)
-		r.thin(&p.past)
-		if p.adopted && p.life == nil {
-			p.life = startFigures(m.value, in.gpus.meters)
+		in.Processes.Enter(p, b.Root)
+		p.Gauges.See(in.Session.Cut, latest, m.Value, m.High, in.GPUs.Meters)
+		p.Gauges.Certain(in.Session.Cut, m.Value, m.High, &r.Freed)
+		p.Gauges.Reach(in.Session.Cut, m.Read)
+		r.Thin(&p.Gauges)
+		if p.Adopted && p.Life == nil {
+			p.Life = course.StartFigures(m.Value, in.GPUs.Meters)
 		}
-		p.life.see(m.value, m.high, in.gpus.meters)
-		r.moved(p, in.session.cut)
+		p.Life.See(m.Value, m.High, in.GPUs.Meters)
+		r.Moved(p, in.Session.Cut)
 	}
-	r.rises(&b.TreeHigh, moved, in.gpus.meters)
+	r.Rises(&b.TreeHigh, moved, in.GPUs.Meters)
 	for pid, highs := range changes {
-		if p := in.processes.byPID[pid]; p != nil {
+		if p := in.Processes.ByPID[pid]; p != nil {
 			for _, l := range highs {
-				p.past.need(l.meter).seen.push(in.session.cut, l.bytes)
+				p.Gauges.Need(l.Meter).Seen.Push(in.Session.Cut, l.Bytes)
 			}
 		}
 	}
-	r.stream.Made = max(r.stream.Made, b.Stream)
+	r.Stream.Made = max(r.Stream.Made, b.Stream)
 }
 
 // doubtSegment notes what was lost or guessed by the end of a segment.
-func (in *intake) doubtSegment(r *root, d *event.Doubts) {
-	before := r.drawn
-	r.drawn = in.session.cut
-	if !hasDoubts(d) && !hasDoubts(&r.doubts) {
+func (in *sequence) doubtSegment(r *windows.Tree, d *event.Doubts) {
+	before := r.Drawn
+	r.Drawn = in.Session.Cut
+	if !windows.HasDoubts(d) && !windows.HasDoubts(&r.Doubts) {
 		return
 	}
-	refused := r.refusedSince(d)
-	if d.UntracedNow > 0 || d.Untraced > r.doubts.Untraced {
-		r.partly = in.session.cut
+	refused := r.RefusedSince(d)
+	if d.UntracedNow > 0 || d.Untraced > r.Doubts.Untraced {
+		r.Partly = in.Session.Cut
 	}
-	r.doubts.Untraced, r.doubts.UntracedNow = max(r.doubts.Untraced, d.Untraced), d.UntracedNow
+	r.Doubts.Untraced, r.Doubts.UntracedNow = max(r.Doubts.Untraced, d.Untraced), d.UntracedNow
 	for kind, size := range d.Missing {
-		all := &r.missing[kind]
-		if all.push(in.session.cut, size); len(*all) > crowded+2*len(r.open) {
-			all.thin(r.cuts())
+		all := &r.Missing[kind]
+		if all.Push(in.Session.Cut, size); len(*all) > windows.Crowded+2*len(r.Open) {
+			all.Thin(r.Cuts())
 		}
 	}
-	r.loosenOpen(in.session.cut, &refused)
+	r.LoosenOpen(in.Session.Cut, &refused)
 	// those readings were of the boundary before this one
-	if refused[event.RefusedReadings] > 0 && r.left == before && before > 0 {
-		if r.unread = append(r.unread, before); len(r.unread) > maxUnread {
-			r.unread = r.unread[:maxUnread]
+	if refused[event.RefusedReadings] > 0 && r.Left == before && before > 0 {
+		if r.Unread = append(r.Unread, before); len(r.Unread) > windows.MaxUnread {
+			r.Unread = r.Unread[:windows.MaxUnread]
 		}
 	}
 }

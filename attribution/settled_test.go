@@ -11,6 +11,7 @@ import (
 // TestFinishedTwice checks that a session may send its finish as soon as every figure is known, and again with all that
 // was found since. The report is that of a session that finishes once, whatever was seen in between.
 func TestFinishedTwice(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(40) {
 		once, twice := attribution.New(), attribution.New()
 		attributiontest.Anything(func(e event.Event) {

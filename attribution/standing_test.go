@@ -42,9 +42,9 @@ func standing() *model.Report {
 	return tracker.Report()
 }
 
-// TestStanding checks that a cell that is the highest so far lists the blocks of earlier cells, though none of them
-// moved.
-func TestStanding(t *testing.T) {
+// TestHighestCellsListWhatStood checks that a cell that is the highest so far lists the blocks of earlier cells, though
+// none of them moved.
+func TestHighestCellsListWhatStood(t *testing.T) {
 	r := standing()
 	var cells []model.Window
 	for _, w := range r.Windows {

@@ -12,6 +12,7 @@ import (
 // TestSummits checks that the highest moments of random sessions are those of their figures, and that the processes had
 // at least that much together: each has the most that it had in the segment.
 func TestSummits(t *testing.T) {
+	t.Parallel()
 	several := 0
 	for seed := range uint64(60) {
 		tracker := New()

@@ -15,6 +15,7 @@ import (
 // TestTimelineHasWindows checks that the start, the peak and the end of every window are in the timeline, in any
 // session, with lost and late changes.
 func TestTimelineHasWindows(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			tracker := attribution.New()
@@ -31,6 +32,7 @@ func TestTimelineHasWindows(t *testing.T) {
 // TestTimelineIsReplayed checks that the timeline is the same whether a boundary is processed at once, as live, or with
 // the next event, as from a recording.
 func TestTimelineIsReplayed(t *testing.T) {
+	t.Parallel()
 	for seed := range attributiontest.Seeds(100) {
 		var events []event.Event
 		attributiontest.Anything(func(e event.Event) { events = append(events, e) }, seed, 600)

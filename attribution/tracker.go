@@ -1,6 +1,12 @@
 package attribution
 
 import (
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/audit"
+	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/glance"
+	"ipytracer/attribution/internal/timeline"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
 )
@@ -8,69 +14,52 @@ import (
 // Tracker consumes events in the order of their Source. The zero value is not usable, see [New].
 type Tracker struct {
 	*core
-	allocations *allocations
-	audited     *auditedLedger // nil for a Tracker without an audit
-	timeline    *timeline
-	lister      *lister
+	allocations *blocks.Blocks
+	audited     *auditedBlocks // nil for a Tracker without an audit
+	timeline    *timeline.Timeline
+	lister      *blocks.Lister
 	reader      *windowReader
 	certifier   *certifier
-	glancer     *glancer
+	glancer     *glance.Glancer
 }
 
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
-	t := newTracker()
-	t.follow(t.allocations, t.timeline)
-	return t
+	a := blocks.New(windows.NewState())
+	return newTracker(a, a)
 }
 
 // NewAudited returns a Tracker that has seen nothing, and the Findings of an audit of the same session. Both follow the
 // same windows, so the audit adds only its blocks.
 func NewAudited() (*Tracker, *Findings) {
-	t := newTracker()
-	t.audited = &auditedLedger{allocations: t.allocations}
-	f := newFindings(t.core)
-	t.audited.audit.Store(f.audit)
-	t.follow(t.audited, t.timeline)
-	return t, f
+	s := windows.NewState()
+	audited, a := &auditedBlocks{Blocks: blocks.New(s)}, audit.New(s)
+	audited.audit.Store(a)
+	t := newTracker(audited.Blocks, audited)
+	t.audited = audited
+	return t, &Findings{core: t.core, audit: a}
 }
 
-// newTracker returns a Tracker without a ledger.
-func newTracker() *Tracker {
-	c := newCore()
-	d := &divided{stacks: c.stacks}
-	a := newAllocations(c, d)
-	t := &Tracker{
-		core: c, allocations: a,
-		timeline: &timeline{
-			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, archive: c.archive,
-		},
-		lister: &lister{
-			session: c.session, processes: c.processes, table: c.table, allocations: a, stacks: c.stacks, divided: d,
-			symbolizer: c.symbolizer, namespaces: c.namespaces,
-		},
-		certifier: &certifier{
-			session: c.session, limits: c.limits, gpus: c.gpus, processes: c.processes, table: c.table,
-			problems: c.problems, stepDowns: c.stepDowns, invariants: c.invariants, activity: c.activity,
-			requests: c.requests, allocations: a,
-		},
+// newTracker returns a Tracker with allocations, and a ledger that has them.
+func newTracker(a *blocks.Blocks, l activity.Blocks) *Tracker {
+	s := a.State
+	chart := &timeline.Timeline{State: s, Trees: map[*windows.Tree]*timeline.Line{}}
+	c := newCore(s, l, chart)
+	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
+	return &Tracker{
+		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
+		certifier: &certifier{State: s, activity: c.activity, allocations: a},
+		glancer:   glance.New(c.Rows, list, a, c.activity),
 	}
-	t.reader = &windowReader{table: c.table, presenter: c.presenter, lister: t.lister, lent: c.lent}
-	t.glancer = &glancer{
-		session: c.session, limits: c.limits, processes: c.processes, table: c.table, figurer: c.figurer,
-		presenter: c.presenter, lister: t.lister, divided: d, namespaces: c.namespaces, allocations: a,
-		activity: c.activity, requests: c.requests, invariants: c.invariants,
-	}
-	return t
 }
 
 // Add processes the next event. The caller may reuse the memory of a boundary or a change when Add returns.
-func (t *Tracker) Add(e event.Event) { t.intake.add(e) }
+func (t *Tracker) Add(e event.Event) { t.sequence.add(e) }
 
 // Flush settles the last boundary, as an [event.Lull] does. A reading of that boundary that comes only after Flush
 // counts with the next boundary of its tree, which makes peaks of other processes too low: a live session reads until
 // no reading is left (ledger.Poll).
-func (t *Tracker) Flush() { t.intake.flush() }
+func (t *Tracker) Flush() { t.sequence.flush() }
 
 // EndAudit gives up the audit of [NewAudited] and its memory: it takes in no more, and its Findings must not be used
 // afterwards. Any goroutine may call it. The Tracker goes on.
@@ -81,20 +70,20 @@ func (t *Tracker) EndAudit() {
 }
 
 // Mark makes [Tracker.Glance] measure growth from now on, or from the beginning of cells where now is false again.
-func (t *Tracker) Mark(now bool) { t.glancer.mark(now) }
+func (t *Tracker) Mark(now bool) { t.glancer.Mark(now) }
 
 // Glance returns the present state: figures up to the last boundary, and the largest variables as they were last
 // listed. Its time grows with the stacks of the running cells, and with nothing that is over.
 func (t *Tracker) Glance() *model.Glance {
 	t.Flush()
-	return t.glancer.glance()
+	return t.glancer.Glance()
 }
 
 // Named returns the variables that were found in a process while the session ran, in no order, with the cells that made
 // them.
 func (t *Tracker) Named(e *event.Variables) ([]model.Variable, model.Names) {
-	return t.namespaces.variablesOf(WithCells(t, e))
+	return t.Namespaces.VariablesOf(WithCells(t, e))
 }
 
 // WithCells returns the variables with the traceback named after the cell that it came from, if that is known.
-func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.files.withCells(e) }
+func WithCells(t *Tracker, e *event.Variables) *event.Variables { return t.Files.WithCells(e) }

@@ -3,7 +3,8 @@ package attribution
 import (
 	"testing"
 
-	"ipytracer/attribution/changes"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -76,17 +77,17 @@ func TestLateChangeOfSettledWindow(t *testing.T) {
 	late := s.held[len(s.held)-1]
 	s.held = s.held[:len(s.held)-1]
 	s.cut(event.CellClose, 1)
-	for cell := uint64(2); cell < 2*lingering; cell++ {
+	for cell := uint64(2); cell < 2*windows.Lingering; cell++ {
 		s.cut(event.CellOpen, cell)
 		s.take(2, 10)
 		s.cut(event.CellClose, cell)
 	}
-	for range 2 * changes.Patience { // so many that it is given up
+	for range 2 * course.Patience { // so many that it is given up
 		s.take(3, 8)
 	}
 	s.cut(event.CellOpen, 1000)
 	s.cut(event.CellClose, 1000)
-	for cell := uint64(1001); cell < 1001+2*lingering; cell++ {
+	for cell := uint64(1001); cell < 1001+2*windows.Lingering; cell++ {
 		s.cut(event.CellOpen, cell)
 		s.cut(event.CellClose, cell)
 	}

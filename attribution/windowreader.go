@@ -4,15 +4,16 @@ import (
 	"iter"
 	"slices"
 
+	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/rows"
+	"ipytracer/attribution/internal/windows"
 	"ipytracer/model"
 )
 
 // windowReader yields the windows of a report, each made when it is asked for.
 type windowReader struct {
-	table     *windowTable
-	presenter *presenter
-	lister    *lister
-	lent      *lent
+	*rows.Rows
+	lister *blocks.Lister
 }
 
 // each yields the windows of a report, in the order they began.
@@ -21,8 +22,8 @@ func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield)
 // from returns those from the i-th window on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
-		for w := range wr.table.all(i, windowKind.isReported) {
-			whole := wr.presenter.window(w)
+		for w := range wr.Table.All(i, windows.WindowKind.IsReported) {
+			whole := wr.Presenter.Window(w)
 			if !yield(&whole) {
 				return
 			}
@@ -32,13 +33,13 @@ func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 
 // after returns those from the window with an id on.
 func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
-	return wr.from(wr.table.first(id))
+	return wr.from(wr.Table.First(id))
 }
 
 // eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
-	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
-		one := wr.presenter.between(w)
+	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+		one := wr.Presenter.Between(w)
 		if !yield(&one) {
 			return
 		}
@@ -47,11 +48,11 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 
 // pass yields the same as each, in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
-	for w := range wr.table.all(0, windowKind.isReported) {
-		wr.lent.begin()
-		wr.lent.window = wr.presenter.window(w)
-		wr.lent.end()
-		if !yield(&wr.lent.window) {
+	for w := range wr.Table.All(0, windows.WindowKind.IsReported) {
+		wr.Reused.Begin()
+		wr.Reused.Window = wr.Presenter.Window(w)
+		wr.Reused.End()
+		if !yield(&wr.Reused.Window) {
 			return
 		}
 	}
@@ -59,11 +60,11 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 
 // passBetween yields the same as eachBetween, in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
-	for w := range wr.table.all(0, func(k windowKind) bool { return k == kindBetween }) {
-		wr.lent.begin()
-		wr.lent.between = wr.presenter.between(w)
-		wr.lent.end()
-		if !yield(&wr.lent.between) {
+	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+		wr.Reused.Begin()
+		wr.Reused.Between = wr.Presenter.Between(w)
+		wr.Reused.End()
+		if !yield(&wr.Reused.Between) {
 			return
 		}
 	}
@@ -71,27 +72,27 @@ func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
 
 // find makes one window of a report again.
 func (wr *windowReader) find(id int) (model.Window, bool) {
-	if w := wr.table.windowOf(id); w != nil {
-		return wr.presenter.window(w), true
+	if w := wr.Table.WindowOf(id); w != nil {
+		return wr.Presenter.Window(w), true
 	}
 	return model.Window{}, false
 }
 
 // detail sets the stacks that allocated in a window of a report.
 func (wr *windowReader) detail(of *model.Window) {
-	w := wr.table.windowOf(of.ID)
+	w := wr.Table.WindowOf(of.ID)
 	if w == nil {
 		return
 	}
-	if len(wr.table.talliesOf(w)) == 0 {
+	if len(wr.Table.TalliesOf(w)) == 0 {
 		of.Allocations, of.Coverage = nil, nil
 		return
 	}
-	if of == &wr.lent.window {
-		wr.lent.allocations = wr.lister.allocationsOf(w, wr.lent.allocations[:0], wr.lent.covered())
-		of.Allocations, of.Coverage = wr.lent.allocations, wr.lent.coverage
+	if of == &wr.Reused.Window {
+		wr.Reused.Allocations = wr.lister.AllocationsOf(w, wr.Reused.Allocations[:0], wr.Reused.Covered())
+		of.Allocations, of.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
 		return
 	}
 	coverage := map[string]model.Coverage{}
-	of.Allocations, of.Coverage = slices.Clip(wr.lister.allocationsOf(w, nil, coverage)), coverage
+	of.Allocations, of.Coverage = slices.Clip(wr.lister.AllocationsOf(w, nil, coverage)), coverage
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // ordered are the packages with measured arrows. Each has more files than a reader can keep in mind.
-var ordered = []string{"attribution", "tracer"}
+var ordered = []string{"attribution", "attribution/internal/activity", "attribution/internal/audit",
+	"attribution/internal/blocks", "attribution/internal/course", "attribution/internal/rows",
+	"attribution/internal/stacks", "attribution/internal/timeline", "attribution/internal/windows", "tracer"}
 
 // module is the path of the repository's module.
 const module = "ipytracer"

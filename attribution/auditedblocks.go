@@ -1,0 +1,81 @@
+package attribution
+
+import (
+	"sync/atomic"
+
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/audit"
+	"ipytracer/attribution/internal/blocks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+// auditedBlocks is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
+// that stay behind. The allocations answer for both.
+type auditedBlocks struct {
+	*blocks.Blocks
+	audit atomic.Pointer[audit.Audit] // nil once it was dropped
+}
+
+var _ activity.Blocks = (*auditedBlocks)(nil)
+
+// Takes reports whether one of the two uses a change.
+func (l *auditedBlocks) Takes(c *event.Change) bool {
+	a := l.audit.Load()
+	return l.Blocks.Takes(c) || a != nil && a.Takes(c)
+}
+
+// Move takes in such a change.
+func (l *auditedBlocks) Move(r *windows.Tree, c *event.Change) {
+	if l.Blocks.Takes(c) {
+		l.Blocks.Move(r, c)
+	}
+	if a := l.audit.Load(); a != nil && a.Takes(c) {
+		a.Move(r, c)
+	}
+}
+
+// HeldBy takes in the holders that the objects of a process reported.
+func (l *auditedBlocks) HeldBy(e *event.Holders) {
+	l.Blocks.HeldBy(e)
+	if a := l.audit.Load(); a != nil {
+		a.HeldBy(e)
+	}
+}
+
+// Forget drops all blocks of some meters of a root.
+func (l *auditedBlocks) Forget(root uint32, which func(event.Meter) bool) {
+	l.Blocks.Forget(root, which)
+	if a := l.audit.Load(); a != nil {
+		a.Forget(root, which)
+	}
+}
+
+// Boundary sees a boundary before it is applied.
+func (l *auditedBlocks) Boundary(p *windows.Process, b *event.Boundary) {
+	l.Blocks.Boundary(p, b)
+	if a := l.audit.Load(); a != nil {
+		a.Boundary(p, b)
+	}
+}
+
+// Opened gives a window its birth.
+func (l *auditedBlocks) Opened(w *windows.Window, line int) {
+	if a := l.audit.Load(); a != nil {
+		a.Opened(w, line)
+	}
+}
+
+// CellOver records a cell that ended with an exception.
+func (l *auditedBlocks) CellOver(pid int32, w *windows.Window) {
+	if a := l.audit.Load(); a != nil {
+		a.CellOver(pid, w)
+	}
+}
+
+// BecameBetween makes a statement that was none the time between cells.
+func (l *auditedBlocks) BecameBetween(w *windows.Window) {
+	if a := l.audit.Load(); a != nil {
+		a.BecameBetween(w)
+	}
+}

@@ -1,0 +1,135 @@
+package activity
+
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+	"ipytracer/internal/words"
+)
+
+// Invariants are conditions that hold for every session, whatever the target does: a process ends once, a tree is at
+// least as high as each of its processes, and a window as each window inside it. Where one of them does not hold, an
+// input was taken in that the kernel half cannot have meant. Figures are then wrong, and nothing else would report it.
+type Invariants struct {
+	words.Broken
+
+	Inside map[*windows.Window]*Inside
+	trees  map[uint32]*treeMaxima
+}
+
+// Inside is the highest values, so far, of the closed windows inside an open one.
+type Inside struct{ Own, Tree course.Levels }
+
+// Skew is the number of boundaries of a tree by which a process's maximum may come before or after its tree's. One is
+// taken a moment before the other, and boundaries on other CPUs may be drawn in between.
+const Skew = 16
+
+// maxOwed limits the maxima that are kept because a tree has yet to reach them.
+const maxOwed = 256
+
+// treeMaxima are the last maxima of a tree, and the maxima that it has yet to reach.
+type treeMaxima struct {
+	last [Skew]event.Readings
+	next int
+	owed []owed
+}
+
+// owed is a maximum of a process that no maximum of its tree has reached so far.
+type owed struct {
+	meter event.Meter
+	bytes event.Bytes
+	left  int // the number of boundaries left in which the tree may reach it
+}
+
+// Ends checks the end of a process, before it is taken in.
+func (i *Invariants) Ends(p *windows.Process) {
+	if p.Ended && !p.Alive {
+		i.EndedAgain++
+	}
+}
+
+// Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
+// maxima of the old memory and of the new one belong to one process, and were not in the tree together.
+func (i *Invariants) Segment(b *event.Boundary, moved course.Movements, ps *windows.Processes, meters []event.Meter) {
+	tree := i.trees[b.Root]
+	if tree == nil {
+		tree = &treeMaxima{}
+		if i.trees == nil {
+			i.trees = map[uint32]*treeMaxima{}
+		}
+		i.trees[b.Root] = tree
+	}
+	i.LowTrees += tree.see(&b.TreeHigh)
+	for pid, m := range moved {
+		p := ps.ByPID[pid]
+		if m.Waited || p == nil || p.Root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
+			continue
+		}
+		for _, meter := range meters {
+			// The tree counts the memory that a forked child shares with its parent once.
+			if bytes := m.High[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
+				tree.owe(meter, bytes-p.Copied.Of(meter))
+			}
+		}
+	}
+}
+
+// see takes in a tree's maxima. It returns the number of owed maxima that the tree did not reach in time.
+func (r *treeMaxima) see(high *event.Readings) (missing uint64) {
+	r.last[r.next%Skew] = *high
+	r.next++
+	left := r.owed[:0]
+	for _, o := range r.owed {
+		if high[o.meter] >= o.bytes {
+			continue
+		}
+		if o.left--; o.left == 0 {
+			missing++
+			continue
+		}
+		left = append(left, o)
+	}
+	r.owed = left
+	return missing
+}
+
+// owe records a maximum that the tree must reach, unless the tree has just reached it.
+func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
+	for i := range r.last {
+		if r.last[i][m] >= bytes {
+			return
+		}
+	}
+	if len(r.owed) < maxOwed {
+		r.owed = append(r.owed, owed{m, bytes, Skew})
+	}
+}
+
+// left checks a closed window, and records its highest values for the window around it. A window that is still open
+// will end at its cell's result, and is checked then.
+func (i *Invariants) left(w *windows.Window) {
+	in := i.Inside[w]
+	delete(i.Inside, w)
+	if w.IsOpen {
+		return
+	}
+	if in != nil && (in.Own.Above(w.Own, w.Paused) || in.Tree.Above(w.Tree, w.Paused)) ||
+		w.Kind == windows.KindSession &&
+			w.Opened == w.Process.Began && w.Own.Below(w.Process.Life, w.Paused) {
+		i.LowWindows++
+	}
+	up := w.Parent
+	if up == nil || !up.IsOpen || up.Process != w.Process || up.Root != w.Root || up.Since > w.Since {
+		return
+	}
+	in = i.Inside[up]
+	if in == nil {
+		in = &Inside{}
+		if i.Inside == nil {
+			i.Inside = map[*windows.Window]*Inside{}
+		}
+		i.Inside[up] = in
+	}
+	in.Own.RaiseAll(w.Own)
+	in.Tree.RaiseAll(w.Tree)
+}

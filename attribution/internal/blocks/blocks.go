@@ -1,0 +1,118 @@
+// Package blocks knows who allocated: it keeps the live blocks of a session, in each window the stacks that allocated,
+// and lists both for a report.
+package blocks
+
+import (
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+// Blocks records, from the change stream, the memory that each traced process holds of the meters that count
+// single blocks, and the code that allocated it. Changes that the stream lost are missing here. This shows: the blocks
+// known at a window's peak then do not add up to the peak in the kernel's ledger.
+type Blocks struct {
+	*windows.State
+	activity.Unfollowed
+	*stacks.Holdings
+	Merger *stacks.Merger
+	finds  *windows.FoundNames
+
+	Live   map[stacks.BlockKey]stacks.Block
+	Ranges map[int32]*stacks.Ranges[uint64] // of cpu.mapped, by process
+	Pieces int                              // of all ranges
+	asked  map[stacks.AskedKey]event.Bytes  // the bytes that tensors requested, of the blocks that lived at the end
+	// the cycles that the collector does not see, by the blocks that they hold
+	lost map[stacks.AskedKey]*event.Lost
+	// some blocks that moved a meter were not streamed: of small ones, only samples
+	Unstreamed bool
+	Looked     int               // blocks that were looked at for dividers
+	closed     []*windows.Window // reused by lately
+	in         []*windows.Window // reused by windowsOf
+	Flow       *Flow             // nil: nobody asks for it
+	Untallied  bool              // windows have no tallies
+	GivenUp    string            // why these records are no longer kept, see [GiveUp]; "": they are kept
+}
+
+// HeldBy records the bytes that tensors requested, and the cycles that the collector does not see, by block.
+func (a *Blocks) HeldBy(e *event.Holders) {
+	for _, h := range e.Holders {
+		if h.Kind == event.HeldByCycle && h.Garbage == event.GarbageLost && a.GivenUp == "" &&
+			len(a.lost) < stacks.MaxBlocks {
+			if a.lost == nil {
+				a.lost = map[stacks.AskedKey]*event.Lost{}
+			}
+			a.lost[stacks.AskedKey{PID: e.PID, Address: h.Address}] = h.Lost
+		}
+		if h.Asked > 0 && a.GivenUp == "" && len(a.asked) < stacks.MaxBlocks {
+			if a.asked == nil {
+				a.asked = map[stacks.AskedKey]event.Bytes{}
+			}
+			a.asked[stacks.AskedKey{PID: e.PID, Address: h.Address}] = h.Asked
+		}
+	}
+}
+
+func New(s *windows.State) *Blocks {
+	return &Blocks{
+		State: s, Merger: &stacks.Merger{Stacks: s.Stacks}, finds: &windows.FoundNames{State: s},
+		Live: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(s.Stacks),
+	}
+}
+
+// BlockAt returns the stack of a live block.
+func (a *Blocks) BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool) {
+	b, ok := a.Live[stacks.BlockKey{Key: course.Key{PID: pid, Meter: m}, Address: address}]
+	return b.Stack, ok
+}
+
+// RangeAt returns the stack that mapped an address.
+func (a *Blocks) RangeAt(pid int32, address uint64) (stack uint64, ok bool) {
+	return a.Ranges[pid].At(address)
+}
+
+// IsWhole reports whether everything that arrived has found room.
+func (a *Blocks) IsWhole() bool { return a.Missing() == 0 && a.GivenUp == "" }
+
+// Missing returns the number of blocks, tallies and stacks that found no room.
+func (a *Blocks) Missing() int { return a.Holdings.Dropped + a.Stacks.Dropped }
+
+// GiveUp drops the records of blocks and stacks.
+func (a *Blocks) GiveUp(why string) {
+	*a.Merger = stacks.Merger{Stacks: a.Stacks}
+	*a.finds = windows.FoundNames{State: a.State}
+	*a = Blocks{
+		State: a.State, Merger: a.Merger, finds: a.finds,
+		Live: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
+		Holdings: stacks.NewHoldings(a.Stacks), GivenUp: why,
+	}
+}
+
+// Baseline is the bytes that processes held of each stack at some time.
+type Baseline struct {
+	Held map[course.Key]map[uint64]event.Bytes
+}
+
+// maxMarked is the most stacks that a mark records. With more there is no mark, so no growth since it is reported.
+const maxMarked = 1 << 18
+
+// Baseline returns the current holdings; nil if there are too many to remember.
+func (a *Blocks) Baseline() *Baseline {
+	m := &Baseline{Held: map[course.Key]map[uint64]event.Bytes{}}
+	room := maxMarked
+	for key, h := range a.Holdings.Held {
+		if room -= len(h.ByStack); room < 0 {
+			a.Holdings.Dropped++
+			return nil
+		}
+		of := make(map[uint64]event.Bytes, len(h.ByStack))
+		for stack, size := range h.ByStack {
+			of[stack] = size
+		}
+		m.Held[key] = of
+	}
+	return m
+}

@@ -1,0 +1,133 @@
+package blocks
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+const (
+	// smallRequest is the size up to which PyTorch takes memory from segments of smallSegment, which have nothing else
+	// (kSmallSize, kSmallBuffer in c10/cuda/CUDACachingAllocator.cpp, PyTorch 1.0 to 2.11).
+	smallRequest = 1 << 20
+	smallSegment = 2 << 20
+	// MaxDividers is the number of blocks that are named for a request, of stacks that differ.
+	MaxDividers = 8
+	// maxDivided is the most live blocks in which dividers are looked for, maxLooks the sum over all requests of a
+	// session.
+	maxDivided = 1 << 20
+	MaxLooks   = 1 << 23
+)
+
+// span is a block by its addresses.
+type span struct {
+	start, end uint64
+	stack      uint64
+}
+
+func (s span) size() event.Bytes { return event.Bytes(s.end - s.start) }
+
+// DividersAt returns the blocks without which a request that PyTorch refused would have fitted into its cache: the
+// smallest first, at most one for each stack. All changes before the refusal must be in.
+//
+// There are none where the records are not the allocator's own figures: not all blocks are known that it counts, they
+// overlap, or some leave their segment. Nor where a free piece was large enough all the same: then PyTorch keeps it for
+// another stream or pool, and which block is whose is not recorded.
+func (a *Blocks) DividersAt(e *event.Refusal) []windows.Divider {
+	number, kind, ok := e.Meter.Device()
+	key := course.Key{PID: e.PID, Meter: e.Meter}
+	if !ok || kind != event.Active || e.Asked <= 0 || e.Detail <= uint64(e.Held) || a.GivenUp != "" ||
+		a.Held[key] == nil || a.Held[key].Total != e.Held ||
+		len(a.Live) > maxDivided || a.Looked+len(a.Live) > MaxLooks {
+		return nil
+	}
+	a.Looked += len(a.Live)
+	blocks, ok := spansOf(a.Live, key)
+	segments, fits := spansOf(a.Live, course.Key{PID: e.PID, Meter: event.OfDevice(number, event.Driver)})
+	if !ok || !fits {
+		return nil
+	}
+	var all []windows.Divider
+	cache := event.Bytes(0)
+	for _, s := range segments {
+		blocks = blocks[before(blocks, s.start):]
+		inside := before(blocks, s.end)
+		if inside == 0 {
+			continue
+		}
+		if cache += s.size(); blocks[inside-1].end > s.end || cache > event.Bytes(e.Detail) {
+			return nil
+		}
+		if (e.Asked <= smallRequest) == (s.size() == smallSegment) {
+			found, ok := dividing(s, blocks[:inside], e.Asked)
+			if !ok {
+				return nil
+			}
+			all = append(all, found...)
+		}
+		blocks = blocks[inside:]
+	}
+	return smallest(all)
+}
+
+// spansOf returns the live blocks of a meter by address. ok is false if some overlap, or go beyond the last address.
+func spansOf(blocks map[stacks.BlockKey]stacks.Block, key course.Key) (all []span, ok bool) {
+	for at, b := range blocks {
+		if at.Key == key {
+			all = append(all, span{at.Address, at.Address + uint64(b.Size), b.Stack})
+		}
+	}
+	slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.start, y.start) })
+	end := uint64(0)
+	for _, s := range all {
+		if s.start < end || s.end <= s.start {
+			return nil, false
+		}
+		end = s.end
+	}
+	return all, true
+}
+
+// before returns the number of blocks that begin in front of an address.
+func before(blocks []span, address uint64) int {
+	n, _ := slices.BinarySearchFunc(blocks, address, func(b span, at uint64) int { return cmp.Compare(b.start, at) })
+	return n
+}
+
+// dividing returns the blocks of a segment without which a request would have fitted there. ok is false where it would
+// have fitted as it was.
+func dividing(segment span, blocks []span, asked event.Bytes) (all []windows.Divider, ok bool) {
+	free := segment.start
+	for i, b := range blocks {
+		next := segment.end
+		if i+1 < len(blocks) {
+			next = blocks[i+1].start
+		}
+		d := windows.Divider{Size: b.size(), Before: event.Bytes(b.start - free), After: event.Bytes(next - b.end),
+			Stack: b.stack}
+		if d.Before >= asked || d.After >= asked {
+			return nil, false
+		}
+		if d.Size < asked && event.Bytes(next-free) >= asked {
+			all = append(all, d)
+		}
+		free = b.end
+	}
+	return all, true
+}
+
+// smallest returns the smallest divider of each stack, of few stacks.
+func smallest(all []windows.Divider) (out []windows.Divider) {
+	slices.SortStableFunc(all, func(x, y windows.Divider) int { return cmp.Compare(x.Size, y.Size) })
+	for _, d := range all {
+		if len(out) < MaxDividers && !slices.ContainsFunc(out,
+			func(x windows.Divider) bool { return x.Stack == d.Stack }) {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package blocks
+
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+// Takes reports whether a change is of a block, or of a value from which a meter fell.
+func (a *Blocks) Takes(c *event.Change) bool {
+	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
+}
+
+// Move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
+func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
+	if a.GivenUp != "" {
+		return
+	}
+	if c.Caller.Moves() { // the blocks still belong to the process, wherever they are
+		return
+	}
+	if c.Meter == event.Resident {
+		a.falls(c)
+		return
+	}
+	if p := a.Processes.ByPID[c.PID]; p != nil {
+		p.Counted = a.Session.Cut
+	}
+	switch {
+	case c.Meter == event.Mapped:
+		a.MoveRange(r, c)
+	case c.IsTurn():
+		a.turn(r, c)
+	default:
+		a.moveBlock(r, c)
+	}
+}
+
+// moveBlock adds, resizes or removes a block of an allocator.
+func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
+	key := course.Key{PID: c.PID, Meter: c.Meter}
+	before, after, isKnown := a.put(r, c, key)
+	if !isKnown {
+		return
+	}
+	cs := a.affectedBy(r, c)
+	cs.times = timesOf(c)
+	if c.Found {
+		cs.sinceBefore(r.ArrayPauseOf(c))
+	}
+	if c.Unchained {
+		a.Unstreamed = true
+		a.follow(cs, key, c)
+	}
+	a.replace(cs, key, before, after)
+	if c.Unchained {
+		cs.stands(key.Meter, c.Value)
+	}
+}
+
+// put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
+// allocated before the attach, or lost, or found no room.
+func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
+	at := stacks.BlockKey{Key: key, Address: c.Address}
+	before, known := a.Live[at]
+	after = stacks.Block{Size: before.Size + c.Size, Stack: c.Stack}
+	switch {
+	case c.Sample:
+		after = a.sampled(c)
+	case c.Found && known:
+		after.Stack = before.Stack
+	case c.Found && c.Size > 0:
+		after.Stack = a.finds.StackOf(r, c)
+	}
+	switch {
+	case !known && c.Size < 0:
+		return before, after, false
+	case after.Size <= 0:
+		delete(a.Live, at)
+		return before, stacks.Block{}, true
+	case !known && len(a.Live) >= a.Stacks.Room.Blocks:
+		a.Holdings.Dropped++
+		a.Flow.Drop(key, c.Size)
+		return before, after, false
+	}
+	a.Live[at] = after
+	return before, after, true
+}
+
+// Forget drops all blocks of some meters of a root: their changes are not reported for a while. The recorded
+// allocations of windows, and the memory held at their peaks so far, stay.
+func (a *Blocks) Forget(root uint32, which func(event.Meter) bool) {
+	of := func(pid int32) bool { p := a.Processes.ByPID[pid]; return p != nil && p.Root == root }
+	for at := range a.Live {
+		if which(at.Meter) && of(at.PID) {
+			delete(a.Live, at)
+		}
+	}
+	for key := range a.Holdings.Held {
+		if which(key.Meter) && of(key.PID) {
+			a.CopyAll(key)
+			delete(a.Holdings.Held, key)
+			if p := a.Processes.ByPID[key.PID]; p.Crest != nil {
+				p.Crest.Lose()
+			}
+		}
+	}
+	for _, w := range a.Processes.Tree(root).Counted {
+		w.Forget(which)
+	}
+}
+
+// If a program allocates small blocks by the hundred thousand, only samples of them are streamed. The meter counts the
+// other blocks, and no stack is recorded for them. A sample stands for [event.SampleOf] bytes. Its stack has a number
+// of its own, so that wherever stacks are added up it is known which sums are estimates; both numbers have the same
+// calls.
+
+// sampled returns the block that a sample stands for; an empty one for a free.
+func (a *Blocks) sampled(c *event.Change) stacks.Block {
+	if c.Size <= 0 {
+		return stacks.Block{}
+	}
+	return stacks.Block{Size: event.SampleOf, Stack: a.Stacks.Sample(c.Stack)}
+}
+
+// turn handles a value from which a meter fell when a block that was not streamed was freed: the meter had that value
+// while the blocks before that lived.
+func (a *Blocks) turn(r *windows.Tree, c *event.Change) {
+	key := course.Key{PID: c.PID, Meter: c.Meter}
+	a.Unstreamed = true
+	cs := a.affectedBy(r, c)
+	for _, w := range cs.in {
+		a.beforeMove(w, key)
+	}
+	a.follow(cs, key, c)
+	cs.stands(key.Meter, c.Value)
+}

@@ -1,0 +1,79 @@
+package blocks
+
+import (
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+// Copied gives a window that is a copy of another tallies of its own.
+func (a *Blocks) Copied(w *windows.Window) { w.Tallies = a.Holdings.Copied(w.Tallies) }
+
+// Forgo drops the tallies of a window.
+func (a *Blocks) Forgo(w *windows.Window) {
+	a.Holdings.Forgo(w.Tallies)
+	w.Tallies = nil
+}
+
+// Settle sums up a window's tallies.
+func (a *Blocks) Settle(w *windows.Window) {
+	a.Holdings.Settle(w.Tallies, w.Process.Info.PID, w.Keeps())
+}
+
+// Shorten leaves of a window's tallies those that a report lists.
+func (a *Blocks) Shorten(w *windows.Window) {
+	for _, all := range w.Tallies {
+		s := all.Done
+		listed, rest := a.Merger.Divide(w.Listing(), s)
+		for _, y := range rest {
+			s.Stacks++
+			s.Rest.Allocated += y.Allocated
+			s.Rest.Freed += y.Freed
+			s.Rest.AtPeak += y.AtPeak
+		}
+		copy(s.Tallies, listed) // in the same memory: the window is now turned into bytes, and then dropped
+		s.Tallies, s.IsShort = s.Tallies[:len(listed)], true
+	}
+}
+
+// Archived takes back the memory of a window's tallies.
+func (a *Blocks) Archived(d *windows.Detail) {
+	a.Holdings.Archived(d.Tallies)
+	d.Tallies = nil
+}
+
+// beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
+func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
+	if w.Kind == windows.KindBetween || a.Untallied || w.Tallies[key.Meter] != nil {
+		return
+	}
+	if w.Tallies == nil {
+		w.Tallies = map[event.Meter]*stacks.Tallies{}
+	}
+	w.Tallies[key.Meter] = a.Holdings.Tallies(key, w.IsSettled)
+}
+
+// A window lists the stacks that allocated, of the meters of which a block moved in it. A cell that only uses blocks of
+// earlier cells moves none, and can be the highest of the session all the same; the blocks that fill the memory at that
+// time are the first thing to look for in a report. So each cell that, when it is over, is the highest of its process
+// so far also lists the blocks that stood throughout.
+
+// Keeps reports that all windows are kept.
+func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
+
+// Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
+func (a *Blocks) Closed(w *windows.Window) {
+	if a.Untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
+		return
+	}
+	for _, m := range a.GPUs.Meters {
+		key := course.Key{PID: w.Process.Info.PID, Meter: m}
+		if held := a.Holdings.Held[key]; !m.Facts().InBlocks() || held == nil || held.Total <= 0 ||
+			w.Tallies[m] != nil {
+			continue
+		}
+		a.beforeMove(w, key)
+		w.Tallies[m].IsStanding = true
+	}
+}

@@ -1,0 +1,280 @@
+package course
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// The changes of a meter of blocks lead from one value to the next. That gives their true order, where two threads
+// passed each other between taking a number and changing the meter. It also gives the side of a boundary on which a
+// change lies that was made while the boundary was being drawn: the boundary lies where the changes had led to the
+// value that the kernel recorded at it, and had reached its maximum.
+
+// Chains has the values at a tree's boundaries, and its chains of changes.
+type Chains struct {
+	// cuts is a ring of the values at the ends of the last segments, of the meters whose changes are chained
+	cuts     []cutValues
+	recorded int // boundaries noted so far
+	chains   map[Key]*chain
+	key      Key // of the chain looked up last: most changes are of one meter
+	last     *chain
+}
+
+// cutValues has the values and highs at a boundary.
+type cutValues struct {
+	segment uint64
+	values  map[int32]Levels
+	highs   map[int32]Levels
+}
+
+// chain is the chain of changes of one meter of one process.
+type chain struct {
+	value event.Bytes // the value after the last change
+	known bool
+	anew  bool   // some changes were not streamed: the next change begins the chain
+	of    uint64 // the segment of the last change
+	// high is the highest value in that segment, where all of its changes are known.
+	high     event.Bytes
+	knowHigh bool
+	// loose are changes that do not begin at value: those in between are on their way, or were lost.
+	loose []event.Change
+	since uint64 // the last segment that had ended when the first of them came
+	// until is the segment that a change waits for to begin, 0 for none: all later changes wait with it.
+	until uint64
+	kept  int // changes that wait
+	skips uint64
+}
+
+const (
+	// MaxCuts is the number of segment ends that are kept: a change comes soon after its boundary.
+	MaxCuts = 64
+	// MaxWaiting is the number of changes that wait for a boundary. It may not come: the kernel may have had no room
+	// for it.
+	MaxWaiting = 1 << 12
+	// maxLoose is the number of loose changes that wait for the one before them, maxSince the number of segments.
+	maxLoose = 32
+	maxSince = 8
+	// manyMoved is the number of processes of a boundary above which its maps are not kept.
+	manyMoved = 64
+)
+
+func (s *Chains) chain(key Key) *chain {
+	if s.last != nil && key == s.key {
+		return s.last
+	}
+	c := s.chains[key]
+	if c == nil {
+		if s.chains == nil {
+			s.chains = map[Key]*chain{}
+		}
+		c = &chain{}
+		s.chains[key] = c
+	}
+	s.key, s.last = key, c
+	return c
+}
+
+// Link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far:
+// the chain begins anew where it grows.
+func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
+	ch := s.chain(Key{c.PID, c.Meter})
+	if skips != ch.skips || c.Unchained {
+		ch.skips, ch.knowHigh = skips, false
+		ch.giveUp(handOn)
+		ch.take(c, handOn)
+		return
+	}
+	if ch.anew {
+		ch.anew = false
+		ch.take(c, handOn)
+		return
+	}
+	if !ch.known {
+		ch.value, ch.known = s.at(c.Segment-1, Key{c.PID, c.Meter})
+	}
+	if ch.known && c.Value-c.Size != ch.value {
+		if len(ch.loose) == 0 {
+			ch.since = ended
+		}
+		if ch.loose = append(ch.loose, *c); len(ch.loose) > maxLoose {
+			ch.giveUp(handOn)
+		}
+		return
+	}
+	ch.take(c, handOn)
+	for len(ch.loose) > 0 {
+		i := slices.IndexFunc(ch.loose, func(c event.Change) bool { return c.Value-c.Size == ch.value })
+		if i < 0 {
+			break
+		}
+		next := ch.loose[i]
+		ch.loose = slices.Delete(ch.loose, i, i+1)
+		ch.take(&next, handOn)
+	}
+}
+
+func (ch *chain) take(c *event.Change, handOn func(*event.Change)) {
+	ch.value, ch.known = c.Value, true
+	handOn(c)
+}
+
+// giveUp passes the loose changes on, in the order of their numbers.
+func (ch *chain) giveUp(handOn func(*event.Change)) {
+	loose := ch.loose
+	ch.knowHigh = ch.knowHigh && len(loose) == 0
+	ch.loose = nil
+	for i := range loose {
+		ch.take(&loose[i], handOn)
+	}
+}
+
+// Flush gives up on the changes that waited long enough, or on all.
+func (s *Chains) Flush(ended uint64, all bool, handOn func(*event.Change)) {
+	var due []Key
+	for key, ch := range s.chains {
+		if len(ch.loose) > 0 && (all || ended > ch.since+maxSince) {
+			due = append(due, key)
+		}
+	}
+	slices.SortFunc(due, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Meter, b.Meter))
+	})
+	for _, key := range due {
+		s.chains[key].giveUp(handOn)
+	}
+}
+
+// Record records the values and highs at a boundary.
+func (s *Chains) Record(segment uint64, m Movements, meters []event.Meter) {
+	if len(s.cuts) < MaxCuts {
+		s.cuts = append(s.cuts, cutValues{})
+	}
+	cut := s.cut(s.recorded)
+	s.recorded++
+	if cut.segment = segment; cut.values == nil || len(cut.values) > manyMoved {
+		cut.values, cut.highs = make(map[int32]Levels, len(m)), make(map[int32]Levels, len(m))
+	}
+	clear(cut.values)
+	clear(cut.highs)
+	for pid, one := range m {
+		cut.values[pid] = chained(one.Value, meters)
+		cut.highs[pid] = chained(one.High, meters)
+	}
+}
+
+// chained returns the values that are not 0 of the meters whose changes lead from one value to the next.
+func chained(of *event.Readings, meters []event.Meter) (all Levels) {
+	for _, m := range meters {
+		if v := of[m]; v != 0 && m.Facts().Chained() {
+			all = append(all, Level{v, m})
+		}
+	}
+	return all
+}
+
+// cut returns the place in the ring of the n-th boundary.
+func (s *Chains) cut(n int) *cutValues { return &s.cuts[n%MaxCuts] }
+
+// at returns a meter's value where a segment ended. A process that a boundary does not name had not moved since an
+// earlier one.
+func (s *Chains) at(segment uint64, key Key) (event.Bytes, bool) {
+	i, first := s.recorded-1, s.recorded-len(s.cuts)
+	for i >= first && s.cut(i).segment != segment {
+		i--
+	}
+	for ; i >= first; i-- {
+		if all, ok := s.cut(i).values[key.PID]; ok && s.cut(i).segment <= segment {
+			return all.Of(key.Meter), true
+		}
+	}
+	return 0, false
+}
+
+// highest returns the highest value of a meter in a segment that ended. A process that its boundary does not name did
+// not move in it.
+func (s *Chains) highest(segment uint64, key Key) (event.Bytes, bool) {
+	for i := s.recorded - 1; i >= s.recorded-len(s.cuts); i-- {
+		if cut := s.cut(i); cut.segment == segment {
+			if all, ok := cut.highs[key.PID]; ok {
+				return all.Of(key.Meter), true
+			}
+			return s.at(segment, key)
+		}
+	}
+	return 0, false
+}
+
+// Restart begins a meter's chain anew: a change that is of no block shows that other changes are not streamed.
+func (s *Chains) Restart(c *event.Change, handOn func(*event.Change)) {
+	ch := s.chain(Key{c.PID, c.Meter})
+	ch.giveUp(handOn)
+	ch.anew, ch.knowHigh = true, false
+}
+
+// WaitsFor returns the segment that a change has to wait for to begin, 0 for not at all. Where too many changes wait,
+// late is the segment up to which the waiting ones are to be processed first.
+func (s *Chains) WaitsFor(c *event.Change, ended uint64) (until, late uint64) {
+	if !c.Meter.Facts().Chained() {
+		return 0, 0
+	}
+	ch := s.chain(Key{c.PID, c.Meter})
+	if last := c.Segment + uint64(c.Passed); c.Passed > 0 && last > ended+1 {
+		ch.until = max(ch.until, last)
+	}
+	if ch.until == 0 {
+		return 0, 0
+	}
+	if c.Segment <= ended+1 { // else it waits anyway
+		ch.kept++
+	}
+	if ch.kept > MaxWaiting {
+		late, ch.until, ch.kept = ch.until, 0, 0
+		return 0, late
+	}
+	return max(ch.until, c.Segment), 0
+}
+
+// Passed ends the waiting for segments up to upTo.
+func (s *Chains) Passed(upTo uint64) {
+	for _, ch := range s.chains {
+		if ch.until <= upTo {
+			ch.until, ch.kept = 0, 0
+		}
+	}
+}
+
+// Segment returns the segment that a change belongs to. It must be called for the changes in their order.
+func (s *Chains) Segment(c *event.Change) uint64 {
+	if !c.Meter.Facts().Chained() || !c.IsBlock() || c.Unchained {
+		return c.Segment
+	}
+	key := Key{c.PID, c.Meter}
+	ch := s.chain(key)
+	from := c.Value - c.Size
+	if c.Segment > ch.of {
+		v, known := s.at(c.Segment-1, key)
+		ch.begin(c.Segment, from, known && v == from)
+	}
+	if c.Passed == 0 {
+		ch.high = max(ch.high, c.Value)
+		return c.Segment
+	}
+	for last := c.Segment + uint64(c.Passed); ch.of < last; {
+		v, known := s.at(ch.of, key)
+		high, ended := s.highest(ch.of, key)
+		if !known || !ended || from != v || ch.knowHigh && ch.high < high {
+			break
+		}
+		ch.begin(ch.of+1, from, true)
+	}
+	ch.high = max(ch.high, c.Value)
+	return min(max(ch.of, c.Segment), c.Segment+uint64(c.Passed))
+}
+
+// begin moves the chain on to a segment, with a change that leads from a value. all: that is the value at which the
+// segment begins, so no change is missing.
+func (ch *chain) begin(segment uint64, value event.Bytes, all bool) {
+	ch.of, ch.high, ch.knowHigh = segment, value, all
+}

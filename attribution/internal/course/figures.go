@@ -1,0 +1,162 @@
+package course
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// Figure is one meter's three readings, from which a window derives all its values of the meter.
+type Figure struct {
+	Start, Peak, End event.Bytes
+	Meter            event.Meter
+}
+
+// Highest returns the highest of the three readings.
+func (f Figure) Highest() event.Bytes { return max(f.Peak, f.Start, f.End) }
+
+// Figures are by meter, ascending. A meter that is not there was 0 all the time.
+type Figures []Figure
+
+func StartFigures(value *event.Readings, meters []event.Meter) (out Figures) {
+	for _, m := range meters {
+		if v := value[m]; v != 0 {
+			out = append(out, Figure{v, v, v, m})
+		}
+	}
+	return out
+}
+
+// Of returns a meter's figure.
+func (all Figures) Of(m event.Meter) Figure {
+	for _, f := range all {
+		if f.Meter == m {
+			return f
+		}
+	}
+	return Figure{Meter: m}
+}
+
+// Need returns a meter's figure to be changed, and adds it if it is not there.
+func (all *Figures) Need(m event.Meter) *Figure {
+	i, found := slices.BinarySearchFunc(*all, m, func(f Figure, m event.Meter) int { return int(f.Meter) - int(m) })
+	if !found {
+		*all = slices.Insert(*all, i, Figure{Meter: m})
+	}
+	return &(*all)[i]
+}
+
+// See takes in the readings at the end of a segment.
+func (all *Figures) See(value, high *event.Readings, meters []event.Meter) {
+	for _, m := range meters {
+		if value[m] == 0 && high[m] == 0 && all.Of(m) == (Figure{Meter: m}) {
+			continue
+		}
+		f := all.Need(m)
+		f.Peak = max(f.Peak, high[m])
+		f.End = value[m]
+	}
+}
+
+// Raise adds bytes that had been missing to all figures of a meter.
+func (all *Figures) Raise(m event.Meter, by event.Bytes) {
+	f := all.Need(m)
+	f.Start += by
+	f.Peak += by
+	f.End += by
+}
+
+// Level is one value of one meter.
+type Level struct {
+	Bytes event.Bytes
+	Meter event.Meter
+}
+
+// Levels are by meter, ascending. A meter that is not there is 0.
+type Levels []Level
+
+func (all Levels) Of(m event.Meter) event.Bytes {
+	for _, l := range all {
+		if l.Meter == m {
+			return l.Bytes
+		}
+	}
+	return 0
+}
+
+func (all *Levels) Need(m event.Meter) *Level {
+	i, found := slices.BinarySearchFunc(*all, m, func(l Level, m event.Meter) int { return int(l.Meter) - int(m) })
+	if !found {
+		*all = slices.Insert(*all, i, Level{Meter: m})
+	}
+	return &(*all)[i]
+}
+
+// Raise raises a level to a value, if it is lower.
+func (all *Levels) Raise(m event.Meter, to event.Bytes) {
+	if to == 0 && all.Of(m) == 0 {
+		return
+	}
+	l := all.Need(m)
+	l.Bytes = max(l.Bytes, to)
+}
+
+// LevelsOf returns the meters that are not 0.
+func LevelsOf(value *event.Readings, meters []event.Meter) (out Levels) {
+	for _, m := range meters {
+		if v := value[m]; v != 0 {
+			out = append(out, Level{v, m})
+		}
+	}
+	return out
+}
+
+// RaiseAll makes levels as high as the highest of figures.
+func (all *Levels) RaiseAll(to Figures) {
+	for _, f := range to {
+		all.Raise(f.Meter, f.Highest())
+	}
+}
+
+// Above reports whether any level is above the highest value of its figure. Meters that were paused are left out:
+// their figures are lower bounds, each for itself.
+func (all Levels) Above(of Figures, paused []event.Meter) bool {
+	for _, l := range all {
+		if !slices.Contains(paused, l.Meter) && l.Bytes > of.Of(l.Meter).Highest() {
+			return true
+		}
+	}
+	return false
+}
+
+// Below reports whether any figure is below the other figure of its meter, apart from meters that were paused.
+func (all Figures) Below(others Figures, paused []event.Meter) bool {
+	for _, f := range others {
+		if !slices.Contains(paused, f.Meter) && all.Of(f.Meter).Highest() < f.Highest() {
+			return true
+		}
+	}
+	return false
+}
+
+// Key is a meter of a process.
+type Key struct {
+	PID   int32
+	Meter event.Meter
+}
+
+// Movement is the values of a process: the current ones, the maxima, and the highest of those in readings.
+type Movement struct {
+	Value, High, Read *event.Readings
+	Waited            bool // the movement covers more than the segment that ends
+}
+
+func Highest(a event.Readings, b *event.Readings) *event.Readings {
+	for m := range a {
+		a[m] = max(a[m], b[m])
+	}
+	return &a
+}
+
+// Movements are the movements of a tree's processes in one segment.
+type Movements map[int32]Movement

@@ -1,0 +1,243 @@
+package course
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// A window in which a meter was paused has lower bounds (≥) of its peak and its need, and no other figures.
+// During such a pause any block may be allocated or freed. So no fact from before a pause holds for certain after it,
+// and a block that is found later counts for no window that is open then.
+//
+// An observation is a time in which a meter is seen without a break. In it, values differ by the known changes between
+// them, whatever else is unknown. In the first one, values are exact. In a later one, the memory made since it began is
+// there for certain: the meter's value less its value at that beginning.
+
+// observation is a stretch of time in which a meter was seen.
+type observation struct {
+	from, to uint64 // cuts; to is 0 while it goes on
+	exact    bool   // values are the true ones
+	base     event.Bytes
+	slack    event.Bytes // when it began: at most so many bytes of unknown blocks were freed
+	// highs are the maxima, less the slack by then: frees of unknown blocks do not lower the value.
+	highs Peaks
+}
+
+// maxObservations limits the observations kept of a meter. A window that began in a dropped one has nothing for certain
+// from it.
+const maxObservations = 64
+
+// lowerBound is the certain part of a meter that was paused at some time.
+type lowerBound struct {
+	observations []observation // in their order
+	top          event.Bytes
+	waits        bool // for an allocator to report its total: until then the value is from before the pause
+}
+
+// now returns the observation that goes on, nil for none.
+func (l *lowerBound) now() *observation {
+	if n := len(l.observations); n > 0 && l.observations[n-1].to == 0 {
+		return &l.observations[n-1]
+	}
+	return nil
+}
+
+// of returns the index of a cut's observation; -1 for none.
+func (l *lowerBound) of(cut uint64) int {
+	return slices.IndexFunc(l.observations, func(s observation) bool {
+		return s.from <= cut && (s.to == 0 || cut < s.to)
+	})
+}
+
+// end ends the observation that goes on.
+func (l *lowerBound) end(cut uint64) {
+	if s := l.now(); s != nil {
+		s.to = cut
+	}
+	l.waits = false
+}
+
+// begin begins an observation.
+func (l *lowerBound) begin(one observation) {
+	l.end(one.from)
+	if len(l.observations) == maxObservations {
+		l.observations = slices.Delete(l.observations, 0, 1)
+	}
+	l.observations = append(l.observations, one)
+}
+
+// drop returns the bytes by which the meter is certainly below its maximum at the end of a window.
+func (l *lowerBound) drop(end event.Bytes, w Opening) event.Bytes {
+	s := l.now()
+	if s == nil {
+		return 0
+	}
+	slack := w.slack
+	if s.from > w.cut {
+		slack = s.slack
+	}
+	if s.exact {
+		slack = 0
+	}
+	high, ok := s.highs.Since(max(w.cut, s.from))
+	if !ok {
+		return 0
+	}
+	return max(0, high+slack-end)
+}
+
+// Opening describes a window: the cut at which it opened, whether the process was there then, and the bytes of unknown
+// blocks freed by then, at most.
+type Opening struct {
+	cut   uint64
+	there bool
+	slack event.Bytes
+}
+
+// seeLeast takes in a segment that ended at a cut. Where the driver takes memory from an allocator, the allocator's
+// meter falls without a total from the allocator.
+func (g *Gauge) seeLeast(cut uint64, value, high, slack event.Bytes) {
+	l := g.least
+	if l.waits && (high > g.before || value != g.before && g.meter.Facts().Kind == event.Total) {
+		l.begin(observation{from: cut, exact: true})
+		if high <= g.before { // the high may be from before the pause
+			high = value
+		}
+	}
+	s := l.now()
+	if s == nil {
+		return
+	}
+	if s.exact {
+		slack = 0
+	}
+	s.highs.Push(cut, high-slack)
+	l.top = max(l.top, high-slack+s.slack-s.base)
+}
+
+// lower returns the certain part of a figure, in a window in which its meter was paused: of the peak, and of its
+// height above the start and above the end. Start and end are the believed values, as far as these fit together.
+func (g *Gauge) lower(f Figure, w Opening) Figure {
+	l := g.least
+	if l == nil { // the meter was never paused
+		return f
+	}
+	at, upper, known := l.of(w.cut), event.Bytes(0), !w.there
+	if at >= 0 && w.there && l.observations[at].exact {
+		upper, known = f.Start, true
+	}
+	need, peak := event.Bytes(0), event.Bytes(0)
+	if known {
+		peak = upper
+	}
+	for i := range l.observations {
+		s := &l.observations[i]
+		high, ok := s.highs.Since(w.cut)
+		if !ok {
+			continue
+		}
+		there := high + s.slack - s.base // certain
+		peak = max(peak, there)
+		switch {
+		case known:
+			need = max(need, there-upper)
+		case i == at:
+			need = max(need, high+w.slack-f.Start)
+		}
+	}
+	peak = max(peak, need)
+	return Figure{Start: peak - need, Peak: peak, End: min(peak, max(f.End, peak-l.drop(f.End, w))), Meter: f.Meter}
+}
+
+// Restart begins the certain part anew for meters that are seen, but not from the beginning.
+func (p *Gauges) Restart(cut uint64, freed *event.Frees) {
+	for i := range p.gauges {
+		g := &p.gauges[i]
+		if g.least == nil {
+			continue
+		}
+		if s := g.least.now(); s != nil && !s.exact {
+			g.least.begin(observation{from: cut, base: g.value.last(), slack: SlackOf(g.meter, freed)})
+		}
+	}
+}
+
+// Certain updates the certain part with a segment that ended at a cut.
+func (p *Gauges) Certain(cut uint64, value, high *event.Readings, freed *event.Frees) {
+	for i := range p.gauges {
+		if g := &p.gauges[i]; g.least != nil {
+			g.seeLeast(cut, value[g.meter], high[g.meter], SlackOf(g.meter, freed))
+		}
+	}
+}
+
+// Lowered replaces figures of a window that opened at a cut by their certain part, where meters were paused. freed are
+// the frees of unknown blocks by then.
+func (p *Gauges) Lowered(all Figures, meters []event.Meter, cut uint64, freed *event.Frees, there bool) {
+	for _, m := range meters {
+		i := slices.IndexFunc(all, func(f Figure) bool { return f.Meter == m })
+		if g := p.of(m); g != nil && i >= 0 {
+			all[i] = g.lower(all[i], Opening{cut, there, SlackOf(m, freed)})
+		}
+	}
+}
+
+// SlackOf returns the most bytes that a tree can have freed so far of blocks with unseen allocations.
+func SlackOf(m event.Meter, freed *event.Frees) (sum event.Bytes) {
+	for _, kind := range m.Facts().Unknown {
+		sum += freed.Slack[kind]
+	}
+	return sum
+}
+
+// Pause ends the certain part at a cut. life is the highest value of the process so far.
+func (g *Gauge) Pause(cut uint64, life event.Bytes) {
+	if g.least == nil {
+		first, _ := g.High.Since(0)
+		g.least = &lowerBound{observations: []observation{{exact: true, highs: slices.Clone(g.High)}},
+			top: max(first, life, g.value.last())}
+	}
+	g.least.end(cut)
+}
+
+// Resume begins the certain part again. An allocator's total keeps its old value until the allocator reports the next.
+func (g *Gauge) Resume(cut uint64, slack event.Bytes) {
+	g.PausedFromStart()
+	switch g.meter.Facts().Kind {
+	case event.Total, event.Reserve:
+		g.least.end(cut)
+		g.least.waits = true
+	default:
+		g.least.begin(observation{from: cut, base: g.value.last(), slack: slack})
+	}
+}
+
+// PausedFromStart begins the certain part with nothing, if the meter was never paused before.
+func (g *Gauge) PausedFromStart() {
+	if g.least == nil {
+		g.least = &lowerBound{}
+	}
+}
+
+// IsUnreported reports whether an allocator with probes that are back had not reported its total yet at a cut: until
+// then the total is that from before the pause.
+func (p *Gauges) IsUnreported(m event.Meter, cut uint64) bool {
+	g := p.of(m)
+	return g != nil && g.least != nil && g.least.of(cut) < 0
+}
+
+// CertainLife returns the certain part of a process's figures from its beginning.
+func (p *Gauges) CertainLife(life Figures) Figures {
+	out := slices.Clone(life)
+	for i, f := range out {
+		g := p.of(f.Meter)
+		if g == nil || g.least == nil {
+			continue
+		}
+		peak := max(f.Start, g.least.top)
+		out[i] = Figure{Start: f.Start, Peak: peak, End: min(peak, max(f.End, peak-g.least.drop(f.End, Opening{}))),
+			Meter: f.Meter}
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+// Package course keeps the values of meters over the segments of a session, for as long as an open window may ask.
+package course
+
+import "slices"
+
+// Stream records which of a root's changes are missing.
+type Stream struct {
+	Made    uint64 // changes made, by the last boundary
+	Count   uint64 // changes received
+	Twice   uint64 // changes that came again
+	next    uint64 // the first number that has not been reached
+	missing []span // numbers below next that did not come, ascending
+	merged  bool   // spans were joined to bound memory: some that came count as missing
+}
+
+// span is the numbers first … last.
+type span struct{ first, last uint64 }
+
+// maxSpans bounds the memory for a stream that loses a change here and there all the time.
+const maxSpans = 1 << 16
+
+// Received records that a change came.
+func (s *Stream) Received(number uint64) {
+	s.Count++
+	if s.next == 0 {
+		s.next = 1
+	}
+	switch {
+	case number == s.next:
+		s.next++
+	case number > s.next:
+		s.lose(span{s.next, number - 1})
+		s.next = number + 1
+	default:
+		s.found(number)
+	}
+}
+
+func (s *Stream) lose(lost span) {
+	if n := len(s.missing); n >= maxSpans {
+		s.missing[n-1].last = lost.last
+		s.merged = true
+		return
+	}
+	s.missing = append(s.missing, lost)
+}
+
+// found removes a number from the missing ones: records of two CPUs may pass each other.
+func (s *Stream) found(number uint64) {
+	i, ok := slices.BinarySearchFunc(s.missing, number, func(m span, n uint64) int {
+		switch {
+		case m.last < n:
+			return -1
+		case m.first > n:
+			return 1
+		}
+		return 0
+	})
+	if s.merged {
+		return
+	}
+	if !ok {
+		if number > 0 {
+			s.Twice++
+		}
+		return
+	}
+	m := s.missing[i]
+	var rest []span
+	if m.first < number {
+		rest = append(rest, span{m.first, number - 1})
+	}
+	if number < m.last {
+		rest = append(rest, span{number + 1, m.last})
+	}
+	s.missing = slices.Replace(s.missing, i, i+1, rest...)
+}
+
+// Complete reports whether every change with a number in (after, upTo] came.
+func (s *Stream) Complete(after, upTo uint64) bool {
+	if upTo <= after {
+		return true
+	}
+	if upTo >= max(s.next, 1) {
+		return false
+	}
+	i, _ := slices.BinarySearchFunc(s.missing, after+1, func(m span, n uint64) int {
+		if m.last < n {
+			return -1
+		}
+		return 1
+	})
+	return i == len(s.missing) || s.missing[i].first > upTo
+}

@@ -1,0 +1,78 @@
+package course
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"ipytracer/event"
+)
+
+// Unprobed records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
+type Unprobed map[event.Meter]Spans
+
+func (b *Unprobed) Add(one event.Blind) {
+	if *b == nil {
+		*b = Unprobed{}
+	}
+	until := one.Until
+	if until == 0 {
+		until = Forever
+	}
+	(*b)[one.Meter] = (*b)[one.Meter].With(Span{one.Since, until})
+}
+
+// Of returns the meters that miss something between two times.
+func (b Unprobed) Of(opened, closed event.Nanoseconds) (meters MeterSet) {
+	for m, all := range b {
+		if all.Meet(opened, closed) {
+			meters.add(m)
+		}
+	}
+	return meters
+}
+
+// Span is a time from since to until.
+type Span struct{ Since, Until event.Nanoseconds }
+
+// Spans are in order of time and do not overlap.
+type Spans []Span
+
+// With adds one stretch. Those that it meets are merged with it.
+func (s Spans) With(one Span) Spans {
+	from := s.from(one.Since)
+	to := from
+	for ; to < len(s) && s[to].Since <= one.Until; to++ {
+		one = Span{min(one.Since, s[to].Since), max(one.Until, s[to].Until)}
+	}
+	return slices.Replace(s, from, to, one)
+}
+
+// from returns the index of the first stretch that does not end before a time.
+func (s Spans) from(since event.Nanoseconds) int {
+	at, _ := slices.BinarySearchFunc(s, since, func(x Span, t event.Nanoseconds) int {
+		return cmp.Compare(x.Until, t)
+	})
+	return at
+}
+
+func (s Spans) Meet(since, until event.Nanoseconds) bool {
+	at := s.from(since)
+	return at < len(s) && s[at].Since <= until
+}
+
+// Forever is later than any time.
+const Forever = event.Nanoseconds(math.MaxInt64)
+
+// MeterSet is a set of meters.
+type MeterSet [(event.MeterCount + 63) / 64]uint64
+
+func (s *MeterSet) add(m event.Meter) { s[m/64] |= 1 << (m % 64) }
+
+func (s *MeterSet) With(other MeterSet) {
+	for i := range s {
+		s[i] |= other[i]
+	}
+}
+
+func (s *MeterSet) Has(m event.Meter) bool { return s[m/64]>>(m%64)&1 != 0 }

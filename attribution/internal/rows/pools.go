@@ -1,0 +1,45 @@
+package rows
+
+import (
+	"strings"
+
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+	"ipytracer/internal/words"
+)
+
+// pool is a kind of pool whose workers wait for the next task until it is shut down.
+type pool struct {
+	Name string // as reports show it
+}
+
+var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExecutor}}
+
+// PoolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
+// false for other processes.
+func PoolOf(command, told string) (p pool, ok bool) {
+	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
+		strings.Contains(command, "--process-name LokyProcess-")) {
+		told = pools[0].Name
+	}
+	for _, p := range pools {
+		if p.Name == told {
+			return p, true
+		}
+	}
+	if told != "" {
+		return pool{words.Bounded(told, windows.MaxPool)}, true
+	}
+	return p, false
+}
+
+// IsHelper reports whether multiprocessing or joblib keeps a process for itself until the program ends.
+func IsHelper(command string) bool {
+	for _, name := range []string{"multiprocessing.resource_tracker", "multiprocessing.semaphore_tracker",
+		"loky.backend.resource_tracker", "loky.backend.semaphore_tracker"} {
+		if strings.Contains(command, name) {
+			return true
+		}
+	}
+	return strings.Contains(command, "multiprocessing.forkserver import main")
+}

@@ -1,0 +1,147 @@
+package rows
+
+import (
+	"maps"
+	"slices"
+
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// presenter builds the windows and processes of a report.
+type presenter struct {
+	*windows.State
+	figurer    *figurer
+	enders     Enders
+	symbolizer *symbolizer
+}
+
+func (pr *presenter) Window(w *windows.Window) model.Window {
+	out := model.Window{
+		ID: w.ID, Kind: windows.KindNames[w.Kind], PID: int(w.Process.Info.PID), Execution: w.Execution, Name: w.Name,
+		Line: w.Parent.LineOf(w.Line), Source: pr.Texts.SourceOf(w), SourceTruncated: w.Truncated, Status: w.Status,
+		Error:   w.Failure,
+		StartNS: pr.Session.Since(w.Opened), DurationNS: pr.Session.Duration(w), CPUNS: -1,
+		Meters:   pr.figurer.FigureMap(w.Own, w, true, w.Process.Info.Python != ""),
+		Children: []model.Child{}, ChildrenUnlisted: w.Measured.Unlisted, Refused: pr.refusals(w),
+		Foreign:   w.OthersMemory(),
+		Suspended: w.Suspension(), Kernel: w.Process.Kernel(),
+	}
+	out.Note = words.Join(w.Note.Text(), words.Suspended(out.Suspended))
+	out.Tree = pr.figurer.TreeOf(w, out.Meters)
+	if w.Parent != nil {
+		out.Parent = w.Parent.ID
+	}
+	out.Silent = w.Silent
+	w.Lost(&out)
+	if w.Count >= 0 {
+		count := w.Count
+		out.ExecutionCount = &count
+	}
+	if w.OpenCPU > 0 && w.CloseCPU > 0 { // of two boundaries at the same time the later one may have been read first
+		out.CPUNS = max(0, int64(w.CloseCPU)-int64(w.OpenCPU))
+	}
+	out.Counters = w.Counters()
+	if w.IsOpen {
+		out.Status = model.Incomplete
+	}
+	for _, c := range w.Children {
+		p := c.Process
+		meters := pr.figurer.FigureMap(c.Figures, w, false, p.Info.Python != "")
+		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
+		out.Children = append(out.Children, model.Child{PID: int(p.Info.PID), Command: p.Info.Command, Meters: meters,
+			Shared: pr.enders.shared(p)})
+	}
+	return out
+}
+
+func (pr *presenter) Between(w *windows.Window) model.Between {
+	out := model.Between{
+		PID: int(w.Process.Info.PID), Kernel: w.Process.Kernel(),
+		Note: words.Join(w.Note.Text(), words.Suspended(w.Suspension())), StartNS: pr.Session.Since(w.Opened),
+		DurationNS: pr.Session.Duration(w),
+		Meters:     pr.figurer.FigureMap(w.Own, w, true, w.Process.Info.Python != ""), Refused: pr.refusals(w),
+	}
+	out.Tree = pr.figurer.TreeOf(w, out.Meters)
+	if w.Before != nil {
+		out.After = w.Before.ID
+	}
+	if w.After != nil {
+		out.Before = w.After.ID
+	}
+	out.Label = words.Between(windows.BareName(w.Before), windows.BareName(w.After)) +
+		words.OfKernel(w.Process.Kernel())
+	return out
+}
+
+// refusals returns a window's refusals, each with the stack of the largest request and with the dividers at it.
+func (pr *presenter) refusals(w *windows.Window) []model.Refusal {
+	out := slices.Clone(w.Refused)
+	for i := range out {
+		by := w.RefusedBy[i]
+		if s := pr.Stacks.Of(by.Stack); s != nil {
+			out[i].Stack = pr.symbolizer.Frames(w, s)
+		}
+		for _, d := range by.Dividers {
+			if s := pr.Stacks.Of(d.Stack); s != nil {
+				out[i].Dividers = append(out[i].Dividers, model.Divider{Bytes: int64(d.Size),
+					Before: int64(d.Before), After: int64(d.After), Stack: pr.symbolizer.Frames(w, s)})
+			}
+		}
+	}
+	return out
+}
+
+func (pr *presenter) Describe(p *windows.Process, restartOf int,
+	sessions map[*windows.Window]*windows.Window) model.Process {
+	gone := p.Gone
+	if !p.Ended {
+		gone = pr.Session.Last
+	}
+	session := sessions[pr.Processes.SessionOf(p)]
+	out := model.Process{
+		PID: int(p.Info.PID), Parent: int(p.Parent), Command: p.Info.Command, Python: p.Info.Python,
+		IPython: p.Info.IPython, Frontend: p.Info.Frontend, Notebook: p.Info.Notebook, Kernel: p.Kernel(),
+		StartNS: pr.Session.Since(p.Began), EndNS: pr.Session.Since(gone),
+		Ended: p.Ended, Ending: windows.EndingOf(p), Limits: p.Limits, Late: p.Info.Late || p.Adopted,
+		RestartOf: restartOf,
+		Meters:    pr.figurer.FigureMap(p.CertainLife(), session, false, p.Info.Python != ""),
+	}
+	if p.Adopted { // its values and peaks before that are not known
+		for id, f := range out.Meters {
+			f.Exact, f.Bound = false, nil
+			out.Meters[id] = f
+		}
+	}
+	if p.Alive && !p.Ended && p.Parent != 0 {
+		by := pr.enders.Of(p, "")
+		out.Shared, out.EndedBy = pr.enders.shared(p), &by
+	}
+	if p.Info.Limit > 0 {
+		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.Info.Limit), By: string(p.Info.LimitBy)}
+	}
+	return out
+}
+
+// MeterIDs returns the meters that any window or process of a report has.
+func (pr *presenter) MeterIDs() (ids []string) {
+	for _, m := range pr.GPUs.Meters {
+		if slices.ContainsFunc(pr.Processes.Order,
+			func(p *windows.Process) bool {
+				return (p.Began != 0 || p.HasWindows) &&
+					pr.GPUs.Shows(m, nil, p.Info.Python != "")
+			}) {
+			ids = append(ids, m.String())
+		}
+	}
+	return ids
+}
+
+// Notes returns the notes on GPUs.
+func (pr *presenter) Notes() []model.GPUNote {
+	if pr.Session.Finish == nil {
+		return pr.GPUs.Notes.List(nil, pr.Stacks)
+	}
+	return pr.GPUs.Notes.List(pr.Session.Finish.GPUs, pr.Stacks)
+}

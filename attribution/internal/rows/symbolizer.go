@@ -1,0 +1,122 @@
+package rows
+
+import (
+	"slices"
+
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/model"
+)
+
+// symbolizer makes frames of stacks, seen from a window.
+type symbolizer struct {
+	*windows.State
+	shown shown
+}
+
+// shown are stacks that a report has shown a short while ago: windows that follow each other list the same ones, and
+// share them.
+type shown struct {
+	recent [recentlyShown]shownStack
+	cells  []inCell // of the stack that is looked up
+}
+
+// shownStack is a stack as it is shown where its calls are in some cells.
+type shownStack struct {
+	first  uint32 // of its calls in the table, which no other has
+	cells  []inCell
+	frames []model.Frame
+}
+
+// inCell is the cell that a call lies in.
+type inCell struct {
+	execution, count, lines int
+	kernel                  string
+	isIn                    bool
+}
+
+const (
+	recentlyShown = 1 << 9 // a power of two
+	maxShown      = 1 << 7 // calls of one that is kept
+)
+
+// Frames returns a stack as a report shows it: without the calls outside of the cell. The result must not be changed.
+func (sy *symbolizer) Frames(w *windows.Window, s *stacks.Stack) []model.Frame {
+	if s == nil || s.Count == 0 {
+		return []model.Frame{}
+	}
+	cells := sy.CellsIn(w, s)
+	if s.Count > maxShown {
+		return sy.framesIn(s, cells)
+	}
+	one := &sy.shown.recent[s.First%recentlyShown]
+	if one.frames == nil || one.first != s.First || !slices.Equal(one.cells, cells) {
+		*one = shownStack{s.First, append(one.cells[:0], cells...), sy.framesIn(s, cells)}
+	}
+	return one.frames
+}
+
+// CellsIn returns the cells that the calls of a stack lie in, up to the outermost call that lies in one; of all calls
+// if none does. The next call overwrites the result.
+func (sy *symbolizer) CellsIn(w *windows.Window, s *stacks.Stack) []inCell {
+	cells := sy.shown.cells[:0]
+	within := 0
+	for i, call := range sy.Stacks.CallsOf(s) {
+		one := sy.CellIn(w, s.PID, call)
+		if one.isIn {
+			within = i + 1
+		}
+		cells = append(cells, one)
+	}
+	sy.shown.cells = cells
+	if within > 0 {
+		return cells[:within]
+	}
+	return cells
+}
+
+// CellIn returns the cell that a call lies in, seen from a window.
+func (sy *symbolizer) CellIn(w *windows.Window, pid int32, call uint32) inCell {
+	f := &sy.Stacks.Frames[call]
+	if f.Native {
+		return inCell{}
+	}
+	cell := sy.Files.CellOf(w, pid, f.File)
+	switch {
+	case cell != nil:
+		return inCell{cell.Execution, cell.Count, cell.Lines, cell.Process.Kernel(), true}
+	case f.Input > 0: // it ran before the session
+		return inCell{0, int(f.Input), 0, windows.KernelAbove(sy.Processes.ByPID, pid), true}
+	}
+	return inCell{}
+}
+
+// framesIn returns the calls of a stack that lie in cells.
+func (sy *symbolizer) framesIn(s *stacks.Stack, cells []inCell) []model.Frame {
+	out := make([]model.Frame, len(cells))
+	calls := sy.Stacks.CallsOf(s)
+	for i := range out {
+		out[i] = sy.Frame(calls[i], cells[i])
+	}
+	return out
+}
+
+// Frame returns a call as a report shows it.
+func (sy *symbolizer) Frame(at uint32, in inCell) model.Frame {
+	f := sy.Stacks.Frame(at)
+	out := model.Frame{Function: f.Function, File: f.File, Line: int(f.Line), Native: f.Native, Module: f.Module}
+	if in.isIn {
+		out.Execution, out.Kernel = in.execution, in.kernel
+		if in.lines > 0 && out.Line > in.lines { // of something else
+			out.Line = 0
+		}
+		if in.count >= 0 {
+			count := in.count
+			out.ExecutionCount = &count
+		}
+	}
+	return out
+}
+
+// Forget drops the stacks that it remembers.
+func (sy *symbolizer) Forget() { sy.shown = shown{} }

@@ -1,0 +1,84 @@
+package rows
+
+import (
+	"slices"
+
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// TreeOf returns a window's figures of its process and the children together, where they differ from its own.
+func (fg *figurer) TreeOf(w *windows.Window, own map[string]model.Figure) map[string]model.Figure {
+	out := fg.reused.figures()
+	whole := w.IsOfTop()
+	for _, m := range fg.GPUs.Meters {
+		if !fg.GPUs.Shows(m, nil, w.Process.Info.Python != "") {
+			continue
+		}
+		var f model.Figure
+		if whole {
+			f = fg.wholeTree(w, m)
+		} else {
+			f = fg.branch(w, m)
+		}
+		if o, ok := own[m.String()]; !ok || !o.Equal(f) {
+			out[m.String()] = f
+		}
+	}
+	return out
+}
+
+// wholeTree returns the figure that the kernel half has added up at each instant.
+func (fg *figurer) wholeTree(w *windows.Window, m event.Meter) model.Figure {
+	f := fg.figure(m, w.Tree.Of(m), w, false)
+	if shared := w.Shared.Of(m); shared > 0 {
+		f.Exact, f.Bound = false, widen(f.Bound, shared)
+	}
+	return fg.asSeen(f, w, m)
+}
+
+// asSeen returns a figure of several processes, not exact if a part may be missing in it.
+func (fg *figurer) asSeen(f model.Figure, w *windows.Window, m event.Meter) model.Figure {
+	// A forked child has no probes: its allocations are in no figure. And not all of the tree may have been seen.
+	if w.Crowded || w.Sharing && m.Facts().OfPythons || w.Doubts.InTree(m) {
+		f.Exact, f.Bound = false, nil
+	}
+	return f
+}
+
+// branch returns the figure of a process below the top, such as a kernel of a server, and its children: the kernel half
+// does not add these up. Without children it is the process's own figure. With children, the start and the end are
+// sums; the peak of the sum is at least the peak of each one, and at most the sum of all peaks. The figure has the most
+// likely peak, with a bound that covers both: a process that waits for its child keeps its own value.
+func (fg *figurer) branch(w *windows.Window, m event.Meter) model.Figure {
+	own := w.Own.Of(m)
+	if len(w.Measured.Children) == 0 && w.Unlisted == 0 {
+		return fg.figure(m, own, w, true)
+	}
+	if slices.Contains(w.Paused, m) { // the values that are certain at the same time are not known
+		return fg.figure(m, course.Figure{Start: own.Start, Peak: own.Start, End: own.Start, Meter: m}, w, false)
+	}
+	sum, waits := own, min(own.Start, own.End)
+	least, most := own.Highest(), own.Highest()
+	for _, c := range w.Measured.Children {
+		f := c.Figures.Of(m)
+		least, most, sum.Peak = max(least, f.Highest()), most+f.Highest(), max(sum.Peak, waits+f.Highest())
+		if !w.Sharing { // else the start of a forked child may be its parent's
+			sum.Start, sum.End = sum.Start+f.Start, sum.End+f.End
+		}
+	}
+	least = max(least, sum.Start, sum.End)
+	sum.Peak = max(sum.Peak, least)
+	f := fg.figure(m, sum, w, false)
+	if off := max(most-sum.Peak, sum.Peak-least); off > 0 {
+		f.Exact, f.Bound = false, widen(f.Bound, off)
+	}
+	if w.Sharing || w.Unlisted > 0 {
+		f.Peak = int64(least)
+		f.Peaked = f.Peak - max(f.Start, f.End)
+		f.Exact, f.Bound = false, nil
+	}
+	return fg.asSeen(f, w, m)
+}

@@ -1,0 +1,300 @@
+package timeline
+
+import (
+	"encoding/binary"
+	"iter"
+	"slices"
+
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// Number of points that a stretch of a track has, beside those that windows need. A stretch is a cell, or the time
+// between two, or a part with the maximum of points that windows need.
+const (
+	MaxFree    = 128
+	maxStretch = 1 << 10
+	Shortest   = 1 << firstShift // least time that a meter stands still for that to be a point
+)
+
+// Track has the values over time of one meter of a process, or of a tree.
+type Track struct {
+	Meter    event.Meter
+	value    event.Bytes // at the last boundary
+	Points   []Point     // that are not stored yet
+	edge     int         // number of these up to the last beginning or end of a window
+	atEdge   event.Bytes // the value there
+	free     int         // number of points that may be thinned
+	isGap    bool
+	hasBegun bool
+	folds    []fold // values of changes in segments that are not over
+	stored   stored
+	end      event.Nanoseconds // of the last point
+}
+
+// Seen has the values of one meter at a boundary.
+type Seen struct {
+	At          event.Nanoseconds
+	Segment     uint64
+	Value, High event.Bytes
+	Hold        event.Nanoseconds // time of the boundary before it
+	waited      bool              // its high is not only of the segment that ends
+	IsEdge      bool              // windows begin or end there
+}
+
+// See adds a boundary.
+func (k *Track) See(f *foldMemory, s *Seen) {
+	if k.isGap {
+		k.drop(f, s.Segment)
+		k.value = s.Value
+		return
+	}
+	if s.Value != k.value || s.High > k.value || len(k.folds) > 0 {
+		k.move(f, s)
+	}
+	if s.IsEdge {
+		k.pin()
+	}
+	if k.free > 2*MaxFree {
+		k.thin()
+	}
+}
+
+// move adds the points of a segment in which the meter moved.
+func (k *Track) move(f *foldMemory, s *Seen) {
+	highest := max(k.value, s.Value)
+	waited := s.waited
+	moments := f.moments[:0]
+	for i := range k.folds {
+		if f := &k.folds[i]; f.segment <= s.Segment {
+			moments, waited = f.moments(moments), waited || f.segment < s.Segment
+		}
+	}
+	f.moments = moments
+	k.drop(f, s.Segment)
+	if len(moments) == 0 && s.Value == k.value && s.High <= k.value {
+		return
+	}
+	// it stood still until then
+	if k.hasBegun && !waited && s.Hold <= s.At && s.Hold-k.end > max(Shortest, (s.At-k.end)/64) {
+		k.add(Point{At: s.Hold, Bytes: k.value, Kind: model.PointValue})
+	}
+	since := k.end
+	if !waited {
+		since = max(since, s.Hold)
+	}
+	for _, m := range moments {
+		kind := model.PointValue
+		if m.Fell {
+			kind = model.PointFell
+		}
+		highest = max(highest, m.Bytes)
+		// A clock is read a moment before or after the meter: the time of a change is moved into its segment.
+		k.add(Point{At: min(max(m.At, since+1, k.end), s.At), Bytes: m.Bytes, Kind: kind})
+	}
+	if s.High > highest {
+		k.add(Point{At: s.At, Bytes: s.High, Kind: model.PointMost})
+	}
+	if n := len(k.Points); n == 0 || k.Points[n-1].Kind != model.PointValue || k.Points[n-1].Bytes != s.Value {
+		k.add(Point{At: s.At, Bytes: s.Value, Kind: model.PointValue})
+	}
+	k.value = s.Value
+}
+
+// Begin adds the first point.
+func (k *Track) Begin(at event.Nanoseconds, value event.Bytes) {
+	k.add(Point{At: at, Bytes: value, Kind: model.PointValue, kept: true})
+	k.value, k.edge, k.atEdge = value, 1, value
+}
+
+func (k *Track) add(p Point) {
+	k.hasBegun = true
+	p.At = max(p.At, k.end) // a process may move to another tree, with an earlier time
+	k.Points = append(k.Points, p)
+	k.end = p.At
+	if !p.kept {
+		k.free++
+	}
+}
+
+// extremes returns the indexes of the highest and of the lowest point since the last window began or ended, -1 where
+// these are the values at its ends.
+func (k *Track) extremes() (most, least int) {
+	most, least = -1, -1
+	high, low := max(k.atEdge, k.value), min(k.atEdge, k.value)
+	for i := k.edge; i < len(k.Points); i++ {
+		switch p := &k.Points[i]; {
+		case p.Kind == model.PointGap:
+		case p.Bytes > high:
+			most, high = i, p.Bytes
+		case p.Bytes < low:
+			least, low = i, p.Bytes
+		}
+	}
+	return most, least
+}
+
+// pin marks as kept the points needed by windows that begin or end here: the last one, and the highest and the lowest
+// since the last pin.
+func (k *Track) pin() {
+	if k.edge == len(k.Points) {
+		return
+	}
+	most, least := k.extremes()
+	for _, i := range [...]int{most, least, len(k.Points) - 1} {
+		if i >= 0 && !k.Points[i].kept {
+			k.Points[i].kept = true
+			k.free--
+		}
+	}
+	k.edge, k.atEdge = len(k.Points), k.value
+}
+
+// thin drops the points that change the picture the least, except those that windows need or will need.
+func (k *Track) thin() {
+	most, least := k.extremes()
+	type weight struct {
+		at   int
+		area float64
+	}
+	for k.free > MaxFree {
+		var all []weight
+		for i := 0; i < len(k.Points)-1; i++ {
+			if !k.Points[i].kept && i != most && i != least {
+				all = append(all, weight{i, k.area(i)})
+			}
+		}
+		slices.SortStableFunc(all, func(a, b weight) int {
+			switch {
+			case a.area < b.area:
+				return -1
+			case a.area > b.area:
+				return 1
+			}
+			return 0
+		})
+		drop := make([]bool, len(k.Points)+1)
+		left := k.free
+		for _, w := range all {
+			if k.free == MaxFree {
+				break
+			}
+			if w.at > 0 && drop[w.at-1] || drop[w.at+1] { // its neighbours have changed
+				continue
+			}
+			drop[w.at] = true
+			k.free--
+		}
+		if k.free == left {
+			return
+		}
+		kept, edge := k.Points[:0], k.edge
+		for i, p := range k.Points {
+			if drop[i] {
+				if i < k.edge {
+					edge--
+				}
+				continue
+			}
+			if i == most {
+				most = len(kept)
+			} else if i == least {
+				least = len(kept)
+			}
+			kept = append(kept, p)
+		}
+		k.Points, k.edge = kept, edge
+	}
+}
+
+// area returns the area of the triangle of a point and its neighbours, doubled.
+func (k *Track) area(i int) float64 {
+	p, next := k.Points[i], k.Points[i+1]
+	before := Point{At: p.At, Bytes: p.Bytes}
+	if i > 0 {
+		before = k.Points[i-1]
+	}
+	ax, ay := float64(p.At)-float64(before.At), float64(p.Bytes)-float64(before.Bytes)
+	bx, by := float64(next.At)-float64(before.At), float64(next.Bytes)-float64(before.Bytes)
+	return max(ax*by-bx*ay, bx*ay-ax*by)
+}
+
+// Tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
+// count for the limit: they wait for another time in a live session than in a replay.
+func (k *Track) Tell(f *foldMemory, over, segment uint64, m Moment) {
+	running := 0
+	for i := range k.folds {
+		if k.folds[i].segment == segment {
+			f.add(&k.folds[i], m)
+			return
+		}
+		if k.folds[i].segment > over {
+			running++
+		}
+	}
+	if running < maxFolds && f.hasRoom() {
+		k.folds = append(k.folds, f.fold(segment, m))
+	}
+}
+
+// drop drops the folds of all segments up to one.
+func (k *Track) drop(f *foldMemory, segment uint64) {
+	if len(k.folds) == 0 {
+		return
+	}
+	left := k.folds[:0]
+	for i := range k.folds {
+		if k.folds[i].segment > segment {
+			left = append(left, k.folds[i])
+		} else {
+			f.free(&k.folds[i])
+		}
+	}
+	clear(k.folds[len(left):])
+	k.folds = left
+}
+
+// resume ends a gap, where the meter has a value again.
+func (k *Track) resume(at event.Nanoseconds, value event.Bytes) {
+	if !k.isGap {
+		return
+	}
+	k.isGap, k.value = false, value
+	k.add(Point{At: max(at, k.end), Bytes: value, Kind: model.PointValue, kept: true})
+	k.pin()
+	k.edge, k.atEdge = len(k.Points), value
+}
+
+// pause begins a gap.
+func (k *Track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
+	if k.isGap {
+		return
+	}
+	k.pin()
+	k.drop(f, ^uint64(0))
+	k.isGap = true
+	k.add(Point{At: max(at, k.end), Bytes: k.value, Kind: model.PointGap, kept: true, gap: reason})
+	k.edge, k.atEdge = len(k.Points), k.value
+}
+
+// All yields the points of a track, without the folds.
+func (k *Track) All(a *windows.Archive) iter.Seq[Point] {
+	return func(yield func(Point) bool) {
+		for _, at := range k.stored.places {
+			record := a.Of(at)
+			size, n := binary.Uvarint(record)
+			if !decode(record[n:n+int(size)], yield) {
+				return
+			}
+		}
+		if !decode(k.stored.coded, yield) {
+			return
+		}
+		for _, p := range k.Points {
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

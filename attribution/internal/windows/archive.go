@@ -1,0 +1,65 @@
+package windows
+
+import (
+	"bytes"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Archive is a sequence of records, compressed chunk by chunk. A place in it is the number of its chunk, from 1, and
+// the offset in the chunk.
+type Archive struct {
+	Chunk  int // bytes that are compressed at once, 0 for 64 KiB
+	packed [][]byte
+	last   []byte // the chunk that is being filled
+	space  []byte // buffer for compression
+	opened int    // the chunk that was decompressed last, from 1
+	open   []byte
+	zstd   *zstd.Encoder
+	unzstd *zstd.Decoder
+}
+
+const chunkSize = 64 << 10
+
+// Add adds a record, and returns its place.
+func (a *Archive) Add(record []byte) uint64 {
+	if a.Chunk == 0 {
+		a.Chunk = chunkSize
+	}
+	if len(a.last)+len(record) > a.Chunk && len(a.last) > 0 {
+		a.pack()
+	}
+	at := uint64(len(a.packed)+1)<<32 | uint64(len(a.last))
+	a.last = append(a.last, record...)
+	return at
+}
+
+// pack compresses the last chunk. Both coders work in memory only: they fail only for options that do not exist, and
+// for bytes that they did not write.
+func (a *Archive) pack() {
+	if a.zstd == nil {
+		a.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
+		a.unzstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	}
+	a.space = a.zstd.EncodeAll(a.last, a.space[:0])
+	a.packed = append(a.packed, bytes.Clone(a.space))
+	a.last = a.last[:0]
+}
+
+// Of returns the bytes of a chunk from a place on: the record marks its own end. The bytes are valid until the next
+// call.
+func (a *Archive) Of(at uint64) []byte {
+	chunk, offset := int(at>>32), uint32(at)
+	if chunk > len(a.packed) {
+		return a.last[offset:]
+	}
+	if a.opened != chunk {
+		unpacked, err := a.unzstd.DecodeAll(a.packed[chunk-1], a.open[:0])
+		if err != nil {
+			panic(err)
+		}
+		a.opened, a.open = chunk, unpacked
+	}
+	return a.open[offset:]
+}

@@ -1,0 +1,87 @@
+package windows
+
+import (
+	"golang.org/x/sys/unix"
+
+	"ipytracer/event"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Dying records the cell and the statement that a process was running when it ended.
+func (p *Process) Dying(b *event.Boundary) {
+	most := func(m event.Meter) event.Bytes { return max(b.Value[m], b.High[m]) }
+	p.Last = last{resident: most(event.Resident), mapped: most(event.Mapped)}
+	if n := len(p.Open); n > 0 {
+		w := p.Open[n-1]
+		p.Last.cell = w
+		if s := w.Statement; s != nil {
+			w, p.Last.Statement = s, s
+		}
+		p.Last.id, p.Last.line = w.ID, w.Line
+	}
+}
+
+// noteOf returns the cause of a process's end as the note of the statement in which it ended; nil for all other
+// windows. The statement may be in the archive by the time the cause is known.
+func (l *last) noteOf(w *Window) *Note {
+	if l.Ending == nil || l.Statement == nil || w.Kind != KindStatement || w.ID != l.id {
+		return nil
+	}
+	return howKilled(l.Ending)
+}
+
+// EndingOf returns how a process ended, for the report; nil if that was not reported.
+func EndingOf(p *Process) *model.Ending {
+	e := p.Last.Ending
+	if e == nil {
+		return nil
+	}
+	out := &model.Ending{
+		OutOfMemory: e.OutOfMemory, Likely: e.Likely, Resident: int64(p.Last.resident), Mapped: int64(p.Last.mapped),
+	}
+	if status := unix.WaitStatus(e.Status); status.Signaled() {
+		if out.Signal = unix.SignalName(status.Signal()); out.Signal == "" {
+			out.Signal = status.Signal().String()
+		}
+	} else {
+		exit := status.ExitStatus()
+		out.ExitStatus = &exit
+	}
+	if e.Limit.Kind != "" {
+		hit := limitOf(e.Limit)
+		out.Limit = &hit
+	}
+	if cell := p.Last.cell; cell != nil {
+		out.Window = p.Last.id
+		out.At = &model.Place{Execution: cell.Execution, ExecutionCount: max(cell.Count, 0), Line: p.Last.line}
+	}
+	return out
+}
+
+func limitOf(l event.Limit) model.Limit {
+	return model.Limit{Kind: string(l.Kind), Path: l.Path, Bytes: int64(l.Bytes), Used: int64(l.Used),
+		Highest: int64(l.Highest)}
+}
+
+// howKilled returns the effect of a signal, nil if no signal ended the process.
+func howKilled(e *event.Ending) *Note {
+	status := unix.WaitStatus(e.Status)
+	switch {
+	case e.OutOfMemory:
+		return NewNote(words.OutOfMemory)
+	case status.Signaled():
+		return &Note{Note: words.Note{Kind: words.EndedBy, Name: unix.SignalName(status.Signal())}}
+	}
+	return nil
+}
+
+// MaxPool is the length of a pool's name, in characters and bytes.
+const MaxPool = 64
+
+// Waits records the pool in which a process waits for the next task.
+func (ps *Processes) Waits(e *event.Holders) {
+	if p := ps.ByPID[e.PID]; p != nil && e.Pool != "" {
+		p.Pool, _ = ps.limits.Keep(words.Bounded(e.Pool, MaxPool), MaxPool)
+	}
+}

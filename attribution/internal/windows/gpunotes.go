@@ -1,0 +1,162 @@
+package windows
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/event"
+	"ipytracer/model"
+)
+
+// GPUNotes collects notes on GPUs that come before their figures: which library took most of a GPU in one block, and
+// which processes have tensors that are not reported.
+type GPUNotes struct {
+	ByOwner map[gpuOwner]*gpuOwned
+}
+
+type gpuOwner struct {
+	pid int32
+	gpu int
+}
+
+// gpuOwned is the use of a GPU by a process.
+type gpuOwned struct {
+	highest    event.Bytes // of the driver's meter
+	unreported bool        // PyTorch takes its tensors from a pool of the driver's
+	Largest    []largeBlock
+}
+
+// largeBlock is the largest block that a stack allocated.
+type largeBlock struct {
+	size  event.Bytes
+	stack uint64
+}
+
+const (
+	MaxGPUOwners = 4096
+	MaxLarge     = 8
+	leastLarge   = 1 << 30
+	// leastOfUnknown is the least size of a block that is taken for most of a GPU of unknown size, if the block is also
+	// three quarters of the most that the process ever had there.
+	leastOfUnknown = 4 << 30
+)
+
+// Take takes in a change.
+func (g *GPUNotes) Take(c *event.Change) {
+	gpu, kind, ok := c.Meter.Device()
+	if !ok || kind != event.Driver || c.Size <= 0 || c.Caller.Moves() {
+		return
+	}
+	owner := gpuOwner{c.PID, gpu}
+	owned := g.ByOwner[owner]
+	if owned == nil {
+		if len(g.ByOwner) >= MaxGPUOwners {
+			return
+		}
+		if g.ByOwner == nil {
+			g.ByOwner = map[gpuOwner]*gpuOwned{}
+		}
+		owned = &gpuOwned{}
+		g.ByOwner[owner] = owned
+	}
+	owned.highest = max(owned.highest, c.Value)
+	owned.unreported = owned.unreported || c.Block
+	if c.Size >= leastLarge && c.Stack != 0 {
+		owned.grew(largeBlock{c.Size, c.Stack})
+	}
+}
+
+// grew adds a block to the largest ones, the largest first, each stack once.
+func (o *gpuOwned) grew(b largeBlock) {
+	if i := slices.IndexFunc(o.Largest, func(known largeBlock) bool { return known.stack == b.stack }); i >= 0 {
+		o.Largest[i].size = max(o.Largest[i].size, b.size)
+	} else {
+		o.Largest = append(o.Largest, b)
+	}
+	slices.SortStableFunc(o.Largest, func(x, y largeBlock) int { return cmp.Compare(y.size, x.size) })
+	o.Largest = o.Largest[:min(len(o.Largest), MaxLarge)]
+}
+
+// List returns the notes, the largest share first. gpus are the GPUs with known sizes.
+func (g *GPUNotes) List(gpus []event.GPU, stacks *stacks.Table) (notes []model.GPUNote) {
+	for owner, owned := range g.ByOwner {
+		note := model.GPUNote{PID: int(owner.pid), GPU: owner.gpu}
+		for _, known := range gpus {
+			if known.Index == owner.gpu {
+				note.Total = max(0, int64(known.Memory))
+			}
+		}
+		if owned.unreported {
+			unreported := note
+			unreported.Kind, unreported.Library, unreported.Total = model.Unreported, model.PyTorch, 0
+			notes = append(notes, unreported)
+		}
+		for _, b := range owned.Largest {
+			if library := allocatorOf(stacks.FramesOf(b.stack)); library != "" &&
+				owned.isMost(b.size, event.Bytes(note.Total)) {
+				note.Kind, note.Library, note.Bytes = model.Preallocated, library, int64(b.size)
+				notes = append(notes, note)
+				break
+			}
+		}
+	}
+	slices.SortFunc(notes, func(x, y model.GPUNote) int {
+		return cmp.Or(cmp.Compare(y.Bytes, x.Bytes), cmp.Compare(x.GPU, y.GPU), cmp.Compare(x.PID, y.PID),
+			cmp.Compare(x.Kind, y.Kind))
+	})
+	return notes
+}
+
+// isMost reports whether a block is at least half of a GPU.
+func (o *gpuOwned) isMost(size, total event.Bytes) bool {
+	if total > 0 {
+		return size >= total-size
+	}
+	return size >= leastOfUnknown && size >= o.highest/4*3
+}
+
+// allocators are libraries that take most of a GPU before they need it, by the names of their own files (jaxlib and its
+// plugins since 0.4, TensorFlow 2), and by the paths of their Python code.
+var allocators = []struct {
+	name    string
+	modules []string // prefixes of the names of files with machine code
+	parts   []string // parts of paths of Python files
+}{
+	{model.JAX, []string{"xla_cuda_plugin", "xla_extension", "libjax_common", "pjrt_c_api_gpu"},
+		[]string{"/jax/_src/", "/jaxlib/", "/jax_plugins/"}},
+	{model.TensorFlow, []string{"libtensorflow", "_pywrap_tensorflow"},
+		[]string{"/tensorflow/python/", "/tensorflow/compiler/"}},
+}
+
+// allocatorOf returns the library of the machine code that requested a block or, if that is not known, of the Python
+// code that called it; "" for others. A stack through PyTorch's machine code belongs to PyTorch.
+func allocatorOf(frames []event.Frame) string {
+	for _, f := range frames {
+		if !f.Native {
+			continue
+		}
+		if strings.HasPrefix(f.Module, "libc10") || strings.HasPrefix(f.Module, "libtorch") {
+			return ""
+		}
+		for _, a := range allocators {
+			if slices.ContainsFunc(a.modules, func(begin string) bool { return strings.HasPrefix(f.Module, begin) }) {
+				return a.name
+			}
+		}
+	}
+	innermost := slices.IndexFunc(frames, func(f event.Frame) bool { return !f.Native })
+	if innermost < 0 {
+		return ""
+	}
+	for _, a := range allocators {
+		if slices.ContainsFunc(a.parts, func(part string) bool {
+			return strings.Contains(frames[innermost].File,
+				part)
+		}) {
+			return a.name
+		}
+	}
+	return ""
+}

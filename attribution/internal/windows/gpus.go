@@ -1,0 +1,68 @@
+package windows
+
+import (
+	"slices"
+
+	"ipytracer/event"
+)
+
+// GPUs records which of the GPUs' meters, and that of page-locked memory, were used: a report has them from then on.
+type GPUs struct {
+	Used   [event.MeterCount]bool
+	Meters []event.Meter // the meters of the report, ascending
+	others []event.Meter // meters that a report has only if they are used
+	Notes  GPUNotes
+}
+
+func newGPUs() *GPUs {
+	g := &GPUs{}
+	g.Meters = event.MetersOf(func(f *event.Facts) bool { return f.Always })
+	slices.Sort(g.Meters)
+	for m := range event.Meter(event.MeterCount) {
+		if !m.Facts().Always {
+			g.others = append(g.others, m)
+		}
+	}
+	return g
+}
+
+// Note marks the meters that are not 0.
+func (g *GPUs) Note(all ...*event.Readings) {
+	for _, r := range all {
+		for _, m := range g.others {
+			if r[m] != 0 {
+				g.Mark(m)
+			}
+		}
+	}
+}
+
+// Mark records that a meter is in use. A GPU's driver meter is shown with the other meters of the same GPU.
+func (g *GPUs) Mark(m event.Meter) {
+	g.use(m)
+	if n, _, ok := m.Device(); ok {
+		g.use(event.OfDevice(n, event.Driver))
+	}
+}
+
+func (g *GPUs) use(m event.Meter) {
+	g.Used[m] = true
+	if i, found := slices.BinarySearch(g.Meters, m); !found {
+		g.Meters = slices.Insert(g.Meters, i, m)
+	}
+}
+
+// Shows reports whether a meter belongs to the figures of a window. w is nil for a whole process or tree. numpy: the
+// process is a Python with probes of its own, so that its arrays and tensors are seen.
+func (g *GPUs) Shows(m event.Meter, w *Window, numpy bool) bool {
+	switch facts := m.Facts(); {
+	case facts.OfPythons && !numpy:
+		return false
+	case facts.Always:
+		return true
+	}
+	return g.Used[m] && (w == nil || !w.Unknown(m))
+}
+
+// IsActive reports whether a meter counts the memory that PyTorch has handed out on some GPU.
+func IsActive(m event.Meter) bool { return m.Template() == event.OfDevice(0, event.Active) }

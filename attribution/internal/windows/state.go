@@ -1,0 +1,48 @@
+// Package windows has the windows and the processes of a session: their figures, what is doubted of them, and the bytes
+// that windows become when they closed long ago. It decides nothing about when they open and close.
+package windows
+
+import (
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/event"
+)
+
+// State is what is known of a session: its processes and windows, the stacks that allocated, and what went wrong.
+type State struct {
+	*defects
+	Session   *session
+	Limits    *limits
+	GPUs      *GPUs
+	Processes *Processes
+	Stacks    *stacks.Table
+	Texts     *texts
+	Table     *Table
+	Files     *CellFiles
+}
+
+func NewState() *State {
+	s := &State{
+		defects: &defects{}, Session: &session{},
+		Limits: &limits{Open: maxOpen, MostProcesses: MaxProcesses, MostStatements: maxStatements},
+		GPUs:   newGPUs(), Stacks: stacks.NewTable(),
+	}
+	s.Texts, s.Processes = newTexts(s.Limits), newProcesses(s.Session, s.Limits)
+	s.Table = newTable(s.Processes, s.Stacks)
+	s.Files = &CellFiles{stacks: s.Stacks, ByName: map[FileKey][]*Window{}}
+	return s
+}
+
+// defects are the problems of a session, and the probes that were paused.
+type defects struct {
+	Problems problems
+	Paused   PausedProbes
+}
+
+// Makers knows which stacks made blocks and ranges.
+type Makers interface {
+	// BlockAt and rangeAt return the stack that allocated a block, or mapped an address.
+	BlockAt(pid int32, m event.Meter, address uint64) (stack uint64, ok bool)
+	RangeAt(pid int32, address uint64) (stack uint64, ok bool)
+	// IsWhole reports whether all changes found room.
+	IsWhole() bool
+}

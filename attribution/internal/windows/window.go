@@ -1,0 +1,279 @@
+package windows
+
+import (
+	"slices"
+
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/stacks"
+	"ipytracer/event"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+type WindowKind uint8
+
+const (
+	KindSession WindowKind = iota
+	KindExperiment
+	KindCell
+	KindStatement
+	KindBetween // not reported: the time in which a process runs no cell
+	KindLife    // not reported: a process that another of its tree started; it is for the report's lines
+)
+
+var KindNames = [...]string{model.Session, model.Experiment, model.Cell, model.Statement, "between", "life"}
+
+// window and process refer to each other, so both are here.
+
+// Window is a run of segments of one tree, seen from one process. Fields that other windows need are here; the rest is
+// in its detail, which an archived window lacks: see [Table.Whole].
+type Window struct {
+	*Detail
+	windowPlace
+	Stretch
+	CellFacts
+	links
+	Kind    WindowKind
+	Parent  *Window
+	Process *Process
+	Dropped bool // it turned out to be no window
+	Line    int
+	Name    string
+	Status  string
+	Note    *Note
+}
+
+// windowPlace is the place of a window among the others.
+type windowPlace struct {
+	ID       int
+	Slot     int    // place in all windows, from 1; 0 for none
+	number   int32  // place in those that are never archived whole, from 1; 0 for none
+	Closing  uint64 // place, from 1, in the order of closing
+	archived uint64 // place in the archive, 0 for none
+}
+
+// Stretch is the segments of a window.
+type Stretch struct {
+	Root                      uint32
+	IsOpen                    bool
+	FirstSegment, LastSegment uint64
+	Opened, Closed            event.Nanoseconds
+}
+
+// CellFacts are what is known of a cell.
+type CellFacts struct {
+	Cell       uint64
+	Execution  int
+	Count      int // In[N], -1 if there is none
+	TID        int32
+	File       string // the file name in its code
+	Source     uint32 // the number of its text
+	Truncated  bool   // the text is cut
+	Lines      int    // number of lines of its text; 0 where that is not known
+	LastLine   int    // the line of its last statement so far
+	Failure    string // the type of the exception that ended it
+	Silent     bool   // IPython did not store it
+	Late       bool   // its beginning was not seen
+	Missed     bool   // its end was not seen
+	Doubted    bool   // a part of it was not seen
+	Resultless bool   // its end was seen, but not its result
+	Ending     cellEnding
+}
+
+// cellEnding is what the front end of a cell reported of its end.
+type cellEnding uint8
+
+const (
+	endingOpen       cellEnding = iota // the cell runs, or nothing has to be reported
+	EndingReported                     // the front end reported that the cell finished
+	EndingUnreported                   // it did not, and had to
+)
+
+// links are the other windows that a window refers to.
+type links struct {
+	Statement     *Window // of a cell: the statement that runs
+	Hooks         *Window // of a cell: the hooks after its result, while they run
+	AtResult      *Window // of a cell, while hooks are open: the cell as it is if the end of the hooks is not reported
+	Before, After *Window // of the time between cells: the cells around it
+	Birth         *Birth  // in an audit: the place that blocks allocated here refer to
+}
+
+// Detail has the fields of a window that only a report needs.
+type Detail struct {
+	Measured
+	Counts
+	Since, Until uint64 // the cuts at which it opened and closed
+
+	Paused []event.Meter // meters that were paused at some time in the window
+	// PausedStacks are stacks that were not walked at some time in the window, to keep the budget: event.Stacks and the
+	// like.
+	PausedStacks []event.Group
+	Tallies      map[event.Meter]*stacks.Tallies
+	// talliesAt is their place in the archive, 0 for none.
+	talliesAt uint64
+	// IsSettled: it closed long ago, and its tallies are summed up.
+	IsSettled bool
+	// Uncounted: too many others of its process were open, so the stacks that allocated in it are not known.
+	Uncounted bool
+	Refused   []model.Refusal
+	// RefusedBy are the largest requests in refused.
+	RefusedBy []*Refusal
+	foreign   model.Foreign
+	Suspended model.Suspended
+	Doubts    *doubts // nil for none
+}
+
+// Counts are the counts of the boundaries at which a window opened and closed.
+type Counts struct {
+	OpenStream, CloseStream uint64
+	OpenCPU, CloseCPU       event.Nanoseconds
+	OpenFrees, CloseFrees   event.Frees
+	// OpenCounters and closeCounters are nil where nothing was counted.
+	OpenCounters, CloseCounters *event.Counters
+	// openStatements and openMarkers are the numbers of them that had been refused when it opened.
+	openStatements, openMarkers uint64
+}
+
+// IsOwn reports whether a cell is a request of its front end: no cell within a cell, nor one of another thread.
+func (w *Window) IsOwn() bool {
+	return w.TID == w.Process.Info.PID && (w.Parent == nil || w.Parent.Kind != KindCell)
+}
+
+// IsReported reports whether windows of a kind are in the report.
+func (k WindowKind) IsReported() bool { return k != KindBetween && k != KindLife }
+
+// Holds reports whether a segment of a tree is one of the window's.
+func (w *Window) Holds(root uint32, segment uint64) bool {
+	return w.Root == root && w.FirstSegment <= segment && (w.IsOpen || segment <= w.LastSegment)
+}
+
+// Limits of what is kept: a target can make windows without end.
+const (
+	maxStatements  = 400_000
+	MaxExperiments = 100_000 // so that a flood of them leaves cells their room
+	maxWindows     = 700_000
+	// maxOpen is the most cells and experiments of a tree that may be open at once; maxCounted is the most windows of a
+	// process in which the stacks that allocate are counted.
+	maxOpen    = 1 << 16
+	MaxCounted = 256
+	// MaxEnded is the most closed experiments of a process that are kept for [Tracker.ExperimentsAfter].
+	MaxEnded = 1 << 10
+)
+
+// stays reports whether other windows may refer to a window as long as there is a report to be made.
+func (w *Window) stays() bool {
+	return w.Kind == KindCell || w.Kind == KindSession || w.Kind == KindLife
+}
+
+func (w *Window) AddNote(kind words.NoteKind) { w.Note = w.Note.And(words.Note{Kind: kind}) }
+
+// Unknown reports whether a meter became known only after a window.
+func (w *Window) Unknown(m event.Meter) bool {
+	return !w.IsOpen && slices.ContainsFunc(w.Process.learnedAt, func(l learning) bool {
+		return l.meter == m && w.Closing <= l.closed
+	})
+}
+
+// LineOf returns a line of a cell, 0 where it has no such line: a line that its text does not have is of other code.
+func (w *Window) LineOf(line int) int {
+	if w != nil && w.Lines > 0 && line > w.Lines {
+		return 0
+	}
+	return line
+}
+
+// Measured has the figures of a window, once it is over.
+type Measured struct {
+	Own, Tree  course.Figures
+	Recomputed course.Levels // the process's own peaks, by the change stream
+	Children   []child
+	Unlisted   int // children that had no room
+	// Shared is the memory that forked children had from their parent at birth and have not replaced by a program. The
+	// tree counts it once, and copies they made of it by writing are in no counter, so while there is sharing it is a
+	// lower bound.
+	Shared  course.Levels
+	Sharing bool
+	// Crowded: there were more processes than are followed, so what they share with their parents is not known.
+	Crowded bool
+	// the most that meters may be off at any time since they were paused
+	unsure [event.UnknownKinds]event.Bytes
+}
+
+// child has the figures of another process in a window.
+type child struct {
+	Process *Process
+	Figures course.Figures
+}
+
+// Birth is the place in the notebook where a block was allocated.
+type Birth struct {
+	Cell   *Window // nil if no cell ran
+	Line   int     // of the statement; 0 if none ran
+	Status string  // of the statement, or else the cell; "" while it runs
+}
+
+// Failed reports whether an exception ended the statement.
+func (b *Birth) Failed() bool { return b.Status == model.Error || b.Status == model.Interrupted }
+
+// IsAudited reports whether an audit keeps windows of a kind. Of a statement, the births of its blocks remain.
+func (k WindowKind) IsAudited() bool { return k != KindStatement && k != KindLife }
+
+// MissesStacks reports whether stacks of a meter were not walked at some time in the window.
+func (w *Window) MissesStacks(m event.Meter) bool {
+	return slices.ContainsFunc(m.Facts().Unwalked, func(stacks event.Group) bool {
+		return slices.Contains(w.PausedStacks, stacks)
+	})
+}
+
+// Freed reports whether frees of blocks with unseen allocations change a window's figures. off is the bytes by which
+// the figures are off for that and because a meter was paused. sized: off can be stated.
+func (w *Window) Freed(kind event.UnknownKind) (freed bool, off event.Bytes, sized bool) {
+	off = w.unsure[kind]
+	if w.IsOpen || w.CloseFrees.Unknown[kind] <= w.OpenFrees.Unknown[kind] {
+		return false, off, true
+	}
+	slack := w.CloseFrees.Slack[kind] - w.OpenFrees.Slack[kind]
+	return true, off + slack, slack > 0 && !kind.Facts().Boundless
+}
+
+// Left returns the memory that a stack had when the process's last cell was over: frees at the process's exit do not
+// count. Without a cell, or while one runs, it returns the memory that the stack has at the end.
+func (w *Window) Left(y *stacks.Tally) event.Bytes {
+	if p := w.Process; p.RanCells > 0 && len(p.Open) == 0 && y.Cells == p.RanCells {
+		return max(0, y.Held-y.Since)
+	}
+	return max(0, y.Held)
+}
+
+// IsOfTop reports whether the window's process is the one with the tree that the kernel half adds up: the process that
+// was attached to or started, not one below it.
+func (w *Window) IsOfTop() bool {
+	top := w
+	for top.Parent != nil {
+		top = top.Parent
+	}
+	return top.Kind == KindSession && top.Process == w.Process
+}
+
+// EndsAnywhere allows the meters of a closed window to have ended at any value: it is not certain that anything was
+// freed after the peak.
+func (w *Window) EndsAnywhere() {
+	all := []course.Figures{w.Own, w.Tree}
+	for i := range w.Children {
+		all = append(all, w.Children[i].Figures)
+	}
+	for _, one := range all {
+		for i := range one {
+			one[i].End = one[i].Highest()
+		}
+	}
+}
+
+// OverAt marks the cell of a process with a front end that waited for the next request: a cell of its main thread, if
+// it was open then, and any that its front end did not report as finished.
+func (w *Window) OverAt(at event.Nanoseconds) {
+	if w.IsOwn() && w.Note.Is(words.StillRuns) && w.Opened < at {
+		w.Missed, w.Note = true, NewNote(words.NoEnd)
+	}
+	w.Missed = w.Missed || w.Ending == EndingUnreported
+}

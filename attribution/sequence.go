@@ -1,0 +1,46 @@
+package attribution
+
+import (
+	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/course"
+	"ipytracer/attribution/internal/rows"
+	"ipytracer/attribution/internal/windows"
+	"ipytracer/event"
+)
+
+// sequence takes events in, in the order of their Source. Readings and changes wait for their boundary. The boundary
+// ends a segment and opens and closes windows, and then everything after it is handed on.
+type sequence struct {
+	*windows.State
+	activity   *activity.Activity
+	queue      *blockQueue
+	namespaces *rows.Namespaces
+	blocks     activity.Blocks
+	chart      chart
+
+	pending  *event.Boundary // its readings may still follow
+	drawn    event.Boundary  // a copy of it: the caller of Add may use the event's memory again
+	readings []*event.Reading
+	waiting  int           // readings that wait for a boundary of their own tree: see [sequence.gather]
+	behind   int           // changes that came after pending
+	about    []event.Event // other events after pending that open and close no window: see isAbout
+}
+
+// chart follows the meters over time.
+type chart interface {
+	// Tell takes in a change; pending is the boundary that waits for its readings, nil for none.
+	Tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
+	// Draw takes in a boundary that has been applied, and the readings that waited for it.
+	Draw(r *windows.Tree, b *event.Boundary, moved course.Movements)
+	// DrawLearned records a value that a meter of a process has had all along.
+	DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
+}
+
+// noChart is a chart that keeps nothing.
+type noChart struct{}
+
+func (noChart) Tell(*windows.Tree, *event.Change, *event.Boundary) {}
+
+func (noChart) Draw(*windows.Tree, *event.Boundary, course.Movements) {}
+
+func (noChart) DrawLearned(*windows.Tree, *windows.Process, event.Meter, event.Bytes) {}
