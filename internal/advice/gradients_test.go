@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/advice/advicetest"
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/model"
 )
@@ -99,7 +100,7 @@ func wants(t *testing.T, n *notebook.Notebook, c *notebook.Candidate, kind strin
 			c.Changes, kind, falls/mib)
 	}
 	edits := slices.DeleteFunc(slices.Clone(c.Edits), func(e model.AdviceEdit) bool { return e.Execution != 2 })
-	if got := strings.Join(notebook.Patched(n.Cells[1].Lines, edits), "\n"); got != source {
+	if got := strings.Join(advicetest.Lines(n.Cells[1].Lines, edits), "\n"); got != source {
 		t.Errorf("the cell is then\n%s\nwant\n%s", got, source)
 	}
 }

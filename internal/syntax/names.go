@@ -77,9 +77,8 @@ type Functions map[string]*Function
 
 // Function is what a function, or the methods of a class, do with names of the module when they are called.
 type Function struct {
-	Reads   []Use
-	Binds   []Bind
-	Dynamic bool
+	Reads []Use
+	Binds []Bind
 	// Loose reports that it may be called by code that does not name it: methods, and functions with a decorator.
 	Loose bool
 }
@@ -132,6 +131,5 @@ func (f Functions) function(name string) *Function {
 func (f *Function) add(other *Function) {
 	f.Reads = append(f.Reads, other.Reads...)
 	f.Binds = append(f.Binds, other.Binds...)
-	f.Dynamic = f.Dynamic || other.Dynamic
 	f.Loose = f.Loose || other.Loose
 }

@@ -36,9 +36,6 @@ func describe(u *syntax.Uses) string {
 		for _, b := range f.Binds {
 			inside = append(inside, b.Name+string(b.Kind))
 		}
-		if f.Dynamic {
-			inside = append(inside, "dynamic")
-		}
 		if f.Loose {
 			inside = append(inside, "loose")
 		}
@@ -114,7 +111,7 @@ var usesOf = map[string]string{
 	"eval('x*y')":                                                 "eval x.argument y.argument",
 	"eval(s)":                                                     "eval s.argument dynamic",
 	"exec(s)":                                                     "exec s.argument dynamic binds-any",
-	"def f(): return eval(s)":                                     "fdef f(eval s.argument dynamic)",
+	"def f(): return eval(s)":                                     "fdef f(eval s.argument)",
 	"globals()['x'] = 1":                                          "globals dynamic binds-any",
 	"df.query('a > @x')":                                          "df.method a.argument x.argument",
 	"ne.evaluate('x*y')":                                          "ne.method x.argument y.argument",

@@ -42,9 +42,7 @@ func cellName(text string) string {
 }
 
 func (n *namer) dynamic(binds bool) {
-	if n.function != nil {
-		n.function.Dynamic = true
-	} else {
+	if n.function == nil {
 		n.uses.Dynamic = true
 	}
 	if binds {

@@ -6,23 +6,13 @@ import (
 )
 
 // InPlace says that an expression makes arrays that one array can do without.
-func InPlace(name string, array, saves int64, again bool) string {
-	if again {
-		return fmt.Sprintf("%s is computed anew beside the old one: its steps can write into the %s that it has",
-			name, Bytes(array))
-	}
+func InPlace(name string, array, saves int64) string {
 	return fmt.Sprintf("%s takes %s, and its steps take %s more: they can write into one array",
 		name, Bytes(array), Bytes(saves))
 }
 
 // InPlaceChanges says what in-place steps change.
-func InPlaceChanges(name string, again bool) string {
-	if again {
-		return fmt.Sprintf("the numbers are the same; the array that %s has is changed, "+
-			"and nothing else is seen to hold it", name)
-	}
-	return "the numbers are the same"
-}
+func InPlaceChanges() string { return "the numbers are the same" }
 
 // ViewOfLarge says that a small view keeps a large array.
 func ViewOfLarge(name string, view, base int64) string {

@@ -152,10 +152,29 @@ func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, 
 		if len(of) == 0 {
 			continue
 		}
-		text := strings.Join(notebook.Patched(cell.Lines, of), "\n")
+		text := strings.Join(Lines(cell.Lines, of), "\n")
 		_, err := syntax.ParseCell(text)
 		python = python && err == nil
 		sources = append(sources, text)
 	}
 	return sources, python
+}
+
+// Lines returns the source of a cell with edits in it. Edits must not overlap.
+func Lines(lines []string, edits []model.AdviceEdit) []string {
+	var out []string
+	at := 1
+	for _, e := range edits { // in order of lines
+		for ; at < e.StartLine && at <= len(lines); at++ {
+			out = append(out, lines[at-1])
+		}
+		if !e.Delete {
+			out = append(out, strings.Split(e.Text, "\n")...)
+		}
+		at = max(at, e.EndLine+1)
+	}
+	for ; at <= len(lines); at++ {
+		out = append(out, lines[at-1])
+	}
+	return out
 }

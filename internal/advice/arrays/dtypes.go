@@ -236,3 +236,9 @@ func (s typing) useInCall(u *uses, st *notebook.Statement, x *syntax.Call, is fu
 		u.calls = append(u.calls, syntax.LastName(x.Func))
 	}
 }
+
+// isMask reports whether an index is a comparison, which makes a copy.
+func isMask(e syntax.Expr) bool {
+	_, ok := e.(*syntax.Compare)
+	return ok
+}

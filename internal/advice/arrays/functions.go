@@ -38,22 +38,9 @@ var (
 	copying = set("std", "var", "median", "percentile", "quantile", "nanmean", "nansum", "nanstd", "nanvar", "nanmax",
 		"nanmin", "nanmedian")
 
-	// plain are further functions that keep no reference to their arguments and return none of them.
-	plain = set("dot", "matmul", "einsum", "concatenate", "vstack", "hstack", "stack", "column_stack", "sort",
-		"argsort",
-		"unique", "histogram", "bincount", "cumsum", "where", "isnan", "isfinite", "isinf", "clip", "round", "around",
-		"allclose", "array_equal", "copy", "array", "zeros_like", "ones_like", "empty_like", "full_like", "diff",
-		"linalg.norm", "save", "savez", "savetxt", "shape", "outer", "tile", "repeat", "corrcoef", "cov", "interp",
-		"nonzero", "searchsorted", "digitize", "average", "convolve", "fft.fft", "fft.rfft", "fft.fft2", "meshgrid")
-
 	// harmless are builtins that keep no reference to an array.
 	harmless = set("len", "print", "float", "int", "str", "repr", "bool", "isinstance", "type", "id", "format", "abs",
 		"sum", "max", "min", "any", "all", "round")
-
-	// pure are methods of arrays that return no view of them, and change nothing.
-	pure = set("sum", "mean", "max", "min", "std", "var", "prod", "any", "all", "argmax", "argmin", "copy", "astype",
-		"dot", "cumsum", "argsort", "nonzero", "tolist", "item", "tobytes", "round", "clip", "ptp", "repeat", "take",
-		"searchsorted", "flatten", "trace", "dump", "tofile")
 
 	// numbers are attributes of arrays that are numbers, or tuples of them.
 	numbers = set("shape", "size", "ndim", "nbytes", "itemsize", "dtype", "strides")

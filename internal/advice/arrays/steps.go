@@ -10,13 +10,11 @@ import (
 // steps are an elementwise expression as one operation after the other, each of which writes into the same array.
 type steps struct {
 	*finder
-	c      *notebook.Cell
-	p      at
-	np     string // the name of NumPy in the notebook
-	target string
-	final  value
-	// inPlace: the first operand is the target itself, and its array is used again.
-	inPlace bool
+	c       *notebook.Cell
+	p       at
+	np      string // the name of NumPy in the notebook
+	target  string
+	final   value
 	hoisted []string // lines in front: numbers that need the target as it was
 	lines   []string
 	begun   bool // the target holds an array of the final dtype and shape
@@ -71,17 +69,6 @@ func (t *steps) build(e syntax.Expr) bool {
 		if t.compound(operand) && (i == 0 || len(operands) == 2) {
 			return t.buildOthers(operands, i) && t.build(operand) && t.apply(e, operands, name, i)
 		}
-	}
-	for i, operand := range operands {
-		n, ok := operand.(*syntax.Name)
-		if !t.inPlace || !ok || n.ID != t.target || i > 0 && len(operands) != 2 {
-			continue
-		}
-		v := t.of(e, t.p)
-		if v.dtype != t.final.dtype || !v.sameSize(t.final) || t.of(operand, t.p).dtype != t.final.dtype {
-			break // the first step makes another array
-		}
-		return t.apply(e, operands, name, i)
 	}
 	return t.begin(e)
 }
@@ -167,7 +154,7 @@ func (t *steps) begin(e syntax.Expr) bool {
 	if !ok || !flat || v.sort != array || v.dtype != t.final.dtype || !v.sameSize(t.final) || t.begun {
 		return false
 	}
-	t.inPlace, t.begun = false, true
+	t.begun = true
 	t.peak = max(t.peak, c.temps)
 	t.lines = append(t.lines, t.target+" = "+text)
 	return true
@@ -175,10 +162,6 @@ func (t *steps) begin(e syntax.Expr) bool {
 
 // apply adds the step that applies an operation to the target, which stands for one of the operands.
 func (t *steps) apply(e syntax.Expr, operands []syntax.Expr, name string, spine int) bool {
-	own := int64(0)
-	if !t.inPlace {
-		own = t.final.bytes
-	}
 	texts := make([]string, len(operands))
 	for i, operand := range operands {
 		if i == spine {
@@ -191,11 +174,10 @@ func (t *steps) apply(e syntax.Expr, operands []syntax.Expr, name string, spine 
 		} else if texts[i], ok = t.operand(operand, ok); !ok {
 			return false
 		} else {
-			t.peak = max(t.peak, own+c.temps)
+			t.peak = max(t.peak, t.final.bytes+c.temps)
 		}
 	}
-	t.begun = true
-	t.peak = max(t.peak, own)
+	t.peak = max(t.peak, t.final.bytes)
 	t.lines = append(t.lines, t.line(e, texts, name, spine))
 	return true
 }

@@ -147,9 +147,7 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 	}
 	t := &steps{finder: s, c: p.cell, p: p.at(), np: s.module(), target: name, final: final,
 		known: map[syntax.Expr]string{}}
-	again := s.mentions(e, name)
-	t.inPlace = again && s.onlyIn(name, t.p, p.running)
-	if !s.isOrdered(e, t.p) || !t.build(e) || again && !t.inPlace && len(t.lines) == 1 {
+	if !s.isOrdered(e, t.p) || !t.build(e) || len(t.lines) == 1 {
 		return c, false
 	}
 	saves := p.saves(t.peak, final.bytes)
@@ -161,8 +159,8 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 	if c.Edits, ok = instead(p.cell, p.node, append(t.hoisted, t.lines...)); !ok {
 		return c, false
 	}
-	c.Title = words.InPlace(name, final.bytes, saves, t.inPlace)
-	c.Changes = []string{words.InPlaceChanges(name, t.inPlace)}
+	c.Title = words.InPlace(name, final.bytes, saves)
+	c.Changes = []string{words.InPlaceChanges()}
 	return c, true
 }
 

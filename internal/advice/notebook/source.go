@@ -96,22 +96,3 @@ func atOnce(function string) bool {
 func isMagic(c *Cell) bool {
 	return strings.HasPrefix(strings.TrimLeft(c.Window.Source, " \t\r\n"), "%%")
 }
-
-// Patched returns the source of a cell with edits in it. Edits must not overlap.
-func Patched(lines []string, edits []model.AdviceEdit) []string {
-	var out []string
-	at := 1
-	for _, e := range edits { // in order of lines
-		for ; at < e.StartLine && at <= len(lines); at++ {
-			out = append(out, lines[at-1])
-		}
-		if !e.Delete {
-			out = append(out, strings.Split(e.Text, "\n")...)
-		}
-		at = max(at, e.EndLine+1)
-	}
-	for ; at <= len(lines); at++ {
-		out = append(out, lines[at-1])
-	}
-	return out
-}
