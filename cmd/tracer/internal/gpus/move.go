@@ -18,8 +18,8 @@ import (
 	"ipytracer/internal/words"
 )
 
-// MoveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.
-type MoveOptions struct {
+// moveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.
+type moveOptions struct {
 	Timeout time.Duration
 	Force   bool
 }
@@ -31,7 +31,7 @@ const (
 )
 
 func newYieldCommand(c console.Console) *cobra.Command {
-	var o MoveOptions
+	var o moveOptions
 	cmd := &cobra.Command{
 		Use:   "yield PID",
 		Short: "Move a process's GPU memory to the host, so that others can have the GPU",
@@ -71,7 +71,7 @@ func newRestoreCommand(c console.Console) *cobra.Command {
 		Example: "  sudo tracer gpu restore 4242",
 		Args:    status.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), c, MoveOptions{Timeout: quickCall}, gpu.AimBack, args)
+			return runMove(cmd.Context(), c, moveOptions{Timeout: quickCall}, gpu.AimBack, args)
 		},
 	}
 }
@@ -124,7 +124,7 @@ func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	return err
 }
 
-func runMove(ctx context.Context, c console.Console, o MoveOptions, aim gpu.Aim, args []string) error {
+func runMove(ctx context.Context, c console.Console, o moveOptions, aim gpu.Aim, args []string) error {
 	pids, err := status.ParsePIDs(args)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ var errGlanced = errors.New("one screen has been printed")
 // view is the screen of a session, or its single printed screen. All methods but press belong to the session's
 // goroutine.
 type view struct {
-	options *TopOptions
+	options *topOptions
 	console console.Console
 	session *session.Session
 	tracker *attribution.Tracker

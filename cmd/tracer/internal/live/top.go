@@ -20,8 +20,8 @@ import (
 	"ipytracer/report"
 )
 
-// TopOptions are the flags of `tracer top`.
-type TopOptions struct {
+// topOptions are the flags of `tracer top`.
+type topOptions struct {
 	session.Options
 	All       bool
 	Once      bool
@@ -33,7 +33,7 @@ type TopOptions struct {
 }
 
 func newTopCommand(c console.Console) *cobra.Command {
-	var o TopOptions
+	var o topOptions
 	cmd := &cobra.Command{
 		Use:   "top [PID ...]",
 		Short: "Watch a kernel live: the cell that runs, who allocates, what is left",
@@ -64,7 +64,7 @@ func newTopCommand(c console.Console) *cobra.Command {
 }
 
 // check finds mistakes before tracing begins.
-func (o *TopOptions) check() error {
+func (o *topOptions) check() error {
 	switch {
 	case o.Once && o.Record != "":
 		return status.Usagef("--once and --record exclude each other: 'tracer attach --record' records a session")
@@ -76,7 +76,7 @@ func (o *TopOptions) check() error {
 	return nil
 }
 
-func runTop(ctx context.Context, o TopOptions, c console.Console, args []string) error {
+func runTop(ctx context.Context, o topOptions, c console.Console, args []string) error {
 	options, err := o.TracerOptions(c)
 	if err == nil {
 		err = o.check()

@@ -13,15 +13,24 @@ import (
 
 // Options are the flags for the format and place of a report.
 type Options struct {
-	Format   string
-	File     string
+	// Format is the name of a format; "" is the one that the ending of File stands for, else text.
+	Format string
+	// File is the place of the report; "" and "-" are standard output.
+	File string
+	// NoSource keeps the notebook's source out of every output.
 	NoSource bool
-	Quiet    bool
-	Strict   Strictness
-	Cells    int
-	Lines    int
-	By       string
-	Full     bool
+	// Quiet leaves out live lines, progress and remarks.
+	Quiet bool
+	// Strict says which faults of a report end the command with status 4.
+	Strict Strictness
+	// Cells is how many cells a report shows, the heaviest; 0 is the format's own number.
+	Cells int
+	// Lines is how many of these cells the text shows line by line.
+	Lines int
+	// By is the meter that ranks the cells; "" is the one nearest to its limit.
+	By string
+	// Full leaves nothing out of the text.
+	Full bool
 }
 
 // AddFlags defines the flags.

@@ -36,7 +36,7 @@ import (
 var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
 // checkAgain finds mistakes in the flags of a second look.
-func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
+func (o *auditOptions) checkAgain(f *pflag.FlagSet) (err error) {
 	f.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
 			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
@@ -54,7 +54,7 @@ type checking struct {
 }
 
 // runCheck looks again: at the processes of a recording, or at one process before and after its user has freed memory.
-func runCheck(ctx context.Context, o AuditOptions, c console.Console, args []string) error {
+func runCheck(ctx context.Context, o auditOptions, c console.Console, args []string) error {
 	s, err := session.New(&o.Options, c, attribution.New())
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, p
 	return free, pieces
 }
 
-func (k *checking) print(w io.Writer, o *AuditOptions) error {
+func (k *checking) print(w io.Writer, o *auditOptions) error {
 	if o.Format == "json" {
 		return report.CheckJSON(w, &k.out)
 	}

@@ -13,7 +13,7 @@ import (
 
 func newReportCommand(c console.Console) *cobra.Command {
 	var o output.Options
-	var into IntoOptions
+	var into intoOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Print a recording again, in any format",

@@ -8,8 +8,8 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 )
 
-// AgentOptions are the flags of `tracer agent`.
-type AgentOptions struct {
+// agentOptions are the flags of `tracer agent`.
+type agentOptions struct {
 	Config    string
 	Listen    string
 	ReadyFile string
@@ -17,7 +17,7 @@ type AgentOptions struct {
 }
 
 func newAgentCommand(c console.Console) *cobra.Command {
-	var o AgentOptions
+	var o agentOptions
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Trace every kernel of this machine for ever, with figures for Prometheus",

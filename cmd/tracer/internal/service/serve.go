@@ -25,8 +25,8 @@ import (
 	"ipytracer/internal/serving"
 )
 
-// ServeOptions are the flags of `tracer serve`.
-type ServeOptions struct {
+// serveOptions are the flags of `tracer serve`.
+type serveOptions struct {
 	Folder  string
 	PerUser int
 	InAll   int
@@ -36,7 +36,7 @@ type ServeOptions struct {
 }
 
 func newServeCommand(c console.Console) *cobra.Command {
-	var o ServeOptions
+	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Attach for the users of kernels when their notebooks ask (%tracer start)",
@@ -64,7 +64,7 @@ func newServeCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runServe(ctx context.Context, o ServeOptions, c console.Console) error {
+func runServe(ctx context.Context, o serveOptions, c console.Console) error {
 	if o.PerUser < 1 || o.InAll < 1 {
 		return status.Usagef("--per-user and --in-all must be numbers from 1")
 	}

@@ -18,30 +18,29 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// TryOptions are the flags of `tracer try`.
-type TryOptions struct {
+// tryOptions are the flags of `tracer try`.
+type tryOptions struct {
 	output.Options
-	Advice      string
-	AdviceFrom  string
-	Patch       string
-	With        string
-	All         bool
-	Changed     string
-	Force       bool // overwrite Changed
-	Runs        int
-	Python      string
-	Kernel      string
-	User        string
-	Folder      string
-	Seed        string
-	Relative    float64
-	Absolute    float64
-	Timeout     time.Duration
-	AllowErrors bool
-	Yes         bool
+	advice     string        // numbers of advice, such as 1,3
+	adviceFrom string        // the file that has the advice, instead of a recording of the first run
+	all        bool          // each piece of advice alone, then together
+	patch      string        // the file of a unified diff
+	with       string        // the file of another version of the notebook
+	changed    string        // the file that the changed notebook goes to
+	force      bool          // changed overwrites a file
+	seed       string        // of random numbers; "" for none
+	runs       int           // of each version of the notebook
+	python     string        // the program that starts the kernel
+	kernel     string        // the name of its specification; "" for the notebook's own
+	user       string        // that root runs the notebook as
+	folder     string        // to run in; "" for the notebook's own
+	timeout    time.Duration // of one run
+	within     Tolerance     // of numbers
+	onErrors   bool          // go on behind a cell that fails
+	yes        bool          // do not ask before the notebook runs
 
-	numbers []int // of the advice
-	seed    *int64
+	numbers []int  // of the advice
+	number  *int64 // the seed; nil for none
 }
 
 // Bounds on a trial.
@@ -51,7 +50,7 @@ const (
 )
 
 func Command(c console.Console) *cobra.Command {
-	var o TryOptions
+	var o tryOptions
 	cmd := &cobra.Command{
 		Use:   "try NOTEBOOK",
 		Short: "Run a notebook with and without a change, and compare results, memory and times",
@@ -70,31 +69,31 @@ held against the change.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTry(cmd.Context(), o, c, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.AdviceFrom, "advice-from", "", "take the advice from `FILE`, which 'tracer advise --format json' "+
+	f.StringVar(&o.adviceFrom, "advice-from", "", "take the advice from `FILE`, which 'tracer advise --format json' "+
 		"prints, instead of a recording of the first run")
-	f.StringVar(&o.Advice, "advice", "", "try the advice with these `NUMBERS` together, such as 1,3")
-	f.BoolVar(&o.All, "all", false, "try each piece of advice alone, and then together those that passed and saved")
-	f.StringVar(&o.Patch, "patch", "",
+	f.StringVar(&o.advice, "advice", "", "try the advice with these `NUMBERS` together, such as 1,3")
+	f.BoolVar(&o.all, "all", false, "try each piece of advice alone, and then together those that passed and saved")
+	f.StringVar(&o.patch, "patch", "",
 		"try the change in `FILE`, a unified diff of the notebook or of its cells (In[3])")
-	f.StringVar(&o.With, "with", "", "try another version of the notebook, in `FILE`")
-	f.StringVarP(&o.Changed, "output", "o", "", "write the changed notebook to `FILE`, if its results are the same")
-	f.BoolVar(&o.Force, "force", false, "let -o overwrite a file")
+	f.StringVar(&o.with, "with", "", "try another version of the notebook, in `FILE`")
+	f.StringVarP(&o.changed, "output", "o", "", "write the changed notebook to `FILE`, if its results are the same")
+	f.BoolVar(&o.force, "force", false, "let -o overwrite a file")
 	f.StringVar(&o.File, "report", "", "write the comparison to `FILE` instead of standard output")
 	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the comparison: text or json")
-	f.IntVarP(&o.Runs, "runs", "n", 2, "run each version of the notebook `N` times")
-	f.StringVar(&o.Python, "python", "python3", "the `PYTHON` that starts the kernel, by name or path")
-	f.StringVar(&o.Kernel, "kernel", "", "the `NAME` of the kernel, as 'jupyter kernelspec list' has it "+
+	f.IntVarP(&o.runs, "runs", "n", 2, "run each version of the notebook `N` times")
+	f.StringVar(&o.python, "python", "python3", "the `PYTHON` that starts the kernel, by name or path")
+	f.StringVar(&o.kernel, "kernel", "", "the `NAME` of the kernel, as 'jupyter kernelspec list' has it "+
 		"(default: the notebook's, or that Python's own)")
-	f.StringVar(&o.User, "user", "", "as root itself: the user `NAME` to run the notebook as")
-	f.StringVar(&o.Folder, "folder", "", "run the notebook in `FOLDER` instead of its own")
-	f.StringVar(&o.Seed, "seed", "",
+	f.StringVar(&o.user, "user", "", "as root itself: the user `NAME` to run the notebook as")
+	f.StringVar(&o.folder, "folder", "", "run the notebook in `FOLDER` instead of its own")
+	f.StringVar(&o.seed, "seed", "",
 		"seed random numbers of Python, NumPy and PyTorch with this `NUMBER` before the first cell")
-	f.Float64Var(&o.Relative, "rtol", 1e-6, "numbers may differ by this `SHARE`")
-	f.Float64Var(&o.Absolute, "atol", 0, "numbers may differ by this `AMOUNT`, in addition")
-	f.DurationVar(&o.Timeout, "timeout", time.Hour, "end a run that takes longer than this `TIME`")
-	f.BoolVar(&o.AllowErrors, "allow-errors", false, "go on behind a cell that fails")
+	f.Float64Var(&o.within.Rel, "rtol", 1e-6, "numbers may differ by this `SHARE`")
+	f.Float64Var(&o.within.Abs, "atol", 0, "numbers may differ by this `AMOUNT`, in addition")
+	f.DurationVar(&o.timeout, "timeout", time.Hour, "end a run that takes longer than this `TIME`")
+	f.BoolVar(&o.onErrors, "allow-errors", false, "go on behind a cell that fails")
 	f.StringVar(&o.By, "by", "", "judge by this `METER`, such as cpu.numpy or gpu.0.active (default: resident memory)")
-	f.BoolVar(&o.Yes, "yes", false, "do not ask before the notebook runs")
+	f.BoolVar(&o.yes, "yes", false, "do not ask before the notebook runs")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source and outputs out of the comparison")
 	f.BoolVar(&o.Full, "full", false, "list every cell and every difference in the text")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the comparison")
@@ -103,15 +102,15 @@ held against the change.`,
 }
 
 // check finds mistakes before anything is read.
-func (o *TryOptions) check() (err error) {
+func (o *tryOptions) check() (err error) {
 	if err := cmp.Or(output.CheckFormat(o.Format, "text", "json"), output.CheckMeter(o.By)); err != nil {
 		return err
 	}
-	if o.numbers, err = adviceNumbers(o.Advice); err != nil {
+	if o.numbers, err = adviceNumbers(o.advice); err != nil {
 		return err
 	}
 	asked := 0
-	for _, is := range []bool{o.Advice != "", o.All, o.Patch != "", o.With != ""} {
+	for _, is := range []bool{o.advice != "", o.all, o.patch != "", o.with != ""} {
 		if is {
 			asked++
 		}
@@ -120,21 +119,21 @@ func (o *TryOptions) check() (err error) {
 	case asked != 1:
 		return status.Usagef(
 			"the change to try is missing: give one of --patch FILE, --with FILE, --advice NUMBERS and --all")
-	case (o.Patch != "" || o.With != "") && o.AdviceFrom != "":
+	case (o.patch != "" || o.with != "") && o.adviceFrom != "":
 		return status.Usagef("--advice-from goes with --advice or --all")
-	case o.Runs < 1 || o.Runs > maxTries:
-		return status.Usagef("-n %d: must be a number from 1 to %d", o.Runs, maxTries)
-	case o.Timeout <= 0 || o.Timeout > maxTrying:
-		return status.Usagef("--timeout %s: must be a time of up to %s", o.Timeout, maxTrying)
-	case !(o.Relative >= 0) || !(o.Absolute >= 0) || math.IsInf(o.Relative, 0) || math.IsInf(o.Absolute, 0):
+	case o.runs < 1 || o.runs > maxTries:
+		return status.Usagef("-n %d: must be a number from 1 to %d", o.runs, maxTries)
+	case o.timeout <= 0 || o.timeout > maxTrying:
+		return status.Usagef("--timeout %s: must be a time of up to %s", o.timeout, maxTrying)
+	case !(o.within.Rel >= 0) || !(o.within.Abs >= 0) || math.IsInf(o.within.Rel, 0) || math.IsInf(o.within.Abs, 0):
 		return status.Usagef("--rtol and --atol must be numbers from 0")
 	}
-	if o.Seed != "" {
-		n, err := strconv.ParseInt(o.Seed, 10, 64)
+	if o.seed != "" {
+		n, err := strconv.ParseInt(o.seed, 10, 64)
 		if err != nil || n < 0 {
-			return status.Usagef("--seed %q: must be a whole number from 0", o.Seed)
+			return status.Usagef("--seed %q: must be a whole number from 0", o.seed)
 		}
-		o.seed = &n
+		o.number = &n
 	}
 	return nil
 }
@@ -161,27 +160,27 @@ var errTryAsRoot = status.Usagef("the notebook's code would run as root: " +
 	"or name the user to run it as: --user NAME")
 
 // asWhom makes sure that the notebook does not run as root.
-func (o *TryOptions) asWhom() error {
+func (o *tryOptions) asWhom() error {
 	who, err := invoker.Find()
 	if err != nil {
 		return err
 	}
 	switch {
-	case o.User == "" && who.UID == 0:
+	case o.user == "" && who.UID == 0:
 		return errTryAsRoot
-	case o.User == "":
+	case o.user == "":
 		return nil
 	case who.UID != 0 || os.Geteuid() != 0:
 		return status.Usagef("--user is for root itself: with sudo the notebook runs as the one who typed it")
 	}
-	named, err := invoker.Named(o.User)
+	named, err := invoker.Named(o.user)
 	if err != nil {
 		return status.Usage(err)
 	}
 	return named.Lend()
 }
 
-func runTry(ctx context.Context, o TryOptions, c console.Console, path string) error {
+func runTry(ctx context.Context, o tryOptions, c console.Console, path string) error {
 	if err := o.check(); err != nil {
 		return err
 	}

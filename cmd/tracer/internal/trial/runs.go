@@ -26,7 +26,7 @@ import (
 // try is a trial under way.
 type try struct {
 	*output.Document
-	o        *TryOptions
+	o        *tryOptions
 	notebook *Notebook
 	variants []*Variant
 	advice   *model.Advice           // nil without advice
@@ -38,7 +38,7 @@ type try struct {
 }
 
 // newTry reads the notebook and its change.
-func newTry(d *output.Document, o *TryOptions, path string) (*try, error) {
+func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
 	whole, err := d.ReadFile(path, output.MaxNotebook)
 	if err != nil {
 		return nil, err
@@ -50,22 +50,22 @@ func newTry(d *output.Document, o *TryOptions, path string) (*try, error) {
 	if err := t.prepare(path); err != nil {
 		return nil, err
 	}
-	if o.Changed != "" {
-		if t.changed, err = d.Rights.Create(o.Changed, o.Force); err != nil {
+	if o.changed != "" {
+		if t.changed, err = d.Rights.Create(o.changed, o.force); err != nil {
 			return nil, fmt.Errorf("write the changed notebook: %w", err)
 		}
 		d.Console.Signals.RemoveOnExit(t.changed)
 	}
-	folder, err := filepath.Abs(cmp.Or(o.Folder, filepath.Dir(path)))
+	folder, err := filepath.Abs(cmp.Or(o.folder, filepath.Dir(path)))
 	if err != nil {
 		return nil, err
 	}
 	t.judged = &Trial{
-		Original: t.notebook, Within: Tolerance{Rel: o.Relative, Abs: o.Absolute}, Meter: o.By,
+		Original: t.notebook, Within: o.within, Meter: o.By,
 	}
 	t.runner = &Runner{
-		Tracer: "/proc/self/exe", Python: o.Python, Folder: folder, Env: os.Environ(), Kernel: o.Kernel,
-		Seed: o.seed, AllowErrors: o.AllowErrors, Timeout: o.Timeout, UID: d.Who.UID,
+		Tracer: "/proc/self/exe", Python: o.python, Folder: folder, Env: os.Environ(), Kernel: o.kernel,
+		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID,
 		Command: d.UserCommand,
 		Orphans: func() { EndOrphans(d.Who.UID) },
 	}
@@ -80,25 +80,25 @@ func (t *try) close() {
 
 // announce says what will run, and asks on a terminal.
 func (t *try) announce() error {
-	each := words.Times(int64(t.o.Runs))
+	each := words.Times(int64(t.o.runs))
 	of := each + " with each change"
 	switch {
 	case len(t.variants) == 1:
 		of = each + " with " + escape.Text(t.variants[0].Name)
-	case t.o.Advice != "":
-		of = each + " with the advice " + t.o.Advice + " that a recording of the first run gives"
+	case t.o.advice != "":
+		of = each + " with the advice " + t.o.advice + " that a recording of the first run gives"
 	case len(t.variants) == 0:
 		of = each + " with each piece of advice that a recording of the first run gives"
 	}
 	t.Console.Say("runs %s of %s %s as it is and %s, as user %s in %s, started by %s",
 		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), each, of,
-		escape.Text(t.Who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.Python))
-	if t.o.seed != nil {
+		escape.Text(t.Who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.python))
+	if t.o.number != nil {
 		t.Console.Say("random numbers of Python, NumPy and PyTorch are seeded with %d",
-			*t.o.seed)
+			*t.o.number)
 	}
 	file, isTerminal := console.Terminal(t.Console.In)
-	if t.o.Yes || !isTerminal {
+	if t.o.yes || !isTerminal {
 		return nil
 	}
 	fmt.Fprint(t.Console.Err, "tracer: go on? [y/N] ")
@@ -116,8 +116,8 @@ func (t *try) runAll(ctx context.Context) error {
 			return err
 		}
 	}
-	total := t.o.Runs * (1 + len(t.variants))
-	for round := range t.o.Runs {
+	total := t.o.runs * (1 + len(t.variants))
+	for round := range t.o.runs {
 		order := append([]*Variant{nil}, t.variants...)
 		if round%2 == 1 {
 			slices.Reverse(order)
@@ -131,7 +131,7 @@ func (t *try) runAll(ctx context.Context) error {
 			}
 		}
 	}
-	if t.o.All {
+	if t.o.all {
 		return t.runTogether(ctx)
 	}
 	return nil
@@ -156,8 +156,8 @@ func (t *try) runTogether(ctx context.Context) error {
 		t.Console.Say("those that passed are not tried together: %v", err)
 		return nil
 	}
-	total := t.done + t.o.Runs
-	for range t.o.Runs {
+	total := t.done + t.o.runs
+	for range t.o.runs {
 		if _, err := t.run(ctx, v, total); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ var errNotPassed = status.Errorf(status.NotExact,
 // deliver prints the comparison and writes the changed notebook.
 func (t *try) deliver() error {
 	result := t.judged.Judge()
-	result.User, result.Seed = t.Who.Name(), t.o.seed
+	result.User, result.Seed = t.Who.Name(), t.o.number
 	if err := t.writeChanged(result); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (t *try) writeChanged(result *model.Trial) error {
 	}
 	if best == nil {
 		t.Console.Say("%s is not written: no change keeps the results and saves memory",
-			t.o.Changed)
+			t.o.changed)
 		return nil
 	}
 	_, err := t.changed.Write(t.variants[best.Number-1].Notebook.Text)
