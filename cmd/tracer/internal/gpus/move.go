@@ -24,12 +24,6 @@ type moveOptions struct {
 	Force   bool
 }
 
-// Time limits of the driver: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
-const (
-	quickCall = 30 * time.Second
-	longMove  = 30 * time.Minute
-)
-
 func newYieldCommand(c console.Console) *cobra.Command {
 	var o moveOptions
 	cmd := &cobra.Command{
@@ -208,27 +202,6 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 		return &moveError{pid: pid, aim: gpu.AimOut, err: err}
 	}
 	return nil
-}
-
-// held reads a process's memory on its GPUs, by NVML.
-type held struct{ pid int }
-
-func newHeld(pid int) *held { return &held{pid} }
-
-var errNotSaid = errors.New("NVML does not say how much the process holds")
-
-func (h *held) now(ctx context.Context) (int64, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, quickCall, errors.New("NVML does not answer"))
-	defer cancel()
-	s, err := gpu.Read(limited)
-	if err != nil {
-		return 0, err
-	}
-	bytes, ok := s.UsedBy(h.pid)
-	if !ok {
-		return 0, errNotSaid
-	}
-	return bytes, nil
 }
 
 // sayMoved prints the result.

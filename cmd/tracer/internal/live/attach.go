@@ -87,7 +87,7 @@ func runAttach(ctx context.Context, o attachOptions, c console.Console, args []s
 		return err
 	}
 	if o.LeftAt != "" && tracker.Cells() == 0 {
-		return s.EndedEarly()
+		return s.Ended()
 	}
 	return s.Conclude(tracker)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,21 +15,8 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
-	"ipytracer/model"
 	"ipytracer/report"
 )
-
-// topOptions are the flags of `tracer top`.
-type topOptions struct {
-	session.Options
-	All       bool
-	Once      bool
-	ASCII     bool
-	NoColor   bool
-	Variables bool
-
-	onceAfter time.Duration // --duration, with --once
-}
 
 func newTopCommand(c console.Console) *cobra.Command {
 	var o topOptions
@@ -140,27 +126,3 @@ func (v *view) printOnce(w io.Writer) error {
 
 // glanceEvery is the interval of new figures.
 const glanceEvery = time.Second
-
-// modelGPUs returns the GPUs known so far.
-func modelGPUs(s *session.Session) (out []model.GPU) {
-	if s.Running == nil {
-		return nil
-	}
-	for _, g := range s.Running.GPUs() {
-		out = append(out, model.GPU{
-			Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory),
-		})
-	}
-	return out
-}
-
-// withoutTerminal says how to do without a terminal where there is no screen, or takes another error as it is.
-func withoutTerminal(err error) error {
-	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
-		errors.Is(err, display.ErrBackground) {
-		return status.Usagef("%w; 'tracer top --once' prints one screen without it", err)
-	}
-	return err
-}
-
-func noColor() bool { return os.Getenv("NO_COLOR") != "" }

@@ -80,10 +80,10 @@ without one it takes the only kernel there is.`,
 			if !o.Check {
 				return runAudit(cmd.Context(), o, c, args[0])
 			}
-			if err := o.checkAgain(cmd.Flags()); err != nil {
+			if err := checkAgain(&o.Options, cmd.Flags()); err != nil {
 				return err
 			}
-			return runCheck(cmd.Context(), o, c, args)
+			return runCheck(cmd.Context(), o.Options, c, args)
 		},
 	}
 	o.addFlags(cmd.Flags())

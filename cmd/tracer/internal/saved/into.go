@@ -176,14 +176,3 @@ func sayInto(d *output.Document, found *notebook.Result, into intoOptions) {
 		d.Console.Say("cell %d has none: %s", one.Cell, one.Why)
 	}
 }
-
-// reportOrInto prints a report or puts it into a notebook.
-func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
-	if err := into.check(&o, args); err != nil {
-		return err
-	}
-	if into.Notebook != "" {
-		return runInto(ctx, o, into, c, args)
-	}
-	return runReport(ctx, o, c, args[0])
-}

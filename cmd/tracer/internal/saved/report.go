@@ -57,3 +57,14 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 	}
 	return d.Judge(r)
 }
+
+// reportOrInto prints a report or puts it into a notebook.
+func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
+	if err := into.check(&o, args); err != nil {
+		return err
+	}
+	if into.Notebook != "" {
+		return runInto(ctx, o, into, c, args)
+	}
+	return runReport(ctx, o, c, args[0])
+}
