@@ -11,7 +11,7 @@ export GOENV := $(GO_ENV)
 endif
 GO        ?= go
 BIN       := bin/tracer
-VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+VERSION   := $(shell cat VERSION)-dev$(shell git describe --always --dirty --exclude '*' 2>/dev/null | sed 's/^/+/')
 PREFIX    ?= /usr/local
 PYTHONS_DIR ?= /var/tmp/ipytracer-pythons
 FUZZTIME  ?= 60s

@@ -20,10 +20,11 @@ works() { printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | ${CC:-g
 # osusergo: users are looked up without the C library, so that both builds do the same.
 # funcalign: a short loop that lies across two cache lines takes longer (an audit by a tenth). Without it that depends
 # on what is linked before the loop.
-# buildvcs: the version is in VERSION, and git refuses root, who runs the tests, a user's clone.
+# buildvcs: the version is in VERSION, a variable or else the file, and git refuses root, who runs the tests, a user's
+# clone.
 build() { # CGO_ENABLED LINKER-FLAGS [TAGS [OUT PACKAGE [FLAGS ...]]]
     CGO_ENABLED=$1 "${GO:-go}" build "${@:6}" -trimpath -buildvcs=false -tags "osusergo,netgo${3:+,$3}" \
-        -ldflags "-X main.version=${VERSION:-0.1.0-dev} -funcalign=64 ${LDFLAGS:-} $2" \
+        -ldflags "-X main.version=${VERSION:-$(cat VERSION)-dev} -funcalign=64 ${LDFLAGS:-} $2" \
         -o "${4:-$out}" "./${5:-cmd/tracer}"
 }
 

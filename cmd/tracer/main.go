@@ -22,7 +22,7 @@ import (
 	"ipytracer/cmd/tracer/internal/trial"
 )
 
-// version is set by the linker (see the Makefile).
+// version is set by the linker (scripts/build.sh), from the file VERSION.
 var version = "0.1.0-dev"
 
 func main() {

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Prints the version of a release: the one of python/pyproject.toml, if HEAD has its tag; else with the commit behind
+# Prints the version of a release: the one in the file VERSION, if HEAD has its tag; else with the commit behind
 # it, which every package manager takes for a newer one.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-version=$(sed -n 's/^version = "\(.*\)"/\1/p' python/pyproject.toml)
-[ -n "$version" ] || { echo "version.sh: python/pyproject.toml has no version" >&2; exit 1; }
+version=$(cat VERSION)
 if [ "$(git rev-parse -q --verify "v$version^{commit}" || true)" = "$(git rev-parse HEAD)" ]; then
     echo "$version"
 else

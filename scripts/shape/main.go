@@ -59,7 +59,8 @@ func check(limits string) ([]string, error) {
 var atRoot = map[string]bool{
 	".gitattributes": true, ".gitignore": true, ".golangci.yml": true, ".prettierignore": true,
 	".prettierrc.json": true, "CHANGELOG.md": true, "CONTRIBUTING.md": true, "LICENSE": true, "Makefile": true,
-	"NOTICE": true, "README.md": true, "SECURITY.md": true, "go.mod": true, "go.sum": true, "ruff.toml": true,
+	"NOTICE": true, "README.md": true, "SECURITY.md": true, "VERSION": true, "go.mod": true, "go.sum": true,
+	"ruff.toml": true,
 }
 
 // measure reads the repository's tracked files.

@@ -12,14 +12,14 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// DoctorOptions are the flags of `tracer doctor`.
-type DoctorOptions struct {
+// doctorOptions are the flags of `tracer doctor`.
+type doctorOptions struct {
 	Format string
 	Quick  bool
 }
 
 func newDoctorCommand(c console.Console) *cobra.Command {
-	var o DoctorOptions
+	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [PID]",
 		Short: "Check whether this machine can trace, what that costs, and how to fix problems",
@@ -45,7 +45,7 @@ func newDoctorCommand(c console.Console) *cobra.Command {
 }
 
 // runDoctor examines everything, or only the Python with this pid if it is not 0.
-func runDoctor(ctx context.Context, o DoctorOptions, c console.Console, pid int) error {
+func runDoctor(ctx context.Context, o doctorOptions, c console.Console, pid int) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}

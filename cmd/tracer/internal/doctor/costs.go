@@ -11,22 +11,6 @@ import (
 	"ipytracer/internal/words"
 )
 
-// Cost is the added time of a probe for one operation, on this machine, now.
-type Cost struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	// Base is the operation without any probe, Added the probe's addition to it. Both are nanoseconds, medians over
-	// pairs, each of the quickest of some rounds.
-	Base  float64 `json:"base_ns"`
-	Added float64 `json:"added_ns"`
-	// Low and High are the quartiles of Added: a wide range says that the machine was busy.
-	Low  float64 `json:"added_low_ns"`
-	High float64 `json:"added_high_ns"`
-	// Ratio is the operation with the probe over the operation without, the median over pairs; 0 where there is
-	// no operation to compare with.
-	Ratio float64 `json:"ratio"`
-}
-
 func (d *Diagnosis) measureUprobes(l *ledger.Ledger) {
 	c, err := l.Accounts.Calibrate()
 	if err != nil {

@@ -12,58 +12,6 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// Schema is the version of the JSON object ([Diagnosis]).
-const Schema = "ipytracer/doctor/v1"
-
-// Diagnosis has all findings of the doctor.
-type Diagnosis struct {
-	Schema   string            `json:"schema"`
-	Tracer   string            `json:"tracer"`
-	Possible bool              `json:"possible"` // this user can trace
-	Kernel   string            `json:"kernel"`
-	CPUs     int               `json:"cpus"`
-	Root     bool              `json:"root"`
-	Checks   []Finding         `json:"checks"`
-	Meters   []MeterRung       `json:"meters"`
-	Costs    []Cost            `json:"costs"`
-	Running  []RunningPython   `json:"running_pythons"`
-	Pythons  []InstalledPython `json:"installed_pythons"`
-	Unseen   []string          `json:"not_examined"`
-	Actions  []Action          `json:"actions"`
-
-	one bool // only one Python was looked at
-}
-
-// The states of a finding.
-const (
-	OK      = "ok"
-	Missing = "missing" // and needed: tracing is not possible
-	Reduced = "reduced" // tracing is possible, but less exact or more expensive
-	Unknown = "unknown"
-)
-
-// Finding is one thing that the kernel, the privileges or the settings allow or forbid.
-type Finding struct {
-	ID     string `json:"id"`
-	Name   string `json:"name"`
-	State  string `json:"state"`
-	Detail string `json:"detail"`
-}
-
-// MeterRung names the probe that serves a meter here.
-type MeterRung struct {
-	ID     string `json:"id"`
-	Source string `json:"source"`
-	Exact  bool   `json:"exact"`
-	Bound  int64  `json:"bound"` // bytes for each thread, if it is not exact
-}
-
-// Action is a problem and the command against it.
-type Action struct {
-	Problem string `json:"problem"`
-	Command string `json:"command"` // "" if no command helps
-}
-
 // Options are the scope of an examination.
 type Options struct {
 	Tracer  string // the tracer's version

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
@@ -50,12 +51,12 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 		d.add("nvml", "GPUs (NVML)", OK, "no NVIDIA driver is loaded; 'tracer gpu' has nothing to show")
 	case f.driver == "":
 		d.add("nvml", "GPUs (NVML)", Reduced, "%v", none)
-		d.advise("", "%v%s", none, NVMLHint(none.Reason))
+		d.advise("", "%v%s", none, status.NVMLHint(none.Reason))
 	default:
 		d.add("nvml", "GPUs (NVML)", Reduced,
 			"driver %s is loaded, but %v: 'tracer gpu' does not work, and NVML's figures of processes are missing",
 			f.driver, none)
-		d.advise("", "%v%s", none, NVMLHint(none.Reason))
+		d.advise("", "%v%s", none, status.NVMLHint(none.Reason))
 	}
 	switch {
 	case f.libcuda != "":
@@ -66,21 +67,4 @@ func (d *Diagnosis) gpus(f gpuFacts) {
 	default:
 		d.add("libcuda", gpu.CUDALibrary, OK, "not there; only CUDA programs need it")
 	}
-}
-
-// NVMLHint returns advice for a machine without NVML, to follow the sentence with the reason; "" without advice.
-func NVMLHint(r gpu.Reason) string {
-	switch r {
-	case gpu.NotBuiltIn:
-		return "; install gcc and type 'make build' again"
-	case gpu.LibraryAbsent:
-		return "; install NVIDIA's driver, if this machine has one of its GPUs"
-	case gpu.DriverNotLoaded:
-		return "; type 'sudo modprobe nvidia', and 'sudo dmesg | grep NVRM' if that does not help"
-	case gpu.NoPermission:
-		return "; type 'sudo tracer gpu'"
-	case gpu.VersionMismatch:
-		return "; restart the machine"
-	}
-	return ""
 }

@@ -18,26 +18,6 @@ import (
 	"ipytracer/tracer"
 )
 
-// InstalledPython is an interpreter on disk.
-type InstalledPython struct {
-	Path        string       `json:"path"`
-	Interpreter string       `json:"interpreter"` // the file that holds it: itself or its libpython
-	Version     string       `json:"version"`
-	Supported   bool         `json:"supported"`
-	Reason      string       `json:"reason"` // why not
-	Statements  bool         `json:"statement_windows"`
-	Probes      []ProbeSites `json:"probes"`
-}
-
-// ProbeSites are the places of the probes of one group.
-type ProbeSites struct {
-	Group string   `json:"group"`
-	Found bool     `json:"found"`
-	Sites []string `json:"sites"` // symbol+delta
-	// Emulated: the kernel emulates the instruction under every one of them, which makes a hit cheap.
-	Emulated bool `json:"emulated"`
-}
-
 // maxInstalled bounds the number of examined interpreters.
 const maxInstalled = 64
 

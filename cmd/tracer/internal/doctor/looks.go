@@ -2,18 +2,10 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 
 	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
-)
-
-// The names of the looks that a process without rights makes for the doctor.
-const (
-	runningPythons = "pythons"
-	onePython      = "python"
-	files          = "files"
 )
 
 // Looks are the looks that this process must support, by name ([look.For]).
@@ -34,11 +26,4 @@ var Looks = map[string]look.For{
 		Reads: []string{"/"},
 		Find:  func(_ context.Context, _ process.FS, _ int, home string) (any, error) { return findFiles(home), nil },
 	},
-}
-
-// ask has that process look. If it cannot, found stays as it is, and the diagnosis says which look is missing.
-func (d *Diagnosis) ask(ctx context.Context, found any, what, title string) {
-	if err := look.Ask(ctx, found, what); err != nil {
-		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))
-	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -27,17 +26,6 @@ func diagnose(f process.Facts) Diagnosis {
 	d.settings(f)
 	d.tracefs()
 	return d
-}
-
-func (d *Diagnosis) add(id, name, state, format string, args ...any) {
-	d.Checks = append(d.Checks, Finding{ID: id, Name: name, State: state, Detail: fmt.Sprintf(format, args...)})
-	if state == Missing {
-		d.Possible = false
-	}
-}
-
-func (d *Diagnosis) advise(command, problem string, args ...any) {
-	d.Actions = append(d.Actions, Action{Problem: fmt.Sprintf(problem, args...), Command: command})
 }
 
 // kernel judges the features of the kernel. Its number is shown, not judged: vendors backport.

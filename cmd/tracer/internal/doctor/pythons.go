@@ -9,19 +9,6 @@ import (
 	"ipytracer/tracer"
 )
 
-// RunningPython is a Python process.
-type RunningPython struct {
-	PID       int          `json:"pid"`
-	User      string       `json:"user"`
-	Python    string       `json:"python"`
-	IPython   string       `json:"ipython"`
-	Frontend  string       `json:"frontend"`
-	Supported bool         `json:"supported"`
-	Reason    string       `json:"reason"`
-	Probes    []ProbeSites `json:"probes"`
-	Statement bool         `json:"statement_windows"`
-}
-
 // runningList is the result of a look for running Pythons.
 type runningList struct {
 	Running []RunningPython

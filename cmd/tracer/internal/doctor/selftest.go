@@ -18,15 +18,15 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// SelftestOptions are the flags of `tracer selftest`.
-type SelftestOptions struct {
+// selftestOptions are the flags of `tracer selftest`.
+type selftestOptions struct {
 	Format string
 	Python string
 	Only   []string
 }
 
 func newSelftestCommand(c console.Console) *cobra.Command {
-	var o SelftestOptions
+	var o selftestOptions
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Prove that the figures are exact on this machine",
@@ -49,7 +49,7 @@ found, cells of known truth are compared as well. It ends with status 1 at the f
 // noPython is the value of --python for no cells.
 const noPython = "none"
 
-func runSelftest(ctx context.Context, o SelftestOptions, c console.Console) error {
+func runSelftest(ctx context.Context, o selftestOptions, c console.Console) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}

@@ -13,11 +13,11 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 )
 
-// GPUOptions are the flags of `tracer gpu`.
-type GPUOptions struct{ Format string }
+// gpuOptions are the flags of `tracer gpu`.
+type gpuOptions struct{ Format string }
 
 func newGPUCommand(c console.Console) *cobra.Command {
-	var o GPUOptions
+	var o gpuOptions
 	cmd := &cobra.Command{
 		Use:   "gpu",
 		Short: "Show the GPUs: their memory, who holds it, and which has most of it free",
@@ -34,7 +34,7 @@ func newGPUCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runGPU(ctx context.Context, o GPUOptions, c console.Console) error {
+func runGPU(ctx context.Context, o gpuOptions, c console.Console) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}

@@ -18,20 +18,14 @@ import (
 	"ipytracer/internal/words"
 )
 
-// MoveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.
-type MoveOptions struct {
+// moveOptions are the flags of `tracer gpu yield` and `tracer gpu restore`.
+type moveOptions struct {
 	Timeout time.Duration
 	Force   bool
 }
 
-// Time limits of the driver: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
-const (
-	quickCall = 30 * time.Second
-	longMove  = 30 * time.Minute
-)
-
 func newYieldCommand(c console.Console) *cobra.Command {
-	var o MoveOptions
+	var o moveOptions
 	cmd := &cobra.Command{
 		Use:   "yield PID",
 		Short: "Move a process's GPU memory to the host, so that others can have the GPU",
@@ -71,7 +65,7 @@ func newRestoreCommand(c console.Console) *cobra.Command {
 		Example: "  sudo tracer gpu restore 4242",
 		Args:    status.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runMove(cmd.Context(), c, MoveOptions{Timeout: quickCall}, gpu.AimBack, args)
+			return runMove(cmd.Context(), c, moveOptions{Timeout: quickCall}, gpu.AimBack, args)
 		},
 	}
 }
@@ -124,7 +118,7 @@ func mayMove(who *invoker.Invoker, h *process.Handle) error {
 	return err
 }
 
-func runMove(ctx context.Context, c console.Console, o MoveOptions, aim gpu.Aim, args []string) error {
+func runMove(ctx context.Context, c console.Console, o moveOptions, aim gpu.Aim, args []string) error {
 	pids, err := status.ParsePIDs(args)
 	if err != nil {
 		return err
@@ -208,27 +202,6 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 		return &moveError{pid: pid, aim: gpu.AimOut, err: err}
 	}
 	return nil
-}
-
-// held reads a process's memory on its GPUs, by NVML.
-type held struct{ pid int }
-
-func newHeld(pid int) *held { return &held{pid} }
-
-var errNotSaid = errors.New("NVML does not say how much the process holds")
-
-func (h *held) now(ctx context.Context) (int64, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, quickCall, errors.New("NVML does not answer"))
-	defer cancel()
-	s, err := gpu.Read(limited)
-	if err != nil {
-		return 0, err
-	}
-	bytes, ok := s.UsedBy(h.pid)
-	if !ok {
-		return 0, errNotSaid
-	}
-	return bytes, nil
 }
 
 // sayMoved prints the result.

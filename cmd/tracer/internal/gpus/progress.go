@@ -2,6 +2,7 @@ package gpus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,6 +13,33 @@ import (
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/words"
 )
+
+// Time limits of the driver: quick calls, and those that copy all of a GPU's memory. 10 GiB took 7.3 s on an H200.
+const (
+	quickCall = 30 * time.Second
+	longMove  = 30 * time.Minute
+)
+
+// held reads a process's memory on its GPUs, by NVML.
+type held struct{ pid int }
+
+func newHeld(pid int) *held { return &held{pid} }
+
+var errNotSaid = errors.New("NVML does not say how much the process holds")
+
+func (h *held) now(ctx context.Context) (int64, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, quickCall, errors.New("NVML does not answer"))
+	defer cancel()
+	s, err := gpu.Read(limited)
+	if err != nil {
+		return 0, err
+	}
+	bytes, ok := s.UsedBy(h.pid)
+	if !ok {
+		return 0, errNotSaid
+	}
+	return bytes, nil
+}
 
 // moveProgress shows on a terminal the present step of a move, and the memory that the process still holds on its GPUs.
 // Elsewhere it shows nothing.

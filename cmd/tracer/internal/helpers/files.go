@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/host/processor"
@@ -94,4 +95,11 @@ func confineHelper(signals bool, first *processor.Priority) error {
 		return nil
 	}
 	return err
+}
+
+// hidden returns a command that help does not list.
+func hidden(
+	use, short string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error,
+) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: status.Args(args), RunE: run}
 }

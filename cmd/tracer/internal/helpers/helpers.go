@@ -48,13 +48,6 @@ func Commands(c console.Console) []*cobra.Command {
 	}
 }
 
-// hidden returns a command that help does not list.
-func hidden(
-	use, short string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error,
-) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Hidden: true, Args: status.Args(args), RunE: run}
-}
-
 // guard holds a session's limits, as the owner of the processes.
 func guard(c console.Console, args []string) error {
 	uid, err1 := invoker.ParseID(args[0])

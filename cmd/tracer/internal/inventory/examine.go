@@ -7,9 +7,17 @@ import (
 	"strings"
 
 	"ipytracer/internal/host/filecache"
+	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 	"ipytracer/tracer"
 )
+
+// Looks are the looks that this process must support, by name ([look.For]).
+var Looks = map[string]look.For{
+	kernels: {Examiner: examinerOf(kernels)},
+	workers: {Examiner: examinerOf(workers)},
+	all:     {Examiner: examinerOf(all)},
+}
 
 // question asks a worker about a process.
 type question struct {

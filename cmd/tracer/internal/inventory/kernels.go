@@ -9,62 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"ipytracer/internal/host/look"
 	"ipytracer/internal/host/process"
 )
-
-// Python is a running Python. Its JSON is public; its texts are hostile.
-type Python struct {
-	PID      int    `json:"pid"`
-	User     string `json:"user"`
-	Python   string `json:"python"`
-	IPython  string `json:"ipython"`
-	Frontend string `json:"frontend"`
-	Notebook string `json:"notebook,omitempty"` // path of the notebook, by the kernel itself
-	Cwd      string `json:"cwd"`
-	Resident int64  `json:"resident"`
-	GPUs     []int  `json:"gpus"`
-	Command  string `json:"command"`
-
-	Identity process.Identity `json:"-"`
-	UID      uint32           `json:"-"`
-	// Worker and Kernel: by its arguments, which its user chooses, it is a worker of Dask or a program that starts
-	// some, and a kernel or IPython.
-	Worker, Kernel bool `json:"-"`
-}
-
-// The names of the looks that a process without rights makes.
-const (
-	kernels = "kernels"
-	workers = "workers"
-	all     = "all"
-)
-
-// Looks are the looks that this process must support, by name ([look.For]).
-var Looks = map[string]look.For{
-	kernels: {Examiner: examinerOf(kernels)},
-	workers: {Examiner: examinerOf(workers)},
-	all:     {Examiner: examinerOf(all)},
-}
-
-// foundKernel is a row with fields that its public JSON lacks, or has in another form: JSON has no bytes that are not
-// UTF-8.
-type foundKernel struct {
-	Row            Python
-	Worker, Kernel bool
-	Identity       process.Identity
-	UID            uint32
-	Cwd, Command   []byte
-}
-
-// python returns the row with all its fields.
-func (f *foundKernel) python() *Python {
-	row := f.Row
-	row.Identity, row.UID, row.User = f.Identity, f.UID, process.UserName(f.UID)
-	row.Worker, row.Kernel = f.Worker, f.Kernel
-	row.Cwd, row.Command = string(f.Cwd), string(f.Command)
-	return &row
-}
 
 // Listing is the result of a look at all processes.
 type Listing struct {

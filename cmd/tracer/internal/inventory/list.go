@@ -20,14 +20,14 @@ import (
 	"ipytracer/internal/words"
 )
 
-// KernelsOptions are the flags of `tracer kernels`.
-type KernelsOptions struct {
+// kernelsOptions are the flags of `tracer kernels`.
+type kernelsOptions struct {
 	Format string
 	All    bool
 }
 
 func newKernelsCommand(c console.Console) *cobra.Command {
-	var o KernelsOptions
+	var o kernelsOptions
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the Python processes that can be attached to",
@@ -44,7 +44,7 @@ func newKernelsCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runKernels(ctx context.Context, o KernelsOptions, c console.Console) error {
+func runKernels(ctx context.Context, o kernelsOptions, c console.Console) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}

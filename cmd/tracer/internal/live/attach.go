@@ -13,8 +13,8 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 )
 
-// AttachOptions are the flags of `tracer attach`.
-type AttachOptions struct {
+// attachOptions are the flags of `tracer attach`.
+type attachOptions struct {
 	session.Options
 	All bool
 	// Started is the start time of the intended process, in 1/100 s since boot; 0: any process with the pid.
@@ -26,7 +26,7 @@ type AttachOptions struct {
 }
 
 func newAttachCommand(c console.Console) *cobra.Command {
-	var o AttachOptions
+	var o attachOptions
 	cmd := &cobra.Command{
 		Use:   "attach [PID ...]",
 		Short: "Attach to a running IPython or Jupyter kernel",
@@ -53,7 +53,7 @@ func newAttachCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runAttach(ctx context.Context, o AttachOptions, c console.Console, args []string) error {
+func runAttach(ctx context.Context, o attachOptions, c console.Console, args []string) error {
 	options, err := o.TracerOptions(c)
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func runAttach(ctx context.Context, o AttachOptions, c console.Console, args []s
 		return err
 	}
 	if o.LeftAt != "" && tracker.Cells() == 0 {
-		return s.EndedEarly()
+		return s.Ended()
 	}
 	return s.Conclude(tracker)
 }

@@ -49,30 +49,28 @@ func runRun(ctx context.Context, o session.Options, c console.Console, args []st
 		return err
 	}
 	defer s.Close()
-	if err := s.Prepare(); err != nil {
-		return err
-	}
 	within, detach := context.WithCancel(context.WithoutCancel(ctx))
 	defer detach()
 	signals := make(chan os.Signal, 8)
-	c.Signals.HandTo(handOn(signals, detach))
-	options.Confine = s.Remains()
-	options.Confine.Signals = true
-	options.Settle, options.Looking = true, s.Last.Within
 	options.Companion = s.Listen(tracker, findings, "")
-	child, live, err := startTraced(s, args, options)
-	if err != nil {
+	var child *os.Process
+	live, err := s.Begin(options, func(options tracer.Options) (live *tracer.Session, err error) {
+		c.Signals.HandTo(handOn(signals, detach))
+		options.Confine.Signals = true
+		child, live, err = startTraced(s, args, options)
+		return live, err
+	})
+	if live == nil {
 		return err
+	}
+	defer live.Close()
+	if err != nil {
+		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
 	go passOn(signals, live, child.Pid)
 	session.SayLimits(c, live, o.Quiet)
 	if !o.Quiet {
 		session.WarnHeap(c, live)
-	}
-	defer live.Close()
-	s.Source, s.Running, s.Once = live, live, true
-	if err := s.Ready(); err != nil {
-		return errors.Join(err, live.Signal(child.Pid, unix.SIGKILL))
 	}
 	if err := s.Follow(within, live.Pending); err != nil {
 		return err

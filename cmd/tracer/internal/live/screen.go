@@ -8,6 +8,7 @@ import (
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/session"
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
 	"ipytracer/internal/words"
@@ -18,10 +19,22 @@ import (
 // errGlanced ends a session that was to print one screen.
 var errGlanced = errors.New("one screen has been printed")
 
+// topOptions are the flags of `tracer top`.
+type topOptions struct {
+	session.Options
+	All       bool
+	Once      bool
+	ASCII     bool
+	NoColor   bool
+	Variables bool
+
+	onceAfter time.Duration // --duration, with --once
+}
+
 // view is the screen of a session, or its single printed screen. All methods but press belong to the session's
 // goroutine.
 type view struct {
-	options *TopOptions
+	options *topOptions
 	console console.Console
 	session *session.Session
 	tracker *attribution.Tracker
@@ -144,4 +157,28 @@ func (v *view) do(a live.Action) {
 			v.display.Notice("variables are being looked for already")
 		}
 	}
+}
+
+func noColor() bool { return os.Getenv("NO_COLOR") != "" }
+
+// modelGPUs returns the GPUs known so far.
+func modelGPUs(s *session.Session) (out []model.GPU) {
+	if s.Running == nil {
+		return nil
+	}
+	for _, g := range s.Running.GPUs() {
+		out = append(out, model.GPU{
+			Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory),
+		})
+	}
+	return out
+}
+
+// withoutTerminal says how to do without a terminal where there is no screen, or takes another error as it is.
+func withoutTerminal(err error) error {
+	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
+		errors.Is(err, display.ErrBackground) {
+		return status.Usagef("%w; 'tracer top --once' prints one screen without it", err)
+	}
+	return err
 }

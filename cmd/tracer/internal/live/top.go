@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,24 +15,11 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/display"
 	"ipytracer/internal/report/live"
-	"ipytracer/model"
 	"ipytracer/report"
 )
 
-// TopOptions are the flags of `tracer top`.
-type TopOptions struct {
-	session.Options
-	All       bool
-	Once      bool
-	ASCII     bool
-	NoColor   bool
-	Variables bool
-
-	onceAfter time.Duration // --duration, with --once
-}
-
 func newTopCommand(c console.Console) *cobra.Command {
-	var o TopOptions
+	var o topOptions
 	cmd := &cobra.Command{
 		Use:   "top [PID ...]",
 		Short: "Watch a kernel live: the cell that runs, who allocates, what is left",
@@ -64,7 +50,7 @@ func newTopCommand(c console.Console) *cobra.Command {
 }
 
 // check finds mistakes before tracing begins.
-func (o *TopOptions) check() error {
+func (o *topOptions) check() error {
 	switch {
 	case o.Once && o.Record != "":
 		return status.Usagef("--once and --record exclude each other: 'tracer attach --record' records a session")
@@ -76,7 +62,7 @@ func (o *TopOptions) check() error {
 	return nil
 }
 
-func runTop(ctx context.Context, o TopOptions, c console.Console, args []string) error {
+func runTop(ctx context.Context, o topOptions, c console.Console, args []string) error {
 	options, err := o.TracerOptions(c)
 	if err == nil {
 		err = o.check()
@@ -140,27 +126,3 @@ func (v *view) printOnce(w io.Writer) error {
 
 // glanceEvery is the interval of new figures.
 const glanceEvery = time.Second
-
-// modelGPUs returns the GPUs known so far.
-func modelGPUs(s *session.Session) (out []model.GPU) {
-	if s.Running == nil {
-		return nil
-	}
-	for _, g := range s.Running.GPUs() {
-		out = append(out, model.GPU{
-			Index: g.Index, UUID: g.UUID, PCIBusID: g.PCIBusID, Name: g.Name, Memory: int64(g.Memory),
-		})
-	}
-	return out
-}
-
-// withoutTerminal says how to do without a terminal where there is no screen, or takes another error as it is.
-func withoutTerminal(err error) error {
-	if errors.Is(err, display.ErrNoTerminal) || errors.Is(err, display.ErrDumb) ||
-		errors.Is(err, display.ErrBackground) {
-		return status.Usagef("%w; 'tracer top --once' prints one screen without it", err)
-	}
-	return err
-}
-
-func noColor() bool { return os.Getenv("NO_COLOR") != "" }

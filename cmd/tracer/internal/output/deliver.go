@@ -14,7 +14,9 @@ import (
 	"ipytracer/internal/advice"
 	"ipytracer/internal/gpu"
 	"ipytracer/internal/report/torchviz"
+	"ipytracer/internal/words"
 	"ipytracer/model"
+	"ipytracer/report"
 )
 
 // LeastLeak is the least size, in bytes, of a leak on a page.
@@ -133,4 +135,21 @@ func (o *Options) CheckGPU() error {
 		}
 	}
 	return errNoDriver
+}
+
+// muchToWrite is the size, in bytes, from which on a report's size is announced.
+const muchToWrite = 20 << 20
+
+// AnnounceSize announces the size of a large report, and how to make it smaller.
+func (d *Document) AnnounceSize(r *model.Report) {
+	f := formatOf(d.Options.Format)
+	if f == nil || f.smaller == "" || d.Options.Quiet {
+		return
+	}
+	size, err := report.Size(d.Options.wanted(r), f.print)
+	if err != nil || size < muchToWrite { // the report itself will have the error
+		return
+	}
+	d.Console.Say("as %s this report will have about %s: %s",
+		f.name, words.Bytes(size), f.smaller)
 }

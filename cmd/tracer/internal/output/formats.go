@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/cmd/tracer/internal/console"
-	"ipytracer/internal/report/html"
+	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/markdown"
 	"ipytracer/internal/report/profile"
 	"ipytracer/internal/report/text"
@@ -152,41 +151,20 @@ func formatHelp() string {
 		strings.Join(names[:last], ", "), names[last])
 }
 
-// Print renders a report in the chosen format. audit has the leaks of a page; nil for other formats.
-func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error {
-	r = o.wanted(r)
-	if o.Format == "html" {
-		if o.NoSource && audit != nil {
-			audit = report.AuditWithoutSource(audit)
+// CheckFormat returns an error for a format that a command does not print.
+func CheckFormat(format string, known ...string) error {
+	if slices.Contains(known, format) {
+		return nil
+	}
+	last := len(known) - 1
+	if slices.Contains(status.NotebookFormats, format) {
+		return status.Usagef("--format %s: %s", format, status.IntoNotebook)
+	}
+	for _, f := range gone {
+		if f.name == format && slices.Contains(known, f.instead) {
+			return status.Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
+				f.why)
 		}
-		return html.Write(w, r, html.Options{Audit: audit})
 	}
-	if o.Format == "markdown" && o.Full {
-		return markdown.Full(w, r)
-	}
-	if f := formatOf(o.Format); f != nil && f.print != nil {
-		return f.print(w, r)
-	}
-	return text.Report(w, r, o.textOf(w, r))
-}
-
-// text returns the options of the report for people at its destination.
-func (o *Options) text(w io.Writer) text.Options {
-	lines := o.Lines
-	if lines == 0 {
-		lines = -1
-	}
-	printed := console.TextOptions(w)
-	printed.Cells, printed.Statements, printed.By, printed.Full = o.Cells, lines, o.By, o.Full
-	return printed
-}
-
-// First returns the first part of the report as text for a terminal.
-func (o *Options) First(w io.Writer, r *model.Report) (string, error) {
-	return text.First(o.wanted(r), o.textOf(w, r))
-}
-
-// Rest prints the remaining part.
-func (o *Options) Rest(w io.Writer, r *model.Report, first string) error {
-	return text.Rest(w, o.wanted(r), o.textOf(w, r), first)
+	return status.Usagef("--format %q: must be %s or %s", format, strings.Join(known[:last], ", "), known[last])
 }

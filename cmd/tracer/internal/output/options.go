@@ -3,25 +3,34 @@
 package output
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/event"
 )
 
 // Options are the flags for the format and place of a report.
 type Options struct {
-	Format   string
-	File     string
+	// Format is the name of a format; "" is the one that the ending of File stands for, else text.
+	Format string
+	// File is the place of the report; "" and "-" are standard output.
+	File string
+	// NoSource keeps the notebook's source out of every output.
 	NoSource bool
-	Quiet    bool
-	Strict   Strictness
-	Cells    int
-	Lines    int
-	By       string
-	Full     bool
+	// Quiet leaves out live lines, progress and remarks.
+	Quiet bool
+	// Strict says which faults of a report end the command with status 4.
+	Strict Strictness
+	// Cells is how many cells a report shows, the heaviest; 0 is the format's own number.
+	Cells int
+	// Lines is how many of these cells the text shows line by line.
+	Lines int
+	// By is the meter that ranks the cells; "" is the one nearest to its limit.
+	By string
+	// Full leaves nothing out of the text.
+	Full bool
 }
 
 // AddFlags defines the flags.
@@ -64,19 +73,15 @@ func (o *Options) hasAdvice() bool { return o.Format == "html" || o.Format == "m
 // HasLeaks reports whether a report in this format needs an audit of its session.
 func (o *Options) HasLeaks() bool { return o.Format == "html" }
 
-func CheckFormat(format string, known ...string) error {
-	if slices.Contains(known, format) {
+// CheckMeter refuses a --by meter that no session can have, before one is traced for it.
+func CheckMeter(by string) error {
+	if _, ok := event.ParseMeter(by); ok || by == "" {
 		return nil
 	}
+	var known []string
+	for _, m := range event.Meters() {
+		known = append(known, strings.Replace(m.Meter.String(), "gpu.0.", "gpu.N.", 1))
+	}
 	last := len(known) - 1
-	if slices.Contains(status.NotebookFormats, format) {
-		return status.Usagef("--format %s: %s", format, status.IntoNotebook)
-	}
-	for _, f := range gone {
-		if f.name == format && slices.Contains(known, f.instead) {
-			return status.Usagef("format %s is not written any more: use --format %s, %s", f.name, f.instead,
-				f.why)
-		}
-	}
-	return status.Usagef("--format %q: must be %s or %s", format, strings.Join(known[:last], ", "), known[last])
+	return status.Usagef("--by %q: must be %s or %s", by, strings.Join(known[:last], ", "), known[last])
 }

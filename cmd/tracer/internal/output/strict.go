@@ -64,11 +64,6 @@ func (s *Strictness) addFlag(f *pflag.FlagSet, usage string) {
 	f.Lookup("strict").NoOptDefVal = strictFigures
 }
 
-// boundError lists the faults that --strict found.
-type boundError string
-
-func (e boundError) Error() string { return string(e) }
-
 // Judge returns an error with the report's faults under --strict; nil without faults. note names faults outside of its
 // scope, "" for none.
 func (s Strictness) Judge(r *model.Report) (note string, err error) {

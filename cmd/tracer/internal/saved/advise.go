@@ -21,14 +21,13 @@ import (
 	"ipytracer/report"
 )
 
-// AdviseOptions are the flags of `tracer advise`.
-type AdviseOptions struct {
+// adviseOptions are the flags of `tracer advise`.
+type adviseOptions struct {
 	session.Options
-	By   string
 	Cell int
 }
 
-func (o *AdviseOptions) addFlags(f *pflag.FlagSet) {
+func (o *adviseOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.By, "by", "", "lower the highest moment of `METER`, such as cpu.resident or gpu.0.active, "+
 		"instead of the one nearest to its limit")
 	f.IntVar(&o.Cell, "cell", 0, "lower the highest moment of In[`N`] instead of the session's")
@@ -39,7 +38,7 @@ func (o *AdviseOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func newAdviseCommand(c console.Console) *cobra.Command {
-	var o AdviseOptions
+	var o adviseOptions
 	cmd := &cobra.Command{
 		Use:   "advise {FILE | PID}",
 		Short: "Say what to change so that a notebook needs less memory, and how much less",
@@ -58,7 +57,7 @@ diff, what it may do to results, what is not known, and the command that tries i
 	return cmd
 }
 
-func runAdvise(ctx context.Context, o AdviseOptions, c console.Console, target string) error {
+func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func runAdvise(ctx context.Context, o AdviseOptions, c console.Console, target s
 }
 
 // check finds mistakes before any file is read and any process traced.
-func (o *AdviseOptions) check() error {
+func (o *adviseOptions) check() error {
 	if err := cmp.Or(o.CheckFinding(), output.CheckMeter(o.By), o.CheckDuration()); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"ipytracer/report"
 )
 
-// AuditOptions are the flags of `tracer audit`.
-type AuditOptions struct {
+// auditOptions are the flags of `tracer audit`.
+type auditOptions struct {
 	session.Options
 	Least    string
 	FailOver string
@@ -31,7 +31,7 @@ type AuditOptions struct {
 }
 
 // addFlags defines the flags.
-func (o *AuditOptions) addFlags(f *pflag.FlagSet) {
+func (o *auditOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
 	f.StringVar(&o.FailOver, "fail-over", "",
 		"exit with status 5 if the verdicts of any meter add up to more than `SIZE`, 6 if that could not be judged")
@@ -51,7 +51,7 @@ func (o *AuditOptions) addFlags(f *pflag.FlagSet) {
 }
 
 func newAuditCommand(c console.Console) *cobra.Command {
-	var o AuditOptions
+	var o auditOptions
 	cmd := &cobra.Command{
 		Use:   "audit {FILE | PID}",
 		Short: "Find memory that stays behind: who made it, who holds it, what to do",
@@ -80,17 +80,17 @@ without one it takes the only kernel there is.`,
 			if !o.Check {
 				return runAudit(cmd.Context(), o, c, args[0])
 			}
-			if err := o.checkAgain(cmd.Flags()); err != nil {
+			if err := checkAgain(&o.Options, cmd.Flags()); err != nil {
 				return err
 			}
-			return runCheck(cmd.Context(), o, c, args)
+			return runCheck(cmd.Context(), o.Options, c, args)
 		},
 	}
 	o.addFlags(cmd.Flags())
 	return cmd
 }
 
-func runAudit(ctx context.Context, o AuditOptions, c console.Console, target string) error {
+func runAudit(ctx context.Context, o auditOptions, c console.Console, target string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func runAudit(ctx context.Context, o AuditOptions, c console.Console, target str
 }
 
 // check finds mistakes before any file is read and any process traced.
-func (o *AuditOptions) check() (err error) {
+func (o *auditOptions) check() (err error) {
 	if err := cmp.Or(o.CheckFinding(), o.CheckDuration()); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func size(flag, text string) (int64, error) {
 }
 
 // conclude prints the audit and returns its verdict as an error with a status.
-func (o *AuditOptions) conclude(a *model.Audit, s *session.Session) error {
+func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
 	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle, Full: o.Full || o.Format == "html"}
 	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
 		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource,

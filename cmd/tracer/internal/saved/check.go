@@ -36,7 +36,7 @@ import (
 var forCheck = []string{"check", "format", "output", "quiet", "duration", "ready-file", "verbose"}
 
 // checkAgain finds mistakes in the flags of a second look.
-func (o *AuditOptions) checkAgain(f *pflag.FlagSet) (err error) {
+func checkAgain(o *session.Options, f *pflag.FlagSet) (err error) {
 	f.Visit(func(flag *pflag.Flag) {
 		if err == nil && !slices.Contains(forCheck, flag.Name) {
 			err = status.Usagef("--check only looks which of the objects that were to be freed are there still: "+
@@ -54,8 +54,8 @@ type checking struct {
 }
 
 // runCheck looks again: at the processes of a recording, or at one process before and after its user has freed memory.
-func runCheck(ctx context.Context, o AuditOptions, c console.Console, args []string) error {
-	s, err := session.New(&o.Options, c, attribution.New())
+func runCheck(ctx context.Context, o session.Options, c console.Console, args []string) error {
+	s, err := session.New(&o, c, attribution.New())
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func runCheck(ctx context.Context, o AuditOptions, c console.Console, args []str
 		return err
 	}
 	options.NoStacks, options.Glances = true, checkEvery
-	if k.live, err = session.Begin(ctx, s, who, options); err != nil {
+	if k.live, err = s.Attach(ctx, who, options); err != nil {
 		return err
 	}
 	defer k.live.Close()
@@ -268,17 +268,7 @@ func (k *checking) check(ctx context.Context, known []promise) error {
 	return nil
 }
 
-// checkable returns those entries that a later look can check, and the objects of each.
-func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
-	for i := range all {
-		if len(of[i]) > 0 {
-			free, pieces = append(free, all[i]), append(pieces, of[i])
-		}
-	}
-	return free, pieces
-}
-
-func (k *checking) print(w io.Writer, o *AuditOptions) error {
+func (k *checking) print(w io.Writer, o *session.Options) error {
 	if o.Format == "json" {
 		return report.CheckJSON(w, &k.out)
 	}

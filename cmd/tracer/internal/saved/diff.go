@@ -18,8 +18,8 @@ import (
 	"ipytracer/report"
 )
 
-// DiffOptions are the flags of `tracer diff`.
-type DiffOptions struct {
+// diffOptions are the flags of `tracer diff`.
+type diffOptions struct {
 	output.Options
 	Least    string
 	FailOver string
@@ -29,7 +29,7 @@ type DiffOptions struct {
 }
 
 func newDiffCommand(c console.Console) *cobra.Command {
-	var o DiffOptions
+	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two recordings: what grew, by which line, and why",
@@ -57,7 +57,7 @@ because of what stood before them. Whatever keeps the two from being comparable 
 	return cmd
 }
 
-func (o *DiffOptions) check() (err error) {
+func (o *diffOptions) check() (err error) {
 	if err := o.CheckFinding(); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (o *DiffOptions) check() (err error) {
 	return nil
 }
 
-func runDiff(ctx context.Context, o DiffOptions, c console.Console, args []string) error {
+func runDiff(ctx context.Context, o diffOptions, c console.Console, args []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}

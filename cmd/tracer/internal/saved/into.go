@@ -18,8 +18,8 @@ import (
 	"ipytracer/model"
 )
 
-// IntoOptions are the flags of `tracer report` that put figures into a notebook's file.
-type IntoOptions struct {
+// intoOptions are the flags of `tracer report` that put figures into a notebook's file.
+type intoOptions struct {
 	Notebook string
 	Outputs  bool
 	Remove   bool
@@ -29,7 +29,7 @@ type IntoOptions struct {
 const maxWithout = 5
 
 // check finds mistakes before any file is read.
-func (i *IntoOptions) check(o *output.Options, args []string) error {
+func (i *intoOptions) check(o *output.Options, args []string) error {
 	switch {
 	case i.Notebook == "" && (i.Outputs || i.Remove):
 		return status.Usagef("--into-output and --remove go with --into NOTEBOOK.ipynb")
@@ -50,7 +50,7 @@ func (i *IntoOptions) check(o *output.Options, args []string) error {
 }
 
 // runInto puts figures into a notebook, or takes them out. It replaces the notebook as a whole, or leaves it as it is.
-func runInto(ctx context.Context, o output.Options, into IntoOptions, c console.Console, args []string) error {
+func runInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
 	o.File, o.Format = into.Notebook, "text"
 	if output.Descriptor(o.File) != nil || o.File == "-" {
 		return status.Usagef("--into takes the name of a file")
@@ -157,7 +157,7 @@ func replaceNotebook(d *output.Document, was *notebookFile, text []byte, path st
 }
 
 // sayInto reports which cells have figures, and why others have none.
-func sayInto(d *output.Document, found *notebook.Result, into IntoOptions) {
+func sayInto(d *output.Document, found *notebook.Result, into intoOptions) {
 	if d.Options.Quiet {
 		return
 	}
@@ -175,15 +175,4 @@ func sayInto(d *output.Document, found *notebook.Result, into IntoOptions) {
 		}
 		d.Console.Say("cell %d has none: %s", one.Cell, one.Why)
 	}
-}
-
-// reportOrInto prints a report or puts it into a notebook.
-func reportOrInto(ctx context.Context, o output.Options, into IntoOptions, c console.Console, args []string) error {
-	if err := into.check(&o, args); err != nil {
-		return err
-	}
-	if into.Notebook != "" {
-		return runInto(ctx, o, into, c, args)
-	}
-	return runReport(ctx, o, c, args[0])
 }

@@ -25,8 +25,8 @@ import (
 	"ipytracer/report"
 )
 
-// MergeOptions are the flags of `tracer merge`.
-type MergeOptions struct {
+// mergeOptions are the flags of `tracer merge`.
+type mergeOptions struct {
 	output.Options
 	ClockError time.Duration
 }
@@ -39,7 +39,7 @@ const (
 )
 
 func newMergeCommand(c console.Console) *cobra.Command {
-	o := MergeOptions{ClockError: -1}
+	o := mergeOptions{ClockError: -1}
 	cmd := &cobra.Command{
 		Use:   "merge FILE FILE...",
 		Short: "Put recordings of several machines on one timeline",
@@ -74,7 +74,7 @@ between the nodes, or else by the wall clocks. The error is stated with each, an
 	return cmd
 }
 
-func (o *MergeOptions) check() error {
+func (o *mergeOptions) check() error {
 	if o.Format == "" {
 		o.Format = output.FormatFor(o.File)
 	}
@@ -90,13 +90,13 @@ func (o *MergeOptions) check() error {
 // merging is the work of `tracer merge`: it reads recordings one after another, and most formats read them twice.
 type merging struct {
 	*output.Document
-	o     *MergeOptions
+	o     *mergeOptions
 	paths []string
 	files []*os.File
 	m     *model.Merge
 }
 
-func runMerge(ctx context.Context, o MergeOptions, c console.Console, paths []string) error {
+func runMerge(ctx context.Context, o mergeOptions, c console.Console, paths []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"ipytracer/report"
 )
 
-// PlanOptions are the flags of `tracer plan`.
-type PlanOptions struct {
+// planOptions are the flags of `tracer plan`.
+type planOptions struct {
 	output.Options
 	Tried string
 }
@@ -30,7 +30,7 @@ type PlanOptions struct {
 const maxPlans = 1000
 
 func newPlanCommand(c console.Console) *cobra.Command {
-	var o PlanOptions
+	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "plan FILE...",
 		Short: "Show how much memory a notebook needs, and which lines would lower it",
@@ -53,7 +53,7 @@ func newPlanCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runPlan(ctx context.Context, o PlanOptions, c console.Console, args []string) error {
+func runPlan(ctx context.Context, o planOptions, c console.Console, args []string) error {
 	if err := o.CheckFinding(); err != nil {
 		return err
 	}

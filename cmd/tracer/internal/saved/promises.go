@@ -225,3 +225,13 @@ func (r recalled) bounded() recalled {
 	}
 	return r
 }
+
+// checkable returns those entries that a later look can check, and the objects of each.
+func checkable(all []model.Freeing, of [][]event.Piece) (free []model.Freeing, pieces [][]event.Piece) {
+	for i := range all {
+		if len(of[i]) > 0 {
+			free, pieces = append(free, all[i]), append(pieces, of[i])
+		}
+	}
+	return free, pieces
+}

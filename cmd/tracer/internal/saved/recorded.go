@@ -1,5 +1,3 @@
-// Package saved has the commands that read recordings: report, view, audit, advise, diff, merge and plan. Audit and
-// advise take running kernels, too.
 package saved
 
 import (
@@ -9,8 +7,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strconv"
-
-	"github.com/spf13/cobra"
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
@@ -125,12 +121,4 @@ func replayOrWatch(ctx context.Context, s *session.Session, target, does string)
 		return err
 	}
 	return s.Trace(ctx, inventory.Named(pids), options, does)
-}
-
-// Commands returns the commands that read recordings.
-func Commands(c console.Console) []*cobra.Command {
-	return []*cobra.Command{
-		newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c),
-		newAdviseCommand(c), newMergeCommand(c), newRecallCommand(c),
-	}
 }

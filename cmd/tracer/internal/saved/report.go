@@ -13,7 +13,7 @@ import (
 
 func newReportCommand(c console.Console) *cobra.Command {
 	var o output.Options
-	var into IntoOptions
+	var into intoOptions
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Print a recording again, in any format",
@@ -56,4 +56,15 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 		return err
 	}
 	return d.Judge(r)
+}
+
+// reportOrInto prints a report or puts it into a notebook.
+func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
+	if err := into.check(&o, args); err != nil {
+		return err
+	}
+	if into.Notebook != "" {
+		return runInto(ctx, o, into, c, args)
+	}
+	return runReport(ctx, o, c, args[0])
 }

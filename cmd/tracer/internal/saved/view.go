@@ -26,14 +26,14 @@ import (
 	"ipytracer/internal/report/html"
 )
 
-// ViewOptions are the flags of `tracer view`.
-type ViewOptions struct {
+// viewOptions are the flags of `tracer view`.
+type viewOptions struct {
 	Port     int
 	NoSource bool
 }
 
 func newViewCommand(c console.Console) *cobra.Command {
-	var o ViewOptions
+	var o viewOptions
 	cmd := &cobra.Command{
 		Use:   "view FILE",
 		Short: "Show a recording in a browser, also while it grows",
@@ -52,7 +52,7 @@ func newViewCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runView(ctx context.Context, o ViewOptions, c console.Console, path string) error {
+func runView(ctx context.Context, o viewOptions, c console.Console, path string) error {
 	if o.Port < 0 || o.Port > 65535 {
 		return status.Usagef("--port %d: must be a number from 0 to 65535", o.Port)
 	}

@@ -8,14 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// The meters of cells beside those of workloads.
-var (
-	meterNumPy  = event.NumPy.String()
-	meterTorch  = event.Torch.String()
-	meterArrow  = event.Arrow.String()
-	meterPinned = event.Pinned.String()
-)
-
 // cellTest is one test of the cells in cells.py.
 type cellTest struct {
 	name, about string

@@ -2,11 +2,65 @@ package selftest
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 )
+
+// Options are the scope of a self-test and its output.
+type Options struct {
+	Tracer       string   // the tracer's version
+	Only         []string // of [Names]; nil: all
+	Python       *Python  // compare its cells; nil: none was found, which is noted
+	WithoutCells bool     // skip the cells
+	// Text receives a line for each finished test, nil for none; Color, with colours.
+	Text  io.Writer
+	Color bool
+	// Progress is called with the name of a step, and returns the function to call at its end; it may be nil.
+	Progress func(doing string) (over func())
+}
+
+func (o *Options) progress(doing string) (over func()) {
+	if o.Progress == nil {
+		return func() {}
+	}
+	return o.Progress(doing)
+}
+
+// selftest is one run.
+type selftest struct {
+	Options
+	result Result
+}
+
+// step runs one test, keeps its result and prints its line.
+func (t *selftest) step(into *[]Test, name, about string, run func() (Test, error)) error {
+	if len(t.Only) > 0 && !slices.Contains(t.Only, name) {
+		return nil
+	}
+	over := t.progress(name)
+	r, err := run()
+	over()
+	r.Name, r.About = name, about
+	if r.Figures == nil {
+		r.Figures = []Figure{}
+	}
+	*into = append(*into, r)
+	for _, f := range r.Figures {
+		t.result.Figures++
+		if f.Bound == 0 {
+			t.result.Exact++
+		}
+		if err == nil && !f.right() {
+			err = &mismatch{name, f}
+		}
+	}
+	t.printStep(r, err)
+	return err
+}
 
 // mark is ✓ or ✗, in colour if requested.
 func (t *selftest) mark(good bool) string { return text.MarkOf(good).Text(t.Color) }

@@ -3,21 +3,12 @@ package service
 import (
 	"github.com/spf13/cobra"
 
-	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/status"
 )
 
-// AgentOptions are the flags of `tracer agent`.
-type AgentOptions struct {
-	Config    string
-	Listen    string
-	ReadyFile string
-	Verbose   bool
-}
-
 func newAgentCommand(c console.Console) *cobra.Command {
-	var o AgentOptions
+	var o agentOptions
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Trace every kernel of this machine for ever, with figures for Prometheus",
@@ -33,12 +24,7 @@ func newAgentCommand(c console.Console) *cobra.Command {
 		Args: status.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runAgent(cmd, o, c) },
 	}
-	cmd.PersistentFlags().StringVar(&o.Config, "config", "", "the configuration `FILE`, YAML")
-	cmd.Flags().StringVar(&o.Listen, "listen", "", "the `ADDRESS` of /metrics and /healthz (default "+
-		telemetry.DefaultListen+")")
-	cmd.Flags().StringVar(&o.ReadyFile, "ready-file", "",
-		"create `FILE` with the address once kernels are looked for and /metrics answers")
-	cmd.Flags().BoolVarP(&o.Verbose, "verbose", "v", false, "log more to standard error")
+	o.addFlags(cmd)
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the configuration, and say what is wrong with it by line",

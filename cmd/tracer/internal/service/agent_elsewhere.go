@@ -20,9 +20,9 @@ import (
 // the libraries for Kubernetes and OpenTelemetry: they would make every other command larger.
 const agentProgram = "tracer-agent"
 
-func runAgent(cmd *cobra.Command, _ AgentOptions, _ console.Console) error { return becomeAgent(cmd) }
+func runAgent(cmd *cobra.Command, _ agentOptions, _ console.Console) error { return becomeAgent(cmd) }
 
-func checkAgent(cmd *cobra.Command, _ AgentOptions, _ console.Console) error { return becomeAgent(cmd) }
+func checkAgent(cmd *cobra.Command, _ agentOptions, _ console.Console) error { return becomeAgent(cmd) }
 
 // becomeAgent executes the agent's program with the command's flags. It returns only if that is not possible.
 func becomeAgent(cmd *cobra.Command) error {

@@ -24,12 +24,12 @@ import (
 
 // agentFiles are the files that somebody names to an agent, with that person's rights.
 type agentFiles struct {
-	options AgentOptions
+	options agentOptions
 	rights  *invoker.Rights
 	keep    []uint // capabilities: processes that look for kernels become the invoker
 }
 
-func newAgentFiles(o AgentOptions) (*agentFiles, error) {
+func newAgentFiles(o agentOptions) (*agentFiles, error) {
 	who, err := invoker.Find()
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *agentFiles) config() (config agent.Config, budget float64, err error) {
 var errNoFile = errors.New("a configuration must be a regular file")
 
 // checkAgent reads the configuration and the files that it names, and says whether they are right.
-func checkAgent(_ *cobra.Command, o AgentOptions, c console.Console) error {
+func checkAgent(_ *cobra.Command, o agentOptions, c console.Console) error {
 	a, err := newAgentFiles(o)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func checkAgent(_ *cobra.Command, o AgentOptions, c console.Console) error {
 }
 
 // runAgent traces every kernel until the context of the command is done.
-func runAgent(cmd *cobra.Command, o AgentOptions, c console.Console) error {
+func runAgent(cmd *cobra.Command, o agentOptions, c console.Console) error {
 	ctx := cmd.Context()
 	files, err := newAgentFiles(o)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// DeathsOptions are the flags of `tracer deaths`.
-type DeathsOptions struct {
+// deathsOptions are the flags of `tracer deaths`.
+type deathsOptions struct {
 	Format string
 	Socket string
 }
 
 func newDeathsCommand(c console.Console) *cobra.Command {
-	var o DeathsOptions
+	var o deathsOptions
 	cmd := &cobra.Command{
 		Use:   "deaths",
 		Short: "List your kernels that were killed, and why, as the machine's agent has seen it",
@@ -38,7 +38,7 @@ func newDeathsCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runDeaths(o DeathsOptions, c console.Console) error {
+func runDeaths(o deathsOptions, c console.Console) error {
 	if err := output.CheckFormat(o.Format, "text", "json"); err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), keepPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, keeper[0], append(slices.Clone(keeper[1:]), path)...)
-	errs := &lastOutput{}
+	errs := &console.Tail{}
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stderr = []string{"LANG=C.UTF-8"}, "/", bytes.NewReader(text), errs
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credentialOf(p)}
@@ -139,7 +139,7 @@ func (l *leaving) store(log *slog.Logger, p serving.Peer, path string) {
 	}
 	if err != nil {
 		log.Warn("a session's report could not be left to its user", "pid", p.PID, "uid", p.UID, "path", path, "error",
-			err, "said", errs.text())
+			err, "said", errs.Text())
 	}
 }
 

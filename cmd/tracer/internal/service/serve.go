@@ -9,8 +9,6 @@ import (
 	"os/exec"
 	"os/user"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -21,12 +19,11 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/serving"
 )
 
-// ServeOptions are the flags of `tracer serve`.
-type ServeOptions struct {
+// serveOptions are the flags of `tracer serve`.
+type serveOptions struct {
 	Folder  string
 	PerUser int
 	InAll   int
@@ -36,7 +33,7 @@ type ServeOptions struct {
 }
 
 func newServeCommand(c console.Console) *cobra.Command {
-	var o ServeOptions
+	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Attach for the users of kernels when their notebooks ask (%tracer start)",
@@ -64,7 +61,7 @@ func newServeCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runServe(ctx context.Context, o ServeOptions, c console.Console) error {
+func runServe(ctx context.Context, o serveOptions, c console.Console) error {
 	if o.PerUser < 1 || o.InAll < 1 {
 		return status.Usagef("--per-user and --in-all must be numbers from 1")
 	}
@@ -125,7 +122,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 	}
 	cmd := exec.Command("/proc/self/exe", append(args, strconv.Itoa(p.PID))...)
 	cmd.Env, cmd.Dir = environmentOf(p), "/"
-	errs, left := &lastOutput{}, &leaving{}
+	errs, left := &console.Tail{}, &leaving{}
 	cmd.Stdout, cmd.Stderr = left, errs
 	cmd.WaitDelay = time.Second // its children may hold its standard error open, and be stopped
 	// Ctrl-C at the server does not reach them: the server ends them
@@ -147,7 +144,7 @@ func startSession(log *slog.Logger, p serving.Peer, report string) (*serving.Chi
 		}
 		return cmd.Process.Signal(s)
 	}
-	return &serving.Child{Signal: signal, Ended: ended, Said: errs.text, Report: report}, nil
+	return &serving.Child{Signal: signal, Ended: ended, Said: errs.Text, Report: report}, nil
 }
 
 // environmentOf returns the environment that sudo would set for the peer's user: files are opened with that user's
@@ -163,33 +160,6 @@ func environmentOf(p serving.Peer) []string {
 		env = append(env, "SUDO_USER="+entry.Username)
 	}
 	return env
-}
-
-// lastOutput keeps the end of a session's standard error.
-type lastOutput struct {
-	mu   sync.Mutex
-	tail []byte
-}
-
-// mostSaid is the kept length, in bytes.
-const mostSaid = 1 << 10
-
-func (l *lastOutput) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.tail = append(l.tail, p...)
-	if n := len(l.tail); n > mostSaid {
-		l.tail = append([]byte(nil), l.tail[n-mostSaid:]...)
-	}
-	return len(p), nil
-}
-
-// text returns the last line.
-func (l *lastOutput) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(l.tail), "?")), "\n")
-	return escape.Bounded(strings.TrimPrefix(lines[len(lines)-1], "tracer: "), 300)
 }
 
 // Commands returns the commands that serve all users of a machine.

@@ -13,12 +13,15 @@ import (
 	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
+	"ipytracer/tracer"
 )
 
 // answers has the answers to a notebook's questions about a process's objects: names, and memory that stays behind. The
 // session is audited from its beginning, because a request comes too late to begin.
 type answers struct {
-	session  *Session
+	hub      *companion.Hub
+	running  func() *tracer.Session // nil before it runs
+	noSource bool
 	reports  *attribution.Tracker
 	findings atomic.Pointer[attribution.Findings] // of the audit, nil once it was given up
 	needed   bool                                 // the report needs the audit, too
@@ -39,7 +42,7 @@ func (a *answers) add(e event.Event) {
 	}
 	if b, ok := e.(*event.Boundary); ok && b.Kind == event.CellOpen {
 		a.cells++
-		if (a.cells > cellsUnasked || findings.Size() > blocksUnasked) && !a.session.hub.HasLine() {
+		if (a.cells > cellsUnasked || findings.Size() > blocksUnasked) && !a.hub.HasLine() {
 			a.giveUp()
 		}
 	}
@@ -66,7 +69,8 @@ var _ companion.Looker = looker{}
 
 // FindVariables begins a look at the names of a process.
 func (a looker) FindVariables(pid int, watch []event.Piece) bool {
-	return a.session.Running != nil && a.session.Running.Looks.FindVariablesOf(pid, watch)
+	running := a.running()
+	return running != nil && running.Looks.FindVariablesOf(pid, watch)
 }
 
 // ToFree returns the code that frees memory found by a look, and the largest objects that go with each entry.
@@ -83,7 +87,8 @@ func ToFree(e *event.Variables) (free []model.Freeing, pieces [][]event.Piece) {
 
 // FindHolders begins a look at the holders of a process's blocks.
 func (a looker) FindHolders(pid int) bool {
-	if a.session.Running == nil {
+	running := a.running()
+	if running == nil {
 		return false
 	}
 	var blocks []event.Block
@@ -91,13 +96,13 @@ func (a looker) FindHolders(pid int) bool {
 	if findings := a.findings.Load(); findings != nil {
 		blocks = findings.Blocks(pid)
 	}
-	return a.session.Running.Looks.FindHoldersOf(pid, blocks)
+	return running.Looks.FindHoldersOf(pid, blocks)
 }
 
 // Named returns the names that a look has found.
 func (a looker) Named(e *event.Variables) ([]model.Variable, model.Names) {
 	all, names := a.reports.Named(e)
-	if a.session.Options.NoSource {
+	if a.noSource {
 		all = report.VariablesWithoutSource(all)
 	}
 	return all, names
@@ -110,7 +115,7 @@ func (a looker) Audited(pid int, found []*event.Holders) *model.Audit {
 		return nil
 	}
 	out := findings.AuditOne(pid, found, output.LeastLeak)
-	if a.session.Options.NoSource {
+	if a.noSource {
 		out = report.AuditWithoutSource(out)
 	}
 	return out
@@ -122,7 +127,7 @@ func (a looker) Advised(pid int, found *event.Variables) func() string {
 	read := advice.Read(a.reports.SoFar(found), advice.Options{PID: pid, Room: adviceRoom})
 	return func() string {
 		out := read.Advice()
-		if a.session.Options.NoSource {
+		if a.noSource {
 			out = report.AdviceWithoutSource(out)
 		}
 		var b strings.Builder
@@ -158,38 +163,4 @@ func runsOf(v *model.Verdict) string {
 		return ""
 	}
 	return text.VerdictRuns(v)
-}
-
-// lookedAt hands on the result of a look, which is no part of the session. It returns false for another event.
-func (s *Session) lookedAt(e event.Event) bool {
-	found, ok := e.(*event.Looked)
-	if ok && s.hub != nil {
-		s.lull() // the answer needs every event up to here
-		s.hub.Looked(found)
-	}
-	return ok
-}
-
-// lull records that the rings are empty. A lull passes through the same functions as all events, so that a recording
-// has it at the same place as the session. Only events change the results, so both give the same ones.
-func (s *Session) lull() {
-	if s.unsettled {
-		s.take(&event.Lull{})
-	}
-}
-
-// take processes one event.
-func (s *Session) take(e event.Event) {
-	switch e.(type) {
-	case *event.Boundary:
-		s.unsettled = true
-	case *event.Lull:
-		s.unsettled = false
-	}
-	s.record(e)
-	s.Tracker.Add(e)
-	if s.hub != nil {
-		s.hub.Note(e)
-		s.answers.add(e)
-	}
 }

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 
-	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/words"
-	"ipytracer/model"
 	"ipytracer/tracer"
 )
 
 // Trace traces processes until the context ends or they do.
 func (s *Session) Trace(ctx context.Context, who []process.Identity, options tracer.Options, does string) error {
-	live, err := Begin(ctx, s, who, options)
+	live, err := s.Attach(ctx, who, options)
 	if err != nil {
 		return err
 	}
@@ -41,26 +39,38 @@ func (s *Session) Trace(ctx context.Context, who []process.Identity, options tra
 	return s.Follow(ctx, live.Pending)
 }
 
-// Begin attaches to processes, and signals that every probe is in place.
-func Begin(ctx context.Context, s *Session, who []process.Identity, options tracer.Options) (*tracer.Session, error) {
-	if err := s.Prepare(); err != nil {
+// Attach attaches to processes, and signals that every probe is in place.
+func (s *Session) Attach(
+	ctx context.Context, who []process.Identity, options tracer.Options,
+) (*tracer.Session, error) {
+	live, err := s.Begin(options, func(options tracer.Options) (*tracer.Session, error) {
+		s.Console.Signals.IgnoreStops()
+		progress := console.StartProgress(s.Console.Err, s.Options.Quiet, "attaching")
+		defer progress.Stop()
+		return tracer.Attach(ctx, who, options)
+	})
+	if err != nil && live != nil {
+		_ = live.Close()
+	}
+	return live, err
+}
+
+// Begin starts a session by a function, and signals that every probe is in place. If that fails, it returns the session
+// with the error.
+func (s *Session) Begin(
+	options tracer.Options, start func(tracer.Options) (*tracer.Session, error),
+) (*tracer.Session, error) {
+	if err := s.prepare(); err != nil {
 		return nil, err
 	}
-	s.Console.Signals.IgnoreStops()
-	progress := console.StartProgress(s.Console.Err, s.Options.Quiet, "attaching")
-	options.Confine = s.Remains()
+	options.Confine = s.remains()
 	options.Settle, options.Looking = true, s.Last.Within
-	live, err := tracer.Attach(ctx, who, options)
-	progress.Stop()
+	live, err := start(options)
 	if err != nil {
 		return nil, err
 	}
 	s.Source, s.Running, s.Once = live, live, true
-	if err := s.Ready(); err != nil {
-		_ = live.Close()
-		return nil, err
-	}
-	return live, nil
+	return live, s.ready()
 }
 
 // sayLeftOut reports that there were more kernels than a session traces.
@@ -103,15 +113,4 @@ func SayLimits(c console.Console, live *tracer.Session, quiet bool) {
 	for _, l := range live.Limited() {
 		c.Say("--limit: %s; so may each process that it starts", Limited(l))
 	}
-}
-
-// Slower names the probes at more expensive places than usual, and their cost so far, in some words.
-func Slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
-	for _, p := range tracer.DearProbes(running) {
-		one := attribution.Probe(p)
-		if text := says(&one); text != "" {
-			all = append(all, text)
-		}
-	}
-	return all
 }

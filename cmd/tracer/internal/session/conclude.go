@@ -2,10 +2,13 @@ package session
 
 import (
 	"errors"
+	"io"
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/report/torchviz"
+	"ipytracer/model"
+	"ipytracer/tracer"
 )
 
 // errIncomplete says that a session's report is printed, and its recording is not whole.
@@ -28,10 +31,13 @@ func (s *Session) Conclude(tracker *attribution.Tracker) error {
 
 // Ended returns an error where a session's recording failed, or where the session has ended by itself.
 func (s *Session) Ended() error {
-	if s.trouble != nil {
+	if s.record.failure != nil {
 		return errIncomplete
 	}
-	return s.EndedEarly()
+	if why := tracer.EndedEarly(s.Running); why != "" {
+		return endedEarlyError(why + "; what it has seen is in the report")
+	}
+	return nil
 }
 
 // asText prints a report as text on standard error: in the requested format it would be empty, and the session is over.
@@ -45,4 +51,20 @@ func (s *Session) asText(tracker *attribution.Tracker, why error) error {
 		return errors.Join(why, err)
 	}
 	return status.Elsewhere(why, "above, as text on standard error")
+}
+
+// endedEarlyError says that a session has ended by itself, with its report.
+type endedEarlyError string
+
+func (e endedEarlyError) Error() string { return string(e) }
+
+// printReport prints a report, or its unprinted part.
+func (s *Session) printReport(w io.Writer, r *model.Report, audit *model.Audit) error {
+	if w != io.Writer(s.To) || s.Last.shown == nil {
+		return s.Options.Print(w, r, audit)
+	}
+	if err := s.Last.wait(); err != nil {
+		return err
+	}
+	return s.Options.Rest(w, r, s.Last.first)
 }

@@ -37,7 +37,7 @@ func following(t *testing.T, l *lookedAt, out, words io.Writer, o output.Options
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Prepare(); err != nil {
+	if err := s.prepare(); err != nil {
 		t.Fatal(err)
 	}
 	s.Live, s.Source, l.within = false, l, s.Last.Within

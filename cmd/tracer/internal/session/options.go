@@ -21,22 +21,33 @@ import (
 // Options are the flags of the commands that trace.
 type Options struct {
 	output.Options
-	Record    string
-	Force     bool
+	// Record is the file that gets every event while it happens; "" without one.
+	Record string
+	// Force lets Record overwrite a file.
+	Force bool
+	// ReadyFile is created, with the tracer's process id in it, once every probe is in place; "" without one.
 	ReadyFile string
-	Duration  time.Duration
-	Budget    string
-	Ring      int
-	NoStacks  bool
-	Native    bool
-	Heap      bool
+	// Duration ends the session; 0 without an end.
+	Duration time.Duration
+	// Budget is what probes may cost, as [ParseBudget] reads it.
+	Budget string
+	// Ring is the size of the ring of changes in KiB, a power of two.
+	Ring int
+	// NoStacks does not find out who allocates.
+	NoStacks bool
+	// Native adds the C, C++ and Rust functions to stacks.
+	Native bool
+	// Heap counts every malloc and free.
+	Heap bool
 	// SmallArrays counts NumPy's blocks of less than 1,024 bytes as well.
 	SmallArrays bool
 	// Counters adds page faults, switches and the processor's counts to the report.
 	Counters bool
-	Limit    string
+	// Limit is the most that each process may map: a size, "auto", or "" for no limit.
+	Limit string
 	// NoCache ignores the cache of earlier attaches.
 	NoCache bool
+	// Verbose logs everything, instead of warnings alone.
 	Verbose bool
 }
 

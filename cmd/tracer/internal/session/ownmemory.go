@@ -2,7 +2,6 @@ package session
 
 import (
 	"ipytracer/attribution"
-	"ipytracer/internal/host/limit"
 	"ipytracer/model"
 	"ipytracer/tracer"
 )
@@ -12,38 +11,13 @@ type thrift struct{ events int }
 
 const thriftInterval = 1 << 8 // events
 
-// pace is called at each event, and acts now and then. If the session gives up stacks, it forgets the known ones. An
-// audit, which depends on them, keeps them.
-func (t *thrift) pace(s *Session) {
-	if t.events++; t.events%thriftInterval != 0 && (s.Running == nil || s.Running.Pending()) || s.Running == nil {
-		return
+// pace is called at each event, and acts now and then. It returns the reason why a session gave up stacks, "" if it
+// did not.
+func (t *thrift) pace(running *tracer.Session) (why string) {
+	if t.events++; running == nil || t.events%thriftInterval != 0 && running.Pending() {
+		return ""
 	}
-	why := tracer.Economize(s.Running)
-	if why == "" {
-		return
-	}
-	s.findings = nil
-	if s.answers != nil {
-		s.answers.drop()
-	}
-	if tracker, ok := s.Tracker.(*attribution.Tracker); ok {
-		attribution.GiveUp(tracker, why)
-	}
-	limit.Collect()
-	s.Console.Say("%s", why)
-}
-
-// endedEarlyError says that a session has ended by itself, with its report.
-type endedEarlyError string
-
-func (e endedEarlyError) Error() string { return string(e) }
-
-// EndedEarly returns that error of a live session, nil for none.
-func (s *Session) EndedEarly() error {
-	if why := tracer.EndedEarly(s.Running); why != "" {
-		return endedEarlyError(why + "; what it has seen is in the report")
-	}
-	return nil
+	return tracer.Economize(running)
 }
 
 // OwnMemory returns the tracer's memory and its limit.
@@ -57,4 +31,15 @@ func OwnMemory(running *tracer.Session) *model.OwnMemory {
 		own.Limit, own.LimitBy, own.Left = b.Bytes, b.Name, b.Room()
 	}
 	return own
+}
+
+// Slower names the probes at more expensive places than usual, and their cost so far, in some words.
+func Slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
+	for _, p := range tracer.DearProbes(running) {
+		one := attribution.Probe(p)
+		if text := says(&one); text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
 }

@@ -119,10 +119,10 @@ func traced(t *testing.T, events []event.Event, path string, random *rand.Rand) 
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Prepare(); err != nil {
+	if err := s.prepare(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ready(); err != nil {
+	if err := s.ready(); err != nil {
 		t.Fatal(err)
 	}
 	s.Live, s.Source = false, &script{events}

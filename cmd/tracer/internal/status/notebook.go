@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ipytracer/event/recording"
@@ -27,25 +26,6 @@ func NotRecorded(path string, err error) error {
 	}
 	return Usagef("%s is a notebook; this needs a recording of its kernel: type 'sudo tracer attach "+
 		"--record run.arrows', run the cells, press Ctrl-C, and type %s", escape.Bounded(path, 200), asRecorded)
-}
-
-// replaced replaces [asRecorded] by the typed command, with run.arrows in place of the notebooks. It leaves out what
-// [Retyped] does.
-func replaced(message string, args []string) string {
-	args, n := slices.Clone(args), 0
-	for i, arg := range args {
-		if !IsNotebook(arg) {
-			continue
-		}
-		args[i] = "run.arrows"
-		if n++; n > 1 {
-			args[i] = fmt.Sprintf("run%d.arrows", n)
-		}
-	}
-	if typed, ok := typedAgain(args); ok {
-		return strings.Replace(message, asRecorded, "'tracer "+typed+"'", 1)
-	}
-	return message
 }
 
 // NotebookFormats are names that users give a format of notebooks.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/report/reporttest"
@@ -28,6 +29,11 @@ func TestNotPython(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // Linux shows the arguments a bit later
+		if c, err := (process.FS{}).Proc(cmd.Process.Pid).Cmdline(); err == nil && len(c.Args) > 0 {
+			break
+		}
+	}
 	status, message := Explain(&process.Error{PID: cmd.Process.Pid, Kind: process.ErrNotPython})
 	want := fmt.Sprintf("process %d is not a Python but s", cmd.Process.Pid)
 	if status != WrongUsage || !strings.HasPrefix(message, want) || !strings.Contains(message, "(tail -f <b>") ||

@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
-	"slices"
-	"strings"
 	"syscall"
 
 	"ipytracer/event/recording"
@@ -23,65 +20,6 @@ import (
 	"ipytracer/internal/words"
 	"ipytracer/tracer"
 )
-
-// The exit statuses of the contract.
-const (
-	Failed      = 1
-	WrongUsage  = 2
-	CannotTrace = 3
-	NotExact    = 4
-	OverLimit   = 5
-	NotJudged   = 6
-)
-
-// coded is an error with the exit status of the command that it ends.
-type coded struct {
-	error
-	status int
-}
-
-func (e coded) Unwrap() error { return e.error }
-
-// New returns an error with an exit status.
-func New(status int, err error) error { return coded{err, status} }
-
-// Errorf formats an error with an exit status, as [fmt.Errorf] does.
-func Errorf(status int, format string, values ...any) error {
-	return coded{fmt.Errorf(format, values...), status}
-}
-
-// Usage returns an error that is a mistake in the command line.
-func Usage(err error) error { return coded{err, WrongUsage} }
-
-// Usagef formats an error that is a mistake in the command line, as [fmt.Errorf] does.
-func Usagef(format string, values ...any) error {
-	return coded{fmt.Errorf(format, values...), WrongUsage}
-}
-
-// Silent ends the program with a status and without a word: a traced command's own, or one whose reason has been
-// printed.
-type Silent int
-
-func (s Silent) Error() string { return fmt.Sprintf("the status is %d", int(s)) }
-
-// explained is an error that turns itself into an exit status and a sentence.
-type explained interface {
-	error
-	Explain() (status int, message string)
-}
-
-// elsewhereError says that a report is at another place than requested, and names that place.
-type elsewhereError struct {
-	why   error
-	where string
-}
-
-// Elsewhere returns the error of a report that is at another place than requested.
-func Elsewhere(why error, where string) error { return &elsewhereError{why, where} }
-
-func (e *elsewhereError) Error() string { return e.why.Error() }
-
-func (e *elsewhereError) Unwrap() error { return e.why }
 
 // Explain turns an error into an exit status and one sentence with a hint. Only here do errors that end a command
 // become messages for people.
@@ -146,7 +84,7 @@ func explainTracing(err error) (status int, message string) {
 	case errors.As(err, &located) && errors.Is(err, process.ErrNotPermitted), errors.Is(err, ledger.ErrNotPermitted):
 		return CannotTrace, notPermitted(err)
 	case errors.As(err, &noNVML):
-		return CannotTrace, noNVML.Error() + nvmlHint(noNVML.Reason)
+		return CannotTrace, noNVML.Error() + NVMLHint(noNVML.Reason)
 	case errors.Is(err, cpython.ErrUnsupported):
 		return CannotTrace, fmt.Sprintf("%v; 'tracer doctor' lists the Pythons that are supported", err)
 	case errors.Is(err, tracer.ErrTooMany):
@@ -185,30 +123,8 @@ func notPermitted(err error) string {
 		"container? 'sudo tracer doctor' says which), or a security module forbids it", err)
 }
 
-// AsRoot stands in messages for the typed command, with sudo in front.
-const AsRoot = "'sudo tracer …'"
-
-// plainWord matches a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// Retyped replaces [AsRoot] by the typed command, so that it can be copied. It leaves out long words, and words that a
-// shell would change.
-func Retyped(message string, args []string) string {
-	if typed, ok := typedAgain(args); ok {
-		message = strings.Replace(message, AsRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
-	}
-	return replaced(message, args)
-}
-
-// typedAgain returns arguments as they can be typed; false if they are too long, or a shell would change them.
-func typedAgain(args []string) (string, bool) {
-	typed := strings.Join(args, " ")
-	return typed, len(typed) <= 80 &&
-		!slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) })
-}
-
-// nvmlHint returns advice for a machine without NVML, to follow the sentence with the reason; "" without advice.
-func nvmlHint(r gpu.Reason) string {
+// NVMLHint returns advice for a machine without NVML, to follow the sentence with the reason; "" without advice.
+func NVMLHint(r gpu.Reason) string {
 	switch r {
 	case gpu.NotBuiltIn:
 		return "; install gcc and type 'make build' again"

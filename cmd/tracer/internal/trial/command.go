@@ -1,12 +1,14 @@
 package trial
 
 import (
+	"bufio"
 	"cmp"
 	"context"
-	"math"
+	"errors"
+	"fmt"
+	"io"
 	"os"
-	"slices"
-	"strconv"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,43 +17,12 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/host/invoker"
-)
-
-// TryOptions are the flags of `tracer try`.
-type TryOptions struct {
-	output.Options
-	Advice      string
-	AdviceFrom  string
-	Patch       string
-	With        string
-	All         bool
-	Changed     string
-	Force       bool // overwrite Changed
-	Runs        int
-	Python      string
-	Kernel      string
-	User        string
-	Folder      string
-	Seed        string
-	Relative    float64
-	Absolute    float64
-	Timeout     time.Duration
-	AllowErrors bool
-	Yes         bool
-
-	numbers []int // of the advice
-	seed    *int64
-}
-
-// Bounds on a trial.
-const (
-	maxTries  = 20                  // runs of each version of the notebook
-	maxTrying = 30 * 24 * time.Hour // one run
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
 )
 
 func Command(c console.Console) *cobra.Command {
-	var o TryOptions
+	var o tryOptions
 	cmd := &cobra.Command{
 		Use:   "try NOTEBOOK",
 		Short: "Run a notebook with and without a change, and compare results, memory and times",
@@ -70,31 +41,31 @@ held against the change.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runTry(cmd.Context(), o, c, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.AdviceFrom, "advice-from", "", "take the advice from `FILE`, which 'tracer advise --format json' "+
+	f.StringVar(&o.adviceFrom, "advice-from", "", "take the advice from `FILE`, which 'tracer advise --format json' "+
 		"prints, instead of a recording of the first run")
-	f.StringVar(&o.Advice, "advice", "", "try the advice with these `NUMBERS` together, such as 1,3")
-	f.BoolVar(&o.All, "all", false, "try each piece of advice alone, and then together those that passed and saved")
-	f.StringVar(&o.Patch, "patch", "",
+	f.StringVar(&o.advice, "advice", "", "try the advice with these `NUMBERS` together, such as 1,3")
+	f.BoolVar(&o.all, "all", false, "try each piece of advice alone, and then together those that passed and saved")
+	f.StringVar(&o.patch, "patch", "",
 		"try the change in `FILE`, a unified diff of the notebook or of its cells (In[3])")
-	f.StringVar(&o.With, "with", "", "try another version of the notebook, in `FILE`")
-	f.StringVarP(&o.Changed, "output", "o", "", "write the changed notebook to `FILE`, if its results are the same")
-	f.BoolVar(&o.Force, "force", false, "let -o overwrite a file")
+	f.StringVar(&o.with, "with", "", "try another version of the notebook, in `FILE`")
+	f.StringVarP(&o.changed, "output", "o", "", "write the changed notebook to `FILE`, if its results are the same")
+	f.BoolVar(&o.force, "force", false, "let -o overwrite a file")
 	f.StringVar(&o.File, "report", "", "write the comparison to `FILE` instead of standard output")
 	f.StringVar(&o.Format, "format", "text", "the `FORMAT` of the comparison: text or json")
-	f.IntVarP(&o.Runs, "runs", "n", 2, "run each version of the notebook `N` times")
-	f.StringVar(&o.Python, "python", "python3", "the `PYTHON` that starts the kernel, by name or path")
-	f.StringVar(&o.Kernel, "kernel", "", "the `NAME` of the kernel, as 'jupyter kernelspec list' has it "+
+	f.IntVarP(&o.runs, "runs", "n", 2, "run each version of the notebook `N` times")
+	f.StringVar(&o.python, "python", "python3", "the `PYTHON` that starts the kernel, by name or path")
+	f.StringVar(&o.kernel, "kernel", "", "the `NAME` of the kernel, as 'jupyter kernelspec list' has it "+
 		"(default: the notebook's, or that Python's own)")
-	f.StringVar(&o.User, "user", "", "as root itself: the user `NAME` to run the notebook as")
-	f.StringVar(&o.Folder, "folder", "", "run the notebook in `FOLDER` instead of its own")
-	f.StringVar(&o.Seed, "seed", "",
+	f.StringVar(&o.user, "user", "", "as root itself: the user `NAME` to run the notebook as")
+	f.StringVar(&o.folder, "folder", "", "run the notebook in `FOLDER` instead of its own")
+	f.StringVar(&o.seed, "seed", "",
 		"seed random numbers of Python, NumPy and PyTorch with this `NUMBER` before the first cell")
-	f.Float64Var(&o.Relative, "rtol", 1e-6, "numbers may differ by this `SHARE`")
-	f.Float64Var(&o.Absolute, "atol", 0, "numbers may differ by this `AMOUNT`, in addition")
-	f.DurationVar(&o.Timeout, "timeout", time.Hour, "end a run that takes longer than this `TIME`")
-	f.BoolVar(&o.AllowErrors, "allow-errors", false, "go on behind a cell that fails")
+	f.Float64Var(&o.within.Rel, "rtol", 1e-6, "numbers may differ by this `SHARE`")
+	f.Float64Var(&o.within.Abs, "atol", 0, "numbers may differ by this `AMOUNT`, in addition")
+	f.DurationVar(&o.timeout, "timeout", time.Hour, "end a run that takes longer than this `TIME`")
+	f.BoolVar(&o.onErrors, "allow-errors", false, "go on behind a cell that fails")
 	f.StringVar(&o.By, "by", "", "judge by this `METER`, such as cpu.numpy or gpu.0.active (default: resident memory)")
-	f.BoolVar(&o.Yes, "yes", false, "do not ask before the notebook runs")
+	f.BoolVar(&o.yes, "yes", false, "do not ask before the notebook runs")
 	f.BoolVar(&o.NoSource, "no-source", false, "keep the notebook's source and outputs out of the comparison")
 	f.BoolVar(&o.Full, "full", false, "list every cell and every difference in the text")
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the comparison")
@@ -102,86 +73,7 @@ held against the change.`,
 	return cmd
 }
 
-// check finds mistakes before anything is read.
-func (o *TryOptions) check() (err error) {
-	if err := cmp.Or(output.CheckFormat(o.Format, "text", "json"), output.CheckMeter(o.By)); err != nil {
-		return err
-	}
-	if o.numbers, err = adviceNumbers(o.Advice); err != nil {
-		return err
-	}
-	asked := 0
-	for _, is := range []bool{o.Advice != "", o.All, o.Patch != "", o.With != ""} {
-		if is {
-			asked++
-		}
-	}
-	switch {
-	case asked != 1:
-		return status.Usagef(
-			"the change to try is missing: give one of --patch FILE, --with FILE, --advice NUMBERS and --all")
-	case (o.Patch != "" || o.With != "") && o.AdviceFrom != "":
-		return status.Usagef("--advice-from goes with --advice or --all")
-	case o.Runs < 1 || o.Runs > maxTries:
-		return status.Usagef("-n %d: must be a number from 1 to %d", o.Runs, maxTries)
-	case o.Timeout <= 0 || o.Timeout > maxTrying:
-		return status.Usagef("--timeout %s: must be a time of up to %s", o.Timeout, maxTrying)
-	case !(o.Relative >= 0) || !(o.Absolute >= 0) || math.IsInf(o.Relative, 0) || math.IsInf(o.Absolute, 0):
-		return status.Usagef("--rtol and --atol must be numbers from 0")
-	}
-	if o.Seed != "" {
-		n, err := strconv.ParseInt(o.Seed, 10, 64)
-		if err != nil || n < 0 {
-			return status.Usagef("--seed %q: must be a whole number from 0", o.Seed)
-		}
-		o.seed = &n
-	}
-	return nil
-}
-
-// adviceNumbers reads "1,3".
-func adviceNumbers(text string) (all []int, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for part := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || n < 1 || n > 1000 {
-			return nil, status.Usagef("--advice %q: must be numbers of advice, such as 1,3", text)
-		}
-		if !slices.Contains(all, n) {
-			all = append(all, n)
-		}
-	}
-	return all, nil
-}
-
-var errTryAsRoot = status.Usagef("the notebook's code would run as root: " +
-	"type 'sudo tracer try …' as yourself, " +
-	"or name the user to run it as: --user NAME")
-
-// asWhom makes sure that the notebook does not run as root.
-func (o *TryOptions) asWhom() error {
-	who, err := invoker.Find()
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.User == "" && who.UID == 0:
-		return errTryAsRoot
-	case o.User == "":
-		return nil
-	case who.UID != 0 || os.Geteuid() != 0:
-		return status.Usagef("--user is for root itself: with sudo the notebook runs as the one who typed it")
-	}
-	named, err := invoker.Named(o.User)
-	if err != nil {
-		return status.Usage(err)
-	}
-	return named.Lend()
-}
-
-func runTry(ctx context.Context, o TryOptions, c console.Console, path string) error {
+func runTry(ctx context.Context, o tryOptions, c console.Console, path string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -211,4 +103,76 @@ func runTry(ctx context.Context, o TryOptions, c console.Console, path string) e
 		return err
 	}
 	return t.deliver()
+}
+
+// newTry reads the notebook and its change.
+func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
+	whole, err := d.ReadFile(path, output.MaxNotebook)
+	if err != nil {
+		return nil, err
+	}
+	t := &try{Document: d, o: o}
+	if t.notebook, err = Read(path, whole); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	if err := t.prepare(path); err != nil {
+		return nil, err
+	}
+	if o.changed != "" {
+		if t.changed, err = d.Rights.Create(o.changed, o.force); err != nil {
+			return nil, fmt.Errorf("write the changed notebook: %w", err)
+		}
+		d.Console.Signals.RemoveOnExit(t.changed)
+	}
+	folder, err := filepath.Abs(cmp.Or(o.folder, filepath.Dir(path)))
+	if err != nil {
+		return nil, err
+	}
+	t.judged = &Trial{
+		Original: t.notebook, Within: o.within, Meter: o.By,
+	}
+	t.runner = &Runner{
+		Tracer: "/proc/self/exe", Python: o.python, Folder: folder, Env: os.Environ(), Kernel: o.kernel,
+		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID,
+		Command: d.UserCommand,
+		Orphans: func() { EndOrphans(d.Who.UID) },
+	}
+	return t, nil
+}
+
+func (t *try) close() {
+	if t.changed != nil {
+		t.changed.Discard()
+	}
+}
+
+// announce says what will run, and asks on a terminal.
+func (t *try) announce() error {
+	each := words.Times(int64(t.o.runs))
+	of := each + " with each change"
+	switch {
+	case len(t.variants) == 1:
+		of = each + " with " + escape.Text(t.variants[0].Name)
+	case t.o.advice != "":
+		of = each + " with the advice " + t.o.advice + " that a recording of the first run gives"
+	case len(t.variants) == 0:
+		of = each + " with each piece of advice that a recording of the first run gives"
+	}
+	t.Console.Say("runs %s of %s %s as it is and %s, as user %s in %s, started by %s",
+		words.Plural(len(t.notebook.Cells), "cell"), escape.Text(t.notebook.Name), each, of,
+		escape.Text(t.Who.Name()), escape.Text(t.runner.Folder), escape.Text(t.o.python))
+	if t.o.number != nil {
+		t.Console.Say("random numbers of Python, NumPy and PyTorch are seeded with %d",
+			*t.o.number)
+	}
+	file, isTerminal := console.Terminal(t.Console.In)
+	if t.o.yes || !isTerminal {
+		return nil
+	}
+	fmt.Fprint(t.Console.Err, "tracer: go on? [y/N] ")
+	answer, _ := bufio.NewReader(io.LimitReader(file, 100)).ReadString('\n')
+	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
+		return errors.New("nothing was run")
+	}
+	return nil
 }

@@ -16,27 +16,27 @@ import (
 // prepare makes the variants.
 func (t *try) prepare(path string) (err error) {
 	switch {
-	case t.o.Patch != "":
-		patch, err := t.ReadFile(t.o.Patch, MaxPatch)
+	case t.o.patch != "":
+		patch, err := t.ReadFile(t.o.patch, MaxPatch)
 		if err != nil {
 			return err
 		}
 		changed, err := t.notebook.Patched(patch)
 		if err != nil {
-			return fmt.Errorf("--patch %s: %w", t.o.Patch, err)
+			return fmt.Errorf("--patch %s: %w", t.o.patch, err)
 		}
-		t.add(&Variant{Name: "patch " + filepath.Base(t.o.Patch), Notebook: changed})
-	case t.o.With != "":
-		other, err := t.ReadFile(t.o.With, output.MaxNotebook)
+		t.add(&Variant{Name: "patch " + filepath.Base(t.o.patch), Notebook: changed})
+	case t.o.with != "":
+		other, err := t.ReadFile(t.o.with, output.MaxNotebook)
 		if err != nil {
 			return err
 		}
-		changed, err := Read(t.o.With, other)
+		changed, err := Read(t.o.with, other)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", t.o.With, err)
+			return fmt.Errorf("read %s: %w", t.o.with, err)
 		}
-		t.add(&Variant{Name: "version " + filepath.Base(t.o.With), Notebook: changed})
-	case t.o.AdviceFrom != "":
+		t.add(&Variant{Name: "version " + filepath.Base(t.o.with), Notebook: changed})
+	case t.o.adviceFrom != "":
 		if err := t.readAdvice(); err != nil {
 			return err
 		}
@@ -56,13 +56,13 @@ const maxAdvice = 64 << 20
 
 // readAdvice reads advice from a file.
 func (t *try) readAdvice() error {
-	data, err := t.ReadFile(t.o.AdviceFrom, maxAdvice)
+	data, err := t.ReadFile(t.o.adviceFrom, maxAdvice)
 	if err != nil {
 		return err
 	}
 	var a model.Advice
 	if err := json.Unmarshal(data, &a); err != nil || a.Schema != model.AdviceSchema {
-		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.AdviceFrom)
+		return fmt.Errorf("%s is no advice of 'tracer advise --format json'", t.o.adviceFrom)
 	}
 	t.advice, t.ran = &a, nil
 	return t.take()
@@ -72,18 +72,18 @@ func (t *try) readAdvice() error {
 func (t *try) take() error {
 	var chosen []model.AdviceItem
 	for _, item := range t.advice.Items {
-		if t.o.All && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
+		if t.o.all && len(item.Edits) > 0 || slices.Contains(t.o.numbers, item.Number) {
 			chosen = append(chosen, item)
 		}
 	}
 	switch {
-	case len(chosen) == 0 && t.o.All:
+	case len(chosen) == 0 && t.o.all:
 		return errors.New("none of the advice has a change that could be tried")
 	case len(chosen) < len(t.o.numbers):
-		return status.Usagef("--advice %s: there are %s", t.o.Advice,
+		return status.Usagef("--advice %s: there are %s", t.o.advice,
 			words.Plural(len(t.advice.Items), "piece of advice"))
 	}
-	if !t.o.All {
+	if !t.o.all {
 		v, err := t.together(chosen)
 		if err != nil {
 			return err

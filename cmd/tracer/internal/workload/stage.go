@@ -110,3 +110,48 @@ func check(err error) {
 		panic(err)
 	}
 }
+
+// ReportFD is the descriptor for a workload's readings: the first of exec.Cmd.ExtraFiles.
+const ReportFD = 3
+
+// Workload is a program of known truth: it allocates memory, reads its page tables at its peak, and frees the memory.
+type Workload struct {
+	Name  string
+	About string // for people
+	// Meters are those with their peak at the instant of the reading.
+	Meters []string
+	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
+	// memory.
+	Tree bool
+	run  func(*stage)
+}
+
+const mib = 1 << 20
+
+// mapMemory makes the raw system call, and returns the memory as a slice that Go's runtime does not know.
+func mapMemory(fd, size, prot, flags int) []byte {
+	p := must(unix.MmapPtr(fd, 0, nil, uintptr(size), prot, flags))
+	return unsafe.Slice((*byte)(p), size)
+}
+
+func unmap(memory []byte) {
+	check(unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(memory)), uintptr(len(memory))))
+}
+
+func (s *stage) touch(memory []byte) {
+	for i := 0; i < len(memory); i += s.pages {
+		memory[i] = 1
+	}
+}
+
+func (s *stage) look(memory []byte) (sum byte) {
+	for i := 0; i < len(memory); i += s.pages {
+		sum += memory[i]
+	}
+	return sum
+}
+
+const (
+	readWrite = unix.PROT_READ | unix.PROT_WRITE
+	anonymous = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
+)

@@ -9,22 +9,9 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+
+	"ipytracer/event"
 )
-
-// Workload is a program of known truth: it allocates memory, reads its page tables at its peak, and frees the memory.
-type Workload struct {
-	Name  string
-	About string // for people
-	// Meters are those with their peak at the instant of the reading.
-	Meters []string
-	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
-	// memory.
-	Tree bool
-	run  func(*stage)
-}
-
-// ReportFD is the descriptor for a workload's readings: the first of exec.Cmd.ExtraFiles.
-const ReportFD = 3
 
 var (
 	// ErrUnknown says that no workload has the name.
@@ -66,4 +53,40 @@ func Find(name string) (Workload, bool) {
 		}
 	}
 	return Workload{}, false
+}
+
+// The meters a workload may move, by their public ids.
+var (
+	Mapped   = event.Mapped.String()
+	Resident = event.Resident.String()
+	Anon     = event.ResidentAnon.String()
+	File     = event.ResidentFile.String()
+	Shmem    = event.ResidentShmem.String()
+)
+
+var private = []string{Mapped, Resident, Anon}
+
+// All are the workloads of the self-test, in this order.
+var All = []Workload{
+	{Name: "spike", About: "48 MiB mapped, touched, released", Meters: private, run: spike},
+	{Name: "blip", About: "4 MiB for about a millisecond", Meters: private, run: blip},
+	{Name: "untouched", About: "256 MiB mapped, never touched", Meters: private, run: untouched},
+	{Name: "zero-page", About: "64 MiB read, never written", Meters: private, run: zeroPage},
+	{Name: "mremap", About: "8 MiB grown to 40 MiB by mremap", Meters: private, run: mremap},
+	{Name: "brk", About: "the heap up by 32 MiB and down again", Meters: private, run: brk},
+	{Name: "mprotect", About: "PROT_NONE made writable, 16 of 32 MiB", Meters: private, run: mprotect},
+	{
+		Name: "dontneed", About: "32 MiB given back by MADV_DONTNEED, half taken again", Meters: private[1:],
+		run: dontNeed,
+	},
+	{Name: "staircase", About: "partial unmaps in the middle of 48 MiB", Meters: private, run: staircase},
+	{Name: "file", About: "a file mapped and read", Meters: []string{Resident, File}, run: fileMapping},
+	{Name: "file-cow", About: "a private file mapping written to", Meters: private, run: fileCOW},
+	{Name: "shared", About: "32 MiB of shared anonymous memory", Meters: []string{Resident, Shmem}, run: shared},
+	{Name: "memfd", About: "32 MiB of a memfd, then a hole punched", Meters: []string{Resident, Shmem}, run: memfd},
+	{Name: "huge", About: "64 MiB in transparent huge pages", Meters: private, run: huge},
+	{Name: "threads", About: "eight threads at once, then at a barrier", Meters: private, run: threads},
+	{Name: "fork", About: "a forked child writes to 16 of 32 shared MiB", Meters: private, Tree: true, run: fork},
+	{Name: "exec", About: "a child that executes a program with a peak", Meters: private, run: execChild},
+	{Name: "storm", About: "1,500 rising peaks in a row", Meters: private, run: storm},
 }

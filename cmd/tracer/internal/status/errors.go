@@ -1,0 +1,62 @@
+package status
+
+import "fmt"
+
+// The exit statuses of the contract.
+const (
+	Failed      = 1
+	WrongUsage  = 2
+	CannotTrace = 3
+	NotExact    = 4
+	OverLimit   = 5
+	NotJudged   = 6
+)
+
+// coded is an error with the exit status of the command that it ends.
+type coded struct {
+	error
+	status int
+}
+
+func (e coded) Unwrap() error { return e.error }
+
+// New returns an error with an exit status.
+func New(status int, err error) error { return coded{err, status} }
+
+// Errorf formats an error with an exit status, as [fmt.Errorf] does.
+func Errorf(status int, format string, values ...any) error {
+	return coded{fmt.Errorf(format, values...), status}
+}
+
+// Usage returns an error that is a mistake in the command line.
+func Usage(err error) error { return coded{err, WrongUsage} }
+
+// Usagef formats an error that is a mistake in the command line, as [fmt.Errorf] does.
+func Usagef(format string, values ...any) error {
+	return coded{fmt.Errorf(format, values...), WrongUsage}
+}
+
+// Silent ends the program with a status and without a word: a traced command's own, or one whose reason has been
+// printed.
+type Silent int
+
+func (s Silent) Error() string { return fmt.Sprintf("the status is %d", int(s)) }
+
+// explained is an error that turns itself into an exit status and a sentence.
+type explained interface {
+	error
+	Explain() (status int, message string)
+}
+
+// elsewhereError says that a report is at another place than requested, and names that place.
+type elsewhereError struct {
+	why   error
+	where string
+}
+
+// Elsewhere returns the error of a report that is at another place than requested.
+func Elsewhere(why error, where string) error { return &elsewhereError{why, where} }
+
+func (e *elsewhereError) Error() string { return e.why.Error() }
+
+func (e *elsewhereError) Unwrap() error { return e.why }

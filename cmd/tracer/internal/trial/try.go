@@ -1,0 +1,62 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
+	"ipytracer/internal/host/invoker"
+	"ipytracer/internal/report/escape"
+	"ipytracer/model"
+)
+
+// try is a trial under way.
+type try struct {
+	*output.Document
+	o        *tryOptions
+	notebook *Notebook
+	variants []*Variant
+	advice   *model.Advice           // nil without advice
+	ran      func(execution int) int // see Notebook.Edited
+	changed  *invoker.File           // nil unless the changed notebook is to be written
+	runner   *Runner
+	judged   *Trial
+	done     int // runs
+}
+
+// run runs the notebook once. The total of runs is 0 as long as it is not known.
+func (t *try) run(ctx context.Context, v *Variant, total int) (*Figures, error) {
+	t.done++
+	n, name := t.notebook, "as it is"
+	if v != nil {
+		n, name = v.Notebook, "with "+v.Name
+	}
+	what := fmt.Sprintf("tracer: run %d of %d, %s", t.done, total, escape.Text(name))
+	if total == 0 {
+		what = fmt.Sprintf("tracer: run %d, %s", t.done, escape.Text(name))
+	}
+	_, isTerminal := console.Terminal(t.Console.Err)
+	isTerminal = isTerminal && os.Getenv("TERM") != "dumb"
+	t.runner.Begins = func(cell int) {
+		if isTerminal && !t.o.Quiet {
+			fmt.Fprintf(t.Console.Err, "\r\x1b[K%s: cell %d of %d …", what, cell, len(n.Cells))
+		}
+	}
+	result, figures, err := t.runner.Run(ctx, n)
+	if isTerminal && !t.o.Quiet {
+		fmt.Fprint(t.Console.Err, "\r\x1b[K")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(what, "tracer: "), err)
+	}
+	if err := t.judged.Add(v, result, figures); err != nil {
+		return nil, err
+	}
+	if !t.o.Quiet {
+		fmt.Fprintln(t.Console.Err, what+" …", t.judged.Last())
+	}
+	return figures, nil
+}
