@@ -335,7 +335,10 @@ func allocated(size uint64) uint64 {
 }
 
 // HasMapped reports whether the process has mapped so much memory at an address.
-func (s *Sizes) HasMapped(addr, size uint64) bool { return hasWhole(s.Mapped, addr, size) }
+func (s *Sizes) HasMapped(addr, size uint64) bool {
+	i := BlockAt(s.Mapped, addr)
+	return i >= 0 && size <= s.Mapped[i].Size-(addr-s.Mapped[i].Address)
+}
 
 // isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
 // that has no module's, by its place.
