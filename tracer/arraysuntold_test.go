@@ -18,7 +18,7 @@ import (
 // hasWheel lets the target map the code of NumPy 2.5.2's wheel, with other bytes in one place.
 func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping {
 	t.Helper()
-	f, err := os.Open("python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
+	f, err := os.Open("../internal/python/numpy/testdata/numpy-2.5.2-cp312-manylinux.so.bz2")
 	if err != nil {
 		t.Fatal(err)
 	}
