@@ -21,7 +21,7 @@ func (h *fakeHost) arrowLibrary(t *testing.T, flags ...string) process.Mapping {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "libarrow.so.2500")
 	args := append([]string{"-shared", "-fPIC", "-O2", "-std=c++17", "-o", name,
-		"../internal/python/arrow/testdata/pools.cpp"},
+		"../internal/code/libc/testdata/pools.cpp"},
 		flags...)
 	if out, err := exec.Command("g++", args...).CombinedOutput(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) && os.Getenv("TRACER_REQUIRE_BPF") != "1" {

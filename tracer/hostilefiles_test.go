@@ -19,7 +19,6 @@ import (
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/libc"
 	"ipytracer/internal/code/native"
-	"ipytracer/internal/python/arrow"
 	"ipytracer/internal/python/numpy"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/running"
@@ -40,8 +39,8 @@ var fileReaders = []struct {
 		return fmt.Sprint(err)
 	}},
 	{"numpy", func(r io.ReaderAt) string { _, err := numpy.Find(r); return fmt.Sprint(err) }},
-	{"arrow", func(r io.ReaderAt) string { _, err := arrow.Find(r); return fmt.Sprint(err) }},
-	{"needed", func(r io.ReaderAt) string { return arrow.Needed(r) }},
+	{"arrow", func(r io.ReaderAt) string { _, err := libc.FindPools(r); return fmt.Sprint(err) }},
+	{"needed", func(r io.ReaderAt) string { return libc.NeededArrow(r) }},
 	{"defined", func(r io.ReaderAt) string { return fmt.Sprint(elffile.Defines(r, "PyEval_EvalCode")) }},
 	{"driver", func(r io.ReaderAt) string { _, err := cuda.Find(r, cuda.Driver); return fmt.Sprint(err) }},
 	{"torch", func(r io.ReaderAt) string { _, err := cuda.Find(r, cuda.Torch); return fmt.Sprint(err) }},

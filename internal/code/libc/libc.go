@@ -1,7 +1,7 @@
-// Package libc knows the C library and the allocators that stand in for its own. It finds the places where they ask the
-// kernel for memory and where they make and free blocks, and the functions that a process's calls reach by way of the
-// dynamic linker. Package internal/code/machine finds places in machine code; internal/python/numpy and
-// internal/code/cuda know the blocks of NumPy and PyTorch.
+// Package libc knows the C library, the allocators that stand in for its own, and the memory pools of Arrow. It finds
+// the places where they ask the kernel for memory and where they make and free blocks, and the functions that a
+// process's calls reach by way of the dynamic linker. Package internal/code/machine finds places in machine code;
+// internal/python/numpy and internal/code/cuda know the blocks of NumPy and PyTorch.
 //
 // It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
 package libc

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/libc"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
-	"ipytracer/internal/python/arrow"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -27,7 +27,7 @@ type ArrowInstrument struct {
 // poolLibrary is an Arrow library of a target, loaded or expected, with probes on it.
 type poolLibrary struct {
 	file    *process.MappedFile
-	sites   arrow.Sites
+	sites   libc.PoolSites
 	usable  bool      // its sites are known
 	probes  io.Closer // nil: they are out
 	refused error     // why memory taken through it is not seen
@@ -35,7 +35,7 @@ type poolLibrary struct {
 }
 
 // poolAnalysis finds the functions of a library's pools, and keeps them in the cache.
-var poolAnalysis = Analysis[arrow.Sites]{Subject: "arrow", Find: arrow.Find, Places: arrow.Sites.Offsets}
+var poolAnalysis = Analysis[libc.PoolSites]{Subject: "arrow", Find: libc.FindPools, Places: libc.PoolSites.Offsets}
 
 const (
 	maxPoolLibraries = 8 // of a target
@@ -59,7 +59,7 @@ func (l *poolLibrary) id() process.FileID { return l.file.Mapping.File }
 
 // Meet puts probes on a library when the target first maps it.
 func (i *ArrowInstrument) Meet(l tracee.Listing, m process.Mapping) {
-	if !arrow.IsLibrary(m.Path) || m.File.Inode == 0 || m.Perm&process.Exec == 0 {
+	if !libc.IsArrow(m.Path) || m.File.Inode == 0 || m.Perm&process.Exec == 0 {
 		return
 	}
 	pid, name := i.Target.PID, tracee.Clean(m.Path)
@@ -178,7 +178,7 @@ func (i *ArrowInstrument) Expected(modules []string) (names []string) {
 		if err != nil {
 			continue
 		}
-		needed := arrow.Needed(file.File)
+		needed := libc.NeededArrow(file.File)
 		file.File.Close()
 		if needed == "" {
 			continue

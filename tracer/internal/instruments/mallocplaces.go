@@ -6,7 +6,6 @@ import (
 	"ipytracer/internal/code/libc"
 	"ipytracer/internal/code/machine"
 	"ipytracer/internal/ledger"
-	"ipytracer/internal/python/arrow"
 )
 
 // OfHeap places programs on functions of an allocator, the exits first: an entry without them is a call that never
@@ -37,7 +36,7 @@ func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 
 // OfPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
 // an entry without them is a call that never ends.
-func OfPools(s arrow.Sites) []ledger.Placement {
+func OfPools(s libc.PoolSites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
 		ledger.Placement{Program: ledger.PoolReallocating}
@@ -46,7 +45,7 @@ func OfPools(s arrow.Sites) []ledger.Placement {
 			append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
 	}
 	for _, kind := range []struct {
-		functions []arrow.Function
+		functions []libc.PoolFunction
 		into      *ledger.Placement
 	}{{s.Allocate, &allocating}, {s.Reallocate, &reallocating}} {
 		for _, f := range kind.functions {

@@ -182,8 +182,6 @@ type halves struct {
 	wider [block]float32
 }
 
-func newHalves(brain bool) *halves { return &halves{floats: *newFloats[float32](), brain: brain} }
-
 func (h *halves) add(part []byte) {
 	all, values := elements[uint16](part), halfValues()
 	for len(all) > 0 {

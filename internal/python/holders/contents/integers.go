@@ -136,8 +136,6 @@ type times struct {
 	known   []int64
 }
 
-func newTimes() *times { return &times{} }
-
 func (t *times) add(part []byte) {
 	all := elements[int64](part)
 	t.known = t.known[:0]

@@ -89,9 +89,9 @@ func scannerOf(t Type) kindScanner {
 	case Type{'i', 8}:
 		return newIntegers[int64]()
 	case Type{'m', 8}, Type{'M', 8}:
-		return newTimes()
+		return &times{}
 	case Type{'f', 2}, Type{'B', 2}:
-		return newHalves(t.Kind == 'B')
+		return &halves{floats: *newFloats[float32](), brain: t.Kind == 'B'}
 	case Type{'f', 4}:
 		return newFloats[float32]()
 	case Type{'f', 8}:

@@ -41,9 +41,6 @@ func SharedAt(y *Types, at uint64) (p SharedPointer, ok bool) {
 	return p, p.Uses > 0 && p.Uses < 1<<30
 }
 
-// isInPlace reports whether an object lies behind its counts, as std::make_shared puts it.
-func (p SharedPointer) isInPlace() bool { return strings.Contains(p.Class, "_Sp_counted_ptr_inplace") }
-
 // EachShared goes over the shared pointers that an object of Python's has in its words.
 func EachShared(y *Types, obj uint64, t *Type, refer func(SharedPointer)) {
 	for at := uint64(16); at+SharedSize <= min(t.Basic, MaxBasic); at += 8 {
@@ -122,7 +119,7 @@ func sharesAll(y *Types, from, to uint64) bool {
 // object's address on: 0 where the sizes of the allocator are not known.
 func BehindShared(y *Types, p SharedPointer) (own, behind uint64) {
 	own = y.ChunkSize(p.Counts)
-	if p.isInPlace() {
+	if strings.Contains(p.Class, "_Sp_counted_ptr_inplace") { // std::make_shared puts the object behind its counts
 		return own, min(own, maxOfArrow) - min(p.Object-p.Counts, own)
 	}
 	behind = y.ChunkSize(p.Object)

@@ -17,12 +17,6 @@ func BlockAt(blocks []Block, addr uint64) int {
 	return i
 }
 
-// hasWhole reports whether so much memory from an address on lies in one block.
-func hasWhole(blocks []Block, addr, size uint64) bool {
-	i := BlockAt(blocks, addr)
-	return i >= 0 && addr-blocks[i].Address < blocks[i].Size && size <= blocks[i].Size-(addr-blocks[i].Address)
-}
-
 // searchBlocks finds an address among blocks in their order.
 func searchBlocks(blocks []Block, addr uint64) (int, bool) {
 	low, high := 0, len(blocks)

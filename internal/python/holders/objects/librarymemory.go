@@ -1,5 +1,11 @@
 package objects
 
+import (
+	"strings"
+
+	"ipytracer/internal/python/cpython"
+)
+
 // A library in C or C++ has memory of its own behind its objects: an image's pixels, tables of hashes, the nodes of a
 // tree. No layout is known. But few words have the address at which malloc gave out a large piece. Where such a word
 // lies in an object, or in a small piece of malloc's that the object refers to, and no other object has it, the piece
@@ -76,4 +82,38 @@ func (s *Sizer) PieceSize(addr uint64) uint64 {
 		return 0
 	}
 	return s.chunkUpTo(addr, UserSpace)
+}
+
+// hides are types of Python itself with memory of an unknown size, or memory that may not be the process's alone.
+var hides = map[string]bool{
+	"PyCapsule": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
+	"_io.BufferedRandom": true,
+	"zlib.Compress":      true, "zlib.Decompress": true, "sqlite3.Connection": true, "pyexpat.xmlparser": true,
+	"numpy.void": true,
+}
+
+// plain are libraries in C with objects that have nothing beyond themselves and the objects that they refer to.
+var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.",
+	"pandas._libs.tslibs.", "pandas._libs.indexing."}
+
+// IsPlain reports whether a type is of one of the plain libraries.
+func IsPlain(name string) bool {
+	for _, p := range plain {
+		if strings.HasPrefix(name, p) {
+			return true
+		}
+	}
+	return strings.Contains(name, "cython_function_or_method")
+}
+
+// isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
+// that has no module's, by its place.
+func (s *Sizer) isForeign(name string, addr uint64) bool {
+	switch {
+	case hides[name]:
+		return true
+	case strings.Contains(name, "."):
+		return !isStandard(name) && !IsPlain(name)
+	}
+	return s.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 && !unowned[name] && !s.isKnown(name, addr)
 }

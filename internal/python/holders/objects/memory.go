@@ -242,7 +242,8 @@ func (m *Memory) cString(addr uint64, limit int) string {
 func (m *Memory) Words(addr, n uint64, yield func(i, word uint64) bool) {
 	var batch [32]uint64 // yield reads too
 	for i := uint64(0); i < n; {
-		part := m.Bytes(addr+8*i, int(8*min(n-i, m.upToPage(addr+8*i), uint64(len(batch)))))
+		upToPage := max(1, (PageSize-(addr+8*i)%PageSize)/8) // or the one word that lies across its end
+		part := m.Bytes(addr+8*i, int(8*min(n-i, upToPage, uint64(len(batch)))))
 		if part == nil {
 			return
 		}
@@ -258,6 +259,3 @@ func (m *Memory) Words(addr, n uint64, yield func(i, word uint64) bool) {
 		}
 	}
 }
-
-// upToPage returns the number of words up to the end of the page, or one that lies across it.
-func (m *Memory) upToPage(addr uint64) uint64 { return max(1, (PageSize-addr%PageSize)/8) }

@@ -3,7 +3,6 @@ package objects
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"ipytracer/internal/python/cpython"
 )
@@ -143,28 +142,6 @@ func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) 
 		more += s.foreignSize(addr)
 	}
 	return size, more, known
-}
-
-// hides are types of Python itself with memory of an unknown size, or memory that may not be the process's alone.
-var hides = map[string]bool{
-	"PyCapsule": true, "_io.BufferedReader": true, "_io.BufferedWriter": true,
-	"_io.BufferedRandom": true,
-	"zlib.Compress":      true, "zlib.Decompress": true, "sqlite3.Connection": true, "pyexpat.xmlparser": true,
-	"numpy.void": true,
-}
-
-// plain are libraries in C with objects that have nothing beyond themselves and the objects that they refer to.
-var plain = []string{"pandas._libs.internals.", "pandas._libs.index.", "pandas._libs.lib.", "pandas._libs.properties.",
-	"pandas._libs.tslibs.", "pandas._libs.indexing."}
-
-// IsPlain reports whether a type is of one of the plain libraries.
-func IsPlain(name string) bool {
-	for _, p := range plain {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return strings.Contains(name, "cython_function_or_method")
 }
 
 // Lineage has the names of a type and of its bases.
@@ -335,16 +312,7 @@ func allocated(size uint64) uint64 {
 }
 
 // HasMapped reports whether the process has mapped so much memory at an address.
-func (s *Sizes) HasMapped(addr, size uint64) bool { return hasWhole(s.Mapped, addr, size) }
-
-// isForeign reports whether a type is of a library in C or C++ that may have memory of its own: by its name, or, where
-// that has no module's, by its place.
-func (s *Sizer) isForeign(name string, addr uint64) bool {
-	switch {
-	case hides[name]:
-		return true
-	case strings.Contains(name, "."):
-		return !isStandard(name) && !IsPlain(name)
-	}
-	return s.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagHeapType == 0 && !unowned[name] && !s.isKnown(name, addr)
+func (s *Sizes) HasMapped(addr, size uint64) bool {
+	i := BlockAt(s.Mapped, addr)
+	return i >= 0 && size <= s.Mapped[i].Size-(addr-s.Mapped[i].Address)
 }

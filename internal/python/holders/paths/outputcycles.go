@@ -65,7 +65,7 @@ func (c *OutputCycles) leadsBack(first int32) bool {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.TypeNumber() != 0 && c.isPlain(w.Notes.Types[one.TypeNumber()]) || c.isPandas(w.Addrs[n]) {
+			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[n]) {
 				continue
 			}
 			return true
@@ -91,12 +91,6 @@ func (c *OutputCycles) leadsBack(first int32) bool {
 	return false
 }
 
-// isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
-// not Python's.
-func (c *OutputCycles) isPlain(t *objects.Type) bool {
-	return objects.IsPlain(t.Name) || objects.IsArrow(t.Name)
-}
-
 // isPandas reports whether an object is one of pandas' own that its frames are made of.
 func (c *OutputCycles) isPandas(addr uint64) bool {
 	for t := range c.w.Bases(c.w.ObjectType(addr)) {
@@ -106,3 +100,7 @@ func (c *OutputCycles) isPandas(addr uint64) bool {
 	}
 	return false
 }
+
+// isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
+// not Python's.
+func isPlain(name string) bool { return objects.IsPlain(name) || objects.IsArrow(name) }

@@ -49,7 +49,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 	}
 	l.inspector.Inspect()
 	t.keepArcs()
-	of := newSharing(l, &t)
+	of := &Sharing{Tree: &t, Of: l.extents, Addrs: l.Addrs}
 	out.Owners, out.Shares = of.list(l, rows)
 	if len(l.extents.maps) > 0 ||
 		slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {

@@ -17,8 +17,6 @@ type moduleNames struct {
 // roomNames is how many names there may be before the next module.
 const roomNames = 1 << 12
 
-func newModuleNames(w *walk.Walker) *moduleNames { return &moduleNames{w: w} }
-
 // room reports whether another module may be added.
 func (m *moduleNames) room() bool { return len(m.names) < roomNames }
 

@@ -80,7 +80,7 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 			l.bind(b.Name, b.Value, event.HeldByOutput).addOutput(b.Name)
 		}
 	}
-	l.bind("builtins._", l.Lookup(builtins, "_"), event.HeldByOutput).bar()
+	l.bind("builtins._", l.Lookup(builtins, "_"), event.HeldByOutput).toRelease().barred = true
 	l.Run()
 	l.Kind = walk.KindModule // IPython's own objects are no output
 	l.inside(s.Hidden, output)
@@ -88,7 +88,7 @@ func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint
 	l.inside(s.Result, func(name string, value uint64) bool {
 		_, known := l.byAddr[value]
 		if name == "result" && known {
-			l.bind("", value, event.HeldByOutput).markLastResult()
+			l.bind("", value, event.HeldByOutput).toRelease().lastResult = true
 			return true
 		}
 		return strings.HasPrefix(name, "error_") // see tracebacks
@@ -149,7 +149,7 @@ func (l *lister) threads(all []walk.Thread) {
 // modules has each attribute of modules. Their names are read for many of them at a time.
 func (l *lister) modules(all []objects.Module) {
 	for len(all) > 0 && !l.Done() {
-		names := newModuleNames(l.Walker)
+		names := &moduleNames{w: l.Walker}
 		count := 0
 		for count < len(all) && names.room() {
 			names.add(all[count].Dict)

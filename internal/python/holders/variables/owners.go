@@ -70,10 +70,6 @@ func (g *group) addOutput(name string) {
 
 func (g *group) markInHistory() { g.toRelease().inHistory = true }
 
-func (g *group) markLastResult() { g.toRelease().lastResult = true }
-
-func (g *group) bar() { g.toRelease().barred = true }
-
 // isOwner reports whether code can let go of a group.
 func (g *group) isOwner() bool {
 	switch g.kind {
@@ -106,8 +102,6 @@ func (l *lister) others(modules []objects.Module) {
 	l.Beliefs.FollowDoubts()
 	l.unmet = held.Bytes()
 }
-
-func newSharing(l *lister, t *Tree) *Sharing { return &Sharing{Tree: t, Of: l.extents, Addrs: l.Addrs} }
 
 // list returns the sets of rows that hold memory together: of the rows, those that are worth it.
 func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {

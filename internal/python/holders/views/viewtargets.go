@@ -235,7 +235,8 @@ func (v *Viewing) viewer(f *Held, t *Target) (one event.Viewer, ok bool) {
 		if !known || v.Nodes[n].Kind != walk.KindVariable || len(one.Paths) > objects.MaxAlso {
 			return one, false
 		}
-		one.Paths = append(one.Paths, v.pathOf(n)+v.stepTo(n, t.object))
+		step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, addr, t.object))
+		one.Paths = append(one.Paths, v.pathOf(n)+step)
 		one.Fixed = one.Fixed || v.IsShape(addr, objects.ShapeTuple, objects.ShapeSet, objects.ShapeDeque,
 			objects.ShapeFunction, objects.ShapeCell)
 		seen++
@@ -258,10 +259,4 @@ func (v *Viewing) pathOf(n int32) string {
 		return names[0] + h.Path
 	}
 	return ""
-}
-
-// stepTo is how an object refers to another, as one types it.
-func (v *Viewing) stepTo(n int32, to uint64) string {
-	step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, v.Addrs[n], to))
-	return step
 }

@@ -51,7 +51,8 @@ func (v *Viewing) weighStorage(g *viewed) (f Held, ok bool) {
 			implementations[of] = true
 		}
 	}
-	if v.countOf(g.owner) != int64(len(implementations)) {
+	// the intrusive reference count is behind the virtual table
+	if int(uint32(v.Mem.Word(g.owner+8))) != len(implementations) {
 		return f, false // code in C++ has it, too
 	}
 	for _, one := range g.links {
@@ -65,9 +66,6 @@ func (v *Viewing) weighStorage(g *viewed) (f Held, ok bool) {
 	}
 	return f, len(f.Targets) > 0
 }
-
-// countOf is the intrusive reference count of an object of PyTorch's, behind its virtual table.
-func (v *Viewing) countOf(addr uint64) int64 { return int64(uint32(v.Mem.Word(addr + 8))) }
 
 // bases are the tensors that a view was made of, as autograd keeps them: see [variables.tensorWalk.bases].
 func (v *Viewing) bases(x objects.Tensor) (all []uint64) {

@@ -1,16 +1,4 @@
-// Package arrow finds the functions of Arrow's memory pools in libarrow, at which blocks are made, resized and freed.
-// The facts of Arrow's source are here; internal/code/machine analyses the code of functions.
-//
-// A pool is an object of a class derived from arrow::MemoryPool. The class's table of virtual functions (vtable) is
-// found by its symbol, or by its type information where it is not exported; the functions have no names. The functions
-// of each class that takes memory from an allocator are looked for in its table: Allocate, Reallocate and Free are the
-// third to fifth entry, behind the two destructors (Itanium C++ ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since
-// Arrow 11 they are passed an alignment;
-// a library with pools that are not is refused. Classes that stand in front of another pool hand requests on, so they
-// are left out. A class that is not known is named, as its blocks are not seen.
-//
-// It reads ELF files through [io.ReaderAt] and does nothing else. The files are a target's and hostile.
-package arrow
+package libc
 
 import (
 	"errors"
@@ -25,17 +13,25 @@ import (
 	"ipytracer/internal/code/machine"
 )
 
-// IsLibrary recognizes Arrow's library by the name of its file. The name is a hint.
-func IsLibrary(file string) bool {
+// Arrow's library, libarrow, takes memory through pools. A pool is an object of a class derived from arrow::MemoryPool.
+// The class's table of virtual functions (vtable) is found by its symbol, or by its type information where it is not
+// exported; the functions have no names. The functions of each class that takes memory from an allocator are looked for
+// in its table: Allocate, Reallocate and Free are the third to fifth entry, behind the two destructors (Itanium C++
+// ABI, section 2.5; cpp/src/arrow/memory_pool.h). Since Arrow 11 they are passed an alignment; a library with pools
+// that are not is refused. Classes that stand in front of another pool hand requests on, so they are left out. A class
+// that is not known is named, as its blocks are not seen.
+
+// IsArrow recognizes Arrow's library by the name of its file. The name is a hint.
+func IsArrow(file string) bool {
 	name := path.Base(file)
 	return name == "libarrow.so" || strings.HasPrefix(name, "libarrow.so.")
 }
 
-// ErrUnknown is the error for a library with pools that cannot be seen.
-var ErrUnknown = errors.New("its memory pools are not known for sure")
+// ErrUnknownPools is the error for a library with pools that cannot be seen.
+var ErrUnknownPools = errors.New("its memory pools are not known for sure")
 
-// Function is a function of a pool that takes memory, and where it is seen.
-type Function struct {
+// PoolFunction is a function of a pool that takes memory, and where it is seen.
+type PoolFunction struct {
 	Pool string // its class: SystemMemoryPool
 	// Entry is the place where its arguments are in their registers, Leaves the places where everything that it stores
 	// is stored, on every way out. Freed ones have no Leaves.
@@ -43,15 +39,15 @@ type Function struct {
 	Leaves []machine.ReturnSite
 }
 
-// Sites are the places in a library.
-type Sites struct {
-	Allocate, Reallocate, Free []Function
+// PoolSites are the places in a library.
+type PoolSites struct {
+	Allocate, Reallocate, Free []PoolFunction
 	Pools                      []string // the classes that are seen
 	Others                     []string // classes of pools that are not known
 }
 
 // Offsets are all places in the file.
-func (s Sites) Offsets() (all []uint64) {
+func (s PoolSites) Offsets() (all []uint64) {
 	for _, f := range slices.Concat(s.Allocate, s.Reallocate, s.Free) {
 		all = append(all, f.Entry.FileOffset)
 		for _, r := range f.Leaves {
@@ -99,16 +95,16 @@ func classOf(symbol string) (class string, ok bool) {
 	return class, strings.HasSuffix(class, poolSuffix)
 }
 
-// Find looks for the places. It fails with [ErrUnknown].
-func Find(r io.ReaderAt) (Sites, error) {
+// FindPools looks for the places. It fails with [ErrUnknownPools].
+func FindPools(r io.ReaderAt) (PoolSites, error) {
 	code, err := machine.OpenCode(r, func(name string) bool {
 		_, pool := classOf(name)
 		return pool || name == aligned
 	})
 	if err != nil {
-		return Sites{}, fmt.Errorf("%w: %w", ErrUnknown, err)
+		return PoolSites{}, fmt.Errorf("%w: %w", ErrUnknownPools, err)
 	}
-	f := finder{code: code, tables: map[string]uint64{}}
+	f := poolFinder{code: code, tables: map[string]uint64{}}
 	for name, symbol := range code.Symbols() {
 		f.aligned = f.aligned || name == aligned
 		if class, ok := classOf(name); ok {
@@ -116,30 +112,30 @@ func Find(r io.ReaderAt) (Sites, error) {
 		}
 	}
 	if err := f.named(); err != nil {
-		return Sites{}, err
+		return PoolSites{}, err
 	}
 	if err := f.find(); err != nil {
-		return Sites{}, err
+		return PoolSites{}, err
 	}
 	return f.sites, nil
 }
 
-// finder collects the sites of a library.
-type finder struct {
+// poolFinder collects the sites of a library.
+type poolFinder struct {
 	code    *machine.Code
 	tables  map[string]uint64 // by class: the address of its table of virtual functions
 	aligned bool
-	sites   Sites
+	sites   PoolSites
 }
 
-func (f *finder) find() error {
+func (f *poolFinder) find() error {
 	switch {
 	case len(f.tables) == 0:
-		return fmt.Errorf("%w: it has no class of pools", ErrUnknown)
+		return fmt.Errorf("%w: it has no class of pools", ErrUnknownPools)
 	case len(f.tables) > maxClasses:
-		return fmt.Errorf("%w: %d classes of pools", ErrUnknown, len(f.tables))
+		return fmt.Errorf("%w: %d classes of pools", ErrUnknownPools, len(f.tables))
 	case !f.aligned:
-		return fmt.Errorf("%w: they are not asked for an alignment (Arrow before 11)", ErrUnknown)
+		return fmt.Errorf("%w: they are not asked for an alignment (Arrow before 11)", ErrUnknownPools)
 	}
 	for class := range f.tables {
 		if !slices.Contains(own, class) && !slices.Contains(passing, class) {
@@ -155,7 +151,7 @@ func (f *finder) find() error {
 		}
 	}
 	if len(f.sites.Pools) == 0 {
-		return fmt.Errorf("%w: it has no class that takes memory", ErrUnknown)
+		return fmt.Errorf("%w: it has no class that takes memory", ErrUnknownPools)
 	}
 	return nil
 }
@@ -168,12 +164,12 @@ const (
 )
 
 // pool looks at a class's functions.
-func (f *finder) pool(class string, table uint64) error {
+func (f *poolFinder) pool(class string, table uint64) error {
 	for _, one := range []struct {
 		slot      uint64
 		arguments int
 		returns   bool
-		into      *[]Function
+		into      *[]PoolFunction
 	}{
 		{allocateSlot, allocateArguments, true, &f.sites.Allocate},
 		{reallocateSlot, reallocateArguments, true, &f.sites.Reallocate},
@@ -181,9 +177,9 @@ func (f *finder) pool(class string, table uint64) error {
 	} {
 		entry, ok := f.code.Function(table + one.slot)
 		if !ok {
-			return fmt.Errorf("%w: the functions of %s are not in its table", ErrUnknown, class)
+			return fmt.Errorf("%w: the functions of %s are not in its table", ErrUnknownPools, class)
 		}
-		found := Function{Pool: class}
+		found := PoolFunction{Pool: class}
 		if !one.returns {
 			found.Entry = f.code.Entry(class, entry, one.arguments)
 		} else {
@@ -191,11 +187,11 @@ func (f *finder) pool(class string, table uint64) error {
 			found.Leaves, ok = f.code.Ends(class, entry)
 		}
 		if !ok || !found.Entry.Present() {
-			return fmt.Errorf("%w: the ways out of the functions of %s", ErrUnknown, class)
+			return fmt.Errorf("%w: the ways out of the functions of %s", ErrUnknownPools, class)
 		}
 		// equal code may be there once
 		if !slices.ContainsFunc(*one.into,
-			func(other Function) bool { return other.Entry.Address == found.Entry.Address }) {
+			func(other PoolFunction) bool { return other.Entry.Address == found.Entry.Address }) {
 			*one.into = append(*one.into, found)
 		}
 	}
@@ -203,11 +199,11 @@ func (f *finder) pool(class string, table uint64) error {
 	return nil
 }
 
-// Needed returns the name under which an extension module has Arrow's library loaded, from its dynamic section; "" if
-// it needs none.
-func Needed(r io.ReaderAt) string {
+// NeededArrow returns the name under which an extension module has Arrow's library loaded, from its dynamic section; ""
+// if it needs none.
+func NeededArrow(r io.ReaderAt) string {
 	for _, name := range elffile.Needed(r) {
-		if IsLibrary(name) && !strings.Contains(name, "/") {
+		if IsArrow(name) && !strings.Contains(name, "/") {
 			return name
 		}
 	}

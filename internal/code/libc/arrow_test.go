@@ -1,4 +1,4 @@
-package arrow
+package libc
 
 import (
 	"bytes"
@@ -33,9 +33,9 @@ func library(t *testing.T, compiler string, flags ...string) *os.File {
 	return f
 }
 
-// TestCompiled: the functions of the pools are found as compilers make them; each that takes memory has ways out,
+// TestCompiledPools: the functions of the pools are found as compilers make them; each that takes memory has ways out,
 // behind all that it stores.
-func TestCompiled(t *testing.T) {
+func TestCompiledPools(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags string }{
 		{"O2", "g++", "-O2"}, {"O3", "g++", "-O3"},
 		{"Debian", "g++", "-O2 -fstack-protector-strong -fcf-protection -fstack-clash-protection"},
@@ -44,7 +44,7 @@ func TestCompiled(t *testing.T) {
 		{"clang hidden", "clang", "-O2 -DHIDDEN -s"}, {"packed", "clang", "-O2 -DHIDDEN -Wl,-z,pack-relative-relocs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := Find(library(t, c.compiler, strings.Fields(c.flags)...))
+			s, err := FindPools(library(t, c.compiler, strings.Fields(c.flags)...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,20 +64,22 @@ func TestCompiled(t *testing.T) {
 	}
 }
 
-// TestRefused: pools that are not asked for an alignment are refused, and so is a file that is no library of Arrow's.
-func TestRefused(t *testing.T) {
-	if _, err := Find(library(t, "g++", "-O2", "-DOLD")); !errors.Is(err, ErrUnknown) ||
+// TestRefusedPools: pools that are not asked for an alignment are refused, and so is a file that is no library of
+// Arrow's.
+func TestRefusedPools(t *testing.T) {
+	if _, err := FindPools(library(t, "g++", "-O2", "-DOLD")); !errors.Is(err, ErrUnknownPools) ||
 		!strings.Contains(err.Error(), "Arrow before 11") {
 		t.Errorf("an old one: %v", err)
 	}
-	for name, file := range map[string][]byte{"nothing": nil, "no ELF": []byte("libarrow"), "this test": self(t)} {
-		if _, err := Find(bytes.NewReader(file)); !errors.Is(err, ErrUnknown) {
+	for name, file := range map[string][]byte{"nothing": nil, "no ELF": []byte("libarrow"),
+		"this test": selfPointer(t)} {
+		if _, err := FindPools(bytes.NewReader(file)); !errors.Is(err, ErrUnknownPools) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func self(t *testing.T) []byte {
+func selfPointer(t *testing.T) []byte {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
@@ -86,10 +88,10 @@ func self(t *testing.T) []byte {
 	return raw
 }
 
-// TestNewKind: a class of pools that is not known is named, and the others are seen all the same.
-func TestNewKind(t *testing.T) {
+// TestNewKindOfPool: a class of pools that is not known is named, and the others are seen all the same.
+func TestNewKindOfPool(t *testing.T) {
 	for _, flags := range [][]string{{"-O2", "-DNEW_KIND"}, {"-O2", "-DNEW_KIND", "-DHIDDEN", "-s"}} {
-		s, err := Find(library(t, "g++", flags...))
+		s, err := FindPools(library(t, "g++", flags...))
 		if err != nil || !slices.Equal(s.Others, []string{"TcmallocMemoryPool"}) || len(s.Pools) != 1 {
 			t.Errorf("%v: %+v, %v", flags, s, err)
 		}
@@ -97,7 +99,7 @@ func TestNewKind(t *testing.T) {
 }
 
 // TestHostile: a file that was changed anywhere in its headers, symbols or tables makes no trouble.
-func TestHostile(t *testing.T) {
+func TestHostilePools(t *testing.T) {
 	raw, err := os.ReadFile(library(t, "g++", "-O2", "-DHIDDEN").Name())
 	if err != nil {
 		t.Fatal(err)
@@ -109,11 +111,11 @@ func TestHostile(t *testing.T) {
 			if at+8 < len(raw) {
 				changed[at+7] = b
 			}
-			_, _ = Find(bytes.NewReader(changed))
+			_, _ = FindPools(bytes.NewReader(changed))
 		}
 	}
 	for n := 0; n < len(raw); n += 2003 {
-		_, _ = Find(bytes.NewReader(raw[:n]))
+		_, _ = FindPools(bytes.NewReader(raw[:n]))
 	}
 }
 
@@ -131,12 +133,12 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-func TestIsLibrary(t *testing.T) {
+func TestIsArrow(t *testing.T) {
 	for name, want := range map[string]bool{
 		"/usr/lib/libarrow.so.2500": true, "/site/pyarrow/libarrow.so.2500": true, "libarrow.so": true,
 		"libarrow_python.so.2500": false, "libarrow.so2": false, "/libarrow.so.2500/x": false,
 	} {
-		if IsLibrary(name) != want {
+		if IsArrow(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}

@@ -1,4 +1,4 @@
-package arrow
+package libc
 
 import (
 	"fmt"
@@ -10,29 +10,29 @@ import (
 	"ipytracer/internal/code/elffile/elftest"
 )
 
-// TestPinnedSites: in builds that have been looked at before, probes go where they went.
-func TestPinnedSites(t *testing.T) {
+// TestPinnedPools: in builds that have been looked at before, probes go where they went.
+func TestPinnedPools(t *testing.T) {
 	elftest.Each(t, func(t *testing.T, tree elftest.Tree) {
 		if !slices.Contains([]string{"sid", "lab", "arm64-sid"}, tree.Name) { // the others have no Arrow
 			return
 		}
 		for _, file := range tree.Files("usr/lib/*-linux-gnu/libarrow.so.*") {
-			t.Run(filepath.Base(file), func(t *testing.T) { pinSites(t, tree.Name, file) })
+			t.Run(filepath.Base(file), func(t *testing.T) { pinPools(t, tree.Name, file) })
 		}
 	})
 }
 
-func pinSites(t *testing.T, name, file string) {
+func pinPools(t *testing.T, name, file string) {
 	t.Helper()
 	f, _ := elftest.Open(t, file)
-	sites, err := Find(f)
+	sites, err := FindPools(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := []string{"pools " + strings.Join(sites.Pools, " "), "others " + strings.Join(sites.Others, " ")}
 	for _, kind := range []struct {
 		what      string
-		functions []Function
+		functions []PoolFunction
 	}{{"allocate", sites.Allocate}, {"reallocate", sites.Reallocate}, {"free", sites.Free}} {
 		for _, one := range kind.functions {
 			s := one.Entry

@@ -1,4 +1,4 @@
-package arrow
+package libc
 
 import (
 	"bytes"
@@ -27,23 +27,23 @@ const (
 
 // named adds the tables of classes that have no symbol, by the names in their type information. It fails with
 // [ErrUnknown] where a class has several tables or there is too much to look at.
-func (f *finder) named() error {
+func (f *poolFinder) named() error {
 	names, err := f.names()
 	if err != nil || len(names) == 0 {
 		return err
 	}
 	types := map[uint64]string{}
-	for at, name := range f.code.PointersTo(addresses(names)) {
+	for at, name := range f.code.PointersTo(tableAddresses(names)) {
 		types[at-nameInType] = names[name]
 	}
 	found := map[string]uint64{}
-	for at, one := range f.code.PointersTo(addresses(types)) {
+	for at, one := range f.code.PointersTo(tableAddresses(types)) {
 		class, table := types[one], at-typeInTable
 		if !f.isTable(table) {
 			continue
 		}
 		if other, ok := found[class]; ok && other != table {
-			return fmt.Errorf("%w: there are two tables of %s", ErrUnknown, class)
+			return fmt.Errorf("%w: there are two tables of %s", ErrUnknownPools, class)
 		}
 		found[class] = table
 	}
@@ -56,10 +56,10 @@ func (f *finder) named() error {
 }
 
 // names returns the classes of pools, by the addresses of their names in type information.
-func (f *finder) names() (map[uint64]string, error) {
+func (f *poolFinder) names() (map[uint64]string, error) {
 	ends, ok := f.code.Find([]byte(poolSuffix+"E\x00"), maxNames)
 	if !ok || len(ends) == maxNames {
-		return nil, fmt.Errorf("%w: too much to look at", ErrUnknown)
+		return nil, fmt.Errorf("%w: too much to look at", ErrUnknownPools)
 	}
 	names := map[uint64]string{}
 	for _, end := range ends {
@@ -79,7 +79,7 @@ func (f *finder) names() (map[uint64]string, error) {
 }
 
 // before returns the number of bytes in front of an address in its segment, at most maxName.
-func (f *finder) before(addr uint64) uint64 {
+func (f *poolFinder) before(addr uint64) uint64 {
 	for _, s := range f.code.Segments() {
 		if addr >= s.Vaddr && addr-s.Vaddr < s.Size {
 			return min(addr-s.Vaddr, maxName)
@@ -89,7 +89,7 @@ func (f *finder) before(addr uint64) uint64 {
 }
 
 // isTable reports whether a table of virtual functions begins at an address.
-func (f *finder) isTable(addr uint64) bool {
+func (f *poolFinder) isTable(addr uint64) bool {
 	var top [8]byte
 	if f.code.Read(addr, top[:]) != nil || binary.LittleEndian.Uint64(top[:]) != 0 {
 		return false
@@ -98,8 +98,8 @@ func (f *finder) isTable(addr uint64) bool {
 	return ok
 }
 
-// addresses returns the set of a map's keys.
-func addresses(of map[uint64]string) map[uint64]bool {
+// tableAddresses returns the set of a map's keys.
+func tableAddresses(of map[uint64]string) map[uint64]bool {
 	set := make(map[uint64]bool, len(of))
 	for at := range of {
 		set[at] = true
