@@ -1,16 +1,8 @@
-// Pages writes the pages for the tests in a browser, each beside the JSON of the same report: the fixtures of
-// internal/report/reporttest, a made-up notebook with a timeline, and a session in which every text tries to be more
-// than text.
-//
-//	go run ./internal/report/html/pages DIR
 package main
 
 import (
 	"bytes"
 	"encoding/json"
-	"log"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -23,32 +15,30 @@ import (
 	"ipytracer/report"
 )
 
-func main() {
-	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: pages DIR")
-	}
+// pages writes pages for the tests in a browser: the fixtures, a made-up notebook with a timeline, and a session in
+// which every text tries to be more than text.
+func pages(folder string) {
 	for name, make := range reporttest.Reports {
-		write(os.Args[1], name, make(), nil)
+		writePage(folder, name, make(), nil)
 	}
 	for name, cells := range map[string]int{"session": 60, "long": 500} { // the sources of the second are read in parts
 		tracker := attribution.New()
 		attributiontest.Notebook(tracker.Add, cells, 4)
-		write(os.Args[1], name, tracker.Stream(), nil)
+		writePage(folder, name, tracker.Stream(), nil)
 	}
 	r, a := reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()
 	r.Advice.Items[0].Fits, r.Advice.Items[1].Fits, r.Advice.Items[1].Saves = 3<<30, 2<<30, 0
-	write(os.Args[1], "lines", r, a)
+	writePage(folder, "lines", r, a)
 	r, a = reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()
 	reporttest.Poison(r)
 	reporttest.Poison(a)
-	write(os.Args[1], "markup", r, a)
+	writePage(folder, "markup", r, a)
 }
 
-// write writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
-func write(folder, name string, r *model.Report, a *model.Audit) {
+// writePage writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
+func writePage(folder, name string, r *model.Report, a *model.Audit) {
 	var page, figures, leaks, advised bytes.Buffer
 	check(html.Write(&page, r, html.Options{Audit: a}))
 	check(report.JSON(&figures, r))
@@ -76,14 +66,4 @@ func sizes(of []byte) map[string]string {
 		}
 	}
 	return all
-}
-
-func put(folder, name string, data []byte) {
-	check(os.WriteFile(filepath.Join(folder, name), data, 0o644))
-}
-
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
 }

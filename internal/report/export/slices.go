@@ -1,27 +1,12 @@
-// Package trace prints reports as timelines: cells, statements and experiments as slices, meters as counters, for
-// Perfetto's user interface. Formats of stacks do not belong here.
-package trace
+package export
 
 import (
-	"io"
 	"strings"
 
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
-
-// sink is a format that is written as windows and points come.
-type sink interface {
-	// process announces each process before its content; pid 0 stands for those that the report lacks.
-	process(pid int, name string)
-	// lane is a row of slices, which nest in it.
-	lane(pid int, kind string, number int)
-	slice(s *slice)
-	counter(pid int, meter string, at, bytes int64)
-	// gap is a time for which a counter is not complete.
-	gap(pid int, counter string, from, to int64, why string)
-}
 
 // slice is a window, in the lane in which it nests.
 type slice struct {
@@ -30,16 +15,16 @@ type slice struct {
 	category  string
 	name      string
 	from, to  int64
-	numbers   []number
-	texts     []named
+	numbers   []amount
+	texts     []note
 }
 
-type number struct {
+type amount struct {
 	name  string
 	value int64
 }
 
-type named struct{ name, text string }
+type note struct{ name, text string }
 
 const (
 	laneCells       = "cells"
@@ -49,9 +34,9 @@ const (
 // maxExcerpt is the length of a source in a slice, in cells of text.
 const maxExcerpt = 200
 
-// print goes through a report once.
-func print(to sink, r *model.Report) {
-	p := printer{to: to, known: map[int]bool{}, lanes: map[place][]nest{}, meters: words.Wholes(r.AllMeters())}
+// eachSlice goes through a report once, and writes its processes, slices and counters.
+func eachSlice(to *perfetto, r *model.Report) {
+	p := timeline{to: to, known: map[int]bool{}, lanes: map[row][]nest{}, meters: words.Wholes(r.AllMeters())}
 	for i := range r.Processes {
 		one := &r.Processes[i]
 		p.process(one.PID, one.Command)
@@ -59,19 +44,19 @@ func print(to sink, r *model.Report) {
 	for w := range r.AllPassing() {
 		p.window(w)
 	}
-	c := counters{printer: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
+	c := counters{timeline: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
 	c.print(r)
 }
 
-// printer knows the lanes, and the open slices in them.
-type printer struct {
-	to     sink
+// timeline knows the lanes, and the open slices in them.
+type timeline struct {
+	to     *perfetto
 	known  map[int]bool
-	lanes  map[place][]nest
+	lanes  map[row][]nest
 	meters []string
 }
 
-type place struct {
+type row struct {
 	pid  int
 	kind string
 }
@@ -82,7 +67,7 @@ type nest struct {
 	last int64
 }
 
-func (p *printer) process(pid int, command string) {
+func (p *timeline) process(pid int, command string) {
 	if p.known[pid] {
 		return
 	}
@@ -90,8 +75,8 @@ func (p *printer) process(pid int, command string) {
 	p.to.process(pid, escape.Bounded(command, maxExcerpt))
 }
 
-func (p *printer) window(w *model.Window) {
-	s := slice{pid: w.PID, kind: laneCells, category: w.Kind, from: max(0, w.StartNS), name: name(w)}
+func (p *timeline) window(w *model.Window) {
+	s := slice{pid: w.PID, kind: laneCells, category: w.Kind, from: max(0, w.StartNS), name: sliceName(w)}
 	s.to = max(s.from, s.from+max(0, w.DurationNS))
 	switch w.Kind {
 	case model.Session: // the process has its track
@@ -100,14 +85,14 @@ func (p *printer) window(w *model.Window) {
 		s.kind = laneExperiments
 	}
 	p.process(w.PID, "")
-	s.lane = p.place(&s)
+	s.lane = p.laneOf(&s)
 	p.figures(w, &s)
 	p.to.slice(&s)
 }
 
-// place finds a lane in which a slice lies within the open ones, or after them; viewers show others wrongly.
-func (p *printer) place(s *slice) int {
-	at := place{s.pid, s.kind}
+// laneOf finds a lane in which a slice lies within the open ones, or after them; viewers show others wrongly.
+func (p *timeline) laneOf(s *slice) int {
+	at := row{s.pid, s.kind}
 	lanes := p.lanes[at]
 	for i := range lanes {
 		if lanes[i].take(s) {
@@ -136,7 +121,7 @@ func (n *nest) take(s *slice) bool {
 	return true
 }
 
-func name(w *model.Window) string {
+func sliceName(w *model.Window) string {
 	switch w.Kind {
 	case model.Cell:
 		return words.CellOf(w)
@@ -157,47 +142,35 @@ const ofTree = "tree."
 
 // figures returns the figures of a slice for a viewer: bytes of the meters that users read, for statements only those
 // that moved.
-func (p *printer) figures(w *model.Window, s *slice) {
+func (p *timeline) figures(w *model.Window, s *slice) {
 	p.numbers(w, s, "", w.Meters)
 	p.numbers(w, s, ofTree, w.Tree)
 	if w.Status != model.OK {
-		s.texts = append(s.texts, named{"status", escape.Bounded(w.Status, maxExcerpt)})
+		s.texts = append(s.texts, note{"status", escape.Bounded(w.Status, maxExcerpt)})
 	}
 	if w.Note != "" {
-		s.texts = append(s.texts, named{"note", escape.Bounded(w.Note, maxExcerpt)})
+		s.texts = append(s.texts, note{"note", escape.Bounded(w.Note, maxExcerpt)})
 	}
 	if source := strings.TrimSpace(w.Source); source != "" {
-		s.texts = append(s.texts, named{"source", escape.OneLine(source, w.SourceTruncated, maxExcerpt)})
+		s.texts = append(s.texts, note{"source", escape.OneLine(source, w.SourceTruncated, maxExcerpt)})
 	}
 }
 
-func (p *printer) numbers(w *model.Window, s *slice, prefix string, figures map[string]model.Figure) {
+func (p *timeline) numbers(w *model.Window, s *slice, prefix string, figures map[string]model.Figure) {
 	for _, id := range p.meters {
 		f, ok := figures[id]
 		if !ok || w.Kind == model.Statement && f.Need() == 0 && f.Consumed == 0 {
 			continue
 		}
 		id = prefix + escape.Text(id)
-		s.numbers = append(s.numbers, number{id + ".start", f.Start}, number{id + ".peak", f.Peak},
-			number{id + ".end", f.End})
+		s.numbers = append(s.numbers, amount{id + ".start", f.Start}, amount{id + ".peak", f.Peak},
+			amount{id + ".end", f.End})
 		if !f.Exact {
 			why := "at least"
 			if f.Bound != nil {
 				why = "off by at most " + words.Bytes(*f.Bound)
 			}
-			s.texts = append(s.texts, named{id + ".inexact", why})
+			s.texts = append(s.texts, note{id + ".inexact", why})
 		}
-	}
-}
-
-// checked keeps the first error of a writer.
-type checked struct {
-	to  io.Writer
-	err error
-}
-
-func (c *checked) write(b []byte) {
-	if c.err == nil {
-		_, c.err = c.to.Write(b)
 	}
 }

@@ -1,6 +1,4 @@
-// Package torchviz prints the memory on GPUs at their peaks as PyTorch's memory snapshots, which its page memory_viz
-// shows. The form of a snapshot and its pickle belong here; attribution computes the memory.
-package torchviz
+package export
 
 import (
 	"bufio"
@@ -39,11 +37,12 @@ type block struct {
 // firstAddress is the address of the first segment. Addresses are made up: a report has none.
 const firstAddress = int64(1) << 32
 
-// Print writes a snapshot, pickled: a segment for each process and GPU, with a block for each stack. A block is as
+// Snapshot writes the memory on GPUs at its peaks as a snapshot of PyTorch's memory, which its page memory_viz shows.
+// It is pickled: a segment for each process and GPU, with a block for each stack. A block is as
 // large as all memory of its stack at the session's peak of PyTorch's active memory, or of the driver's if PyTorch has
 // none. Blocks add up to the peak, to the byte. Reports know sizes by stack, not each block, and no addresses. The
 // blocks' user_metadata is the cell.
-func Print(w io.Writer, r *model.Report) error {
+func Snapshot(w io.Writer, r *model.Report) error {
 	var all []segment
 	next, devices := firstAddress, 0
 	for window := range r.AllPassing() {
@@ -76,7 +75,7 @@ func Print(w io.Writer, r *model.Report) error {
 		p.text("device_traces")
 		p.list(func() {
 			for device := range devices {
-				p.list(func() { p.trace(all, device) })
+				p.list(func() { p.timeline(all, device) })
 			}
 		})
 	})
@@ -125,16 +124,16 @@ func segmentOf(w *model.Window, meter string) segment {
 	for i := range w.Allocations {
 		a := &w.Allocations[i]
 		if a.Meter == meter {
-			add(block{a.AtPeak, a.Stack, "[no Python code, or not known]", about(w, f, a.Stack)})
+			add(block{a.AtPeak, a.Stack, "[no Python code, or not known]", blockText(w, f, a.Stack)})
 		}
 	}
-	add(block{w.Coverage[meter].UnlistedAtPeak, nil, "[stacks that are not listed]", about(w, f, nil)})
-	add(block{rest, nil, "[made before, or not known]", about(w, f, nil)})
+	add(block{w.Coverage[meter].UnlistedAtPeak, nil, "[stacks that are not listed]", blockText(w, f, nil)})
+	add(block{rest, nil, "[made before, or not known]", blockText(w, f, nil)})
 	return s
 }
 
-// about returns a viewer's text about a block, beside its calls.
-func about(w *model.Window, f model.Figure, stack []model.Frame) string {
+// blockText returns a viewer's text about a block, beside its calls.
+func blockText(w *model.Window, f model.Figure, stack []model.Frame) string {
 	text := fmt.Sprintf("process %d", w.PID)
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i].InCell() {
@@ -178,8 +177,8 @@ func (p *pickle) segment(s *segment) {
 	})
 }
 
-// trace makes a viewer's timeline show the blocks, as if each had been allocated in turn.
-func (p *pickle) trace(all []segment, device int) {
+// timeline makes a viewer's timeline show the blocks, as if each had been allocated in turn.
+func (p *pickle) timeline(all []segment, device int) {
 	now := int64(0)
 	entry := func(action string, at, size int64, b *block) {
 		now++

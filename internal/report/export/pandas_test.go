@@ -1,4 +1,4 @@
-package profile_test
+package export_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	ours "ipytracer/internal/report/profile"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -33,7 +33,7 @@ func TestPandasReadsAllocations(t *testing.T) {
 	}
 	r := reporttest.Rich()
 	var b bytes.Buffer
-	if err := ours.Allocations(&b, r); err != nil {
+	if err := export.Allocations(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/usr/bin/python3", "-c", readAllocations)

@@ -1,4 +1,4 @@
-package profile_test
+package export_test
 
 import (
 	"bytes"
@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	ours "ipytracer/internal/report/profile"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// printed is every fixture in a format.
-func printed(t *testing.T, print func(io.Writer, *model.Report) error,
+// everyReport checks every fixture in a format.
+func everyReport(t *testing.T, print func(io.Writer, *model.Report) error,
 	check func(t *testing.T, r *model.Report, data []byte)) {
 	t.Helper()
 	for name, make := range reporttest.Reports {
@@ -61,7 +61,7 @@ func peaks(r *model.Report, kind string) map[string]int64 {
 }
 
 func TestPprofHasEveryPeak(t *testing.T) {
-	printed(t, ours.Pprof, func(t *testing.T, r *model.Report, data []byte) {
+	everyReport(t, export.Pprof, func(t *testing.T, r *model.Report, data []byte) {
 		p, err := profile.ParseData(data)
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPprofOpens(t *testing.T) {
 	}
 	for _, name := range []string{"rich", "inexact", "hostile", "nothing"} {
 		var b bytes.Buffer
-		if err := ours.Pprof(&b, reporttest.Reports[name]()); err != nil {
+		if err := export.Pprof(&b, reporttest.Reports[name]()); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "x.pb.gz")
@@ -160,7 +160,7 @@ func TestPprofOpens(t *testing.T) {
 }
 
 func TestAllocationsAddUp(t *testing.T) {
-	printed(t, ours.Allocations, func(t *testing.T, r *model.Report, data []byte) {
+	everyReport(t, export.Allocations, func(t *testing.T, r *model.Report, data []byte) {
 		rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
 		if err != nil {
 			t.Fatal(err)

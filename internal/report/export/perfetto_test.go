@@ -1,4 +1,4 @@
-package trace_test
+package export_test
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 )
 
@@ -199,7 +199,7 @@ func TestPerfetto(t *testing.T) {
 	for name, make := range reporttest.Reports {
 		t.Run(name, func(t *testing.T) {
 			r := make()
-			tracks, events := decoded(t, printed(t, trace.Perfetto, r))
+			tracks, events := decoded(t, printed(t, export.Perfetto, r))
 			nested(t, tracks, events)
 			slices := 0
 			for _, e := range events {
@@ -293,7 +293,7 @@ func TestOverlaps(t *testing.T) {
 		add(kind, 100, 5)
 		add(kind, 90, -5)
 	}
-	tracks, events := decoded(t, printed(t, trace.Perfetto, r))
+	tracks, events := decoded(t, printed(t, export.Perfetto, r))
 	nested(t, tracks, events)
 	lanes := map[string]int{}
 	for _, one := range tracks {

@@ -1,4 +1,4 @@
-package profile
+package export
 
 import (
 	"compress/gzip"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/wire"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -107,13 +106,13 @@ func Pprof(w io.Writer, r *model.Report) error {
 	return packed.Close()
 }
 
-func (p *pprof) put(field wire.Field, m wire.Message) {
-	var outer wire.Message
+func (p *pprof) put(field wireField, m message) {
+	var outer message
 	outer.Embed(field, m)
 	p.write(outer)
 }
 
-func (p *pprof) write(m wire.Message) {
+func (p *pprof) write(m message) {
 	if p.err == nil {
 		_, p.err = p.to.Write(m)
 	}
@@ -139,7 +138,7 @@ func (p *pprof) types() {
 			kinds = withoutBlocks
 		}
 		for kind := range kinds {
-			var m wire.Message
+			var m message
 			m.Int(typeType, p.text(typeName(id, kind)))
 			m.Int(typeUnit, p.text(sampleNames[kind].unit))
 			p.put(profileSampleType, m)
@@ -180,7 +179,7 @@ func (p *pprof) window(w *model.Window) {
 	}
 }
 
-func (p *pprof) sample(w *model.Window, one part, labels wire.Message) {
+func (p *pprof) sample(w *model.Window, one part, labels message) {
 	clear(p.values)
 	at := p.first[one.meter]
 	shift := 0
@@ -193,7 +192,7 @@ func (p *pprof) sample(w *model.Window, one part, labels wire.Message) {
 	if words.HasBlocks(one.meter) {
 		p.values[at+allocObjects+2*shift], p.values[at+allocSpace+2*shift] = one.count, one.allocated
 	}
-	var m wire.Message
+	var m message
 	locations := make([]int64, 0, len(one.stack)+1)
 	for _, c := range one.calls() {
 		locations = append(locations, p.location(c))
@@ -208,7 +207,7 @@ func (p *pprof) sample(w *model.Window, one part, labels wire.Message) {
 }
 
 // labels returns the labels of all samples of a window.
-func (p *pprof) labels(w *model.Window, end int64) (m wire.Message) {
+func (p *pprof) labels(w *model.Window, end int64) (m message) {
 	p.label(&m, "kind", w.Kind)
 	p.label(&m, "process", clean(fmt.Sprintf("%d %s", w.PID, p.commands[w.PID])))
 	if w.Kind == model.Cell {
@@ -230,18 +229,18 @@ func (p *pprof) labels(w *model.Window, end int64) (m wire.Message) {
 	return m
 }
 
-func (p *pprof) label(m *wire.Message, key, text string) {
+func (p *pprof) label(m *message, key, text string) {
 	if text == "" {
 		text = "(none)" // a label without a text would be a number
 	}
-	var l wire.Message
+	var l message
 	l.Int(labelKey, p.text(key))
 	l.Int(labelText, p.text(text))
 	m.Embed(sampleLabel, l)
 }
 
-func (p *pprof) number(m *wire.Message, key string, n int64, unit string) {
-	var l wire.Message
+func (p *pprof) number(m *message, key string, n int64, unit string) {
+	var l message
 	l.Int(labelKey, p.text(key))
 	l.Int(labelNumber, n)
 	l.Int(labelUnit, p.text(unit))

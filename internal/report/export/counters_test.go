@@ -1,4 +1,4 @@
-package trace_test
+package export_test
 
 import (
 	"cmp"
@@ -7,15 +7,15 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 )
 
 // counters returns the points of the counters of a trace, in its order.
 func counters(t *testing.T, r *model.Report) map[string][]model.Point {
 	t.Helper()
-	tracks, events := decoded(t, printed(t, trace.Perfetto, r))
+	tracks, events := decoded(t, printed(t, export.Perfetto, r))
 	nested(t, tracks, events)
 	all := map[string][]model.Point{}
 	for _, e := range events {

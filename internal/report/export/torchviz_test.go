@@ -1,4 +1,4 @@
-package torchviz_test
+package export_test
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/torchviz"
 	"ipytracer/model"
 )
 
@@ -62,10 +62,10 @@ type snapshot struct {
 	Traced []int64
 }
 
-func printed(t *testing.T, r *model.Report) (s snapshot) {
+func snapshotOf(t *testing.T, r *model.Report) (s snapshot) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := torchviz.Print(&b, r); err != nil {
+	if err := export.Snapshot(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("python3", "-I", "-c", reader)
@@ -86,7 +86,7 @@ func printed(t *testing.T, r *model.Report) (s snapshot) {
 
 func TestSnapshot(t *testing.T) {
 	for _, name := range []string{"rich", "hostile"} {
-		s := printed(t, reporttest.OnGPUs(reporttest.Reports[name]()))
+		s := snapshotOf(t, reporttest.OnGPUs(reporttest.Reports[name]()))
 		if len(s.Segments) != 2 || s.Segments[0].Size != 3*reporttest.GiB ||
 			s.Segments[1].Size != 80*reporttest.GiB+512 || s.Segments[1].Device != 1 {
 			t.Fatalf("%s: %+v", name, s)
@@ -120,7 +120,7 @@ func TestNoGPU(t *testing.T) {
 		if name == "training" {
 			continue // it has one
 		}
-		if err := torchviz.Print(&b, make()); !errors.Is(err, torchviz.ErrNoGPU) || b.Len() > 0 {
+		if err := export.Snapshot(&b, make()); !errors.Is(err, export.ErrNoGPU) || b.Len() > 0 {
 			t.Errorf("%s: %v, %d bytes", name, err, b.Len())
 		}
 	}
@@ -129,7 +129,7 @@ func TestNoGPU(t *testing.T) {
 		"gpu.-1.active": reporttest.Fig(0, 1, 0), "gpu.99999999.active": reporttest.Fig(0, 1, 0),
 		"gpu.x.driver": reporttest.Fig(0, 1, 0), "gpu.0": reporttest.Fig(0, 1, 0),
 	}}}
-	if err := torchviz.Print(&bytes.Buffer{}, r); !errors.Is(err, torchviz.ErrNoGPU) {
+	if err := export.Snapshot(&bytes.Buffer{}, r); !errors.Is(err, export.ErrNoGPU) {
 		t.Errorf("%v", err)
 	}
 }

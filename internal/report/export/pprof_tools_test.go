@@ -1,4 +1,4 @@
-package profile_test
+package export_test
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"ipytracer/internal/code/elffile/elftest"
-	ours "ipytracer/internal/report/profile"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -35,7 +35,7 @@ func pprofed(t *testing.T, file string, flags ...string) string {
 func TestPprofAddsUp(t *testing.T) {
 	r := reporttest.Rich()
 	var b bytes.Buffer
-	if err := ours.Pprof(&b, r); err != nil {
+	if err := export.Pprof(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "x.pb.gz")
@@ -96,7 +96,7 @@ func TestPprofAddsUp(t *testing.T) {
 // TestMoreThanThePeak: if a meter's blocks are more than its peak, which a recording may have, a comment says so.
 func TestMoreThanThePeak(t *testing.T) {
 	var b bytes.Buffer
-	if err := ours.Pprof(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {
+	if err := export.Pprof(&b, reporttest.OnGPUs(reporttest.Rich())); err != nil {
 		t.Fatal(err)
 	}
 	p, err := profile.Parse(&b)
@@ -141,7 +141,7 @@ func TestMemrayColumns(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	var b bytes.Buffer
-	if err := ours.Allocations(&b, reporttest.Rich()); err != nil {
+	if err := export.Allocations(&b, reporttest.Rich()); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

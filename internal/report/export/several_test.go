@@ -1,4 +1,4 @@
-package trace_test
+package export_test
 
 import (
 	"bytes"
@@ -7,16 +7,16 @@ import (
 	"iter"
 	"testing"
 
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 )
 
 // parts yields the same report for two nodes, the second of which began later.
-func parts(r *model.Report, later int64) iter.Seq2[trace.Part, error] {
-	return func(yield func(trace.Part, error) bool) {
-		_ = yield(trace.Part{Node: reporttest.Evil, Report: r}, nil) &&
-			yield(trace.Part{Node: "b", FromNS: later, Report: r}, nil)
+func parts(r *model.Report, later int64) iter.Seq2[export.Recording, error] {
+	return func(yield func(export.Recording, error) bool) {
+		_ = yield(export.Recording{Node: reporttest.Evil, Report: r}, nil) &&
+			yield(export.Recording{Node: "b", FromNS: later, Report: r}, nil)
 	}
 }
 
@@ -25,7 +25,7 @@ func TestSeveral(t *testing.T) {
 	const later = int64(5e9 + 7)
 	for name, make := range reporttest.Reports {
 		var perfetto bytes.Buffer
-		if err := trace.PerfettoOf(&perfetto, parts(make(), later)); err != nil {
+		if err := export.PerfettoOf(&perfetto, parts(make(), later)); err != nil {
 			t.Fatal(err)
 		}
 		tracks, events := decoded(t, perfetto.Bytes())
@@ -33,7 +33,7 @@ func TestSeveral(t *testing.T) {
 		for _, one := range tracks {
 			reporttest.CheckSafe(t, one.name, "")
 		}
-		_, alone := decoded(t, printed(t, trace.Perfetto, make()))
+		_, alone := decoded(t, printed(t, export.Perfetto, make()))
 		if len(events) != 2*len(alone) {
 			t.Fatalf("%s: %d events of Perfetto's, not twice %d", name, len(events), len(alone))
 		}
@@ -50,8 +50,8 @@ func TestSeveral(t *testing.T) {
 // TestSeveralFail: the error of a report that cannot be read again is returned.
 func TestSeveralFail(t *testing.T) {
 	broken := errors.New("broken")
-	none := func(yield func(trace.Part, error) bool) { yield(trace.Part{}, broken) }
-	if err := trace.PerfettoOf(io.Discard, none); !errors.Is(err, broken) {
+	none := func(yield func(export.Recording, error) bool) { yield(export.Recording{}, broken) }
+	if err := export.PerfettoOf(io.Discard, none); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

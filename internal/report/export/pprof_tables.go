@@ -1,9 +1,8 @@
-package profile
+package export
 
 import (
 	"fmt"
 
-	"ipytracer/internal/report/wire"
 	"ipytracer/model"
 )
 
@@ -50,7 +49,7 @@ func (p *pprof) tables() {
 		if c.module != "" {
 			mapping = p.module(c.module)
 		}
-		var line, location, function wire.Message
+		var line, location, function message
 		line.Int(lineFunction, id)
 		line.Int(lineLine, c.line)
 		location.Int(locationID, id)
@@ -64,7 +63,7 @@ func (p *pprof) tables() {
 		p.put(profileFunction, function)
 	}
 	for i, name := range p.mapped {
-		var m wire.Message
+		var m message
 		m.Int(mappingID, int64(i)+1)
 		m.Int(mappingFile, p.text(name))
 		m.Int(mappingFunctions, 1)
@@ -76,7 +75,7 @@ func (p *pprof) tables() {
 
 // about writes the time, the default view, the inexact figures, and the strings.
 func (p *pprof) about(r *model.Report) {
-	var m wire.Message
+	var m message
 	m.Int(profileTime, started(r))
 	m.Int(profileDuration, p.took)
 	for _, text := range p.comments(r) {

@@ -1,4 +1,4 @@
-package profile
+package export
 
 import (
 	"encoding/csv"
@@ -40,7 +40,7 @@ func Allocations(w io.Writer, r *model.Report) error {
 			}
 			failed = out.Write([]string{
 				escape.Formula(clean(p.meter)), strconv.FormatInt(count, 10), strconv.FormatInt(size, 10), pid, "",
-				escape.Formula(trace(p.calls())), name, w.Kind, pid, strconv.FormatInt(p.allocated, 10),
+				escape.Formula(memrayStack(p.calls())), name, w.Kind, pid, strconv.FormatInt(p.allocated, 10),
 				strconv.FormatInt(p.atPeak, 10), doubt(w.Meters[p.meter]),
 			})
 		})
@@ -54,7 +54,7 @@ func Allocations(w io.Writer, r *model.Report) error {
 
 var traceable = strings.NewReplacer(";", ":", "|", "¦")
 
-func trace(calls []call) string {
+func memrayStack(calls []call) string {
 	var b strings.Builder
 	for i, c := range calls {
 		if i > 0 {

@@ -1,4 +1,4 @@
-package torchviz
+package export
 
 import (
 	"bufio"

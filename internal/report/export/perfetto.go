@@ -1,10 +1,9 @@
-package trace
+package export
 
 import (
 	"bufio"
 	"io"
 
-	"ipytracer/internal/report/wire"
 	"ipytracer/model"
 )
 
@@ -22,12 +21,20 @@ const (
 	onlySequence                                                                 int64 = 1
 )
 
-// perfetto writes packets. Tracks have numbers, in the order of their first use.
+// perfetto writes packets as windows and points come. Tracks have numbers, in the order of their first use.
 type perfetto struct {
-	checked
+	to     *bufio.Writer
 	tracks map[track]int64
 	begun  bool
+	place  *place // of the present recording
 }
+
+func newPerfetto(w io.Writer) *perfetto {
+	return &perfetto{to: bufio.NewWriterSize(w, 64<<10), tracks: map[track]int64{}}
+}
+
+// flush writes what is left. It returns the first error of the writer.
+func (p *perfetto) flush() error { return p.to.Flush() }
 
 // track identifies the track of a process, of a lane of slices in it, or of a counter.
 type track struct {
@@ -46,32 +53,28 @@ const (
 // experiments, and a counter for each meter, in bytes. Times are nanoseconds since the session began. Slices carry
 // their figures. It holds only the list of tracks.
 func Perfetto(w io.Writer, r *model.Report) error {
-	out := bufio.NewWriterSize(w, 64<<10)
-	p := &perfetto{checked: checked{to: out}, tracks: map[track]int64{}}
-	print(p, r)
+	p := newPerfetto(w)
+	eachSlice(p, r)
 	if !p.begun { // no process: their readers ask for a pid
-		p.track(track{kind: ofProcess}, func(d *wire.Message) { d.Text(trackName, "nothing was traced") })
+		p.track(track{kind: ofProcess}, func(d *message) { d.Text(trackName, "nothing was traced") })
 	}
-	if p.err != nil {
-		return p.err
-	}
-	return out.Flush()
+	return p.flush()
 }
 
 // packet writes a packet; all are of one sequence, and the first says that nothing is known from before.
-func (p *perfetto) packet(m wire.Message) {
+func (p *perfetto) packet(m message) {
 	m.Int(packetSequence, onlySequence)
 	if !p.begun {
 		m.Int(packetFlags, stateCleared)
 		p.begun = true
 	}
-	var outer wire.Message
+	var outer message
 	outer.Embed(tracePacket, m)
-	p.write(outer)
+	_, _ = p.to.Write(outer) // flush returns the error
 }
 
 // track returns the number of a track, which is described at its first use.
-func (p *perfetto) track(of track, describe func(*wire.Message)) int64 {
+func (p *perfetto) track(of track, describe func(*message)) int64 {
 	at, known := p.tracks[of]
 	if known {
 		return at
@@ -79,7 +82,7 @@ func (p *perfetto) track(of track, describe func(*wire.Message)) int64 {
 	parent := p.tracks[track{pid: of.pid, kind: ofProcess}]
 	at = int64(len(p.tracks)) + 1
 	p.tracks[of] = at
-	var d, m wire.Message
+	var d, m message
 	d.Int(trackUUID, at)
 	d.Int(trackParent, parent)
 	describe(&d)
@@ -88,42 +91,45 @@ func (p *perfetto) track(of track, describe func(*wire.Message)) int64 {
 	return at
 }
 
+// process announces a process before its content; pid 0 stands for those that the report lacks.
 func (p *perfetto) process(pid int, name string) {
-	p.track(track{pid: pid, kind: ofProcess}, func(d *wire.Message) {
-		var m wire.Message
-		m.Int(processPID, int64(pid))
-		m.Text(processName, name)
+	number := p.place.pid(pid)
+	p.track(track{pid: number, kind: ofProcess}, func(d *message) {
+		var m message
+		m.Int(processPID, int64(number))
+		m.Text(processName, p.place.name(pid, name))
 		d.Embed(trackProcess, m)
 	})
 }
 
+// lane announces a row of slices, which nest in it.
 func (p *perfetto) lane(pid int, kind string, number int) {
 	// of the same name: the viewer shows them as one
-	p.track(track{pid, kind, number}, func(d *wire.Message) { d.Text(trackName, kind) })
+	p.track(track{p.place.pid(pid), kind, number}, func(d *message) { d.Text(trackName, kind) })
 }
 
-func (p *perfetto) event(at int64, e wire.Message) {
-	var m wire.Message
-	m.Number(packetTime, at)
+func (p *perfetto) event(at int64, e message) {
+	var m message
+	m.Number(packetTime, p.place.time(at))
 	m.Embed(packetEvent, e)
 	p.packet(m)
 }
 
 func (p *perfetto) slice(s *slice) {
-	on := p.tracks[track{s.pid, s.kind, s.lane}]
-	var e wire.Message
+	on := p.tracks[track{p.place.pid(s.pid), s.kind, s.lane}]
+	var e message
 	e.Int(eventType, sliceBegin)
 	e.Int(eventTrack, on)
 	e.Text(eventCategory, s.category)
 	e.Text(eventName, s.name)
 	for _, n := range s.numbers {
-		var a wire.Message
+		var a message
 		a.Text(annotationName, n.name)
 		a.Number(annotationInt, n.value)
 		e.Embed(eventAnnotation, a)
 	}
 	for _, t := range s.texts {
-		var a wire.Message
+		var a message
 		a.Text(annotationName, t.name)
 		a.Text(annotationText, t.text)
 		e.Embed(eventAnnotation, a)
@@ -133,31 +139,32 @@ func (p *perfetto) slice(s *slice) {
 }
 
 func (p *perfetto) end(at, on int64) {
-	var e wire.Message
+	var e message
 	e.Int(eventType, sliceEnd)
 	e.Int(eventTrack, on)
 	p.event(at, e)
 }
 
 func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
-	on := p.track(track{pid: pid, kind: ofCounter + meter}, func(d *wire.Message) {
-		var m wire.Message
+	on := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(d *message) {
+		var m message
 		m.Int(counterUnit, sizeBytes)
 		d.Text(trackName, meter)
 		d.Embed(trackCounter, m)
 	})
-	var e wire.Message
+	var e message
 	e.Int(eventType, counterEvent)
 	e.Int(eventTrack, on)
 	e.Number(eventValue, bytes)
 	p.event(at, e)
 }
 
+// gap writes a time for which a counter is not complete.
 func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
-	on := p.track(track{pid: pid, kind: ofGaps + counter}, func(d *wire.Message) {
+	on := p.track(track{pid: p.place.pid(pid), kind: ofGaps + counter}, func(d *message) {
 		d.Text(trackName, counter+" not known")
 	})
-	var e wire.Message
+	var e message
 	e.Int(eventType, sliceBegin)
 	e.Int(eventTrack, on)
 	e.Text(eventName, why)

@@ -1,4 +1,4 @@
-package trace
+package export
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 // counters prints the course of meters, point by point; those of trees have a name of their own. They come in any order
 // of time: viewers sort them, and keep the order of points at one time.
 type counters struct {
-	*printer
+	*timeline
 	alone map[counted]*alone // of trees
 	ends  map[int]int64      // of processes that have ended
 	last  map[counted]int64  // time of a counter's last point

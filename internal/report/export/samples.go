@@ -1,4 +1,4 @@
-package profile
+package export
 
 import (
 	"ipytracer/internal/report/escape"
