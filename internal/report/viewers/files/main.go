@@ -1,5 +1,5 @@
-// Files writes the input of the tests in browsers and in other tools: the fixtures of internal/report/reporttest as pages,
-// or in every format that another tool reads, each beside the JSON of the same report. The comparisons are in
+// Files writes the input of the tests in browsers and in other tools: the fixtures of internal/report/reporttest as
+// pages, or in every format that another tool reads, each beside the JSON of the same report. The comparisons are in
 // internal/report/html/page/test and internal/report/viewers/test.
 //
 //	go run ./internal/report/viewers/files pages|exports DIR
