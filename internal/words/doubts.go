@@ -172,17 +172,10 @@ func (e *Excess) figure(f *model.Figure) string {
 	if f == nil {
 		return "nothing"
 	}
-	bytes := f.Peak
 	if e.Need {
-		bytes = f.Need()
+		return Need.Text(f)
 	}
-	switch {
-	case f.Exact:
-		return Bytes(bytes)
-	case f.Bound == nil:
-		return "≥" + Bytes(bytes)
-	}
-	return "≈" + Bytes(bytes)
+	return Highest.Text(f)
 }
 
 // NothingToCompare says that a comparison has neither cells nor sessions.

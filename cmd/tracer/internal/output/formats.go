@@ -9,7 +9,7 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/html"
-	"ipytracer/internal/report/markdown"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -85,7 +85,7 @@ var formats = []format{
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true,
-		print: markdown.Print,
+		print: sheet.SessionMarkdown,
 		has: "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's " +
 			"peak, with all that they called (with --full the lines of libraries), what is not exact",
 		lacks: "everything else: it is short on purpose",
@@ -160,7 +160,7 @@ func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error 
 		return html.Write(w, r, html.Options{Audit: audit})
 	}
 	if o.Format == "markdown" && o.Full {
-		return markdown.Full(w, r)
+		return sheet.SessionMarkdownFull(w, r)
 	}
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)

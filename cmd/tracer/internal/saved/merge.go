@@ -20,7 +20,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/merge"
 	"ipytracer/internal/report/export"
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -230,7 +230,5 @@ func (g *merging) print(ctx context.Context, w io.Writer) error {
 	case "perfetto":
 		return export.PerfettoOf(w, g.parts(ctx))
 	}
-	printed := console.TextOptions(w)
-	printed.Cells, printed.Full = g.o.Cells, g.o.Full
-	return text.Merge(w, g.m, printed)
+	return sheet.Merge(g.m, sheet.Options{Cells: g.o.Cells, Full: g.o.Full}).Text(w, console.Screen(w))
 }

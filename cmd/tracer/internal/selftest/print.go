@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/words"
 )
 
 // mark is ✓ or ✗, in colour if requested.
-func (t *selftest) mark(good bool) string { return text.MarkOf(good).Text(t.Color) }
+func (t *selftest) mark(good bool) string { return doc.MarkOf(good).Text(t.Color) }
 
 func (t *selftest) printf(format string, args ...any) {
 	if t.Text != nil {
