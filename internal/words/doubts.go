@@ -85,7 +85,7 @@ func (d Doubt) ofRun() string {
 	case WithoutSource:
 		return cells + " without source: matched by their order only"
 	case CellsLeftOut:
-		return cells + " had no room here and are not compared"
+		return cells + " were not compared (too many)"
 	case LongSources:
 		return "the sources of " + cells + " were longer than a recording keeps: what differs behind that is not seen"
 	case NotExact:

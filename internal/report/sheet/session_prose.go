@@ -41,7 +41,7 @@ func (p *session) nearest(r *model.Report, near []model.Nearness) {
 // time.
 func (p *session) slower(r *model.Report) {
 	for i := range r.Certificate.Probes {
-		if text := words.DearProbes(&r.Certificate.Probes[i]); text != "" {
+		if text := words.ExpensiveProbes(&r.Certificate.Probes[i]); text != "" {
 			p.WriteString("Slower: " + doc.Code(escape.Bounded(text, maxSlower)) + "\n\n")
 		}
 	}

@@ -102,7 +102,7 @@ func (v endingView) endings() {
 // dearProbes names the probes at more expensive places than usual, and their cost.
 func (v endingView) dearProbes() {
 	for i := range v.r.Certificate.Probes {
-		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
+		if text := words.ExpensiveProbes(&v.r.Certificate.Probes[i]); text != "" {
 			v.Answer("slower", escape.OneLine(text, false, maxDear))
 		}
 	}
