@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/report/html"
-	"ipytracer/internal/report/markdown"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -82,7 +82,7 @@ func checkFormats(t *testing.T, group string, r *model.Report, reasons []string)
 			"not counted at times", "exact: every change arrived"},
 		"text": {func(w io.Writer) error { return text.Report(w, r, text.Options{Width: -1, Full: true}) },
 			"✗ not complete", "✓ complete"},
-		"Markdown": {func(w io.Writer) error { return markdown.Print(w, r) }, "**Not complete.**",
+		"Markdown": {func(w io.Writer) error { return sheet.SessionMarkdown(w, r) }, "**Not complete.**",
 			"Nothing was lost, refused or guessed"},
 		"page": {func(w io.Writer) error { return html.Write(w, r, html.Options{}) },
 			`"complete":false,"finished"`, `"complete":true,"finished"`},

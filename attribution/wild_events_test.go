@@ -8,6 +8,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/report"
 )
@@ -29,7 +31,7 @@ func TestWildEvents(t *testing.T) {
 		var texts strings.Builder
 		for _, err := range []error{
 			report.JSON(&texts, whole), report.CSV(&texts, whole), text.Report(&texts, whole, text.Options{}),
-			report.AuditJSON(&texts, leaks), text.Audit(&texts, leaks, text.Options{}),
+			report.AuditJSON(&texts, leaks), sheet.Audit(leaks, sheet.Options{}).Text(&texts, doc.Size{Width: 120}),
 		} {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)

@@ -123,6 +123,9 @@ func (f *Freeing) Falls() int64 {
 	return *f.Resident
 }
 
+// OfObjects reports whether Falls is the size of objects, because nobody knows by how much resident memory falls.
+func (f *Freeing) OfObjects() bool { return f.Resident == nil && f.Falls() > 0 }
+
 // MallocTrim is the code that makes glibc's malloc return its free memory. No other C library has it.
 const MallocTrim = "import ctypes; ctypes.CDLL(None).malloc_trim(0)"
 

@@ -69,7 +69,7 @@ func TestGlanceSchemaKnowsTheModel(t *testing.T) {
 		Properties map[string]any
 		Defs       map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
-	if err := json.Unmarshal(report.GlanceSchemaJSON(), &schema); err != nil {
+	if err := json.Unmarshal(report.Schemas()[model.GlanceSchema], &schema); err != nil {
 		t.Fatal(err)
 	}
 	delete(schema.Properties, "stacks")

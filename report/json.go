@@ -13,10 +13,10 @@ import (
 	"ipytracer/model"
 )
 
-// JSON writes the report as one JSON object that follows [SchemaJSON], a line for each item of its lists, one after
-// another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports give
-// equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep every
-// character of the target's; those that a terminal could act on are written as \u escapes.
+// JSON writes the report as one JSON object that follows its schema in [Schemas], a line for each item of its lists,
+// one after another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports
+// give equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep
+// every character of the target's; those that a terminal could act on are written as \u escapes.
 func JSON(w io.Writer, r *model.Report) error {
 	c := complete(r)
 	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
@@ -45,15 +45,6 @@ func JSON(w io.Writer, r *model.Report) error {
 			}
 		},
 	}, "report")
-}
-
-// AuditJSON writes an audit as one JSON object that follows [AuditSchemaJSON], as [JSON] does.
-func AuditJSON(w io.Writer, a *model.Audit) error {
-	c := *a
-	c.Schema = model.AuditSchema
-	c.Processes, c.Held, c.NotJudged = list(a.Processes), list(a.Held), list(a.NotJudged)
-	c.Verdicts, c.Live = list(a.Verdicts), list(a.Live)
-	return newDocument(w).write(reflect.ValueOf(c), nil, "audit")
 }
 
 // document is an unfinished JSON object.
@@ -223,72 +214,4 @@ func figures(m map[string]model.Figure) map[string]model.Figure {
 		return map[string]model.Figure{}
 	}
 	return m
-}
-
-// WithoutSource returns a copy of a report without any text of the notebook. It removes the sources of cells and
-// statements; arguments in the command lines of child processes, which a cell may have typed (!cmd); and code in an
-// attached process's own (ipython -c). Names of experiments stay. The report is not changed.
-func WithoutSource(r *model.Report) *model.Report {
-	c := complete(r)
-	c.Schema = r.Schema
-	c.Find, c.Since = nil, nil
-	if r.Since != nil {
-		c.Since = func(id int) iter.Seq[*model.Window] { return bare(r.Since(id)) }
-	}
-	if r.Find != nil {
-		c.Find = func(id int) (model.Window, bool) {
-			w, ok := r.Find(id)
-			return withoutSource(w), ok
-		}
-	}
-	c.Windows, c.Stream, c.Passing = nil, bare(r.All()), bare(r.AllPassing())
-	for i := range c.Processes {
-		if c.Processes[i].Parent != 0 {
-			c.Processes[i].Command = program(c.Processes[i].Command)
-		} else {
-			c.Processes[i].Command = withoutCode(c.Processes[i].Command)
-		}
-	}
-	if r.Variables != nil {
-		c.Variables = VariablesWithoutSource(r.Variables)
-	}
-	if r.Advice != nil {
-		c.Advice = AdviceWithoutSource(r.Advice)
-	}
-	return c
-}
-
-// bare yields windows without the texts of the notebook.
-func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
-	return func(yield func(*model.Window) bool) {
-		for window := range all {
-			w := withoutSource(*window)
-			if !yield(&w) {
-				return
-			}
-		}
-	}
-}
-
-func withoutSource(w model.Window) model.Window {
-	w.Source, w.SourceTruncated = "", false
-	w.Children = list(w.Children)
-	for i := range w.Children {
-		w.Children[i].Command = program(w.Children[i].Command)
-	}
-	return w
-}
-
-// withoutCode removes the code of python -c code.
-func withoutCode(command string) string {
-	if before, _, inline := strings.Cut(command, " -c "); inline {
-		return before + " -c …"
-	}
-	return command
-}
-
-// program returns the first word of a command line.
-func program(command string) string {
-	first, _, _ := strings.Cut(command, " ")
-	return first
 }

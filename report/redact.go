@@ -1,11 +1,81 @@
 package report
 
 import (
+	"iter"
 	"regexp"
+	"slices"
 	"strings"
 
 	"ipytracer/model"
 )
+
+// WithoutSource returns a copy of a report without any text of the notebook. It removes the sources of cells and
+// statements; arguments in the command lines of child processes, which a cell may have typed (!cmd); and code in an
+// attached process's own (ipython -c). Names of experiments stay. The report is not changed.
+func WithoutSource(r *model.Report) *model.Report {
+	c := complete(r)
+	c.Schema = r.Schema
+	c.Find, c.Since = nil, nil
+	if r.Since != nil {
+		c.Since = func(id int) iter.Seq[*model.Window] { return bare(r.Since(id)) }
+	}
+	if r.Find != nil {
+		c.Find = func(id int) (model.Window, bool) {
+			w, ok := r.Find(id)
+			return withoutSource(w), ok
+		}
+	}
+	c.Windows, c.Stream, c.Passing = nil, bare(r.All()), bare(r.AllPassing())
+	for i := range c.Processes {
+		if c.Processes[i].Parent != 0 {
+			c.Processes[i].Command = program(c.Processes[i].Command)
+		} else {
+			c.Processes[i].Command = withoutCode(c.Processes[i].Command)
+		}
+	}
+	if r.Variables != nil {
+		c.Variables = VariablesWithoutSource(r.Variables)
+	}
+	if r.Advice != nil {
+		c.Advice = AdviceWithoutSource(r.Advice)
+	}
+	return c
+}
+
+// bare yields windows without the texts of the notebook.
+func bare(all iter.Seq[*model.Window]) iter.Seq[*model.Window] {
+	return func(yield func(*model.Window) bool) {
+		for window := range all {
+			w := withoutSource(*window)
+			if !yield(&w) {
+				return
+			}
+		}
+	}
+}
+
+func withoutSource(w model.Window) model.Window {
+	w.Source, w.SourceTruncated = "", false
+	w.Children = list(w.Children)
+	for i := range w.Children {
+		w.Children[i].Command = program(w.Children[i].Command)
+	}
+	return w
+}
+
+// withoutCode removes the code of python -c code.
+func withoutCode(command string) string {
+	if before, _, inline := strings.Cut(command, " -c "); inline {
+		return before + " -c …"
+	}
+	return command
+}
+
+// program returns the first word of a command line.
+func program(command string) string {
+	first, _, _ := strings.Cut(command, " ")
+	return first
+}
 
 // AuditWithoutSource returns a copy of an audit without texts that a notebook may have typed: arguments in commands,
 // and the keys in the paths to blocks. Names of variables and functions stay.
@@ -44,3 +114,56 @@ var keys = regexp.MustCompile(`\['(?:[^'\\]|\\.)*'?\]?|\["(?:[^"\\]|\\.)*"?\]?`)
 
 // WithoutKeys returns a path without the text in it: cache['secret'][3] is cache[…][3].
 func WithoutKeys(way string) string { return keys.ReplaceAllString(way, "[…]") }
+
+// GlanceWithoutSource returns a glance without the notebook's source: no text of cells, and no keys in the names of
+// variables.
+func GlanceWithoutSource(g *model.Glance) *model.Glance {
+	c := *g
+	c.Kernels = slices.Clone(g.Kernels)
+	for i := range c.Kernels {
+		k := &c.Kernels[i]
+		k.Cell, k.Statement = withoutText(k.Cell), withoutText(k.Statement)
+		k.Cells = slices.Clone(k.Cells)
+		for n := range k.Cells {
+			k.Cells[n] = *withoutText(&k.Cells[n])
+		}
+		k.Variables = VariablesWithoutSource(k.Variables)
+	}
+	return &c
+}
+
+// VariablesWithoutSource returns variables without the notebook's source: no keys in their names.
+func VariablesWithoutSource(all []model.Variable) []model.Variable {
+	all = slices.Clone(all)
+	for i := range all {
+		v := &all[i]
+		v.Name, v.Also = WithoutKeys(v.Name), slices.Clone(v.Also)
+		for n := range v.Also {
+			v.Also[n] = WithoutKeys(v.Also[n])
+		}
+		v.Columns = slices.Clone(v.Columns)
+		for n := range v.Columns {
+			v.Columns[n].Name = "[…]"
+		}
+	}
+	return all
+}
+
+func withoutText(w *model.Window) *model.Window {
+	if w == nil {
+		return nil
+	}
+	c := *w
+	c.Source = ""
+	return &c
+}
+
+// MergeWithoutSource returns a copy of merged recordings without any text of the notebooks.
+func MergeWithoutSource(m *model.Merge) *model.Merge {
+	c := *m
+	c.Cells = list(m.Cells)
+	for i := range c.Cells {
+		c.Cells[i].Source = ""
+	}
+	return &c
+}

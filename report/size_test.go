@@ -8,16 +8,15 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/internal/attributiontest"
-	"ipytracer/internal/report/profile"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 	"ipytracer/report"
 )
 
 // growing are printers with output that grows with the session.
 var growing = map[string]func(io.Writer, *model.Report) error{
-	"json": report.JSON, "csv": report.CSV, "allocations-csv": profile.Allocations, "perfetto": trace.Perfetto,
+	"json": report.JSON, "csv": report.CSV, "allocations-csv": export.Allocations, "perfetto": export.Perfetto,
 }
 
 // TestSize: the announced size is exact to the byte for a short session, and right within a third for a long one.

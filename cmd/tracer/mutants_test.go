@@ -20,8 +20,8 @@ import (
 	"ipytracer/internal/hostile"
 	"ipytracer/internal/merge"
 	"ipytracer/internal/plan"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/torchviz"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -93,7 +93,7 @@ func prints(t testing.TB, data, whole []byte, brief bool) {
 		o := output.Options{Format: f, Full: true}
 		r.Advice = advice.Make(r, advice.Options{})
 		err := o.Print(&out, r, audit)
-		if err != nil && !(f == "memory-viz" && errors.Is(err, torchviz.ErrNoGPU)) {
+		if err != nil && !(f == "memory-viz" && errors.Is(err, export.ErrNoGPU)) {
 			t.Fatalf("%s: %v", f, err)
 		}
 		if !extent.IsWhole() {

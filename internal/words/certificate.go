@@ -20,16 +20,16 @@ func BoundariesMissing(n uint64) string {
 	return Count(n) + " boundaries are missing: this is a defect of ipytracer, please report it"
 }
 
-// EndedAgain says that processes ended a second time.
+// EndedAgain returns the reason that processes were reported ended twice.
 func EndedAgain(n uint64) string {
-	return Count(n) + " ends are of processes that had ended: what such a process had at its highest may be missing; " +
+	return Count(n) + " processes were reported ended twice: what such a process had at its highest may be missing; " +
 		"this is a defect of ipytracer, please report it"
 }
 
-// TreesTooLow says that a process had higher maxima than the sum of its tree.
+// TreesTooLow returns the reason that a process had higher maxima than the sum of its tree.
 func TreesTooLow(n uint64) string {
-	return Count(n) + " times a process had more than its tree all together: peaks of the tree are too low; " +
-		"this is a defect of ipytracer, please report it"
+	return "in " + Count(n) + " places a process exceeded the total of its process tree: peaks of the tree are too " +
+		"low; this is a defect of ipytracer, please report it"
 }
 
 // WindowsTooLow says that windows are lower than the windows inside them.
@@ -66,8 +66,9 @@ func WindowsMissing(n uint64) string {
 // leastDear is the least CPU time, in nanoseconds, that deserves a line.
 const leastDear = 10_000_000
 
-// DearProbes says that probes cost more than usual, at their place or on this machine; "" if they took almost no time.
-func DearProbes(p *model.Probe) string {
+// ExpensiveProbes returns the warning that probes cost more than usual, at their place or on this machine; "" if the
+// cost was negligible.
+func ExpensiveProbes(p *model.Probe) string {
 	switch {
 	case p.Dear == "" || p.CostNS < leastDear:
 		return ""
@@ -88,12 +89,12 @@ func DearTraps(emulated, stepped int64, disagree bool) string {
 	return text
 }
 
-// DearProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves,
+// ExpensiveProbesSoFar describes the same for a running session, for a notebook. It leaves out why a dear place serves,
 // which may concern another user's files.
-func DearProbesSoFar(p *model.Probe) string {
+func ExpensiveProbesSoFar(p *model.Probe) string {
 	switch {
 	case p.DearMachine:
-		return DearProbes(p)
+		return ExpensiveProbes(p)
 	case p.Dear == "" || p.CostNS < leastDear:
 		return ""
 	}

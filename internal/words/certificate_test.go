@@ -14,20 +14,20 @@ func TestDearProbes(t *testing.T) {
 			"): 1,380,786 hits took about 1.38 s of CPU time": {Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why},
 		"": {Hits: 9_999, CostNS: 9_999_000, Dear: why}, // next to nothing
 	} {
-		if got := DearProbes(&p); got != want {
+		if got := ExpensiveProbes(&p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)
 		}
 	}
 	p := model.Probe{Hits: 1_380_786, CostNS: 1_380_786_000, Dear: why}
 	const want = "each array and each scalar is traced, which slows code down that makes many: " +
 		"1,380,786 hits took about 1.38 s of CPU time so far; the report says why"
-	if got := DearProbesSoFar(&p); got != want {
+	if got := ExpensiveProbesSoFar(&p); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if p.CostNS = leastDear - 1; DearProbesSoFar(&p) != "" {
-		t.Errorf("next to nothing: %q", DearProbesSoFar(&p))
+	if p.CostNS = leastDear - 1; ExpensiveProbesSoFar(&p) != "" {
+		t.Errorf("next to nothing: %q", ExpensiveProbesSoFar(&p))
 	}
-	if got := DearProbes(&model.Probe{Hits: 1 << 40, CostNS: 1 << 50}); got != "" {
+	if got := ExpensiveProbes(&model.Probe{Hits: 1 << 40, CostNS: 1 << 50}); got != "" {
 		t.Errorf("probes at good places: %q", got)
 	}
 }
@@ -38,20 +38,20 @@ func TestDearTraps(t *testing.T) {
 		DearMachine: true}
 	const want = "a hit of a probe is dear on this machine, 5.20 µs, and single-stepped 12.4 µs: numpy: " +
 		"20,000 hits took about 112 ms of CPU time"
-	if got := DearProbes(&p); got != want {
+	if got := ExpensiveProbes(&p); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := DearProbesSoFar(&p); got != want {
+	if got := ExpensiveProbesSoFar(&p); got != want {
 		t.Errorf("while the session runs: %q, want %q", got, want)
 	}
-	if p.DearMachine = false; !strings.HasPrefix(DearProbes(&p), eachTraced) {
-		t.Errorf("a place with a reason of the same words: %q", DearProbes(&p))
+	if p.DearMachine = false; !strings.HasPrefix(ExpensiveProbes(&p), eachTraced) {
+		t.Errorf("a place with a reason of the same words: %q", ExpensiveProbes(&p))
 	}
 	p.DearMachine = true
-	if p.Dear = DearTraps(5200, 12_400, true); !strings.Contains(DearProbes(&p), "do not agree") {
-		t.Errorf("measurements that do not agree: %q", DearProbes(&p))
+	if p.Dear = DearTraps(5200, 12_400, true); !strings.Contains(ExpensiveProbes(&p), "do not agree") {
+		t.Errorf("measurements that do not agree: %q", ExpensiveProbes(&p))
 	}
-	if p.CostNS = leastDear - 1; DearProbes(&p) != "" {
-		t.Errorf("next to nothing: %q", DearProbes(&p))
+	if p.CostNS = leastDear - 1; ExpensiveProbes(&p) != "" {
+		t.Errorf("next to nothing: %q", ExpensiveProbes(&p))
 	}
 }

@@ -85,7 +85,7 @@ func (d Doubt) ofRun() string {
 	case WithoutSource:
 		return cells + " without source: matched by their order only"
 	case CellsLeftOut:
-		return cells + " had no room here and are not compared"
+		return cells + " were not compared (too many)"
 	case LongSources:
 		return "the sources of " + cells + " were longer than a recording keeps: what differs behind that is not seen"
 	case NotExact:
@@ -172,17 +172,10 @@ func (e *Excess) figure(f *model.Figure) string {
 	if f == nil {
 		return "nothing"
 	}
-	bytes := f.Peak
 	if e.Need {
-		bytes = f.Need()
+		return Need.Text(f)
 	}
-	switch {
-	case f.Exact:
-		return Bytes(bytes)
-	case f.Bound == nil:
-		return "≥" + Bytes(bytes)
-	}
-	return "≈" + Bytes(bytes)
+	return Highest.Text(f)
 }
 
 // NothingToCompare says that a comparison has neither cells nor sessions.

@@ -10,25 +10,15 @@ import (
 // Near describes how near a meter came to a limit: "78.55 of 79.65 GiB of GPU 0 (98 %), where 20.00 MiB more were
 // refused,". It leaves out an unknown limit, and the end if nothing was refused then.
 func Near(n *model.Nearness) string {
-	text := markOf(n) + Bytes(n.Peak) + " " + Limited(n.Meter)
+	text := Highest.Mark(n.Exact, n.Bound) + Bytes(n.Peak) + " " + Limited(n.Meter)
 	if n.Bytes > 0 {
-		text = markOf(n) + Of(n.Peak, n.Bytes) + " " + Limited(n.Meter) + " (" +
+		text = Highest.Mark(n.Exact, n.Bound) + Of(n.Peak, n.Bytes) + " " + Limited(n.Meter) + " (" +
 			Share(float64(n.Peak)/float64(n.Bytes)) + ")"
 	}
 	if n.Refused > 0 {
 		text += ", where " + Bytes(n.Refused) + " more were refused,"
 	}
 	return text
-}
-
-func markOf(n *model.Nearness) string {
-	switch {
-	case n.Exact:
-		return ""
-	case n.Bound == nil:
-		return "≥"
-	}
-	return "≈"
 }
 
 // Limited returns the name for people of the memory under a meter's limit: "of GPU 0", "resident".

@@ -43,7 +43,7 @@ var notes = [NoteKinds]string{
 	ProcessExeced:  "the process executed another program",
 	RecordingEnds:  "the recording ends here",
 	NoHooksEnd:     "it ends at its result: when its display and hooks were over was not seen",
-	EndRefused:     "its end may have been earlier: ends were refused while it was open, there were too many",
+	EndRefused:     "it may have ended earlier: too many end events, some were dropped",
 	EndUnwatched:   "it may have gone on: the probes on statements were stepped down then, and its figures end there",
 	Refused:        "where it begins or ends is not certain: boundaries found no room while it was open",
 	Unpaired:       "its end may be another's: too many experiments were open at once",

@@ -27,7 +27,7 @@ var (
 		"event/recording/batch.go":                 "recordings, in frames of a bounded size",
 		"event/recording/encode.go":                "packs only",
 		"internal/report/html/pack.go":             "packs only",
-		"internal/report/profile/pprof.go":         "packs only",
+		"internal/report/export/pprof.go":          "packs only",
 		"python/python.go":                         "the wheel in this program",
 		"internal/gpu/command.go":                  "the program in this program",
 		"internal/code/elffile/elftest/hostile.go": "packs only, for tests",

@@ -1,7 +1,6 @@
 package html
 
 import (
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -41,7 +40,7 @@ func adviceOf(a *model.Advice) *advice {
 		out.Highest = words.NoMoment()
 		return out
 	}
-	out.Highest = shown(words.HighestMoment(text.MeterName(a.Meter), a.Peak, a.At))
+	out.Highest = shown(words.HighestMoment(words.Meter(a.Meter), a.Peak, a.At))
 	if len(a.Items) == 0 {
 		out.None = words.NoAdvice()
 	}

@@ -30,7 +30,7 @@ func freeings(all []model.Freeing) []freeing {
 		}
 		out = append(out, freeing{
 			At: i, PID: f.PID, Type: code, Bytes: f.Falls(), Device: f.Device, Exact: f.Exact,
-			Objects: f.Resident == nil && f.Falls() > 0, Names: shown(names),
+			Objects: f.OfObjects(), Names: shown(names),
 		})
 	}
 	return out

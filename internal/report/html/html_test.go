@@ -128,7 +128,7 @@ func TestSlower(t *testing.T) {
 		Name: "numpy", Hits: 380_786, CostNS: 380_786_000, Dear: "its code is not known",
 	})
 	_, data := print(t, r, nil)
-	want := [2]string{"slower", words.DearProbes(&r.Certificate.Probes[len(r.Certificate.Probes)-1])}
+	want := [2]string{"slower", words.ExpensiveProbes(&r.Certificate.Probes[len(r.Certificate.Probes)-1])}
 	if !slices.Contains(data.Answers, want) {
 		t.Errorf("%q is not among %q", want, data.Answers)
 	}

@@ -94,7 +94,7 @@ func (b *builder) declare() {
 	for _, id := range ids {
 		b.meters[id] = len(b.page.Meters)
 		b.page.Meters = append(b.page.Meters, meter{
-			ID: shown(id), Name: shown(text.MeterName(id)), Source: shown(sources[id]), Part: words.IsPart(id),
+			ID: shown(id), Name: shown(words.Meter(id)), Source: shown(sources[id]), Part: words.IsPart(id),
 			GPU: strings.HasPrefix(id, "gpu."),
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -36,7 +37,7 @@ func (b *builder) proof() {
 		m, served := meters[id]
 		one, compared := proofs[id]
 		figures, proven := text.Agreement(m, served, one, compared)
-		p.Meters = append(p.Meters, [4]string{shown(text.MeterName(id)), figures, proven, shown(m.Source)})
+		p.Meters = append(p.Meters, [4]string{shown(words.Meter(id)), figures, proven, shown(m.Source)})
 	}
 	for _, one := range c.Probes[:min(len(c.Probes), mostReasons)] {
 		p.Probes = append(p.Probes, probe{shown(one.Name), shown(one.Site), one.Hits})
@@ -86,12 +87,12 @@ func (b *builder) left() {
 func auditOf(a *model.Audit) *audit {
 	out := &audit{Least: a.Least, Verdicts: []verdict{}, Held: []held{}, Not: []string{}}
 	if len(a.Verdicts) == 0 {
-		out.AllClear = shown(text.AllClear(a))
+		out.AllClear = shown(sheet.AllClear(a))
 	}
 	for i := range a.Verdicts[:min(len(a.Verdicts), mostVerdicts)] {
 		v := &a.Verdicts[i]
 		one := verdict{
-			Title: text.VerdictTitle(v.Kind), Meter: shown(text.MeterName(v.Meter)), Bytes: v.Bytes, Count: v.Count,
+			Title: text.VerdictTitle(v.Kind), Meter: shown(words.Meter(v.Meter)), Bytes: v.Bytes, Count: v.Count,
 			Cells: shown(text.VerdictRuns(v)), Age: v.AgeNS,
 			Holder: shown(v.Holder), Probable: v.Probable, Evidence: shown(v.Evidence), Advice: shown(v.Advice),
 			Fix: typed(v.Fix), PID: v.PID,
@@ -110,12 +111,12 @@ func auditOf(a *model.Audit) *audit {
 	out.More = len(a.Verdicts) - len(out.Verdicts)
 	for _, h := range a.Held[:min(len(a.Held), mostHeld)] {
 		out.Held = append(out.Held, held{
-			shown(text.MeterName(h.Meter)), shown(h.By), shown(h.Holder), h.Bytes, h.Count,
+			shown(words.Meter(h.Meter)), shown(h.By), shown(h.Holder), h.Bytes, h.Count,
 		})
 	}
 	out.MoreHeld = len(a.Held) - len(out.Held)
 	for i := range a.NotJudged[:min(len(a.NotJudged), mostReasons)] {
-		text := text.NotJudged(&a.NotJudged[i])
+		text := sheet.NotJudged(&a.NotJudged[i])
 		if n := a.NotJudged[i].PID; n != 0 && len(a.Processes) > 1 {
 			text = fmt.Sprintf("pid %d: %s", n, text)
 		}

@@ -40,7 +40,7 @@ func (p *page) figures(g *model.Glance, k *model.Kernel) {
 		case n.Bytes > 0:
 			limited, of = n.Meter, text.LimitName(model.Limit{Kind: n.Kind, Path: n.Path})
 		}
-		p.bar(text.MeterName(strings.TrimSuffix(n.Meter, ".driver")), all, n.Meter, n.Bytes, of)
+		p.bar(words.Meter(strings.TrimSuffix(n.Meter, ".driver")), all, n.Meter, n.Bytes, of)
 	}
 	p.others(k, all, limited)
 }
@@ -72,11 +72,11 @@ func (p *page) bar(name string, all map[string]model.Figure, id string, limit in
 	if !ok {
 		return
 	}
-	figures := text.Total(all, id)
+	figures := words.Total.At(all, id)
 	if limit > 0 {
 		figures += " of " + words.Bytes(limit)
 	}
-	tail := ", highest " + text.Highest(all, id)
+	tail := ", highest " + words.Highest.At(all, id)
 	if of != "" {
 		tail += " · " + of
 	}
@@ -120,7 +120,7 @@ func (p *page) others(k *model.Kernel, all map[string]model.Figure, barred strin
 			f.Exact && f.Peak == 0 {
 			continue
 		}
-		parts = append(parts, text.MeterName(id)+" "+text.Total(all, id))
+		parts = append(parts, words.Meter(id)+" "+words.Total.At(all, id))
 	}
 	if n := len(k.Children) + k.ChildrenUnlisted; n > 0 {
 		sum := int64(0)

@@ -246,10 +246,11 @@ func version(of, number string) string {
 
 // needs returns the cell's need of the memory that came nearest to its limit, and of resident memory.
 func needs(g *model.Glance, k *model.Kernel, w *model.Window) string {
-	own := text.Need(w.Meters, resident)
+	own := words.Need.At(w.Meters, resident)
 	if near := k.Nearest(g.GPUs); len(near) > 0 && words.OfGPU(near[0].Meter) && near[0].Share() > 0 {
 		if _, ok := w.Meters[near[0].Meter]; ok {
-			return text.Need(w.Meters, near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
+			return words.Need.At(w.Meters,
+				near[0].Meter) + " " + words.Limited(near[0].Meter) + ", " + own + " resident"
 		}
 	}
 	return own

@@ -177,7 +177,7 @@ func (p *page) tabLine(k *model.Kernel) (spans []Span) {
 			about = "in the cell that ran last"
 		}
 		if p.state.Meter != "" {
-			about = strings.TrimSpace(about + " · " + text.MeterName(p.state.Meter) + " only")
+			about = strings.TrimSpace(about + " · " + words.Meter(p.state.Meter) + " only")
 		}
 	case Variables:
 		if k.VariablesNS > 0 {
@@ -247,7 +247,9 @@ func (p *page) rowsOf(k *model.Kernel) (lines []line) {
 		for _, c := range k.Children {
 			command := escape.OneLine(c.Command, false, 400)
 			lines = append(lines, line{
-				[]string{text.Total(c.Meters, resident), text.Highest(c.Meters, resident), fmt.Sprint(c.PID), command},
+				[]string{words.Total.At(c.Meters, resident), words.Highest.At(c.Meters, resident), fmt.Sprint(c.PID),
+					command,
+				},
 				[]sortKey{
 					{number: c.Meters[resident].End}, {number: c.Meters[resident].Peak}, {number: -int64(c.PID)},
 					{text: command},
@@ -295,12 +297,13 @@ func ran(w *model.Window, runs bool) line {
 	f := w.Meters[resident]
 	need := "–"
 	if gpu != "" {
-		need = text.Need(w.Meters, gpu)
+		need = words.Need.At(w.Meters, gpu)
 	}
 	return line{
 		[]string{
-			escape.Bounded(text.Label(*w), 40), text.Need(w.Meters, resident), need, text.Kept(w.Meters, resident),
-			text.Highest(w.Meters, resident), words.Duration(w.DurationNS), source,
+			escape.Bounded(text.Label(*w),
+				40), words.Need.At(w.Meters, resident), need, words.Consumed.At(w.Meters, resident),
+			words.Highest.At(w.Meters, resident), words.Duration(w.DurationNS), source,
 		},
 		[]sortKey{
 			{number: int64(w.ID)}, {number: f.Need()}, {number: onGPU}, {number: f.Consumed}, {number: f.Peak},
@@ -310,7 +313,7 @@ func ran(w *model.Window, runs bool) line {
 }
 
 func allocated(a model.Allocation, k *model.Kernel) line {
-	meter, who := text.MeterName(a.Meter), text.Who(a.Stack)
+	meter, who := words.Meter(a.Meter), text.Who(a.Stack)
 	grew := words.Bytes(a.Net)
 	if a.Net > 0 {
 		grew = "+" + grew

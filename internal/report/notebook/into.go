@@ -164,10 +164,10 @@ func lines(of *run) (plain, page string) {
 	var rows strings.Builder
 	for _, id := range of.meters {
 		s := of.Meters[id]
-		f := model.Figure{Exact: s.Exact, Bound: s.Bound}
+		of := func(q words.Quantity, n int64) string { return q.Mark(s.Exact, s.Bound) + words.Bytes(n) }
 		name := strings.TrimPrefix(id, "cpu.")
-		need, consumed := mark(f, s.Need, true), mark(f, s.Consumed, false)
-		peak, total := mark(f, s.Peak, true), mark(f, s.Total, false)
+		need, consumed := of(words.Need, s.Need), of(words.Consumed, s.Consumed)
+		peak, total := of(words.Highest, s.Peak), of(words.Total, s.Total)
 		text = append(text, fmt.Sprintf("%s: need %s, consumed %s, peak %s, total %s",
 			name, need, consumed, peak, total))
 		fmt.Fprintf(&rows, "<tr><th>%s</th><td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>",
@@ -179,15 +179,4 @@ func lines(of *run) (plain, page string) {
 	return "ipytracer: " + strings.Join(text, "; "),
 		"<table><thead><tr><th>ipytracer</th><th>need</th><th>consumed</th><th>peak</th><th>total</th></tr></thead>" +
 			"<tbody>" + rows.String() + "</tbody></table>"
-}
-
-// mark returns a size with a mark if it is not exact.
-func mark(f model.Figure, n int64, high bool) string {
-	switch {
-	case f.Exact:
-		return words.Bytes(n)
-	case f.Bound == nil && high:
-		return "≥" + words.Bytes(n)
-	}
-	return "≈" + words.Bytes(n)
 }

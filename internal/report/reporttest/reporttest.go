@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -142,18 +143,12 @@ func CheckAdvice(data []byte) error { return check("urn:ipytracer:advice:v1", da
 func check(id string, data []byte) error {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
-	for name, text := range map[string][]byte{
-		"urn:ipytracer:top:v1": report.GlanceSchemaJSON(), "urn:ipytracer:report:v1": report.SchemaJSON(),
-		"urn:ipytracer:audit:v1": report.AuditSchemaJSON(), "urn:ipytracer:diff:v1": report.DiffSchemaJSON(),
-		"urn:ipytracer:plan:v1": report.PlanSchemaJSON(), "urn:ipytracer:check:v1": report.CheckSchemaJSON(),
-		"urn:ipytracer:merge:v1": report.MergeSchemaJSON(), "urn:ipytracer:advice:v1": report.AdviceSchemaJSON(),
-		"urn:ipytracer:trial:v1": report.TrialSchemaJSON(),
-	} {
+	for name, text := range report.Schemas() {
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 		if err != nil {
 			return err
 		}
-		if err := compiler.AddResource(name, document); err != nil {
+		if err := compiler.AddResource("urn:"+strings.ReplaceAll(name, "/", ":"), document); err != nil {
 			return err
 		}
 	}

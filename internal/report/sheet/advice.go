@@ -2,71 +2,145 @@ package sheet
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// AdviceMarkdown writes advice for a pull request. It fails with w's error only.
-func AdviceMarkdown(w io.Writer, a *model.Advice) error { return asMarkdown(w, advicePage(a)) }
+// advice lays advice out.
+type advice struct{ layout }
 
-// AdviceHTML writes advice as a page without scripts.
-func AdviceHTML(w io.Writer, a *model.Advice) error { return html(w, advicePage(a)) }
+// Advice shows the highest moment, and for each piece of advice what to change, by how much lower the moment would be,
+// what may be different then, and what is not known.
+func Advice(a *model.Advice, o Options) *doc.Document {
+	v := advice{newLayout("Make the notebook smaller", o)}
+	v.On(doc.Page)
+	v.page(a)
+	v.On(doc.Terminal)
+	v.Prose("", doc.Bold("ipytracer"), doc.Dim(" · advice"))
+	v.Blank()
+	v.highest(a)
+	for i := range a.Items {
+		v.item(&a.Items[i])
+	}
+	if a.Left > 0 {
+		v.Blank()
+		v.Prose("", doc.Dim(words.AdviceLeft(a.Left)))
+	}
+	if len(a.Unknown) > 0 {
+		v.Heading("Not considered")
+		for _, text := range a.Unknown {
+			v.Prose("", text)
+		}
+	}
+	return v.Document
+}
 
-func advicePage(a *model.Advice) *page {
-	p := &page{Title: "Make the notebook smaller"}
+// highest shows the moment that the advice would lower.
+func (v advice) highest(a *model.Advice) {
+	v.Field("session", words.Plural(a.Cells, "cell"))
+	if a.At == nil {
+		v.Field("highest", words.NoMoment())
+		return
+	}
 	if len(a.Incomplete) > 0 {
-		p.Facts = append(p.Facts, fact{Name: "how sure", Text: words.NotInFull(a.Incomplete)})
+		v.Field("how sure", escape.Bounded(words.NotInFull(a.Incomplete), maxProse))
+	}
+	f := model.Figure{Peak: a.Peak, Exact: a.Exact}
+	v.Field("highest", doc.Bold(words.Highest.Text(&f)), words.Meter(a.Meter), words.PlaceName(a.At))
+	if len(a.Items) == 0 {
+		v.Blank()
+		v.Prose("", words.NoAdvice())
+	}
+}
+
+// item shows one piece of advice.
+func (v advice) item(item *model.AdviceItem) {
+	v.Heading(
+		fmt.Sprintf("%d  %s: %s", item.Number, words.AdviceGain(item.Saves, item.Fits), words.PlaceName(&item.At)))
+	v.Prose("", escape.Bounded(item.Title, maxProse))
+	if item.Fits > 0 {
+		v.Field("fits", doc.Bold(words.Bytes(item.Fits)), words.AdviceAccuracy(item.Accuracy))
+	}
+	if item.Fits == 0 || item.Saves > 0 {
+		v.Field("saves", doc.Bold(words.Bytes(item.Saves)), words.AdviceAccuracy(item.Accuracy))
+	}
+	if item.Then == nil {
+		v.Field("then", words.Bytes(item.Peak), words.Decides(nil))
+	} else {
+		v.Field("then", words.Decides(item.Then))
+	}
+	for l := range strings.Lines(item.Diff) {
+		look := doc.Plain
+		if !strings.HasPrefix(l, "+") && !strings.HasPrefix(l, "-") {
+			look = doc.Dim
+		}
+		v.Code(look("  " + l))
+	}
+	for _, text := range item.Changes {
+		v.Field("changes", escape.Bounded(text, maxProse))
+	}
+	for _, text := range item.Unknown {
+		v.Field("unknown", escape.Bounded(text, maxProse))
+	}
+	if item.Try != "" {
+		v.Code(doc.Plain("try it      " + item.Try))
+	}
+}
+
+// page is what pages say.
+func (v advice) page(a *model.Advice) {
+	if len(a.Incomplete) > 0 {
+		v.Field("how sure", words.NotInFull(a.Incomplete))
 	}
 	if a.At == nil {
-		p.Facts = append(p.Facts, fact{Name: "highest", Text: words.NoMoment()})
+		v.Field("highest", words.NoMoment())
 	} else {
 		f := model.Figure{Peak: a.Peak, Exact: a.Exact}
-		p.Facts = append(p.Facts,
-			fact{Name: words.Meter(a.Meter), Text: figure(&f, peak, true).Text + " at its highest"},
-			fact{Name: "decided by", Text: words.PlaceName(a.At)})
+		v.Field(words.Meter(a.Meter), words.Highest.Text(&f)+" at its highest")
+		v.Field("decided by", words.PlaceName(a.At))
 		if len(a.Items) == 0 {
-			p.Facts = append(p.Facts, fact{Name: "advice", Text: words.NoAdvice()})
+			v.Field("advice", words.NoAdvice())
 		}
 	}
 	if len(a.Items) > 0 {
-		table := section{Title: "Advice", Columns: columns("", ">gain", "how sure", ">then", "where", "what to do")}
+		v.Heading("Advice")
+		t := doc.NewTable(doc.Left(""), doc.Right("gain"), doc.Left("how sure"), doc.Right("then"), doc.Left("where"),
+			doc.Left("what to do"))
 		for i := range a.Items {
 			item := &a.Items[i]
-			table.Rows = append(table.Rows, []cell{
-				plain(fmt.Sprint(item.Number)), plain(words.AdviceGain(item.Saves, item.Fits)), plain(item.Accuracy),
-				plain(words.Bytes(item.Peak)), plain(words.PlaceName(&item.At)), plain(item.Title),
-			})
+			t.Row(item.Number, words.AdviceGain(item.Saves, item.Fits), item.Accuracy, words.Bytes(item.Peak),
+				words.PlaceName(&item.At), item.Title)
 		}
 		if a.Left > 0 {
-			table.More = words.AdviceLeft(a.Left)
+			t.More = words.AdviceLeft(a.Left)
 		}
-		p.Sections = append(p.Sections, table)
+		v.Table(t)
 	}
 	for i := range a.Items {
-		p.Sections = append(p.Sections, adviceSection(&a.Items[i]))
+		v.section(&a.Items[i])
 	}
 	if len(a.Unknown) > 0 {
-		not := section{Title: "Not considered", Columns: columns("fact")}
+		v.Heading("Not considered")
+		t := doc.NewTable(doc.Left("fact"))
 		for _, text := range a.Unknown {
-			not.Rows = append(not.Rows, []cell{plain(text)})
+			t.Row(text)
 		}
-		p.Sections = append(p.Sections, not)
+		v.Table(t)
 	}
-	return p
 }
 
-// adviceSection has the change of one piece of advice, and the sentences about it.
-func adviceSection(item *model.AdviceItem) section {
-	s := section{
-		Title: fmt.Sprintf("Advice %d", item.Number), Pre: strings.TrimSuffix(item.Diff, "\n"),
-		Columns: columns("", "about it"),
-	}
+// section has the change of one piece of advice, and the sentences about it.
+func (v advice) section(item *model.AdviceItem) {
+	v.Heading(fmt.Sprintf("Advice %d", item.Number))
+	v.Code(doc.Plain(strings.TrimSuffix(item.Diff, "\n")))
+	t := doc.NewTable(doc.Left(""), doc.Left("about it"))
 	row := func(name, text string) {
 		if text != "" {
-			s.Rows = append(s.Rows, []cell{plain(name), plain(text)})
+			t.Row(name, text)
 		}
 	}
 	row("what to do", item.Title)
@@ -77,7 +151,7 @@ func adviceSection(item *model.AdviceItem) section {
 		row("not known", text)
 	}
 	if item.Try != "" {
-		s.Rows = append(s.Rows, []cell{plain("try it"), code(item.Try)})
+		t.Row("try it", code(item.Try))
 	}
-	return s
+	v.Table(t)
 }

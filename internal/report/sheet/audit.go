@@ -1,140 +1,167 @@
 package sheet
 
 import (
-	"cmp"
 	"fmt"
-	"io"
+	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// AuditHTML writes an audit as a page without scripts. It fails with w's error only.
-func AuditHTML(w io.Writer, a *model.Audit, o AuditOptions) error {
-	return html(w, auditPage(a, o, htmlRows))
-}
+// maxHeld is the most rows of the account of memory that is still there.
+const maxHeld = 12
 
-// AuditMarkdown writes an audit for a pull request.
-func AuditMarkdown(w io.Writer, a *model.Audit, o AuditOptions) error {
-	return asMarkdown(w, auditPage(a, o, markdownRows))
-}
+// audited lays an audit out.
+type audited struct{ layout }
 
-// AuditOptions are functions of other packages for parts of an audit.
-type AuditOptions struct {
-	Who   func([]model.Frame) string // a stack
-	Title func(kind string) string   // a kind of verdict
-	Full  bool                       // with an account of the memory that is still there
-}
-
-func auditPage(a *model.Audit, o AuditOptions, rows int) *page {
-	p := &page{Title: "Leak audit"}
-	for _, one := range a.Processes[:min(len(a.Processes), rows)] {
-		text := fmt.Sprintf("pid %d", one.PID)
-		if one.Python != "" {
-			text += " · Python " + one.Python
-		}
-		if one.Late {
-			text += " · what it had made before the audit began is not in it"
-		}
-		p.Facts = append(p.Facts, fact{Name: "process", Text: text + " · " + clip(one.Command)})
+// Audit shows the verdicts, what could not be judged, and the code that frees memory; with Full also an account of the
+// memory that is still there.
+func Audit(a *model.Audit, o Options) *doc.Document {
+	v := audited{newLayout("Leak audit", o)}
+	v.On(doc.Page)
+	v.page(a)
+	v.On(doc.Terminal)
+	v.auditHeader(a)
+	for i := range a.Verdicts {
+		v.verdict(i+1, &a.Verdicts[i])
 	}
-	p.Facts = append(p.Facts, fact{
-		Name: "session", Text: words.Plural(a.Cells, "cell") + " in " + words.Duration(a.DurationNS),
-	})
-	verdicts := fact{"verdicts", words.Plural(len(a.Verdicts), "verdict"), more}
-	if len(a.Verdicts) == 0 {
-		verdicts.Tone = less
-		if !a.Complete {
-			verdicts.Text, verdicts.Tone = "none, but not everything could be judged: no all-clear", doubt
-		}
-	}
-	p.Facts = append(p.Facts, verdicts)
-	p.verdicts(a, o, rows)
-	p.toFree(a, rows)
 	if o.Full {
-		p.held(a, rows)
+		v.stillHeld(a)
+		v.stillLive(a)
 	}
-	if len(a.NotJudged) > 0 {
-		s := section{
-			Title: "Not judged", Columns: columns("meter", ">bytes at most", "why", "what to do"),
-			More: rest(len(a.NotJudged), rows, "reason"),
+	v.notJudged(a)
+	remains := text.Remains{Document: v.Document, Full: o.Full}
+	remains.ToFree(a.ToFree)
+	remains.Variables(a.Variables, a.Names, a.ToFree)
+	remains.Resident(a.Resident)
+	return v.Document
+}
+
+func (v audited) auditHeader(a *model.Audit) {
+	v.Prose("", doc.Bold("ipytracer"), doc.Dim(" · leak audit"))
+	v.Blank()
+	for _, p := range a.Processes {
+		parts := []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
+		if p.Notebook != "" {
+			parts = append(parts, doc.Plain(text.KernelName(&model.Process{Notebook: p.Notebook, Kernel: p.Kernel})))
 		}
-		for i := range a.NotJudged[:min(len(a.NotJudged), rows)] {
-			n := &a.NotJudged[i]
-			bytes := "not known"
-			if n.Bytes != nil {
-				bytes = words.Bytes(*n.Bytes)
+		if p.Python != "" {
+			parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))
+		}
+		if p.IPython != "" {
+			parts = append(parts, doc.Plain("IPython "+escape.Bounded(p.IPython, maxName)))
+		}
+		if p.Late {
+			parts = append(parts, doc.Plain("what it had made before the audit began is not in it"))
+		}
+		if p.Objects > 0 {
+			parts = append(parts, doc.Plain(words.Plural(int(p.Objects), "object")+" looked at"))
+		}
+		if text.Notable(p.Ending, p.IPython) {
+			at := ""
+			if p.Ending.At != nil {
+				at = ", in " + text.PlaceName(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
-			s.Rows = append(s.Rows, []cell{
-				plain(cmp.Or(words.Meter(n.Meter), "all")), plain(bytes), {Text: clip(n.Why), Tone: doubt},
-				plain(clip(n.Advice)),
-			})
+			text.Ends(v.Document, p.PID, "", p.Ending, at)
+			v.Blank()
 		}
-		p.Sections = append(p.Sections, s)
+		v.Field("process", parts)
+		v.Field("command", escape.Bounded(p.Command, maxProse))
 	}
-	return p
-}
-
-func (p *page) verdicts(a *model.Audit, o AuditOptions, rows int) {
+	text.GPUNotes(v.Document, a.GPUNotes)
+	v.Field("session", words.Plural(a.Cells, "cell"), words.Duration(a.DurationNS))
 	if len(a.Verdicts) == 0 {
-		return
-	}
-	s := section{
-		Title: "Verdicts", Columns: columns(">bytes", "meter", "what", "line", "why", "what to do"),
-		More: rest(len(a.Verdicts), rows, "verdict"),
-	}
-	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] {
-		v := &a.Verdicts[i]
-		where := ""
-		if len(v.Stack) > 0 {
-			where = o.Who(v.Stack)
-		}
-		s.Rows = append(s.Rows, []cell{
-			{Text: words.Bytes(v.Bytes), Tone: more}, plain(words.Meter(v.Meter)), plain(o.Title(v.Kind)), code(where),
-			plain(clip(v.Evidence)), plain(clip(v.Advice)),
-		})
-	}
-	p.Sections = append(p.Sections, s)
-	for i := range a.Verdicts[:min(len(a.Verdicts), rows)] { // code is whole, to be pasted
-		if v := &a.Verdicts[i]; v.Fix != "" {
-			p.Sections = append(p.Sections, section{
-				Title: fmt.Sprintf("To type for verdict %d: %s", i+1, words.Bytes(v.Bytes)), Pre: v.Fix,
-			})
-		}
+		v.Heading(AllClear(a))
+	} else {
+		v.Heading(words.Plural(len(a.Verdicts), "verdict"))
 	}
 }
 
-// toFree lists code that frees memory.
-func (p *page) toFree(a *model.Audit, rows int) {
-	for _, f := range a.ToFree[:min(len(a.ToFree), rows)] {
-		size := words.Bytes(f.Falls())
-		if f.Device > 0 {
-			size += " + " + words.Bytes(f.Device) + " GPU"
-		}
-		if !f.Exact {
-			size = "≥ " + size
-		}
-		if f.Resident == nil && f.Device == 0 {
-			size = "objects of " + size
-		}
-		p.Sections = append(p.Sections, section{Title: "To free " + size + ", type", Pre: f.Type})
+// verdict shows one verdict: its kind, size, origin, evidence and advice.
+func (v audited) verdict(number int, one *model.Verdict) {
+	v.Blank()
+	size := doc.Bold(words.Bytes(one.Bytes))
+	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
+		size.Text += " of " + words.Meter(one.Meter)
+	}
+	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(text.VerdictTitle(one.Kind)), "   ", size)
+	row := func(name, text string) {
+		v.Prose("            ", doc.Dim("    "+escape.Pad(name, 8, false)), text)
+	}
+	if len(one.Stack) > 0 {
+		row("line", text.Who(one.Stack))
+	}
+	if len(one.Executions) > 0 {
+		row("cells", text.VerdictRuns(one))
+	}
+	row("count", counted(one)+", the oldest "+words.Duration(one.AgeNS)+" old")
+	row("why", escape.Bounded(one.Evidence, 2*maxProse))
+	row("try", escape.Bounded(one.Advice, maxProse))
+	if one.Change != nil {
+		row("change", text.PlaceName(one.Change)+words.OfKernel(one.Kernel))
+	}
+	name := "type"
+	for line := range strings.Lines(one.Fix) {
+		v.WithCode("            ", []doc.Span{doc.Dim("    " + escape.Pad(name, 7, false))},
+			escape.Bounded(strings.TrimSuffix(line, "\n"), text.MaxCode))
+		name = ""
 	}
 }
 
-func (p *page) held(a *model.Audit, rows int) {
+func counted(one *model.Verdict) string {
+	switch one.Kind {
+	case model.ChildAlive, model.IdlePool:
+		return words.Plural(int(one.Count), "process")
+	case model.Fragmentation:
+		return words.Plural(int(one.Count), "time")
+	}
+	return words.Plural(int(one.Count), "block")
+}
+
+// stillHeld lists the memory that is there at the end by its holder, with or without a verdict.
+func (v audited) stillHeld(a *model.Audit) {
 	if len(a.Held) == 0 {
 		return
 	}
-	s := section{
-		Title: "Still there at the end, by what holds it", Note: "An account, no verdict.",
-		Columns: columns(">bytes", "meter", ">blocks", "by", "name"), More: rest(len(a.Held), rows, "name"),
+	v.Heading("Still there at the end, by what holds it")
+	v.Blank()
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("held by"),
+		doc.Flex("name"))
+	for _, h := range a.Held[:min(len(a.Held), maxHeld)] {
+		t.Row(words.Meter(h.Meter), words.Bytes(h.Bytes), doc.Dim(fmt.Sprint(h.Count)), h.By,
+			escape.OneLine(h.Holder, false, maxProse))
 	}
-	for i := range a.Held[:min(len(a.Held), rows)] {
-		h := &a.Held[i]
-		s.Rows = append(s.Rows, []cell{
-			plain(words.Bytes(h.Bytes)), plain(words.Meter(h.Meter)), plain(fmt.Sprint(h.Count)), plain(h.By),
-			code(h.Holder),
-		})
+	v.Table(t)
+	if rest := a.Held[min(len(a.Held), maxHeld):]; len(rest) > 0 {
+		v.Note("… and %s, none of more than %s.", words.Plural(len(rest), "more holder"), words.Bytes(rest[0].Bytes))
 	}
-	p.Sections = append(p.Sections, s)
+}
+
+// stillLive lists it by the stack that allocated it.
+func (v audited) stillLive(a *model.Audit) {
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks").Drop(1), doc.Left("since"),
+		doc.Left("held by").Drop(2), doc.Flex("line"))
+	for _, l := range a.Live {
+		if t.Len() == maxHeld || l.Bytes < text.WorthShowing {
+			break
+		}
+		since := "between cells"
+		if len(l.Executions) > 0 {
+			since = text.RunName(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
+		}
+		t.Row(words.Meter(l.Meter), words.Bytes(l.Bytes), doc.Dim(fmt.Sprint(l.Count)), since, l.By, text.Who(l.Stack))
+	}
+	if t.Len() == 0 {
+		return
+	}
+	v.Heading("Still there at the end, by who made it")
+	v.Blank()
+	v.Table(t)
+	if rest := len(a.Live) - t.Len(); rest > 0 {
+		v.Note("… and %s, none of more than %s.", words.Plural(rest, "more line"),
+			words.Bytes(a.Live[t.Len()].Bytes))
+	}
 }

@@ -1,247 +1,229 @@
 package sheet
 
 import (
-	"fmt"
-	"io"
 	"path"
 	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// DiffHTML writes a comparison as a page without scripts. It fails with w's error only.
-func DiffHTML(w io.Writer, d *model.Diff) error { return html(w, diffPage(d, htmlRows)) }
+// The shown parts of a comparison on a terminal, unless all is shown.
+const (
+	maxDiffCells  = 15
+	maxDiffLines  = 4
+	maxDiffCauses = 3
+)
 
-// DiffMarkdown writes a comparison for a pull request.
-func DiffMarkdown(w io.Writer, d *model.Diff) error { return asMarkdown(w, diffPage(d, markdownRows)) }
+// compared lays a comparison out.
+type compared struct{ layout }
 
-func diffPage(d *model.Diff, rows int) *page {
-	p := &page{Title: "Memory: A → B"}
-	for _, one := range []struct {
-		name string
-		run  *model.DiffRun
-	}{{"A", &d.A}, {"B", &d.B}} {
-		text := path.Base(one.run.File) + " · " + words.Plural(one.run.Cells, "cell") + " in " +
-			words.Duration(one.run.DurationNS)
-		if one.run.Python != "" {
-			text += " · Python " + one.run.Python
-		}
-		p.Facts = append(p.Facts, fact{Name: one.name, Text: text})
-	}
+// Diff shows the growth and its reason, the cells that caused it, those that follow, and its certainty.
+func Diff(d *model.Diff, o Options) *doc.Document {
+	v := compared{newLayout("Memory: A → B", o)}
+	v.On(doc.Page)
+	v.page(d)
+	v.On(doc.Terminal)
+	v.diffRun("A", &d.A)
+	v.diffRun("B", &d.B)
+	v.Blank()
 	for i := range d.Whole {
-		for k := range d.Whole[i].Meters {
-			if m := &d.Whole[i].Meters[k]; k == 0 || !words.IsPart(m.Meter) && abs(m.Peak) >= d.Least {
-				p.Facts = append(p.Facts, fact{
-					words.Meter(m.Meter),
-					"peak " + sides(m.A, m.B, peak, true) + ", " + words.Change(m.Peak) + share(m), toneOf(m.Peak),
-				})
-			}
+		v.diffWhole(d, &d.Whole[i], len(d.Whole) > 1)
+	}
+	v.diffCauses(d)
+	v.diffCells(d)
+	v.diffTimes(d)
+	v.judged(d.Judged)
+	v.doubts(d.Doubts)
+	return v.Document
+}
+
+func (v compared) diffRun(name string, r *model.DiffRun) {
+	spans := []doc.Span{doc.Bold(name + "  "), doc.Plain(escape.Bounded(path.Base(r.File), maxName*2)),
+		doc.Dim(" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS)),
+	}
+	for _, one := range [][2]string{{"Python ", r.Python}, {"IPython ", r.IPython}} {
+		if one[1] != "" {
+			spans = append(spans, doc.Dim(" · "+one[0]+escape.Bounded(one[1], maxName)))
 		}
 	}
-	for i := range d.Causes[:min(len(d.Causes), 3)] {
+	v.Prose("   ", spans)
+}
+
+// fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
+func fromTo(a, b *model.Figure, q words.Quantity, change int64) string {
+	text := q.Text(a) + " → " + q.Text(b) + ", " + words.Change(change)
+	if a != nil && b != nil {
+		if p := words.Percent(change, q.Of(*a)); p != "" && change != 0 {
+			text += " (" + p + ")"
+		}
+	}
+	return text
+}
+
+// diffWhole shows the peaks of the sessions, and their cells.
+func (v compared) diffWhole(d *model.Diff, one *model.WholeDiff, several bool) {
+	if several {
+		v.Prose("", doc.Bold(escape.Bounded(one.Command, maxName*2)))
+	}
+	for i := range one.Meters {
+		m := &one.Meters[i]
+		if i > 0 && (words.IsPart(m.Meter) || abs(m.Peak) < d.Least) {
+			continue
+		}
+		parts := []doc.Span{doc.In(doc.Change(m.Peak), "peak "+fromTo(m.A, m.B, words.Highest, m.Peak))}
+		if m.Meter == d.Meters[0] {
+			where := ""
+			if one.PeakA != nil {
+				where = "in " + cellOf(d.Cells[*one.PeakA].A)
+			}
+			if one.PeakB != nil {
+				where += " → in " + cellOf(d.Cells[*one.PeakB].B)
+			}
+			parts = append(parts, doc.Dim(where))
+		}
+		v.Field(words.Meter(m.Meter), parts)
+	}
+}
+
+// cellOf returns the name of a cell of one run for people.
+func cellOf(x *model.DiffCell) string {
+	if x == nil {
+		return "no cell"
+	}
+	return words.Row(&model.CellDiff{B: x})
+}
+
+func (v compared) diffCauses(d *model.Diff) {
+	for i := range d.Causes[:min(len(d.Causes), maxDiffCauses)] {
 		c := &d.Causes[i]
-		p.Facts = append(p.Facts, fact{
-			"cause", words.Row(&d.Cells[c.Cell]) + " " + d.Cells[c.Cell].Change + ": " + c.Why, toneOf(c.Bytes),
-		})
-		p.follows(d, c)
+		name := "cause"
+		if i > 0 {
+			name = "and"
+		}
+		row := &d.Cells[c.Cell]
+		v.Field(name, doc.Bold(words.Row(row)+" "+row.Change), c.Why,
+			doc.Dim(escape.OneLine(editedLine(row), false, 60)))
+		v.diffFollows(d, c, maxDiffCauses)
+	}
+	if n := len(d.Causes) - maxDiffCauses; n > 0 {
+		v.Field("and", words.Plural(n, "more cell"))
 	}
 	if len(d.Causes) == 0 {
-		p.Facts = append(p.Facts, fact{
-			"cause", "none: no cell needs or keeps " + words.Bytes(d.Least) + " more or less than it did", "",
-		})
+		v.noCause(d)
 	}
-	if j := d.Judged; j != nil {
-		p.judged(j)
-	}
-	p.Sections = append(p.Sections, causes(d, rows))
-	p.dependent(d, rows)
-	p.following(d, rows)
-	p.lines(d, rows)
-	p.doubts(d.Doubts, rows)
-	return p
 }
 
-// follows names the first cells that follow from a cause.
-func (p *page) follows(d *model.Diff, c *model.Cause) {
-	const few = 3
-	for i := range c.Follows[:min(len(c.Follows), few)] {
+func (v compared) noCause(d *model.Diff) {
+	v.Field("cause", "none: no cell needs or keeps "+words.Bytes(d.Least)+" more or less than it did")
+}
+
+// diffFollows names the cells that follow from a cause, and the names that they read.
+func (v compared) diffFollows(d *model.Diff, c *model.Cause, most int) {
+	for i := range c.Follows[:min(len(c.Follows), most)] {
 		f := &c.Follows[i]
-		p.Facts = append(p.Facts, fact{"so", words.Row(&d.Cells[f.Cell]) + " " + f.Why, toneOf(f.Bytes)})
+		v.Field("  so", escape.OneLine(words.Row(&d.Cells[f.Cell])+" "+f.Why, false, maxProse))
 	}
-	if n := len(c.Follows) - few; n > 0 {
-		p.Facts = append(p.Facts, fact{Name: "so", Text: words.Plural(n, "more cell")})
+	if n := len(c.Follows) - most; n > 0 {
+		v.Field("  so", words.Plural(n, "more cell"))
 	}
 }
 
-// dependent lists the cells that need or keep another amount because of a name that they read.
-func (p *page) dependent(d *model.Diff, rows int) {
-	s := section{
-		Title:   "Cells that follow from them",
-		Columns: columns("cell", "", "from", "meter", ">need", ">keeps", "why", "source"),
+// editedLine returns the first line of an edited cell, if it is known; the source of another cell.
+func editedLine(row *model.CellDiff) string {
+	if len(row.Edits) == 0 || row.Edits[0].LinesB == 0 {
+		return sourceOfRow(row)
 	}
-	n := 0
-	for i := range d.Causes {
-		c := &d.Causes[i]
-		for k := range c.Follows {
-			if n++; n > rows {
-				continue
-			}
-			f := &c.Follows[k]
-			row := &d.Cells[f.Cell]
-			line := []cell{
-				plain(words.Row(row)), plain(row.Change), plain(words.Row(&d.Cells[c.Cell])),
-				plain(words.Meter(f.Meter)), plain("–"), plain("–"), plain(row.Why), code(source(row)),
-			}
-			for m := range row.Meters {
-				if one := &row.Meters[m]; one.Meter == f.Meter {
-					line[4], line[5] = change(one.Need), change(one.Consumed)
-				}
-			}
-			s.Rows = append(s.Rows, line)
+	number := row.Edits[0].B
+	for l := range strings.Lines(row.B.Source) {
+		if number--; number == 0 {
+			return strings.TrimSpace(l)
 		}
 	}
-	s.More = rest(n, rows, "cell")
-	if n > 0 {
-		p.Sections = append(p.Sections, s)
-	}
+	return sourceOfRow(row)
 }
 
-func abs(n int64) int64 { return max(n, -n) }
-
-func sides(a, b *model.Figure, of func(model.Figure) int64, high bool) string {
-	return figure(a, of, high).Text + " → " + figure(b, of, high).Text
-}
-
-func share(m *model.MeterDiff) string {
-	if m.A == nil || m.B == nil || m.Peak == 0 {
-		return ""
-	}
-	if text := words.Percent(m.Peak, m.A.Peak); text != "" {
-		return " (" + text + ")"
-	}
-	return ""
-}
-
-func (p *page) judged(j *model.Judgement) {
-	limits := "limit " + strings.Join(j.Limits, ", ")
-	for _, t := range j.Over {
-		p.Facts = append(p.Facts, fact{limits, t, more})
-	}
-	for _, t := range j.Unsure {
-		p.Facts = append(p.Facts, fact{limits, "cannot be judged: " + t, doubt})
-	}
-	if len(j.Over)+len(j.Unsure) == 0 {
-		p.Facts = append(p.Facts, fact{limits, "nothing is over", less})
-	}
-}
-
-// causes has a row for each meter of the cells that caused the difference.
-func causes(d *model.Diff, rows int) section {
-	s := section{
-		Title: "Cells that made the difference",
-		Columns: columns("cell", "", "meter", ">need A", ">B", ">change", ">keeps A", ">B", ">change", ">time A → B",
-			"source"),
-		Note: "need = highest − start, keeps = end − start, of the process and its children together",
-	}
-	for i := range d.Causes[:min(len(d.Causes), rows)] {
-		row := &d.Cells[d.Causes[i].Cell]
-		first := true
-		for k := range row.Meters {
-			m := &row.Meters[k]
-			if k > 0 && (words.IsPart(m.Meter) || max(abs(m.Need), abs(m.Consumed)) < d.Least) {
-				continue
-			}
-			line := []cell{
-				plain(""), plain(""), plain(words.Meter(m.Meter)), figure(m.A, need, true), figure(m.B, need, true),
-				change(m.Need), figure(m.A, consumed, false), figure(m.B, consumed, false), change(m.Consumed),
-				plain(""), plain(""),
-			}
-			if first {
-				line[0], line[1] = plain(words.Row(row)), plain(row.Change)
-				line[9], line[10] = plain(times(row)), code(source(row))
-				first = false
-			}
-			s.Rows = append(s.Rows, line)
-		}
-	}
-	s.More = rest(len(d.Causes), rows, "cell")
-	return s
-}
-
-func source(row *model.CellDiff) string {
+func sourceOfRow(row *model.CellDiff) string {
 	if row.B != nil {
 		return row.B.Source
 	}
 	return row.A.Source
 }
 
-func times(row *model.CellDiff) string {
-	one := func(x *model.DiffCell) string {
-		if x == nil {
-			return "–"
-		}
-		return words.Duration(x.DurationNS)
+// diffCells shows the causes, one after another, and then the cells that follow from the causes.
+func (v compared) diffCells(d *model.Diff) {
+	most := v.o.Cells
+	if most == 0 {
+		most = maxDiffCells
 	}
-	return one(row.A) + " → " + one(row.B)
+	if v.o.Full {
+		most = len(d.Cells)
+	}
+	if len(d.Causes) > 0 {
+		v.Heading("Cells that made the difference, A → B")
+	}
+	for i := range d.Causes[:min(len(d.Causes), most)] {
+		v.diffCell(d, &d.Cells[d.Causes[i].Cell])
+		v.diffFollowing(d, &d.Causes[i], most)
+	}
+	if n := len(d.Causes) - most; n > 0 {
+		v.Note("… and %s; --full prints all.", words.Plural(n, "more cell"))
+	}
+	v.diffOthers(d, most)
 }
 
-// following lists the other changed cells.
-func (p *page) following(d *model.Diff, rows int) {
-	s := section{
-		Title:   "Other cells that changed",
-		Columns: columns("cell", "", ">"+words.Meter(d.Meters[0])+" peak A", ">B", ">change", ">need", "why", "source"),
-	}
-	n := 0
+// diffOthers lists the cells with hardly any change of their own.
+func (v compared) diffOthers(d *model.Diff, most int) {
+	var follow, moved, quiet []int
 	for i := range d.Cells {
 		row := &d.Cells[i]
-		if !row.Consequence && (row.Why != "" || row.Change == model.Same) {
-			continue
+		switch {
+		case row.Consequence:
+			follow = append(follow, i)
+		case row.Why != "":
+		case row.Change == model.Moved:
+			moved = append(moved, i)
+		case row.Change != model.Same:
+			quiet = append(quiet, i)
 		}
-		if n++; n > rows {
-			continue
-		}
-		line := []cell{
-			plain(words.Row(row)), plain(row.Change), plain("–"), plain("–"), plain("–"), plain("–"), plain(row.Why),
-			code(source(row)),
-		}
-		for k := range row.Meters {
-			if m := &row.Meters[k]; m.Meter == d.Meters[0] {
-				line[2], line[3] = figure(m.A, peak, true), figure(m.B, peak, true)
-				line[4], line[5] = change(m.Peak), change(m.Need)
-			}
-		}
-		s.Rows = append(s.Rows, line)
 	}
-	s.More = rest(n, rows, "cell")
-	if n > 0 {
-		p.Sections = append(p.Sections, s)
+	if len(follow) > 0 {
+		v.Heading("Higher or lower only because of what stood before")
+		v.diffList(d, follow, most)
+	}
+	if len(quiet)+len(moved) > 0 {
+		v.Heading("Edited, new, gone and moved without a change of " + words.Bytes(d.Least) + " or more")
+		v.diffList(d, append(quiet, moved...), most)
 	}
 }
 
-// lines lists the changed lines in the cells that caused the difference.
-func (p *page) lines(d *model.Diff, rows int) {
-	s := section{Title: "By which line", Columns: columns("in", "meter", ">at the peak A", ">B", ">change", "line")}
-	n := 0
-	for i := range d.Causes {
-		row := &d.Cells[d.Causes[i].Cell]
-		for k := range row.Lines {
-			l := &row.Lines[k]
-			if abs(l.Change) < max(1, d.Least/16, abs(row.Lines[0].Change)/20) {
-				break
-			}
-			if n++; n <= rows {
-				s.Rows = append(s.Rows, []cell{
-					plain(words.Row(row)), plain(words.Meter(l.Meter)), plain(words.Bytes(l.A)),
-					plain(words.Bytes(l.B)), change(l.Change), code(words.LineOf(d, l)),
-				})
-			}
+// diffList prints a line for each of some cells.
+func (v compared) diffList(d *model.Diff, rows []int, most int) {
+	t := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right(words.Meter(d.Meters[0])+" peak"), doc.Right("need"),
+		doc.Flex("source"))
+	for _, i := range rows[:min(len(rows), most)] {
+		row := &d.Cells[i]
+		peak, needs := "–", "–"
+		if m := of(row, d.Meters[0]); m != nil {
+			peak, needs = words.Change(m.Peak), words.Change(m.Need)
+		}
+		t.Row(words.Row(row), row.Change, peak, needs,
+			escape.Lines(sourceOfRow(row), false, maxLead))
+	}
+	v.Table(t)
+	if n := len(rows) - most; n > 0 {
+		v.Note("… and %s; --full prints all.", words.Plural(n, "more cell"))
+	}
+}
+
+// of returns one meter of a row, nil if it has no figure.
+func of(row *model.CellDiff, meter string) *model.MeterDiff {
+	for i := range row.Meters {
+		if row.Meters[i].Meter == meter {
+			return &row.Meters[i]
 		}
 	}
-	s.More = rest(n, rows, "line")
-	s.Note = fmt.Sprintf("What was allocated in the cell and was there at its peak, "+
-		"by the innermost line of the user's own; %s counts what is mapped, touched or not", words.Meter("cpu.mapped"))
-	if n > 0 {
-		p.Sections = append(p.Sections, s)
-	}
+	return nil
 }

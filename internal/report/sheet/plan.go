@@ -2,138 +2,197 @@ package sheet
 
 import (
 	"fmt"
-	"io"
 	"path"
+	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// PlanMarkdown writes a plan for a pull request. It fails with w's error only.
-func PlanMarkdown(w io.Writer, p *model.Plan) error { return asMarkdown(w, planPage(p, markdownRows)) }
+// planned lays a plan out.
+type planned struct{ layout }
 
-// PlanHTML writes a plan as a page without scripts.
-func PlanHTML(w io.Writer, p *model.Plan) error { return html(w, planPage(p, htmlRows)) }
-
-func planPage(plan *model.Plan, rows int) *page {
-	p := &page{Title: "What the notebook needs"}
-	for i := range plan.Demands {
-		d := &plan.Demands[i]
-		f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
-		name := words.Meter(d.Meter)
-		p.Facts = append(p.Facts, fact{
-			Name: name,
-			Text: words.AtLeast(d) + words.Bytes(d.Limit) + ": " +
-				figure(&f, peak, true).Text + " at its highest, margin " +
-				words.Bytes(d.Limit-d.Need),
-		})
-		p.Facts = append(p.Facts, tried(plan, d)...)
-		if d.At != nil {
-			p.Facts = append(p.Facts, fact{
-				Name: "decided by", Text: words.PlaceName(d.At) + ", " + words.Bytes(d.At.Peak),
-			})
-			p.Facts = append(p.Facts, together(d)...)
-		}
-		if len(plan.Runs) > 1 {
-			p.Facts = append(p.Facts, fact{
-				Name: "spread",
-				Text: fmt.Sprintf("%s to %s; recording %d decides", words.Bytes(d.Low), words.Bytes(d.Need), d.Run+1),
-			})
-		}
-		p.Sections = append(p.Sections, linesThatMatter(name, d), parts(name, d))
+// Plan shows the need, the place that determines it, the text to paste, and the lines that would lower it.
+func Plan(p *model.Plan, o Options) *doc.Document {
+	v := planned{newLayout("What the notebook needs", o)}
+	v.On(doc.Page)
+	v.page(p)
+	v.On(doc.Terminal)
+	v.planRuns(p)
+	for i := range p.Demands {
+		v.demand(p, &p.Demands[i])
 	}
-	for _, s := range plan.Settings {
-		p.Sections = append(p.Sections, section{Title: s.For, Pre: s.Text})
+	v.Heading("To paste")
+	for _, s := range p.Settings {
+		v.Prose("", doc.Dim("# "+s.For))
+		v.Code(doc.Plain(s.Text))
 	}
-	p.runs(plan, rows)
-	p.doubts(plan.Doubts, rows)
-	return p
+	v.doubts(p.Doubts)
+	return v.Document
 }
 
-// tried names the need with a change that was tried.
-func tried(plan *model.Plan, d *model.Demand) (all []fact) {
-	for i := range plan.Tried {
-		if t := &plan.Tried[i]; t.Meter == d.Meter {
-			all = append(all, fact{"tried", fmt.Sprintf("%s with %s: %s at its highest, and the results are the same",
-				words.Bytes(t.Limit), clip(t.Change), words.Bytes(t.Need)), less})
+// maxPlanRuns is the most listed recordings, unless all are.
+const maxPlanRuns = 12
+
+func (v planned) planRuns(p *model.Plan) {
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		if i == maxPlanRuns && !v.o.Full {
+			v.Note("… and %s; --full prints all.", words.Plural(len(p.Runs)-i, "more recording"))
+			break
 		}
-	}
-	return all
-}
-
-func linesThatMatter(name string, d *model.Demand) section {
-	s := section{
-		Title:   name + ": the lines that matter",
-		Columns: columns("line", ">there at most", ">allocated", ">lower without it", "then", "source"),
-	}
-	row := func(l *model.PlanLine, fall, then string) {
-		s.Rows = append(s.Rows, []cell{
-			plain(words.PlaceName(&l.PlanPlace)), plain(words.Bytes(l.Resident)), plain(words.Bytes(l.AtPeak)),
-			plain(fall), plain(then), code(l.Source),
-		})
-	}
-	for i := range d.Lines {
-		row(&d.Lines[i], words.Bytes(d.Lines[i].Fall), words.Decides(d.Lines[i].Then))
-	}
-	for i := range d.Untouched {
-		row(&d.Untouched[i], "hardly touched", "")
-	}
-	return s
-}
-
-// together names the savings of lines that only go together.
-func together(d *model.Demand) []fact {
-	t := d.Together
-	switch {
-	case t == nil && len(d.Lines) == 0:
-		return nil
-	case t == nil:
-		return []fact{{Name: "smaller", Text: "no line brings it down by much"}}
-	}
-	return []fact{
-		{
-			"smaller",
-			fmt.Sprintf("without %s %s lower: %s at its highest; %s",
-				words.PlaceNames(t.Lines), words.Bytes(t.Fall), words.Bytes(t.Peak), words.ThenDecides(t.Then)), less,
-		},
-	}
-}
-
-func parts(name string, d *model.Demand) section {
-	s := section{Title: name + ": what it is", Columns: columns(">bytes", "of")}
-	for _, m := range d.Margin {
-		s.Rows = append(s.Rows, []cell{plain(words.Bytes(m.Bytes)), plain("margin: " + m.Of)})
-	}
-	for _, m := range d.Parts {
-		if m.Bytes > 0 {
-			s.Rows = append(s.Rows, []cell{plain(words.Bytes(m.Bytes)), plain("at most: " + m.Of)})
+		spans := []doc.Span{doc.Dim(fmt.Sprintf("%d  ", i+1)), doc.Plain(escape.Bounded(path.Base(r.File), 2*maxName)),
+			doc.Dim(" · " + words.Plural(r.Cells, "cell") + " in " + words.Duration(r.DurationNS)),
 		}
-	}
-	return s
-}
-
-func (p *page) runs(plan *model.Plan, rows int) {
-	s := section{
-		Title: "Recordings", Columns: columns(">", "recording", ">cells", ">time"),
-		More: rest(len(plan.Runs), rows, "recording"),
-	}
-	for _, d := range plan.Demands {
-		s.Columns = append(s.Columns, column{words.Meter(d.Meter), true})
-	}
-	for i := range plan.Runs[:min(len(plan.Runs), rows)] {
-		r := &plan.Runs[i]
-		line := []cell{
-			plain(fmt.Sprint(i + 1)), code(path.Base(r.File)), plain(fmt.Sprint(r.Cells)),
-			plain(words.Duration(r.DurationNS)),
-		}
-		for _, peak := range r.Peaks {
-			text := "–"
-			if peak != nil {
-				text = words.Bytes(*peak)
+		for k, peak := range r.Peaks {
+			if peak != nil && (len(p.Runs) > 1 || k == 0) {
+				spans = append(spans, doc.Plain(" · "+words.Meter(p.Demands[k].Meter)+" "+words.Bytes(*peak)))
 			}
-			line = append(line, plain(text))
 		}
-		s.Rows = append(s.Rows, line)
+		v.Prose("   ", spans)
 	}
-	p.Sections = append(p.Sections, s)
 }
+
+// marked returns a demand's need with the mark of its certainty.
+func marked(d *model.Demand) string {
+	f := model.Figure{Peak: d.Need, Exact: d.Exact, Bound: d.Bound}
+	return words.Highest.Text(&f)
+}
+
+// demand shows the need of one kind of memory.
+func (v planned) demand(p *model.Plan, d *model.Demand) {
+	name := "Memory"
+	if words.OfGPU(d.Meter) {
+		name = words.Meter(strings.TrimSuffix(d.Meter, ".driver"))
+	}
+	v.Heading(name)
+	v.Field("needs", doc.Bold(words.AtLeast(d)+words.Bytes(d.Limit)), marked(d)+" at its highest",
+		"margin "+words.Bytes(d.Limit-d.Need))
+	if len(p.Runs) > 1 {
+		v.Field("spread",
+			fmt.Sprintf("%s to %s, %s", words.Bytes(d.Low), words.Bytes(d.Need), words.Percent(d.Need-d.Low, d.Low)),
+			doc.Dim(fmt.Sprintf("recording %d decides", d.Run+1)))
+	}
+	for _, m := range d.Margin {
+		v.Field("margin", doc.Dim(words.Bytes(m.Bytes)+" "+m.Of))
+	}
+	for _, part := range d.Parts {
+		if part.Bytes > 0 {
+			v.Field("in it", doc.Dim(words.Bytes(part.Bytes)+" at most "+part.Of))
+		}
+	}
+	if d.Base > 0 && !words.OfGPU(d.Meter) {
+		v.Field("in it",
+			doc.Dim(words.Bytes(d.Base)+" when the first cell began: Python, the kernel, what started it"))
+	}
+	v.tried(p, d)
+	v.decided(d)
+	v.mattering(d)
+}
+
+// tried shows the need with a change that was tried.
+func (v planned) tried(p *model.Plan, d *model.Demand) {
+	for i := range p.Tried {
+		if t := &p.Tried[i]; t.Meter == d.Meter {
+			v.Field("tried", doc.Bold(words.Bytes(t.Limit)), "with "+escape.Bounded(t.Change, 2*maxName)+", tried",
+				words.Bytes(t.Need)+" at its highest",
+				doc.Dim(words.Bytes(t.Saves)+" less, and the results are the same"))
+		}
+	}
+}
+
+func (v planned) decided(d *model.Demand) {
+	if d.At == nil {
+		return
+	}
+	parts := []doc.Span{doc.Plain(placeText(d.At)), doc.Dim(words.Bytes(d.At.Peak))}
+	if d.At.Children > 0 {
+		parts = append(parts, doc.Plain(words.Bytes(d.At.Children)+" of it in its children"))
+	}
+	v.Field("decided by", parts)
+	if d.Next != nil {
+		v.Field("then", placeText(d.Next), doc.Dim(words.Bytes(d.Next.Peak)))
+	}
+}
+
+// placeText returns "In[3] line 2: x = np.ones(n)".
+func placeText(p *model.PlanPlace) string {
+	text := words.PlaceName(p)
+	if p.Source != "" {
+		text += ": " + p.Source
+	}
+	return escape.OneLine(text, false, maxProse/2)
+}
+
+// mattering lists the lines that would lower it.
+func (v planned) mattering(d *model.Demand) {
+	for _, l := range d.Lines {
+		size := words.Bytes(l.Resident) + " there"
+		if l.Resident < l.AtPeak {
+			size = fmt.Sprintf("%s there at most (of %s that it mapped)",
+				words.Bytes(l.Resident), words.Bytes(l.AtPeak))
+		}
+		within := ""
+		if l.Within != "" {
+			within = "in " + escape.Bounded(l.Within, maxName*2)
+		}
+		v.Field("line", placeText(&l.PlanPlace), doc.Dim(within), size,
+			escape.OneLine(words.Fall(&l), false, maxProse/2))
+	}
+	v.planTogether(d)
+	for _, l := range d.Untouched {
+		v.Field("mapped", placeText(&l.PlanPlace),
+			doc.Dim(fmt.Sprintf(
+				"%s, of which at most %s came into memory there: it does not count, "+"unless it is filled elsewhere",
+				words.Bytes(l.AtPeak), words.Bytes(l.Resident))))
+	}
+	v.planSmaller(d)
+}
+
+// planTogether names the savings of lines that only go together.
+func (v planned) planTogether(d *model.Demand) {
+	t := d.Together
+	if t == nil || len(t.Lines) < 2 {
+		return
+	}
+	parts := []doc.Span{doc.Plain(escape.OneLine("without "+words.PlaceNames(t.Lines), false, maxProse)),
+		doc.Bold(words.Bytes(t.Fall) + " lower"),
+	}
+	v.Field("together", parts, doc.Dim(escape.OneLine(words.ThenDecides(t.Then), false, maxProse/2)))
+}
+
+// planSmaller says whether it would fit in the next smaller machine.
+func (v planned) planSmaller(d *model.Demand) {
+	if len(d.Lines) == 0 && d.Together == nil {
+		return
+	}
+	text, peak := "no line brings it down by much", d.Need
+	if t := d.Together; t != nil {
+		peak = t.Peak
+		text = fmt.Sprintf("without %s %s at its highest", these(len(t.Lines)), words.Bytes(peak))
+	}
+	if d.Size > 0 && d.Smaller > 0 {
+		text += fmt.Sprintf("; this fits %s, for %s it must come down to %s",
+			words.Bytes(d.Size), words.Bytes(d.Smaller), words.Bytes(atMost(d)))
+		switch {
+		case d.Together == nil:
+		case peak <= atMost(d):
+			text += ": it would"
+		default:
+			text += ": that is not enough"
+		}
+	}
+	v.Field("smaller", text)
+}
+
+func these(n int) string {
+	if n == 1 {
+		return "that line"
+	}
+	return fmt.Sprintf("these %d lines", n)
+}
+
+// atMost returns the highest peak, without its margin, that fits in the smaller size.
+func atMost(d *model.Demand) int64 { return max(0, d.Smaller-(d.Limit-d.Need)) }

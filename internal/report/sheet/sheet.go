@@ -1,133 +1,77 @@
-// Package sheet prints comparisons, plans and audits as pages without scripts: HTML for a browser or a mail, Markdown
-// for pull requests. The content and order of such a page belong here; the interactive page of a session does not.
+// Package sheet lays out comparisons, plans, merged recordings, audits, advice, trials and checks as documents, for a
+// terminal and for pages without scripts. It has the Markdown of a session, too. The content and order of such a
+// document belong here; the interactive page of a session does not.
 package sheet
 
 import (
-	"fmt"
-	"strings"
-
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
-	"ipytracer/model"
 )
 
-// page is the content of a page, for either form.
-type page struct {
-	Title    string
-	Facts    []fact
-	Sections []section
+// Options are settings of a document. The zero value leaves out what is little.
+type Options struct {
+	// Full leaves nothing out.
+	Full bool
+	// Cells is the number of cells in the tables of a terminal; 0 is the usual one, or all of them if Full.
+	Cells int
 }
 
-// fact is a line at the top: a name and a text.
-type fact struct {
-	Name, Text string
-	Tone       tone
+// layout is a document under construction.
+type layout struct {
+	*doc.Document
+	o Options
 }
 
-// section is a heading with its content: text to paste, a table, or both.
-type section struct {
-	Title   string
-	Note    string
-	Pre     string
-	Columns []column
-	Rows    [][]cell
-	More    string // number of items without a row
-}
+func newLayout(title string, o Options) layout { return layout{&doc.Document{Title: title}, o} }
 
-type column struct {
-	Title string
-	Right bool
-}
-
-// cell is one of a table. Everything in it may come from a notebook.
-type cell struct {
-	Text string
-	Code bool
-	Tone tone
-}
-
-// tone is the emphasis of a text; no information is in it alone.
-type tone string
-
+// The lengths at which names and texts from the target are cut.
 const (
-	more  tone = "more"
-	less  tone = "less"
-	doubt tone = "doubt"
+	maxName  = 28
+	maxProse = 400
+	maxLead  = 160 // a cell's source
 )
-
-// The most rows of each kind on a page; JSON has all.
-const (
-	htmlRows     = 500
-	markdownRows = 20
-)
-
-func plain(text string) cell { return cell{Text: text} }
-
-func code(text string) cell { return cell{Text: clip(text), Code: true} }
 
 // clip returns a text of a notebook in one line, cut to a row's width.
-func clip(text string) string { return escape.OneLine(text, false, 160) }
+func clip(text string) string { return escape.OneLine(text, false, maxLead) }
 
-// change returns a difference with its sign, and whether it is more or less.
-func change(bytes int64) cell { return cell{Text: words.Change(bytes), Tone: toneOf(bytes)} }
+// code returns code of a notebook, cut to a row's width.
+func code(text string) doc.Span { return doc.Source(clip(text)) }
 
-func toneOf(change int64) tone {
-	switch {
-	case change > 0:
-		return more
-	case change < 0:
-		return less
+// changed returns a difference with its sign, and whether it is more or less.
+func changed(bytes int64) doc.Span { return doc.In(doc.Change(bytes), words.Change(bytes)) }
+
+func abs(n int64) int64 { return max(n, -n) }
+
+// more counts the items that a terminal leaves out.
+func (l layout) more(n int, what string) {
+	if n > 0 {
+		l.Note("… and %s; --full prints all.", words.Plural(n, "more "+what))
 	}
-	return ""
 }
 
-// figure returns a figure with its mark; high ones rest on the peak, so a loss can only make them larger.
-func figure(f *model.Figure, of func(model.Figure) int64, high bool) cell {
-	switch {
-	case f == nil:
-		return plain("–")
-	case f.Exact:
-		return plain(words.Bytes(of(*f)))
-	case f.Bound == nil && high:
-		return cell{Text: "≥" + words.Bytes(of(*f)), Tone: doubt}
-	}
-	return cell{Text: "≈" + words.Bytes(of(*f)), Tone: doubt}
-}
-
-func peak(f model.Figure) int64     { return f.Peak }
-func need(f model.Figure) int64     { return f.Need() }
-func consumed(f model.Figure) int64 { return f.Consumed }
-
-// doubts adds a section for the doubts, if there are any.
-func (p *page) doubts(all []string, rows int) {
+// doubts lists the reasons why the document may mislead.
+func (l layout) doubts(all []string) {
+	const most = 12
 	if len(all) == 0 {
 		return
 	}
-	s := section{Title: "Doubts", Note: "What speaks against taking everything at its word."}
-	for i, text := range all {
-		if i == rows {
-			s.More = words.Plural(len(all)-i, "more doubt")
-			break
-		}
-		s.Rows = append(s.Rows, []cell{{Text: text, Tone: doubt}})
+	l.On(doc.Everywhere)
+	l.Heading("Doubts")
+	l.On(doc.Terminal)
+	shown := all
+	if !l.o.Full {
+		shown = all[:min(len(all), most)]
 	}
-	s.Columns = []column{{Title: "doubt"}}
-	p.Sections = append(p.Sections, s)
-}
-
-// columns returns the columns of a table: titles that begin with ">" stand to the right.
-func columns(titles ...string) (out []column) {
-	for _, t := range titles {
-		name, right := strings.CutPrefix(t, ">")
-		out = append(out, column{name, right})
+	for _, text := range shown {
+		l.Prose("  ", doc.Dim("· "), doc.Yellow(escape.Bounded(text, maxProse)))
 	}
-	return out
-}
-
-// rest says how many rows have no room.
-func rest(n, rows int, what string) string {
-	if n <= rows {
-		return ""
+	l.more(len(all)-len(shown), "doubt")
+	l.On(doc.Page)
+	l.Prose("", "What speaks against taking everything at its word.")
+	t := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
+	for _, text := range all {
+		t.Row(doc.In(doc.Doubt, text))
 	}
-	return fmt.Sprintf("and %s; --format json has all", words.Plural(n-rows, "more "+what))
+	l.Table(t)
 }

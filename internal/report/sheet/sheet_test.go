@@ -16,9 +16,9 @@ import (
 
 	"ipytracer/internal/compare"
 	"ipytracer/internal/plan"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/internal/report/sheet"
-	reporttext "ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -47,7 +47,7 @@ func hostile() *model.Report {
 	return r
 }
 
-func compared(t *testing.T, a, b *model.Report) *model.Diff {
+func hostileDiff(t *testing.T, a, b *model.Report) *model.Diff {
 	t.Helper()
 	limits, err := compare.ParseLimits("10%")
 	if err != nil {
@@ -65,9 +65,9 @@ func compared(t *testing.T, a, b *model.Report) *model.Diff {
 func pages(t *testing.T) map[string][2][]byte {
 	t.Helper()
 	out := map[string][2][]byte{}
-	render := func(name string, html, markdown func(io.Writer) error) {
+	render := func(name string, d *doc.Document) {
 		var a, b bytes.Buffer
-		if err := errors.Join(html(&a), markdown(&b)); err != nil {
+		if err := errors.Join(d.HTML(&a), d.Markdown(&b)); err != nil {
 			t.Fatal(err)
 		}
 		out[name] = [2][]byte{a.Bytes(), b.Bytes()}
@@ -77,15 +77,13 @@ func pages(t *testing.T) map[string][2][]byte {
 		reports[name] = r
 	}
 	for name, r := range reports {
-		for _, d := range []*model.Diff{compared(t, r(), reporttest.Rich()), compared(t, reporttest.Rich(), r())} {
-			render("diff "+name, func(w io.Writer) error { return sheet.DiffHTML(w, d) }, func(w io.Writer) error {
-				return sheet.DiffMarkdown(w, d)
-			})
+		for _, d := range []*model.Diff{
+			hostileDiff(t, r(), reporttest.Rich()), hostileDiff(t, reporttest.Rich(), r()),
+		} {
+			render("diff "+name, sheet.Diff(d, sheet.Options{}))
 		}
 		p := plan.Make([]*plan.Run{plan.Read(attack, r()), plan.Read("b", reporttest.Rich())})
-		render("plan "+name, func(w io.Writer) error { return sheet.PlanHTML(w, p) }, func(w io.Writer) error {
-			return sheet.PlanMarkdown(w, p)
-		})
+		render("plan "+name, sheet.Plan(p, sheet.Options{}))
 	}
 	bad := reporttest.Audited()
 	bad.Processes[0].Command, bad.Held[0].Holder, bad.NotJudged[0].Why = attack, attack, attack
@@ -96,22 +94,17 @@ func pages(t *testing.T) map[string][2][]byte {
 			v.Stack[k].Function, v.Stack[k].File = attack, attack
 		}
 	}
-	o := sheet.AuditOptions{Who: reporttext.Who, Title: reporttext.VerdictTitle}
 	for name, a := range map[string]*model.Audit{
 		"audit": reporttest.Audited(), "audit attack": bad, "audit clean": {},
 	} {
-		render(name, func(w io.Writer) error { return sheet.AuditHTML(w, a, o) }, func(w io.Writer) error {
-			return sheet.AuditMarkdown(w, a, o)
-		})
+		render(name, sheet.Audit(a, sheet.Options{}))
 	}
 	advised := reporttest.Advised()
 	reporttest.Poison(advised)
 	for name, a := range map[string]*model.Advice{
 		"advice": reporttest.Advised(), "advice attack": advised, "advice none": {},
 	} {
-		render(name, func(w io.Writer) error { return sheet.AdviceHTML(w, a) }, func(w io.Writer) error {
-			return sheet.AdviceMarkdown(w, a)
-		})
+		render(name, sheet.Advice(a, sheet.Options{}))
 	}
 	return out
 }
@@ -199,7 +192,8 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 		t.Fatal("no cause", err)
 	}
 	var html, markdown bytes.Buffer
-	if err := errors.Join(sheet.DiffHTML(&html, d), sheet.DiffMarkdown(&markdown, d)); err != nil {
+	if err := errors.Join(sheet.Diff(d, sheet.Options{}).HTML(&html),
+		sheet.Diff(d, sheet.Options{}).Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	m := d.Cells[d.Causes[0].Cell].Meters[0]
@@ -221,7 +215,8 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	html.Reset()
 	markdown.Reset()
-	if err := errors.Join(sheet.DiffHTML(&html, d), sheet.DiffMarkdown(&markdown, d)); err != nil {
+	if err := errors.Join(sheet.Diff(d, sheet.Options{}).HTML(&html),
+		sheet.Diff(d, sheet.Options{}).Markdown(&markdown)); err != nil {
 		t.Fatal(err)
 	}
 	follows := d.Causes[0].Follows
@@ -234,7 +229,8 @@ func TestPagesSayWhatTheDiffSays(t *testing.T) {
 	}
 	reporttest.Golden(t, "diff.follows.md", markdown.Bytes())
 	var planned bytes.Buffer
-	err = sheet.PlanMarkdown(&planned, plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())}))
+	err = sheet.Plan(plan.Make([]*plan.Run{plan.Read("run.arrows", reporttest.Savings())}),
+		sheet.Options{}).Markdown(&planned)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +249,11 @@ func TestCodeIsWhole(t *testing.T) {
 		},
 		ToFree: []model.Freeing{{PID: 7, Type: long, Predicted: 96 << 20, Exact: true, Names: []string{}}},
 	}
-	o := sheet.AuditOptions{
-		Who: func([]model.Frame) string { return "" }, Title: func(kind string) string { return kind },
-	}
 	var markdown, page strings.Builder
-	if err := sheet.AuditMarkdown(&markdown, a, o); err != nil {
+	if err := sheet.Audit(a, sheet.Options{}).Markdown(&markdown); err != nil {
 		t.Fatal(err)
 	}
-	if err := sheet.AuditHTML(&page, a, o); err != nil {
+	if err := sheet.Audit(a, sheet.Options{}).HTML(&page); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"    import gc\n    gc.collect()\n", "    " + long + "\n", "96.00 MiB"} {

@@ -109,7 +109,7 @@ func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64,
 		shares = append(shares, share{s, bytes})
 	}
 	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(b.bytes, a.bytes) })
-	least, others := max(worthShowing, kernel.Bytes/1000), int64(0)
+	least, others := max(WorthShowing, kernel.Bytes/1000), int64(0)
 	for _, one := range shares {
 		if one.bytes < least {
 			others += max(0, one.bytes)
@@ -128,7 +128,7 @@ func (m moment) divideAmong(kernel *model.Account, all []*stretch, kept []int64,
 // byLines returns the lines with blocks live at that moment, the largest first.
 func (m moment) byLines() (lines []model.AccountPart) {
 	all := slices.DeleteFunc(callersOf(m.blocks()), func(a *caller) bool {
-		return a.AtPeak < worthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
+		return a.AtPeak < WorthShowing || !m.counts(a.Meter) || words.IsOutermost(a.Meter) && (!a.users || a.ahead)
 	})
 	there := map[*caller]int64{}
 	if m.v.first() == residentMeter {
@@ -191,7 +191,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 	}
 	if at == nil && m.at.cell != nil { // it is known only how high each was in the cell
 		for _, c := range m.at.cell.Children {
-			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= worthShowing {
+			if peak := c.OwnMeters()[m.v.first()].Peak; peak >= WorthShowing {
 				add(c.PID, peak, m.v.childName(c, m.in.pid))
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -19,8 +20,8 @@ const maxParts = 4
 // maxAllocations is the largest number of listed lines of each meter for a cell.
 const maxAllocations = 5
 
-// worthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
-const worthShowing = 64 << 10
+// WorthShowing is the least that one stack must have allocated, in bytes, for its cell to be shown.
+const WorthShowing = 64 << 10
 
 // heapView shows the code that allocated.
 type heapView struct{ *view }
@@ -34,7 +35,7 @@ func (v heapView) allocations() {
 		}
 		c := v.fetch(one.id)
 		v.detail(c)
-		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= worthShowing }) {
+		if slices.ContainsFunc(c.Allocations, func(a model.Allocation) bool { return a.Allocated >= WorthShowing }) {
 			v.whoAllocated(*c)
 			left--
 		}
@@ -130,24 +131,17 @@ func (w way) place() string { return w.before + "\x00" + w.after }
 
 func (v heapView) whoAllocated(c model.Window) {
 	callers := callersOf(&c)
-	v.title(v.cellName(c) + ", who allocated")
-	v.prose("", span{"at peak = there at each meter's highest moment in the cell, whenever it was allocated", dim})
-	v.blank()
-	t := table{columns: []column{
-		{title: "meter"}, {title: "at peak", right: true, size: usualSize},
-		{title: "allocated", right: true, size: usualSize},
-		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "times", right: true, drop: 1},
-		{title: "who", flex: true},
-	}, indent: rowIndent}
+	v.Heading(v.cellName(c) + ", who allocated")
+	v.Prose("", doc.Dim("at peak = there at each meter's highest moment in the cell, whenever it was allocated"))
+	v.Blank()
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated"), doc.Bytes("freed").Drop(2),
+		doc.Right("times").Drop(1), doc.Flex("who"))
 	shown, rest := heaviest(callers)
 	for _, a := range shown {
-		t.rows = append(t.rows, row{cells: []span{
-			{meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
-			{a.about(words.Bytes(a.Allocated)), plain}, {a.about(words.Bytes(a.Freed)), dim},
-			{a.about(fmt.Sprint(a.Count)), dim}, {a.who, plain},
-		}})
+		t.Row(words.Meter(a.Meter), a.about(words.Bytes(a.AtPeak)), a.about(words.Bytes(a.Allocated)),
+			doc.Dim(a.about(words.Bytes(a.Freed))), doc.Dim(a.about(fmt.Sprint(a.Count))), a.who)
 	}
-	t.print(v.printer)
+	v.Table(t)
 	v.notListed(c, rest)
 }
 
@@ -175,23 +169,20 @@ func heaviest(callers []*caller) (shown, rest []*caller) {
 // notListed counts the memory without a row, and without a stack.
 func (v heapView) notListed(c model.Window, rest []*caller) {
 	if len(rest) > 0 {
-		v.prose("", span{
-			fmt.Sprintf("… and %s, none of which had more than %s at the peak.",
-				words.Plural(len(rest), "more line"), words.Bytes(rest[0].AtPeak)),
-			dim,
-		})
+		v.Note("… and %s, none of which had more than %s at the peak.", words.Plural(len(rest), "more line"),
+			words.Bytes(rest[0].AtPeak))
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Coverage)) {
 		cover := c.Coverage[id]
 		if cover.Rest > 0 {
-			v.prose("", span{fmt.Sprintf("%s: %s at the peak are not covered: made before the attach, or lost.",
-				meterName(id), words.Bytes(cover.Rest)), dim})
+			v.Note("%s: %s at the peak are not covered: made before the attach, or lost.", words.Meter(id),
+				words.Bytes(cover.Rest))
 		}
 		if cover.Sampled > 0 {
-			v.prose("", span{meterName(id) + ": " + words.SampledLines(cover.Sampled), dim})
+			v.Prose("", doc.Dim(words.Meter(id)+": "+words.SampledLines(cover.Sampled)))
 		} else if !cover.Exact {
-			v.prose("",
-				span{meterName(id) + ": the lines do not add up to the byte: stacks or changes were missed.", yellow})
+			v.Prose("",
+				doc.Yellow(words.Meter(id)+": the lines do not add up to the byte: stacks or changes were missed."))
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -13,6 +14,15 @@ import (
 
 // cellView shows the table of cells, and that of experiments.
 type cellView struct{ *view }
+
+// allCells shows all cells, or what to do for one.
+func (v cellView) allCells() {
+	if len(v.cells) == 0 {
+		headerView(v).noCells()
+	} else {
+		v.cellTable()
+	}
+}
 
 // cellTable shows the cells by rank.
 func (v cellView) cellTable() {
@@ -22,11 +32,11 @@ func (v cellView) cellTable() {
 	}
 	ranked := ""
 	if len(v.meters) > 0 {
-		ranked = ", ranked by need of " + meterName(v.meters[0]) + " memory"
+		ranked = ", ranked by need of " + words.Meter(v.meters[0]) + " memory"
 	}
-	v.title("Cells" + ranked)
+	v.Heading("Cells" + ranked)
 	v.legend()
-	v.blank()
+	v.Blank()
 	rows := func(yield func(figureRow) bool) {
 		for _, w := range shown {
 			if !yield(v.cellRow(*v.fetch(w.id))) {
@@ -34,77 +44,76 @@ func (v cellView) cellTable() {
 			}
 		}
 	}
-	lead := []column{{title: "cell"}}
+	lead := []doc.Column{doc.Left("cell")}
 	if v.several {
-		lead = append(lead, column{title: "pid", right: true})
+		lead = append(lead, doc.Right("pid"))
 	}
-	lead = append(lead, column{title: "#", right: true})
-	v.figureTable(lead, []column{{title: "time", right: true}}, rows, need, consumed, peaked, total)
+	lead = append(lead, doc.Right("#"))
+	v.figureTable(lead, []doc.Column{doc.Right("time")}, rows, words.Need, words.Consumed, words.Peaked, words.Total)
 	if rest := v.cells[len(shown):]; len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s (csv and json list all of them).",
-			words.Plural(len(rest), "more cell"), words.Bytes(rest[0].weight)), dim})
+		v.Note("… and %s, none of which needed more than %s (csv and json list all of them).",
+			words.Plural(len(rest), "more cell"), words.Bytes(rest[0].weight))
 	}
 }
 
 // legend explains the titles of columns.
 func (v *view) legend() {
-	v.prose("", span{
-		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · total = at the end",
-		dim,
-	})
+	v.Prose("", doc.Dim(
+		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · "+
+			"total = at the end"))
 }
 
 func (v cellView) cellRow(w model.Window) figureRow {
 	r := figureRow{
-		lead: []span{{label(w) + words.OfKernel(w.Kernel), bold}}, figures: w.Meters,
-		trail: []span{{words.Duration(w.DurationNS), plain}},
+		lead: []doc.Span{doc.Bold(label(w) + words.OfKernel(w.Kernel))}, figures: w.Meters,
+		trail: []doc.Span{doc.Plain(words.Duration(w.DurationNS))},
 	}
 	if v.several {
-		r.lead = append(r.lead, span{fmt.Sprint(w.PID), plain})
+		r.lead = append(r.lead, doc.Plain(fmt.Sprint(w.PID)))
 	}
 	number := "-"
 	if w.Execution > 0 {
 		number = fmt.Sprint(w.Execution)
 	}
-	r.lead = append(r.lead, span{number, plain})
+	r.lead = append(r.lead, doc.Plain(number))
 	r.below = append(append(r.below, remarks(w)...), countersOf(&w)...)
 	if outer, ok := v.byID[w.Parent]; ok && outer.kind == model.Cell {
-		r.below = append(r.below, span{"inside " + outer.label + " · ", dim})
+		r.below = append(r.below, doc.Dim("inside "+outer.label+" · "))
 	}
 	if w.Source != "" {
-		r.below = append(r.below, span{strings.Clone(escape.Lines(w.Source, w.SourceTruncated, maxLead)), plain})
+		r.below = append(r.below, doc.Plain(strings.Clone(escape.Lines(w.Source, w.SourceTruncated, maxLead))))
 	}
 	r.below = trimmed(r.below)
 	return r
 }
 
 // remarks returns the status of a window that failed, and its note; each ends in a separator.
-func remarks(w model.Window) []span {
-	var spans []span
+func remarks(w model.Window) []doc.Span {
+	var spans []doc.Span
 	if w.Status != model.OK && w.Status != "" {
-		spans = append(spans, span{w.Status, red}, span{" · ", dim})
+		spans = append(spans, doc.Red(w.Status), doc.Dim(" · "))
 	}
 	if w.Note != "" {
-		spans = append(spans, span{escape.Bounded(w.Note, maxProse), yellow}, span{" · ", dim})
+		spans = append(spans, doc.Yellow(escape.Bounded(w.Note, maxProse)), doc.Dim(" · "))
 	}
 	for _, r := range w.Refused {
-		spans = append(spans, span{refusal(r), yellow}, span{" · ", dim})
+		spans = append(spans, doc.Yellow(refusal(r)), doc.Dim(" · "))
 	}
 	if f := w.Foreign; f != nil {
 		text := fmt.Sprintf("opened %s of other processes' GPU memory, closed %d",
 			words.Plural(f.Opened, "block"), f.Closed)
-		spans = append(spans, span{text, yellow}, span{" · ", dim})
+		spans = append(spans, doc.Yellow(text), doc.Dim(" · "))
 	}
 	return spans
 }
 
 // countersOf returns the counters of a window, and a separator.
-func countersOf(w *model.Window) []span {
+func countersOf(w *model.Window) []doc.Span {
 	if w.Counters == nil {
 		return nil
 	}
 	if counted := words.Counters(w.Counters); counted != "" {
-		return []span{{counted, dim}, {" · ", dim}}
+		return []doc.Span{doc.Dim(counted), doc.Dim(" · ")}
 	}
 	return nil
 }
@@ -112,7 +121,7 @@ func countersOf(w *model.Window) []span {
 // refusal describes a refused request: "refused 8.00 GiB of GPU 0 active, 1.20 GiB held".
 func refusal(r model.Refusal) string {
 	text := fmt.Sprintf("refused %s of %s, %s held",
-		words.Bytes(r.Asked), escape.Bounded(meterName(r.Meter), maxName), words.Bytes(r.Held))
+		words.Bytes(r.Asked), escape.Bounded(words.Meter(r.Meter), maxName), words.Bytes(r.Held))
 	if r.Limit > 0 {
 		text += fmt.Sprintf(" of the %s allowed", words.Bytes(r.Limit))
 	}
@@ -129,8 +138,8 @@ func refusal(r model.Refusal) string {
 }
 
 // trimmed drops the separator after the last remark.
-func trimmed(spans []span) []span {
-	for n := len(spans); n > 0 && (spans[n-1].text == " · " || spans[n-1].text == ""); n-- {
+func trimmed(spans []doc.Span) []doc.Span {
+	for n := len(spans); n > 0 && (spans[n-1].Text == " · " || spans[n-1].Text == ""); n-- {
 		spans = spans[:n-1]
 	}
 	return spans
@@ -148,8 +157,8 @@ func (v cellView) experiments() {
 		}
 		name := strings.Repeat("  ", v.depth(*w)) + escape.Bounded(w.Name, maxName)
 		rows = append(rows, figureRow{
-			lead:    []span{{name, bold}, {"+" + words.Duration(w.StartNS), plain}},
-			trail:   []span{{words.Duration(w.DurationNS), plain}},
+			lead:    []doc.Span{doc.Bold(name), doc.Plain("+" + words.Duration(w.StartNS))},
+			trail:   []doc.Span{doc.Plain(words.Duration(w.DurationNS))},
 			figures: maps.Clone(w.Meters),
 			below:   trimmed(append(remarks(*w), countersOf(w)...)),
 		})
@@ -157,8 +166,8 @@ func (v cellView) experiments() {
 	if len(rows) == 0 {
 		return
 	}
-	v.title("Experiments, in the order they began")
-	v.blank()
-	v.figureTable([]column{{title: "experiment"}, {title: "began", right: true, drop: 9}},
-		[]column{{title: "time", right: true}}, slices.Values(rows), need, consumed, peaked, total)
+	v.Heading("Experiments, in the order they began")
+	v.Blank()
+	v.figureTable([]doc.Column{doc.Left("experiment"), doc.Right("began").Drop(9)}, []doc.Column{doc.Right("time")},
+		slices.Values(rows), words.Need, words.Consumed, words.Peaked, words.Total)
 }

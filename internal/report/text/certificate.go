@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -41,67 +42,62 @@ func (v proofView) footnotes() {
 	var off, vague, least []string
 	for _, id := range v.meters {
 		if bound, ok := v.off[id]; ok && v.vague[id] && !v.o.Full {
-			vague = append(vague, meterName(id))
+			vague = append(vague, words.Meter(id))
 		} else if ok {
-			off = append(off, fmt.Sprintf("%s by at most %s", meterName(id), words.Bytes(bound)))
+			off = append(off, fmt.Sprintf("%s by at most %s", words.Meter(id), words.Bytes(bound)))
 		}
 		if v.unknown[id] {
-			least = append(least, meterName(id))
+			least = append(least, words.Meter(id))
 		}
 	}
 	if len(off)+len(vague)+len(least) > 0 {
-		v.blank()
+		v.Blank()
 	}
 	if len(off) > 0 {
-		v.prose("  ", span{about + " ", yellow},
-			span{"not exact; it can be off: " + strings.Join(off, ", ") + ".", plain})
+		v.Prose("  ", doc.Yellow(words.About+" "), "not exact; it can be off: "+strings.Join(off, ", ")+".")
 	}
 	if len(vague) > 0 {
-		v.prose("  ", span{about + " ", yellow}, span{
-			"not exact, and some of it " + words.Vague + " (" + strings.Join(vague, ", ") +
-				"); --full says by how much it can be off.",
-			plain,
-		})
+		v.Prose("  ", doc.Yellow(words.About+" "),
+			"not exact, and some of it "+words.Vague+" ("+strings.Join(vague, ", ")+
+				"); --full says by how much it can be off.")
 	}
 	if len(least) > 0 {
-		v.prose("  ", span{atLeast + " ", yellow},
-			span{"at least this much (" + strings.Join(least, ", ") + "): the meter missed part of " +
-				"the time or part of the memory, and nobody can say how much. " + about +
-				" in its other columns is an estimate.", plain})
+		v.Prose("  ", doc.Yellow(words.AtLeastMark+" "),
+			"at least this much ("+strings.Join(least, ", ")+"): the meter missed part of the time or part of the "+
+				"memory, and nobody can say how much. "+words.About+" in its other columns is an estimate.")
 	}
 }
 
 // certificate shows the evidence behind the figures.
 func (v proofView) certificate() {
 	c := v.r.Certificate
-	v.title("Certificate")
+	v.Heading("Certificate")
 	if c.Complete {
-		v.prose("  ", span{"✓ complete: ", green},
-			span{"every change made in the kernel reached this report, and no window is missing.", plain})
+		v.Prose("  ", doc.Green("✓ complete: "),
+			"every change made in the kernel reached this report, and no window is missing.")
 	}
 	for _, why := range lacks(&c) {
-		v.prose("  ", span{"✗ not complete: ", yellow}, span{escape.Bounded(why, maxProse) + ".", plain})
+		v.Prose("  ", doc.Yellow("✗ not complete: "), escape.Bounded(why, maxProse)+".")
 	}
 	if c.Attribution.Complete {
-		v.prose("  ", span{"✓ who allocated: ", green}, span{"no stack, function or text is missing.", plain})
+		v.Prose("  ", doc.Green("✓ who allocated: "), "no stack, function or text is missing.")
 	}
 	missing := unattributed(&c)
 	for _, why := range missing {
-		v.prose("  ", span{"- who allocated is not known in full: ", yellow}, span{why + ".", plain})
+		v.Prose("  ", doc.Yellow("- who allocated is not known in full: "), why+".")
 	}
 	if len(missing) > 0 {
-		v.prose("  ", span{"  " + figuresStand, plain})
+		v.Prose("  ", "  "+figuresStand)
 	}
 	v.proofs()
-	v.blank()
-	v.field("changes", span{words.Count(c.Made) + " made", plain}, span{words.Count(c.Delivered) + " delivered", plain},
-		losses(&c))
+	v.Blank()
+	v.Field("changes", words.Count(c.Made)+" made", words.Count(c.Delivered)+" delivered", losses(&c))
 	if c.BoundariesLost > 0 {
-		v.field("boundaries",
-			span{words.Count(c.BoundariesLost) + " lost: this is a defect of ipytracer, please report it", red})
+		v.Field("boundaries",
+			doc.Red(words.Count(c.BoundariesLost)+" lost: this is a defect of ipytracer, please report it"))
 	}
 	for title, text := range words.UnknownFrees(&c) {
-		v.field(title, span{text, plain})
+		v.Field(title, text)
 	}
 	v.list("joined late", c.LateLibraries)
 	v.list("problem", c.Problems)
@@ -109,7 +105,7 @@ func (v proofView) certificate() {
 }
 
 // losses lists the losses, by reason.
-func losses(c *model.Certificate) span {
+func losses(c *model.Certificate) doc.Span {
 	var parts []string
 	for _, l := range c.Lost {
 		if l.Count > 0 {
@@ -117,15 +113,15 @@ func losses(c *model.Certificate) span {
 		}
 	}
 	if len(parts) == 0 {
-		return span{"none lost", plain}
+		return doc.Plain("none lost")
 	}
-	return span{strings.Join(parts, ", "), yellow}
+	return doc.Yellow(strings.Join(parts, ", "))
 }
 
 // list prints one field a line, under one name.
 func (v proofView) list(name string, items []string) {
 	for _, item := range items {
-		v.field(name, span{escape.Bounded(item, maxProse), yellow})
+		v.Field(name, doc.Yellow(escape.Bounded(item, maxProse)))
 		name = ""
 	}
 }
@@ -144,78 +140,71 @@ func (v proofView) proofs() {
 	for _, m := range v.r.Meters {
 		meters[m.ID] = m
 	}
-	t := table{
-		columns: []column{
-			{title: "meter"}, {title: "figures are"}, {title: "windows proven"},
-			{title: "served by", flex: true, drop: 1},
+	t := &doc.Table{
+		Columns: []doc.Column{doc.Left("meter"), doc.Left("figures are"), doc.Left("windows proven"),
+			doc.Flex("served by").Drop(1),
 		},
 	}
-	evidence := func(id string) []span {
+	evidence := func(id string) []doc.Span {
 		p, compared := proofs[id]
 		m, served := meters[id]
-		return []span{quality(m, served, p), agreement(p, compared), {escape.Bounded(m.Source, maxProse), plain}}
+		return []doc.Span{quality(m, served, p), agreement(p, compared), doc.Plain(escape.Bounded(m.Source, maxProse))}
 	}
 	for _, id := range ids {
 		if words.IsPart(id) && slices.Equal(evidence(id), evidence("cpu.resident")) {
 			continue // it would repeat the row of the whole
 		}
-		t.rows = append(t.rows, row{
-			cells: append([]span{{escape.Bounded(meterName(id), maxName), plain}}, evidence(id)...),
-		})
+		t.Row(append([]doc.Span{doc.Plain(escape.Bounded(words.Meter(id), maxName))}, evidence(id)...))
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
-	v.prose("",
-		span{"Peaks are kept by the kernel and computed again here from the stream of changes; " +
-			"a window is proven where both agree to the byte.", dim})
-	v.blank()
-	t.print(v.printer)
+	v.Prose("",
+		doc.Dim(
+			"Peaks are kept by the kernel and computed again here from the stream of changes; "+
+				"a window is proven where both agree to the byte."))
+	v.Blank()
+	v.Table(t)
 }
 
-func quality(m model.Meter, served bool, p model.Proof) span {
-	text := span{"exact", green}
+func quality(m model.Meter, served bool, p model.Proof) doc.Span {
+	text := doc.Green("exact")
 	switch {
 	case !served, !m.Exact && m.Bound != nil && *m.Bound == 0: // no probe, so there is no bound
-		text = span{"not served", dim}
+		text = doc.Dim("not served")
 	case !m.Exact && m.Bound == nil:
-		text = span{"at least", yellow}
+		text = doc.Yellow("at least")
 	case !m.Exact:
-		text = span{"within " + words.Bytes(*m.Bound), yellow}
+		text = doc.Yellow("within " + words.Bytes(*m.Bound))
 	}
 	if p.Shed {
-		return span{text.text + ", shed at times", yellow}
+		return doc.Yellow(text.Text + ", shed at times")
 	}
 	return text
 }
 
-func agreement(p model.Proof, compared bool) span {
+func agreement(p model.Proof, compared bool) doc.Span {
 	if !compared || p.Compared+p.Skipped == 0 {
-		return span{"–", dim}
+		return doc.Dim("–")
 	}
-	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), green
+	text, s := fmt.Sprintf("%d of %d", p.Agreed, p.Compared), doc.Green
 	if p.Agreed < p.Compared {
-		text, s = text+", off by up to "+words.Bytes(p.Difference), red
+		text, s = text+", off by up to "+words.Bytes(p.Difference), doc.Red
 	}
 	if p.Skipped > 0 {
 		text += fmt.Sprintf(", %d not comparable", p.Skipped)
 	}
-	return span{text, s}
+	return s(text)
 }
 
 func (v proofView) probes() {
 	if len(v.r.Certificate.Probes) == 0 {
 		return
 	}
-	v.blank()
-	t := table{columns: []column{{title: "probe"}, {title: "fired", right: true}, {title: "where", flex: true}}}
+	v.Blank()
+	t := &doc.Table{Columns: []doc.Column{doc.Left("probe"), doc.Right("fired"), doc.Flex("where")}}
 	for _, p := range v.r.Certificate.Probes {
-		t.rows = append(t.rows, row{
-			cells: []span{
-				{escape.Bounded(p.Name, maxName), plain}, {words.Count(p.Hits), plain},
-				{escape.Bounded(p.Site, maxProse), plain},
-			},
-		})
+		t.Row(escape.Bounded(p.Name, maxName), words.Count(p.Hits), escape.Bounded(p.Site, maxProse))
 	}
-	t.print(v.printer)
+	v.Table(t)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -17,7 +18,7 @@ const maxChildren = 8
 // childTable is the table of the other processes of each cell, and for the session those that ran in no cell.
 type childTable struct {
 	v     processView
-	t     table
+	t     *doc.Table
 	still int // cells without a child worth a row
 }
 
@@ -28,12 +29,10 @@ type processView struct{ *view }
 func (v processView) children() {
 	seen := map[int]bool{}
 	t := childTable{
-		v: v, t: table{columns: []column{{title: "cell"}, {title: "pid", right: true}, {title: "process", flex: true}}},
+		v: v, t: &doc.Table{Columns: []doc.Column{doc.Left("cell"), doc.Right("pid"), doc.Flex("process")}},
 	}
 	for i, id := range v.meters {
-		t.t.columns = append(t.t.columns, column{
-			title: meterName(id), right: true, drop: i, group: "highest", size: usualSize,
-		})
+		t.t.Columns = append(t.t.Columns, doc.Bytes(words.Meter(id)).Drop(i).In("highest"))
 	}
 	for w := range v.r.AllPassing() {
 		if w.Kind == model.Cell {
@@ -63,40 +62,36 @@ func (t *childTable) add(w *model.Window, children []model.Child) {
 		return
 	}
 	for _, r := range t.v.childRows(w, took, len(children)-len(took)) { // figures of all would be too much
-		line := append(make([]span, 0, len(t.t.columns)), r.lead...)
+		line := append(make([]doc.Span, 0, len(t.t.Columns)), r.lead...)
 		for _, id := range t.v.meters {
-			line = append(line, highest.show(r.figures, id))
+			line = append(line, doc.FigureAt(words.Highest, r.figures, id))
 		}
-		t.t.rows = append(t.t.rows, row{cells: line})
+		t.t.Row(line)
 	}
 }
 
 func (t *childTable) print() {
-	if len(t.t.rows) == 0 && t.still == 0 {
+	if t.t.Len() == 0 && t.still == 0 {
 		return
 	}
-	t.v.title("Child processes")
-	if len(t.t.rows) > 0 {
-		t.v.prose("",
-			span{"Highest point of each within the cell, without what a forked child shares with its parent. The row " +
-				"of all together adds them up with the kernel's own memory, instant by instant: any other page that " +
-				"several processes map counts once for each of them.", dim})
-		t.v.blank()
-		t.t.print(t.v.printer)
+	t.v.Heading("Child processes")
+	if t.t.Len() > 0 {
+		t.v.Prose("", doc.Dim("Highest point of each within the cell, without what a forked child shares with its "+
+			"parent. The row of all together adds them up with the kernel's own memory, instant by instant: any other "+
+			"page that several processes map counts once for each of them."))
+		t.v.Blank()
+		t.v.Table(t.t)
 	}
 	if t.still > 0 {
-		t.v.prose("", span{
-			fmt.Sprintf("In %s the processes that lived took less than %s each.",
-				words.Plural(t.still, "other cell"), words.Bytes(worthShowing)),
-			dim,
-		})
+		t.v.Note("In %s the processes that lived took less than %s each.", words.Plural(t.still, "other cell"),
+			words.Bytes(WorthShowing))
 	}
 }
 
 // tookMemory reports whether a child's change is worth a row.
 func tookMemory(c *model.Child) bool {
 	for id, f := range c.Meters {
-		if !words.IsPart(id) && max(f.Need(), f.Consumed, -f.Consumed) >= worthShowing {
+		if !words.IsPart(id) && max(f.Need(), f.Consumed, -f.Consumed) >= WorthShowing {
 			return true
 		}
 	}
@@ -115,21 +110,21 @@ func (v processView) childRows(w *model.Window, children []model.Child, idle int
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
 	var rows []figureRow
-	label := span{escape.Bounded(label(*w), maxName), bold}
+	label := doc.Bold(escape.Bounded(label(*w), maxName))
 	for _, c := range children[:min(maxChildren, len(children))] {
 		rows = append(rows, figureRow{figures: maps.Clone(c.Meters),
-			lead: []span{label, {fmt.Sprint(c.PID), plain}, {escape.Bounded(c.Command, maxProse), plain}}})
-		label = span{}
+			lead: []doc.Span{label, doc.Plain(fmt.Sprint(c.PID)), doc.Plain(escape.Bounded(c.Command, maxProse))}})
+		label = doc.Span{}
 	}
 	more := func(n int, what string) {
 		if n > 0 {
-			rows = append(rows, figureRow{lead: []span{{}, {}, {"… and " + words.Count(uint64(n)) + what, dim}}})
+			rows = append(rows, figureRow{lead: doc.Spans("", "", doc.Dim("… and "+words.Count(uint64(n))+what))})
 		}
 	}
 	more(len(children)-maxChildren, " smaller")
-	more(idle, " that took less than "+words.Bytes(worthShowing))
+	more(idle, " that took less than "+words.Bytes(WorthShowing))
 	if w.Kind == model.Cell {
-		rows = append(rows, figureRow{figures: w.Figures(), lead: []span{{}, {}, {"all together", bold}}})
+		rows = append(rows, figureRow{figures: w.Figures(), lead: doc.Spans("", "", doc.Bold("all together"))})
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -13,14 +14,16 @@ const (
 	shareOfColumns = 20      // of the frame, one in …
 )
 
-// columnRows returns the important columns of a data frame, in the column of names: "sku: object, 122.00 MiB". One row
-// has the rest.
-func columnRows(x model.Variable, full bool) (rows []row) {
+// columnRows adds rows for the important columns of a data frame, in the column of names: "sku: object, 122.00 MiB".
+// One row has the rest.
+func columnRows(t *doc.Table, x model.Variable, full bool) {
 	if len(x.Columns) < 2 {
-		return nil
+		return
 	}
+	shown := 0
 	line := func(text string) {
-		rows = append(rows, row{cells: []span{{}, {}, {"  " + text, dim}, {}, {}, {}}})
+		shown++
+		t.Row("", "", doc.Dim("  "+text))
 	}
 	rest, bytes, exact := x.MoreColumns, x.RestColumns, true
 	for i, c := range x.Columns {
@@ -29,12 +32,11 @@ func columnRows(x model.Variable, full bool) (rows []row) {
 			continue
 		}
 		line(escape.Bounded(escape.OneLine(c.Name, false, maxProse), maxName) + ": " + dtypeOf(c) +
-			columnSize(c.Bytes, c.Exact))
+			words.BytesOrMore(c.Bytes, c.Exact))
 	}
-	if len(rows) > 0 && rest > 0 {
-		line("… " + words.Plural(int(rest), "more column") + ": " + columnSize(bytes, exact))
+	if shown > 0 && rest > 0 {
+		line("… " + words.Plural(int(rest), "more column") + ": " + words.BytesOrMore(bytes, exact))
 	}
-	return rows
 }
 
 func dtypeOf(c model.Column) string {
@@ -42,11 +44,4 @@ func dtypeOf(c model.Column) string {
 		return ""
 	}
 	return escape.Bounded(c.DType, maxName) + ", "
-}
-
-func columnSize(bytes int64, exact bool) string {
-	if !exact {
-		return "≥ " + words.Bytes(bytes)
-	}
-	return words.Bytes(bytes)
 }

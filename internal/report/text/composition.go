@@ -23,7 +23,7 @@ func (m moment) madeBy() string {
 	if text := inWords(m.account(), mostParts, m.partText); text != "" {
 		return text
 	}
-	return "not known: no line that allocated at least " + words.Bytes(worthShowing) + " of it was seen"
+	return "not known: no line that allocated at least " + words.Bytes(WorthShowing) + " of it was seen"
 }
 
 // inWords returns the largest parts of an account, at most so many, and the sum of the others; "" if no part is large.
@@ -74,9 +74,9 @@ func (m moment) partText(p *model.AccountPart) string {
 	who := escape.OneLine(p.Who, false, maxProse)
 	switch p.Kind {
 	case model.PartLine:
-		return bytes + " " + meterName(p.Meter) + " " + who
+		return bytes + " " + words.Meter(p.Meter) + " " + who
 	case model.PartCell:
-		return bytes + " " + meterName(m.v.first()) + " " + who
+		return bytes + " " + words.Meter(m.v.first()) + " " + who
 	case model.PartBefore:
 		if m.isLate() {
 			return bytes + " from before the attach"

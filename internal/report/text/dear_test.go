@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -24,7 +25,7 @@ func TestDearProbes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(said.Answers, Answer{"slower", want}) {
+	if !slices.Contains(said.Answers, doc.Answer{Question: "slower", Text: want}) {
 		t.Errorf("%q is not among %+v", want, said.Answers)
 	}
 	var b strings.Builder

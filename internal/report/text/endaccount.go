@@ -112,14 +112,14 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
 			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
 		lost := min(l.Lost, l.Left)
-		if lost >= worthShowing {
+		if lost >= WorthShowing {
 			p.Bytes, p.Lost = lost, true
 			taken += a.Take(p)
 		} else {
 			lost = 0
 		}
 		p.Bytes, p.Lost = l.Left-lost, false
-		if lost == 0 || p.Bytes >= worthShowing {
+		if lost == 0 || p.Bytes >= WorthShowing {
 			taken += a.Take(p)
 		}
 	}
@@ -133,7 +133,7 @@ func mappedText(p *model.AccountPart) string {
 		kind = "shared memory"
 	}
 	switch {
-	case p.Mapped < worthShowing || p.Pages == "":
+	case p.Mapped < WorthShowing || p.Pages == "":
 		return ""
 	case p.Bytes-p.Mapped < p.Bytes/smallPart:
 		return " (" + kind + ")"
@@ -146,9 +146,9 @@ func (o *leftover) partText(p *model.AccountPart) string {
 	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
 	switch p.Kind {
 	case model.PartName:
-		return who + " " + sizeOf(p.Bytes, !p.AtLeast) + mappedText(p)
+		return who + " " + words.BytesOrMore(p.Bytes, !p.AtLeast) + mappedText(p)
 	case model.PartLine:
-		text := bytes + " " + meterName(p.Meter) + " of " + who
+		text := bytes + " " + words.Meter(p.Meter) + " of " + who
 		if p.Lost {
 			text += ", lost in a cycle that the collector does not see"
 		}

@@ -95,7 +95,7 @@ func childrenText(p *model.AccountPart) string {
 	case "helpers of multiprocessing":
 		who = words.Plural(len(p.PIDs), "helper") + " of multiprocessing"
 	}
-	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, maxCode) + ")"
+	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, MaxCode) + ")"
 }
 
 // toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.

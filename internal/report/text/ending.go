@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -22,8 +23,8 @@ func limitName(l model.Limit) string {
 	return escape.Bounded(l.Kind, maxName)
 }
 
-// notable reports whether a process did not end by itself, and was not shut down.
-func notable(e *model.Ending, ipython string) bool {
+// Notable reports whether a process did not end by itself, and was not shut down.
+func Notable(e *model.Ending, ipython string) bool {
 	return e != nil && (e.OutOfMemory || e.Signal != "" && !shutDown(e, ipython))
 }
 
@@ -53,8 +54,8 @@ func exhausted(e *model.Ending) string {
 }
 
 // memoryLimits shows in a line the limits on a process's memory and how near it came to them.
-func memoryLimits(to *printer, p model.Process) {
-	var parts []span
+func memoryLimits(to *doc.Document, p model.Process) {
+	var parts []doc.Span
 	for _, l := range p.Limits {
 		text := words.Bytes(l.Bytes) + " of " + limitName(l)
 		switch {
@@ -63,9 +64,9 @@ func memoryLimits(to *printer, p model.Process) {
 		case l.Used > 0:
 			text += ", " + words.Bytes(l.Used) + " used"
 		}
-		parts = append(parts, span{text, plain})
+		parts = append(parts, doc.Plain(text))
 	}
-	to.field("limits", parts...)
+	to.Field("limits", parts)
 }
 
 // maxEndings is the most endings in the short report.
@@ -80,7 +81,7 @@ func (v endingView) endings() {
 	for _, memory := range []bool{true, false} {
 		for _, p := range v.r.Processes {
 			e := p.Ending
-			if !notable(e, p.IPython) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
+			if !Notable(e, p.IPython) || e.OutOfMemory != memory || !memory && p.Parent != 0 && !v.pids[p.PID] {
 				continue
 			}
 			if shown++; shown > maxEndings {
@@ -91,18 +92,18 @@ func (v endingView) endings() {
 		}
 	}
 	if more > 0 {
-		v.answer("", "and "+words.Plural(more, "more process"))
+		v.Answer("", "and "+words.Plural(more, "more process"))
 	}
 	v.starved()
 	v.dearProbes()
-	gpuNotes(v.printer, v.r.GPUNotes)
+	GPUNotes(v.Document, v.r.GPUNotes)
 }
 
 // dearProbes names the probes at more expensive places than usual, and their cost.
 func (v endingView) dearProbes() {
 	for i := range v.r.Certificate.Probes {
-		if text := words.DearProbes(&v.r.Certificate.Probes[i]); text != "" {
-			v.answer("slower", escape.OneLine(text, false, maxDear))
+		if text := words.ExpensiveProbes(&v.r.Certificate.Probes[i]); text != "" {
+			v.Answer("slower", escape.OneLine(text, false, maxDear))
 		}
 	}
 }
@@ -115,20 +116,20 @@ func (v endingView) ending(p model.Process) {
 	if p.Parent != 0 && !v.pids[p.PID] {
 		who = " (" + escape.OneLine(p.Command, false, maxName) + ")"
 	}
-	ended(v.printer, p.PID, who, p.Ending, v.during(&p))
+	Ends(v.Document, p.PID, who, p.Ending, v.during(&p))
 }
 
-// ended says why a process ended, and where.
-func ended(to *printer, pid int, who string, e *model.Ending, where string) {
+// Ends says why a process ended, and where.
+func Ends(to *doc.Document, pid int, who string, e *model.Ending, where string) {
 	had := words.Bytes(e.Resident) + " resident"
 	if e.OutOfMemory {
-		to.answer("why it ended", fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s",
-			pid, who, had, where))
-		to.answer("the limit", exhausted(e))
+		to.Answer("why it ended",
+			fmt.Sprintf("out of memory: the kernel's OOM killer ended pid %d%s at %s%s", pid, who, had, where))
+		to.Answer("the limit", exhausted(e))
 		return
 	}
-	to.answer("why it ended", fmt.Sprintf("%s ended pid %d%s at %s%s",
-		escape.Bounded(e.Signal, maxName), pid, who, had, where))
+	to.Answer("why it ended",
+		fmt.Sprintf("%s ended pid %d%s at %s%s", escape.Bounded(e.Signal, maxName), pid, who, had, where))
 }
 
 // during returns ", in In[7] line 3: x = np.ones(n)".
@@ -137,7 +138,7 @@ func (v endingView) during(p *model.Process) string {
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + placeName(e.At) + words.OfKernel(p.Kernel)
+	text := ", in " + PlaceName(e.At) + words.OfKernel(p.Kernel)
 	for _, c := range v.cells {
 		if c.pid != p.PID || c.execution != e.At.Execution {
 			continue
@@ -168,7 +169,7 @@ func (v endingView) starved() {
 		if len(cell.Refused) > 0 {
 			text += "; " + refusal(cell.Refused[0])
 		}
-		v.answer("no memory", text)
+		v.Answer("no memory", text)
 	}
 }
 

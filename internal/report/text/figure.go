@@ -9,12 +9,6 @@ import (
 	"ipytracer/model"
 )
 
-// Marks in front of figures that are not exact.
-const (
-	about   = "≈" // off by a known bound
-	atLeast = "≥" // at least this much
-)
-
 // label returns the name of a window for people: In[3], an experiment's name, line 7. A cell that IPython ran without
 // storing it is "(silent)", one with an unknown number "-". The result is not escaped.
 func label(w model.Window) string {
@@ -34,45 +28,6 @@ func label(w model.Window) string {
 	}
 	return words.In(*w.ExecutionCount)
 }
-
-// quantity is one of the sizes that users read from a figure.
-type quantity struct {
-	title string
-	of    func(model.Figure) int64
-	// high: it rests on the peak, so a loss can only make it larger.
-	high bool
-}
-
-var (
-	need     = quantity{"need", model.Figure.Need, true}
-	consumed = quantity{"consumed", func(f model.Figure) int64 { return f.Consumed }, false}
-	peaked   = quantity{"peaked", func(f model.Figure) int64 { return f.Peaked }, true}
-	total    = quantity{"total", func(f model.Figure) int64 { return f.End }, false}
-	start    = quantity{"start", func(f model.Figure) int64 { return f.Start }, false}
-	highest  = quantity{"highest", func(f model.Figure) int64 { return f.Peak }, true}
-)
-
-// show returns one quantity of a window's figure for a meter; a dash if it has none.
-func (q quantity) show(figures map[string]model.Figure, meter string) span {
-	f, ok := figures[meter]
-	if !ok {
-		return span{"–", dim}
-	}
-	text := words.Bytes(q.of(f))
-	switch {
-	case f.Exact && q.of(f) == 0:
-		return span{text, dim}
-	case f.Exact:
-		return span{text, plain}
-	case f.Bound == nil && q.high:
-		return span{atLeast + text, yellow}
-	default:
-		return span{about + text, yellow}
-	}
-}
-
-// meterName returns the name of a meter for people: resident, numpy, GPU 0 active.
-func meterName(id string) string { return words.Meter(id) }
 
 // headlines returns the meters of a table, the ranking one first, without parts of others.
 func headlines(r *model.Report, by string) ([]string, error) {

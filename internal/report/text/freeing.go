@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -19,14 +20,6 @@ type together struct {
 	// collects: garbage goes with it.
 	collects bool
 	maps     []model.ResidentPart // of the bytes, those of memory maps
-}
-
-// sizeOf returns a number of bytes, marked as a lower bound unless it is exact.
-func sizeOf(bytes int64, exact bool) string {
-	if !exact {
-		return atLeast + " " + words.Bytes(bytes)
-	}
-	return words.Bytes(bytes)
 }
 
 // name returns "df + top + Out[2]".
@@ -169,13 +162,14 @@ func (o *leftover) freeing() string {
 			break
 		}
 		parts = append(parts,
-			escape.OneLine(f.Type, false, maxCode)+" ("+o.goes(&f)+sizeOf(o.falls(&f), f.Exact)+keptOf(&f)+")")
+			escape.OneLine(f.Type, false,
+				MaxCode)+" ("+o.goes(&f)+words.BytesOrMore(o.falls(&f), f.Exact)+keptOf(&f)+")")
 	}
 	if more := o.moreEntries(len(parts)); more != "" {
 		parts = append(parts, more)
 	}
 	for _, p := range o.toEnd() {
-		parts = append(parts, escape.OneLine(p.Type, false, maxCode)+" ("+words.Bytes(p.Bytes)+")")
+		parts = append(parts, escape.OneLine(p.Type, false, MaxCode)+" ("+words.Bytes(p.Bytes)+")")
 	}
 	return strings.Join(parts, " · ") + o.leaves()
 }
@@ -183,8 +177,8 @@ func (o *leftover) freeing() string {
 // goes returns the words in front of an entry's size: it is that of objects where nobody knows by how much resident
 // memory falls.
 func (m memory) goes(f *model.Freeing) string {
-	if m == residentMeter && f.Resident == nil {
-		return "objects of "
+	if m == residentMeter && f.OfObjects() {
+		return words.Objects
 	}
 	return ""
 }
@@ -211,8 +205,8 @@ func keptOf(f *model.Freeing) string {
 // leastSmall is the least of small objects, in bytes, that is mentioned.
 const leastSmall = 1 << 20
 
-// maxCode is the most characters of code, which is never cut: more than any code that is written here.
-const maxCode = 1 << 12
+// MaxCode is the most characters of code, which is never cut: more than any code that is written here.
+const MaxCode = 1 << 12
 
 // typedIn says which of several kernels code is for; "" if there is only one.
 func typedIn(kernel string) string {
@@ -222,23 +216,15 @@ func typedIn(kernel string) string {
 	return ", in a cell of " + escape.OneLine(kernel, false, maxProse)
 }
 
-// toFree lists the code that frees memory of names.
-func (v remainsView) toFree(all []model.Freeing) {
+// ToFree lists the code that frees memory of names.
+func (v Remains) ToFree(all []model.Freeing) {
 	if len(all) == 0 {
 		return
 	}
-	v.title("To free it, type into a cell")
-	v.blank()
+	v.Heading("To free it, type into a cell")
+	v.Blank()
 	for _, f := range all {
-		size := memory(residentMeter).goes(&f) + sizeOf(f.Falls(), f.Exact)
-		if f.Device > 0 {
-			size = sizeOf(f.Device, f.Exact) + " GPU"
-			if f.Falls() >= worthShowing {
-				size = sizeOf(f.Falls(), f.Exact) + " + " + size
-			}
-		}
-		v.withCode("            ", []span{{escape.Pad(size, 12, true) + " ", bold}},
-			escape.OneLine(f.Type, false, maxCode),
-			span{strings.TrimPrefix(keptOf(&f)+typedIn(f.Kernel), ", "), dim})
+		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
+			escape.OneLine(f.Type, false, MaxCode), doc.Dim(strings.TrimPrefix(keptOf(&f)+typedIn(f.Kernel), ", ")))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -33,35 +34,34 @@ func (v gapView) between() {
 	if gaps == 0 || len(v.cells) == 0 { // without cells, the section of processes has all of it
 		return
 	}
-	v.title("Between cells: hooks, timers, threads, completion; charged to no cell")
-	v.blank()
+	v.Heading("Between cells: hooks, timers, threads, completion; charged to no cell")
+	v.Blank()
 	shown, folded, most := v.fold(sizes)
 	var rows []figureRow
 	for _, b := range shown {
-		label := []span{{v.gapLabel(b), plain}}
+		label := []doc.Span{doc.Plain(v.gapLabel(b))}
 		if v.several {
-			label = append(label, span{fmt.Sprint(b.PID), plain})
+			label = append(label, doc.Plain(fmt.Sprint(b.PID)))
 		}
 		rows = append(rows, figureRow{
-			lead: label, figures: b.Meters, trail: []span{{words.Duration(b.DurationNS), plain}},
+			lead: label, figures: b.Meters, trail: []doc.Span{doc.Plain(words.Duration(b.DurationNS))},
 		})
 	}
 	if len(rows) > 0 {
-		lead := []column{{title: "when", flex: true}}
+		lead := []doc.Column{doc.Flex("when")}
 		if v.several {
-			lead = append(lead, column{title: "pid", right: true})
+			lead = append(lead, doc.Right("pid"))
 		}
-		v.figureTable(lead, []column{{title: "time", right: true}}, slices.Values(rows), need, consumed, total)
+		v.figureTable(lead, []doc.Column{doc.Right("time")}, slices.Values(rows), words.Need, words.Consumed,
+			words.Total)
 	}
 	if folded > 0 {
-		v.prose("", span{
-			"… and " + words.Plural(folded, "more gap") + ", in none of which more than " + words.Bytes(most) +
-				" moved.",
-			dim,
-		})
+		v.Prose("",
+			doc.Dim("… and "+words.Plural(folded,
+				"more gap")+", in none of which more than "+words.Bytes(most)+" moved."))
 	}
 	if still := gaps - len(sizes); still > 0 {
-		v.prose("", span{"Nothing moved in " + words.Plural(still, "other gap") + ".", dim})
+		v.Prose("", doc.Dim("Nothing moved in "+words.Plural(still, "other gap")+"."))
 	}
 }
 
@@ -93,18 +93,20 @@ func (v processView) processes() {
 	if len(v.r.Processes) == 0 || len(v.cells) > 0 {
 		return
 	}
-	v.title("Processes")
+	v.Heading("Processes")
 	v.legend()
-	v.blank()
+	v.Blank()
 	var rows []figureRow
 	for _, p := range v.r.Processes {
 		command := escape.Bounded(p.Command, maxProse)
 		if p.Parent != 0 {
 			command = "  " + command
 		}
-		rows = append(rows, figureRow{figures: p.Meters, lead: []span{{command, plain}, {fmt.Sprint(p.PID), plain}},
-			trail: []span{{words.Duration(p.EndNS - p.StartNS), plain}}})
+		rows = append(rows, figureRow{figures: p.Meters, lead: []doc.Span{doc.Plain(command),
+			doc.Plain(fmt.Sprint(p.PID)),
+		},
+			trail: []doc.Span{doc.Plain(words.Duration(p.EndNS - p.StartNS))}})
 	}
-	v.figureTable([]column{{title: "process", flex: true}, {title: "pid", right: true}},
-		[]column{{title: "time", right: true}}, slices.Values(rows), need, consumed, peaked, total)
+	v.figureTable([]doc.Column{doc.Flex("process"), doc.Right("pid")}, []doc.Column{doc.Right("time")},
+		slices.Values(rows), words.Need, words.Consumed, words.Peaked, words.Total)
 }

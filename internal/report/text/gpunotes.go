@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -10,8 +11,8 @@ import (
 // maxGPUNotes is the most lines of the notes of GPUs.
 const maxGPUNotes = 4
 
-// gpuNotes shows facts to know before the figures of GPUs.
-func gpuNotes(to *printer, all []model.GPUNote) {
+// GPUNotes shows facts to know before the figures of GPUs.
+func GPUNotes(to *doc.Document, all []model.GPUNote) {
 	shown := 0
 	several := false
 	for i := range all {
@@ -28,9 +29,9 @@ func gpuNotes(to *printer, all []model.GPUNote) {
 		if several {
 			text += fmt.Sprintf(" (pid %d)", all[i].PID)
 		}
-		to.answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
+		to.Answer(fmt.Sprintf("GPU %d", all[i].GPU), text)
 	}
 	if more := shown - maxGPUNotes; more > 0 {
-		to.answer("", "and "+words.Plural(more, "more note")+" on GPUs")
+		to.Answer("", "and "+words.Plural(more, "more note")+" on GPUs")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
 )
@@ -21,7 +22,9 @@ func TestGPUNotes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []Answer{{"GPU 1", preallocated}, {"GPU 0", unreported}} {
+	for _, want := range []doc.Answer{
+		{Question: "GPU 1", Text: preallocated}, {Question: "GPU 0", Text: unreported},
+	} {
 		if !slices.Contains(said.Answers, want) {
 			t.Errorf("%+v is not among %+v", want, said.Answers)
 		}
@@ -34,27 +37,20 @@ func TestGPUNotes(t *testing.T) {
 		!strings.Contains(whole, unreported) {
 		t.Errorf("the report:\n%s", b.String())
 	}
-	b.Reset()
-	err = Audit(&b, &model.Audit{GPUNotes: append(r.GPUNotes, model.GPUNote{Kind: "newer", PID: 4242})},
-		Options{Width: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(b.String(), preallocated) || strings.Contains(b.String(), "pid") {
-		t.Errorf("the audit:\n%s", b.String())
-	}
 }
 
 // A target that makes many processes takes no more than a few lines.
 func TestManyGPUNotes(t *testing.T) {
-	a := &model.Audit{}
+	var all []model.GPUNote
 	for pid := range 100 {
-		a.GPUNotes = append(a.GPUNotes, model.GPUNote{
+		all = append(all, model.GPUNote{
 			Kind: model.Preallocated, Library: model.JAX, PID: pid + 1, Bytes: 1 << 34,
 		})
 	}
 	var b strings.Builder
-	if err := Audit(&b, a, Options{Width: -1}); err != nil {
+	d := &doc.Document{}
+	GPUNotes(d, all)
+	if err := d.Text(&b, doc.Size{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "JAX preallocates"); n != maxGPUNotes ||

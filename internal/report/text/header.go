@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -18,8 +19,8 @@ func (v headerView) header() {
 	if v.r.Host.Tracer != "" {
 		version = " " + escape.Bounded(v.r.Host.Tracer, maxName)
 	}
-	v.prose("", span{"ipytracer" + version, bold}, span{" · exact memory of every cell", dim})
-	v.blank()
+	v.Prose("", doc.Bold("ipytracer"+version), doc.Dim(" · exact memory of every cell"))
+	v.Blank()
 	for _, p := range v.r.Processes {
 		if p.Parent == 0 || v.pids[p.PID] {
 			v.root(p)
@@ -30,32 +31,32 @@ func (v headerView) header() {
 }
 
 // versions returns the kind of a process, and its versions.
-func versions(p model.Process) (name string, parts []span) {
-	name, parts = "process", []span{{fmt.Sprintf("pid %d", p.PID), plain}}
+func versions(p model.Process) (name string, parts []doc.Span) {
+	name, parts = "process", []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
 	if p.Notebook != "" {
-		parts = append(parts, span{kernelName(&p), plain})
+		parts = append(parts, doc.Plain(KernelName(&p)))
 	}
 	if p.Python != "" {
-		parts = append(parts, span{"Python " + escape.Bounded(p.Python, maxName), plain})
+		parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))
 	}
 	if p.IPython != "" {
 		name = "kernel"
-		parts = append(parts, span{"IPython " + escape.Bounded(p.IPython, maxName), plain})
+		parts = append(parts, doc.Plain("IPython "+escape.Bounded(p.IPython, maxName)))
 	}
 	return name, parts
 }
 
 // origin returns where a process came from.
-func origin(p model.Process) (parts []span) {
+func origin(p model.Process) (parts []doc.Span) {
 	if p.Parent != 0 {
-		parts = append(parts, span{fmt.Sprintf("started by pid %d", p.Parent), plain})
+		parts = append(parts, doc.Plain(fmt.Sprintf("started by pid %d", p.Parent)))
 	}
 	if p.RestartOf != 0 {
-		parts = append(parts, span{fmt.Sprintf("restart of pid %d", p.RestartOf), plain})
+		parts = append(parts, doc.Plain(fmt.Sprintf("restart of pid %d", p.RestartOf)))
 	}
 	if p.Ending != nil && shutDown(p.Ending, p.IPython) {
 		parts = append(parts,
-			span{"shut down by " + escape.Bounded(p.Ending.Signal, maxName) + " when no cell ran", plain})
+			doc.Plain("shut down by "+escape.Bounded(p.Ending.Signal, maxName)+" when no cell ran"))
 	}
 	return parts
 }
@@ -68,13 +69,12 @@ func (v headerView) root(p model.Process) {
 	if p.Late {
 		late = "already running when tracing began"
 	}
-	v.field(name, append(parts, span{escape.Bounded(p.Frontend, maxName), plain}, span{late, plain})...)
-	v.field("command", span{escape.Bounded(p.Command, maxProse), plain})
+	v.Field(name, parts, escape.Bounded(p.Frontend, maxName), late)
+	v.Field("command", escape.Bounded(p.Command, maxProse))
 	if p.SoftLimit != nil {
-		v.field("limit", span{words.Bytes(p.SoftLimit.Bytes) + " of mapped", plain},
-			span{limitedBy(*p.SoftLimit, p.PID), plain})
+		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", limitedBy(*p.SoftLimit, p.PID))
 	}
-	memoryLimits(v.printer, p)
+	memoryLimits(v.Document, p)
 	life := v.life(p)
 	for i, id := range v.meters {
 		if _, ok := life[id]; !ok {
@@ -83,20 +83,17 @@ func (v headerView) root(p model.Process) {
 		number, isGPU := gpuOf(id)
 		switch {
 		case isGPU:
-			v.field(fmt.Sprintf("GPU %d", number), append(gpuNames(v.r, number, true), course(life, id)...)...)
+			v.Field(fmt.Sprintf("GPU %d", number), gpuNames(v.r, number, true), course(life, id))
 		case i == 0:
-			v.field(meterName(id), course(life, id)...)
+			v.Field(words.Meter(id), course(life, id))
 		}
 	}
 }
 
 // course describes a meter from beginning to end.
-func course(figures map[string]model.Figure, id string) []span {
-	return []span{
-		{start.show(figures, id).text + " at the start", plain},
-		{highest.show(figures, id).text + " at its highest", plain},
-		{total.show(figures, id).text + " at the end", plain},
-	}
+func course(figures map[string]model.Figure, id string) []doc.Span {
+	return doc.Spans(words.Start.At(figures, id)+" at the start", words.Highest.At(figures, id)+" at its highest",
+		words.Total.At(figures, id)+" at the end")
 }
 
 // gpuOf returns the device of a driver meter.
@@ -107,16 +104,16 @@ func gpuOf(id string) (number int, ok bool) {
 }
 
 // gpuNames names a device, by all its names or by the one for people.
-func gpuNames(r *model.Report, number int, all bool) []span {
+func gpuNames(r *model.Report, number int, all bool) []doc.Span {
 	for _, g := range r.GPUs {
 		if g.Index != number {
 			continue
 		}
 		g.Name = escape.Bounded(g.Name, maxDevice)
-		spans := []span{{words.Device(&g), plain}}
+		spans := []doc.Span{doc.Plain(words.Device(&g))}
 		if all {
-			spans = append(spans, span{escape.Bounded(g.UUID, 2*maxName), plain},
-				span{escape.Bounded(g.PCIBusID, maxName), plain})
+			spans = append(spans, doc.Plain(escape.Bounded(g.UUID, 2*maxName)),
+				doc.Plain(escape.Bounded(g.PCIBusID, maxName)))
 		}
 		return spans
 	}
@@ -136,14 +133,14 @@ func (v headerView) devices() {
 		parts := gpuNames(v.r, number, false)
 		for _, p := range v.kernels() {
 			if life := v.life(p); life[id].Peak > 0 {
-				taken := highest.show(life, id).text + " at its highest"
+				taken := words.Highest.At(life, id) + " at its highest"
 				if len(v.kernels()) > 1 {
 					taken += fmt.Sprintf(" of pid %d", p.PID)
 				}
-				parts = append(parts, span{taken, plain})
+				parts = append(parts, doc.Plain(taken))
 			}
 		}
-		v.field(fmt.Sprintf("GPU %d", number), parts...)
+		v.Field(fmt.Sprintf("GPU %d", number), parts)
 	}
 }
 
@@ -159,8 +156,7 @@ func (v headerView) session() {
 	if v.bad > 0 {
 		failed = fmt.Sprintf("%d did not end ok", v.bad)
 	}
-	v.field("session", span{words.Plural(len(v.cells), "cell") + " in " + words.Duration(length), plain},
-		span{failed, red}, span{ended, plain})
+	v.Field("session", words.Plural(len(v.cells), "cell")+" in "+words.Duration(length), doc.Red(failed), ended)
 }
 
 func (v headerView) host() {
@@ -175,8 +171,7 @@ func (v headerView) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.field("host", span{escape.Bounded(h.Name, maxName), plain}, span{kernel, plain}, span{cpus, plain},
-		span{memory, plain}, span{wallClock(h.Started), plain})
+	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory, wallClock(h.Started))
 }
 
 // wallClock shortens an RFC 3339 time in UTC to the second.
@@ -194,18 +189,18 @@ func (v headerView) noCells() {
 	for _, p := range v.r.Processes {
 		notebook = notebook || p.IPython != ""
 	}
-	v.title("No cell ran while the tracer was attached")
+	v.Heading("No cell ran while the tracer was attached")
 	if notebook || len(v.r.Processes) == 0 {
-		v.prose("",
-			span{"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +
-				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it " +
-				"can be attached to.", plain})
+		v.Prose("",
+			"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) "+
+				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it "+
+				"can be attached to.")
 		return
 	}
-	v.prose("",
-		span{"The traced program is not an IPython kernel, so it has no cells: " +
-			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
-			"or start one with `tracer run -- jupyter lab`.", plain})
+	v.Prose("",
+		"The traced program is not an IPython kernel, so it has no cells: "+
+			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) "+
+			"or start one with `tracer run -- jupyter lab`.")
 }
 
 // limitedBy names the origin of a limit, and how to remove one that is not wanted.

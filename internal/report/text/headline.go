@@ -23,7 +23,7 @@ func (v headlineView) lead() {
 	}
 	v.leadHighest()
 	v.leadLeft()
-	v.answer("how sure", highestMoment(v.view).howSure())
+	v.Answer("how sure", highestMoment(v.view).howSure())
 }
 
 // leads reports whether there is a highest moment for the first lines.
@@ -34,14 +34,14 @@ func (v headlineView) leadHighest() {
 	top := highestMoment(v.view)
 	other := func(name string, front bool) {
 		if text := v.near.beside(v.first(), front, v.o.By != "", top.figure(), v.whereOf); text != "" {
-			v.answer(name, text)
+			v.Answer(name, text)
 		}
 	}
 	other("nearest", true)
-	v.answer("highest", top.where())
+	v.Answer("highest", top.where())
 	v.otherHighest()
 	other("also", false)
-	v.answer("made by", top.madeBy())
+	v.Answer("made by", top.madeBy())
 }
 
 // leadLeft writes the part about the remaining memory, after a look at its holders.
@@ -52,16 +52,16 @@ func (v headlineView) leadLeft() {
 // leadRest writes the lines about the remaining memory of a process.
 func (v headlineView) leadRest(rest *leftover) {
 	in := inKernel(v.r, rest.pid)
-	v.answer("still there", in+rest.stillThere())
+	v.Answer("still there", in+rest.stillThere())
 	switch {
 	case !rest.isWorthFreeing() || !rest.isTyped():
 	case rest.idle && len(rest.named()) == 0 && rest.freeing() == "":
-		v.answer("to free it", in+rest.nothingNamed())
+		v.Answer("to free it", in+rest.nothingNamed())
 	default:
-		v.answer("to free it", in+rest.toFree(), rest.code()...)
+		v.Answer("to free it", in+rest.toFree(), rest.code()...)
 	}
 	if text := rest.keptByMalloc(); text != "" {
-		v.answer("malloc keeps", in+text, model.MallocTrim)
+		v.Answer("malloc keeps", in+text, model.MallocTrim)
 	}
 }
 
@@ -92,7 +92,7 @@ func (m moment) butFor() (text string) {
 		text += "; what is marked “up to” may be less"
 	}
 	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {
-		text += "; figures below that are marked " + about + " or " + atLeast + " are not"
+		text += "; figures below that are marked " + words.About + " or " + words.AtLeastMark + " are not"
 	}
 	return text
 }

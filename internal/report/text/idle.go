@@ -14,13 +14,13 @@ import (
 func (v headlineView) leadIdle(begun bool) {
 	all := v.idle()
 	if len(all) > 0 && begun {
-		v.blank()
+		v.Blank()
 	}
 	for _, o := range all {
 		v.leadRest(o)
 	}
 	if len(all) > 0 && !begun {
-		v.blank()
+		v.Blank()
 	}
 }
 

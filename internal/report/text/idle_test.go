@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/model"
 )
@@ -122,7 +124,7 @@ func TestCodeIsNeverWrapped(t *testing.T) {
 	}}
 	for _, width := range []int{60, 80, 100, 120} {
 		var b strings.Builder
-		if err := text.Audit(&b, audit, text.Options{Width: width}); err != nil {
+		if err := sheet.Audit(audit, sheet.Options{}).Text(&b, doc.Size{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for _, out := range []string{printed(t, r, text.Options{Width: width}), b.String()} {

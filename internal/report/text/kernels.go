@@ -46,11 +46,12 @@ func (o *order) otherSummits() (at []int) {
 func (v headlineView) otherHighest() {
 	others := v.otherSummits()
 	for _, i := range others[:min(len(others), mostSummits)] {
-		v.answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
+		v.Answer("highest", moment{v.view, &v.ranked[i], &v.ranked[risenIn(v.ranked, i)]}.where())
 	}
 	if rest := others[min(len(others), mostSummits):]; len(rest) > 0 {
-		v.answer("", fmt.Sprintf("%s, none of which had more than %s",
-			words.Plural(len(rest), "more kernel"), words.Bytes(v.ranked[rest[0]].peak)))
+		v.Answer("",
+			fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"),
+				words.Bytes(v.ranked[rest[0]].peak)))
 	}
 }
 
@@ -62,8 +63,8 @@ func inKernel(r *model.Report, pid int) string {
 	return ""
 }
 
-// kernelName returns the name of a kernel, after its notebook.
-func kernelName(p *model.Process) string {
+// KernelName returns the name of a kernel, after its notebook.
+func KernelName(p *model.Process) string {
 	return cmp.Or(p.Kernel, words.NotebookName(p.Notebook))
 }
 

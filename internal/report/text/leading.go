@@ -28,7 +28,7 @@ func (o *leftover) leadingTo(l *model.Line) string {
 	slices.SortStableFunc(all, func(a, b *model.Variable) int { return cmp.Compare(a.Reaches, b.Reaches) })
 	var parts []string
 	for _, x := range all[:min(len(all), mostLeading)] {
-		name := escape.OneLine(x.Name, false, maxCode)
+		name := escape.OneLine(x.Name, false, MaxCode)
 		other := "something else has, too"
 		if x.Type == taskType {
 			other = "the event loop has, too: " + name + ".cancel(); del " + name + " ends it"

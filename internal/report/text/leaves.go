@@ -39,5 +39,5 @@ func (o *leftover) moreEntries(shown int) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("and %s in %d more (--full)", sizeOf(rest, exact), len(all))
+	return fmt.Sprintf("and %s in %d more (--full)", words.BytesOrMore(rest, exact), len(all))
 }

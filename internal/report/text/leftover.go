@@ -70,9 +70,9 @@ func (o *leftover) left() (all []model.Line) {
 			}
 			l.Left = l.Outer
 		}
-		if l.PID == o.pid && l.Execution > 0 && l.Left >= worthShowing && o.has(l.Meter) &&
+		if l.PID == o.pid && l.Execution > 0 && l.Left >= WorthShowing && o.has(l.Meter) &&
 			!words.IsOutermost(l.Meter) {
-			if l.Left -= o.untouched(&l); l.Left >= worthShowing {
+			if l.Left -= o.untouched(&l); l.Left >= WorthShowing {
 				all = append(all, l)
 			}
 		}
@@ -163,7 +163,7 @@ func (o *leftover) beyondNames(l *model.Line) string {
 		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + place(l.Frame) +
 			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
 		if l.Breaks != "" {
-			text += ", and " + escape.OneLine(l.Breaks, false, maxCode) + " breaks such a cycle before its name goes"
+			text += ", and " + escape.OneLine(l.Breaks, false, MaxCode) + " breaks such a cycle before its name goes"
 		}
 		return text
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -17,37 +18,29 @@ const (
 
 // lines shows which of the user's lines allocated in the whole session, with the calls below them.
 func (v heapView) lines() {
-	t := table{columns: []column{
-		{title: "meter"}, {title: "at peak", right: true, size: usualSize},
-		{title: "allocated", right: true, size: usualSize},
-		{title: "freed", right: true, size: usualSize, drop: 2}, {title: "net", right: true, size: usualSize},
-		{title: "times", right: true, drop: 1}, {title: "line", flex: true},
-	}, indent: rowIndent}
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated"), doc.Bytes("freed").Drop(2),
+		doc.Bytes("net"), doc.Right("times").Drop(1), doc.Flex("line"))
 	shown, first := map[string]int{}, map[string]int64{}
 	for _, l := range v.r.Lines {
 		if l.Native || !l.InCell() && isLibrary(l.File) || shown[l.Meter] == maxLineRows ||
-			max(l.AtPeak, l.Allocated) < max(worthShowing, first[l.Meter]/1000) {
+			max(l.AtPeak, l.Allocated) < max(WorthShowing, first[l.Meter]/1000) {
 			continue
 		}
 		if shown[l.Meter]++; shown[l.Meter] == 1 {
 			first[l.Meter] = l.AtPeak
 		}
-		t.rows = append(t.rows, row{cells: []span{
-			{meterName(l.Meter), plain}, {words.Sampled(words.Bytes(l.AtPeak), l.Sampled), plain},
-			{words.Sampled(words.Bytes(l.Allocated), l.Sampled), plain},
-			{words.Sampled(words.Bytes(l.Freed), l.Sampled), dim},
-			{words.Sampled(words.Bytes(l.Net), l.Sampled), plain},
-			{words.Sampled(fmt.Sprint(l.Count), l.Sampled), dim},
-			{escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse), plain},
-		}})
+		t.Row(words.Meter(l.Meter), words.Sampled(words.Bytes(l.AtPeak), l.Sampled),
+			words.Sampled(words.Bytes(l.Allocated), l.Sampled), doc.Dim(words.Sampled(words.Bytes(l.Freed), l.Sampled)),
+			words.Sampled(words.Bytes(l.Net), l.Sampled), doc.Dim(words.Sampled(fmt.Sprint(l.Count), l.Sampled)),
+			escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse))
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
-	v.title("Lines, with all that they called")
-	v.prose("", span{"at peak = there at the session's highest moment of the meter", dim})
-	v.blank()
-	t.print(v.printer)
+	v.Heading("Lines, with all that they called")
+	v.Prose("", doc.Dim("at peak = there at the session's highest moment of the meter"))
+	v.Blank()
+	v.Table(t)
 }
 
 // sourceOf returns the text of a cell's line, if it is known.
@@ -79,34 +72,22 @@ func (v heapView) tensors() {
 		bytes += one.Bytes
 		count += one.Count
 	}
-	v.title("PyTorch's blocks that were there at the end")
-	v.prose("", span{
-		fmt.Sprintf("%s, %s in all; sizes are as the allocator rounded them up",
-			words.Plural(int(count), "block"), words.Bytes(bytes)),
-		dim,
-	})
-	v.blank()
-	t := table{columns: []column{
-		{title: "meter"}, {title: "bytes", right: true, size: usualSize}, {title: "blocks", right: true},
-		{title: "of", right: true, size: usualSize}, {title: "rounding", right: true, drop: 1},
-		{title: "who", flex: true},
-	}, indent: rowIndent}
+	v.Heading("PyTorch's blocks that were there at the end")
+	v.Note("%s, %s in all; sizes are as the allocator rounded them up", words.Plural(int(count), "block"),
+		words.Bytes(bytes))
+	v.Blank()
+	t := doc.NewTable(doc.Left("meter"), doc.Bytes("bytes"), doc.Right("blocks"), doc.Bytes("of"),
+		doc.Right("rounding").Drop(1), doc.Flex("who"))
 	for _, one := range v.r.Tensors[:min(len(v.r.Tensors), maxTensorRows)] {
 		by := "(made before the attach, or its stack is not known)"
 		if len(one.Stack) > 0 {
 			by = who(one.Stack)
 		}
-		t.rows = append(t.rows, row{cells: []span{
-			{meterName(one.Meter), plain}, {words.Bytes(one.Bytes), plain}, {fmt.Sprint(one.Count), dim},
-			{words.Bytes(one.Size), plain}, {rounding(one), dim}, {by, plain},
-		}})
+		t.Row(words.Meter(one.Meter), words.Bytes(one.Bytes), doc.Dim(fmt.Sprint(one.Count)), words.Bytes(one.Size),
+			doc.Dim(rounding(one)), by)
 	}
-	t.print(v.printer)
+	v.Table(t)
 	if rest := v.r.Tensors[min(len(v.r.Tensors), maxTensorRows):]; len(rest) > 0 {
-		v.prose("", span{
-			fmt.Sprintf("… and %s, none of more than %s.",
-				words.Plural(len(rest), "more group"), words.Bytes(rest[0].Bytes)),
-			dim,
-		})
+		v.Note("… and %s, none of more than %s.", words.Plural(len(rest), "more group"), words.Bytes(rest[0].Bytes))
 	}
 }

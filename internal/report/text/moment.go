@@ -80,10 +80,10 @@ const maxLead = 160
 // where describes the height of the moment, and its cell and line.
 func (m moment) where() string {
 	v, meter := m.v, m.v.first()
-	own := highest.show(m.at.figures, meter).text
+	own := words.Highest.At(m.at.figures, meter)
 	size, with := own, ""
 	if m.figure().Peak > m.at.figures[meter].Peak {
-		size, with = highest.show(m.at.tree(), meter).text, ", with its children ("+own+" without)"
+		size, with = words.Highest.At(m.at.tree(), meter), ", with its children ("+own+" without)"
 	}
 	if m.in.cell == nil {
 		return v.near.reached(meter, m.figure(), size) + " " + v.gapLabel(*m.at.gap) + with

@@ -2,6 +2,7 @@ package text
 
 import (
 	"io"
+	"strings"
 
 	"ipytracer/model"
 )
@@ -17,8 +18,14 @@ func First(r *model.Report, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return v.firstPart()
+}
+
+func (v *view) firstPart() (string, error) {
 	parts{v}.first()
-	return v.b.String(), nil
+	var b strings.Builder
+	err := v.Text(&b, v.o.Size())
+	return b.String(), err
 }
 
 // Rest writes the part after the first part, which was printed before. If the first part would be different by now, it
@@ -28,16 +35,17 @@ func Rest(w io.Writer, r *model.Report, o Options, first string) error {
 	if err != nil {
 		return err
 	}
-	parts{v}.first()
-	asPrinted := v.b.String() == first
-	v.b.Reset()
-	if asPrinted {
-		parts{v}.rest()
-		return v.flush(w)
+	now, err := v.firstPart()
+	if err != nil {
+		return err
 	}
-	v.title(corrected)
-	v.blank()
-	if err := v.flush(w); err != nil {
+	if now == first {
+		parts{v}.rest()
+		return v.Text(w, o.Size())
+	}
+	v.Heading(corrected)
+	v.Blank()
+	if err := v.Text(w, o.Size()); err != nil {
 		return err
 	}
 	return Report(w, r, o)
@@ -51,7 +59,7 @@ func (p parts) first() {
 	endingView{p.v}.endings()
 	if lead := (headlineView{p.v}); lead.leads() {
 		lead.leadHighest()
-		p.v.answer("how sure", highestMoment(p.v).howSure())
+		p.v.Answer("how sure", highestMoment(p.v).howSure())
 	}
 	p.v.figures()
 }
@@ -59,7 +67,7 @@ func (p parts) first() {
 // rest prints the results of the look at the processes' objects, and later changes.
 func (p parts) rest() {
 	if lead := (headlineView{p.v}); lead.leads() {
-		lead.blank()
+		lead.Blank()
 		lead.leadLeft()
 	} else {
 		lead.leadIdle(true)
@@ -71,8 +79,8 @@ func (p parts) rest() {
 func (p parts) last() {
 	heapView{p.v}.tensors()
 	remains := remainsOf(p.v)
-	remains.variables(p.v.r.Variables, p.v.r.Names, p.v.r.ToFree)
-	remains.resident(p.v.r.Resident)
+	remains.Variables(p.v.r.Variables, p.v.r.Names, p.v.r.ToFree)
+	remains.Resident(p.v.r.Resident)
 	processView{p.v}.processes()
 	proofView{p.v}.footnotes()
 	proofView{p.v}.shortCertificate()

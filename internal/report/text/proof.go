@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -20,20 +21,20 @@ func (v *view) doubts() (reasons []string) {
 		}
 		if p.Agreed < p.Compared {
 			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
-				meterName(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
+				words.Meter(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
 		if p.Skipped > 0 && !p.Shed {
 			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven",
-				meterName(p.ID), words.Plural(p.Skipped, "window")))
+				words.Meter(p.ID), words.Plural(p.Skipped, "window")))
 		}
 	}
 	for _, m := range v.r.Meters {
 		if !m.Exact && !words.IsPart(m.ID) && (m.Bound == nil || *m.Bound > 0) {
-			how := quality(m, true, model.Proof{}).text
+			how := quality(m, true, model.Proof{}).Text
 			if v.vague[m.ID] && !v.o.Full {
 				how = "in places " + words.Vague
 			}
-			reasons = append(reasons, meterName(m.ID)+" is "+how+" on this machine")
+			reasons = append(reasons, words.Meter(m.ID)+" is "+how+" on this machine")
 		}
 	}
 	for _, p := range c.Problems {
@@ -50,32 +51,30 @@ func (v proofView) shortCertificate() {
 		windows = max(windows, p.Compared)
 		most++
 	}
-	v.blank()
+	v.Blank()
 	changes := words.Count(v.r.Certificate.Made) + " changes"
 	if len(reasons) == 0 {
-		v.prose("  ", span{"✓ ", green}, span{
-			fmt.Sprintf("Certificate: complete. %s made, all delivered; %s proven of each meter, "+
-				"to the byte (--full prints it).", changes, words.Plural(windows, "window")),
-			plain,
-		})
+		v.Prose("  ", doc.Green("✓ "),
+			fmt.Sprintf(
+				"Certificate: complete. %s made, all delivered; %s proven of each meter, to the "+
+					"byte (--full prints it).",
+				changes, words.Plural(windows, "window")))
 		v.shortAttribution()
 		return
 	}
-	state := span{"✗ Certificate: not complete. ", yellow}
+	state := doc.Yellow("✗ Certificate: not complete. ")
 	if v.r.Certificate.Complete {
-		state = span{"Certificate: complete. ", bold}
+		state = doc.Bold("Certificate: complete. ")
 	}
-	v.prose("  ", state, span{
-		fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):",
-			changes, words.Count(v.r.Certificate.Delivered)),
-		plain,
-	})
+	v.Prose("  ", state,
+		fmt.Sprintf("%s made, %s delivered. What is not exact or not proven (--full prints all):", changes,
+			words.Count(v.r.Certificate.Delivered)))
 	const few = 8
 	for _, r := range reasons[:min(len(reasons), few)] {
-		v.prose("    ", span{"  - " + r, yellow})
+		v.Prose("    ", doc.Yellow("  - "+r))
 	}
 	if more := len(reasons) - few; more > 0 {
-		v.prose("    ", span{fmt.Sprintf("  … and %d more", more), yellow})
+		v.Prose("    ", doc.Yellow(fmt.Sprintf("  … and %d more", more)))
 	}
 	v.shortAttribution()
 }
@@ -90,5 +89,5 @@ func (v proofView) shortAttribution() {
 	if more := len(reasons) - 1; more > 0 {
 		text += fmt.Sprintf("; and %s (--full prints all)", words.Plural(more, "more reason"))
 	}
-	v.prose("    ", span{"Who allocated is not known in full: ", bold}, span{text + ". " + figuresStand, plain})
+	v.Prose("    ", doc.Bold("Who allocated is not known in full: "), text+". "+figuresStand)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -170,36 +171,36 @@ func (v rankView) ranking() {
 	shown, rest := v.shown()
 	by := ""
 	if len(v.meters) > 0 {
-		by = meterName(v.meters[0]) + " memory, "
+		by = words.Meter(v.meters[0]) + " memory, "
 	}
-	v.title("Cells, by what they need")
+	v.Heading("Cells, by what they need")
 	legend := by + "need = highest − start · consumed = end − start · total = at the end"
 	others := v.otherMeters()
 	if len(others) > 0 {
-		legend += " · " + strings.Join(names(others), ", ") + ": need"
+		legend += " · " + strings.Join(titlesOf(others), ", ") + ": need"
 	}
-	v.prose("", span{legend, dim})
-	t := table{columns: []column{{title: "cell"}}, indent: rowIndent}
+	v.Prose("", doc.Dim(legend))
+	t := doc.NewTable(doc.Left("cell"))
 	if v.several {
-		t.columns = append(t.columns, column{title: "pid", right: true})
+		t.Columns = append(t.Columns, doc.Right("pid"))
 	}
-	t.columns = append(t.columns, column{title: "need", right: true, size: usualSize})
+	t.Columns = append(t.Columns, doc.Bytes("need"))
 	trees := slices.ContainsFunc(shown, func(s stretch) bool { return v.needOf(s.tree()) > v.needOf(s.figures) })
 	if trees {
-		t.columns = append(t.columns, column{title: "with children", right: true, size: usualSize, drop: 1})
+		t.Columns = append(t.Columns, doc.Bytes("with children").Drop(1))
 	}
-	t.columns = append(t.columns, column{title: "consumed", right: true, size: usualSize, drop: 2},
-		column{title: "total", right: true, size: usualSize, drop: 100})
+	t.Columns = append(t.Columns, doc.Bytes("consumed").Drop(2),
+		doc.Bytes("total").Drop(100))
 	for i, id := range others {
-		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 5 + i})
+		t.Columns = append(t.Columns, doc.Bytes(words.Meter(id)).Drop(5+i))
 	}
-	t.columns = append(t.columns, column{title: "time", right: true, drop: 4},
-		column{title: "where it was highest", flex: true})
+	t.Columns = append(t.Columns, doc.Right("time").Drop(4),
+		doc.Flex("where it was highest"))
 	statements := v.statementsOf(idsOf(shown))
 	for _, s := range shown {
-		t.rows = append(t.rows, v.rankedRow(s, trees, others, statements))
+		v.rankedRow(t, s, trees, others, statements)
 	}
-	t.print(v.printer)
+	v.Table(t)
 	v.folded(rest)
 }
 
@@ -214,11 +215,12 @@ func (o *order) otherMeters() (ids []string) {
 	return ids
 }
 
-func names(ids []string) (out []string) {
+// titlesOf returns the names of meters for people.
+func titlesOf(ids []string) (all []string) {
 	for _, id := range ids {
-		out = append(out, meterName(id))
+		all = append(all, words.Meter(id))
 	}
-	return out
+	return all
 }
 
 // idsOf returns the ids of the cells in a part of the ranking.
@@ -242,43 +244,44 @@ func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
 	return escape.Lines(c.Source, c.SourceTruncated, maxLead)
 }
 
-func (v rankView) rankedRow(s stretch, trees bool, others []string, statements map[int][]model.Window) row {
-	cells := []span{{s.label, bold}}
+func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string,
+	statements map[int][]model.Window) {
+	cells := []doc.Span{doc.Bold(s.label)}
 	if v.several {
-		cells = append(cells, span{fmt.Sprint(s.pid), plain})
+		cells = append(cells, doc.Plain(fmt.Sprint(s.pid)))
 	}
 	meter := ""
 	if len(v.meters) > 0 {
 		meter = v.meters[0]
 	}
-	cells = append(cells, need.show(s.figures, meter))
+	cells = append(cells, doc.FigureAt(words.Need, s.figures, meter))
 	if trees {
-		together := span{}
+		together := doc.Span{}
 		if v.needOf(s.tree()) > v.needOf(s.figures) {
-			together = need.show(s.tree(), meter)
+			together = doc.FigureAt(words.Need, s.tree(), meter)
 		}
 		cells = append(cells, together)
 	}
-	cells = append(cells, consumed.show(s.figures, meter), total.show(s.figures, meter))
+	cells = append(cells, doc.FigureAt(words.Consumed, s.figures, meter), doc.FigureAt(words.Total, s.figures, meter))
 	for _, id := range others {
-		cells = append(cells, need.show(s.figures, id))
+		cells = append(cells, doc.FigureAt(words.Need, s.figures, id))
 	}
 	if s.gap != nil {
-		text := span{"(no cell ran: hooks, threads, timers)", dim}
-		return row{cells: append(cells, span{words.Duration(s.gap.DurationNS), plain}, text)}
+		text := doc.Dim("(no cell ran: hooks, threads, timers)")
+		t.Row(cells, words.Duration(s.gap.DurationNS), text)
+		return
 	}
 	c := s.cell
-	text, look := v.summitOf(c, statements[c.ID]), plain
+	text, look := v.summitOf(c, statements[c.ID]), doc.Plain
 	if c.Status != model.OK && c.Status != "" {
-		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), red
+		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), doc.Red
 	}
-	r := row{cells: append(cells, span{words.Duration(c.DurationNS), plain}, span{text, look})}
+	t.Row(cells, words.Duration(c.DurationNS), look(text))
 	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
 		bare := *c
 		bare.Status = model.OK
-		r.below = trimmed(remarks(bare))
+		t.Below(trimmed(remarks(bare)))
 	}
-	return r
 }
 
 // folded sums up the items without a row in one line.
@@ -316,7 +319,7 @@ func (v rankView) folded(rest []int) {
 	} else if cells+gaps > 1 {
 		each = ", together " + words.Bytes(sum) + each
 	}
-	v.prose("", span{"… and " + strings.Join(what, ", ") + each + "; --full prints all.", dim})
+	v.Prose("", doc.Dim("… and "+strings.Join(what, ", ")+each+"; --full prints all."))
 }
 
 // beginning returns the longest part of a text that a line's excerpt can need.

@@ -37,10 +37,10 @@ func (o *leftover) isWorthFreeing() bool {
 // code returns the code to type, each line in one piece.
 func (o *leftover) code() (all []string) {
 	for _, f := range o.entries() {
-		all = append(all, escape.OneLine(f.Type, false, maxCode))
+		all = append(all, escape.OneLine(f.Type, false, MaxCode))
 	}
 	for _, p := range o.toEnd() {
-		all = append(all, escape.OneLine(p.Type, false, maxCode))
+		all = append(all, escape.OneLine(p.Type, false, MaxCode))
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -31,10 +32,10 @@ var residentKinds = map[string]string{
 	"other":       "not explained",
 }
 
-// resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
-func (v remainsView) resident(all []model.Resident) {
+// Resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
+func (v Remains) Resident(all []model.Resident) {
 	rest := all[:0:0]
-	if len(all) > 1 && !v.full {
+	if len(all) > 1 && !v.Full {
 		most := slices.MaxFunc(all, func(a, b model.Resident) int { return cmp.Compare(a.Total, b.Total) })
 		for _, r := range all {
 			if r.PID != most.PID {
@@ -48,10 +49,10 @@ func (v remainsView) resident(all []model.Resident) {
 		if len(all)+len(rest) > 1 {
 			title += fmt.Sprintf(" (pid %d)", r.PID)
 		}
-		v.title(title)
+		v.Heading(title)
 		small, kinds, least := int64(0), 0, max(leastResident, r.Total/smallPart)
 		for _, p := range r.Parts {
-			if p.Bytes < least && !v.full {
+			if p.Bytes < least && !v.Full {
 				small += p.Bytes
 				if p.Bytes > 0 {
 					kinds++
@@ -62,15 +63,14 @@ func (v remainsView) resident(all []model.Resident) {
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
 			}
-			v.prose("            ", span{escape.Pad(words.Bytes(p.Bytes), usualSize, true) + "  ", plain},
-				span{text, plain})
+			v.Prose("            ", escape.Pad(words.Bytes(p.Bytes), doc.UsualSize, true)+"  ", text)
 		}
 		if small > 0 {
-			v.prose("            ", span{escape.Pad(words.Bytes(small), usualSize, true) + "  ", plain},
-				span{"other, " + words.Plural(kinds, "kind") + "; --full lists them", dim})
+			v.Prose("            ", escape.Pad(words.Bytes(small), doc.UsualSize, true)+"  ",
+				doc.Dim("other, "+words.Plural(kinds, "kind")+"; --full lists them"))
 		}
 		if !r.Complete {
-			v.prose("", span{"There was more than could be looked at in time: it is in what is not explained.", yellow})
+			v.Prose("", doc.Yellow("There was more than could be looked at in time: it is in what is not explained."))
 		}
 	}
 	if len(rest) > 0 {
@@ -78,10 +78,6 @@ func (v remainsView) resident(all []model.Resident) {
 		for _, r := range rest {
 			sum += r.Total
 		}
-		v.prose("", span{
-			fmt.Sprintf("… and %s with %s together; --full has each.",
-				words.Plural(len(rest), "more process"), words.Bytes(sum)),
-			dim,
-		})
+		v.Note("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum))
 	}
 }

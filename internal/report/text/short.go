@@ -2,10 +2,10 @@ package text
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -35,22 +35,22 @@ func (v *view) figures() {
 // about describes in a line each process that runs cells, and the traced time.
 func (v headerView) about() {
 	if len(v.ranked) > 0 {
-		v.blank()
+		v.Blank()
 	}
 	for _, p := range v.kernels() {
 		name, parts := versions(p)
-		parts = append(parts, span{escape.Bounded(p.Frontend, maxName), plain})
+		parts = append(parts, doc.Plain(escape.Bounded(p.Frontend, maxName)))
 		parts = append(parts, origin(p)...)
 		if p.IPython == "" {
-			parts = append(parts, span{escape.Bounded(p.Command, maxProse), plain})
+			parts = append(parts, doc.Plain(escape.Bounded(p.Command, maxProse)))
 		}
 		if p.Late {
-			parts = append(parts, span{"was running before", plain})
+			parts = append(parts, doc.Plain("was running before"))
 		}
-		v.field(name, parts...)
-		memoryLimits(v.printer, p)
+		v.Field(name, parts)
+		memoryLimits(v.Document, p)
 		if len(v.cells) == 0 {
-			v.field(meterName(v.first()), course(v.life(p), v.first())...)
+			v.Field(words.Meter(v.first()), course(v.life(p), v.first()))
 		}
 	}
 	v.devices()
@@ -70,17 +70,11 @@ func (v lineView) heaviestLines() {
 	left := v.detailed()
 	meter := v.first()
 	others := v.otherMeters()
-	t := table{
-		columns: []column{
-			{title: "cell"}, {}, {title: "line", right: true}, {title: "need", right: true, size: usualSize},
-			{title: "consumed", right: true, size: usualSize},
-		},
-		indent: rowIndent,
-	}
+	t := doc.NewTable(doc.Left("cell"), doc.Left(""), doc.Right("line"), doc.Bytes("need"), doc.Bytes("consumed"))
 	for i, id := range others {
-		t.columns = append(t.columns, column{title: meterName(id), right: true, size: usualSize, drop: 1 + i})
+		t.Columns = append(t.Columns, doc.Bytes(words.Meter(id)).Drop(1+i))
 	}
-	t.columns = append(t.columns, column{title: "source", flex: true})
+	t.Columns = append(t.Columns, doc.Flex("source"))
 	hidden, most := 0, int64(0)
 	for _, s := range v.ranked {
 		if s.cell == nil || left <= 0 || s.need <= 0 || len(of[s.id]) < 2 { // one statement is the cell itself
@@ -94,29 +88,26 @@ func (v lineView) heaviestLines() {
 		}
 		lines := cellLines(*s.cell)
 		summit := v.summitAmong(heavy, s.cell)
-		label := span{s.label, bold}
+		label := doc.Bold(s.label)
 		for i, w := range heavy {
 			r := statementRow(w, lines, i == summit)
-			cells := append([]span{label}, r.lead...)
-			cells = append(cells, need.show(v.heavierFigures(&w), meter), consumed.show(v.heavierFigures(&w), meter))
+			cells := append([]doc.Span{label}, r.lead...)
+			cells = append(cells, doc.FigureAt(words.Need, v.heavierFigures(&w), meter),
+				doc.FigureAt(words.Consumed, v.heavierFigures(&w), meter))
 			for _, id := range others {
-				cells = append(cells, need.show(w.Meters, id))
+				cells = append(cells, doc.FigureAt(words.Need, w.Meters, id))
 			}
-			t.rows = append(t.rows, row{cells: append(cells, r.trail...)})
-			label = span{}
+			t.Row(append(cells, r.trail...))
+			label = doc.Span{}
 		}
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
-	v.title("Line by line (▲ where the cell rose to its highest)")
-	t.print(v.printer)
+	v.Heading("Line by line (▲ where the cell rose to its highest)")
+	v.Table(t)
 	if hidden > 0 && most > 0 {
-		v.prose("", span{
-			fmt.Sprintf("… and %s, none of which needed more than %s.",
-				words.Plural(hidden, "more line"), words.Bytes(most)),
-			dim,
-		})
+		v.Note("… and %s, none of which needed more than %s.", words.Plural(hidden, "more line"), words.Bytes(most))
 	}
 }
 
@@ -139,11 +130,8 @@ func (v lineView) heaviestOf(all []model.Window) (shown, rest []model.Window) {
 
 // whoAllocatedShort shows, for the heaviest cells, the allocations that lived at their highest moments, in one table.
 func (v heapView) whoAllocatedShort() {
-	t := table{columns: []column{
-		{title: "cell"}, {title: "meter"}, {title: "at peak", right: true, size: usualSize},
-		{title: "allocated", right: true, size: usualSize, drop: 2},
-		{title: "times", right: true, drop: 1}, {title: "who", flex: true},
-	}, indent: rowIndent}
+	t := doc.NewTable(doc.Left("cell"), doc.Left("meter"), doc.Bytes("at peak"), doc.Bytes("allocated").Drop(2),
+		doc.Right("times").Drop(1), doc.Flex("who"))
 	left := v.detailed()
 	var open []string
 	for _, s := range v.ranked {
@@ -154,7 +142,7 @@ func (v heapView) whoAllocatedShort() {
 		v.detail(cell)
 		callers := callersOf(cell)
 		callers = slices.DeleteFunc(callers, func(a *caller) bool {
-			return a.Allocated < worthShowing || words.IsOutermost(a.Meter) && !a.users
+			return a.Allocated < WorthShowing || words.IsOutermost(a.Meter) && !a.users
 		})
 		if len(callers) == 0 {
 			continue
@@ -163,26 +151,23 @@ func (v heapView) whoAllocatedShort() {
 		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
 			open = append(open, s.label)
 		}
-		label := span{s.label, bold}
+		label := doc.Bold(s.label)
 		for i, a := range callers[:min(len(callers), fewCallers)] {
 			if i > 0 && a.AtPeak < callers[0].AtPeak/16 {
 				break
 			}
-			t.rows = append(t.rows, row{cells: []span{
-				label, {meterName(a.Meter), plain}, {a.about(words.Bytes(a.AtPeak)), plain},
-				{a.about(words.Bytes(a.Allocated)), plain},
-				{a.about(words.Count(uint64(max(0, a.Count)))), dim}, {a.who, plain},
-			}})
-			label = span{}
+			t.Row(label, words.Meter(a.Meter), a.about(words.Bytes(a.AtPeak)), a.about(words.Bytes(a.Allocated)),
+				doc.Dim(a.about(words.Count(uint64(max(0, a.Count))))), a.who)
+			label = doc.Span{}
 		}
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
-	v.title("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
-	t.print(v.printer)
+	v.Heading("Who allocated in them (at peak: of that, what was there at the cell's highest moment)")
+	v.Table(t)
 	if len(open) > 0 {
-		v.prose("", span{"Not all of it is known in " + strings.Join(open, ", ") + "; --full says how much.", dim})
+		v.Prose("", doc.Dim("Not all of it is known in "+strings.Join(open, ", ")+"; --full says how much."))
 	}
 }
 

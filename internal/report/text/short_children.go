@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -17,16 +18,13 @@ const mostChildRows = 4
 // childrenShort shows the children that took memory in a cell, each once, in the cell with its largest need; the
 // heaviest cells first. It folds idle ones.
 func (v processView) childrenShort() {
-	t := table{columns: []column{
-		{title: "cell"}, {title: "pid", right: true}, {title: "highest", right: true, size: usualSize},
-		{title: "need", right: true, size: usualSize}, {title: "process", flex: true},
-	}, indent: rowIndent}
+	t := doc.NewTable(doc.Left("cell"), doc.Right("pid"), doc.Bytes("highest"), doc.Bytes("need"), doc.Flex("process"))
 	listed, folded, most := map[int]bool{}, map[int]int64{}, mostOfTakers(v.ranked)
 	for _, s := range v.ranked {
 		if len(s.took) == 0 {
 			continue
 		}
-		if len(t.rows) == mostChildRows {
+		if t.Len() == mostChildRows {
 			for _, c := range s.took {
 				folded[c.pid] = max(folded[c.pid], c.peak)
 			}
@@ -39,31 +37,29 @@ func (v processView) childrenShort() {
 		slices.SortStableFunc(children, func(a, b model.Child) int {
 			return cmp.Or(cmp.Compare(v.needOf(b.Meters), v.needOf(a.Meters)), cmp.Compare(a.PID, b.PID))
 		})
-		label := span{s.label, bold}
+		label := doc.Bold(s.label)
 		for _, c := range children {
-			if len(t.rows) == mostChildRows {
+			if t.Len() == mostChildRows {
 				folded[c.PID] = max(folded[c.PID], c.Meters[v.first()].Peak)
 				continue
 			}
 			listed[c.PID] = true
-			t.rows = append(t.rows, row{cells: []span{
-				label, {fmt.Sprint(c.PID), plain}, highest.show(c.Meters, v.first()), need.show(c.Meters, v.first()),
-				{v.childName(c, cell.PID), plain},
-			}})
-			label = span{}
+			t.Row(label, fmt.Sprint(c.PID), doc.FigureAt(words.Highest, c.Meters,
+				v.first()), doc.FigureAt(words.Need, c.Meters, v.first()),
+				v.childName(c, cell.PID))
+			label = doc.Span{}
 		}
 	}
-	if len(t.rows) == 0 {
+	if t.Len() == 0 {
 		return
 	}
-	v.title("Child processes, each where it needed most " +
-		"(without what a forked child shares with its parent)")
-	t.print(v.printer)
-	foldChildren(v.printer, folded, listed, "%s that took memory, too")
+	v.Heading("Child processes, each where it needed most " + "(without what a forked child shares with its parent)")
+	v.Table(t)
+	foldChildren(v.Document, folded, listed, "%s that took memory, too")
 	for pid := range most {
 		listed[pid] = true // a child that took memory in one cell is not idle in another
 	}
-	foldChildren(v.printer, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
+	foldChildren(v.Document, v.idle, listed, "%s that took less than "+words.Bytes(worthAGap)+" in every cell")
 }
 
 // owned returns children with figures of their own memory, without what forked ones share with their parents.
@@ -87,7 +83,7 @@ func mostOfTakers(ranked []stretch) map[int]int64 {
 }
 
 // foldChildren counts in a line the children without a row.
-func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what string) {
+func foldChildren(to *doc.Document, all map[int]int64, listed map[int]bool, what string) {
 	count, most := 0, int64(0)
 	for pid, peak := range all {
 		if !listed[pid] {
@@ -96,10 +92,8 @@ func foldChildren(to *printer, all map[int]int64, listed map[int]bool, what stri
 		}
 	}
 	if count > 0 {
-		to.prose("", span{
-			"… and " + fmt.Sprintf(what, words.Plural(count, "process")) + ", at most " + words.Bytes(most) + " each.",
-			dim,
-		})
+		to.Prose("",
+			doc.Dim("… and "+fmt.Sprintf(what, words.Plural(count, "process"))+", at most "+words.Bytes(most)+" each."))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -63,19 +64,19 @@ func (v lineView) drill(c model.Window, statements []model.Window) {
 		}
 		heavy = slices.DeleteFunc(heavy, func(w model.Window) bool { return !keep[w.ID] })
 	}
-	v.title(v.cellName(c) + ", line by line")
-	v.blank()
+	v.Heading(v.cellName(c) + ", line by line")
+	v.Blank()
 	lines := cellLines(c)
 	summit := slices.IndexFunc(heavy, func(w model.Window) bool { return v.reaches(w, c) })
 	var rows []figureRow
 	for i, w := range heavy {
 		rows = append(rows, statementRow(w, lines, i == summit))
 	}
-	v.figureTable([]column{{}, {title: "line", right: true}}, []column{{title: "source", flex: true}},
-		slices.Values(rows), need, consumed, peaked)
+	v.figureTable([]doc.Column{doc.Left(""), doc.Right("line")}, []doc.Column{doc.Flex("source")}, slices.Values(rows),
+		words.Need, words.Consumed, words.Peaked)
 	v.unlisted(ranked[len(heavy):], idle)
 	if summit >= 0 {
-		v.prose("", span{"▲ the cell was at its highest here", dim})
+		v.Prose("", doc.Dim("▲ the cell was at its highest here"))
 	}
 }
 
@@ -95,7 +96,7 @@ func cellLines(c model.Window) []string {
 }
 
 func statementRow(w model.Window, lines []string, summit bool) figureRow {
-	number, text, mark, look := "-", w.Source, span{}, plain
+	number, text, mark, look := "-", w.Source, doc.Span{}, doc.Plain
 	if w.Name != "" {
 		text = escape.Bounded(w.Name, maxName)
 	}
@@ -106,22 +107,22 @@ func statementRow(w model.Window, lines []string, summit bool) figureRow {
 		}
 	}
 	if summit {
-		mark = span{"▲", bold}
+		mark = doc.Bold("▲")
 	}
 	text = escape.Lines(text, false, maxLead)
 	if w.Status != model.OK && w.Status != "" {
-		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), red
+		text, look = strings.TrimSuffix(w.Status+" · "+text, " · "), doc.Red
 	}
-	return figureRow{lead: []span{mark, {number, plain}}, figures: w.Meters, trail: []span{{text, look}}}
+	return figureRow{lead: doc.Spans(mark, number), figures: w.Meters, trail: doc.Spans(look(text))}
 }
 
 // unlisted counts the statements of a cell without a row: rest, heaviest first, and those that moved nothing.
 func (v lineView) unlisted(rest []model.Window, idle int) {
 	if len(rest) > 0 {
-		v.prose("", span{fmt.Sprintf("… and %s, none of which needed more than %s.",
-			words.Plural(len(rest), "more line"), words.Bytes(v.weight(rest[0]))), dim})
+		v.Note("… and %s, none of which needed more than %s.", words.Plural(len(rest), "more line"),
+			words.Bytes(v.weight(rest[0])))
 	}
 	if idle > 0 {
-		v.prose("", span{words.Plural(idle, "other line") + " moved no memory.", dim})
+		v.Prose("", doc.Dim(words.Plural(idle, "other line")+" moved no memory."))
 	}
 }

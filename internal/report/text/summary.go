@@ -3,10 +3,9 @@ package text
 import (
 	"cmp"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -14,14 +13,11 @@ import (
 
 // Parts of the text report for other printers, in the same words. All of it is escaped.
 
-// Answer is one of the first lines of a report, such as "highest" and its text.
-type Answer struct{ Question, Text string }
-
 // Summary is the content of a report's first and last lines.
 type Summary struct {
 	// Answers are the highest moment, its parts, its remaining memory, the names to delete, and the certainty of all
 	// that. Before these come the endings of processes that did not end by themselves.
-	Answers []Answer
+	Answers []doc.Answer
 	// Doubts are the reasons why not everything is exact and proven; none if it is.
 	Doubts []string
 	// Unattributed are the reasons why stacks are not known in full. No figure depends on them.
@@ -32,14 +28,12 @@ type Summary struct {
 
 // Summarize returns the first and last lines of [Report]. It fails if by is a meter that the report does not have.
 func Summarize(r *model.Report, by string) (*Summary, error) {
-	v, err := newView(r, Options{Width: -1, By: by})
+	v, err := newView(r, Options{By: by})
 	if err != nil {
 		return nil, err
 	}
-	s := &Summary{}
-	v.answers = func(name, text string) { s.Answers = append(s.Answers, Answer{name, text}) }
-	v.to = io.Discard
 	headlineView{v}.lead()
+	s := &Summary{Answers: v.Answers()}
 	if len(v.meters) > 0 && len(v.ranked) > 0 {
 		s.SummitID = highestMoment(v).in.id
 	}
@@ -58,8 +52,8 @@ func Headlines(r *model.Report) []string {
 func Devices(r *model.Report) (all []string) {
 	for _, id := range r.AllMeters() {
 		if number, ok := gpuOf(id); ok {
-			if names := gpuNames(r, number, false); len(names) > 0 && names[0].text != "" {
-				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].text))
+			if names := gpuNames(r, number, false); len(names) > 0 && names[0].Text != "" {
+				all = append(all, fmt.Sprintf("GPU %d %s", number, names[0].Text))
 			}
 		}
 	}
@@ -71,8 +65,8 @@ func Remarks(w *model.Window) (all []string) {
 	bare := *w
 	bare.Status = model.OK
 	for _, s := range append(remarks(bare), countersOf(w)...) {
-		if s.text != " · " {
-			all = append(all, s.text)
+		if s.Text != " · " {
+			all = append(all, s.Text)
 		}
 	}
 	return all
@@ -84,14 +78,6 @@ func VerdictTitle(kind string) string { return cmp.Or(titles[kind], escape.Bound
 // VerdictRuns names the cells of a verdict.
 func VerdictRuns(v *model.Verdict) string { return runs(v) + words.OfKernel(v.Kernel) }
 
-// AllClear returns the text of an audit without a verdict.
-func AllClear(a *model.Audit) string { return allClear(a) }
-
-// NotJudged returns unjudged memory, the reason, and the advice.
-func NotJudged(n *model.NotJudged) string {
-	return whatIs(n) + ": " + escape.Bounded(n.Why, maxProse) + "; try: " + escape.Bounded(n.Advice, maxProse)
-}
-
 // ResidentKind returns a kind of resident memory in words.
 func ResidentKind(kind string) string {
 	return cmp.Or(residentKinds[kind], escape.Bounded(kind, maxName))
@@ -102,7 +88,7 @@ func Shape(x model.Variable) string { return shapeOf(x) }
 
 // Agreement returns the number of proven windows of a meter, and the quality of its figures.
 func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
-	return quality(m, served, p).text, agreement(p, compared).text
+	return quality(m, served, p).Text, agreement(p, compared).Text
 }
 
 // IsLibrary reports whether a file is not the user's own.
@@ -110,17 +96,19 @@ func IsLibrary(file string) bool { return isLibrary(file) }
 
 // Losses returns the reasons for which records were lost, in words.
 func Losses(c *model.Certificate) string {
-	return losses(c).text
+	return losses(c).Text
 }
 
 // Ended describes how a process ended; "" if it ended by itself, or runs.
 func Ended(p *model.Process) string {
-	if !notable(p.Ending, p.IPython) {
+	if !Notable(p.Ending, p.IPython) {
 		return ""
 	}
 	var parts []string
-	to := Options{}.printer()
-	to.answers = func(_, text string) { parts = append(parts, text) }
-	ended(to, p.PID, "", p.Ending, "")
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+	d := &doc.Document{}
+	Ends(d, p.PID, "", p.Ending, "")
+	for _, a := range d.Answers() {
+		parts = append(parts, a.Text)
+	}
+	return strings.Join(parts, "; ")
 }

@@ -8,8 +8,9 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -30,18 +31,14 @@ type Options struct {
 	By string
 }
 
-func (o Options) printer() *printer {
-	p := &printer{width: o.Width, color: o.Color}
-	if o.Width == 0 {
-		p.width = 120
-	}
-	p.width = max(p.width, 0)
-	return p
+// Size returns the room of a terminal.
+func (o Options) Size() doc.Size {
+	return doc.Size{Width: max(cmp.Or(o.Width, 120), 0), Color: o.Color}
 }
 
-// view is the shared state of a report's sections: the lines so far, the windows by their rank, and the options.
+// view is the shared state of a report's sections: the document so far, the windows by their rank, and the options.
 type view struct {
-	*printer
+	*doc.Document
 	*order
 	o Options
 	// divided is the account of the highest moment, once a sentence has asked for it.
@@ -58,7 +55,7 @@ func Report(w io.Writer, r *model.Report, o Options) error {
 		return v.full(w)
 	}
 	v.short()
-	return v.flush(w)
+	return v.Text(w, o.Size())
 }
 
 func newView(r *model.Report, o Options) (*view, error) {
@@ -69,49 +66,47 @@ func newView(r *model.Report, o Options) (*view, error) {
 	}
 	order := newOrder(newSurvey(r, scale{meters}), near, o.Cells)
 	order.rank()
-	return &view{printer: o.printer(), order: order, o: o}, nil
+	return &view{Document: &doc.Document{}, order: order, o: o}, nil
 }
 
-// full prints everything. For a long session that is much: each part is written before the next is made.
+// full prints everything. For a long session that is much: each section is written before the next is made.
 func (v *view) full(w io.Writer) error {
-	v.to = w
-	headlineView{v}.lead()
-	if len(v.ranked) > 0 {
-		v.blank()
-	}
-	headerView{v}.header()
-	if len(v.cells) == 0 {
-		headerView{v}.noCells()
-	} else {
-		cellView{v}.cellTable()
-	}
-	cellView{v}.experiments()
-	lineView{v}.statements()
-	heapView{v}.allocations()
-	heapView{v}.lines()
-	heapView{v}.tensors()
 	remains := remainsOf(v)
-	remains.variables(v.r.Variables, v.r.Names, v.r.ToFree)
-	remains.resident(v.r.Resident)
-	gapView{v}.between()
-	processView{v}.children()
-	processView{v}.processes()
-	proofView{v}.footnotes()
-	proofView{v}.certificate()
-	return v.flush(w)
+	for _, section := range []func(){
+		headlineView{v}.lead, v.begin, headerView{v}.header, cellView{v}.allCells, cellView{v}.experiments,
+		lineView{v}.statements, heapView{v}.allocations, heapView{v}.lines, heapView{v}.tensors,
+		func() { remains.Variables(v.r.Variables, v.r.Names, v.r.ToFree) },
+		func() { remains.Resident(v.r.Resident) },
+		gapView{v}.between, processView{v}.children, processView{v}.processes,
+		proofView{v}.footnotes, proofView{v}.certificate,
+	} {
+		section()
+		if err := v.Text(w, v.o.Size()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin separates the first lines from the sections.
+func (v *view) begin() {
+	if len(v.ranked) > 0 {
+		v.Blank()
+	}
 }
 
 // figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
-func (v *view) figureColumns(first ...quantity) (columns []column, quantities []quantity, ids []string) {
+func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, quantities []words.Quantity,
+	ids []string) {
 	for m, id := range v.meters {
-		shown := []quantity{need, consumed}
+		shown := []words.Quantity{words.Need, words.Consumed}
 		if m == 0 {
 			shown = first
 		}
 		for i, q := range shown {
-			c := column{group: meterName(id), title: q.title, right: true, drop: i, size: usualSize}
+			c := doc.Bytes(q.Title).In(words.Meter(id)).Drop(i)
 			if m > 0 {
-				c.drop = 1000*(i+1) + m
+				c = c.Drop(1000*(i+1) + m)
 			}
 			columns, quantities, ids = append(columns, c), append(quantities, q), append(ids, id)
 		}
@@ -121,34 +116,27 @@ func (v *view) figureColumns(first ...quantity) (columns []column, quantities []
 
 // figureTable prints rows of windows with the figure columns between lead and trail columns, and names the columns
 // without room.
-func (v *view) figureTable(lead, trail []column, rows iter.Seq[figureRow], first ...quantity) {
+func (v *view) figureTable(lead, trail []doc.Column, rows iter.Seq[figureRow], first ...words.Quantity) {
 	columns, quantities, ids := v.figureColumns(first...)
-	t := table{columns: slices.Concat(lead, columns, trail), indent: rowIndent}
+	t := doc.NewTable(slices.Concat(lead, columns, trail)...)
+	t.Names = true
 	for r := range rows {
-		line := append(make([]span, 0, len(t.columns)), r.lead...)
+		cells := slices.Clone(r.lead)
 		for i, q := range quantities {
-			line = append(line, q.show(r.figures, ids[i]))
+			cells = append(cells, doc.FigureAt(q, r.figures, ids[i]))
 		}
-		t.rows = append(t.rows, row{cells: append(line, r.trail...), below: r.below})
+		t.Row(append(cells, r.trail...))
+		t.Below(r.below)
 	}
-	if dropped := t.print(v.printer); len(dropped) > 0 {
-		v.prose("",
-			span{"No room here for " + strings.Join(dropped, ", ") + ": use a wider terminal, or --format csv.", dim})
-	}
+	v.Table(t)
 }
-
-// rowIndent is the indentation of a row's second line.
-const rowIndent = 10
 
 // figureRow is one row of a figure table.
 type figureRow struct {
-	lead, trail []span
+	lead, trail []doc.Span
 	figures     map[string]model.Figure
-	below       []span
+	below       []doc.Span
 }
-
-// usualSize fits "512.00 MiB", so that tables line up with each other.
-const usualSize = 10
 
 // The lengths at which names and texts from the target are cut.
 const (

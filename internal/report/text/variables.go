@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
@@ -28,19 +29,19 @@ type named struct {
 	part  bool // of a row of several
 }
 
-// remainsView shows the remaining memory: names, resident memory, code to free it.
-type remainsView struct {
-	*printer
-	full bool
-	of   []model.Process
+// Remains shows the remaining memory: names, resident memory, code to free it.
+type Remains struct {
+	*doc.Document
+	Full      bool
+	Processes []model.Process
 }
 
-func remainsOf(v *view) remainsView { return remainsView{v.printer, v.o.Full, v.r.Processes} }
+func remainsOf(v *view) Remains { return Remains{v.Document, v.o.Full, v.r.Processes} }
 
-// variables lists the names, the largest first.
-func (v remainsView) variables(all []model.Variable, names []model.Names, free []model.Freeing) {
-	l := &variableList{all: all, free: free, full: v.full, children: map[int]bool{}}
-	for _, p := range v.of {
+// Variables lists the names, the largest first.
+func (v Remains) Variables(all []model.Variable, names []model.Names, free []model.Freeing) {
+	l := &variableList{all: all, free: free, full: v.Full, children: map[int]bool{}}
+	for _, p := range v.Processes {
 		l.children[p.PID] = p.Parent != 0
 	}
 	rows, rest := l.rows()
@@ -48,11 +49,9 @@ func (v remainsView) variables(all []model.Variable, names []model.Names, free [
 		return
 	}
 	several := slices.ContainsFunc(rows, func(x named) bool { return x.PID != rows[0].PID })
-	v.title("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
-	t := table{columns: []column{
-		{title: "alone", right: true, size: usualSize}, {title: "reaches", right: true, size: usualSize, drop: 3},
-		{title: "name"}, {title: "type", drop: 1}, {title: "shape", drop: 2}, {title: "made by", flex: true},
-	}, indent: rowIndent}
+	v.Heading("Variables at the end (alone: freed with the name; reaches: shared ones, too)")
+	t := doc.NewTable(doc.Bytes("alone"), doc.Bytes("reaches").Drop(3), doc.Left("name"), doc.Left("type").Drop(1),
+		doc.Left("shape").Drop(2), doc.Flex("made by"))
 	for _, x := range rows {
 		name := x.name
 		if several {
@@ -61,13 +60,11 @@ func (v remainsView) variables(all []model.Variable, names []model.Names, free [
 		if x.part {
 			name = "  " + name
 		}
-		t.rows = append(t.rows, row{cells: []span{
-			{x.alone, plain}, {reachesOf(x.Variable), dim}, {name, plain}, {escape.Bounded(x.Type, maxName), plain},
-			{shapeOf(x.Variable), plain}, {maker(x.Variable), plain},
-		}})
-		t.rows = append(t.rows, columnRows(x.Variable, v.full)...)
+		t.Row(x.alone, doc.Dim(reachesOf(x.Variable)), name, escape.Bounded(x.Type, maxName), shapeOf(x.Variable),
+			maker(x.Variable))
+		columnRows(t, x.Variable, v.Full)
 	}
-	t.print(v.printer)
+	v.Table(t)
 	v.unnamed(rest, names)
 }
 
@@ -163,7 +160,7 @@ func (l *variableList) isNotebooks(x *model.Variable) bool {
 }
 
 // unnamed counts names without a row.
-func (v remainsView) unnamed(rest []model.Variable, names []model.Names) {
+func (v Remains) unnamed(rest []model.Variable, names []model.Names) {
 	count, bytes, complete := int64(len(rest)), int64(0), true
 	for _, x := range rest {
 		bytes += x.Bytes
@@ -174,13 +171,10 @@ func (v remainsView) unnamed(rest []model.Variable, names []model.Names) {
 		complete = complete && n.Complete
 	}
 	if count > 0 {
-		v.prose("", span{
-			fmt.Sprintf("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes)),
-			dim,
-		})
+		v.Note("… and %s, with %s together.", words.Plural(int(count), "more name"), words.Bytes(bytes))
 	}
 	if !complete {
-		v.prose("", span{"≥: there were more objects than could be looked at in time.", yellow})
+		v.Prose("", doc.Yellow("≥: there were more objects than could be looked at in time."))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/text"
 )
 
@@ -53,6 +54,9 @@ func (c Console) Logger(verbose bool) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(c.Err, &slog.HandlerOptions{Level: level}))
 }
+
+// Screen returns the room for documents on an output.
+func Screen(w io.Writer) doc.Size { return TextOptions(w).Size() }
 
 // TextOptions returns the width and the colours of text on an output.
 func TextOptions(w io.Writer) text.Options { return text.Options{Color: Colored(w), Width: Width(w)} }

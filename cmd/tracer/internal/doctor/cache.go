@@ -26,8 +26,6 @@ func (d *Diagnosis) cache(folder string) {
 	case err != nil:
 		d.add(id, name, Reduced, "%v: each attach takes longer", err)
 	default:
-		d.add(id, name, OK,
-			"%s in %s, of %d combinations of user, root folder and build; it may be removed at any time",
-			words.Bytes(size.Bytes), folder, size.Domains)
+		d.add(id, name, OK, "%s in %s (safe to delete)", words.Bytes(size.Bytes), folder)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 )
 
@@ -18,7 +18,7 @@ func Print(to io.Writer, d Diagnosis, color bool) error {
 		verdict = "tracing is not possible"
 	}
 	p.line("%s %s: ipytracer %s on Linux %s, %d CPUs",
-		text.MarkOf(d.Possible).Text(color), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
+		doc.MarkOf(d.Possible).Text(color), verdict, d.Tracer, escape.Text(d.Kernel), d.CPUs)
 	p.checks(d)
 	p.meters(d)
 	p.costs(d)
@@ -58,26 +58,26 @@ func (p *printer) paint(text, color string) string {
 }
 
 // table prints one, a little to the right.
-func (p *printer) table(t *text.Table) {
+func (p *printer) table(t *doc.Listing) {
 	for line := range strings.SplitSeq(t.String(), "\n") {
 		p.line("  %s", line)
 	}
 }
 
-func (p *printer) newTable(right ...int) *text.Table {
-	return text.NewTable(p.color, right...)
+func (p *printer) newTable(right ...int) *doc.Listing {
+	return doc.NewListing(p.color, right...)
 }
 
-func stateMark(state string) text.Mark {
+func stateMark(state string) doc.Mark {
 	switch state {
 	case OK:
-		return text.Good
+		return doc.Good
 	case Missing:
-		return text.Bad
+		return doc.Bad
 	case Reduced:
-		return text.Reduced
+		return doc.Reduced
 	}
-	return text.Unknown
+	return doc.Unknown
 }
 
 func (p *printer) checks(d Diagnosis) {
@@ -104,7 +104,7 @@ func (p *printer) meters(d Diagnosis) {
 		default:
 			quality = "±" + words.Bytes(m.Bound) + " a thread"
 		}
-		t.Row(map[bool]text.Mark{true: text.Good, false: text.Reduced}[m.Exact], m.ID, quality, m.Source)
+		t.Row(map[bool]doc.Mark{true: doc.Good, false: doc.Reduced}[m.Exact], m.ID, quality, m.Source)
 	}
 	p.table(t)
 }
@@ -136,7 +136,7 @@ func (p *printer) running(d Diagnosis) {
 	t := p.newTable(2)
 	t.Header("", "PID", "USER", "PYTHON", "IPYTHON", "FRONTEND", "PROBES")
 	for _, r := range d.Running {
-		t.Row(text.MarkOf(r.Supported), r.PID, r.User, text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
+		t.Row(doc.MarkOf(r.Supported), r.PID, r.User, doc.Dash(r.Python), doc.Dash(r.IPython), doc.Dash(r.Frontend),
 			p.probes(r.Supported, r.Reason, r.Probes))
 	}
 	p.table(t)
@@ -154,7 +154,7 @@ func (p *printer) installed(d Diagnosis) {
 	t := p.newTable()
 	t.Header("", "PYTHON", "PATH", "PROBES")
 	for _, i := range d.Pythons {
-		t.Row(text.MarkOf(i.Supported), text.Dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
+		t.Row(doc.MarkOf(i.Supported), doc.Dash(i.Version), i.Path, p.probes(i.Supported, i.Reason, i.Probes))
 	}
 	p.table(t)
 }

@@ -9,8 +9,8 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/inventory"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 )
 
@@ -21,26 +21,26 @@ const commandWidth = 60
 func printGPUs(w io.Writer, l inventory.GPUListing) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "driver %s · CUDA %s · %s\n",
-		text.Dash(l.Driver), text.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
+		doc.Dash(l.Driver), doc.Dash(l.CUDA), words.Plural(len(l.GPUs), "GPU"))
 	if len(l.GPUs) == 0 {
 		_, err := io.WriteString(w, out.String())
 		return err
 	}
 	color := console.Colored(w)
-	devices := text.NewTable(color, 3, 4, 5, 6)
+	devices := doc.NewListing(color, 3, 4, 5, 6)
 	devices.Header("GPU", "NAME", "TOTAL", "USED", "FREE", "RESERVED", "PCI BUS ID", "UUID")
-	processes := text.NewTable(color, 4)
+	processes := doc.NewListing(color, 4)
 	processes.Header("GPU", "PID", "USER", "MEMORY", "KIND", "PYTHON", "IPYTHON", "FRONTEND", "COMMAND")
 	var unread []string
 	for _, u := range l.GPUs {
 		place := strconv.Itoa(u.Index)
-		devices.Row(append(append([]any{place, text.Dash(u.Name)}, memoryCells(u.Memory)...), text.Dash(u.PCIBusID),
-			text.Dash(u.UUID))...)
+		devices.Row(append(append([]any{place, doc.Dash(u.Name)}, memoryCells(u.Memory)...), doc.Dash(u.PCIBusID),
+			doc.Dash(u.UUID))...)
 		appendProcesses(processes, place, u.Processes)
 		for _, in := range u.MIG {
 			place := fmt.Sprintf("%d:%d", u.Index, in.Index)
-			devices.Row(append(append([]any{place, text.Dash(in.Name)}, memoryCells(in.Memory)...), "",
-				text.Dash(in.UUID))...)
+			devices.Row(append(append([]any{place, doc.Dash(in.Name)}, memoryCells(in.Memory)...), "",
+				doc.Dash(in.UUID))...)
 			appendProcesses(processes, place, in.Processes)
 		}
 		if u.MIGMode == "on" && len(u.MIG) == 0 {
@@ -57,7 +57,7 @@ func printGPUs(w io.Writer, l inventory.GPUListing) error {
 		if m.MIG != nil {
 			place += ":" + strconv.Itoa(*m.MIG)
 		}
-		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, text.Dash(m.Name), words.Bytes(m.Free))
+		fmt.Fprintf(&out, "\nmost free memory: GPU %s (%s), %s\n", place, doc.Dash(m.Name), words.Bytes(m.Free))
 	}
 	if processes.Len() > 0 {
 		fmt.Fprintf(&out, "\n%s\n", processes)
@@ -88,7 +88,7 @@ func bytesOrDash(n *int64) string {
 	return words.Bytes(*n)
 }
 
-func appendProcesses(t *text.Table, place string, list []inventory.GPUProcess) {
+func appendProcesses(t *doc.Listing, place string, list []inventory.GPUProcess) {
 	for _, p := range list {
 		used := "not available"
 		if p.Used != nil {
@@ -101,8 +101,8 @@ func appendProcesses(t *text.Table, place string, list []inventory.GPUProcess) {
 		if !p.Seen {
 			command = "ended, or not visible from here"
 		}
-		t.Row(place, pid, text.Dash(p.User), used, strings.Join(p.Kinds, "+"), text.Dash(p.Python),
-			text.Dash(p.IPython), text.Dash(p.Frontend), command)
+		t.Row(place, pid, doc.Dash(p.User), used, strings.Join(p.Kinds, "+"), doc.Dash(p.Python),
+			doc.Dash(p.IPython), doc.Dash(p.Frontend), command)
 	}
 }
 

@@ -14,19 +14,19 @@ import (
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 )
 
 // printChoice prints several kernels with what tells them apart.
 func printChoice(w io.Writer, ready []Python) error {
-	t := text.NewTable(console.Colored(w), 2)
+	t := doc.NewListing(console.Colored(w), 2)
 	t.Header("", "PID", "USER", "FRONTEND", "MEMORY", "STARTED", "LAST RAN", "DIRECTORY", "NOTEBOOK")
 	for i, r := range ready {
-		t.Row(strconv.Itoa(i+1)+")", r.PID, escape.Text(r.User), text.Dash(r.Frontend), words.Bytes(r.Resident),
+		t.Row(strconv.Itoa(i+1)+")", r.PID, escape.Text(r.User), doc.Dash(r.Frontend), words.Bytes(r.Resident),
 			startedAt(r.Identity, time.Now()), lastRan(r.PID), escape.Text(r.Cwd),
-			text.Dash(words.NotebookName(r.Notebook)))
+			doc.Dash(words.NotebookName(r.Notebook)))
 	}
 	_, err := fmt.Fprintln(w, t)
 	return err

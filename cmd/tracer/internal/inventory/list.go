@@ -15,8 +15,8 @@ import (
 	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/process"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 )
 
@@ -83,15 +83,15 @@ func printKernels(w io.Writer, rows []Python) error {
 	if notebooks {
 		header = append(header, "NOTEBOOK")
 	}
-	t := text.NewTable(console.Colored(w), 1+slices.Index(header, "PID"))
+	t := doc.NewListing(console.Colored(w), 1+slices.Index(header, "PID"))
 	t.Header(header...)
 	for _, r := range rows {
 		row := []any{
-			r.PID, escape.Text(r.User), text.Dash(r.Python), text.Dash(r.IPython), text.Dash(r.Frontend),
+			r.PID, escape.Text(r.User), doc.Dash(r.Python), doc.Dash(r.IPython), doc.Dash(r.Frontend),
 			words.Bytes(r.Resident), gpuList(r.GPUs), escape.Text(r.Cwd),
 		}
 		if notebooks {
-			row = append(row, text.Dash(words.NotebookName(r.Notebook)))
+			row = append(row, doc.Dash(words.NotebookName(r.Notebook)))
 		}
 		t.Row(row...)
 	}

@@ -134,7 +134,7 @@ func (v *view) Update() error {
 		g = report.GlanceWithoutSource(g)
 	}
 	g.Own = session.OwnMemory(v.session.Running)
-	g.GPUs, g.Slower = modelGPUs(v.session), session.Slower(v.session.Running, words.DearProbes)
+	g.GPUs, g.Slower = modelGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
 	v.glance = g
 	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))
 	if v.display != nil {

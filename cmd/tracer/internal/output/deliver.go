@@ -13,7 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/gpu"
-	"ipytracer/internal/report/torchviz"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -71,7 +71,7 @@ func (d *Document) Deliver(what string, print func(io.Writer) error) error {
 		return nil
 	}
 	why := fmt.Errorf("write the %s: %w", what, err)
-	if errors.Is(err, torchviz.ErrNoGPU) {
+	if errors.Is(err, export.ErrNoGPU) {
 		return err // another place would fail the same way
 	}
 	if !d.Once || d.To.partly && errors.Is(err, syscall.EPIPE) {

@@ -7,16 +7,17 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/sheet"
 )
 
 // Finding is what a command has found, with the functions that print it in each format.
 type Finding[T any] struct {
-	Found                *T
-	What                 string // for people
-	WithoutSource        func(*T) *T
-	JSON, Markdown, HTML func(io.Writer, *T) error
-	Text                 func(io.Writer, *T, text.Options) error
+	Found         *T
+	What          string // for people
+	WithoutSource func(*T) *T
+	JSON          func(io.Writer, *T) error
+	Document      func(*T, sheet.Options) *doc.Document
 }
 
 // FindingFlags defines the flags of a command that prints a finding.
@@ -43,16 +44,9 @@ func DeliverFinding[T any](d *Document, f Finding[T]) error {
 		found = f.WithoutSource(found)
 	}
 	return d.Deliver(f.What, func(w io.Writer) error {
-		switch o.Format {
-		case "json":
+		if o.Format == "json" {
 			return f.JSON(w, found)
-		case "markdown":
-			return f.Markdown(w, found)
-		case "html":
-			return f.HTML(w, found)
 		}
-		printed := console.TextOptions(w)
-		printed.Cells, printed.Full = o.Cells, o.Full
-		return f.Text(w, found, printed)
+		return f.Document(found, sheet.Options{Cells: o.Cells, Full: o.Full}).Write(w, o.Format, console.Screen(w))
 	})
 }

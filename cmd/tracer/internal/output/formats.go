@@ -7,11 +7,9 @@ import (
 	"strings"
 
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/report/markdown"
-	"ipytracer/internal/report/profile"
+	"ipytracer/internal/report/export"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
-	"ipytracer/internal/report/torchviz"
-	"ipytracer/internal/report/trace"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -57,20 +55,20 @@ var formats = []format{
 	},
 	{
 		name: "pprof", ending: ".pb.gz", open: "`go tool pprof`, speedscope, Pyroscope", binary: true, own: true,
-		print: profile.Pprof,
+		print: export.Pprof,
 		has: "who allocated what was there at the peaks of the session, of experiments and of cells, of all meters; " +
 			"labels for cell, experiment, process",
 		lacks: "statements, the course of time, sources, children; certificate and bounds are comments and labels",
 	},
 	{
-		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: profile.Allocations,
+		name: "allocations-csv", ending: ".csv", open: "pandas, scripts for memray's CSV", print: export.Allocations,
 		smaller: "--cells 500 keeps the 500 heaviest cells; --format pprof has the same, packed",
 		has:     "memray's columns at the session's peak, and the same for experiments and cells",
 		lacks:   "threads (tid is the process), meters without single blocks, statements, the certificate",
 	},
 	{
 		name: "perfetto", ending: ".pftrace", open: "ui.perfetto.dev, trace_processor", binary: true, own: true,
-		print: trace.Perfetto,
+		print: export.Perfetto,
 		smaller: "--cells 500 keeps the 500 heaviest cells. Perfetto's page needs two to four times a file's size, " +
 			"and opens more with trace_processor --httpd",
 		has: "cells with their statements, experiments, and a counter for each meter with every turning point that " +
@@ -79,14 +77,14 @@ var formats = []format{
 	},
 	{
 		name: "memory-viz", ending: ".pickle", open: "PyTorch's memory_viz page", binary: true, own: true,
-		print: torchviz.Print,
+		print: export.Snapshot,
 		has:   "what stood on each GPU at the session's peak: a block for each stack, with its cell",
 		lacks: "single blocks and their addresses (a block is all that a stack had), the course of time (its order " +
 			"is made up), the CPU; refused where no memory on a GPU was seen",
 	},
 	{
 		name: "markdown", ending: ".md", open: "pull requests and issues on GitHub and GitLab", own: true,
-		print: markdown.Print,
+		print: sheet.SessionMarkdown,
 		has: "the 15 heaviest cells, 10 experiments, the 10 lines of the notebook that held most at the session's " +
 			"peak, with all that they called (with --full the lines of libraries), what is not exact",
 		lacks: "everything else: it is short on purpose",

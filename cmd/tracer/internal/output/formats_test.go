@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/report/export"
 	"ipytracer/internal/report/reporttest"
-	"ipytracer/internal/report/torchviz"
 )
 
 // TestFormatsAreDocumented: the page has a row for each format, in their order, and none else.
@@ -100,7 +100,7 @@ func TestFormatsPrint(t *testing.T) {
 				}
 				var once, again bytes.Buffer
 				err := o.Print(&once, make(), nil)
-				if errors.Is(err, torchviz.ErrNoGPU) { // no fixture has one; its own test has
+				if errors.Is(err, export.ErrNoGPU) { // no fixture has one; its own test has
 					continue
 				}
 				if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/internal/report/html"
-	"ipytracer/internal/report/markdown"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -24,7 +24,7 @@ func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error 
 		return html.Write(w, r, html.Options{Audit: audit})
 	}
 	if o.Format == "markdown" && o.Full {
-		return markdown.Full(w, r)
+		return sheet.SessionMarkdownFull(w, r)
 	}
 	if f := formatOf(o.Format); f != nil && f.print != nil {
 		return f.print(w, r)

@@ -16,7 +16,6 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/advice"
 	"ipytracer/internal/report/sheet"
-	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -82,9 +81,7 @@ func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target s
 	err = output.DeliverFinding(s.Document, output.Finding[model.Advice]{
 		Found: a, What: "advice", WithoutSource: report.AdviceWithoutSource,
 		JSON:     report.AdviceJSON,
-		Markdown: sheet.AdviceMarkdown,
-		HTML:     sheet.AdviceHTML,
-		Text:     text.Advice,
+		Document: sheet.Advice,
 	})
 	if err != nil {
 		return err

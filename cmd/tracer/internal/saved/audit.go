@@ -3,7 +3,6 @@ package saved
 import (
 	"cmp"
 	"context"
-	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,8 +12,8 @@ import (
 	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/session"
 	"ipytracer/cmd/tracer/internal/status"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/sheet"
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -134,13 +133,13 @@ func size(flag, text string) (int64, error) {
 
 // conclude prints the audit and returns its verdict as an error with a status.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
-	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle, Full: o.Full || o.Format == "html"}
 	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
 		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource,
-		JSON:     report.AuditJSON,
-		Markdown: func(w io.Writer, a *model.Audit) error { return sheet.AuditMarkdown(w, a, page) },
-		HTML:     func(w io.Writer, a *model.Audit) error { return sheet.AuditHTML(w, a, page) },
-		Text:     text.Audit,
+		JSON: report.AuditJSON,
+		Document: func(a *model.Audit, s sheet.Options) *doc.Document {
+			s.Full = s.Full || o.Format == "html"
+			return sheet.Audit(a, s)
+		},
 	})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/host/process"
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -187,7 +187,7 @@ func (k *checking) promise(ctx context.Context, who process.Identity) ([]promise
 	}
 	c := k.session.Console
 	if !k.session.Options.Quiet {
-		if err := text.ToFree(c.Err, one.Free, console.TextOptions(c.Err)); err != nil {
+		if err := sheet.ToFree(one.Free).Text(c.Err, console.Screen(c.Err)); err != nil {
 			return nil, err
 		}
 	}
@@ -272,5 +272,5 @@ func (k *checking) print(w io.Writer, o *session.Options) error {
 	if o.Format == "json" {
 		return report.CheckJSON(w, &k.out)
 	}
-	return text.Check(w, &k.out, console.TextOptions(w))
+	return sheet.Check(&k.out).Text(w, console.Screen(w))
 }

@@ -13,7 +13,6 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/compare"
 	"ipytracer/internal/report/sheet"
-	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -99,9 +98,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 	err = output.DeliverFinding(d, output.Finding[model.Diff]{
 		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource,
 		JSON:     report.DiffJSON,
-		Markdown: sheet.DiffMarkdown,
-		HTML:     sheet.DiffHTML,
-		Text:     text.Diff,
+		Document: sheet.Diff,
 	})
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/internal/merge"
-	"ipytracer/internal/report/text"
-	"ipytracer/internal/report/trace"
+	"ipytracer/internal/report/export"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -207,11 +207,11 @@ func (g *merging) reports(ctx context.Context) iter.Seq2[*model.Report, error] {
 }
 
 // parts yields the reports with their places.
-func (g *merging) parts(ctx context.Context) iter.Seq2[trace.Part, error] {
-	return func(yield func(trace.Part, error) bool) {
+func (g *merging) parts(ctx context.Context) iter.Seq2[export.Recording, error] {
+	return func(yield func(export.Recording, error) bool) {
 		i := 0
 		for r, err := range g.reports(ctx) {
-			part := trace.Part{Report: r}
+			part := export.Recording{Report: r}
 			if err == nil {
 				part.Node, part.FromNS = g.m.Nodes[i].Name, g.m.Nodes[i].StartNS
 			}
@@ -228,9 +228,7 @@ func (g *merging) print(ctx context.Context, w io.Writer) error {
 	case "json":
 		return report.MergeJSON(w, g.m, g.reports(ctx))
 	case "perfetto":
-		return trace.PerfettoOf(w, g.parts(ctx))
+		return export.PerfettoOf(w, g.parts(ctx))
 	}
-	printed := console.TextOptions(w)
-	printed.Cells, printed.Full = g.o.Cells, g.o.Full
-	return text.Merge(w, g.m, printed)
+	return sheet.Merge(g.m, sheet.Options{Cells: g.o.Cells, Full: g.o.Full}).Text(w, console.Screen(w))
 }

@@ -15,7 +15,6 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/plan"
 	"ipytracer/internal/report/sheet"
-	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -85,9 +84,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 	err = output.DeliverFinding(d, output.Finding[model.Plan]{
 		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource,
 		JSON:     report.PlanJSON,
-		Markdown: sheet.PlanMarkdown,
-		HTML:     sheet.PlanHTML,
-		Text:     text.Plan,
+		Document: sheet.Plan,
 	})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/words"
 )
 
@@ -63,7 +63,7 @@ func (t *selftest) step(into *[]Test, name, about string, run func() (Test, erro
 }
 
 // mark is ✓ or ✗, in colour if requested.
-func (t *selftest) mark(good bool) string { return text.MarkOf(good).Text(t.Color) }
+func (t *selftest) mark(good bool) string { return doc.MarkOf(good).Text(t.Color) }
 
 func (t *selftest) printf(format string, args ...any) {
 	if t.Text != nil {

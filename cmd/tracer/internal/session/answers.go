@@ -10,6 +10,8 @@ import (
 	"ipytracer/internal/advice"
 	"ipytracer/internal/companion"
 	"ipytracer/internal/freeing"
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/internal/report/text"
 	"ipytracer/model"
 	"ipytracer/report"
@@ -131,7 +133,7 @@ func (a looker) Advised(pid int, found *event.Variables) func() string {
 			out = report.AdviceWithoutSource(out)
 		}
 		var b strings.Builder
-		_ = text.Advice(&b, out, text.Options{Width: adviceWidth}) // a builder takes everything
+		_ = sheet.Advice(out, sheet.Options{}).Text(&b, doc.Size{Width: adviceWidth}) // a builder takes everything
 		return b.String()
 	}
 }
@@ -154,7 +156,7 @@ func (a looker) WhyNoAudit() string {
 // spoken returns the texts of reports for the companion.
 func spoken() companion.Words {
 	return companion.Words{
-		Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: text.NotJudged, AllClear: text.AllClear,
+		Shape: text.Shape, Title: text.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged, AllClear: sheet.AllClear,
 	}
 }
 

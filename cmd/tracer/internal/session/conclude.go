@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/report/torchviz"
+	"ipytracer/internal/report/export"
 	"ipytracer/model"
 	"ipytracer/tracer"
 )
@@ -17,7 +17,7 @@ var errIncomplete = status.Errorf(status.Failed, "the report is printed, but som
 // Conclude prints the report and returns an error with its exit status.
 func (s *Session) Conclude(tracker *attribution.Tracker) error {
 	r, err := s.Report(tracker, s.findings, s.printReport)
-	if errors.Is(err, torchviz.ErrNoGPU) {
+	if errors.Is(err, export.ErrNoGPU) {
 		return s.asText(tracker, err)
 	}
 	if err == nil {

@@ -27,7 +27,7 @@ func sayOlder(w io.Writer, pid int) {
 func (s *Session) Listen(tracker *attribution.Tracker, findings *attribution.Findings, report string) tracer.Companion {
 	s.hub = companion.New(companion.Options{
 		Version: s.Console.Version, Report: report, Who: text.Who, NoSource: s.Options.NoSource, Words: spoken(),
-		Slower:     func() []string { return Slower(s.Running, words.DearProbesSoFar) },
+		Slower:     func() []string { return Slower(s.Running, words.ExpensiveProbesSoFar) },
 		FreeOnGPUs: func() map[int]int64 { return tracer.FreeOnGPUs(s.Running) },
 		Older:      func(pid int) { sayOlder(s.Console.Err, pid) },
 	}, tracker)

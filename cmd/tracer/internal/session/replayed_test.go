@@ -16,8 +16,8 @@ import (
 	"ipytracer/event"
 	"ipytracer/event/recording"
 	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/sheet"
-	"ipytracer/internal/report/text"
 )
 
 // script is a session that is over before it is looked at.
@@ -176,9 +176,8 @@ func said(t *testing.T, of *audited) map[string][]byte {
 		}
 		one(name, func(w io.Writer) error { return o.Print(w, of.reports.Stream(), audit) })
 	}
-	page := sheet.AuditOptions{Who: text.Who, Title: text.VerdictTitle}
-	one("audit", func(w io.Writer) error { return text.Audit(w, audit, text.Options{}) })
-	one("audit as a page", func(w io.Writer) error { return sheet.AuditHTML(w, audit, page) })
+	one("audit", func(w io.Writer) error { return sheet.Audit(audit, sheet.Options{}).Text(w, doc.Size{Width: 120}) })
+	one("audit as a page", func(w io.Writer) error { return sheet.Audit(audit, sheet.Options{}).HTML(w) })
 	one("strict", func(w io.Writer) error {
 		var all output.Strictness
 		if err := all.Set("all"); err != nil {

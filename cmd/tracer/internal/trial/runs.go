@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/status"
-	"ipytracer/internal/report/text"
+	"ipytracer/internal/report/sheet"
 	"ipytracer/model"
 	"ipytracer/report"
 )
@@ -101,7 +101,7 @@ func (t *try) print(w io.Writer, result *model.Trial) error {
 	if t.o.Format == "json" {
 		return report.TrialJSON(w, result)
 	}
-	return text.Trial(w, result, text.Options{Color: console.Colored(w), Width: console.Width(w), Full: t.o.Full})
+	return sheet.Trial(result, sheet.Options{Full: t.o.Full}).Text(w, console.Screen(w))
 }
 
 // writeChanged writes the notebook with the only change, or with the one that saves most, if its results are the same.

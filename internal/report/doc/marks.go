@@ -1,0 +1,76 @@
+package doc
+
+import (
+	"slices"
+
+	"ipytracer/internal/report/escape"
+)
+
+// Mark is a sign with a colour for a state.
+type Mark struct{ sign Span }
+
+// The marks of commands.
+var (
+	Good    = Mark{Green("✓")}
+	Bad     = Mark{Red("✗")}
+	Reduced = Mark{Yellow("~")}
+	Unknown = Mark{Plain("?")}
+)
+
+// MarkOf returns Good or Bad.
+func MarkOf(good bool) Mark {
+	if good {
+		return Good
+	}
+	return Bad
+}
+
+// Text returns the mark for a terminal, with or without its colour.
+func (m Mark) Text(color bool) string {
+	p := printer{color: color}
+	p.paint(m.sign.Text, m.sign.Style)
+	return p.b.String()
+}
+
+// Dash returns a text of a traced process, made safe to show; "-" if it is empty.
+func Dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return escape.Text(s)
+}
+
+// Listing is a table of a command's own.
+type Listing struct {
+	Table
+	color bool
+	right []int
+}
+
+// NewListing returns a table; the columns named, from 1, are aligned to the right.
+func NewListing(color bool, right ...int) *Listing {
+	return &Listing{color: color, right: right, Table: Table{Space: 1}}
+}
+
+// Header gives the columns their titles.
+func (l *Listing) Header(titles ...string) {
+	l.widen(len(titles))
+	for i, title := range titles {
+		l.Columns[i].title = title
+	}
+}
+
+// Row adds a row of marks, texts, and any values that fmt prints.
+func (l *Listing) Row(cells ...any) {
+	l.widen(len(cells))
+	l.Table.Row(cells...)
+}
+
+// String returns the table, without a line feed behind its last line.
+func (l *Listing) String() string { return l.Table.String(l.color) }
+
+func (l *Listing) widen(n int) {
+	for len(l.Columns) < n {
+		l.Columns = append(l.Columns, Column{right: slices.Contains(l.right, len(l.Columns)+1)})
+	}
+}

@@ -1,0 +1,107 @@
+package doc
+
+import (
+	"cmp"
+	"fmt"
+
+	"ipytracer/internal/words"
+)
+
+// page is the content of a page, in the form of its template.
+type page struct {
+	Title    string
+	Facts    []fact
+	Sections []section
+}
+
+// fact is a line at the top: a name and a text.
+type fact struct{ Name, Text, Tone string }
+
+// section is a heading with its content: text to paste, a table, or both.
+type section struct {
+	Title, Note, Pre string
+	Columns          []pageColumn
+	Rows             [][]cell
+	More             string // number of items without a row
+}
+
+type pageColumn struct {
+	Title string
+	Right bool
+}
+
+type cell struct {
+	Text string
+	Code bool
+	Tone string
+}
+
+// The most items of each list on a page; JSON has all.
+const (
+	htmlItems     = 500
+	markdownItems = 20
+)
+
+// page returns the blocks that a page has: the fields first, and a section for each heading.
+func (d *Document) page(most int) *page {
+	p := &page{Title: d.Title}
+	for _, b := range d.blocks {
+		if b.on == Terminal || b.item >= most {
+			continue
+		}
+		last := len(p.Sections) - 1
+		switch part := b.part.(type) {
+		case heading:
+			p.Sections = append(p.Sections, section{Title: string(part)})
+		case field:
+			for _, s := range part.parts {
+				p.Facts = append(p.Facts, fact{part.name, s.Text, classes[s.Style]})
+			}
+		case paragraph:
+			p.Sections[last].Note = plainText(part.words)
+		case code:
+			p.Sections[last].Pre += part.Text
+		case *Table:
+			part.fill(&p.Sections[last], most)
+		}
+	}
+	return p
+}
+
+func (t *Table) fill(s *section, most int) {
+	if t.Item == "" {
+		s.More = t.More
+	}
+	items := 0
+	for _, c := range t.Columns {
+		s.Columns = append(s.Columns, pageColumn{c.title, c.right})
+	}
+	for _, r := range t.rows {
+		if !r.same {
+			items++
+		}
+		if items > most && t.Item != "" {
+			continue
+		}
+		var cells []cell
+		for _, one := range r.cells {
+			cells = append(cells, cell{one.Text, one.Source, classes[one.Style]})
+		}
+		s.Rows = append(s.Rows, cells)
+	}
+	if items > most && t.Item != "" {
+		s.More = fmt.Sprintf(cmp.Or(t.More, "and %s; --format json has all"), words.Plural(items-most, "more "+t.Item))
+	}
+}
+
+func plainText(words [][]Span) (text string) {
+	for i, word := range words {
+		if i > 0 {
+			text += " "
+		}
+		for _, s := range word {
+			text += s.Text
+		}
+	}
+	return text
+}

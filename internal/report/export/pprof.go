@@ -1,0 +1,257 @@
+package export
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// Kinds of sample of a meter, in the order of their values. Memory at the session's peak, and memory allocated in the
+// session, add up over the samples. Memory at the peaks of cells and experiments does not, because lasting memory is at
+// many of them. The samples of each such window have a label by which a viewer selects them.
+const (
+	inuseSpace = iota
+	windowInuse
+	allocObjects // from here on: only for meters with single blocks
+	allocSpace
+	windowObjects
+	windowSpace
+	sampleKinds
+
+	withoutBlocks = allocObjects
+)
+
+var sampleNames = [sampleKinds]struct{ name, unit string }{
+	inuseSpace: {"inuse_space", "bytes"}, windowInuse: {"window_inuse_space", "bytes"},
+	allocObjects: {"alloc_objects", "count"}, allocSpace: {"alloc_space", "bytes"},
+	windowObjects: {"window_alloc_objects", "count"}, windowSpace: {"window_alloc_space", "bytes"},
+}
+
+// Numbers of fields of profile.proto, by message.
+const (
+	profileSampleType, profileSample, profileMapping, profileLocation, profileFunction = 1, 2, 3, 4, 5
+	profileString, profileTime, profileDuration, profileComment, profileDefault        = 6, 9, 10, 13, 14
+	typeType, typeUnit                                                                 = 1, 2
+	sampleLocation, sampleValue, sampleLabel                                           = 1, 2, 3
+	labelKey, labelText, labelNumber, labelUnit                                        = 1, 2, 3, 4
+	mappingID, mappingFile, mappingFunctions, mappingFiles, mappingLines               = 1, 5, 7, 8, 9
+	locationID, locationMapping, locationLine                                          = 1, 2, 4
+	lineFunction, lineLine                                                             = 1, 2
+	functionID, functionName, functionFile                                             = 1, 2, 4
+)
+
+// maxComments is the most named windows with inexact figures.
+const maxComments = 20
+
+// pprof is an unfinished profile. Samples are written as they come, and the tables that they refer to after them, so
+// that only names and lines are held.
+type pprof struct {
+	to     io.Writer
+	err    error
+	doubts doubts
+
+	meters    []string
+	first     map[string]int // of each meter, its first value
+	values    []int64
+	strings   map[string]int64
+	texts     []string
+	locations map[call]int64
+	calls     []call
+	modules   map[string]int64
+	mapped    []string
+
+	commands    map[int]string
+	experiments []enclosing
+	explained   map[string]int64 // bytes at the session's peak with a stack
+	peaks       map[string]int64
+	took        int64 // the longest session, in nanoseconds
+}
+
+// enclosing is an experiment, for the cells within it.
+type enclosing struct {
+	pid      int
+	from, to int64
+	name     string
+}
+
+// Pprof writes a gzipped profile for `go tool pprof` and other readers of its protocol buffers. Every meter has the
+// sample types above, the memory at the session's peak first; samples of cells and experiments have labels. Texts are
+// escaped, because pprof prints them on terminals. It holds the names and lines of a session, and no sample.
+func Pprof(w io.Writer, r *model.Report) error {
+	packed := gzip.NewWriter(w)
+	p := &pprof{
+		to: packed, meters: r.AllMeters(), first: map[string]int{}, strings: map[string]int64{},
+		locations: map[call]int64{},
+		modules:   map[string]int64{}, commands: commands(r), explained: map[string]int64{}, peaks: map[string]int64{},
+	}
+	if len(p.meters) == 0 { // pprof opens no profile without a type of sample
+		p.meters = []string{"cpu.resident"}
+	}
+	p.text("")
+	p.types()
+	p.module(p.main(r))
+	detailed(r, p.window)
+	p.tables()
+	p.about(r)
+	if p.err != nil {
+		return p.err
+	}
+	return packed.Close()
+}
+
+func (p *pprof) put(field wireField, m message) {
+	var outer message
+	outer.Embed(field, m)
+	p.write(outer)
+}
+
+func (p *pprof) write(m message) {
+	if p.err == nil {
+		_, p.err = p.to.Write(m)
+	}
+}
+
+func (p *pprof) text(s string) int64 {
+	at, known := p.strings[s]
+	if !known {
+		at = int64(len(p.texts))
+		p.strings[s] = at
+		p.texts = append(p.texts, s)
+	}
+	return at
+}
+
+func typeName(meter string, kind int) string { return clean(meter) + "." + sampleNames[kind].name }
+
+func (p *pprof) types() {
+	for _, id := range p.meters {
+		p.first[id] = len(p.values)
+		kinds := sampleKinds
+		if !words.HasBlocks(id) {
+			kinds = withoutBlocks
+		}
+		for kind := range kinds {
+			var m message
+			m.Int(typeType, p.text(typeName(id, kind)))
+			m.Int(typeUnit, p.text(sampleNames[kind].unit))
+			p.put(profileSampleType, m)
+			p.values = append(p.values, 0)
+		}
+	}
+}
+
+// main returns the program, for the head of pprof's tables.
+func (p *pprof) main(r *model.Report) string {
+	if len(r.Processes) == 0 {
+		return "python"
+	}
+	program, _, _ := strings.Cut(r.Processes[0].Command, " ")
+	return escape.Bounded(path.Base(program), 80)
+}
+
+func (p *pprof) window(w *model.Window) {
+	end := w.StartNS + w.DurationNS
+	switch w.Kind {
+	case model.Session:
+		p.took = max(p.took, end)
+		for _, id := range p.meters {
+			p.peaks[id] += w.Meters[id].Peak
+		}
+	case model.Experiment:
+		p.experiments = append(p.experiments, enclosing{w.PID, w.StartNS, end, clean(w.Name)})
+	}
+	labels := p.labels(w, end)
+	for _, id := range eachPart(w, p.meters, func(one part) { p.sample(w, one, labels) }) {
+		p.doubts.add("the blocks of %s that are known in %s are more than its peak: its samples do not add up to it",
+			clean(id), title(w))
+	}
+	for _, id := range p.meters {
+		if why := doubt(w.Meters[id]); why != "" && w.Meters[id].Peak > 0 {
+			p.doubts.add("%s in %s: %s", clean(id), title(w), why)
+		}
+	}
+}
+
+func (p *pprof) sample(w *model.Window, one part, labels message) {
+	clear(p.values)
+	at := p.first[one.meter]
+	shift := 0
+	if w.Kind != model.Session {
+		shift = 1
+	} else if one.why == "" {
+		p.explained[one.meter] += one.atPeak
+	}
+	p.values[at+inuseSpace+shift] = one.atPeak
+	if words.HasBlocks(one.meter) {
+		p.values[at+allocObjects+2*shift], p.values[at+allocSpace+2*shift] = one.count, one.allocated
+	}
+	var m message
+	locations := make([]int64, 0, len(one.stack)+1)
+	for _, c := range one.calls() {
+		locations = append(locations, p.location(c))
+	}
+	m.Packed(sampleLocation, locations)
+	m.Packed(sampleValue, p.values)
+	m = append(m, labels...)
+	if why := doubt(w.Meters[one.meter]); why != "" {
+		p.label(&m, "inexact", why)
+	}
+	p.put(profileSample, m)
+}
+
+// labels returns the labels of all samples of a window.
+func (p *pprof) labels(w *model.Window, end int64) (m message) {
+	p.label(&m, "kind", w.Kind)
+	p.label(&m, "process", clean(fmt.Sprintf("%d %s", w.PID, p.commands[w.PID])))
+	if w.Kind == model.Cell {
+		p.label(&m, "cell", title(w))
+		p.number(&m, "execution", int64(w.Execution), "count")
+	}
+	if w.Kind == model.Experiment {
+		p.label(&m, "experiment", clean(w.Name))
+	} else if w.Kind == model.Cell {
+		for i := len(p.experiments) - 1; i >= 0; i-- {
+			if e := &p.experiments[i]; e.pid == w.PID && e.from <= w.StartNS && end <= e.to {
+				p.label(&m, "experiment", e.name)
+				break
+			}
+		}
+	}
+	p.number(&m, "start", w.StartNS, "nanoseconds")
+	p.number(&m, "duration", w.DurationNS, "nanoseconds")
+	return m
+}
+
+func (p *pprof) label(m *message, key, text string) {
+	if text == "" {
+		text = "(none)" // a label without a text would be a number
+	}
+	var l message
+	l.Int(labelKey, p.text(key))
+	l.Int(labelText, p.text(text))
+	m.Embed(sampleLabel, l)
+}
+
+func (p *pprof) number(m *message, key string, n int64, unit string) {
+	var l message
+	l.Int(labelKey, p.text(key))
+	l.Int(labelNumber, n)
+	l.Int(labelUnit, p.text(unit))
+	m.Embed(sampleLabel, l)
+}
+
+// started returns the beginning of a session, 0 if it is not known.
+func started(r *model.Report) int64 {
+	at, err := time.Parse(time.RFC3339Nano, r.Host.Started)
+	if err != nil {
+		return 0
+	}
+	return at.UnixNano()
+}

@@ -1,0 +1,142 @@
+package sheet
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"ipytracer/internal/report/doc"
+	"ipytracer/internal/report/escape"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+)
+
+// merged lays merged recordings out.
+type merged struct {
+	layout
+	m *model.Merge
+}
+
+// Merge shows how much memory all nodes had at once, the nodes, and the cells that needed most.
+func Merge(m *model.Merge, o Options) *doc.Document {
+	v := merged{newLayout("", o), m}
+	v.together()
+	v.nodes()
+	v.cells()
+	v.doubts(m.Doubts)
+	return v.Document
+}
+
+func (v merged) together() {
+	t := &v.m.Together
+	v.Prose("", words.Plural(len(v.m.Nodes), "recording")+" on one timeline, which begins at ", v.m.Started)
+	v.Heading("Together")
+	v.Field("meter", words.Meter(v.m.Meter), doc.Dim("of each kernel with its children"))
+	about := ""
+	if t.Standing > 0 {
+		about = fmt.Sprintf("about %s, %s in", words.Bytes(t.Standing), words.Duration(t.StandingNS))
+	}
+	highest := "at most: not known"
+	if t.Most != nil {
+		highest = "at most " + words.Bytes(*t.Most)
+	}
+	v.Field("at once", doc.Bold(highest), "at least "+words.Bytes(t.Least), about)
+	var parts []doc.Span
+	for i, s := range t.Shares {
+		if i == mostShares && !v.o.Full {
+			parts = append(parts, doc.Dim(words.Plural(len(t.Shares)-i, "more node")))
+			break
+		}
+		parts = append(parts,
+			doc.Plain(escape.Bounded(v.m.Nodes[s.Node].Name, maxName)+" "+words.Bytes(s.Bytes)))
+	}
+	v.Field("of these", parts)
+}
+
+const (
+	mostShares = 4
+	mostNodes  = 30
+	mostCells  = 15
+	nodeName   = 20 // cells of a node's name in a table
+)
+
+func (v merged) nodes() {
+	v.Heading("Nodes")
+	t := &doc.Table{
+		Columns: []doc.Column{doc.Left("node"), doc.Flex("recording").Drop(5), doc.Right("began").Drop(1),
+			doc.Left("clock error"), doc.Right("kernels").Drop(3), doc.Right("cells").Drop(2), doc.Right("highest"),
+			doc.Left("certificate").Drop(4),
+		},
+	}
+	for i := range v.m.Nodes {
+		n := &v.m.Nodes[i]
+		if i == mostNodes && !v.o.Full {
+			break
+		}
+		highest := "–"
+		if n.Highest != nil {
+			highest = words.Highest.Text(&n.Highest.Figure)
+		}
+		certificate := doc.Plain("complete")
+		if !n.Complete {
+			certificate = doc.Yellow("not complete")
+		}
+		t.Row(escape.Bounded(n.Name, nodeName), escape.Bounded(path.Base(n.File), 2*maxName), words.Duration(n.StartNS),
+			clockOf(n), fmt.Sprint(n.Kernels), fmt.Sprint(n.Cells), highest, certificate)
+	}
+	v.Table(t)
+	if more := len(v.m.Nodes) - t.Len(); more > 0 {
+		v.Note("… and %s; --full prints all.", words.Plural(more, "more recording"))
+	}
+}
+
+// clockOf says how far the place of a recording can be off.
+func clockOf(n *model.MergeNode) string {
+	if n.EarliestStart == nil || n.LatestStart == nil || n.EarliestEnd == nil || n.LatestEnd == nil {
+		return "not known"
+	}
+	wide := max(*n.LatestStart-*n.EarliestStart, *n.LatestEnd-*n.EarliestEnd)
+	switch {
+	case wide == 0:
+		return "none"
+	case n.Messages > 0:
+		return words.Duration(wide) + " by " + words.Plural(n.Messages, "message")
+	}
+	return words.Duration(wide) + " as stated"
+}
+
+func (v merged) cells() {
+	v.Heading("Cells by need")
+	if len(v.m.Cells) == 0 {
+		v.Prose("", "No cell ran.")
+		return
+	}
+	t := &doc.Table{
+		Columns: []doc.Column{doc.Right("need"), doc.Right("highest").Drop(2), doc.Left("node"), doc.Flex("cell"),
+			doc.Right("at").Drop(3), doc.Right("took").Drop(4), doc.Flex("source").Drop(1),
+		},
+	}
+	most := v.o.Cells
+	if most == 0 {
+		most = mostCells
+	}
+	if v.o.Full && v.o.Cells == 0 {
+		most = len(v.m.Cells)
+	}
+	for i := range v.m.Cells[:min(most, len(v.m.Cells))] {
+		c := &v.m.Cells[i]
+		w := model.Window{Execution: c.Execution, ExecutionCount: c.ExecutionCount, Silent: c.Silent}
+		cell := words.CellOf(&w)
+		if c.Kernel != "" {
+			cell += " of " + escape.Bounded(c.Kernel, maxName)
+		}
+		t.Row(words.Need.Text(&c.Figure), words.Highest.Text(&c.Figure), escape.Bounded(v.m.Nodes[c.Node].Name,
+			nodeName), cell,
+			words.Duration(c.AtNS), words.Duration(c.DurationNS),
+			doc.Dim(escape.OneLine(strings.TrimSpace(c.Source), false, maxProse/2)))
+	}
+	v.Table(t)
+	if more := len(v.m.Cells) - t.Len() + v.m.CellsUnlisted; more > 0 {
+		v.Note("… and %s.", words.Plural(more, "more cell"))
+	}
+}

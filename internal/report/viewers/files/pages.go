@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"ipytracer/attribution"
+	"ipytracer/internal/attributiontest"
+	"ipytracer/internal/report/html"
+	"ipytracer/internal/report/reporttest"
+	"ipytracer/internal/words"
+	"ipytracer/model"
+	"ipytracer/report"
+)
+
+// pages writes pages for the tests in a browser: the fixtures, a made-up notebook with a timeline, and a session in
+// which every text tries to be more than text.
+func pages(folder string) {
+	for name, make := range reporttest.Reports {
+		writePage(folder, name, make(), nil)
+	}
+	for name, cells := range map[string]int{"session": 60, "long": 500} { // the sources of the second are read in parts
+		tracker := attribution.New()
+		attributiontest.Notebook(tracker.Add, cells, 4)
+		writePage(folder, name, tracker.Stream(), nil)
+	}
+	r, a := reporttest.WithLines(), reporttest.Audited()
+	r.Advice = reporttest.Advised()
+	r.Advice.Items[0].Fits, r.Advice.Items[1].Fits, r.Advice.Items[1].Saves = 3<<30, 2<<30, 0
+	writePage(folder, "lines", r, a)
+	r, a = reporttest.WithLines(), reporttest.Audited()
+	r.Advice = reporttest.Advised()
+	reporttest.Poison(r)
+	reporttest.Poison(a)
+	writePage(folder, "markup", r, a)
+}
+
+// writePage writes one page, the report, the audit and the advice as JSON, and the written forms of the sizes in them.
+func writePage(folder, name string, r *model.Report, a *model.Audit) {
+	var page, figures, leaks, advised bytes.Buffer
+	check(html.Write(&page, r, html.Options{Audit: a}))
+	check(report.JSON(&figures, r))
+	put(folder, name+".html", page.Bytes())
+	put(folder, name+".json", figures.Bytes())
+	if r.Advice != nil {
+		check(report.AdviceJSON(&advised, r.Advice))
+		put(folder, name+".advice.json", advised.Bytes())
+	}
+	if a != nil {
+		check(report.AuditJSON(&leaks, a))
+		put(folder, name+".audit.json", leaks.Bytes())
+	}
+	texts, err := json.Marshal(sizes(slices.Concat(figures.Bytes(), leaks.Bytes(), advised.Bytes())))
+	check(err)
+	put(folder, name+".texts.json", texts)
+}
+
+// sizes returns each number of a text in the form of a size.
+func sizes(of []byte) map[string]string {
+	all := map[string]string{}
+	for _, digits := range bytes.FieldsFunc(of, func(c rune) bool { return (c < '0' || c > '9') && c != '-' }) {
+		if n, err := strconv.ParseInt(string(digits), 10, 64); err == nil && n > -1<<53 && n < 1<<53 {
+			all[strconv.FormatInt(n, 10)] = words.Bytes(n)
+		}
+	}
+	return all
+}
