@@ -258,7 +258,7 @@ func TestLimitsThatCannotBe(t *testing.T) {
 		args   []string
 	}{
 		{2, "must be a size such as", []string{"attach", "--limit", "many", number}},
-		{2, "too small", []string{"attach", "--limit", "0", number}},
+		{2, "must be at least 1MiB", []string{"attach", "--limit", "0", number}},
 		{2, "mapped", []string{"attach", "--limit", "1MiB", number}},
 		{2, "mapped", []string{"limit", number, "1MiB"}},
 		{2, "must be a size such as", []string{"limit", number, "1 bushel"}},
