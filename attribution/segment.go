@@ -19,7 +19,7 @@ func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
 	}
 	in.GPUs.Note(&b.Value, &b.High, &b.Tree, &b.TreeHigh)
 	moved := in.gather(r, b, readings)
-	own := course.Movement{Value: &b.Value, High: &b.High, Read: &b.Value}
+	own := course.SegmentEnd{Value: &b.Value, High: &b.High, Read: &b.Value}
 	// An exec: the same pid with its old memory, which in a forked process was its parent's. Or another CPU's boundary
 	// read the process just before it drew this one, and this boundary overtook that one on the way here.
 	if before, again := moved[b.PID]; again && (b.Kind != event.ProcessExec || !in.Processes.IsForked(b.PID)) {
@@ -39,7 +39,7 @@ func (in *sequence) settle(drawn *event.Boundary, readings []*event.Reading) {
 
 // withAttached raises a boundary's tree to at least the attached process: all that it has is the tree's. The kernel
 // half keeps no maximum of a tree before its first child, which may begin anywhere in a segment.
-func (in *sequence) withAttached(b *event.Boundary, moved course.Movements) {
+func (in *sequence) withAttached(b *event.Boundary, moved course.SegmentEnds) {
 	for pid, m := range moved {
 		p := in.Processes.ByPID[pid]
 		if m.Waited || p == nil || p.Parent != 0 || p.Session == nil || p.Root != b.Root {
@@ -55,17 +55,17 @@ func (in *sequence) withAttached(b *event.Boundary, moved course.Movements) {
 // one. Two CPUs' boundaries may pass each other. A reading that came with a boundary of another tree waits for one of
 // its own. If the process's own boundary had already been drawn when the process was read, its high belongs to the next
 // segment, and waits for the end of that: the windows that opened in between have it.
-func (in *sequence) gather(r *windows.Tree, b *event.Boundary, readings []*event.Reading) course.Movements {
+func (in *sequence) gather(r *windows.Tree, b *event.Boundary, readings []*event.Reading) course.SegmentEnds {
 	waited := r.Readings
 	r.Readings, in.waiting = nil, in.waiting-len(r.Readings)
-	moved := course.Movements{}
+	moved := course.SegmentEnds{}
 	for i, from := range slices.Concat(waited, readings) {
 		if of := in.Processes.RootOf(from, r); of != r || from.Since > b.Segment {
 			in.wait(of, from)
 			continue
 		}
 		in.GPUs.Note(&from.Value, &from.High)
-		one := course.Movement{Value: &from.Value, High: &from.High, Read: &from.Value, Waited: i < len(waited) ||
+		one := course.SegmentEnd{Value: &from.Value, High: &from.High, Read: &from.Value, Waited: i < len(waited) ||
 			from.Since != 0 &&
 				from.Since < b.Segment}
 		if before, again := moved[from.PID]; again {
@@ -85,7 +85,7 @@ func (in *sequence) wait(r *windows.Tree, of *event.Reading) {
 }
 
 // endSegment adds the segment that ends to every open window of the tree.
-func (in *sequence) endSegment(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+func (in *sequence) endSegment(r *windows.Tree, b *event.Boundary, moved course.SegmentEnds) {
 	changes := r.TakeChanges(b.Segment)
 	if r.Last == nil {
 		r.Last = &event.Boundary{}

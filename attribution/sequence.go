@@ -31,7 +31,7 @@ type chart interface {
 	// Tell takes in a change; pending is the boundary that waits for its readings, nil for none.
 	Tell(r *windows.Tree, c *event.Change, pending *event.Boundary)
 	// Draw takes in a boundary that has been applied, and the readings that waited for it.
-	Draw(r *windows.Tree, b *event.Boundary, moved course.Movements)
+	Draw(r *windows.Tree, b *event.Boundary, moved course.SegmentEnds)
 	// DrawLearned records a value that a meter of a process has had all along.
 	DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes)
 }
@@ -41,6 +41,6 @@ type noChart struct{}
 
 func (noChart) Tell(*windows.Tree, *event.Change, *event.Boundary) {}
 
-func (noChart) Draw(*windows.Tree, *event.Boundary, course.Movements) {}
+func (noChart) Draw(*windows.Tree, *event.Boundary, course.SegmentEnds) {}
 
 func (noChart) DrawLearned(*windows.Tree, *windows.Process, event.Meter, event.Bytes) {}

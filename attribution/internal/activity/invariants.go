@@ -50,7 +50,7 @@ func (i *Invariants) Ends(p *windows.Process) {
 
 // Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
 // maxima of the old memory and of the new one belong to one process, and were not in the tree together.
-func (i *Invariants) Segment(b *event.Boundary, moved course.Movements, ps *windows.Processes, meters []event.Meter) {
+func (i *Invariants) Segment(b *event.Boundary, moved course.SegmentEnds, ps *windows.Processes, meters []event.Meter) {
 	tree := i.trees[b.Root]
 	if tree == nil {
 		tree = &treeMaxima{}

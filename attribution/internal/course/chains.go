@@ -147,7 +147,7 @@ func (s *Chains) Flush(ended uint64, all bool, handOn func(*event.Change)) {
 }
 
 // Record records the values and highs at a boundary.
-func (s *Chains) Record(segment uint64, m Movements, meters []event.Meter) {
+func (s *Chains) Record(segment uint64, m SegmentEnds, meters []event.Meter) {
 	if len(s.cuts) < MaxCuts {
 		s.cuts = append(s.cuts, cutValues{})
 	}

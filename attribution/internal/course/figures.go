@@ -145,10 +145,11 @@ type Key struct {
 	Meter event.Meter
 }
 
-// Movement is the values of a process: the current ones, the maxima, and the highest of those in readings.
-type Movement struct {
+// SegmentEnd is the values of a process at the end of a segment: the current ones, the maxima, and the highest of those
+// in readings.
+type SegmentEnd struct {
 	Value, High, Read *event.Readings
-	Waited            bool // the movement covers more than the segment that ends
+	Waited            bool // they cover more than the segment that ends
 }
 
 func Highest(a event.Readings, b *event.Readings) *event.Readings {
@@ -158,5 +159,5 @@ func Highest(a event.Readings, b *event.Readings) *event.Readings {
 	return &a
 }
 
-// Movements are the movements of a tree's processes in one segment.
-type Movements map[int32]Movement
+// SegmentEnds are those of the processes of a tree that moved, by pid.
+type SegmentEnds map[int32]SegmentEnd

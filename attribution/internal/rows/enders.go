@@ -17,29 +17,29 @@ type Enders struct {
 }
 
 // Of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
-// process above it counts where it has neither name nor pool: with a worker its children end. told is its pool, if one
-// is known that the process itself has not told.
-func (en Enders) Of(p *windows.Process, told string) model.EndedBy {
+// process above it counts where it has neither name nor pool: with a worker its children end. reported is its pool, if
+// one is known that the process itself has not reported.
+func (en Enders) Of(p *windows.Process, reported string) model.EndedBy {
 	const deepest = 64
 	out := model.EndedBy{Helper: IsHelper(p.Info.Command), SamePIDs: en.samePIDs(p)}
 	if out.Helper {
 		return out
 	}
-	if of, ok := PoolOf(p.Info.Command, cmp.Or(told, p.Pool)); ok {
+	if of, ok := PoolOf(p.Info.Command, cmp.Or(reported, p.Pool)); ok {
 		out.Pool = of.Name
 	}
 	for at, n := p, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
 		if out.Calls = en.calls(at.Info.PID); len(out.Calls) > 0 {
 			return out
 		}
-		if told == "" {
-			told = at.Pool
+		if reported == "" {
+			reported = at.Pool
 		}
-		if of, ok := PoolOf(at.Info.Command, told); ok {
+		if of, ok := PoolOf(at.Info.Command, reported); ok {
 			out.Pool = of.Name
 			return out
 		}
-		at, told = en.Processes.ByPID[at.Parent], ""
+		at, reported = en.Processes.ByPID[at.Parent], ""
 	}
 	return out
 }

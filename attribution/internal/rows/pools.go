@@ -17,18 +17,18 @@ var pools = []pool{{event.PoolLoky}, {event.PoolMultiprocessing}, {event.PoolExe
 
 // PoolOf recognizes the workers of pools, by the frames that they reported at the end, or by their command line. ok is
 // false for other processes.
-func PoolOf(command, told string) (p pool, ok bool) {
-	if told == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
+func PoolOf(command, reported string) (p pool, ok bool) {
+	if reported == "" && (strings.Contains(command, "loky.backend.popen_loky") ||
 		strings.Contains(command, "--process-name LokyProcess-")) {
-		told = pools[0].Name
+		reported = pools[0].Name
 	}
 	for _, p := range pools {
-		if p.Name == told {
+		if p.Name == reported {
 			return p, true
 		}
 	}
-	if told != "" {
-		return pool{words.Bounded(told, windows.MaxPool)}, true
+	if reported != "" {
+		return pool{words.Bounded(reported, windows.MaxPool)}, true
 	}
 	return p, false
 }

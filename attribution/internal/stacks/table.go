@@ -85,14 +85,14 @@ func (t *Table) Add(s *event.Stack) bool {
 		t.Text > t.Room.Text {
 		return false
 	}
-	before, told := t.PlaceOf(s.Number)
+	before, streamed := t.PlaceOf(s.Number)
 	one := Stack{Number: s.Number, PID: s.PID, First: uint32(len(t.Calls)), Count: uint32(len(s.Frames)), More: s.More,
 		era: t.Era}
 	for _, f := range s.Frames {
 		t.Calls = append(t.Calls, t.call(f))
 	}
 	if i, known := t.known.find(t.hash(&one), func(i uint32) bool { return t.isSame(&t.Stacks[i], &one) }); known {
-		if !told || before != i {
+		if !streamed || before != i {
 			t.Repeated[s.Number] = i
 		}
 		t.Calls, t.Stacks[i].era = t.Calls[:one.First], t.Era
@@ -101,7 +101,7 @@ func (t *Table) Add(s *event.Stack) bool {
 	at := uint32(len(t.Stacks))
 	t.Stacks = append(t.Stacks, one)
 	t.known.add(at, func(i uint32) uint64 { return t.hash(&t.Stacks[i]) })
-	if told { // the last calls that were streamed for a number count
+	if streamed { // the last calls that were streamed for a number count
 		t.Repeated[s.Number] = at
 	} else {
 		t.firsts.add(at, func(i uint32) uint64 { return t.hashOf(t.Stacks[i].Number) })

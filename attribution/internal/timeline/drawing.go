@@ -9,7 +9,7 @@ import (
 )
 
 // Draw takes in the values of a boundary that has been applied.
-func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.Movements) {
+func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.SegmentEnds) {
 	s := Seen{At: b.Time, Segment: b.Segment, Hold: r.DrawnAt, IsEdge: isEdge(b, tl.Processes.ByPID[b.PID])}
 	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
@@ -32,7 +32,7 @@ func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.Moveme
 }
 
 // inOrderOfPID returns the processes that moved, in an order that is the same each time.
-func (tl *Timeline) inOrderOfPID(moved course.Movements) []int32 {
+func (tl *Timeline) inOrderOfPID(moved course.SegmentEnds) []int32 {
 	pids := tl.pids[:0]
 	for pid := range moved {
 		pids = append(pids, pid)

@@ -20,16 +20,16 @@ type hindsight struct {
 // drawn after them.
 func (e *hindsight) AddUnreported(lost []event.Loss, closings uint64) {
 	e.closings = closings
-	var told [event.RefusedKinds]uint64
+	var reported [event.RefusedKinds]uint64
 	for _, r := range e.processes.Trees {
 		for kind, n := range r.Doubts.Refused {
-			told[kind] += n
+			reported[kind] += n
 		}
 	}
 	refused := &e.refused
 	for _, l := range lost {
-		if kind, ok := l.Refused(); ok && l.Count > told[kind] {
-			refused[kind] = l.Count - told[kind]
+		if kind, ok := l.Refused(); ok && l.Count > reported[kind] {
+			refused[kind] = l.Count - reported[kind]
 		}
 	}
 	if *refused == [event.RefusedKinds]uint64{} {

@@ -106,7 +106,7 @@ const Crowded = 8
 
 // Rises takes in a segment that ended. Where the tree was higher than in all segments before, it records the most that
 // each process had: a process that did not move had its value. What a forked child has from its parent is its parent's.
-func (r *Tree) Rises(high *event.Readings, moved course.Movements, meters []event.Meter) {
+func (r *Tree) Rises(high *event.Readings, moved course.SegmentEnds, meters []event.Meter) {
 	isTop := false
 	for _, m := range meters {
 		if m != event.Resident && m != event.Mapped && m < event.CPUMeters {
@@ -130,7 +130,7 @@ func (r *Tree) Rises(high *event.Readings, moved course.Movements, meters []even
 }
 
 // highIn returns the most that a process had in a segment that has just ended.
-func (p *Process) highIn(m event.Meter, moved course.Movements) event.Bytes {
+func (p *Process) highIn(m event.Meter, moved course.SegmentEnds) event.Bytes {
 	if one, ok := moved[p.Info.PID]; ok && !one.Waited {
 		return one.High[m]
 	}

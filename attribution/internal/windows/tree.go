@@ -182,7 +182,7 @@ func (r *Tree) Follows(b *event.Boundary) {
 // IsOne copies the figures of the attached process to its tree, if that process is alone in it. A process is in the
 // tree until its last boundary; the kernel half subtracts its memory a moment later, and reads a tree and its processes
 // one after another. Where a process may have begun without a boundary it is not known which process is alone.
-func (r *Tree) IsOne(b *event.Boundary, own *course.Movement) {
+func (r *Tree) IsOne(b *event.Boundary, own *course.SegmentEnd) {
 	isKnown := r.Crowded == (Pause{}) && b.Refused[event.RefusedBoundaries] == 0 && b.Kind != event.Attached
 	if isKnown && len(r.Living) == 1 && r.Living[0].Parent == 0 && r.Living[0].Info.PID == b.PID {
 		b.Tree, b.TreeHigh = *own.Value, *own.High
