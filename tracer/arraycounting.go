@@ -8,10 +8,9 @@ import (
 
 // arrayCounting combines the kernel's counting of arrays and the searches for arrays that it could not count.
 type arrayCounting struct {
-	ledger   *tracee.KernelHalf
-	searches *budget.Searches
-	budget   *budget.Budget
-	targets  *tracee.List
+	ledger  *tracee.KernelHalf
+	budget  *budget.Budget
+	targets *tracee.List
 }
 
 func (c *arrayCounting) Foresee(t *tracee.Target, files []ledger.File) error {
@@ -23,5 +22,5 @@ func (c *arrayCounting) CountBy(t *tracee.Target, by ledger.Arrays) (ledger.Arra
 }
 
 func (c *arrayCounting) LookAgain(t *tracee.Target) {
-	c.searches.Begin(c.targets.All, t.Root, c.budget.Root(t.Root), false)
+	c.budget.Searches.Begin(c.targets.All, t.Root, c.budget.Root(t.Root), false)
 }

@@ -44,11 +44,11 @@ func giveUpAttribution(s *Session) {
 		}
 	}
 	s.Looks.stop()
-	s.codes = running.Codes{Report: &s.certificate}
-	s.natives.LetGo(s.targets.All)
+	s.code.Codes = running.Codes{Report: &s.certificate}
+	s.code.Natives.LetGo(s.targets.All)
 	s.live = lastlook.Live{}
 	for _, e := range s.queue.rest() { // these frames are not needed any more
-		if stack, ok := e.(*event.Stack); ok && !s.natives.Naming.Holds(stack) {
+		if stack, ok := e.(*event.Stack); ok && !s.code.Natives.Naming.Holds(stack) {
 			stack.Frames = nil
 		}
 	}

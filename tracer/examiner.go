@@ -1,33 +1,17 @@
 package tracer
 
 import (
-	"log/slog"
-
-	"ipytracer/internal/host/process"
 	"ipytracer/tracer/internal/instruments"
-	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
 
 // examiner identifies targets, reads the state of their Pythons, and gives them their instruments.
 type examiner struct {
-	*tracee.Certificate
-	log          *slog.Logger
-	options      *Options
-	fs           process.FS
-	ledger       *tracee.KernelHalf
-	host         instruments.Host // of the instruments
-	counter      instruments.ArrayCounter
-	placer       *instruments.Placer
-	queue        *eventQueue
-	targets      *tracee.List
-	interpreters *instruments.Interpreters
-	ahead        *instruments.ModulesAhead
-	analyses     *instruments.Analyses
-	cells        *running.Cells
-	natives      *running.Natives
-	limits       *limits
-	overlooked   *overlooked
+	*trace
+	host       instruments.Host // of the instruments
+	counter    instruments.ArrayCounter
+	limits     *limits
+	overlooked overlooked
 }
 
 // sayUnseen reports, of a process that ends or becomes another program, that cells ran in it before its probes were in,
@@ -36,7 +20,7 @@ func (e *examiner) sayUnseen(t *tracee.Target) {
 	if t.Python == nil || t.Python.Unseen == 0 {
 		return
 	}
-	e.MissesPython(t.PID,
+	e.certificate.MissesPython(t.PID,
 		"pid %d: its cells up to In[%d] ran before its probes were in place, and none since: they are not seen",
 		t.PID, t.Python.Unseen)
 	t.Python.Unseen = 0

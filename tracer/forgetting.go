@@ -4,12 +4,12 @@ package tracer
 // met. It returns false where the session has only a few of them, unless now is true. Only the goroutine that calls
 // [Session.Next] may call it.
 func ForgetStacks(s *Session, now bool) (forgot bool, err error) {
-	if !now && s.codes.AreFew() {
+	if !now && s.code.Codes.AreFew() {
 		return false, nil
 	}
 	if err := s.ledger.ForgetStacks(); err != nil {
 		return false, err
 	}
-	s.codes.Forget()
+	s.code.Codes.Forget()
 	return true, nil
 }

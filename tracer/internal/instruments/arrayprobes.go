@@ -40,9 +40,9 @@ type NumpyInstrument struct {
 	// return.
 	Refused bool
 	// leaving says why it must go back after the probes in NumPy have taken over; empty: it need not.
-	leaving string
-	passed  event.Nanoseconds // when it last had to go back; 0: never
-	untold  untoldArrays
+	leaving   string
+	passed    event.Nanoseconds // when it last had to go back; 0: never
+	uncounted uncountedArrays
 	// Stranger: it must go back until the NumPy that the target has loaded is understood.
 	Stranger bool
 }
@@ -131,8 +131,8 @@ func (i *NumpyInstrument) placeModule(m *ArrayModule) (err error) {
 	return err
 }
 
-// StepDown takes all probes out.
-func (i *NumpyInstrument) StepDown(g ledger.Group) {
+// Pause takes all probes out.
+func (i *NumpyInstrument) Pause(g ledger.Group) {
 	if g != ledger.GroupNumPy {
 		return
 	}
@@ -155,7 +155,7 @@ func (i *NumpyInstrument) giveUp(why string) {
 func (i *NumpyInstrument) refuse(why string) {
 	i.Refused, i.State = true, ledger.ArraysTracked
 	// the mapped modules are met again, which reports the blocks that the probes on the interpreter miss
-	i.Target.Unlisted = true
+	i.Target.Mappings.Stale = true
 	for _, m := range i.Modules {
 		m.close()
 	}

@@ -32,7 +32,7 @@ func (i *NumpyInstrument) Place() error {
 		i.placeAhead(true)
 		i.count()
 	}
-	if i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	if i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return nil
 	}
 	if err := i.track(); err != nil {
@@ -53,7 +53,7 @@ func (i *NumpyInstrument) Meet(l tracee.Listing, m process.Mapping) {
 		i.meetModule(m)
 	}
 	if i.Small || i.Refused {
-		i.untold.meet(i.Host, i.Target, max(l.Since, i.passed), m)
+		i.uncounted.meet(i.Host, i.Target, max(l.Since, i.passed), m)
 	}
 }
 
@@ -78,8 +78,9 @@ func (i *NumpyInstrument) meetModule(m process.Mapping) {
 	}
 	module := &ArrayModule{File: file}
 	i.Modules = append(i.Modules, module)
-	// While the group is stepped down, its probes wait for the step up.
-	if module.sites, err = i.Ahead.find(i.Target.PID, file); err == nil && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	// While the group is paused, its probes wait for the resumption.
+	if module.sites, err = i.Ahead.find(i.Target.PID, file); err == nil && !i.IsPaused(i.Target.Root,
+		ledger.GroupNumPy) {
 		err = i.placeModule(module)
 	}
 	if err == nil || i.HasEnded(i.Target) {
@@ -95,8 +96,8 @@ func (i *NumpyInstrument) Listed(tracee.Listing) {
 	}
 }
 
-// StepUp puts the probes back.
-func (i *NumpyInstrument) StepUp(g ledger.Group) error {
+// Resume puts the probes back.
+func (i *NumpyInstrument) Resume(g ledger.Group) error {
 	if g != ledger.GroupNumPy {
 		return nil
 	}

@@ -85,7 +85,7 @@ func (i *NumpyInstrument) placeAhead(wait bool) {
 		if err == nil {
 			module.sites = e.Ahead.sites
 		}
-		if err == nil && !i.Refused && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+		if err == nil && !i.Refused && !i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 			err = i.placeModule(module)
 		}
 		if err != nil || i.Refused {

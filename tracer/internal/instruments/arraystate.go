@@ -23,7 +23,7 @@ const settling = 300 * time.Millisecond
 // interpreter out when they are of no use any more.
 func (i *NumpyInstrument) count() {
 	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
-		i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+		i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return
 	}
 	if i.State == ledger.ArraysTracked {
@@ -104,7 +104,7 @@ func (i *NumpyInstrument) move(to ledger.Arrays) bool {
 		i.refuse(foreignHandler)
 	default:
 		i.State = ledger.ArraysTracked // until the other NumPy has been adopted
-		i.Target.Unlisted = true
+		i.Target.Mappings.Stale = true
 	}
 	return false
 }
@@ -151,7 +151,7 @@ func (i *NumpyInstrument) Leave() {
 	before := i.State
 	i.passed = tracee.Now()
 	i.State = ledger.ArraysTracked // or the probes would not be placed
-	if i.Tracked == nil && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	if i.Tracked == nil && !i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		if err := i.track(); err != nil {
 			i.Misses(i.Target.PID, 0, []event.Meter{event.NumPy},
 				"%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
@@ -167,5 +167,5 @@ func (i *NumpyInstrument) Leave() {
 		i.refuse(i.leaving)
 	}
 	i.Counter.LookAgain(i.Target)
-	i.Stranger, i.Target.Unlisted = false, true
+	i.Stranger, i.Target.Mappings.Stale = false, true
 }
