@@ -65,9 +65,9 @@ func (h *fakeHost) probedModule(mapped bool) *instruments.ArrayModule {
 }
 
 // tracking returns an instrument of a target without a NumPy yet, with the probes on PyTraceMalloc_Track in place.
-func tracking(h *fakeHost, modules ...*instruments.ArrayModule) (*instruments.NumpyInstrument, *fakeCounter) {
+func tracking(h *fakeHost, modules ...*instruments.ArrayModule) (*instruments.NumPyInstrument, *fakeCounter) {
 	c := &fakeCounter{}
-	return &instruments.NumpyInstrument{
+	return &instruments.NumPyInstrument{
 		Host: h.host(), Target: &tracee.Target{PID: 7, Late: true, Python: &tracee.Python{}}, Counter: c,
 		Ahead:   &instruments.ModulesAhead{},
 		Log:     slog.New(slog.DiscardHandler),

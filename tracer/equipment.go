@@ -15,7 +15,7 @@ func (e *examiner) equip(t *tracee.Target) {
 		return
 	}
 	h, found := &e.host, &e.probes.Analyses
-	t.NumPy = &instruments.NumpyInstrument{
+	t.NumPy = &instruments.NumPyInstrument{
 		Host: h, Target: t, Counter: e.counter, Ahead: &e.probes.Ahead, Log: e.log, Small: e.options.SmallArrays,
 	}
 	t.Instruments = append(t.Instruments, t.NumPy, &instruments.WindowInstrument{Host: h, Target: t})

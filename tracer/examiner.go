@@ -73,10 +73,10 @@ func (e *examiner) learn(t *tracee.Target) bool {
 		}
 		p.Inputs, p.Count = addr, n
 		p.Shown, _ = p.Live.LastException()
-		p.Ipython, _ = p.Live.IPythonVersion()
+		p.IPython, _ = p.Live.IPythonVersion()
 		p.Front = p.Live.Frontend()
 		p.Terminal = p.Live.AtTerminal()
-		p.Ipython = strings.ToValidUTF8(p.Ipython, "?")
+		p.IPython = strings.ToValidUTF8(p.IPython, "?")
 		p.Notebook = tracee.NotebookOf(e.fs, t.PID, p.Live)
 	}
 	if !news {

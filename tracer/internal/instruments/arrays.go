@@ -12,7 +12,7 @@ import (
 )
 
 // Close takes out the probes on the interpreter and, at the same time, those in NumPy.
-func (i *NumpyInstrument) Close() {
+func (i *NumPyInstrument) Close() {
 	var closing sync.WaitGroup
 	closing.Go(i.untrack)
 	for _, m := range i.Modules {
@@ -27,7 +27,7 @@ func (i *NumpyInstrument) Close() {
 }
 
 // Place puts in the probes on the interpreter, unless those in NumPy serve alone. The attach waits for them.
-func (i *NumpyInstrument) Place() error {
+func (i *NumPyInstrument) Place() error {
 	if i.Target.Late {
 		i.placeAhead(true)
 		i.count()
@@ -45,7 +45,7 @@ func (i *NumpyInstrument) Place() error {
 }
 
 // Meet puts probes in NumPy's extension module when the target first maps it.
-func (i *NumpyInstrument) Meet(l tracee.Listing, m process.Mapping) {
+func (i *NumPyInstrument) Meet(l tracee.Listing, m process.Mapping) {
 	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.Target.Python == nil {
 		return
 	}
@@ -57,7 +57,7 @@ func (i *NumpyInstrument) Meet(l tracee.Listing, m process.Mapping) {
 	}
 }
 
-func (i *NumpyInstrument) meetModule(m process.Mapping) {
+func (i *NumPyInstrument) meetModule(m process.Mapping) {
 	if i.expects(m.File) {
 		i.placeAhead(true)
 	}
@@ -89,7 +89,7 @@ func (i *NumpyInstrument) meetModule(m process.Mapping) {
 	i.giveUp(fmt.Sprintf("%s: %v", tracee.Clean(m.Path), reason(err)))
 }
 
-func (i *NumpyInstrument) Listed(tracee.Listing) {
+func (i *NumPyInstrument) Listed(tracee.Listing) {
 	if i.Target.Python != nil {
 		i.count()
 		i.Leave()
@@ -97,7 +97,7 @@ func (i *NumpyInstrument) Listed(tracee.Listing) {
 }
 
 // Resume puts the probes back.
-func (i *NumpyInstrument) Resume(g ledger.Group) error {
+func (i *NumPyInstrument) Resume(g ledger.Group) error {
 	if g != ledger.GroupNumPy {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (i *NumpyInstrument) Resume(g ledger.Group) error {
 
 // Settle goes back to the probes on the interpreter where blocks bypass those in NumPy. Else it goes on as these are
 // placed.
-func (i *NumpyInstrument) Settle() {
+func (i *NumPyInstrument) Settle() {
 	i.Leave()
 	i.expectKnown()
 	i.placeAhead(false)
@@ -129,7 +129,7 @@ func (i *NumpyInstrument) Settle() {
 }
 
 // Due returns when to look for finished analyses, or when the probes on the interpreter become unnecessary.
-func (i *NumpyInstrument) Due() (at time.Time) {
+func (i *NumPyInstrument) Due() (at time.Time) {
 	if i.isSettling() && i.Settled.After(time.Now()) {
 		at = i.Settled
 	}
