@@ -7,11 +7,11 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // pythonsDir returns the folder in which scripts/pythons.sh builds the other Pythons.
-func pythonsDir() string { return builds.Folder() }
+func pythonsDir() string { return elftest.TreesFolder() }
 
 // TestPythons runs the catalogue on the other Pythons (make test-pythons builds them): Debian's 3.9, 3.13, 3.14 and
 // 3.15 in chroots with their own IPython and NumPy, and builds that are not Debian's. Terminals of the oldest and the
@@ -75,7 +75,7 @@ func TestOtherBuilds(t *testing.T) {
 // needTree skips if a tree has not been built, and fails under TRACER_PYTHONS=all.
 func needTree(t *testing.T, root string) {
 	t.Helper()
-	builds.Need(t, root)
+	elftest.NeedTree(t, root)
 }
 
 // enter mounts the files of a workload into a chroot, and removes them at the end.

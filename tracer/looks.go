@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
 	"ipytracer/tracer/internal/tracee"
@@ -49,7 +49,7 @@ func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
 	look.Watch = watch
 	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), holders.ProcessorTime()
+		began, used := time.Now(), objects.ProcessorTime()
 		found := look.ListVariables(look.Surveys())
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
@@ -70,7 +70,7 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 		look.Live.Add(lastlook.LiveKey{PID: int32(pid), Address: b.Address}, b.Size)
 	}
 	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), holders.ProcessorTime()
+		began, used := time.Now(), objects.ProcessorTime()
 		all := look.Surveys()
 		others := look.BesideThem(all)
 		var found []event.Event
@@ -106,7 +106,7 @@ func addVariables(out *event.Looked, l *lastlook.Look, found []event.Event) {
 func lookedAt(l *lastlook.Look, pid int, began time.Time, used time.Duration) *event.Looked {
 	out := &event.Looked{
 		PID: int32(pid), Took: event.Nanoseconds(time.Since(began)),
-		Cost: event.Nanoseconds(holders.ProcessorTime() - used), Why: strings.Join(l.Report.Trouble, "; "),
+		Cost: event.Nanoseconds(objects.ProcessorTime() - used), Why: strings.Join(l.Report.Trouble, "; "),
 	}
 	if len(l.Targets) == 0 {
 		out.Why = "it is no Python that can be looked into, or it has ended"

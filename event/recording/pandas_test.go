@@ -10,18 +10,18 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // inSid runs a Python program on a file, in the Debian sid chroot of scripts/pythons.sh, and returns its output.
 // Without the chroot the test is skipped, unless TRACER_PYTHONS=all says that there has to be one.
 func inSid(t *testing.T, file []byte, program string) string {
 	t.Helper()
-	root := builds.Tree("sid")
-	builds.Need(t, root)
+	root := elftest.TreeRoot("sid")
+	elftest.NeedTree(t, root)
 	if os.Geteuid() != 0 {
 		absent := t.Skipf
-		if builds.All() {
+		if elftest.AllTrees() {
 			absent = t.Fatalf
 		}
 		absent("needs root to enter the chroot %s", root)

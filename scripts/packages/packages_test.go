@@ -46,7 +46,7 @@ func TestFaults(t *testing.T) {
 	for _, p := range []*goPackage{
 		{"event/recording", "Package recording is one.", []string{"os", "ipytracer/event"}},
 		{"internal/code/elffile/elftest", "Package elftest is one.",
-			[]string{"ipytracer/internal/python/cpython/builds"}},
+			[]string{"ipytracer/internal/python/cpython"}},
 		{"eventful", "Package eventful is one.", []string{"ipytracer/model"}},
 	} {
 		if _, err := document(map[string]*goPackage{p.ImportPath: p}); err != nil {

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/hostile"
-	"ipytracer/internal/python/cpython/builds"
 )
 
 // library compiles functions with the given names into a shared library and opens it.
@@ -168,8 +168,8 @@ func TestTensors(t *testing.T) {
 func TestInstalledTorch(t *testing.T) {
 	t.Run("here", func(t *testing.T) { checkTorch(t, "/") })
 	t.Run("torch", func(t *testing.T) {
-		builds.Need(t, builds.Tree("torch"))
-		checkTorch(t, builds.Tree("torch"))
+		elftest.NeedTree(t, elftest.TreeRoot("torch"))
+		checkTorch(t, elftest.TreeRoot("torch"))
 	})
 }
 
@@ -190,7 +190,7 @@ func checkTorch(t *testing.T, root string) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}
-	builds.Found(t, root, found, "libc10")
+	elftest.NeedFiles(t, root, found, "libc10")
 }
 
 func TestLoader(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"ipytracer/internal/code/elffile"
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/hostile"
-	"ipytracer/internal/python/cpython/builds"
 )
 
 func TestIsLibc(t *testing.T) {
@@ -55,7 +54,8 @@ func TestOwned(t *testing.T) {
 // TestLibcs: of every C library on this machine, and in the other Pythons' systems, the ways out of the most important
 // functions are known, and cheap.
 func TestLibcs(t *testing.T) {
-	builds.Each(t, "here", func(t *testing.T, _, root string) {
+	elftest.EachTree(t, "here", func(t *testing.T, tree elftest.Tree) {
+		root := tree.Root
 		found := 0
 		for _, path := range []string{"lib/*-linux-gnu/libc.so.6", "lib64/libc.so.6"} {
 			files, _ := filepath.Glob(filepath.Join(root, path))
@@ -69,7 +69,7 @@ func TestLibcs(t *testing.T) {
 				found++
 			}
 		}
-		builds.Found(t, root, found, "C library")
+		elftest.NeedFiles(t, root, found, "C library")
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	others "ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // build is a real interpreter that tests run against.
@@ -53,7 +53,7 @@ func builds() []build {
 	}
 }
 
-func pythonsDir() string { return others.Folder() }
+func pythonsDir() string { return elftest.TreesFolder() }
 
 func (b build) root() string {
 	if b.tree == "" || filepath.IsAbs(b.tree) {

@@ -45,7 +45,7 @@ func Recall(f Facts) (*Binary, error) {
 
 // check returns an [UnsupportedError] for offsets that are no _Py_DebugOffsets of a version.
 func (d *debugOffsets) check(v Version) error {
-	if len(d.words) != debugLayouts[d.minor].words {
+	if len(d.words) != debugWords[d.minor] {
 		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are %d words", len(d.words))}
 	}
 	if own := versionFromHex(uint32(d.words[debugVersion])); own != v {

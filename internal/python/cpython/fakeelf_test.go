@@ -32,7 +32,7 @@ func fakePython(hex uint32, freeThreaded bool, more ...fakeSymbol) fakeELF {
 	runtime := fake(runtimeSymbol, fakeText+0x400, 1000, nil)
 	if minor := int(hex >> 16 & 0xff); minor >= firstDebugOffsets {
 		runtime.Data = append(runtime.Data, debugCookie...)
-		for i := range debugLayouts[minor].words {
+		for i := range debugWords[minor] {
 			v := uint64(8 * i)
 			switch i {
 			case debugVersion:

@@ -19,15 +19,26 @@ type Heap struct {
 	TupleItems uint32
 	CachedKeys uint32 // PyHeapTypeObject.ht_cached_keys: the names of inline attribute values
 
-	// PyFunctionObject.
-	FuncGlobals, FuncCode, FuncDefaults, FuncKwDefaults, FuncClosure, FuncModule uint32
+	FunctionOffsets
+	LocalsOffsets
+	StackOffsets
+}
 
-	// PyCodeObject: the number of locals, cells and free variables together (int32), and of the free ones among them.
-	// Before 3.11 there are three tuples of names instead of one, and CodeLocals counts the locals alone.
+// FunctionOffsets are the places in a PyFunctionObject.
+type FunctionOffsets struct {
+	FuncGlobals, FuncCode, FuncDefaults, FuncKwDefaults, FuncClosure, FuncModule uint32
+}
+
+// LocalsOffsets are the places of a PyCodeObject's variables: the number of locals, cells and free variables together
+// (int32), and of the free ones among them. Before 3.11 there are three tuples of names instead of one, and CodeLocals
+// counts the locals alone.
+type LocalsOffsets struct {
 	CodeLocals, CodeFree, CodeStackSize  uint32
 	CodeLocalNames, CodeCells, CodeFrees uint32
+}
 
-	// Frames: the locals, and the values on the evaluation stack behind them.
+// StackOffsets are the places in a frame of its locals, and of the values on its evaluation stack behind these.
+type StackOffsets struct {
 	FrameLocals   uint32 // f_localsplus or localsplus
 	FrameMapping  uint32 // f_locals, a dict, of a class body or module; else null
 	FrameFunction uint32 // f_funcobj, 3.11 and newer
@@ -163,7 +174,8 @@ func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }
 
 // heapTable is a version's layout as its headers give it.
 func heapTable(o Offsets, minor int) Heap {
-	h := Heap{Offsets: o, Version: Version{3, minor, -1}, Collecting: 200, TupleItems: 24, CodeLocalNames: 96}
+	h := Heap{Offsets: o, Version: Version{3, minor, -1}, Collecting: 200, TupleItems: 24}
+	h.CodeLocalNames = 96
 	h.FuncGlobals, h.FuncCode, h.FuncDefaults, h.FuncKwDefaults = 16, 48, 56, 64
 	h.FuncClosure, h.FuncModule = 72, 104
 	h.CodeLocals, h.CodeFree, h.CodeStackSize = 72, 88, 64
@@ -207,32 +219,16 @@ func heapFrameObject(h *Heap) {
 	h.FrameMapping, h.FrameFunction, h.FrameHolds = 56, 0, 0
 }
 
-// heapLayout is [debugLayout] for the further fields of a [Heap].
-type heapLayout struct {
-	interpGC, collecting, threadSize, frameLocals, frameStack, codeLocalNames, tupleItems, cachedKeys int
-}
-
-var heapLayouts = map[int]heapLayout{
-	13: {interpGC: 9, collecting: 71, threadSize: 18, frameLocals: 31, codeLocalNames: 40, tupleItems: 50},
-	14: {interpGC: 10, collecting: 81, threadSize: 21, frameLocals: 34, frameStack: 36, codeLocalNames: 45,
-		tupleItems: 56},
-	15: {interpGC: 10, collecting: 94, threadSize: 21, frameLocals: 42, frameStack: 44, codeLocalNames: 53,
-		tupleItems: 68, cachedKeys: 66},
-}
-
 // applyHeap overwrites the table's offsets with those that the build has about itself.
 func (d *debugOffsets) applyHeap(h *Heap) {
-	l := heapLayouts[d.minor]
-	for _, f := range []struct {
-		dst  *uint32
-		word int
-	}{
-		{&h.InterpGC, l.interpGC}, {&h.Collecting, l.collecting}, {&h.ThreadSize, l.threadSize},
-		{&h.FrameLocals, l.frameLocals}, {&h.FrameStack, l.frameStack},
-		{&h.CodeLocalNames, l.codeLocalNames}, {&h.TupleItems, l.tupleItems}, {&h.CachedKeys, l.cachedKeys},
-	} {
-		if f.word != 0 {
-			*f.dst = uint32(d.words[f.word])
-		}
-	}
+	d.overwrite([]debugField{
+		{&h.InterpGC, [3]int{9, 10, 10}},
+		{&h.Collecting, [3]int{71, 81, 94}},
+		{&h.ThreadSize, [3]int{18, 21, 21}},
+		{&h.FrameLocals, [3]int{31, 34, 42}},
+		{&h.FrameStack, [3]int{0, 36, 44}},
+		{&h.CodeLocalNames, [3]int{40, 45, 53}},
+		{&h.TupleItems, [3]int{50, 56, 68}},
+		{&h.CachedKeys, [3]int{0, 0, 66}},
+	})
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/hostile"
-	others "ipytracer/internal/python/cpython/builds"
 )
 
 // dump prints, for the code objects of some source, their line tables and the line of every instruction by Python
@@ -86,8 +86,8 @@ func TestLineIsPythons(t *testing.T) {
 	})
 	for _, tree := range []string{"bullseye", "trixie", "sid", "pbs311", "pbs314"} {
 		t.Run(tree, func(t *testing.T) {
-			root := others.Tree(tree)
-			others.Need(t, root)
+			root := elftest.TreeRoot(tree)
+			elftest.NeedTree(t, root)
 			pythons := pythonsOf(root)
 			if len(pythons) == 0 {
 				t.Fatalf("%s has no Python", root)

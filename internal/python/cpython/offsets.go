@@ -17,7 +17,20 @@ const (
 // Sources: offsetof() compiled against the headers of 3.9.2, 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1;
 // _Py_DebugOffsets of the build itself from 3.13.
 type Offsets struct {
-	// Any object.
+	// FreeThreaded: without the GIL ([Binary.FreeThreaded]) an object's header takes 32 bytes, not 16: ob_tid, flags,
+	// ob_ref_local, ob_ref_shared, ob_type.
+	FreeThreaded bool
+
+	ObjectOffsets
+	StringOffsets
+	CodeOffsets
+	StateOffsets
+	FrameOffsets
+	GeneratorOffsets
+}
+
+// ObjectOffsets are the places in objects of all kinds.
+type ObjectOffsets struct {
 	ObjectType uint32 // ob_type
 	TypeName   uint32 // PyTypeObject.tp_name, a C string
 	VarSize    uint32 // ob_size
@@ -28,19 +41,20 @@ type Offsets struct {
 	DictValues uint32 // ma_values: not null in a split dict
 	ModuleDict uint32 // PyModuleObject.md_dict
 
-	// Without the GIL ([Binary.FreeThreaded]) an object's header takes 32 bytes, not 16: ob_tid, flags, ob_ref_local,
-	// ob_ref_shared, ob_type.
-	FreeThreaded bool
+}
 
-	// Strings. [Offsets.Text] reads the state word. Data follows the header: at ASCIIData if ASCII, at CompactData
-	// otherwise.
+// StringOffsets are the places in a str. [StringOffsets.Text] reads the state word. Data follows the header: at
+// ASCIIData if ASCII, at CompactData otherwise.
+type StringOffsets struct {
 	StrLength   uint32 // in code points
 	StrState    uint32
 	StrKind     uint32 // the first bit of the state word that is about the characters
 	ASCIIData   uint32
 	CompactData uint32
+}
 
-	// PyCodeObject.
+// CodeOffsets are the places in a PyCodeObject.
+type CodeOffsets struct {
 	CodeFilename  uint32
 	CodeName      uint32
 	CodeQualName  uint32 // 3.11 and newer
@@ -52,21 +66,25 @@ type Offsets struct {
 	CodeBytes     uint32 // 3.11 and newer: co_code_adaptive, the first instruction; before: co_code, a bytes object
 	// co_tlbc: how many copies of the instructions threads have, and where each is; free-threaded 3.14
 	CodeCopies uint32
+}
 
-	// _PyRuntimeState and PyInterpreterState.
+// StateOffsets are the places in _PyRuntimeState, PyInterpreterState and PyThreadState.
+type StateOffsets struct {
 	RuntimeInterpretersHead uint32
 	RuntimeInterpretersMain uint32
 	InterpNext              uint32
 	InterpThreadsHead       uint32
 	InterpModules           uint32 // the dict that is sys.modules
 
-	// PyThreadState.
 	ThreadNext   uint32
 	ThreadInterp uint32
 	ThreadID     uint32 // pthread_self() of the thread, which the thread pointer points to
 	ThreadFrame  uint32 // see FrameKind
 
-	// Frames.
+}
+
+// FrameOffsets are the places in frames.
+type FrameOffsets struct {
 	FrameKind     FrameKind
 	CFrameCurrent uint32 // cframe.current_frame, where FrameKind is FrameCFrame
 	FrameBack     uint32
@@ -78,7 +96,10 @@ type Offsets struct {
 	OwnerSkip     uint32 // frames with this owner or a higher one hold no Python code
 	CodeMask      uint64 // tag bits of _PyStackRef removed, 3.14 and newer
 
-	// Generators and coroutines.
+}
+
+// GeneratorOffsets are the places in generators and coroutines.
+type GeneratorOffsets struct {
 	FrameGen    uint32 // 3.9, 3.10: PyFrameObject.f_gen, null in an ordinary frame
 	GenFramePtr uint32 // 3.9, 3.10: gi_frame, null once finished
 	GenFrame    uint32 // 3.11 and newer: gi_iframe is embedded, so generator = frame - GenFrame
@@ -130,14 +151,14 @@ func (o *Offsets) BehindHeader(field uint32) uint32 {
 
 // Text reads the state word of a str: the bytes of a character (1, 2 or 4), whether the characters follow the header,
 // and whether all of them are ASCII.
-func (o *Offsets) Text(state uint32) (kind uint64, compact, ascii bool) {
+func (o *StringOffsets) Text(state uint32) (kind uint64, compact, ascii bool) {
 	state >>= o.StrKind
 	return uint64(state & 7), state>>3&1 != 0, state>>4&1 != 0
 }
 
 // Characters returns the place of a str's characters and the bytes of each. It is not ok for a state word of a str with
 // its characters elsewhere.
-func (o *Offsets) Characters(state uint32) (at, kind uint64, ok bool) {
+func (o *StringOffsets) Characters(state uint32) (at, kind uint64, ok bool) {
 	kind, compact, ascii := o.Text(state)
 	switch {
 	case !compact || kind != 1 && kind != 2 && kind != 4 || ascii && kind != 1:

@@ -4,11 +4,13 @@ package cpython
 // _Py_DebugOffsets does not have, and for the tests that compare the two.
 func tableOffsets(minor int) Offsets {
 	o := Offsets{
-		ObjectType: 8, TypeName: 24, VarSize: 16, ListSize: 16, ListItems: 24, BytesData: 32,
-		DictKeys: 32, DictValues: 40, ModuleDict: 16,
-		StrLength: 16, StrState: 32, StrKind: 2, ASCIIData: 40, CompactData: 56,
-		ThreadNext: 8, ThreadInterp: 16,
-		CodeMask: ^uint64(0), OwnerGen: 1, OwnerSkip: 255,
+		ObjectOffsets: ObjectOffsets{
+			ObjectType: 8, TypeName: 24, VarSize: 16, ListSize: 16, ListItems: 24, BytesData: 32,
+			DictKeys: 32, DictValues: 40, ModuleDict: 16,
+		},
+		StringOffsets: StringOffsets{StrLength: 16, StrState: 32, StrKind: 2, ASCIIData: 40, CompactData: 56},
+		StateOffsets:  StateOffsets{ThreadNext: 8, ThreadInterp: 16},
+		FrameOffsets:  FrameOffsets{CodeMask: ^uint64(0), OwnerGen: 1, OwnerSkip: 255},
 	}
 	if minor <= 11 { // wstr left PyASCIIObject in 3.12 (PEP 623)
 		o.ASCIIData, o.CompactData = 48, 72

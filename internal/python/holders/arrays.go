@@ -1,101 +1,111 @@
 package holders
 
-// maxElements bounds the elements of an array of objects that are followed.
-const maxElements = 1 << 26
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
 
-// visitArray looks into a NumPy array. PyArrayObject_fields (numpy/ndarraytypes.h, NumPy 1.7 to 2): data, nd,
-// dimensions, strides, base, descr, flags, weakreflist; PyArray_Descr: typeobj, kind.
-func (v visits) visitArray(n int32, addr uint64) {
-	const data, base = 16, arrayBase
-	at := v.mem.word(addr + data)
-	if v.arrays != nil {
-		v.arrays.array(n, addr, at)
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// Owned is the data that NumPy's arrays have of their own: arrays that are views of others, of a file or of memory of
+// another owner have none.
+type Owned struct {
+	Blocks []objects.Block // by address; the bytes of an array's elements
+	// Complete is false where a limit was hit, or the context ended. Even a complete walk misses arrays that only code
+	// in C has: in a local variable of a function that runs, or in a place without a reference from an object of
+	// Python's.
+	Complete bool
+	Objects  int
+	Bytes    int64 // read
+}
+
+// Arrays walks the objects of a Python for the data of all arrays of at least so many bytes. It fails as [NewSurvey]
+// does.
+func Arrays(ctx context.Context, p *cpython.Interpreter, least uint64, limits objects.Limits) (Owned, error) {
+	heap, err := p.Heap()
+	if err != nil {
+		return Owned{}, fmt.Errorf("arrays: %w", err)
 	}
-	v.hiding(v.objectType(addr), data, func() {
-		v.follow(n, v.mem.word(addr+base), named(fixedBase))
-		v.visitItems(n, at, ndarray{v.mem, addr}.objects(), labelFlat)
-		v.visitRecords(n, addr, at)
-	})
+	return arrays(ctx, heap, p.Memory(), least, limits)
 }
 
-// arrayBase is where an array has the object that its data belongs to.
-const arrayBase = 48
-
-// ndarray is a NumPy array in memory.
-type ndarray struct {
-	mem  *memory
-	addr uint64
-}
-
-// objects returns how many of its elements are references that it has of its own.
-func (a ndarray) objects() uint64 {
-	const base, descr, kind = arrayBase, 56, 24
-	mem, addr := a.mem, a.addr
-	if k := mem.bytes(mem.word(addr+descr)+kind, 1); k == nil || k[0] != 'O' || mem.word(addr+base) != 0 {
-		return 0
+func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint64, limits objects.Limits) (Owned,
+	error) {
+	defer objects.OnThread()()
+	limits.Defaults()
+	until, deadline := objects.ProcessorTime()+limits.Time, time.Now().Add(objects.Patience*limits.Time)
+	s, err := newSurvey(ctx, heap, from, Process{}, limits)
+	if err != nil {
+		return Owned{}, fmt.Errorf("arrays: %w", err)
 	}
-	return a.elements()
-}
-
-// elements returns how many elements it has, at most maxElements.
-func (a ndarray) elements() uint64 {
-	const nd, dimensions = 24, 32
-	mem, addr, elements := a.mem, a.addr, uint64(1)
-	dims, axes := mem.word(addr+dimensions), uint64(max(0, min(mem.int32(addr+nd), 64)))
-	mem.words(dims, axes, func(_, length uint64) bool {
-		elements *= min(length, maxElements)
-		elements = min(elements, maxElements)
-		return true
-	})
-	return elements
-}
-
-// ownSpan is span for an array that owns its data, and 0 for others: PyArrayObject_fields.flags at 64,
-// NPY_ARRAY_OWNDATA is 4.
-func (a ndarray) ownSpan() uint64 {
-	const flags, owns = 64, 4
-	if a.mem.int32(a.addr+flags)&owns == 0 {
-		return 0
+	defer s.Close()
+	w := s.walker(ctx, nil, limits)
+	defer w.Free()
+	w.Until, w.Deadline, w.Stopped = until, deadline, s.stopped
+	all := &ownArrays{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
+	w.VisitFor(all)
+	walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	paths.FindGarbage(w)
+	o := Owned{Complete: w.Stopped == nil, Objects: len(w.Nodes), Bytes: w.Mem.Total}
+	for at, size := range all.data {
+		o.Blocks = append(o.Blocks, objects.Block{Address: at, Size: size})
 	}
-	return a.span()
+	slices.SortFunc(o.Blocks, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })
+	return o, nil
 }
 
-// span returns the extent of an array's elements, which is the size of its data if it owns that: the longest of its
-// axes, each as many times its stride. An array of one element is taken for nothing.
-func (a ndarray) span() (bytes uint64) {
-	const nd, dimensions, strides = 24, 32, 40
-	mem, addr := a.mem, a.addr
-	axes := uint64(max(0, min(mem.int32(addr+nd), 64)))
-	at := mem.word(addr + strides)
-	mem.words(mem.word(addr+dimensions), axes, func(i, length uint64) bool {
-		stride := int64(mem.word(at + 8*i))
-		stride = max(stride, -stride)
-		switch {
-		case length == 0:
-			bytes = 0
-			return false
-		case length > 1 && stride > 0 && length < userSpace/uint64(stride):
-			bytes = max(bytes, length*uint64(stride))
-		}
-		return true
-	})
-	return bytes
+// ownArrays gathers the data of arrays.
+type ownArrays struct {
+	*walk.Finder
+	least uint64
+	data  map[uint64]uint64 // sizes by address
 }
 
-// arrayNote is a survey's note of an array: the place of its data, and the extent of its elements if it owns that, or
-// 0.
-type arrayNote struct{ data, span uint64 }
+var (
+	_ walk.Visitor    = (*ownArrays)(nil)
+	_ walk.ArrayTaker = (*ownArrays)(nil)
+)
 
-// array notes an array that is looked into.
-func (s *survey) array(_ int32, addr, data uint64) {
-	if !s.recording {
+func (o *ownArrays) Over() bool { return false }
+
+func (o *ownArrays) ReadsArrays() bool { return true }
+
+// Array takes an array in. Its bytes are the span of its strides, which needs no knowledge of its dtype: an array that
+// has its data for itself has all of its span, and nothing else.
+func (o *ownArrays) Array(_ int32, addr, _ uint64) {
+	const axesAt, most = 24, 64
+	if !o.OwnsData(addr) {
 		return
 	}
-	s.notes.steps = append(s.notes.steps, stepArray|step(len(s.notes.arrays)))
-	s.notes.arrays = append(s.notes.arrays, arrayNote{data, ndarray{s.mem, addr}.ownSpan()})
+	axes := o.Mem.Int32(addr + axesAt)
+	if axes <= 0 || axes > most { // of one element
+		return
+	}
+	var lengths, steps []uint64
+	o.Mem.Words(o.Mem.Word(addr+objects.ArrayLengths), uint64(axes),
+		func(_, n uint64) bool { lengths = append(lengths, n); return true })
+	o.Mem.Words(o.Mem.Word(addr+objects.ArrayStrides), uint64(axes),
+		func(_, n uint64) bool { steps = append(steps, n); return true })
+	if len(lengths) != int(axes) || len(steps) != int(axes) {
+		return
+	}
+	size := uint64(0)
+	for i, n := range lengths {
+		step := steps[i]
+		if n == 0 || step >= objects.UserSpace || n >= objects.UserSpace || step > 0 && n > objects.UserSpace/step {
+			return // none, or not an array
+		}
+		size = max(size, n*step)
+	}
+	if at := o.Mem.Word(addr + objects.ArrayData); size >= o.least && at >= objects.LowestAddress &&
+		at < objects.UserSpace-size {
+		o.data[at] = max(o.data[at], size)
+	}
 }
-
-// arrayNoted does nothing: a survey has no notes of another.
-func (s *survey) arrayNoted(int32, arrayNote) {}
-
-func (s *survey) readsArrays() bool { return false }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/views"
 )
 
 // arrowProcess starts the script that holds Arrow's buffers, where Debian has a pyarrow, and returns it with the
@@ -44,12 +46,12 @@ func TestArrowHoldersLive(t *testing.T) {
 // is used by more than half, or by others, is not.
 func TestArrowViewsLive(t *testing.T) {
 	proc, slices := arrowProcess(t)
-	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer survey.Close()
-	r, err := survey.Find(context.Background(), nil, Limits{Unseen: true})
+	r, err := survey.Find(context.Background(), nil, objects.Limits{Unseen: true})
 	if err != nil || !r.Complete {
 		t.Fatalf("%v, complete: %v", err, r.Complete)
 	}
@@ -57,7 +59,8 @@ func TestArrowViewsLive(t *testing.T) {
 	named := map[string]int{}
 	for _, v := range r.Views {
 		got[v.Address] = v
-		if len(v.Viewers) != 1 || v.Type != bufferType || v.Used == 0 || v.Copies < v.Used || v.Copies > v.Used+64 {
+		if len(v.Viewers) != 1 || v.Type != views.BufferType || v.Used == 0 || v.Copies < v.Used ||
+			v.Copies > v.Used+64 {
 			t.Errorf("%+v", v)
 			continue
 		}

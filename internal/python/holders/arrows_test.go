@@ -9,6 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // arrowBlock is the block that a pool has handed out.
@@ -89,7 +90,7 @@ func (f *arrowFake) table(length, offset uint64, buffers ...uint64) (obj, chunks
 }
 
 // looks surveys, and returns the holder of the block and the memory that only views have.
-func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits Limits) Result {
+func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits objects.Limits) Result {
 	t.Helper()
 	s, err := newSurvey(context.Background(), f.h, from, Process{Mapped: everything}, limits)
 	if err != nil {
@@ -97,7 +98,7 @@ func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits Limits) Result 
 	}
 	defer s.Close()
 	limits.Unseen = true
-	r, err := s.Find(context.Background(), []Block{{arrowBlock, arrowBytes}}, limits)
+	r, err := s.Find(context.Background(), []objects.Block{{Address: arrowBlock, Size: arrowBytes}}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,12 +126,15 @@ func TestArrowHolders(t *testing.T) {
 			func(f *arrowFake, _, counts uint64) { f.put(counts, f.class("N5other5ThingE")) }, false, false},
 		"counts without a class": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts, counts) },
 			false, false},
-		"a buffer that is too small": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 100) },
+		"a buffer that is too small": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+objects.BufferCapacity, 100) },
 			false, false},
-		"a capacity beyond all memory": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+bufferCapacity, 1<<63) },
+		"a capacity beyond all memory": {10, 3, func(f *arrowFake, b, _ uint64) {
+			f.put(b+objects.BufferCapacity,
+				1<<63)
+		},
 			false, false},
 		"data of the kernel's": {10, 3,
-			func(f *arrowFake, b, _ uint64) { f.put(b+bufferData, 0xffff_8000_0000_0000) }, false, false},
+			func(f *arrowFake, b, _ uint64) { f.put(b+objects.BufferData, 0xffff_8000_0000_0000) }, false, false},
 		"more rows than there are":      {1 << 46, 3, nil, true, false},
 		"rows without end":              {1 << 63, 1 << 63, nil, true, false},
 		"rows whose bytes do not count": {1 << 61, 0, nil, true, false},
@@ -144,11 +148,12 @@ func TestArrowHolders(t *testing.T) {
 					c.spoil(f, buffer, counts)
 				}
 				f.main("t", obj)
-				r := f.looks(t, f.memory(), Limits{})
+				r := f.looks(t, f.memory(), objects.Limits{})
 				if h := r.Holders[0]; !r.Complete || c.counts && (h.Kind != event.HeldByVariable || h.Path != "t") {
 					t.Errorf("complete: %v, %+v", r.Complete, h)
 				}
-				if v := f.listing(t, Limits{})["t"]; (v.Bytes >= arrowBytes) != c.counts || v.Bytes > 2*arrowBytes {
+				if v := f.listing(t, objects.Limits{})["t"]; (v.Bytes >= arrowBytes) != c.counts ||
+					v.Bytes > 2*arrowBytes {
 					t.Errorf("listed %+v", v)
 				}
 				if (len(r.Views) > 0) != c.view {
@@ -167,7 +172,7 @@ func TestArrowOtherMalloc(t *testing.T) {
 		buffer, counts := f.pool(arrowBlock, arrowBytes, arrowBytes)
 		obj, _ := f.table(10, 3, 0, 0, buffer, counts)
 		f.main("t", obj)
-		r := f.looks(t, f.memory(), Limits{})
+		r := f.looks(t, f.memory(), objects.Limits{})
 		if h := r.Holders[0]; h.Kind != event.HeldByVariable || h.Path != "t" || h.Probable || len(r.Views) != 1 {
 			t.Errorf("%+v, views %+v", h, r.Views)
 		}
@@ -187,12 +192,12 @@ func TestArrowCycle(t *testing.T) {
 		}
 		f.main("t", obj, "l", f.list(obj, obj))
 		took := timed()
-		r := f.looks(t, f.memory(), Limits{})
+		r := f.looks(t, f.memory(), objects.Limits{})
 		if h := r.Holders[0]; !r.Complete || h.Kind != event.HeldByVariable || len(r.Views) > 0 ||
 			took() > 5*time.Second {
 			t.Errorf("after %v: %+v", took(), r)
 		}
-		if _, listed := f.listing(t, Limits{})["t"]; !listed {
+		if _, listed := f.listing(t, objects.Limits{})["t"]; !listed {
 			t.Error("it is not listed")
 		}
 	})
@@ -246,7 +251,8 @@ func TestArrowEndless(t *testing.T) {
 		f.main("t", obj)
 		class := f.class("St23_Sp_counted_ptr_inplaceIN5arrow12NumericArrayEE")
 		from := chunks{f.memory(), class}
-		for _, limits := range []Limits{{Time: 300 * time.Millisecond}, {Objects: 20_000, Time: 2 * time.Second},
+		for _, limits := range []objects.Limits{{Time: 300 * time.Millisecond},
+			{Objects: 20_000, Time: 2 * time.Second},
 			{Bytes: 8 << 20, Time: 2 * time.Second}} {
 			took := timed()
 			r := f.looks(t, from, limits)
@@ -281,21 +287,21 @@ func TestArrowDamaged(t *testing.T) {
 				f.put(at, with[random.IntN(len(with))])
 			}
 			s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything},
-				Limits{Time: time.Second, Objects: 100_000})
+				objects.Limits{Time: time.Second, Objects: 100_000})
 			if err != nil {
 				continue
 			}
-			r, err := s.Find(context.Background(), []Block{{arrowBlock, arrowBytes}},
-				Limits{Time: time.Second, Objects: 100_000, Unseen: true})
+			r, err := s.Find(context.Background(), []objects.Block{{Address: arrowBlock, Size: arrowBytes}},
+				objects.Limits{Time: time.Second, Objects: 100_000, Unseen: true})
 			if err != nil || len(r.Holders) != 1 || r.Holders[0].Address != arrowBlock {
 				t.Errorf("%v: %+v", err, r)
 			}
 			for _, v := range r.Views {
-				if v.Used <= 0 || v.Copies < v.Used || v.Copies >= v.Size/2 || uint64(v.Size) >= userSpace {
+				if v.Used <= 0 || v.Copies < v.Used || v.Copies >= v.Size/2 || uint64(v.Size) >= objects.UserSpace {
 					t.Errorf("%+v", v)
 				}
 			}
-			if _, err := s.List(context.Background(), Limits{Time: time.Second, Objects: 100_000}); err != nil {
+			if _, err := s.List(context.Background(), objects.Limits{Time: time.Second, Objects: 100_000}); err != nil {
 				t.Error(err)
 			}
 			s.Close()

@@ -4,21 +4,23 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"ipytracer/internal/python/holders/objects"
 )
 
 // live is an IPython with NumPy and pandas.
-func live(b *testing.B) (*process, Limits) {
-	var limits Limits
-	limits.defaults()
+func live(b *testing.B) (*process, objects.Limits) {
+	var limits objects.Limits
+	limits.Defaults()
 	return pythons()[0].start(b, "holders.py", "IPython", "ipykernel.kernelapp"), limits
 }
 
 // metered runs a function and adds the processor time that it takes to cpu.
 func metered(cpu *time.Duration, run func()) {
-	defer onThread()()
-	began := ProcessorTime()
+	defer objects.OnThread()()
+	began := objects.ProcessorTime()
 	run()
-	*cpu += ProcessorTime() - began
+	*cpu += objects.ProcessorTime() - began
 }
 
 func reportWalk(b *testing.B, cpu time.Duration, objects int, bytes int64) {
@@ -32,25 +34,25 @@ func reportWalk(b *testing.B, cpu time.Duration, objects int, bytes int64) {
 func BenchmarkSurvey(b *testing.B) {
 	proc, limits := live(b)
 	process := processOf(b, proc.pid)
-	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	count, bytes, cpu := 0, int64(0), time.Duration(0)
 	for b.Loop() {
 		metered(&cpu, func() {
 			survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
 			if err != nil || survey.Stopped() != nil {
 				b.Fatal(err)
 			}
-			objects, bytes = survey.notes.containers, survey.mem.total
+			count, bytes = survey.notes.Containers, survey.mem.Total
 			survey.Close()
 		})
 	}
-	reportWalk(b, cpu, objects, bytes)
+	reportWalk(b, cpu, count, bytes)
 }
 
 // BenchmarkFind walks everything for one block without a holder, once a survey has looked at it.
 func BenchmarkFind(b *testing.B) {
 	proc, limits := live(b)
 	process := processOf(b, proc.pid)
-	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	count, bytes, cpu := 0, int64(0), time.Duration(0)
 	survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
 	if err != nil {
 		b.Fatal(err)
@@ -58,21 +60,21 @@ func BenchmarkFind(b *testing.B) {
 	defer survey.Close()
 	for b.Loop() {
 		metered(&cpu, func() {
-			r, err := survey.findOnce(context.Background(), []Block{{1, 1}}, limits)
+			r, err := survey.findOnce(context.Background(), []objects.Block{{Address: 1, Size: 1}}, limits)
 			if err != nil || !r.Complete {
 				b.Fatal(r.Complete, err)
 			}
-			objects, bytes = r.Objects, r.Bytes
+			count, bytes = r.Objects, r.Bytes
 		})
 	}
-	reportWalk(b, cpu, objects, bytes)
+	reportWalk(b, cpu, count, bytes)
 }
 
 // BenchmarkList lists everything that has a name, each time after a survey.
 func BenchmarkList(b *testing.B) {
 	proc, limits := live(b)
 	process := processOf(b, proc.pid)
-	objects, bytes, cpu := 0, int64(0), time.Duration(0)
+	count, bytes, cpu := 0, int64(0), time.Duration(0)
 	for b.Loop() {
 		b.StopTimer()
 		survey, err := NewSurvey(context.Background(), proc.interp, process, limits)
@@ -85,11 +87,11 @@ func BenchmarkList(b *testing.B) {
 			if err != nil || !l.Complete {
 				b.Fatal(l.Complete, err)
 			}
-			objects, bytes = l.Objects, l.Read
+			count, bytes = l.Objects, l.Read
 		})
 		survey.Close()
 	}
-	reportWalk(b, cpu, objects, bytes)
+	reportWalk(b, cpu, count, bytes)
 }
 
 // BenchmarkContents lists the arrays and frames of a script, without their elements and with them.
@@ -101,13 +103,13 @@ func BenchmarkContents(b *testing.B) {
 			elements, cpu := int64(0), time.Duration(0)
 			for b.Loop() {
 				b.StopTimer()
-				survey, err := NewSurvey(context.Background(), proc.interp, process, Limits{})
+				survey, err := NewSurvey(context.Background(), proc.interp, process, objects.Limits{})
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
 				metered(&cpu, func() {
-					l, err := survey.List(context.Background(), Limits{Contents: with})
+					l, err := survey.List(context.Background(), objects.Limits{Contents: with})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -9,35 +9,38 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/views"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // walked has a walk of a process looked at, for blocks.
-func (f *fake) walked(t *testing.T, blocks []Block, look func(w *finder)) {
+func (f *fake) walked(t *testing.T, blocks []objects.Block, look func(w finished)) {
 	t.Helper()
-	limits := Limits{Time: 10 * time.Minute}
+	limits := objects.Limits{Time: 10 * time.Minute}
 	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	limits.defaults()
+	limits.Defaults()
 	w := s.walker(context.Background(), blocks, limits)
-	defer w.free()
-	w.reserve(s.notes.containers)
-	w.stopped = s.stopped
+	defer w.Free()
+	w.Reserve(s.notes.Containers)
+	w.Stopped = s.stopped
 	found := seeking(w)
-	roots{w}.walk()
-	look(found)
+	look(finish(found))
 }
 
 // chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
 // node.
-func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []Block) {
+func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []objects.Block) {
 	first = f.list()
 	for i := range count {
 		data := 0x7100_0000_0000 + uint64(i)<<13
 		first = link(first, f.object("numpy.ndarray", data, 1, 0, 0, 0, 0, 0, 0))
-		blocks = append(blocks, Block{data, 4096})
+		blocks = append(blocks, objects.Block{Address: data, Size: 4096})
 	}
 	return first, blocks
 }
@@ -69,7 +72,7 @@ func (f *fake) local(object uint64) (frame uint64) {
 // bounded for each node, however the nodes hang together: in dicts and lists, without a name for any step, from a
 // frame, and where no root leads to the list.
 func TestLongChain(t *testing.T) {
-	const count, perNode = 60_000, 2 * maxNamed
+	const count, perNode = 60_000, 2 * paths.MaxNamed
 	inLists := func(f *fake) func(next, array uint64) uint64 {
 		return func(next, array uint64) uint64 { return f.list(next, array) }
 	}
@@ -105,23 +108,23 @@ func TestLongChain(t *testing.T) {
 			f := newFake(11)
 			first, blocks := f.chain(count, c.link(f))
 			c.hold(f, first)
-			f.walked(t, blocks, func(w *finder) {
+			f.walked(t, blocks, func(w finished) {
 				r := w.result()
 				h, last := r.Holders[0], r.Holders[count-1] // the deepest was made first
 				if !r.Complete || len(r.Holders) != count || h.Kind != c.kind || last.Kind != c.kind {
 					t.Fatalf("complete %t, %+v … %+v", r.Complete, h, last)
 				}
 				ends := strings.HasPrefix(h.Path, c.begins) && strings.HasSuffix(h.Path, c.ends)
-				if len(h.Path) > maxPath || !ends || !strings.Contains(h.Path, "…") {
+				if len(h.Path) > paths.MaxPath || !ends || !strings.Contains(h.Path, "…") {
 					t.Errorf("path %q", h.Path)
 				}
 				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
 					t.Errorf("in %q, and %+v", h.Function, last)
 				}
-				t.Logf("%d nodes, %d steps, %d put into words", len(w.nodes), w.paths.climbs.steps,
-					w.paths.climbs.worded)
-				if got := w.paths.climbs.steps; got > perNode*count ||
-					w.paths.climbs.worded > maxWorded+2*leastNamed*count {
+				t.Logf("%d nodes, %d steps, %d put into words", len(w.Nodes), w.paths.Climbs.Steps,
+					w.paths.Climbs.Worded)
+				if got := w.paths.Climbs.Steps; got > perNode*count ||
+					w.paths.Climbs.Worded > paths.MaxWorded+2*paths.LeastNamed*count {
 					t.Error("that is too many")
 				}
 			})
@@ -134,58 +137,59 @@ func TestWordsAreBounded(t *testing.T) {
 	f := newFake(11)
 	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.list(next, array) })
 	f.program([]uint64{f.str("chain"), first}, nil)
-	f.walked(t, blocks, func(w *finder) {
-		w.paths.climbs.worded = maxWorded + 1
+	f.walked(t, blocks, func(w finished) {
+		w.paths.Climbs.Worded = paths.MaxWorded + 1
 		h := w.result().Holders[0]
-		want := "chain" + strings.Repeat("[0]", maxSteps-2) + "…" + strings.Repeat("[0]", maxSteps-1) + "[1]"
-		if h.Path != want || w.paths.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(blocks) {
-			t.Errorf("%q after %d, want %q", h.Path, w.paths.climbs.worded-maxWorded, want)
+		want := "chain" + strings.Repeat("[0]", paths.MaxSteps-2) + "…" + strings.Repeat("[0]",
+			paths.MaxSteps-1) + "[1]"
+		if h.Path != want || w.paths.Climbs.Worded > paths.MaxWorded+1+(2*paths.LeastNamed+2)*len(blocks) {
+			t.Errorf("%q after %d, want %q", h.Path, w.paths.Climbs.Worded-paths.MaxWorded, want)
 		}
 	})
 }
 
-// plainly is [paths.describe] as one writes it down: it goes the whole way up from a node.
-func plainly(w *finder, h *event.Holder, n int32) {
+// plainly is [paths.Writer.Describe] as one writes it down: it goes the whole way up from a node.
+func plainly(w finished, h *event.Holder, n int32) {
 	root := n
-	for w.nodes[root].parent >= 0 {
-		root = w.nodes[root].parent
+	for w.Nodes[root].Parent >= 0 {
+		root = w.Nodes[root].Parent
 	}
-	h.Kind, h.References, h.Probable = kinds[w.nodes[n].kind], w.references(w.addrs[n]), w.nodes[n].probable
-	h.Running = w.cells[w.addrs[root]]
-	if l := w.paths.labelOf(root); l.kind == labelRoot {
-		h.Root = w.names[l.arg]
+	h.Kind, h.References, h.Probable = walk.Kinds[w.Nodes[n].Kind], w.References(w.Addrs[n]), w.Nodes[n].Probable
+	h.Running = w.CellFrames[w.Addrs[root]]
+	if l := w.paths.LabelOf(root); l.Kind == walk.LabelRoot {
+		h.Root = w.Names[l.Arg]
 	}
-	if t := w.objectType(w.addrs[n]); t != nil {
-		h.Type = t.name
+	if t := w.ObjectType(w.Addrs[n]); t != nil {
+		h.Type = t.Name
 	}
 	var steps []string
-	for at := n; at >= 0; at = w.nodes[at].parent {
-		l, parent := w.paths.labelOf(at), w.nodes[at].parent
-		step, begins := w.paths.step(at, l)
+	for at := n; at >= 0; at = w.Nodes[at].Parent {
+		l, parent := w.paths.LabelOf(at), w.Nodes[at].Parent
+		step, begins := w.paths.Step(at, l)
 		if step != "" {
 			steps = append(steps, step)
 		}
 		if begins && h.Function == "" {
-			w.paths.describeFrame(h, parent)
+			w.paths.DescribeFrame(h, parent)
 		}
 		if begins && h.Function != "" && (h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread) {
 			break
 		}
-		if i := len(steps) - 1; begins && i >= 0 && l.kind == labelLocal {
-			steps[i] = ".f_locals[" + quote(steps[i]) + "]"
-			if parent >= 0 && w.isShape(w.addrs[parent], shapeGenerator) {
+		if i := len(steps) - 1; begins && i >= 0 && l.Kind == walk.LabelLocal {
+			steps[i] = ".f_locals[" + objects.Quote(steps[i]) + "]"
+			if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
 				steps[i] = ".gi_frame" + steps[i]
 			}
 		}
 		if parent < 0 {
-			h.Output = w.paths.output(l, steps)
+			h.Output = w.paths.Output(l, steps)
 		}
 	}
-	if most := 2 * maxSteps; len(steps) > most {
-		steps = slices.Concat(steps[:maxSteps], []string{"…"}, steps[len(steps)-maxSteps+1:])
+	if most := 2 * paths.MaxSteps; len(steps) > most {
+		steps = slices.Concat(steps[:paths.MaxSteps], []string{"…"}, steps[len(steps)-paths.MaxSteps+1:])
 	}
 	slices.Reverse(steps)
-	h.Path = w.paths.join(submodules(steps), h)
+	h.Path = w.paths.Join(paths.Submodules(steps), h)
 }
 
 // deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
@@ -231,14 +235,14 @@ func TestDescribe(t *testing.T) {
 	const length = 700
 	eachVersion(t, func(t *testing.T, f *fake) {
 		f.deep(length)
-		f.walked(t, nil, func(w *finder) {
+		f.walked(t, nil, func(w finished) {
 			w.result()
-			w.paths.climbs = climbs{}
+			w.paths.Climbs = paths.Climbs{}
 			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
-			for n := int32(len(w.nodes)) - 1; n >= 0; n-- {
+			for n := int32(len(w.Nodes)) - 1; n >= 0; n-- {
 				var want, got event.Holder
 				plainly(w, &want, n)
-				w.paths.describe(&got, n)
+				w.paths.Describe(&got, n)
 				if got != want {
 					t.Fatalf("node %d: %+v\nwant %+v", n, got, want)
 				}
@@ -251,15 +255,15 @@ func TestDescribe(t *testing.T) {
 					outputs++
 				}
 			}
-			for _, kind := range kinds[:kindModule] {
+			for _, kind := range walk.Kinds[:walk.KindModule] {
 				if seen[kind] < length {
 					t.Errorf("%d nodes of %s", seen[kind], kind)
 				}
 			}
-			if functions < 2*length || outputs < length || len(w.paths.climbs.at) != len(w.nodes) ||
-				longest < maxSteps {
+			if functions < 2*length || outputs < length || len(w.paths.Climbs.At) != len(w.Nodes) ||
+				longest < paths.MaxSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
-					functions, outputs, longest, len(w.paths.climbs.at), len(w.nodes))
+					functions, outputs, longest, len(w.paths.Climbs.At), len(w.Nodes))
 			}
 		})
 	})
@@ -267,32 +271,34 @@ func TestDescribe(t *testing.T) {
 
 // TestWasteOfLongWays: the collector's knowledge of the nodes on a way is known at its end, however long the way is.
 func TestWasteOfLongWays(t *testing.T) {
-	const count = 10 * maxDirect
+	const count = 10 * paths.MaxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
-		w := &finder{walker: bare(&notes{collector: collector{known: true}})}
+		w := bare(&objects.Notes{Collector: objects.Collector{Known: true}})
+		p := paths.NewWriter(w, nil)
 		for n := range int32(count) {
-			w.nodes = append(w.nodes, node{parent: n - 1, id: n, kind: kindNone})
-			w.notes.noted = append(w.notes.noted, noted{what: noteTracked | noteOld})
+			w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, ID: n, Kind: walk.KindNone})
+			w.Notes.Noted = append(w.Notes.Noted, objects.Note{What: objects.NoteTracked | objects.NoteOld})
 		}
 		for flags, want := range map[uint32]event.Garbage{
-			noteTracked: event.GarbageYoung, noteTracked | noteFrozen | noteOld: event.GarbageFrozen,
+			objects.NoteTracked: event.GarbageYoung,
+			objects.NoteTracked | objects.NoteFrozen | objects.NoteOld: event.GarbageFrozen,
 			0: event.GarbageOld,
 		} {
 			if odd >= 0 {
-				w.notes.noted[odd].what = flags
+				w.Notes.Noted[odd].What = flags
 			}
-			w.paths.climbs = climbs{}
+			p.Climbs = paths.Climbs{}
 			for n := range int32(count) {
 				expected := event.GarbageOld
 				if odd >= 0 && n >= odd {
 					expected = want
 				}
-				if got := wasteOf(w.paths, n); got != expected {
+				if got := paths.GarbageOf(p, n); got != expected {
 					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
 				}
 			}
-			if w.paths.climbs.steps > 2*count+maxDirect*maxDirect {
-				t.Errorf("%d steps", w.paths.climbs.steps)
+			if p.Climbs.Steps > 2*count+paths.MaxDirect*paths.MaxDirect {
+				t.Errorf("%d steps", p.Climbs.Steps)
 			}
 		}
 	}
@@ -308,12 +314,13 @@ func TestReferrersAreBounded(t *testing.T) {
 		lists = append(lists, f.list(items...))
 	}
 	f.program([]uint64{f.str("x"), array, f.str("all"), f.list(lists...), f.str("other"), f.list(array)}, nil)
-	f.walked(t, nil, func(w *finder) {
-		v := &viewing{walker: w.walker}
-		p := newPlaces(w.walker)
-		p.referrers(v, []foundView{{targets: []target{{view: array}}}})
-		if len(p.others) != 1 || len(p.others[array]) != maxReferrers || cap(p.others[array]) > 2*maxReferrers {
-			t.Errorf("%d references to %d objects", len(p.others[array]), len(p.others))
+	f.walked(t, nil, func(w finished) {
+		v := &views.Viewing{Walker: w.Walker}
+		p := views.NewPlaces(w.Walker)
+		p.Referrers(v, []views.Held{{Targets: []views.Target{{View: array}}}})
+		if len(p.Others) != 1 || len(p.Others[array]) != views.MaxReferrers ||
+			cap(p.Others[array]) > 2*views.MaxReferrers {
+			t.Errorf("%d references to %d objects", len(p.Others[array]), len(p.Others))
 		}
 	})
 }
@@ -321,7 +328,7 @@ func TestReferrersAreBounded(t *testing.T) {
 // TestAbsurdTree: sizes with a product that does not fit are none.
 func TestAbsurdTree(t *testing.T) {
 	f := newFake(11)
-	f.typ(treeType, 16+8*5, 0, 0)
+	f.typ(objects.TreeType, 16+8*5, 0, 0)
 	for _, c := range []struct {
 		room, stride uint64
 		known        bool
@@ -329,10 +336,10 @@ func TestAbsurdTree(t *testing.T) {
 		nodes, values := f.alloc(64)+16, f.alloc(64)+16
 		f.put(nodes-8, 56*c.room)
 		f.put(values-8, max(8*c.room*c.stride, 4096))
-		tree := f.object(treeType, min(c.room, 50), c.room, nodes, values, c.stride)
-		f.walked(t, nil, func(w *finder) {
-			w.sizes = &sizes{mapped: everything}
-			_, known := treeSize(&w.sizer, tree, w.objectType(tree))
+		tree := f.object(objects.TreeType, min(c.room, 50), c.room, nodes, values, c.stride)
+		f.walked(t, nil, func(w finished) {
+			w.Sizes = &objects.Sizes{Mapped: everything}
+			_, known := objects.TreeSize(&w.Sizer, tree, w.ObjectType(tree))
 			if known != c.known {
 				t.Errorf("%+v: known %t", c, known)
 			}

@@ -8,6 +8,9 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/variables"
 )
 
 // frameMaker makes blocks of a data frame in a fake process.
@@ -46,8 +49,8 @@ func (f frameMaker) block(from, to, step, values uint64) uint64 {
 }
 
 // areFloats reports whether columns are alike, and have so many bytes of floats.
-func areFloats(all []column, bytes event.Bytes) bool {
-	return !slices.ContainsFunc(all, func(c column) bool {
+func areFloats(all []contents.Column, bytes event.Bytes) bool {
+	return !slices.ContainsFunc(all, func(c contents.Column) bool {
 		return c.Bytes != bytes || c.DType != "float64" || c.Exact != all[0].Exact
 	})
 }
@@ -55,7 +58,7 @@ func areFloats(all []column, bytes event.Bytes) bool {
 // TestColumnsOfAnAttacker: whatever a frame claims, its columns are those that its axes have, each once, and adding
 // them up comes to an end.
 func TestColumnsOfAnAttacker(t *testing.T) {
-	defer onThread()() // its processor time bounds a reader
+	defer objects.OnThread()() // its processor time bounds a reader
 	for _, minor := range []int{11, 13} {
 		f := newFrameMaker(minor)
 		text, refs := f.str("text"), f.alloc(8*4)
@@ -82,35 +85,35 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			"endless":            {f.block(0, 1, 1, endless), true, 0},
 			"endlessly the same": {f.block(0, 1, 1, same), true, 0},
 		}
-		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}},
-			Limits{})
+		process := Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 1 << 20}}}
+		s, err := newSurvey(context.Background(), f.h, f.memory(), process, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := s.walker(context.Background(), nil, Limits{})
-		w.sizes.numpy = 2
+		w := s.walker(context.Background(), nil, objects.Limits{})
+		w.Sizes.NumPy = 2
 		for name, test := range cases {
-			c := newColumns(&lister{walker: w})
-			c.until = ProcessorTime() + 50*time.Millisecond
-			all, placed := make([]column, 2), make([]bool, 2)
-			if got := c.block(test.block, all, placed); got != test.want {
+			c := contents.NewColumns(&w.Sizer, nil)
+			c.Until = objects.ProcessorTime() + 50*time.Millisecond
+			all, placed := make([]contents.Column, 2), make([]bool, 2)
+			if got := c.Block(test.block, all, placed); got != test.want {
 				t.Errorf("3.%d, %s: %t, %+v", minor, name, got, all)
 			}
 			if name == "numbers" && !areFloats(all, 32) {
 				t.Errorf("3.%d, %s: %+v", minor, name, all)
 			}
-			if size, _ := c.measure(text, c.objectType(text)); name == "texts" &&
+			if size, _ := c.Measure(text, c.ObjectType(text)); name == "texts" &&
 				(all[1].Bytes != 32+event.Bytes(size) || !all[1].Exact) {
 				t.Errorf("3.%d, %s: %+v", minor, name, all)
 			}
 			if (name == "endless" || name == "endlessly the same") && all[0].Exact {
 				t.Errorf("3.%d, %s: %+v is exact", minor, name, all)
 			}
-			if test.want && c.block(test.block, all, placed) {
+			if test.want && c.Block(test.block, all, placed) {
 				t.Errorf("3.%d, %s: two blocks have the same columns", minor, name)
 			}
 		}
-		w.free()
+		w.Free()
 		s.Close()
 	}
 }
@@ -128,21 +131,22 @@ func TestCodesOfAnAttacker(t *testing.T) {
 	f.put(tb+cpython.TracebackFrame, frame)
 	f.put(tb+cpython.TracebackNext, tb)
 	sys := f.dict(f.str("last_traceback"), tb)
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 1 << 20}}},
-		Limits{})
+	s, err := newSurvey(context.Background(), f.h, f.memory(),
+		Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 1 << 20}}},
+		objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var limits Limits
-	limits.defaults()
+	var limits objects.Limits
+	limits.Defaults()
 	w := s.walker(context.Background(), nil, limits)
-	defer w.free()
-	codes := failedIn(w.reader, shell{}, sys)
-	if len(codes) != maxFailed || codes[0].File != "<ipython-input-3-0123456789ab>" {
+	defer w.Free()
+	codes := variables.FailedIn(w.Reader, objects.Shell{}, sys)
+	if len(codes) != variables.MaxFailed || codes[0].File != "<ipython-input-3-0123456789ab>" {
 		t.Errorf("%+v", codes)
 	}
-	if codes := failedIn(w.reader, shell{shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
+	if codes := variables.FailedIn(w.Reader, objects.Shell{Shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
 		t.Errorf("without a traceback: %+v", codes)
 	}
 }

@@ -6,36 +6,38 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"ipytracer/internal/python/holders/objects"
 )
 
 // TestBeside: two goroutines find the same with one survey at the same time as one after the other, also where one of
 // them has to look anew, for a block without a holder.
 func TestBeside(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		blocks := []Block{{f.block, 4096}, {f.block + 1<<20, 4096}}
+		blocks := []objects.Block{{Address: f.block, Size: 4096}, {Address: f.block + 1<<20, Size: 4096}}
 		ctx := context.Background()
-		wantHolders, err := find(ctx, f.h, f.memory(), blocks, Limits{})
+		wantHolders, err := find(ctx, f.h, f.memory(), blocks, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantNames, err := list(ctx, f.h, f.memory(), everything, Limits{})
+		wantNames, err := list(ctx, f.h, f.memory(), everything, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := newSurvey(ctx, f.h, f.memory(), Process{Mapped: everything}, Limits{})
+		s, err := newSurvey(ctx, f.h, f.memory(), Process{Mapped: everything}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		beside, found := s.Beside(), make(chan Result)
 		go func() {
-			r, err := beside.Find(ctx, blocks, Limits{})
+			r, err := beside.Find(ctx, blocks, objects.Limits{})
 			beside.Close()
 			if err != nil {
 				t.Error(err)
 			}
 			found <- r
 		}()
-		names, err := s.List(ctx, Limits{})
+		names, err := s.List(ctx, objects.Limits{})
 		s.Close()
 		if err != nil || !reflect.DeepEqual(names.Names, wantNames.Names) {
 			t.Errorf("%v: %+v, want %+v", err, names.Names, wantNames.Names)
@@ -63,22 +65,22 @@ func TestCircleOfTheCollector(t *testing.T) {
 	f.put(gc+32, at(0))
 	f.put(gc+32+8, at(5))
 	f.put(at(0)+8, gc+32) // the first leads back: it is taken for a list
-	var limits Limits
-	limits.defaults()
-	mem := newMemory(f.memory(), limits.Bytes)
-	defer mem.close()
-	c := collect(newReader(f.h, newBudget(context.Background(), mem, limits)))
+	var limits objects.Limits
+	limits.Defaults()
+	mem := objects.NewMemory(f.memory(), limits.Bytes)
+	defer mem.Close()
+	c := objects.Collect(objects.NewReader(f.h, objects.NewBudget(context.Background(), mem, limits)))
 	select {
-	case <-c.done:
+	case <-c.Done:
 	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 	}
-	defer c.region.free()
-	if n := len(c.objects); n < size || n > 8*size {
+	defer c.Region.Free()
+	if n := len(c.Objects); n < size || n > 8*size {
 		t.Errorf("%d objects", n)
 	}
 	seen := map[uint64]bool{}
-	for _, o := range c.objects {
+	for _, o := range c.Objects {
 		seen[o] = true
 	}
 	if len(seen) < size-1 {
@@ -109,37 +111,37 @@ func TestListChangesMeanwhile(t *testing.T) {
 	f := newFake(11)
 	gc := f.h.Interpreter + uint64(f.h.InterpGC)
 	const size = 4000
-	entries := f.alloc(16*size + pageSize)
-	entries += -entries % pageSize
+	entries := f.alloc(16*size + objects.PageSize)
+	entries += -entries % objects.PageSize
 	at := func(i int) uint64 { return entries + 16*uint64(i) }
 	head := gc + 32
-	link := func(from, to uint64) { f.put(from, to); f.put(to+gcPrevious, from) }
+	link := func(from, to uint64) { f.put(from, to); f.put(to+objects.GcPrevious, from) }
 	link(head, at(0))
 	for i := range size - 1 {
 		link(at(i), at(i+1))
 	}
 	link(at(size-1), head)
-	const last = pageSize/16 - 1 // of the first page
+	const last = objects.PageSize/16 - 1 // of the first page
 	from := &changing{ReaderAt: f.memory(), at: at(last)}
 	from.change = func() {
 		for _, gone := range []int{last + 1, size - 1} {
 			f.put(at(gone), 0)
-			f.put(at(gone)+gcPrevious, 0)
+			f.put(at(gone)+objects.GcPrevious, 0)
 		}
 		link(at(last), at(last+2))
 		link(at(size-2), head)
 		from.ReaderAt = f.memory()
 	}
-	var limits Limits
-	limits.defaults()
-	mem := newMemory(from, limits.Bytes)
-	defer mem.close()
-	c := collect(newReader(f.h, newBudget(context.Background(), mem, limits)))
-	<-c.done
-	defer c.region.free()
+	var limits objects.Limits
+	limits.Defaults()
+	mem := objects.NewMemory(from, limits.Bytes)
+	defer mem.Close()
+	c := objects.Collect(objects.NewReader(f.h, objects.NewBudget(context.Background(), mem, limits)))
+	<-c.Done
+	defer c.Region.Free()
 	seen := map[uint64]bool{}
-	for _, o := range c.objects {
-		seen[o-gcHead] = true
+	for _, o := range c.Objects {
+		seen[o-objects.GcHead] = true
 	}
 	for i := range size {
 		if gone := i == last+1 || i == size-1; !gone && !seen[at(i)] {

@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/contents"
+	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // arrayMaker makes arrays in a fake process.
@@ -38,32 +39,34 @@ func (f arrayMaker) ndarray(data, descr uint64, lengths, strides []int64) uint64
 }
 
 // inspecting is an inspector of a fake process.
-func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *inspector {
+func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *contents.Inspector {
 	t.Helper()
-	t.Cleanup(onThread()) // a reader is bounded by the processor time of its thread
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: []Block{{fakeMemory, 8 << 20}}},
-		Limits{})
+	t.Cleanup(objects.OnThread()) // a reader is bounded by the processor time of its thread
+	s, err := newSurvey(context.Background(), f.h, f.memory(),
+		Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 8 << 20}}},
+		objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	var limits Limits
-	limits.defaults()
+	var limits objects.Limits
+	limits.Defaults()
 	w := s.walker(context.Background(), nil, limits)
-	t.Cleanup(w.free)
-	w.sizes.numpy = 2
-	return newInspector(&lister{walker: w}, &touched{memory: from, filePages: filePages{pagemap: pagemap}})
+	t.Cleanup(w.Free)
+	w.Sizes.NumPy = 2
+	return contents.NewInspector(&w.Sizer, &objects.ResidentMemory{Memory: from,
+		FilePages: objects.FilePages{Pagemap: pagemap}})
 }
 
 // factsOf reads an array.
-func factsOf(in *inspector, array uint64, row int64) *event.Contents {
+func factsOf(in *contents.Inspector, array uint64, row int64) *event.Contents {
 	var out *event.Contents
-	if place, ok := in.placer.array(array, row); ok {
-		in.want("x", &out, place, 0)
+	if place, ok := in.Placer.Array(array, row); ok {
+		in.Want("x", &out, place, 0)
 	}
-	in.inspect()
-	in.wanted = nil
-	clear(in.same)
+	in.Inspect()
+	in.Wanted = nil
+	clear(in.Same)
 	return out
 }
 
@@ -91,38 +94,42 @@ func TestContentsOfAnAttacker(t *testing.T) {
 		elements int64 // 0 for no facts
 		high     string
 	}{
-		"honest":          {f.ndarray(data, int64s, []int64{n}, []int64{8}), whole, n, "262143"},
-		"two axes":        {f.ndarray(data, int64s, []int64{512, 512}, []int64{4096, 8}), whole, n, "262143"},
-		"the last row":    {f.ndarray(data, int64s, []int64{512, 512}, []int64{4096, 8}), 511, 512, "262143"},
-		"a column":        {f.ndarray(data, int64s, []int64{512, 512}, []int64{8, 4096}), 0, 512, "261632"},
-		"backwards":       {f.ndarray(data+8*all, int64s, []int64{n}, []int64{-8}), whole, n, "262143"},
-		"far rows":        {f.ndarray(data, int64s, []int64{2, 4}, []int64{8 * n / 2, 8}), whole, 8, "131075"},
-		"2^62 elements":   {f.ndarray(data, int64s, []int64{1 << 62}, []int64{8}), whole, 0, ""},
-		"2^64 elements":   {f.ndarray(data, int64s, []int64{1 << 32, 1 << 32}, []int64{8 << 32, 8}), whole, 0, ""},
-		"no elements":     {f.ndarray(data, int64s, []int64{0}, []int64{8}), whole, 0, ""},
-		"less than none":  {f.ndarray(data, int64s, []int64{-1}, []int64{8}), whole, 0, ""},
-		"one beyond":      {f.ndarray(data, int64s, []int64{8 << 20}, []int64{8}), whole, 0, ""},
-		"overlapping":     {f.ndarray(data, int64s, []int64{512, 512}, []int64{8, 8}), whole, 0, ""},
-		"closer than 8":   {f.ndarray(data, int64s, []int64{n}, []int64{4}), whole, 0, ""},
-		"all the same":    {f.ndarray(data, int64s, []int64{1 << 40}, []int64{0}), whole, 0, ""},
-		"before it":       {f.ndarray(data, int64s, []int64{n}, []int64{-8}), whole, 0, ""},
-		"least stride":    {f.ndarray(data, int64s, []int64{2}, []int64{-1 << 63}), whole, 0, ""},
+		"honest":        {f.ndarray(data, int64s, []int64{n}, []int64{8}), objects.Whole, n, "262143"},
+		"two axes":      {f.ndarray(data, int64s, []int64{512, 512}, []int64{4096, 8}), objects.Whole, n, "262143"},
+		"the last row":  {f.ndarray(data, int64s, []int64{512, 512}, []int64{4096, 8}), 511, 512, "262143"},
+		"a column":      {f.ndarray(data, int64s, []int64{512, 512}, []int64{8, 4096}), 0, 512, "261632"},
+		"backwards":     {f.ndarray(data+8*all, int64s, []int64{n}, []int64{-8}), objects.Whole, n, "262143"},
+		"far rows":      {f.ndarray(data, int64s, []int64{2, 4}, []int64{8 * n / 2, 8}), objects.Whole, 8, "131075"},
+		"2^62 elements": {f.ndarray(data, int64s, []int64{1 << 62}, []int64{8}), objects.Whole, 0, ""},
+		"2^64 elements": {f.ndarray(data, int64s, []int64{1 << 32, 1 << 32}, []int64{8 << 32, 8}), objects.Whole, 0,
+			""},
+		"no elements":     {f.ndarray(data, int64s, []int64{0}, []int64{8}), objects.Whole, 0, ""},
+		"less than none":  {f.ndarray(data, int64s, []int64{-1}, []int64{8}), objects.Whole, 0, ""},
+		"one beyond":      {f.ndarray(data, int64s, []int64{8 << 20}, []int64{8}), objects.Whole, 0, ""},
+		"overlapping":     {f.ndarray(data, int64s, []int64{512, 512}, []int64{8, 8}), objects.Whole, 0, ""},
+		"closer than 8":   {f.ndarray(data, int64s, []int64{n}, []int64{4}), objects.Whole, 0, ""},
+		"all the same":    {f.ndarray(data, int64s, []int64{1 << 40}, []int64{0}), objects.Whole, 0, ""},
+		"before it":       {f.ndarray(data, int64s, []int64{n}, []int64{-8}), objects.Whole, 0, ""},
+		"least stride":    {f.ndarray(data, int64s, []int64{2}, []int64{-1 << 63}), objects.Whole, 0, ""},
 		"greatest stride": {f.ndarray(data, int64s, []int64{2, 2}, []int64{1<<63 - 1, 8}), 1, 0, ""},
 		"no such row":     {f.ndarray(data, int64s, []int64{512, 512}, []int64{4096, 8}), 512, 0, ""},
 		"a row of one":    {f.ndarray(data, int64s, []int64{n}, []int64{8}), 0, 0, ""},
-		"three gaps":      {f.ndarray(data, int64s, []int64{4, 4, 4}, []int64{1 << 14, 1 << 10, 16}), whole, 0, ""},
-		"data of nobody":  {f.ndarray(0x6000_0000_0000, int64s, []int64{n}, []int64{8}), whole, 0, ""},
-		"data of Linux":   {f.ndarray(1<<63, int64s, []int64{n}, []int64{8}), whole, 0, ""},
-		"no data":         {f.ndarray(0, int64s, []int64{n}, []int64{8}), whole, 0, ""},
-		"no dtype":        {f.ndarray(data, 0x6000_0000_0000, []int64{n}, []int64{8}), whole, 0, ""},
-		"swapped bytes":   {f.ndarray(data, f.descr('i', '>', 7, 8), []int64{n}, []int64{8}), whole, 0, ""},
-		"of size 0":       {f.ndarray(data, f.descr('i', '<', 7, 0), []int64{n}, []int64{8}), whole, 0, ""},
-		"of size 3":       {f.ndarray(data, f.descr('i', '<', 7, 3), []int64{n}, []int64{3}), whole, 0, ""},
-		"vast texts":      {f.ndarray(data, f.descr('U', '<', 19, 1<<30), []int64{n}, []int64{1 << 30}), whole, 0, ""},
-		"a user's dtype":  {f.ndarray(data, f.descr('i', '<', 300, 8), []int64{n}, []int64{8}), whole, 0, ""},
-		"many axes":       {f.object("numpy.ndarray", data, 1<<31-1, data, data, 0, int64s, 4, 0), whole, 0, ""},
-		"axes of nobody":  {f.object("numpy.ndarray", data, 2, 1<<62, 1<<62, 0, int64s, 4, 0), whole, 0, ""},
-		"no array":        {0x6000_0000_0000, whole, 0, ""},
+		"three gaps": {f.ndarray(data, int64s, []int64{4, 4, 4}, []int64{1 << 14, 1 << 10, 16}), objects.Whole, 0,
+			""},
+		"data of nobody": {f.ndarray(0x6000_0000_0000, int64s, []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"data of Linux":  {f.ndarray(1<<63, int64s, []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"no data":        {f.ndarray(0, int64s, []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"no dtype":       {f.ndarray(data, 0x6000_0000_0000, []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"swapped bytes":  {f.ndarray(data, f.descr('i', '>', 7, 8), []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"of size 0":      {f.ndarray(data, f.descr('i', '<', 7, 0), []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"of size 3":      {f.ndarray(data, f.descr('i', '<', 7, 3), []int64{n}, []int64{3}), objects.Whole, 0, ""},
+		"vast texts": {f.ndarray(data, f.descr('U', '<', 19, 1<<30), []int64{n}, []int64{1 << 30}), objects.Whole,
+			0, ""},
+		"a user's dtype": {f.ndarray(data, f.descr('i', '<', 300, 8), []int64{n}, []int64{8}), objects.Whole, 0, ""},
+		"many axes": {f.object("numpy.ndarray", data, 1<<31-1, data, data, 0, int64s, 4, 0), objects.Whole, 0,
+			""},
+		"axes of nobody": {f.object("numpy.ndarray", data, 2, 1<<62, 1<<62, 0, int64s, 4, 0), objects.Whole, 0, ""},
+		"no array":       {0x6000_0000_0000, objects.Whole, 0, ""},
 	}
 	in := inspecting(t, f.fake, f.memory(), nil)
 	for name, test := range cases {
@@ -159,12 +166,12 @@ func TestContentsOfAMovingArray(t *testing.T) {
 		memory := f.memory()
 		from := &moving{ReaderAt: memory, change: func(int) {}}
 		in := inspecting(t, f.fake, from, nil)
-		place, ok := in.placer.array(array, whole)
+		place, ok := in.Placer.Array(array, objects.Whole)
 		if !ok {
 			t.Fatal("no place")
 		}
 		var out *event.Contents
-		in.want("x", &out, place, 0)
+		in.Want("x", &out, place, 0)
 		before := from.reads
 		from.change = func(reads int) {
 			if reads == before+2 { // the second chunk
@@ -172,7 +179,7 @@ func TestContentsOfAMovingArray(t *testing.T) {
 				binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)+8)
 			}
 		}
-		if in.inspect(); out != nil {
+		if in.Inspect(); out != nil {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -186,7 +193,7 @@ func TestContentsWhileElementsChange(t *testing.T) {
 	from := &moving{ReaderAt: memory, change: func(reads int) {
 		memory.Bytes[data+uint64(8*reads)-fakeMemory]++
 	}}
-	got := factsOf(inspecting(t, f.fake, from, nil), array, whole)
+	got := factsOf(inspecting(t, f.fake, from, nil), array, objects.Whole)
 	if got == nil || got.Seen != elementsOfFake || got.Max != "262143" {
 		t.Errorf("%+v", got)
 	}
@@ -209,16 +216,16 @@ func (h holes) ReadAt(p []byte, at int64) (int, error) {
 func TestContentsWithHoles(t *testing.T) {
 	f, data := fakeArrays()
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-	got := factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + pageSize}, nil), array, whole)
+	got := factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + objects.PageSize}, nil), array, objects.Whole)
 	if got == nil || got.Seen != elementsOfFake/2 || got.Min != "131072" || got.Ascending {
 		t.Errorf("%+v", got)
 	}
-	got = factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + 8*elementsOfFake}, nil), array, whole)
+	got = factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + 8*elementsOfFake}, nil), array, objects.Whole)
 	if got != nil {
 		t.Errorf("nothing can be read: %+v", got)
 	}
 	longer := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{7 << 17}, []int64{8})
-	got = factsOf(inspecting(t, f.fake, f.memory(), nil), longer, whole)
+	got = factsOf(inspecting(t, f.fake, f.memory(), nil), longer, objects.Whole)
 	if got == nil || got.Elements != 7<<17 || got.Seen > elementsOfFake {
 		t.Errorf("an array that ends before its last element: %+v", got)
 	}
@@ -245,24 +252,24 @@ func (p pageTable) ReadAt(to []byte, at int64) (int, error) {
 func TestUntouchedPagesAreNotRead(t *testing.T) {
 	f, data := fakeArrays()
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-	first, last := data/pageSize+1, (data+8*elementsOfFake)/pageSize-1
+	first, last := data/objects.PageSize+1, (data+8*elementsOfFake)/objects.PageSize-1
 	pages := map[uint64]uint64{}
 	for n := first; n <= last; n++ {
 		pages[n] = 0
 	}
-	from := holes{f.memory(), first * pageSize, (last + 1) * pageSize}
-	in := inspecting(t, f.fake, from, pageTable{pagePresent, pages})
-	got := factsOf(in, array, whole)
-	if got == nil || got.Seen != elementsOfFake || got.Zeros < int64(last-first)*pageSize/8 {
+	from := holes{f.memory(), first * objects.PageSize, (last + 1) * objects.PageSize}
+	in := inspecting(t, f.fake, from, pageTable{objects.PagePresent, pages})
+	got := factsOf(in, array, objects.Whole)
+	if got == nil || got.Seen != elementsOfFake || got.Zeros < int64(last-first)*objects.PageSize/8 {
 		t.Errorf("%+v", got)
 	}
-	in.placer.touched.files = []Block{{fakeMemory, 8 << 20}}
-	if got := factsOf(in, array, whole); got != nil {
+	in.Placer.Touched.Files = []objects.Block{{Address: fakeMemory, Size: 8 << 20}}
+	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("pages of a file that are not in memory: %+v", got)
 	}
-	in.placer.touched.files = nil
-	pages[first+1] = pageSwapped
-	if got := factsOf(in, array, whole); got == nil || got.Seen != elementsOfFake/2 {
+	in.Placer.Touched.Files = nil
+	pages[first+1] = objects.PageSwapped
+	if got := factsOf(in, array, objects.Whole); got == nil || got.Seen != elementsOfFake/2 {
 		t.Errorf("a page that is swapped: %+v", got)
 	}
 }
@@ -279,43 +286,44 @@ func TestSamples(t *testing.T) {
 		}
 		array := f.ndarray(data, f.descr('i', '<', 7, 8), lengths, strides)
 		in := inspecting(t, f.fake, f.memory(), nil)
-		in.left = 4 * elementsSample
-		got := factsOf(in, array, whole)
-		if got == nil || got.Seen != 4*elementsSample/int64(strides[0]) || got.Min != "0" || len(got.Max) != 6 ||
+		in.Left = 4 * contents.ElementsSample
+		got := factsOf(in, array, objects.Whole)
+		if got == nil || got.Seen != 4*contents.ElementsSample/int64(strides[0]) || got.Min != "0" ||
+			len(got.Max) != 6 ||
 			got.Max < "200000" || got.Ascending {
 			t.Errorf("%+v", got)
 		}
 	}
 	in := inspecting(t, f.fake, f.memory(), nil)
-	in.left = 0
+	in.Left = 0
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-	if got := factsOf(in, array, whole); got != nil {
+	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("without a budget: %+v", got)
 	}
 }
 
 // TestPartsCoverArrays: the parts of an array have each of its elements once.
 func TestPartsCoverArrays(t *testing.T) {
-	for _, p := range []arrayPlace{
-		{row: 8, rows: 1}, {row: 3<<20 + 24, rows: 1}, {row: 8, step: 16, rows: 300_001},
-		{row: 80, step: 1 << 19, rows: 7}, {row: 4096, step: 2 << 20, rows: 3}, {row: 1 << 20, step: 1 << 20, rows: 2},
+	for _, p := range []contents.Place{
+		{Row: 8, Rows: 1}, {Row: 3<<20 + 24, Rows: 1}, {Row: 8, Step: 16, Rows: 300_001},
+		{Row: 80, Step: 1 << 19, Rows: 7}, {Row: 4096, Step: 2 << 20, Rows: 3}, {Row: 1 << 20, Step: 1 << 20, Rows: 2},
 	} {
-		p.typ = contents.Type{Kind: 'i', Size: 8}
-		for _, size := range []uint64{elementsChunk, elementsSample} {
-			of, read := partsOf(&p, size), uint64(0)
-			for i := range of.count {
-				if p.rows == 1 {
-					read += min(of.bytes, p.row-i*of.bytes)
+		p.Typ = contents.Type{Kind: 'i', Size: 8}
+		for _, size := range []uint64{contents.ElementsChunk, contents.ElementsSample} {
+			of, read := contents.PartsOf(&p, size), uint64(0)
+			for i := range of.Count {
+				if p.Rows == 1 {
+					read += min(of.Bytes, p.Row-i*of.Bytes)
 				} else {
-					read += min(of.rows, p.rows-i*of.rows) * p.row
+					read += min(of.Rows, p.Rows-i*of.Rows) * p.Row
 				}
 			}
-			if read != p.row*p.rows || of.bytes > max(size, p.row) {
+			if read != p.Row*p.Rows || of.Bytes > max(size, p.Row) {
 				t.Errorf("%+v: %+v reads %d", p, of, read)
 			}
 		}
 	}
-	if got := pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
+	if got := contents.Pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
 		t.Errorf("%s", got)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+
+	"ipytracer/internal/python/holders/objects"
 )
 
 // TestLeavesOfLargeLists has texts that two large lists share, that one has alone, and that something else has as well.
@@ -18,7 +20,7 @@ func TestLeavesOfLargeLists(t *testing.T) {
 		}
 		twice := append(slices.Clone(alone), alone...)
 		f.main("a", f.list(both...), "b", f.list(both...), "c", f.list(twice...), "d", f.list(held...))
-		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{Objects: 1000})
+		l, err := list(context.Background(), f.h, f.memory(), everything, objects.Limits{Objects: 1000})
 		if err != nil || !l.Complete || l.Objects > 1000 {
 			t.Fatalf("%d objects, complete %v: %v", l.Objects, l.Complete, err)
 		}

@@ -8,13 +8,17 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/variables"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // collect puts objects into a list of the garbage collector's.
 func (f *fake) collect(all ...uint64) {
 	ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32}
 	for _, obj := range all {
-		ring = append(ring, obj-gcHead)
+		ring = append(ring, obj-objects.GcHead)
 	}
 	f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|f.word(f.types["list"]+cpython.TypeFlags))
 	for i, at := range ring {
@@ -36,24 +40,24 @@ func TestElsewhere(t *testing.T) {
 		}
 		f.collect(waste, held, behind)
 		f.main("a", ofWaste, "b", ofHeld)
-		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything}, Limits{})
+		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := s.walker(context.Background(), nil, Limits{Objects: 1000})
+		w := s.walker(context.Background(), nil, objects.Limits{Objects: 1000})
 		seeking(w)
-		e := heldElsewhere(w, nil)
+		e := walk.HeldElsewhere(w, nil)
 		for addr, want := range map[uint64]bool{waste: false, ofWaste: false, held: true, behind: true, ofHeld: true} {
-			if id, ok := s.notes.index.get(addr, s.notes.addrs); !ok || e.has(id) != want {
-				t.Errorf("object %#x: noted %t, held elsewhere %t, want %t", addr, ok, e.has(id), want)
+			if id, ok := s.notes.Index.Get(addr, s.notes.Addrs); !ok || e.Has(id) != want {
+				t.Errorf("object %#x: noted %t, held elsewhere %t, want %t", addr, ok, e.Has(id), want)
 			}
 		}
-		if got := e.bytes(); got < 2*size || got > 3*size {
+		if got := e.Bytes(); got < 2*size || got > 3*size {
 			t.Errorf("%d bytes, want those of two texts", got)
 		}
-		w.free()
-		l, err := s.List(context.Background(), Limits{})
+		w.Free()
+		l, err := s.List(context.Background(), objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,31 +73,34 @@ func TestElsewhere(t *testing.T) {
 // held by something else.
 func TestCrowdOfManySets(t *testing.T) {
 	f := newFake(11)
-	w := newWalker(context.Background(), f.h, newMemory(f.memory(), 1<<20), nil, Limits{Objects: 1000})
-	defer w.mem.close()
-	e := newExtents(w)
-	w.visitFor(e)
+	w := walk.NewWalker(context.Background(), f.h, objects.NewMemory(f.memory(), 1<<20), nil,
+		objects.Limits{Objects: 1000})
+	defer w.Mem.Close()
+	e := variables.NewExtents(w)
+	w.VisitFor(e)
 	set := int32(0)
 	for node := range int32(100) {
-		set, _ = e.crowd.with(set, node)
+		set, _ = e.Crowd.With(set, node)
 	}
-	e.crowd.addrs, e.crowd.all = append(e.crowd.addrs, fakeMemory), append(e.crowd.all, leaf{set: set, bytes: 64})
-	e.arcs.Count = maxArcs - 10
-	e.settle()
-	if e.arcs.Count != maxArcs || !errors.Is(w.stopped, errObjects) || len(e.refs) != 1 || e.refs[0] <= e.seen[0] {
-		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.Count, w.stopped, e.refs, e.seen)
+	e.Crowd.Addrs, e.Crowd.All = append(e.Crowd.Addrs, fakeMemory), append(e.Crowd.All, variables.Leaf{Set: set,
+		Bytes: 64})
+	e.Arcs.Count = paths.MaxArcs - 10
+	e.Settle()
+	if e.Arcs.Count != paths.MaxArcs || !errors.Is(w.Stopped, objects.ErrObjects) || len(e.Refs) != 1 ||
+		e.Refs[0] <= e.Seen[0] {
+		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.Arcs.Count, w.Stopped, e.Refs, e.Seen)
 	}
 }
 
 // TestNamesAreBounded: a listing of more objects with names than there is room for is not complete.
 func TestNamesAreBounded(t *testing.T) {
-	before := maxGroups
-	t.Cleanup(func() { maxGroups = before })
+	before := variables.MaxGroups
+	t.Cleanup(func() { variables.MaxGroups = before })
 	f := newFake(11)
 	f.main("a", f.list(), "b", f.list(), "c", f.list(), "d", f.list())
 	for _, room := range []int{3, 100} {
-		maxGroups = room
-		l, err := list(context.Background(), f.h, f.memory(), everything, Limits{})
+		variables.MaxGroups = room
+		l, err := list(context.Background(), f.h, f.memory(), everything, objects.Limits{})
 		if err != nil || l.Complete != (room == 100) || len(l.Names) > room {
 			t.Errorf("room for %d: complete %t, %d names: %v", room, l.Complete, len(l.Names), err)
 		}
@@ -103,19 +110,20 @@ func TestNamesAreBounded(t *testing.T) {
 // TestCyclesOfLongWays: for blocks on one long way the way is gone once, however many there are.
 func TestCyclesOfLongWays(t *testing.T) {
 	const nodes = 200_000
-	w := bare(&notes{noted: make([]noted, 1), steps: []step{stepStop}, types: []*typ{nil}})
-	w.addrs = make([]uint64, nodes)
-	w.shell.out = 1
+	w := bare(&objects.Notes{Noted: make([]objects.Note, 1), Steps: []objects.Step{objects.StepStop},
+		Types: []*objects.Type{nil}})
+	w.Addrs = make([]uint64, nodes)
+	w.Shell.Out = 1
 	for n := range int32(nodes) {
-		w.nodes = append(w.nodes, node{parent: n - 1, kind: kindOutput})
+		w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, Kind: walk.KindOutput})
 	}
-	c := newCyclic(w)
+	c := paths.NewOutputCycles(w)
 	for n := range int32(nodes) {
-		if c.holds(n) {
+		if c.Holds(n) {
 			t.Fatalf("node %d is in a cycle", n)
 		}
 	}
-	if took := maxSearched - c.left; took > 4*nodes {
+	if took := paths.MaxSearched - c.Left; took > 4*nodes {
 		t.Errorf("%d steps for %d nodes", took, nodes)
 	}
 }

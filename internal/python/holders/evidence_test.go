@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // unknownObject makes an object of a library's type with words of unknown meaning, with these behind its header.
@@ -62,7 +63,7 @@ func TestEvidence(t *testing.T) {
 		} {
 			main, module := c.build()
 			f.program(main, module)
-			h := f.find(t, Limits{}).Holders[0]
+			h := f.find(t, objects.Limits{}).Holders[0]
 			if h.Kind != c.kind || h.Path != c.path || h.Probable != c.probable {
 				t.Errorf("%s: %+v", c.name, h)
 			}
@@ -86,11 +87,11 @@ func TestCycleBesideStaleWord(t *testing.T) {
 		f.put(cycle-head, list)
 		f.put(cycle-head+8, list)
 		f.program([]uint64{f.str("odd"), f.unknownObject(array)}, nil)
-		if h := f.find(t, Limits{}).Holders[0]; h.Kind != event.HeldByCycle || h.Probable {
+		if h := f.find(t, objects.Limits{}).Holders[0]; h.Kind != event.HeldByCycle || h.Probable {
 			t.Errorf("%+v", h)
 		}
 		f.setReferences(cycle, 2) // code in C holds it
-		if h := f.find(t, Limits{}).Holders[0]; h.Kind != event.HeldByNone {
+		if h := f.find(t, objects.Limits{}).Holders[0]; h.Kind != event.HeldByNone {
 			t.Errorf("held from outside: %+v", h)
 		}
 	})
@@ -111,13 +112,13 @@ func TestCollectorsOrder(t *testing.T) {
 			f.put(at+8, ring[(i+len(ring)-1)%len(ring)])
 		}
 		f.program(nil, nil)
-		s, err := newSurvey(t.Context(), f.h, f.memory(), Process{}, Limits{})
+		s, err := newSurvey(t.Context(), f.h, f.memory(), Process{}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		first, found := s.notes.index.get(old, s.notes.addrs)
-		second, also := s.notes.index.get(young, s.notes.addrs)
+		first, found := s.notes.Index.Get(old, s.notes.Addrs)
+		second, also := s.notes.Index.Get(young, s.notes.Addrs)
 		if !found || !also || first > second {
 			t.Errorf("%v %v: the older has the number %d, the younger %d", found, also, first, second)
 		}

@@ -7,6 +7,10 @@ import (
 
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/variables"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // fake is the memory of a Python as far as a walk reads it, made from the layout of a version. It begins at fakeMemory.
@@ -22,7 +26,7 @@ const fakeMemory = 0x100000
 // memory is the memory up to the end of its last page.
 func (f *fake) memory() elftest.Memory {
 	return elftest.Memory{Base: fakeMemory, Bytes: append(f.mem[:len(f.mem):len(f.mem)],
-		make([]byte, pageSize-len(f.mem)%pageSize)...)}
+		make([]byte, objects.PageSize-len(f.mem)%objects.PageSize)...)}
 }
 
 func (f *fake) alloc(size int) uint64 {
@@ -165,7 +169,8 @@ func newFake(minor int) *fake {
 }
 
 // find surveys and returns the holders of blocks.
-func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Block, limits Limits) (Result, error) {
+func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []objects.Block,
+	limits objects.Limits) (Result, error) {
 	s, err := newSurvey(ctx, heap, from, Process{}, limits)
 	if err != nil {
 		return Result{}, err
@@ -175,10 +180,11 @@ func find(ctx context.Context, heap cpython.Heap, from io.ReaderAt, blocks []Blo
 }
 
 // list surveys and returns the objects by name.
-func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Block, limits Limits) (Listing, error) {
+func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []objects.Block,
+	limits objects.Limits) (variables.Listing, error) {
 	s, err := newSurvey(ctx, heap, from, Process{Mapped: mapped}, limits)
 	if err != nil {
-		return Listing{}, err
+		return variables.Listing{}, err
 	}
 	defer s.Close()
 	return s.List(ctx, limits)
@@ -186,17 +192,31 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []Blo
 
 func (f *fake) word(addr uint64) uint64 { return binary.LittleEndian.Uint64(f.mem[addr-fakeMemory:]) }
 
+// finished is a finder whose walk is over.
+type finished struct {
+	*walk.Finder
+	paths *paths.Writer
+}
+
+// finish follows all roots, and then looks for garbage.
+func finish(f *walk.Finder) finished {
+	walk.Roots{Walker: f.Walker}.Follows(f.Modules(), true)
+	return finished{f, paths.NewWriter(f.Walker, paths.FindGarbage(f.Walker))}
+}
+
+func (f finished) result() Result { return resultOf(f.Finder, f.paths) }
+
 // seeking has a walker look for arrays as well.
-func seeking(w *walker) *finder {
-	f := newFinder(w)
-	f.seeking = true
-	w.visitFor(f)
+func seeking(w *walk.Walker) *walk.Finder {
+	f := walk.NewFinder(w)
+	f.SeeksArrays = true
+	w.VisitFor(f)
 	return f
 }
 
 // bare is a walker that has nothing to read.
-func bare(n *notes) *walker {
-	w := newWalker(context.Background(), cpython.Heap{}, nil, nil, Limits{})
-	w.notes = n
+func bare(n *objects.Notes) *walk.Walker {
+	w := walk.NewWalker(context.Background(), cpython.Heap{}, nil, nil, objects.Limits{})
+	w.Notes = n
 	return w
 }

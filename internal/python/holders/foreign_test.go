@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // foreignFake is a Python with objects of a library, and malloc's heap.
@@ -24,31 +25,32 @@ func (f foreignFake) piece(bytes int, words ...uint64) uint64 {
 
 // mapped is a piece that malloc has mapped by itself.
 func (f foreignFake) mapped(pages int) uint64 {
-	f.alloc(pageSize - len(f.mem)%pageSize)
-	at := f.alloc(pages * pageSize)
-	f.put(at+8, uint64(pages*pageSize)|2)
+	f.alloc(objects.PageSize - len(f.mem)%objects.PageSize)
+	at := f.alloc(pages * objects.PageSize)
+	f.put(at+8, uint64(pages*objects.PageSize)|2)
 	return at + 16
 }
 
 // sizes returns the bytes of each of these objects, by the names a, b, ….
-func (f foreignFake) sizes(t *testing.T, heap Block, objects ...uint64) (all []event.Bytes) {
+func (f foreignFake) sizes(t *testing.T, heap objects.Block, which ...uint64) (all []event.Bytes) {
 	t.Helper()
 	var pairs []uint64
-	for i, obj := range objects {
+	for i, obj := range which {
 		pairs = append(pairs, f.str(string(rune('a'+i))), obj)
 	}
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 		f.dict(f.str("__main__"), f.object("module", f.dict(pairs...))))
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything, Heap: heap}, Limits{})
+	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything, Heap: heap},
+		objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	l, err := s.List(context.Background(), Limits{})
+	l, err := s.List(context.Background(), objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all = make([]event.Bytes, len(objects))
+	all = make([]event.Bytes, len(which))
 	for _, v := range l.Names {
 		if len(v.Name) == 1 {
 			all[v.Name[0]-'a'] = v.Bytes
@@ -64,10 +66,10 @@ func (f foreignFake) sizes(t *testing.T, heap Block, objects ...uint64) (all []e
 // ones.
 func TestForeign(t *testing.T) {
 	const large = 100_000
-	whole := Block{fakeMemory, 64 << 20}
+	whole := objects.Block{Address: fakeMemory, Size: 64 << 20}
 	for name, c := range map[string]struct {
 		objects func(f foreignFake) []uint64
-		heap    Block
+		heap    objects.Block
 		has     bool
 	}{
 		"directly": {heap: whole, has: true, objects: func(f foreignFake) []uint64 {
@@ -88,9 +90,10 @@ func TestForeign(t *testing.T) {
 		"no heap": {objects: func(f foreignFake) []uint64 {
 			return []uint64{f.object("lib.Image", f.piece(large))}
 		}},
-		"beyond the heap": {heap: Block{fakeMemory, 1 << 10}, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.piece(large))}
-		}},
+		"beyond the heap": {heap: objects.Block{Address: fakeMemory, Size: 1 << 10},
+			objects: func(f foreignFake) []uint64 {
+				return []uint64{f.object("lib.Image", f.piece(large))}
+			}},
 		"two objects": {heap: whole, objects: func(f foreignFake) []uint64 {
 			piece := f.piece(large)
 			return []uint64{f.object("lib.Image", f.piece(40, piece)), f.object("lib.Image", piece)}
@@ -138,12 +141,12 @@ func TestForeignBounded(t *testing.T) {
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 		f.dict(f.str("__main__"), f.object("module", f.dict(f.str("a"), f.list(images...)))))
 	s, err := newSurvey(context.Background(), f.h, f.memory(),
-		Process{Mapped: everything, Heap: Block{fakeMemory, 64 << 20}}, Limits{})
+		Process{Mapped: everything, Heap: objects.Block{Address: fakeMemory, Size: 64 << 20}}, objects.Limits{})
 	if err != nil || s.Stopped() != nil {
 		t.Fatal(err, s.Stopped())
 	}
 	defer s.Close()
-	if n := len(s.sizes.foreign.of); n > 0 {
+	if n := len(s.sizes.Foreign.Of); n > 0 {
 		t.Errorf("%d objects have pieces", n)
 	}
 }

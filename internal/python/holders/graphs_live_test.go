@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/code/elffile/elftest"
 )
 
 // TestGraphsLive compares what names keep with PyTorch's graphs with what Python shows of these: PyTorch 1.13, and 2.6
@@ -19,7 +19,7 @@ func TestGraphsLive(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			imports := exec.Command(p.exe, "-c", "import torch")
 			if p.chroot {
-				builds.Need(t, p.root())
+				elftest.NeedTree(t, p.root())
 				imports.SysProcAttr, imports.Dir = &syscall.SysProcAttr{Chroot: p.root()}, "/"
 			}
 			if imports.Run() != nil {

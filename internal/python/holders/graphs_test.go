@@ -1,6 +1,10 @@
 package holders
 
-import "testing"
+import (
+	"testing"
+
+	"ipytracer/internal/python/holders/objects"
+)
 
 // TestGraphs: memory that a graph has saved goes with the name of the loss, as a lower bound. It does not where code in
 // C++ has a node or a tensor as well, where more references were found than it says, and where a node is not like
@@ -52,7 +56,7 @@ func TestGraphs(t *testing.T) {
 				f.put(meta+56, counts)
 				c.spoil(f, parts{saved, node, counts, meta})
 				f.main("loss", loss)
-				v := f.listing(t, Limits{})["loss"]
+				v := f.listing(t, objects.Limits{})["loss"]
 				if (v.Device >= bytes) != c.goes || v.Device > 2*bytes || v.Exact && c.goes {
 					t.Errorf("%+v", v)
 				}

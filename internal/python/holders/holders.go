@@ -6,7 +6,7 @@
 // and its notes answer all questions. From the roots (see [event.HolderKind]), in their order, it goes breadth first
 // along the references that objects hold, each object once. So an earlier kind wins, and a path is a shortest one. The
 // references of a built-in object are read as that version of CPython keeps it; other types made in C have those that
-// they declare, and those that reference counts demand: see evidence.go. Weak references are not followed.
+// they declare, and those that reference counts demand: see package walk. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
 // object that changes while it is read can cost a path or give a stale one, nothing else.
@@ -16,30 +16,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/views"
+	"ipytracer/internal/python/holders/walk"
 )
-
-// Block is a piece of memory, by its address and size in bytes. It need not be memory of the CPU's.
-type Block struct{ Address, Size uint64 }
-
-// Limits bound a walk. A field that is 0 has its default.
-type Limits struct {
-	Objects int           // containers looked into, 4 million
-	Bytes   int64         // read from the process, 2 GiB
-	Time    time.Duration // of the processor, of the thread that walks; 5 s
-	// Elements is the time of the processor for what is in arrays, and for the columns of frames; 1 s each.
-	Elements time.Duration
-	Unseen   bool          // look for arrays that are none of the blocks, too
-	Names    bool          // of [List]: objects that only modules have are not looked for
-	Watch    []event.Piece // of [List]: objects that may be there still
-	// Contents: [List] reads the elements of large arrays as well.
-	Contents bool
-	// Running are the PyThreadStates of threads that run cells: the result marks objects that their frames hold as
-	// [event.Holder.Running].
-	Running []uint64
-}
 
 // Result is the result of a walk: a Holder for each block, in the order of their addresses. All texts are hostile, and
 // may be no UTF-8.
@@ -55,42 +38,27 @@ type Result struct {
 	Views    []event.View // memory that only views hold, if Unseen was asked for
 }
 
-func (l *Limits) defaults() {
-	if l.Objects <= 0 {
-		l.Objects = 4_000_000
-	}
-	if l.Bytes <= 0 {
-		l.Bytes = 2 << 30
-	}
-	if l.Time <= 0 {
-		l.Time = 5 * time.Second
-	}
-	if l.Elements <= 0 {
-		l.Elements = time.Second
-	}
-}
-
 // Find returns the holder of each block, as it was when the survey looked, or a little later. Blocks must not overlap.
 // Errors in the memory cost paths.
 //
 // It walks once. For the blocks without a holder it looks at everything anew and walks again, unless the process has
 // hardly run: it may have been moving them.
-func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
-	defer onThread()()
-	limits.defaults()
-	began := ProcessorTime()
+func (s *Survey) Find(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
+	defer objects.OnThread()()
+	limits.Defaults()
+	began := objects.ProcessorTime()
 	r, err := s.findOnce(ctx, blocks, limits)
 	if err != nil || !r.Complete {
 		return r, err
 	}
-	var missing []Block
+	var missing []objects.Block
 	for _, b := range blocks {
 		if i, ok := slices.BinarySearchFunc(r.Holders, b.Address, compareHolder); ok &&
 			r.Holders[i].Kind == event.HeldByNone {
 			missing = append(missing, b)
 		}
 	}
-	limits.Time -= ProcessorTime() - began
+	limits.Time -= objects.ProcessorTime() - began
 	limits.Unseen = false
 	if len(missing) == 0 || limits.Time <= 0 || s.stood() {
 		return r, nil
@@ -114,21 +82,62 @@ func (s *Survey) Find(ctx context.Context, blocks []Block, limits Limits) (Resul
 func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Address, address) }
 
 // findOnce walks from the roots.
-func (s *Survey) findOnce(ctx context.Context, blocks []Block, limits Limits) (Result, error) {
+func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
 	w := s.walker(ctx, blocks, limits)
-	defer w.free()
-	f := newFinder(w)
-	f.seeking = limits.Unseen
-	w.visitFor(f)
-	w.reserve(s.notes.containers)
-	if w.stopped = s.stopped; w.stopped == nil { // without the evidence nothing is followed that needs it
-		roots{w}.walk()
+	defer w.Free()
+	f := walk.NewFinder(w)
+	f.SeeksArrays = limits.Unseen
+	w.VisitFor(f)
+	w.Reserve(s.notes.Containers)
+	p := paths.NewWriter(w, nil)
+	if w.Stopped = s.stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
+		walk.Roots{Walker: w}.Follows(w.Modules(), true)
+		p.Lost = paths.FindGarbage(w)
 	}
-	r := f.result()
+	r := resultOf(f, p)
 	if limits.Unseen && r.Complete {
-		for _, one := range viewsOf(w) {
+		for _, one := range views.All(w, p) {
 			r.Views = append(r.Views, one.View)
 		}
 	}
 	return r, nil
+}
+
+// resultOf describes the findings of a walk.
+func resultOf(f *walk.Finder, p *paths.Writer) Result {
+	r := Result{
+		Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil,
+		Holders: make([]event.Holder, len(f.Blocks)),
+	}
+	f.Mem.Limit += objects.PathBytes
+	f.Stopped = nil
+	cycles := paths.NewOutputCycles(f.Walker)
+	for i, b := range f.Blocks {
+		h := &r.Holders[i]
+		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
+		if n := f.Found[i]; n >= 0 {
+			p.Describe(h, n)
+			h.Garbage, h.Cyclic, h.Lost = paths.GarbageOf(p, n), cycles.Holds(n), p.LostOf(n)
+		} else if n := f.Maybe[i]; n >= 0 {
+			p.Describe(h, n)
+			h.Probable, h.Garbage, h.Lost = true, paths.GarbageOf(p, n), p.LostOf(n)
+		}
+	}
+	r.Unseen = unseenOf(f, p)
+	return r
+}
+
+// unseenOf returns the holders of the arrays that were not asked for, each once.
+func unseenOf(f *walk.Finder, p *paths.Writer) (out []event.Holder) {
+	known := map[uint64]bool{}
+	for _, u := range f.Unseen {
+		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
+			continue
+		}
+		known[u.Address] = true
+		h := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
+		p.Describe(&h, u.Node)
+		out = append(out, h)
+	}
+	return out
 }

@@ -14,6 +14,8 @@ import (
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/hostile"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
 )
 
 func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
@@ -26,13 +28,13 @@ func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
 // shows little.
 func timed() func() time.Duration {
 	runtime.LockOSThread() // a test has a goroutine of its own
-	began := ProcessorTime()
-	return func() time.Duration { return ProcessorTime() - began }
+	began := objects.ProcessorTime()
+	return func() time.Duration { return objects.ProcessorTime() - began }
 }
 
-func (f *fake) find(t testing.TB, limits Limits) Result {
+func (f *fake) find(t testing.TB, limits objects.Limits) Result {
 	t.Helper()
-	r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, limits)
+	r, err := find(context.Background(), f.h, f.memory(), []objects.Block{{Address: f.block, Size: 4096}}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func (f *fake) find(t testing.TB, limits Limits) Result {
 
 func TestFind(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		r := f.find(t, Limits{})
+		r := f.find(t, objects.Limits{})
 		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
 			Type: "numpy.ndarray", References: 1}
 		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
@@ -60,14 +62,15 @@ func TestLimits(t *testing.T) {
 		}
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 			f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
-		for _, l := range []Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
+		for _, l := range []objects.Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
 			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != event.HeldByNone {
 				t.Errorf("%+v: %+v", l, r)
 			}
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if r, err := find(ctx, f.h, f.memory(), []Block{{f.block, 8}}, Limits{}); err != nil || r.Complete {
+		if r, err := find(ctx, f.h, f.memory(), []objects.Block{{Address: f.block, Size: 8}},
+			objects.Limits{}); err != nil || r.Complete {
 			t.Errorf("with a context that has ended: %+v, %v", r, err)
 		}
 	})
@@ -82,8 +85,8 @@ func TestLongPath(t *testing.T) {
 		}
 		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
-		h := f.find(t, Limits{}).Holders[0]
-		if h.Kind != event.HeldByVariable || len(h.Path) > maxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
+		h := f.find(t, objects.Limits{}).Holders[0]
+		if h.Kind != event.HeldByVariable || len(h.Path) > paths.MaxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
 			!strings.Contains(h.Path, "…") {
 			t.Errorf("%+v", h)
 		}
@@ -123,7 +126,7 @@ func TestHostile(t *testing.T) {
 				wrong, f.str("typ"), typ,
 				f.str("endless"), endless, f.str("huge"), huge))))
 		took := timed()
-		r := f.find(t, Limits{})
+		r := f.find(t, objects.Limits{})
 		if took() > 20*time.Second {
 			t.Errorf("it took %v", took())
 		}
@@ -131,7 +134,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%+v", h)
 		}
 		f.block++
-		f.find(t, Limits{Objects: 100_000, Time: time.Second}) // must come back
+		f.find(t, objects.Limits{Objects: 100_000, Time: time.Second}) // must come back
 	})
 }
 
@@ -159,8 +162,9 @@ func TestEndlessMemory(t *testing.T) {
 			f.put(f.h.Interpreter+uint64(f.h.InterpModules),
 				f.dict(f.str("__main__"), f.object("module", f.dict(f.str("x"), list))))
 			took := timed()
-			_, err := find(context.Background(), f.h, everywhere{f.memory(), word}, []Block{{3, 1}},
-				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
+			_, err := find(context.Background(), f.h, everywhere{f.memory(), word},
+				[]objects.Block{{Address: 3, Size: 1}},
+				objects.Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
 			if took() > 5*time.Second || err != nil {
 				t.Errorf("%v after %v", err, took())
 			}
@@ -195,8 +199,9 @@ func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testi
 // FuzzHolders walks a process with memory that makes no sense.
 func FuzzHolders(f *testing.F) {
 	fuzzMemory(f, newFake, func(t *testing.T, p *fake) {
-		r, err := find(context.Background(), p.h, p.memory(), []Block{{p.block, 4096}, {fakeMemory, 16}, {5, 1}},
-			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
+		r, err := find(context.Background(), p.h, p.memory(), []objects.Block{{Address: p.block, Size: 4096},
+			{Address: fakeMemory, Size: 16}, {Address: 5, Size: 1}},
+			objects.Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {
 			return
 		}
@@ -204,8 +209,8 @@ func FuzzHolders(f *testing.F) {
 			t.Fatalf("%d holders", len(r.Holders))
 		}
 		for _, h := range r.Holders {
-			if len(h.Path) > maxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
-				len(h.Type) > 3*maxName || len(h.Function) > 4*maxText || h.Line < 0 {
+			if len(h.Path) > paths.MaxPath || !utf8.ValidString(h.Path) || !utf8.ValidString(h.Type) ||
+				len(h.Type) > 3*objects.MaxName || len(h.Function) > 4*objects.MaxText || h.Line < 0 {
 				t.Errorf("%+v", h)
 			}
 		}

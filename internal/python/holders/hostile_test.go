@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/hostile"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // mostOfWalk is the memory that a walk of all that it may look into takes.
@@ -75,15 +76,16 @@ func TestHostileHeaps(t *testing.T) {
 			f.main("x", program(f), "y", f.array())
 			memory := f.memory()
 			most := hostile.Run(t, name, mostOfWalk, func(t *testing.T) {
-				r, err := find(context.Background(), f.h, memory, []Block{{f.block, 4096}}, Limits{})
+				r, err := find(context.Background(), f.h, memory, []objects.Block{{Address: f.block, Size: 4096}},
+					objects.Limits{})
 				if err != nil || len(r.Holders) != 1 || r.Holders[0].Kind != event.HeldByVariable {
 					t.Errorf("%+v, %v", r.Holders, err)
 				}
 			})
 			t.Logf("3.%d, %s: holders %+v", minor, name, most)
 			most = hostile.Run(t, name, mostOfWalk, func(t *testing.T) {
-				mapped := []Block{{fakeMemory, uint64(len(memory.Bytes))}}
-				l, err := list(context.Background(), f.h, memory, mapped, Limits{})
+				mapped := []objects.Block{{Address: fakeMemory, Size: uint64(len(memory.Bytes))}}
+				l, err := list(context.Background(), f.h, memory, mapped, objects.Limits{})
 				if err != nil || len(l.Names) == 0 {
 					t.Errorf("%d names, %v", len(l.Names), err)
 				}

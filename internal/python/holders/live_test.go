@@ -16,7 +16,7 @@ import (
 	"ipytracer/event"
 	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // python is a real build.
@@ -50,7 +50,7 @@ func (p python) root() string {
 	if p.tree == "" || filepath.IsAbs(p.tree) {
 		return p.tree
 	}
-	return builds.Tree(p.tree)
+	return elftest.TreeRoot(p.tree)
 }
 
 // process is a Python that runs a script and prints the objects that it has made.
@@ -170,7 +170,7 @@ type expected struct {
 	Line                 *int32
 }
 
-func (e expected) blocks() Block { return Block{e.Address, e.Size} }
+func (e expected) blocks() objects.Block { return objects.Block{Address: e.Address, Size: e.Size} }
 
 // pathIs compares a path with the wanted one: a * at its beginning or end stands for anything.
 func pathIs(got, want string) bool {
@@ -210,17 +210,17 @@ func TestLive(t *testing.T) {
 
 func check(t *testing.T, proc *process) {
 	t.Helper()
-	var blocks []Block
+	var blocks []objects.Block
 	for _, e := range proc.wanted {
 		blocks = append(blocks, e.blocks())
 	}
 	began := time.Now()
-	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), Limits{})
+	survey, err := NewSurvey(context.Background(), proc.interp, processOf(t, proc.pid), objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer survey.Close()
-	r, err := survey.Find(context.Background(), blocks, Limits{})
+	r, err := survey.Find(context.Background(), blocks, objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // objects makes an array of objects.
 func (f *fake) objects(typ string, all ...uint64) uint64 {
 	descr, dims, data := f.alloc(64), f.alloc(8), f.alloc(8*len(all))
-	f.mem[descr+24-fakeMemory] = kindObject
+	f.mem[descr+24-fakeMemory] = objects.KindObject
 	f.put(dims, uint64(len(all)))
 	for i, one := range all {
 		f.put(data+uint64(8*i), one)
@@ -25,10 +26,10 @@ func (f *fake) objects(typ string, all ...uint64) uint64 {
 func TestLost(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		made := uint64(0)
-		var blocks []Block
+		var blocks []objects.Block
 		data := func() uint64 {
 			made++
-			blocks = append(blocks, Block{0x7100_0000_0000 + made<<16, 4096})
+			blocks = append(blocks, objects.Block{Address: 0x7100_0000_0000 + made<<16, Size: 4096})
 			return f.object("numpy.ndarray", blocks[made-1].Address, 1, 0, 0, 0, 0, 0, 0)
 		}
 		f.typ("Cells", 80, 0, cpython.FlagHeapType|cpython.FlagGC)
@@ -47,7 +48,7 @@ func TestLost(t *testing.T) {
 		set(plain, 0, plain)
 		f.collect(direct, hangs, far, f.word(f.word(far+uint64(f.h.ListItems))), own, outside, plain)
 		f.main("a", f.list())
-		f.walked(t, blocks, func(w *finder) {
+		f.walked(t, blocks, func(w finished) {
 			r := w.result()
 			want := []event.Garbage{event.GarbageLost, event.GarbageLost, event.GarbageWaits}
 			for i, h := range r.Holders {
@@ -88,10 +89,10 @@ func TestLostAtRandom(t *testing.T) {
 			}
 		}
 		isArray, addrs := make([]bool, n), make([]uint64, n)
-		blocks := make([]Block, n)
+		blocks := make([]objects.Block, n)
 		var lists []uint64
 		for v := range to {
-			blocks[v] = Block{0x7100_0000_0000 + uint64(v)<<16, 4096}
+			blocks[v] = objects.Block{Address: 0x7100_0000_0000 + uint64(v)<<16, Size: 4096}
 			items := make([]uint64, len(to[v])+1)
 			items[len(to[v])] = f.object("numpy.ndarray", blocks[v].Address, 1, 0, 0, 0, 0, 0, 0)
 			if isArray[v] = r.IntN(3) == 0; isArray[v] {
@@ -115,7 +116,7 @@ func TestLostAtRandom(t *testing.T) {
 		f.main("a", f.list())
 		graph := slices.Clone(to)
 		gone := collectedOf(to, refs, isArray)
-		f.walked(t, blocks, func(w *finder) {
+		f.walked(t, blocks, func(w finished) {
 			for v, h := range w.result().Holders {
 				if h.Kind != event.HeldByCycle || refs[v] == 0 {
 					continue // the collector knows nothing that leads there, or nothing does at all

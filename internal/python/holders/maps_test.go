@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/variables"
 )
 
 // TestMapsOfNames: a memory map belongs to the names that lead to it, one of a class of the user's, too. One that is
@@ -12,21 +14,23 @@ import (
 func TestMapsOfNames(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const at, size = 0x7e00_0000_0000, 1 << 20
-		f.typ(mapType, 64, 0, 0)
-		object := func(addr, size uint64) uint64 { return f.object(mapType, addr, size, 0, 0, 0, 0) }
+		f.typ(variables.MapType, 64, 0, 0)
+		object := func(addr, size uint64) uint64 { return f.object(variables.MapType, addr, size, 0, 0, 0, 0) }
 		both := f.refs(object(at, size-100), 2)
 		a, b, beyond := f.list(both), f.list(both), f.list(object(at+size, 4*size))
 		f.typ("Own", 64, 0, cpython.FlagHeapType)
-		f.put(f.types["Own"]+cpython.TypeBase, f.types[mapType])
+		f.put(f.types["Own"]+cpython.TypeBase, f.types[variables.MapType])
 		own := f.list(f.object("Own", at+size, size, 0, 0, 0, 0))
 		f.main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.list(object(at+8, size/2)),
 			"closed", f.list(object(0, size)))
-		l, err := list(context.Background(), f.h, f.memory(), append(everything, Block{at, 2 * size}), Limits{})
+		l, err := list(context.Background(), f.h, f.memory(),
+			append(everything, objects.Block{Address: at, Size: 2 * size}), objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Places == nil || len(l.Places.Maps) != 2 || l.Places.Maps[0].Block != (Block{at, size}) ||
-			l.Places.Maps[1].Block != (Block{at + size, size}) {
+		if l.Places == nil || len(l.Places.Maps) != 2 || l.Places.Maps[0].Block != (objects.Block{Address: at,
+			Size: size}) ||
+			l.Places.Maps[1].Block != (objects.Block{Address: at + size, Size: size}) {
 			t.Fatalf("%+v", l.Places)
 		}
 		names := ""

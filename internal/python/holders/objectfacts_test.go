@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // objectsOf makes an array of references.
@@ -45,7 +47,7 @@ func TestObjectsOfAnAttacker(t *testing.T) {
 			f.put(data+8*i, test.object)
 		}
 		array := f.objectsOf(data, []int64{test.length}, []int64{test.stride})
-		got := factsOf(inspecting(t, f.fake, f.memory(), nil), array, whole)
+		got := factsOf(inspecting(t, f.fake, f.memory(), nil), array, objects.Whole)
 		if (got == nil) != (test.kind == "") {
 			t.Errorf("%s: %+v", name, got)
 			continue
@@ -70,11 +72,12 @@ func TestManyObjects(t *testing.T) {
 		return f.objectsOf(data, []int64{int64(n)}, []int64{8})
 	}
 	texts := []uint64{f.str("a"), f.str("bcd"), f.str("a")}
-	long := fill(mostObjects+2*objectsRun, func(i int) uint64 { return texts[i%3] })
+	long := fill(contents.MostObjects+2*contents.ObjectsRun, func(i int) uint64 { return texts[i%3] })
 	in := inspecting(t, f.fake, f.memory(), nil)
-	in.sizes.mapped = []Block{{fakeMemory, 1 << 30}}
-	got := factsOf(in, long, whole)
-	if got == nil || got.Seen > mostObjects || got.Seen < objectsRun || got.Objects != 3 || got.Distinct != 2 ||
+	in.Sizes.Mapped = []objects.Block{{Address: fakeMemory, Size: 1 << 30}}
+	got := factsOf(in, long, objects.Whole)
+	if got == nil || got.Seen > contents.MostObjects || got.Seen < contents.ObjectsRun || got.Objects != 3 ||
+		got.Distinct != 2 ||
 		got.ObjectBytes != 0 || got.DistinctBytes == 0 || got.Longest != 3 || !got.ASCII {
 		t.Errorf("a long array: %+v", got)
 	}
@@ -82,7 +85,7 @@ func TestManyObjects(t *testing.T) {
 	for _, n := range []uint64{1, 2, 7, 977, 1024} {
 		clear(spread)
 		for k := range n {
-			spread[k*stepThrough(n)%n] = true
+			spread[k*contents.StepThrough(n)%n] = true
 		}
 		if uint64(len(spread)) != n {
 			t.Errorf("%d of %d places are looked at", len(spread), n)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/views"
 )
 
 // TestOwnPlacesCountOnce: IPython's own references are counted once each, whether an instance has its attributes in a
@@ -25,12 +26,12 @@ func TestOwnPlacesCountOnce(t *testing.T) {
 			f.put(hook-24, attributes)
 		}
 		f.program([]uint64{f.str("x"), array}, nil)
-		f.walked(t, nil, func(w *finder) {
-			w.shell.hook = hook
-			p := newPlaces(w.walker)
-			if own := p.own[array]; own != 1 || len(p.outputs[array]) != 1 || len(p.names[array]) != 1 {
+		f.walked(t, nil, func(w finished) {
+			w.Shell.Hook = hook
+			p := views.NewPlaces(w.Walker)
+			if own := p.Own[array]; own != 1 || len(p.Outputs[array]) != 1 || len(p.Names[array]) != 1 {
 				t.Errorf("Python 3.%d: %d references of IPython's own, outputs %v, names %v", minor, own,
-					p.outputs[array], p.names[array])
+					p.Outputs[array], p.Names[array])
 			}
 		})
 	}

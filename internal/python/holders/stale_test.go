@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // class makes a virtual table of a class, by its mangled name.
@@ -77,7 +78,7 @@ func TestStaleWords(t *testing.T) {
 			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("loss"), loss, f.str("odd"), odd))))
 		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "odd", Root: "odd",
 			Type: "torch.Tensor", References: 1, Asked: 4001}
-		if h := f.find(t, Limits{}).Holders[0]; h != want {
+		if h := f.find(t, objects.Limits{}).Holders[0]; h != want {
 			t.Errorf("got %+v, want %+v", h, want)
 		}
 	})

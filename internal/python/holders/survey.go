@@ -2,48 +2,51 @@ package holders
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"time"
 
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/variables"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // Survey has the results of a look at all objects of a Python. Every search begins with one. Its methods are for one
 // goroutine at a time; others see the same in a survey of their own ([Survey.Beside]). It must be closed.
 type Survey struct {
 	heap     cpython.Heap
-	mem      *memory
+	mem      *objects.Memory
 	process  Process
-	sizes    *sizes
-	types    map[uint64]*typ
+	sizes    *objects.Sizes
+	types    map[uint64]*objects.Type
 	metatype uint64
-	notes    *notes
-	believed map[guessKey]sure // words that are references, see evidence.go
-	stopped  error             // why it ended early
-	began    time.Duration     // the time of Used when it began
-	closed   chan struct{}     // by Close
-	first    <-chan struct{}   // closed by the one that this is beside; nil for none
+	notes    *objects.Notes
+	believed map[walk.WordKey]walk.Certainty // words that are references, see package walk
+	stopped  error                           // why it ended early
+	began    time.Duration                   // the time of Used when it began
+	closed   chan struct{}                   // by Close
+	first    <-chan struct{}                 // closed by the one that this is beside; nil for none
 }
 
 // Process has the known facts of a process with objects that are looked at. The zero value has none.
 type Process struct {
 	// Mapped are its mappings, in the order of addresses: a size that does not fit is not believed. It is needed for
 	// [Survey.List].
-	Mapped []Block
+	Mapped []objects.Block
 	// Pages is /proc/PID/pagemap, nil where it cannot be read: without it, elements of arrays that were never touched
 	// are read, which costs the process page tables, and pages of files that are not in memory, which makes them
 	// resident. Files are the mappings of files, in the order of addresses.
 	Pages io.ReaderAt
-	Files []Block
-	Heap  Block                // that the program's break ends ("[heap]"), zero if there is none
+	Files []objects.Block
+	Heap  objects.Block        // that the program's break ends ("[heap]"), zero if there is none
 	Used  func() time.Duration // how much processor time it has taken, or less than nothing
 }
 
 // NewSurvey looks at all objects. It is an error where the interpreter cannot be found in the process.
-func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, limits Limits) (*Survey, error) {
+func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, limits objects.Limits) (*Survey, error) {
 	heap, err := p.Heap()
 	if err != nil {
 		return nil, fmt.Errorf("holders: %w", err)
@@ -52,14 +55,14 @@ func NewSurvey(ctx context.Context, p *cpython.Interpreter, process Process, lim
 }
 
 func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process Process,
-	limits Limits) (*Survey, error) {
-	defer onThread()()
-	limits.defaults()
+	limits objects.Limits) (*Survey, error) {
+	defer objects.OnThread()()
+	limits.Defaults()
 	if process.Used == nil {
 		process.Used = func() time.Duration { return -1 }
 	}
-	s := &Survey{heap: heap, mem: newMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
-	s.mem.files = filePages{process.Pages, process.Files, process.Mapped}
+	s := &Survey{heap: heap, mem: objects.NewMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
+	s.mem.Files = objects.FilePages{Pagemap: process.Pages, Files: process.Files, Mapped: process.Mapped}
 	if err := s.look(ctx, limits); err != nil {
 		s.Close()
 		return nil, err
@@ -69,8 +72,8 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 
 // Close gives back the survey's copies of the process's memory.
 func (s *Survey) Close() {
-	s.mem.close()
-	s.notes.release()
+	s.mem.Close()
+	s.notes.Release()
 	s.notes, s.believed = nil, nil
 	close(s.closed)
 }
@@ -79,16 +82,17 @@ func (s *Survey) Close() {
 // itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
 	other := *s
-	other.mem = newMemory(s.mem.r, 0)
-	other.mem.total, other.mem.files = s.mem.total, s.mem.files
-	other.mem.few() // most of the needed facts were noted
+	other.mem = objects.NewMemory(s.mem.Source, 0)
+	other.mem.Total, other.mem.Files = s.mem.Total, s.mem.Files
+	other.mem.KeepFew() // most of the needed facts were noted
 	other.types = maps.Clone(s.types)
 	other.closed, other.first = make(chan struct{}), s.closed
 	if s.sizes != nil {
-		other.sizes = &sizes{mapped: s.sizes.mapped, numpy: s.sizes.numpy, lineages: maps.Clone(s.sizes.lineages),
-			heap: s.sizes.heap, foreign: foreign{of: s.sizes.foreign.of}}
+		other.sizes = &objects.Sizes{Mapped: s.sizes.Mapped, NumPy: s.sizes.NumPy,
+			Lineages: maps.Clone(s.sizes.Lineages),
+			Heap:     s.sizes.Heap, Foreign: objects.LibraryMemory{Of: s.sizes.Foreign.Of}}
 	}
-	s.notes.share()
+	s.notes.Share()
 	return &other
 }
 
@@ -96,39 +100,40 @@ func (s *Survey) Beside() *Survey {
 func (s *Survey) Stopped() error { return s.stopped }
 
 // Looked returns the number of objects that were met.
-func (s *Survey) Looked() int { return len(s.notes.noted) }
+func (s *Survey) Looked() int { return len(s.notes.Noted) }
 
 // Rest gives back memory until the survey is asked again, which takes longer then.
-func (s *Survey) Rest() { s.mem.release() }
+func (s *Survey) Rest() { s.mem.Release() }
 
 // look takes in the present objects, and forgets the earlier ones.
-func (s *Survey) look(ctx context.Context, limits Limits) error {
-	s.mem.forget()
-	s.notes.release()
+func (s *Survey) look(ctx context.Context, limits objects.Limits) error {
+	s.mem.Forget()
+	s.notes.Release()
 	if s.first != nil { // two sets of notes take too much memory
 		<-s.first
 	}
 	s.began, s.believed, s.notes, s.sizes = s.process.Used(), nil, nil, nil
 	if s.process.Mapped != nil {
-		s.sizes = &sizes{mapped: s.process.Mapped, lineages: map[*typ]lineage{}, heap: s.process.Heap,
-			foreign: foreign{collects: true}}
+		s.sizes = &objects.Sizes{Mapped: s.process.Mapped, Lineages: map[*objects.Type]objects.Lineage{},
+			Heap:    s.process.Heap,
+			Foreign: objects.LibraryMemory{Collects: true}}
 	}
-	w := newWalker(ctx, s.heap, s.mem, nil, limits)
-	w.sizes, s.mem.limit, s.mem.err = s.sizes, s.mem.total+limits.Bytes, nil
-	if err := w.learnTypes(); err != nil {
+	w := walk.NewWalker(ctx, s.heap, s.mem, nil, limits)
+	w.Sizes, s.mem.Limit, s.mem.Err = s.sizes, s.mem.Total+limits.Bytes, nil
+	if err := w.LearnTypes(); err != nil {
 		return fmt.Errorf("holders: %w", err)
 	}
-	look := newSurveyOf(w)
-	look.stood = s.stood
-	s.believed = look.evidence()
-	s.stopped, s.types, s.metatype = w.stopped, w.byAddr, w.metatype
-	s.notes = look.notes
-	s.notes.index, s.notes.addrs = w.index, w.addrs
-	for _, one := range s.notes.noted {
-		if !one.is(noteLeaf) {
-			s.notes.containers++
-		} else if one.references > 1 {
-			s.notes.shared++
+	look := walk.NewCensus(w)
+	look.Stood = s.stood
+	s.believed = look.Evidence()
+	s.stopped, s.types, s.metatype = w.Stopped, w.ByAddr, w.Metatype
+	s.notes = look.Notes
+	s.notes.Index, s.notes.Addrs = w.Index, w.Addrs
+	for _, one := range s.notes.Noted {
+		if !one.Is(objects.NoteLeaf) {
+			s.notes.Containers++
+		} else if one.References > 1 {
+			s.notes.Shared++
 		}
 	}
 	return nil
@@ -145,12 +150,34 @@ func (s *Survey) stood() bool {
 }
 
 // walker makes a walker that knows the survey's findings.
-func (s *Survey) walker(ctx context.Context, blocks []Block, limits Limits) *walker {
-	w := newWalker(ctx, s.heap, s.mem, blocks, limits)
-	w.beliefs.believed, s.mem.limit, s.mem.err = s.believed, s.mem.total+limits.Bytes, nil
-	w.byAddr, w.metatype, w.sizes = s.types, s.metatype, s.sizes
-	w.notes = s.notes
-	w.of, w.room.of = newRegion[int32](len(s.notes.noted))
-	w.of = slices.Grow(w.of, len(s.notes.noted))[:len(s.notes.noted)]
+func (s *Survey) walker(ctx context.Context, blocks []objects.Block, limits objects.Limits) *walk.Walker {
+	w := walk.NewWalker(ctx, s.heap, s.mem, blocks, limits)
+	w.Beliefs.Believed, s.mem.Limit, s.mem.Err = s.believed, s.mem.Total+limits.Bytes, nil
+	w.ByAddr, w.Metatype, w.Sizes = s.types, s.metatype, s.sizes
+	w.Notes = s.notes
+	w.ReserveNoted(len(s.notes.Noted))
 	return w
+}
+
+var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
+	"neither is how large its objects are")
+
+// List returns a Python's objects, by name: the user's variables, IPython's outputs, and large objects that only
+// modules, tracebacks or frames have. It is the last call on a survey, and waits for the surveys beside it. It fails as
+// [Survey.Find] does, and without [Process.Mapped].
+func (s *Survey) List(ctx context.Context, limits objects.Limits) (variables.Listing, error) {
+	defer objects.OnThread()()
+	if s.sizes == nil {
+		return variables.Listing{}, errNotMapped
+	}
+	limits.Defaults()
+	s.mem.KeepFew() // most of the needed facts were noted
+	w := s.walker(ctx, nil, limits)
+	defer w.Free()
+	w.Stopped = s.stopped
+	return variables.List(w, func() {
+		s.notes.Wait()
+		s.notes.Release()
+		s.notes = nil
+	}), nil
 }

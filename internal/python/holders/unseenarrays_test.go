@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // ownArray makes an array of bytes that owns its data: one axis.
@@ -26,7 +27,8 @@ func TestUnseen(t *testing.T) {
 		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless,
 			f.str("known"), known},
 			[]uint64{f.str("kept"), f.list(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
-		r, err := find(context.Background(), f.h, f.memory(), []Block{{f.block, 4096}}, Limits{Unseen: true})
+		r, err := find(context.Background(), f.h, f.memory(), []objects.Block{{Address: f.block, Size: 4096}},
+			objects.Limits{Unseen: true})
 		if err != nil || !r.Complete {
 			t.Fatal(r, err)
 		}
@@ -47,8 +49,9 @@ func TestUnseen(t *testing.T) {
 // TestWorker: the frames of a thread show whether it is a pool's worker that waits, or one that works.
 func TestWorker(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		w := newReader(f.h, newBudget(context.Background(), newMemory(f.memory(), 1<<20), Limits{Objects: 1000}))
-		_ = w.learnTypes()
+		w := objects.NewReader(f.h, objects.NewBudget(context.Background(), objects.NewMemory(f.memory(), 1<<20),
+			objects.Limits{Objects: 1000}))
+		_ = w.LearnTypes()
 		for _, c := range []struct {
 			want   string
 			frames [][2]string
@@ -72,8 +75,8 @@ func TestWorker(t *testing.T) {
 				f.put(frame+uint64(f.h.FrameCode), code)
 				frames = append(frames, frame)
 			}
-			w.mem = newMemory(f.memory(), 1<<20)
-			if got := w.poolOf(frames); got != c.want {
+			w.Mem = objects.NewMemory(f.memory(), 1<<20)
+			if got := poolOf(w, frames); got != c.want {
 				t.Errorf("%v: %q, want %q", c.frames, got, c.want)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // wantedVariable has a script's facts about a variable of its own.
@@ -75,7 +76,7 @@ func TestForestsLive(t *testing.T) {
 }
 
 // unhurried are limits for tests of what is found: reading another process is slow on some machines.
-var unhurried = Limits{Time: 10 * time.Minute, Elements: 10 * time.Minute}
+var unhurried = objects.Limits{Time: 10 * time.Minute, Elements: 10 * time.Minute}
 
 func checkVariables(t *testing.T, proc *process) {
 	t.Helper()
@@ -146,12 +147,12 @@ func processOf(t testing.TB, pid int) (p Process) {
 			t.Fatal(line)
 		}
 		if inode != 0 {
-			p.Files = append(p.Files, Block{start, end - start})
+			p.Files = append(p.Files, objects.Block{Address: start, Size: end - start})
 		}
 		if n := len(p.Mapped); n > 0 && p.Mapped[n-1].Address+p.Mapped[n-1].Size == start {
 			p.Mapped[n-1].Size += end - start
 		} else {
-			p.Mapped = append(p.Mapped, Block{start, end - start})
+			p.Mapped = append(p.Mapped, objects.Block{Address: start, Size: end - start})
 		}
 	}
 	return p

@@ -10,12 +10,13 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // everything is all memory that a made-up process can have mapped.
-var everything = []Block{{fakeMemory, userSpace - fakeMemory}}
+var everything = []objects.Block{{Address: fakeMemory, Size: objects.UserSpace - fakeMemory}}
 
-func (f *fake) listing(t testing.TB, limits Limits) map[string]event.Variable {
+func (f *fake) listing(t testing.TB, limits objects.Limits) map[string]event.Variable {
 	t.Helper()
 	l, err := list(context.Background(), f.h, f.memory(), everything, limits)
 	if err != nil {
@@ -49,7 +50,7 @@ func TestList(t *testing.T) {
 		held := f.refs(f.list(f.str("some text")), 2)
 		twice := f.refs(f.list(f.str("more text")), 2)
 		f.main("a", f.list(f.list(), shared), "b", f.list(shared), "held", held, "x", twice, "y", twice)
-		all := f.listing(t, Limits{})
+		all := f.listing(t, objects.Limits{})
 		one := all["b"].Bytes
 		for name, want := range map[string]struct{ bytes, reaches uint64 }{
 			"b": {48 + 16, 112 + 0}, "a": {48 + 16 + 48, 160}, "held": {0, 0}, "x": {48 + 16 + 48, 0},
@@ -83,7 +84,7 @@ func TestOutputs(t *testing.T) {
 		}
 		shown, also := f.refs(f.list(), 3), f.refs(f.list(), 2)
 		f.main("Out", f.dict(number(7), shown, number(8), also), "_7", shown, "_", shown, "v", also)
-		all := f.listing(t, Limits{})
+		all := f.listing(t, objects.Limits{})
 		if got := all["Out[7]"]; got.Kind != event.HeldByOutput || got.Bytes == 0 || len(got.Also) != 0 {
 			t.Errorf("%+v", all)
 		}
@@ -110,7 +111,8 @@ func TestAbsurdSizes(t *testing.T) {
 		f.put(tuple+uint64(f.h.VarSize), 1<<45)
 		for name, obj := range map[string]uint64{"array": array, "endless": endless, "text": text, "tuple": tuple} {
 			f.main(name, obj)
-			l, err := list(context.Background(), f.h, f.memory(), []Block{{fakeMemory, uint64(len(f.mem))}}, Limits{})
+			l, err := list(context.Background(), f.h, f.memory(),
+				[]objects.Block{{Address: fakeMemory, Size: uint64(len(f.mem))}}, objects.Limits{})
 			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact ||
 				l.Names[0].Bytes > 1<<16 {
 				t.Errorf("%s: %+v of %d: %v", name, l, len(f.mem), err)
@@ -127,7 +129,7 @@ func TestListLimits(t *testing.T) {
 			chain = f.list(chain)
 		}
 		f.main("chain", chain)
-		for _, limits := range []Limits{{Objects: 30}, {Bytes: 100_000}, {Time: 1}} {
+		for _, limits := range []objects.Limits{{Objects: 30}, {Bytes: 100_000}, {Time: 1}} {
 			l, err := list(context.Background(), f.h, f.memory(), everything, limits)
 			if err != nil || l.Complete {
 				t.Errorf("%+v: %+v, %v", limits, l, err)
@@ -138,7 +140,7 @@ func TestListLimits(t *testing.T) {
 				}
 			}
 		}
-		if whole := f.listing(t, Limits{})["chain"]; !whole.Exact || whole.Bytes < 5000*48 {
+		if whole := f.listing(t, objects.Limits{})["chain"]; !whole.Exact || whole.Bytes < 5000*48 {
 			t.Errorf("%+v", whole)
 		}
 	})
@@ -152,7 +154,7 @@ func TestListEndlessMemory(t *testing.T) {
 			f.main("x", f.object("list", 1<<40, 1<<41, 1<<40))
 			took := timed()
 			_, err := list(context.Background(), f.h, everywhere{f.memory(), word}, everything,
-				Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
+				objects.Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
 			if took() > 5*time.Second || err != nil {
 				t.Errorf("%v after %v", err, took())
 			}
@@ -172,7 +174,7 @@ func TestDTypes(t *testing.T) {
 		{'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
 		{'V', '|', 24, "V24"}, {'x', '<', 8, ""},
 	} {
-		if got := dtypeName(test.kind, test.order, test.size); got != test.want {
+		if got := objects.DtypeName(test.kind, test.order, test.size); got != test.want {
 			t.Errorf("%c%d: %q, want %q", test.kind, test.size, got, test.want)
 		}
 	}
@@ -191,15 +193,16 @@ func FuzzList(f *testing.F) {
 		return p
 	}
 	fuzzMemory(f, image, func(t *testing.T, p *fake) {
-		mapped := []Block{{fakeMemory, uint64(len(p.mem))}}
+		mapped := []objects.Block{{Address: fakeMemory, Size: uint64(len(p.mem))}}
 		l, err := list(context.Background(), p.h, p.memory(), mapped,
-			Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
+			objects.Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {
 			return
 		}
 		for _, n := range l.Names {
-			if !utf8.ValidString(n.Name) || !utf8.ValidString(n.Type) || len(n.Type) > 3*maxName || n.Bytes > l.Total ||
-				len(n.Also) > maxAlso || len(n.Shape) > 64 || n.Length < -1 {
+			if !utf8.ValidString(n.Name) || !utf8.ValidString(n.Type) || len(n.Type) > 3*objects.MaxName ||
+				n.Bytes > l.Total ||
+				len(n.Also) > objects.MaxAlso || len(n.Shape) > 64 || n.Length < -1 {
 				t.Errorf("%+v of %d", n, l.Total)
 			}
 		}

@@ -7,6 +7,8 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // workerLoops are the functions in which workers take task after task, by the ends of their files' names.
@@ -24,18 +26,18 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 	if err != nil {
 		return "", fmt.Errorf("worker: %w", err)
 	}
-	var limits Limits
-	limits.defaults()
-	defer onThread()()
-	mem := newMemory(p.Memory(), limits.Bytes)
-	defer mem.close()
-	r := newReader(heap, newBudget(ctx, mem, limits))
-	if err := r.learnTypes(); err != nil {
+	var limits objects.Limits
+	limits.Defaults()
+	defer objects.OnThread()()
+	mem := objects.NewMemory(p.Memory(), limits.Bytes)
+	defer mem.Close()
+	r := objects.NewReader(heap, objects.NewBudget(ctx, mem, limits))
+	if err := r.LearnTypes(); err != nil {
 		return "", fmt.Errorf("worker: %w", err)
 	}
-	running := newOutside(r)
-	for _, t := range running.readThreads() {
-		if pool := r.poolOf(t.frames); pool != "" {
+	running := walk.NewExits(r)
+	for _, t := range running.ReadThreads() {
+		if pool := poolOf(r, t.Frames); pool != "" {
 			return pool, nil
 		}
 	}
@@ -43,9 +45,9 @@ func Worker(ctx context.Context, p *cpython.Interpreter) (pool string, err error
 }
 
 // poolOf looks at the frames of a thread, the innermost first.
-func (r reader) poolOf(frames []uint64) string {
+func poolOf(r objects.Reader, frames []uint64) string {
 	for _, f := range frames {
-		function, file := r.codeOf(f)
+		function, file := r.CodeOf(f)
 		if file == "" {
 			continue // it has no Python code
 		}
@@ -60,15 +62,4 @@ func (r reader) poolOf(frames []uint64) string {
 		}
 	}
 	return ""
-}
-
-// codeOf is the name and the file of a frame's code, "" where it has none.
-func (r reader) codeOf(frame uint64) (function, file string) {
-	code := r.mem.word(frame+uint64(r.heap.FrameCode)) & r.heap.CodeMask
-	if t := r.objectType(code); t == nil || t.name != "code" {
-		return "", ""
-	}
-	function, _ = r.text(r.mem.word(code+uint64(r.heap.CodeName)), maxText)
-	file, _ = r.text(r.mem.word(code+uint64(r.heap.CodeFilename)), maxText)
-	return function, file
 }

@@ -117,8 +117,8 @@ func (f *finder) zeroedAllocations(r *machine.Routine) error {
 	})
 }
 
-// within calls see with each call in a function of the handler that may take a large block. All of them ask for as much
-// as the function is asked for, and no large block comes from anywhere else.
+// within calls see for each allocation in r that can be a large block. It fails if one requests another size than
+// whole, the size that r is asked for, or if r can allocate a large block in any other way.
 func (f *finder) within(r *machine.Routine, whole amount, see func(machine.Call) error) error {
 	var seen []machine.Call
 	for _, c := range r.Calls() {

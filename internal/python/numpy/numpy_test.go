@@ -9,20 +9,21 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/hostile"
-	"ipytracer/internal/python/cpython/builds"
 )
 
 // TestBuilds: every NumPy on this machine and in the other Pythons that has a memory handler is understood, and no site
 // need be single-stepped.
 func TestBuilds(t *testing.T) {
-	builds.Each(t, "here", func(t *testing.T, _, root string) {
+	elftest.EachTree(t, "here", func(t *testing.T, tree elftest.Tree) {
+		root := tree.Root
 		found, _ := filepath.Glob(filepath.Join(root,
 			"usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
 		for _, name := range found {
 			checkBuild(t, name)
 		}
-		builds.Found(t, root, len(found), "NumPy")
+		elftest.NeedFiles(t, root, len(found), "NumPy")
 	})
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"ipytracer/internal/python/cpython/builds"
+	"ipytracer/internal/code/elffile/elftest"
 	ours "ipytracer/internal/report/profile"
 	"ipytracer/internal/report/reporttest"
 	"ipytracer/model"
@@ -127,8 +127,8 @@ TransformReporter([Record()], format="csv", native_traces=False, memory_records=
 // TestMemrayColumns: memray's own table begins with the same columns, and writes the same stack as we do. Where this
 // machine has memray, in the chroot of a newer Python (PYTHONS_DIR).
 func TestMemrayColumns(t *testing.T) {
-	root := builds.Tree("sid")
-	builds.Need(t, root)
+	root := elftest.TreeRoot("sid")
+	elftest.NeedTree(t, root)
 	if os.Getuid() != 0 {
 		t.Skip("needs root for chroot")
 	}

@@ -13,6 +13,7 @@ import (
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -65,7 +66,7 @@ func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Pauses, bef
 		live := t.Python.Live
 		all.running.Go(func() {
 			one := look{target: t, before: before, began: time.Now()}
-			one.found, one.err = holders.Arrays(ctx, live, leastArray, holders.Limits{Time: lookTime})
+			one.found, one.err = holders.Arrays(ctx, live, leastArray, objects.Limits{Time: lookTime})
 			one.took = time.Since(one.began)
 			l.done <- one
 			_ = all.Kernel.Wake()
@@ -139,13 +140,13 @@ func (all *Searches) take(r *Pauses, one look) {
 
 // arraysBefore returns a function that reports whether an array may be from before the session, and so not in the
 // meter.
-func arraysBefore(t *tracee.Target) func(holders.Block) bool {
-	return func(b holders.Block) bool { return t.Late && (t.Before == nil || t.Before[b.Address] == b.Size) }
+func arraysBefore(t *tracee.Target) func(objects.Block) bool {
+	return func(b objects.Block) bool { return t.Late && (t.Before == nil || t.Before[b.Address] == b.Size) }
 }
 
 // unknownArrays returns the sizes of arrays that the ledger does not know, by address. An array of another size at such
 // an address is another one.
-func unknownArrays(found []holders.Block, known []ledger.Array) map[uint64]uint64 {
+func unknownArrays(found []objects.Block, known []ledger.Array) map[uint64]uint64 {
 	all := map[uint64]uint64{}
 	for _, b := range found {
 		all[b.Address] = b.Size
@@ -187,8 +188,8 @@ type verdict struct{ address, known, found uint64 }
 
 // judgeArrays compares the blocks that the ledger knows with those of arrays. It returns the certain results, and how
 // many bytes of the blocks in doubt may have been freed.
-func judgeArrays(found []holders.Block, known []ledger.Array,
-	header func(address uint64) (header, bool), before func(holders.Block) bool) (out []verdict, left uint64) {
+func judgeArrays(found []objects.Block, known []ledger.Array,
+	header func(address uint64) (header, bool), before func(objects.Block) bool) (out []verdict, left uint64) {
 	there := make(map[uint64]uint64, len(found))
 	for _, b := range found {
 		there[b.Address] = b.Size

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/internal/ledger"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -60,10 +60,10 @@ func TestJudgeArrays(t *testing.T) {
 		{Address: smaller, Size: 2000, Doubt: true},
 		{Address: gone, Size: 2000, Doubt: true}, {Address: unmapped, Size: 1 << 20, Doubt: true},
 	}
-	found := []holders.Block{{Address: alive, Size: 2000}, {Address: other, Size: 3000}, {Address: sure, Size: 2000},
+	found := []objects.Block{{Address: alive, Size: 2000}, {Address: other, Size: 3000}, {Address: sure, Size: 2000},
 		{Address: made, Size: 5000},
 		{Address: smaller, Size: 1600}, {Address: old, Size: 7000}}
-	before := func(b holders.Block) bool { return b.Address == old }
+	before := func(b objects.Block) bool { return b.Address == old }
 	got, left := judgeArrays(found, known, readHeaders(h, 4096), before)
 	slices.SortStableFunc(got, func(a, b verdict) int { return cmp.Compare(a.address, b.address) })
 	want := []verdict{{alive, 2000, 2000}, {freed, 2000, 0}, {other, 2000, 0}, {other, 0, 3000},
@@ -90,14 +90,14 @@ func TestJudgeArrays(t *testing.T) {
 
 func TestArraysBefore(t *testing.T) {
 	late := &tracee.Target{Late: true}
-	at := func(address uint64) holders.Block { return holders.Block{Address: address, Size: 2} }
+	at := func(address uint64) objects.Block { return objects.Block{Address: address, Size: 2} }
 	if !arraysBefore(late)(at(1)) {
 		t.Error("nobody has looked: any array may be from before")
 	}
-	late.Before = unknownArrays([]holders.Block{{Address: 1, Size: 2}, {Address: 5, Size: 2}},
+	late.Before = unknownArrays([]objects.Block{{Address: 1, Size: 2}, {Address: 5, Size: 2}},
 		[]ledger.Array{{Address: 5, Size: 2}})
 	if !arraysBefore(late)(at(1)) || arraysBefore(late)(at(5)) || arraysBefore(late)(at(7)) ||
-		arraysBefore(&tracee.Target{})(at(1)) || arraysBefore(late)(holders.Block{Address: 1, Size: 3}) {
+		arraysBefore(&tracee.Target{})(at(1)) || arraysBefore(late)(objects.Block{Address: 1, Size: 3}) {
 		t.Errorf("before: %v", late.Before)
 	}
 }

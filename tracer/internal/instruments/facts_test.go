@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
+	"ipytracer/internal/code/elffile/elftest"
 	"ipytracer/internal/code/libc"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/internal/python/cpython/builds"
 	"ipytracer/internal/python/numpy"
 )
 
@@ -35,7 +35,8 @@ func throughJSON[T any](t *testing.T, value T) (out T) {
 // TestFactsSurvive: the facts about interpreters and NumPys are the same after they were kept, and so are the places
 // that follow from them.
 func TestFactsSurvive(t *testing.T) {
-	builds.Each(t, "here", func(t *testing.T, _, root string) {
+	elftest.EachTree(t, "here", func(t *testing.T, tree elftest.Tree) {
+		root := tree.Root
 		pythons, _ := filepath.Glob(filepath.Join(root, "usr/bin/python3.*"))
 		modules, _ := filepath.Glob(filepath.Join(root,
 			"usr/lib/python3/dist-packages/numpy/*core/_multiarray_umath.*.so"))
@@ -80,7 +81,7 @@ func TestFactsSurvive(t *testing.T) {
 		for _, name := range modules {
 			numpySurvives(t, name)
 		}
-		builds.Found(t, root, len(pythons), "Python")
+		elftest.NeedFiles(t, root, len(pythons), "Python")
 	})
 }
 

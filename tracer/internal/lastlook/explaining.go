@@ -6,7 +6,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/resident"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -51,7 +51,7 @@ func (l *Look) explain(t *tracee.Target, limits resident.Limits, freed *resident
 	defer smaps.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	limits.Ended, limits.Used = l.context().Done(), holders.ProcessorTime
+	limits.Ended, limits.Used = l.context().Done(), objects.ProcessorTime
 	source := resident.Source{Smaps: smaps, Freed: freed, Python: t.Python.Binary.Version().Minor}
 	if pages, err := l.FS.Proc(t.PID).File("pagemap"); err == nil {
 		defer pages.Close()

@@ -9,7 +9,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/host/resident"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/variables"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // fall finds out by how much the resident memory of a process falls with each share, and which part of variables is in
 // memory. Nothing is known where a limit is hit.
-func (l *Look) fall(t *tracee.Target, e *event.Variables, places *holders.Places) {
+func (l *Look) fall(t *tracee.Target, e *event.Variables, places *variables.Places) {
 	if places == nil {
 		e.Ranged = e.Complete
 		e.Resides = len(e.Shares) == 0 && e.Complete && !slices.ContainsFunc(e.Variables, func(v event.Variable) bool {
@@ -73,7 +73,7 @@ func (l *Look) fall(t *tracee.Target, e *event.Variables, places *holders.Places
 }
 
 // blocksOf returns blocks as [resident.Explain] takes them.
-func blocksOf(all []holders.Placed) []resident.Block {
+func blocksOf(all []variables.Placed) []resident.Block {
 	out := make([]resident.Block, len(all))
 	for i, b := range all {
 		out[i] = resident.Block{Address: b.Address, Size: b.Size, Owners: b.Owners}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
@@ -32,7 +32,7 @@ func (l *Look) FindHolders(all []*survey) {
 		blocks := l.Live.of(t.PID)
 		h := holding{target: t, time: tracee.Now()}
 		var err error
-		h.result, err = of.Find(left, blocks, holders.Limits{Time: left.share(holdersTime),
+		h.result, err = of.Find(left, blocks, objects.Limits{Time: left.share(holdersTime),
 			Objects: holdersObjects, Unseen: true, Running: l.running(t)})
 		of.Close()
 		if err != nil {
@@ -87,7 +87,7 @@ func (l *Look) Holders(typed *running.Cells) (events []event.Event) {
 	return events
 }
 
-func compareBlock(b holders.Block, address uint64) int {
+func compareBlock(b objects.Block, address uint64) int {
 	switch {
 	case b.Address < address:
 		return -1

@@ -14,6 +14,7 @@ import (
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/tracee"
 )
@@ -129,9 +130,9 @@ func (s *survey) Close() {
 
 // Surveys examines the objects of every live Python process. The caller must close them.
 func (l *Look) Surveys() []*survey {
-	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
+	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes}, briefInAll
 	if l.Asked {
-		limits, inAll = holders.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
+		limits, inAll = objects.Limits{Time: holdersTime, Objects: holdersObjects}, holdersInAll
 	}
 	most := limits.Time
 	if l.Objects > 0 {
@@ -231,7 +232,7 @@ func (l *Look) mapped(pid int, to *holders.Process) {
 		if err != nil {
 			break
 		}
-		one := holders.Block{Address: m.Start, Size: m.End - m.Start}
+		one := objects.Block{Address: m.Start, Size: m.End - m.Start}
 		switch {
 		case m.File != (process.FileID{}):
 			to.Files = append(to.Files, one)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
@@ -12,9 +12,9 @@ import (
 // ListVariables lists the variables of every Python process that still runs. It reads the objects from outside the
 // process, after the last boundary. It closes the surveys.
 func (l *Look) ListVariables(all []*survey) (found []event.Event) {
-	limits, inAll := holders.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
+	limits, inAll := objects.Limits{Time: briefTime, Objects: briefObjects, Bytes: briefBytes, Names: true}, briefInAll
 	if l.Asked {
-		limits, inAll = holders.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
+		limits, inAll = objects.Limits{Time: listingTime, Objects: listingObjects, Contents: true}, listingInAll
 	}
 	limits.Watch = l.Watch
 	most, left := limits.Time, newProcessorTime(l.context(), inAll)

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // Live holds the allocated blocks of the traced processes for which to search holders, from the change stream. They are
@@ -91,14 +91,14 @@ func (l *Live) forget(which func(LiveKey) bool) {
 }
 
 // of returns the blocks of a process.
-func (l *Live) of(pid int) (out []holders.Block) {
+func (l *Live) of(pid int) (out []objects.Block) {
 	for key, size := range l.blocks {
 		if key.PID == int32(pid) {
-			out = append(out, holders.Block{Address: key.Address, Size: uint64(size)})
+			out = append(out, objects.Block{Address: key.Address, Size: uint64(size)})
 		}
 	}
-	slices.SortFunc(out, func(a, b holders.Block) int {
+	slices.SortFunc(out, func(a, b objects.Block) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size))
 	})
-	return slices.CompactFunc(out, func(a, b holders.Block) bool { return a.Address == b.Address })
+	return slices.CompactFunc(out, func(a, b objects.Block) bool { return a.Address == b.Address })
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 func TestLive(t *testing.T) {
@@ -27,15 +27,15 @@ func TestLive(t *testing.T) {
 	} {
 		l.Change(&c)
 	}
-	check := func(what string, want ...holders.Block) {
+	check := func(what string, want ...objects.Block) {
 		t.Helper()
 		if got := l.of(1); !slices.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	torch := holders.Block{Address: 0x48000, Size: 4096}
-	numpy, pinned, tensor := holders.Block{Address: 0x1000, Size: 8192}, holders.Block{Address: 0x40000, Size: 4096},
-		holders.Block{Address: 0x50000, Size: 1 << 20}
+	torch := objects.Block{Address: 0x48000, Size: 4096}
+	numpy, pinned, tensor := objects.Block{Address: 0x1000, Size: 8192}, objects.Block{Address: 0x40000, Size: 4096},
+		objects.Block{Address: 0x50000, Size: 1 << 20}
 	check("at first", numpy, pinned, torch, tensor)
 	l.Boundary(&event.Boundary{Kind: event.CellClose, PID: 1})
 	l.Boundary(&event.Boundary{Kind: event.MeterShed, PID: 1})

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -24,7 +24,7 @@ var errHeldUp = errors.New("it took too long")
 func newProcessorTime(ctx context.Context, most time.Duration) processorTime {
 	runtime.LockOSThread()
 	within, cancel := context.WithTimeoutCause(ctx, tracee.HeldUp*most, errHeldUp)
-	return processorTime{within, holders.ProcessorTime() + most, cancel}
+	return processorTime{within, objects.ProcessorTime() + most, cancel}
 }
 
 func (p processorTime) done() {
@@ -34,8 +34,8 @@ func (p processorTime) done() {
 
 // share returns the time for the next process: at most so much, and not less than the time of a first look.
 func (p processorTime) share(most time.Duration) time.Duration {
-	return max(min(most, p.until-holders.ProcessorTime()), time.Millisecond)
+	return max(min(most, p.until-objects.ProcessorTime()), time.Millisecond)
 }
 
 // isOver reports whether nothing further is to be looked at.
-func (p processorTime) isOver() bool { return p.Err() != nil || holders.ProcessorTime() >= p.until }
+func (p processorTime) isOver() bool { return p.Err() != nil || objects.ProcessorTime() >= p.until }

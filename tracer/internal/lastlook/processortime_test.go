@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 )
 
 // TestProcessorTime: a look at several processes shares processor time, and only the clock on the wall ends it where it
@@ -22,7 +22,7 @@ func TestProcessorTime(t *testing.T) {
 	if got := left.share(time.Millisecond); got != time.Millisecond {
 		t.Errorf("the share of a process is %v", got)
 	}
-	for began := holders.ProcessorTime(); holders.ProcessorTime()-began < most; {
+	for began := objects.ProcessorTime(); objects.ProcessorTime()-began < most; {
 	}
 	if !left.isOver() || left.share(time.Minute) != time.Millisecond {
 		t.Errorf("over: %v, %v are left", left.isOver(), left.share(time.Minute))

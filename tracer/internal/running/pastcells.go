@@ -11,7 +11,7 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
-	"ipytracer/internal/python/holders"
+	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/tracee"
 )
 
@@ -58,12 +58,12 @@ func pastCellsOf(p *tracee.Python) *pastCells {
 	all := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	until, cells, text := holders.ProcessorTime()+pastCellsTake, 0, 0
+	until, cells, text := objects.ProcessorTime()+pastCellsTake, 0, 0
 	held := time.Now().Add(tracee.HeldUp * pastCellsTake)
 	_ = p.Live.PastInputs(p.Inputs, func(one cpython.PastInput) bool { // after an error, the cells read so far stay
 		all.add(&one)
 		cells, text = cells+1, text+len(one.Typed)+len(one.Compiled)
-		return cells < maxPastCells && text < maxPastText && holders.ProcessorTime() < until &&
+		return cells < maxPastCells && text < maxPastText && objects.ProcessorTime() < until &&
 			time.Now().Before(held)
 	})
 	return all

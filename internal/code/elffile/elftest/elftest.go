@@ -1,5 +1,5 @@
-// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file. Only
-// tests import it. [Check] is for real files.
+// Package elftest makes small ELF files, and memory of processes, and finds where a process has loaded a file, and the
+// trees of other systems. Only tests import it. [Check] is for real files.
 package elftest
 
 import (

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"ipytracer/internal/code/elffile"
-	"ipytracer/internal/python/cpython/builds"
 )
 
 // Tree is a system's root.
@@ -21,14 +20,8 @@ type Tree struct{ Name, Root string }
 // and on those for other machines that are there.
 func Each(t *testing.T, test func(*testing.T, Tree)) {
 	t.Helper()
-	builds.Each(t, "bookworm", func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
+	EachTree(t, "bookworm", test)
 	Others(t, test)
-}
-
-// Others runs a test on each tree with files for another machine.
-func Others(t *testing.T, test func(*testing.T, Tree)) {
-	t.Helper()
-	builds.Others(t, func(t *testing.T, name, root string) { test(t, Tree{name, root}) })
 }
 
 // Open opens a file, for whichever machine it is, and returns the machine.

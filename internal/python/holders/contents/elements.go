@@ -1,0 +1,85 @@
+package contents
+
+import (
+	"bytes"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// elementsOf returns the array that an object has its elements in, 0 for none: an array itself, a pandas Series or
+// Index, a sparse matrix of SciPy's.
+func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type) (array uint64) {
+	switch of := in.Lineage(t); {
+	case t.Shape == objects.ShapeArray:
+		return addr
+	case of.Is("Series"):
+		_, blocks := objects.Managed(in.Sizer, in.Attribute(addr, t, "_mgr"))
+		if all := in.Tuple(blocks, 2); len(all) == 1 {
+			array = in.ValuesOf(all[0])
+		}
+	case of.Is("Index"):
+		array = in.IndexArray(addr, 0)
+	case len(r.Shape) == 2 && r.DType != "" && in.Attribute(addr, t, "_shape") != 0:
+		if data := in.Attribute(addr, t, "data"); in.IsShape(data, objects.ShapeArray) { // the elements that are kept
+			return data
+		}
+	}
+	if a := in.ReadArray(array); len(a.Shape) != 1 || len(r.Shape) != 1 || a.Shape[0] != r.Shape[0] {
+		return 0
+	}
+	return array
+}
+
+// columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.
+func (in *Inspector) columns(r *event.Variable, all []Column) {
+	if in == nil {
+		return
+	}
+	for i, one := range all {
+		if one.array == 0 {
+			continue
+		}
+		if place, ok := in.Placer.Array(one.array, one.row); ok {
+			in.Want(r.Name+"["+objects.Quote(one.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
+		}
+	}
+}
+
+// tensor finds the elements of a tensor on the CPU. What was read of it before must be there still.
+func (a Placer) tensor(addr uint64, t *objects.Type) (p Place, ok bool) {
+	const storageBytes = 72
+	x, ok := a.ReadTensor(addr, t)
+	if !ok || x.OnGPU || x.Back == 0 || len(x.Shape) == 0 || x.Scalar.Name == "" {
+		return p, false
+	}
+	p.Typ = Type{Kind: x.Scalar.Kind, Size: int(x.Scalar.Size)}
+	item := int64(p.Typ.Size)
+	axes := uint64(len(x.Shape))
+	for _, part := range []struct{ addr, size uint64 }{
+		{x.Impl + 16, x.Back + 128 - x.Impl - 16}, {x.Storage + 16, storageBytes}, {x.Sizes, 8 * axes},
+		{x.Strides, 8 * axes},
+	} {
+		before := bytes.Clone(a.Mem.Bytes(part.addr, int(part.size)))
+		if now := a.fresh(&p, part.addr, int(part.size)); now == nil || !bytes.Equal(now, before) {
+			return p, false
+		}
+	}
+	offset := a.Mem.Word(x.Back + objects.TensorOffset)
+	if offset > objects.UserSpace/16 || item == 0 {
+		return p, false
+	}
+	p.base = x.Data + offset*uint64(item)
+	all := make([]axis, 0, axes)
+	a.Mem.Words(x.Strides, axes, func(i, stride uint64) bool {
+		if stride >= objects.UserSpace/16 {
+			return false
+		}
+		all = append(all, axis{x.Shape[i], int64(stride) * item})
+		return true
+	})
+	if len(all) != len(x.Shape) || !p.lay(all) || !a.fits(&p) {
+		return p, false
+	}
+	return p, p.base >= x.Data && p.base+p.span() <= x.Data+x.Size
+}

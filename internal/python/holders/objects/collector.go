@@ -1,0 +1,101 @@
+package objects
+
+// Collector has the facts of a process's garbage collector about itself.
+type Collector struct {
+	Known     bool   // the place of all this is known in this version, and its contents are likely
+	Disabled  bool   // gc.disable()
+	oldest    uint64 // the head of the list of objects that it looks at last
+	permanent uint64 // of those that it leaves alone
+	Complete  bool   // all of its lists were read from their heads to their ends
+	pending   int    // how many objects, at most, came to the oldest list since it last looked at all of them
+}
+
+// collectorAt has the places of the facts of [Collector] in struct _gc_runtime_state, in bytes:
+// Include/internal/pycore_gc.h, pycore_interp_structs.h from 3.14 on.
+type collectorAt struct{ enabled, first, permanent, pending uint64 }
+
+// collectorsOf are the layouts of a minor version. There are three generations of 24 bytes: the head of a list, a
+// threshold, a count. No object leaves the oldest one for another. Objects that come to it are put behind the rest, and
+// counted in long_lived_pending until the collector looks at all objects. 3.13.5 has its generations 4 bytes in front
+// of where 3.13.0 has them. The first minor versions of 3.14 have no generations; their lists are elsewhere.
+func collectorsOf(minor int) []collectorAt {
+	switch {
+	case minor == 15:
+		return []collectorAt{{0, 8, 80, 160}}
+	case minor == 14:
+		return []collectorAt{{12, 24, 96, 248}}
+	case minor >= 9 && minor <= 13:
+		return []collectorAt{{12, 24, 104, 232}, {12, 20, 104, 232}}
+	}
+	return nil
+}
+
+// readCollector reads it.
+func readCollector(r Reader) (c Collector) {
+	for _, at := range collectorsOf(r.Heap.Version.Minor) {
+		if c = readCollectorAt(r, at); c.Known {
+			break
+		}
+	}
+	return c
+}
+
+func readCollectorAt(r Reader, at collectorAt) (c Collector) {
+	const generations, size, most = 3, 24, 1 << 40
+	gc := r.Heap.Interpreter + uint64(r.Heap.InterpGC)
+	for i := range uint64(generations) {
+		if !isHead(r, gc+at.first+i*size) {
+			return c
+		}
+	}
+	enabled, pending := r.Mem.Int32(gc+at.enabled), r.Mem.Word(gc+at.pending)
+	if !isHead(r, gc+at.permanent) || enabled != 0 && enabled != 1 || pending > most {
+		return c
+	}
+	return Collector{Known: true, Disabled: enabled == 0, oldest: gc + at.first + (generations-1)*size,
+		permanent: gc + at.permanent, pending: int(pending)}
+}
+
+// listPart is a run of objects in a list.
+type listPart struct{ from, To int }
+
+func (s listPart) has(i int) bool { return i >= s.from && i < s.To }
+
+// Keep takes in that an object takes another's place in the list: s has the place.
+func (s listPart) Keep(from, to int, now *listPart) {
+	if from == s.from {
+		now.from = to
+	}
+	if from == s.To {
+		now.To = to
+	}
+}
+
+// FlagOf is a flag for objects in a stretch.
+func FlagOf(s listPart, i int, flag uint32) uint32 {
+	if s.has(i) {
+		return flag
+	}
+	return 0
+}
+
+// listed takes in a list that was read from its head to its end, each object once.
+func (c *Collected) listed(list uint64, first int) {
+	switch {
+	case !c.Collector.Known:
+	case list == c.Collector.oldest:
+		c.Old = listPart{first, max(first, len(c.Objects)-c.Collector.pending)}
+	case list == c.Collector.permanent:
+		c.Frozen = listPart{first, len(c.Objects)}
+	}
+}
+
+// isHead reports whether a list begins at an address.
+func isHead(r Reader, addr uint64) bool {
+	const flags = 3
+	next, prev := r.Mem.Word(addr)&^flags, r.Mem.Word(addr+8)&^flags
+	if next < LowestAddress || prev < LowestAddress {
+		return false
+	}
+	return next == addr && prev == addr || r.Mem.Word(next+8)&^flags == addr || r.Mem.Word(prev)&^flags == addr
+}

@@ -1,0 +1,181 @@
+package objects
+
+import (
+	"encoding/binary"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// keys is a PyDictKeysObject: where its entries lie. The layouts are explained in package cpython (dict.go there).
+type keys struct {
+	entries uint64 // address of the first
+	count   uint64 // used, deleted ones included
+	stride  uint64 // bytes an entry takes
+	key     uint64 // offset of me_key in it; me_value follows it
+	split   bool   // the values are elsewhere
+}
+
+// MaxEntries bounds the entries of one dict, far above the number that a process has memory for.
+const MaxEntries = 1 << 32
+
+// readKeys reads the header of a dict's keys.
+func (r Reader) readKeys(addr uint64) (k keys, ok bool) {
+	head := r.Mem.Bytes(addr, 40)
+	if head == nil {
+		return k, false
+	}
+	if r.Heap.Version.Minor <= 10 {
+		return oldKeys(addr, head)
+	}
+	const split = 2
+	log2, kind := head[9], head[10]
+	k.count = binary.LittleEndian.Uint64(head[24:])
+	if log2 > 40 || kind > split || k.count > MaxEntries {
+		return k, false
+	}
+	k.entries, k.stride, k.key, k.split = addr+32+1<<log2, 16, 0, kind == split
+	if kind == 0 {
+		k.stride, k.key = 24, 8
+	}
+	return k, true
+}
+
+// oldKeys is for 3.9 and 3.10, where the keys do not show whether the table is split.
+func oldKeys(addr uint64, head []byte) (k keys, ok bool) {
+	size := binary.LittleEndian.Uint64(head[8:])
+	k.count = binary.LittleEndian.Uint64(head[32:])
+	if size > MaxEntries || size&(size-1) != 0 || k.count > size {
+		return k, false
+	}
+	width := uint64(1)
+	switch {
+	case size > 0xffff_ffff:
+		width = 8
+	case size > 0xffff:
+		width = 4
+	case size > 0xff:
+		width = 2
+	}
+	k.entries, k.stride, k.key = addr+40+size*width, 24, 8
+	return k, true
+}
+
+// Entries calls yield for the key and value of each entry of a dict until it returns false.
+func (r Reader) Entries(dict uint64, yield func(key, value uint64) bool) {
+	k, ok := r.readKeys(r.Mem.Word(dict + uint64(r.Heap.DictKeys)))
+	if !ok {
+		return
+	}
+	if values := r.Mem.Word(dict + uint64(r.Heap.DictValues)); values != 0 {
+		r.values(k, r.firstValue(values), yield)
+		return
+	}
+	if k.split {
+		return
+	}
+	for i := uint64(0); i < k.count; i++ {
+		e := r.Mem.Bytes(k.entries+i*k.stride+k.key, 16)
+		if e == nil {
+			return
+		}
+		key, value := binary.LittleEndian.Uint64(e), binary.LittleEndian.Uint64(e[8:])
+		if key != 0 && value != 0 && !yield(key, value) || r.Stopped != nil {
+			return
+		}
+	}
+}
+
+// firstValue is where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
+func (r Reader) firstValue(values uint64) uint64 {
+	if r.Heap.Version.Minor >= 13 {
+		return values + 8
+	}
+	return values
+}
+
+// values is entries for a split table.
+func (r Reader) values(k keys, first uint64, yield func(key, value uint64) bool) {
+	const most = 1 << 10 // shared keys have at most 30 entries, before 3.11 some more
+	r.Mem.Words(first, min(k.count, most), func(i, value uint64) bool {
+		if value == 0 {
+			return true
+		}
+		key := r.Mem.Word(k.entries + i*k.stride + k.key)
+		return key == 0 || yield(key, value)
+	})
+}
+
+// Lookup returns the value under a str key, 0 for none. It looks at the first entries only: it serves namespaces.
+func (r Reader) Lookup(dict uint64, name string) (found uint64) {
+	if t := r.ObjectType(dict); t == nil || t.Shape != ShapeDict {
+		return 0
+	}
+	n := 0
+	r.Entries(dict, func(key, value uint64) bool {
+		if n++; r.isText(key, name) {
+			found = value
+		}
+		return found == 0 && n < 1<<16
+	})
+	return found
+}
+
+// Attributes calls yield for each attribute that an instance has in its own namespace, until it returns false.
+func (r Reader) Attributes(obj uint64, t *Type, yield func(key, value uint64) bool) {
+	if dict, values := r.AttributesAt(obj, t); dict != 0 {
+		if r.IsShape(dict, ShapeDict) {
+			r.Entries(dict, yield)
+		}
+	} else if values != 0 {
+		r.InlineAttributes(t, values, yield)
+	}
+}
+
+// AttributesAt returns the place of an instance's attributes: in a dict, if that has been made, or else as values with
+// names in its type.
+func (r Reader) AttributesAt(obj uint64, t *Type) (dict, values uint64) {
+	minor := r.Heap.Version.Minor
+	managed := minor >= 11 && t.Flags&cpython.FlagManagedDict != 0
+	switch {
+	case managed && minor == 11:
+		dict, values = r.Mem.Word(obj-24), r.Mem.Word(obj-32)
+	case managed && minor == 12: // one word for both, values are marked by the lowest bit
+		if dict = r.Mem.Word(obj - 24); dict&1 != 0 {
+			dict, values = 0, dict+1
+		}
+	case managed:
+		if dict = r.Mem.Word(obj - 24); dict == 0 && t.Flags&cpython.FlagInlineValues != 0 {
+			if head := r.Mem.Word(obj + t.Basic); byte(head>>24) != 0 { // valid
+				values = obj + t.Basic
+			}
+		}
+	case t.Dict > 0 && t.Dict <= MaxBasic:
+		dict = r.Mem.Word(obj + uint64(t.Dict))
+	case t.Dict < 0 && t.Dict >= -MaxBasic:
+		n := int64(r.Mem.Word(obj + uint64(r.Heap.VarSize)))
+		if n = max(n, -n); n < 0 || n > 1<<32 {
+			return 0, 0
+		}
+		dict = r.Mem.Word(obj + (t.Basic+uint64(n)*t.Item+7)&^7 + uint64(t.Dict))
+	}
+	return dict, values
+}
+
+// InlineAttributes is attributes for values without a dict.
+func (r Reader) InlineAttributes(t *Type, values uint64, yield func(key, value uint64) bool) {
+	if k, ok := r.readKeys(r.Mem.Word(t.Addr + uint64(r.Heap.CachedKeys))); ok {
+		r.values(k, r.firstValue(values), yield)
+	}
+}
+
+// Attribute returns an attribute that an instance has in its own namespace, 0 for none.
+func (r Reader) Attribute(obj uint64, t *Type, name string) (found uint64) {
+	n := 0
+	r.Attributes(obj, t, func(key, value uint64) bool {
+		if n++; r.isText(key, name) {
+			found = value
+		}
+		return found == 0 && n < 1<<12
+	})
+	return found
+}

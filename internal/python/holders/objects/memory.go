@@ -1,0 +1,263 @@
+package objects
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
+//
+// These are pages of 4 KiB on every machine. The machine's own pages may be larger, by a power of two. Then each of
+// these lies in one of those, and can be read as a whole or not at all.
+const (
+	PageSize  = 4 << 10
+	Ways      = 8        // pages a set holds
+	KeptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
+	fewPages  = 1 << 9   // where little is read
+	PathBytes = 64 << 20 // read beyond the limit, to describe the findings
+
+	LowestAddress = 64 << 10 // vm.mmap_min_addr
+	UserSpace     = cpython.UserSpace
+)
+
+var ErrBytes = errors.New("the limit of bytes was reached")
+
+// Memory reads a process's memory and keeps the pages that it read last. It must be closed.
+type Memory struct {
+	Source io.ReaderAt
+	pages  []byte     // keptPages of them
+	Kept   []keptPage // their numbers
+	hands  []uint8    // where each set looks for one to give up
+	Sets   uint64     // a page is kept in the set of its number
+	last   []byte     // the page that was asked for last
+	lastAt uint64
+	Total  int64 // bytes read
+	Limit  int64
+	Err    error
+	Files  FilePages // those that are not in memory are read for descriptions only
+	whole  bool      // a description is read
+	joint  []byte    // for bytes that lie across two pages
+	run    []byte    // for pages that are read ahead
+}
+
+// keptPage has the number of the page in a place.
+type keptPage struct {
+	Number uint64 // 0 for none: the first pages of a process cannot be mapped
+	state  uint8
+}
+
+const (
+	asked      uint8 = 1 << iota // since the set's hand came by
+	unreadable                   // also a page can be missing
+	unread                       // unreadable only as it is not in memory
+)
+
+// NewMemory returns the memory that a reader reads, of which at most so many bytes are read.
+func NewMemory(r io.ReaderAt, limit int64) *Memory {
+	m := &Memory{Source: r, Limit: limit, Kept: make([]keptPage, KeptPages), hands: make([]uint8, KeptPages/Ways),
+		Sets: KeptPages / Ways}
+	pages, err := unix.Mmap(-1, 0, KeptPages*PageSize, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		m.Err = fmt.Errorf("memory for pages: %w", err)
+		return m
+	}
+	m.pages = pages
+	return m
+}
+
+// Close gives back its pages; nothing can be read after it.
+func (m *Memory) Close() {
+	if m.pages != nil {
+		_ = unix.Munmap(m.pages)
+	}
+	m.Forget()
+	m.pages = nil
+}
+
+// page returns the page with a number, nil where it cannot be read. It holds until the next call.
+func (m *Memory) page(n uint64) []byte {
+	if m.lastAt == n && n != 0 && (m.last != nil || !m.whole) {
+		return m.last
+	}
+	if m.pages == nil {
+		return nil
+	}
+	first := int(n%m.Sets) * Ways
+	for i := first; i < first+Ways; i++ {
+		if k := &m.Kept[i]; k.Number == n && (k.state&unread == 0 || !m.whole) {
+			k.state |= asked
+			return m.found(n, i)
+		} else if k.Number == n {
+			*k = keptPage{}
+		}
+	}
+	if m.Total >= m.Limit {
+		m.Err = ErrBytes
+		return nil
+	}
+	i := m.giveUp(n % m.Sets)
+	m.Kept[i] = keptPage{n, asked}
+	switch is := m.Files.of(n * PageSize); {
+	case is == untouched:
+		clear(m.at(i))
+	case is == ofFile && !m.whole:
+		m.Kept[i].state |= unreadable | unread
+	default:
+		if got, _ := m.Source.ReadAt(m.at(i), int64(n*PageSize)); got < PageSize {
+			m.Kept[i].state |= unreadable
+		}
+	}
+	m.Total += PageSize // a read that fails costs as much
+	return m.found(n, i)
+}
+
+func (m *Memory) at(i int) []byte { return m.pages[i*PageSize : (i+1)*PageSize : (i+1)*PageSize] }
+
+func (m *Memory) found(n uint64, i int) []byte {
+	m.lastAt, m.last = n, nil
+	if m.Kept[i].state&unreadable == 0 {
+		m.last = m.at(i)
+	}
+	return m.last
+}
+
+// giveUp returns the place in a set with the page that was not asked for the longest, nearly: a clock.
+func (m *Memory) giveUp(set uint64) int {
+	for {
+		i := int(set)*Ways + int(m.hands[set])
+		m.hands[set] = (m.hands[set] + 1) % Ways
+		if m.Kept[i].state&asked == 0 {
+			return i
+		}
+		m.Kept[i].state &^= asked
+	}
+}
+
+// Release gives back the memory of the pages until more are read.
+func (m *Memory) Release() {
+	m.Forget()
+	if m.pages != nil {
+		_ = unix.Madvise(m.pages, unix.MADV_DONTNEED)
+	}
+}
+
+// KeepFew has fewer pages kept from now on.
+func (m *Memory) KeepFew() {
+	m.Release()
+	m.Sets = fewPages / Ways
+}
+
+// Forget has everything read anew.
+func (m *Memory) Forget() {
+	clear(m.Kept)
+	m.last, m.lastAt = nil, 0
+}
+
+// Part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
+// until the next call.
+func (m *Memory) Part(addr uint64, size int) []byte {
+	if addr < LowestAddress || addr >= UserSpace {
+		return nil
+	}
+	p := m.page(addr / PageSize)
+	if p == nil {
+		return nil
+	}
+	off := int(addr % PageSize)
+	return p[off:min(off+size, PageSize)]
+}
+
+// Bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. The result holds
+// until the next call.
+func (m *Memory) Bytes(addr uint64, size int) []byte {
+	first := m.Part(addr, size)
+	if len(first) == size {
+		return first
+	}
+	if len(first) == 0 || size > 1<<20 {
+		return nil
+	}
+	m.joint = append(m.joint[:0], first...)
+	for len(m.joint) < size {
+		more := m.Part(addr+uint64(len(m.joint)), size-len(m.joint))
+		if len(more) == 0 {
+			return nil
+		}
+		m.joint = append(m.joint, more...)
+	}
+	return m.joint
+}
+
+// Word reads 8 bytes; 0 where they cannot be read.
+func (m *Memory) Word(addr uint64) uint64 {
+	if b := m.Bytes(addr, 8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// Int32 reads 4 bytes; 0 where they cannot be read.
+func (m *Memory) Int32(addr uint64) int32 {
+	if b := m.Bytes(addr, 4); b != nil {
+		return int32(binary.LittleEndian.Uint32(b))
+	}
+	return 0
+}
+
+// description has whatever is read until done is called read from files, too: types have their names and the table of
+// their members there. Objects are never in files, but in what was written to a mapping of one.
+func (m *Memory) description() (done func()) {
+	before := m.whole
+	m.whole = true
+	return func() { m.whole = before }
+}
+
+// cString reads at most limit bytes up to a NUL, of a description.
+func (m *Memory) cString(addr uint64, limit int) string {
+	defer m.description()()
+	var out []byte
+	for len(out) < limit {
+		part := m.Part(addr+uint64(len(out)), min(64, limit-len(out)))
+		if len(part) == 0 {
+			break
+		}
+		for i, c := range part {
+			if c == 0 {
+				return string(append(out, part[:i]...))
+			}
+		}
+		out = append(out, part...)
+	}
+	return string(out)
+}
+
+// Words calls yield for each of n words from an address, until it returns false or one cannot be read.
+func (m *Memory) Words(addr, n uint64, yield func(i, word uint64) bool) {
+	var batch [32]uint64 // yield reads too
+	for i := uint64(0); i < n; {
+		part := m.Bytes(addr+8*i, int(8*min(n-i, m.upToPage(addr+8*i), uint64(len(batch)))))
+		if part == nil {
+			return
+		}
+		count := len(part) / 8
+		for at := range count {
+			batch[at] = binary.LittleEndian.Uint64(part[8*at:])
+		}
+		for _, word := range batch[:count] {
+			if !yield(i, word) {
+				return
+			}
+			i++
+		}
+	}
+}
+
+// upToPage returns the number of words up to the end of the page, or one that lies across it.
+func (m *Memory) upToPage(addr uint64) uint64 { return max(1, (PageSize-addr%PageSize)/8) }

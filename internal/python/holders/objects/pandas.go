@@ -1,0 +1,178 @@
+package objects
+
+// FrameType compares the blocks of a manager with its shape. dtype is that of all elements, if they have one.
+func (s *Sizer) FrameType(tuple uint64, shape []int64) (dtype string, ok bool) {
+	const most = 1 << 12
+	if len(shape) < 1 || len(shape) > 2 || shape[0] < 0 || shape[len(shape)-1] < 0 {
+		return "", false
+	}
+	columns, plain, dtypes := int64(0), true, map[string]bool{}
+	for _, block := range s.Tuple(tuple, most+1) {
+		found := false
+		s.Fields(block, func(word uint64, t *Type) {
+			if found || t.Shape != ShapeArray {
+				return
+			}
+			a := s.ReadArray(word)
+			if n := len(a.Shape); n != len(shape) || a.Shape[n-1] != shape[0] {
+				return
+			}
+			found = true
+			if len(a.Shape) == 2 {
+				columns += a.Shape[0]
+			}
+			dtypes[a.DType] = true
+		})
+		plain = plain && found
+	}
+	if len(shape) == 2 && plain && columns != shape[1] || len(shape) == 1 && !plain && len(dtypes) > 0 {
+		return "", false
+	}
+	if plain && len(dtypes) == 1 {
+		for d := range dtypes {
+			dtype = d
+		}
+	}
+	return dtype, true
+}
+
+// Fields calls yield for each object that an instance refers to in its own words or as an attribute.
+func (s *Sizer) Fields(addr uint64, yield func(addr uint64, t *Type)) {
+	t := s.ObjectType(addr)
+	if t == nil {
+		return
+	}
+	one := func(word uint64) {
+		if word&7 == 0 {
+			if of := s.ObjectType(word); of != nil {
+				yield(word, of)
+			}
+		}
+	}
+	s.Mem.Words(addr+16, (min(t.Basic, MaxBasic)-16)/8, func(_, word uint64) bool {
+		one(word)
+		return true
+	})
+	n := 0
+	s.Attributes(addr, t, func(_, value uint64) bool {
+		one(value)
+		n++
+		return n < 64
+	})
+}
+
+// IndexLength is how long a pandas Index is, -1 if that is not known, and the type of its elements: it has an array, a
+// range, or the codes of its levels.
+func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string) {
+	const deepest = 3
+	t := s.ObjectType(addr)
+	if t == nil || depth > deepest {
+		return -1, ""
+	}
+	switch {
+	case t.Shape == ShapeArray:
+		if a := s.ReadArray(addr); len(a.Shape) == 1 {
+			return a.Shape[0], a.DType
+		}
+		return -1, ""
+	case t.Name == "range":
+		const length = 40 // start, stop, step, length: Objects/rangeobject.c
+		if n, ok := s.Integer(s.Mem.Word(addr + length)); ok && n >= 0 {
+			return n, "int64"
+		}
+		return -1, ""
+	case t.Shape == ShapeList: // codes of a MultiIndex, one array for each level
+		n, _ := s.IndexLength(s.Mem.Word(s.Mem.Word(addr+uint64(s.Heap.ListItems))), depth+1)
+		return n, ""
+	}
+	for _, name := range []string{"_range", "_codes", "_data", "_ndarray"} {
+		if of := s.Attribute(addr, t, name); of != 0 {
+			return s.IndexLength(of, depth+1)
+		}
+	}
+	length = -1
+	s.Fields(addr, func(word uint64, t *Type) { // an array with its data in a Cython class
+		if length < 0 && t.Shape == ShapeArray {
+			length, dtype = s.IndexLength(word, depth+1)
+		}
+	})
+	return length, dtype
+}
+
+// Managed are the axes and the blocks that a manager has, 0 for none: see [variables.lister.describeFrameOf].
+func Managed(s *Sizer, manager uint64) (axes, blocks uint64) {
+	s.Fields(manager, func(word uint64, t *Type) {
+		switch {
+		case axes == 0 && t.Shape == ShapeList:
+			axes = word
+		case blocks == 0 && t.Shape == ShapeTuple:
+			blocks = word
+		}
+	})
+	return axes, blocks
+}
+
+// IndexArray is the array that an index has its labels in, 0 for none.
+func (s *Sizer) IndexArray(addr uint64, depth int) uint64 {
+	const deepest = 3
+	t := s.ObjectType(addr)
+	switch {
+	case t == nil || depth > deepest:
+		return 0
+	case t.Shape == ShapeArray:
+		return addr
+	}
+	for _, name := range []string{"_data", "_ndarray"} {
+		if of := s.Attribute(addr, t, name); of != 0 {
+			return s.IndexArray(of, depth+1)
+		}
+	}
+	found := uint64(0)
+	s.Fields(addr, func(word uint64, t *Type) {
+		if found == 0 && t.Shape == ShapeArray {
+			found = word
+		}
+	})
+	return found
+}
+
+// ValuesOf returns the array of a block of one column.
+func (s *Sizer) ValuesOf(block uint64) (array uint64) {
+	s.Fields(block, func(word uint64, t *Type) {
+		switch {
+		case array != 0:
+		case t.Shape == ShapeArray:
+			array = word
+		default:
+			array = s.Backing(word, t)
+		}
+	})
+	return array
+}
+
+// Backing returns the array that an array of pandas' own has all of its elements in, 0 for none: of dates, or of
+// objects that are texts.
+func (s *Sizer) Backing(addr uint64, t *Type) (array uint64) {
+	switch t.Name {
+	case "DatetimeArray", "TimedeltaArray", "StringArray", "StringArrayNumpySemantics":
+	default:
+		return 0
+	}
+	s.Fields(addr, func(word uint64, t *Type) {
+		if array == 0 && t.Shape == ShapeArray {
+			array = word
+		}
+	})
+	return array
+}
+
+// RowOf returns the row of an array that is one of several columns.
+func (s *Sizer) RowOf(array uint64, i int) int64 {
+	if len(s.ReadArray(array).Shape) == 2 {
+		return int64(i)
+	}
+	return Whole
+}
+
+// Whole is the place of all elements of an array, not of one row.
+const Whole = -1

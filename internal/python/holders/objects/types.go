@@ -1,0 +1,342 @@
+// Package objects reads the objects of a Python, and those of libraries in C and C++, from outside: through the memory
+// of the process, while that runs. [Memory] reads within a [Budget] and makes the process no larger; [Types] and
+// [Reader] know the layouts of objects; [Sizer] knows how much memory each has; [Notes] has what is known of all.
+//
+// Everything read is hostile. Sizes, counts and depths are bounded. What cannot be read is 0, and what has impossible
+// values is left out.
+package objects
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// shape is the way in which an object of a type is looked into.
+type shape uint8
+
+const (
+	ShapeWords shape = iota // every word that could be a pointer to an object
+	ShapeLeaf               // nothing that leads to memory
+	ShapeDict
+	ShapeList
+	ShapeTuple
+	ShapeSet
+	ShapeDeque
+	ShapeType
+	ShapeModule
+	ShapeFunction
+	ShapeCell
+	ShapeFrame
+	ShapeGenerator
+	ShapeTraceback
+	ShapeException
+	ShapeWeak
+	ShapeArray
+)
+
+// Type has the known facts of a type.
+type Type struct {
+	Addr          uint64
+	FirstBase     uint64 // its tp_base
+	Name          string
+	Flags         uint64
+	Shape         shape
+	Basic         uint64 // bytes of an instance
+	Item          uint64 // and of each of its items
+	FirstWord     uint64 // where words are looked at that the shape does not know
+	base          uint64 // basic size of the built-in type that gave the shape
+	Dict          int64  // where an instance has its __dict__, 0 for nowhere
+	Weak          uint64 // where it has its weak references, 0 for nowhere
+	members       []member
+	HiddenBefore  uint64 // the collector does not visit references before this offset, see unvisited.go
+	UnknownBefore uint64 // words before it are those of a type made in C: not known
+	Native        bool   // made by a library in C or C++: it may have memory of its own
+	Arrow         bool   // a class of pyarrow's, or derived from one
+	Shell         bool   // IPython's shell, from which everything is reached
+	Number        uint32 // in the notes of a survey, 0 for none
+}
+
+// Types are the types of a process's objects.
+type Types struct {
+	Budget
+	Heap     cpython.Heap
+	ByAddr   map[uint64]*Type
+	Recent   *RecentTypes      // of a survey; nil for none
+	Metatype uint64            // the address of type
+	Classes  map[uint64]string // of C++ objects, by their virtual tables
+	Notes    *Notes            // of a survey that was made before, nil for none
+}
+
+// Bounds of the reads of a type.
+const (
+	maxTypes   = 1 << 17 // kept, wrong ones included
+	MaxName    = 128
+	MaxText    = 192     // bytes of a function's and a file's name
+	MaxAlso    = 8       // other names of an object
+	MaxLocals  = 1 << 16 // of a frame
+	MaxBases   = 64
+	maxMembers = 64
+	MaxBasic   = 1 << 14 // bytes of an instance that are looked at
+	MaxItems   = 1 << 16 // words of its items
+)
+
+// leaves are the built-in types without references that matter.
+var leaves = map[string]bool{
+	"int": true, "float": true, "str": true, "bytes": true, "complex": true, "bool": true, "NoneType": true,
+	"ellipsis":           true,
+	"NotImplementedType": true, "code": true, "bytearray": true, "range": true,
+	"wrapper_descriptor": true, "method_descriptor": true, "getset_descriptor": true, "member_descriptor": true,
+	"classmethod_descriptor": true, "numpy.ufunc": true, "numpy.dtype": true, "numpy.generic": true,
+}
+
+var shapes = map[string]shape{
+	"set": ShapeSet, "frozenset": ShapeSet, "collections.deque": ShapeDeque, "module": ShapeModule,
+	"function": ShapeFunction,
+	"cell":     ShapeCell, "frame": ShapeFrame, "generator": ShapeGenerator, "coroutine": ShapeGenerator,
+	"async_generator": ShapeGenerator, "traceback": ShapeTraceback, "weakref": ShapeWeak,
+	"weakref.ReferenceType": ShapeWeak,
+	"weakproxy":             ShapeWeak, "weakcallableproxy": ShapeWeak, "weakref.ProxyType": ShapeWeak,
+	"weakref.CallableProxyType": ShapeWeak,
+	"numpy.ndarray":             ShapeArray, "numpy.void": ShapeWords,
+}
+
+// standard are the C types of Python itself with memory that holds nothing beyond words.
+var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.",
+	"_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
+
+// layouts are the modules of Python's own with types that keep in their words the objects that they own, and nothing
+// else.
+var layouts = []string{
+	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.",
+	"_random.", "_socket.", "_sre.", "_ssl.",
+	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.",
+	"xml.", "zlib.", "zoneinfo.",
+}
+
+// unowned are types of Python's own with words that refer to objects that they do not own, or that are not set when
+// they are made (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
+var unowned = map[string]bool{
+	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true,
+	"itertools.teedataobject": true,
+}
+
+// isKnown reports whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
+// theirs lie beside type itself then.
+func (y *Types) isKnown(name string, addr uint64) bool {
+	const image = 32 << 20
+	if unowned[name] {
+		return false
+	}
+	if !strings.Contains(name, ".") {
+		return addr-y.Metatype+image < 2*image
+	}
+	return isStandard(name) || slices.ContainsFunc(layouts, func(s string) bool { return strings.HasPrefix(name, s) })
+}
+
+// LearnTypes finds type itself: the type of the type of sys.modules.
+func (y *Types) LearnTypes() error {
+	modules := y.Mem.Word(y.Heap.Interpreter + uint64(y.Heap.InterpModules))
+	t := y.Mem.Word(y.Mem.Word(modules+8) + 8)
+	if t == 0 || y.Mem.Word(t+8) != t {
+		return fmt.Errorf("type at %#x: %w", t, cpython.ErrMalformed)
+	}
+	y.Metatype = t
+	return nil
+}
+
+// ObjectType returns the type of the object at an address, nil if there is no object: the survey's note, or else the
+// present one.
+func (y *Types) ObjectType(addr uint64) *Type {
+	if y.Notes != nil {
+		if id, ok := y.Notes.Index.Get(addr, y.Notes.Addrs); ok {
+			if number := y.Notes.Noted[id].TypeNumber(); number != 0 {
+				return y.Notes.Types[number]
+			}
+		}
+	}
+	return y.TypeNow(addr)
+}
+
+// TypeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by
+// a pointer to the next free one.
+func (y *Types) TypeNow(addr uint64) *Type {
+	if addr < LowestAddress || addr >= UserSpace {
+		return nil
+	}
+	head := y.Mem.Bytes(addr, 16)
+	if head == nil {
+		return nil
+	}
+	// A reference count takes the lower half of the word; the upper quarter has flags from 3.14 on, and 0 is between.
+	refs := binary.LittleEndian.Uint64(head)
+	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
+		return nil
+	}
+	return y.TypeAt(binary.LittleEndian.Uint64(head[8:]))
+}
+
+// RecentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
+type RecentTypes [1 << 10]*Type
+
+func (r *RecentTypes) at(addr uint64) **Type { return &r[addr>>5%uint64(len(r))] }
+
+// TypeAt returns the type at an address, nil if there is none.
+func (y *Types) TypeAt(addr uint64) *Type {
+	if y.Recent != nil {
+		if t := *y.Recent.at(addr); t != nil && t.Addr == addr {
+			return t
+		}
+	}
+	t, ok := y.ByAddr[addr]
+	if ok {
+		if y.Recent != nil && t != nil {
+			*y.Recent.at(addr) = t
+		}
+		return t
+	}
+	if addr&7 == 0 && addr >= LowestAddress && addr < UserSpace && y.isType(addr) {
+		t = y.readType(addr)
+	}
+	if len(y.ByAddr) >= maxTypes {
+		clear(y.ByAddr)
+	}
+	y.ByAddr[addr] = t
+	return t
+}
+
+// isType reports whether the type of an object is type, or made by it: the chain of types ends there.
+func (y *Types) isType(addr uint64) bool {
+	for range 8 {
+		addr = y.Mem.Word(addr + 8)
+		if addr == y.Metatype {
+			return true
+		}
+		if y.Mem.Word(addr+cpython.TypeFlags)&cpython.FlagType == 0 {
+			return false
+		}
+	}
+	return false
+}
+
+func (y *Types) readType(addr uint64) *Type {
+	raw := y.Mem.Bytes(addr, cpython.TypeSize)
+	if raw == nil {
+		return nil
+	}
+	field := func(at int) uint64 { return binary.LittleEndian.Uint64(raw[at:]) }
+	t := &Type{
+		Addr: addr, Flags: field(cpython.TypeFlags), Basic: field(cpython.TypeBasicSize),
+		Item: field(cpython.TypeItemSize),
+		Dict: int64(field(cpython.TypeDictOffset)), Weak: field(cpython.TypeWeakList),
+	}
+	name, base, members := field(int(y.Heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
+	t.FirstBase = base
+	if int64(t.Weak) < 0 { // in front of the object
+		t.Weak = 0
+	}
+	if t.Basic < 16 || t.Basic > 1<<20 || t.Item > 1<<20 || t.Weak > 1<<20 {
+		return nil
+	}
+	t.Name = strings.ToValidUTF8(y.Mem.cString(name, MaxName), "?")
+	if t.Name == "" {
+		return nil
+	}
+	t.FirstWord, t.base = 16, 16
+	y.classify(t, base)
+	t.members, t.HiddenBefore = y.readMembers(members), y.hidesOf(t)
+	return t
+}
+
+// classify finds the shape: that of the first base that has one.
+func (y *Types) classify(t *Type, base uint64) {
+	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
+	for range MaxBases {
+		heap := flags&cpython.FlagHeapType != 0
+		if strings.HasSuffix(name, "InteractiveShell") {
+			t.Shell = true
+		}
+		if !heap || strings.Contains(name, ".") {
+			if s, ok := shapes[name]; ok {
+				t.Shape, t.base = s, basic
+				break
+			}
+			if leaves[name] {
+				t.Shape, t.base = ShapeLeaf, basic
+				break
+			}
+			t.Native = t.Native || strings.Contains(name, ".") && !isStandard(name)
+			t.Arrow = t.Arrow || IsArrow(name)
+			if !y.isKnown(name, at) {
+				t.UnknownBefore = max(t.UnknownBefore, basic)
+			}
+		}
+		if base == 0 || base == at {
+			break
+		}
+		at, name = base, y.Mem.cString(y.Mem.Word(base+uint64(y.Heap.TypeName)), MaxName)
+		flags, basic = y.Mem.Word(base+cpython.TypeFlags), y.Mem.Word(base+cpython.TypeBasicSize)
+		base = y.Mem.Word(base + cpython.TypeBase)
+	}
+	y.classifyByFlags(t)
+	switch t.Shape {
+	case ShapeWords:
+		if t.Item > 0 {
+			t.FirstWord = 24
+		}
+	case ShapeLeaf:
+		if t.Dict != 0 || t.Flags&(cpython.FlagManagedDict|cpython.FlagGC) != 0 && t.Flags&cpython.FlagHeapType != 0 {
+			t.Shape, t.FirstWord = ShapeWords, min(t.base, t.Basic) // a subclass can have attributes
+			t.Item = 0
+		}
+	default:
+		t.FirstWord = t.base
+	}
+	if own, ok := Borrowed[t.Name]; ok {
+		t.FirstWord = own
+	}
+}
+
+// Borrowed are types with first words, up to this offset, that refer to objects without holding them: the links of the
+// list of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
+var Borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, lruLink: 40}
+
+// classifyByFlags is for the types with flags for the type that they derive from.
+func (y *Types) classifyByFlags(t *Type) {
+	const varSize = 24
+	switch {
+	case t.Flags&cpython.FlagDict != 0:
+		t.Shape, t.base = ShapeDict, 48
+	case t.Flags&cpython.FlagList != 0:
+		t.Shape, t.base = ShapeList, 40
+	case t.Flags&cpython.FlagTuple != 0:
+		t.Shape, t.base = ShapeTuple, uint64(y.Heap.TupleItems)
+	case t.Flags&cpython.FlagType != 0:
+		t.Shape, t.base = ShapeType, t.Basic
+	case t.Flags&(cpython.FlagInt|cpython.FlagStr|cpython.FlagBytes) != 0:
+		t.Shape, t.base = ShapeLeaf, max(t.base, varSize)
+	case t.Flags&cpython.FlagException != 0:
+		t.Shape, t.base = ShapeException, 16
+	}
+}
+
+func isStandard(name string) bool {
+	for _, s := range standard {
+		if strings.HasPrefix(name, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsShape reports whether an object is of a shape.
+func (y *Types) IsShape(addr uint64, all ...shape) bool {
+	t := y.ObjectType(addr)
+	return t != nil && slices.Contains(all, t.Shape)
+}
+
+// LruCache is a function with a cache around it.
+const LruCache = "functools._lru_cache_wrapper"

@@ -1,0 +1,127 @@
+package paths
+
+// Arc leads from a vertex to another.
+type Arc struct{ Tail, Head int32 }
+
+// each calls yield with all arcs.
+func (a *Arcs) each(yield func(tail, head int32)) {
+	var tail int32
+	for _, part := range a.parts {
+		for _, v := range part {
+			if v < 0 {
+				tail = lowestTail - 1 - v
+			} else {
+				yield(tail, v)
+			}
+		}
+	}
+}
+
+// OnCycles returns the arcs of some that are on a cycle of vertices for which let holds, and the vertices of each such
+// cycle's strongly connected component, by the number that parts has for a vertex: -1 for all other vertices. An arc
+// from a vertex to itself is a cycle.
+func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []Arc, parts []int32) {
+	var arcs []Arc
+	var from []int32
+	some.each(func(tail, head int32) {
+		if tail >= 0 && let(tail) && let(head) && (tail == head || len(g.Of(head)) > 0) {
+			arcs = append(arcs, Arc{tail, head})
+			if n := len(from); n == 0 || from[n-1] != head {
+				from = append(from, head)
+			}
+		}
+	})
+	if len(arcs) == 0 {
+		return nil, nil
+	}
+	all := g.components(from, let)
+	parts = make([]int32, len(all))
+	isCore := map[int32]bool{}
+	for _, a := range arcs {
+		if all[a.Tail] >= 0 && all[a.Tail] == all[a.Head] {
+			on = append(on, a)
+			isCore[all[a.Tail]] = true
+		}
+	}
+	for v, part := range all {
+		if parts[v] = part; !isCore[part] {
+			parts[v] = -1
+		}
+	}
+	return on, parts
+}
+
+// components returns the number of the strongly connected component of each vertex that others lead to, of those for
+// which let holds; -1 for the rest. It is Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972).
+func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
+	n := len(g.First) - 1
+	part = make([]int32, n)
+	place, low := make([]int32, n), make([]int32, n) // places from 1 on
+	for v := range part {
+		part[v] = -1
+	}
+	type step struct{ vertex, next int32 }
+	var stack []step
+	var open []int32 // vertices that were met and have no component yet
+	met, parts := int32(0), int32(0)
+	meet := func(v int32) {
+		met++
+		place[v], low[v] = met, met
+		stack, open = append(stack, step{v, g.First[v]}), append(open, v)
+	}
+	for _, root := range from {
+		if place[root] == 0 {
+			meet(root)
+		}
+		for len(stack) > 0 {
+			s := &stack[len(stack)-1]
+			v := s.vertex
+			if s.next < g.First[v+1] {
+				to := g.Heads[s.next]
+				s.next++
+				switch {
+				case !let(to):
+				case place[to] == 0:
+					meet(to)
+				case part[to] < 0:
+					low[v] = min(low[v], place[to])
+				}
+				continue
+			}
+			stack = stack[:len(stack)-1]
+			if len(stack) > 0 {
+				up := stack[len(stack)-1].vertex
+				low[up] = min(low[up], low[v])
+			}
+			if low[v] < place[v] {
+				continue
+			}
+			for last := int32(-1); last != v; open = open[:len(open)-1] {
+				last = open[len(open)-1]
+				part[last] = parts
+			}
+			parts++
+		}
+	}
+	return part
+}
+
+// Spread gives each vertex that those of the parts lead to the number of one of them. Vertices with a number keep it.
+func (g Graph) Spread(parts []int32, let func(v int32) bool) {
+	var queue []int32
+	for v, part := range parts {
+		if part >= 0 {
+			queue = append(queue, int32(v))
+		}
+	}
+	for len(queue) > 0 {
+		v := queue[0]
+		queue = queue[1:]
+		for _, to := range g.Of(v) {
+			if parts[to] < 0 && let(to) {
+				parts[to] = parts[v]
+				queue = append(queue, to)
+			}
+		}
+	}
+}

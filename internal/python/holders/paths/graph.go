@@ -1,0 +1,156 @@
+package paths
+
+// Graph is a directed graph of vertices 0 … n-1. Arcs of vertex v are Heads[First[v]:First[v+1]].
+type Graph struct {
+	First, Heads []int32
+}
+
+// Arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail
+// follow each other mostly: a tail is written, as a negative number, where it is another than before.
+type Arcs struct {
+	Count int // how many there are
+
+	parts [][]int32
+	tail  int32 // the last
+}
+
+// lowestTail is the first that is allowed.
+const lowestTail = -1 << 24
+
+// Add adds an arc. The tail may be negative, see [NewGraph].
+func (a *Arcs) Add(tail, head int32) {
+	if a.Count == 0 || tail != a.tail {
+		a.tail = tail
+		a.put(lowestTail - 1 - tail)
+	}
+	a.put(head)
+	a.Count++
+}
+
+func (a *Arcs) put(v int32) {
+	const size = 1 << 16
+	last := len(a.parts) - 1
+	if last < 0 || len(a.parts[last]) == size {
+		a.parts = append(a.parts, make([]int32, 0, size))
+		last++
+	}
+	a.parts[last] = append(a.parts[last], v)
+}
+
+// NewGraph sorts arcs by their tails, or turned round. named gives the vertex of a tail.
+func NewGraph(n int, all Arcs, named func(tail int32) int32, back bool) Graph {
+	g := Graph{make([]int32, n+1), make([]int32, all.Count)}
+	each := func(yield func(tail, head int32)) {
+		var tail int32
+		for _, part := range all.parts {
+			for _, v := range part {
+				switch {
+				case v < 0:
+					tail = named(lowestTail - 1 - v)
+				case back:
+					yield(v, tail)
+				default:
+					yield(tail, v)
+				}
+			}
+		}
+	}
+	each(func(tail, _ int32) { g.First[tail]++ })
+	sum := int32(0)
+	for v, count := range g.First {
+		g.First[v] = sum
+		sum += count
+	}
+	each(func(tail, head int32) {
+		g.Heads[g.First[tail]] = head
+		g.First[tail]++
+	})
+	copy(g.First[1:], g.First[:n]) // each has moved to where the next begins
+	g.First[0] = 0
+	return g
+}
+
+// Of returns the vertices that arcs lead to from a vertex.
+func (g Graph) Of(v int32) []int32 { return g.Heads[g.First[v]:g.First[v+1]] }
+
+// Order is a depth-first order of the vertices that a root reaches: the vertices as they are met, and of each its place
+// in that order, -1 for one that is not reached, and the place of the vertex it was met from.
+type Order struct {
+	Vertex, Place, Parent []int32
+}
+
+// DepthFirst returns the order from a root.
+func (g Graph) DepthFirst(root int32) Order {
+	n := len(g.First) - 1
+	o := Order{Place: make([]int32, n), Vertex: make([]int32, 0, n), Parent: make([]int32, 0, n)}
+	for v := range o.Place {
+		o.Place[v] = -1
+	}
+	type step struct{ vertex, next int32 }
+	stack := []step{{root, g.First[root]}}
+	o.Place[root], o.Vertex, o.Parent = 0, append(o.Vertex, root), append(o.Parent, 0)
+	for len(stack) > 0 {
+		s := &stack[len(stack)-1]
+		if s.next == g.First[s.vertex+1] {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		from, to := s.vertex, g.Heads[s.next]
+		s.next++
+		if o.Place[to] < 0 {
+			o.Place[to] = int32(len(o.Vertex))
+			o.Vertex, o.Parent = append(o.Vertex, to), append(o.Parent, o.Place[from])
+			stack = append(stack, step{to, g.First[to]})
+		}
+	}
+	return o
+}
+
+// Dominators returns for each vertex, by its place in the order, the place of its immediate dominator: the one that
+// every way from the root leads through. It is the algorithm SemiNCA (Georgiadis, "Linear-Time Algorithms for
+// Dominators and Related Problems", 2005); back has each arc turned round.
+func (o Order) Dominators(back Graph) []int32 {
+	n := len(o.Vertex)
+	semi, best, dominator, ancestor := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	for i := range n {
+		semi[i], best[i] = int32(i), int32(i)
+		dominator[i], ancestor[i] = o.Parent[i], -1
+	}
+	var path []int32
+	for i := int32(n - 1); i > 0; i-- {
+		for _, from := range back.Of(o.Vertex[i]) {
+			p := o.Place[from]
+			if p < 0 {
+				continue
+			}
+			if ancestor[p] >= 0 {
+				path = compress(p, path, ancestor, best, semi)
+			}
+			semi[i] = min(semi[i], semi[best[p]])
+		}
+		ancestor[i] = o.Parent[i]
+	}
+	for i := int32(1); i < int32(n); i++ {
+		for dominator[i] > semi[i] {
+			dominator[i] = dominator[dominator[i]]
+		}
+	}
+	return dominator
+}
+
+// compress shortens the way from a vertex to the root of its tree; best is then the vertex with the least semi on it.
+func compress(p int32, path, ancestor, best, semi []int32) []int32 {
+	path = path[:0]
+	for ancestor[ancestor[p]] >= 0 {
+		path = append(path, p)
+		p = ancestor[p]
+	}
+	for i := len(path) - 1; i >= 0; i-- {
+		v, above := path[i], ancestor[path[i]]
+		if semi[best[above]] < semi[best[v]] {
+			best[v] = best[above]
+		}
+		ancestor[v] = ancestor[above]
+	}
+	return path
+}

@@ -1,0 +1,108 @@
+package paths
+
+import (
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// OutputCycles finds out whether an object that an output leads to is in a reference cycle: then it does not go with
+// the output's names, but when the garbage collector comes.
+type OutputCycles struct {
+	w     *walk.Walker
+	known map[int32]bool // by node, of it and of everything that lies between it and the output
+	met   map[int32]bool // of one search, by node
+	Left  int            // steps that may still be taken
+}
+
+// MaxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
+const MaxSearched = 1 << 23
+
+// NewOutputCycles returns the cycles of a walk that is over.
+func NewOutputCycles(w *walk.Walker) *OutputCycles {
+	return &OutputCycles{w: w, known: map[int32]bool{}, Left: MaxSearched}
+}
+
+// Holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
+// on one long way, which is gone once.
+func (c *OutputCycles) Holds(n int32) bool {
+	w := c.w
+	if w.Notes == nil || w.Nodes[n].Kind != walk.KindOutput {
+		return false
+	}
+	var way []int32
+	is := false
+	for at := n; at >= 0 && w.Addrs[at] != w.Shell.Out && c.Left > 0; at = w.Nodes[at].Parent { // Out is IPython's own
+		known, ok := c.known[at]
+		if is = known; ok {
+			break
+		}
+		way = append(way, at)
+		if is = c.leadsBack(at); is {
+			break
+		}
+	}
+	for _, at := range way {
+		c.known[at] = is
+	}
+	return is
+}
+
+// leadsBack reports whether an object leads to itself. That is assumed where it leads to objects without notes.
+func (c *OutputCycles) leadsBack(first int32) bool {
+	w := c.w
+	c.met = map[int32]bool{}
+	queue := []int32{first}
+	for len(queue) > 0 && c.Left > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		c.Left--
+		id := w.Nodes[n].ID
+		if id < 0 {
+			return true
+		}
+		one := &w.Notes.Noted[id]
+		if one.Is(objects.NoteLeaf) || w.Nodes[n].What == walk.NodePart {
+			continue
+		}
+		if one.First == objects.Unnoted {
+			if one.TypeNumber() != 0 && c.isPlain(w.Notes.Types[one.TypeNumber()]) || c.isPandas(w.Addrs[n]) {
+				continue
+			}
+			return true
+		}
+		for s := range w.Notes.StepsOf(id) {
+			if c.Left--; c.Left < 0 {
+				break
+			}
+			switch s.Kind() {
+			case objects.StepFollow, objects.StepWord, objects.StepKey:
+				to := w.Of[s.ID()] - 1
+				switch {
+				case to < 0 || w.Nodes[to].Kind != walk.KindOutput:
+				case to == first:
+					return true
+				case !c.met[to]:
+					c.met[to] = true
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	return false
+}
+
+// isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
+// not Python's.
+func (c *OutputCycles) isPlain(t *objects.Type) bool {
+	return objects.IsPlain(t.Name) || objects.IsArrow(t.Name)
+}
+
+// isPandas reports whether an object is one of pandas' own that its frames are made of.
+func (c *OutputCycles) isPandas(addr uint64) bool {
+	for t := range c.w.Bases(c.w.ObjectType(addr)) {
+		if objects.IsPlain(t.Name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,241 @@
+// Package paths says what holds an object: the path that a walk has reached it by, in Python's words, or the cycle that
+// it is in. It has the graphs of very many vertices that this takes: orders, dominators, components.
+package paths
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// Bounds of a path.
+const (
+	MaxPath  = 512 // bytes
+	MaxSteps = 24  // of a longer one the middle is left out
+)
+
+// Writer puts into words how nodes are reached.
+type Writer struct {
+	*walk.Walker
+	Climbs Climbs      // ways to roots, see [Climbs]
+	Lost   *LostCycles // cycles that the collector does not see; nil for none
+}
+
+// NewWriter returns a writer of the paths of a walk that is over.
+func NewWriter(w *walk.Walker, l *LostCycles) *Writer { return &Writer{Walker: w, Lost: l} }
+
+// rootOf is the name of the root that a node was reached from.
+func (p *Writer) rootOf(n int32) string {
+	if l := p.LabelOf(p.RootNode(n)); l.Kind == walk.LabelRoot {
+		return p.Names[l.Arg]
+	}
+	return ""
+}
+
+// RootNode is the root that a node was reached from.
+func (p *Writer) RootNode(n int32) int32 { return p.Climbs.root(&p.Reached, n) }
+
+// Submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
+// Python: model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
+func Submodules(steps []string) (out []string) {
+	for i := 0; i < len(steps); i++ {
+		key, found := "", false
+		switch steps[i] {
+		case "._modules", "._parameters", "._buffers":
+			if i+1 < len(steps) {
+				key, found = strings.CutPrefix(steps[i+1], "['")
+				key, _ = strings.CutSuffix(key, "']")
+			}
+		}
+		if _, err := strconv.ParseUint(key, 10, 32); found && err == nil {
+			out = append(out, "["+key+"]")
+		} else if found && isIdentifier(key) {
+			out = append(out, "."+key)
+		} else {
+			out = append(out, steps[i])
+			continue
+		}
+		i++
+	}
+	return out
+}
+
+// isIdentifier reports whether a key can stand behind a dot.
+func isIdentifier(key string) bool {
+	return key != "" && !strings.ContainsFunc(key,
+		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// Step is a label as text. begins is true for values that a frame holds.
+func (p *Writer) Step(n int32, l walk.Label) (step string, begins bool) {
+	name := func() string {
+		s, _ := p.Text(l.Arg, objects.MaxName)
+		return s
+	}
+	switch l.Kind {
+	case walk.LabelRoot:
+		return p.Names[l.Arg], false
+	case walk.LabelName:
+		return "." + name(), false
+	case walk.LabelKey:
+		return "[" + p.Key(l.Arg, 0) + "]", false
+	case walk.LabelIndex:
+		return "[" + strconv.FormatUint(l.Arg, 10) + "]", false
+	case walk.LabelFlat:
+		return ".flat[" + strconv.FormatUint(l.Arg, 10) + "]", false
+	case walk.LabelElement:
+		return "{…}", false
+	case walk.LabelFixed:
+		return walk.Fixed[l.Arg], false
+	case walk.LabelClosure:
+		return ".__closure__[" + objects.Quote(name()) + "]", false
+	case walk.LabelLocal:
+		return name(), true
+	case walk.LabelTemporary:
+		return "(a value in use)", true
+	case walk.LabelWord:
+		return p.wordStep(n, l.Arg), false
+	}
+	return "", false
+}
+
+// wordStep names a word of an object of a C type: by the member at it, or by the type of the word's target.
+func (p *Writer) wordStep(n int32, at uint64) string {
+	parent := p.Nodes[n].Parent
+	if parent < 0 {
+		return ""
+	}
+	of := p.ObjectType(p.Addrs[parent])
+	if of == nil || of.Name == "functools._lru_list_elem" { // it is a part of the cache's dict
+		return ""
+	}
+	if name := p.MemberAt(of, at); name != "" {
+		return "." + name
+	}
+	if of.Name == "builtin_function_or_method" && at == 24 { // PyCFunctionObject.m_self
+		return ".__self__"
+	}
+	if of.Shape == objects.ShapeException {
+		if name := p.ExceptionMember(at); name != "" {
+			return "." + name
+		}
+	}
+	if t := p.ObjectType(p.Addrs[n]); t != nil {
+		return ".<" + t.Name + ">"
+	}
+	return ".<?>"
+}
+
+// Output is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
+func (p *Writer) Output(root walk.Label, steps []string) int {
+	if root.Kind != walk.LabelRoot {
+		return 0
+	}
+	name := p.Names[root.Arg]
+	number, found := strings.CutPrefix(name, "_")
+	if name == "Out" || name == "_oh" {
+		if len(steps) < 2 {
+			return 0
+		}
+		number = strings.Trim(steps[len(steps)-2], "[]")
+		found = true
+	}
+	if n, err := strconv.ParseUint(number, 10, 31); found && err == nil && p.kindOfRoot(root) == event.HeldByOutput {
+		return int(n)
+	}
+	return 0
+}
+
+// kindOfRoot is Output for a root that only IPython makes.
+func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
+	if objects.IsIPythons(p.Names[root.Arg]) {
+		return event.HeldByOutput
+	}
+	return event.HeldByVariable
+}
+
+// DescribeFrame fills in the function, file and line of a frame.
+func (p *Writer) DescribeFrame(h *event.Holder, n int32) {
+	f, ok := p.Frames.At[n]
+	if !ok {
+		return
+	}
+	h.Function, h.File = p.FunctionOf(f.Code), p.FileOf(f.Code)
+	h.Line = p.line(n, f)
+}
+
+// Join makes a path of its steps, and cuts it.
+func (p *Writer) Join(steps []string, h *event.Holder) string {
+	path := strings.Join(steps, "")
+	if (h.Kind == event.HeldByCycle || h.Kind == event.HeldByNone) && h.Type != "" { // there is no root to begin with
+		path = "…" + path
+	}
+	if rest, ok := strings.CutPrefix(path, "_oh["); ok && h.Kind == event.HeldByOutput {
+		path = "Out[" + rest // another name of it
+	}
+	if len(path) <= MaxPath {
+		return path
+	}
+	cut := MaxPath - len("…")
+	for cut > 0 && !utf8.RuneStart(path[cut]) {
+		cut--
+	}
+	return path[:cut] + "…"
+}
+
+// line returns the line that a frame is at, 0 if not known.
+func (p *Writer) line(n int32, f walk.Frame) int32 {
+	if up := p.Nodes[n].Parent; up >= 0 && p.IsShape(p.Addrs[up], objects.ShapeTraceback) {
+		tb := p.Addrs[up]
+		if line := p.Mem.Int32(tb + cpython.TracebackLine); line > 0 {
+			return line
+		}
+		f.At = int64(p.Mem.Int32(tb + cpython.TracebackLast))
+		if p.Heap.Version.Minor == 10 {
+			f.At /= 2
+		}
+	}
+	const maxTable = 1 << 20
+	h := &p.Heap
+	table := p.Mem.Word(f.Code + uint64(h.CodeLineTable))
+	if t := p.ObjectType(table); t == nil || t.Flags&cpython.FlagBytes == 0 {
+		return 0
+	}
+	size := min(p.Mem.Word(table+uint64(h.VarSize)), maxTable)
+	if p.Climbs.Tables += size; p.Climbs.Tables > MaxTables {
+		return 0
+	}
+	raw := p.Mem.Bytes(table+uint64(h.BytesData), int(size))
+	if raw == nil {
+		return 0
+	}
+	return int32(max(0, min(cpython.Line(h.Version, p.Mem.Int32(f.Code+uint64(h.CodeFirstLine)), raw, f.At), 1<<31-1)))
+}
+
+// GarbageOf returns the collector's part in a block that only an object without a root has.
+func GarbageOf(p *Writer, n int32) event.Garbage {
+	c, kind := &p.Notes.Collector, p.Nodes[n].Kind
+	if kind != walk.KindCycle && kind != walk.KindNone {
+		return ""
+	}
+	on := p.Climbs.wasteOn(&p.Reached, n)
+	switch {
+	case kind == walk.KindCycle && p.Lost.cycle(n) >= 0:
+		return event.GarbageLost
+	case on&wasteFrozen != 0:
+		return event.GarbageFrozen
+	case kind == walk.KindNone && on&wasteYoung == 0 && c.Known:
+		return event.GarbageOld
+	case kind == walk.KindNone:
+		return event.GarbageYoung
+	case c.Disabled:
+		return event.GarbageOff
+	}
+	return event.GarbageWaits
+}

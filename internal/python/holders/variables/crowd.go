@@ -1,0 +1,165 @@
+package variables
+
+import (
+	"iter"
+
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// A list of millions of texts, some of which others have as well, would make a node of each. They refer to nothing, and
+// it does not matter which of them is which: those that the same objects refer to are one node, which has the bytes of
+// all. So little is kept of each, and the others that have it are found as the references are met: an object's are met
+// one after another, so there are few sets of objects.
+//
+// A crowd has leaves that no survey has noted: those that only objects with very many references have, see
+// [walk.Walker.isLarge].
+type crowd struct {
+	index objects.Index
+	Addrs []uint64
+	All   []Leaf
+	sets  []leafSet
+	next  map[setStep]int32 // the set that an object more makes of one
+	last  setStep
+	to    int32 // the same of the last step
+
+	first, end int32 // the nodes of all sets
+
+	region objects.Region
+}
+
+// Leaf is an object that refers to nothing.
+type Leaf struct {
+	Set   int32  // of those that refer to it
+	left  uint32 // references that were not met
+	Bytes uint32
+}
+
+// leafSet is a set of objects: one more than in another. The first is empty.
+type leafSet struct {
+	but, node int32
+	whole     int32 // the node of its leaves that nothing else has, 0 for none
+}
+
+type setStep struct{ set, node int32 }
+
+// Bounds of a crowd.
+const (
+	maxCrowd    = 1 << 23
+	maxLeafSets = 1 << 16
+)
+
+func newCrowd() *crowd {
+	c := &crowd{sets: []leafSet{{-1, -1, 0}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
+	c.Addrs = objects.Room[uint64](&c.region, maxCrowd)
+	c.All = objects.Room[Leaf](&c.region, maxCrowd)
+	return c
+}
+
+func (c *crowd) free() {
+	c.Addrs, c.All = nil, nil
+	c.region.Free()
+}
+
+// take takes in a reference from a node to a leaf. It is false where there is no room for it.
+func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type) bool {
+	n, known := c.index.Get(addr, c.Addrs)
+	if !known {
+		if len(c.All) == maxCrowd {
+			return false
+		}
+		bytes, _ := s.Measure(addr, t)
+		n = int32(len(c.All))
+		c.Addrs = append(c.Addrs, addr)
+		c.All = append(c.All, Leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
+		c.index.Put(addr, n, c.Addrs)
+	}
+	one := &c.All[n]
+	if one.left > 0 {
+		one.left--
+	}
+	to, ok := c.With(one.Set, from)
+	one.Set = to
+	return ok
+}
+
+// With is the set that has a node more.
+func (c *crowd) With(set, node int32) (to int32, ok bool) {
+	if c.sets[set].node == node {
+		return set, true
+	}
+	step := setStep{set, node}
+	if step == c.last {
+		return c.to, true
+	}
+	to, ok = c.next[step]
+	if !ok {
+		if len(c.sets) == maxLeafSets {
+			return set, false
+		}
+		to = int32(len(c.sets))
+		c.sets = append(c.sets, leafSet{set, node, 0})
+		c.next[step] = to
+	}
+	c.last, c.to = step, to
+	return to, true
+}
+
+// nodes are those of a set.
+func (c *crowd) nodes(set int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for ; set > 0; set = c.sets[set].but {
+			if !yield(c.sets[set].node) {
+				return
+			}
+		}
+	}
+}
+
+// Settle makes a node for the leaves that the same objects have, and one for those of them that something else has as
+// well. Many sets of many objects would make more references than there is room for: the rest counts as held by
+// something else.
+func (e *Extents) Settle() {
+	c := e.Crowd
+	type whole struct {
+		bytes uint64
+		first uint64
+	}
+	c.first = int32(len(e.Bytes))
+	defer func() { c.end = int32(len(e.Bytes)) }()
+	sums := make([][2]whole, len(c.sets))
+	for i, one := range c.All {
+		held := 0
+		if one.left > 0 {
+			held = 1
+		}
+		s := &sums[one.Set][held]
+		if s.bytes += uint64(one.Bytes); s.first == 0 {
+			s.first = c.Addrs[i]
+		}
+	}
+	for set := range sums {
+		for held, s := range sums[set] {
+			if s.bytes == 0 {
+				continue
+			}
+			n := e.AddNew(Nobody, s.first, walk.Label{}, walk.NodePart)
+			if n < 0 {
+				break
+			}
+			if held == 0 {
+				c.sets[set].whole = n
+			}
+			e.Bytes[n], e.Refs[n], e.Seen[n], e.Unknown[n], e.Class[n] = s.bytes, uint32(held), 0, false, false
+			for from := range c.nodes(int32(set)) {
+				if e.Arcs.Count >= paths.MaxArcs {
+					e.Stopped, e.Refs[n] = objects.ErrObjects, 1
+					break
+				}
+				e.Arcs.Add(from, n)
+			}
+		}
+	}
+	e.Crowd = nil
+}

@@ -1,0 +1,132 @@
+package variables
+
+import "ipytracer/internal/python/holders/paths"
+
+// Tree has the nodes that each node or group holds alone.
+type Tree struct {
+	paths.Order
+	dominator []int32
+	total     []uint64         // bytes that a vertex dominates, by its place, itself included
+	unknown   []bool           // of these there may be more
+	device    map[int32]uint64 // bytes on GPUs that a vertex dominates, by its place
+	largest   []int32          // the vertex among these that has the most of its own
+	Nodes     int              // vertices from here on are groups, the last is the root
+	Forward   paths.Graph
+}
+
+// dominate finds out which nodes each holds alone, with so many groups. The last group has the objects that wait for
+// the garbage collector: it is found among the nodes from loose on, that no name led to.
+func (e *Extents) dominate(groups, loose int) Tree {
+	nodes := len(e.Bytes)
+	root := int32(nodes + groups)
+	named := func(tail int32) int32 {
+		switch {
+		case tail == Nobody:
+			return root
+		case tail < Nobody:
+			return int32(nodes) - 2 - tail
+		}
+		return tail
+	}
+	for g := range groups {
+		e.Arcs.Add(root, int32(nodes+g))
+	}
+	for n, refs := range e.Refs {
+		if _, emptied := e.emptied[int32(n)]; !emptied && refs > e.Seen[n] {
+			e.Arcs.Add(root, int32(n))
+		}
+	}
+	for _, n := range e.tensors.counted { // some were none: nothing says which
+		if e.Seen[n] > e.Refs[n] {
+			e.Arcs.Add(root, n)
+		}
+	}
+	e.freeReferences()
+	t := Tree{Nodes: nodes, Forward: paths.NewGraph(int(root)+1, e.Arcs, named, false)}
+	t.Order = t.Forward.DepthFirst(root)
+	waits := false
+	lost := t.lost(e, func(v int32) bool { return int(v) >= loose && int(v) < nodes && t.Place[v] < 0 })
+	for n := loose; n < nodes; n++ { // it has no references but those of others of the kind
+		if t.Place[n] >= 0 {
+			continue
+		}
+		by := int32(-1 - groups)
+		if lost != nil && lost[n] >= 0 { // the collector does not come for it
+			by = root
+		}
+		e.Arcs.Add(by, int32(n))
+		waits = true
+	}
+	if waits {
+		t.Forward, t.Order = paths.Graph{}, paths.Order{} // two of each take too much memory
+		t.Forward = paths.NewGraph(int(root)+1, e.Arcs, named, false)
+		t.Order = t.Forward.DepthFirst(root)
+	}
+	back := paths.NewGraph(int(root)+1, e.Arcs, named, true)
+	e.Arcs = paths.Arcs{}
+	t.dominator = t.Dominators(back)
+	t.add(e)
+	return t
+}
+
+// lost returns, of some vertices, which ones stay in cycles that the collector does not see, once everything else has
+// let go of them: their numbers are not negative. It is nil for none.
+func (t *Tree) lost(e *Extents, some func(v int32) bool) []int32 {
+	_, parts := t.Forward.OnCycles(&e.unvisited, some)
+	if parts != nil {
+		t.Forward.Spread(parts, some)
+	}
+	return parts
+}
+
+// keepArcs gives back all but where arcs lead.
+func (t *Tree) keepArcs() {
+	t.Vertex, t.Parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
+}
+
+// add adds up from the leaves.
+func (t *Tree) add(e *Extents) {
+	count := len(t.Vertex)
+	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)
+	t.device = map[int32]uint64{}
+	own := func(v int32) uint64 {
+		if int(v) < t.Nodes {
+			return e.Bytes[v]
+		}
+		return 0
+	}
+	for i := count - 1; i >= 0; i-- {
+		v := t.Vertex[i]
+		t.total[i] += own(v)
+		if int(v) < t.Nodes {
+			t.unknown[i] = t.unknown[i] || e.Unknown[v]
+		}
+		if own(v) >= own(t.largestOf(i)) {
+			t.largest[i] = v + 1
+		}
+		if i == 0 {
+			break
+		}
+		d := t.dominator[i]
+		if int(v) < t.Nodes && e.Device[v] > 0 {
+			t.device[int32(i)] += e.Device[v]
+		}
+		if t.device[int32(i)] > 0 {
+			t.device[d] += t.device[int32(i)]
+		}
+		t.total[d] += t.total[i]
+		t.unknown[d] = t.unknown[d] || t.unknown[i]
+		if t.largest[d] == 0 || own(t.largestOf(i)) > own(t.largestOf(int(d))) {
+			t.largest[d] = t.largest[i]
+		}
+	}
+}
+
+// largestOf is the vertex with the most of its own among those that the one at a place dominates; itself if nothing is
+// known yet.
+func (t *Tree) largestOf(place int) int32 {
+	if t.largest[place] == 0 {
+		return t.Vertex[place]
+	}
+	return t.largest[place] - 1
+}

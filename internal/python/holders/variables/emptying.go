@@ -1,0 +1,264 @@
+package variables
+
+import (
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+)
+
+// Some memory goes although its names stay: code empties what has it. Such are the caches of functions, whoever has the
+// functions; containers that are attributes of the notebook's classes and modules; and Matplotlib's figures. Modules
+// that nobody installed are the notebook's, as it imports them from its own files.
+
+// containers are the types with a method clear().
+var containers = map[string]bool{
+	"dict": true, "list": true, "set": true, "collections.deque": true, "collections.OrderedDict": true,
+	"collections.defaultdict": true,
+}
+
+// maxAttributes is how many attributes of a class are looked at.
+const maxAttributes = 1 << 10
+
+// releases notes that a group is let go of in another way than by its names, and the expression with which it is.
+func (g *group) releases(how event.Release, expression string) {
+	let := g.toRelease()
+	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
+}
+
+// emptying takes what code empties into a listing.
+type emptying struct{ *lister }
+
+// placesOf takes a name of the notebook: a function with a cache, or a class with such attributes.
+func (l emptying) placesOf(b objects.Binding) {
+	t := l.ObjectType(b.Value)
+	g, bound := l.byAddr[b.Value]
+	if t == nil || !bound {
+		return
+	}
+	l.groups[g].toRelease().tool = l.toolOf(t)
+	switch {
+	case t.Name == objects.LruCache:
+		l.empties(g, l.cacheOf(b.Value, t), event.ReleaseCache, b.Name)
+	case t.Shape == objects.ShapeType && l.isOfModule(b.Value, "__main__"):
+		l.attributesOf(b, event.HeldByVariable, b.Name+".")
+	}
+}
+
+// toolOf returns the kind of tool that instances of a type are.
+func (l emptying) toolOf(t *objects.Type) event.Tool {
+	switch {
+	case t.Shape == objects.ShapeModule, t.Shape == objects.ShapeFunction, t.Shape == objects.ShapeType,
+		t.Name == objects.LruCache:
+		return event.ToolName
+	}
+	for base := range l.Bases(t) {
+		switch {
+		case base.Flags&cpython.FlagHeapType == 0:
+			return event.ToolNone
+		case base.Name == "Optimizer" && l.isOfModule(base.Addr, "torch.optim.optimizer"):
+			return event.ToolOptimizer
+		}
+	}
+	return event.ToolNone
+}
+
+// attributesOf takes the caches and the containers that are attributes of a class. Expressions for them begin with a
+// text.
+func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, begin string) {
+	for i, b := range l.Namespace(l.Mem.Word(class.Value + cpython.TypeDict)) {
+		t := l.ObjectType(b.Value)
+		if i == maxAttributes || t == nil || strings.HasPrefix(b.Name, "__") {
+			continue
+		}
+		if t.Name == "staticmethod" || t.Name == "classmethod" {
+			const callable = 16 // cm_callable
+			b.Value = l.Mem.Word(b.Value + callable)
+			t = l.ObjectType(b.Value)
+		}
+		how, contents, expression := event.ReleaseClear, b.Value, begin+b.Name
+		switch {
+		case t == nil:
+			continue
+		case t.Name != objects.LruCache && !containers[t.Name]:
+			l.attribute(class, b, kind, begin)
+			continue
+		case t.Name == objects.LruCache:
+			how, contents = event.ReleaseCache, l.cacheOf(b.Value, t)
+		case class.Name+"."+b.Name == figures:
+			how, expression = event.ReleaseFigures, l.imported["matplotlib.pyplot"]
+		}
+		if _, known := l.Known(contents); known || len(l.groups) >= MaxGroups {
+			continue
+		}
+		_, named := l.byAddr[b.Value]
+		g := l.groupOf(b.Value, kind)
+		l.groups[g].place = !named
+		if !named {
+			l.groups[g].names = append(l.groups[g].names, class.Name+"."+b.Name)
+		}
+		l.empties(g, contents, how, expression)
+		l.hold(g, b.Value)
+	}
+}
+
+// attribute takes another attribute of a class, if it may have data: it goes with None in its place. The class then
+// holds it under that name.
+func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, begin string) {
+	t := l.ObjectType(b.Value)
+	if l.extents.lets == nil {
+		l.extents.lets = map[[2]uint64]int32{}
+	}
+	arc := [2]uint64{class.Value, b.Value}
+	tail, known := l.extents.lets[arc]
+	switch {
+	case known:
+		l.groups[-2-tail].toRelease().also(begin + b.Name)
+	case t.Shape != objects.ShapeArray && t.Shape != objects.ShapeWords || descriptors[t.Name] ||
+		len(l.groups) >= MaxGroups:
+	default:
+		l.extents.lets[arc] = int32(-2 - len(l.groups))
+		g := group{names: []string{class.Name + "." + b.Name}, addr: b.Value, kind: kind, place: true}
+		g.releases(event.ReleaseAttr, begin+b.Name)
+		l.groups = append(l.groups, g)
+		l.hold(len(l.groups)-1, b.Value)
+	}
+}
+
+// also adds an expression for the same object.
+func (let *release) also(expression string) {
+	if len(let.expressions) < objects.MaxAlso {
+		let.expressions = append(let.expressions, expression)
+	} else {
+		let.barred = true
+	}
+}
+
+// descriptors are attributes of classes that are code.
+var descriptors = map[string]bool{
+	"property": true, "getset_descriptor": true, "member_descriptor": true, "method_descriptor": true,
+	"wrapper_descriptor": true, "classmethod_descriptor": true, "builtin_function_or_method": true,
+	"functools.partialmethod": true, "_abc._abc_data": true,
+}
+
+// figures is where pyplot keeps the figures that are open.
+const figures = "matplotlib._pylab_helpers.Gcf.figs"
+
+// cacheOf returns the dict with the results of a function with a cache: the first of its words behind its links, see
+// [objects.Borrowed].
+func (l emptying) cacheOf(wrapper uint64, t *objects.Type) (dict uint64) {
+	links := objects.Borrowed[objects.LruCache]
+	l.Mem.Words(wrapper+links, (min(max(t.Basic, links), 256)-links)/8, func(_, word uint64) bool {
+		if known := l.ObjectType(word); known != nil && known.Name == "dict" {
+			dict = word
+		}
+		return dict == 0
+	})
+	return dict
+}
+
+// empties has a group hold what code empties. It does nothing where that has been reached by another way before.
+func (l emptying) empties(g int, contents uint64, how event.Release, expression string) {
+	if _, known := l.Known(contents); known {
+		return
+	}
+	l.hold(g, contents)
+	if n, ok := l.Known(contents); ok {
+		l.extents.empty(n, int32(-2-g))
+		l.groups[g].releases(how, expression)
+	}
+}
+
+// empty notes that a node is emptied with a group, which is a tail of arcs.
+func (e *Extents) empty(n, tail int32) {
+	if e.emptied == nil {
+		e.emptied = map[int32]int32{}
+	}
+	e.emptied[n] = tail
+}
+
+// runs takes the modules of files that %run has run: IPython keeps them, and with them what the files have made, beside
+// the names that the notebook gets of it.
+func (l emptying) runs() {
+	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= MaxGroups {
+		return
+	}
+	const expression = event.OfShell + "_main_mod_cache"
+	g := l.groupOf(l.Shell.Runs, event.HeldByVariable)
+	l.groups[g].place, l.groups[g].names = true, []string{"%run"}
+	l.empties(g, l.Shell.Runs, event.ReleaseClear, expression)
+	l.hold(g, l.Shell.Runs)
+}
+
+// modulePlaces has what is needed to tell the places of a module.
+type modulePlaces struct {
+	emptying
+	of    objects.Module
+	users bool   // it is the notebook's own
+	begin string // of expressions
+}
+
+// placesIn looks at a module.
+func (l emptying) placesIn(m objects.Module) *modulePlaces {
+	p := &modulePlaces{emptying: l, of: m, begin: m.Name + ":"}
+	file, _ := l.Text(l.Lookup(m.Dict, "__file__"), paths.MaxPath)
+	p.users = strings.HasSuffix(file, ".py") && !isInstalled(file)
+	if alias := l.imported[m.Name]; alias != "" {
+		p.begin = alias + "."
+	}
+	return p
+}
+
+// isInstalled reports whether a file is one of Python's own or of an installed package.
+func isInstalled(file string) bool {
+	for _, part := range []string{"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3"} {
+		if strings.Contains(file, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// take takes a name of the module, once it is bound.
+func (p *modulePlaces) take(b objects.Binding) {
+	t := p.ObjectType(b.Value)
+	at, bound := p.byAddr[b.Value]
+	if t == nil || !bound || p.groups[at].kind != event.HeldByModule {
+		return
+	}
+	g := &p.groups[at]
+	if g.release != nil {
+		if g.how == event.ReleaseAttr {
+			g.also(p.begin + b.Name)
+		}
+		return
+	}
+	name := p.of.Name + "." + b.Name
+	switch {
+	case t.Name == objects.LruCache:
+		p.empties(at, p.cacheOf(b.Value, t), event.ReleaseCache, p.begin+b.Name)
+	case t.Shape == objects.ShapeType:
+		if (p.users || strings.HasPrefix(figures, name+".")) && p.isOfModule(b.Value, p.of.Name) {
+			p.attributesOf(objects.Binding{Name: name, Value: b.Value}, event.HeldByModule, p.begin+b.Name+".")
+		}
+	case !p.users || t.Shape == objects.ShapeModule || t.Shape == objects.ShapeFunction:
+	case containers[t.Name]:
+		g.releases(event.ReleaseClear, p.begin+b.Name)
+		if n, ok := p.Known(b.Value); ok {
+			p.extents.empty(n, int32(-2-at))
+		}
+	case len(g.names) == 1:
+		g.releases(event.ReleaseAttr, p.begin+b.Name)
+	}
+}
+
+// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
+// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
+func ofList(t *objects.Type, references uint32) uint32 {
+	if t.Name == "functools._lru_list_elem" {
+		return min(references, 1)
+	}
+	return 0
+}

@@ -1,0 +1,235 @@
+package variables
+
+import (
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// Extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
+// and which nodes refer to it. A name then holds alone the nodes that every reference leads to through that name: those
+// that it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as
+// well.
+type Extents struct {
+	*walk.Finder
+	Bytes   []uint64 // of each node
+	Refs    []uint32 // its reference count
+	Seen    []uint32 // references that were seen
+	Unknown []bool   // it may have more than its bytes
+	Class   []bool   // it is a class: behind it lies code
+
+	Data   map[int32]uint64        // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
+	Device map[int32]uint64        // and how many bytes are on a GPU
+	maps   map[int32]objects.Block // memory maps
+
+	tensors tensorWalk
+
+	last []int32 // the last node that referred to each
+
+	// emptied has the nodes with contents that code can take from them, whoever else has them: the groups, as tails of
+	// arcs, that this code lets go of. No other reference to them counts.
+	emptied map[int32]int32
+
+	// lets has the attributes of classes that code takes from them, by the class and the object: the groups, likewise.
+	lets map[[2]uint64]int32
+
+	Crowd *crowd           // leaves that are no nodes
+	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
+
+	own, references objects.Region // of Bytes, Unknown, Class; of Refs, Seen, last
+
+	Arcs  paths.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
+	group int32      // the tail of references from roots
+
+	unvisited paths.Arcs // references that the collector does not visit
+}
+
+const (
+	Nobody   = -1
+	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
+)
+
+// NewExtents returns the visitor of a walker.
+func NewExtents(w *walk.Walker) *Extents {
+	e := &Extents{
+		Finder: walk.NewFinder(w), group: Nobody, Crowd: newCrowd(),
+		Data: map[int32]uint64{}, Device: map[int32]uint64{}, large: map[int32]uint64{},
+		maps: map[int32]objects.Block{},
+	}
+	e.tensors = tensorWalk{e: e, graph: objects.Autograd{NativeMemory: w.Types}}
+	return e
+}
+
+// enlarge notes bytes of a node that may be a large block.
+func (e *Extents) enlarge(n int32, bytes uint64) {
+	if bytes >= objects.LeastLarge {
+		e.large[n] += bytes
+	}
+}
+
+// reserve makes room for so many nodes.
+func (e *Extents) reserve(nodes int) {
+	nodes += nodes/64 + 1024
+	e.Bytes = objects.Room[uint64](&e.own, nodes)
+	e.Unknown = objects.Room[bool](&e.own, nodes)
+	e.Class = objects.Room[bool](&e.own, nodes)
+	e.Refs = objects.Room[uint32](&e.references, nodes)
+	e.Seen = objects.Room[uint32](&e.references, nodes)
+	e.last = objects.Room[int32](&e.references, nodes)
+}
+
+// free gives everything back.
+func (e *Extents) free() {
+	e.Bytes, e.Unknown, e.Class = nil, nil, nil
+	e.freeReferences()
+	if e.Crowd != nil {
+		e.Crowd.free()
+	}
+	e.own.Free()
+}
+
+// freeReferences frees everything that is needed until arcs are complete.
+func (e *Extents) freeReferences() {
+	e.Refs, e.Seen, e.last = nil, nil, nil
+	e.references.Free()
+}
+
+var (
+	_ walk.Visitor      = (*Extents)(nil)
+	_ walk.LeafTaker    = (*Extents)(nil)
+	_ walk.LibraryTaker = (*Extents)(nil)
+)
+
+func (e *Extents) Over() bool { return false }
+
+// Refer follows keys of dicts that refer to nothing as well: they take memory.
+func (e *Extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
+	if kind == objects.StepKey {
+		if t := e.ObjectType(to); t != nil && t.Shape == objects.ShapeLeaf {
+			return e.Reach(from, to, walk.Label{})
+		}
+	}
+	return e.Finder.Refer(from, to, kind, l)
+}
+
+func (e *Extents) Add(from int32, addr uint64, id int32, l walk.Label, what uint8) int32 {
+	n := e.Make(from, addr, id, l, what)
+	if n >= 0 {
+		e.added(n)
+	}
+	return n
+}
+
+// added takes in a node that has just been made.
+func (e *Extents) added(n int32) {
+	var bytes uint64
+	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
+	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
+	} else if at.ID >= 0 && e.Notes.Noted[at.ID].TypeNumber() != 0 {
+		one := &e.Notes.Noted[at.ID]
+		t := e.Notes.Types[one.TypeNumber()]
+		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
+		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
+	} else if t := e.ObjectType(addr); t != nil {
+		refs = uint32(e.References(addr))
+		refs -= ofList(t, refs)
+		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		size, known := e.Measure(addr, t)
+		bytes, unknown, class = size, !known, t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
+	}
+	e.Bytes, e.Refs, e.Seen, e.Unknown = append(e.Bytes, bytes), append(e.Refs, refs), append(e.Seen, 0),
+		append(e.Unknown, unknown)
+	e.Class, e.last = append(e.Class, class), append(e.last, Nobody)
+	if isMap {
+		b, ok := e.mapOf(e.Addrs[n])
+		if ok {
+			e.mapped(n, b)
+		}
+		e.Unknown[n] = !ok && e.Mem.Word(e.Addrs[n]+mapSize) >= leastMap
+	}
+	if !ofHeap { // pieces that malloc keeps, however large they are
+		e.enlarge(n, bytes)
+	}
+}
+
+// Count takes in the references to a node.
+func (e *Extents) Count(from, to int32) {
+	if to < 0 {
+		return
+	}
+	if !e.Uncounted {
+		e.Seen[to]++
+	}
+	tail, emptied := e.emptied[to]
+	if emptied && (from >= 0 || e.group != tail) {
+		return
+	}
+	group, lets := e.letBy(from, to)
+	switch {
+	case lets:
+		from = group
+	case from < 0:
+		from = e.group
+	default:
+		if e.unvisited.Count < paths.MaxArcs && e.Hides(from) {
+			e.unvisited.Add(from, to)
+		}
+		if e.last[to] == from {
+			return
+		}
+		e.last[to] = from
+	}
+	if e.Arcs.Count == paths.MaxArcs {
+		e.Stopped = objects.ErrObjects
+		return
+	}
+	e.Arcs.Add(from, to)
+}
+
+// letBy returns the group with which code takes an object from a class, by their nodes.
+func (e *Extents) letBy(from, to int32) (group int32, lets bool) {
+	if from >= 0 && e.lets != nil && e.Class[from] {
+		group, lets = e.lets[[2]uint64{e.Addrs[from], e.Addrs[to]}]
+	}
+	return group, lets
+}
+
+func (e *Extents) Leaf(from int32, addr uint64, t *objects.Type) {
+	switch {
+	case uint32(e.References(addr)) >= immortal:
+	case from >= 0 && e.Crowd != nil:
+		if !e.Crowd.take(&e.Sizer, from, addr, t) {
+			e.Stopped = objects.ErrObjects
+		}
+	default:
+		e.Count(from, e.AddNew(-1, addr, walk.Label{}, walk.NodePart))
+	}
+}
+
+func (e *Extents) LeafNoted(from, id int32) {
+	if e.Notes.Noted[id].References < immortal {
+		e.Count(from, e.Add(-1, e.Notes.Addrs[id], id, walk.Label{}, walk.NodePart))
+	}
+}
+
+// OwnBytes takes in a part of a node that no other node has.
+func (e *Extents) OwnBytes(n int32, bytes uint64, known bool) {
+	e.Bytes[n] += bytes
+	e.enlarge(n, bytes)
+	e.Unknown[n] = e.Unknown[n] || !known
+}
+
+// Alone takes a leaf that no other object has for a part of the object that has it.
+func (e *Extents) Alone(from int32, addr uint64) bool {
+	if from < 0 {
+		return false
+	}
+	t := e.ObjectType(addr)
+	if t == nil || t.Shape != objects.ShapeLeaf || uint32(e.References(addr)) != 1 {
+		return false
+	}
+	size, known := e.Measure(addr, t)
+	e.OwnBytes(from, size, known)
+	return true
+}

@@ -1,0 +1,188 @@
+package variables
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// imports notes the names of the modules that a notebook has imported.
+func (l *lister) imports(names []objects.Binding, modules []objects.Module) {
+	by := map[uint64]string{}
+	for _, b := range names {
+		if l.IsShape(b.Value, objects.ShapeModule) && by[b.Value] == "" {
+			by[b.Value] = b.Name
+		}
+	}
+	l.imported = map[string]string{}
+	for _, m := range modules {
+		if alias := by[m.Addr]; alias != "" {
+			l.imported[m.Name] = alias
+		}
+	}
+}
+
+func (l *lister) variables(names []objects.Binding) {
+	l.Kind = walk.KindVariable
+	for _, b := range names {
+		if l.Shell.IsUsers(b) || !objects.IsIPythons(b.Name) && !strings.HasPrefix(b.Name, "__") {
+			l.bind(b.Name, b.Value, event.HeldByVariable).addName(b.Name)
+			emptying{l}.placesOf(b)
+		}
+	}
+	emptying{l}.runs()
+	l.Run()
+}
+
+// inside follows the references of such an object. The values of some names are taken elsewhere.
+func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
+	n, ok := l.Known(addr)
+	t := l.ObjectType(addr)
+	if !ok || t == nil {
+		return
+	}
+	each := func(key, value uint64) bool {
+		if name, _ := l.Text(key, objects.MaxName); !taken(name, value) {
+			l.Follow(n, value, walk.Label{})
+		}
+		return !l.Done()
+	}
+	if t.Shape == objects.ShapeDict {
+		l.Entries(addr, each)
+	} else if dict := (walk.Visits{Walker: l.Walker}).Attributes(addr, t, each); dict != 0 {
+		l.Part(n, dict)
+	}
+}
+
+// outputs has IPython's outputs under their names in Out, wherever else IPython has them.
+func (l *lister) outputs(names []objects.Binding, s objects.Shell, builtins uint64) {
+	l.Kind = walk.KindOutput
+	if l.IsShape(s.Out, objects.ShapeDict) {
+		l.Entries(s.Out, func(key, value uint64) bool {
+			if n, ok := l.Integer(key); ok {
+				l.bind("Out["+strconv.FormatInt(n, 10)+"]", value, event.HeldByOutput).markInHistory()
+			}
+			return !l.Done()
+		})
+	}
+	output := func(name string, value uint64) bool {
+		if objects.IsOutput(name) {
+			l.bind(name, value, event.HeldByOutput).markInHistory()
+		}
+		return objects.IsOutput(name)
+	}
+	for _, b := range names {
+		if objects.IsOutput(b.Name) && !s.IsUsers(b) {
+			l.bind(b.Name, b.Value, event.HeldByOutput).addOutput(b.Name)
+		}
+	}
+	l.bind("builtins._", l.Lookup(builtins, "_"), event.HeldByOutput).bar()
+	l.Run()
+	l.Kind = walk.KindModule // IPython's own objects are no output
+	l.inside(s.Hidden, output)
+	l.inside(s.Hook, output)
+	l.inside(s.Result, func(name string, value uint64) bool {
+		_, known := l.byAddr[value]
+		if name == "result" && known {
+			l.bind("", value, event.HeldByOutput).markLastResult()
+			return true
+		}
+		return strings.HasPrefix(name, "error_") // see tracebacks
+	})
+}
+
+// tracebacks has everything that IPython and Python keep of the exception that was shown last.
+func (l *lister) tracebacks(s objects.Shell, sys uint64) {
+	l.Kind = walk.KindTraceback
+	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
+	g := len(l.groups) - 1
+	l.failed = FailedIn(l.Reader, s, sys)
+	for _, name := range ofTraceback {
+		if sys != 0 {
+			l.hold(g, l.Lookup(sys, name))
+		}
+	}
+	for _, name := range []string{"error_before_exec", "error_in_exec"} {
+		l.hold(g, l.AttributeOf(s.Result, name))
+	}
+	for _, shown := range s.Shown {
+		l.hold(g, l.AttributeOf(shown, "tb"))
+	}
+	l.Run()
+	l.Kind = walk.KindModule
+	for _, shown := range s.Shown {
+		l.inside(shown, func(name string, _ uint64) bool { return name == "tb" })
+	}
+}
+
+// ofTraceback are the names that sys has it under.
+var ofTraceback = []string{"last_traceback", "last_value", "last_exc"}
+
+// threads has the locals of each frame that runs, and the other objects of a thread.
+func (l *lister) threads(all []walk.Thread) {
+	l.Kind = walk.KindThread
+	for _, t := range all {
+		for _, f := range t.Frames {
+			walk.Roots{Walker: l.Walker}.FrameRoot(f, walk.Label{})
+			if n, ok := l.Known(f); ok {
+				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
+				l.extents.group = int32(-2 - (len(l.groups) - 1))
+				l.extents.Count(Nobody, n)
+				l.extents.group = Nobody
+			}
+		}
+	}
+	l.Run()
+	for _, t := range all {
+		l.Mem.Words(t.Addr, uint64(min(l.Heap.ThreadSize, objects.MaxBasic)/8), func(_, word uint64) bool {
+			walk.Visits{Walker: l.Walker}.Word(Nobody, word, walk.Label{})
+			return !l.Done()
+		})
+	}
+	l.Run()
+}
+
+// modules has each attribute of modules. Their names are read for many of them at a time.
+func (l *lister) modules(all []objects.Module) {
+	for len(all) > 0 && !l.Done() {
+		names := newModuleNames(l.Walker)
+		count := 0
+		for count < len(all) && names.room() {
+			names.add(all[count].Dict)
+			count++
+		}
+		names.read()
+		for i, m := range all[:count] {
+			l.module(m, names.of(i))
+		}
+		all = all[count:]
+	}
+}
+
+// module has each attribute of a module, of which some are given.
+func (l *lister) module(m objects.Module, names []objects.Binding) {
+	if len(l.Nodes) > l.Notes.Containers/2 { // two whole walks take too much memory at a time
+		l.Notes.Wait()
+	}
+	l.Kind = walk.KindModule
+	if !l.IsShape(m.Dict, objects.ShapeDict) {
+		l.bind(m.Name, m.Addr, event.HeldByModule)
+		l.Run()
+		return
+	}
+	places := emptying{l}.placesIn(m)
+	for _, b := range names {
+		if m.Name == "sys" && slices.Contains(ofTraceback, b.Name) || m.Name == "builtins" && b.Name == "_" {
+			continue // taken
+		}
+		if !strings.HasPrefix(b.Name, "__") {
+			l.bind(m.Name+"."+b.Name, b.Value, event.HeldByModule)
+			places.take(b)
+		}
+	}
+	l.Run()
+}

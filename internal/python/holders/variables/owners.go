@@ -1,0 +1,334 @@
+package variables
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// The memory that a set of names holds does not follow from the memory that each holds alone: two views of one array
+// hold nothing, and both of them all of it. So each object gets the set of all owners that lead to it, see [masks], and
+// objects that others lead to are set apart. Objects with the same set are a share: it goes when all of its owners do.
+// An owner can be let go of: an object's names, an output, the last exception. The last owner is the set of objects
+// that wait for the garbage collector, which hold their references as well.
+
+// Bounds of the owners that a result has.
+const (
+	maxOwners    = 62       // with the objects that wait for the collector
+	leastOwner   = 64 << 10 // bytes that an owner reaches
+	LeastShare   = 16 << 10 // bytes of a share
+	maxShares    = 256      // in the result
+	maxPieces    = 32       // of a share
+	leastPlacing = 1 << 20  // bytes of a share, for its blocks to be placed
+	leastPiece   = 256      // bytes
+)
+
+// release has the needed steps to let go of a group.
+type release struct {
+	expressions     []string // names in __main__, those of IPython's outputs left out
+	moreExpressions bool
+	outputName      string // a name of IPython's in __main__
+	inHistory       bool   // IPython has it besides
+	lastResult      bool   // the last cell's result
+	barred          bool   // something has it that no code here takes it from
+	how             event.Release
+	tool            event.Tool
+}
+
+// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
+func (g *group) toRelease() *release {
+	if g == nil {
+		return &release{}
+	}
+	if g.release == nil {
+		g.release = &release{}
+	}
+	return g.release
+}
+
+// addName notes a name of the user's.
+func (g *group) addName(name string) {
+	if let := g.toRelease(); len(let.expressions) == objects.MaxAlso {
+		let.moreExpressions = true
+	} else {
+		let.expressions = append(let.expressions, name)
+	}
+}
+
+// addOutput notes a name that IPython has given in the user's namespace.
+func (g *group) addOutput(name string) {
+	let := g.toRelease()
+	let.inHistory = true
+	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
+		let.outputName = name
+	}
+}
+
+func (g *group) markInHistory() { g.toRelease().inHistory = true }
+
+func (g *group) markLastResult() { g.toRelease().lastResult = true }
+
+func (g *group) bar() { g.toRelease().barred = true }
+
+// isOwner reports whether code can let go of a group.
+func (g *group) isOwner() bool {
+	switch g.kind {
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
+		return true
+	}
+	return g.release != nil && g.how != event.ReleaseNames
+}
+
+// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
+// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
+// held by something else.
+func (l *lister) others(modules []objects.Module) {
+	l.loose = len(l.Nodes)
+	if l.Stopped != nil {
+		return
+	}
+	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
+	l.Kind = walk.KindCycle
+	held := walk.HeldElsewhere(l.Walker, modules)
+	for id := range l.Notes.Noted {
+		one := &l.Notes.Noted[id]
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
+			!held.Has(int32(id)) &&
+			!l.Done() {
+			l.Add(Nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
+		}
+	}
+	l.Run()
+	l.Beliefs.FollowDoubts()
+	l.unmet = held.Bytes()
+}
+
+func newSharing(l *lister, t *Tree) *Sharing { return &Sharing{Tree: t, Of: l.extents, Addrs: l.Addrs} }
+
+// list returns the sets of rows that hold memory together: of the rows, those that are worth it.
+func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
+	for _, i := range s.candidates(l, rows) {
+		r := &rows[i]
+		g := &l.groups[r.group]
+		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.expressions,
+			More:   g.moreExpressions,
+			Output: g.outputName, Kept: g.inHistory, Last: g.lastResult, Release: g.how, Tool: g.tool})
+		s.Owners = append(s.Owners, int32(s.Nodes+r.group))
+	}
+	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
+	s.Owners = append(s.Owners, int32(s.Nodes+len(l.groups)-1))
+	s.Spread()
+	shares = s.Shares()
+	for i := range shares {
+		for n := range shares[i].Pieces {
+			l.describePiece(&shares[i].Pieces[n])
+		}
+	}
+	return owners, shares
+}
+
+// candidates returns the rows that become owners, in their order: those that lead to most.
+func (s *Sharing) candidates(l *lister, rows []listedRow) (out []int) {
+	size := func(i int) uint64 { return max(uint64(rows[i].size()), rows[i].mapped) }
+	for i, r := range rows {
+		if g := &l.groups[r.group]; g.isOwner() && !g.toRelease().barred && size(i) >= leastOwner {
+			out = append(out, i)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(size(b), size(a)) })
+	out = out[:min(len(out), maxOwners-1)]
+	slices.Sort(out)
+	return out
+}
+
+// Sharing returns the owners that lead to each vertex.
+type Sharing struct {
+	*Tree
+	Of     *Extents
+	Addrs  []uint64 // of nodes
+	Owners []int32  // their vertices, by bit
+	masks  masks    // of vertices
+	cyclic []bool   // vertices that go only when the collector runs
+	lost   []int32  // see [Tree.lost]
+}
+
+// Spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
+func (s *Sharing) Spread() {
+	root := int32(len(s.Place) - 1)
+	s.masks = newMasks(len(s.Place))
+	var queue []int32
+	lead := func(take func(v int32) bool) {
+		for len(queue) > 0 {
+			v := queue[len(queue)-1]
+			queue = queue[:len(queue)-1]
+			for _, to := range s.Forward.Of(v) {
+				if take(to) {
+					queue = append(queue, to)
+				}
+			}
+		}
+	}
+	for _, to := range s.Forward.Of(root) {
+		if !slices.Contains(s.Owners, to) && s.masks.others(to) {
+			queue = append(queue, to)
+		}
+	}
+	lead(s.masks.others)
+	for bit, v := range s.Owners {
+		if s.masks.own(v, bit) {
+			queue = append(queue, v)
+		}
+		lead(func(to int32) bool { return s.masks.own(to, bit) })
+	}
+	s.masks.met = nil // no owner is to come
+	s.findCycles()
+	s.lost = s.Tree.lost(s.Of, s.free)
+}
+
+// isFreed reports whether a vertex goes with its owners.
+func (s *Sharing) isFreed(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
+
+// free reports whether a vertex is an object that owners hold and nothing else.
+func (s *Sharing) free(v int32) bool { return int(v) < s.Nodes && s.masks.owned(v) }
+
+// findCycles finds the objects that stay when all owners let go, until the collector runs: cycles, and the objects that
+// these lead to. As everything that leads to the objects of a set of owners is theirs as well, the result is the same
+// for each set. Classes are cycles by themselves.
+func (s *Sharing) findCycles() {
+	s.cyclic = make([]bool, s.Nodes)
+	left := make([]int32, s.Nodes) // references from others of the kind
+	for v := range int32(s.Nodes) {
+		if s.free(v) {
+			s.cyclic[v] = true
+			for _, to := range s.Forward.Of(v) {
+				if s.free(to) {
+					left[to]++
+				}
+			}
+		}
+	}
+	var queue []int32
+	goes := func(v int32) {
+		if s.cyclic[v] && left[v] == 0 && !s.Of.Class[v] {
+			s.cyclic[v] = false
+			queue = append(queue, v)
+		}
+	}
+	for v := range int32(s.Nodes) {
+		goes(v)
+	}
+	for len(queue) > 0 {
+		v := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, to := range s.Forward.Of(v) {
+			if s.free(to) {
+				left[to]--
+				goes(to)
+			}
+		}
+	}
+}
+
+// Shares adds up the vertices with the same owners, most bytes first. For those in the result the largest objects are
+// found in a second pass: for all they would take much memory.
+func (s *Sharing) Shares() (out []event.Share) {
+	all, isListed := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
+	for i := range all {
+		all[i].Exact = true
+	}
+	for v := range int32(s.Nodes) {
+		if s.isFreed(v) && s.masks.of[v] != crowdedMask {
+			s.count(&all[s.masks.of[v]], v)
+		}
+	}
+	var listed []int
+	for i := range all {
+		one := &all[i]
+		if one.Bytes+one.Device < LeastShare {
+			continue
+		}
+		for m := s.masks.bits[i]; m != 0; m &= m - 1 {
+			one.Owners = append(one.Owners, int32(bits.TrailingZeros64(m)))
+		}
+		listed = append(listed, i)
+	}
+	slices.SortFunc(listed, func(a, b int) int {
+		x, y := &all[a], &all[b]
+		return cmp.Or(cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device), slices.Compare(x.Owners, y.Owners))
+	})
+	listed = listed[:min(len(listed), maxShares)]
+	for _, i := range listed {
+		isListed[i] = true
+	}
+	for v := range int32(s.Nodes) {
+		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && isListed[m] {
+			s.piece(&all[s.masks.of[v]], v)
+		}
+	}
+	for _, i := range listed {
+		all[i].Pieces = largest(all[i].Pieces)
+		out = append(out, all[i])
+	}
+	return out
+}
+
+// count takes a vertex into a share.
+func (s *Sharing) count(one *event.Share, v int32) {
+	bytes := event.Bytes(s.Of.Bytes[v])
+	one.Bytes += bytes
+	one.Small += bytes - min(bytes, event.Bytes(s.Of.large[v]))
+	if s.cyclic[v] {
+		one.Cyclic += bytes
+	}
+	one.Device += event.Bytes(s.Of.Device[v])
+	one.Exact = one.Exact && !s.Of.Unknown[v]
+}
+
+// piece takes a vertex into the largest objects of a share in the result.
+func (s *Sharing) piece(one *event.Share, v int32) {
+	bytes := event.Bytes(s.Of.Bytes[v])
+	if bytes < leastPiece {
+		return
+	}
+	one.Pieces = append(one.Pieces, event.Piece{Address: s.Addrs[v], Size: bytes})
+	if len(one.Pieces) >= 8*maxPieces {
+		one.Pieces = largest(one.Pieces)
+	}
+}
+
+// largest are the largest pieces.
+func largest(all []event.Piece) []event.Piece {
+	slices.SortStableFunc(all, func(a, b event.Piece) int { return cmp.Compare(b.Size, a.Size) })
+	return slices.Clip(all[:min(len(all), maxPieces)])
+}
+
+// describePiece notes the facts by which an object is known again.
+func (l *lister) describePiece(p *event.Piece) {
+	if t := l.ObjectType(p.Address); t != nil {
+		own, _ := l.Measure(p.Address, t)
+		p.Type, p.Own = t.Addr, event.Bytes(own)
+	}
+}
+
+// stillThere returns which objects are there still: of the same type and as large as they were.
+func stillThere(w *walk.Walker, all []event.Piece) []bool {
+	out := make([]bool, len(all))
+	for i, p := range all {
+		if p.Type == 0 { // C++
+			out[i] = w.Class(w.Mem.Word(p.Address)) != ""
+			continue
+		}
+		id, ok := w.Notes.Index.Get(p.Address, w.Notes.Addrs)
+		if !ok || w.Notes.Noted[id].TypeNumber() == 0 {
+			t := w.TypeNow(p.Address) // a leaf that no other object has is not noted
+			out[i] = !ok && t != nil && t.Addr == p.Type && t.Shape == objects.ShapeLeaf
+			continue
+		}
+		out[i] = w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
+	}
+	return out
+}

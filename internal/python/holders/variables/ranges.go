@@ -1,0 +1,66 @@
+package variables
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// Bounds of the ranges of a listing.
+const (
+	leastRanged = 1 << 10 // bytes of a block: meters have smaller ones as samples, if at all
+	maxRanges   = 1 << 14
+)
+
+// ranged notes a block of which a listing has the range.
+func (p *placer) ranged(addr, size uint64) {
+	if size >= leastRanged && p.mask != 0 && len(p.blocks) < maxPlacedLarge {
+		p.blocks = append(p.blocks, Placed{objects.Block{Address: addr, Size: size}, p.mask})
+	}
+}
+
+// rangesOf returns where blocks lie, by address; blocks of the same owners that lie side by side are one range. Where
+// there are too many, ranges take in what is between them and nobody's, and then the smallest are left out.
+func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
+	slices.SortFunc(all, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
+	all = apart(all)
+	const head = 64 // in front of blocks
+	for gap := uint64(head); ; gap *= 8 {
+		if all = joined(all, gap); len(all) <= maxRanges || gap > maxGap {
+			break
+		}
+	}
+	if len(all) > maxRanges {
+		slices.SortFunc(all, func(a, b Placed) int { return cmp.Compare(b.Size, a.Size) })
+		all = all[:maxRanges]
+		slices.SortFunc(all, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
+	}
+	at := map[uint64]int32{}
+	for i := range shares {
+		at[shares[i].Mask()] = int32(i)
+	}
+	for _, b := range all {
+		if share, listed := at[b.Owners]; listed {
+			out = append(out, event.HeldRange{Address: b.Address, Size: event.Bytes(b.Size), Share: share})
+		}
+	}
+	return out
+}
+
+// maxGap is the largest piece of memory of nobody's that a range takes in.
+const maxGap = 64 << 10
+
+// joined makes one of blocks of the same owners that are no further apart than a gap.
+func joined(all []Placed, gap uint64) []Placed {
+	out := all[:0]
+	for _, b := range all {
+		if n := len(out); n > 0 && out[n-1].Owners == b.Owners && b.Address-(out[n-1].Address+out[n-1].Size) <= gap {
+			out[n-1].Size = b.Address + b.Size - out[n-1].Address
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}

@@ -1,0 +1,111 @@
+package variables
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/paths"
+)
+
+// TestSharesOfGraphs compares with the definition, on random graphs: deleting a set of owners frees everything that the
+// others and the root do not reach, and an object without references goes at once.
+func TestSharesOfGraphs(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		nodes, groups := 1+r.IntN(12), 1+r.IntN(4)
+		e := &Extents{Data: map[int32]uint64{}, Device: map[int32]uint64{}}
+		root := int32(nodes + groups)
+		var all paths.Arcs
+		named := func(tail int32) int32 {
+			if tail < Nobody {
+				return int32(nodes) - 2 - tail
+			}
+			return tail
+		}
+		for range r.IntN(3 * nodes) {
+			all.Add(int32(r.IntN(nodes)), int32(r.IntN(nodes)))
+		}
+		for g := range groups {
+			all.Add(root, int32(nodes+g))
+			for range 1 + r.IntN(2) {
+				all.Add(int32(-2-g), int32(r.IntN(nodes)))
+			}
+		}
+		if r.IntN(2) == 0 {
+			all.Add(root, int32(r.IntN(nodes)))
+		}
+		for range nodes {
+			e.Bytes, e.Unknown, e.Class = append(e.Bytes, uint64(LeastShare)<<r.IntN(8)), append(e.Unknown, false),
+				append(e.Class, false)
+		}
+		tr := &Tree{Nodes: nodes, Forward: paths.NewGraph(int(root)+1, all, named, false)}
+		tr.Order = tr.Forward.DepthFirst(root)
+		s := &Sharing{Tree: tr, Of: e, Addrs: make([]uint64, nodes)}
+		for g := range groups {
+			s.Owners = append(s.Owners, int32(nodes+g))
+		}
+		s.Spread()
+		shares := s.Shares()
+		for set := range 1 << groups {
+			bytes, cyclic := event.Bytes(0), event.Bytes(0)
+			for _, one := range shares {
+				if !slices.ContainsFunc(one.Owners, func(o int32) bool { return set>>o&1 == 0 }) {
+					bytes, cyclic = bytes+one.Bytes, cyclic+one.Cyclic
+				}
+			}
+			want, waits := deleted(tr, e, root, set)
+			if bytes != want || cyclic != waits {
+				t.Fatalf("set %b of %d groups: %d bytes, %d of them cyclic; want %d, %d", set, groups, bytes, cyclic,
+					want, waits)
+			}
+		}
+	}
+}
+
+// deleted returns the objects that deleting a set of groups frees, by the definition, and those that only the collector
+// frees.
+func deleted(t *Tree, e *Extents, root int32, set int) (bytes, cyclic event.Bytes) {
+	cut := paths.Graph{First: slices.Clone(t.Forward.First), Heads: slices.Clone(t.Forward.Heads)}
+	for i, to := range cut.Of(root) {
+		if g := int(to) - t.Nodes; g >= 0 && set>>g&1 == 1 {
+			cut.Of(root)[i] = root
+		}
+	}
+	stays, before := Reached(cut, root, -1), Reached(t.Forward, root, -1)
+	left := make([]int, t.Nodes)
+	gone := make([]bool, t.Nodes)
+	for v := range int32(len(stays)) {
+		if int(v) >= t.Nodes && !stays[v] {
+			continue // a name that has gone
+		}
+		if before[v] {
+			for _, to := range t.Forward.Of(v) {
+				if int(to) < t.Nodes {
+					left[to]++
+				}
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for v := range int32(t.Nodes) {
+			if before[v] && !stays[v] && !gone[v] && left[v] == 0 {
+				gone[v], again = true, true
+				for _, to := range t.Forward.Of(v) {
+					left[to]--
+				}
+			}
+		}
+	}
+	for v := range t.Nodes {
+		if before[v] && !stays[v] {
+			bytes += event.Bytes(e.Bytes[v])
+			if !gone[v] {
+				cyclic += event.Bytes(e.Bytes[v])
+			}
+		}
+	}
+	return bytes, cyclic
+}

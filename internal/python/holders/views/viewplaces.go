@@ -1,0 +1,150 @@
+package views
+
+import (
+	"slices"
+	"strconv"
+
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// Places are the references of IPython and __main__ to objects.
+type Places struct {
+	Names map[uint64][]string // of the user's
+	// IPython's own: how many references it has to an object, and the numbers of its outputs.
+	Own     map[uint64]int64
+	Outputs map[uint64][]int
+	// known are the objects that these references are in.
+	known map[uint64]bool
+	// Others are references from elsewhere, by their targets: the numbers of the objects that have them.
+	Others map[uint64][]int32
+}
+
+// NewPlaces gathers the references of IPython and __main__.
+func NewPlaces(w *walk.Walker) Places {
+	modules, s := w.Modules(), w.Shell
+	names, builtins := w.Namespace(w.ModuleDict(modules, "__main__")), w.ModuleDict(modules, "builtins")
+	p := Places{Names: map[uint64][]string{}, Own: map[uint64]int64{}, Outputs: map[uint64][]int{},
+		known: map[uint64]bool{}, Others: map[uint64][]int32{}}
+	take := func(name string, value uint64) {
+		p.Own[value]++
+		if !objects.IsOutput(name) {
+			return
+		}
+		n := outputNumber(name)
+		if n < 0 && len(p.Outputs[value]) > 0 {
+			return
+		}
+		if !slices.Contains(p.Outputs[value], n) {
+			p.Outputs[value] = append(slices.DeleteFunc(p.Outputs[value], func(n int) bool { return n < 0 }), n)
+		}
+	}
+	for _, b := range names {
+		if objects.IsIPythons(b.Name) && !s.IsUsers(b) {
+			take(b.Name, b.Value)
+		} else {
+			p.Names[b.Value] = append(p.Names[b.Value], b.Name)
+		}
+	}
+	if w.IsShape(s.Out, objects.ShapeDict) {
+		w.Entries(s.Out, func(key, value uint64) bool {
+			if n, ok := w.Integer(key); ok {
+				take("_"+strconv.FormatInt(max(n, 0), 10), value)
+			}
+			return !w.Done()
+		})
+	}
+	for _, addr := range []uint64{s.Hidden, s.Hook, s.Result} {
+		attributesOf(w, addr, func(name string, value uint64) {
+			if name == "result" && addr == s.Result {
+				name = "_"
+			}
+			take(name, value)
+		})
+	}
+	take("_", w.Lookup(builtins, "_"))
+	for _, addr := range []uint64{s.Out, s.Hidden, s.Hook, s.Result} {
+		p.known[addr] = true
+	}
+	return p
+}
+
+// attributesOf calls do for the values that an object, or a dict, has by name.
+func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64)) {
+	t := w.ObjectType(addr)
+	if t == nil {
+		return
+	}
+	each := func(key, value uint64) bool {
+		if name, ok := w.Text(key, objects.MaxName); ok {
+			do(name, value)
+		}
+		return !w.Done()
+	}
+	if t.Shape == objects.ShapeDict {
+		w.Entries(addr, each)
+		return
+	}
+	w.Attributes(addr, t, each)
+}
+
+// Referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
+func (p *Places) Referrers(v *Viewing, some []Held) {
+	w := v.Walker
+	wanted := make([]uint64, len(w.Notes.Noted)/64+1)
+	mark := func(addr uint64) {
+		if id, ok := w.Notes.Index.Get(addr, w.Notes.Addrs); ok {
+			wanted[id/64] |= 1 << (id % 64)
+		}
+	}
+	for i := range some {
+		for j := range some[i].Targets {
+			v.aim(&some[i].Targets[j])
+			mark(some[i].Targets[j].object)
+		}
+	}
+	for id := range w.Notes.Noted {
+		one := &w.Notes.Noted[id]
+		if one.First == objects.Unnoted || one.TypeNumber() == 0 || p.counted(w, int32(id)) {
+			continue
+		}
+		for s := range w.Notes.StepsOf(int32(id)) {
+			switch s.Kind() {
+			case objects.StepFollow, objects.StepWord, objects.StepKey:
+				if to := s.ID(); wanted[to/64]&(1<<(to%64)) != 0 {
+					p.refer(w.Notes.Addrs[to], int32(id))
+				}
+			}
+		}
+	}
+}
+
+// counted reports whether the names in an object have been taken in already.
+func (p *Places) counted(w *walk.Walker, id int32) bool {
+	return p.known[w.Notes.Addrs[id]] || w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeModule
+}
+
+// MaxReferrers is how many references to an object are noted: [Viewing.viewer] gives up one that has more.
+const MaxReferrers = objects.MaxAlso + 2
+
+// refer notes that an object refers to another.
+func (p *Places) refer(to uint64, id int32) {
+	if all := p.Others[to]; len(all) < MaxReferrers {
+		p.Others[to] = append(all, id)
+	}
+}
+
+// outputNumber is n of _n, -1 for a name without a number.
+func outputNumber(name string) int {
+	n := 0
+	for _, c := range name[1:] {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return -1
+		}
+		n = 10*n + int(c-'0')
+	}
+	if len(name) == 1 {
+		return -1
+	}
+	return n
+}

@@ -1,0 +1,210 @@
+package walk
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/internal/python/holders/objects"
+)
+
+// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept
+// for a while.
+type area struct {
+	base   uint64
+	ahead  []ahead
+	queued bool
+}
+
+const (
+	areaSize  = 1 << 20
+	maxBatch  = 1 << 12 // references that are followed at a time
+	keptAhead = 1 << 10 // room for references in an area without any
+)
+
+// ahead is an object that a survey has yet to look at: its place in its area, with the flags below in the lowest bits,
+// and the step that led to it.
+type ahead struct {
+	to   uint32
+	step int32 // -1 for none
+}
+
+const (
+	aheadUncounted = 1 // the reference has been counted already
+	aheadGuess     = 2 // it is a reference if it looks like one
+	aheadFlags     = 7
+)
+
+// noteReference takes a reference in while a survey runs. Its target is looked at later, in the order of addresses:
+// that is how memory is read fastest.
+func (s *Census) noteReference(to uint64, kind objects.Step, flags uint64) {
+	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
+		return
+	}
+	at := int32(-1)
+	if len(s.Notes.Steps) >= objects.RoomSteps {
+		s.Stopped = objects.ErrObjects
+		return
+	}
+	if s.recording {
+		at = int32(len(s.Notes.Steps))
+		if flags&aheadGuess != 0 {
+			s.raw(to)
+		} else {
+			s.Notes.Steps = append(s.Notes.Steps, objects.StepNothing|kind)
+		}
+	}
+	if s.Uncounted {
+		flags |= aheadUncounted
+	}
+	if n, ok := s.Index.Get(to, s.Addrs); ok {
+		s.noteTarget(n, ahead{uint32(flags), at})
+		return
+	}
+	if s.large && flags&aheadGuess == 0 { // the objects that wait must not grow with it
+		s.noteReferenceNow(to, flags)
+		return
+	}
+	s.queue(to, flags, at)
+}
+
+// noteReferenceNow is take for an object that is looked at at once.
+func (s *Census) noteReferenceNow(to, flags uint64) {
+	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that has it notes it
+		return
+	}
+	if n := s.AddNew(-1, to, Label{}, NodeObject); n >= 0 {
+		s.noteTarget(n, ahead{uint32(flags), -1})
+	}
+}
+
+// raw notes a word that may be the address of something.
+func (s *Census) raw(word uint64) {
+	s.Notes.Steps = append(s.Notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
+}
+
+// noteTarget notes where a reference leads.
+func (s *Census) noteTarget(n int32, a ahead) {
+	if a.to&aheadUncounted == 0 && !s.Notes.Noted[n].Is(objects.NoteLeaf) {
+		s.counts(n)
+	}
+	switch {
+	case a.step < 0:
+	case a.to&aheadGuess != 0:
+		s.Notes.Steps[a.step], s.Notes.Steps[a.step+1] = objects.StepWord|objects.Step(n), objects.StepNothing
+	default:
+		s.Notes.Steps[a.step] |= objects.Step(n)
+	}
+}
+
+// visitAreas looks at everything that references led to, and at everything that is found there: one area after another,
+// and of each all that is known of by then.
+func (s *Census) visitAreas() {
+	for len(s.active) > 0 && !s.Done() {
+		sweep := s.active
+		s.active = nil
+		slices.SortFunc(sweep, func(a, b *area) int { return cmp.Compare(a.base, b.base) })
+		for _, a := range sweep {
+			a.queued = false
+			for len(a.ahead) > 0 && !s.Done() {
+				s.lookInArea(a)
+			}
+			if cap(a.ahead) > keptAhead {
+				a.ahead = nil
+			}
+		}
+	}
+}
+
+func (s *Census) lookInArea(a *area) {
+	first := max(0, len(a.ahead)-len(s.batch))
+	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
+	a.ahead = a.ahead[:first]
+	slices.SortFunc(now, func(a, b ahead) int { return cmp.Compare(a.to, b.to) })
+	s.pages = s.pages[:0]
+	for _, one := range now {
+		s.pages = objects.AppendPage(s.pages, a.base+uint64(one.to))
+	}
+	s.Mem.Ahead(s.pages)
+	for i := 0; i < len(now) && !s.Done(); {
+		end, to := i+1, now[i].to&^aheadFlags
+		for end < len(now) && now[end].to&^aheadFlags == to {
+			end++
+		}
+		s.lookAt(a.base+uint64(to), now[i:end])
+		i = end
+	}
+}
+
+// queue has a reference looked at later.
+func (s *Census) queue(to, flags uint64, at int32) {
+	base := to &^ (areaSize - 1)
+	if s.last == nil || s.last.base != base {
+		if s.last = s.areas[base]; s.last == nil {
+			s.last = &area{base: base}
+			s.areas[base] = s.last
+		}
+	}
+	a := s.last
+	a.ahead = append(a.ahead, ahead{uint32(to-base) | uint32(flags), at})
+	if !a.queued {
+		a.queued = true
+		s.active = append(s.active, a)
+	}
+}
+
+// lookAt takes in the references to one address, certain ones first.
+func (s *Census) lookAt(to uint64, all []ahead) {
+	n, known := s.Index.Get(to, s.Addrs)
+	if !known {
+		t := s.ObjectType(to)
+		if t == nil || all[0].to&aheadGuess != 0 && t.Shape != objects.ShapeLeaf && !s.IsLikely(to, t) {
+			s.forget(all)
+			return
+		}
+		if t.Shape == objects.ShapeLeaf && s.alone(to, t, all) {
+			return
+		}
+		if n = s.AddNew(-1, to, Label{}, NodePart); n < 0 {
+			return
+		}
+		if t.Shape != objects.ShapeLeaf {
+			s.Visit(n)
+		}
+	}
+	for _, a := range all {
+		s.noteTarget(n, a)
+	}
+}
+
+// alone takes in a leaf that no other object has, if only its size is to be noted.
+func (s *Census) alone(addr uint64, t *objects.Type, all []ahead) bool {
+	if uint32(s.References(addr)) != 1 {
+		return false
+	}
+	bytes, known := uint64(0), true
+	if s.Sizes != nil {
+		bytes, known = s.Measure(addr, t)
+	}
+	if !known || bytes&15 != 0 || bytes>>4 > objects.StepMask {
+		return false
+	}
+	for _, a := range all {
+		if a.step < 0 {
+			continue
+		}
+		if a.to&aheadGuess != 0 {
+			s.Notes.Steps[a.step+1] = objects.StepNothing
+		}
+		s.Notes.Steps[a.step] = objects.StepAlone | objects.Step(bytes>>4)
+	}
+	return true
+}
+
+// forget has steps that lead nowhere do nothing.
+func (s *Census) forget(all []ahead) {
+	for _, a := range all {
+		if a.step >= 0 && a.to&aheadGuess == 0 {
+			s.Notes.Steps[a.step] = objects.StepNothing
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package walk
+
+import (
+	"cmp"
+	"slices"
+
+	"ipytracer/internal/python/holders/objects"
+)
+
+// BlockTable has the blocks that are asked for, and the nodes that have them.
+type BlockTable struct {
+	Blocks          []objects.Block // by address
+	Found           []int32         // the node that has each block, or -1
+	Maybe           []int32         // a node that seems to, or -1
+	Asked           []uint64        // how many bytes of each block a tensor asked for; 0 if not known
+	left            int             // blocks without a node
+	lowest, highest uint64
+	all             func() // called when none is left
+}
+
+// NewBlockTable returns the table of blocks, none of which has a node yet.
+func NewBlockTable(blocks []objects.Block) BlockTable {
+	b := BlockTable{Blocks: slices.Clone(blocks)}
+	slices.SortFunc(b.Blocks, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })
+	b.Blocks = slices.CompactFunc(b.Blocks, func(a, b objects.Block) bool { return a.Address == b.Address })
+	b.Found = slices.Repeat([]int32{-1}, len(b.Blocks))
+	b.Maybe = slices.Clone(b.Found)
+	b.Asked = make([]uint64, len(b.Blocks))
+	b.left = len(b.Blocks)
+	if n := len(b.Blocks); n > 0 {
+		b.lowest, b.highest = b.Blocks[0].Address, b.Blocks[n-1].Address+b.Blocks[n-1].Size
+	}
+	return b
+}
+
+// mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
+// other node has the block.
+func (b *BlockTable) mayPointAt(node int32, addr uint64) bool {
+	i := objects.BlockAt(b.Blocks, addr)
+	exact := i >= 0 && b.Blocks[i].Address == addr
+	if exact && b.Maybe[i] < 0 {
+		b.Maybe[i] = node
+	}
+	return exact
+}
+
+// pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.
+func (b *BlockTable) pointsAt(node int32, addr uint64, within bool) bool {
+	if addr < b.lowest || addr > b.highest {
+		return false
+	}
+	i := objects.BlockAt(b.Blocks, addr)
+	if i < 0 || !within && b.Blocks[i].Address != addr {
+		return false
+	}
+	if b.Found[i] < 0 {
+		b.Found[i] = node
+		if b.left--; b.left == 0 {
+			b.all()
+		}
+	}
+	return true
+}
+
+// storageAsks notes how many bytes of a block a storage was asked for, if that is possible.
+func (b *BlockTable) storageAsks(block, bytes uint64) {
+	if i := objects.BlockAt(b.Blocks, block); i >= 0 && bytes > 0 && bytes <= b.Blocks[i].Size {
+		b.Asked[i] = bytes
+	}
+}

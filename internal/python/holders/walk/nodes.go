@@ -1,0 +1,163 @@
+package walk
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// Node is an object that was reached, or a frame, which from 3.11 on need not be an object.
+type Node struct {
+	Parent int32  // -1 for a root
+	ID     int32  // its number in the notes, -1 for none
+	Label  uint32 // index of labels
+	Kind   uint8  // index of kinds
+	What   uint8  // one of the node… below
+	// probable: a word leads here that may be none of the references that hold the object.
+	Probable bool
+}
+
+const (
+	NodeObject uint8 = iota
+	NodeFrame        // an interpreter frame: addr is not an object's
+	NodePart         // a part of another node, which has looked into it
+)
+
+var Kinds = [...]event.HolderKind{
+	event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback, event.HeldByThread, event.HeldByModule,
+	event.HeldByCycle,
+	event.HeldByNone,
+}
+
+const (
+	KindVariable = iota
+	KindOutput
+	KindTraceback
+	KindThread
+	KindModule
+	KindCycle
+	KindNone
+)
+
+// edge is a reference that is followed later.
+type edge struct {
+	To     uint64
+	Label  Label
+	Parent int32
+	kind   uint8 // of the root, where there is no parent: of doubts only
+}
+
+// Reached has the nodes that a walk has reached: one for each object, by its address.
+type Reached struct {
+	*objects.Types
+	walking, places objects.Region // of Nodes and Of; of Addrs
+	Nodes           []Node
+	Addrs           []uint64 // of the nodes
+	Labels          []Label
+	Index           objects.Index // of those that are not in the notes
+	Of              []int32       // the node of each object of the notes, from 1 on; 0 for none
+	Names           []string      // of roots
+	Kind            uint8         // of the roots at work
+}
+
+func newReached(t *objects.Types) Reached { return Reached{Types: t, Labels: firstLabels()} }
+
+// Known returns the node at an address.
+func (r *Reached) Known(addr uint64) (n int32, ok bool) {
+	if r.Notes != nil {
+		if id, ok := r.Notes.Index.Get(addr, r.Notes.Addrs); ok {
+			return r.Of[id] - 1, r.Of[id] != 0
+		}
+	}
+	return r.Index.Get(addr, r.Addrs)
+}
+
+// numberOf returns the number that an object has in the notes, -1 for none.
+func (r *Reached) numberOf(addr uint64) int32 {
+	if r.Notes != nil {
+		if found, ok := r.Notes.Index.Get(addr, r.Notes.Addrs); ok {
+			return found
+		}
+	}
+	return -1
+}
+
+// Make makes a node.
+func (r *Reached) Make(from int32, addr uint64, id int32, l Label, what uint8) int32 {
+	n := int32(len(r.Addrs))
+	if int(n) >= min(r.Limits.Objects, objects.MaxIndex) {
+		r.Stopped = objects.ErrObjects
+		return -1
+	}
+	r.Put(from, addr, id, l, what)
+	if id >= 0 {
+		r.Of[id] = n + 1
+	} else {
+		r.Index.Put(addr, n, r.Addrs)
+	}
+	return n
+}
+
+// Put makes a node that is found by its number only.
+func (r *Reached) Put(from int32, addr uint64, id int32, l Label, what uint8) {
+	kind, probable := r.Kind, false
+	if from >= 0 {
+		kind, probable = r.Nodes[from].Kind, r.Nodes[from].Probable
+	}
+	r.Addrs = append(r.Addrs, addr)
+	r.Nodes = append(r.Nodes, Node{from, id, r.Keep(l), kind, what, probable})
+}
+
+// RootLabel names a root, and returns the label of its target.
+func (r *Reached) RootLabel(name string) Label {
+	r.Names = append(r.Names, name)
+	return Label{LabelRoot, uint64(len(r.Names) - 1)}
+}
+
+// firstLabels are those that need not be kept again and again.
+func firstLabels() []Label {
+	all := []Label{{}, {Kind: LabelLater}}
+	for i := range Fixed {
+		all = append(all, named(uint64(i)))
+	}
+	return all
+}
+
+// Keep keeps a label, and returns its place.
+func (r *Reached) Keep(l Label) uint32 {
+	switch l.Kind {
+	case labelNothing:
+		return 0
+	case LabelLater:
+		return 1
+	case LabelFixed:
+		return 2 + uint32(l.Arg)
+	}
+	r.Labels = append(r.Labels, l)
+	return uint32(len(r.Labels) - 1)
+}
+
+// Reserve makes room for so many nodes.
+func (r *Reached) Reserve(nodes int) {
+	nodes = min(nodes+nodes/64+1024, r.Limits.Objects)
+	r.Nodes, r.Addrs = objects.Room[Node](&r.walking, nodes), objects.Room[uint64](&r.places, nodes)
+}
+
+// ReserveNoted makes room for the nodes of so many objects of the notes.
+func (r *Reached) ReserveNoted(count int) {
+	r.Of = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
+}
+
+// Free gives back all that a walker has of a survey. It cannot be used any more.
+func (r *Reached) Free() {
+	r.FreeNodes()
+	r.Addrs = nil
+	r.places.Free()
+}
+
+// FreeNodes frees everything that only walking takes.
+func (r *Reached) FreeNodes() {
+	r.Nodes, r.Of, r.Notes = nil, nil, nil
+	r.walking.Free()
+}

@@ -1,0 +1,131 @@
+package walk
+
+import (
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// Add makes a node.
+func (s *Census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
+	n := int32(len(s.Addrs))
+	const perObject = 3 // leaves are counted as well
+	if int(n) >= min(perObject*s.Limits.Objects, objects.RoomObjects, objects.MaxIndex) {
+		s.Stopped = objects.ErrObjects
+		return -1
+	}
+	s.Addrs = append(s.Addrs, addr)
+	s.Index.Put(addr, n, s.Addrs)
+	s.noteNode(n, what)
+	return n
+}
+
+// visitQueue looks into every node that waits, and into those that are reached from there.
+func (s *Census) visitQueue() {
+	s.visitAreas()
+	for len(s.waiting) > 0 && !s.Done() {
+		n := s.waiting[len(s.waiting)-1]
+		s.waiting = s.waiting[:len(s.waiting)-1]
+		s.Visit(n)
+		s.visitAreas()
+	}
+}
+
+// noteNode takes in a node that a survey has just made.
+func (s *Census) noteNode(n int32, what uint8) {
+	one := objects.Note{First: objects.Unnoted}
+	if what != NodePart {
+		s.waiting = append(s.waiting, n)
+	}
+	if what == NodeFrame {
+		s.isFrame[n] = true
+	} else {
+		if t := s.ObjectType(s.Addrs[n]); t != nil {
+			before := s.recording
+			s.recording = false
+			one = s.describeNode(s.Addrs[n], t, n)
+			s.recording = before
+		}
+	}
+	s.Notes.Noted = append(s.Notes.Noted, one)
+}
+
+func (s *Census) describeNode(addr uint64, t *objects.Type, n int32) objects.Note {
+	notes := s.Notes
+	if t.Number == 0 {
+		if len(notes.Types) == 0 {
+			notes.Types = append(notes.Types, nil)
+		}
+		t.Number = uint32(len(notes.Types))
+		notes.Types = append(notes.Types, t)
+	}
+	one := objects.Note{References: uint32(s.References(addr)), What: t.Number, First: objects.Unnoted}
+	if t.Shape == objects.ShapeLeaf {
+		one.What |= objects.NoteLeaf
+	} else if t.Shape == objects.ShapeType || t.Shape == objects.ShapeFunction || t.Name == objects.LruCache {
+		if s.LeadsOut(addr, t) {
+			one.What |= objects.NoteOut
+		}
+	}
+	if s.Sizes != nil {
+		bytes, known := s.Measure(addr, t)
+		if one.Bytes = uint32(bytes); bytes >= objects.TooLarge {
+			one.Bytes, notes.Large[n] = objects.TooLarge, bytes
+		}
+		if !known {
+			one.What |= objects.NoteUnknown
+		}
+	}
+	return one
+}
+
+// isLarge reports whether an object has so many references that each walk reads them itself: noting those of a list of
+// millions of strings would take more memory than all the rest.
+func (s *Census) isLarge(addr uint64, t *objects.Type) bool {
+	const most, used = 1 << 12, 16
+	switch t.Shape {
+	case objects.ShapeList:
+		return s.Mem.Word(addr+uint64(s.Heap.ListSize)) > most
+	case objects.ShapeTuple:
+		return s.Mem.Word(addr+uint64(s.Heap.VarSize)) > most
+	case objects.ShapeDict:
+		return s.Mem.Word(addr+used) > most
+	case objects.ShapeSet:
+		return s.Mem.Word(addr+cpython.SetMask) > most
+	case objects.ShapeArray:
+		return s.ArrayObjects(addr) > most || s.ArrayElements(addr) > most &&
+			len(objects.RecordsOf(&s.Sizer, addr).Fields) > 0
+	}
+	return false
+}
+
+func (s *Census) record(n int32, visit func()) {
+	one := &s.Notes.Noted[n]
+	if one.TypeNumber() == 0 || one.First != objects.Unnoted || !s.Notes.Types[one.TypeNumber()].Recordable() {
+		visit()
+		return
+	}
+	if s.large = s.isLarge(s.Addrs[n], s.Notes.Types[one.TypeNumber()]); s.large {
+		visit()
+		s.large = false
+		return
+	}
+	one.First = uint32(len(s.Notes.Steps))
+	s.recording = true
+	visit()
+	s.recording = false
+	s.Notes.Steps = append(s.Notes.Steps, objects.StepStop)
+}
+
+// Array notes an array that is looked into.
+func (s *Census) Array(_ int32, addr, data uint64) {
+	if !s.recording {
+		return
+	}
+	s.Notes.Steps = append(s.Notes.Steps, objects.StepArray|objects.Step(len(s.Notes.Arrays)))
+	s.Notes.Arrays = append(s.Notes.Arrays, objects.ArrayNote{Data: data, Span: s.OwnSpan(addr)})
+}
+
+// ArrayNoted does nothing: a survey has no notes of another.
+func (s *Census) ArrayNoted(int32, objects.ArrayNote) {}
+
+func (s *Census) ReadsArrays() bool { return false }

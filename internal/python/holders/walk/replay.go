@@ -1,0 +1,151 @@
+package walk
+
+import (
+	"ipytracer/internal/python/holders/objects"
+)
+
+// replayed takes the steps that were noted of a node. It reports whether there are any.
+func replayed(w *Walker, n int32) bool {
+	if w.Notes == nil {
+		return false
+	}
+	id := w.Nodes[n].ID
+	if id < 0 || w.Notes.Noted[id].First == objects.Unnoted {
+		return false
+	}
+	if w.Arrays != nil && w.Arrays.ReadsArrays() &&
+		w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeArray {
+		return false // it wants to know more
+	}
+	if t := w.TypeOf(n); t != nil && t.HidesSome() {
+		return false // the steps do not show which references are hidden
+	}
+	r := replay{Walker: w, node: n, before: w.Uncounted}
+	for at := w.Notes.Noted[id].First; !w.Done(); {
+		s := w.Notes.Steps[at]
+		if s.Kind() == objects.StepStop {
+			break
+		}
+		if s.Kind() == objects.StepRaw {
+			at++
+			r.raw(uint64(s.ID())<<32 | uint64(w.Notes.Steps[at]))
+		} else {
+			r.take(s)
+		}
+		at++
+	}
+	w.Uncounted = r.before
+	return true
+}
+
+type replay struct {
+	*Walker
+	node   int32
+	before bool // uncounted
+	isNew  bool // the last part
+}
+
+func (r *replay) take(s objects.Step) {
+	w, n, id := r.Walker, r.node, s.ID()
+	switch s.Kind() {
+	case objects.StepFollow:
+		w.followNoted(n, id, Label{Kind: LabelLater})
+	case objects.StepWord:
+		if !w.pointsAt(n, w.Notes.Addrs[id], false) {
+			w.followNoted(n, id, Label{Kind: LabelLater})
+		}
+	case objects.StepKey:
+		if !w.Notes.Noted[id].Is(objects.NoteLeaf) {
+			w.Keys = append(w.Keys, edge{To: w.Notes.Addrs[id], Label: Label{LabelElement, 0}, Parent: n})
+		} else if w.leaves != nil {
+			w.followNoted(n, id, Label{})
+		}
+	case objects.StepGlobals:
+		if addr := w.Notes.Addrs[id]; !w.Deferring {
+			w.followNoted(n, id, named(fixedGlobals))
+		} else if w.Of[id] == 0 && !w.Spaces[addr] {
+			w.defers(n, addr, named(fixedGlobals))
+		}
+	case objects.StepCounting:
+		w.Refer(n, w.Notes.Addrs[id], objects.StepCounting, named(fixedBases))
+	case objects.StepClass:
+		if !w.Deferring {
+			w.followNoted(n, id, named(fixedClass))
+		} else {
+			w.deferClass(n, w.Notes.Addrs[id])
+		}
+	case objects.StepOnce:
+		w.Uncounted = r.before || w.Of[id] != 0
+	case objects.StepOnceNew:
+		w.Uncounted = r.before || !r.isNew
+	case objects.StepEnd:
+		w.Uncounted = r.before
+	case objects.StepAlone:
+		if w.leaves != nil {
+			w.leaves.OwnBytes(n, uint64(id)<<4, true)
+		}
+	case objects.StepArray:
+		if w.Arrays != nil {
+			w.Arrays.ArrayNoted(n, w.Notes.Arrays[id])
+		}
+	case objects.StepState:
+		Visits{w}.moduleState(n, w.Addrs[n])
+	case objects.StepPart:
+		r.isNew = r.partNoted(id)
+	}
+}
+
+// raw takes a word that did not look like a reference.
+func (r *replay) raw(word uint64) {
+	if r.pointsAt(r.node, word, false) || word&7 != 0 {
+		return
+	}
+	if _, ok := r.Known(word); ok {
+		r.Follow(r.node, word, Label{Kind: LabelLater})
+	}
+}
+
+// followNoted is follow for an object that the survey has seen.
+func (w *Walker) followNoted(from, id int32, l Label) bool {
+	if w.Done() {
+		return false
+	}
+	one := &w.Notes.Noted[id]
+	leaf := one.Is(objects.NoteLeaf)
+	if leaf && w.leaves == nil {
+		return true
+	}
+	if leaf && from >= 0 && one.References == 1 {
+		w.leaves.OwnBytes(from, w.Notes.Bytes(id), !one.Is(objects.NoteUnknown))
+		return true
+	}
+	if n := w.Of[id]; n != 0 {
+		w.Count(from, n-1)
+		return true
+	}
+	addr := w.Notes.Addrs[id]
+	if one.TypeNumber() == 0 {
+		return w.followUnseen(from, addr, l)
+	}
+	t := w.Notes.Types[one.TypeNumber()]
+	if leaf {
+		w.leaves.LeafNoted(from, id)
+		return true
+	}
+	if w.Deferring && w.notedOut(addr, one, t) {
+		w.defers(from, addr, l)
+		return true
+	}
+	w.arrived(from, w.Add(from, addr, id, l, NodeObject), t)
+	return true
+}
+
+// partNoted is part for an object that the survey has seen.
+func (r *replay) partNoted(id int32) bool {
+	n, isNew := r.Of[id]-1, r.Of[id] == 0
+	if isNew {
+		n = r.Add(r.node, r.Notes.Addrs[id], id, Label{}, NodePart)
+	}
+	r.Count(r.node, n)
+	return n >= 0 && isNew
+}

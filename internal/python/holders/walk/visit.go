@@ -1,0 +1,314 @@
+package walk
+
+import (
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// Visit follows the references of a node.
+func (w *Walker) Visit(n int32) {
+	switch {
+	case replayed(w, n):
+	case w.recorder != nil:
+		w.recorder.record(n, func() { Visits{w}.lookInto(n) })
+	default:
+		Visits{w}.lookInto(n)
+	}
+}
+
+// isFrameNode reports whether a node is an interpreter's frame.
+func (w *Walker) isFrameNode(n int32) bool {
+	if w.recorder != nil {
+		return w.recorder.isFrameNode(n)
+	}
+	return w.Nodes[n].What == NodeFrame
+}
+
+// Visits are visits of objects: they find an object's references, by the layout of its type.
+type Visits struct{ *Walker }
+
+// lookInto reads the memory of a node.
+func (v Visits) lookInto(n int32) {
+	addr := v.Addrs[n]
+	if v.isFrameNode(n) {
+		v.Frames.visitFrame(n, addr)
+		return
+	}
+	t := v.ObjectType(addr)
+	if t == nil {
+		return // it has gone
+	}
+	switch t.Shape {
+	case objects.ShapeDict:
+		v.visitDict(n, addr)
+		if isOrdered(v.Types, t) {
+			v.followKeys(n, addr)
+		}
+	case objects.ShapeList:
+		v.visitItems(n, v.Mem.Word(addr+uint64(v.Heap.ListItems)), v.Mem.Word(addr+uint64(v.Heap.ListSize)), LabelIndex)
+	case objects.ShapeTuple:
+		v.visitItems(n, addr+uint64(v.Heap.TupleItems), v.Mem.Word(addr+uint64(v.Heap.VarSize)), LabelIndex)
+	case objects.ShapeSet:
+		v.visitSet(n, addr)
+	case objects.ShapeDeque:
+		v.visitDeque(n, addr)
+	case objects.ShapeType:
+		v.visitType(n, addr)
+		return
+	case objects.ShapeModule:
+		v.visitModule(n, addr)
+		return
+	case objects.ShapeFunction:
+		v.Frames.visitFunction(n, addr)
+	case objects.ShapeCell:
+		v.Follow(n, v.Mem.Word(addr+16), Label{})
+	case objects.ShapeFrame:
+		v.Frames.visitFrameObject(n, addr)
+	case objects.ShapeGenerator:
+		v.Frames.visitGenerator(n, addr, t)
+	case objects.ShapeTraceback:
+		v.Follow(n, v.Mem.Word(addr+cpython.TracebackFrame), named(fixedFrame))
+		v.Follow(n, v.Mem.Word(addr+cpython.TracebackNext), named(fixedNext))
+	case objects.ShapeWeak:
+		v.Follow(n, v.Mem.Word(addr+cpython.WeakReferenceCallback), named(fixedCallback))
+	case objects.ShapeArray:
+		v.visitArray(n, addr)
+	}
+	v.visitInstance(n, addr, t)
+}
+
+// visitInstance follows attributes and slots, and whatever else an instance of a type made in C has.
+func (v Visits) visitInstance(n int32, addr uint64, t *objects.Type) {
+	if t.Shape != objects.ShapeDict || t.Dict != 0 || t.Flags&cpython.FlagManagedDict != 0 {
+		dict := v.Attributes(addr, t, func(key, value uint64) bool {
+			v.Follow(n, value, Label{LabelName, key})
+			return !v.Done()
+		})
+		if dict != 0 {
+			v.Part(n, dict)
+		}
+	}
+	if end := min(t.Basic, objects.MaxBasic); t.FirstWord < end {
+		v.visitWords(n, addr, t, t.FirstWord, end)
+	}
+	if t.Shape == objects.ShapeWords && t.Item == 8 {
+		count := min(v.Mem.Word(addr+uint64(v.Heap.VarSize)), objects.MaxItems)
+		take := v.Word
+		if t.UnknownBefore > 0 {
+			take = v.looseWord
+		}
+		v.Mem.Words(addr+t.Basic, count, func(i, word uint64) bool {
+			take(n, word, Label{LabelIndex, i})
+			return !v.Done()
+		})
+	}
+	if t.Name == objects.Element {
+		v.visitElement(n, addr)
+	}
+	if t.Native {
+		v.Pieces.visitNative(n, addr, min(t.Basic, objects.MaxBasic))
+	}
+	if v.libraries != nil {
+		v.libraries.Library(n, addr, t)
+	}
+	v.visitClass(n, t)
+}
+
+// visitClass has an instance hold its class, once everything else has been reached.
+func (v Visits) visitClass(n int32, t *objects.Type) {
+	if t.Flags&cpython.FlagHeapType != 0 {
+		v.Refer(n, t.Addr, objects.StepClass, named(fixedClass))
+	}
+}
+
+// visitWords looks at the words of an instance from one offset to another.
+func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint64) {
+	from = (from + 7) &^ 7
+	if to <= from {
+		return
+	}
+	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, and does not count for it
+		v.Word(n, v.Mem.Word(addr+objects.MemoryBuffer), Label{LabelWord, objects.MemoryBuffer})
+		return
+	}
+	v.Mem.Words(addr+from, (to-from)/8, func(i, word uint64) bool {
+		v.Hidden = from+8*i < t.HiddenBefore
+		v.visitWord(n, t, from+8*i, word)
+		v.Hidden = false
+		return !v.Done()
+	})
+}
+
+// visitWord looks at a word of an instance, at an offset.
+func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
+	switch {
+	case at == t.Weak && at != 0, t.Dict > 0 && at == uint64(t.Dict):
+	case t.Shape == objects.ShapeWeak && at < 64: // the list of all weak references to the same object
+	case at < t.UnknownBefore && !v.IsSlot(t, at):
+		v.looseWord(n, word, Label{LabelWord, at})
+	default:
+		v.Word(n, word, Label{LabelWord, at})
+	}
+}
+
+// Word takes a word of an object with a known layout: a reference, the address of a block, or a number.
+func (v Visits) Word(n int32, word uint64, l Label) {
+	if word >= objects.LowestAddress {
+		v.Refer(n, word, objects.StepWord, l)
+	}
+}
+
+// looseWord takes a word of something with an unknown layout; n is -1 for no object.
+func (v Visits) looseWord(n int32, word uint64, l Label) {
+	if word < objects.LowestAddress || n >= 0 && v.mayPointAt(n, word) {
+		return
+	}
+	v.Beliefs.followBelieved(n, word, l, true)
+}
+
+func (v Visits) visitDict(n int32, addr uint64) {
+	v.Entries(addr, func(key, value uint64) bool {
+		v.Follow(n, value, Label{LabelKey, key})
+		v.Refer(n, key, objects.StepKey, Label{LabelElement, 0})
+		return !v.Done()
+	})
+}
+
+// isOrdered reports whether a type is collections.OrderedDict or derived from it.
+func isOrdered(all *objects.Types, t *objects.Type) bool {
+	for base := range all.Bases(t) {
+		if base.Name == "collections.OrderedDict" || base.Name == "dict" {
+			return base.Name != "dict"
+		}
+	}
+	return false
+}
+
+// followKeys follows the keys of an OrderedDict once more: the list that has their order refers to each as well
+// (Objects/odictobject.c, _odictnode.key).
+func (v Visits) followKeys(n int32, addr uint64) {
+	v.Entries(addr, func(key, _ uint64) bool {
+		v.Follow(n, key, Label{LabelElement, 0})
+		return !v.Done()
+	})
+}
+
+func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
+	v.Mem.Words(items, min(count, objects.MaxEntries), func(i, item uint64) bool {
+		v.Follow(n, item, Label{kind, i})
+		return !v.Done()
+	})
+}
+
+// visitSet looks at a table of keys and hashes. A place that was deleted refers to an object without references.
+func (v Visits) visitSet(n int32, addr uint64) {
+	table, mask := v.Mem.Word(addr+cpython.SetTable), v.Mem.Word(addr+cpython.SetMask)
+	v.Mem.Words(table, 2*min(mask, objects.MaxEntries)+2, func(i, word uint64) bool {
+		if i&1 == 0 && word != 0 {
+			v.Follow(n, word, Label{LabelElement, 0})
+		}
+		return !v.Done()
+	})
+}
+
+// visitDeque walks the blocks: Modules/_collectionsmodule.c, 3.9 to 3.15: leftblock, rightblock, leftindex, rightindex
+// behind the size; a block is left, 64 items, right.
+func (v Visits) visitDeque(n int32, addr uint64) {
+	const items = 64
+	left, right := v.Mem.Word(addr+24), v.Mem.Word(addr+32)
+	first, last := v.Mem.Word(addr+40), v.Mem.Word(addr+48)
+	seen := map[uint64]bool{}
+	for index := uint64(0); left != 0 && !seen[left] && !v.Done(); {
+		seen[left] = true
+		end := uint64(items - 1)
+		if left == right {
+			end = min(last, items-1)
+		}
+		if first > end {
+			return
+		}
+		v.Mem.Words(left+8+8*first, end-first+1, func(_, item uint64) bool {
+			v.Follow(n, item, Label{LabelIndex, index})
+			index++
+			return !v.Done()
+		})
+		if left == right {
+			return
+		}
+		left, first = v.Mem.Word(left+8+8*items), 0
+	}
+}
+
+// visitType follows a class's attributes and bases.
+func (v Visits) visitType(n int32, addr uint64) {
+	dict := v.Mem.Word(addr + cpython.TypeDict)
+	if t := v.ObjectType(dict); t != nil && t.Shape == objects.ShapeDict {
+		v.namespaceOf(n, dict)
+	}
+	v.Follow(n, v.Mem.Word(addr+cpython.TypeBases), named(fixedBases))
+	// tp_mro: a class in a cycle holds itself there
+	for _, itself := range []uint64{cpython.TypeBases + 8, cpython.TypeBase} {
+		v.Refer(n, v.Mem.Word(addr+itself), objects.StepCounting, named(fixedBases))
+	}
+}
+
+// namespaceOf follows the attributes in a dict that a node looks into itself.
+func (v Visits) namespaceOf(n int32, dict uint64) {
+	v.once(v.Part(n, dict), func() {
+		v.Entries(dict, func(key, value uint64) bool {
+			v.Follow(n, value, Label{LabelName, key})
+			return !v.Done()
+		})
+	})
+}
+
+// visitModule follows a module's attributes, and the state of one made in C: PyModuleObject.md_dict, md_def, md_state
+// (Objects/moduleobject.c); PyModuleDef.m_size is at 56.
+func (v Visits) visitModule(n int32, addr uint64) {
+	dict := v.Mem.Word(addr + uint64(v.Heap.ModuleDict))
+	if t := v.ObjectType(dict); t != nil && t.Shape == objects.ShapeDict {
+		v.namespaceOf(n, dict)
+	}
+	v.moduleState(n, addr)
+}
+
+// moduleState looks into the memory that a module made in C has of its own.
+func (v Visits) moduleState(n int32, addr uint64) {
+	const def, state, size = 24, 32, 56
+	at := v.Mem.Word(addr + state)
+	if at == 0 {
+		return
+	}
+	v.note(objects.StepState)
+	if bytes := v.Mem.Word(v.Mem.Word(addr+def) + size); bytes <= objects.MaxBasic {
+		v.Mem.Words(at, bytes/8, func(i, word uint64) bool {
+			v.looseWord(n, word, Label{LabelWord, 8 * i})
+			return !v.Done()
+		})
+	}
+}
+
+// Attributes follows the values of an instance's own namespace. It returns the dict of that, if it has become one.
+// References in a dict that was reached before have been counted.
+func (v Visits) Attributes(obj uint64, t *objects.Type, yield func(key, value uint64) bool) (dict uint64) {
+	dict, values := v.AttributesAt(obj, t)
+	if dict == 0 {
+		if values != 0 {
+			v.InlineAttributes(t, values, yield)
+		}
+		return 0
+	}
+	if !v.IsShape(dict, objects.ShapeDict) {
+		return 0
+	}
+	_, known := v.Known(dict)
+	before := v.Uncounted
+	v.Uncounted = before || known
+	if v.recorder != nil {
+		v.recorder.begin()
+	}
+	v.Entries(dict, yield)
+	v.note(objects.StepEnd)
+	v.Uncounted = before
+	return dict
+}

@@ -1,0 +1,212 @@
+// Package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A [Census]
+// is the visitor that notes all objects and counts the references to each; later walks replay its notes.
+package walk
+
+import (
+	"context"
+
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+)
+
+// Walker goes over the objects of a process, for a [Visitor].
+type Walker struct {
+	objects.Sizer
+	Reached
+	BlockTable
+	Exits
+
+	Visitor
+	abilities
+	Finished bool // the visitor has everything that it looks for
+
+	next      int           // the first node that was not looked into
+	Uncounted bool          // the references that are being followed have been counted already
+	Hidden    bool          // the collector does not visit them
+	Shell     objects.Shell // IPython's
+
+	Frames  *frames
+	Pieces  *pieces
+	Beliefs *beliefs
+}
+
+// NewWalker returns a walker that looks for the holders of blocks. It knows of no survey.
+func NewWalker(ctx context.Context, heap cpython.Heap, mem *objects.Memory, blocks []objects.Block,
+	limits objects.Limits) *Walker {
+	return WalkerOf(objects.NewReader(heap, objects.NewBudget(ctx, mem, limits)), NewBlockTable(blocks))
+}
+
+// WalkerOf returns a walker with a reader, for blocks.
+func WalkerOf(r objects.Reader, blocks BlockTable) *Walker {
+	w := &Walker{
+		Sizer: objects.Sizer{Reader: r}, BlockTable: blocks,
+		Reached: newReached(r.Types), Exits: NewExits(r),
+	}
+	w.Frames = &frames{Walker: w, At: map[int32]Frame{}}
+	w.Pieces = &pieces{Walker: w, Raw: map[uint64]bool{}, Awaited: map[uint64]bool{}}
+	w.Beliefs = &beliefs{Walker: w}
+	w.BlockTable.all = func() { w.Finished = w.Over() }
+	w.VisitFor(NewFinder(w))
+	return w
+}
+
+// VisitFor has a visitor decide from now on.
+func (w *Walker) VisitFor(v Visitor) {
+	w.Visitor, w.abilities, w.Finished = v, abilitiesOf(v), v.Over()
+}
+
+// Done reports whether there is nothing more to find, or no more time to find it.
+func (w *Walker) Done() bool { return w.Spent() || w.Finished }
+
+// Follow takes a reference that a node holds. It reports whether that led to an object.
+func (w *Walker) Follow(from int32, to uint64, l Label) bool {
+	return w.Refer(from, to, objects.StepFollow, l)
+}
+
+// Reach is follow for the visitors that make nodes.
+func (w *Walker) Reach(from int32, to uint64, l Label) bool {
+	if w.Done() || to&7 != 0 {
+		return false
+	}
+	if w.Notes != nil {
+		if id, ok := w.Notes.Index.Get(to, w.Notes.Addrs); ok {
+			return w.followNoted(from, id, l)
+		}
+	}
+	return w.followUnseen(from, to, l)
+}
+
+// followUnseen is follow for an object that no survey has seen.
+func (w *Walker) followUnseen(from int32, to uint64, l Label) bool {
+	if w.leaves != nil && w.leaves.Alone(from, to) {
+		return true
+	}
+	if n, ok := w.Known(to); ok {
+		w.Count(from, n)
+		return true
+	}
+	t := w.ObjectType(to)
+	if t == nil {
+		return false
+	}
+	if t.Shape == objects.ShapeLeaf {
+		if w.leaves != nil {
+			w.leaves.Leaf(from, to, t)
+		}
+		return true
+	}
+	if w.Deferring && w.LeadsOut(to, t) {
+		w.defers(from, to, l)
+		return true
+	}
+	w.arrived(from, w.AddNew(from, to, l, NodeObject), t)
+	return true
+}
+
+// arrived takes in the reference to a node that was made for it.
+func (w *Walker) arrived(from, n int32, t *objects.Type) {
+	w.Count(from, n)
+	if n >= 0 && t.Shape == objects.ShapeTraceback && w.Nodes[n].Kind == KindModule {
+		w.Nodes[n].Kind = KindTraceback // IPython keeps the last one too
+	}
+}
+
+// note notes a step, where steps are noted.
+func (w *Walker) note(kind objects.Step) {
+	if w.recorder != nil {
+		w.recorder.step(kind)
+	}
+}
+
+// once has references counted that a part of a node holds, unless that part has been looked into before.
+func (w *Walker) once(isNew bool, follow func()) {
+	before := w.Uncounted
+	w.Uncounted = before || !isNew
+	w.note(objects.StepOnceNew)
+	follow()
+	w.note(objects.StepEnd)
+	w.Uncounted = before
+}
+
+// AddNew makes a node of an object that may be in the notes or not.
+func (w *Walker) AddNew(from int32, addr uint64, l Label, what uint8) int32 {
+	return w.Add(from, addr, w.numberOf(addr), l, what)
+}
+
+// Part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
+// before.
+func (w *Walker) Part(of int32, addr uint64) bool {
+	n, known := w.Known(addr)
+	if !known {
+		n = w.AddNew(of, addr, Label{}, NodePart)
+	}
+	if w.recorder != nil {
+		w.recorder.part(n)
+	}
+	w.Count(of, n)
+	return n >= 0 && !known
+}
+
+// Run looks into every node that was reached, and into those that are reached from there.
+func (w *Walker) Run() {
+	w.visitQueue()
+	for i := 0; i < len(w.Keys) && !w.Done(); i++ { // it grows on the way
+		e := w.Keys[i]
+		w.Follow(e.Parent, e.To, e.Label)
+		w.visitQueue()
+	}
+	w.Keys = nil
+	w.Pieces.visitFar()
+}
+
+func (w *Walker) visitQueue() {
+	if w.recorder != nil {
+		w.recorder.visitQueue()
+		return
+	}
+	for w.next < len(w.Nodes) && !w.Done() {
+		n := int32(w.next)
+		w.next++
+		if w.Nodes[n].What == NodePart {
+			continue
+		}
+		w.Visit(n)
+	}
+}
+
+// Flush follows the deferred references.
+func (w *Walker) Flush() {
+	w.Deferring = false
+	for i := 0; i < len(w.Deferred) && !w.Done(); i++ { // it grows on the way
+		e := w.Deferred[i]
+		w.Follow(e.Parent, e.To, e.Label)
+		w.Run()
+	}
+	w.Deferred = nil
+}
+
+// hiding has references counted as hidden that a part of an object has, if its type hides that part.
+func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
+	before := w.Hidden
+	w.Hidden = before || t != nil && offset < t.HiddenBefore
+	follow()
+	w.Hidden = before
+}
+
+// Hides reports whether the collector does not see the reference of a node that is being followed.
+func (w *Walker) Hides(n int32) bool {
+	if w.Hidden || n < 0 || w.Nodes[n].What == NodeFrame {
+		return w.Hidden
+	}
+	t := w.TypeOf(n)
+	return t != nil && t.HiddenBefore == objects.HidesAll
+}
+
+// TypeOf returns the type of a node: by the notes, or as it is now.
+func (w *Walker) TypeOf(n int32) *objects.Type {
+	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].TypeNumber() != 0 {
+		return w.Notes.Types[w.Notes.Noted[id].TypeNumber()]
+	}
+	return w.ObjectType(w.Addrs[n])
+}
