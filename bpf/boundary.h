@@ -6,7 +6,10 @@
 #ifndef IPYTRACER_BOUNDARY_H
 #define IPYTRACER_BOUNDARY_H
 
-/* The event of a boundary; passed by pointer because a BPF function takes five arguments. */
+/*
+ * The event of a boundary, with the unions of struct boundary; passed by pointer because a BPF function takes five
+ * arguments.
+ */
 struct occasion {
 	__u64 cell;
 	__u64 outer;
@@ -14,10 +17,22 @@ struct occasion {
 	const void *text; /* in user memory, or NULL */
 	__u32 kind;
 	__u32 slot; /* of the acting process */
-	__u32 outcome;
+	union {
+		__u32 outcome;
+		__u32 status;
+	};
 	__s32 parent;
-	__s32 first_line;
-	__u32 group;
+	union {
+		__s32 first_line;
+		__s32 late;
+		__s32 told;
+		__s32 named_python;
+		__s32 foreign;
+	};
+	union {
+		__u32 group;
+		__u32 imports;
+	};
 	__u32 text_kind;
 	__u32 text_size;
 };

@@ -97,7 +97,7 @@ static __always_inline void count_arrays(struct root *r, struct process *p, stru
 	exchange(&r->listening, 1);
 	why->kind = BOUNDARY_METER_BACK;
 	why->group = GROUP_NUMPY;
-	why->first_line = p->foreign ? p->foreign : FOREIGN_MODULE;
+	why->foreign = p->foreign ? p->foreign : FOREIGN_MODULE;
 	draw_boundary(why);
 }
 
@@ -138,7 +138,7 @@ static __noinline bool take_in(__u64 task, struct member *mine, struct occasion 
 		return false;
 	}
 	why->kind = BOUNDARY_PROCESS_EXIT;
-	why->outcome = ended_how(task);
+	why->status = ended_how(task);
 	draw_boundary(why);
 	close_slot(slot);
 	return false;
@@ -170,7 +170,7 @@ static __always_inline void attach(__u64 task, bool root)
 	struct occasion why = {
 		.kind = root ? BOUNDARY_ATTACHED : BOUNDARY_PROCESS_START,
 		.parent = request.parent,
-		.first_line = !root, /* it was there before */
+		.late = !root,
 		.inputs = -1,
 	};
 	if (!take_in(task, &m, &why))
@@ -244,7 +244,7 @@ int control_task(struct bpf_iter__task *ctx)
 		why.outer = request.outer;
 		why.kind = request.operation == OP_CELL ? BOUNDARY_CELL_OPEN : BOUNDARY_CELL_CLOSE;
 		why.outcome = request.operation == OP_CELL ? OUTCOME_UNKNOWN : OUTCOME_MISSED;
-		why.first_line = request.operation == OP_CELL;
+		why.late = request.operation == OP_CELL;
 		if (!request.outer)
 			fetch_add(&found_threads, request.operation == OP_CELL ? 1 : -1);
 		if (request.request)

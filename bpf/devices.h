@@ -158,7 +158,7 @@ __attribute__((noinline)) int cut_device(__u32 slot, __u32 number, __u64 boundar
 	b->segment = 0;
 	b->root = p->root;
 	b->pid = p->pid;
-	b->group = number;
+	b->device = number;
 	b->text_size = 0;
 	for (int m = 0; m < DEVICE_METERS; m++) {
 		take(&d->value[m], &d->high[m], &b->value[m], &b->high[m]); /* here, because calls are deep already */

@@ -35,7 +35,7 @@ __attribute__((noinline)) int arrays_pass(__u32 slot, __u32 what)
 		.kind = BOUNDARY_METER_SHED,
 		.slot = slot,
 		.group = GROUP_NUMPY,
-		.first_line = what,
+		.foreign = what,
 		.inputs = -1,
 	};
 	draw_boundary(&why);

@@ -88,8 +88,8 @@ __attribute__((noinline)) int process_ends(__u64 task, __u32 slot)
 	if (!p)
 		return 0;
 	ended_last[p->tgid & (ENDED_LAST - 1)] = p->tgid;
-	why.outcome = ended_how(task);
-	why.group = p->imports;
+	why.status = ended_how(task);
+	why.imports = p->imports;
 	use_cpu(slot, task);
 	draw_boundary(&why);
 	if (found_threads)
@@ -215,11 +215,11 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	forget_thread(tgid);
 	forget_thread((__u32)ctx->args[1]);
 	why.parent = visible_process(FIELD(task, task_struct, real_parent));
-	why.group = p ? p->imports : 0;
+	why.imports = p ? p->imports : 0;
 	if (p)
 		empty_slot(old); /* its maxima stay until the boundary below has sent them */
 	__u32 slot = open_slot(task, mm, root, false);
-	why.first_line = is_named_python(mm);
+	why.named_python = is_named_python(mm);
 	why.text = (void *)arguments;
 	why.text_size = FIELD(mm, mm_struct, arg_end) - arguments;
 	if (slot == TAKEN_IN) /* by the tracer */

@@ -98,7 +98,7 @@ __attribute__((noinline)) int close_cell(struct thread *t, __u32 slot, __u32 out
 	why.text = (void *)error;
 	why.text_size = ERROR_NAME;
 	why.outcome = how & ~TOLD;
-	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
+	why.told = how & TOLD ? OUTCOME_TOLD : 0;
 	t->depth--;
 	draw_window(&why);
 	if (!t->depth) {
@@ -124,7 +124,7 @@ static __noinline int draw_result(struct window *w, __u32 slot)
 	why.text = (void *)error;
 	why.text_size = ERROR_NAME;
 	why.outcome = how & ~TOLD;
-	why.first_line = how & TOLD ? OUTCOME_TOLD : 0;
+	why.told = how & TOLD ? OUTCOME_TOLD : 0;
 	w->ended = 1;
 	draw_window(&why);
 	return 0;

@@ -59,7 +59,7 @@ enum boundary_kind {
 	RECORD_READING = 100, /* another process of the tree; belongs to the boundary before it */
 	RECORD_SOURCE,	      /* struct source */
 	RECORD_NUDGE,	      /* the change ring fills up: user space must read it */
-	RECORD_DEVICE,	      /* a GPU's meters; belongs to the boundary or reading behind it; `group` is the device */
+	RECORD_DEVICE,	      /* a GPU's meters; belongs to the boundary or reading behind it; `device` is its number */
 	RECORD_LIBRARY,	      /* struct header: a process loaded or unloaded a library */
 	RECORD_CODE,	      /* struct code */
 	RECORD_STACK,	      /* struct stack */
@@ -133,10 +133,22 @@ struct boundary {
 	__s32 pid;
 	__s32 tid;
 	__s32 parent;
-	__s32 first_line; /* statements: co_firstlineno; cells: 1 for one that ran before it was seen, at the end
-			     OUTCOME_TOLD; programs that are executed: 1 if the name of their file begins with python */
-	__u32 outcome;
-	__u32 group;	 /* of processes that execute a program or end: enum imports, of the program before */
+	union {
+		__s32 first_line;   /* a statement begins: co_firstlineno */
+		__s32 late;	    /* a cell or a process begins: 1 for one that was there before it was seen */
+		__s32 told;	    /* a cell has its result, or ends: OUTCOME_TOLD */
+		__s32 named_python; /* a program is executed: 1 if the name of its file begins with python */
+		__s32 foreign;	    /* probes are paused or resumed: enum foreign; 0: for the budget */
+	};
+	union {
+		__u32 outcome; /* of a cell or a statement: enum outcome */
+		__u32 status;  /* a process ends: of wait(2), and OUTCOME_OUT_OF_MEMORY */
+	};
+	union {
+		__u32 group;   /* of probes that are paused or resumed */
+		__u32 imports; /* a process executes a program or ends: enum imports, of the program before */
+		__u32 device;  /* of RECORD_DEVICE */
+	};
 	__u32 text_kind; /* bytes in one character of text: 1, 2 or 4; 0 for raw bytes */
 	__u32 text_size; /* valid bytes of text */
 	__u8 text[TEXT_SIZE];
@@ -308,19 +320,19 @@ struct change {
 
 /* In change.meter, beside the meter in bits 0-7. */
 enum change_flag {
-	CHANGE_CALLER = 1 << 8,	  /* bits 8-15: the function of the CUDA runtime that called the driver, 0: none */
-	CHANGE_REFUSED = 1 << 30, /* nothing changed: `size` requested bytes were refused; value is the amount held */
-	CHANGE_FOREIGN = 1 << 28, /* nothing changed: memory of another process was opened or closed; value is the
-				     number of such blocks that are open */
-	CHANGE_BLOCK = 1 << 26,	  /* of a total: `address` and `size` are those of the allocated or freed block; of a
-				     device's driver meter: PyTorch allocated the block, and does not report it */
+	CHANGE_CALLER = 1 << 8,	 /* bits 8-15: the function of the CUDA runtime that called the driver, 0: none */
 	CHANGE_PASSED = 1 << 16, /* bits 16-23: the most boundaries that were drawn meanwhile: the change belongs to its
 				    segment or to one of that many behind it */
 	PASSED_MOST = 255,
 	CHANGE_UNCHAINED = 1 << 24, /* blocks without records may have moved the meter since the change before */
-	CHANGE_SAMPLE = 1 << 27,    /* the block is recorded as a sample: it stands for SAMPLE_OF bytes */
 	CHANGE_COLLECTED = 1 << 25, /* a block was freed while Python's garbage collector ran, which alone runs then */
+	CHANGE_BLOCK = 1 << 26,	    /* of a total: `address` and `size` are those of the allocated or freed block; of a
+				       device's driver meter: PyTorch allocated the block, and does not report it */
+	CHANGE_SAMPLE = 1 << 27,    /* the block is recorded as a sample: it stands for SAMPLE_OF bytes */
+	CHANGE_FOREIGN = 1 << 28,   /* nothing changed: memory of another process was opened or closed; value is the
+				       number of such blocks that are open */
 	CHANGE_LEARNED = 1 << 29,   /* the meter was not known before; value is its value before its next change */
+	CHANGE_REFUSED = 1 << 30,   /* nothing changed: `size` requested bytes were refused; value is the amount held */
 	CHANGE_FOUND = 1u << 31,    /* a search has found the block's allocation or free, from a time without probes */
 };
 

@@ -58,7 +58,7 @@ enum arrays {
 };
 
 /*
- * Owners of blocks that do not pass the probes in NumPy. One of them, or 0, is also the first_line of a MeterShed or
+ * Owners of blocks that do not pass the probes in NumPy. One of them, or 0, is also the foreign of a MeterShed or
  * MeterBack boundary. Such a boundary is not about the budget.
  */
 enum foreign {

@@ -252,8 +252,8 @@ func TestTracerKilledInACell(t *testing.T) {
 // compileSite returns a function that reads the byte at which cells are probed in a process.
 func compileSite(t *testing.T, pid int) func() byte {
 	t.Helper()
-	file, err := process.FS{}.Image(pid).InterpreterFile(func(r io.ReaderAt) bool {
-		_, err := cpython.Open(r)
+	file, err := process.FS{}.Image(pid).InterpreterFile(func(f *process.MappedFile) bool {
+		_, err := cpython.Open(f.File)
 		return err == nil
 	})
 	if err != nil {

@@ -66,14 +66,14 @@ func (s *Session) advance(ctx context.Context) error {
 // patience returns the time until which the session waits for a record.
 func (s *Session) patience() time.Time {
 	until := time.Now().Add(tick)
-	if s.joining.calm && !s.targets.IsEnding() && !s.budget.IsDown() {
+	if s.joining.calm && !s.targets.IsEnding() && !s.budget.AnyPaused() {
 		until = time.Now().Add(calmTick)
 	}
 	if s.targets.Impatient() {
 		until = time.Now().Add(tracee.BetweenLooks)
 	}
-	if s.glances.every > 0 {
-		until = tracee.Sooner(until, s.glances.due())
+	if s.Looks.glances.every > 0 {
+		until = tracee.Sooner(until, s.Looks.glances.due())
 	}
 	until = tracee.Sooner(until, s.allowance.due())
 	for _, t := range s.targets.All {
@@ -104,7 +104,7 @@ func (s *Session) settle() error {
 		if !t.Gone && t.Python != nil {
 			s.examiner.settleInstruments(t)
 		}
-		if !t.Gone && t.Unlisted && t.Rested.IsOver() {
+		if !t.Gone && t.Mappings.Stale && t.Mappings.Rest.IsOver() {
 			s.examiner.relist(t)
 		}
 	}
@@ -116,10 +116,10 @@ func (s *Session) settle() error {
 	}
 	s.watches.Look(s.joining.calm)
 	s.allowance.refresh(s.joining.calm)
-	s.budget.StepDown(s.targets.All)
-	s.searches.TakeIn(s.targets.All, s.budget.Roots)
-	s.budget.StepUp(s.targets.All)
-	if err := s.glances.draw(s.ledger, s.targets.All); err != nil {
+	s.budget.TakeOut(s.targets.All)
+	s.budget.Searches.TakeIn(s.targets.All, s.budget.Roots)
+	s.budget.Resume(s.targets.All)
+	if err := s.Looks.glances.draw(s.ledger, s.targets.All); err != nil {
 		return err
 	}
 	return s.budget.Prices.Settle()

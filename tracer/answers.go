@@ -39,7 +39,7 @@ func (s *Session) LeftLimits() (left []Limited) {
 // far. It returns none for nil and for a session that is over. Only the goroutine that calls [Session.Next] may call
 // it.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
-	if s == nil || s.ledger == nil || !s.certificate.IsDear() {
+	if s == nil || !s.ledger.IsLoaded() || s.end.closed || !s.certificate.IsDear() {
 		return nil
 	}
 	for _, p := range s.certificate.Used(s.ledger.Hits(), s.budget.Prices.Of) {

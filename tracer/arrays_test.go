@@ -65,9 +65,9 @@ func (h *fakeHost) probedModule(mapped bool) *instruments.ArrayModule {
 }
 
 // tracking returns an instrument of a target without a NumPy yet, with the probes on PyTraceMalloc_Track in place.
-func tracking(h *fakeHost, modules ...*instruments.ArrayModule) (*instruments.NumpyInstrument, *fakeCounter) {
+func tracking(h *fakeHost, modules ...*instruments.ArrayModule) (*instruments.NumPyInstrument, *fakeCounter) {
 	c := &fakeCounter{}
-	return &instruments.NumpyInstrument{
+	return &instruments.NumPyInstrument{
 		Host: h.host(), Target: &tracee.Target{PID: 7, Late: true, Python: &tracee.Python{}}, Counter: c,
 		Ahead:   &instruments.ModulesAhead{},
 		Log:     slog.New(slog.DiscardHandler),
@@ -131,9 +131,9 @@ func TestNumPyForeign(t *testing.T) {
 	i, c := tracking(h, h.probedModule(false))
 	c.foreign, c.instead = ledger.ForeignModule, ledger.ArraysTracked
 	i.Settle()
-	if i.State != ledger.ArraysTracked || i.Refused || !i.Target.Unlisted || i.Tracked == nil || h.taken != 0 {
+	if i.State != ledger.ArraysTracked || i.Refused || !i.Target.Mappings.Stale || i.Tracked == nil || h.taken != 0 {
 		t.Errorf("state %v, refused %v, taken out %d, look at what it maps: %v", i.State, i.Refused, h.taken,
-			i.Target.Unlisted)
+			i.Target.Mappings.Stale)
 	}
 	c.foreign = ledger.ForeignHandler
 	i.Settle()
@@ -157,7 +157,7 @@ func TestNumPyPassedBy(t *testing.T) {
 		i.Pass(by)
 		i.Leave()
 		c.wantAsked(t, ledger.ArraysTracked)
-		if c.looked != 1 || !i.Target.Unlisted || i.Stranger || i.Refused != (by == ledger.ForeignHandler) ||
+		if c.looked != 1 || !i.Target.Mappings.Stale || i.Stranger || i.Refused != (by == ledger.ForeignHandler) ||
 			i.Tracked == nil {
 			t.Errorf("%v: looked %d times, refused %v", by, c.looked, i.Refused)
 		}
@@ -172,7 +172,7 @@ func TestNumPyPassedBy(t *testing.T) {
 	i.Pass(ledger.ForeignModule)
 	c.ended = errors.New("no such process")
 	i.Leave()
-	if c.looked != 0 || i.Target.Unlisted {
+	if c.looked != 0 || i.Target.Mappings.Stale {
 		t.Error("of a process that has ended nothing is to be looked at")
 	}
 	i.Close()
@@ -184,27 +184,27 @@ func TestNumPySteps(t *testing.T) {
 	h := &fakeHost{}
 	i, c := tracking(h, h.probedModule(true))
 	i.State = ledger.ArraysSettling
-	i.StepDown(ledger.GroupCell)
+	i.Pause(ledger.GroupCell)
 	if h.taken != 0 {
 		t.Error("another group's probes are none of its")
 	}
-	i.StepDown(ledger.GroupNumPy)
+	i.Pause(ledger.GroupNumPy)
 	h.shed = []ledger.Group{ledger.GroupNumPy}
 	i.Settle()
 	c.wantAsked(t)
 	if h.taken != 2 || i.Tracked != nil || len(h.placed) != 0 {
 		t.Errorf("%d taken out, placed %v", h.taken, h.placed)
 	}
-	if err := i.StepUp(ledger.GroupCell); err != nil || len(h.placed) != 0 {
+	if err := i.Resume(ledger.GroupCell); err != nil || len(h.placed) != 0 {
 		t.Errorf("%v, placed %v", err, h.placed)
 	}
-	if err := i.StepUp(ledger.GroupNumPy); err != nil || len(h.placed) != 1 ||
+	if err := i.Resume(ledger.GroupNumPy); err != nil || len(h.placed) != 1 ||
 		h.placed[0][len(h.placed[0])-1].Program != ledger.NumPyMade || !i.Settled.After(time.Now()) {
 		t.Errorf("%v, placed %+v, settled %v", err, h.placed, i.Settled)
 	}
 	h.refused = io.ErrClosedPipe
-	i.StepDown(ledger.GroupNumPy)
-	if err := i.StepUp(ledger.GroupNumPy); !errors.Is(err, io.ErrClosedPipe) {
+	i.Pause(ledger.GroupNumPy)
+	if err := i.Resume(ledger.GroupNumPy); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("%v", err)
 	}
 	i.Close()

@@ -65,13 +65,13 @@ func TestArrowInstrument(t *testing.T) {
 	if len(h.late) != 1 || len(h.placed) != 2 {
 		t.Errorf("late %q, placed %d times", h.late, len(h.placed))
 	}
-	i.StepDown(ledger.GroupTorchCPU)
-	i.StepDown(ledger.GroupArrow)
+	i.Pause(ledger.GroupTorchCPU)
+	i.Pause(ledger.GroupArrow)
 	if h.taken != 2 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
-		if err := i.StepUp(ledger.GroupArrow); err != nil {
+		if err := i.Resume(ledger.GroupArrow); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestArrowInstrument(t *testing.T) {
 }
 
 // TestArrowInstrumentMisses: the report names a library with unknown pools, a pool of an unknown kind, and probes that
-// the kernel refuses. A library that is loaded while the group is stepped down is probed later.
+// the kernel refuses. A library that is loaded while the group is paused is probed later.
 func TestArrowInstrumentMisses(t *testing.T) {
 	h := &fakeHost{}
 	i := &instruments.ArrowInstrument{Host: h.host(), Target: &tracee.Target{PID: 7}}
@@ -108,7 +108,7 @@ func TestArrowInstrumentMisses(t *testing.T) {
 		t.Errorf("placed %+v of a group that is stepped down", h.placed)
 	}
 	h.shed = nil
-	if err := i.StepUp(ledger.GroupArrow); err != nil || len(h.placed) != 1 {
+	if err := i.Resume(ledger.GroupArrow); err != nil || len(h.placed) != 1 {
 		t.Errorf("%v, placed %+v", err, h.placed)
 	}
 	i.Close()

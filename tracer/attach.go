@@ -112,9 +112,9 @@ func (s *Session) prepare() error {
 		return err
 	}
 	if s.options.Counters {
-		s.counters.start(s.targets.All, &s.certificate)
+		s.intake.counters.start(s.targets.All, &s.certificate)
 	}
-	s.analyses.Open(s.options.Cache, s.targets.All, s.log)
+	s.probes.Analyses.Open(s.options.Cache, s.targets.All, s.log)
 	return s.confine()
 }
 
@@ -137,10 +137,7 @@ func (s *Session) load() error {
 // use takes a ledger over.
 func (s *Session) use(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
-	s.ledger, s.natives.Kernel, s.devices.Kernel, s.searches.Kernel = l, l.CodeTable, l.Processes, l
-	s.placer.Ledger, s.examiner.ledger, s.intake.ledger, s.Looks.ledger = l, l, l, l
-	s.examiner.counter = &arrayCounting{l, &s.searches, &s.budget, &s.targets}
-	s.natives.Naming.Done = func() { _ = l.Wake() }
+	*s.ledger = *l
 	if err := s.budget.Prepare(l.Accounts, s.options.Budget, s.log); err != nil {
 		return err
 	}
@@ -221,7 +218,7 @@ func (s *Session) recognize(ctx context.Context) error {
 	var gone error
 	for _, t := range slices.Clone(s.targets.All) {
 		var err error
-		if t.Python, err = s.interpreters.Open(t.PID); err == nil {
+		if t.Python, err = s.probes.Interpreters.Open(t.PID); err == nil {
 			err = t.Lives() // or another process was looked at
 		}
 		switch {

@@ -79,8 +79,8 @@ func TestSourceAsTyped(t *testing.T) {
 	for cell := range uint64(5) {
 		closed(s, cell+1)
 	}
-	if len(s.cells.Open) != 0 {
-		t.Errorf("%d cells are kept", len(s.cells.Open))
+	if len(s.code.Cells.Open) != 0 {
+		t.Errorf("%d cells are kept", len(s.code.Cells.Open))
 	}
 }
 
@@ -96,7 +96,7 @@ func TestSourceThatIsTooLong(t *testing.T) {
 	if got := sources(s); len(got) != 1 || !got[0].Truncated || len(got[0].Text) != ledger.SourceLimit {
 		t.Errorf("%d events", len(got))
 	}
-	if c := s.cells.Open[1]; c.Typed != nil || c.Compiled != nil {
+	if c := s.code.Cells.Open[1]; c.Typed != nil || c.Compiled != nil {
 		t.Error("the chunks are kept")
 	}
 }

@@ -35,7 +35,7 @@ func (d *Describer) Describe(of process.Python) (event.ProcessInfo, error) {
 	t := &tracee.Target{PID: of.PID, Python: p}
 	if addr, n, err := p.Live.InputList(); err == nil {
 		p.Inputs, p.Count = addr, n
-		p.Ipython, _ = p.Live.IPythonVersion()
+		p.IPython, _ = p.Live.IPythonVersion()
 		p.Front = p.Live.Frontend()
 		p.Notebook = tracee.NotebookOf(d.known.FS, of.PID, p.Live)
 	}

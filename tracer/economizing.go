@@ -44,12 +44,26 @@ func giveUpAttribution(s *Session) {
 		}
 	}
 	s.Looks.stop()
-	s.codes = running.Codes{Report: &s.certificate}
-	s.natives.LetGo(s.targets.All)
+	s.code.Codes = running.Codes{Report: &s.certificate}
+	s.code.Natives.LetGo(s.targets.All)
 	s.live = lastlook.Live{}
 	for _, e := range s.queue.rest() { // these frames are not needed any more
-		if stack, ok := e.(*event.Stack); ok && !s.natives.Naming.Holds(stack) {
+		if stack, ok := e.(*event.Stack); ok && !s.code.Natives.Naming.Holds(stack) {
 			stack.Frames = nil
 		}
 	}
+}
+
+// ForgetStacks makes a session that goes on for ever forget stacks and code: each stack is sent again when it is next
+// met. It returns false where the session has only a few of them, unless now is true. Only the goroutine that calls
+// [Session.Next] may call it.
+func ForgetStacks(s *Session, now bool) (forgot bool, err error) {
+	if !now && s.code.Codes.AreFew() {
+		return false, nil
+	}
+	if err := s.ledger.ForgetStacks(); err != nil {
+		return false, err
+	}
+	s.code.Codes.Forget()
+	return true, nil
 }

@@ -47,9 +47,9 @@ func (s *Session) wind() error {
 	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
-	s.queue.add(look.Holders(&s.cells)...)
-	s.queue.add(lastlook.WithInputs(&s.cells, last)...)
-	s.natives.Naming.Wait(running.EndPatience)
+	s.queue.add(look.Holders(&s.code.Cells)...)
+	s.queue.add(lastlook.WithInputs(&s.code.Cells, last)...)
+	s.code.Natives.Naming.Wait(running.EndPatience)
 	if err := s.fs.Helper.Ended(); err != nil {
 		s.certificate.Missing++
 		s.certificate.Problem("%v: what was to be opened since then was not looked at", err)
@@ -64,7 +64,7 @@ const askedAtTheEnd = 2 * time.Second
 
 // endFollowing ends a session that goes on without targets: nobody asks what is left in them.
 func endFollowing(s *Session) error {
-	s.placer.CloseAll(s.targets.All, s.stopSearches)
+	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
 	if err := s.ledger.Drain(&s.intake); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Session) drawLast() error {
 	}
 	s.queue.add(s.watches.Last()...)
 	for _, t := range s.targets.All {
-		if !t.Gone && t.Unlisted {
+		if !t.Gone && t.Mappings.Stale {
 			s.examiner.listLast(t)
 		}
 	}
@@ -110,7 +110,7 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 		return nil, nil, err
 	}
 	look = &lastlook.Look{
-		FS: s.fs, Log: s.log, Report: &s.certificate, Interpreters: &s.interpreters, Targets: s.targets.All,
+		FS: s.fs, Log: s.log, Report: &s.certificate, Interpreters: &s.probes.Interpreters, Targets: s.targets.All,
 		Asked: s.options.Holders, Live: &s.live, Within: s.options.Looking,
 	}
 	// Where all processors are busy, a look waits for them ten times as long as it takes.
@@ -119,7 +119,7 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 	if err != nil {
 		s.log.Debug("the look has no priority", "error", err)
 	}
-	s.garbage.allow(windGC)
+	s.end.garbage.allow(windGC)
 	debug.FreeOSMemory()
 	s.allowance.restrict(look)
 	var beside sync.WaitGroup
@@ -128,13 +128,13 @@ func (s *Session) lookAtObjects() (look *lastlook.Look, last []event.Event, err 
 	surveys := look.Surveys()
 	others := look.BesideThem(surveys)
 	debug.FreeOSMemory()
-	s.garbage.allow(listingGC)
+	s.end.garbage.allow(listingGC)
 	beside.Go(func() { last = look.ListVariables(surveys) })
 	look.FindHolders(others)
 	debug.FreeOSMemory()
 	// The kernel takes its time to take probes out, which needs no processor.
 	began := tracee.Now()
-	s.placer.CloseAll(s.targets.All, s.stopSearches)
+	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
 	s.log.Debug("took the probes out", "took", time.Duration(tracee.Now()-began))
 	beside.Wait()
 	look.SayEnded()
@@ -147,7 +147,7 @@ func (s *Session) finish() *event.Finish {
 	s.sayOverlooked(end)
 	s.devices.Conclude()
 	unnamed := slices.Clip(s.certificate.Unnamed)
-	if n := s.natives.Naming.Passed(); n > 0 {
+	if n := s.code.Natives.Naming.Passed(); n > 0 {
 		unnamed = append(unnamed,
 			fmt.Sprintf("%d native stacks have no symbols: more came than can wait for them, or a file took too long "+
 				"to read", n))
@@ -166,29 +166,29 @@ func (s *Session) finish() *event.Finish {
 	return f
 }
 
-func (s *Session) stopSearches() { s.searches.Stop(s.budget.Roots) }
+func (s *Session) stopSearches() { s.budget.Searches.Stop(s.budget.Roots) }
 
 // Close removes every probe and frees everything. It may be called more than once.
 func (s *Session) Close() error {
 	s.joining.close()
 	s.Looks.stop()
-	s.placer.CloseAll(s.targets.All, s.stopSearches)
+	s.probes.Placer.CloseAll(s.targets.All, s.stopSearches)
 	errs := []error{s.limits.close()}
 	for _, t := range s.targets.All {
 		errs = append(errs, t.Close())
 	}
 	s.targets.All = nil
-	s.interpreters.Close()
-	s.natives.Close()
+	s.probes.Interpreters.Close()
+	s.code.Natives.Close()
 	s.devices.Close()
-	s.counters.close()
+	s.intake.counters.close()
 	s.fs.Helper.Close()
-	if s.ledger != nil {
+	if s.ledger.IsLoaded() && !s.end.closed {
 		s.budget.Prices.Wait()
 		errs = append(errs, s.ledger.Close())
-		s.ledger = nil
+		s.end.closed = true
 	}
-	s.garbage.restore()
+	s.end.garbage.restore()
 	s.allowance.close()
 	return errors.Join(errs...)
 }
@@ -196,7 +196,7 @@ func (s *Session) Close() error {
 // sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. The libraries of
 // those that still run are unknown.
 func (s *Session) sayOverlooked(at event.Nanoseconds) {
-	o := &s.overlooked
+	o := &s.examiner.overlooked
 	for pid := range o.running {
 		root := pid
 		if t := s.targets.Find(int(pid)); t != nil {
@@ -212,4 +212,43 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		s.certificate.Blind = append(s.certificate.Blind, all...)
 	}
 	*o = overlooked{}
+}
+
+// windup is the progress of a session's end.
+type windup struct {
+	drawn   bool   // the last boundaries are drawn, and everything before them is in the queue
+	over    bool   // everything else is queued, too
+	stopped string // why the session ends, once it does
+	early   string // why the session ended by itself, for lack of memory; "": it did not
+	closed  bool   // the session is closed
+	garbage garbage
+	shells  []event.Shell // as they were at the last boundaries
+}
+
+// garbage is how much garbage may stand while a session ends, in percent of the memory in use ([debug.SetGCPercent]).
+// It holds for the whole program, which may go on with another session.
+type garbage struct {
+	changed bool
+	before  int // the percentage before
+	now     int
+}
+
+// allow sets the percentage.
+func (g *garbage) allow(percent int) {
+	before := debug.SetGCPercent(percent)
+	if !g.changed {
+		g.changed, g.before = true, before
+	}
+	g.now = percent
+}
+
+// restore restores the percentage from before, unless other code has set it since.
+func (g *garbage) restore() {
+	if !g.changed {
+		return
+	}
+	g.changed = false
+	if now := debug.SetGCPercent(g.before); now != g.now {
+		debug.SetGCPercent(now)
+	}
 }

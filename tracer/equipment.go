@@ -14,15 +14,15 @@ func (e *examiner) equip(t *tracee.Target) {
 	if t.Instruments != nil {
 		return
 	}
-	h, found := &e.host, e.analyses
-	t.NumPy = &instruments.NumpyInstrument{
-		Host: h, Target: t, Counter: e.counter, Ahead: e.ahead, Log: e.log, Small: e.options.SmallArrays,
+	h, found := &e.host, &e.probes.Analyses
+	t.NumPy = &instruments.NumPyInstrument{
+		Host: h, Target: t, Counter: e.counter, Ahead: &e.probes.Ahead, Log: e.log, Small: e.options.SmallArrays,
 	}
 	t.Instruments = append(t.Instruments, t.NumPy, &instruments.WindowInstrument{Host: h, Target: t})
 	if !e.options.NoStacks {
 		t.Instruments = append(t.Instruments, &instruments.MappedInstrument{Host: h, Target: t, Analyses: found})
 		if !e.options.PythonOnly {
-			t.Instruments = append(t.Instruments, running.NewRulesInstrument(t, e.natives))
+			t.Instruments = append(t.Instruments, running.NewRulesInstrument(t, &e.code.Natives))
 		}
 	}
 	t.Instruments = append(t.Instruments,
@@ -44,10 +44,10 @@ func (e *examiner) settleInstruments(t *tracee.Target) {
 // relist shows a target's mappings to its instruments.
 func (e *examiner) relist(t *tracee.Target) {
 	e.equip(t)
-	l := tracee.Listing{First: !t.Announced, Since: t.Listed}
-	t.Unlisted, t.Listed = false, tracee.Now()
+	l := tracee.Listing{First: !t.Announced, Since: t.Mappings.Read}
+	t.Mappings.Stale, t.Mappings.Read = false, tracee.Now()
 	took, last := time.Duration(0), time.Now()
-	defer func() { t.Rested.After(took) }()
+	defer func() { t.Mappings.Rest.After(took) }()
 	for m, err := range e.fs.Image(t.PID).Mappings() {
 		took += time.Since(last)
 		if err != nil {
@@ -65,7 +65,7 @@ func (e *examiner) relist(t *tracee.Target) {
 
 // listLast notes the libraries that a target has loaded so late that they have no probes: the session is over.
 func (e *examiner) listLast(t *tracee.Target) {
-	l := tracee.Listing{Since: t.Listed, Last: true}
+	l := tracee.Listing{Since: t.Mappings.Read, Last: true}
 	for m, err := range e.fs.Image(t.PID).Mappings() {
 		if err != nil {
 			return

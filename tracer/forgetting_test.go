@@ -15,18 +15,18 @@ func TestForgetStacks(t *testing.T) {
 	if forgot, err := ForgetStacks(s, false); forgot || err != nil || k.forgotten != 0 {
 		t.Errorf("with few stacks: %v, %v", forgot, err)
 	}
-	s.codes.All = map[uint64]*running.Code{7: {Name: "f"}}
+	s.code.Codes.All = map[uint64]*running.Code{7: {Name: "f"}}
 	for generation, want := range []string{"f", "?"} {
 		if forgot, err := ForgetStacks(s, true); !forgot || err != nil || k.forgotten != generation+1 {
 			t.Errorf("%v, %v, %d times", forgot, err, k.forgotten)
 		}
-		got := s.codes.Stack(&ledger.Stack{Frames: []ledger.Frame{{Code: 7}}}, &s.cells)
+		got := s.code.Codes.Stack(&ledger.Stack{Frames: []ledger.Frame{{Code: 7}}}, &s.code.Cells)
 		if got.Frames[0].Function != want {
 			t.Errorf("generation %d: %q", generation, got.Frames[0].Function)
 		}
 	}
-	s.codes.Stacks = running.ManyStacks
-	if forgot, err := ForgetStacks(s, false); !forgot || err != nil || s.codes.Stacks != 0 {
+	s.code.Codes.Stacks = running.ManyStacks
+	if forgot, err := ForgetStacks(s, false); !forgot || err != nil || s.code.Codes.Stacks != 0 {
 		t.Errorf("with many stacks: %v, %v", forgot, err)
 	}
 }

@@ -144,7 +144,7 @@ func (h *fakeHost) Identify(*tracee.Target, bool) { h.identified++ }
 
 func (h *fakeHost) PlaceCheckpoints(*process.MappedFile, []cuda.Site) error { return nil }
 
-func (h *fakeHost) IsShed(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
+func (h *fakeHost) IsPaused(_ uint32, g ledger.Group) bool { return slices.Contains(h.shed, g) }
 
 func (h *fakeHost) AllPlaces() int { return h.places }
 

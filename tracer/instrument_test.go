@@ -45,8 +45,8 @@ func TestMappedInstrument(t *testing.T) {
 		!strings.Contains(h.uses[ledger.GroupMapping], "mmap") || len(h.missed) > 0 {
 		t.Errorf("placed %+v, used %v, missed %v", h.placed, h.uses, h.missed)
 	}
-	i.StepDown(ledger.GroupNumPy)
-	if err := i.StepUp(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.Due().IsZero() {
+	i.Pause(ledger.GroupNumPy)
+	if err := i.Resume(ledger.GroupNumPy); err != nil || h.taken != 0 || len(h.placed) != 1 || !i.Due().IsZero() {
 		t.Errorf("%v, %d taken out, placed %d times: it serves no group that is stepped down", err, h.taken,
 			len(h.placed))
 	}
@@ -148,7 +148,7 @@ func TestLibraryInstrument(t *testing.T) {
 	i.Close()
 }
 
-// TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is stepped down.
+// TestLibraryInstrumentSteps: the linker's probes are placed at once, except those of a group that is paused.
 // They are taken out and put back, and are late only where the target had an earlier listing.
 func TestLibraryInstrumentSteps(t *testing.T) {
 	loader := "/lib64/" + loaderFile
@@ -160,14 +160,14 @@ func TestLibraryInstrumentSteps(t *testing.T) {
 		i.Places() != 1 {
 		t.Fatalf("placed %+v, used %v", h.placed, h.uses)
 	}
-	i.StepDown(ledger.GroupTorch)
-	i.StepDown(ledger.GroupLoader)
-	i.StepDown(ledger.GroupLoader)
+	i.Pause(ledger.GroupTorch)
+	i.Pause(ledger.GroupLoader)
+	i.Pause(ledger.GroupLoader)
 	if h.taken != 1 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
-		if err := i.StepUp(ledger.GroupLoader); err != nil {
+		if err := i.Resume(ledger.GroupLoader); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,17 +1,14 @@
 package tracer
 
 import (
-	"log/slog"
 	"strings"
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 	"ipytracer/internal/python/cpython"
 	"ipytracer/tracer/internal/budget"
 	"ipytracer/tracer/internal/gpus"
-	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
 	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
@@ -20,27 +17,16 @@ import (
 // intake is the [ledger.Sink] for the records of the kernel half: it completes them with data that only user space has,
 // and queues them.
 type intake struct {
-	log        *slog.Logger
-	options    *Options
-	fs         process.FS
-	ledger     *tracee.KernelHalf
-	queue      *eventQueue
-	targets    *tracee.List
-	examiner   *examiner
-	placer     *instruments.Placer
-	end        *windup
-	allowance  *allowance
-	budget     *budget.Budget
-	counters   *counters
-	cells      *running.Cells
-	codes      *running.Codes
-	natives    *running.Natives
-	devices    *gpus.Devices
-	limits     *limits
-	watches    *tracee.Watches
-	overlooked *overlooked
-	live       *lastlook.Live
-	lines      *lineMaker
+	*trace
+	examiner  *examiner
+	budget    *budget.Budget
+	devices   *gpus.Devices
+	watches   *tracee.Watches
+	live      *lastlook.Live
+	limits    *limits
+	allowance *allowance
+	counters  counters
+	lines     lineMaker
 }
 
 var _ ledger.Sink = (*intake)(nil)
@@ -68,9 +54,9 @@ func (i *intake) Foreign(f *event.Foreign) { i.queue.add(f) }
 // LibrariesChanged notes that a process's mappings are to be listed again.
 func (i *intake) LibrariesChanged(pid int32) {
 	if t := i.targets.Find(int(pid)); t != nil {
-		t.Unlisted = true
+		t.Mappings.Stale = true
 		if t.Natives.Places != nil {
-			i.natives.Remap(t)
+			i.code.Natives.Remap(t)
 		}
 	}
 }
@@ -78,7 +64,7 @@ func (i *intake) LibrariesChanged(pid int32) {
 // Boundary completes a boundary with data that only user space has, and queues it.
 func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 	i.limits.note(b)
-	i.cells.Past.Changed(b)
+	i.code.Cells.Past.Changed(b)
 	i.complete(i.targets.Find(int(b.PID)), b, extra)
 	i.live.Boundary(b)
 	i.devices.Sample(b)
@@ -88,7 +74,7 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 		i.queue.add(i.watches.Ending(b, extra))
 	}
 	if b.Late {
-		if c := i.cells.Open[b.Cell]; c != nil && c.Found != nil {
+		if c := i.code.Cells.Open[b.Cell]; c != nil && c.Found != nil {
 			i.queue.add(c.Found)
 		}
 	}
@@ -99,7 +85,7 @@ func (i *intake) Boundary(b *event.Boundary, extra ledger.BoundaryExtra) {
 func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.BoundaryExtra) {
 	switch b.Kind {
 	case event.StatementOpen:
-		c := i.cells.Cell(b.Cell, b.PID)
+		c := i.code.Cells.Cell(b.Cell, b.PID)
 		c.Ran = true
 		if t != nil && t.Python != nil {
 			b.Line = running.LineIn(c.Lines,
@@ -115,9 +101,9 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 	case event.CellOpen:
 		i.cellOpened(t, b)
 	case event.CellResult:
-		c := i.cells.Cell(b.Cell, b.PID)
+		c := i.code.Cells.Cell(b.Cell, b.PID)
 		if t != nil && t.Python != nil {
-			b.Outcome = i.cells.Outcome(t, b, i.ledger.CellsOpened, extra.Told, c.Ran)
+			b.Outcome = i.code.Cells.Outcome(t, b, i.ledger.CellsOpened, extra.Told, c.Ran)
 		}
 		c.Decided = b.Outcome
 	case event.CellClose:
@@ -128,10 +114,10 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 		i.overlookedEnds(b, extra)
 		if t != nil {
 			i.examiner.sayUnseen(t)
-			i.placer.Release(t)
+			i.probes.Placer.Release(t)
 			t.Gone, t.Ended = true, time.Now()
 		}
-		i.cells.Forget(b.PID)
+		i.code.Cells.Forget(b.PID)
 	case event.MeterShed:
 		if extra.Foreign != 0 {
 			if b.Group = event.ForeignArrays; t != nil && t.NumPy != nil {
@@ -139,7 +125,7 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 			}
 			break
 		}
-		i.budget.Shed(b.Root, extra.Group)
+		i.budget.Pause(b.Root, extra.Group)
 		b.Group, b.Probes = extra.Group.About()
 	case event.MeterBack:
 		if b.Group, b.Probes = extra.Group.About(); extra.Foreign != 0 {
@@ -150,9 +136,9 @@ func (i *intake) complete(t *tracee.Target, b *event.Boundary, extra ledger.Boun
 
 // cellOpened remembers the cell, and reads len(In) where the kernel did not know the list yet.
 func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
-	c := i.cells.Cell(b.Cell, b.PID)
+	c := i.code.Cells.Cell(b.Cell, b.PID)
 	if !b.Late {
-		i.cells.Newest = max(i.cells.Newest, b.Cell)
+		i.code.Cells.Newest = max(i.code.Cells.Newest, b.Cell)
 	}
 	if b.Late {
 		b.File, b.Inputs = c.File, c.Inputs
@@ -178,16 +164,16 @@ func (i *intake) cellOpened(t *tracee.Target, b *event.Boundary) {
 // cellClosed determines how a cell ended. The outcome decided at its result stands; the records of hooks since then do
 // not count for the next cell.
 func (i *intake) cellClosed(t *tracee.Target, b *event.Boundary, told bool) {
-	c := i.cells.Cell(b.Cell, b.PID)
-	delete(i.cells.Open, b.Cell)
+	c := i.code.Cells.Cell(b.Cell, b.PID)
+	delete(i.code.Cells.Open, b.Cell)
 	if !c.Told && (c.Kind != 0 || len(c.Compiled) > 0) { // chunks are missing
-		i.queueSource(i.cells.Tell(b.Cell, c))
+		i.queueSource(i.code.Cells.Tell(b.Cell, c))
 	}
 	if b.Outcome == event.OutcomeMissed {
 		return
 	}
 	if t != nil && t.Python != nil {
-		b.Outcome = i.cells.Outcome(t, b, i.ledger.CellsOpened, told, c.Ran)
+		b.Outcome = i.code.Cells.Outcome(t, b, i.ledger.CellsOpened, told, c.Ran)
 	}
 	if c.Decided != event.OutcomeUnknown {
 		b.Outcome = c.Decided
@@ -208,7 +194,7 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 		return
 	}
 	if extra.NamedPython {
-		i.overlooked.begin(b, b.CPUTime)
+		i.examiner.overlooked.begin(b, b.CPUTime)
 	} else if t == nil {
 		return // most children are not targets: they are measured, and not examined
 	}
@@ -222,7 +208,7 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 	}
 	// A process with a handle and a slot belongs to the tree, even if the pid has been reused since the record.
 	slot, err := i.ledger.Slot(t.PID)
-	if err != nil || i.placer.HasEnded(t) {
+	if err != nil || i.probes.Placer.HasEnded(t) {
 		if !known {
 			_ = t.Close()
 		}
@@ -233,7 +219,7 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 	}
 	i.examiner.sayUnseen(t)
 	t.CloseProbes()
-	i.natives.Forget(t)
+	i.code.Natives.Forget(t)
 	t.Identified = false // its slot is a new one
 	if t.Python != nil {
 		t.Python.Close()
@@ -244,14 +230,14 @@ func (i *intake) processChanged(t *tracee.Target, b *event.Boundary, extra ledge
 
 // overlookedEnds notes the end of a program that may not have been examined.
 func (i *intake) overlookedEnds(b *event.Boundary, extra ledger.BoundaryExtra) {
-	if _, known := i.overlooked.running[b.PID]; known {
-		i.overlooked.end(b.PID, i.targets.RootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
+	if _, known := i.examiner.overlooked.running[b.PID]; known {
+		i.examiner.overlooked.end(b.PID, i.targets.RootOf(b.Root, b.PID), b.Time, b.CPUTime, extra.Imports)
 	}
 }
 
 // Source collects the chunks of a cell's text, and queues the text once it is complete.
 func (i *intake) Source(chunk *ledger.SourceChunk) {
-	i.queueSource(i.cells.Add(chunk))
+	i.queueSource(i.code.Cells.Add(chunk))
 }
 
 // queueSource queues a cell's text, if there is one.

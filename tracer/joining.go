@@ -185,7 +185,7 @@ func (s *Session) join(id process.Identity) (root uint32, err error) {
 			_, _ = s.ledger.Release(root)
 		}
 	}()
-	if t.Python, err = s.interpreters.Open(t.PID); err != nil {
+	if t.Python, err = s.probes.Interpreters.Open(t.PID); err != nil {
 		return 0, err
 	}
 	if err := t.Lives(); err != nil { // or another process was looked at

@@ -28,7 +28,7 @@ func TestReleasedRoots(t *testing.T) {
 	}
 	child := &tracee.Target{PID: 7, Root: root.Root, Child: true}
 	s.targets.All = append(s.targets.All, child)
-	s.budget.Roots = map[uint32]*budget.Steps{root.Root: {}}
+	s.budget.Roots = map[uint32]*budget.Pauses{root.Root: {}}
 	for _, c := range []struct {
 		what     string
 		change   func()
@@ -151,7 +151,7 @@ func TestCalm(t *testing.T) {
 		{"a session with an end", func() { s.joining.calm = false }, false},
 		{"nothing happens", func() { s.joining.open, s.joining.calm = true, true }, true},
 		{"probes are to come back", func() {
-			s.budget.Roots = map[uint32]*budget.Steps{0: {Down: []ledger.Group{ledger.GroupNumPy}}}
+			s.budget.Roots = map[uint32]*budget.Pauses{0: {Groups: []ledger.Group{ledger.GroupNumPy}}}
 		}, false},
 		{"they have", func() { s.budget.Roots = nil }, true},
 		{"a target has ended", func() { s.targets.All[0].Gone = true }, false},

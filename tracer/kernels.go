@@ -28,7 +28,7 @@ func (e *examiner) adoptPythons(root *tracee.Target, slots map[process.Identity]
 		if err := e.adoptPython(t, id); err != nil {
 			_ = t.Close()
 			if !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrNotPython) {
-				e.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
+				e.certificate.MissesPython(pid, "child %d runs a Python that could not be probed: %v", pid, err)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (e *examiner) adoptPython(t *tracee.Target, id process.Identity) (err error
 	if t.Handle, err = e.fs.OpenIdentity(id); err != nil {
 		return err
 	}
-	if t.Python, err = e.interpreters.Open(t.PID); err != nil {
+	if t.Python, err = e.probes.Interpreters.Open(t.PID); err != nil {
 		return err
 	}
 	if err := e.probe(t); err != nil {
@@ -67,7 +67,7 @@ func (e *examiner) onlyForked(pid int) bool {
 func (e *examiner) namedPython(pid int) bool {
 	exe, err := e.fs.Proc(pid).ExeName()
 	if err != nil && !errors.Is(err, process.ErrNoProcess) && !errors.Is(err, process.ErrZombie) {
-		e.MissesPython(pid,
+		e.certificate.MissesPython(pid,
 			"which program pid %d runs is not known: %v: if it is a Python, its cells are not seen", pid, err)
 	}
 	return strings.HasPrefix(filepath.Base(exe), "python")

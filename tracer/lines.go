@@ -47,8 +47,8 @@ const (
 type lineMaker struct {
 	helper    *process.Helper
 	log       *slog.Logger
-	companion Companion
-	messenger Messenger
+	companion Companion // nil: none is notified
+	messenger Messenger // nil: there are no messages
 
 	mu       sync.Mutex
 	underway int
@@ -61,11 +61,6 @@ type lineMaker struct {
 type use struct {
 	pid        int
 	live, last bool
-}
-
-// Serve sets the companion and the messenger for which lines are made; nil: none are.
-func (l *lineMaker) Serve(h *process.Helper, log *slog.Logger, c Companion, m Messenger) {
-	l.helper, l.log, l.companion, l.messenger = h, log, c, m
 }
 
 // offer is a process's description of an end of its pair.

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"context"
-	"log/slog"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -10,24 +9,17 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/tracer/internal/instruments"
 	"ipytracer/tracer/internal/lastlook"
-	"ipytracer/tracer/internal/running"
 	"ipytracer/tracer/internal/tracee"
 )
 
 // Looks searches for variables, or for the holders of blocks, while the session runs. It reads the objects of a Python
 // process from outside, and the process keeps running. Only one look runs at a time.
 type Looks struct {
-	log      *slog.Logger
-	fs       process.FS
-	ledger   *tracee.KernelHalf
-	targets  *tracee.List
-	analyses *instruments.Analyses
-	cells    *running.Cells
-	end      *windup
+	*trace
+	glances glances
 
 	cancel context.CancelFunc
 	done   chan func() []event.Event // nil while no look runs; the result is for the session's goroutine
@@ -46,7 +38,7 @@ func (l *Looks) FindVariables() bool {
 					v.Early = true
 				}
 			}
-			return lastlook.WithInputs(l.cells, found)
+			return lastlook.WithInputs(&l.code.Cells, found)
 		}
 	})
 }
@@ -62,7 +54,7 @@ func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
 		return func() []event.Event {
-			lastlook.WithInputs(l.cells, found)
+			lastlook.WithInputs(&l.code.Cells, found)
 			return []event.Event{out}
 		}
 	})
@@ -89,8 +81,8 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
 		return func() []event.Event {
-			lastlook.WithInputs(l.cells, found)
-			for _, e := range look.Holders(l.cells) {
+			lastlook.WithInputs(&l.code.Cells, found)
+			for _, e := range look.Holders(&l.code.Cells) {
 				if h, ok := e.(*event.Holders); ok {
 					out.Holders = append(out.Holders, h)
 				}
@@ -126,7 +118,7 @@ func lookedAt(l *lastlook.Look, pid int, began time.Time, used time.Duration) *e
 func (l *Looks) lookBeside(which func(*tracee.Target) bool) *lastlook.Look {
 	look := &lastlook.Look{
 		FS: l.fs, Log: l.log, Report: &tracee.Certificate{}, Live: &lastlook.Live{},
-		Interpreters: &instruments.Interpreters{FS: l.fs, Analyses: l.analyses},
+		Interpreters: &instruments.Interpreters{FS: l.fs, Analyses: &l.probes.Analyses},
 	}
 	for _, t := range l.targets.All {
 		if t.Gone || t.Python == nil || t.Python.Live == nil || !which(t) {

@@ -14,7 +14,7 @@ func TestLookKnowsInterpreters(t *testing.T) {
 	cmd, r := aPython(t), newCacheRig(t)
 	s := attached(t, &fakeKernel{}, Options{})
 	kept := r.byUs()
-	s.analyses.Cache, s.analyses.UID = kept.Cache, kept.UID
+	s.probes.Analyses.Cache, s.probes.Analyses.UID = kept.Cache, kept.UID
 	open := func(i *instruments.Interpreters) {
 		t.Helper()
 		p, err := i.Open(cmd.Process.Pid)
@@ -23,7 +23,7 @@ func TestLookKnowsInterpreters(t *testing.T) {
 		}
 		p.Close()
 	}
-	open(&s.interpreters)
+	open(&s.probes.Interpreters)
 	known := kept.Cache.Found()
 	look := s.Looks.lookBeside(func(*tracee.Target) bool { return true })
 	if !s.Looks.begins(look, func() func() []event.Event {
@@ -36,6 +36,6 @@ func TestLookKnowsInterpreters(t *testing.T) {
 	if found := kept.Cache.Found(); found != known+1 {
 		t.Errorf("%d analyses were found, %d before the look", found, known)
 	}
-	_ = r.find(&s.analyses, true)
+	_ = r.find(&s.probes.Analyses, true)
 	_ = r.find(r.byUs(), false) // the session still writes to the cache
 }

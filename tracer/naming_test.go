@@ -62,7 +62,7 @@ func TestNamesHoldNothingUp(t *testing.T) {
 	k.script = []records{
 		func(sink ledger.Sink) {
 			s.queue.add(stack)
-			s.natives.Naming.Name(running.UnnamedStack{Event: stack,
+			s.code.Natives.Naming.Name(running.UnnamedStack{Event: stack,
 				Places: []running.CodePlace{{Module: module, Name: "libc.so.6", VAddr: 0x100}, running.UnknownPlace},
 				Rest:   []event.Frame{{Function: "f"}}})
 			together(change(1))(sink)

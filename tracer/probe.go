@@ -17,7 +17,7 @@ import (
 func (e *examiner) probe(t *tracee.Target) error {
 	e.equip(t)
 	if !e.options.NoStacks { // before the ledger has the offsets
-		if err := t.StepUp(ledger.GroupCode); err != nil {
+		if err := t.Resume(ledger.GroupCode); err != nil {
 			return err
 		}
 	}
@@ -30,8 +30,8 @@ func (e *examiner) probe(t *tracee.Target) error {
 		return fmt.Errorf("pid %d: %w", t.PID,
 			&cpython.UnsupportedError{Version: t.Python.Binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}
-	ran := &running.RunningCells{FS: e.fs, Kernel: e.ledger.CellNumbers, Log: e.log, Report: e.Certificate,
-		Cells: e.cells}
+	ran := &running.RunningCells{FS: e.fs, Kernel: e.ledger.CellNumbers, Log: e.log, Report: &e.certificate,
+		Cells: &e.code.Cells}
 	found := ran.Open(t)
 	if t.Late { // the user is waiting, and the interpreter has a sys.path
 		e.expectLibraries(t)
@@ -45,7 +45,7 @@ func (e *examiner) probe(t *tracee.Target) error {
 	e.settleInstruments(t)
 	e.relist(t)
 	ran.Check(t, found)
-	e.cells.Past.Read(t)
+	e.code.Cells.Past.Read(t)
 	return nil
 }
 
@@ -53,11 +53,11 @@ func (e *examiner) probe(t *tracee.Target) error {
 func (e *examiner) look(t *tracee.Target) {
 	t.Patience--
 	t.Looked = time.Now()
-	p, err := e.interpreters.Open(t.PID)
+	p, err := e.probes.Interpreters.Open(t.PID)
 	if err != nil {
-		if t.Patience == 0 && t.Child && !e.placer.HasEnded(t) { // it has a name like a Python's
+		if t.Patience == 0 && t.Child && !e.probes.Placer.HasEnded(t) { // it has a name like a Python's
 			e.overlooked.found(t.PID)
-			e.MissesPython(t.PID,
+			e.certificate.MissesPython(t.PID,
 				"pid %d is named like a Python and could not be looked into: %v: its cells are not seen", t.PID, err)
 		}
 		return
@@ -65,22 +65,24 @@ func (e *examiner) look(t *tracee.Target) {
 	t.Python = p
 	t.Patience = 0
 	if err := e.probe(t); err != nil {
-		if e.placer.HasEnded(t) { // it ended before it could be examined
+		if e.probes.Placer.HasEnded(t) { // it ended before it could be examined
 			p.Close()
 			t.Python = nil
 			return
 		}
 		e.overlooked.found(t.PID)
-		e.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID, p.Binary.Version(), err)
+		e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
+			p.Binary.Version(), err)
 		p.Close()
 		t.Python = nil
 		return
 	}
 	if p.Unseen = p.Ran(t.Late); p.Unseen > 0 {
-		e.cells.Past.Read(t)
+		e.code.Cells.Past.Read(t)
 	}
 	if t.Announced || t.Child { // it ran, unprobed, until now
-		e.Late = append(e.Late, fmt.Sprintf("%s in pid %d", strings.ToValidUTF8(p.File.Mapping.Path, "?"), t.PID))
+		e.certificate.Late = append(e.certificate.Late, fmt.Sprintf("%s in pid %d",
+			strings.ToValidUTF8(p.File.Mapping.Path, "?"), t.PID))
 	}
 	t.Announced = true
 	e.overlooked.found(t.PID)

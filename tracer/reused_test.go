@@ -126,16 +126,16 @@ func reusedBetween(t *testing.T) {
 	if err := s.attach(0, target, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := target.StepUp(ledger.GroupCell); err != nil {
+	if err := target.Resume(ledger.GroupCell); err != nil {
 		t.Errorf("they are in place: %v", err)
 	}
 	target.CloseProbes()
 	next()
 	s.examiner.equip(target)
-	if err := target.StepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+	if err := target.Resume(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes were put into what has the pid now: %v", err)
 	}
-	if !s.placer.HasEnded(target) {
+	if !s.probes.Placer.HasEnded(target) {
 		t.Error("it counts as alive")
 	}
 }
@@ -149,7 +149,7 @@ func endedBetween(t *testing.T) {
 	target.CloseProbes()
 	end(first)
 	s.examiner.equip(target)
-	if err := target.StepUp(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
+	if err := target.Resume(ledger.GroupCell); !errors.Is(err, process.ErrNoProcess) {
 		t.Errorf("probes of a process that has ended: %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func TestCellThatRan(t *testing.T) {
 		boundary(event.Boundary{Number: 1, Kind: event.CellOpen, Cell: 1, Late: true, Inputs: -1},
 			ledger.BoundaryExtra{}), drawn(2, event.ProcessExit),
 	}}, Options{})
-	*s.cells.Cell(1, 0) = running.OpenCell{File: "<ipython-input-3>", Told: true, Inputs: 4,
+	*s.code.Cells.Cell(1, 0) = running.OpenCell{File: "<ipython-input-3>", Told: true, Inputs: 4,
 		Found: &event.CellSource{Cell: 1, Text: "y = 2"}}
 	told, _ := following(t, t.Context(), s, atOnce)
 	wantTold(t, told, "start", "limits", "boundary 1 <ipython-input-3>", "source y = 2", "boundary 2", "ending",
@@ -168,19 +168,19 @@ func TestDetachFails(t *testing.T) {
 type fakeInstrument struct {
 	tracee.Inert
 	kernel  *fakeKernel
-	refused error // the error of stepUp
+	refused error // the error of Resume
 }
 
-func (i *fakeInstrument) StepDown(g ledger.Group) { i.kernel.note("down %v", g) }
-func (i *fakeInstrument) StepUp(g ledger.Group) error {
+func (i *fakeInstrument) Pause(g ledger.Group) { i.kernel.note("down %v", g) }
+func (i *fakeInstrument) Resume(g ledger.Group) error {
 	i.kernel.note("up %v", g)
 	return i.refused
 }
 func (i *fakeInstrument) Close() {}
 
-// TestShedding: a group that the kernel has stepped down loses its probes, and is put back once the account has filled:
+// TestPauses: a group that the kernel has paused loses its probes, and is put back once the account has filled:
 // first the probes, then the boundary from which on they count.
-func TestShedding(t *testing.T) {
+func TestPauses(t *testing.T) {
 	const g = ledger.GroupTorch
 	k := &fakeKernel{credit: ledger.Account{Credit: -time.Second, Full: time.Second}}
 	i := &fakeInstrument{kernel: k, refused: errors.New("not now")}
@@ -188,7 +188,7 @@ func TestShedding(t *testing.T) {
 	k.script = []records{
 		together(change(1), shed(g), shed(g)),
 		func(sink ledger.Sink) {
-			if !s.budget.IsShed(0, g) || s.budget.IsShed(0, ledger.GroupTorchCPU) {
+			if !s.budget.IsPaused(0, g) || s.budget.IsPaused(0, ledger.GroupTorchCPU) {
 				t.Error("it is not noted what is stepped down")
 			}
 			k.credit.Credit = time.Second
@@ -213,7 +213,7 @@ func TestShedding(t *testing.T) {
 		want) {
 		t.Errorf("asked for %q, want %q", k.calls, want)
 	}
-	if s.budget.IsShed(0, g) {
+	if s.budget.IsPaused(0, g) {
 		t.Error("it counts as stepped down still")
 	}
 }

@@ -44,7 +44,7 @@ func endOfPython(t *testing.T, o Options,
 	cmd := aPython(t)
 	k := &fakeKernel{script: []records{change(1), change(2)}}
 	s := attached(t, k, o)
-	python, err := s.interpreters.Open(cmd.Process.Pid)
+	python, err := s.probes.Interpreters.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // Code stores a code object for the stacks that follow.
 func (i *intake) Code(c *ledger.Code) {
 	if t := i.targets.Find(int(c.PID)); t != nil && t.Python != nil && i.allowance.given == "" {
-		i.codes.Add(t.Python, c)
+		i.code.Codes.Add(t.Python, c)
 	}
 }
 
@@ -18,9 +18,9 @@ func (i *intake) Stack(from *ledger.Stack) {
 	if i.allowance.given != "" {
 		return
 	}
-	out := i.codes.Stack(from, i.cells)
+	out := i.code.Codes.Stack(from, &i.code.Cells)
 	i.queue.add(out)
-	i.natives.Keep(i.options.Native, out)
+	i.code.Natives.Keep(i.options.Native, out)
 }
 
 // StackCopy unwinds a stack that the kernel could not, passes on the rules it took, and queues the stack.
@@ -29,7 +29,7 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 	if t == nil || t.Python == nil || t.Slot != c.Slot || i.allowance.given != "" {
 		return
 	}
-	i.natives.CatchUp(t)
+	i.code.Natives.CatchUp(t)
 	text := t.Python.File.Mapping
 	inPython := func(pc uint64) bool { return pc >= text.Start && pc < text.End }
 	out := ledger.NativeStack{PID: c.PID, Number: c.Number, Python: c.Python}
@@ -38,7 +38,7 @@ func (i *intake) StackCopy(c *ledger.StackCopy) {
 	}
 	registers := native.Registers{IP: c.IP, SP: c.SP, BP: c.BP, Link: c.Link}
 	calls, end := native.Unwind(registers, c.Memory, ledger.MaxNative-len(out.PCs),
-		func(pc uint64, leaf bool) native.Rule { return i.natives.Rule(t, pc, leaf) },
+		func(pc uint64, leaf bool) native.Rule { return i.code.Natives.Rule(t, pc, leaf) },
 		func(pc uint64) bool { return c.Python != 0 && inPython(pc) })
 	out.PCs, out.End = append(out.PCs, calls...), nativeEnds[end]
 	i.NativeStack(&out)
@@ -57,5 +57,5 @@ func (i *intake) NativeStack(from *ledger.NativeStack) {
 	}
 	out := &event.Stack{Number: from.Number, PID: from.PID}
 	i.queue.add(out)
-	i.natives.Queue(out, from)
+	i.code.Natives.Queue(out, from)
 }

@@ -55,12 +55,12 @@ func programs(h *fakeHost) (all []ledger.Program) {
 	return all
 }
 
-// TestWindowInstrument: all groups of a build are placed except NumPy's and those stepped down. A group without a place
+// TestWindowInstrument: all groups of a build are placed except NumPy's and those paused. A group without a place
 // is reported.
 func TestWindowInstrument(t *testing.T) {
 	h := &fakeHost{shed: []ledger.Group{ledger.GroupSignal}}
 	i := windows(h, pythonWith(t, seen()))
-	if err := i.StepUp(ledger.GroupCode); err != nil || !i.Target.Python.CodeFrees {
+	if err := i.Resume(ledger.GroupCode); err != nil || !i.Target.Python.CodeFrees {
 		t.Errorf("%v, frees of code are seen: %v", err, i.Target.Python.CodeFrees)
 	}
 	if err := i.Place(); err != nil {
@@ -96,15 +96,15 @@ func TestWindowSteps(t *testing.T) {
 	}
 	programs(h)
 	for range 2 {
-		i.StepDown(ledger.GroupResult)
-		i.StepDown(ledger.GroupNumPy)
+		i.Pause(ledger.GroupResult)
+		i.Pause(ledger.GroupNumPy)
 	}
 	if h.taken != 1 {
 		t.Errorf("%d taken out", h.taken)
 	}
 	for range 2 {
 		for g := range ledger.Group(ledger.GroupCount) {
-			if err := i.StepUp(g); g != ledger.GroupCode && err != nil {
+			if err := i.Resume(g); g != ledger.GroupCode && err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -113,8 +113,8 @@ func TestWindowSteps(t *testing.T) {
 		t.Errorf("put back %v, want %v", got, want)
 	}
 	h.refused = errors.New("no room")
-	i.StepDown(ledger.GroupCell)
-	if err := i.StepUp(ledger.GroupCell); !errors.Is(err, h.refused) || !strings.Contains(err.Error(), "pid 7") {
+	i.Pause(ledger.GroupCell)
+	if err := i.Resume(ledger.GroupCell); !errors.Is(err, h.refused) || !strings.Contains(err.Error(), "pid 7") {
 		t.Errorf("%v", err)
 	}
 	i.Close()

@@ -24,7 +24,7 @@ func newModel(r *kernelRoot, p prices) *model {
 	return m
 }
 
-// level returns the credit below which the nth class of groups is stepped down.
+// level returns the credit below which the nth class of groups is paused.
 func (m *model) level(class int) int64 {
 	return int64(m.prices.full/8) * []int64{8, 6, 4, 2, 0, -2, -4}[class]
 }
@@ -153,7 +153,7 @@ func try(t *testing.T, l *Ledger, root uint32, g Group, price, now uint64) Group
 	return Group(trial.Stepped)
 }
 
-// TestAccountStepsInOrder: in a storm of all events native frames are stepped down first, then lines, small blocks,
+// TestAccountStepsInOrder: in a storm of all events native frames are paused first, then lines, small blocks,
 // meters, cells, and PyTorch's totals last, each only once its level of credit is reached.
 func TestAccountStepsInOrder(t *testing.T) {
 	l := load(t, Options{})
@@ -198,7 +198,7 @@ func TestAccountStepsInOrder(t *testing.T) {
 }
 
 // spendBeside makes one group spend its price at one interval, and another group its own price at another, for a time.
-// It returns the groups that were stepped down.
+// It returns the groups that were paused.
 func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet Group, price, quietPrice uint64,
 	long time.Duration) (stepped []Group) {
 	t.Helper()
@@ -213,7 +213,7 @@ func spendBeside(t *testing.T, l *Ledger, root uint32, now *uint64, loud, quiet 
 	return stepped
 }
 
-// TestAccountIsFair: the group that causes the storm is stepped down, and no other figure with it: not in the storm,
+// TestAccountIsFair: the group that causes the storm is paused, and no other figure with it: not in the storm,
 // not while its probes still cost something afterwards, and not when the account recovers.
 func TestAccountIsFair(t *testing.T) {
 	l := load(t, Options{})

@@ -10,7 +10,7 @@ import (
 // Array is a block of NumPy that the ledger knows.
 type Array struct {
 	Address, Size uint64
-	// Doubt: the probes were stepped down since the block was last certain. It may have been freed.
+	// Doubt: the probes were paused since the block was last certain. It may have been freed.
 	Doubt bool
 }
 

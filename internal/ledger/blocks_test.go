@@ -281,7 +281,7 @@ func TestSmallBlocks(t *testing.T) {
 	}
 }
 
-// smallBlocksRounds are the groups that are stepped down in each round.
+// smallBlocksRounds are the groups that are paused in each round.
 var smallBlocksRounds = [][]Group{nil, {GroupSmallStacks}, {GroupSmallStacks}, {GroupSmallStacks, GroupFrames},
 	{GroupSmallStacks}, nil}
 

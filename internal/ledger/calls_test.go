@@ -10,7 +10,7 @@ import (
 	"ipytracer/event"
 )
 
-// TestAccountIsSettled: a hit that takes the account below its floor calls another program, which steps the group with
+// TestAccountIsSettled: a hit that takes the account below its floor calls another program, which pauses the group with
 // the largest spending down, with a boundary. The hit's own program continues: its block is in the meter.
 func TestAccountIsSettled(t *testing.T) {
 	p := newBlocksProgram(t, 1, event.NumPy)

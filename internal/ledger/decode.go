@@ -50,18 +50,19 @@ func decodeCaller(raw uint32) event.Caller {
 }
 
 func decodeChange(c *kernelChange) event.Change {
+	has := func(f kernelChangeFlag) bool { return c.Meter&uint32(f) != 0 }
 	return event.Change{
 		Stream: c.Stream, Segment: c.Segment, Time: event.Nanoseconds(c.Time), Root: c.Root, PID: c.Pid, TID: c.Tid,
 		Meter: decodeMeter(c.Meter), Value: event.Bytes(c.Value), Size: event.Bytes(c.Size), Address: c.Address,
-		Caller:    decodeCaller(c.Meter),
 		Stack:     c.Stack,
-		Block:     c.Meter&uint32(kernelChangeFlagCHANGE_BLOCK) != 0,
+		Caller:    decodeCaller(c.Meter),
+		Block:     has(kernelChangeFlagCHANGE_BLOCK),
 		Passed:    uint8(c.Meter / uint32(kernelChangeFlagCHANGE_PASSED)),
-		Learned:   c.Meter&uint32(kernelChangeFlagCHANGE_LEARNED) != 0,
-		Collected: c.Meter&uint32(kernelChangeFlagCHANGE_COLLECTED) != 0,
-		Sample:    c.Meter&uint32(kernelChangeFlagCHANGE_SAMPLE) != 0,
-		Unchained: c.Meter&uint32(kernelChangeFlagCHANGE_UNCHAINED) != 0,
-		Found:     c.Meter&uint32(kernelChangeFlagCHANGE_FOUND) != 0,
+		Learned:   has(kernelChangeFlagCHANGE_LEARNED),
+		Collected: has(kernelChangeFlagCHANGE_COLLECTED),
+		Sample:    has(kernelChangeFlagCHANGE_SAMPLE),
+		Unchained: has(kernelChangeFlagCHANGE_UNCHAINED),
+		Found:     has(kernelChangeFlagCHANGE_FOUND),
 	}
 }
 
@@ -140,37 +141,47 @@ func decodeBoundary(b *kernelBoundary) (event.Boundary, BoundaryExtra) {
 		out.Slack[kind], out.Unsure[kind] = event.Bytes(b.Slack[kind]), event.Bytes(b.Unsure[kind])
 	}
 	out.Doubts = decodeDoubts(b)
-	out.Late = (out.Kind == event.CellOpen || out.Kind == event.ProcessStart) && b.FirstLine != 0
-	extra := BoundaryExtra{FirstLine: b.FirstLine, Group: Group(b.Group)}
-	if out.Kind == event.MeterShed || out.Kind == event.MeterBack || out.Kind == event.MeterSettled {
-		out.CPUTime = 0 // no window begins or ends there, and the time is that of the boundary before
-	}
+	extra := decodeUnions(b, &out)
 	if out.CPUTime > 0 && b.Counted != [event.KernelCounters]uint64{} { // a running program has had page faults
 		for c, n := range b.Counted {
 			out.Counters[c] = n + 1
 		}
 	}
-	if out.Kind == event.MeterShed || out.Kind == event.MeterBack {
-		extra.Foreign = Foreign(b.FirstLine)
-	}
-	if out.Kind == event.ProcessExit {
-		extra.Status, extra.OutOfMemory = int32(b.Outcome&0xffff), b.Outcome&outcomeOutOfMemory != 0
-		out.Outcome = event.OutcomeUnknown
-	}
-	if out.Kind == event.ProcessExec || out.Kind == event.ProcessExit {
-		extra.Imports = Imports(b.Group)
-	}
-	extra.Told = (out.Kind == event.CellResult || out.Kind == event.CellClose) && b.FirstLine == outcomeTold
 	if out.Kind == event.StatementOpen {
 		extra.LineTable = append([]byte(nil), text...)
 	} else if field := out.Text(); field != nil {
 		*field = DecodeText(text, b.TextKind)
 	}
 	if out.Kind == event.ProcessExec {
-		extra.NamedPython = b.FirstLine != 0
 		out.Command = strings.ReplaceAll(strings.TrimRight(out.Command, "\x00"), "\x00", " ")
 	}
 	return out, extra
+}
+
+// decodeUnions decodes the unions of a boundary (bpf/wire.h) by its kind. Go has them under the names of their first
+// members.
+func decodeUnions(b *kernelBoundary, out *event.Boundary) (extra BoundaryExtra) {
+	late, told, namedPython := b.FirstLine != 0, b.FirstLine == outcomeTold, b.FirstLine != 0
+	foreign, status, imports := Foreign(b.FirstLine), b.Outcome, Imports(b.Group)
+	switch out.Kind {
+	case event.CellOpen, event.ProcessStart:
+		out.Late = late
+	case event.StatementOpen:
+		extra.FirstLine = b.FirstLine
+	case event.CellResult, event.CellClose:
+		extra.Told = told
+	case event.ProcessExec:
+		extra.NamedPython, extra.Imports = namedPython, imports
+	case event.ProcessExit:
+		extra.Status, extra.OutOfMemory = int32(status&0xffff), status&outcomeOutOfMemory != 0
+		extra.Imports, out.Outcome = imports, event.OutcomeUnknown
+	case event.MeterShed, event.MeterBack:
+		extra.Group, extra.Foreign = Group(b.Group), foreign
+		fallthrough
+	case event.MeterSettled:
+		out.CPUTime = 0 // no window begins or ends there, and the time is that of the boundary before
+	}
+	return extra
 }
 
 func decodeDoubts(b *kernelBoundary) event.Doubts {

@@ -82,7 +82,7 @@ func fill(value, high, known *event.Readings, records []kernelBoundary,
 	copy(value[event.CPUMeters:], known[event.CPUMeters:])
 	copy(high[event.CPUMeters:], known[event.CPUMeters:])
 	for i := range records {
-		n := int(records[i].Group)
+		n := int(records[i].Group) // its union has the number of the device
 		if n >= event.MaxDevices {
 			continue
 		}

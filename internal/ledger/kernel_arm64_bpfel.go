@@ -157,15 +157,15 @@ type kernelChangeFlag uint32
 
 const (
 	kernelChangeFlagCHANGE_CALLER    kernelChangeFlag = 256
-	kernelChangeFlagCHANGE_REFUSED   kernelChangeFlag = 1073741824
-	kernelChangeFlagCHANGE_FOREIGN   kernelChangeFlag = 268435456
-	kernelChangeFlagCHANGE_BLOCK     kernelChangeFlag = 67108864
 	kernelChangeFlagCHANGE_PASSED    kernelChangeFlag = 65536
 	kernelChangeFlagPASSED_MOST      kernelChangeFlag = 255
 	kernelChangeFlagCHANGE_UNCHAINED kernelChangeFlag = 16777216
-	kernelChangeFlagCHANGE_SAMPLE    kernelChangeFlag = 134217728
 	kernelChangeFlagCHANGE_COLLECTED kernelChangeFlag = 33554432
+	kernelChangeFlagCHANGE_BLOCK     kernelChangeFlag = 67108864
+	kernelChangeFlagCHANGE_SAMPLE    kernelChangeFlag = 134217728
+	kernelChangeFlagCHANGE_FOREIGN   kernelChangeFlag = 268435456
 	kernelChangeFlagCHANGE_LEARNED   kernelChangeFlag = 536870912
+	kernelChangeFlagCHANGE_REFUSED   kernelChangeFlag = 1073741824
 	kernelChangeFlagCHANGE_FOUND     kernelChangeFlag = 2147483648
 )
 

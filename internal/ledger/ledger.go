@@ -62,20 +62,24 @@ type Capabilities struct {
 // Ledger is the loaded BPF object, and owns its parts. It is not safe for concurrent use, except that [Ledger.Losses]
 // and [Accounts.Hits] may be called at any time before [Ledger.Close].
 type Ledger struct {
-	Stream      Stream
-	Processes   Processes
-	Cells       Cells
-	Probes      Probes
-	Accounts    Accounts
-	Blocks      Blocks
-	Rules       Rules
+	Stream    Stream
+	Processes Processes
+	Cells     Cells
+	Probes    Probes
+	Accounts  Accounts
+	Blocks    Blocks
+	Rules     Rules
+	loaded
+}
+
+// loaded is the loaded object, and what only it has.
+type loaded struct {
 	Tracepoints Tracepoints
 	Births      Births
-
-	objects    kernelObjects
-	cap        Capabilities
-	operations operations
-	clocks     cpuClocks
+	objects     kernelObjects
+	cap         Capabilities
+	operations  operations
+	clocks      cpuClocks
 
 	fixedMemory int64 // of the maps that do not grow, in bytes; 0 until it was read
 }

@@ -14,11 +14,11 @@ import (
 	"ipytracer/event"
 )
 
-// Group names probes that are stepped down together when they cost more than the budget. Their numbers are the
+// Group names probes that are paused together when they cost more than the budget. Their numbers are the
 // kernel's.
 type Group uint32
 
-// step is the class in which a group is stepped down, as in enum step_class of bpf/budget.h.
+// step is the class in which a group is paused, as in enum step_class of bpf/budget.h.
 type step uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 var groups = [GroupCount]struct {
 	name  string // for people
 	step  step
-	about event.Group // group in the boundaries at which it is stepped down, or up
+	about event.Group // group in the boundaries at which it is paused, or resumed
 }{
 	GroupNumPy:       {name: "numpy", step: stepMeter, about: event.ArrayProbes},
 	GroupStatement:   {name: "statements", step: stepCells, about: event.Statements},
@@ -66,8 +66,8 @@ func (g Group) String() string {
 	return "unknown"
 }
 
-// Level returns the fraction of a full account below which a group is stepped down, 0.75 for the first groups. ok is
-// false for groups that are never stepped down.
+// Level returns the fraction of a full account below which a group is paused, 0.75 for the first groups. ok is
+// false for groups that are never paused.
 func (g Group) Level() (part float64, ok bool) {
 	if g >= GroupCount || groups[g].step == stepNever {
 		return 0, false
@@ -76,7 +76,7 @@ func (g Group) Level() (part float64, ok bool) {
 }
 
 // About returns the group that a MeterShed or MeterBack boundary names, with the text in recordings for a group that is
-// never stepped down.
+// never paused.
 func (g Group) About() (about event.Group, probes string) {
 	if _, ok := g.Level(); ok {
 		return groups[g].about, ""

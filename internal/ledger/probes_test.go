@@ -8,7 +8,7 @@ import (
 	"ipytracer/internal/words"
 )
 
-// TestGroups: the text of a boundary at which a group is stepped down leads back to the group.
+// TestGroups: the text of a boundary at which a group is paused leads back to the group.
 func TestGroups(t *testing.T) {
 	for g := range Group(GroupCount) {
 		if g.String() == "" {

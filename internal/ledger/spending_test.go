@@ -38,7 +38,7 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// spend returns the processor time of the hits until their group is stepped down, divided by what they may take.
+// spend returns the processor time of the hits until their group is paused, divided by what they may take.
 func spend(t *testing.T, fn func(), address uint64, isEmulated bool) float64 {
 	t.Helper()
 	runtime.LockOSThread()

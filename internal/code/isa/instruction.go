@@ -21,12 +21,7 @@ type Instruction struct {
 	// contents behind these, or behind a [Branch].
 	Makes, Loses Register
 
-	Flags     Flags
-	Relation  Relation  // of a Branch, SetByte or CompareIf: the comparison of unsigned values by which it goes, if any
-	Else      Relations // those that the flags are of where a CompareIf compares nothing
-	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
-
-	HasCondition bool
+	Comparison
 
 	// Exclusive: it is one of a load and a store that are to be one; all code between the two belongs to them.
 	Exclusive Exclusive
@@ -39,6 +34,16 @@ type Instruction struct {
 
 	// Operands; the first one is written where anything is. The rest are of kind NoOperand.
 	Operands [4]Operand
+}
+
+// Comparison is what an instruction has to do with the processor's flags.
+type Comparison struct {
+	Flags     Flags
+	Relation  Relation  // of a Branch, SetByte or CompareIf: the comparison of unsigned values by which it goes, if any
+	Else      Relations // those that the flags are of where a CompareIf compares nothing
+	Condition Condition // of a Branch: when it is taken, where HasCondition; others depend on more than the flags
+
+	HasCondition bool
 }
 
 // Kind is the kind of an instruction.

@@ -48,7 +48,7 @@ func TestStoredStatus(t *testing.T) {
 	want := Status{
 		PID: 100, TGID: 100, UID: 1000, EUID: 1001, GID: 1000, EGID: 1002, Threads: 9,
 		Sleeps: true, Switches: 42,
-		NSPIDs: []int{100, 31, 1}, savedUID: 1000, savedGID: 1000, capsPermitted: 824634245120,
+		NSPIDs: []int{100, 31, 1}, latent: latentRights{1000, 1000, 824634245120},
 		CapsHeld: 1<<39 | 1<<38 | 1<<19 | 1<<2, Ignored: 0x1001002, Caught: 0x108000000,
 		AddressSpaceBytes: 299000 << 10, DataBytes: 80 << 20, ResidentBytes: 50 << 20,
 		ResidentAnonBytes: 40 << 20, ResidentFileBytes: 10000 << 10, ResidentShmemBytes: 240 << 10,

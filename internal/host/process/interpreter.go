@@ -21,12 +21,7 @@ const maxInterpreterFiles = 1024
 // address. The Mapping of the result is the first executable one of that file. The caller closes the file. It fails
 // with [ErrNotPython] when no file is one, [ErrNotPermitted] when a missing privilege hides the answer, [ErrZombie],
 // and [ErrNoProcess].
-func (i Image) InterpreterFile(detect Detect) (*MappedFile, error) {
-	return i.InterpreterAmong(func(f *MappedFile) bool { return detect(f.File) })
-}
-
-// InterpreterAmong is [Image.InterpreterFile] for callers that recognize a file by more than its contents.
-func (i Image) InterpreterAmong(detect func(*MappedFile) bool) (*MappedFile, error) {
+func (i Image) InterpreterFile(detect func(*MappedFile) bool) (*MappedFile, error) {
 	st, err := i.proc.Stat()
 	if err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func TestHandle(t *testing.T) {
 	if maps, err := live.Image(c.Process.Pid).Maps(); err != nil || len(maps) != 0 {
 		t.Errorf("Maps of a zombie: %d, %v", len(maps), err)
 	}
-	if _, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter); !errors.Is(err, ErrZombie) {
+	if _, err := live.Image(c.Process.Pid).InterpreterFile(holdsInterpreter); !errors.Is(err, ErrZombie) {
 		t.Errorf("InterpreterFile of a zombie: %v", err)
 	}
 	c.Wait()
@@ -236,7 +236,7 @@ func lookAtAll(pid int) []error {
 	_, err4 := live.Proc(pid).Cmdline()
 	_, err5 := live.Proc(pid).Cwd()
 	_, err6 := live.Proc(pid).GPUs()
-	f, err7 := live.Image(pid).InterpreterFile(isInterpreter)
+	f, err7 := live.Image(pid).InterpreterFile(holdsInterpreter)
 	if err7 == nil {
 		f.File.Close()
 	}

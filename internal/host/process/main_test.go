@@ -49,6 +49,9 @@ func needPython(t testing.TB) {
 	need(t, err == nil, "needs "+python)
 }
 
+// holdsInterpreter is isInterpreter for a mapped file.
+func holdsInterpreter(f *MappedFile) bool { return isInterpreter(f.File) }
+
 // isInterpreter stands in for the real test of package cpython.
 func isInterpreter(r io.ReaderAt) bool {
 	_, ok := evalCode(r)

@@ -19,7 +19,7 @@ import (
 
 func TestInterpreterFile(t *testing.T) {
 	c := startPython(t)
-	f, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter)
+	f, err := live.Image(c.Process.Pid).InterpreterFile(holdsInterpreter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestInterpreterFile(t *testing.T) {
 	if os.Geteuid() == 0 && f.Route != ByMapFiles {
 		t.Errorf("opened by %s, want %s", f.Route, ByMapFiles)
 	}
-	if _, err := live.Image(os.Getpid()).InterpreterFile(isInterpreter); !errors.Is(err, ErrNotPython) {
+	if _, err := live.Image(os.Getpid()).InterpreterFile(holdsInterpreter); !errors.Is(err, ErrNotPython) {
 		t.Errorf("we are Python: %v", err)
 	}
 }
@@ -50,7 +50,7 @@ func TestDeletedInterpreter(t *testing.T) {
 		t.Fatal(err)
 	}
 	copyFile(t, "/bin/true", private)
-	f, err := live.Image(c.Process.Pid).InterpreterFile(isInterpreter)
+	f, err := live.Image(c.Process.Pid).InterpreterFile(holdsInterpreter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestContainers(t *testing.T) {
 			if err != nil || !slices.Equal(status.NSPIDs, []int{pid, 1}) {
 				t.Errorf("NSpid %v, %v", status.NSPIDs, err)
 			}
-			f, err := live.Image(pid).InterpreterFile(isInterpreter)
+			f, err := live.Image(pid).InterpreterFile(holdsInterpreter)
 			if err != nil {
 				t.Fatal(err)
 			}

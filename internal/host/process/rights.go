@@ -2,10 +2,103 @@ package process
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// Capability is one of the kernel's capabilities, by its number (capabilities(7)).
+type Capability uint8
+
+// The capabilities that matter to a tracer.
+const (
+	CapDACOverride       Capability = unix.CAP_DAC_OVERRIDE       // read and write any file
+	CapDACReadSearch     Capability = unix.CAP_DAC_READ_SEARCH    // read any file
+	CapSysPtrace         Capability = unix.CAP_SYS_PTRACE         // look into strangers' processes
+	CapSysAdmin          Capability = unix.CAP_SYS_ADMIN          // everything below, on kernels before 5.8
+	CapSysResource       Capability = unix.CAP_SYS_RESOURCE       // raise our own limits
+	CapPerfmon           Capability = unix.CAP_PERFMON            // probes (Linux 5.8)
+	CapBPF               Capability = unix.CAP_BPF                // BPF programs and maps (Linux 5.8)
+	CapCheckpointRestore Capability = unix.CAP_CHECKPOINT_RESTORE // /proc/PID/map_files (Linux 5.9)
+)
+
+var capabilityNames = []struct {
+	capability Capability
+	name       string
+}{
+	{CapDACOverride, "CAP_DAC_OVERRIDE"},
+	{CapDACReadSearch, "CAP_DAC_READ_SEARCH"},
+	{CapSysPtrace, "CAP_SYS_PTRACE"},
+	{CapSysAdmin, "CAP_SYS_ADMIN"},
+	{CapSysResource, "CAP_SYS_RESOURCE"},
+	{CapPerfmon, "CAP_PERFMON"},
+	{CapBPF, "CAP_BPF"},
+	{CapCheckpointRestore, "CAP_CHECKPOINT_RESTORE"},
+}
+
+// String returns the name, such as "CAP_BPF"; "" for one that is none of the above.
+func (c Capability) String() string {
+	for _, known := range capabilityNames {
+		if known.capability == c {
+			return known.name
+		}
+	}
+	return ""
+}
+
+// Tracing lists the capabilities that tracing kernels of other users takes.
+var Tracing = []Capability{CapBPF, CapPerfmon, CapSysPtrace, CapDACReadSearch}
+
+// Within returns a capability that includes this one (capabilities(7)); there is none if ok is false.
+func (c Capability) Within() (wider Capability, ok bool) {
+	switch c {
+	case CapBPF, CapPerfmon:
+		return CapSysAdmin, true
+	case CapDACReadSearch:
+		return CapDACOverride, true
+	}
+	return 0, false
+}
+
+// CapabilitySet is a set of capabilities, one bit each.
+type CapabilitySet uint64
+
+// Has reports whether the capability is in the set.
+func (s CapabilitySet) Has(c Capability) bool { return c < 64 && s&(1<<c) != 0 }
+
+// Allows reports whether the capability, or one that includes it, is in the set.
+func (s CapabilitySet) Allows(c Capability) bool {
+	wider, ok := c.Within()
+	return s.Has(c) || ok && s.Has(wider)
+}
+
+// Lacking returns the capabilities of [Tracing] that the set does not allow.
+func (s CapabilitySet) Lacking() (missing []Capability) {
+	for _, c := range Tracing {
+		if !s.Allows(c) {
+			missing = append(missing, c)
+		}
+	}
+	return missing
+}
+
+// MayLoadBPF reports whether the set is enough to load and attach tracing programs: CAP_BPF with CAP_PERFMON, or
+// CAP_SYS_ADMIN, which includes both.
+func (s CapabilitySet) MayLoadBPF() bool {
+	return s.Has(CapSysAdmin) || s.Has(CapBPF) && s.Has(CapPerfmon)
+}
+
+// String lists the capabilities that matter to a tracer, by number, separated by commas.
+func (s CapabilitySet) String() string {
+	var names []string
+	for _, known := range capabilityNames {
+		if s.Has(known.capability) {
+			names = append(names, known.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
 
 // Rights are the ids and capabilities that Linux compares when a user looks into a process (__ptrace_may_access,
 // kernel/ptrace.c).
@@ -27,9 +120,9 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 		return r, fs.Proc(pid).failure(err)
 	}
 	r = Rights{
-		users:  [3]uint32{status.UID, status.EUID, status.savedUID},
-		groups: [3]uint32{status.GID, status.EGID, status.savedGID},
-		owner:  of.Uid, permitted: status.capsPermitted,
+		users:  [3]uint32{status.UID, status.EUID, status.latent.uid},
+		groups: [3]uint32{status.GID, status.EGID, status.latent.gid},
+		owner:  of.Uid, permitted: status.latent.capabilities,
 	}
 	if r.owner != r.users[1] {
 		if st, err := fs.Proc(pid).Stat(); err == nil && st.Ended() { // without memory it is root's

@@ -97,7 +97,7 @@ func (s *Search) interpreter(pid int) (Mapping, error) {
 }
 
 func (s *Search) anyInterpreter(pid int) (Mapping, error) {
-	f, err := s.fs.Image(pid).InterpreterAmong(s.detect)
+	f, err := s.fs.Image(pid).InterpreterFile(s.detect)
 	if err != nil {
 		return Mapping{}, err
 	}

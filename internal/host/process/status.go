@@ -9,21 +9,20 @@ import (
 // Status has fields of /proc/PID/status (proc_pid_status(5)). Sizes are 0 for kernel threads and zombies, which have no
 // memory of their own.
 type Status struct {
-	PID                int
-	TGID               int           // the process this is a thread of; equal to PID for a process
-	UID                uint32        // real user, as seen from our user namespace
-	EUID               uint32        // effective user
-	GID                uint32        // real group
-	EGID               uint32        // effective group
-	savedUID, savedGID uint32        // ids that a set-user-ID or set-group-ID program may take on again
-	capsPermitted      CapabilitySet // capabilities that it may take on
-	Threads            int
-	Sleeps             bool   // its state: it waits for something (S)
-	Switches           uint64 // how often it has given up a CPU, voluntarily or not
-	NSPIDs             []int  // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
-	CapsHeld           CapabilitySet
-	Ignored            uint64 // signals it ignores: signal n is bit n - 1
-	Caught             uint64 // signals it handles
+	PID      int
+	TGID     int    // the process this is a thread of; equal to PID for a process
+	UID      uint32 // real user, as seen from our user namespace
+	EUID     uint32 // effective user
+	GID      uint32 // real group
+	EGID     uint32 // effective group
+	latent   latentRights
+	Threads  int
+	Sleeps   bool   // its state: it waits for something (S)
+	Switches uint64 // how often it has given up a CPU, voluntarily or not
+	NSPIDs   []int  // the pid in each pid namespace, ours first, the process's own last; nil before Linux 4.1
+	CapsHeld CapabilitySet
+	Ignored  uint64 // signals it ignores: signal n is bit n - 1
+	Caught   uint64 // signals it handles
 
 	// Sizes the kernel keeps. VmData is mm->data_vm and page-exact. The resident figures are kept per CPU since
 	// Linux 6.2 and may be off by a batch of pages for each CPU, depending on the kernel.
@@ -33,6 +32,12 @@ type Status struct {
 	ResidentAnonBytes  int64 // RssAnon
 	ResidentFileBytes  int64 // RssFile
 	ResidentShmemBytes int64 // RssShmem
+}
+
+// latentRights are those that a process does not use, and may take on again.
+type latentRights struct {
+	uid, gid     uint32 // saved by a set-user-ID or set-group-ID program
+	capabilities CapabilitySet
 }
 
 // Status reads /proc/PID/status. It works on zombies and on strangers' processes.
@@ -88,13 +93,13 @@ func (st *Status) set(key string, values [][]byte) bool {
 	case "Threads":
 		return setInt(&st.Threads, values)
 	case "Uid":
-		return setIDs(&st.UID, &st.EUID, &st.savedUID, values)
+		return setIDs(&st.UID, &st.EUID, &st.latent.uid, values)
 	case "Gid":
-		return setIDs(&st.GID, &st.EGID, &st.savedGID, values)
+		return setIDs(&st.GID, &st.EGID, &st.latent.gid, values)
 	case "NSpid":
 		return st.setNSPIDs(values)
 	case "CapPrm":
-		return setHex((*uint64)(&st.capsPermitted), values)
+		return setHex((*uint64)(&st.latent.capabilities), values)
 	case "CapEff":
 		return setHex((*uint64)(&st.CapsHeld), values)
 	case "SigIgn":

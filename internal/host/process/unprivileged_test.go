@@ -28,10 +28,10 @@ func lookAsNobody() nobodySaw {
 	pids := strings.Split(os.Getenv(asNobody), ",")
 	own, _ := strconv.Atoi(pids[0])
 	stranger, _ := strconv.Atoi(pids[1])
-	if f, err := live.Image(own).InterpreterFile(isInterpreter); err == nil {
+	if f, err := live.Image(own).InterpreterFile(holdsInterpreter); err == nil {
 		saw.OwnRoute = f.Route
 	}
-	if _, err := live.Image(stranger).InterpreterFile(isInterpreter); err != nil {
+	if _, err := live.Image(stranger).InterpreterFile(holdsInterpreter); err != nil {
 		saw.Strangers = err.Error()
 	}
 	all, _ := live.Pythons(context.Background(), isInterpreter)

@@ -19,9 +19,9 @@ type Budget struct {
 	ledger   tracee.Accounts
 	log      *slog.Logger
 	Report   *tracee.Certificate
-	Searches *Searches // for arrays that were allocated or freed without a probe
+	Searches Searches // for arrays that were allocated or freed without a probe
 	Prices   Prices
-	Roots    map[uint32]*Steps
+	Roots    map[uint32]*Pauses
 }
 
 // fullTime is how long an account takes to fill: with a share of 3 % it holds half a second of probe time.
@@ -29,7 +29,7 @@ const fullTime = 50 * time.Second / 3
 
 // Prepare opens the accounts that roots get from then on, with a share of the time; a negative share means no limit.
 func (b *Budget) Prepare(l tracee.Accounts, share float64, log *slog.Logger) error {
-	b.ledger, b.log, b.Roots = l, log, map[uint32]*Steps{}
+	b.ledger, b.log, b.Roots = l, log, map[uint32]*Pauses{}
 	if share >= 0 {
 		if err := l.SetBudget(share, time.Duration(share*float64(fullTime))); err != nil {
 			return err
@@ -38,36 +38,36 @@ func (b *Budget) Prepare(l tracee.Accounts, share float64, log *slog.Logger) err
 	return b.Prices.begin(l, share < 0, log)
 }
 
-func (b *Budget) Root(root uint32) *Steps {
+func (b *Budget) Root(root uint32) *Pauses {
 	r := b.Roots[root]
 	if r == nil {
-		r = &Steps{}
+		r = &Pauses{}
 		b.Roots[root] = r
 	}
 	return r
 }
 
-func (b *Budget) IsShed(root uint32, g ledger.Group) bool {
-	return b.Roots[root] != nil && slices.Contains(b.Roots[root].Down, g)
+func (b *Budget) IsPaused(root uint32, g ledger.Group) bool {
+	return b.Roots[root] != nil && slices.Contains(b.Roots[root].Groups, g)
 }
 
-// IsDown reports whether any group of any root is stepped down.
-func (b *Budget) IsDown() bool {
+// AnyPaused reports whether any group of any root is paused.
+func (b *Budget) AnyPaused() bool {
 	for _, r := range b.Roots {
-		if len(r.Down) > 0 {
+		if len(r.Groups) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// Shed notes that the kernel has stepped a group of a root down.
-func (b *Budget) Shed(root uint32, g ledger.Group) {
-	if _, ok := g.Level(); !ok || b.IsShed(root, g) {
+// Pause notes that the kernel has paused a group of a root.
+func (b *Budget) Pause(root uint32, g ledger.Group) {
+	if _, ok := g.Level(); !ok || b.IsPaused(root, g) {
 		return
 	}
 	r := b.Root(root)
-	r.Down, r.takeOut = append(r.Down, g), append(r.takeOut, g)
+	r.Groups, r.takeOut = append(r.Groups, g), append(r.takeOut, g)
 	r.comeback(g).left(time.Now())
 	if g == ledger.GroupNumPy {
 		r.since = time.Now()
@@ -77,8 +77,8 @@ func (b *Budget) Shed(root uint32, g ledger.Group) {
 	}
 }
 
-// StepDown takes out the probes of groups that the kernel has stepped down.
-func (b *Budget) StepDown(targets []*tracee.Target) {
+// TakeOut takes out the probes of groups that the kernel has paused.
+func (b *Budget) TakeOut(targets []*tracee.Target) {
 	for root, r := range b.Roots {
 		for _, g := range r.takeOut {
 			for _, t := range targets {
@@ -86,7 +86,7 @@ func (b *Budget) StepDown(targets []*tracee.Target) {
 					continue
 				}
 				for _, i := range t.Instruments {
-					i.StepDown(g)
+					i.Pause(g)
 				}
 			}
 			b.log.Info("stepped down to keep the overhead budget", "probes", g, "root", root)
@@ -98,10 +98,10 @@ func (b *Budget) StepDown(targets []*tracee.Target) {
 	}
 }
 
-// StepUp steps up one group of each root with a filled account.
-func (b *Budget) StepUp(targets []*tracee.Target) {
+// Resume resumes one group of each root with a filled account.
+func (b *Budget) Resume(targets []*tracee.Target) {
 	for root, r := range b.Roots {
-		if len(r.Down) == 0 {
+		if len(r.Groups) == 0 {
 			continue
 		}
 		account, err := b.ledger.Account(root)
@@ -115,9 +115,9 @@ func (b *Budget) StepUp(targets []*tracee.Target) {
 	}
 }
 
-// putBack steps a group of a root up: first its probes, which do nothing yet, then the boundary at which they begin to
+// putBack resumes a group of a root: first its probes, which do nothing yet, then the boundary at which they begin to
 // count.
-func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Steps, g ledger.Group) {
+func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Pauses, g ledger.Group) {
 	alive := -1
 	for _, t := range targets {
 		if t.Root != root || t.Gone {
@@ -127,7 +127,7 @@ func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Steps, g ledg
 		if t.Python == nil {
 			continue
 		}
-		if err := t.StepUp(g); err != nil {
+		if err := t.Resume(g); err != nil {
 			b.log.Warn("the probes could not be put back", "probes", g, "error", err)
 			return // another time
 		}
@@ -135,7 +135,7 @@ func (b *Budget) putBack(targets []*tracee.Target, root uint32, r *Steps, g ledg
 	if alive < 0 || b.ledger.Back(g, alive) != nil {
 		return // it has ended meanwhile
 	}
-	r.Down = slices.DeleteFunc(r.Down, func(x ledger.Group) bool { return x == g })
+	r.Groups = slices.DeleteFunc(r.Groups, func(x ledger.Group) bool { return x == g })
 	r.comeback(g).returned(time.Now())
 	b.log.Info("stepped up again", "probes", g, "root", root)
 	if g == ledger.GroupNumPy {

@@ -11,14 +11,14 @@ import (
 // TestStepsUp: the group with the lowest level is put back first, and each only once the account has filled beyond its
 // level.
 func TestStepsUp(t *testing.T) {
-	b := Budget{Roots: map[uint32]*Steps{}}
+	b := Budget{Roots: map[uint32]*Pauses{}}
 	for _, g := range []ledger.Group{ledger.GroupNative, ledger.GroupSmallStacks, ledger.GroupNumPy, ledger.GroupFrames,
 		ledger.GroupNumPy} {
-		b.Shed(3, g)
+		b.Pause(3, g)
 	}
-	b.Shed(3, ledger.Group(77))   // a group that does not exist, out of a damaged record
-	b.Shed(3, ledger.GroupSignal) // a group that is never stepped down
-	if !b.IsShed(3, ledger.GroupNumPy) || b.IsShed(2, ledger.GroupNumPy) {
+	b.Pause(3, ledger.Group(77))   // a group that does not exist, out of a damaged record
+	b.Pause(3, ledger.GroupSignal) // a group that is never paused
+	if !b.IsPaused(3, ledger.GroupNumPy) || b.IsPaused(2, ledger.GroupNumPy) {
 		t.Error("numpy of root 3 is stepped down, and of no other")
 	}
 	r := b.Roots[3]
@@ -44,7 +44,7 @@ func TestStepsUp(t *testing.T) {
 		if !ok || g != want.group {
 			t.Errorf("put back: %v, %v, want %v", g, ok, want.group)
 		}
-		r.Down = slices.DeleteFunc(r.Down, func(x ledger.Group) bool { return x == g })
+		r.Groups = slices.DeleteFunc(r.Groups, func(x ledger.Group) bool { return x == g })
 	}
 	if _, ok := r.next(ledger.Account{Credit: time.Second, Full: time.Second}, none); ok {
 		t.Error("nothing is left to put back")
@@ -53,9 +53,9 @@ func TestStepsUp(t *testing.T) {
 
 // TestRestKeepsNobody: a group that rests delays no other group, however much lower its level is.
 func TestRestKeepsNobody(t *testing.T) {
-	b := Budget{Roots: map[uint32]*Steps{}}
-	b.Shed(0, ledger.GroupFrames)
-	b.Shed(0, ledger.GroupNumPy)
+	b := Budget{Roots: map[uint32]*Pauses{}}
+	b.Pause(0, ledger.GroupFrames)
+	b.Pause(0, ledger.GroupNumPy)
 	full := ledger.Account{Credit: time.Second, Full: time.Second}
 	g, ok := b.Roots[0].next(full, func(g ledger.Group) bool { return g == ledger.GroupNumPy })
 	if !ok || g != ledger.GroupFrames {

@@ -6,12 +6,12 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// comeback decides when a group that was stepped down is tried again. While its probes are out, nothing shows whether
+// comeback decides when a group that was paused is tried again. While its probes are out, nothing shows whether
 // its storm is over. So the group is put back soon, and later after each try that was too soon. If the storm goes on,
-// the kernel steps the group down once it has spent a sixteenth of a full account, so a try costs less than was saved
+// the kernel pauses the group once it has spent a sixteenth of a full account, so a try costs less than was saved
 // for it.
 type comeback struct {
-	least    time.Duration // the lowest credit since the group was stepped down
+	least    time.Duration // the lowest credit since the group was paused
 	seen     bool          // least is set
 	relapses int           // how often the storm went on as before
 	back     time.Time     // when the group was last put back
@@ -23,11 +23,11 @@ const (
 	reserve = 1. / 8
 	// hysteresis is the credit above its level, as such a part, that lets a group come back regardless of its relapses.
 	hysteresis = 1.5 / 8
-	// relapse is the time after its return within which a step down of the group means that the storm went on.
+	// relapse is the time after its return within which a pause of the group means that the storm went on.
 	relapse = 30 * time.Second
 )
 
-// left notes that the group was stepped down.
+// left notes that the group was paused.
 func (c *comeback) left(now time.Time) {
 	c.seen = false
 	if c.back.IsZero() || now.Sub(c.back) > relapse {

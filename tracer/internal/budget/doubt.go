@@ -17,7 +17,7 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// While the probes on NumPy are stepped down, arrays are allocated and freed unseen. When the probes are back, user
+// While the probes on NumPy are paused, arrays are allocated and freed unseen. When the probes are back, user
 // space searches for all arrays that Python objects hold, and decides for each block that the ledger knows whether it
 // still exists:
 //
@@ -52,7 +52,7 @@ type Searches struct {
 }
 
 // Begin starts to search the targets of a root.
-func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Steps, before bool) {
+func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Pauses, before bool) {
 	if r.looks != nil {
 		return
 	}
@@ -79,7 +79,7 @@ func (all *Searches) Begin(targets []*tracee.Target, root uint32, r *Steps, befo
 const leastArray = 1024
 
 // TakeIn processes the results of the searches.
-func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Steps) {
+func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Pauses) {
 	for root, r := range roots {
 		for r.looks != nil {
 			if r.looks.left == 0 {
@@ -100,7 +100,7 @@ func (all *Searches) TakeIn(targets []*tracee.Target, roots map[uint32]*Steps) {
 }
 
 // take processes the result for one target.
-func (all *Searches) take(r *Steps, one look) {
+func (all *Searches) take(r *Pauses, one look) {
 	t := one.target
 	all.Log.Debug("looked for arrays", "pid", t.PID, "arrays", len(one.found.Blocks), "complete", one.found.Complete,
 		"took", one.took, "error", one.err)
@@ -158,11 +158,11 @@ func unknownArrays(found []objects.Block, known []ledger.Array) map[uint64]uint6
 }
 
 // end ends a search: windows that open from now on have the narrower bound.
-func (all *Searches) end(targets []*tracee.Target, root uint32, r *Steps) {
+func (all *Searches) end(targets []*tracee.Target, root uint32, r *Pauses) {
 	l := r.looks
 	r.looks = nil
 	l.stop()
-	if l.spoilt || slices.Contains(r.Down, ledger.GroupNumPy) {
+	if l.spoilt || slices.Contains(r.Groups, ledger.GroupNumPy) {
 		return
 	}
 	for _, t := range targets {
@@ -174,7 +174,7 @@ func (all *Searches) end(targets []*tracee.Target, root uint32, r *Steps) {
 }
 
 // Stop ends every search.
-func (all *Searches) Stop(roots map[uint32]*Steps) {
+func (all *Searches) Stop(roots map[uint32]*Pauses) {
 	for _, r := range roots {
 		if r.looks != nil {
 			r.looks.stop()

@@ -192,7 +192,7 @@ var discounts = map[ledger.Group]uint{
 	// tensors a step must not lose its peaks.
 	ledger.GroupTorch: 4,
 	// The documentation of cpu.heap says that it is expensive, and figures without lines are not its purpose. The meter
-	// itself is never stepped down.
+	// itself is never paused.
 	ledger.GroupBlocks: 8,
 }
 

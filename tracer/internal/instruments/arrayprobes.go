@@ -15,11 +15,11 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// NumpyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
+// NumPyInstrument is the instrument for NumPy's blocks. Where NumPy's code is found ahead of time and understood,
 // probes are in it before the target loads it, and see the first array. Else the instrument begins with the probes on
 // PyTraceMalloc_Track in the interpreter, which serve any NumPy whenever it is loaded, until probes in NumPy take over.
 // The change loses nothing and counts nothing twice: see bpf/numpy.h.
-type NumpyInstrument struct {
+type NumPyInstrument struct {
 	tracee.Inert
 	*Host
 	Target  *tracee.Target
@@ -40,9 +40,9 @@ type NumpyInstrument struct {
 	// return.
 	Refused bool
 	// leaving says why it must go back after the probes in NumPy have taken over; empty: it need not.
-	leaving string
-	passed  event.Nanoseconds // when it last had to go back; 0: never
-	untold  untoldArrays
+	leaving   string
+	passed    event.Nanoseconds // when it last had to go back; 0: never
+	uncounted uncountedArrays
 	// Stranger: it must go back until the NumPy that the target has loaded is understood.
 	Stranger bool
 }
@@ -80,7 +80,7 @@ func (m *ArrayModule) meet(at process.Mapping) {
 }
 
 // module returns the module of a file, nil if there is none.
-func (i *NumpyInstrument) module(id process.FileID) *ArrayModule {
+func (i *NumPyInstrument) module(id process.FileID) *ArrayModule {
 	for _, m := range i.Modules {
 		if m.File.Mapping.File == id {
 			return m
@@ -89,11 +89,11 @@ func (i *NumpyInstrument) module(id process.FileID) *ArrayModule {
 	return nil
 }
 
-func (i *NumpyInstrument) expects(id process.FileID) bool {
+func (i *NumPyInstrument) expects(id process.FileID) bool {
 	return slices.ContainsFunc(i.Expected, func(e ExpectedModule) bool { return e.File.Mapping.File == id })
 }
 
-func (i *NumpyInstrument) files() (files []ledger.File) {
+func (i *NumPyInstrument) files() (files []ledger.File) {
 	for _, m := range i.Modules {
 		files = append(files, m.File.File)
 	}
@@ -101,38 +101,38 @@ func (i *NumpyInstrument) files() (files []ledger.File) {
 }
 
 // areMapped reports whether the target has loaded a NumPy that has probes.
-func (i *NumpyInstrument) areMapped() bool {
+func (i *NumPyInstrument) areMapped() bool {
 	return slices.ContainsFunc(i.Modules, (*ArrayModule).isMapped)
 }
 
 // areSure reports whether the target will load only NumPys that have probes: it has loaded one, or its sys.path has no
 // other.
-func (i *NumpyInstrument) areSure() bool {
+func (i *NumPyInstrument) areSure() bool {
 	return i.areMapped() || i.Foreseen && !i.Unsure && len(i.Expected) == 0
 }
 
 // track places the probes on PyTraceMalloc_Track, while they are of use.
-func (i *NumpyInstrument) track() (err error) {
+func (i *NumPyInstrument) track() (err error) {
 	if i.Tracked == nil && i.State != ledger.ArraysInside {
 		i.Tracked, err = placeInPython(i.Host, i.Target, ledger.GroupNumPy)
 	}
 	return err
 }
 
-func (i *NumpyInstrument) untrack() {
+func (i *NumPyInstrument) untrack() {
 	if i.Tracked != nil {
 		_ = i.Tracked.Close()
 		i.Tracked = nil
 	}
 }
 
-func (i *NumpyInstrument) placeModule(m *ArrayModule) (err error) {
+func (i *NumPyInstrument) placeModule(m *ArrayModule) (err error) {
 	m.Probes, err = i.ProbeFile(i.Target, m.File, OfArrays(m.sites))
 	return err
 }
 
-// StepDown takes all probes out.
-func (i *NumpyInstrument) StepDown(g ledger.Group) {
+// Pause takes all probes out.
+func (i *NumPyInstrument) Pause(g ledger.Group) {
 	if g != ledger.GroupNumPy {
 		return
 	}
@@ -143,7 +143,7 @@ func (i *NumpyInstrument) StepDown(g ledger.Group) {
 }
 
 // giveUp goes back to the probes on PyTraceMalloc_Track, or stays with them, for good.
-func (i *NumpyInstrument) giveUp(why string) {
+func (i *NumPyInstrument) giveUp(why string) {
 	if i.State == ledger.ArraysInside { // another NumPy, loaded later
 		i.leaving = why
 		return
@@ -152,10 +152,10 @@ func (i *NumpyInstrument) giveUp(why string) {
 }
 
 // refuse leaves the target's blocks, for good, to the probes on PyTraceMalloc_Track.
-func (i *NumpyInstrument) refuse(why string) {
+func (i *NumPyInstrument) refuse(why string) {
 	i.Refused, i.State = true, ledger.ArraysTracked
 	// the mapped modules are met again, which reports the blocks that the probes on the interpreter miss
-	i.Target.Unlisted = true
+	i.Target.Mappings.Stale = true
 	for _, m := range i.Modules {
 		m.close()
 	}

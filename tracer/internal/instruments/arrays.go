@@ -12,7 +12,7 @@ import (
 )
 
 // Close takes out the probes on the interpreter and, at the same time, those in NumPy.
-func (i *NumpyInstrument) Close() {
+func (i *NumPyInstrument) Close() {
 	var closing sync.WaitGroup
 	closing.Go(i.untrack)
 	for _, m := range i.Modules {
@@ -27,12 +27,12 @@ func (i *NumpyInstrument) Close() {
 }
 
 // Place puts in the probes on the interpreter, unless those in NumPy serve alone. The attach waits for them.
-func (i *NumpyInstrument) Place() error {
+func (i *NumPyInstrument) Place() error {
 	if i.Target.Late {
 		i.placeAhead(true)
 		i.count()
 	}
-	if i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	if i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return nil
 	}
 	if err := i.track(); err != nil {
@@ -45,7 +45,7 @@ func (i *NumpyInstrument) Place() error {
 }
 
 // Meet puts probes in NumPy's extension module when the target first maps it.
-func (i *NumpyInstrument) Meet(l tracee.Listing, m process.Mapping) {
+func (i *NumPyInstrument) Meet(l tracee.Listing, m process.Mapping) {
 	if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) || i.Target.Python == nil {
 		return
 	}
@@ -53,11 +53,11 @@ func (i *NumpyInstrument) Meet(l tracee.Listing, m process.Mapping) {
 		i.meetModule(m)
 	}
 	if i.Small || i.Refused {
-		i.untold.meet(i.Host, i.Target, max(l.Since, i.passed), m)
+		i.uncounted.meet(i.Host, i.Target, max(l.Since, i.passed), m)
 	}
 }
 
-func (i *NumpyInstrument) meetModule(m process.Mapping) {
+func (i *NumPyInstrument) meetModule(m process.Mapping) {
 	if i.expects(m.File) {
 		i.placeAhead(true)
 	}
@@ -78,8 +78,9 @@ func (i *NumpyInstrument) meetModule(m process.Mapping) {
 	}
 	module := &ArrayModule{File: file}
 	i.Modules = append(i.Modules, module)
-	// While the group is stepped down, its probes wait for the step up.
-	if module.sites, err = i.Ahead.find(i.Target.PID, file); err == nil && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	// While the group is paused, its probes wait for the resumption.
+	if module.sites, err = i.Ahead.find(i.Target.PID, file); err == nil && !i.IsPaused(i.Target.Root,
+		ledger.GroupNumPy) {
 		err = i.placeModule(module)
 	}
 	if err == nil || i.HasEnded(i.Target) {
@@ -88,15 +89,15 @@ func (i *NumpyInstrument) meetModule(m process.Mapping) {
 	i.giveUp(fmt.Sprintf("%s: %v", tracee.Clean(m.Path), reason(err)))
 }
 
-func (i *NumpyInstrument) Listed(tracee.Listing) {
+func (i *NumPyInstrument) Listed(tracee.Listing) {
 	if i.Target.Python != nil {
 		i.count()
 		i.Leave()
 	}
 }
 
-// StepUp puts the probes back.
-func (i *NumpyInstrument) StepUp(g ledger.Group) error {
+// Resume puts the probes back.
+func (i *NumPyInstrument) Resume(g ledger.Group) error {
 	if g != ledger.GroupNumPy {
 		return nil
 	}
@@ -119,7 +120,7 @@ func (i *NumpyInstrument) StepUp(g ledger.Group) error {
 
 // Settle goes back to the probes on the interpreter where blocks bypass those in NumPy. Else it goes on as these are
 // placed.
-func (i *NumpyInstrument) Settle() {
+func (i *NumPyInstrument) Settle() {
 	i.Leave()
 	i.expectKnown()
 	i.placeAhead(false)
@@ -128,7 +129,7 @@ func (i *NumpyInstrument) Settle() {
 }
 
 // Due returns when to look for finished analyses, or when the probes on the interpreter become unnecessary.
-func (i *NumpyInstrument) Due() (at time.Time) {
+func (i *NumPyInstrument) Due() (at time.Time) {
 	if i.isSettling() && i.Settled.After(time.Now()) {
 		at = i.Settled
 	}

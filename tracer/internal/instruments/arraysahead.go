@@ -12,7 +12,7 @@ import (
 )
 
 // Expect analyses in the background the modules of NumPy that the target would load. It needs no kernel half.
-func (i *NumpyInstrument) Expect(modules []string) {
+func (i *NumPyInstrument) Expect(modules []string) {
 	if i.Small || i.Refused {
 		return
 	}
@@ -26,7 +26,7 @@ func (i *NumpyInstrument) Expect(modules []string) {
 
 // expectKnown expects, once, the modules on the sys.path of other targets: an interpreter that is only starting has no
 // sys.path yet.
-func (i *NumpyInstrument) expectKnown() {
+func (i *NumPyInstrument) expectKnown() {
 	if i.begun || i.Target.Late || i.Small || i.Refused {
 		return
 	}
@@ -39,7 +39,7 @@ func (i *NumpyInstrument) expectKnown() {
 }
 
 // expectModule takes a file over. look: it starts the file's analysis unless there is one.
-func (i *NumpyInstrument) expectModule(file *process.MappedFile, look bool) {
+func (i *NumPyInstrument) expectModule(file *process.MappedFile, look bool) {
 	known := i.expects(file.Mapping.File) || i.module(file.Mapping.File) != nil
 	if !known && len(i.Modules)+len(i.Expected) < ledger.MaxModules {
 		if look {
@@ -74,7 +74,7 @@ func modulesOf(p *tracee.Python, modules []string) (names []string) {
 }
 
 // placeAhead puts probes in the expected modules that have been analysed. wait: in all of them.
-func (i *NumpyInstrument) placeAhead(wait bool) {
+func (i *NumPyInstrument) placeAhead(wait bool) {
 	before := len(i.Modules)
 	i.Expected = slices.DeleteFunc(i.Expected, func(e ExpectedModule) bool {
 		if !wait && !e.Ahead.isDone() {
@@ -85,7 +85,7 @@ func (i *NumpyInstrument) placeAhead(wait bool) {
 		if err == nil {
 			module.sites = e.Ahead.sites
 		}
-		if err == nil && !i.Refused && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+		if err == nil && !i.Refused && !i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 			err = i.placeModule(module)
 		}
 		if err != nil || i.Refused {
@@ -104,7 +104,7 @@ func (i *NumpyInstrument) placeAhead(wait bool) {
 }
 
 // foreseeAgain reports to the kernel the modules that were added after probes in others had begun to serve.
-func (i *NumpyInstrument) foreseeAgain() {
+func (i *NumPyInstrument) foreseeAgain() {
 	switch i.State {
 	case ledger.ArraysSettling: // the kernel must not forget foreign modules: once more from the beginning
 		if _, _, err := i.Counter.CountBy(i.Target, ledger.ArraysTracked); err == nil {

@@ -21,9 +21,9 @@ const settling = 300 * time.Millisecond
 
 // count lets the probes in NumPy take over once they are in all of the target's modules. It takes those on the
 // interpreter out when they are of no use any more.
-func (i *NumpyInstrument) count() {
+func (i *NumPyInstrument) count() {
 	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
-		i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+		i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		return
 	}
 	if i.State == ledger.ArraysTracked {
@@ -40,7 +40,7 @@ func (i *NumpyInstrument) count() {
 }
 
 // takeOver lets the probes in NumPy count, beside those on the interpreter where these are in place.
-func (i *NumpyInstrument) takeOver() {
+func (i *NumPyInstrument) takeOver() {
 	if err := i.Counter.Foresee(i.Target, i.files()); err != nil {
 		i.Log.Warn("the modules of NumPy could not be told", "pid", i.Target.PID, "error", err)
 		return
@@ -69,7 +69,7 @@ func (i *NumpyInstrument) takeOver() {
 }
 
 // meetModules finds the modules of NumPy that the target has mapped. It returns false if one has no probes.
-func (i *NumpyInstrument) meetModules() bool {
+func (i *NumPyInstrument) meetModules() bool {
 	known := true
 	for m, err := range i.Mappings(i.Target.PID) {
 		if err != nil {
@@ -87,13 +87,13 @@ func (i *NumpyInstrument) meetModules() bool {
 	return known
 }
 
-func (i *NumpyInstrument) isSettling() bool { return i.State == ledger.ArraysSettling && !i.Refused }
+func (i *NumPyInstrument) isSettling() bool { return i.State == ledger.ArraysSettling && !i.Refused }
 
 const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
 
 // move lets other probes count the target's blocks. It returns false if the target has ended, or if some blocks would
 // bypass those in NumPy.
-func (i *NumpyInstrument) move(to ledger.Arrays) bool {
+func (i *NumPyInstrument) move(to ledger.Arrays) bool {
 	by, foreign, err := i.Counter.CountBy(i.Target, to)
 	switch {
 	case err != nil:
@@ -104,14 +104,14 @@ func (i *NumpyInstrument) move(to ledger.Arrays) bool {
 		i.refuse(foreignHandler)
 	default:
 		i.State = ledger.ArraysTracked // until the other NumPy has been adopted
-		i.Target.Unlisted = true
+		i.Target.Mappings.Stale = true
 	}
 	return false
 }
 
 // hasForeignHandler reports whether a memory handler may have been set in any context: then an object outside NumPy
 // refers to the context variable. Its reference count is the first word of the object (Include/object.h).
-func (i *NumpyInstrument) hasForeignHandler(m *ArrayModule) bool {
+func (i *NumPyInstrument) hasForeignHandler(m *ArrayModule) bool {
 	if !m.isMapped() {
 		return false
 	}
@@ -134,7 +134,7 @@ func (i *NumpyInstrument) hasForeignHandler(m *ArrayModule) bool {
 }
 
 // Pass notes that the target's blocks bypass the probes in NumPy, while these served.
-func (i *NumpyInstrument) Pass(foreign ledger.Foreign) {
+func (i *NumPyInstrument) Pass(foreign ledger.Foreign) {
 	if foreign&ledger.ForeignHandler != 0 {
 		i.leaving = foreignHandler
 	} else {
@@ -144,14 +144,14 @@ func (i *NumpyInstrument) Pass(foreign ledger.Foreign) {
 
 // Leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any
 // handler.
-func (i *NumpyInstrument) Leave() {
+func (i *NumPyInstrument) Leave() {
 	if i.leaving == "" && !i.Stranger || i.Refused {
 		return
 	}
 	before := i.State
 	i.passed = tracee.Now()
 	i.State = ledger.ArraysTracked // or the probes would not be placed
-	if i.Tracked == nil && !i.IsShed(i.Target.Root, ledger.GroupNumPy) {
+	if i.Tracked == nil && !i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
 		if err := i.track(); err != nil {
 			i.Misses(i.Target.PID, 0, []event.Meter{event.NumPy},
 				"%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
@@ -167,5 +167,5 @@ func (i *NumpyInstrument) Leave() {
 		i.refuse(i.leaving)
 	}
 	i.Counter.LookAgain(i.Target)
-	i.Stranger, i.Target.Unlisted = false, true
+	i.Stranger, i.Target.Mappings.Stale = false, true
 }

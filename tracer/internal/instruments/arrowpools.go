@@ -44,11 +44,11 @@ const (
 
 // close takes the probes out and closes the file.
 func (l *poolLibrary) close() {
-	l.stepDown()
+	l.pause()
 	l.file.File.Close()
 }
 
-func (l *poolLibrary) stepDown() {
+func (l *poolLibrary) pause() {
 	if l.probes != nil {
 		_ = l.probes.Close()
 		l.probes = nil
@@ -125,9 +125,9 @@ func (i *ArrowInstrument) report(l *poolLibrary) {
 	}
 }
 
-// placePools puts the probes in, unless they are in place or stepped down.
+// placePools puts the probes in, unless they are in place or paused.
 func (i *ArrowInstrument) placePools(l *poolLibrary) error {
-	if !l.usable || l.probes != nil || i.IsShed(i.Target.Root, ledger.GroupArrow) {
+	if !l.usable || l.probes != nil || i.IsPaused(i.Target.Root, ledger.GroupArrow) {
 		return nil
 	}
 	c, err := i.ProbeFile(i.Target, l.file, OfPools(l.sites))
@@ -198,16 +198,16 @@ func (i *ArrowInstrument) Expected(modules []string) (names []string) {
 	return names[:min(len(names), MaxExpected)]
 }
 
-func (i *ArrowInstrument) StepDown(g ledger.Group) {
+func (i *ArrowInstrument) Pause(g ledger.Group) {
 	if g != ledger.GroupArrow {
 		return
 	}
 	for _, l := range i.libraries {
-		l.stepDown()
+		l.pause()
 	}
 }
 
-func (i *ArrowInstrument) StepUp(g ledger.Group) error {
+func (i *ArrowInstrument) Resume(g ledger.Group) error {
 	if g != ledger.GroupArrow {
 		return nil
 	}

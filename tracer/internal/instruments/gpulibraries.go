@@ -52,13 +52,13 @@ func libraryAnalysis(kind cuda.Kind) Analysis[cuda.Sites] {
 // close takes all probes out and closes the file.
 func (l *library) close() {
 	for g := range l.probes {
-		l.stepDown(g)
+		l.pause(g)
 	}
 	l.file.File.Close()
 }
 
-// stepDown takes a group's probes out.
-func (l *library) stepDown(g ledger.Group) {
+// pause takes a group's probes out.
+func (l *library) pause(g ledger.Group) {
 	if c := l.probes[g]; c != nil {
 		_ = c.Close()
 		delete(l.probes, g)
@@ -174,7 +174,7 @@ func (i *LibraryInstrument) report(l *library) {
 // placeLibrary puts in the probes that are not in place.
 func (i *LibraryInstrument) placeLibrary(l *library) error {
 	for g := range OfLibrary(l.sites) {
-		if i.IsShed(i.Target.Root, g) {
+		if i.IsPaused(i.Target.Root, g) {
 			continue
 		}
 		if err := i.placeGroup(l, g); err != nil {
@@ -273,13 +273,13 @@ func (i *LibraryInstrument) Expected(modules []string) (names []string) {
 	return names[:min(len(names), MaxExpected)]
 }
 
-func (i *LibraryInstrument) StepDown(g ledger.Group) {
+func (i *LibraryInstrument) Pause(g ledger.Group) {
 	for _, l := range i.libraries {
-		l.stepDown(g)
+		l.pause(g)
 	}
 }
 
-func (i *LibraryInstrument) StepUp(g ledger.Group) error {
+func (i *LibraryInstrument) Resume(g ledger.Group) error {
 	for _, l := range i.libraries {
 		if err := i.placeGroup(l, g); err != nil {
 			return err

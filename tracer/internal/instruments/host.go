@@ -66,9 +66,9 @@ type GPUFinder interface {
 	Identify(t *tracee.Target, late bool)
 }
 
-// Pauses knows which groups of a root are stepped down: budget.
+// Pauses knows which groups of a root are paused: budget.
 type Pauses interface {
-	IsShed(root uint32, g ledger.Group) bool
+	IsPaused(root uint32, g ledger.Group) bool
 }
 
 // Pricer knows the cost of a probe, and receives the cost to the targets of a malloc and its free: prices.

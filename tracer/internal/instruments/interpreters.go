@@ -20,7 +20,7 @@ func (i *Interpreters) Open(pid int) (_ *tracee.Python, err error) {
 		}
 	}()
 	var found interpreter
-	if p.File, err = i.FS.Image(pid).InterpreterAmong(func(file *process.MappedFile) (is bool) {
+	if p.File, err = i.FS.Image(pid).InterpreterFile(func(file *process.MappedFile) (is bool) {
 		found, is = i.lookThrough(pid, file)
 		return is
 	}); err != nil {

@@ -22,14 +22,14 @@ type WindowInstrument struct {
 // Place attaches all groups except that for code objects, which is attached first or not at all: see [examiner.probe].
 func (i *WindowInstrument) Place() error {
 	for g := range ledger.Group(ledger.PythonGroups) {
-		if g == ledger.GroupNumPy || i.IsShed(i.Target.Root, g) {
+		if g == ledger.GroupNumPy || i.IsPaused(i.Target.Root, g) {
 			continue
 		}
 		if g == ledger.GroupCode {
 			if i.groups[g] == nil { // only stacks take longer without it
 				continue
 			}
-		} else if err := i.StepUp(g); err != nil {
+		} else if err := i.Resume(g); err != nil {
 			return err
 		}
 		noteInPython(i.Host, i.Target, g)
@@ -51,7 +51,7 @@ func (i *WindowInstrument) noteBlind() {
 	}
 }
 
-func (i *WindowInstrument) StepUp(g ledger.Group) error {
+func (i *WindowInstrument) Resume(g ledger.Group) error {
 	if g == ledger.GroupNumPy || i.groups[g] != nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (i *WindowInstrument) StepUp(g ledger.Group) error {
 	return err
 }
 
-func (i *WindowInstrument) StepDown(g ledger.Group) {
+func (i *WindowInstrument) Pause(g ledger.Group) {
 	if c := i.groups[g]; c != nil {
 		_ = c.Close()
 		delete(i.groups, g)

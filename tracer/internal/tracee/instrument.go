@@ -18,17 +18,17 @@ type Instrument interface {
 	Listed(l Listing)
 	// Expect looks for files that the target may yet load, given its sys.path.
 	Expect(modules []string)
-	// Place puts in the probes that wait for no mapping, except for those of groups that are stepped down. It is called
+	// Place puts in the probes that wait for no mapping, except for those of groups that are paused. It is called
 	// once, when the target has become a Python.
 	Place() error
 	// Settle does the work that neither place nor meet does; due returns when to call it next at the latest, the zero
 	// time if it waits for nothing.
 	Settle()
 	Due() time.Time
-	// StepDown takes the probes of a group out, and stepUp puts them back. Both do nothing for a group that the
+	// Pause takes the probes of a group out, and Resume puts them back. Both do nothing for a group that the
 	// instrument does not serve.
-	StepDown(g ledger.Group)
-	StepUp(g ledger.Group) error
+	Pause(g ledger.Group)
+	Resume(g ledger.Group) error
 	// Places returns how many files it has probes on, for limits over all targets.
 	Places() int
 	// Close takes all probes out and closes its open files, which may take a while.
@@ -58,6 +58,6 @@ func (Inert) Expect([]string)               {}
 func (Inert) Place() error                  { return nil }
 func (Inert) Settle()                       {}
 func (Inert) Due() time.Time                { return time.Time{} }
-func (Inert) StepDown(ledger.Group)         {}
-func (Inert) StepUp(ledger.Group) error     { return nil }
+func (Inert) Pause(ledger.Group)            {}
+func (Inert) Resume(ledger.Group) error     { return nil }
 func (Inert) Places() int                   { return 0 }

@@ -26,6 +26,9 @@ func KernelHalfOf(l *ledger.Ledger) *KernelHalf {
 	return &KernelHalf{&l.Stream, &l.Processes, &l.Cells, &l.Probes, &l.Accounts, &l.Blocks, &l.Rules, l}
 }
 
+// IsLoaded reports whether there is a kernel half.
+func (k *KernelHalf) IsLoaded() bool { return k.Object != nil }
+
 // Stream is the records that come out of the kernel.
 type Stream interface {
 	// Poll passes the available records to sink, and waits for more until the deadline; Wake ends such a wait, from any
@@ -67,7 +70,7 @@ type Prober interface {
 	TryProbe() error
 }
 
-// Accounts are the costs of probes and their limits, the number of hits, and the groups that are stepped down.
+// Accounts are the costs of probes and their limits, the number of hits, and the groups that are paused.
 type Accounts interface {
 	Calibrate() (ledger.Costs, error)
 	SetBudget(share float64, full time.Duration) error

@@ -19,7 +19,7 @@ func (t *Target) Info() event.ProcessInfo {
 	}
 	out.Limit, out.LimitBy = t.limitOf()
 	if p := t.Python; p != nil {
-		out.Python, out.IPython, out.Frontend, out.Notebook = p.Version(), p.Ipython, p.Front, p.Notebook
+		out.Python, out.IPython, out.Frontend, out.Notebook = p.Version(), p.IPython, p.Front, p.Notebook
 		if p.Inputs != 0 {
 			out.Inputs = p.Count
 		}

@@ -30,7 +30,7 @@ type Python struct {
 	Learning Learning
 	Shown    cpython.Exception // the exception shown last
 	Stale    bool              // a later cell had begun when shown was read: the exception may be from that one
-	Ipython  string
+	IPython  string
 	Front    string
 	Notebook string // the notebook that it says it runs
 	Terminal bool   // its shell is at a terminal

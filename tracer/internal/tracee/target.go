@@ -38,13 +38,17 @@ type Target struct {
 	// Identified: the ledger knows which GPUs it uses.
 	Identified bool
 	Natives    NativeSpace
-	// Unlisted: it has loaded or unloaded a library since its mappings were last read.
-	Unlisted bool
-	Listed   event.Nanoseconds // when its mappings were last read
-	Rested   rest              // before they are read again
+	Mappings   Mappings
 	// Patience is the number of further checks whether a process has become a Python.
 	Patience int
 	Looked   time.Time // time of the last check
+}
+
+// Mappings is what the session knows of a target's mappings.
+type Mappings struct {
+	Stale bool              // a library was loaded or unloaded since they were last read
+	Read  event.Nanoseconds // when they were last read
+	Rest  rest              // before they are read again
 }
 
 // PythonPatience times betweenLooks is 3 s: by then an interpreter has mapped its library.
@@ -112,10 +116,10 @@ func (t *Target) CloseInstruments(closing *sync.WaitGroup) {
 	t.Instruments, t.NumPy = nil, nil
 }
 
-// StepUp attaches the probes of a group.
-func (t *Target) StepUp(g ledger.Group) error {
+// Resume attaches the probes of a group.
+func (t *Target) Resume(g ledger.Group) error {
 	for _, i := range t.Instruments {
-		if err := i.StepUp(g); err != nil {
+		if err := i.Resume(g); err != nil {
 			return err
 		}
 	}

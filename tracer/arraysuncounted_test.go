@@ -36,9 +36,9 @@ func (h *fakeHost) hasWheel(t *testing.T, at int, other string) process.Mapping 
 	return h.has(t, name)
 }
 
-// TestUntoldArrays: where the probes on PyTraceMalloc_Track serve a NumPy that reports some blocks to tracemalloc only
-// while it runs, numpy misses them, which is reported once; where those in NumPy serve, nothing is missed.
-func TestUntoldArrays(t *testing.T) {
+// TestUncountedArrays: where the probes on PyTraceMalloc_Track serve a NumPy that reports some blocks to tracemalloc
+// only while it runs, numpy misses them, which is reported once; where those in NumPy serve, nothing is missed.
+func TestUncountedArrays(t *testing.T) {
 	if elffile.Native != elf.EM_X86_64 {
 		t.Skip("the wheel's code is for x86-64")
 	}

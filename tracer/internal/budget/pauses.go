@@ -10,17 +10,17 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Steps are the groups of a root that are stepped down, in the order in which that happened.
-type Steps struct {
-	Down    []ledger.Group
-	takeOut []ledger.Group // stepped down by the kernel, probes still in place
+// Pauses are the groups of a root that are paused, in the order in which that happened.
+type Pauses struct {
+	Groups  []ledger.Group
+	takeOut []ledger.Group // paused by the kernel, probes still in place
 	returns map[ledger.Group]*comeback
 	looks   *looks        // searches for arrays, while under way
 	since   time.Time     // when NumPy's meter was paused
 	rest    time.Duration // the least time for which it stays paused
 }
 
-func (r *Steps) comeback(g ledger.Group) *comeback {
+func (r *Pauses) comeback(g ledger.Group) *comeback {
 	if r.returns == nil {
 		r.returns = map[ledger.Group]*comeback{}
 	}
@@ -30,10 +30,10 @@ func (r *Steps) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next returns the group of a root to step up first, among those with enough in the account: the one that by its nature
-// is stepped down last. A group that rests does not delay the others.
-func (r *Steps) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
-	for _, g := range slices.Backward(r.Down) {
+// next returns the group of a root to resume first, among those with enough in the account: the one that by its nature
+// is paused last. A group that rests does not delay the others.
+func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
+	for _, g := range slices.Backward(r.Groups) {
 		r.comeback(g).sees(a)
 		if !r.comeback(g).may(g, a) || rests(g) {
 			continue
@@ -48,7 +48,7 @@ func (r *Steps) next(a ledger.Account, rests func(ledger.Group) bool) (first led
 
 // rests reports whether a group stays down regardless of the account: NumPy's while its arrays are searched, and for a
 // while after that.
-func (r *Steps) rests(g ledger.Group) bool {
+func (r *Pauses) rests(g ledger.Group) bool {
 	return g == ledger.GroupNumPy && (r.looks != nil || time.Since(r.since) < r.rest)
 }
 
@@ -68,5 +68,5 @@ type looks struct {
 	done   chan look
 	stop   context.CancelFunc
 	unsure int64
-	spoilt bool // the probes were stepped down again meanwhile
+	spoilt bool // the probes were paused again meanwhile
 }

@@ -7,14 +7,14 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// untoldArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes on
-// PyTraceMalloc_Track serve, these blocks are missing.
-type untoldArrays struct {
+// uncountedArrays are the modules of NumPy that report some blocks to tracemalloc only while it runs. While the probes
+// on PyTraceMalloc_Track serve, these blocks are missing.
+type uncountedArrays struct {
 	files []process.FileID // that have been looked at
 }
 
 // meet examines a module that a target has mapped since a time. It reads the file once.
-func (u *untoldArrays) meet(h *Host, t *tracee.Target, since event.Nanoseconds, m process.Mapping) {
+func (u *uncountedArrays) meet(h *Host, t *tracee.Target, since event.Nanoseconds, m process.Mapping) {
 	for _, known := range u.files {
 		if known == m.File {
 			return
@@ -32,16 +32,16 @@ func (u *untoldArrays) meet(h *Host, t *tracee.Target, since event.Nanoseconds, 
 		return
 	}
 	defer file.File.Close()
-	if untold, err := numpy.Unreported(file.File); err != nil || !untold {
+	if uncounted, err := numpy.Unreported(file.File); err != nil || !uncounted {
 		return
 	}
-	h.Misses(t.PID, since, []event.Meter{event.NumPy}, untoldBlocks, t.PID, tracee.Clean(m.Path))
+	h.Misses(t.PID, since, []event.Meter{event.NumPy}, uncountedBlocks, t.PID, tracee.Clean(m.Path))
 }
 
 // unreadNumPy describes the blocks that may be missing of a module that cannot be read.
 const unreadNumPy = "pid %d: %s could not be opened: %v: if it is a NumPy of 2.5 or newer, arrays that were resized, " +
 	"and blocks of C extensions (PyDataMem_NEW), are not seen"
 
-// untoldBlocks describes the blocks that are missing then.
-const untoldBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays " +
+// uncountedBlocks describes the blocks that are missing then.
+const uncountedBlocks = "pid %d: %s is a NumPy of 2.5 or newer, and the probes on PyTraceMalloc_Track serve: arrays " +
 	"that were resized, and blocks of C extensions (PyDataMem_NEW), are not seen unless tracemalloc runs"
