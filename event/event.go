@@ -7,7 +7,11 @@
 // value; changes may be lost, and are counted, so they prove peaks but never decide them.
 package event
 
-import "context"
+import (
+	"context"
+	"errors"
+	"io"
+)
 
 // Bytes is a size in bytes. It is signed because differences are as common as sizes.
 type Bytes int64
@@ -236,3 +240,17 @@ func (*Stack) isEvent()      {}
 func (*Process) isEvent()    {}
 func (*Lull) isEvent()       {}
 func (*Finish) isEvent()     {}
+
+// Each passes the events of a source to do, up to the source's end. It fails with the source's error, or ctx's.
+func Each(ctx context.Context, source Source, do func(Event)) error {
+	for {
+		e, err := source.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		do(e)
+	}
+}

@@ -97,9 +97,6 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// Cells returns the number of cells.
-func (run *Run) Cells() int { return len(run.cells) }
-
 func (run *Run) session(r *model.Report, w *model.Window) {
 	run.report.DurationNS = max(run.report.DurationNS, w.StartNS+w.DurationNS)
 	command := ""
