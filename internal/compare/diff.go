@@ -58,15 +58,15 @@ type comparison struct {
 	d          *model.Diff
 	pairs      []pair
 	judged     []string // the meters of causes and limits
-	rowA, rowB map[run]int
+	rowA, rowB map[cellRun]int
 	indexA     []int // for each of d's meters the index in a's; -1 for none
 	indexB     []int
 	inA, inB   map[int][]reading // by row
 	causeOf    map[int]int       // index of a row's cause
 }
 
-// run is a run of a cell.
-type run struct{ pid, execution int }
+// cellRun is a run of a cell.
+type cellRun struct{ pid, execution int }
 
 func union(a, b []string) []string {
 	all := slices.Clone(a)
@@ -106,15 +106,15 @@ func judged(all, asked []string) []string {
 
 // place records the row of each run of a cell, and the column of each meter.
 func (c *comparison) place() {
-	c.rowA, c.rowB = map[run]int{}, map[run]int{}
+	c.rowA, c.rowB = map[cellRun]int{}, map[cellRun]int{}
 	for i, p := range c.pairs {
 		if p.a >= 0 {
 			one := &c.a.cells[p.a]
-			c.rowA[run{one.PID, one.Execution}] = i
+			c.rowA[cellRun{one.PID, one.Execution}] = i
 		}
 		if p.b >= 0 {
 			one := &c.b.cells[p.b]
-			c.rowB[run{one.PID, one.Execution}] = i
+			c.rowB[cellRun{one.PID, one.Execution}] = i
 		}
 	}
 	for _, id := range c.d.Meters {

@@ -61,7 +61,7 @@ func (c *comparison) lines(p pair) []model.LineDiff {
 }
 
 // located returns a cell's lines with their rows in the comparison. Their bytes are in A or B, by the run.
-func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineDiff {
+func (c *comparison) located(of *Run, index int, rows map[cellRun]int) []model.LineDiff {
 	if index < 0 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (c *comparison) located(of *Run, index int, rows map[run]int) []model.LineD
 		d := model.LineDiff{Meter: of.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
 			Cell: -1}
 		if l.execution > 0 {
-			if row, ok := rows[run{one.PID, l.execution}]; ok {
+			if row, ok := rows[cellRun{one.PID, l.execution}]; ok {
 				d.Cell = row
 				d.Source = c.text(of, row, l.number)
 			}

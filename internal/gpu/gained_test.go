@@ -82,7 +82,7 @@ func TestGained(t *testing.T) {
 	} {
 		h, become := becoming(t, sleepWith(t, c.mode))
 		f := &fake{}
-		s := &worker{calls: byPID{f}, pid: h.Identity().PID, look: looker(h, process.RightsOf(c.uid))}
+		s := &moveServer{calls: byPID{f}, pid: h.Identity().PID, look: looker(h, process.RightsOf(c.uid))}
 		if err := s.do(request{Do: doLock}).err(); err != nil || f.state != CUDALocked {
 			t.Fatalf("%s: %v, it is in %v", c.name, err, f.state)
 		}

@@ -12,8 +12,8 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// worker is the worker's own side.
-type worker struct {
+// moveServer is the worker's own side.
+type moveServer struct {
 	calls  calls
 	pid    int
 	look   func() error // fails with [ErrGone] once the very process has ended, and with [ErrGained]
@@ -43,7 +43,7 @@ func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, ou
 	if err != nil {
 		return answers.Encode(said(err))
 	}
-	s := &worker{calls: driver, pid: id.PID, settle: aim == AimBack, look: looker(handle, rights)}
+	s := &moveServer{calls: driver, pid: id.PID, settle: aim == AimBack, look: looker(handle, rights)}
 	return s.serve(json.NewDecoder(in), answers)
 }
 
@@ -66,7 +66,7 @@ func looker(handle *process.Handle, rights process.Rights) func() error {
 	}
 }
 
-func (s *worker) serve(requests *json.Decoder, answers *json.Encoder) error {
+func (s *moveServer) serve(requests *json.Decoder, answers *json.Encoder) error {
 	if err := answers.Encode(answer{}); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *worker) serve(requests *json.Decoder, answers *json.Encoder) error {
 	return nil
 }
 
-func (s *worker) do(r request) answer {
+func (s *moveServer) do(r request) answer {
 	if err := s.look(); err != nil {
 		return said(err)
 	}

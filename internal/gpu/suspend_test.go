@@ -223,7 +223,7 @@ func TestServe(t *testing.T) {
 		{CUDARunning, AimOut, `{"Do":"dance"}`, nil, CUDARunning, answer{Text: `asked to "dance"`}},
 	} {
 		f := &fake{state: c.state}
-		s := &worker{calls: byPID{f}, pid: 1, settle: c.aim == AimBack, look: func() error { return c.look }}
+		s := &moveServer{calls: byPID{f}, pid: 1, settle: c.aim == AimBack, look: func() error { return c.look }}
 		var out bytes.Buffer
 		if err := s.serve(json.NewDecoder(strings.NewReader(c.requests)), json.NewEncoder(&out)); err != nil &&
 			c.look == nil {

@@ -26,7 +26,7 @@ func (l slowLink) Close() error {
 // TestManyProbesClose: of very many probes some are removed at a time, and in the end all are.
 func TestManyProbesClose(t *testing.T) {
 	var now, most atomic.Int32
-	var all probes
+	var all linkSet
 	for range 20 * maxClosing {
 		all = append(all, slowLink{nil, &now, &most})
 	}

@@ -2,9 +2,9 @@ package ledger
 
 import "ipytracer/event"
 
-// devices completes readings with the meters of the GPUs. The kernel sends those of a device only when they changed, in
-// front of the record to which they belong; a meter that it does not send is unchanged.
-type devices struct {
+// deviceReadings completes readings with the meters of the GPUs. The kernel sends those of a device only when they
+// changed, in front of the record to which they belong; a meter that it does not send is unchanged.
+type deviceReadings struct {
 	records map[deviceKey][]kernelBoundary
 	process map[int32]*event.Readings
 	tree    map[uint32]*event.Readings
@@ -16,7 +16,7 @@ type deviceKey struct {
 }
 
 // keep holds a device's record until the record it belongs to comes.
-func (d *devices) keep(b *kernelBoundary) {
+func (d *deviceReadings) keep(b *kernelBoundary) {
 	if d.records == nil {
 		d.records = map[deviceKey][]kernelBoundary{}
 	}
@@ -25,7 +25,7 @@ func (d *devices) keep(b *kernelBoundary) {
 }
 
 // boundary fills in the readings of the records in front of it, and the unchanged ones.
-func (d *devices) boundary(b *event.Boundary) {
+func (d *deviceReadings) boundary(b *event.Boundary) {
 	if b.Kind == event.ProcessExec || b.Kind == event.ProcessStart { // the pid has no reading of its earlier program
 		delete(d.process, b.PID)
 	}
@@ -52,7 +52,7 @@ func (d *devices) boundary(b *event.Boundary) {
 }
 
 // reading does the same for another process of the tree.
-func (d *devices) reading(r *event.Reading) {
+func (d *deviceReadings) reading(r *event.Reading) {
 	key := deviceKey{r.Number, r.PID}
 	records := d.records[key]
 	delete(d.records, key)

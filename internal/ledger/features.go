@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/btf"
+	"golang.org/x/sys/unix"
 )
 
 // Features are facts from the type information of a kernel. They do not follow from its version number: vendors
@@ -189,4 +190,13 @@ func findMember(s *btf.Struct, name string, depth int) (offset uint32, typ btf.T
 		}
 	}
 	return 0, nil, false
+}
+
+// KernelRelease returns `uname -r`.
+func KernelRelease() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Release[:])
 }

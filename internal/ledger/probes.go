@@ -242,7 +242,7 @@ func (p *Probes) Probe(of File, pid int, placements []Placement) (_ io.Closer, e
 		return nil, err
 	}
 	defer closeFile()
-	var placed probes
+	var placed linkSet
 	defer func() {
 		if err != nil {
 			_ = placed.Close()
@@ -285,7 +285,7 @@ func executable(of File) (file *link.Executable, path string, closeFile func(), 
 // the tag hollow.
 var standIn = func(p Program) (Program, bool) { return p, true }
 
-func (p *Probes) place(file *link.Executable, pid int, at Placement) (links probes, err error) {
+func (p *Probes) place(file *link.Executable, pid int, at Placement) (links linkSet, err error) {
 	instead, any := standIn(at.Program)
 	if !any {
 		return nil, nil
@@ -302,7 +302,7 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links prob
 		if err != nil {
 			return nil, err
 		}
-		return probes{one}, nil
+		return linkSet{one}, nil
 	}
 	for i, offset := range at.Offsets {
 		options := &link.UprobeOptions{Address: offset, PID: pid}
@@ -322,8 +322,8 @@ func (p *Probes) place(file *link.Executable, pid int, at Placement) (links prob
 	return links, nil
 }
 
-// probes are links that are closed together.
-type probes []link.Link
+// linkSet has links that are closed together.
+type linkSet []link.Link
 
 // maxClosing is how many probes of all are removed at a time. More than a thousand threads that wait for the kernel's
 // locks of probes keep each other, and the machine, from going on.
@@ -332,7 +332,7 @@ const maxClosing = 32
 var closing = make(chan struct{}, maxClosing)
 
 // Close removes every probe, many at the same time: the kernel waits some milliseconds for each (RCU).
-func (p probes) Close() error {
+func (p linkSet) Close() error {
 	errs := make([]error, len(p))
 	var all sync.WaitGroup
 	for i, one := range p {

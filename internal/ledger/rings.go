@@ -36,7 +36,7 @@ type Stream struct {
 	readingWait time.Duration // longest wait of delivered boundaries for their readings
 	incomplete  atomic.Uint64 // polls that may have handed on a boundary without the readings of other processes
 	order       segmentOrder
-	devices     devices
+	devices     deviceReadings
 }
 
 // Sink receives the contents of the rings. A *event.Change is only valid during the call.

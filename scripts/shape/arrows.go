@@ -8,16 +8,13 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 )
-
-// ordered are the packages with measured arrows. Each has more files than a reader can keep in mind.
-var ordered = []string{"attribution", "attribution/internal/activity", "attribution/internal/audit",
-	"attribution/internal/blocks", "attribution/internal/course", "attribution/internal/rows",
-	"attribution/internal/stacks", "attribution/internal/timeline", "attribution/internal/windows", "tracer"}
 
 // module is the path of the repository's module.
 const module = "ipytracer"
@@ -25,13 +22,14 @@ const module = "ipytracer"
 // uses are the arrows of a package: by file and by the file that it uses, a name that this one declares.
 type uses map[string]map[string]string
 
-// addArrows counts, of packages, the arrows that lead up in the best order of their files.
-func (m *measures) addArrows(packages ...string) error {
-	files, exports, err := list(packages)
+// addPackages measures what needs the types of a package: the arrows between its files, the collaborators of its
+// structs, and its short files.
+func (m *measures) addPackages() error {
+	files, exports, err := list()
 	if err != nil {
 		return err
 	}
-	for _, p := range packages {
+	for _, p := range slices.Sorted(maps.Keys(files)) {
 		set := token.NewFileSet()
 		var parsed []*ast.File
 		for _, name := range files[p] {
@@ -41,25 +39,41 @@ func (m *measures) addArrows(packages ...string) error {
 			}
 			parsed = append(parsed, f)
 		}
-		found, err := usesOf(set, parsed, importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
-			return os.Open(exports[path])
-		}))
+		open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+		found, info, err := usesOf(set, parsed, importer.ForCompiler(set, "gc", open))
 		if err != nil {
 			return err
 		}
-		m.up[p] = found.up()
-		m.figures[arrows][p] = len(m.up[p])
+		m.addArrows(p, found)
+		m.addShortFiles(p, found)
+		m.addCollaborators(p, info.pkg)
+		m.addLetters(p, set, parsed, info.defs)
 	}
 	return nil
 }
 
-// list returns the files of packages, and for each package that they import the file with its types.
-func list(packages []string) (files map[string][]string, exports map[string]string, err error) {
-	args := []string{"list", "-export", "-deps", "-f", `{{.ImportPath}}:{{.Export}}:{{join .GoFiles " "}}`}
-	for _, p := range packages {
-		args = append(args, "./"+p)
+// many is from how many files on the arrows of a package count: a reader keeps fewer in mind.
+const many = 10
+
+// addArrows counts how many of 100 arrows of a package lead up in the best order of its files.
+func (m *measures) addArrows(p string, found uses) {
+	if m.figures[packageFiles][p] < many {
+		return
 	}
-	out, err := exec.Command("go", args...).Output()
+	total := 0
+	for _, used := range found {
+		total += len(used)
+	}
+	m.up[p] = found.up()
+	m.figures[arrows][p] = 100 * len(m.up[p]) / max(total, 1)
+}
+
+// list returns the files of the repository's packages, and for each package that they import the file with its types.
+func list() (files map[string][]string, exports map[string]string, err error) {
+	args := []string{"list", "-export", "-deps", "-f", `{{.ImportPath}}:{{.Export}}:{{join .GoFiles " "}}`, "./..."}
+	command := exec.Command("go", args...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // the types of a file with cgo are not in the file
+	out, err := command.Output()
 	if err != nil {
 		return nil, nil, fmt.Errorf("go list: %w", err)
 	}
@@ -70,17 +84,25 @@ func list(packages []string) (files map[string][]string, exports map[string]stri
 			return nil, nil, fmt.Errorf("go list says %q", line)
 		}
 		exports[parts[0]] = parts[1]
-		files[strings.TrimPrefix(parts[0], module+"/")] = strings.Fields(parts[2])
+		if p, ours := strings.CutPrefix(parts[0], module+"/"); ours {
+			files[p] = strings.Fields(parts[2])
+		}
 	}
 	return files, exports, nil
 }
 
+// checkedPackage is a package with the objects that its files declare.
+type checkedPackage struct {
+	pkg  *types.Package
+	defs map[*ast.Ident]types.Object
+}
+
 // usesOf finds the arrows between the files of a package.
-func usesOf(set *token.FileSet, files []*ast.File, imported types.Importer) (uses, error) {
-	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+func usesOf(set *token.FileSet, files []*ast.File, imported types.Importer) (uses, *checkedPackage, error) {
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
 	checked, err := (&types.Config{Importer: imported}).Check("p", set, files, &info)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fileOf := func(at token.Pos) string { return path.Base(set.Position(at).Filename) }
 	all := uses{}
@@ -99,5 +121,5 @@ func usesOf(set *token.FileSet, files []*ast.File, imported types.Importer) (use
 			all[from][to] = object.Name()
 		}
 	}
-	return all, nil
+	return all, &checkedPackage{checked, info.Defs}, nil
 }

@@ -26,7 +26,7 @@ func TestUses(t *testing.T) {
 		}
 		files = append(files, f)
 	}
-	got, err := usesOf(set, files, importer.Default())
+	got, _, err := usesOf(set, files, importer.Default())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +61,9 @@ func TestJudgeArrows(t *testing.T) {
 	m.up["p"] = []string{"a uses B of b", "b uses A of a"}
 	m.figures[arrows]["p"] = 2
 	l := &limits{most: map[kind]int{arrows: 1}}
-	want := []string{"p: arrows is 2, and may be 1 that lead up in the best order of its files that was found:\n" +
-		"\ta uses B of b\n\tb uses A of a"}
+	want := []string{
+		"p: arrows is 2, and may be 1 of 100 that lead up in the best order of its files that was found:\n" +
+			"\ta uses B of b\n\tb uses A of a"}
 	if got := l.judge(m); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

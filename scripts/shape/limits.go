@@ -107,7 +107,10 @@ func (m *measures) hint(k kind, where string) string {
 	switch k {
 	case columns:
 	case arrows:
-		return " that lead up in the best order of its files that was found:\n\t" + strings.Join(m.up[where], "\n\t")
+		return " of 100 that lead up in the best order of its files that was found:\n\t" +
+			strings.Join(m.up[where], "\n\t")
+	case shortFiles:
+		return " of under 30 lines that one other file uses: " + strings.Join(m.short[where], ", ")
 	default:
 		return ""
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -20,7 +21,15 @@ const (
 	fileLines     kind = "file-lines"     // of a file
 	functionLines kind = "function-lines" // of a function with its braces
 	columns       kind = "columns"        // of a line: a tab is as wide as tabWidth
-	arrows        kind = "arrows"         // of a package, that lead up: see [uses.up]
+	arrows        kind = "arrows"         // of 100 of a package, those that lead up: see [uses.up]
+	packageLines  kind = "package-lines"  // of a package, without its tests
+	packageFiles  kind = "package-files"  // of a package, without its tests
+	fields        kind = "fields"         // of a struct with a state, those that others do not see
+	collaborators kind = "collaborators"  // of a struct: see [collaboratorsOf]
+	namesByCase   kind = "names-by-case"  // of a package: types with the name of another one but for case
+	shortFiles    kind = "short-files"    // of a package: see [measures.addShortFiles]
+	letters       kind = "letters"        // of 100 names that a package declares: see [measures.addLetters]
+	sleeps        kind = "sleeps"         // of a test's file, time.Sleep
 )
 
 // tabWidth is in columns, as gofmt's authors have it.
@@ -32,11 +41,19 @@ type measures struct {
 	figures map[kind]map[string]int
 	last    map[string]string   // for columns: the place of a file's last such line
 	up      map[string][]string // for arrows: those of a package that lead up
+	short   map[string][]string // for short files: these
+
+	alone map[string]bool // files that are short for a reason: see [standsAlone]
 }
 
+// allKinds are the kinds in the order of [kind].
+var allKinds = []kind{methods, fileLines, functionLines, columns, arrows, packageLines, packageFiles, fields,
+	collaborators, namesByCase, shortFiles, letters, sleeps}
+
 func newMeasures() *measures {
-	m := &measures{map[kind]map[string]int{}, map[string]string{}, map[string][]string{}}
-	for _, k := range []kind{methods, fileLines, functionLines, columns, arrows} {
+	m := &measures{figures: map[kind]map[string]int{}, last: map[string]string{}, up: map[string][]string{},
+		short: map[string][]string{}, alone: map[string]bool{}}
+	for _, k := range allKinds {
 		m.figures[k] = map[string]int{}
 	}
 	return m
@@ -65,7 +82,7 @@ func width(line string) int {
 // byFolder returns m with the columns of each folder instead of each file. A file with an exception of its own keeps
 // its figure, and its folder does not count it.
 func (m *measures) byFolder(exceptions map[string]exception) *measures {
-	folders := &measures{maps.Clone(m.figures), map[string]string{}, m.up}
+	folders := &measures{figures: maps.Clone(m.figures), last: map[string]string{}, up: m.up, short: m.short}
 	folders.figures[columns] = map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(m.figures[columns])) {
 		owner := topFolder(name)
@@ -92,6 +109,13 @@ func (m *measures) addGo(name string, text []byte) error {
 	parsed, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return err
+	}
+	m.alone[name] = standsAlone(name, text)
+	if !strings.HasSuffix(name, "_test.go") {
+		m.figures[packageLines][path.Dir(name)] += m.figures[fileLines][name]
+		m.figures[packageFiles][path.Dir(name)]++
+	} else if count := bytes.Count(text, []byte("time.Sleep(")); count > 0 {
+		m.figures[sleeps][name] = count
 	}
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)

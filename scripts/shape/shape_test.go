@@ -7,7 +7,9 @@ import (
 	"testing"
 )
 
-const onlyLimits = "methods * 2\nfile-lines * 6\nfunction-lines * 3\ncolumns * 0\narrows * 1\n"
+const onlyLimits = "methods * 2\nfile-lines * 6\nfunction-lines * 3\ncolumns * 0\narrows * 1\n" +
+	"package-lines * 10\npackage-files * 2\nfields * 2\ncollaborators * 1\nnames-by-case * 0\nshort-files * 0\n" +
+	"letters * 0\nsleeps * 0\n"
 
 func TestJudge(t *testing.T) {
 	threeMethods := "package a\n\ntype T struct{}\n\nfunc (t *T) a() {}\nfunc (T) b()    {}\n"
@@ -42,6 +44,14 @@ func TestJudge(t *testing.T) {
 			[]string{"b.py: file-lines has an exception, and is not there"}},
 		"a long file": {"", map[string]string{"a.py": strings.Repeat("x\n", 7)},
 			[]string{"a.py: file-lines is 7, and may be 6"}},
+		"a long package": {"", map[string]string{"a/a.go": "package a\n\n\n\n\n\n", "a/b.go": "package a\n\n\n\n\n",
+			"a/b_test.go": "package a\n\n\n\n"}, []string{"a: package-lines is 11, and may be 10"}},
+		"a package of many files": {"", map[string]string{"a/a.go": "package a\n", "a/b.go": "package a\n",
+			"a/c.go": "package a\n", "a/c_test.go": "package a\n"},
+			[]string{"a: package-files is 3, and may be 2"}},
+		"a test that sleeps": {"", map[string]string{"a/a_test.go": "package a\n\nfunc f() { time.Sleep(1) }\n",
+			"a/a.go": "package a\n\nfunc f() { time.Sleep(1) }\n"},
+			[]string{"a/a_test.go: sleeps is 1, and may be 0"}},
 		"a long function": {"", map[string]string{"a.go": "package a\n\nfunc a() {\n\t_ = 1\n\t_ = 2\n}\n"},
 			[]string{"a.go:a: function-lines is 4, and may be 3"}},
 	} {

@@ -5,16 +5,16 @@ import "slices"
 
 // Stream records which of a root's changes are missing.
 type Stream struct {
-	Made    uint64 // changes made, by the last boundary
-	Count   uint64 // changes received
-	Twice   uint64 // changes that came again
-	next    uint64 // the first number that has not been reached
-	missing []span // numbers below next that did not come, ascending
-	merged  bool   // spans were joined to bound memory: some that came count as missing
+	Made    uint64        // changes made, by the last boundary
+	Count   uint64        // changes received
+	Twice   uint64        // changes that came again
+	next    uint64        // the first number that has not been reached
+	missing []numberRange // numbers below next that did not come, ascending
+	merged  bool          // spans were joined to bound memory: some that came count as missing
 }
 
-// span is the numbers first … last.
-type span struct{ first, last uint64 }
+// numberRange is the numbers first … last.
+type numberRange struct{ first, last uint64 }
 
 // maxSpans bounds the memory for a stream that loses a change here and there all the time.
 const maxSpans = 1 << 16
@@ -29,14 +29,14 @@ func (s *Stream) Received(number uint64) {
 	case number == s.next:
 		s.next++
 	case number > s.next:
-		s.lose(span{s.next, number - 1})
+		s.lose(numberRange{s.next, number - 1})
 		s.next = number + 1
 	default:
 		s.found(number)
 	}
 }
 
-func (s *Stream) lose(lost span) {
+func (s *Stream) lose(lost numberRange) {
 	if n := len(s.missing); n >= maxSpans {
 		s.missing[n-1].last = lost.last
 		s.merged = true
@@ -47,7 +47,7 @@ func (s *Stream) lose(lost span) {
 
 // found removes a number from the missing ones: records of two CPUs may pass each other.
 func (s *Stream) found(number uint64) {
-	i, ok := slices.BinarySearchFunc(s.missing, number, func(m span, n uint64) int {
+	i, ok := slices.BinarySearchFunc(s.missing, number, func(m numberRange, n uint64) int {
 		switch {
 		case m.last < n:
 			return -1
@@ -66,12 +66,12 @@ func (s *Stream) found(number uint64) {
 		return
 	}
 	m := s.missing[i]
-	var rest []span
+	var rest []numberRange
 	if m.first < number {
-		rest = append(rest, span{m.first, number - 1})
+		rest = append(rest, numberRange{m.first, number - 1})
 	}
 	if number < m.last {
-		rest = append(rest, span{number + 1, m.last})
+		rest = append(rest, numberRange{number + 1, m.last})
 	}
 	s.missing = slices.Replace(s.missing, i, i+1, rest...)
 }
@@ -84,7 +84,7 @@ func (s *Stream) Complete(after, upTo uint64) bool {
 	if upTo >= max(s.next, 1) {
 		return false
 	}
-	i, _ := slices.BinarySearchFunc(s.missing, after+1, func(m span, n uint64) int {
+	i, _ := slices.BinarySearchFunc(s.missing, after+1, func(m numberRange, n uint64) int {
 		if m.last < n {
 			return -1
 		}

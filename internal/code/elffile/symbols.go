@@ -36,8 +36,8 @@ type symbols struct {
 	work  *Room // how many bytes of names may still be looked at
 }
 
-// symbol is an entry.
-type symbol struct {
+// symbolEntry is an entry of a table of symbols.
+type symbolEntry struct {
 	Symbol
 	nameAt  uint32
 	defined bool // by the file itself
@@ -88,7 +88,7 @@ func readSection(r io.ReaderAt, s *section, room *Room) ([]byte, error) {
 func (s *symbols) count() int { return len(s.data) / s.entrySize() }
 
 // at returns an entry by its number, where the first one that the file counts has none.
-func (s *symbols) at(i int) (e symbol) {
+func (s *symbols) at(i int) (e symbolEntry) {
 	f := fields{s.layout, s.data[i*s.entrySize():]}
 	var info byte
 	var index uint16
@@ -107,13 +107,13 @@ func (s *symbols) at(i int) (e symbol) {
 
 // name returns the name of an entry, which is part of the table of names: "" where it has none, or a longer one than
 // any that is known. ok is false once more bytes of names have been looked at than any file has.
-func (s *symbols) name(e symbol) (name string, ok bool) {
+func (s *symbols) name(e symbolEntry) (name string, ok bool) {
 	name = textIn(s.names, e.nameAt, maxName)
 	return name, s.work.take(uint64(len(name)) + symbolSize)
 }
 
 // named returns the name and the value of an entry by the number that relocations have for it, as [symbols.name] does.
-func (s *symbols) named(n int) (e symbol, name string, known bool) {
+func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 	if n <= 0 || n > s.count() {
 		return e, "", false
 	}
@@ -124,8 +124,8 @@ func (s *symbols) named(n int) (e symbol, name string, known bool) {
 
 // all are the symbols that the file defines, in order, with their names. It ends with an empty name where
 // [symbols.name] does.
-func (s *symbols) all() iter.Seq2[string, symbol] {
-	return func(yield func(string, symbol) bool) {
+func (s *symbols) all() iter.Seq2[string, symbolEntry] {
+	return func(yield func(string, symbolEntry) bool) {
 		for i := range s.count() {
 			e := s.at(i)
 			if !e.defined {

@@ -10,7 +10,7 @@ import (
 const answerColumn = 13
 
 // answer writes one of the first lines, wrapped at the width. Code in it, which people paste, stays in one piece.
-func (p *printer) answer(a answer) {
+func (p *printer) answer(a firstLine) {
 	name := []Span{Dim(escape.Pad(a.Question, answerColumn-1, false))}
 	words := append([][]Span{name}, wordsAround(a.Text, a.code)...)
 	p.wrap(strings.Repeat(" ", answerColumn), withUnits(words))

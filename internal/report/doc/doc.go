@@ -72,8 +72,8 @@ type (
 		name  string
 		parts []Span
 	}
-	// answer is one of the first lines of a report. The code in it stays in one piece.
-	answer struct {
+	// firstLine is one of the first lines of a report. The code in it stays in one piece.
+	firstLine struct {
 		Answer
 		code []string
 	}
@@ -125,13 +125,13 @@ func (d *Document) Field(name string, parts ...any) {
 
 // Answer adds one of the first lines. Code in its text stays in one piece.
 func (d *Document) Answer(question, text string, codes ...string) {
-	d.add(answer{Answer{question, text}, codes})
+	d.add(firstLine{Answer{question, text}, codes})
 }
 
 // Answers returns the first lines.
 func (d *Document) Answers() (all []Answer) {
 	for _, b := range d.blocks {
-		if a, ok := b.part.(answer); ok {
+		if a, ok := b.part.(firstLine); ok {
 			all = append(all, a.Answer)
 		}
 	}

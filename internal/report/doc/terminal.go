@@ -53,7 +53,7 @@ func (p *printer) block(part any) {
 		p.blank()
 	case field:
 		p.field(part.name, part.parts)
-	case answer:
+	case firstLine:
 		p.answer(part)
 	case code:
 		for text := range strings.Lines(part.Text) {

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// short is how many lines a file has at least, unless several others use it.
+const short = 30
+
+// addShortFiles counts the files of a package with fewer lines than [short] that exactly one other file of the package
+// uses: they belong into that one.
+func (m *measures) addShortFiles(p string, found uses) {
+	users := map[string]int{}
+	for _, used := range found {
+		for file := range used {
+			users[file]++
+		}
+	}
+	for file, count := range users {
+		if lines := m.figures[fileLines][p+"/"+file]; count == 1 && lines > 0 && lines < short &&
+			!m.alone[p+"/"+file] {
+			m.short[p] = append(m.short[p], file)
+		}
+	}
+	slices.Sort(m.short[p])
+	m.figures[shortFiles][p] = len(m.short[p])
+}
+
+// standsAlone reports whether a file needs no neighbour: it has the package's comment, a generator's directive, or is
+// for some builds only.
+func standsAlone(name string, text []byte) bool {
+	text = append([]byte("\n"), text...)
+	return bytes.Contains(text, []byte("\n// Package ")) || bytes.Contains(text, []byte("\n//go:generate ")) ||
+		bytes.Contains(text, []byte("\n//go:build ")) ||
+		strings.HasSuffix(name, "_amd64.go") || strings.HasSuffix(name, "_arm64.go")
+}
+
+// line is in how many lines a name of one letter is still seen at once.
+const line = 5
+
+// addLetters counts, of 100 names that a package declares, those of one letter that live for more than a few lines and
+// are neither a receiver nor a loop's.
+func (m *measures) addLetters(p string, set *token.FileSet, files []*ast.File, defs map[*ast.Ident]types.Object) {
+	exempt := map[*ast.Ident]bool{}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				if n.Recv != nil && len(n.Recv.List) == 1 {
+					exemptNames(exempt, n.Recv.List[0].Names)
+				}
+			case *ast.RangeStmt:
+				exemptLoop(exempt, n.Key, n.Value)
+			case *ast.ForStmt:
+				if begin, is := n.Init.(*ast.AssignStmt); is {
+					exemptLoop(exempt, begin.Lhs...)
+				}
+			}
+			return true
+		})
+	}
+	long, all := 0, 0
+	for name, declared := range defs {
+		if name.Name == "_" || declared == nil {
+			continue
+		}
+		all++
+		if utf8.RuneCountInString(name.Name) == 1 && !exempt[name] && lives(set, declared) > line {
+			long++
+		}
+	}
+	m.figures[letters][p] = 100 * long / max(all, 1)
+}
+
+func exemptNames(exempt map[*ast.Ident]bool, names []*ast.Ident) {
+	for _, name := range names {
+		exempt[name] = true
+	}
+}
+
+func exemptLoop(exempt map[*ast.Ident]bool, names ...ast.Expr) {
+	for _, name := range names {
+		if name, is := name.(*ast.Ident); is {
+			exempt[name] = true
+		}
+	}
+}
+
+// lives returns in how many lines an object can be used; a field's or method's are all.
+func lives(set *token.FileSet, o types.Object) int {
+	if o.Parent() == nil || !o.Parent().End().IsValid() {
+		return math.MaxInt
+	}
+	return set.Position(o.Parent().End()).Line - set.Position(o.Pos()).Line + 1
+}
+
+// addCollaborators counts, of the structs of a package, the fields and the collaborators; and of the package, the types
+// with the name of another one but for case.
+func (m *measures) addCollaborators(p string, checked *types.Package) {
+	names := map[string]bool{}
+	m.figures[namesByCase][p] = 0
+	for _, name := range checked.Scope().Names() {
+		declared, is := checked.Scope().Lookup(name).(*types.TypeName)
+		if !is || declared.IsAlias() {
+			continue
+		}
+		if names[strings.ToLower(name)] {
+			m.figures[namesByCase][p]++
+		}
+		names[strings.ToLower(name)] = true
+		if s, is := declared.Type().Underlying().(*types.Struct); is {
+			if named, is := declared.Type().(*types.Named); is && hasState(named) {
+				m.figures[fields][p+"."+name] = hidden(s)
+			}
+			m.figures[collaborators][p+"."+name] = collaboratorsOf(s, declared)
+		}
+	}
+}
+
+// hidden counts the fields of a struct that other packages do not see.
+func hidden(s *types.Struct) (count int) {
+	for field := range s.Fields() {
+		if !field.Exported() {
+			count++
+		}
+	}
+	return count
+}
+
+// collaboratorsOf counts the types of a struct's package that the struct's fields hold, where these have a state or
+// several forms: a method with a pointer as its receiver, or an interface. The struct's own type does not count.
+func collaboratorsOf(s *types.Struct, owner *types.TypeName) int {
+	held := map[*types.TypeName]bool{}
+	for field := range s.Fields() {
+		for _, t := range elements(field.Type(), 0) {
+			if t.Obj().Pkg() == owner.Pkg() && t.Obj() != owner && (types.IsInterface(t) || hasState(t)) {
+				held[t.Obj()] = true
+			}
+		}
+	}
+	return len(held)
+}
+
+// elements returns the named types in a type: behind pointers, in arrays, slices, maps and channels.
+func elements(t types.Type, depth int) []*types.Named {
+	if depth > 8 {
+		return nil
+	}
+	switch is := t.(type) {
+	case *types.Named:
+		return []*types.Named{is.Origin()}
+	case *types.Map:
+		return append(elements(is.Key(), depth+1), elements(is.Elem(), depth+1)...)
+	case interface{ Elem() types.Type }:
+		return elements(is.Elem(), depth+1)
+	}
+	return nil
+}
+
+// hasState reports whether a type has a method that can change it.
+func hasState(t *types.Named) bool {
+	for method := range t.Methods() {
+		if _, pointer := method.Signature().Recv().Type().(*types.Pointer); pointer {
+			return true
+		}
+	}
+	return false
+}
