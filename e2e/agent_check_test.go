@@ -60,7 +60,7 @@ func TestAgentCheckKinds(t *testing.T) {
 	}
 	defer held.Close()
 	for name, says := range map[string]string{
-		pipe: pipe + ": it is no regular file, so it is no configuration", "/dev/zero": "/dev/zero is a device",
+		pipe: pipe + ": a configuration must be a regular file", "/dev/zero": "/dev/zero is a device",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		cmd := exec.CommandContext(ctx, binary, "agent", "check", "--config", name)
