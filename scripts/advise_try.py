@@ -18,7 +18,6 @@ import sys
 import advise
 
 
-
 def tried(opts, path):
     """The line of one notebook, and whether it is right. Results that differ may do so in the notebook as it is: a
     second run of it says so."""
