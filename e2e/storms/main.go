@@ -1,5 +1,5 @@
 // Storms runs programs with processes and threads that begin, fork, execute programs and end at the same time
-// (c/storm.c) under the tracer, and compares its figures with their own: every process ends once, no boundary is
+// (c/storm.c) under the tracer, and compares its figures with their own. Every process ends once, no boundary is
 // missing, and every process's, the session's and the tree's peak is the known one. With -aligned, a program that only
 // delays makes them meet at the tracer's tracepoints (c/align.bpf.c), which two CPUs otherwise seldom do.
 //

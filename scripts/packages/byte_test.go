@@ -52,8 +52,8 @@ func stepsOf(page []byte) (steps []step) {
 	return steps
 }
 
-// bodyOf returns the definition of a step's function, behind its name, or "". A definition begins at the left margin and
-// ends with a brace there.
+// bodyOf returns the definition of a step's function, behind its name, or "". A definition begins at the left margin
+// and ends with a brace there.
 func bodyOf(t *testing.T, s step) string {
 	t.Helper()
 	code, err := os.ReadFile("../../" + s.file)

@@ -1,9 +1,8 @@
-// Shape measures the sources of a repository and fails if one is over its limit: methods, fields and collaborators of a
-// type, lines of a file, of a function and of a package, files of a package, columns of a line, types with one name but
-// for case, short files beside their only user, names of one letter, tests that sleep, and files that use one another
-// in circles. Limits and
-// exceptions are in limits.txt, which explains their format. An exception holds a figure as it is: the figure may fall,
-// and the exception is lowered then.
+// Shape measures the sources of a repository and fails if one is over its limit. It measures methods, fields and
+// collaborators of a type, lines of a file, of a function and of a package, files of a package, columns of a line,
+// types with one name but for case, short files beside their only user, names of one letter, tests that sleep, and
+// files that use one another in circles. Limits and exceptions are in limits.txt, which explains their format. An
+// exception holds a figure as it is: the figure may fall, and the exception is lowered then.
 //
 //	go run ./scripts/shape        # in the repository
 package main
