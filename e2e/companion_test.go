@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ipytracer/model"
 )
@@ -159,7 +160,8 @@ func newNotebook(t *testing.T, cmd *exec.Cmd) *notebook {
 	n := &notebook{t: t, in: in, out: bufio.NewScanner(out), server: cmd.Process.Pid}
 	n.out.Buffer(nil, 1<<20)
 	n.pid = n.next().PID
-	t.Cleanup(func() { // it ends its kernel
+	t.Cleanup(func() { // it ends its kernel; one that is left has the output open still
+		defer time.AfterFunc(patience, func() { _ = syscall.Kill(n.pid, syscall.SIGKILL) }).Stop()
 		_ = in.Close()
 		for n.out.Scan() {
 		}
