@@ -2,7 +2,6 @@ package main
 
 import (
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"reflect"
@@ -26,7 +25,7 @@ func TestUses(t *testing.T) {
 		}
 		files = append(files, f)
 	}
-	got, _, err := usesOf(set, files, importer.Default())
+	got, _, err := usesOf(set, files, foreign{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,35 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"testing"
 )
+
+// foreign imports unsafe, and a package io that has a Reader, and no other one: a test that was built without paths
+// finds none.
+type foreign struct{}
+
+// Import returns the package of that path.
+func (foreign) Import(path string) (*types.Package, error) {
+	switch path {
+	case "unsafe":
+		return types.Unsafe, nil
+	case "io":
+	default:
+		return nil, fmt.Errorf("no package %s", path)
+	}
+	p := types.NewPackage(path, "io")
+	reader := types.NewTypeName(token.NoPos, p, "Reader", nil)
+	read := types.NewFunc(token.NoPos, p, "Read", types.NewSignatureType(nil, nil, nil, nil, nil, false))
+	types.NewNamed(reader, types.NewInterfaceType([]*types.Func{read}, nil).Complete(), nil)
+	p.Scope().Insert(reader)
+	p.MarkComplete()
+	return p, nil
+}
 
 // typesOf returns the types of a package that is one file.
 func typesOf(t *testing.T, text string) *types.Package {
@@ -17,7 +39,7 @@ func typesOf(t *testing.T, text string) *types.Package {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, checked, err := usesOf(set, []*ast.File{f}, importer.Default())
+	_, checked, err := usesOf(set, []*ast.File{f}, foreign{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +132,7 @@ func (n *named) sum(a, second int) (total int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, info, err := usesOf(set, []*ast.File{f}, importer.Default())
+	_, info, err := usesOf(set, []*ast.File{f}, foreign{})
 	if err != nil {
 		t.Fatal(err)
 	}
