@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/internal/host/process"
-	"ipytracer/tracer"
 )
 
 // arrivals are the kernels that were found, until they have joined. One of each holder is asked to join at a time: to
@@ -194,57 +193,23 @@ func (all *arrivals) countWaiting(n *held, of *holder) {
 	}
 }
 
-// found lets a kernel join, if its user and the machine may have one more.
-func (a *Agent) found(p inventory.Python) {
-	c := a.config.Load()
-	one := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
-	of := one.of()
-	n := a.metrics.held(&of)
-	a.countWaiting(&n, &of)
-	now, from, room := time.Now(), uint32(0), of.may(n, c)
-	inherits := false
-	if !room && !of.worker && n.own < c.PerUser {
-		from, inherits = a.metrics.surplus(n.group)
-	}
-	if !room && !inherits || !a.pace.may(of, now) || inherits && !a.inherits(p.PID, from, now) {
-		a.metrics.refuse()
-		a.scout.forget(p.PID)
-		return
-	}
-	a.addArrival(one)
-	if inherits {
-		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", from)
-		a.metrics.refuse()
-		tracer.Leave(a.session, from)
-	}
-	a.admitArrivals()
-}
-
-// admitArrivals asks the kernels to join of which it is the turn.
-func (a *Agent) admitArrivals() {
-	for _, pid := range a.admit(a.session.Join) {
-		a.scout.forget(pid)
-	}
-}
-
-// pace bounds how often the kernels of a user join: each takes a tenth of a second of processor time, and a user can
-// start and end them for ever.
-type pace struct {
-	since  time.Time
-	joined map[string]int // in the minute since then, by group
-}
-
-// joinsAMinute is the most kernels of a user that join in a minute.
+// joinsAMinute is the most kernels of a user that join in a minute: each takes a tenth of a second of processor time,
+// and a user can start and end them for ever.
 const joinsAMinute = 60
 
-// may reports whether one more of a user may join, and counts it.
-func (p *pace) may(of holder, now time.Time) bool {
-	if now.Sub(p.since) >= time.Minute || p.joined == nil {
-		p.since, p.joined = now, map[string]int{}
+// pace bounds how often somebody may begin something.
+type pace struct {
+	most  int // times in a stretch of time
+	long  time.Duration
+	since time.Time
+	begun map[string]int // in the stretch since then, by name
+}
+
+// may reports whether somebody may begin once more, and counts it.
+func (p *pace) may(name string, now time.Time) bool {
+	if now.Sub(p.since) >= p.long || p.begun == nil {
+		p.since, p.begun = now, map[string]int{}
 	}
-	if p.joined[of.group] >= joinsAMinute {
-		return false
-	}
-	p.joined[of.group]++
-	return true
+	p.begun[name]++
+	return p.begun[name] <= p.most
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,23 +34,19 @@ type door struct {
 	// Address is HOST:PORT, or the path of a Unix socket.
 	Address string
 	Handler http.Handler
-	// Socket listens already, as one of systemd's; nil: [Door.Open] and [Door.Serve] listen.
+	// Socket listens already, as one of systemd's; nil: [door.Open] and [door.Serve] listen.
 	Socket net.Listener
-	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
-	Allow func(uid uint32) bool
-	// Login returns the user to whom a user's connections count; nil: to itself.
-	Login func(uid uint32) uint32
-	Log   *slog.Logger
+	admission
+	Log *slog.Logger
 	// Said takes the reason why there are no answers, and nil once there are; nil: nobody wants to know.
 	Said func(address string, why error)
 	// Opened is called once the door answers; nil: nobody wants to know.
 	Opened func(at net.Addr)
 
 	retry time.Duration // 0: [retryEvery]
-	pace  int           // 0: [maxASecond]
 }
 
-// Open listens. It fails where that is for good. Where another program has the address, [Door.Serve] tries again.
+// Open listens. It fails where that is for good. Where another program has the address, [door.Serve] tries again.
 func (d *door) Open() (err error) {
 	if d.Socket != nil {
 		return nil
@@ -74,13 +71,13 @@ func passes(err error) bool {
 	return errors.Is(err, unix.EADDRINUSE) || errors.Is(err, unix.EADDRNOTAVAIL)
 }
 
-// Serve answers until the context is done, and returns nil then. It listens first, if [Door.Open] has not: for as long
+// Serve answers until the context is done, and returns nil then. It listens first, if [door.Open] has not: for as long
 // as another program has the address, it tries again. It says so once.
 func (d *door) Serve(ctx context.Context) error {
 	if !d.wait(ctx) {
 		return nil
 	}
-	g, err := newGate(d)
+	g, err := newGate(d.Socket, d.admission)
 	if err != nil {
 		return err
 	}
@@ -109,11 +106,7 @@ func (d *door) wait(ctx context.Context) bool {
 	if d.Socket != nil {
 		return true
 	}
-	retry := d.retry
-	if retry == 0 {
-		retry = retryEvery
-	}
-	tick := time.NewTicker(retry)
+	tick := time.NewTicker(cmp.Or(d.retry, retryEvery))
 	defer tick.Stop()
 	for said := false; ; {
 		l, err := listenUntil(d.Address, d.mode())

@@ -81,7 +81,7 @@ func openDoors(a *Agent) (all addresses, err error) {
 }
 
 func (all *addresses) add(a *Agent, address string) *door {
-	d := &door{Address: address, Log: a.log, Said: a.say, Login: a.loginOf}
+	d := &door{Address: address, Log: a.log, Said: a.say, admission: admission{Login: a.loginOf}}
 	all.doors = append(all.doors, d)
 	return d
 }

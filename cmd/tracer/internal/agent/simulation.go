@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -47,7 +48,7 @@ func (s *Simulation) Start(start *event.Start, of telemetry.Kernel) *Simulated {
 	}
 	info := start.Processes[0]
 	info.Root = s.next
-	k := newKernel(start, info, facts{
+	k := newKernel(attribution.NewMonitor(), start, info, facts{
 		owner: of.Owner, podUID: of.PodUID, containerID: of.ContainerID, claimed: of.Claimed,
 	})
 	k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
@@ -91,7 +92,7 @@ func MostSeries(c Config, gpus int) (Most, error) {
 	own, err := CountSeries(NewSimulation(c, time.Now).Registry())
 	return Most{
 		Owners: c.Series + seriesOfOwner, Kernels: c.Kernels * (seriesOfKernel + gpus),
-		Own: own + ledger.MaxLosses + pods.Series + reportSeries,
+		Own: own + ledger.MaxLosses + pods.Series + 1 + len(reportOutcomes),
 	}, err
 }
 

@@ -55,14 +55,14 @@ func TestTasksWait(t *testing.T) {
 	sink := &taken{}
 	s := NewSimulation(c, time.Now, sink)
 	k := &kernel{Kernel: &telemetry.Kernel{Worker: true, Joined: time.Now()}, monitor: attribution.NewMonitor()}
-	k.tasks = make([]namedTask, 1)
+	k.tasks = make([]telemetry.Task, 1)
 	s.agent.deliver(k, nil, false)
 	if len(sink.tasks) != 0 || len(k.tasks) != 1 {
 		t.Errorf("%d tasks are handed on, %d kept", len(sink.tasks), len(k.tasks))
 	}
-	k.tasks = make([]namedTask, maxHeldTasks)
+	k.tasks = make([]telemetry.Task, maxHeldTasks)
 	for i := range k.tasks {
-		k.tasks[i].Window.Status = model.OK
+		k.tasks[i].Window = &model.Window{Status: model.OK}
 	}
 	k.Owner.Pod = "named"
 	s.agent.deliver(k, nil, false)

@@ -7,39 +7,26 @@ const Series = 3
 
 // series are the time series of a source of names. They have its store and its health.
 type series struct {
-	descriptions *[Series]*prometheus.Desc // up, pods, refused
-	store        *store
-	health       *health
+	name   string         // of the source, in those of the series
+	help   [Series]string // of up, pods and refused
+	store  *store
+	health *health
 }
 
-var ofServer = [Series]*prometheus.Desc{
-	prometheus.NewDesc("ipytracer_kubernetes_up",
-		"1 if Kubernetes' API server answers, so that pods have names.", nil, nil),
-	prometheus.NewDesc("ipytracer_kubernetes_pods", "Pods of this node that are known.", nil, nil),
-	prometheus.NewDesc("ipytracer_kubernetes_refused_total", "Times that a pod had no room.", nil, nil),
-}
-
-var ofRuntime = [Series]*prometheus.Desc{
-	prometheus.NewDesc("ipytracer_cri_up", "1 if the container runtime answers.", nil, nil),
-	prometheus.NewDesc("ipytracer_cri_pods", "Pods that the container runtime has named.", nil, nil),
-	prometheus.NewDesc("ipytracer_cri_refused_total",
-		"Times that a pod of the container runtime had no room.", nil, nil),
-}
-
-// Describe implements [prometheus.Collector].
-func (s *series) Describe(to chan<- *prometheus.Desc) {
-	for _, one := range s.descriptions {
-		to <- one
+// Series returns the time series.
+func (s *series) Series() []prometheus.Collector {
+	up := func() float64 {
+		if s.health.up.Load() {
+			return 1
+		}
+		return 0
 	}
-}
-
-// Collect implements [prometheus.Collector].
-func (s *series) Collect(to chan<- prometheus.Metric) {
-	up := 0.0
-	if s.health.up.Load() {
-		up = 1
+	name := func(of string) string { return "ipytracer_" + s.name + "_" + of }
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("up"), Help: s.help[0]}, up),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("pods"), Help: s.help[1]},
+			func() float64 { return float64(s.store.count()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name("refused_total"), Help: s.help[2]},
+			func() float64 { return float64(s.health.refused.Load()) }),
 	}
-	to <- prometheus.MustNewConstMetric(s.descriptions[0], prometheus.GaugeValue, up)
-	to <- prometheus.MustNewConstMetric(s.descriptions[1], prometheus.GaugeValue, float64(s.store.count()))
-	to <- prometheus.MustNewConstMetric(s.descriptions[2], prometheus.CounterValue, float64(s.health.refused.Load()))
 }
