@@ -266,12 +266,12 @@ func TestReportSeries(t *testing.T) {
 	c.Deaths.Folder = ""
 	m := newMetrics(func() *Config { return &c })
 	k := deaths.New(deaths.Options{Config: func() *deaths.Config { return &c.Deaths }})
-	before, err := CountSeries(m.registry)
+	before, err := countSeries(m.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.registry.MustRegister(reportSeries(k)...)
-	if after, err := CountSeries(m.registry); err != nil || after-before != 1+len(reportOutcomes) {
+	if after, err := countSeries(m.registry); err != nil || after-before != 1+len(reportOutcomes) {
 		t.Errorf("%d more series, not %d; %v", after-before, 1+len(reportOutcomes), err)
 	}
 	k.Death(&telemetry.Death{Kernel: &telemetry.Kernel{}, Ending: &model.Ending{Signal: "SIGKILL"}})

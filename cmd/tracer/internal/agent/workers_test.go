@@ -53,7 +53,7 @@ func TestWorkersRoom(t *testing.T) {
 func TestTasksWait(t *testing.T) {
 	c := DefaultConfig()
 	sink := &taken{}
-	s := NewSimulation(c, time.Now, sink)
+	s := newSimulation(c, time.Now, sink)
 	k := &kernel{Kernel: &telemetry.Kernel{Worker: true, Joined: time.Now()}, monitor: attribution.NewMonitor()}
 	k.tasks = make([]telemetry.Task, 1)
 	s.agent.deliver(k, nil, false)
