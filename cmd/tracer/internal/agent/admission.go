@@ -18,12 +18,11 @@ func (a *Agent) found(p inventory.Python) {
 	c := a.config.Load()
 	one := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
 	of := one.of()
-	n := a.metrics.held(&of)
-	a.countWaiting(&n, &of)
+	n := a.held(of)
 	now, from, room := time.Now(), uint32(0), of.may(n, c)
 	inherits := false
 	if !room && !of.worker && n.own < c.PerUser {
-		from, inherits = a.metrics.surplus(n.group)
+		from, inherits = a.surplus(n.group)
 	}
 	if !room && !inherits || !a.pace.may(of.group, now) || inherits && !a.inherits(p.PID, from, now) {
 		a.metrics.refuse()
@@ -66,12 +65,11 @@ func (a *Agent) meet(e *event.Process, p arrival) {
 
 // joined is called by the session once a kernel was attached to, or could not be.
 func (a *Agent) joined(id process.Identity, root uint32, err error) {
-	of := a.holderOf(id.PID)
-	a.settle(of)
+	of := a.settle(id.PID)
 	defer a.admitArrivals()
 	switch {
 	case err == nil:
-		a.metrics.hold(root, of)
+		a.hold(root, of)
 		return
 	case errors.Is(err, tracer.ErrNoRoom):
 		a.scout.forget(id.PID)
@@ -88,7 +86,6 @@ func (a *Agent) joined(id process.Identity, root uint32, err error) {
 
 // released is called by the session once a root and all its processes have ended.
 func (a *Agent) released(root uint32) {
-	a.metrics.release(root)
 	a.freed(root)
 	a.admitArrivals()
 }

@@ -47,7 +47,7 @@ type Agent struct {
 	session *tracer.Session
 	scout   *scout
 	metrics *metrics
-	arrivals
+	*arrivals
 	names    names
 	book     telemetry.Accounts
 	pace     pace               // for the scout's goroutine

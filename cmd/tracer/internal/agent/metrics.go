@@ -26,9 +26,7 @@ type metrics struct {
 
 	mu       sync.Mutex // of everything below, and of the kernels' state
 	kernels  map[*kernel]bool
-	roots    map[uint32]number // that kernels hold until all their processes have ended
-	joined   uint64            // kernels so far
-	lost     []event.Loss      // so far
+	lost     []event.Loss // so far
 	labels   labels
 	cells    closed
 	tasks    closed
@@ -84,7 +82,7 @@ const (
 func newMetrics(config func() *Config) *metrics {
 	registry := prometheus.NewPedanticRegistry()
 	m := &metrics{
-		config: config, kernels: map[*kernel]bool{}, roots: map[uint32]number{},
+		config: config, kernels: map[*kernel]bool{},
 		registry: registry, exports: engines.NewCounts(registry),
 		cells: closed{
 			counter("cells_total", "Cells that have ended.", "outcome"),
@@ -178,37 +176,6 @@ func (m *metrics) miss()   { m.missed.Inc() }
 // add and drop change the list of kernels. The caller holds mu.
 func (m *metrics) add(k *kernel)  { m.kernels[k] = true }
 func (m *metrics) drop(k *kernel) { delete(m.kernels, k) }
-
-// hold and release change the list of numbers that kernels hold.
-func (m *metrics) hold(root uint32, of holder) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.joined++
-	m.roots[root] = number{of, m.joined}
-}
-
-func (m *metrics) release(root uint32) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.roots, root)
-}
-
-// held returns how many numbers are held.
-func (m *metrics) held(of *holder) (n held) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, one := range m.roots {
-		n.add(&one.holder, of)
-	}
-	return n
-}
-
-// surplus is as [surplus], for the numbers that are held.
-func (m *metrics) surplus(has int) (root uint32, is bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return surplus(m.roots, has)
-}
 
 // Describe implements [prometheus.Collector].
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {

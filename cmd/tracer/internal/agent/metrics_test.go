@@ -219,12 +219,12 @@ func TestWithoutUsers(t *testing.T) {
 
 // TestHolders: numbers of kernels count to a user, in a pod to the user in that pod: all pods of a hub have one user.
 func TestHolders(t *testing.T) {
-	m := metricsWith(t, func(*Config) {})
+	all := newArrivals()
 	for root, pod := range []string{"", "a", "a", "b"} {
-		m.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
+		all.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
 	}
-	m.hold(4, holder{account: account{"pod a", 1001}})
-	if n := m.held(&holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
+	all.hold(4, holder{account: account{"pod a", 1001}})
+	if n := all.held(holder{account: account{"pod a", 1000}}); n != (held{5, 2, 3}) {
 		t.Errorf("%+v", n)
 	}
 }

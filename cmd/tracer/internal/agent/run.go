@@ -17,7 +17,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := checkRights(process.FS{}.Facts()); err != nil {
 		return err
 	}
-	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{},
+	a := &Agent{options: o, log: o.Log, kernels: map[uint32]*kernel{}, arrivals: newArrivals(),
 		pace: pace{most: joinsAMinute, long: time.Minute}}
 	a.config.Store(&o.Config)
 	own, _ := a.fs.Identity(os.Getpid())
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = <-served
+	err = served()
 	if err == nil && ended.Err() == nil {
 		err = context.Cause(ctx) // of [Options.Ready]
 	}

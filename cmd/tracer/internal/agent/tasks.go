@@ -16,12 +16,13 @@ type taskOptions struct {
 	Version string
 	// Running returns the open experiments of a process in the tree with a root.
 	Running func(root uint32, pid int) []model.Window
-	// Account returns to whom a root counts where there is no room. nil: all count to one.
+	// Account returns to whom a root counts where there is no room.
 	Account func(root uint32) string
 }
 
 // taskKeeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
-// [tracer.Companion]. Its methods are for one goroutine, but those of that interface.
+// [tracer.Companion], and has the figures that processes ask for ([companion.Windows]): those of experiments. Its
+// methods are for one goroutine, but those of the first interface.
 type taskKeeper struct {
 	options   taskOptions
 	hub       *companion.Hub
@@ -57,7 +58,7 @@ func newTaskKeeper(o taskOptions) *taskKeeper {
 		accepted: map[int]owned{}}
 	k.hub = companion.New(companion.Options{
 		Version: o.Version, NoSource: true, Who: func([]model.Frame) string { return "" }, Account: k.accountOf,
-	}, windows{k})
+	}, k)
 	return k
 }
 
@@ -113,9 +114,6 @@ func (k *taskKeeper) accept(pid int, root uint32) {
 
 // ownerOf returns of whom a root is.
 func (k *taskKeeper) ownerOf(root uint32) owned {
-	if k.options.Account == nil {
-		return owned{root: root}
-	}
 	return owned{root, k.options.Account(root)}
 }
 
@@ -223,35 +221,30 @@ func (k *taskKeeper) Answer() {
 // Close ends all lines.
 func (k *taskKeeper) Close() { k.hub.Close() }
 
-// windows has the figures that processes ask for: those of experiments.
-type windows struct{ k *taskKeeper }
-
-var _ companion.Windows = windows{}
-
 // Running implements [companion.Windows].
-func (w windows) Running(pid int) []model.Window {
-	if p := w.k.processes[pid]; p != nil {
-		return w.k.options.Running(p.root, pid)
+func (k *taskKeeper) Running(pid int) []model.Window {
+	if p := k.processes[pid]; p != nil {
+		return k.options.Running(p.root, pid)
 	}
 	return nil
 }
 
 // ExperimentsAfter implements [companion.Windows].
-func (w windows) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
-	if p := w.k.processes[pid]; p != nil {
+func (k *taskKeeper) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
+	if p := k.processes[pid]; p != nil {
 		return p.after(n, limit)
 	}
 	return nil, 0
 }
 
 // CellsAfter implements [companion.Windows].
-func (windows) CellsAfter(int, int, int) []model.Window { return nil }
+func (*taskKeeper) CellsAfter(int, int, int) []model.Window { return nil }
 
 // LastExperiment implements [companion.Windows].
-func (windows) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
+func (*taskKeeper) LastExperiment(int, string) (w model.Window, ok bool) { return w, false }
 
 // Window implements [companion.Windows].
-func (windows) Window(int) (w model.Window, ok bool) { return w, false }
+func (*taskKeeper) Window(int) (w model.Window, ok bool) { return w, false }
 
 // TasksConfig is the section of the configuration for workers of Dask. Fields have their YAML names.
 type TasksConfig struct {
