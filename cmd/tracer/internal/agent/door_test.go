@@ -238,7 +238,8 @@ func testTaken(t *testing.T, other net.Listener, attempts func()) {
 		t.Errorf("healthy: %d, %s", w.Code, w.Body)
 	}
 	other.Close()
-	if text, err := getDoor(other.Addr().Network(), (<-at).String()); err != nil || text != "ok\n" || state.troubles() != "" {
+	text, err := getDoor(other.Addr().Network(), (<-at).String())
+	if err != nil || text != "ok\n" || state.troubles() != "" {
 		t.Error(text, err, state.troubles())
 	}
 	stop()

@@ -193,7 +193,8 @@ func TestBoundsOfSeries(t *testing.T) {
 		"kernels": func(c *Config) { c.Kernels = 10 },
 		"keep":    func(c *Config) { c.Keep = Duration(time.Minute) },
 	} {
-		if n := simulated(t, w, change); n.highest*10 > base.highest*8 || n.samples >= base.samples || n.bytes >= base.bytes {
+		n := simulated(t, w, change)
+		if n.highest*10 > base.highest*8 || n.samples >= base.samples || n.bytes >= base.bytes {
 			t.Errorf("with less of %s: %d time series, %d without", name, n.highest, base.highest)
 		}
 	}

@@ -27,7 +27,9 @@ func metricsWith(t *testing.T, change func(*Config)) *metrics {
 }
 
 func window(status string, start, peak int64) *model.Window {
-	return &model.Window{Status: status, Meters: map[string]model.Figure{telemetry.Resident: {Start: start, Peak: peak}}}
+	return &model.Window{
+		Status: status, Meters: map[string]model.Figure{telemetry.Resident: {Start: start, Peak: peak}},
+	}
 }
 
 // shows returns the lines of /metrics with a prefix.
@@ -61,7 +63,8 @@ func TestMetricsOfSession(t *testing.T) {
 	var k *kernel
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
-			k = newKernel(attribution.NewMonitor(), start, start.Processes[0], facts{owner: telemetry.Owner{User: "ann", Pod: "p"}})
+			k = newKernel(attribution.NewMonitor(), start, start.Processes[0],
+				facts{owner: telemetry.Owner{User: "ann", Pod: "p"}})
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			a.kernels[k.Slot] = k
 			m.add(k)
@@ -96,7 +99,8 @@ func TestMetricsOfSession(t *testing.T) {
 		!strings.Contains(h[0], sum) {
 		t.Errorf("%q", h)
 	}
-	if n := len(got.cells); n != 2 || telemetry.Need(got.cells[0].Window) != int64(high-base) || got.cells[1].Ending != nil ||
+	if n := len(got.cells); n != 2 || telemetry.Need(got.cells[0].Window) != int64(high-base) ||
+		got.cells[1].Ending != nil ||
 		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
 		got.cells[0].SpanID == got.cells[1].SpanID || got.cells[0].SpanID == (telemetry.SpanID{}) {
 		t.Errorf("handed on: %d cells, %d deaths", n, len(got.deaths))
@@ -166,7 +170,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	if got := shownText(t, m, "ipytracer_cells_total"); !strings.Contains(got, `user="other"} 333`) {
 		t.Errorf("%s", got[max(0, len(got)-400):])
 	}
-	m.add(newKernel(attribution.NewMonitor(), &event.Start{}, event.ProcessInfo{}, facts{owner: telemetry.Owner{User: "user-7"}}))
+	m.add(newKernel(attribution.NewMonitor(), &event.Start{}, event.ProcessInfo{},
+		facts{owner: telemetry.Owner{User: "user-7"}}))
 	at = at.Add(2 * time.Minute)
 	left := shows(t, m, "ipytracer_cells_total")
 	if len(left) != 1 || !strings.Contains(left[0], "user-7") {

@@ -39,8 +39,9 @@ func reportSeries(k *deaths.Keeper) []prometheus.Collector {
 		func() float64 { return float64(k.Counts().Kept) })}
 	for outcome, count := range reportOutcomes {
 		all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name:        "ipytracer_death_reports_total",
-			Help:        "Reports of deaths that were made, shown, or dropped for want of room, and deaths of nobody known.",
+			Name: "ipytracer_death_reports_total",
+			Help: "Reports of deaths that were made, shown, or dropped for want of room, " +
+				"and deaths of nobody known.",
 			ConstLabels: prometheus.Labels{"outcome": outcome},
 		}, func() float64 { n := k.Counts(); return float64(count(&n)) }))
 	}

@@ -136,8 +136,8 @@ func (p *printer) installed(d Diagnosis) {
 	p.table(title, t)
 }
 
-// shownProbes counts the groups of probes with places, those at expensive places, and those without. --format json has each
-// place.
+// shownProbes counts the groups of probes with places, those at expensive places, and those without. --format json has
+// each place.
 func shownProbes(supported bool, reason string, groups []ProbeSites) string {
 	if !supported {
 		return escape.Text(reason)

@@ -78,7 +78,8 @@ var cellTests = []cellTest{
 	{
 		name: "arrow kept", about: "an array and a buffer kept by one cell, freed by another",
 		truth: "arrow", without: "arrow kept: this Python has no pyarrow",
-		compare: keptBy(meterArrow, firstOfArrow+"kept = pa.array", "buffers", firstOfArrow+"kept = kept2", "no buffers"),
+		compare: keptBy(meterArrow, firstOfArrow+"kept = pa.array", "buffers",
+			firstOfArrow+"kept = kept2", "no buffers"),
 	},
 	{
 		name: "GPU", about: "64 MiB of a GPU and 8 MiB page-locked through the CUDA driver",

@@ -46,7 +46,9 @@ func TestFigures(t *testing.T) {
 		kernels := []*telemetry.Kernel{kernelOf(10), kernelOf(11), kernelOf(12)}
 		for i := range 30 {
 			c := cellOf(kernels[i%3], i, time.Duration(r.Int64N(1e9)))
-			for _, meter := range []string{"cpu.mapped", telemetry.Resident, "cpu.numpy", "gpu.0.driver", "gpu.15.active"} {
+			for _, meter := range []string{
+				"cpu.mapped", telemetry.Resident, "cpu.numpy", "gpu.0.driver", "gpu.15.active",
+			} {
 				c.Window.Meters[meter] = anyFigure(r)
 			}
 			c.Window.Tree = map[string]model.Figure{telemetry.Resident: anyFigure(r)}

@@ -80,8 +80,8 @@ const (
 // New returns a Keeper of nothing. The error is about a file with a token.
 func New(o Options) (*Keeper, error) {
 	k := &Keeper{
-		options: o, agent: telemetry.NewID(), asks: make(chan struct{}, maxAsks), now: time.Now, people: map[person]*record{},
-		prover: newProver(),
+		options: o, agent: telemetry.NewID(), asks: make(chan struct{}, maxAsks), now: time.Now,
+		people: map[person]*record{}, prover: newProver(),
 	}
 	k.begun = [2]time.Time{k.now(), k.now()}
 	for _, h := range o.Config.Hubs {
