@@ -63,8 +63,8 @@ func TestMetricsOfSession(t *testing.T) {
 	var k *kernel
 	s := attributiontest.New(func(e event.Event) {
 		if start, is := e.(*event.Start); is {
-			k = newKernel(attribution.NewMonitor(), start, start.Processes[0],
-				facts{owner: telemetry.Owner{User: "ann", Pod: "p"}})
+			ann := facts{owner: telemetry.Owner{User: "ann", Pod: "p"}}
+			k = newKernel(attribution.NewMonitor(), start, start.Processes[0], ann)
 			k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 			a.kernels[k.Slot] = k
 			m.add(k)
@@ -94,14 +94,12 @@ func TestMetricsOfSession(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
 	}
-	sum := fmt.Sprintf("sample_sum:%g", float64(high-base))
 	if h := shows(t, m, "ipytracer_cell_need_bytes"); len(h) != 1 || !strings.Contains(h[0], "sample_count:2") ||
-		!strings.Contains(h[0], sum) {
+		!strings.Contains(h[0], fmt.Sprintf("sample_sum:%g", float64(high-base))) {
 		t.Errorf("%q", h)
 	}
 	if n := len(got.cells); n != 2 || telemetry.Need(got.cells[0].Window) != int64(high-base) ||
-		got.cells[1].Ending != nil ||
-		!got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
+		got.cells[1].Ending != nil || !got.cells[1].Ended.After(got.cells[0].Began) || len(got.deaths) > 0 ||
 		got.cells[0].SpanID == got.cells[1].SpanID || got.cells[0].SpanID == (telemetry.SpanID{}) {
 		t.Errorf("handed on: %d cells, %d deaths", n, len(got.deaths))
 	}
