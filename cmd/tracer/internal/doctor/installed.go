@@ -141,7 +141,7 @@ func (p *InstalledPython) inspect(path string) error {
 	if err != nil {
 		return err
 	}
-	p.Supported, p.Reason, p.Statements = build.Blind == "", build.Blind, build.Statements
+	p.Supported, p.Reason, p.Statements = build.Unseen == "", build.Unseen, build.Statements
 	for _, g := range build.Groups {
 		p.Probes = append(p.Probes, newProbeSites(g))
 	}

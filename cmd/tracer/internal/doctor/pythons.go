@@ -63,7 +63,7 @@ func describeRunning(fs process.FS, describer *tracer.Describer, p process.Pytho
 		out.Reason = err.Error()
 		return out
 	}
-	out.Supported, out.Reason, out.Statement = build.Blind == "", build.Blind, build.Statements
+	out.Supported, out.Reason, out.Statement = build.Unseen == "", build.Unseen, build.Statements
 	for _, g := range build.Groups {
 		out.Probes = append(out.Probes, newProbeSites(g))
 	}
