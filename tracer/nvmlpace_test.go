@@ -126,7 +126,8 @@ func TestNVMLStaleForEach(t *testing.T) {
 				s.bounds(event.CellClose, gpuTarget, 100)
 				s.cell(100)
 			}
-			if len(s.report.Unprobed) != 2 || s.report.Unprobed[0].PID != gpuTarget || s.report.Unprobed[1].PID != gpuTarget+1 ||
+			all := s.report.Unprobed
+			if len(all) != 2 || all[0].PID != gpuTarget || all[1].PID != gpuTarget+1 ||
 				len(s.report.Trouble) != 2 {
 				t.Errorf("%+v %q", s.report.Unprobed, s.report.Trouble)
 			}

@@ -28,7 +28,7 @@ func readShared(t *testing.T) (cases shared) {
 		t.Fatal(err)
 	}
 	if len(cases.Bytes) < 20 || len(cases.Durations) < 20 || len(cases.Figures) < 3 {
-		t.Fatalf("testdata/figures.json has %d, %d, %d cases", len(cases.Bytes), len(cases.Durations), len(cases.Figures))
+		t.Fatalf("testdata/figures.json: %d, %d, %d", len(cases.Bytes), len(cases.Durations), len(cases.Figures))
 	}
 	return cases
 }

@@ -167,7 +167,7 @@ func tracked(t *testing.T, pattern string) []string {
 	return strings.Fields(string(text))
 }
 
-// pages looks for words that are ruled out on the pages, but for the glossary. Code and quotations are not of the pages.
+// pages looks for words that are ruled out on the pages, but for the glossary and for code.
 func pages(t *testing.T, words []string) {
 	t.Helper()
 	out := regexp.MustCompile(`(?i)\b(` + strings.ReplaceAll(strings.Join(words, "|"), " ", `\s+`) + `)\b`)

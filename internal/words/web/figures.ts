@@ -1,5 +1,5 @@
-// Sizes, times and the marks of inexact figures as package words writes them, for the report's page and for JupyterLab's
-// extension. ../testdata/figures.json has the cases that Go, Python and this file are tested with.
+// Sizes, times and the marks of inexact figures as package words writes them, for the report's page and for
+// JupyterLab's extension. ../testdata/figures.json has the cases that Go, Python and this file are tested with.
 
 /** The sizes of a figure. */
 export type Quantity = "start" | "peak" | "end" | "need" | "consumed" | "peaked";

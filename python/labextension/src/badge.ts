@@ -45,10 +45,7 @@ function runningParts(r: IRun, before: IRun | null): IPart[] {
   const out: IPart[] = [{ name: "▶ runs", value: duration(r.duration) }];
   const now = r.meters.get("cpu.resident");
   if (now) {
-    out.push(
-      { name: "resident", value: shown(now, "end") },
-      { name: "at most", value: shown(now, "peak") },
-    );
+    out.push({ name: "resident", value: shown(now, "end") }, { name: "at most", value: shown(now, "peak") });
   }
   const last = before?.meters.get("cpu.resident");
   if (last) {
@@ -70,10 +67,7 @@ function own(r: IRun, before: IRun | null): IPart[] {
       out.push({ name: "Δ", value: way + both + difference(change), note: "to the run before" });
     }
     out.push({ name: "consumed", value: shown(f, "consumed") });
-    out.push(
-      { name: "peaked", value: shown(f, "peaked") },
-      { name: "total", value: shown(f, "end") },
-    );
+    out.push({ name: "peaked", value: shown(f, "peaked") }, { name: "total", value: shown(f, "end") });
   }
   out.push(...beside(r), { name: "", value: duration(r.duration) });
   if (r.status !== "ok") {

@@ -180,7 +180,8 @@ class Judge:
             self._unjudged.append("--fail-on-increase: there are no figures")
             return
         below = _sort(figure.need, figure, self._before + self._settings.tolerance + 1)
-        text = "--fail-on-increase: it needs %s, and needed %s before" % (_words.shown(figure, "need"), _words.size(self._before))
+        need = _words.shown(figure, "need")
+        text = "--fail-on-increase: it needs %s, and needed %s before" % (need, _words.size(self._before))
         if below is False:
             self._problems.append(text)
         elif below is None:

@@ -139,7 +139,7 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// CellsUnseen returns why cells of a build cannot be seen, "" if they can: there is no place to see them begin or have their
+// CellsUnseen returns why cells of a build cannot be seen, "" if they can: no place shows that they begin or have their
 // results, or no call passes the place.
 func CellsUnseen(s cpython.Sites) string {
 	if s.CompileInlined && !CompiledByAudit(s) {

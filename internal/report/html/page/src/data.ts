@@ -142,8 +142,7 @@ export class Session {
   tree(row: number, meter: number): MeterFigure | null {
     const t = this.page.rows.trees;
     for (let at = first(t.row, row); t.row[at] === row; at++) {
-      if (t.meter[at] === meter)
-        return figureOf(meter, t.start[at], t.need[at], t.consumed[at], t.off[at]);
+      if (t.meter[at] === meter) return figureOf(meter, t.start[at], t.need[at], t.consumed[at], t.off[at]);
     }
     return null;
   }
