@@ -49,7 +49,8 @@ func TestDoubtsInTheArchive(t *testing.T) {
 		s.archived(far)
 		s.still(event.RefusedStatements, 3)
 		s.still(event.RefusedMarkers, 4)
-		s.events = append(s.events, &event.Finish{Blind: []event.Blind{{PID: main, Meter: event.Mapped, Since: since}}})
+		unprobed := []event.Unprobed{{PID: main, Meter: event.Mapped, Since: since}}
+		s.events = append(s.events, &event.Finish{Unprobed: unprobed})
 		tracker := New()
 		for _, e := range s.events {
 			tracker.Add(e)
