@@ -86,13 +86,13 @@ func (v *view) Terminal() (int, bool) {
 }
 
 // press handles the action of a key, on the display's goroutine.
-func (v *view) press(a live.Action) {
-	if a == live.Quit {
+func (v *view) press(action live.Action) {
+	if action == live.Quit {
 		v.console.Signals.Take(os.Interrupt)
 		return
 	}
 	select {
-	case v.pressed <- a:
+	case v.pressed <- action:
 	default: // no user presses keys so fast
 	}
 }
@@ -123,35 +123,35 @@ func (v *view) Update() error {
 	if began.Before(v.next) {
 		return nil
 	}
-	g := v.tracker.Glance()
+	glance := v.tracker.Glance()
 	if !v.options.Once || v.options.Cells > 0 {
-		for i := range g.Kernels {
-			k := &g.Kernels[i]
+		for i := range glance.Kernels {
+			k := &glance.Kernels[i]
 			k.Cells, k.CellsUnlisted = v.past.Of(k.PID, v.options.Cells)
 		}
 	}
 	if v.options.NoSource {
-		g = report.GlanceWithoutSource(g)
+		glance = report.GlanceWithoutSource(glance)
 	}
-	g.Own = session.OwnMemory(v.session.Running)
-	g.GPUs, g.Slower = modelGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
-	v.glance = g
+	glance.Own = session.OwnMemory(v.session.Running)
+	glance.GPUs, glance.Slower = modelGPUs(v.session), session.Slower(v.session.Running, words.ExpensiveProbes)
+	v.glance = glance
 	v.next = began.Add(max(soonestAgain, glanceShare*time.Since(began)))
 	if v.display != nil {
-		v.display.Update(g)
+		v.display.Update(glance)
 		return nil
 	}
-	if g.ElapsedNS > 0 && !v.session.Running.Looks.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
+	if glance.ElapsedNS > 0 && !v.session.Running.Looks.FindsVariables() && time.Since(v.began) >= v.options.onceAfter {
 		return errGlanced
 	}
 	return nil
 }
 
 // do carries out the action of a key.
-func (v *view) do(a live.Action) {
-	switch a {
+func (v *view) do(action live.Action) {
+	switch action {
 	case live.Mark, live.Unmark:
-		v.tracker.Mark(a == live.Mark)
+		v.tracker.Mark(action == live.Mark)
 	case live.FindVariables:
 		if !v.session.Running.Looks.FindVariables() {
 			v.display.Notice("variables are being looked for already")

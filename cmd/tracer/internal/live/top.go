@@ -37,15 +37,15 @@ func newTopCommand(c console.Console) *cobra.Command {
 		},
 	}
 	o.AddFlags(cmd.Flags())
-	f := cmd.Flags()
-	f.Lookup("quiet").Usage = "print no report at the end, and no progress"
-	f.BoolVar(&o.All, "all", false, "attach to every kernel there is; 'n' goes from one to the next")
-	f.DurationVar(&o.Duration, "duration", 0,
+	flags := cmd.Flags()
+	flags.Lookup("quiet").Usage = "print no report at the end, and no progress"
+	flags.BoolVar(&o.All, "all", false, "attach to every kernel there is; 'n' goes from one to the next")
+	flags.DurationVar(&o.Duration, "duration", 0,
 		"detach after this `TIME`, such as 30s or 10m; with --once: print after it")
-	f.BoolVar(&o.Once, "once", false, "print one screen, and detach without a report")
-	f.BoolVar(&o.ASCII, "ascii", false, "use ASCII characters only, as where the locale has no others")
-	f.BoolVar(&o.NoColor, "no-color", false, "use no colours, as with NO_COLOR (which sudo takes away)")
-	f.BoolVar(&o.Variables, "variables", false, "look for variables at once, from outside ('u' does at any time)")
+	flags.BoolVar(&o.Once, "once", false, "print one screen, and detach without a report")
+	flags.BoolVar(&o.ASCII, "ascii", false, "use ASCII characters only, as where the locale has no others")
+	flags.BoolVar(&o.NoColor, "no-color", false, "use no colours, as with NO_COLOR (which sudo takes away)")
+	flags.BoolVar(&o.Variables, "variables", false, "look for variables at once, from outside ('u' does at any time)")
 	return cmd
 }
 

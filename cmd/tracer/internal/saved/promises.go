@@ -146,14 +146,14 @@ func recall(ctx context.Context, in io.Reader) (out recalled) {
 
 // promisedIn returns the promises of a recording for each of its processes.
 func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise, error) {
-	f, err := s.Rights.Open(path)
+	file, err := s.Rights.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the recording: %w", err)
 	}
-	defer f.Close()
+	defer file.Close()
 	progress := console.StartProgress(s.Console.Err, s.Options.Quiet, "reading")
 	defer progress.Stop()
-	found, err := askRecall(ctx, f)
+	found, err := askRecall(ctx, file)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -182,10 +182,10 @@ func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise
 }
 
 // askRecall has another process read a recording, and keeps the part of the answer that is within bounds.
-func askRecall(ctx context.Context, f *os.File) (found recalled, err error) {
+func askRecall(ctx context.Context, file *os.File) (found recalled, err error) {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", recallCommand)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = append(os.Environ(), "GOMAXPROCS=2"), "/", time.Second
-	cmd.Stdin, cmd.Stderr = f, os.Stderr
+	cmd.Stdin, cmd.Stderr = file, os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -43,19 +43,19 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 	if o.HasLeaks() {
 		tracker, findings = attribution.NewAudited()
 	}
-	d, err := output.NewDocument(&o, c)
+	document, err := output.NewDocument(&o, c)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	if err := replay(ctx, d, path, tracker.Add); err != nil {
+	defer document.Close()
+	if err := replay(ctx, document, path, tracker.Add); err != nil {
 		return err
 	}
-	r, err := d.Report(tracker, findings, d.Options.Print)
+	r, err := document.Report(tracker, findings, document.Options.Print)
 	if err != nil {
 		return err
 	}
-	return d.Judge(r)
+	return document.Judge(r)
 }
 
 // reportOrInto prints a report or puts it into a notebook.

@@ -65,11 +65,11 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 		return err
 	}
 	defer rights.Close()
-	f, err := rights.Open(path)
+	file, err := rights.Open(path)
 	if err != nil {
 		return fmt.Errorf("read the recording: %w", err)
 	}
-	defer f.Close()
+	defer file.Close()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -78,7 +78,7 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	if err := seclude(who); err != nil {
 		return fmt.Errorf("give up what is not needed: %w", err)
 	}
-	v := &viewer{file: f, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
+	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
 	if err := v.read(); err != nil {
 		return status.NotRecorded(path, err)
 	}
@@ -130,52 +130,52 @@ func (v *viewer) serve(ctx context.Context, on net.Listener) error {
 }
 
 // ServeHTTP answers requests to this host with the secret in their path.
-func (v *viewer) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	head := w.Header()
+func (v *viewer) ServeHTTP(response http.ResponseWriter, request *http.Request) {
+	head := response.Header()
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
-	token, what, _ := strings.Cut(strings.TrimPrefix(q.URL.Path, "/"), "/")
+	token, what, _ := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	switch {
-	case q.Host != v.host:
-		http.Error(w, "not this host", http.StatusMisdirectedRequest)
-	case q.Method != http.MethodGet && q.Method != http.MethodHead:
-		http.Error(w, "only reading", http.StatusMethodNotAllowed)
+	case request.Host != v.host:
+		http.Error(response, "not this host", http.StatusMisdirectedRequest)
+	case request.Method != http.MethodGet && request.Method != http.MethodHead:
+		http.Error(response, "only reading", http.StatusMethodNotAllowed)
 	case subtle.ConstantTimeCompare([]byte(token), []byte(v.token)) != 1:
-		http.NotFound(w, q)
+		http.NotFound(response, request)
 	case what == "":
-		v.answer(w, q, true)
+		v.answer(response, request, true)
 	case what == "data":
-		v.answer(w, q, false)
+		v.answer(response, request, false)
 	default:
-		http.NotFound(w, q)
+		http.NotFound(response, request)
 	}
 }
 
 // answer sends the page or its data, as new as the recording, to a browser with the secret; nothing if the page has
 // that already.
-func (v *viewer) answer(w http.ResponseWriter, q *http.Request, page bool) {
-	v.guests.know(q)
+func (v *viewer) answer(response http.ResponseWriter, request *http.Request, page bool) {
+	v.guests.know(request)
 	data, version, err := v.newest()
 	if err != nil {
-		http.Error(w, "the recording cannot be read now", http.StatusServiceUnavailable)
+		http.Error(response, "the recording cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
 	if !page {
-		if q.URL.Query().Get("have") == strconv.Itoa(version) {
-			w.WriteHeader(http.StatusNoContent)
+		if request.URL.Query().Get("have") == strconv.Itoa(version) {
+			response.WriteHeader(http.StatusNoContent)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(data)
+		response.Header().Set("Content-Type", "application/json")
+		_, _ = response.Write(data)
 		return
 	}
 	o := html.Options{Version: version}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
+	response.Header().Set("Content-Type", "text/html; charset=utf-8")
+	response.Header().Set("Content-Security-Policy", html.Policy(o)+"; frame-ancestors 'none'")
 	var b bytes.Buffer
 	_ = html.Assemble(&b, data, o) // writing to memory cannot fail
-	_, _ = w.Write(b.Bytes())
+	_, _ = response.Write(b.Bytes())
 }

@@ -34,11 +34,11 @@ type viewer struct {
 	guests guests
 
 	mu      sync.Mutex
-	version int    // of the page, from 1
-	data    []byte // of the page
-	size    int64  // of the recording at the last reading
-	failed  error  // of the last reading
-	reading bool
+	version int           // of the page, from 1
+	data    []byte        // of the page
+	size    int64         // of the recording at the last reading
+	failed  error         // of the last reading
+	reading chan struct{} // closed at the end of the reading under way; nil: nothing is read
 	took    time.Duration // duration of the last reading
 	last    time.Time     // end of the last reading
 	seen    int64         // the recording's size at the last request
@@ -57,9 +57,13 @@ func (v *viewer) newest() (data []byte, version int, err error) {
 	if info.Size() != v.seen {
 		v.seen, v.grew = info.Size(), now
 	}
-	if info.Size() != v.size && !v.reading && v.isTime(now) {
-		v.reading = true
-		go func() { _ = v.read() }() // newest returns the error to the next request
+	if info.Size() != v.size && v.reading == nil && v.isTime(now) {
+		ended := make(chan struct{})
+		v.reading = ended
+		go func() {
+			defer close(ended)
+			_ = v.read() // newest returns the error to the next request
+		}()
 	}
 	return v.data, v.version, v.failed
 }
@@ -79,7 +83,7 @@ func (v *viewer) read() error {
 	size, data, err := v.page(v.version + 1) // no other goroutine counts meanwhile
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.reading, v.failed = false, err
+	v.reading, v.failed = nil, err
 	v.last = time.Now()
 	v.took = v.last.Sub(began)
 	v.size = size // even for an unreadable one: the next try is when it has grown

@@ -12,14 +12,14 @@ import (
 
 // threads makes eight threads map, touch and unmap at the same time, and then hold their memory at a barrier.
 func threads(s *stage) {
-	const n = 8
-	runtime.GOMAXPROCS(n)
+	const count = 8
+	runtime.GOMAXPROCS(count)
 	own := mapMemory(-1, 4*mib, readWrite, anonymous)
 	s.touch(own)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
-	ready.Add(n)
-	for range n {
+	ready.Add(count)
+	for range count {
 		done.Go(func() {
 			runtime.LockOSThread()
 			for range 100 {
@@ -27,11 +27,11 @@ func threads(s *stage) {
 				s.touch(m)
 				unmap(m)
 			}
-			m := mapMemory(-1, 4*mib, readWrite, anonymous)
-			s.touch(m)
+			memory := mapMemory(-1, 4*mib, readWrite, anonymous)
+			s.touch(memory)
 			ready.Done()
 			<-release
-			unmap(m)
+			unmap(memory)
 		})
 	}
 	ready.Wait()
@@ -45,8 +45,8 @@ func threads(s *stage) {
 // fork's child reads its own memory while the parent waits, and the parent while the child does: nothing moves between
 // the two. The child of a program with threads may do little more than system calls.
 func fork(s *stage) {
-	m := mapMemory(-1, 32*mib, readWrite, anonymous)
-	s.touch(m)
+	memory := mapMemory(-1, 32*mib, readWrite, anonymous)
+	s.touch(memory)
 	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
 	check(unix.Pipe2(s.fromUs[:], unix.O_CLOEXEC))
 	token := make([]byte, 1)
@@ -57,19 +57,19 @@ func fork(s *stage) {
 		panic(errno)
 	}
 	if pid == 0 {
-		s.inChild(m, token)
+		s.inChild(memory, token)
 	}
 	must(unix.Read(s.toUs[0], token))
 	s.peak()
-	unmap(m)
+	unmap(memory)
 	must(unix.Write(s.fromUs[1], token))
 	must(unix.Wait4(int(pid), nil, 0, nil))
 }
 
-func (s *stage) inChild(m, token []byte) {
+func (s *stage) inChild(memory, token []byte) {
 	s.pid = unix.Getpid()
 	s.open()
-	s.touch(m[:16*mib])
+	s.touch(memory[:16*mib])
 	own := mapMemory(-1, 8*mib, readWrite, anonymous)
 	s.touch(own)
 	s.peak()
@@ -82,10 +82,10 @@ func (s *stage) inChild(m, token []byte) {
 
 // execChild's own peak is not read: it does nothing but wait.
 func execChild(s *stage) {
-	p := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
+	child := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
-	must(p.Wait())
+	must(child.Wait())
 	m := mapMemory(-1, 16*mib, readWrite, anonymous)
 	s.touch(m)
 	s.peak()
