@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
@@ -144,22 +143,13 @@ func (s *Session) use(l *tracee.KernelHalf) error {
 	return nil
 }
 
-// attachAll attaches all targets.
+// attachAll attaches all targets, which are roots.
 func (s *Session) attachAll() error {
-	var gone error
-	for i, t := range slices.Clone(s.targets.All) { // the loop adds their children
-		err := s.attach(uint32(i), t, true)
-		if s.targets.Tolerates(err) {
-			s.targets.Drop(t)
-			gone = err
-		} else if err != nil {
-			return err
-		}
-	}
-	if len(s.targets.All) == 0 {
-		return gone
-	}
-	return nil
+	root := uint32(0)
+	return s.targets.Each(func(t *tracee.Target) error {
+		root++
+		return s.attach(root-1, t, true)
+	})
 }
 
 // attach attaches one target: its descendants, the process itself, its probes.
@@ -208,28 +198,18 @@ func (s *Session) attach(root uint32, t *tracee.Target, late bool) error {
 
 // recognize opens the interpreters of the targets, each of which must be a Python.
 func (s *Session) recognize(ctx context.Context) error {
-	var gone error
-	for _, t := range slices.Clone(s.targets.All) {
-		var err error
+	return s.targets.Each(func(t *tracee.Target) (err error) {
 		if t.Python, err = s.probes.Interpreters.Open(t.PID); err == nil {
 			err = t.Lives() // or another process was looked at
 		}
-		switch {
-		case err != nil && ctx.Err() != nil: // a file that was not found may exist
+		if err != nil && ctx.Err() != nil { // a file that was not found may exist
 			return context.Cause(ctx)
-		case s.targets.Tolerates(err):
-			s.targets.Drop(t)
-			gone = err
-		case err != nil:
-			return err
-		default:
+		}
+		if err == nil {
 			s.examiner.readAhead(t)
 		}
-	}
-	if len(s.targets.All) == 0 {
-		return gone
-	}
-	return nil
+		return err
+	})
 }
 
 // ErrTooMany says that more processes are named than a session traces.

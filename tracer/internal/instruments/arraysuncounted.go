@@ -1,6 +1,8 @@
 package instruments
 
 import (
+	"slices"
+
 	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/python/numpy"
@@ -15,12 +17,7 @@ type uncountedArrays struct {
 
 // meet examines a module that a target has mapped since a time. It reads the file once.
 func (u *uncountedArrays) meet(h *Host, t *tracee.Target, since event.Nanoseconds, m process.Mapping) {
-	for _, known := range u.files {
-		if known == m.File {
-			return
-		}
-	}
-	if len(u.files) >= maxArrayModules {
+	if slices.Contains(u.files, m.File) || len(u.files) >= maxArrayModules {
 		return
 	}
 	u.files = append(u.files, m.File)

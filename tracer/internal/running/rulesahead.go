@@ -134,15 +134,10 @@ func IsClosed(c chan struct{}, within time.Duration) bool {
 		return true
 	default:
 	}
-	if within <= 0 {
-		return false
-	}
-	late := time.NewTimer(within)
-	defer late.Stop()
 	select {
 	case <-c:
 		return true
-	case <-late.C:
+	case <-time.After(within):
 		return false
 	}
 }

@@ -35,21 +35,35 @@ func (l *List) HaveRoot() bool {
 
 // Hold opens handles of running processes, without reading any of their state.
 func (l *List) Hold(who []process.Identity) error {
-	var gone error
+	started := map[*Target]process.Identity{}
 	for _, id := range who {
 		t := &Target{PID: id.PID}
-		var err error
-		if id.StartTicks == 0 {
+		l.All, started[t] = append(l.All, t), id
+	}
+	return l.Each(func(t *Target) (err error) {
+		id, known := started[t]
+		switch {
+		case !known: // its handle is open
+		case id.StartTicks == 0:
 			t.Handle, err = l.FS.Open(id.PID)
-		} else {
+		default:
 			t.Handle, err = l.FS.OpenIdentity(id)
 		}
+		return err
+	})
+}
+
+// Each calls a function for each target on the list. It drops the targets for which the function fails with an error
+// that is tolerated, and fails itself with any other error, and where no target is left.
+func (l *List) Each(do func(*Target) error) error {
+	var gone error
+	for _, t := range slices.Clone(l.All) { // the function may add their children
+		err := do(t)
 		if l.Tolerates(err) {
+			l.Drop(t)
 			gone = err
 		} else if err != nil {
 			return err
-		} else {
-			l.All = append(l.All, t)
 		}
 	}
 	if len(l.All) == 0 {

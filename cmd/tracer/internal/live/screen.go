@@ -105,15 +105,9 @@ const (
 
 // Update takes a new glance, if it is time, and shows it.
 func (v *view) Update() error {
-	for {
-		select {
-		case a := <-v.pressed:
-			v.do(a)
-			v.next = time.Time{}
-			continue
-		default:
-		}
-		break
+	for len(v.pressed) > 0 {
+		v.do(<-v.pressed)
+		v.next = time.Time{}
 	}
 	if v.options.Variables && !v.asked {
 		v.asked = true

@@ -73,7 +73,7 @@ func runInto(ctx context.Context, o output.Options, into intoOptions, c console.
 	var r *model.Report
 	if into.Remove {
 		if err := document.Seclude(); err != nil {
-			return fmt.Errorf("give up what is not needed: %w", err)
+			return err
 		}
 	} else if err := replay(ctx, document, args[0], tracker.Add); err != nil {
 		return err

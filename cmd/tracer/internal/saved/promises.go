@@ -22,7 +22,6 @@ import (
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/event"
 	"ipytracer/event/recording"
-	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/process"
 	"ipytracer/model"
@@ -59,38 +58,19 @@ const (
 const recallCommand = "recall"
 
 func newRecallCommand(c console.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:    recallCommand,
-		Short:  "List what a recording names to be freed; started by tracer itself",
-		Hidden: true,
-		Args:   status.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	return status.Hidden(recallCommand, "List what a recording names to be freed; started by tracer itself",
+		cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // its parent ends it
-			if err := withoutRights(); err != nil {
+			who, err := invoker.Find()
+			if err == nil {
+				err = output.Seclude(who, nil, nil, func(error) {})
+			}
+			if err != nil {
 				return err
 			}
 			return json.NewEncoder(c.Out).Encode(recall(cmd.Context(), c.In))
-		},
-	}
-}
-
-// withoutRights leaves this process only the rights to read and write open files.
-func withoutRights() error {
-	who, err := invoker.Find()
-	if err != nil {
-		return err
-	}
-	if u := who.Heir(); u != nil {
-		err = confine.Become(u.UID, u.GID, u.Groups)
-	} else {
-		err = confine.KeepCapabilities()
-	}
-	for _, more := range []error{confine.OnlyPaths(confine.Paths{}), confine.Allow(confine.Program())} {
-		if !errors.Is(more, confine.ErrNoLandlock) && !errors.Is(more, confine.ErrNoFilter) {
-			err = errors.Join(err, more)
-		}
-	}
-	return err
+		})
 }
 
 // recall reads a recording to its end: the last look at each process counts.

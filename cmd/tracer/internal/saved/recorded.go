@@ -95,10 +95,7 @@ func openEach(document *output.Document, paths []string) (files []*os.File, err 
 		}
 		files = append(files, file)
 	}
-	if err := document.Seclude(); err != nil {
-		return files, fmt.Errorf("give up what is not needed: %w", err)
-	}
-	return files, nil
+	return files, document.Seclude()
 }
 
 func closeEach(files []*os.File) {

@@ -5,13 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
+	"ipytracer/cmd/tracer/internal/output"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
@@ -75,8 +74,9 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 		return fmt.Errorf("listen: %w", err)
 	}
 	defer listener.Close()
-	if err := seclude(who); err != nil {
-		return fmt.Errorf("give up what is not needed: %w", err)
+	// A recording may come from any source, and so may requests.
+	if err := output.Seclude(who, nil, answering(), func(error) {}); err != nil {
+		return err
 	}
 	v := &viewer{file: file, noSource: o.NoSource, host: listener.Addr().String(), token: rand.Text(), until: ctx}
 	if err := v.read(); err != nil {
@@ -87,29 +87,10 @@ func runView(ctx context.Context, o viewOptions, c console.Console, path string)
 	return v.serve(ctx, listener)
 }
 
-// seclude gives up, for good, all rights that answering browsers does not need, once the recording is open and the port
-// is taken: a recording may come from any source, and so may requests.
-func seclude(who *invoker.Invoker) error {
-	_, _ = time.Now().Zone() // the time zone is read while files can be
-	var err error
-	if u := who.Heir(); u != nil {
-		err = confine.Become(u.UID, u.GID, u.Groups)
-	} else {
-		err = confine.KeepCapabilities()
-	}
-	if err != nil {
-		return err
-	}
-	if err := confine.OnlyPaths(confine.Paths{}); err != nil && !errors.Is(err, confine.ErrNoLandlock) {
-		return err
-	}
-	answering := confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
+// answering are the system calls that answers to browsers take.
+func answering() []confine.Rule {
+	return confine.Always(unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 		unix.SYS_SETSOCKOPT, unix.SYS_SHUTDOWN)
-	if err := confine.Allow(slices.Concat(confine.Program(), answering)); err != nil &&
-		!errors.Is(err, confine.ErrNoFilter) {
-		return err
-	}
-	return nil
 }
 
 // serve answers until the context ends.

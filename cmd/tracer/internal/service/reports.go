@@ -161,18 +161,14 @@ func credentialOf(peer serving.Peer) *syscall.Credential {
 
 // newKeepCommand writes standard input to a file of the user it runs as.
 func newKeepCommand(c console.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:    keepCommand + " PATH",
-		Short:  "Keep the report of a session; started by tracer itself",
-		Hidden: true,
-		Args:   status.Args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+	return status.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
+		cobra.ExactArgs(1),
+		func(_ *cobra.Command, args []string) error {
 			if err := confine.NoNewPrivileges(); err != nil {
 				return err
 			}
 			return keepReport(c.In, args[0])
-		},
-	}
+		})
 }
 
 func keepReport(from io.Reader, path string) error {

@@ -125,7 +125,7 @@ func (t *attempt) outcome(result *Result, answered, waited error) error {
 	case result.What == "" && result.ended:
 		return fmt.Errorf("no kernel has started: %s", escape.Bounded(result.Why, 400))
 	case result.What == "":
-		return fmt.Errorf("the run did not begin: %s", t.driver.words.last(waited))
+		return fmt.Errorf("the run did not begin: %s", lastLine(&t.driver.words, waited))
 	case t.failed != nil && (t.figures == nil || result.Why == ""):
 		return t.failed
 	}
