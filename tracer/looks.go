@@ -48,16 +48,7 @@ func (l *Looks) FindVariables() bool {
 func (l *Looks) FindVariablesOf(pid int, watch []event.Piece) bool {
 	look := l.lookBeside(func(t *tracee.Target) bool { return t.PID == pid })
 	look.Watch = watch
-	return l.begins(look, func() func() []event.Event {
-		began, used := time.Now(), objects.ProcessorTime()
-		found := look.ListVariables(look.Surveys())
-		out := lookedAt(look, pid, began, used)
-		addVariables(out, look, found)
-		return func() []event.Event {
-			lastlook.WithInputs(&l.code.Cells, found)
-			return []event.Event{out}
-		}
-	})
+	return l.beginsOf(pid, look)
 }
 
 // FindHoldersOf searches for the holders of these blocks of a process, and for idle workers among its children, as
@@ -69,15 +60,24 @@ func (l *Looks) FindHoldersOf(pid int, blocks []event.Block) bool {
 	for _, b := range blocks {
 		look.Live.Add(lastlook.LiveKey{PID: int32(pid), Address: b.Address}, b.Size)
 	}
+	return l.beginsOf(pid, look)
+}
+
+// beginsOf starts a look at one process, for its variables and, if they are asked for, for holders.
+func (l *Looks) beginsOf(pid int, look *lastlook.Look) bool {
 	return l.begins(look, func() func() []event.Event {
 		began, used := time.Now(), objects.ProcessorTime()
 		all := look.Surveys()
-		others := look.BesideThem(all)
 		var found []event.Event
-		var beside sync.WaitGroup
-		beside.Go(func() { found = look.ListVariables(all) })
-		look.FindHolders(others)
-		beside.Wait()
+		if look.Asked {
+			others := look.BesideThem(all)
+			var beside sync.WaitGroup
+			beside.Go(func() { found = look.ListVariables(all) })
+			look.FindHolders(others)
+			beside.Wait()
+		} else {
+			found = look.ListVariables(all)
+		}
 		out := lookedAt(look, pid, began, used)
 		addVariables(out, look, found)
 		return func() []event.Event {

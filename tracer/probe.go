@@ -65,14 +65,11 @@ func (e *examiner) look(t *tracee.Target) {
 	t.Python = p
 	t.Patience = 0
 	if err := e.probe(t); err != nil {
-		if e.probes.Placer.HasEnded(t) { // it ended before it could be examined
-			p.Close()
-			t.Python = nil
-			return
+		if !e.probes.Placer.HasEnded(t) { // else it ended before it could be examined
+			e.overlooked.found(t.PID)
+			e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
+				p.Binary.Version(), err)
 		}
-		e.overlooked.found(t.PID)
-		e.certificate.MissesPython(t.PID, "pid %d runs Python %v but could not be probed: %v", t.PID,
-			p.Binary.Version(), err)
 		p.Close()
 		t.Python = nil
 		return

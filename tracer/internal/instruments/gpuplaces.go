@@ -21,7 +21,7 @@ func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	case cuda.Driver:
 		enter, leave := ledger.Placement{Program: ledger.CUDAEnter}, ledger.Placement{Program: ledger.CUDALeave}
 		for _, site := range s.Driver {
-			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+			add(&enter, site.Offset, site.Cookie)
 			leave.Offsets = append(leave.Offsets, site.Offset)
 		}
 		// returns first: an entry without its return is a call that never ends
@@ -29,7 +29,7 @@ func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	case cuda.Runtime:
 		enter := ledger.Placement{Program: ledger.RuntimeEnter}
 		for _, site := range s.Runtime {
-			enter.Offsets, enter.Cookies = append(enter.Offsets, site.Offset), append(enter.Cookies, site.Cookie)
+			add(&enter, site.Offset, site.Cookie)
 		}
 		out[ledger.GroupDriver] = []ledger.Placement{enter}
 	case cuda.Torch:

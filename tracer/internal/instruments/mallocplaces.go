@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ipytracer/internal/code/libc"
-	"ipytracer/internal/code/machine"
 	"ipytracer/internal/ledger"
 )
 
@@ -16,22 +15,19 @@ func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 	type exit struct{ offset, cookie uint64 }
 	seen := map[exit]bool{} // functions may share their ends
 	for _, f := range found {
-		enter.Offsets = append(enter.Offsets, f.Entry.FileOffset)
-		enter.Cookies = append(enter.Cookies, ledger.HeapCall(uint8(f.Operation), f.Entry.Pushed, glibc))
+		add(&enter, f.Entry.FileOffset, ledger.HeapCall(uint8(f.Operation), f.Entry.Pushed, glibc))
 		if !f.Complete {
 			late.Offsets = append(late.Offsets, f.Start.FileOffset)
 			continue
 		}
 		for _, r := range f.Leaves {
-			one := exit{r.FileOffset, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask, r.Condition.Value)}
-			if !seen[one] {
+			if one := (exit{r.FileOffset, wayOut(r)}); !seen[one] {
 				seen[one] = true
-				leave.Offsets, leave.Cookies = append(leave.Offsets, one.offset), append(leave.Cookies, one.cookie)
+				add(&leave, one.offset, one.cookie)
 			}
 		}
 	}
-	return slices.DeleteFunc([]ledger.Placement{late, leave, enter},
-		func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
+	return used(late, leave, enter)
 }
 
 // OfPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
@@ -41,21 +37,16 @@ func OfPools(s libc.PoolSites) []ledger.Placement {
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
 		ledger.Placement{Program: ledger.PoolReallocating}
 	for _, f := range s.Free {
-		freeing.Offsets, freeing.Cookies = append(freeing.Offsets, f.Entry.FileOffset),
-			append(freeing.Cookies, ledger.At(f.Entry.Emulated, 0))
+		add(&freeing, f.Entry.FileOffset, ledger.At(f.Entry.Emulated, 0))
 	}
 	for _, kind := range []struct {
 		functions []libc.PoolFunction
 		into      *ledger.Placement
 	}{{s.Allocate, &allocating}, {s.Reallocate, &reallocating}} {
 		for _, f := range kind.functions {
-			kind.into.Offsets = append(kind.into.Offsets, f.Entry.FileOffset)
-			kind.into.Cookies = append(kind.into.Cookies, ledger.At(f.Entry.Emulated, ledger.PoolCall(f.Entry.Pushed)))
+			add(kind.into, f.Entry.FileOffset, ledger.At(f.Entry.Emulated, ledger.PoolCall(f.Entry.Pushed)))
 			for _, r := range f.Leaves {
-				returning.Offsets = append(returning.Offsets, r.FileOffset)
-				returning.Cookies = append(returning.Cookies,
-					ledger.At(r.Emulated, ledger.WayOut(r.Pushed, uint8(r.Result), r.Condition.Mask,
-						r.Condition.Value)))
+				add(&returning, r.FileOffset, ledger.At(r.Emulated, wayOut(r)))
 			}
 		}
 	}
@@ -63,18 +54,18 @@ func OfPools(s libc.PoolSites) []ledger.Placement {
 }
 
 // OfCalls places programs behind a C library's requests for memory.
-func OfCalls(c libc.Calls) (placements []ledger.Placement) {
-	add := func(p ledger.Program, sites []machine.Site) {
-		if len(sites) == 0 {
-			return
-		}
-		one := ledger.Placement{Program: p}
-		for _, site := range sites {
-			one.Offsets = append(one.Offsets, site.FileOffset)
-		}
-		placements = append(placements, one)
+func OfCalls(c libc.Calls) []ledger.Placement {
+	maps, remaps := ledger.Placement{Program: ledger.MmapReturned}, ledger.Placement{Program: ledger.MremapReturned}
+	for _, site := range c.Mmap {
+		maps.Offsets = append(maps.Offsets, site.FileOffset)
 	}
-	add(ledger.MmapReturned, c.Mmap)
-	add(ledger.MremapReturned, c.Mremap)
-	return placements
+	for _, site := range c.Mremap {
+		remaps.Offsets = append(remaps.Offsets, site.FileOffset)
+	}
+	return used(maps, remaps)
+}
+
+// used returns the placements that have places.
+func used(all ...ledger.Placement) []ledger.Placement {
+	return slices.DeleteFunc(all, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }

@@ -10,9 +10,7 @@ import (
 func OfArrays(sites numpy.Sites) []ledger.Placement {
 	handlers := ledger.Placement{Program: ledger.NumPyHandler}
 	for _, site := range sites.Handlers {
-		handlers.Offsets = append(handlers.Offsets, site.FileOffset)
-		handlers.Cookies = append(handlers.Cookies,
-			ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
+		add(&handlers, site.FileOffset, ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))
 	}
 	placement := func(p ledger.Program, sites []numpy.Site) ledger.Placement {
 		out := ledger.Placement{Program: p}
@@ -24,9 +22,7 @@ func OfArrays(sites numpy.Sites) []ledger.Placement {
 			if site.HasTimes {
 				times = word(site.Times)
 			}
-			out.Offsets = append(out.Offsets, site.FileOffset)
-			out.Cookies = append(out.Cookies,
-				ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size, times)))
+			add(&out, site.FileOffset, ledger.At(site.Emulated, ledger.ArrayPlace(word(site.Block), size, times)))
 		}
 		return out
 	}

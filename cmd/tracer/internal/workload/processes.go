@@ -14,8 +14,7 @@ import (
 func threads(s *stage) {
 	const count = 8
 	runtime.GOMAXPROCS(count)
-	own := mapMemory(-1, 4*mib, readWrite, anonymous)
-	s.touch(own)
+	own := s.touched(4 * mib)
 	var ready, done sync.WaitGroup
 	release := make(chan struct{})
 	ready.Add(count)
@@ -23,12 +22,10 @@ func threads(s *stage) {
 		done.Go(func() {
 			runtime.LockOSThread()
 			for range 100 {
-				m := mapMemory(-1, mib, readWrite, anonymous)
-				s.touch(m)
+				m := s.touched(mib)
 				unmap(m)
 			}
-			memory := mapMemory(-1, 4*mib, readWrite, anonymous)
-			s.touch(memory)
+			memory := s.touched(4 * mib)
 			ready.Done()
 			<-release
 			unmap(memory)
@@ -45,8 +42,7 @@ func threads(s *stage) {
 // fork's child reads its own memory while the parent waits, and the parent while the child does: nothing moves between
 // the two. The child of a program with threads may do little more than system calls.
 func fork(s *stage) {
-	memory := mapMemory(-1, 32*mib, readWrite, anonymous)
-	s.touch(memory)
+	memory := s.touched(32 * mib)
 	check(unix.Pipe2(s.toUs[:], unix.O_CLOEXEC))
 	check(unix.Pipe2(s.fromUs[:], unix.O_CLOEXEC))
 	token := make([]byte, 1)
@@ -70,8 +66,7 @@ func (s *stage) inChild(memory, token []byte) {
 	s.pid = unix.Getpid()
 	s.open()
 	s.touch(memory[:16*mib])
-	own := mapMemory(-1, 8*mib, readWrite, anonymous)
-	s.touch(own)
+	own := s.touched(8 * mib)
 	s.peak()
 	must(unix.Write(s.toUs[1], token))
 	must(unix.Read(s.fromUs[0], token))
@@ -86,8 +81,7 @@ func execChild(s *stage) {
 		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
 	must(child.Wait())
-	m := mapMemory(-1, 16*mib, readWrite, anonymous)
-	s.touch(m)
+	m := s.touched(16 * mib)
 	s.peak()
 	unmap(m)
 }

@@ -144,6 +144,13 @@ func (s *stage) touch(memory []byte) {
 	}
 }
 
+// touched maps private memory of a size, and touches it.
+func (s *stage) touched(size int) []byte {
+	memory := mapMemory(-1, size, readWrite, anonymous)
+	s.touch(memory)
+	return memory
+}
+
 func (s *stage) look(memory []byte) (sum byte) {
 	for i := 0; i < len(memory); i += s.pages {
 		sum += memory[i]
