@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ipytracer/event"
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/ledger"
 )
@@ -172,4 +173,19 @@ func (l *List) InTree(root uint32) (n int) {
 		}
 	}
 	return n
+}
+
+// Renamed returns events for the targets that name another notebook than at the last look: VS Code sets its variable
+// only once a kernel runs.
+func Renamed(fs process.FS, targets []*Target) (news []event.Event) {
+	for _, t := range targets {
+		if t.Gone || t.Python == nil || t.Python.Inputs == 0 || !t.Announced {
+			continue
+		}
+		if now := NotebookOf(fs, t.PID, t.Python.Live); now != "" && now != t.Python.Notebook {
+			t.Python.Notebook = now
+			news = append(news, &event.Process{ProcessInfo: t.Info()})
+		}
+	}
+	return news
 }

@@ -1,3 +1,5 @@
+// Package saved has the commands that read recordings: report, view, audit, advise, diff, merge and plan. Audit and
+// advise take running kernels, too.
 package saved
 
 import (
@@ -67,4 +69,12 @@ func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c con
 		return runInto(ctx, o, into, c, args)
 	}
 	return runReport(ctx, o, c, args[0])
+}
+
+// Commands returns the commands that read recordings.
+func Commands(c console.Console) []*cobra.Command {
+	return []*cobra.Command{
+		newReportCommand(c), newViewCommand(c), newAuditCommand(c), newDiffCommand(c), newPlanCommand(c),
+		newAdviseCommand(c), newMergeCommand(c), newRecallCommand(c),
+	}
 }
