@@ -174,3 +174,14 @@ func (r Reader) generations() (heads []uint64) {
 	}
 	return heads
 }
+
+// listed takes in a list that was read from its head to its end, each object once.
+func (c *Collected) listed(list uint64, first int) {
+	switch {
+	case !c.Collector.Known:
+	case list == c.Collector.oldest:
+		c.Old = listPart{first, max(first, len(c.Objects)-c.Collector.pending)}
+	case list == c.Collector.permanent:
+		c.Frozen = listPart{first, len(c.Objects)}
+	}
+}

@@ -7,23 +7,14 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/internal/python/cpython"
 )
 
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
-//
-// These are pages of 4 KiB on every machine. The machine's own pages may be larger, by a power of two. Then each of
-// these lies in one of those, and can be read as a whole or not at all.
 const (
-	PageSize  = 4 << 10
 	Ways      = 8        // pages a set holds
 	KeptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
 	fewPages  = 1 << 9   // where little is read
 	PathBytes = 64 << 20 // read beyond the limit, to describe the findings
-
-	LowestAddress = 64 << 10 // vm.mmap_min_addr
-	UserSpace     = cpython.UserSpace
 )
 
 var ErrBytes = errors.New("the limit of bytes was reached")

@@ -8,10 +8,8 @@ import (
 // Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to
 // be needed are read early, as many in one call as lie side by side. No others are read, which might not be there yet.
 
-const (
-	RunPages   = 16           // that are read at a time
-	aheadPages = fewPages / 2 // that are read before they are needed
-)
+// aheadPages is the number of pages that are read before they are needed.
+const aheadPages = fewPages / 2
 
 // InOrder calls yield with the index of each address that is not 0, in the order of the addresses: their pages are read
 // as many at a time as may be.

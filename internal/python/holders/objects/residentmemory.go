@@ -21,6 +21,9 @@ type FilePages struct {
 	Mapped  []Block // all mappings
 }
 
+// RunPages is the greatest number of pages that one call reads.
+const RunPages = 16
+
 // presence says what a read of a page would do.
 type presence uint8
 
