@@ -200,6 +200,7 @@ type finished struct {
 
 // finish follows all roots, and then looks for garbage.
 func finish(f *walk.Finder) finished {
+	f.VisitFor(f)
 	walk.Roots{Walker: f.Walker}.Follows(f.Modules(), true)
 	return finished{f, paths.NewWriter(f.Walker, paths.FindGarbage(f.Walker))}
 }

@@ -26,7 +26,7 @@ func (s *seek) Refer(_ int32, to uint64, kind objects.Step, l walk.Label) bool {
 	case objects.StepCounting:
 		return false
 	case objects.StepWord:
-		s.found = s.Beliefs.IsPlausible(to)
+		s.found = s.IsPlausible(to)
 	case objects.StepKey: // any other step has more meaning
 		t := s.ObjectType(to)
 		s.key = s.key || t != nil && t.Shape != objects.ShapeLeaf

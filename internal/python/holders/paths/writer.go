@@ -162,7 +162,7 @@ func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 
 // DescribeFrame fills in the function, file and line of a frame.
 func (p *Writer) DescribeFrame(h *event.Holder, n int32) {
-	f, ok := p.Frames.At[n]
+	f, ok := p.Frames[n]
 	if !ok {
 		return
 	}

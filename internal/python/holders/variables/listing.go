@@ -61,12 +61,8 @@ func (l *lister) listing(placing time.Duration) Listing {
 // forget gives back everything that only the walk needs.
 func (l *lister) forget() {
 	l.Mem.Release()
-	l.FreeNodes()
-	l.Index = objects.Index{}
+	l.EndWalk()
 	l.give()
-	l.Deferred, l.Keys = nil, nil
-	l.Beliefs.Believed, l.Beliefs.Doubts = nil, nil
-	l.Pieces.Raw, l.Pieces.Awaited = nil, nil
 }
 
 // row is a group on its way into the listing.
@@ -155,7 +151,7 @@ func (l *lister) describeName(r *event.Variable, g int) {
 		names = slices.DeleteFunc(slices.Clone(names), objects.IsOutput)
 	}
 	if group.kind == event.HeldByThread {
-		names = []string{"locals of " + l.FunctionOf(l.Frames.At[group.targets[0]].Code) + "()"}
+		names = []string{"locals of " + l.FunctionOf(l.Frames[group.targets[0]].Code) + "()"}
 	}
 	if group.kind == event.HeldByTraceback {
 		r.Codes = l.failed

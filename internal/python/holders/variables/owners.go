@@ -99,7 +99,7 @@ func (l *lister) others(modules []objects.Module) {
 		}
 	}
 	l.Run()
-	l.Beliefs.FollowDoubts()
+	l.FollowDoubts()
 	l.unmet = held.Bytes()
 }
 

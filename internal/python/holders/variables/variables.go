@@ -171,7 +171,7 @@ func (l *lister) walk() {
 	w.Deferring = false
 	if w.Limits.Names {
 		w.Flush()
-		w.Beliefs.FollowDoubts()
+		w.FollowDoubts()
 		l.others(modules)
 		return
 	}
@@ -183,7 +183,7 @@ func (l *lister) walk() {
 		l.hold(b.group, b.addr)
 	}
 	w.Run()
-	w.Beliefs.FollowDoubts()
+	w.FollowDoubts()
 	l.others(modules)
 }
 

@@ -7,33 +7,6 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept
-// for a while.
-type area struct {
-	base   uint64
-	ahead  []ahead
-	queued bool
-}
-
-const (
-	areaSize  = 1 << 20
-	maxBatch  = 1 << 12 // references that are followed at a time
-	keptAhead = 1 << 10 // room for references in an area without any
-)
-
-// ahead is an object that a survey has yet to look at: its place in its area, with the flags below in the lowest bits,
-// and the step that led to it.
-type ahead struct {
-	to   uint32
-	step int32 // -1 for none
-}
-
-const (
-	aheadUncounted = 1 // the reference has been counted already
-	aheadGuess     = 2 // it is a reference if it looks like one
-	aheadFlags     = 7
-)
-
 // noteReference takes a reference in while a survey runs. Its target is looked at later, in the order of addresses:
 // that is how memory is read fastest.
 func (s *Census) noteReference(to uint64, kind objects.Step, flags uint64) {

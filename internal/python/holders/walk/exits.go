@@ -91,6 +91,9 @@ func (o *Exits) notedOut(addr uint64, one *objects.Note, t *objects.Type) bool {
 	return o.LeadsOut(addr, t)
 }
 
+// maxFrames is the largest number of frames of all threads.
+const maxFrames = 1 << 16
+
 // Thread is a thread of the interpreter: its PyThreadState and its frames, the innermost first.
 type Thread struct {
 	Addr   uint64

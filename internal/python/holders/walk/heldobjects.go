@@ -14,38 +14,6 @@ type HeldObjects struct {
 	queue []int32
 }
 
-// noteHeld notes the objects for which a survey has found fewer references than they have, those included that are not
-// certain.
-func noteHeld(s *Census) {
-	left := func(id int32) int64 {
-		n := int64(s.Notes.Noted[id].References)
-		if int(id) < len(s.refs) {
-			n -= int64(s.refs[id])
-		}
-		return n
-	}
-	for id := range s.Notes.Noted {
-		if one := &s.Notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
-			one.What |= objects.NoteElsewhere
-		}
-	}
-	for to, g := range s.guesses {
-		id, ok := s.Known(to)
-		if !ok {
-			continue
-		}
-		words := int64(0)
-		for _, all := range []map[uint64]int32{g.inObjects, g.elsewhere} {
-			for _, count := range all {
-				words += int64(count)
-			}
-		}
-		if left(id) <= words {
-			s.Notes.Noted[id].What &^= objects.NoteElsewhere
-		}
-	}
-}
-
 // HeldElsewhere finds them, those that the modules given lead to included.
 func HeldElsewhere(w *Walker, modules []objects.Module) *HeldObjects {
 	e := &HeldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}

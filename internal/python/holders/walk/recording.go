@@ -5,6 +5,66 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
+var (
+	_ Visitor    = (*Census)(nil)
+	_ ArrayTaker = (*Census)(nil)
+	_ recorder   = (*Census)(nil)
+	_ gatherer   = (*Census)(nil)
+)
+
+func (s *Census) Over() bool { return false }
+
+// Refer takes a reference in. A word counts as one if it looks like one, or else may be the address of a block.
+func (s *Census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
+	switch {
+	case kind == objects.StepFollow:
+		if s.Done() || to&7 != 0 {
+			return false
+		}
+		s.noteReference(to, kind, 0)
+	case kind != objects.StepWord:
+		s.noteReference(to, kind, 0)
+	case to&7 == 0:
+		s.noteReference(to, kind, aheadGuess)
+	case s.recording && to < objects.UserSpace:
+		s.raw(to)
+	}
+	return true
+}
+
+// Count counts a reference that is certain.
+func (s *Census) Count(_, n int32) {
+	if !s.Uncounted {
+		s.counts(n)
+	}
+}
+
+func (s *Census) step(kind objects.Step) {
+	if s.recording {
+		s.Notes.Steps = append(s.Notes.Steps, kind)
+	}
+}
+
+func (s *Census) begin() {
+	if s.recording {
+		s.once = int32(len(s.Notes.Steps))
+		s.Notes.Steps = append(s.Notes.Steps, objects.StepOnce)
+	}
+}
+
+func (s *Census) part(n int32) {
+	if !s.recording || n < 0 {
+		return
+	}
+	if s.once >= 0 {
+		s.Notes.Steps[s.once] |= objects.Step(n)
+		s.once = -1
+	}
+	s.Notes.Steps = append(s.Notes.Steps, objects.StepPart|objects.Step(n))
+}
+
+func (s *Census) isFrameNode(n int32) bool { return s.isFrame[n] }
+
 // Add makes a node.
 func (s *Census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
 	n := int32(len(s.Addrs))

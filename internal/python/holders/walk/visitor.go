@@ -70,15 +70,6 @@ type (
 	}
 )
 
-// The further steps of the visitors here. Those of others are named where these are.
-var (
-	_, _ Visitor      = (*Finder)(nil), (*Census)(nil)
-	_, _ ArrayTaker   = (*Finder)(nil), (*Census)(nil)
-	_    LibraryTaker = (*Finder)(nil)
-	_    recorder     = (*Census)(nil)
-	_    gatherer     = (*Census)(nil)
-)
-
 // abilities are the further steps of a visitor; nil for those that it does not take.
 type abilities struct {
 	leaves    LeafTaker
