@@ -24,14 +24,15 @@ func NewOutputCycles(w *walk.Walker) *OutputCycles {
 
 // Holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
 // on one long way, which is gone once.
-func (c *OutputCycles) Holds(n int32) bool {
+func (c *OutputCycles) Holds(node int32) bool {
 	w := c.w
-	if w.Notes == nil || w.Nodes[n].Kind != walk.KindOutput {
+	if w.Notes == nil || w.Nodes[node].Kind != walk.KindOutput {
 		return false
 	}
 	var way []int32
 	is := false
-	for at := n; at >= 0 && w.Addrs[at] != w.Shell.Out && c.Left > 0; at = w.Nodes[at].Parent { // Out is IPython's own
+	// Out is IPython's own
+	for at := node; at >= 0 && w.Addrs[at] != w.Shell.Out && c.Left > 0; at = w.Nodes[at].Parent {
 		known, ok := c.known[at]
 		if is = known; ok {
 			break
@@ -53,19 +54,19 @@ func (c *OutputCycles) leadsBack(first int32) bool {
 	c.met = map[int32]bool{}
 	queue := []int32{first}
 	for len(queue) > 0 && c.Left > 0 {
-		n := queue[len(queue)-1]
+		node := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		c.Left--
-		id := w.Nodes[n].ID
+		id := w.Nodes[node].ID
 		if id < 0 {
 			return true
 		}
 		one := &w.Notes.Noted[id]
-		if one.Is(objects.NoteLeaf) || w.Nodes[n].What == walk.NodePart {
+		if one.Is(objects.NoteLeaf) || w.Nodes[node].What == walk.NodePart {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[n]) {
+			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[node]) {
 				continue
 			}
 			return true
@@ -93,8 +94,8 @@ func (c *OutputCycles) leadsBack(first int32) bool {
 
 // isPandas reports whether an object is one of pandas' own that its frames are made of.
 func (c *OutputCycles) isPandas(addr uint64) bool {
-	for t := range c.w.Bases(c.w.ObjectType(addr)) {
-		if objects.IsPlain(t.Name) {
+	for typ := range c.w.Bases(c.w.ObjectType(addr)) {
+		if objects.IsPlain(typ.Name) {
 			return true
 		}
 	}

@@ -16,46 +16,38 @@ type path struct {
 	output int      // of IPython's, that the root is
 }
 
-// pathEnd is the upper end of a way, as long as ways have the same.
-type pathEnd struct {
-	size         int32 // nodes, at most; 0 for none
-	from, begins int32
-	steps        []string
-	output       int
-}
-
 // take puts a node into words. It returns the next one, -1 for none.
 func (y *path) take(at int32) (up int32) {
 	w := y.Writer
 	w.Climbs.Steps++
 	w.Climbs.Worded++
-	l, parent := w.LabelOf(at), w.Nodes[at].Parent
-	step, begins := w.Step(at, l)
+	label, parent := w.LabelOf(at), w.Nodes[at].Parent
+	step, begins := w.Step(at, label)
 	if step != "" {
 		y.steps = append(y.steps, step)
 	}
 	if at == y.begins {
 		return -1
 	}
-	if i := len(y.steps) - 1; begins && i >= 0 && l.Kind == walk.LabelLocal {
+	if i := len(y.steps) - 1; begins && i >= 0 && label.Kind == walk.LabelLocal {
 		y.steps[i] = ".f_locals[" + objects.Quote(y.steps[i]) + "]"
 		if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
 			y.steps[i] = ".gi_frame" + y.steps[i]
 		}
 	}
 	if parent < 0 {
-		y.output = w.Output(l, y.steps)
+		y.output = w.Output(label, y.steps)
 	}
 	return parent
 }
 
 // tell puts a way into words; of a long one the middle is left out.
-func (y *path) tell(n int32) {
+func (y *path) tell(node int32) {
 	most := MaxNamed
 	if y.Climbs.Worded > MaxWorded {
 		most = LeastNamed
 	}
-	at := n
+	at := node
 	for range most {
 		if at = y.take(at); at < 0 || len(y.steps) > 2*MaxSteps {
 			break
@@ -117,30 +109,30 @@ func (y *path) cut(upper []string) {
 }
 
 // Describe fills in how a node is reached.
-func (p *Writer) Describe(h *event.Holder, n int32) {
-	addr := p.Addrs[n]
-	h.Kind = walk.Kinds[p.Nodes[n].Kind]
-	h.References = p.References(addr)
-	h.Probable = p.Nodes[n].Probable
-	h.Root = p.rootOf(n)
-	root := p.RootNode(n)
-	h.Running = p.CellFrames[p.Addrs[root]]
-	if t := p.ObjectType(p.Addrs[root]); t != nil && root != n {
-		h.Class = t.Shape == objects.ShapeType || t.Name == objects.LruCache
+func (p *Writer) Describe(holder *event.Holder, node int32) {
+	addr := p.Addrs[node]
+	holder.Kind = walk.Kinds[p.Nodes[node].Kind]
+	holder.References = p.References(addr)
+	holder.Probable = p.Nodes[node].Probable
+	holder.Root = p.rootOf(node)
+	root := p.RootNode(node)
+	holder.Running = p.CellFrames[p.Addrs[root]]
+	if typ := p.ObjectType(p.Addrs[root]); typ != nil && root != node {
+		holder.Class = typ.Shape == objects.ShapeType || typ.Name == objects.LruCache
 	}
-	if t := p.ObjectType(addr); t != nil {
-		h.Type = t.Name
+	if typ := p.ObjectType(addr); typ != nil {
+		holder.Type = typ.Name
 	}
-	begins := p.Climbs.frameOf(&p.Reached, n, func(frame int32) bool {
-		p.DescribeFrame(h, frame)
-		return h.Function != ""
+	begins := p.Climbs.frameOf(&p.Reached, node, func(frame int32) bool {
+		p.DescribeFrame(holder, frame)
+		return holder.Function != ""
 	})
-	if h.Kind != event.HeldByTraceback && h.Kind != event.HeldByThread {
+	if holder.Kind != event.HeldByTraceback && holder.Kind != event.HeldByThread {
 		begins = -1 // the way goes on from the frame
 	}
 	y := path{Writer: p, begins: begins}
-	y.tell(n)
-	h.Output = y.output
+	y.tell(node)
+	holder.Output = y.output
 	slices.Reverse(y.steps)
-	h.Path = p.Join(Submodules(y.steps), h)
+	holder.Path = p.Join(Submodules(y.steps), holder)
 }

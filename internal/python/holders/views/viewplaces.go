@@ -71,8 +71,8 @@ func NewPlaces(w *walk.Walker) Places {
 
 // attributesOf calls do for the values that an object, or a dict, has by name.
 func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64)) {
-	t := w.ObjectType(addr)
-	if t == nil {
+	typ := w.ObjectType(addr)
+	if typ == nil {
 		return
 	}
 	each := func(key, value uint64) bool {
@@ -81,11 +81,11 @@ func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64
 		}
 		return !w.Done()
 	}
-	if t.Shape == objects.ShapeDict {
+	if typ.Shape == objects.ShapeDict {
 		w.Entries(addr, each)
 		return
 	}
-	w.Attributes(addr, t, each)
+	w.Attributes(addr, typ, each)
 }
 
 // Referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
