@@ -31,21 +31,6 @@ func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type)
 	return array
 }
 
-// columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.
-func (in *Inspector) columns(r *event.Variable, all []Column) {
-	if in == nil {
-		return
-	}
-	for i, one := range all {
-		if one.array == 0 {
-			continue
-		}
-		if place, ok := in.Placer.Array(one.array, one.row); ok {
-			in.Want(r.Name+"["+objects.Quote(one.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
-		}
-	}
-}
-
 // tensor finds the elements of a tensor on the CPU. What was read of it before must be there still.
 func (a Placer) tensor(addr uint64, t *objects.Type) (p Place, ok bool) {
 	const storageBytes = 72

@@ -6,49 +6,11 @@ import (
 	"strconv"
 )
 
-// Type is the type of an array's elements: NumPy's letter for the kind, and the bytes of an element. The letter B with
-// 2 bytes is PyTorch's bfloat16.
-type Type struct {
-	Kind byte
-	Size int
-}
-
 // maxText bounds the bytes of a text of fixed width.
 const maxText = 64 << 10
 
 // Known reports whether there are facts about elements of the type.
 func (t Type) Known() bool { return scannerOf(t) != nil }
-
-// Facts are about the elements that were looked at.
-type Facts struct {
-	Seen int64 // elements
-	// Min and Max are the least and the greatest finite number, exact, in decimal digits; "" for none.
-	Min, Max string
-	Zeros    int64 // elements that are 0 or False, or a text without characters
-	Missing  int64 // NaN or NaT
-	Infinite int64
-	Whole    bool   // floats: each finite number is an integer, and there is one
-	Real     bool   // complex: no element has an imaginary part
-	Fits     string // the narrowest dtype of the same kind that holds all elements without loss; "" for their own
-	Distinct int64  // number of different values; 0 for more than MaxDistinct
-	// Ascending: no element is less than the one before it in memory. It is false if there is a gap.
-	Ascending bool
-	Longest   int64 // texts: characters of the longest
-	ASCII     bool  // texts: there are no other characters
-}
-
-// MaxDistinct is the greatest number of different values that is counted.
-const MaxDistinct = 256
-
-// block is the number of elements that are looked at for one fact after the other: they stay in the processor's cache.
-const block = 1024
-
-// kindScanner takes the elements of one kind of type in. Each part has whole elements.
-type kindScanner interface {
-	add(part []byte)
-	skip() // the next part does not begin at the end of the last
-	facts() Facts
-}
 
 // Scanner takes the parts of an array in.
 type Scanner struct {
@@ -142,40 +104,6 @@ func (s *Scanner) Facts() Facts {
 
 // Hash returns a hash of all bytes, false if some were left out.
 func (s *Scanner) Hash() (sum uint64, all bool) { return s.hash.Sum64(), !s.gap }
-
-// distinct counts different values up to a bound.
-type distinct struct {
-	slots [4 * MaxDistinct]uint64
-	used  [4 * MaxDistinct]bool
-	count int
-	many  bool // there are more
-}
-
-// add takes a value in, by bits that no other value has.
-func (d *distinct) add(v uint64) {
-	const spread, bits = 0x9e3779b97f4a7c15, 10 // as many as len(slots) takes
-	at := v * spread >> (64 - bits)
-	for d.used[at] {
-		if d.slots[at] == v {
-			return
-		}
-		at = (at + 1) % uint64(len(d.slots))
-	}
-	if d.count == MaxDistinct {
-		d.many = true
-		return
-	}
-	d.slots[at], d.used[at] = v, true
-	d.count++
-}
-
-// number returns how many there are, 0 for many.
-func (d *distinct) number() int64 {
-	if d.many {
-		return 0
-	}
-	return int64(d.count)
-}
 
 // texts are of a fixed width, with zeros behind their ends.
 type texts struct {

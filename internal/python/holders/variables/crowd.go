@@ -4,8 +4,6 @@ import (
 	"iter"
 
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // A list of millions of texts, some of which others have as well, would make a node of each. They refer to nothing, and
@@ -115,51 +113,4 @@ func (c *crowd) nodes(set int32) iter.Seq[int32] {
 			}
 		}
 	}
-}
-
-// Settle makes a node for the leaves that the same objects have, and one for those of them that something else has as
-// well. Many sets of many objects would make more references than there is room for: the rest counts as held by
-// something else.
-func (e *Extents) Settle() {
-	c := e.Crowd
-	type whole struct {
-		bytes uint64
-		first uint64
-	}
-	c.first = int32(len(e.Bytes))
-	defer func() { c.end = int32(len(e.Bytes)) }()
-	sums := make([][2]whole, len(c.sets))
-	for i, one := range c.All {
-		held := 0
-		if one.left > 0 {
-			held = 1
-		}
-		s := &sums[one.Set][held]
-		if s.bytes += uint64(one.Bytes); s.first == 0 {
-			s.first = c.Addrs[i]
-		}
-	}
-	for set := range sums {
-		for held, s := range sums[set] {
-			if s.bytes == 0 {
-				continue
-			}
-			n := e.AddNew(Nobody, s.first, walk.Label{}, walk.NodePart)
-			if n < 0 {
-				break
-			}
-			if held == 0 {
-				c.sets[set].whole = n
-			}
-			e.Bytes[n], e.Refs[n], e.Seen[n], e.Unknown[n], e.Class[n] = s.bytes, uint32(held), 0, false, false
-			for from := range c.nodes(int32(set)) {
-				if e.Arcs.Count >= paths.MaxArcs {
-					e.Stopped, e.Refs[n] = objects.ErrObjects, 1
-					break
-				}
-				e.Arcs.Add(from, n)
-			}
-		}
-	}
-	e.Crowd = nil
 }

@@ -22,12 +22,6 @@ var containers = map[string]bool{
 // maxAttributes is how many attributes of a class are looked at.
 const maxAttributes = 1 << 10
 
-// releases notes that a group is let go of in another way than by its names, and the expression with which it is.
-func (g *group) releases(how event.Release, expression string) {
-	let := g.toRelease()
-	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
-}
-
 // emptying takes what code empties into a listing.
 type emptying struct{ *lister }
 
@@ -124,15 +118,6 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 		g.releases(event.ReleaseAttr, begin+b.Name)
 		l.groups = append(l.groups, g)
 		l.hold(len(l.groups)-1, b.Value)
-	}
-}
-
-// also adds an expression for the same object.
-func (let *release) also(expression string) {
-	if len(let.expressions) < objects.MaxAlso {
-		let.expressions = append(let.expressions, expression)
-	} else {
-		let.barred = true
 	}
 }
 
@@ -252,13 +237,4 @@ func (p *modulePlaces) take(b objects.Binding) {
 	case len(g.names) == 1:
 		g.releases(event.ReleaseAttr, p.begin+b.Name)
 	}
-}
-
-// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
-// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
-func ofList(t *objects.Type, references uint32) uint32 {
-	if t.Name == "functools._lru_list_elem" {
-		return min(references, 1)
-	}
-	return 0
 }

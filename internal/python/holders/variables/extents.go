@@ -129,12 +129,12 @@ func (e *Extents) added(n int32) {
 		one := &e.Notes.Noted[at.ID]
 		t := e.Notes.Types[one.TypeNumber()]
 		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
-		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
 		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
 	} else if t := e.ObjectType(addr); t != nil {
 		refs = uint32(e.References(addr))
 		refs -= ofList(t, refs)
-		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
 		size, known := e.Measure(addr, t)
 		bytes, unknown, class = size, !known, t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
 	}
@@ -142,9 +142,9 @@ func (e *Extents) added(n int32) {
 		append(e.Unknown, unknown)
 	e.Class, e.last = append(e.Class, class), append(e.last, Nobody)
 	if isMap {
-		b, ok := e.mapOf(e.Addrs[n])
-		if ok {
-			e.mapped(n, b)
+		b, ok := mapOf(&e.Sizer, e.Addrs[n])
+		if ok && len(e.maps) < maxMaps {
+			e.maps[n] = b
 		}
 		e.Unknown[n] = !ok && e.Mem.Word(e.Addrs[n]+mapSize) >= leastMap
 	}
@@ -232,4 +232,29 @@ func (e *Extents) Alone(from int32, addr uint64) bool {
 	size, known := e.Measure(addr, t)
 	e.OwnBytes(from, size, known)
 	return true
+}
+
+// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
+// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
+func ofList(t *objects.Type, references uint32) uint32 {
+	if t.Name == "functools._lru_list_elem" {
+		return min(references, 1)
+	}
+	return 0
+}
+
+// tensorWalk takes in tensors in C++ and the graphs that they have. Both have counts of references.
+type tensorWalk struct {
+	e       *Extents
+	graph   objects.Autograd
+	waiting []waiting
+	nodes   int     // of graphs
+	counted []int32 // all of them
+}
+
+// waiting is a tensor or a node of a graph that was not looked into.
+type waiting struct {
+	n    int32
+	impl uint64
+	node objects.NodePointer
 }

@@ -65,13 +65,6 @@ func (l *lister) forget() {
 	l.give()
 }
 
-// row is a group on its way into the listing.
-type listedRow struct {
-	event.Variable
-	group  int
-	mapped uint64 // bytes of memory maps that it leads to
-}
-
 // rows makes a row of each group that is worth one: those that hold or reach most first.
 func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
@@ -114,9 +107,6 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 	slices.SortStableFunc(rows, func(a, b listedRow) int { return cmp.Compare(b.size(), a.size()) })
 	return rows
 }
-
-// size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
-func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
 // reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to, and
 // their memory maps.
@@ -191,3 +181,25 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 	}
 	return addr - l.Prefix(t)
 }
+
+// Listing has a Python's objects, by name.
+type Listing struct {
+	Names    []event.Variable // those that hold or reach most first; their texts are hostile, and may be no UTF-8
+	Owners   []event.Owner    // see [event.Variables]; likewise
+	Shares   []event.Share
+	Still    []bool // for each piece that was asked for
+	Unlisted int    // names that are not in it, and the bytes that would go with these
+	Rest     event.Bytes
+	Total    event.Bytes // bytes of all objects that were reached
+	Objects  int
+	Read     int64   // bytes
+	Complete bool    // false where a limit was hit: all bytes are then the least
+	Places   *Places // of the shares' blocks; nil where none has 1 MiB
+}
+
+// Bounds of a listing.
+const (
+	maxListed   = 1000
+	leastModule = 256 << 10 // bytes of objects that only a module, a traceback or a frame has, to be listed
+	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
+)

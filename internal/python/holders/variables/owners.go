@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // The memory that a set of names holds does not follow from the memory that each holds alone: two views of one array
@@ -26,82 +24,6 @@ const (
 	leastPlacing = 1 << 20  // bytes of a share, for its blocks to be placed
 	leastPiece   = 256      // bytes
 )
-
-// release has the needed steps to let go of a group.
-type release struct {
-	expressions     []string // names in __main__, those of IPython's outputs left out
-	moreExpressions bool
-	outputName      string // a name of IPython's in __main__
-	inHistory       bool   // IPython has it besides
-	lastResult      bool   // the last cell's result
-	barred          bool   // something has it that no code here takes it from
-	how             event.Release
-	tool            event.Tool
-}
-
-// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
-func (g *group) toRelease() *release {
-	if g == nil {
-		return &release{}
-	}
-	if g.release == nil {
-		g.release = &release{}
-	}
-	return g.release
-}
-
-// addName notes a name of the user's.
-func (g *group) addName(name string) {
-	if let := g.toRelease(); len(let.expressions) == objects.MaxAlso {
-		let.moreExpressions = true
-	} else {
-		let.expressions = append(let.expressions, name)
-	}
-}
-
-// addOutput notes a name that IPython has given in the user's namespace.
-func (g *group) addOutput(name string) {
-	let := g.toRelease()
-	let.inHistory = true
-	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
-		let.outputName = name
-	}
-}
-
-func (g *group) markInHistory() { g.toRelease().inHistory = true }
-
-// isOwner reports whether code can let go of a group.
-func (g *group) isOwner() bool {
-	switch g.kind {
-	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
-		return true
-	}
-	return g.release != nil && g.how != event.ReleaseNames
-}
-
-// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
-// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
-// held by something else.
-func (l *lister) others(modules []objects.Module) {
-	l.loose = len(l.Nodes)
-	if l.Stopped != nil {
-		return
-	}
-	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
-	l.Kind = walk.KindCycle
-	held := walk.HeldElsewhere(l.Walker, modules)
-	for id := range l.Notes.Noted {
-		one := &l.Notes.Noted[id]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
-			!held.Has(int32(id)) &&
-			!l.Done() {
-			l.Add(Nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
-		}
-	}
-	l.Run()
-	l.FollowDoubts()
-	l.unmet = held.Bytes()
-}
 
 // list returns the sets of rows that hold memory together: of the rows, those that are worth it.
 func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
@@ -306,23 +228,4 @@ func (l *lister) describePiece(p *event.Piece) {
 		own, _ := l.Measure(p.Address, t)
 		p.Type, p.Own = t.Addr, event.Bytes(own)
 	}
-}
-
-// stillThere returns which objects are there still: of the same type and as large as they were.
-func stillThere(w *walk.Walker, all []event.Piece) []bool {
-	out := make([]bool, len(all))
-	for i, p := range all {
-		if p.Type == 0 { // C++
-			out[i] = w.Class(w.Mem.Word(p.Address)) != ""
-			continue
-		}
-		id, ok := w.Notes.Index.Get(p.Address, w.Notes.Addrs)
-		if !ok || w.Notes.Noted[id].TypeNumber() == 0 {
-			t := w.TypeNow(p.Address) // a leaf that no other object has is not noted
-			out[i] = !ok && t != nil && t.Addr == p.Type && t.Shape == objects.ShapeLeaf
-			continue
-		}
-		out[i] = w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
-	}
-	return out
 }

@@ -22,12 +22,6 @@ type Places struct {
 	Ranges []event.HeldRange
 }
 
-// Placed is a block with its owners.
-type Placed struct {
-	objects.Block
-	Owners uint64
-}
-
 // placedPage has the smaller blocks that begin in a page: their owners, and how many there are.
 type placedPage struct {
 	owners uint64
@@ -90,17 +84,6 @@ func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most 
 	slices.SortFunc(p.out.Large, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	p.out.Large = apart(p.out.Large)
 	return &p.out
-}
-
-// apart leaves out blocks that begin in the one before.
-func apart(all []Placed) []Placed {
-	out := all[:0]
-	for _, b := range all {
-		if n := len(out); n == 0 || out[n-1].Address+out[n-1].Size <= b.Address {
-			out = append(out, b)
-		}
-	}
-	return out
 }
 
 // Over reports whether time or room is over.
@@ -209,4 +192,27 @@ func (p *placer) leaf(addr uint64) {
 	p.mask = p.sharing.masks.bits[p.sharing.masks.of[v]]
 	p.Measure(addr, t)
 	p.mask = before
+}
+
+// maps takes in the maps of nodes that owners hold and nothing else does.
+func (p *placer) maps() {
+	for v, b := range p.extents.maps {
+		if m := p.sharing.masks.of[v]; p.sharing.isFreed(v) && m != crowdedMask {
+			p.out.Maps = append(p.out.Maps, Placed{b, p.sharing.masks.bits[m]})
+		}
+	}
+	slices.SortFunc(p.out.Maps, func(a, b Placed) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Owners, b.Owners))
+	})
+	p.out.Maps = apart(p.out.Maps)
+}
+
+// leastRanged is the least size of a block with a range. Meters have smaller ones as samples, if at all.
+const leastRanged = 1 << 10
+
+// ranged notes a block of which a listing has the range.
+func (p *placer) ranged(addr, size uint64) {
+	if size >= leastRanged && p.mask != 0 && len(p.blocks) < maxPlacedLarge {
+		p.blocks = append(p.blocks, Placed{objects.Block{Address: addr, Size: size}, p.mask})
+	}
 }

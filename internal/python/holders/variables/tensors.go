@@ -41,22 +41,6 @@ func (e *Extents) function(n int32, obj uint64, t *objects.Type) {
 	}
 }
 
-// tensorWalk takes in tensors in C++ and the graphs that they have. Both have counts of references.
-type tensorWalk struct {
-	e       *Extents
-	graph   objects.Autograd
-	waiting []waiting
-	nodes   int     // of graphs
-	counted []int32 // all of them
-}
-
-// waiting is a tensor or a node of a graph that was not looked into.
-type waiting struct {
-	n    int32
-	impl uint64
-	node objects.NodePointer
-}
-
 // maxGraph is how many nodes of graphs are looked into. Whatever others have then counts as held by something else.
 const maxGraph = 1 << 18
 
