@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/views"
@@ -19,53 +18,18 @@ import (
 func (f *fake) walked(t *testing.T, blocks []objects.Block, look func(w finished)) {
 	t.Helper()
 	limits := objects.Limits{Time: 10 * time.Minute}
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{}, limits)
+	s, err := newSurvey(context.Background(), f.Heap, f.Memory(), Process{}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	limits.Defaults()
-	w := s.walker(context.Background(), blocks, limits)
+	w := s.found.Walker(context.Background(), blocks, limits)
 	defer w.Free()
-	w.Reserve(s.notes.Containers)
-	w.Stopped = s.stopped
+	w.Reserve(s.found.Notes.Containers)
+	w.Stopped = s.found.Stopped
 	found := seeking(w)
 	look(finish(found))
-}
-
-// chain makes a list of nodes, each of which leads to the next one and to an array of its own. It returns the first
-// node.
-func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []objects.Block) {
-	first = f.list()
-	for i := range count {
-		data := 0x7100_0000_0000 + uint64(i)<<13
-		first = link(first, f.object("numpy.ndarray", data, 1, 0, 0, 0, 0, 0, 0))
-		blocks = append(blocks, objects.Block{Address: data, Size: 4096})
-	}
-	return first, blocks
-}
-
-// local makes an object the first local variable of the thread that runs, and returns its frame.
-func (f *fake) local(object uint64) (frame uint64) {
-	thread := f.word(f.h.Interpreter + uint64(f.h.InterpThreadsHead))
-	at := thread + uint64(f.h.ThreadFrame)
-	frame = f.word(at)
-	if f.h.FrameKind == cpython.FrameCFrame {
-		f.put(at, f.alloc(64))
-		f.put(f.word(at)+uint64(f.h.CFrameCurrent), frame)
-	}
-	if f.h.FrameHolds == 0 { // it is an object
-		f.put(frame, 1)
-		f.put(frame+8, f.types["frame"])
-	}
-	code := f.word(frame + uint64(f.h.FrameCode))
-	for _, at := range []uint32{f.h.CodeName, f.h.CodeQualName, f.h.CodeFilename} {
-		if at != 0 {
-			f.put(code+uint64(at), f.str("work"))
-		}
-	}
-	f.put(frame+uint64(f.h.FrameLocals), object)
-	return frame
 }
 
 // TestLongChain: of a list of 60,000 nodes with a block each, the blocks are described in a number of steps that is
@@ -74,9 +38,9 @@ func (f *fake) local(object uint64) (frame uint64) {
 func TestLongChain(t *testing.T) {
 	const count, perNode = 60_000, 2 * paths.MaxNamed
 	inLists := func(f *fake) func(next, array uint64) uint64 {
-		return func(next, array uint64) uint64 { return f.list(next, array) }
+		return func(next, array uint64) uint64 { return f.List(next, array) }
 	}
-	variable := func(f *fake, first uint64) { f.program([]uint64{f.str("chain"), first}, nil) }
+	variable := func(f *fake, first uint64) { f.Program([]uint64{f.Str("chain"), first}, nil) }
 	for _, c := range []struct {
 		name         string
 		link         func(f *fake) func(next, array uint64) uint64
@@ -85,23 +49,23 @@ func TestLongChain(t *testing.T) {
 		begins, ends string
 	}{
 		{"dicts", func(f *fake) func(next, array uint64) uint64 {
-			further, data := f.str("next"), f.str("data")
-			return func(next, array uint64) uint64 { return f.dict(further, next, data, array) }
+			further, data := f.Str("next"), f.Str("data")
+			return func(next, array uint64) uint64 { return f.Dict(further, next, data, array) }
 		}, variable, event.HeldByVariable, "chain['next']['next']", "['next']['data']"},
 		{"lists", inLists, variable, event.HeldByVariable, "chain[0][0]", "[0][0][1]"},
 		{"nameless", func(f *fake) func(next, array uint64) uint64 {
-			f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
+			f.Type("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
 			return func(next, array uint64) uint64 {
-				return f.object("functools._lru_list_elem", 0, 0, 0, next, array)
+				return f.Object("functools._lru_list_elem", 0, 0, 0, next, array)
 			}
 		}, variable, event.HeldByVariable, "chain", "…"},
 		{"frame", inLists, func(f *fake, first uint64) {
-			f.local(first)
-			f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("m"), f.object("module", f.dict())))
+			f.Local(first)
+			f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("m"), f.Object("module", f.Dict())))
 		}, event.HeldByThread, "a[0][0]", "[0][0][1]"},
 		{"garbage", inLists, func(f *fake, first uint64) {
-			variable(f, f.list())
-			f.collect(first)
+			variable(f, f.List())
+			f.Collect(first)
 		}, event.HeldByNone, "…[0][0]", "[0][0][1]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,8 +99,8 @@ func TestLongChain(t *testing.T) {
 // TestWordsAreBounded: once so many nodes were put into words, a path has its ends still.
 func TestWordsAreBounded(t *testing.T) {
 	f := newFake(11)
-	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.list(next, array) })
-	f.program([]uint64{f.str("chain"), first}, nil)
+	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.List(next, array) })
+	f.Program([]uint64{f.Str("chain"), first}, nil)
 	f.walked(t, blocks, func(w finished) {
 		w.paths.Climbs.Worded = paths.MaxWorded + 1
 		h := w.result().Holders[0]
@@ -195,38 +159,38 @@ func plainly(w finished, h *event.Holder, n int32) {
 // deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
 // middle of a way.
 func (f *fake) deep(length int) {
-	f.typ("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
+	f.Type("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
 	made := 0
 	link := func(next, array uint64) uint64 {
 		if made++; made%7 == 0 {
-			return f.object("cell", f.object("functools._lru_list_elem", 0, 0, 0, next, array))
+			return f.Object("cell", f.Object("functools._lru_list_elem", 0, 0, 0, next, array))
 		}
-		return f.list(next, array)
+		return f.List(next, array)
 	}
 	ways := make([]uint64, 4)
 	for i := range ways {
 		ways[i], _ = f.chain(length, link)
 	}
-	code := f.word(f.local(ways[1]) + uint64(f.h.FrameCode))
-	frame := f.object("frame", make([]uint64, 60)...) // in the middle of a way
-	f.put(frame+uint64(f.h.FrameCode), code)
-	f.put(frame+uint64(f.h.FrameLocals), ways[0])
-	if f.h.FrameHolds != 0 {
-		inner := f.alloc(512)
-		f.put(frame+uint64(f.h.FrameHolds), inner)
-		f.put(inner+uint64(f.h.FrameCode), code)
-		f.put(inner+uint64(f.h.FrameLocals), ways[0])
+	code := f.Word(f.Local(ways[1]) + uint64(f.Heap.FrameCode))
+	frame := f.Object("frame", make([]uint64, 60)...) // in the middle of a way
+	f.Put(frame+uint64(f.Heap.FrameCode), code)
+	f.Put(frame+uint64(f.Heap.FrameLocals), ways[0])
+	if f.Heap.FrameHolds != 0 {
+		inner := f.Alloc(512)
+		f.Put(frame+uint64(f.Heap.FrameHolds), inner)
+		f.Put(inner+uint64(f.Heap.FrameCode), code)
+		f.Put(inner+uint64(f.Heap.FrameLocals), ways[0])
 	}
 	made = 0
 	long := frame
 	for range 60 {
-		long = link(long, f.array())
+		long = link(long, f.Array())
 	}
-	three := f.object("int", 1|1<<3, 3)
-	f.put(three+16, uint64(map[bool]int{true: 1 << 3, false: 1}[f.h.Version.Minor >= 12]))
-	main := f.object("module", f.dict(f.str("deep"), long, f.str("Out"), f.dict(three, ways[2])))
-	sys := f.object("module", f.dict(f.str("last_value"), ways[3]))
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
+	three := f.Object("int", 1|1<<3, 3)
+	f.Put(three+16, uint64(map[bool]int{true: 1 << 3, false: 1}[f.Heap.Version.Minor >= 12]))
+	main := f.Object("module", f.Dict(f.Str("deep"), long, f.Str("Out"), f.Dict(three, ways[2])))
+	sys := f.Object("module", f.Dict(f.Str("last_value"), ways[3]))
+	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("__main__"), main, f.Str("sys"), sys))
 }
 
 // TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
@@ -307,13 +271,13 @@ func TestWasteOfLongWays(t *testing.T) {
 // TestReferrersAreBounded: of an array that very many objects refer to, not one reference each is noted.
 func TestReferrersAreBounded(t *testing.T) {
 	f := newFake(11)
-	array := f.array()
+	array := f.Array()
 	items := slices.Repeat([]uint64{array}, 1000)
 	var lists []uint64
 	for range 100 {
-		lists = append(lists, f.list(items...))
+		lists = append(lists, f.List(items...))
 	}
-	f.program([]uint64{f.str("x"), array, f.str("all"), f.list(lists...), f.str("other"), f.list(array)}, nil)
+	f.Program([]uint64{f.Str("x"), array, f.Str("all"), f.List(lists...), f.Str("other"), f.List(array)}, nil)
 	f.walked(t, nil, func(w finished) {
 		v := &views.Viewing{Walker: w.Walker}
 		p := views.NewPlaces(w.Walker)
@@ -328,15 +292,15 @@ func TestReferrersAreBounded(t *testing.T) {
 // TestAbsurdTree: sizes with a product that does not fit are none.
 func TestAbsurdTree(t *testing.T) {
 	f := newFake(11)
-	f.typ(objects.TreeType, 16+8*5, 0, 0)
+	f.Type(objects.TreeType, 16+8*5, 0, 0)
 	for _, c := range []struct {
 		room, stride uint64
 		known        bool
 	}{{100, 2, true}, {1 << 32, 1 << 29, false}, {1 << 31, 1 << 32, false}, {1 << 24, 1 << 37, false}} {
-		nodes, values := f.alloc(64)+16, f.alloc(64)+16
-		f.put(nodes-8, 56*c.room)
-		f.put(values-8, max(8*c.room*c.stride, 4096))
-		tree := f.object(objects.TreeType, min(c.room, 50), c.room, nodes, values, c.stride)
+		nodes, values := f.Alloc(64)+16, f.Alloc(64)+16
+		f.Put(nodes-8, 56*c.room)
+		f.Put(values-8, max(8*c.room*c.stride, 4096))
+		tree := f.Object(objects.TreeType, min(c.room, 50), c.room, nodes, values, c.stride)
 		f.walked(t, nil, func(w finished) {
 			w.Sizes = &objects.Sizes{Mapped: everything}
 			_, known := objects.TreeSize(&w.Sizer, tree, w.ObjectType(tree))

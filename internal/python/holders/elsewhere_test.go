@@ -7,49 +7,35 @@ import (
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/variables"
 	"ipytracer/internal/python/holders/walk"
 )
 
-// collect puts objects into a list of the garbage collector's.
-func (f *fake) collect(all ...uint64) {
-	ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32}
-	for _, obj := range all {
-		ring = append(ring, obj-objects.GcHead)
-	}
-	f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|f.word(f.types["list"]+cpython.TypeFlags))
-	for i, at := range ring {
-		f.put(at, ring[(i+1)%len(ring)])
-		f.put(at+8, ring[(i+len(ring)-1)%len(ring)])
-	}
-}
-
 // TestElsewhere: a cycle that waits for the collector shares its objects with a name, and one that code in C holds
 // keeps them: no node is made for that one, nor for anything that it leads to.
 func TestElsewhere(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 100_000
-		ofWaste, ofHeld := f.refs(f.list(f.bigText(size)), 2), f.refs(f.list(f.bigText(size)), 2)
-		behind := f.list(f.bigText(size))
-		waste, held := f.list(0, ofWaste), f.refs(f.list(0, ofHeld, behind), 2)
+		ofWaste, ofHeld := f.Refs(f.List(f.bigText(size)), 2), f.Refs(f.List(f.bigText(size)), 2)
+		behind := f.List(f.bigText(size))
+		waste, held := f.List(0, ofWaste), f.Refs(f.List(0, ofHeld, behind), 2)
 		for _, cycle := range []uint64{waste, held} {
-			f.put(f.word(cycle+uint64(f.h.ListItems)), cycle)
+			f.Put(f.Word(cycle+uint64(f.Heap.ListItems)), cycle)
 		}
-		f.collect(waste, held, behind)
-		f.main("a", ofWaste, "b", ofHeld)
-		s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything}, objects.Limits{})
+		f.Collect(waste, held, behind)
+		f.Main("a", ofWaste, "b", ofHeld)
+		s, err := newSurvey(context.Background(), f.Heap, f.Memory(), Process{Mapped: everything}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := s.walker(context.Background(), nil, objects.Limits{Objects: 1000})
+		w := s.found.Walker(context.Background(), nil, objects.Limits{Objects: 1000})
 		seeking(w)
 		e := walk.HeldElsewhere(w, nil)
 		for addr, want := range map[uint64]bool{waste: false, ofWaste: false, held: true, behind: true, ofHeld: true} {
-			if id, ok := s.notes.Index.Get(addr, s.notes.Addrs); !ok || e.Has(id) != want {
+			if id, ok := s.found.Notes.Index.Get(addr, s.found.Notes.Addrs); !ok || e.Has(id) != want {
 				t.Errorf("object %#x: noted %t, held elsewhere %t, want %t", addr, ok, e.Has(id), want)
 			}
 		}
@@ -73,7 +59,7 @@ func TestElsewhere(t *testing.T) {
 // held by something else.
 func TestCrowdOfManySets(t *testing.T) {
 	f := newFake(11)
-	w := walk.NewWalker(context.Background(), f.h, objects.NewMemory(f.memory(), 1<<20), nil,
+	w := walk.NewWalker(context.Background(), f.Heap, objects.NewMemory(f.Memory(), 1<<20), nil,
 		objects.Limits{Objects: 1000})
 	defer w.Mem.Close()
 	e := variables.NewExtents(w)
@@ -97,10 +83,10 @@ func TestNamesAreBounded(t *testing.T) {
 	before := variables.MaxGroups
 	t.Cleanup(func() { variables.MaxGroups = before })
 	f := newFake(11)
-	f.main("a", f.list(), "b", f.list(), "c", f.list(), "d", f.list())
+	f.Main("a", f.List(), "b", f.List(), "c", f.List(), "d", f.List())
 	for _, room := range []int{3, 100} {
 		variables.MaxGroups = room
-		l, err := list(context.Background(), f.h, f.memory(), everything, objects.Limits{})
+		l, err := list(context.Background(), f.Heap, f.Memory(), everything, objects.Limits{})
 		if err != nil || l.Complete != (room == 100) || len(l.Names) > room {
 			t.Errorf("room for %d: complete %t, %d names: %v", room, l.Complete, len(l.Names), err)
 		}

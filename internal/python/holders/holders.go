@@ -9,7 +9,7 @@
 // they declare, and those that reference counts demand: see package walk. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
-// object that changes while it is read can cost a path or give a stale one, nothing else.
+// Object that changes while it is read can cost a path or give a stale one, nothing else.
 package holders
 
 import (
@@ -83,14 +83,14 @@ func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Ad
 
 // findOnce walks from the roots.
 func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
-	w := s.walker(ctx, blocks, limits)
+	w := s.found.Walker(ctx, blocks, limits)
 	defer w.Free()
 	f := walk.NewFinder(w)
 	f.SeeksArrays = limits.Unseen
 	w.VisitFor(f)
-	w.Reserve(s.notes.Containers)
+	w.Reserve(s.found.Notes.Containers)
 	p := paths.NewWriter(w, nil)
-	if w.Stopped = s.stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
+	if w.Stopped = s.found.Stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
 		walk.Roots{Walker: w}.Follows(w.Modules(), true)
 		p.Lost = paths.FindGarbage(w)
 	}

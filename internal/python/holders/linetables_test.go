@@ -12,18 +12,18 @@ import (
 // TestLineTablesAreBounded: after so many bytes of line tables the objects of frames are described without a line.
 func TestLineTablesAreBounded(t *testing.T) {
 	f := newFake(11)
-	f.typ("bytes", 33, 1, cpython.FlagBytes)
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("m"), f.object("module", f.dict())))
-	frame := f.local(f.list(f.array()))
-	code := f.word(frame + uint64(f.h.FrameCode))
-	table := f.object("bytes", 1<<10, 0)
-	f.alloc(1 << 10)
-	f.put(code+uint64(f.h.CodeLineTable), table)
-	f.mem[code+uint64(f.h.CodeFirstLine)-fakeMemory] = 7
-	f.put(table+uint64(f.h.BytesData), 0x80) // a byte of code, on the first line
-	f.put(frame+uint64(f.h.FrameInstr), code+uint64(f.h.CodeBytes))
+	f.Type("bytes", 33, 1, cpython.FlagBytes)
+	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("m"), f.Object("module", f.Dict())))
+	frame := f.Local(f.List(f.Array()))
+	code := f.Word(frame + uint64(f.Heap.FrameCode))
+	table := f.Object("bytes", 1<<10, 0)
+	f.Alloc(1 << 10)
+	f.Put(code+uint64(f.Heap.CodeLineTable), table)
+	f.Mem[code+uint64(f.Heap.CodeFirstLine)-fakeMemory] = 7
+	f.Put(table+uint64(f.Heap.BytesData), 0x80) // a byte of code, on the first line
+	f.Put(frame+uint64(f.Heap.FrameInstr), code+uint64(f.Heap.CodeBytes))
 	for _, read := range []uint64{0, paths.MaxTables - 1<<10, paths.MaxTables} {
-		f.walked(t, []objects.Block{{Address: f.block, Size: 4096}}, func(w finished) {
+		f.walked(t, []objects.Block{{Address: f.Block, Size: 4096}}, func(w finished) {
 			w.paths.Climbs.Tables = read
 			h := w.result().Holders[0]
 			if h.Function != "work" || h.Kind != event.HeldByThread || h.Line > 0 != (read < paths.MaxTables) {

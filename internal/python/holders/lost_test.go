@@ -12,13 +12,13 @@ import (
 
 // objects makes an array of objects.
 func (f *fake) objects(typ string, all ...uint64) uint64 {
-	descr, dims, data := f.alloc(64), f.alloc(8), f.alloc(8*len(all))
-	f.mem[descr+24-fakeMemory] = objects.KindObject
-	f.put(dims, uint64(len(all)))
+	descr, dims, data := f.Alloc(64), f.Alloc(8), f.Alloc(8*len(all))
+	f.Mem[descr+24-fakeMemory] = objects.KindObject
+	f.Put(dims, uint64(len(all)))
 	for i, one := range all {
-		f.put(data+uint64(8*i), one)
+		f.Put(data+uint64(8*i), one)
 	}
-	return f.object(typ, data, 1, dims, 0, 0, descr, 4, 0)
+	return f.Object(typ, data, 1, dims, 0, 0, descr, 4, 0)
 }
 
 // TestLost: of cycles without a root, those are lost that lead through an array of objects, and what only they lead to.
@@ -30,24 +30,24 @@ func TestLost(t *testing.T) {
 		data := func() uint64 {
 			made++
 			blocks = append(blocks, objects.Block{Address: 0x7100_0000_0000 + made<<16, Size: 4096})
-			return f.object("numpy.ndarray", blocks[made-1].Address, 1, 0, 0, 0, 0, 0, 0)
+			return f.Object("numpy.ndarray", blocks[made-1].Address, 1, 0, 0, 0, 0, 0, 0)
 		}
-		f.typ("Cells", 80, 0, cpython.FlagHeapType|cpython.FlagGC)
-		f.put(f.types["Cells"]+cpython.TypeBase, f.types["numpy.ndarray"])
-		f.put(f.types["Cells"]+cpython.TypeTraverse, 0x1234)
-		set := func(list uint64, i int, to uint64) { f.put(f.word(list+uint64(f.h.ListItems))+uint64(8*i), to) }
-		direct := f.list(0, data())
+		f.Type("Cells", 80, 0, cpython.FlagHeapType|cpython.FlagGC)
+		f.Put(f.Types["Cells"]+cpython.TypeBase, f.Types["numpy.ndarray"])
+		f.Put(f.Types["Cells"]+cpython.TypeTraverse, 0x1234)
+		set := func(list uint64, i int, to uint64) { f.Put(f.Word(list+uint64(f.Heap.ListItems))+uint64(8*i), to) }
+		direct := f.List(0, data())
 		set(direct, 0, f.objects("numpy.ndarray", direct, 0))
-		hangs := f.refs(f.list(0, data()), 2)
+		hangs := f.Refs(f.List(0, data()), 2)
 		set(hangs, 0, hangs)
-		far := f.list(0, hangs)
+		far := f.List(0, hangs)
 		own := f.objects("Cells", far)
-		set(far, 0, f.list(own))
-		outside := f.list(data())
-		plain := f.list(0, f.objects("numpy.ndarray", outside))
+		set(far, 0, f.List(own))
+		outside := f.List(data())
+		plain := f.List(0, f.objects("numpy.ndarray", outside))
 		set(plain, 0, plain)
-		f.collect(direct, hangs, far, f.word(f.word(far+uint64(f.h.ListItems))), own, outside, plain)
-		f.main("a", f.list())
+		f.Collect(direct, hangs, far, f.Word(f.Word(far+uint64(f.Heap.ListItems))), own, outside, plain)
+		f.Main("a", f.List())
 		f.walked(t, blocks, func(w finished) {
 			r := w.result()
 			want := []event.Garbage{event.GarbageLost, event.GarbageLost, event.GarbageWaits}
@@ -94,26 +94,26 @@ func TestLostAtRandom(t *testing.T) {
 		for v := range to {
 			blocks[v] = objects.Block{Address: 0x7100_0000_0000 + uint64(v)<<16, Size: 4096}
 			items := make([]uint64, len(to[v])+1)
-			items[len(to[v])] = f.object("numpy.ndarray", blocks[v].Address, 1, 0, 0, 0, 0, 0, 0)
+			items[len(to[v])] = f.Object("numpy.ndarray", blocks[v].Address, 1, 0, 0, 0, 0, 0, 0)
 			if isArray[v] = r.IntN(3) == 0; isArray[v] {
 				addrs[v] = f.objects("numpy.ndarray", items...)
 			} else {
-				addrs[v] = f.list(items...)
+				addrs[v] = f.List(items...)
 				lists = append(lists, addrs[v])
 			}
-			f.refs(addrs[v], uint64(refs[v]))
+			f.Refs(addrs[v], uint64(refs[v]))
 		}
 		for v := range to {
-			at := f.word(addrs[v] + 16)
+			at := f.Word(addrs[v] + 16)
 			if !isArray[v] {
-				at = f.word(addrs[v] + uint64(f.h.ListItems))
+				at = f.Word(addrs[v] + uint64(f.Heap.ListItems))
 			}
 			for i, u := range to[v] {
-				f.put(at+uint64(8*i), addrs[u])
+				f.Put(at+uint64(8*i), addrs[u])
 			}
 		}
-		f.collect(lists...)
-		f.main("a", f.list())
+		f.Collect(lists...)
+		f.Main("a", f.List())
 		graph := slices.Clone(to)
 		gone := collectedOf(to, refs, isArray)
 		f.walked(t, blocks, func(w finished) {

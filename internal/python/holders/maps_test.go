@@ -14,16 +14,16 @@ import (
 func TestMapsOfNames(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const at, size = 0x7e00_0000_0000, 1 << 20
-		f.typ(variables.MapType, 64, 0, 0)
-		object := func(addr, size uint64) uint64 { return f.object(variables.MapType, addr, size, 0, 0, 0, 0) }
-		both := f.refs(object(at, size-100), 2)
-		a, b, beyond := f.list(both), f.list(both), f.list(object(at+size, 4*size))
-		f.typ("Own", 64, 0, cpython.FlagHeapType)
-		f.put(f.types["Own"]+cpython.TypeBase, f.types[variables.MapType])
-		own := f.list(f.object("Own", at+size, size, 0, 0, 0, 0))
-		f.main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.list(object(at+8, size/2)),
-			"closed", f.list(object(0, size)))
-		l, err := list(context.Background(), f.h, f.memory(),
+		f.Type(variables.MapType, 64, 0, 0)
+		object := func(addr, size uint64) uint64 { return f.Object(variables.MapType, addr, size, 0, 0, 0, 0) }
+		both := f.Refs(object(at, size-100), 2)
+		a, b, beyond := f.List(both), f.List(both), f.List(object(at+size, 4*size))
+		f.Type("Own", 64, 0, cpython.FlagHeapType)
+		f.Put(f.Types["Own"]+cpython.TypeBase, f.Types[variables.MapType])
+		own := f.List(f.Object("Own", at+size, size, 0, 0, 0, 0))
+		f.Main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.List(object(at+8, size/2)),
+			"closed", f.List(object(0, size)))
+		l, err := list(context.Background(), f.Heap, f.Memory(),
 			append(everything, objects.Block{Address: at, Size: 2 * size}), objects.Limits{})
 		if err != nil {
 			t.Fatal(err)

@@ -12,20 +12,20 @@ import (
 func TestOwnPlacesCountOnce(t *testing.T) {
 	for _, minor := range []int{9, 10, 11, 12, 13} {
 		f := newFake(minor)
-		array := f.array()
-		attributes := f.dict(f.str("_"), array, f.str("__"), f.str("other"))
+		array := f.Array()
+		attributes := f.Dict(f.Str("_"), array, f.Str("__"), f.Str("other"))
 		const basic = 24
 		if minor <= 10 {
-			f.typ("Hook", basic, 0, cpython.FlagHeapType)
-			f.put(f.types["Hook"]+cpython.TypeDictOffset, 16)
+			f.Type("Hook", basic, 0, cpython.FlagHeapType)
+			f.Put(f.Types["Hook"]+cpython.TypeDictOffset, 16)
 		} else {
-			f.typ("Hook", basic, 0, cpython.FlagHeapType|cpython.FlagManagedDict)
+			f.Type("Hook", basic, 0, cpython.FlagHeapType|cpython.FlagManagedDict)
 		}
-		hook := f.object("Hook", attributes)
+		hook := f.Object("Hook", attributes)
 		if minor > 10 {
-			f.put(hook-24, attributes)
+			f.Put(hook-24, attributes)
 		}
-		f.program([]uint64{f.str("x"), array}, nil)
+		f.Program([]uint64{f.Str("x"), array}, nil)
 		f.walked(t, nil, func(w finished) {
 			w.Shell.Hook = hook
 			p := views.NewPlaces(w.Walker)

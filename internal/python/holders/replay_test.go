@@ -14,21 +14,20 @@ import (
 // TestReplay: a walk that takes a survey's noted steps finds the same as one that reads the memory itself.
 func TestReplay(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		from := f.memory()
-		s, err := newSurvey(context.Background(), f.h, from, Process{}, objects.Limits{})
+		from := f.Memory()
+		s, err := newSurvey(context.Background(), f.Heap, from, Process{}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		blocks := []objects.Block{{Address: f.block, Size: 4096}}
-		noted := s.walker(context.Background(), blocks, s.limits())
+		blocks := []objects.Block{{Address: f.Block, Size: 4096}}
+		noted := s.found.Walker(context.Background(), blocks, s.limits())
 		first := finish(walk.NewFinder(noted))
-		if len(s.notes.Steps) == 0 {
+		if len(s.found.Notes.Steps) == 0 {
 			t.Fatal("no steps were noted")
 		}
-		direct := walk.NewWalker(context.Background(), f.h, s.mem, blocks, s.limits())
-		direct.Beliefs.Believed, direct.ByAddr, direct.Metatype, direct.Notes = s.believed, s.types, s.metatype,
-			&objects.Notes{}
+		direct := walk.NewWalker(context.Background(), f.Heap, s.found.Mem, blocks, s.limits())
+		direct.Notes = &objects.Notes{}
 		second := finish(walk.NewFinder(direct))
 		if a, b := first.result(), second.result(); !reflect.DeepEqual(a.Holders, b.Holders) {
 			t.Errorf("noted: %+v\nread: %+v", a.Holders, b.Holders)
@@ -86,7 +85,7 @@ func TestStood(t *testing.T) {
 		{[]time.Duration{time.Second, -1}, false},
 	} {
 		at := 0
-		s, err := newSurvey(context.Background(), f.h, f.memory(),
+		s, err := newSurvey(context.Background(), f.Heap, f.Memory(),
 			Process{Used: func() time.Duration { return c.used[at] }}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)

@@ -63,6 +63,17 @@ func NewMemory(r io.ReaderAt, limit int64) *Memory {
 	return m
 }
 
+// Allow has at most so many more bytes read.
+func (m *Memory) Allow(bytes int64) { m.Limit, m.Err = m.Total+bytes, nil }
+
+// Beside returns other memory of the same process, which keeps few pages.
+func (m *Memory) Beside() *Memory {
+	other := NewMemory(m.Source, 0)
+	other.Total, other.Files = m.Total, m.Files
+	other.KeepFew()
+	return other
+}
+
 // Close gives back its pages; nothing can be read after it.
 func (m *Memory) Close() {
 	if m.pages != nil {

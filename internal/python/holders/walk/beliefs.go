@@ -8,27 +8,27 @@ package walk
 // memory that objects refer to, without even a known type, come after those and are never certain. Probable references
 // are followed last of all.
 
-// WordKey is a word that may be a reference: its place, the address of an object or 0, and its target.
-type WordKey struct{ from, to uint64 }
+// wordKey is a word that may be a reference: its place, the address of an object or 0, and its target.
+type wordKey struct{ from, to uint64 }
 
-// Certainty is the knowledge about a word that may be a reference.
-type Certainty uint8
+// certainty is the knowledge about a word that may be a reference.
+type certainty uint8
 
 const (
-	probable Certainty = iota + 1
+	probable certainty = iota + 1
 	certain
 )
 
 // beliefs are the words that a survey has found to be references, of those that may be.
 type beliefs struct {
-	Believed map[WordKey]Certainty
+	believed map[wordKey]certainty
 	Doubts   []edge // those of them that are so probably, followed when nothing certain is left
 }
 
 // keyOf returns the key of a word of a node, by the nodes' addresses; -1 for one of no node.
-func keyOf(addrs []uint64, from int32, to uint64) WordKey {
+func keyOf(addrs []uint64, from int32, to uint64) wordKey {
 	if from < 0 {
-		return WordKey{to: to}
+		return wordKey{to: to}
 	}
-	return WordKey{addrs[from], to}
+	return wordKey{addrs[from], to}
 }

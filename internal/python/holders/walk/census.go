@@ -12,15 +12,15 @@ import (
 // memory that objects refer to, without even a known type, come after those and are never certain. Probable references
 // are followed last of all.
 
-// Census counts references.
-type Census struct {
+// census counts references.
+type census struct {
 	*Walker
 	refs    []int32 // to each node, that are certain
 	guesses map[uint64]*guess
 	pending []uint64 // objects that only guesses led to
 
-	Stood     func() bool    // whether the process has hardly run
-	Notes     *objects.Notes // that are made; the walker itself has none
+	stood     func() bool    // whether the process has hardly run
+	notes     *objects.Notes // that are made; the walker itself has none
 	large     bool           // the object that is looked into has too many references to note them
 	recording bool           // the steps that are taken
 	once      int32          // the step with an object that is not known yet, -1 for none
@@ -66,7 +66,7 @@ const (
 )
 
 // counts counts a reference.
-func (s *Census) counts(n int32) {
+func (s *census) counts(n int32) {
 	if n < 0 {
 		return
 	}
@@ -77,7 +77,7 @@ func (s *Census) counts(n int32) {
 }
 
 // guessed notes a word that may be a reference, to be judged later.
-func (s *Census) guessed(key WordKey, inObject bool) {
+func (s *census) guessed(key wordKey, inObject bool) {
 	g := s.guesses[key.to]
 	if g == nil {
 		if len(s.guesses) >= s.Limits.Objects {

@@ -6,26 +6,26 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// NewCensus has a walker note everything.
-func NewCensus(w *Walker) *Census {
-	s := &Census{
-		Walker: w, guesses: map[uint64]*guess{}, once: -1, Notes: objects.NewNotes(), isFrame: map[int32]bool{},
+// newCensus has a walker note everything.
+func newCensus(w *Walker, stood func() bool) *census {
+	s := &census{
+		Walker: w, stood: stood, guesses: map[uint64]*guess{}, once: -1, notes: objects.NewNotes(), isFrame: map[int32]bool{},
 		areas: map[uint64]*area{},
 	}
-	w.Addrs, w.Recent = s.Notes.Addrs, &objects.RecentTypes{}
+	w.Addrs, w.Recent = s.notes.Addrs, &objects.RecentTypes{}
 	w.named, w.metFrames = map[uint64]bool{}, map[uint64]bool{}
 	w.VisitFor(s)
 	return s
 }
 
-// Evidence looks at all objects and finds which of the words that may be references are.
-func (s *Census) Evidence() map[WordKey]Certainty {
+// evidence looks at all objects and finds which of the words that may be references are.
+func (s *census) evidence() map[wordKey]certainty {
 	var region objects.Region
 	defer region.Free()
 	s.refs = objects.Room[int32](&region, objects.RoomObjects)
 	collected := objects.Collect(s.Reader)
 	modules := s.Modules()
-	s.Notes.Modules = modules
+	s.notes.Modules = modules
 	if s.Sizes != nil {
 		s.Sizes.NumPy = s.NumpyVersion(s.ModuleDict(modules, "numpy"))
 	}
@@ -34,7 +34,7 @@ func (s *Census) Evidence() map[WordKey]Certainty {
 	s.surveyCollected(collected)
 	s.findForeign()
 	noteHeld(s)
-	believed := map[WordKey]Certainty{}
+	believed := map[wordKey]certainty{}
 	for to, g := range s.guesses {
 		s.weigh(believed, to, g)
 	}
@@ -44,21 +44,21 @@ func (s *Census) Evidence() map[WordKey]Certainty {
 
 // surveyCollected takes in the objects that the garbage collector knows and nothing has led to, and notes the
 // collector's knowledge.
-func (s *Census) surveyCollected(c *objects.Collected) {
+func (s *census) surveyCollected(c *objects.Collected) {
 	<-c.Done
 	defer c.Region.Free()
-	if !s.Stood() {
+	if !s.stood() {
 		s.Mem.Forget()
 	}
 	s.Mem.Total += c.Read
 	s.Stopped = cmp.Or(s.Stopped, c.Stopped)
-	s.Notes.Collector = c.Collector
+	s.notes.Collector = c.Collector
 	left, old, frozen := c.Objects[:0], c.Old, c.Frozen
 	for i, obj := range c.Objects {
 		old.Keep(i, len(left), &c.Old)
 		frozen.Keep(i, len(left), &c.Frozen)
 		if n, ok := s.Index.Get(obj, s.Addrs); ok {
-			s.Notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(old, i,
+			s.notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(old, i,
 				objects.NoteOld) | objects.FlagOf(frozen, i, objects.NoteFrozen)
 		} else {
 			left = append(left, obj)
@@ -73,14 +73,14 @@ func (s *Census) surveyCollected(c *objects.Collected) {
 	s.surveyPending()
 	for i, obj := range left {
 		if n, ok := s.Index.Get(obj, s.Addrs); ok {
-			s.Notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(c.Old, i,
+			s.notes.Noted[n].What |= objects.NoteTracked | objects.FlagOf(c.Old, i,
 				objects.NoteOld) | objects.FlagOf(c.Frozen, i, objects.NoteFrozen)
 		}
 	}
 }
 
 // surveyPending looks into the objects that only guesses led to.
-func (s *Census) surveyPending() {
+func (s *census) surveyPending() {
 	for len(s.pending) > 0 && !s.Done() {
 		obj := s.pending[len(s.pending)-1]
 		s.pending = s.pending[:len(s.pending)-1]
@@ -90,7 +90,7 @@ func (s *Census) surveyPending() {
 }
 
 // surveyObject takes an object to which nothing certain leads.
-func (s *Census) surveyObject(obj uint64) {
+func (s *census) surveyObject(obj uint64) {
 	if _, ok := s.Known(obj); ok || s.Done() {
 		return
 	}
@@ -100,12 +100,12 @@ func (s *Census) surveyObject(obj uint64) {
 }
 
 // weigh decides about the words that have the address of one object.
-func (s *Census) weigh(believed map[WordKey]Certainty, to uint64, g *guess) {
+func (s *census) weigh(believed map[wordKey]certainty, to uint64, g *guess) {
 	const immortal = 1 << 30
 	left, inObjects := int64(0), int64(0)
 	if n, ok := s.Known(to); !ok {
 		left = s.References(to)
-	} else if left = int64(s.Notes.Noted[n].References); int(n) < len(s.refs) && left < immortal {
+	} else if left = int64(s.notes.Noted[n].References); int(n) < len(s.refs) && left < immortal {
 		left -= int64(s.refs[n])
 	}
 	for _, count := range g.inObjects {
@@ -119,13 +119,13 @@ func (s *Census) weigh(believed map[WordKey]Certainty, to uint64, g *guess) {
 		is = probable
 	}
 	for from := range g.inObjects {
-		believed[WordKey{from, to}] = is
+		believed[wordKey{from, to}] = is
 	}
 	if left -= inObjects; left <= 0 {
 		return
 	}
 	for from := range g.elsewhere {
-		if key := (WordKey{from, to}); believed[key] == 0 {
+		if key := (wordKey{from, to}); believed[key] == 0 {
 			believed[key] = probable
 		}
 	}
@@ -133,16 +133,16 @@ func (s *Census) weigh(believed map[WordKey]Certainty, to uint64, g *guess) {
 
 // noteHeld notes the objects for which a survey has found fewer references than they have, those included that are not
 // certain.
-func noteHeld(s *Census) {
+func noteHeld(s *census) {
 	left := func(id int32) int64 {
-		n := int64(s.Notes.Noted[id].References)
+		n := int64(s.notes.Noted[id].References)
 		if int(id) < len(s.refs) {
 			n -= int64(s.refs[id])
 		}
 		return n
 	}
-	for id := range s.Notes.Noted {
-		if one := &s.Notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
+	for id := range s.notes.Noted {
+		if one := &s.notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
 			one.What |= objects.NoteElsewhere
 		}
 	}
@@ -158,7 +158,7 @@ func noteHeld(s *Census) {
 			}
 		}
 		if left(id) <= words {
-			s.Notes.Noted[id].What &^= objects.NoteElsewhere
+			s.notes.Noted[id].What &^= objects.NoteElsewhere
 		}
 	}
 }

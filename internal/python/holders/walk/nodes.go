@@ -153,8 +153,8 @@ func (r *Reached) Reserve(nodes int) {
 	r.Nodes, r.Addrs = objects.Room[Node](&r.walking, nodes), objects.Room[uint64](&r.places, nodes)
 }
 
-// ReserveNoted makes room for the nodes of so many objects of the notes.
-func (r *Reached) ReserveNoted(count int) {
+// reserveNoted makes room for the nodes of so many objects of the notes.
+func (r *Reached) reserveNoted(count int) {
 	r.Of = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
 }
 

@@ -5,7 +5,7 @@ import (
 )
 
 // Visitor has the purpose of a walk. The walker reads the references of objects, and its visitor draws the conclusions:
-// a [Finder] looks for the holders of blocks, a [Census] notes everything, [variables.Extents] add up memory,
+// a [Finder] looks for the holders of blocks, a [census] notes everything, [variables.Extents] add up memory,
 // [paths.counts] compare reference counts, a [paths.seek] looks for one reference, and [holders.owned] gathers the data
 // of arrays.
 type Visitor interface {
@@ -66,7 +66,7 @@ type (
 	}
 	// gatherer takes words that may be references, before anybody knows whether they are.
 	gatherer interface {
-		guessed(key WordKey, inObject bool)
+		guessed(key wordKey, inObject bool)
 	}
 )
 

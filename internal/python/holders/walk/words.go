@@ -16,7 +16,7 @@ func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool
 		w.gatherer.guessed(key, inObject)
 		return true
 	}
-	switch w.Beliefs.Believed[key] {
+	switch w.Beliefs.believed[key] {
 	case certain:
 		w.Follow(from, to, l)
 	case probable:
@@ -32,7 +32,7 @@ func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool
 // followBelieved is maybeFollow where it does not matter whether the word could be a reference: most words are known to
 // be none, and their targets need not be looked at.
 func (w *Walker) followBelieved(from int32, to uint64, l Label, inObject bool) {
-	if w.gatherer != nil || w.Beliefs.Believed[keyOf(w.Addrs, from, to)] != 0 {
+	if w.gatherer != nil || w.Beliefs.believed[keyOf(w.Addrs, from, to)] != 0 {
 		w.maybeFollow(from, to, l, inObject)
 	}
 }
