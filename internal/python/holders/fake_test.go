@@ -10,9 +10,7 @@ import (
 	"ipytracer/internal/python/cpython"
 	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
 	"ipytracer/internal/python/holders/variables"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // fake is a made-up Python.
@@ -24,15 +22,6 @@ func newFake(minor int) *fake { return &fake{holderstest.New(minor)} }
 
 func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
 	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) { test(t, &fake{f}) })
-}
-
-// chain makes a list of nodes with an array each, and returns the first node and the blocks of the arrays.
-func (f *fake) chain(count int, link func(next, array uint64) uint64) (first uint64, blocks []objects.Block) {
-	first, arrays := f.Chain(count, link)
-	for _, data := range arrays {
-		blocks = append(blocks, objects.Block{Address: data, Size: 4096})
-	}
-	return first, blocks
 }
 
 // timed returns the processor time that this thread has taken since. Others may want the processors, so time itself
@@ -66,34 +55,4 @@ func list(ctx context.Context, heap cpython.Heap, from io.ReaderAt, mapped []obj
 	}
 	defer s.Close()
 	return s.List(ctx, limits)
-}
-
-// finished is a finder whose walk is over.
-type finished struct {
-	*walk.Finder
-	paths *paths.Writer
-}
-
-// finish follows all roots, and then looks for garbage.
-func finish(f *walk.Finder) finished {
-	f.VisitFor(f)
-	walk.Roots{Walker: f.Walker}.Follows(f.Modules(), true)
-	return finished{f, paths.NewWriter(f.Walker, paths.FindGarbage(f.Walker))}
-}
-
-func (f finished) result() Result { return resultOf(f.Finder, f.paths) }
-
-// seeking has a walker look for arrays as well.
-func seeking(w *walk.Walker) *walk.Finder {
-	f := walk.NewFinder(w)
-	f.SeeksArrays = true
-	w.VisitFor(f)
-	return f
-}
-
-// bare is a walker that has nothing to read.
-func bare(n *objects.Notes) *walk.Walker {
-	w := walk.NewWalker(context.Background(), cpython.Heap{}, nil, nil, objects.Limits{})
-	w.Notes = n
-	return w
 }

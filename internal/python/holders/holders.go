@@ -105,39 +105,9 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 
 // resultOf describes the findings of a walk.
 func resultOf(f *walk.Finder, p *paths.Writer) Result {
-	r := Result{
-		Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil,
-		Holders: make([]event.Holder, len(f.Blocks)),
-	}
+	r := Result{Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil}
 	f.Mem.Limit += objects.PathBytes
 	f.Stopped = nil
-	cycles := paths.NewOutputCycles(f.Walker)
-	for i, b := range f.Blocks {
-		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
-		if n := f.Found[i]; n >= 0 {
-			p.Describe(h, n)
-			h.Garbage, h.Cyclic, h.Lost = paths.GarbageOf(p, n), cycles.Holds(n), p.LostOf(n)
-		} else if n := f.Maybe[i]; n >= 0 {
-			p.Describe(h, n)
-			h.Probable, h.Garbage, h.Lost = true, paths.GarbageOf(p, n), p.LostOf(n)
-		}
-	}
-	r.Unseen = unseenOf(f, p)
+	r.Holders, r.Unseen = p.Holders(f), p.Unseen(f)
 	return r
-}
-
-// unseenOf returns the holders of the arrays that were not asked for, each once.
-func unseenOf(f *walk.Finder, p *paths.Writer) (out []event.Holder) {
-	known := map[uint64]bool{}
-	for _, u := range f.Unseen {
-		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
-			continue
-		}
-		known[u.Address] = true
-		h := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
-		p.Describe(&h, u.Node)
-		out = append(out, h)
-	}
-	return out
 }

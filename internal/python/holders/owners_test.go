@@ -37,7 +37,7 @@ func TestShares(t *testing.T) {
 		cycle := f.Refs(f.List(0, f.bigText(3*size)), 2)
 		f.Put(f.Word(cycle+uint64(f.Heap.ListItems)), cycle)
 		hidden := f.Refs(f.List(0, f.bigText(4*size)), 2)
-		f.Put(f.Word(hidden+uint64(f.Heap.ListItems)), f.objects("numpy.ndarray", hidden))
+		f.Put(f.Word(hidden+uint64(f.Heap.ListItems)), f.Objects("numpy.ndarray", hidden))
 		f.Put(f.Types["list"]+cpython.TypeFlags, cpython.FlagGC|cpython.FlagList)
 		f.Main("a", a, "b", b, "alone", alone, "cycle", cycle, "hidden", hidden, "again", shown,
 			"Out", f.Dict(number(7), shown), "_7", shown)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/paths"
+	"ipytracer/internal/python/holders/walk"
 )
 
 // TestWalkReadsLittle: a survey's notes of arrays and of modules are not read again.
@@ -36,9 +38,12 @@ func TestWalkReadsLittle(t *testing.T) {
 		w := s.found.Walker(context.Background(), []objects.Block{{Address: f.Block, Size: 4096}}, limits)
 		defer w.Free()
 		s.found.Mem.Forget()
-		found := seeking(w)
+		found := walk.NewFinder(w)
+		found.SeeksArrays = true
+		w.VisitFor(found)
 		w.Reserve(s.found.Notes.Containers)
-		finish(found)
+		walk.Roots{Walker: w}.Follows(w.Modules(), true)
+		paths.FindGarbage(w)
 		if pages := (s.found.Mem.Total - walked) / objects.PageSize; len(found.Unseen) != arrays+1 || pages > arrays/4 {
 			t.Errorf("%d pages were read to find %d arrays that had been noted (%d with their paths)", pages,
 				len(found.Unseen), (walked-before)/objects.PageSize)

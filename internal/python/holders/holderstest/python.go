@@ -256,6 +256,17 @@ func (f *Python) Local(object uint64) (frame uint64) {
 	return frame
 }
 
+// Objects makes an array of objects.
+func (f *Python) Objects(typ string, all ...uint64) uint64 {
+	descr, dims, data := f.Alloc(64), f.Alloc(8), f.Alloc(8*len(all))
+	f.Mem[descr+24-Base] = 'O'
+	f.Put(dims, uint64(len(all)))
+	for i, one := range all {
+		f.Put(data+uint64(8*i), one)
+	}
+	return f.Object(typ, data, 1, dims, 0, 0, descr, 4, 0)
+}
+
 // EachVersion runs a test with a Python of each version.
 func EachVersion(t *testing.T, test func(t *testing.T, f *Python)) {
 	for minor := 9; minor <= 15; minor++ {

@@ -136,3 +136,40 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 	slices.Reverse(y.steps)
 	holder.Path = p.Join(Submodules(y.steps), holder)
 }
+
+// Holders describes the holder of each block that a walk has looked for.
+func (p *Writer) Holders(f *walk.Finder) []event.Holder {
+	all := make([]event.Holder, len(f.Blocks))
+	cycles := NewOutputCycles(p.Walker)
+	for i, b := range f.Blocks {
+		holder := &all[i]
+		holder.Address, holder.Kind, holder.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
+		node, probable := f.Found[i], false
+		if node < 0 {
+			node, probable = f.Maybe[i], true
+		}
+		if node < 0 {
+			continue
+		}
+		p.Describe(holder, node)
+		holder.Probable = holder.Probable || probable
+		holder.Garbage, holder.Lost = GarbageOf(p, node), p.LostOf(node)
+		holder.Cyclic = !probable && cycles.Holds(node)
+	}
+	return all
+}
+
+// Unseen returns the holders of the arrays that a walk has not looked for, each once.
+func (p *Writer) Unseen(f *walk.Finder) (out []event.Holder) {
+	known := map[uint64]bool{}
+	for _, u := range f.Unseen {
+		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
+			continue
+		}
+		known[u.Address] = true
+		holder := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
+		p.Describe(&holder, u.Node)
+		out = append(out, holder)
+	}
+	return out
+}

@@ -1,33 +1,28 @@
-package holders
+package variables
 
 import (
-	"context"
 	"testing"
 
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/variables"
 )
 
 // TestMapsOfNames: a memory map belongs to the names that lead to it, one of a class of the user's, too. One that is
 // not mapped from one end to the other is none, whatever the object says.
 func TestMapsOfNames(t *testing.T) {
-	eachVersion(t, func(t *testing.T, f *fake) {
+	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
 		const at, size = 0x7e00_0000_0000, 1 << 20
-		f.Type(variables.MapType, 64, 0, 0)
-		object := func(addr, size uint64) uint64 { return f.Object(variables.MapType, addr, size, 0, 0, 0, 0) }
+		f.Type(MapType, 64, 0, 0)
+		object := func(addr, size uint64) uint64 { return f.Object(MapType, addr, size, 0, 0, 0, 0) }
 		both := f.Refs(object(at, size-100), 2)
 		a, b, beyond := f.List(both), f.List(both), f.List(object(at+size, 4*size))
 		f.Type("Own", 64, 0, cpython.FlagHeapType)
-		f.Put(f.Types["Own"]+cpython.TypeBase, f.Types[variables.MapType])
+		f.Put(f.Types["Own"]+cpython.TypeBase, f.Types[MapType])
 		own := f.List(f.Object("Own", at+size, size, 0, 0, 0, 0))
 		f.Main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.List(object(at+8, size/2)),
 			"closed", f.List(object(0, size)))
-		l, err := list(context.Background(), f.Heap, f.Memory(),
-			append(everything, objects.Block{Address: at, Size: 2 * size}), objects.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := list(t, f, append(everything, objects.Block{Address: at, Size: 2 * size}))
 		if l.Places == nil || len(l.Places.Maps) != 2 || l.Places.Maps[0].Block != (objects.Block{Address: at,
 			Size: size}) ||
 			l.Places.Maps[1].Block != (objects.Block{Address: at + size, Size: size}) {

@@ -1,85 +1,113 @@
-package holders
+package paths
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ipytracer/event"
+	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
-	"ipytracer/internal/python/holders/views"
 	"ipytracer/internal/python/holders/walk"
 )
 
-// walked has a walk of a process looked at, for blocks.
-func (f *fake) walked(t *testing.T, blocks []objects.Block, look func(w finished)) {
+// finished is a finder whose walk is over.
+type finished struct {
+	*walk.Finder
+	paths *Writer
+}
+
+func (f finished) holders() []event.Holder {
+	f.Mem.Limit += objects.PathBytes
+	f.Stopped = nil
+	return f.paths.Holders(f.Finder)
+}
+
+// walked has a walk of a made-up process looked at, for blocks.
+func walked(t *testing.T, f *holderstest.Python, blocks []objects.Block, look func(w finished)) {
 	t.Helper()
+	defer objects.OnThread()()
 	limits := objects.Limits{Time: 10 * time.Minute}
-	s, err := newSurvey(context.Background(), f.Heap, f.Memory(), Process{}, limits)
-	if err != nil {
+	limits.Defaults()
+	found := walk.Findings{Heap: f.Heap, Mem: objects.NewMemory(f.Memory(), limits.Bytes)}
+	defer found.Mem.Close()
+	if err := found.Count(t.Context(), limits, func() bool { return true }); err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	limits.Defaults()
-	w := s.found.Walker(context.Background(), blocks, limits)
+	defer found.Release()
+	w := found.Walker(t.Context(), blocks, limits)
 	defer w.Free()
-	w.Reserve(s.found.Notes.Containers)
-	w.Stopped = s.found.Stopped
-	found := seeking(w)
-	look(finish(found))
+	w.Reserve(found.Notes.Containers)
+	w.Stopped = found.Stopped
+	look(finish(w))
+}
+
+// finish follows all roots, and then looks for garbage.
+func finish(w *walk.Walker) finished {
+	finder := walk.NewFinder(w)
+	finder.SeeksArrays = true
+	w.VisitFor(finder)
+	walk.Roots{Walker: w}.Follows(w.Modules(), true)
+	return finished{finder, NewWriter(w, FindGarbage(w))}
+}
+
+// blocksOf are the blocks of arrays with data at these addresses.
+func blocksOf(arrays []uint64) (blocks []objects.Block) {
+	for _, data := range arrays {
+		blocks = append(blocks, objects.Block{Address: data, Size: 4096})
+	}
+	return blocks
 }
 
 // TestLongChain: of a list of 60,000 nodes with a block each, the blocks are described in a number of steps that is
 // bounded for each node, however the nodes hang together: in dicts and lists, without a name for any step, from a
 // frame, and where no root leads to the list.
 func TestLongChain(t *testing.T) {
-	const count, perNode = 60_000, 2 * paths.MaxNamed
-	inLists := func(f *fake) func(next, array uint64) uint64 {
+	const count, perNode = 60_000, 2 * MaxNamed
+	inLists := func(f *holderstest.Python) func(next, array uint64) uint64 {
 		return func(next, array uint64) uint64 { return f.List(next, array) }
 	}
-	variable := func(f *fake, first uint64) { f.Program([]uint64{f.Str("chain"), first}, nil) }
+	variable := func(f *holderstest.Python, first uint64) { f.Program([]uint64{f.Str("chain"), first}, nil) }
 	for _, c := range []struct {
 		name         string
-		link         func(f *fake) func(next, array uint64) uint64
-		hold         func(f *fake, first uint64)
+		link         func(f *holderstest.Python) func(next, array uint64) uint64
+		hold         func(f *holderstest.Python, first uint64)
 		kind         event.HolderKind
 		begins, ends string
 	}{
-		{"dicts", func(f *fake) func(next, array uint64) uint64 {
+		{"dicts", func(f *holderstest.Python) func(next, array uint64) uint64 {
 			further, data := f.Str("next"), f.Str("data")
 			return func(next, array uint64) uint64 { return f.Dict(further, next, data, array) }
 		}, variable, event.HeldByVariable, "chain['next']['next']", "['next']['data']"},
 		{"lists", inLists, variable, event.HeldByVariable, "chain[0][0]", "[0][0][1]"},
-		{"nameless", func(f *fake) func(next, array uint64) uint64 {
+		{"nameless", func(f *holderstest.Python) func(next, array uint64) uint64 {
 			f.Type("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
 			return func(next, array uint64) uint64 {
 				return f.Object("functools._lru_list_elem", 0, 0, 0, next, array)
 			}
 		}, variable, event.HeldByVariable, "chain", "…"},
-		{"frame", inLists, func(f *fake, first uint64) {
+		{"frame", inLists, func(f *holderstest.Python, first uint64) {
 			f.Local(first)
 			f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("m"), f.Object("module", f.Dict())))
 		}, event.HeldByThread, "a[0][0]", "[0][0][1]"},
-		{"garbage", inLists, func(f *fake, first uint64) {
+		{"garbage", inLists, func(f *holderstest.Python, first uint64) {
 			variable(f, f.List())
 			f.Collect(first)
 		}, event.HeldByNone, "…[0][0]", "[0][0][1]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFake(11)
-			first, blocks := f.chain(count, c.link(f))
+			f := holderstest.New(11)
+			first, arrays := f.Chain(count, c.link(f))
 			c.hold(f, first)
-			f.walked(t, blocks, func(w finished) {
-				r := w.result()
-				h, last := r.Holders[0], r.Holders[count-1] // the deepest was made first
-				if !r.Complete || len(r.Holders) != count || h.Kind != c.kind || last.Kind != c.kind {
-					t.Fatalf("complete %t, %+v … %+v", r.Complete, h, last)
+			walked(t, f, blocksOf(arrays), func(w finished) {
+				holders := w.holders()
+				h, last := holders[0], holders[count-1] // the deepest was made first
+				if w.Stopped != nil || len(holders) != count || h.Kind != c.kind || last.Kind != c.kind {
+					t.Fatalf("%v, %+v … %+v", w.Stopped, h, last)
 				}
 				ends := strings.HasPrefix(h.Path, c.begins) && strings.HasSuffix(h.Path, c.ends)
-				if len(h.Path) > paths.MaxPath || !ends || !strings.Contains(h.Path, "…") {
+				if len(h.Path) > MaxPath || !ends || !strings.Contains(h.Path, "…") {
 					t.Errorf("path %q", h.Path)
 				}
 				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
@@ -88,7 +116,7 @@ func TestLongChain(t *testing.T) {
 				t.Logf("%d nodes, %d steps, %d put into words", len(w.Nodes), w.paths.Climbs.Steps,
 					w.paths.Climbs.Worded)
 				if got := w.paths.Climbs.Steps; got > perNode*count ||
-					w.paths.Climbs.Worded > paths.MaxWorded+2*paths.LeastNamed*count {
+					w.paths.Climbs.Worded > MaxWorded+2*LeastNamed*count {
 					t.Error("that is too many")
 				}
 			})
@@ -98,21 +126,21 @@ func TestLongChain(t *testing.T) {
 
 // TestWordsAreBounded: once so many nodes were put into words, a path has its ends still.
 func TestWordsAreBounded(t *testing.T) {
-	f := newFake(11)
-	first, blocks := f.chain(1000, func(next, array uint64) uint64 { return f.List(next, array) })
+	f := holderstest.New(11)
+	first, arrays := f.Chain(1000, func(next, array uint64) uint64 { return f.List(next, array) })
 	f.Program([]uint64{f.Str("chain"), first}, nil)
-	f.walked(t, blocks, func(w finished) {
-		w.paths.Climbs.Worded = paths.MaxWorded + 1
-		h := w.result().Holders[0]
-		want := "chain" + strings.Repeat("[0]", paths.MaxSteps-2) + "…" + strings.Repeat("[0]",
-			paths.MaxSteps-1) + "[1]"
-		if h.Path != want || w.paths.Climbs.Worded > paths.MaxWorded+1+(2*paths.LeastNamed+2)*len(blocks) {
-			t.Errorf("%q after %d, want %q", h.Path, w.paths.Climbs.Worded-paths.MaxWorded, want)
+	walked(t, f, blocksOf(arrays), func(w finished) {
+		w.paths.Climbs.Worded = MaxWorded + 1
+		h := w.holders()[0]
+		want := "chain" + strings.Repeat("[0]", MaxSteps-2) + "…" + strings.Repeat("[0]",
+			MaxSteps-1) + "[1]"
+		if h.Path != want || w.paths.Climbs.Worded > MaxWorded+1+(2*LeastNamed+2)*len(arrays) {
+			t.Errorf("%q after %d, want %q", h.Path, w.paths.Climbs.Worded-MaxWorded, want)
 		}
 	})
 }
 
-// plainly is [paths.Writer.Describe] as one writes it down: it goes the whole way up from a node.
+// plainly is [Writer.Describe] as one writes it down: it goes the whole way up from a node.
 func plainly(w finished, h *event.Holder, n int32) {
 	root := n
 	for w.Nodes[root].Parent >= 0 {
@@ -149,16 +177,16 @@ func plainly(w finished, h *event.Holder, n int32) {
 			h.Output = w.paths.Output(l, steps)
 		}
 	}
-	if most := 2 * paths.MaxSteps; len(steps) > most {
-		steps = slices.Concat(steps[:paths.MaxSteps], []string{"…"}, steps[len(steps)-paths.MaxSteps+1:])
+	if most := 2 * MaxSteps; len(steps) > most {
+		steps = slices.Concat(steps[:MaxSteps], []string{"…"}, steps[len(steps)-MaxSteps+1:])
 	}
 	slices.Reverse(steps)
-	h.Path = w.paths.Join(paths.Submodules(steps), h)
+	h.Path = w.paths.Join(Submodules(steps), h)
 }
 
 // deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
 // middle of a way.
-func (f *fake) deep(length int) {
+func deep(f *holderstest.Python, length int) {
 	f.Type("functools._lru_list_elem", 56, 0, 0) // three links of a list of its own
 	made := 0
 	link := func(next, array uint64) uint64 {
@@ -169,7 +197,7 @@ func (f *fake) deep(length int) {
 	}
 	ways := make([]uint64, 4)
 	for i := range ways {
-		ways[i], _ = f.chain(length, link)
+		ways[i], _ = f.Chain(length, link)
 	}
 	code := f.Word(f.Local(ways[1]) + uint64(f.Heap.FrameCode))
 	frame := f.Object("frame", make([]uint64, 60)...) // in the middle of a way
@@ -197,11 +225,11 @@ func (f *fake) deep(length int) {
 // described as if the whole way were gone.
 func TestDescribe(t *testing.T) {
 	const length = 700
-	eachVersion(t, func(t *testing.T, f *fake) {
-		f.deep(length)
-		f.walked(t, nil, func(w finished) {
-			w.result()
-			w.paths.Climbs = paths.Climbs{}
+	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
+		deep(f, length)
+		walked(t, f, nil, func(w finished) {
+			w.holders()
+			w.paths.Climbs = Climbs{}
 			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
 			for n := int32(len(w.Nodes)) - 1; n >= 0; n-- {
 				var want, got event.Holder
@@ -225,7 +253,7 @@ func TestDescribe(t *testing.T) {
 				}
 			}
 			if functions < 2*length || outputs < length || len(w.paths.Climbs.At) != len(w.Nodes) ||
-				longest < paths.MaxSteps {
+				longest < MaxSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
 					functions, outputs, longest, len(w.paths.Climbs.At), len(w.Nodes))
 			}
@@ -235,10 +263,10 @@ func TestDescribe(t *testing.T) {
 
 // TestWasteOfLongWays: the collector's knowledge of the nodes on a way is known at its end, however long the way is.
 func TestWasteOfLongWays(t *testing.T) {
-	const count = 10 * paths.MaxDirect
+	const count = 10 * MaxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
 		w := bare(&objects.Notes{Collector: objects.Collector{Known: true}})
-		p := paths.NewWriter(w, nil)
+		p := NewWriter(w, nil)
 		for n := range int32(count) {
 			w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, ID: n, Kind: walk.KindNone})
 			w.Notes.Noted = append(w.Notes.Noted, objects.Note{What: objects.NoteTracked | objects.NoteOld})
@@ -251,62 +279,19 @@ func TestWasteOfLongWays(t *testing.T) {
 			if odd >= 0 {
 				w.Notes.Noted[odd].What = flags
 			}
-			p.Climbs = paths.Climbs{}
+			p.Climbs = Climbs{}
 			for n := range int32(count) {
 				expected := event.GarbageOld
 				if odd >= 0 && n >= odd {
 					expected = want
 				}
-				if got := paths.GarbageOf(p, n); got != expected {
+				if got := GarbageOf(p, n); got != expected {
 					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
 				}
 			}
-			if p.Climbs.Steps > 2*count+paths.MaxDirect*paths.MaxDirect {
+			if p.Climbs.Steps > 2*count+MaxDirect*MaxDirect {
 				t.Errorf("%d steps", p.Climbs.Steps)
 			}
 		}
-	}
-}
-
-// TestReferrersAreBounded: of an array that very many objects refer to, not one reference each is noted.
-func TestReferrersAreBounded(t *testing.T) {
-	f := newFake(11)
-	array := f.Array()
-	items := slices.Repeat([]uint64{array}, 1000)
-	var lists []uint64
-	for range 100 {
-		lists = append(lists, f.List(items...))
-	}
-	f.Program([]uint64{f.Str("x"), array, f.Str("all"), f.List(lists...), f.Str("other"), f.List(array)}, nil)
-	f.walked(t, nil, func(w finished) {
-		v := &views.Viewing{Walker: w.Walker}
-		p := views.NewPlaces(w.Walker)
-		p.Referrers(v, []views.Held{{Targets: []views.Target{{View: array}}}})
-		if len(p.Others) != 1 || len(p.Others[array]) != views.MaxReferrers ||
-			cap(p.Others[array]) > 2*views.MaxReferrers {
-			t.Errorf("%d references to %d objects", len(p.Others[array]), len(p.Others))
-		}
-	})
-}
-
-// TestAbsurdTree: sizes with a product that does not fit are none.
-func TestAbsurdTree(t *testing.T) {
-	f := newFake(11)
-	f.Type(objects.TreeType, 16+8*5, 0, 0)
-	for _, c := range []struct {
-		room, stride uint64
-		known        bool
-	}{{100, 2, true}, {1 << 32, 1 << 29, false}, {1 << 31, 1 << 32, false}, {1 << 24, 1 << 37, false}} {
-		nodes, values := f.Alloc(64)+16, f.Alloc(64)+16
-		f.Put(nodes-8, 56*c.room)
-		f.Put(values-8, max(8*c.room*c.stride, 4096))
-		tree := f.Object(objects.TreeType, min(c.room, 50), c.room, nodes, values, c.stride)
-		f.walked(t, nil, func(w finished) {
-			w.Sizes = &objects.Sizes{Mapped: everything}
-			_, known := objects.TreeSize(&w.Sizer, tree, w.ObjectType(tree))
-			if known != c.known {
-				t.Errorf("%+v: known %t", c, known)
-			}
-		})
 	}
 }
