@@ -73,7 +73,8 @@ func (s *Survey) Close() {
 // Beside returns the same survey for another goroutine. The notes are there once; each keeps its further reads for
 // itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
-	return &Survey{found: s.found.Share(), process: s.process, began: s.began, closed: make(chan struct{}), first: s.closed}
+	return &Survey{found: s.found.Share(), process: s.process, began: s.began, closed: make(chan struct{}),
+		first: s.closed}
 }
 
 // Stopped returns the reason why not all objects were looked at, nil if they were. With a reason there are no results.

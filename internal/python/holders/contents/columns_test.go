@@ -46,8 +46,8 @@ func (f frameMaker) block(from, to, step, values uint64) uint64 {
 }
 
 // areFloats reports whether columns are alike, and have so many bytes of floats.
-func areFloats(all []Column, bytes event.Bytes) bool {
-	return !slices.ContainsFunc(all, func(c Column) bool {
+func areFloats(all []column, bytes event.Bytes) bool {
+	return !slices.ContainsFunc(all, func(c column) bool {
 		return c.Bytes != bytes || c.DType != "float64" || c.Exact != all[0].Exact
 	})
 }
@@ -85,9 +85,9 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 		s := sizing(t, f.Python, 1<<20)
 		for name, test := range cases {
 			c := NewColumns(s, nil)
-			c.Until = objects.ProcessorTime() + 50*time.Millisecond
-			all, placed := make([]Column, 2), make([]bool, 2)
-			if got := c.Block(test.block, all, placed); got != test.want {
+			c.until = objects.ProcessorTime() + 50*time.Millisecond
+			all, placed := make([]column, 2), make([]bool, 2)
+			if got := c.block(test.block, all, placed); got != test.want {
 				t.Errorf("3.%d, %s: %t, %+v", minor, name, got, all)
 			}
 			if name == "numbers" && !areFloats(all, 32) {
@@ -100,7 +100,7 @@ func TestColumnsOfAnAttacker(t *testing.T) {
 			if (name == "endless" || name == "endlessly the same") && all[0].Exact {
 				t.Errorf("3.%d, %s: %+v is exact", minor, name, all)
 			}
-			if test.want && c.Block(test.block, all, placed) {
+			if test.want && c.block(test.block, all, placed) {
 				t.Errorf("3.%d, %s: two blocks have the same columns", minor, name)
 			}
 		}

@@ -1,32 +1,32 @@
 package contents
 
-// Type is the type of an array's elements: NumPy's letter for the kind, and the bytes of an element. The letter B with
-// 2 bytes is PyTorch's bfloat16.
-type Type struct {
-	Kind byte
-	Size int
+// elementType is the type of an array's elements: NumPy's letter for the kind, and the bytes of an element. The letter
+// B with 2 bytes is PyTorch's bfloat16.
+type elementType struct {
+	kind byte
+	size int
 }
 
-// Facts are about the elements that were looked at.
-type Facts struct {
-	Seen int64 // elements
-	// Min and Max are the least and the greatest finite number, exact, in decimal digits; "" for none.
-	Min, Max string
-	Zeros    int64 // elements that are 0 or False, or a text without characters
-	Missing  int64 // NaN or NaT
-	Infinite int64
-	Whole    bool   // floats: each finite number is an integer, and there is one
-	Real     bool   // complex: no element has an imaginary part
-	Fits     string // the narrowest dtype of the same kind that holds all elements without loss; "" for their own
-	Distinct int64  // number of different values; 0 for more than MaxDistinct
+// facts are about the elements that were looked at.
+type facts struct {
+	seen int64 // elements
+	// min and Max are the least and the greatest finite number, exact, in decimal digits; "" for none.
+	min, max string
+	zeros    int64 // elements that are 0 or False, or a text without characters
+	missing  int64 // NaN or NaT
+	infinite int64
+	whole    bool   // floats: each finite number is an integer, and there is one
+	real     bool   // complex: no element has an imaginary part
+	fits     string // the narrowest dtype of the same kind that holds all elements without loss; "" for their own
+	distinct int64  // number of different values; 0 for more than MaxDistinct
 	// Ascending: no element is less than the one before it in memory. It is false if there is a gap.
-	Ascending bool
-	Longest   int64 // texts: characters of the longest
-	ASCII     bool  // texts: there are no other characters
+	ascending bool
+	longest   int64 // texts: characters of the longest
+	ascii     bool  // texts: there are no other characters
 }
 
-// MaxDistinct is the greatest number of different values that is counted.
-const MaxDistinct = 256
+// maxDistinct is the greatest number of different values that is counted.
+const maxDistinct = 256
 
 // block is the number of elements that are looked at for one fact after the other: they stay in the processor's cache.
 const block = 1024
@@ -35,13 +35,13 @@ const block = 1024
 type kindScanner interface {
 	add(part []byte)
 	skip() // the next part does not begin at the end of the last
-	facts() Facts
+	facts() facts
 }
 
 // distinct counts different values up to a bound.
 type distinct struct {
-	slots [4 * MaxDistinct]uint64
-	used  [4 * MaxDistinct]bool
+	slots [4 * maxDistinct]uint64
+	used  [4 * maxDistinct]bool
 	count int
 	many  bool // there are more
 }
@@ -56,7 +56,7 @@ func (d *distinct) add(v uint64) {
 		}
 		at = (at + 1) % uint64(len(d.slots))
 	}
-	if d.count == MaxDistinct {
+	if d.count == maxDistinct {
 		d.many = true
 		return
 	}

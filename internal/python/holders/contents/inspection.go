@@ -19,14 +19,14 @@ func (in *Inspector) Variable(r *event.Variable, addr uint64) {
 		return
 	}
 	if in.IsTensor(t) {
-		if place, ok := in.Placer.tensor(addr, t); ok {
-			in.Want(r.Name, &r.Contents, place, leastArrays)
+		if place, ok := in.placer.tensor(addr, t); ok {
+			in.want(r.Name, &r.Contents, place, leastArrays)
 		}
 		return
 	}
 	if at := in.elementsOf(r, addr, t); at != 0 {
-		if place, ok := in.Placer.Array(at, objects.Whole); ok {
-			in.Want(r.Name, &r.Contents, place, leastArrays)
+		if place, ok := in.placer.Array(at, objects.Whole); ok {
+			in.want(r.Name, &r.Contents, place, leastArrays)
 		}
 	}
 }
@@ -36,19 +36,19 @@ func (in *Inspector) Inspect() {
 	if in == nil {
 		return
 	}
-	slices.SortStableFunc(in.Wanted, func(x, y wantedContents) int { return cmp.Compare(y.cost, x.cost) })
-	in.Wanted = in.Wanted[:min(len(in.Wanted), mostArrays)]
-	in.buf, in.packed = make([]byte, ElementsChunk), make([]byte, ElementsChunk)
+	slices.SortStableFunc(in.wanted, func(x, y wantedContents) int { return cmp.Compare(y.cost, x.cost) })
+	in.wanted = in.wanted[:min(len(in.wanted), mostArrays)]
+	in.buf, in.packed = make([]byte, elementsChunk), make([]byte, elementsChunk)
 	most := in.Limits.Elements
 	in.until, in.by = objects.ProcessorTime()+most, time.Now().Add(objects.Patience*most)
 	in.allObjects()
-	for i := len(in.Wanted) - 1; i >= 0; i-- {
-		if in.Wanted[i].place.Typ.Kind != objects.KindObject {
+	for i := len(in.wanted) - 1; i >= 0; i-- {
+		if in.wanted[i].place.typ.kind != objects.KindObject {
 			in.one(i)
 		}
 	}
 	in.buf, in.packed = nil, nil
-	for _, all := range in.Same {
+	for _, all := range in.same {
 		in.name(all)
 	}
 }
@@ -56,10 +56,10 @@ func (in *Inspector) Inspect() {
 // name notes which of the arrays with the same bytes are others: views of the same memory are not.
 func (in *Inspector) name(same []int) {
 	for _, i := range same {
-		c := *in.Wanted[i].to
+		c := *in.wanted[i].to
 		for _, j := range same {
-			other := &in.Wanted[j]
-			if len(c.SameAs) < objects.MaxAlso && other.place.base != in.Wanted[i].place.base {
+			other := &in.wanted[j]
+			if len(c.SameAs) < objects.MaxAlso && other.place.base != in.wanted[i].place.base {
 				c.SameAs = append(c.SameAs, other.name)
 			}
 		}
@@ -69,9 +69,9 @@ func (in *Inspector) name(same []int) {
 // allObjects looks at the objects of arrays, those of the small arrays first.
 func (in *Inspector) allObjects() {
 	var all []*wantedContents
-	for i := range in.Wanted {
-		if in.Wanted[i].place.Typ.Kind == objects.KindObject {
-			all = append(all, &in.Wanted[i])
+	for i := range in.wanted {
+		if in.wanted[i].place.typ.kind == objects.KindObject {
+			all = append(all, &in.wanted[i])
 		}
 	}
 	left, before := in.Mem.Limit-in.Mem.Total, in.Mem.Err // of what is read after it
@@ -81,7 +81,7 @@ func (in *Inspector) allObjects() {
 	for i := len(all) - 1; i >= 0; i-- {
 		now := objects.ProcessorTime()
 		found := in.objects(&all[i].place, now+max(0, end-now)/time.Duration(i+1))
-		if found != nil && in.Placer.unchanged(&all[i].place) {
+		if found != nil && in.placer.unchanged(&all[i].place) {
 			*all[i].to = found
 		}
 	}
@@ -89,70 +89,70 @@ func (in *Inspector) allObjects() {
 
 // one reads an array. It takes its share of what is left of the budget for those that are left.
 func (in *Inspector) one(i int) {
-	w := &in.Wanted[i]
+	w := &in.wanted[i]
 	rest := uint64(i + 1)
 	if w.cost > probedAbove {
 		in.read(&w.place, probeBytes)
 	}
 	left := float64(max(0, in.until-objects.ProcessorTime())) / float64(rest)
-	share := min(in.Left/rest, uint64(in.rate*left/float64(time.Second)))
+	share := min(in.left/rest, uint64(in.rate*left/float64(time.Second)))
 	s := in.read(&w.place, share)
-	if s == nil || !in.Placer.unchanged(&w.place) {
+	if s == nil || !in.placer.unchanged(&w.place) {
 		return
 	}
-	f := s.Facts()
-	if f.Seen == 0 {
+	f := s.facts()
+	if f.seen == 0 {
 		return
 	}
 	*w.to = w.place.eventOf(f)
-	if hash, all := s.Hash(); all && f.Seen == w.place.elements {
-		key := contentsKey{hash, uint64(f.Seen) * uint64(w.place.Typ.Size)}
-		in.Same[key] = append(in.Same[key], i)
+	if hash, all := s.sum(); all && f.seen == w.place.elements {
+		key := contentsKey{hash, uint64(f.seen) * uint64(w.place.typ.size)}
+		in.same[key] = append(in.same[key], i)
 	}
 }
 
 // read takes in at most so many bytes of an array: all of them, or parts that are as far from one another as each
 // other. It is nil for an array of rows that are too long.
-func (in *Inspector) read(p *Place, most uint64) *Scanner {
-	cost := min(p.span(), p.Rows*max(p.Row, min(p.Step, ElementsChunk)))
-	size := uint64(ElementsChunk)
+func (in *Inspector) read(p *place, most uint64) *scanner {
+	cost := min(p.span(), p.rows*max(p.row, min(p.step, elementsChunk)))
+	size := uint64(elementsChunk)
 	if cost > most {
-		size = ElementsSample
+		size = elementsSample
 	}
-	parts := PartsOf(p, size)
-	if parts.Count == 0 {
+	parts := partsOf(p, size)
+	if parts.count == 0 {
 		return nil
 	}
-	take := parts.Count
+	take := parts.count
 	if cost > most {
-		take = min(take, max(1, most/parts.Bytes))
+		take = min(take, max(1, most/parts.bytes))
 	}
-	s := NewScanner(p.Typ, in.seed)
-	began, before := objects.ProcessorTime(), in.Left
+	s := newScanner(p.typ, in.seed)
+	began, before := objects.ProcessorTime(), in.left
 	for k := range take {
 		i := k
-		if take < parts.Count {
-			i = k*(parts.Count/take) + k*(parts.Count%take)/take
-			s.Skip()
+		if take < parts.count {
+			i = k*(parts.count/take) + k*(parts.count%take)/take
+			s.skip()
 		}
-		if in.over() || in.Left < parts.Bytes {
-			s.Skip()
+		if in.over() || in.left < parts.bytes {
+			s.skip()
 			break
 		}
 		in.part(s, p, parts, i)
 	}
 	if took := objects.ProcessorTime() - began; took > time.Millisecond {
-		in.rate = float64(before-in.Left) / took.Seconds()
+		in.rate = float64(before-in.left) / took.Seconds()
 	}
 	return s
 }
 
 // part reads one part, and takes its elements in.
-func (in *Inspector) part(s *Scanner, p *Place, of Parts, i uint64) {
-	in.Left -= of.Bytes
+func (in *Inspector) part(s *scanner, p *place, of parts, i uint64) {
+	in.left -= of.bytes
 	if raw := in.rows(p, of, i); raw != nil {
 		s.Add(raw)
 	} else {
-		s.Skip()
+		s.skip()
 	}
 }

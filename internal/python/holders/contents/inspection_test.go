@@ -64,12 +64,12 @@ func sizing(t *testing.T, f *holderstest.Python, mapped uint64) *objects.Sizer {
 // factsOf reads an array.
 func factsOf(in *Inspector, array uint64, row int64) *event.Contents {
 	var out *event.Contents
-	if place, ok := in.Placer.Array(array, row); ok {
-		in.Want("x", &out, place, 0)
+	if place, ok := in.placer.Array(array, row); ok {
+		in.want("x", &out, place, 0)
 	}
 	in.Inspect()
-	in.Wanted = nil
-	clear(in.Same)
+	in.wanted = nil
+	clear(in.same)
 	return out
 }
 
@@ -169,12 +169,12 @@ func TestContentsOfAMovingArray(t *testing.T) {
 		memory := f.Memory()
 		from := &moving{ReaderAt: memory, change: func(int) {}}
 		in := inspecting(t, f.Python, from, nil)
-		place, ok := in.Placer.Array(array, objects.Whole)
+		place, ok := in.placer.Array(array, objects.Whole)
 		if !ok {
 			t.Fatal("no place")
 		}
 		var out *event.Contents
-		in.Want("x", &out, place, 0)
+		in.want("x", &out, place, 0)
 		before := from.reads
 		from.change = func(reads int) {
 			if reads == before+2 { // the second chunk
@@ -266,11 +266,11 @@ func TestUntouchedPagesAreNotRead(t *testing.T) {
 	if got == nil || got.Seen != elementsOfFake || got.Zeros < int64(last-first)*objects.PageSize/8 {
 		t.Errorf("%+v", got)
 	}
-	in.Placer.Touched.Files = []objects.Block{{Address: holderstest.Base, Size: 8 << 20}}
+	in.placer.touched.Files = []objects.Block{{Address: holderstest.Base, Size: 8 << 20}}
 	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("pages of a file that are not in memory: %+v", got)
 	}
-	in.Placer.Touched.Files = nil
+	in.placer.touched.Files = nil
 	pages[first+1] = objects.PageSwapped
 	if got := factsOf(in, array, objects.Whole); got == nil || got.Seen != elementsOfFake/2 {
 		t.Errorf("a page that is swapped: %+v", got)
@@ -289,16 +289,16 @@ func TestSamples(t *testing.T) {
 		}
 		array := f.ndarray(data, f.descr('i', '<', 7, 8), lengths, strides)
 		in := inspecting(t, f.Python, f.Memory(), nil)
-		in.Left = 4 * ElementsSample
+		in.left = 4 * elementsSample
 		got := factsOf(in, array, objects.Whole)
-		if got == nil || got.Seen != 4*ElementsSample/int64(strides[0]) || got.Min != "0" ||
+		if got == nil || got.Seen != 4*elementsSample/int64(strides[0]) || got.Min != "0" ||
 			len(got.Max) != 6 ||
 			got.Max < "200000" || got.Ascending {
 			t.Errorf("%+v", got)
 		}
 	}
 	in := inspecting(t, f.Python, f.Memory(), nil)
-	in.Left = 0
+	in.left = 0
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
 	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("without a budget: %+v", got)
@@ -307,26 +307,26 @@ func TestSamples(t *testing.T) {
 
 // TestPartsCoverArrays: the parts of an array have each of its elements once.
 func TestPartsCoverArrays(t *testing.T) {
-	for _, p := range []Place{
-		{Row: 8, Rows: 1}, {Row: 3<<20 + 24, Rows: 1}, {Row: 8, Step: 16, Rows: 300_001},
-		{Row: 80, Step: 1 << 19, Rows: 7}, {Row: 4096, Step: 2 << 20, Rows: 3}, {Row: 1 << 20, Step: 1 << 20, Rows: 2},
+	for _, p := range []place{
+		{row: 8, rows: 1}, {row: 3<<20 + 24, rows: 1}, {row: 8, step: 16, rows: 300_001},
+		{row: 80, step: 1 << 19, rows: 7}, {row: 4096, step: 2 << 20, rows: 3}, {row: 1 << 20, step: 1 << 20, rows: 2},
 	} {
-		p.Typ = Type{Kind: 'i', Size: 8}
-		for _, size := range []uint64{ElementsChunk, ElementsSample} {
-			of, read := PartsOf(&p, size), uint64(0)
-			for i := range of.Count {
-				if p.Rows == 1 {
-					read += min(of.Bytes, p.Row-i*of.Bytes)
+		p.typ = elementType{kind: 'i', size: 8}
+		for _, size := range []uint64{elementsChunk, elementsSample} {
+			of, read := partsOf(&p, size), uint64(0)
+			for i := range of.count {
+				if p.rows == 1 {
+					read += min(of.bytes, p.row-i*of.bytes)
 				} else {
-					read += min(of.Rows, p.Rows-i*of.Rows) * p.Row
+					read += min(of.rows, p.rows-i*of.rows) * p.row
 				}
 			}
-			if read != p.Row*p.Rows || of.Bytes > max(size, p.Row) {
+			if read != p.row*p.rows || of.bytes > max(size, p.row) {
 				t.Errorf("%+v: %+v reads %d", p, of, read)
 			}
 		}
 	}
-	if got := Pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
+	if got := pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
 		t.Errorf("%s", got)
 	}
 }

@@ -18,8 +18,8 @@ const (
 	leastOfColumn  = 64 << 10 // of a column's: its frame has a megabyte
 	mostArrays     = 64       // the largest
 	elementsBytes  = 1 << 30  // read
-	ElementsChunk  = 1 << 20  // bytes read at once
-	ElementsSample = 64 << 10 // bytes of each part of a sample
+	elementsChunk  = 1 << 20  // bytes read at once
+	elementsSample = 64 << 10 // bytes of each part of a sample
 	probedAbove    = 32 << 20 // of larger arrays a sample of this many bytes says how fast they are read
 	probeBytes     = 4 << 20
 )
@@ -27,23 +27,23 @@ const (
 // An inspector reads the elements of the largest arrays and columns, and finds facts about them.
 type Inspector struct {
 	*objects.Sizer
-	Placer Placer
-	Wanted []wantedContents
+	placer placer
+	wanted []wantedContents
 	seed   maphash.Seed
 	buf    []byte
 	packed []byte
 	until  time.Duration // processor time
 	by     time.Time
 	rate   float64               // bytes per second of the processor
-	Left   uint64                // bytes
-	Same   map[contentsKey][]int // wanted ones with the same bytes
+	left   uint64                // bytes
+	same   map[contentsKey][]int // wanted ones with the same bytes
 }
 
 // wantedContents is an array or a column with elements that are to be read.
 type wantedContents struct {
 	name  string // of the variable, or of the column
 	to    **event.Contents
-	place Place
+	place place
 	cost  uint64 // bytes to read for all elements
 }
 
@@ -56,22 +56,22 @@ type contentsKey struct {
 // NewInspector returns an inspector that reads elements from memory.
 func NewInspector(s *objects.Sizer, from *objects.ResidentMemory) *Inspector {
 	return &Inspector{
-		Sizer: s, Placer: Placer{s, from}, seed: maphash.MakeSeed(),
-		rate: 256 << 20, Left: elementsBytes, Same: map[contentsKey][]int{},
+		Sizer: s, placer: placer{s, from}, seed: maphash.MakeSeed(),
+		rate: 256 << 20, left: elementsBytes, same: map[contentsKey][]int{},
 	}
 }
 
-// Want notes an array with facts that go to a place, if it is large enough.
-func (in *Inspector) Want(name string, to **event.Contents, place Place, least uint64) {
-	bytes := uint64(place.elements) * uint64(place.Typ.Size)
+// want notes an array with facts that go to a place, if it is large enough.
+func (in *Inspector) want(name string, to **event.Contents, place place, least uint64) {
+	bytes := uint64(place.elements) * uint64(place.typ.size)
 	if bytes < least {
 		return
 	}
 	cost := place.span()
-	if place.Step > ElementsChunk { // row by row
+	if place.step > elementsChunk { // row by row
 		cost = bytes
 	}
-	in.Wanted = append(in.Wanted, wantedContents{name, to, place, cost})
+	in.wanted = append(in.wanted, wantedContents{name, to, place, cost})
 }
 
 // over reports whether the time is over.
@@ -80,48 +80,48 @@ func (in *Inspector) over() bool {
 }
 
 // rows reads the elements of a part, without gaps; nil where they cannot be read. They hold until the next call.
-func (in *Inspector) rows(p *Place, of Parts, i uint64) []byte {
-	if p.Rows == 1 {
-		at := i * of.Bytes
-		buf := in.buf[:min(of.Bytes, p.Row-at)]
-		if !in.Placer.Touched.Read(buf, p.base+at) {
+func (in *Inspector) rows(p *place, of parts, i uint64) []byte {
+	if p.rows == 1 {
+		at := i * of.bytes
+		buf := in.buf[:min(of.bytes, p.row-at)]
+		if !in.placer.touched.Read(buf, p.base+at) {
 			return nil
 		}
 		return buf
 	}
-	rows := min(of.Rows, p.Rows-i*of.Rows)
-	buf := in.buf[:(rows-1)*p.Step+p.Row]
-	if !in.Placer.Touched.Read(buf, p.base+i*of.Rows*p.Step) {
+	rows := min(of.rows, p.rows-i*of.rows)
+	buf := in.buf[:(rows-1)*p.step+p.row]
+	if !in.placer.touched.Read(buf, p.base+i*of.rows*p.step) {
 		return nil
 	}
-	return Pack(in.packed[:0], buf, p.Row, p.Step)
+	return pack(in.packed[:0], buf, p.row, p.step)
 }
 
-// Parts is how an array is cut: so many parts, of so many rows or, of an array of one row, of so many bytes.
-type Parts struct {
-	Count uint64
-	Rows  uint64 // of a part
-	Bytes uint64 // read for a part
+// parts is how an array is cut: so many parts, of so many rows or, of an array of one row, of so many bytes.
+type parts struct {
+	count uint64
+	rows  uint64 // of a part
+	bytes uint64 // read for a part
 }
 
-// PartsOf cuts an array into parts of about so many bytes.
-func PartsOf(p *Place, size uint64) Parts {
-	item := uint64(p.Typ.Size)
+// partsOf cuts an array into parts of about so many bytes.
+func partsOf(p *place, size uint64) parts {
+	item := uint64(p.typ.size)
 	switch {
-	case p.Rows == 1:
-		bytes := min(max(item, size/item*item), p.Row)
-		return Parts{(p.Row + bytes - 1) / bytes, 1, bytes}
-	case p.Row > ElementsChunk:
-		return Parts{}
-	case p.Step > size:
-		return Parts{p.Rows, 1, p.Row}
+	case p.rows == 1:
+		bytes := min(max(item, size/item*item), p.row)
+		return parts{(p.row + bytes - 1) / bytes, 1, bytes}
+	case p.row > elementsChunk:
+		return parts{}
+	case p.step > size:
+		return parts{p.rows, 1, p.row}
 	}
-	rows := min(size/p.Step, p.Rows)
-	return Parts{(p.Rows + rows - 1) / rows, rows, (rows-1)*p.Step + p.Row}
+	rows := min(size/p.step, p.rows)
+	return parts{(p.rows + rows - 1) / rows, rows, (rows-1)*p.step + p.row}
 }
 
-// Pack puts rows without their gaps behind each other.
-func Pack(to, from []byte, row, step uint64) []byte {
+// pack puts rows without their gaps behind each other.
+func pack(to, from []byte, row, step uint64) []byte {
 	for uint64(len(from)) >= row {
 		to = append(to, from[:row]...)
 		from = from[min(step, uint64(len(from))):]

@@ -72,11 +72,11 @@ func TestManyObjects(t *testing.T) {
 		return f.objectsOf(data, []int64{int64(n)}, []int64{8})
 	}
 	texts := []uint64{f.Str("a"), f.Str("bcd"), f.Str("a")}
-	long := fill(MostObjects+2*ObjectsRun, func(i int) uint64 { return texts[i%3] })
+	long := fill(mostObjects+2*objectsRun, func(i int) uint64 { return texts[i%3] })
 	in := inspecting(t, f.Python, f.Memory(), nil)
 	in.Sizes.Mapped = []objects.Block{{Address: holderstest.Base, Size: 1 << 30}}
 	got := factsOf(in, long, objects.Whole)
-	if got == nil || got.Seen > MostObjects || got.Seen < ObjectsRun || got.Objects != 3 ||
+	if got == nil || got.Seen > mostObjects || got.Seen < objectsRun || got.Objects != 3 ||
 		got.Distinct != 2 ||
 		got.ObjectBytes != 0 || got.DistinctBytes == 0 || got.Longest != 3 || !got.ASCII {
 		t.Errorf("a long array: %+v", got)
@@ -85,7 +85,7 @@ func TestManyObjects(t *testing.T) {
 	for _, n := range []uint64{1, 2, 7, 977, 1024} {
 		clear(spread)
 		for k := range n {
-			spread[k*StepThrough(n)%n] = true
+			spread[k*stepThrough(n)%n] = true
 		}
 		if uint64(len(spread)) != n {
 			t.Errorf("%d of %d places are looked at", len(spread), n)

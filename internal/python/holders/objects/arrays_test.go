@@ -14,7 +14,7 @@ func TestDTypes(t *testing.T) {
 		{'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
 		{'V', '|', 24, "V24"}, {'x', '<', 8, ""},
 	} {
-		if got := DtypeName(test.kind, test.order, test.size); got != test.want {
+		if got := dtypeName(test.kind, test.order, test.size); got != test.want {
 			t.Errorf("%c%d: %q, want %q", test.kind, test.size, got, test.want)
 		}
 	}

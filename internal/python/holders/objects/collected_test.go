@@ -68,7 +68,7 @@ func TestListChangesMeanwhile(t *testing.T) {
 	entries += -entries % PageSize
 	at := func(i int) uint64 { return entries + 16*uint64(i) }
 	head := gc + 32
-	link := func(from, to uint64) { f.Put(from, to); f.Put(to+GcPrevious, from) }
+	link := func(from, to uint64) { f.Put(from, to); f.Put(to+gcPrevious, from) }
 	link(head, at(0))
 	for i := range size - 1 {
 		link(at(i), at(i+1))
@@ -79,7 +79,7 @@ func TestListChangesMeanwhile(t *testing.T) {
 	from.change = func() {
 		for _, gone := range []int{last + 1, size - 1} {
 			f.Put(at(gone), 0)
-			f.Put(at(gone)+GcPrevious, 0)
+			f.Put(at(gone)+gcPrevious, 0)
 		}
 		link(at(last), at(last+2))
 		link(at(size-2), head)
@@ -90,7 +90,7 @@ func TestListChangesMeanwhile(t *testing.T) {
 	defer c.Region.Free()
 	seen := map[uint64]bool{}
 	for _, o := range c.Objects {
-		seen[o-GcHead] = true
+		seen[o-gcHead] = true
 	}
 	for i := range size {
 		if gone := i == last+1 || i == size-1; !gone && !seen[at(i)] {

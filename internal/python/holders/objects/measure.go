@@ -97,7 +97,7 @@ func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) 
 	case of.Origin == "bytearray", of.Origin == "array.array":
 		more, known = s.Sizes.Buffer(s.ItemBuffer(addr, of))
 	case t.Name == TreeType:
-		more, known = TreeSize(s, addr, t)
+		more, known = treeSize(s, addr, t)
 	case t.Name == Element:
 		more, known = s.elementSize(addr)
 	case t.Name == "_io.StringIO": // buf, pos, string_size, buf_size in characters of 4 bytes

@@ -17,7 +17,7 @@ const (
 	PathBytes = 64 << 20 // read beyond the limit, to describe the findings
 )
 
-var ErrBytes = errors.New("the limit of bytes was reached")
+var errBytes = errors.New("the limit of bytes was reached")
 
 // Memory reads a process's memory and keeps the pages that it read last. It must be closed.
 type Memory struct {
@@ -101,7 +101,7 @@ func (m *Memory) page(n uint64) []byte {
 		}
 	}
 	if m.Total >= m.Limit {
-		m.Err = ErrBytes
+		m.Err = errBytes
 		return nil
 	}
 	i := m.giveUp(n % m.Sets)
@@ -162,9 +162,9 @@ func (m *Memory) Forget() {
 	m.last, m.lastAt = nil, 0
 }
 
-// Part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
+// part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
 // until the next call.
-func (m *Memory) Part(addr uint64, size int) []byte {
+func (m *Memory) part(addr uint64, size int) []byte {
 	if addr < LowestAddress || addr >= UserSpace {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (m *Memory) Part(addr uint64, size int) []byte {
 // Bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. The result holds
 // until the next call.
 func (m *Memory) Bytes(addr uint64, size int) []byte {
-	first := m.Part(addr, size)
+	first := m.part(addr, size)
 	if len(first) == size {
 		return first
 	}
@@ -188,7 +188,7 @@ func (m *Memory) Bytes(addr uint64, size int) []byte {
 	}
 	m.joint = append(m.joint[:0], first...)
 	for len(m.joint) < size {
-		more := m.Part(addr+uint64(len(m.joint)), size-len(m.joint))
+		more := m.part(addr+uint64(len(m.joint)), size-len(m.joint))
 		if len(more) == 0 {
 			return nil
 		}
@@ -226,7 +226,7 @@ func (m *Memory) cString(addr uint64, limit int) string {
 	defer m.description()()
 	var out []byte
 	for len(out) < limit {
-		part := m.Part(addr+uint64(len(out)), min(64, limit-len(out)))
+		part := m.part(addr+uint64(len(out)), min(64, limit-len(out)))
 		if len(part) == 0 {
 			break
 		}

@@ -57,7 +57,7 @@ func (m *Memory) Ahead(pages []uint64) {
 			continue
 		}
 		end, room := i+1, m.Files.Pagemap != nil && m.Files.isRoom(pages[i]*PageSize)
-		for end < len(pages) && end-i < RunPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
+		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
 			(m.Files.Pagemap == nil || m.Files.isRoom(pages[end]*PageSize) == room) {
 			end++
 		}
@@ -90,7 +90,7 @@ func (m *Memory) has(n uint64) bool {
 // for. It returns the number of pages that it is done with.
 func (m *Memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
-		m.run = make([]byte, RunPages*PageSize)
+		m.run = make([]byte, runPages*PageSize)
 	}
 	got, _ := m.Source.ReadAt(m.run[:count*PageSize], int64(n*PageSize))
 	for ; done < got/PageSize; done++ {

@@ -44,7 +44,7 @@ func (s *Sizer) Lineage(t *Type) Lineage {
 		return found
 	}
 	var found Lineage
-	for at, n := t.Addr, 0; at != 0 && n < MaxBases; n++ {
+	for at, n := t.Addr, 0; at != 0 && n < maxBases; n++ {
 		name := s.Mem.cString(s.Mem.Word(at+uint64(s.Heap.TypeName)), MaxName)
 		found.names = append(found.names, name)
 		switch name {

@@ -23,7 +23,7 @@ func TestAbsurdTree(t *testing.T) {
 		if err := s.LearnTypes(); err != nil {
 			t.Fatal(err)
 		}
-		if _, known := TreeSize(&s, tree, s.ObjectType(tree)); known != c.known {
+		if _, known := treeSize(&s, tree, s.ObjectType(tree)); known != c.known {
 			t.Errorf("%+v: known %t", c, known)
 		}
 	}

@@ -28,7 +28,7 @@ const (
 // Type has the known facts of a type.
 type Type struct {
 	Addr          uint64
-	FirstBase     uint64 // its tp_base
+	firstBase     uint64 // its tp_base
 	Name          string
 	Flags         uint64
 	Shape         shape
@@ -54,7 +54,7 @@ const (
 	MaxText    = 192     // bytes of a function's and a file's name
 	MaxAlso    = 8       // other names of an object
 	MaxLocals  = 1 << 16 // of a frame
-	MaxBases   = 64
+	maxBases   = 64
 	maxMembers = 64
 	MaxBasic   = 1 << 14 // bytes of an instance that are looked at
 	MaxItems   = 1 << 16 // words of its items

@@ -78,7 +78,7 @@ func (y *Types) TypeNow(addr uint64) *Type {
 	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
 		return nil
 	}
-	return y.TypeAt(binary.LittleEndian.Uint64(head[8:]))
+	return y.typeAt(binary.LittleEndian.Uint64(head[8:]))
 }
 
 // RecentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
@@ -86,8 +86,8 @@ type RecentTypes [1 << 10]*Type
 
 func (r *RecentTypes) at(addr uint64) **Type { return &r[addr>>5%uint64(len(r))] }
 
-// TypeAt returns the type at an address, nil if there is none.
-func (y *Types) TypeAt(addr uint64) *Type {
+// typeAt returns the type at an address, nil if there is none.
+func (y *Types) typeAt(addr uint64) *Type {
 	if y.Recent != nil {
 		if t := *y.Recent.at(addr); t != nil && t.Addr == addr {
 			return t
@@ -136,7 +136,7 @@ func (y *Types) readType(addr uint64) *Type {
 		Dict: int64(field(cpython.TypeDictOffset)), Weak: field(cpython.TypeWeakList),
 	}
 	name, base, members := field(int(y.Heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
-	t.FirstBase = base
+	t.firstBase = base
 	if int64(t.Weak) < 0 { // in front of the object
 		t.Weak = 0
 	}
@@ -156,7 +156,7 @@ func (y *Types) readType(addr uint64) *Type {
 // classify finds the shape: that of the first base that has one.
 func (y *Types) classify(t *Type, base uint64) {
 	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
-	for range MaxBases {
+	for range maxBases {
 		heap := flags&cpython.FlagHeapType != 0
 		if strings.HasSuffix(name, "InteractiveShell") {
 			t.Shell = true

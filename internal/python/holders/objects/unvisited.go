@@ -19,7 +19,7 @@ func (y *Types) hidesOf(t *Type) uint64 {
 		return HidesAll
 	}
 	own := y.Mem.Word(t.Addr + cpython.TypeTraverse)
-	for at, n := t.Addr, 0; n < MaxBases; n++ {
+	for at, n := t.Addr, 0; n < maxBases; n++ {
 		up := y.Mem.Word(at + cpython.TypeBase)
 		basic := y.Mem.Word(up + cpython.TypeBasicSize)
 		if up == 0 || up == at || basic <= ofObject {

@@ -64,7 +64,7 @@ func blocksOf(arrays []uint64) (blocks []objects.Block) {
 // bounded for each node, however the nodes hang together: in dicts and lists, without a name for any step, from a
 // frame, and where no root leads to the list.
 func TestLongChain(t *testing.T) {
-	const count, perNode = 60_000, 2 * MaxNamed
+	const count, perNode = 60_000, 2 * maxNamed
 	inLists := func(f *holderstest.Python) func(next, array uint64) uint64 {
 		return func(next, array uint64) uint64 { return f.List(next, array) }
 	}
@@ -113,10 +113,10 @@ func TestLongChain(t *testing.T) {
 				if c.kind == event.HeldByThread && (h.Function != "work" || last.Path != "a[1]") {
 					t.Errorf("in %q, and %+v", h.Function, last)
 				}
-				t.Logf("%d nodes, %d steps, %d put into words", len(w.Nodes), w.paths.Climbs.Steps,
-					w.paths.Climbs.Worded)
-				if got := w.paths.Climbs.Steps; got > perNode*count ||
-					w.paths.Climbs.Worded > MaxWorded+2*LeastNamed*count {
+				t.Logf("%d nodes, %d steps, %d put into words", len(w.Nodes), w.paths.climbs.steps,
+					w.paths.climbs.worded)
+				if got := w.paths.climbs.steps; got > perNode*count ||
+					w.paths.climbs.worded > maxWorded+2*leastNamed*count {
 					t.Error("that is too many")
 				}
 			})
@@ -130,12 +130,12 @@ func TestWordsAreBounded(t *testing.T) {
 	first, arrays := f.Chain(1000, func(next, array uint64) uint64 { return f.List(next, array) })
 	f.Program([]uint64{f.Str("chain"), first}, nil)
 	walked(t, f, blocksOf(arrays), func(w finished) {
-		w.paths.Climbs.Worded = MaxWorded + 1
+		w.paths.climbs.worded = maxWorded + 1
 		h := w.holders()[0]
 		want := "chain" + strings.Repeat("[0]", MaxSteps-2) + "…" + strings.Repeat("[0]",
 			MaxSteps-1) + "[1]"
-		if h.Path != want || w.paths.Climbs.Worded > MaxWorded+1+(2*LeastNamed+2)*len(arrays) {
-			t.Errorf("%q after %d, want %q", h.Path, w.paths.Climbs.Worded-MaxWorded, want)
+		if h.Path != want || w.paths.climbs.worded > maxWorded+1+(2*leastNamed+2)*len(arrays) {
+			t.Errorf("%q after %d, want %q", h.Path, w.paths.climbs.worded-maxWorded, want)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func plainly(w finished, h *event.Holder, n int32) {
 			steps = append(steps, step)
 		}
 		if begins && h.Function == "" {
-			w.paths.DescribeFrame(h, parent)
+			w.paths.describeFrame(h, parent)
 		}
 		if begins && h.Function != "" && (h.Kind == event.HeldByTraceback || h.Kind == event.HeldByThread) {
 			break
@@ -174,14 +174,14 @@ func plainly(w finished, h *event.Holder, n int32) {
 			}
 		}
 		if parent < 0 {
-			h.Output = w.paths.Output(l, steps)
+			h.Output = w.paths.outputOf(l, steps)
 		}
 	}
 	if most := 2 * MaxSteps; len(steps) > most {
 		steps = slices.Concat(steps[:MaxSteps], []string{"…"}, steps[len(steps)-MaxSteps+1:])
 	}
 	slices.Reverse(steps)
-	h.Path = w.paths.Join(Submodules(steps), h)
+	h.Path = w.paths.Join(submodules(steps), h)
 }
 
 // deep makes a program with ways of a length from a variable, an output, a traceback and a frame; one frame is in the
@@ -229,7 +229,7 @@ func TestDescribe(t *testing.T) {
 		deep(f, length)
 		walked(t, f, nil, func(w finished) {
 			w.holders()
-			w.paths.Climbs = Climbs{}
+			w.paths.climbs = climbs{}
 			seen, functions, outputs, longest := map[event.HolderKind]int{}, 0, 0, 0
 			for n := int32(len(w.Nodes)) - 1; n >= 0; n-- {
 				var want, got event.Holder
@@ -252,10 +252,10 @@ func TestDescribe(t *testing.T) {
 					t.Errorf("%d nodes of %s", seen[kind], kind)
 				}
 			}
-			if functions < 2*length || outputs < length || len(w.paths.Climbs.At) != len(w.Nodes) ||
+			if functions < 2*length || outputs < length || len(w.paths.climbs.nodes) != len(w.Nodes) ||
 				longest < MaxSteps {
 				t.Errorf("%d functions, %d outputs, %d steps, %d nodes noted of %d",
-					functions, outputs, longest, len(w.paths.Climbs.At), len(w.Nodes))
+					functions, outputs, longest, len(w.paths.climbs.nodes), len(w.Nodes))
 			}
 		})
 	})
@@ -263,7 +263,7 @@ func TestDescribe(t *testing.T) {
 
 // TestWasteOfLongWays: the collector's knowledge of the nodes on a way is known at its end, however long the way is.
 func TestWasteOfLongWays(t *testing.T) {
-	const count = 10 * MaxDirect
+	const count = 10 * maxDirect
 	for _, odd := range []int32{-1, 0, 1, count / 2, count - 1} {
 		w := bare(&objects.Notes{Collector: objects.Collector{Known: true}})
 		p := NewWriter(w, nil)
@@ -279,18 +279,18 @@ func TestWasteOfLongWays(t *testing.T) {
 			if odd >= 0 {
 				w.Notes.Noted[odd].What = flags
 			}
-			p.Climbs = Climbs{}
+			p.climbs = climbs{}
 			for n := range int32(count) {
 				expected := event.GarbageOld
 				if odd >= 0 && n >= odd {
 					expected = want
 				}
-				if got := GarbageOf(p, n); got != expected {
+				if got := garbageOf(p, n); got != expected {
 					t.Fatalf("with %#x at %d: %q at %d, want %q", flags, odd, got, n, expected)
 				}
 			}
-			if p.Climbs.Steps > 2*count+MaxDirect*MaxDirect {
-				t.Errorf("%d steps", p.Climbs.Steps)
+			if p.climbs.steps > 2*count+maxDirect*maxDirect {
+				t.Errorf("%d steps", p.climbs.steps)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ type counts struct {
 	refs  []int64         // seen of node first+i
 	live  []bool          // second pass: held from outside
 	queue []int32
-	lost  *LostCycles // third pass: takes the references of those that are not
+	lost  *lostCycles // third pass: takes the references of those that are not
 }
 
 var (
@@ -77,7 +77,7 @@ func (c *counts) reference(node int32) {
 
 // FindGarbage looks for the remaining blocks in the objects that the garbage collector knows and no root leads to. It
 // returns the cycles among these that the collector does not see, nil for none.
-func FindGarbage(w *walk.Walker) *LostCycles {
+func FindGarbage(w *walk.Walker) *lostCycles {
 	if w.Done() {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (c *counts) referencesOf(node int32) int64 {
 }
 
 // take takes in a reference between objects without a root.
-func (lost *LostCycles) take(c *counts, from, to int32) {
+func (lost *lostCycles) take(c *counts, from, to int32) {
 	if from < lost.first || to < lost.first || int(to-lost.first) >= len(c.live) || c.live[to-lost.first] {
 		return
 	}
@@ -153,8 +153,8 @@ func isUntracked(w *walk.Walker, node int32) bool {
 }
 
 // findLost finds the lost cycles, once it is known which objects without a root are held from outside.
-func findLost(c *counts, words *doubtful) *LostCycles {
-	lost := &LostCycles{first: c.first, described: map[int32]*event.Lost{}}
+func findLost(c *counts, words *doubtful) *lostCycles {
+	lost := &lostCycles{first: c.first, described: map[int32]*event.Lost{}}
 	hides := false
 	for i := range c.live {
 		typ := c.TypeOf(c.first + int32(i))
@@ -179,8 +179,8 @@ func findLost(c *counts, words *doubtful) *LostCycles {
 	if lost.on, lost.part = g.OnCycles(&lost.hidden, let); len(lost.on) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(lost.on, func(a, b Arc) int {
-		return cmp.Or(cmp.Compare(lost.part[a.Tail], lost.part[b.Tail]), cmp.Compare(a.Tail, b.Tail))
+	slices.SortStableFunc(lost.on, func(a, b arc) int {
+		return cmp.Or(cmp.Compare(lost.part[a.tail], lost.part[b.tail]), cmp.Compare(a.tail, b.tail))
 	})
 	g.Spread(lost.part, let)
 	lost.back = NewGraph(len(c.live), lost.arcs, named, true)

@@ -11,8 +11,8 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// LostOf describes the cycle that has a node lost; nil for none.
-func (p *Writer) LostOf(node int32) *event.Lost {
+// lostOf describes the cycle that has a node lost; nil for none.
+func (p *Writer) lostOf(node int32) *event.Lost {
 	lost := p.Lost
 	cycle := lost.cycle(node)
 	if cycle < 0 {
@@ -34,12 +34,12 @@ func (p *Writer) LostOf(node int32) *event.Lost {
 func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 	lost := p.Lost
 	begin, last := int32(-1), int32(-1)
-	first, _ := slices.BinarySearchFunc(lost.on, cycle, func(a Arc, cycle int32) int {
-		return cmp.Compare(lost.part[a.Tail], cycle)
+	first, _ := slices.BinarySearchFunc(lost.on, cycle, func(a arc, cycle int32) int {
+		return cmp.Compare(lost.part[a.tail], cycle)
 	})
 	for i, a := range lost.on[first:] {
-		at := a.Tail + lost.first
-		if lost.part[a.Tail] != cycle {
+		at := a.tail + lost.first
+		if lost.part[a.tail] != cycle {
 			break
 		}
 		if at == last || !p.isCut(a) {
@@ -67,9 +67,9 @@ func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 
 // isCut reports whether a hidden reference is one to cut: where it leads to an object that hides the next one, that is
 // cut.
-func (p *Writer) isCut(a Arc) bool {
-	to := p.TypeOf(a.Head + p.Lost.first)
-	return a.Head == a.Tail || to == nil || to.HiddenBefore != objects.HidesAll
+func (p *Writer) isCut(a arc) bool {
+	to := p.TypeOf(a.head + p.Lost.first)
+	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
 }
 
 // wayTo returns the shortest way through objects of a cycle to one of them: from a given one, or where that is -1 from

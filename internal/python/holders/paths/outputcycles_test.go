@@ -26,13 +26,13 @@ func TestCyclesOfLongWays(t *testing.T) {
 	for n := range int32(nodes) {
 		w.Nodes = append(w.Nodes, walk.Node{Parent: n - 1, Kind: walk.KindOutput})
 	}
-	c := NewOutputCycles(w)
+	c := newOutputCycles(w)
 	for n := range int32(nodes) {
-		if c.Holds(n) {
+		if c.holds(n) {
 			t.Fatalf("node %d is in a cycle", n)
 		}
 	}
-	if took := MaxSearched - c.Left; took > 4*nodes {
+	if took := maxSearched - c.left; took > 4*nodes {
 		t.Errorf("%d steps for %d nodes", took, nodes)
 	}
 }

@@ -19,8 +19,8 @@ type path struct {
 // take puts a node into words. It returns the next one, -1 for none.
 func (y *path) take(at int32) (up int32) {
 	w := y.Writer
-	w.Climbs.Steps++
-	w.Climbs.Worded++
+	w.climbs.steps++
+	w.climbs.worded++
 	label, parent := w.LabelOf(at), w.Nodes[at].Parent
 	step, begins := w.Step(at, label)
 	if step != "" {
@@ -36,16 +36,16 @@ func (y *path) take(at int32) (up int32) {
 		}
 	}
 	if parent < 0 {
-		y.output = w.Output(label, y.steps)
+		y.output = w.outputOf(label, y.steps)
 	}
 	return parent
 }
 
 // tell puts a way into words; of a long one the middle is left out.
 func (y *path) tell(node int32) {
-	most := MaxNamed
-	if y.Climbs.Worded > MaxWorded {
-		most = LeastNamed
+	most := maxNamed
+	if y.climbs.worded > maxWorded {
+		most = leastNamed
 	}
 	at := node
 	for range most {
@@ -64,14 +64,14 @@ func (y *path) tell(node int32) {
 // skip puts the upper end of a way into words: from a node on at the most, and as many nodes as have the steps that are
 // shown.
 func (y *path) skip(at, most int32) {
-	c := &y.Climbs
+	c := &y.climbs
 	c.note(&y.Reached)
 	begins := int32(0) // the depth that it begins at
 	if y.begins >= 0 {
-		begins = c.At[y.begins].depth
+		begins = c.nodes[y.begins].depth
 	}
-	for size := max(LeastNamed, min(c.far.size, most)); ; size *= 2 {
-		if c.At[at].depth < begins+size {
+	for size := max(leastNamed, min(c.far.size, most)); ; size *= 2 {
+		if c.nodes[at].depth < begins+size {
 			y.rest(at)
 			return
 		}
@@ -93,7 +93,7 @@ func (y *path) rest(at int32) {
 
 // end is the upper end of the way, from a node on.
 func (y *path) end(from, size int32) pathEnd {
-	c := &y.Climbs
+	c := &y.climbs
 	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {
 		return f
 	}
@@ -123,8 +123,8 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 	if typ := p.ObjectType(addr); typ != nil {
 		holder.Type = typ.Name
 	}
-	begins := p.Climbs.frameOf(&p.Reached, node, func(frame int32) bool {
-		p.DescribeFrame(holder, frame)
+	begins := p.climbs.frameOf(&p.Reached, node, func(frame int32) bool {
+		p.describeFrame(holder, frame)
 		return holder.Function != ""
 	})
 	if holder.Kind != event.HeldByTraceback && holder.Kind != event.HeldByThread {
@@ -134,13 +134,13 @@ func (p *Writer) Describe(holder *event.Holder, node int32) {
 	y.tell(node)
 	holder.Output = y.output
 	slices.Reverse(y.steps)
-	holder.Path = p.Join(Submodules(y.steps), holder)
+	holder.Path = p.Join(submodules(y.steps), holder)
 }
 
 // Holders describes the holder of each block that a walk has looked for.
 func (p *Writer) Holders(f *walk.Finder) []event.Holder {
 	all := make([]event.Holder, len(f.Blocks))
-	cycles := NewOutputCycles(p.Walker)
+	cycles := newOutputCycles(p.Walker)
 	for i, b := range f.Blocks {
 		holder := &all[i]
 		holder.Address, holder.Kind, holder.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
@@ -153,8 +153,8 @@ func (p *Writer) Holders(f *walk.Finder) []event.Holder {
 		}
 		p.Describe(holder, node)
 		holder.Probable = holder.Probable || probable
-		holder.Garbage, holder.Lost = GarbageOf(p, node), p.LostOf(node)
-		holder.Cyclic = !probable && cycles.Holds(node)
+		holder.Garbage, holder.Lost = garbageOf(p, node), p.lostOf(node)
+		holder.Cyclic = !probable && cycles.holds(node)
 	}
 	return all
 }

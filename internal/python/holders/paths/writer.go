@@ -23,12 +23,12 @@ const (
 // Writer puts into words how nodes are reached.
 type Writer struct {
 	*walk.Walker
-	Climbs Climbs      // ways to roots, see [Climbs]
-	Lost   *LostCycles // cycles that the collector does not see; nil for none
+	climbs climbs      // ways to roots, see climbs
+	Lost   *lostCycles // cycles that the collector does not see; nil for none
 }
 
 // NewWriter returns a writer of the paths of a walk that is over.
-func NewWriter(w *walk.Walker, lost *LostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
+func NewWriter(w *walk.Walker, lost *lostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
 
 // rootOf is the name of the root that a node was reached from.
 func (p *Writer) rootOf(node int32) string {
@@ -39,11 +39,11 @@ func (p *Writer) rootOf(node int32) string {
 }
 
 // RootNode is the root that a node was reached from.
-func (p *Writer) RootNode(node int32) int32 { return p.Climbs.root(&p.Reached, node) }
+func (p *Writer) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
 
-// Submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
+// submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
 // Python: model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
-func Submodules(steps []string) (out []string) {
+func submodules(steps []string) (out []string) {
 	for i := 0; i < len(steps); i++ {
 		key, found := "", false
 		switch steps[i] {
@@ -132,8 +132,8 @@ func (p *Writer) wordStep(node int32, at uint64) string {
 	return ".<?>"
 }
 
-// Output is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
-func (p *Writer) Output(root walk.Label, steps []string) int {
+// outputOf is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
+func (p *Writer) outputOf(root walk.Label, steps []string) int {
 	if root.Kind != walk.LabelRoot {
 		return 0
 	}
@@ -160,8 +160,8 @@ func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 	return event.HeldByVariable
 }
 
-// DescribeFrame fills in the function, file and line of a frame.
-func (p *Writer) DescribeFrame(holder *event.Holder, node int32) {
+// describeFrame fills in the function, file and line of a frame.
+func (p *Writer) describeFrame(holder *event.Holder, node int32) {
 	f, ok := p.Frames[node]
 	if !ok {
 		return
@@ -209,7 +209,7 @@ func (p *Writer) line(node int32, f walk.Frame) int32 {
 		return 0
 	}
 	size := min(p.Mem.Word(table+uint64(h.VarSize)), maxTable)
-	if p.Climbs.Tables += size; p.Climbs.Tables > MaxTables {
+	if p.climbs.tables += size; p.climbs.tables > maxTables {
 		return 0
 	}
 	raw := p.Mem.Bytes(table+uint64(h.BytesData), int(size))
@@ -219,13 +219,13 @@ func (p *Writer) line(node int32, f walk.Frame) int32 {
 	return int32(max(0, min(cpython.Line(h.Version, p.Mem.Int32(f.Code+uint64(h.CodeFirstLine)), raw, f.At), 1<<31-1)))
 }
 
-// GarbageOf returns the collector's part in a block that only an object without a root has.
-func GarbageOf(p *Writer, node int32) event.Garbage {
+// garbageOf returns the collector's part in a block that only an object without a root has.
+func garbageOf(p *Writer, node int32) event.Garbage {
 	c, kind := &p.Notes.Collector, p.Nodes[node].Kind
 	if kind != walk.KindCycle && kind != walk.KindNone {
 		return ""
 	}
-	on := p.Climbs.wasteOn(&p.Reached, node)
+	on := p.climbs.wasteOn(&p.Reached, node)
 	switch {
 	case kind == walk.KindCycle && p.Lost.cycle(node) >= 0:
 		return event.GarbageLost

@@ -22,11 +22,11 @@ func TestLineTablesAreBounded(t *testing.T) {
 	f.Mem[code+uint64(f.Heap.CodeFirstLine)-holderstest.Base] = 7
 	f.Put(table+uint64(f.Heap.BytesData), 0x80) // a byte of code, on the first line
 	f.Put(frame+uint64(f.Heap.FrameInstr), code+uint64(f.Heap.CodeBytes))
-	for _, read := range []uint64{0, MaxTables - 1<<10, MaxTables} {
+	for _, read := range []uint64{0, maxTables - 1<<10, maxTables} {
 		walked(t, f, []objects.Block{{Address: f.Block, Size: 4096}}, func(w finished) {
-			w.paths.Climbs.Tables = read
+			w.paths.climbs.tables = read
 			h := w.holders()[0]
-			if h.Function != "work" || h.Kind != event.HeldByThread || h.Line > 0 != (read < MaxTables) {
+			if h.Function != "work" || h.Kind != event.HeldByThread || h.Line > 0 != (read < maxTables) {
 				t.Errorf("after %d bytes: %+v", read, h)
 			}
 		})

@@ -12,11 +12,11 @@ import (
 // one after another, so there are few sets of objects.
 //
 // A crowd has leaves that no survey has noted: those that only objects with very many references have, see
-// [walk.Walker.isLarge].
+// census.isLarge in package walk.
 type crowd struct {
 	index objects.Index
-	Addrs []uint64
-	All   []Leaf
+	addrs []uint64
+	all   []leaf
 	sets  []leafSet
 	next  map[setStep]int32 // the set that an object more makes of one
 	last  setStep
@@ -27,9 +27,9 @@ type crowd struct {
 	region objects.Region
 }
 
-// Leaf is an object that refers to nothing.
-type Leaf struct {
-	Set   int32  // of those that refer to it
+// leaf is an object that refers to nothing.
+type leaf struct {
+	set   int32  // of those that refer to it
 	left  uint32 // references that were not met
 	Bytes uint32
 }
@@ -50,40 +50,40 @@ const (
 
 func newCrowd() *crowd {
 	c := &crowd{sets: []leafSet{{-1, -1, 0}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
-	c.Addrs = objects.Room[uint64](&c.region, maxCrowd)
-	c.All = objects.Room[Leaf](&c.region, maxCrowd)
+	c.addrs = objects.Room[uint64](&c.region, maxCrowd)
+	c.all = objects.Room[leaf](&c.region, maxCrowd)
 	return c
 }
 
 func (c *crowd) free() {
-	c.Addrs, c.All = nil, nil
+	c.addrs, c.all = nil, nil
 	c.region.Free()
 }
 
 // take takes in a reference from a node to a leaf. It is false where there is no room for it.
 func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type) bool {
-	n, known := c.index.Get(addr, c.Addrs)
+	n, known := c.index.Get(addr, c.addrs)
 	if !known {
-		if len(c.All) == maxCrowd {
+		if len(c.all) == maxCrowd {
 			return false
 		}
 		bytes, _ := s.Measure(addr, t)
-		n = int32(len(c.All))
-		c.Addrs = append(c.Addrs, addr)
-		c.All = append(c.All, Leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
-		c.index.Put(addr, n, c.Addrs)
+		n = int32(len(c.all))
+		c.addrs = append(c.addrs, addr)
+		c.all = append(c.all, leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
+		c.index.Put(addr, n, c.addrs)
 	}
-	one := &c.All[n]
+	one := &c.all[n]
 	if one.left > 0 {
 		one.left--
 	}
-	to, ok := c.With(one.Set, from)
-	one.Set = to
+	to, ok := c.with(one.set, from)
+	one.set = to
 	return ok
 }
 
-// With is the set that has a node more.
-func (c *crowd) With(set, node int32) (to int32, ok bool) {
+// with is the set that has a node more.
+func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	if c.sets[set].node == node {
 		return set, true
 	}

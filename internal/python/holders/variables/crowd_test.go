@@ -39,30 +39,30 @@ func TestCrowdOfManySets(t *testing.T) {
 	w := walk.NewWalker(context.Background(), f.Heap, objects.NewMemory(f.Memory(), 1<<20), nil,
 		objects.Limits{Objects: 1000})
 	defer w.Mem.Close()
-	e := NewExtents(w)
+	e := newExtents(w)
 	w.VisitFor(e)
 	set := int32(0)
 	for node := range int32(100) {
-		set, _ = e.Crowd.With(set, node)
+		set, _ = e.crowd.with(set, node)
 	}
-	e.Crowd.Addrs, e.Crowd.All = append(e.Crowd.Addrs, holderstest.Base), append(e.Crowd.All, Leaf{Set: set,
+	e.crowd.addrs, e.crowd.all = append(e.crowd.addrs, holderstest.Base), append(e.crowd.all, leaf{set: set,
 		Bytes: 64})
-	e.Arcs.Count = paths.MaxArcs - 10
-	e.Settle()
-	if e.Arcs.Count != paths.MaxArcs || !errors.Is(w.Stopped, objects.ErrObjects) || len(e.Refs) != 1 ||
-		e.Refs[0] <= e.Seen[0] {
-		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.Arcs.Count, w.Stopped, e.Refs, e.Seen)
+	e.arcs.Count = paths.MaxArcs - 10
+	e.settle()
+	if e.arcs.Count != paths.MaxArcs || !errors.Is(w.Stopped, objects.ErrObjects) || len(e.refs) != 1 ||
+		e.refs[0] <= e.seen[0] {
+		t.Errorf("%d references, stopped by %v, refs %v seen %v", e.arcs.Count, w.Stopped, e.refs, e.seen)
 	}
 }
 
 // TestNamesAreBounded: a listing of more objects with names than there is room for is not complete.
 func TestNamesAreBounded(t *testing.T) {
-	before := MaxGroups
-	t.Cleanup(func() { MaxGroups = before })
+	before := maxGroups
+	t.Cleanup(func() { maxGroups = before })
 	f := holderstest.New(11)
 	f.Main("a", f.List(), "b", f.List(), "c", f.List(), "d", f.List())
 	for _, room := range []int{3, 100} {
-		MaxGroups = room
+		maxGroups = room
 		l := list(t, f, everything)
 		if l.Complete != (room == 100) || len(l.Names) > room {
 			t.Errorf("room for %d: complete %t, %d names", room, l.Complete, len(l.Names))

@@ -84,7 +84,7 @@ func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, beg
 		case class.Name+"."+b.Name == figures:
 			how, expression = event.ReleaseFigures, l.imported["matplotlib.pyplot"]
 		}
-		if _, known := l.Known(contents); known || len(l.groups) >= MaxGroups {
+		if _, known := l.Known(contents); known || len(l.groups) >= maxGroups {
 			continue
 		}
 		_, named := l.byAddr[b.Value]
@@ -111,7 +111,7 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 	case known:
 		l.groups[-2-tail].toRelease().also(begin + b.Name)
 	case t.Shape != objects.ShapeArray && t.Shape != objects.ShapeWords || descriptors[t.Name] ||
-		len(l.groups) >= MaxGroups:
+		len(l.groups) >= maxGroups:
 	default:
 		l.extents.lets[arc] = int32(-2 - len(l.groups))
 		g := group{names: []string{class.Name + "." + b.Name}, addr: b.Value, kind: kind, place: true}
@@ -157,7 +157,7 @@ func (l emptying) empties(g int, contents uint64, how event.Release, expression 
 }
 
 // empty notes that a node is emptied with a group, which is a tail of arcs.
-func (e *Extents) empty(n, tail int32) {
+func (e *extents) empty(n, tail int32) {
 	if e.emptied == nil {
 		e.emptied = map[int32]int32{}
 	}
@@ -167,7 +167,7 @@ func (e *Extents) empty(n, tail int32) {
 // runs takes the modules of files that %run has run: IPython keeps them, and with them what the files have made, beside
 // the names that the notebook gets of it.
 func (l emptying) runs() {
-	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= MaxGroups {
+	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= maxGroups {
 		return
 	}
 	const expression = event.OfShell + "_main_mod_cache"

@@ -10,8 +10,8 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// MaxGroups bounds the objects with names.
-var MaxGroups = 1 << 20
+// maxGroups bounds the objects with names.
+var maxGroups = 1 << 20
 
 // group is the names of one object, or of objects that belong together.
 type group struct {
@@ -26,7 +26,7 @@ type group struct {
 // lister is a walk over everything that has a name.
 type lister struct {
 	*walk.Walker
-	extents *Extents
+	extents *extents
 	groups  []group
 	byAddr  map[uint64]int
 	late    []lateBinding
@@ -64,12 +64,12 @@ func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
 	if t == nil || l.Stopped != nil {
 		return nil
 	}
-	if len(l.groups) >= MaxGroups { // a namespace may have millions of names of objects without a node
+	if len(l.groups) >= maxGroups { // a namespace may have millions of names of objects without a node
 		l.Stopped = objects.ErrObjects
 		return nil
 	}
 	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
-		l.Follow(Nobody, addr, walk.Label{}) // a name of the user's is not all that holds it
+		l.Follow(nobody, addr, walk.Label{}) // a name of the user's is not all that holds it
 		return nil
 	}
 	g := l.groupOf(addr, kind)
@@ -91,8 +91,8 @@ func (l *lister) hold(g int, addr uint64) {
 		return
 	}
 	l.extents.group = int32(-2 - g)
-	l.Follow(Nobody, addr, walk.Label{})
-	l.extents.group = Nobody
+	l.Follow(nobody, addr, walk.Label{})
+	l.extents.group = nobody
 	if n, ok := l.Known(addr); ok && !slices.Contains(l.groups[g].targets, n) {
 		l.groups[g].targets = append(l.groups[g].targets, n)
 	}

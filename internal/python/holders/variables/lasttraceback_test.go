@@ -29,11 +29,11 @@ func TestCodesOfAnAttacker(t *testing.T) {
 	if err := r.LearnTypes(); err != nil {
 		t.Fatal(err)
 	}
-	codes := FailedIn(r, objects.Shell{}, sys)
-	if len(codes) != MaxFailed || codes[0].File != "<ipython-input-3-0123456789ab>" {
+	codes := failedIn(r, objects.Shell{}, sys)
+	if len(codes) != maxFailed || codes[0].File != "<ipython-input-3-0123456789ab>" {
 		t.Errorf("%+v", codes)
 	}
-	if codes := FailedIn(r, objects.Shell{Shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
+	if codes := failedIn(r, objects.Shell{Shown: []uint64{sys, 0, 1 << 60}}, 0); len(codes) != 0 {
 		t.Errorf("without a traceback: %+v", codes)
 	}
 }

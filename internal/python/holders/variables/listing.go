@@ -17,13 +17,13 @@ func (l *lister) listing(placing time.Duration) Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.Nodes), Read: l.Mem.Total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
-	crowd := e.Crowd
+	crowd := e.crowd
 	defer crowd.free()
-	e.Settle()
+	e.settle()
 	out.Complete = l.Stopped == nil
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
-	for i, bytes := range e.Bytes {
+	for i, bytes := range e.bytes {
 		if t.Place[i] >= 0 {
 			out.Total += event.Bytes(bytes)
 		}
@@ -49,7 +49,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 	}
 	l.inspector.Inspect()
 	t.keepArcs()
-	of := &Sharing{Tree: &t, Of: l.extents, Addrs: l.Addrs}
+	of := &sharing{tree: &t, extents: l.extents, addrs: l.Addrs}
 	out.Owners, out.Shares = of.list(l, rows)
 	if len(l.extents.maps) > 0 ||
 		slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
@@ -66,9 +66,9 @@ func (l *lister) forget() {
 }
 
 // rows makes a row of each group that is worth one: those that hold or reach most first.
-func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
+func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
-		at := t.Place[t.Nodes+i]
+		at := t.Place[t.nodes+i]
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
@@ -86,9 +86,9 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 			named && l.IsShape(g.addr, objects.ShapeModule) {
 			continue
 		}
-		if v := t.largestOf(int(at)); int(v) < t.Nodes {
-			r.Block, r.Size = l.Addrs[v], event.Bytes(l.extents.Bytes[v])
-			if data := l.extents.Data[v]; data != 0 {
+		if v := t.largestOf(int(at)); int(v) < t.nodes {
+			r.Block, r.Size = l.Addrs[v], event.Bytes(l.extents.bytes[v])
+			if data := l.extents.data[v]; data != 0 {
 				r.Block, r.Array = data, true
 			}
 		}
@@ -98,7 +98,7 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 	marks, steps := make([]int32, len(l.Addrs)), 0
 	for i := range rows {
 		r := &rows[i]
-		reaches, mapped := t.reach(l.extents, int32(t.Nodes+r.group), int32(i+1), marks, &steps)
+		reaches, mapped := t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps)
 		r.Reaches, r.mapped = event.Bytes(reaches), mapped
 	}
 	rows = slices.DeleteFunc(rows, func(r listedRow) bool {
@@ -110,20 +110,20 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 
 // reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to, and
 // their memory maps.
-func (t *Tree) reach(e *Extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
 	stack := []int32{from}
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		for _, to := range t.Forward.Of(v) {
-			if int(to) >= t.Nodes || marks[to] == mark || e.Class[to] {
+		for _, to := range t.forward.Of(v) {
+			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
 				continue
 			}
 			if *steps++; *steps > maxVisited {
 				return 0, mapped
 			}
 			marks[to] = mark
-			bytes += e.Bytes[to]
+			bytes += e.bytes[to]
 			if len(e.maps) > 0 {
 				mapped += e.maps[to].Size
 			}

@@ -10,7 +10,7 @@ import (
 
 // mapType is the type of the object: its address and its size are behind the head (Modules/mmapmodule.c).
 const (
-	MapType = "mmap.mmap"
+	mapType = "mmap.mmap"
 	mapData = 16
 	mapSize = 24
 )
@@ -20,8 +20,8 @@ const leastMap = 64 << 10
 
 // isMemoryMap reports whether objects of a type are memory maps: the type is mmap's, or a class that derives from it.
 func isMemoryMap(s *objects.Sizer, t *objects.Type) bool {
-	return t.Name == MapType || t.Flags&cpython.FlagHeapType != 0 && t.Shape == objects.ShapeWords && s.Sizes != nil &&
-		s.Lineage(t).Is(MapType)
+	return t.Name == mapType || t.Flags&cpython.FlagHeapType != 0 && t.Shape == objects.ShapeWords && s.Sizes != nil &&
+		s.Lineage(t).Is(mapType)
 }
 
 // mapOf returns the whole pages that an object has mapped. Nothing is believed that is not mapped in the process from

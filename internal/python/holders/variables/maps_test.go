@@ -13,12 +13,12 @@ import (
 func TestMapsOfNames(t *testing.T) {
 	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
 		const at, size = 0x7e00_0000_0000, 1 << 20
-		f.Type(MapType, 64, 0, 0)
-		object := func(addr, size uint64) uint64 { return f.Object(MapType, addr, size, 0, 0, 0, 0) }
+		f.Type(mapType, 64, 0, 0)
+		object := func(addr, size uint64) uint64 { return f.Object(mapType, addr, size, 0, 0, 0, 0) }
 		both := f.Refs(object(at, size-100), 2)
 		a, b, beyond := f.List(both), f.List(both), f.List(object(at+size, 4*size))
 		f.Type("Own", 64, 0, cpython.FlagHeapType)
-		f.Put(f.Types["Own"]+cpython.TypeBase, f.Types[MapType])
+		f.Put(f.Types["Own"]+cpython.TypeBase, f.Types[mapType])
 		own := f.List(f.Object("Own", at+size, size, 0, 0, 0, 0))
 		f.Main("own", own, "a", a, "b", b, "beyond", beyond, "odd", f.List(object(at+8, size/2)),
 			"closed", f.List(object(0, size)))

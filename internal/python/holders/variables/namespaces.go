@@ -100,7 +100,7 @@ func (l *lister) tracebacks(s objects.Shell, sys uint64) {
 	l.Kind = walk.KindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
 	g := len(l.groups) - 1
-	l.failed = FailedIn(l.Reader, s, sys)
+	l.failed = failedIn(l.Reader, s, sys)
 	for _, name := range ofTraceback {
 		if sys != 0 {
 			l.hold(g, l.Lookup(sys, name))
@@ -131,15 +131,15 @@ func (l *lister) threads(all []walk.Thread) {
 			if n, ok := l.Known(f); ok {
 				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
 				l.extents.group = int32(-2 - (len(l.groups) - 1))
-				l.extents.Count(Nobody, n)
-				l.extents.group = Nobody
+				l.extents.Count(nobody, n)
+				l.extents.group = nobody
 			}
 		}
 	}
 	l.Run()
 	for _, t := range all {
 		l.Mem.Words(t.Addr, uint64(min(l.Heap.ThreadSize, objects.MaxBasic)/8), func(_, word uint64) bool {
-			walk.Visits{Walker: l.Walker}.Word(Nobody, word, walk.Label{})
+			walk.Visits{Walker: l.Walker}.Word(nobody, word, walk.Label{})
 			return !l.Done()
 		})
 	}
@@ -195,8 +195,8 @@ func (l *lister) walk() {
 		w.Spaces[m.Dict] = true
 	}
 	for _, m := range modules { // their names are roots of their own
-		if m.Dict != 0 && w.Part(Nobody, m.Dict) {
-			w.Part(Nobody, m.Addr)
+		if m.Dict != 0 && w.Part(nobody, m.Dict) {
+			w.Part(nobody, m.Addr)
 		}
 	}
 	main, sys, builtins := w.ModuleDict(modules, "__main__"), w.ModuleDict(modules, "sys"),
@@ -253,7 +253,7 @@ func (l *lister) shellApart() {
 	s := &l.Shell
 	for _, addr := range append([]uint64{s.Out, s.Hidden, s.Hook, s.Result}, s.Shown...) {
 		if l.ObjectType(addr) != nil {
-			l.Part(Nobody, addr)
+			l.Part(nobody, addr)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (l *lister) others(modules []objects.Module) {
 		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
 			!held.Has(int32(id)) &&
 			!l.Done() {
-			l.Add(Nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
+			l.Add(nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
 		}
 	}
 	l.Run()

@@ -11,7 +11,7 @@ import (
 )
 
 // Places has where the blocks lie that owners hold and nothing else does: what a process would free when they let go.
-// Owners are bits, by their index in the listing.
+// owners are bits, by their index in the listing.
 type Places struct {
 	Large []Placed // of leastPlaced bytes and more, by address; they do not overlap
 	Maps  []Placed // memory maps, likewise: of these only what is in memory counts
@@ -45,7 +45,7 @@ const (
 // placer finds the places of the blocks of nodes. It reads these anew: a walk keeps sizes only.
 type placer struct {
 	*lister
-	sharing *Sharing
+	sharing *sharing
 	crowd   *crowd
 	out     Places
 	blocks  []Placed // for the ranges
@@ -57,7 +57,7 @@ type placer struct {
 }
 
 // findPlaces finds out where the blocks are that a listing's owners hold, in so much time of the processor.
-func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most time.Duration) *Places {
+func findPlaces(l *lister, s *sharing, crowd *crowd, shares []event.Share, most time.Duration) *Places {
 	p := &placer{lister: l, sharing: s, crowd: crowd, until: objects.ProcessorTime() + most,
 		out: Places{small: map[uint64]placedPage{}, Complete: true}}
 	l.Mem.Sets = objects.KeptPages / objects.Ways
@@ -68,7 +68,7 @@ func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most 
 		l.Mem.KeepFew()
 		l.Mem.Limit, l.Mem.Err = l.Mem.Total+objects.PathBytes, nil
 	}()
-	for v := range int32(s.Nodes) {
+	for v := range int32(s.nodes) {
 		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
 			p.mask = s.masks.bits[m]
 			p.node(v)
@@ -122,9 +122,9 @@ func (p *placer) turn(page uint64) {
 // node takes in an object's own blocks, and those of the leaves that are a part of it.
 func (p *placer) node(v int32) {
 	e, addr := p.extents, p.Addrs[v]
-	if data := e.Data[v]; data != 0 {
-		p.ranged(data, e.Device[v])
-		p.piece(data, cmp.Or(e.large[v], e.Bytes[v]))
+	if data := e.data[v]; data != 0 {
+		p.ranged(data, e.device[v])
+		p.piece(data, cmp.Or(e.large[v], e.bytes[v]))
 		return
 	}
 	t := p.ObjectType(addr)
@@ -179,12 +179,12 @@ func (p *placer) leaf(addr uint64) {
 		p.Measure(addr, t)
 		return
 	}
-	n, known := p.crowd.index.Get(addr, p.crowd.Addrs)
-	if !known || p.crowd.All[n].left != 0 {
+	n, known := p.crowd.index.Get(addr, p.crowd.addrs)
+	if !known || p.crowd.all[n].left != 0 {
 		return
 	}
-	v := p.crowd.sets[p.crowd.All[n].Set].whole
-	p.crowd.All[n].left = 1 // once is enough
+	v := p.crowd.sets[p.crowd.all[n].set].whole
+	p.crowd.all[n].left = 1 // once is enough
 	if v <= 0 || !p.sharing.isFreed(v) || p.sharing.masks.of[v] == crowdedMask {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 // List returns the objects by name. It calls give once it does not need the notes any more.
 func List(w *walk.Walker, give func()) Listing {
-	e := NewExtents(w)
+	e := newExtents(w)
 	w.VisitFor(e)
 	w.Reserve(w.Notes.Containers + w.Notes.Shared)
 	e.reserve(w.Notes.Containers + w.Notes.Shared)

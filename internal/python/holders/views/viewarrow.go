@@ -15,8 +15,8 @@ import (
 // for where pyarrow's objects are. The graph of C++ objects behind them shows the objects that share a buffer, and
 // their counts show whether anything else does.
 
-// BufferType is the name of the type for the memory of such a buffer.
-const BufferType = "pyarrow.Buffer"
+// bufferType is the name of the type for the memory of such a buffer.
+const bufferType = "pyarrow.Buffer"
 
 // Bounds of that graph. Objects beyond them are not looked into: their references are not seen, and so the buffers that
 // they share are not judged.
@@ -225,12 +225,12 @@ func (g *sharedGraph) views() (all []Held) {
 			held := by[one.node]
 			if held == nil {
 				pool := g.nodes[one.node].pool
-				held = &Held{View: event.View{Address: pool.Data, Size: event.Bytes(pool.Capacity), Type: BufferType},
+				held = &Held{View: event.View{Address: pool.Data, Size: event.Bytes(pool.Capacity), Type: bufferType},
 					holds: map[uint64]int64{}}
 				by[one.node] = held
 			}
 			copies := (one.bytes+63)&^63 + besides
-			held.Targets = append(held.Targets, Target{View: r.obj, used: one.bytes, copies: copies, arrow: true})
+			held.targets = append(held.targets, target{View: r.obj, used: one.bytes, copies: copies, arrow: true})
 			besides = 0
 		}
 	}

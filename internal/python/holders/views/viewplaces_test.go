@@ -43,12 +43,12 @@ func TestReferrersAreBounded(t *testing.T) {
 	}
 	f.Program([]uint64{f.Str("x"), array, f.Str("all"), f.List(lists...), f.Str("other"), f.List(array)}, nil)
 	walked(t, f, func(w *walk.Walker) {
-		v := &Viewing{Walker: w}
-		p := NewPlaces(w)
-		p.Referrers(v, []Held{{Targets: []Target{{View: array}}}})
-		if len(p.Others) != 1 || len(p.Others[array]) != MaxReferrers ||
-			cap(p.Others[array]) > 2*MaxReferrers {
-			t.Errorf("%d references to %d objects", len(p.Others[array]), len(p.Others))
+		v := &viewing{Walker: w}
+		p := newPlaces(w)
+		p.referrers(v, []Held{{targets: []target{{View: array}}}})
+		if len(p.others) != 1 || len(p.others[array]) != maxReferrers ||
+			cap(p.others[array]) > 2*maxReferrers {
+			t.Errorf("%d references to %d objects", len(p.others[array]), len(p.others))
 		}
 	})
 }
@@ -74,10 +74,10 @@ func TestOwnPlacesCountOnce(t *testing.T) {
 		f.Program([]uint64{f.Str("x"), array}, nil)
 		walked(t, f, func(w *walk.Walker) {
 			w.Shell.Hook = hook
-			p := NewPlaces(w)
-			if own := p.Own[array]; own != 1 || len(p.Outputs[array]) != 1 || len(p.Names[array]) != 1 {
+			p := newPlaces(w)
+			if own := p.own[array]; own != 1 || len(p.outputs[array]) != 1 || len(p.names[array]) != 1 {
 				t.Errorf("Python 3.%d: %d references of IPython's own, outputs %v, names %v", minor, own,
-					p.Outputs[array], p.Names[array])
+					p.outputs[array], p.names[array])
 			}
 		})
 	}

@@ -22,12 +22,12 @@ const (
 	maxWeighed = 1 << 12  // those that are traced back to their names
 )
 
-// Viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
+// viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
 // reached, so it needs both.
-type Viewing struct {
+type viewing struct {
 	*walk.Walker
 	paths   *paths.Writer
-	places  Places
+	places  places
 	of      map[uint64]*viewed        // by the owner of the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool           // objects with known targets of their views
 	tensors map[uint64]objects.Tensor // by their objects
@@ -54,7 +54,7 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 	if w.Stopped != nil || w.Sizes == nil || w.Notes == nil {
 		return nil
 	}
-	v := &Viewing{Walker: w, paths: p, of: map[uint64]*viewed{}, linked: map[uint64]bool{},
+	v := &viewing{Walker: w, paths: p, of: map[uint64]*viewed{}, linked: map[uint64]bool{},
 		tensors: map[uint64]objects.Tensor{},
 		arrows:  sharedGraph{Walker: w, of: map[uint64]int32{}}}
 	v.gather()
@@ -67,8 +67,8 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 	if some = append(some, v.arrows.views()...); len(some) == 0 {
 		return nil
 	}
-	v.places = NewPlaces(w)
-	v.places.Referrers(v, some)
+	v.places = newPlaces(w)
+	v.places.referrers(v, some)
 	for _, one := range some {
 		if len(all) < maxKept && v.reached(&one) {
 			all = append(all, one)
@@ -81,13 +81,13 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 // Held is such memory, with the objects that must be copied.
 type Held struct {
 	event.View
-	Targets []Target
+	targets []target
 	objects []uint64 // of the Viewers
 	holds   map[uint64]int64
 }
 
 // gather files every view by the owner of its memory.
-func (v *Viewing) gather() {
+func (v *viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
 		one := &v.Notes.Noted[id]
@@ -122,11 +122,11 @@ func (v *Viewing) gather() {
 }
 
 // cut reports whether there is no more time.
-func (v *Viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
+func (v *viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
 
 // next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
 // PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
-func (v *Viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
+func (v *viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
 	const exporter = 40
 	switch {
 	case typ.Shape == objects.ShapeArray && !v.OwnsData(addr):
@@ -140,7 +140,7 @@ func (v *Viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
 }
 
 // chain follows a view to the owner of the memory, and files all objects that lie between.
-func (v *Viewing) chain(addr uint64) {
+func (v *viewing) chain(addr uint64) {
 	var links []uint64
 	at := addr
 	for range maxChain {
@@ -176,7 +176,7 @@ func (v *Viewing) chain(addr uint64) {
 }
 
 // group is the memory that an object has, nil if it has none that is worth it.
-func (v *Viewing) group(owner uint64) *viewed {
+func (v *viewing) group(owner uint64) *viewed {
 	if base, ok := v.of[owner]; ok {
 		return base
 	}
@@ -193,7 +193,7 @@ func (v *Viewing) group(owner uint64) *viewed {
 }
 
 // dataOf is the memory that an object has for itself.
-func (v *Viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
+func (v *viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 	word := func(offset uint64) uint64 { return v.Mem.Word(addr + offset) }
 	of := v.Lineage(typ)
 	switch {
@@ -211,7 +211,7 @@ func (v *Viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 }
 
 // extentOf returns how many bytes of its memory a view has, and how many a copy of it takes.
-func (v *Viewing) extentOf(addr uint64) (used, copies uint64) {
+func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	const length = 72 // PyMemoryViewObject.view.len
 	typ := v.ObjectType(addr)
 	switch {
@@ -230,7 +230,7 @@ func (v *Viewing) extentOf(addr uint64) (used, copies uint64) {
 }
 
 // distinct is how many bytes the elements of an array are, those that a stride of 0 repeats counted once.
-func (v *Viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
+func (v *viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 	bytes = a.Bytes
 	at := v.Mem.Word(addr + objects.ArrayStrides)
 	v.Mem.Words(at, uint64(len(a.Shape)), func(i, stride uint64) bool {
@@ -243,7 +243,7 @@ func (v *Viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 }
 
 // referencesOf returns the reference count of an object: the survey's note, or the present one.
-func (v *Viewing) referencesOf(addr uint64) int64 {
+func (v *viewing) referencesOf(addr uint64) int64 {
 	if one := v.Notes.At(addr); one != nil {
 		return int64(one.References)
 	}
@@ -251,7 +251,7 @@ func (v *Viewing) referencesOf(addr uint64) int64 {
 }
 
 // weigh reports whether nothing but views hold memory, as far as their counts show.
-func (v *Viewing) weigh(base *viewed) (held Held, ok bool) {
+func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
 	if base == nil {
 		return held, false
 	}
@@ -271,14 +271,14 @@ func (v *Viewing) weigh(base *viewed) (held Held, ok bool) {
 		case outside <= 0 || one.copies == 0:
 			return held, false
 		}
-		held.Targets = append(held.Targets, Target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
 	}
-	if !slices.ContainsFunc(held.Targets, func(target Target) bool { return target.copies < base.size/2 }) {
+	if !slices.ContainsFunc(held.targets, func(target target) bool { return target.copies < base.size/2 }) {
 		return held, false
 	}
 	// it may be a part of the object that has the views: a frame that was sliced keeps the frame that it is a slice of
 	if others > 0 {
-		held.Targets = append(held.Targets, Target{View: base.owner, isHidden: true})
+		held.targets = append(held.targets, target{View: base.owner, isHidden: true})
 	}
 	return held, true
 }
@@ -293,14 +293,14 @@ func (held *Held) worth() bool {
 func ByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
 	var all map[int32]Held
 	for _, held := range All(w, p) {
-		for i := range held.Targets {
-			if held.Targets[i].node < 0 {
+		for i := range held.targets {
+			if held.targets[i].node < 0 {
 				continue
 			}
 			if all == nil {
 				all = map[int32]Held{}
 			}
-			if n := p.RootNode(held.Targets[i].node); all[n].Size < held.Size {
+			if n := p.RootNode(held.targets[i].node); all[n].Size < held.Size {
 				all[n] = held
 			}
 		}

@@ -12,8 +12,8 @@ import (
 // leastArray is from how many bytes on NumPy takes memory of its own for an array; it keeps smaller pieces in a cache.
 const leastArray = 1 << 10
 
-// Target is a view on the way to the object that must be copied for it.
-type Target struct {
+// target is a view on the way to the object that must be copied for it.
+type target struct {
 	View         uint64
 	used, copies uint64
 	object       uint64 // the object that is copied: the view itself, or the frame that it is a part of
@@ -26,7 +26,7 @@ type Target struct {
 }
 
 // aim finds the object that must be copied for a view: the first on the way to it that can be.
-func (v *Viewing) aim(target *Target) {
+func (v *viewing) aim(target *target) {
 	target.object, target.node = 0, -1
 	n, ok := v.Known(target.View)
 	if !ok {
@@ -51,7 +51,7 @@ func (v *Viewing) aim(target *Target) {
 
 // aimArrow is aim for pyarrow's objects: the copies of pandas' objects share them, so that these are made anew. An axis
 // of a frame is not.
-func aimArrow(v *Viewing, n int32, target *Target) {
+func aimArrow(v *viewing, n int32, target *target) {
 	of := v.Lineage(v.ObjectType(target.object))
 	switch {
 	case target.how != event.CopyObject:
@@ -81,7 +81,7 @@ func copyOfArrow(of objects.Lineage) event.ViewCopy {
 }
 
 // howOf returns the way to copy an object, "" if it cannot be copied.
-func (v *Viewing) howOf(addr uint64) event.ViewCopy {
+func (v *viewing) howOf(addr uint64) event.ViewCopy {
 	typ := v.ObjectType(addr)
 	switch {
 	case typ == nil:
@@ -103,14 +103,14 @@ func (v *Viewing) howOf(addr uint64) event.ViewCopy {
 }
 
 // isPandas reports whether objects of a type are pandas' frames, series or indices.
-func (v *Viewing) isPandas(typ *objects.Type) bool {
+func (v *viewing) isPandas(typ *objects.Type) bool {
 	of := v.Lineage(typ)
 	return of.Is("NDFrame") || of.Is("IndexOpsMixin")
 }
 
 // partOf returns the part of a frame that a view is of: its data, or one of its axes, which a copy of the frame shares
 // with it.
-func (v *Viewing) partOf(view, frame int32) event.ViewCopy {
+func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	series := v.Lineage(v.ObjectType(v.Addrs[frame])).Is("Series")
 	for at := view; at >= 0 && at != frame; at = v.Nodes[at].Parent {
 		typ := v.ObjectType(v.Addrs[at])
@@ -127,9 +127,9 @@ func (v *Viewing) partOf(view, frame int32) event.ViewCopy {
 
 // reached finds out by which names the objects that must be copied are reached, and whether there is no other way to
 // them.
-func (v *Viewing) reached(held *Held) bool {
-	for i := range held.Targets {
-		target := &held.Targets[i]
+func (v *viewing) reached(held *Held) bool {
+	for i := range held.targets {
+		target := &held.targets[i]
 		if target.object == 0 {
 			return false
 		}
@@ -151,7 +151,7 @@ func (v *Viewing) reached(held *Held) bool {
 			held.Small += event.Bytes(target.copies)
 		}
 	}
-	for _, target := range held.Targets {
+	for _, target := range held.targets {
 		if target.isHidden && v.Nodes[target.node].Kind != walk.KindCycle && !held.replaces(target) {
 			return false // it has a name of its own
 		}
@@ -160,7 +160,7 @@ func (v *Viewing) reached(held *Held) bool {
 }
 
 // see takes in an object that must be copied, and how.
-func (v *Viewing) see(held *Held, target *Target) bool {
+func (v *viewing) see(held *Held, target *target) bool {
 	one := held.viewerOf(target.object)
 	if one == nil {
 		added, ok := v.viewer(held, target)
@@ -187,7 +187,7 @@ func (held *Held) viewerOf(object uint64) *event.Viewer {
 
 // replaces reports whether a hidden object goes when the object that must be copied is replaced as a whole, and notes
 // that it must be.
-func (held *Held) replaces(target Target) bool {
+func (held *Held) replaces(target target) bool {
 	one := held.viewerOf(target.object)
 	if one == nil || target.object == target.View {
 		return false
@@ -199,7 +199,7 @@ func (held *Held) replaces(target Target) bool {
 }
 
 // managers returns how many of pandas' block managers lie between a view and the frame that it is a part of.
-func (v *Viewing) managers(view, frame int32) (n int) {
+func (v *viewing) managers(view, frame int32) (n int) {
 	for at := view; at >= 0 && at != frame; at = v.Nodes[at].Parent {
 		typ := v.ObjectType(v.Addrs[at])
 		if typ != nil && (typ.Name == "BlockManager" || typ.Name == "SingleBlockManager") {
@@ -211,7 +211,7 @@ func (v *Viewing) managers(view, frame int32) (n int) {
 
 // straight reports whether each object between a view and the copied one has no other holder than the one that leads
 // there.
-func (v *Viewing) straight(held *Held, target *Target) bool {
+func (v *viewing) straight(held *Held, target *target) bool {
 	n, _ := v.Known(target.View)
 	for n != target.node && n >= 0 {
 		if v.Nodes[n].Probable || v.referencesOf(v.Addrs[n])-held.holds[v.Addrs[n]] != 1 {
@@ -223,14 +223,14 @@ func (v *Viewing) straight(held *Held, target *Target) bool {
 }
 
 // viewer is an object that must be copied, with all places that refer to it.
-func (v *Viewing) viewer(held *Held, target *Target) (one event.Viewer, ok bool) {
+func (v *viewing) viewer(held *Held, target *target) (one event.Viewer, ok bool) {
 	if typ := v.ObjectType(target.object); typ != nil {
 		one.Type = typ.Name
 	}
-	one.Paths = slices.Clone(v.places.Names[target.object])
-	one.Outputs = v.places.Outputs[target.object]
-	seen := int64(len(one.Paths)) + v.places.Own[target.object]
-	for _, id := range v.places.Others[target.object] {
+	one.Paths = slices.Clone(v.places.names[target.object])
+	one.Outputs = v.places.outputs[target.object]
+	seen := int64(len(one.Paths)) + v.places.own[target.object]
+	for _, id := range v.places.others[target.object] {
 		addr := v.Notes.Addrs[id]
 		n, known := v.Known(addr)
 		if !known || v.Nodes[n].Kind != walk.KindVariable || len(one.Paths) > objects.MaxAlso {
@@ -249,14 +249,14 @@ func (v *Viewing) viewer(held *Held, target *Target) (one event.Viewer, ok bool)
 }
 
 // pathOf is how a node is reached.
-func (v *Viewing) pathOf(n int32) string {
+func (v *viewing) pathOf(n int32) string {
 	var h event.Holder
 	v.paths.Describe(&h, n)
 	root := v.paths.RootNode(n)
 	if v.paths.LabelOf(root).Kind == walk.LabelRoot {
 		return h.Path
 	}
-	if names := v.places.Names[v.Addrs[root]]; len(names) > 0 { // a listing has names apart
+	if names := v.places.names[v.Addrs[root]]; len(names) > 0 { // a listing has names apart
 		return names[0] + h.Path
 	}
 	return ""

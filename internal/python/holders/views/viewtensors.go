@@ -11,8 +11,8 @@ import (
 // storageType is the name of the type for the memory of tensors.
 const storageType = "torch.Storage"
 
-// tensor files a tensor by its storage. One that only C++ has is no view: [Viewing.bases] finds it.
-func (v *Viewing) tensor(obj uint64, typ *objects.Type) {
+// tensor files a tensor by its storage. One that only C++ has is no view: viewing.bases finds it.
+func (v *viewing) tensor(obj uint64, typ *objects.Type) {
 	tensor, ok := v.ReadTensor(obj, typ)
 	if !ok || tensor.OwnsPython || tensor.Size < leastBase {
 		return
@@ -44,7 +44,7 @@ func elementBytes(tensor objects.Tensor) uint64 {
 
 // weighStorage is weigh for a storage. Each tensor has an implementation in C++, these count for the storage, and the
 // implementation of a view may have that of the tensor which it was made of.
-func (v *Viewing) weighStorage(base *viewed) (held Held, ok bool) {
+func (v *viewing) weighStorage(base *viewed) (held Held, ok bool) {
 	held = Held{View: event.View{Address: base.addr, Size: event.Bytes(base.size), Type: base.kind}, holds: base.holds}
 	implementations := map[uint64]bool{}
 	for _, one := range base.links {
@@ -65,13 +65,13 @@ func (v *Viewing) weighStorage(base *viewed) (held Held, ok bool) {
 		if one.copies == 0 {
 			return held, false
 		}
-		held.Targets = append(held.Targets, Target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
 	}
-	return held, len(held.Targets) > 0
+	return held, len(held.targets) > 0
 }
 
-// bases are the tensors that a view was made of, as autograd keeps them: see [variables.tensorWalk.bases].
-func (v *Viewing) bases(tensor objects.Tensor) (all []uint64) {
+// bases are the tensors that a view was made of, as autograd keeps them.
+func (v *viewing) bases(tensor objects.Tensor) (all []uint64) {
 	if tensor.Meta == 0 || !strings.Contains(v.Class(v.Mem.Word(tensor.Meta)), "ViewMeta") {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (v *Viewing) bases(tensor objects.Tensor) (all []uint64) {
 
 // isBase reports whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
 // implementation.
-func (v *Viewing) isBase(base *viewed, obj uint64) bool {
+func (v *viewing) isBase(base *viewed, obj uint64) bool {
 	n, ok := v.Known(obj)
 	if !ok {
 		return true
@@ -100,7 +100,7 @@ func (v *Viewing) isBase(base *viewed, obj uint64) bool {
 }
 
 // hasGraph reports whether autograd's object for a tensor refers to its computation, and so perhaps to the memory.
-func (v *Viewing) hasGraph(obj uint64) bool {
+func (v *viewing) hasGraph(obj uint64) bool {
 	const graph = 48
 	tensor, ok := v.tensors[obj]
 	return ok && tensor.Meta != 0 && v.Mem.Word(tensor.Meta+graph) != 0

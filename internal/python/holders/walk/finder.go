@@ -29,7 +29,7 @@ func (f *Finder) Refer(from int32, to uint64, kind objects.Step, l Label) bool {
 	switch kind {
 	case objects.StepKey:
 		if t := f.ObjectType(to); t != nil && t.Shape != objects.ShapeLeaf {
-			f.Keys = append(f.Keys, edge{To: to, Label: l, Parent: from})
+			f.keys = append(f.keys, edge{To: to, Label: l, Parent: from})
 		}
 	case objects.StepWord:
 		return !f.pointsAt(from, to, false) && f.guess(from, to, l)

@@ -160,13 +160,13 @@ func (r *Reached) reserveNoted(count int) {
 
 // Free gives back all that a walker has of a survey. It cannot be used any more.
 func (r *Reached) Free() {
-	r.FreeNodes()
+	r.freeNodes()
 	r.Addrs = nil
 	r.places.Free()
 }
 
-// FreeNodes frees everything that only walking takes.
-func (r *Reached) FreeNodes() {
+// freeNodes frees everything that only walking takes.
+func (r *Reached) freeNodes() {
 	r.Nodes, r.Of, r.Notes = nil, nil, nil
 	r.walking.Free()
 }

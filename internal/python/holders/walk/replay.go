@@ -56,7 +56,7 @@ func (r *replay) take(s objects.Step) {
 		}
 	case objects.StepKey:
 		if !w.Notes.Noted[id].Is(objects.NoteLeaf) {
-			w.Keys = append(w.Keys, edge{To: w.Notes.Addrs[id], Label: Label{LabelElement, 0}, Parent: n})
+			w.keys = append(w.keys, edge{To: w.Notes.Addrs[id], Label: Label{LabelElement, 0}, Parent: n})
 		} else if w.leaves != nil {
 			w.followNoted(n, id, Label{})
 		}

@@ -3,12 +3,12 @@ package walk
 // Run looks into every node that was reached, and into those that are reached from there.
 func (w *Walker) Run() {
 	w.visitQueue()
-	for i := 0; i < len(w.Keys) && !w.Done(); i++ { // it grows on the way
-		e := w.Keys[i]
+	for i := 0; i < len(w.keys) && !w.Done(); i++ { // it grows on the way
+		e := w.keys[i]
 		w.Follow(e.Parent, e.To, e.Label)
 		w.visitQueue()
 	}
-	w.Keys = nil
+	w.keys = nil
 	w.visitFar()
 }
 
@@ -30,12 +30,12 @@ func (w *Walker) visitQueue() {
 // Flush follows the deferred references.
 func (w *Walker) Flush() {
 	w.Deferring = false
-	for i := 0; i < len(w.Deferred) && !w.Done(); i++ { // it grows on the way
-		e := w.Deferred[i]
+	for i := 0; i < len(w.deferred) && !w.Done(); i++ { // it grows on the way
+		e := w.deferred[i]
 		w.Follow(e.Parent, e.To, e.Label)
 		w.Run()
 	}
-	w.Deferred = nil
+	w.deferred = nil
 }
 
 // Visit follows the references of a node.

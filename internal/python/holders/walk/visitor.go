@@ -5,9 +5,8 @@ import (
 )
 
 // Visitor has the purpose of a walk. The walker reads the references of objects, and its visitor draws the conclusions:
-// a [Finder] looks for the holders of blocks, a [census] notes everything, [variables.Extents] add up memory,
-// [paths.counts] compare reference counts, a [paths.seek] looks for one reference, and [holders.owned] gathers the data
-// of arrays.
+// a [Finder] looks for the holders of blocks, and a census notes everything. Other packages add up memory (variables),
+// compare reference counts and look for one reference (paths), and gather the data of arrays (holders).
 type Visitor interface {
 	// Over reports whether there is nothing more to find. It is asked when a walk begins, and when the last block has
 	// been found.

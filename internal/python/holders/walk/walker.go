@@ -1,6 +1,7 @@
 // Package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
-// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A [census]
-// is the visitor that notes all objects and counts the references to each; later walks replay its notes.
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census
+// is the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
+// replay its notes.
 package walk
 
 import (
@@ -14,8 +15,8 @@ import (
 type Walker struct {
 	objects.Sizer
 	Reached
-	BlockTable
-	Exits
+	blockTable
+	exits
 
 	Visitor
 	abilities
@@ -45,20 +46,20 @@ func NewWalker(ctx context.Context, heap cpython.Heap, mem *objects.Memory, bloc
 }
 
 // WalkerOf returns a walker with a reader, for blocks.
-func WalkerOf(r objects.Reader, blocks BlockTable) *Walker {
+func WalkerOf(r objects.Reader, blocks blockTable) *Walker {
 	w := &Walker{
-		Sizer: objects.Sizer{Reader: r}, BlockTable: blocks,
-		Reached: newReached(r.Types), Exits: NewExits(r), pieces: newPieces(r.Limits.Objects),
+		Sizer: objects.Sizer{Reader: r}, blockTable: blocks,
+		Reached: newReached(r.Types), exits: NewExits(r), pieces: newPieces(r.Limits.Objects),
 	}
-	w.BlockTable.all = func() { w.Finished = w.Over() }
+	w.blockTable.all = func() { w.Finished = w.Over() }
 	return w
 }
 
 // EndWalk gives back everything that only walking needs. The walker goes on knowing its nodes.
 func (w *Walker) EndWalk() {
-	w.FreeNodes()
+	w.freeNodes()
 	w.Index, w.Beliefs, w.pieces = objects.Index{}, beliefs{}, pieces{}
-	w.Deferred, w.Keys = nil, nil
+	w.deferred, w.keys = nil, nil
 }
 
 // VisitFor has a visitor decide from now on.
