@@ -7,8 +7,8 @@ import (
 
 // lostCycles are the objects of cycles that the collector does not see, and those that only they lead to. It takes an
 // object for one in use if it does not see a reference to it that its reference count has. So a cycle is lost where one
-// of its references is hidden, see [objects.Type.HiddenBefore]: its objects stay for good, and with them everything that they
-// hold. Where only a reference from outside is hidden, that one goes with the object that has it.
+// of its references is hidden, see [objects.Type.HiddenBefore]: its objects stay for good, and with them everything
+// that they hold. Where only a reference from outside is hidden, that one goes with the object that has it.
 type lostCycles struct {
 	first     int32 // the number of the first node without a root
 	arcs      Arcs
