@@ -124,3 +124,38 @@ func (b *Binary) refuse() error {
 	}
 	return nil
 }
+
+// Offsets returns the build's offsets: its own _Py_DebugOffsets where it has them, the version's table
+// otherwise. The error matches [ErrUnsupported] for a free-threaded build that is not known.
+func (b *Binary) Offsets() (Offsets, error) {
+	if err := b.refuse(); err != nil {
+		return Offsets{}, err
+	}
+	o := tableOffsets(b.version.Minor)
+	if b.FreeThreaded() {
+		tableFreeThreaded(&o, b.version.Minor)
+	}
+	if b.debug != nil {
+		b.debug.apply(&o)
+	}
+	return o, nil
+}
+
+func (b *Binary) readDebugOffsets() (*debugOffsets, error) {
+	count := debugWords[b.version.Minor]
+	buf := make([]byte, 8+8*count)
+	if err := b.image.Read(b.runtime.Value, buf); err != nil {
+		return nil, fmt.Errorf("%w: %s is not in the file", ErrNotPython, runtimeSymbol)
+	}
+	if !bytes.Equal(buf[:8], debugCookie) {
+		return nil, &UnsupportedError{b.version, "no debug offsets at " + runtimeSymbol}
+	}
+	d := &debugOffsets{minor: b.version.Minor, words: make([]uint64, count)}
+	for i := range d.words {
+		d.words[i] = binary.LittleEndian.Uint64(buf[8+8*i:])
+	}
+	if err := d.check(b.version); err != nil {
+		return nil, err
+	}
+	return d, nil
+}

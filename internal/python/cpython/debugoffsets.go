@@ -1,8 +1,6 @@
 package cpython
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 )
 
@@ -20,25 +18,6 @@ type debugOffsets struct {
 
 // maxOffset bounds any field of _Py_DebugOffsets. The largest real one, the size of the runtime, is 350 KB.
 const maxOffset = 1 << 20
-
-func (b *Binary) readDebugOffsets() (*debugOffsets, error) {
-	count := debugWords[b.version.Minor]
-	buf := make([]byte, 8+8*count)
-	if err := b.image.Read(b.runtime.Value, buf); err != nil {
-		return nil, fmt.Errorf("%w: %s is not in the file", ErrNotPython, runtimeSymbol)
-	}
-	if !bytes.Equal(buf[:8], debugCookie) {
-		return nil, &UnsupportedError{b.version, "no debug offsets at " + runtimeSymbol}
-	}
-	d := &debugOffsets{minor: b.version.Minor, words: make([]uint64, count)}
-	for i := range d.words {
-		d.words[i] = binary.LittleEndian.Uint64(buf[8+8*i:])
-	}
-	if err := d.check(b.version); err != nil {
-		return nil, err
-	}
-	return d, nil
-}
 
 const (
 	debugVersion      = 0
@@ -114,4 +93,20 @@ func (d *debugOffsets) apply(o *Offsets) {
 	if d.minor > 13 {
 		o.GenQualName = o.GenName + 8
 	}
+}
+
+// check returns an [UnsupportedError] for offsets that are no _Py_DebugOffsets of a version.
+func (d *debugOffsets) check(v Version) error {
+	if len(d.words) != debugWords[d.minor] {
+		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are %d words", len(d.words))}
+	}
+	if own := versionFromHex(uint32(d.words[debugVersion])); own != v {
+		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are those of %v", own)}
+	}
+	for _, w := range d.words[debugFreeThreaded:] {
+		if w >= maxOffset {
+			return &UnsupportedError{v, "its debug offsets are out of range"}
+		}
+	}
+	return nil
 }

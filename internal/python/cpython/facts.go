@@ -1,8 +1,6 @@
 package cpython
 
 import (
-	"fmt"
-
 	"ipytracer/internal/code/elffile"
 )
 
@@ -41,20 +39,4 @@ func Recall(f Facts) (*Binary, error) {
 		b.debug = d
 	}
 	return b, b.refuse()
-}
-
-// check returns an [UnsupportedError] for offsets that are no _Py_DebugOffsets of a version.
-func (d *debugOffsets) check(v Version) error {
-	if len(d.words) != debugWords[d.minor] {
-		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are %d words", len(d.words))}
-	}
-	if own := versionFromHex(uint32(d.words[debugVersion])); own != v {
-		return &UnsupportedError{v, fmt.Sprintf("its debug offsets are those of %v", own)}
-	}
-	for _, w := range d.words[debugFreeThreaded:] {
-		if w >= maxOffset {
-			return &UnsupportedError{v, "its debug offsets are out of range"}
-		}
-	}
-	return nil
 }

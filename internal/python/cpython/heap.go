@@ -127,7 +127,7 @@ func (p *Interpreter) Heap() (Heap, error) {
 // Heap returns the layout of a build; Interpreter is 0. Of a free-threaded one only FrameLocals and CachedKeys are
 // right.
 func (b *Binary) Heap() Heap {
-	h := heapTable(tableOffsets(b.version.Minor), b.version.Minor)
+	h := b.version.Heap()
 	if b.FreeThreaded() {
 		h.CachedKeys += headerGrowth
 	}
@@ -162,12 +162,8 @@ func (v Version) Instances() InstanceKind {
 	return InstanceInline
 }
 
-// HeapOf returns the layout of a version, from 3.9 to 3.15, as its headers give it; Interpreter is 0.
-func HeapOf(v Version) Heap {
-	h := heapTable(tableOffsets(v.Minor), v.Minor)
-	h.Version = v
-	return h
-}
+// Heap returns the layout of a version, from 3.9 to 3.15, as its headers give it; Interpreter is 0.
+func (v Version) Heap() Heap { return heapTable(tableOffsets(v.Minor), v.Minor) }
 
 // Memory reads the process's memory: offsets are addresses.
 func (p *Interpreter) Memory() io.ReaderAt { return p.mem.r }

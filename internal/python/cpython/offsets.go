@@ -124,22 +124,6 @@ type GeneratorOffsets struct {
 	FrameStackTop  uint32
 }
 
-// Offsets returns the build's offsets: its own _Py_DebugOffsets where it has them, the version's table
-// otherwise. The error matches [ErrUnsupported] for a free-threaded build that is not known.
-func (b *Binary) Offsets() (Offsets, error) {
-	if err := b.refuse(); err != nil {
-		return Offsets{}, err
-	}
-	o := tableOffsets(b.version.Minor)
-	if b.FreeThreaded() {
-		tableFreeThreaded(&o, b.version.Minor)
-	}
-	if b.debug != nil {
-		b.debug.apply(&o)
-	}
-	return o, nil
-}
-
 // BehindHeader returns the offset of a field in an object, given its offset behind a header of 16 bytes, as the
 // constants of this package have it.
 func (o *Offsets) BehindHeader(field uint32) uint32 {
@@ -192,3 +176,6 @@ func (o *Offsets) Phase(state int8) GenPhase {
 	}
 	return GenCreated
 }
+
+// headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
+const headerGrowth = 16

@@ -31,9 +31,6 @@ func tableOffsets(minor int) Offsets {
 	return o
 }
 
-// headerGrowth is how many bytes more an object's header takes where there is no GIL: Include/object.h.
-const headerGrowth = 16
-
 // tableFreeThreaded changes the offsets that differ without the GIL and that _Py_DebugOffsets does not have, or not in
 // every version: Include/object.h, Include/cpython/{code,unicodeobject}.h of 3.13.5 and 3.14.6.
 func tableFreeThreaded(o *Offsets, minor int) {

@@ -46,9 +46,9 @@ func arrays(ctx context.Context, heap cpython.Heap, from io.ReaderAt, least uint
 		return Owned{}, fmt.Errorf("arrays: %w", err)
 	}
 	defer s.Close()
-	w := s.walker(ctx, nil, limits)
+	w := s.found.Walker(ctx, nil, limits)
 	defer w.Free()
-	w.Until, w.Deadline, w.Stopped = until, deadline, s.stopped
+	w.Until, w.Deadline, w.Stopped = until, deadline, s.found.Stopped
 	all := &ownArrays{Finder: walk.NewFinder(w), least: least, data: map[uint64]uint64{}}
 	w.VisitFor(all)
 	walk.Roots{Walker: w}.Follows(w.Modules(), true)

@@ -24,7 +24,7 @@ type arrowFake struct {
 
 func newArrowFake(f *fake) *arrowFake {
 	for _, name := range []string{"Table", "ChunkedArray", "Array"} {
-		f.typ("pyarrow.lib."+name, 80, 0, 0)
+		f.Type("pyarrow.lib."+name, 80, 0, 0)
 	}
 	return &arrowFake{fake: f, classes: map[string]uint64{}}
 }
@@ -32,11 +32,11 @@ func newArrowFake(f *fake) *arrowFake {
 // class makes a table of virtual functions with run-time type information, and returns where it is.
 func (f *arrowFake) class(name string) uint64 {
 	if f.classes[name] == 0 {
-		info := f.alloc(16)
-		f.put(info, 1)
-		f.put(info+8, f.cString(name))
-		table := f.alloc(32)
-		f.put(table+8, info)
+		info := f.Alloc(16)
+		f.Put(info, 1)
+		f.Put(info+8, f.CString(name))
+		table := f.Alloc(32)
+		f.Put(table+8, info)
 		f.classes[name] = table + 16
 	}
 	return f.classes[name]
@@ -45,13 +45,13 @@ func (f *arrowFake) class(name string) uint64 {
 // chunk is a piece of glibc's malloc with these words.
 func (f *arrowFake) chunk(words ...uint64) uint64 {
 	size := max(uint64(8*len(words))+8+15, 32) &^ 15
-	at := f.alloc(int(size)+32) + 16
+	at := f.Alloc(int(size)+32) + 16
 	if !f.other {
-		f.put(at-8, size|1)
-		f.put(at-8+size, 32|1)
+		f.Put(at-8, size|1)
+		f.Put(at-8+size, 32|1)
 	}
 	for i, w := range words {
-		f.put(at+uint64(8*i), w)
+		f.Put(at+uint64(8*i), w)
 	}
 	return at
 }
@@ -86,13 +86,13 @@ func (f *arrowFake) table(length, offset uint64, buffers ...uint64) (obj, chunks
 		append(f.vector(array, arrayCounts), kind, kindCounts, length, 0)...)
 	whole, wholeCounts := f.shared("11SimpleTableE",
 		append([]uint64{f.class("N5arrow11SimpleTableE"), 0, 0, length}, f.vector(column, columnCounts)...)...)
-	return f.object("pyarrow.lib.Table", whole, wholeCounts, 0, 0, 0, 0, 0, 0), column
+	return f.Object("pyarrow.lib.Table", whole, wholeCounts, 0, 0, 0, 0, 0, 0), column
 }
 
 // looks surveys, and returns the holder of the block and the memory that only views have.
 func (f *arrowFake) looks(t testing.TB, from io.ReaderAt, limits objects.Limits) Result {
 	t.Helper()
-	s, err := newSurvey(context.Background(), f.h, from, Process{Mapped: everything}, limits)
+	s, err := newSurvey(context.Background(), f.Heap, from, Process{Mapped: everything}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,25 +116,25 @@ func TestArrowHolders(t *testing.T) {
 	}{
 		"a table": {10_000, 0, nil, true, false},
 		"a slice": {10, 3, nil, true, true},
-		"others have it, too": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32|2) },
+		"others have it, too": {10, 3, func(f *arrowFake, _, counts uint64) { f.Put(counts+8, 1<<32|2) },
 			false, false},
-		"more references than it says": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<32) },
+		"more references than it says": {10, 3, func(f *arrowFake, _, counts uint64) { f.Put(counts+8, 1<<32) },
 			false, false},
-		"references beyond all reason": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts+8, 1<<31) },
+		"references beyond all reason": {10, 3, func(f *arrowFake, _, counts uint64) { f.Put(counts+8, 1<<31) },
 			false, false},
 		"counts of another class": {10, 3,
-			func(f *arrowFake, _, counts uint64) { f.put(counts, f.class("N5other5ThingE")) }, false, false},
-		"counts without a class": {10, 3, func(f *arrowFake, _, counts uint64) { f.put(counts, counts) },
+			func(f *arrowFake, _, counts uint64) { f.Put(counts, f.class("N5other5ThingE")) }, false, false},
+		"counts without a class": {10, 3, func(f *arrowFake, _, counts uint64) { f.Put(counts, counts) },
 			false, false},
-		"a buffer that is too small": {10, 3, func(f *arrowFake, b, _ uint64) { f.put(b+objects.BufferCapacity, 100) },
+		"a buffer that is too small": {10, 3, func(f *arrowFake, b, _ uint64) { f.Put(b+objects.BufferCapacity, 100) },
 			false, false},
 		"a capacity beyond all memory": {10, 3, func(f *arrowFake, b, _ uint64) {
-			f.put(b+objects.BufferCapacity,
+			f.Put(b+objects.BufferCapacity,
 				1<<63)
 		},
 			false, false},
 		"data of the kernel's": {10, 3,
-			func(f *arrowFake, b, _ uint64) { f.put(b+objects.BufferData, 0xffff_8000_0000_0000) }, false, false},
+			func(f *arrowFake, b, _ uint64) { f.Put(b+objects.BufferData, 0xffff_8000_0000_0000) }, false, false},
 		"more rows than there are":      {1 << 46, 3, nil, true, false},
 		"rows without end":              {1 << 63, 1 << 63, nil, true, false},
 		"rows whose bytes do not count": {1 << 61, 0, nil, true, false},
@@ -147,8 +147,8 @@ func TestArrowHolders(t *testing.T) {
 				if c.spoil != nil {
 					c.spoil(f, buffer, counts)
 				}
-				f.main("t", obj)
-				r := f.looks(t, f.memory(), objects.Limits{})
+				f.Main("t", obj)
+				r := f.looks(t, f.Memory(), objects.Limits{})
 				if h := r.Holders[0]; !r.Complete || c.counts && (h.Kind != event.HeldByVariable || h.Path != "t") {
 					t.Errorf("complete: %v, %+v", r.Complete, h)
 				}
@@ -171,8 +171,8 @@ func TestArrowOtherMalloc(t *testing.T) {
 		f.other = true
 		buffer, counts := f.pool(arrowBlock, arrowBytes, arrowBytes)
 		obj, _ := f.table(10, 3, 0, 0, buffer, counts)
-		f.main("t", obj)
-		r := f.looks(t, f.memory(), objects.Limits{})
+		f.Main("t", obj)
+		r := f.looks(t, f.Memory(), objects.Limits{})
 		if h := r.Holders[0]; h.Kind != event.HeldByVariable || h.Path != "t" || h.Probable || len(r.Views) != 1 {
 			t.Errorf("%+v, views %+v", h, r.Views)
 		}
@@ -185,14 +185,14 @@ func TestArrowCycle(t *testing.T) {
 		f := newArrowFake(plain)
 		buffer, counts := f.pool(arrowBlock, arrowBytes, arrowBytes)
 		obj, column := f.table(10_000, 0, 0, 0, buffer, counts)
-		whole, wholeCounts := f.word(obj+16), f.word(obj+24)
+		whole, wholeCounts := f.Word(obj+16), f.Word(obj+24)
 		back := f.vector(whole, wholeCounts, column, column-16, buffer, counts)
 		for i, w := range back {
-			f.put(column+uint64(8*i), w)
+			f.Put(column+uint64(8*i), w)
 		}
-		f.main("t", obj, "l", f.list(obj, obj))
+		f.Main("t", obj, "l", f.List(obj, obj))
 		took := timed()
-		r := f.looks(t, f.memory(), objects.Limits{})
+		r := f.looks(t, f.Memory(), objects.Limits{})
 		if h := r.Holders[0]; !r.Complete || h.Kind != event.HeldByVariable || len(r.Views) > 0 ||
 			took() > 5*time.Second {
 			t.Errorf("after %v: %+v", took(), r)
@@ -245,12 +245,12 @@ func TestArrowEndless(t *testing.T) {
 		f := newArrowFake(plain)
 		buffer, counts := f.pool(arrowBlock, arrowBytes, arrowBytes)
 		obj, column := f.table(10_000, 0, 0, 0, buffer, counts)
-		f.put(column, firstChunk)
-		f.put(column+8, firstChunk+1<<40)
-		f.put(column+16, firstChunk+1<<40)
-		f.main("t", obj)
+		f.Put(column, firstChunk)
+		f.Put(column+8, firstChunk+1<<40)
+		f.Put(column+16, firstChunk+1<<40)
+		f.Main("t", obj)
 		class := f.class("St23_Sp_counted_ptr_inplaceIN5arrow12NumericArrayEE")
-		from := chunks{f.memory(), class}
+		from := chunks{f.Memory(), class}
 		for _, limits := range []objects.Limits{{Time: 300 * time.Millisecond},
 			{Objects: 20_000, Time: 2 * time.Second},
 			{Bytes: 8 << 20, Time: 2 * time.Second}} {
@@ -259,7 +259,7 @@ func TestArrowEndless(t *testing.T) {
 			if r.Complete || took() > 10*time.Second {
 				t.Errorf("%+v: after %v: %+v", limits, took(), r)
 			}
-			if _, err := list(context.Background(), f.h, from, everything, limits); err != nil {
+			if _, err := list(context.Background(), f.Heap, from, everything, limits); err != nil {
 				t.Error(err)
 			}
 		}
@@ -271,22 +271,22 @@ func TestArrowDamaged(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	eachVersion(t, func(t *testing.T, plain *fake) {
 		f := newArrowFake(plain)
-		before := uint64(len(f.mem))
+		before := uint64(len(f.Mem))
 		buffer, counts := f.pool(arrowBlock, arrowBytes, arrowBytes)
 		obj, _ := f.table(10, 3, 0, 0, buffer, counts)
 		again, _ := f.table(10_000, 0, 0, 0, buffer, counts)
-		f.put(counts+8, 1<<32|2)
-		f.main("t", obj, "u", f.list(again))
-		sound := append([]byte(nil), f.mem...)
+		f.Put(counts+8, 1<<32|2)
+		f.Main("t", obj, "u", f.List(again))
+		sound := append([]byte(nil), f.Mem...)
 		for range 60 {
-			f.mem = append(f.mem[:0], sound...)
+			f.Mem = append(f.Mem[:0], sound...)
 			for range 1 + random.IntN(6) {
 				at := fakeMemory + before&^7 + 8*random.Uint64N((uint64(len(sound))-before)/8)
 				with := []uint64{0, 1, 1 << 63, random.Uint64(), fakeMemory + 8*random.Uint64N(uint64(len(sound))/8),
-					arrowBlock, f.word(fakeMemory + 8*random.Uint64N(uint64(len(sound))/8))}
-				f.put(at, with[random.IntN(len(with))])
+					arrowBlock, f.Word(fakeMemory + 8*random.Uint64N(uint64(len(sound))/8))}
+				f.Put(at, with[random.IntN(len(with))])
 			}
-			s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything},
+			s, err := newSurvey(context.Background(), f.Heap, f.Memory(), Process{Mapped: everything},
 				objects.Limits{Time: time.Second, Objects: 100_000})
 			if err != nil {
 				continue

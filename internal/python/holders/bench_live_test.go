@@ -41,7 +41,7 @@ func BenchmarkSurvey(b *testing.B) {
 			if err != nil || survey.Stopped() != nil {
 				b.Fatal(err)
 			}
-			count, bytes = survey.notes.Containers, survey.mem.Total
+			count, bytes = survey.found.Notes.Containers, survey.found.Mem.Total
 			survey.Close()
 		})
 	}

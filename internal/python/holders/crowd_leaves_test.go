@@ -15,12 +15,12 @@ func TestLeavesOfLargeLists(t *testing.T) {
 		const count, size = 5000, 500
 		both, alone, held := make([]uint64, count), make([]uint64, count), make([]uint64, count)
 		for i := range count {
-			both[i], alone[i], held[i] = f.refs(f.bigText(size), 2), f.refs(f.bigText(size), 2),
-				f.refs(f.bigText(size), 2)
+			both[i], alone[i], held[i] = f.Refs(f.bigText(size), 2), f.Refs(f.bigText(size), 2),
+				f.Refs(f.bigText(size), 2)
 		}
 		twice := append(slices.Clone(alone), alone...)
-		f.main("a", f.list(both...), "b", f.list(both...), "c", f.list(twice...), "d", f.list(held...))
-		l, err := list(context.Background(), f.h, f.memory(), everything, objects.Limits{Objects: 1000})
+		f.Main("a", f.List(both...), "b", f.List(both...), "c", f.List(twice...), "d", f.List(held...))
+		l, err := list(context.Background(), f.Heap, f.Memory(), everything, objects.Limits{Objects: 1000})
 		if err != nil || !l.Complete || l.Objects > 1000 {
 			t.Fatalf("%d objects, complete %v: %v", l.Objects, l.Complete, err)
 		}

@@ -19,17 +19,17 @@ func TestCrowdIsBounded(t *testing.T) {
 		p := newFake(11)
 		var all []uint64
 		for range 1000 {
-			all = append(all, p.list())
+			all = append(all, p.List())
 		}
-		p.main("x", p.list(all...))
-		s, err := newSurvey(context.Background(), p.h, p.memory(), Process{}, objects.Limits{Time: time.Minute})
+		p.Main("x", p.List(all...))
+		s, err := newSurvey(context.Background(), p.Heap, p.Memory(), Process{}, objects.Limits{Time: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !errors.Is(s.Stopped(), objects.ErrObjects) || len(s.notes.Noted) > objects.RoomObjects ||
-			len(s.notes.Steps) > objects.RoomSteps+2 {
-			t.Errorf("room for %+v: %d objects and %d steps were noted, stopped by %v", room, len(s.notes.Noted),
-				len(s.notes.Steps), s.Stopped())
+		if !errors.Is(s.found.Stopped, objects.ErrObjects) || len(s.found.Notes.Noted) > objects.RoomObjects ||
+			len(s.found.Notes.Steps) > objects.RoomSteps+2 {
+			t.Errorf("room for %+v: %d objects and %d steps were noted, stopped by %v", room, len(s.found.Notes.Noted),
+				len(s.found.Notes.Steps), s.found.Stopped)
 		}
 		s.Close()
 	}

@@ -9,19 +9,6 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// unknownObject makes an object of a library's type with words of unknown meaning, with these behind its header.
-func (f *fake) unknownObject(words ...uint64) uint64 { return f.object("other.Native", words...) }
-
-func (f *fake) setReferences(addr uint64, n uint64) { f.put(addr, n) }
-
-// program makes __main__ and one more module of some values.
-func (f *fake) program(main, module []uint64) {
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-		f.dict(f.str("__main__"), f.object("module", f.dict(main...)), f.str("lib"),
-			f.object("module", f.dict(module...))))
-	f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
-}
-
 // TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one,
 // and none where all references to it have been found.
 func TestEvidence(t *testing.T) {
@@ -34,35 +21,35 @@ func TestEvidence(t *testing.T) {
 			probable bool
 		}{
 			{"a stale word", func() (main, module []uint64) { // the list holds it, and nothing but that
-				array := f.array()
-				f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
-				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
+				array := f.Array()
+				f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpThreadsHead), 0)
+				return []uint64{f.Str("odd"), f.Unknown(array)}, []uint64{f.Str("kept"), f.List(array)}
 			}, event.HeldByModule, "lib.kept[0]", false},
 			{"a reference", func() (main, module []uint64) {
-				array := f.array()
-				f.setReferences(array, 2)
-				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.list(array)}
+				array := f.Array()
+				f.Put(array, 2)
+				return []uint64{f.Str("odd"), f.Unknown(array)}, []uint64{f.Str("kept"), f.List(array)}
 			}, event.HeldByVariable, "odd.<numpy.ndarray>", false},
 			{"one of two", func() (main, module []uint64) {
-				array := f.array()
-				return []uint64{f.str("odd"), f.unknownObject(array)}, []uint64{f.str("kept"), f.unknownObject(array)}
+				array := f.Array()
+				return []uint64{f.Str("odd"), f.Unknown(array)}, []uint64{f.Str("kept"), f.Unknown(array)}
 			}, event.HeldByVariable, "odd.<numpy.ndarray>", true},
 			// of two words one is a reference, and the list is held for sure
 			{"a word that may be one, before what is one", func() (main, module []uint64) {
-				held := f.list(f.array())
-				f.setReferences(held, 2)
-				return []uint64{f.str("odd"), f.unknownObject(held), f.str("other"), f.unknownObject(held)},
-					[]uint64{f.str("kept"), f.list(f.list(held))}
+				held := f.List(f.Array())
+				f.Put(held, 2)
+				return []uint64{f.Str("odd"), f.Unknown(held), f.Str("other"), f.Unknown(held)},
+					[]uint64{f.Str("kept"), f.List(f.List(held))}
 			}, event.HeldByModule, "lib.kept[0][0][0]", false},
 			{"a bare pointer", func() (main, module []uint64) {
-				return []uint64{f.str("odd"), f.unknownObject(f.block)}, nil
+				return []uint64{f.Str("odd"), f.Unknown(f.Block)}, nil
 			}, event.HeldByVariable, "odd", true},
 			{"a bare pointer beside an array", func() (main, module []uint64) {
-				return []uint64{f.str("odd"), f.unknownObject(f.block)}, []uint64{f.str("kept"), f.list(f.array())}
+				return []uint64{f.Str("odd"), f.Unknown(f.Block)}, []uint64{f.Str("kept"), f.List(f.Array())}
 			}, event.HeldByModule, "lib.kept[0]", false},
 		} {
 			main, module := c.build()
-			f.program(main, module)
+			f.Program(main, module)
 			h := f.find(t, objects.Limits{}).Holders[0]
 			if h.Kind != c.kind || h.Path != c.path || h.Probable != c.probable {
 				t.Errorf("%s: %+v", c.name, h)
@@ -76,21 +63,21 @@ func TestEvidence(t *testing.T) {
 func TestCycleBesideStaleWord(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16
-		array := f.array()
-		cycle := f.list(0, array)
-		f.put(binary.LittleEndian.Uint64(f.mem[cycle+uint64(f.h.ListItems)-fakeMemory:]), cycle)
-		f.put(f.types["list"]+cpython.TypeFlags,
-			cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
-		list := f.h.Interpreter + uint64(f.h.InterpGC) + 32 // a generation, with this one object
-		f.put(list, cycle-head)
-		f.put(list+8, cycle-head)
-		f.put(cycle-head, list)
-		f.put(cycle-head+8, list)
-		f.program([]uint64{f.str("odd"), f.unknownObject(array)}, nil)
+		array := f.Array()
+		cycle := f.List(0, array)
+		f.Put(binary.LittleEndian.Uint64(f.Mem[cycle+uint64(f.Heap.ListItems)-fakeMemory:]), cycle)
+		f.Put(f.Types["list"]+cpython.TypeFlags,
+			cpython.FlagGC|binary.LittleEndian.Uint64(f.Mem[f.Types["list"]+cpython.TypeFlags-fakeMemory:]))
+		list := f.Heap.Interpreter + uint64(f.Heap.InterpGC) + 32 // a generation, with this one object
+		f.Put(list, cycle-head)
+		f.Put(list+8, cycle-head)
+		f.Put(cycle-head, list)
+		f.Put(cycle-head+8, list)
+		f.Program([]uint64{f.Str("odd"), f.Unknown(array)}, nil)
 		if h := f.find(t, objects.Limits{}).Holders[0]; h.Kind != event.HeldByCycle || h.Probable {
 			t.Errorf("%+v", h)
 		}
-		f.setReferences(cycle, 2) // code in C holds it
+		f.Put(cycle, 2) // code in C holds it
 		if h := f.find(t, objects.Limits{}).Holders[0]; h.Kind != event.HeldByNone {
 			t.Errorf("held from outside: %+v", h)
 		}
@@ -102,23 +89,23 @@ func TestCycleBesideStaleWord(t *testing.T) {
 func TestCollectorsOrder(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const head = 16
-		young, old := f.list(f.array()), f.list(f.array()) // which lies behind it
-		f.put(f.types["list"]+cpython.TypeFlags,
-			cpython.FlagGC|binary.LittleEndian.Uint64(f.mem[f.types["list"]+cpython.TypeFlags-fakeMemory:]))
+		young, old := f.List(f.Array()), f.List(f.Array()) // which lies behind it
+		f.Put(f.Types["list"]+cpython.TypeFlags,
+			cpython.FlagGC|binary.LittleEndian.Uint64(f.Mem[f.Types["list"]+cpython.TypeFlags-fakeMemory:]))
 		// a generation, with these two
-		ring := []uint64{f.h.Interpreter + uint64(f.h.InterpGC) + 32, old - head, young - head}
+		ring := []uint64{f.Heap.Interpreter + uint64(f.Heap.InterpGC) + 32, old - head, young - head}
 		for i, at := range ring {
-			f.put(at, ring[(i+1)%len(ring)])
-			f.put(at+8, ring[(i+len(ring)-1)%len(ring)])
+			f.Put(at, ring[(i+1)%len(ring)])
+			f.Put(at+8, ring[(i+len(ring)-1)%len(ring)])
 		}
-		f.program(nil, nil)
-		s, err := newSurvey(t.Context(), f.h, f.memory(), Process{}, objects.Limits{})
+		f.Program(nil, nil)
+		s, err := newSurvey(t.Context(), f.Heap, f.Memory(), Process{}, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		first, found := s.notes.Index.Get(old, s.notes.Addrs)
-		second, also := s.notes.Index.Get(young, s.notes.Addrs)
+		first, found := s.found.Notes.Index.Get(old, s.found.Notes.Addrs)
+		second, also := s.found.Notes.Index.Get(young, s.found.Notes.Addrs)
 		if !found || !also || first > second {
 			t.Errorf("%v %v: the older has the number %d, the younger %d", found, also, first, second)
 		}

@@ -14,20 +14,20 @@ type foreignFake struct{ *fake }
 // piece is a piece of malloc's of so many bytes and with these words first.
 func (f foreignFake) piece(bytes int, words ...uint64) uint64 {
 	size := uint64(bytes+8+15) &^ 15
-	at := f.alloc(int(size)+32) + 16
-	f.put(at-8, size|1)
-	f.put(at-8+size, 32|1)
+	at := f.Alloc(int(size)+32) + 16
+	f.Put(at-8, size|1)
+	f.Put(at-8+size, 32|1)
 	for i, w := range words {
-		f.put(at+uint64(8*i), w)
+		f.Put(at+uint64(8*i), w)
 	}
 	return at
 }
 
 // mapped is a piece that malloc has mapped by itself.
 func (f foreignFake) mapped(pages int) uint64 {
-	f.alloc(objects.PageSize - len(f.mem)%objects.PageSize)
-	at := f.alloc(pages * objects.PageSize)
-	f.put(at+8, uint64(pages*objects.PageSize)|2)
+	f.Alloc(objects.PageSize - len(f.Mem)%objects.PageSize)
+	at := f.Alloc(pages * objects.PageSize)
+	f.Put(at+8, uint64(pages*objects.PageSize)|2)
 	return at + 16
 }
 
@@ -36,11 +36,11 @@ func (f foreignFake) sizes(t *testing.T, heap objects.Block, which ...uint64) (a
 	t.Helper()
 	var pairs []uint64
 	for i, obj := range which {
-		pairs = append(pairs, f.str(string(rune('a'+i))), obj)
+		pairs = append(pairs, f.Str(string(rune('a'+i))), obj)
 	}
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-		f.dict(f.str("__main__"), f.object("module", f.dict(pairs...))))
-	s, err := newSurvey(context.Background(), f.h, f.memory(), Process{Mapped: everything, Heap: heap},
+	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
+		f.Dict(f.Str("__main__"), f.Object("module", f.Dict(pairs...))))
+	s, err := newSurvey(context.Background(), f.Heap, f.Memory(), Process{Mapped: everything, Heap: heap},
 		objects.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -73,44 +73,44 @@ func TestForeign(t *testing.T) {
 		has     bool
 	}{
 		"directly": {heap: whole, has: true, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", 5, f.piece(large))}
+			return []uint64{f.Object("lib.Image", 5, f.piece(large))}
 		}},
 		"by two": {heap: whole, has: true, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.piece(40, 1, f.piece(40, f.piece(large))))}
+			return []uint64{f.Object("lib.Image", f.piece(40, 1, f.piece(40, f.piece(large))))}
 		}},
 		"by three": {heap: whole, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.piece(40, f.piece(40, f.piece(40, f.piece(large)))))}
+			return []uint64{f.Object("lib.Image", f.piece(40, f.piece(40, f.piece(40, f.piece(large)))))}
 		}},
 		"mapped by itself": {has: true, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.mapped(25))}
+			return []uint64{f.Object("lib.Image", f.mapped(25))}
 		}},
 		"not the beginning": {heap: whole, objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.piece(large)+64)}
+			return []uint64{f.Object("lib.Image", f.piece(large)+64)}
 		}},
 		"no heap": {objects: func(f foreignFake) []uint64 {
-			return []uint64{f.object("lib.Image", f.piece(large))}
+			return []uint64{f.Object("lib.Image", f.piece(large))}
 		}},
 		"beyond the heap": {heap: objects.Block{Address: fakeMemory, Size: 1 << 10},
 			objects: func(f foreignFake) []uint64 {
-				return []uint64{f.object("lib.Image", f.piece(large))}
+				return []uint64{f.Object("lib.Image", f.piece(large))}
 			}},
 		"two objects": {heap: whole, objects: func(f foreignFake) []uint64 {
 			piece := f.piece(large)
-			return []uint64{f.object("lib.Image", f.piece(40, piece)), f.object("lib.Image", piece)}
+			return []uint64{f.Object("lib.Image", f.piece(40, piece)), f.Object("lib.Image", piece)}
 		}},
 		"a list's": {heap: whole, objects: func(f foreignFake) []uint64 {
 			piece := f.piece(large)
-			return []uint64{f.object("lib.Image", piece), f.object("list", large/8, piece, large/8)}
+			return []uint64{f.Object("lib.Image", piece), f.Object("list", large/8, piece, large/8)}
 		}},
 		"in a circle": {heap: whole, objects: func(f foreignFake) []uint64 {
 			first := f.piece(40)
-			f.put(first, f.piece(40, first))
-			return []uint64{f.object("lib.Image", first)}
+			f.Put(first, f.piece(40, first))
+			return []uint64{f.Object("lib.Image", first)}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := foreignFake{newFake(11)}
-			f.typ("lib.Image", 48, 0, 0)
+			f.Type("lib.Image", 48, 0, 0)
 			all := f.sizes(t, c.heap, c.objects(f)...)
 			if has := all[0] >= large && all[0] < large+8<<10; has != c.has {
 				t.Errorf("%d bytes; want those of the piece: %v", all, c.has)
@@ -123,30 +123,30 @@ func TestForeign(t *testing.T) {
 // survey goes on.
 func TestForeignBounded(t *testing.T) {
 	f := foreignFake{newFake(11)}
-	f.typ("lib.Image", 48, 0, 0)
+	f.Type("lib.Image", 48, 0, 0)
 	var all []uint64
 	for range 300 {
 		all = append(all, f.piece(4000))
 	}
 	for i, at := range all {
 		for w := range uint64(500) {
-			f.put(at+8*w, all[(uint64(i)*7+w)%uint64(len(all))])
+			f.Put(at+8*w, all[(uint64(i)*7+w)%uint64(len(all))])
 		}
 	}
 	var images []uint64
 	for i := range 3000 {
-		images = append(images, f.object("lib.Image", all[i%len(all)]))
+		images = append(images, f.Object("lib.Image", all[i%len(all)]))
 	}
-	images = append(images, f.object("lib.Image", f.piece(100_000)))
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-		f.dict(f.str("__main__"), f.object("module", f.dict(f.str("a"), f.list(images...)))))
-	s, err := newSurvey(context.Background(), f.h, f.memory(),
+	images = append(images, f.Object("lib.Image", f.piece(100_000)))
+	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
+		f.Dict(f.Str("__main__"), f.Object("module", f.Dict(f.Str("a"), f.List(images...)))))
+	s, err := newSurvey(context.Background(), f.Heap, f.Memory(),
 		Process{Mapped: everything, Heap: objects.Block{Address: fakeMemory, Size: 64 << 20}}, objects.Limits{})
-	if err != nil || s.Stopped() != nil {
-		t.Fatal(err, s.Stopped())
+	if err != nil || s.found.Stopped != nil {
+		t.Fatal(err, s.found.Stopped)
 	}
 	defer s.Close()
-	if n := len(s.sizes.Foreign.Of); n > 0 {
+	if n := len(s.found.Sizes.Foreign.Of); n > 0 {
 		t.Errorf("%d objects have pieces", n)
 	}
 }

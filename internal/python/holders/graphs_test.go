@@ -17,29 +17,29 @@ func TestGraphs(t *testing.T) {
 		goes  bool
 	}{
 		"a loss":                        {func(torch, parts) {}, true},
-		"a node that others have":       {func(f torch, p parts) { f.put(p.counts+8, 1<<32|2) }, false},
-		"a tensor that others have":     {func(f torch, p parts) { f.put(p.saved+8, 2) }, false},
-		"more references than it says":  {func(f torch, p parts) { f.put(p.saved+8, 0) }, false},
-		"no node":                       {func(f torch, p parts) { f.put(p.node+8, p.node+8) }, false},
-		"a name of another std::string": {func(f torch, p parts) { f.put(p.meta+8, 0) }, false},
+		"a node that others have":       {func(f torch, p parts) { f.Put(p.counts+8, 1<<32|2) }, false},
+		"a tensor that others have":     {func(f torch, p parts) { f.Put(p.saved+8, 2) }, false},
+		"more references than it says":  {func(f torch, p parts) { f.Put(p.saved+8, 0) }, false},
+		"no node":                       {func(f torch, p parts) { f.Put(p.node+8, p.node+8) }, false},
+		"a name of another std::string": {func(f torch, p parts) { f.Put(p.meta+8, 0) }, false},
 		"a node that leads to itself": {func(f torch, p parts) {
 			edges := f.malloc(40, map[int]uint64{0: p.node, 8: p.counts})
 			for i, at := range []uint64{edges, edges + 24, edges + 24} {
-				f.put(p.node+96+8*uint64(i), at)
+				f.Put(p.node+96+8*uint64(i), at)
 			}
-			f.put(p.counts+8, 1<<32|2)
+			f.Put(p.counts+8, 1<<32|2)
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachVersion(t, func(t *testing.T, plain *fake) {
 				f := newTorch(plain)
-				storage := f.storageOf(f.block, bytes)
-				f.put(storage+40, f.block) // PyTorch frees it
+				storage := f.storageOf(f.Block, bytes)
+				f.Put(storage+40, f.Block) // PyTorch frees it
 				_, saved := f.tensor(storage)
-				f.put(saved+64, 0)
-				f.typ("torch._C.TensorBase", 64, 0, 0)
-				loss, impl := f.tensor(f.storageOf(f.block+2*bytes, 4))
-				f.put(loss+8, f.types["torch._C.TensorBase"])
+				f.Put(saved+64, 0)
+				f.Type("torch._C.TensorBase", 64, 0, 0)
+				loss, impl := f.tensor(f.storageOf(f.Block+2*bytes, 4))
+				f.Put(loss+8, f.Types["torch._C.TensorBase"])
 				words := map[int]uint64{}
 				for at := range 520 {
 					words[at] = 0
@@ -48,14 +48,14 @@ func TestGraphs(t *testing.T) {
 				node := f.malloc(520, words)
 				counts := f.malloc(40, map[int]uint64{0: f.class("St19_Sp_counted_deleterIPN5torch8autograd4NodeE"),
 					8: 1<<32 | 1})
-				f.put(node+8, node)
-				f.put(node+16, counts)
-				meta := f.word(impl + 32)
-				f.put(meta+8, meta+24)
-				f.put(meta+48, node)
-				f.put(meta+56, counts)
+				f.Put(node+8, node)
+				f.Put(node+16, counts)
+				meta := f.Word(impl + 32)
+				f.Put(meta+8, meta+24)
+				f.Put(meta+48, node)
+				f.Put(meta+56, counts)
 				c.spoil(f, parts{saved, node, counts, meta})
-				f.main("loss", loss)
+				f.Main("loss", loss)
 				v := f.listing(t, objects.Limits{})["loss"]
 				if (v.Device >= bytes) != c.goes || v.Device > 2*bytes || v.Exact && c.goes {
 					t.Errorf("%+v", v)

@@ -9,7 +9,7 @@
 // they declare, and those that reference counts demand: see package walk. Weak references are not followed.
 //
 // Everything read is hostile: sizes, counts and depths are bounded, a limit that is hit shows in [Result.Complete]. An
-// object that changes while it is read can cost a path or give a stale one, nothing else.
+// Object that changes while it is read can cost a path or give a stale one, nothing else.
 package holders
 
 import (
@@ -83,14 +83,14 @@ func compareHolder(h event.Holder, address uint64) int { return cmp.Compare(h.Ad
 
 // findOnce walks from the roots.
 func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits objects.Limits) (Result, error) {
-	w := s.walker(ctx, blocks, limits)
+	w := s.found.Walker(ctx, blocks, limits)
 	defer w.Free()
 	f := walk.NewFinder(w)
 	f.SeeksArrays = limits.Unseen
 	w.VisitFor(f)
-	w.Reserve(s.notes.Containers)
+	w.Reserve(s.found.Notes.Containers)
 	p := paths.NewWriter(w, nil)
-	if w.Stopped = s.stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
+	if w.Stopped = s.found.Stopped; w.Stopped == nil { // without the evidence nothing is followed that needs it
 		walk.Roots{Walker: w}.Follows(w.Modules(), true)
 		p.Lost = paths.FindGarbage(w)
 	}
@@ -105,39 +105,9 @@ func (s *Survey) findOnce(ctx context.Context, blocks []objects.Block, limits ob
 
 // resultOf describes the findings of a walk.
 func resultOf(f *walk.Finder, p *paths.Writer) Result {
-	r := Result{
-		Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil,
-		Holders: make([]event.Holder, len(f.Blocks)),
-	}
+	r := Result{Objects: len(f.Nodes), Bytes: f.Mem.Total, Complete: f.Stopped == nil}
 	f.Mem.Limit += objects.PathBytes
 	f.Stopped = nil
-	cycles := paths.NewOutputCycles(f.Walker)
-	for i, b := range f.Blocks {
-		h := &r.Holders[i]
-		h.Address, h.Kind, h.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
-		if n := f.Found[i]; n >= 0 {
-			p.Describe(h, n)
-			h.Garbage, h.Cyclic, h.Lost = paths.GarbageOf(p, n), cycles.Holds(n), p.LostOf(n)
-		} else if n := f.Maybe[i]; n >= 0 {
-			p.Describe(h, n)
-			h.Probable, h.Garbage, h.Lost = true, paths.GarbageOf(p, n), p.LostOf(n)
-		}
-	}
-	r.Unseen = unseenOf(f, p)
+	r.Holders, r.Unseen = p.Holders(f), p.Unseen(f)
 	return r
-}
-
-// unseenOf returns the holders of the arrays that were not asked for, each once.
-func unseenOf(f *walk.Finder, p *paths.Writer) (out []event.Holder) {
-	known := map[uint64]bool{}
-	for _, u := range f.Unseen {
-		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
-			continue
-		}
-		known[u.Address] = true
-		h := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
-		p.Describe(&h, u.Node)
-		out = append(out, h)
-	}
-	return out
 }

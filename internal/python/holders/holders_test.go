@@ -3,8 +3,7 @@ package holders
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
-	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,23 +17,9 @@ import (
 	"ipytracer/internal/python/holders/paths"
 )
 
-func eachVersion(t *testing.T, test func(t *testing.T, f *fake)) {
-	for minor := 9; minor <= 15; minor++ {
-		t.Run(fmt.Sprintf("3.%d", minor), func(t *testing.T) { test(t, newFake(minor)) })
-	}
-}
-
-// timed returns the processor time that this thread has taken since. Others may want the processors, so time itself
-// shows little.
-func timed() func() time.Duration {
-	runtime.LockOSThread() // a test has a goroutine of its own
-	began := objects.ProcessorTime()
-	return func() time.Duration { return objects.ProcessorTime() - began }
-}
-
 func (f *fake) find(t testing.TB, limits objects.Limits) Result {
 	t.Helper()
-	r, err := find(context.Background(), f.h, f.memory(), []objects.Block{{Address: f.block, Size: 4096}}, limits)
+	r, err := find(context.Background(), f.Heap, f.Memory(), []objects.Block{{Address: f.Block, Size: 4096}}, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +29,7 @@ func (f *fake) find(t testing.TB, limits objects.Limits) Result {
 func TestFind(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, objects.Limits{})
-		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
+		want := event.Holder{Address: f.Block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
 			Type: "numpy.ndarray", References: 1}
 		if len(r.Holders) != 1 || r.Holders[0] != want || !r.Complete {
 			t.Errorf("got %+v, want %+v", r, want)
@@ -55,13 +40,13 @@ func TestFind(t *testing.T) {
 // TestLimits has each limit end a walk, which is incomplete then.
 func TestLimits(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		f.block++ // it has no holder
-		chain := f.list()
+		f.Block++ // it has no holder
+		chain := f.List()
 		for range 5000 {
-			chain = f.list(chain)
+			chain = f.List(chain)
 		}
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-			f.dict(f.str("m"), f.object("module", f.dict(f.str("chain"), chain))))
+		f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
+			f.Dict(f.Str("m"), f.Object("module", f.Dict(f.Str("chain"), chain))))
 		for _, l := range []objects.Limits{{Objects: 3}, {Bytes: 100_000}, {Time: 1}} {
 			if r := f.find(t, l); r.Complete || r.Holders[0].Kind != event.HeldByNone {
 				t.Errorf("%+v: %+v", l, r)
@@ -69,7 +54,7 @@ func TestLimits(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if r, err := find(ctx, f.h, f.memory(), []objects.Block{{Address: f.block, Size: 8}},
+		if r, err := find(ctx, f.Heap, f.Memory(), []objects.Block{{Address: f.Block, Size: 8}},
 			objects.Limits{}); err != nil || r.Complete {
 			t.Errorf("with a context that has ended: %+v, %v", r, err)
 		}
@@ -79,12 +64,12 @@ func TestLimits(t *testing.T) {
 // TestLongPath cuts paths that are deep or have a long name.
 func TestLongPath(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		deep := f.array()
+		deep := f.Array()
 		for range 2000 {
-			deep = f.dict(f.str(strings.Repeat("k", 300)), f.list(deep))
+			deep = f.Dict(f.Str(strings.Repeat("k", 300)), f.List(deep))
 		}
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-			f.dict(f.str("__main__"), f.object("module", f.dict(f.str("deep"), deep))))
+		f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
+			f.Dict(f.Str("__main__"), f.Object("module", f.Dict(f.Str("deep"), deep))))
 		h := f.find(t, objects.Limits{}).Holders[0]
 		if h.Kind != event.HeldByVariable || len(h.Path) > paths.MaxPath || !strings.HasPrefix(h.Path, "deep['kkk") ||
 			!strings.Contains(h.Path, "…") {
@@ -96,35 +81,35 @@ func TestLongPath(t *testing.T) {
 // TestHostile breaks objects in ways that must end a walk soon.
 func TestHostile(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		array := f.array()
-		endless := f.list(array)
-		f.put(endless+uint64(f.h.ListSize), 1<<60)
-		huge := f.dict(f.str("k"), array)
-		keys := binary.LittleEndian.Uint64(f.mem[huge+uint64(f.h.DictKeys)-fakeMemory:])
-		f.put(keys+24, 1<<40)
-		f.put(keys+32, 1<<31)
-		self := f.list(0)
-		f.put(binary.LittleEndian.Uint64(f.mem[self+uint64(f.h.ListItems)-fakeMemory:]), self)
-		odd := f.object("list", 3, 1<<63, 0)
-		tb := f.object("traceback", 0, 0)
-		f.put(tb+cpython.TracebackNext, tb)
-		block := f.alloc(8 * 66)
-		f.put(block+8*65, block) // its own neighbour
-		deque := f.object("collections.deque", 1<<60, block, 0, 63, 63)
-		typ := f.object("type", make([]uint64, 120)...)
-		f.put(typ+8, typ) // its own type, but not type
-		wrong := f.object("list")
-		f.put(wrong+8, typ)
-		gc := f.h.Interpreter + uint64(f.h.InterpGC)
-		loop := f.alloc(16)
-		f.put(gc+24, loop)
-		f.put(gc+32, loop)
-		f.put(loop, loop) // a list of the collector that does not come back
-		f.put(loop+8, gc+24)
-		f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module",
-			f.dict(f.str("odd"), odd, f.str("self"), self, f.str("tb"), tb, f.str("deque"), deque, f.str("wrong"),
-				wrong, f.str("typ"), typ,
-				f.str("endless"), endless, f.str("huge"), huge))))
+		array := f.Array()
+		endless := f.List(array)
+		f.Put(endless+uint64(f.Heap.ListSize), 1<<60)
+		huge := f.Dict(f.Str("k"), array)
+		keys := binary.LittleEndian.Uint64(f.Mem[huge+uint64(f.Heap.DictKeys)-fakeMemory:])
+		f.Put(keys+24, 1<<40)
+		f.Put(keys+32, 1<<31)
+		self := f.List(0)
+		f.Put(binary.LittleEndian.Uint64(f.Mem[self+uint64(f.Heap.ListItems)-fakeMemory:]), self)
+		odd := f.Object("list", 3, 1<<63, 0)
+		tb := f.Object("traceback", 0, 0)
+		f.Put(tb+cpython.TracebackNext, tb)
+		block := f.Alloc(8 * 66)
+		f.Put(block+8*65, block) // its own neighbour
+		deque := f.Object("collections.deque", 1<<60, block, 0, 63, 63)
+		typ := f.Object("type", make([]uint64, 120)...)
+		f.Put(typ+8, typ) // its own type, but not type
+		wrong := f.Object("list")
+		f.Put(wrong+8, typ)
+		gc := f.Heap.Interpreter + uint64(f.Heap.InterpGC)
+		loop := f.Alloc(16)
+		f.Put(gc+24, loop)
+		f.Put(gc+32, loop)
+		f.Put(loop, loop) // a list of the collector that does not come back
+		f.Put(loop+8, gc+24)
+		f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("__main__"), f.Object("module",
+			f.Dict(f.Str("odd"), odd, f.Str("self"), self, f.Str("tb"), tb, f.Str("deque"), deque, f.Str("wrong"),
+				wrong, f.Str("typ"), typ,
+				f.Str("endless"), endless, f.Str("huge"), huge))))
 		took := timed()
 		r := f.find(t, objects.Limits{})
 		if took() > 20*time.Second {
@@ -133,7 +118,7 @@ func TestHostile(t *testing.T) {
 		if h := r.Holders[0]; h.Kind != event.HeldByVariable || h.Path != "endless[0]" {
 			t.Errorf("%+v", h)
 		}
-		f.block++
+		f.Block++
 		f.find(t, objects.Limits{Objects: 100_000, Time: time.Second}) // must come back
 	})
 }
@@ -156,13 +141,13 @@ func (e everywhere) ReadAt(buf []byte, off int64) (int, error) {
 
 func TestEndlessMemory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
+		for _, word := range []uint64{f.Types["list"], f.Types["dict"], f.Types["tuple"], f.Types["other.Native"],
 			1 << 40} {
-			list := f.object("list", 1<<40, 1<<41, 1<<40)
-			f.put(f.h.Interpreter+uint64(f.h.InterpModules),
-				f.dict(f.str("__main__"), f.object("module", f.dict(f.str("x"), list))))
+			list := f.Object("list", 1<<40, 1<<41, 1<<40)
+			f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules),
+				f.Dict(f.Str("__main__"), f.Object("module", f.Dict(f.Str("x"), list))))
 			took := timed()
-			_, err := find(context.Background(), f.h, everywhere{f.memory(), word},
+			_, err := find(context.Background(), f.Heap, everywhere{f.Memory(), word},
 				[]objects.Block{{Address: 3, Size: 1}},
 				objects.Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20})
 			if took() > 5*time.Second || err != nil {
@@ -184,22 +169,23 @@ func fuzzMemory(f *testing.F, newImage func(minor int) *fake, look func(t *testi
 		images[i] = newImage(9 + i)
 	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, version byte, edits []byte) {
-		p := *images[int(version)%len(images)]
-		p.mem = append([]byte(nil), p.mem...)
+		image := *images[int(version)%len(images)].Python
+		image.Mem = slices.Clone(image.Mem)
+		p := &fake{&image}
 		// a place from the end, where the objects are, and one from the beginning
 		for ; len(edits) >= 4; edits = edits[4:] {
-			at := int(binary.LittleEndian.Uint16(edits)) % len(p.mem)
-			p.mem[len(p.mem)-1-at] = edits[2]
-			p.mem[at] = edits[3]
+			at := int(binary.LittleEndian.Uint16(edits)) % len(p.Mem)
+			p.Mem[len(p.Mem)-1-at] = edits[2]
+			p.Mem[at] = edits[3]
 		}
-		look(t, &p)
+		look(t, p)
 	})
 }
 
 // FuzzHolders walks a process with memory that makes no sense.
 func FuzzHolders(f *testing.F) {
 	fuzzMemory(f, newFake, func(t *testing.T, p *fake) {
-		r, err := find(context.Background(), p.h, p.memory(), []objects.Block{{Address: p.block, Size: 4096},
+		r, err := find(context.Background(), p.Heap, p.Memory(), []objects.Block{{Address: p.Block, Size: 4096},
 			{Address: fakeMemory, Size: 16}, {Address: 5, Size: 1}},
 			objects.Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {

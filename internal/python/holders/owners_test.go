@@ -12,9 +12,9 @@ import (
 
 // bigText is a text of so many bytes.
 func (f *fake) bigText(n int) uint64 {
-	addr := f.object("str", make([]uint64, 16+n/8)...)
-	f.put(addr+uint64(f.h.StrLength), uint64(n))
-	f.mem[addr+uint64(f.h.StrState)-fakeMemory] = 1<<2 | 3<<5
+	addr := f.Object("str", make([]uint64, 16+n/8)...)
+	f.Put(addr+uint64(f.Heap.StrLength), uint64(n))
+	f.Mem[addr+uint64(f.Heap.StrState)-fakeMemory] = 1<<2 | 3<<5
 	return addr
 }
 
@@ -25,23 +25,23 @@ func TestShares(t *testing.T) {
 		const size = 200_000
 		number := func(n uint64) uint64 {
 			tag := uint64(1)
-			if f.h.Version.Minor >= 12 {
+			if f.Heap.Version.Minor >= 12 {
 				tag = 1 << 3
 			}
-			return f.object("int", tag, n)
+			return f.Object("int", tag, n)
 		}
-		both := f.refs(f.list(f.bigText(size)), 3)
-		a, b := f.list(both), f.list(both)
-		alone := f.list(f.bigText(2 * size))
-		shown := f.refs(f.list(both), 3)
-		cycle := f.refs(f.list(0, f.bigText(3*size)), 2)
-		f.put(f.word(cycle+uint64(f.h.ListItems)), cycle)
-		hidden := f.refs(f.list(0, f.bigText(4*size)), 2)
-		f.put(f.word(hidden+uint64(f.h.ListItems)), f.objects("numpy.ndarray", hidden))
-		f.put(f.types["list"]+cpython.TypeFlags, cpython.FlagGC|cpython.FlagList)
-		f.main("a", a, "b", b, "alone", alone, "cycle", cycle, "hidden", hidden, "again", shown,
-			"Out", f.dict(number(7), shown), "_7", shown)
-		l, err := list(context.Background(), f.h, f.memory(), everything, objects.Limits{})
+		both := f.Refs(f.List(f.bigText(size)), 3)
+		a, b := f.List(both), f.List(both)
+		alone := f.List(f.bigText(2 * size))
+		shown := f.Refs(f.List(both), 3)
+		cycle := f.Refs(f.List(0, f.bigText(3*size)), 2)
+		f.Put(f.Word(cycle+uint64(f.Heap.ListItems)), cycle)
+		hidden := f.Refs(f.List(0, f.bigText(4*size)), 2)
+		f.Put(f.Word(hidden+uint64(f.Heap.ListItems)), f.Objects("numpy.ndarray", hidden))
+		f.Put(f.Types["list"]+cpython.TypeFlags, cpython.FlagGC|cpython.FlagList)
+		f.Main("a", a, "b", b, "alone", alone, "cycle", cycle, "hidden", hidden, "again", shown,
+			"Out", f.Dict(number(7), shown), "_7", shown)
+		l, err := list(context.Background(), f.Heap, f.Memory(), everything, objects.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

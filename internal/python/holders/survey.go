@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"time"
 
 	"ipytracer/internal/python/cpython"
@@ -17,18 +16,11 @@ import (
 // Survey has the results of a look at all objects of a Python. Every search begins with one. Its methods are for one
 // goroutine at a time; others see the same in a survey of their own ([Survey.Beside]). It must be closed.
 type Survey struct {
-	heap     cpython.Heap
-	mem      *objects.Memory
-	process  Process
-	sizes    *objects.Sizes
-	types    map[uint64]*objects.Type
-	metatype uint64
-	notes    *objects.Notes
-	believed map[walk.WordKey]walk.Certainty // words that are references, see package walk
-	stopped  error                           // why it ended early
-	began    time.Duration                   // the time of Used when it began
-	closed   chan struct{}                   // by Close
-	first    <-chan struct{}                 // closed by the one that this is beside; nil for none
+	found   walk.Findings
+	process Process
+	began   time.Duration   // the time of Used when it began
+	closed  chan struct{}   // by Close
+	first   <-chan struct{} // closed by the one that this is beside; nil for none
 }
 
 // Process has the known facts of a process with objects that are looked at. The zero value has none.
@@ -61,8 +53,9 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 	if process.Used == nil {
 		process.Used = func() time.Duration { return -1 }
 	}
-	s := &Survey{heap: heap, mem: objects.NewMemory(from, limits.Bytes), process: process, closed: make(chan struct{})}
-	s.mem.Files = objects.FilePages{Pagemap: process.Pages, Files: process.Files, Mapped: process.Mapped}
+	s := &Survey{found: walk.Findings{Heap: heap, Mem: objects.NewMemory(from, limits.Bytes)}, process: process,
+		closed: make(chan struct{})}
+	s.found.Mem.Files = objects.FilePages{Pagemap: process.Pages, Files: process.Files, Mapped: process.Mapped}
 	if err := s.look(ctx, limits); err != nil {
 		s.Close()
 		return nil, err
@@ -72,69 +65,41 @@ func newSurvey(ctx context.Context, heap cpython.Heap, from io.ReaderAt, process
 
 // Close gives back the survey's copies of the process's memory.
 func (s *Survey) Close() {
-	s.mem.Close()
-	s.notes.Release()
-	s.notes, s.believed = nil, nil
+	s.found.Mem.Close()
+	s.found.Release()
 	close(s.closed)
 }
 
 // Beside returns the same survey for another goroutine. The notes are there once; each keeps its further reads for
 // itself. It must be closed, too, as soon as it is not needed, and looks anew only once the first is closed.
 func (s *Survey) Beside() *Survey {
-	other := *s
-	other.mem = objects.NewMemory(s.mem.Source, 0)
-	other.mem.Total, other.mem.Files = s.mem.Total, s.mem.Files
-	other.mem.KeepFew() // most of the needed facts were noted
-	other.types = maps.Clone(s.types)
-	other.closed, other.first = make(chan struct{}), s.closed
-	if s.sizes != nil {
-		other.sizes = &objects.Sizes{Mapped: s.sizes.Mapped, NumPy: s.sizes.NumPy,
-			Lineages: maps.Clone(s.sizes.Lineages),
-			Heap:     s.sizes.Heap, Foreign: objects.LibraryMemory{Of: s.sizes.Foreign.Of}}
-	}
-	s.notes.Share()
-	return &other
+	return &Survey{found: s.found.Share(), process: s.process, began: s.began, closed: make(chan struct{}),
+		first: s.closed}
 }
 
 // Stopped returns the reason why not all objects were looked at, nil if they were. With a reason there are no results.
-func (s *Survey) Stopped() error { return s.stopped }
+func (s *Survey) Stopped() error { return s.found.Stopped }
 
 // Looked returns the number of objects that were met.
-func (s *Survey) Looked() int { return len(s.notes.Noted) }
+func (s *Survey) Looked() int { return len(s.found.Notes.Noted) }
 
 // Rest gives back memory until the survey is asked again, which takes longer then.
-func (s *Survey) Rest() { s.mem.Release() }
+func (s *Survey) Rest() { s.found.Mem.Release() }
 
 // look takes in the present objects, and forgets the earlier ones.
 func (s *Survey) look(ctx context.Context, limits objects.Limits) error {
-	s.mem.Forget()
-	s.notes.Release()
+	s.found.Mem.Forget()
+	s.found.Release()
 	if s.first != nil { // two sets of notes take too much memory
 		<-s.first
 	}
-	s.began, s.believed, s.notes, s.sizes = s.process.Used(), nil, nil, nil
+	s.began, s.found.Sizes = s.process.Used(), nil
 	if s.process.Mapped != nil {
-		s.sizes = &objects.Sizes{Mapped: s.process.Mapped, Lineages: map[*objects.Type]objects.Lineage{},
-			Heap:    s.process.Heap,
-			Foreign: objects.LibraryMemory{Collects: true}}
+		s.found.Sizes = &objects.Sizes{Mapped: s.process.Mapped, Lineages: map[*objects.Type]objects.Lineage{},
+			Heap: s.process.Heap, Foreign: objects.LibraryMemory{Collects: true}}
 	}
-	w := walk.NewWalker(ctx, s.heap, s.mem, nil, limits)
-	w.Sizes, s.mem.Limit, s.mem.Err = s.sizes, s.mem.Total+limits.Bytes, nil
-	if err := w.LearnTypes(); err != nil {
+	if err := s.found.Count(ctx, limits, s.stood); err != nil {
 		return fmt.Errorf("holders: %w", err)
-	}
-	look := walk.NewCensus(w)
-	look.Stood = s.stood
-	s.believed = look.Evidence()
-	s.stopped, s.types, s.metatype = w.Stopped, w.ByAddr, w.Metatype
-	s.notes = look.Notes
-	s.notes.Index, s.notes.Addrs = w.Index, w.Addrs
-	for _, one := range s.notes.Noted {
-		if !one.Is(objects.NoteLeaf) {
-			s.notes.Containers++
-		} else if one.References > 1 {
-			s.notes.Shared++
-		}
 	}
 	return nil
 }
@@ -149,16 +114,6 @@ func (s *Survey) stood() bool {
 	return s.began >= 0 && used >= 0 && used-s.began < standing
 }
 
-// walker makes a walker that knows the survey's findings.
-func (s *Survey) walker(ctx context.Context, blocks []objects.Block, limits objects.Limits) *walk.Walker {
-	w := walk.NewWalker(ctx, s.heap, s.mem, blocks, limits)
-	w.Beliefs.Believed, s.mem.Limit, s.mem.Err = s.believed, s.mem.Total+limits.Bytes, nil
-	w.ByAddr, w.Metatype, w.Sizes = s.types, s.metatype, s.sizes
-	w.Notes = s.notes
-	w.ReserveNoted(len(s.notes.Noted))
-	return w
-}
-
 var errNotMapped = errors.New("holders: what the process has mapped is not known, so " +
 	"neither is how large its objects are")
 
@@ -167,17 +122,17 @@ var errNotMapped = errors.New("holders: what the process has mapped is not known
 // [Survey.Find] does, and without [Process.Mapped].
 func (s *Survey) List(ctx context.Context, limits objects.Limits) (variables.Listing, error) {
 	defer objects.OnThread()()
-	if s.sizes == nil {
+	if s.found.Sizes == nil {
 		return variables.Listing{}, errNotMapped
 	}
 	limits.Defaults()
-	s.mem.KeepFew() // most of the needed facts were noted
-	w := s.walker(ctx, nil, limits)
+	s.found.Mem.KeepFew() // most of the needed facts were noted
+	w := s.found.Walker(ctx, nil, limits)
 	defer w.Free()
-	w.Stopped = s.stopped
+	w.Stopped = s.found.Stopped
 	return variables.List(w, func() {
-		s.notes.Wait()
-		s.notes.Release()
-		s.notes = nil
+		s.found.Notes.Wait()
+		s.found.Notes.Release()
+		s.found.Notes = nil
 	}), nil
 }

@@ -10,10 +10,10 @@ import (
 
 // ownArray makes an array of bytes that owns its data: one axis.
 func (f *fake) ownArray(data, length, stride uint64) uint64 {
-	axes := f.alloc(16)
-	f.put(axes, length)
-	f.put(axes+8, stride)
-	return f.object("numpy.ndarray", data, 1, axes, axes+8, 0, 0, 4, 0)
+	axes := f.Alloc(16)
+	f.Put(axes, length)
+	f.Put(axes+8, stride)
+	return f.Object("numpy.ndarray", data, 1, axes, axes+8, 0, 0, 4, 0)
 }
 
 // TestUnseen: arrays that own their data and were not asked for are found with their size, those that are small, views,
@@ -21,13 +21,13 @@ func (f *fake) ownArray(data, length, stride uint64) uint64 {
 func TestUnseen(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const made = 0x7100_0000_0000
-		view := f.object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
-		known := f.ownArray(f.block, 1<<20, 8)
+		view := f.Object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
+		known := f.ownArray(f.Block, 1<<20, 8)
 		small, endless := f.ownArray(made+1<<32, 100, 8), f.ownArray(made+2<<32, 1<<60, 8)
-		f.program([]uint64{f.str("view"), view, f.str("small"), small, f.str("endless"), endless,
-			f.str("known"), known},
-			[]uint64{f.str("kept"), f.list(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
-		r, err := find(context.Background(), f.h, f.memory(), []objects.Block{{Address: f.block, Size: 4096}},
+		f.Program([]uint64{f.Str("view"), view, f.Str("small"), small, f.Str("endless"), endless,
+			f.Str("known"), known},
+			[]uint64{f.Str("kept"), f.List(f.ownArray(made, 1<<20, 8), f.ownArray(made+3<<32, 1<<20, ^uint64(0)-7))})
+		r, err := find(context.Background(), f.Heap, f.Memory(), []objects.Block{{Address: f.Block, Size: 4096}},
 			objects.Limits{Unseen: true})
 		if err != nil || !r.Complete {
 			t.Fatal(r, err)
@@ -49,7 +49,7 @@ func TestUnseen(t *testing.T) {
 // TestWorker: the frames of a thread show whether it is a pool's worker that waits, or one that works.
 func TestWorker(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		w := objects.NewReader(f.h, objects.NewBudget(context.Background(), objects.NewMemory(f.memory(), 1<<20),
+		w := objects.NewReader(f.Heap, objects.NewBudget(context.Background(), objects.NewMemory(f.Memory(), 1<<20),
 			objects.Limits{Objects: 1000}))
 		_ = w.LearnTypes()
 		for _, c := range []struct {
@@ -68,14 +68,14 @@ func TestWorker(t *testing.T) {
 		} {
 			var frames []uint64
 			for _, at := range c.frames {
-				code := f.object("code", make([]uint64, 30)...)
-				f.put(code+uint64(f.h.CodeName), f.str(at[0]))
-				f.put(code+uint64(f.h.CodeFilename), f.str(at[1]))
-				frame := f.alloc(512)
-				f.put(frame+uint64(f.h.FrameCode), code)
+				code := f.Object("code", make([]uint64, 30)...)
+				f.Put(code+uint64(f.Heap.CodeName), f.Str(at[0]))
+				f.Put(code+uint64(f.Heap.CodeFilename), f.Str(at[1]))
+				frame := f.Alloc(512)
+				f.Put(frame+uint64(f.Heap.FrameCode), code)
 				frames = append(frames, frame)
 			}
-			w.Mem = objects.NewMemory(f.memory(), 1<<20)
+			w.Mem = objects.NewMemory(f.Memory(), 1<<20)
 			if got := poolOf(w, frames); got != c.want {
 				t.Errorf("%v: %q, want %q", c.frames, got, c.want)
 			}

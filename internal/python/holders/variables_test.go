@@ -13,12 +13,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// everything is all memory that a made-up process can have mapped.
-var everything = []objects.Block{{Address: fakeMemory, Size: objects.UserSpace - fakeMemory}}
-
 func (f *fake) listing(t testing.TB, limits objects.Limits) map[string]event.Variable {
 	t.Helper()
-	l, err := list(context.Background(), f.h, f.memory(), everything, limits)
+	l, err := list(context.Background(), f.Heap, f.Memory(), everything, limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,27 +26,13 @@ func (f *fake) listing(t testing.TB, limits objects.Limits) map[string]event.Var
 	return all
 }
 
-// main makes a process with these names in __main__, with the reference counts that they have by their names.
-func (f *fake) main(pairs ...any) {
-	var words []uint64
-	for i := 0; i < len(pairs); i += 2 {
-		words = append(words, f.str(pairs[i].(string)), pairs[i+1].(uint64))
-	}
-	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), f.object("module", f.dict(words...))))
-}
-
-func (f *fake) refs(obj uint64, n uint64) uint64 {
-	f.put(obj, n)
-	return obj
-}
-
 // TestList has memory that one name holds alone, that two share, and that something else has a reference to.
 func TestList(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		shared := f.refs(f.list(), 2)
-		held := f.refs(f.list(f.str("some text")), 2)
-		twice := f.refs(f.list(f.str("more text")), 2)
-		f.main("a", f.list(f.list(), shared), "b", f.list(shared), "held", held, "x", twice, "y", twice)
+		shared := f.Refs(f.List(), 2)
+		held := f.Refs(f.List(f.Str("some text")), 2)
+		twice := f.Refs(f.List(f.Str("more text")), 2)
+		f.Main("a", f.List(f.List(), shared), "b", f.List(shared), "held", held, "x", twice, "y", twice)
 		all := f.listing(t, objects.Limits{})
 		one := all["b"].Bytes
 		for name, want := range map[string]struct{ bytes, reaches uint64 }{
@@ -77,13 +60,13 @@ func TestOutputs(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		number := func(n uint64) uint64 {
 			tag := uint64(1)
-			if f.h.Version.Minor >= 12 {
+			if f.Heap.Version.Minor >= 12 {
 				tag = 1 << 3
 			}
-			return f.object("int", tag, n)
+			return f.Object("int", tag, n)
 		}
-		shown, also := f.refs(f.list(), 3), f.refs(f.list(), 2)
-		f.main("Out", f.dict(number(7), shown, number(8), also), "_7", shown, "_", shown, "v", also)
+		shown, also := f.Refs(f.List(), 3), f.Refs(f.List(), 2)
+		f.Main("Out", f.Dict(number(7), shown, number(8), also), "_7", shown, "_", shown, "v", also)
 		all := f.listing(t, objects.Limits{})
 		if got := all["Out[7]"]; got.Kind != event.HeldByOutput || got.Bytes == 0 || len(got.Also) != 0 {
 			t.Errorf("%+v", all)
@@ -101,21 +84,21 @@ func TestOutputs(t *testing.T) {
 // TestAbsurdSizes has objects with claims to be larger than the process.
 func TestAbsurdSizes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		array := f.object("numpy.ndarray", f.block, 2, f.alloc(32), 0, 0, f.alloc(64), 4)
-		dims := binary.LittleEndian.Uint64(f.mem[array+32-fakeMemory:])
-		f.put(dims, 1<<40)
-		f.put(dims+8, 1<<40)
-		endless, text, tuple := f.list(), f.str("x"), f.tuple()
-		f.put(endless+uint64(f.h.ListItems)+8, math.MaxUint64)
-		f.put(text+uint64(f.h.StrLength), 1<<62)
-		f.put(tuple+uint64(f.h.VarSize), 1<<45)
+		array := f.Object("numpy.ndarray", f.Block, 2, f.Alloc(32), 0, 0, f.Alloc(64), 4)
+		dims := binary.LittleEndian.Uint64(f.Mem[array+32-fakeMemory:])
+		f.Put(dims, 1<<40)
+		f.Put(dims+8, 1<<40)
+		endless, text, tuple := f.List(), f.Str("x"), f.Tuple()
+		f.Put(endless+uint64(f.Heap.ListItems)+8, math.MaxUint64)
+		f.Put(text+uint64(f.Heap.StrLength), 1<<62)
+		f.Put(tuple+uint64(f.Heap.VarSize), 1<<45)
 		for name, obj := range map[string]uint64{"array": array, "endless": endless, "text": text, "tuple": tuple} {
-			f.main(name, obj)
-			l, err := list(context.Background(), f.h, f.memory(),
-				[]objects.Block{{Address: fakeMemory, Size: uint64(len(f.mem))}}, objects.Limits{})
-			if err != nil || l.Total > event.Bytes(len(f.mem)) || len(l.Names) != 1 || l.Names[0].Exact ||
+			f.Main(name, obj)
+			l, err := list(context.Background(), f.Heap, f.Memory(),
+				[]objects.Block{{Address: fakeMemory, Size: uint64(len(f.Mem))}}, objects.Limits{})
+			if err != nil || l.Total > event.Bytes(len(f.Mem)) || len(l.Names) != 1 || l.Names[0].Exact ||
 				l.Names[0].Bytes > 1<<16 {
-				t.Errorf("%s: %+v of %d: %v", name, l, len(f.mem), err)
+				t.Errorf("%s: %+v of %d: %v", name, l, len(f.Mem), err)
 			}
 		}
 	})
@@ -124,13 +107,13 @@ func TestAbsurdSizes(t *testing.T) {
 // TestListLimits has each limit end a listing, which is incomplete then.
 func TestListLimits(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		chain := f.list()
+		chain := f.List()
 		for range 5000 {
-			chain = f.list(chain)
+			chain = f.List(chain)
 		}
-		f.main("chain", chain)
+		f.Main("chain", chain)
 		for _, limits := range []objects.Limits{{Objects: 30}, {Bytes: 100_000}, {Time: 1}} {
-			l, err := list(context.Background(), f.h, f.memory(), everything, limits)
+			l, err := list(context.Background(), f.Heap, f.Memory(), everything, limits)
 			if err != nil || l.Complete {
 				t.Errorf("%+v: %+v, %v", limits, l, err)
 			}
@@ -149,11 +132,11 @@ func TestListLimits(t *testing.T) {
 // TestListEndlessMemory ends although every word refers to something that seems to be an object.
 func TestListEndlessMemory(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
-		for _, word := range []uint64{f.types["list"], f.types["dict"], f.types["tuple"], f.types["other.Native"],
-			f.types["numpy.ndarray"]} {
-			f.main("x", f.object("list", 1<<40, 1<<41, 1<<40))
+		for _, word := range []uint64{f.Types["list"], f.Types["dict"], f.Types["tuple"], f.Types["other.Native"],
+			f.Types["numpy.ndarray"]} {
+			f.Main("x", f.Object("list", 1<<40, 1<<41, 1<<40))
 			took := timed()
-			_, err := list(context.Background(), f.h, everywhere{f.memory(), word}, everything,
+			_, err := list(context.Background(), f.Heap, everywhere{f.Memory(), word}, everything,
 				objects.Limits{Time: 200 * time.Millisecond, Bytes: 64 << 20, Objects: 100_000})
 			if took() > 5*time.Second || err != nil {
 				t.Errorf("%v after %v", err, took())
@@ -162,39 +145,21 @@ func TestListEndlessMemory(t *testing.T) {
 	})
 }
 
-func TestDTypes(t *testing.T) {
-	for _, test := range []struct {
-		kind, order byte
-		size        uint64
-		want        string
-	}{
-		{'f', '<', 8, "float64"}, {'i', '=', 2, "int16"}, {'u', '|', 1, "uint8"}, {'c', '<', 16, "complex128"},
-		{'b', '|', 1, "bool"},
-		{'f', '>', 4, ">f4"}, {'O', '|', 8, "object"}, {'U', '<', 100, "U25"}, {'U', '>', 4, ">U1"},
-		{'S', '|', 3, "S3"}, {'M', '<', 8, "datetime64"},
-		{'V', '|', 24, "V24"}, {'x', '<', 8, ""},
-	} {
-		if got := objects.DtypeName(test.kind, test.order, test.size); got != test.want {
-			t.Errorf("%c%d: %q, want %q", test.kind, test.size, got, test.want)
-		}
-	}
-}
-
 // FuzzList lists a process with memory that makes no sense.
 func FuzzList(f *testing.F) {
 	image := func(minor int) *fake {
 		p := newFake(minor)
-		p.typ("DataFrame", 32, 0, cpython.FlagHeapType)
-		p.typ("bytearray", 56, 0, 0)
-		p.main("x", p.list(p.array(), p.str("text")), "s", p.tuple(p.object("set", 1, 1, 7, p.alloc(128))), "d",
-			p.dict(p.str("k"), p.list()),
-			"f", p.object("DataFrame", p.object("other.Native", p.list(p.array()), p.tuple(p.array()))), "b",
-			p.object("bytearray", 10, 11, p.alloc(16)))
+		p.Type("DataFrame", 32, 0, cpython.FlagHeapType)
+		p.Type("bytearray", 56, 0, 0)
+		p.Main("x", p.List(p.Array(), p.Str("text")), "s", p.Tuple(p.Object("set", 1, 1, 7, p.Alloc(128))), "d",
+			p.Dict(p.Str("k"), p.List()),
+			"f", p.Object("DataFrame", p.Object("other.Native", p.List(p.Array()), p.Tuple(p.Array()))), "b",
+			p.Object("bytearray", 10, 11, p.Alloc(16)))
 		return p
 	}
 	fuzzMemory(f, image, func(t *testing.T, p *fake) {
-		mapped := []objects.Block{{Address: fakeMemory, Size: uint64(len(p.mem))}}
-		l, err := list(context.Background(), p.h, p.memory(), mapped,
+		mapped := []objects.Block{{Address: fakeMemory, Size: uint64(len(p.Mem))}}
+		l, err := list(context.Background(), p.Heap, p.Memory(), mapped,
 			objects.Limits{Objects: 10_000, Bytes: 16 << 20, Time: 300 * time.Millisecond})
 		if err != nil {
 			return

@@ -10,15 +10,15 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Place is where the elements of an array are: so many rows, each so many bytes without a gap, so far from one to
+// place is where the elements of an array are: so many rows, each so many bytes without a gap, so far from one to
 // the next.
-type Place struct {
-	Typ      Type
+type place struct {
+	typ      elementType
 	elements int64
 	base     uint64
-	Row      uint64 // bytes
-	Step     uint64 // from one row to the next; 0 for one row
-	Rows     uint64
+	row      uint64 // bytes
+	step     uint64 // from one row to the next; 0 for one row
+	rows     uint64
 	layout   string
 	checks   []spot
 }
@@ -30,21 +30,21 @@ type spot struct {
 }
 
 // span is the bytes from the first element to the last.
-func (p *Place) span() uint64 { return p.Step*(p.Rows-1) + p.Row }
+func (p *place) span() uint64 { return p.step*(p.rows-1) + p.row }
 
 // axis has the length of an axis of an array, and the bytes from one element to the next.
 type axis struct{ length, stride int64 }
 
-// Placer finds the places of elements. It reads everything anew: what was read before may be old.
-type Placer struct {
+// placer finds the places of elements. It reads everything anew: what was read before may be old.
+type placer struct {
 	*objects.Sizer
-	Touched *objects.ResidentMemory
+	touched *objects.ResidentMemory
 }
 
 // fresh reads bytes that are to be checked later, at most 512.
-func (a Placer) fresh(p *Place, addr uint64, size int) []byte {
+func (a placer) fresh(p *place, addr uint64, size int) []byte {
 	raw := make([]byte, size)
-	if size > 512 || !a.Touched.Read(raw, addr) {
+	if size > 512 || !a.touched.Read(raw, addr) {
 		return nil
 	}
 	p.checks = append(p.checks, spot{addr, raw})
@@ -52,10 +52,10 @@ func (a Placer) fresh(p *Place, addr uint64, size int) []byte {
 }
 
 // unchanged reports whether a place is still that of the elements.
-func (a Placer) unchanged(p *Place) bool {
+func (a placer) unchanged(p *place) bool {
 	for _, c := range p.checks {
 		now := make([]byte, len(c.bytes))
-		if !a.Touched.Read(now, c.addr) || !bytes.Equal(now, c.bytes) {
+		if !a.touched.Read(now, c.addr) || !bytes.Equal(now, c.bytes) {
 			return false
 		}
 	}
@@ -64,7 +64,7 @@ func (a Placer) unchanged(p *Place) bool {
 
 // Array finds the elements of a NumPy array, or of one row of two axes: see [objects.ArrayData] for the layout. It
 // is false for types that are not known, and for everything that does not fit into the process's memory.
-func (a Placer) Array(addr uint64, row int64) (p Place, ok bool) {
+func (a placer) Array(addr uint64, row int64) (p place, ok bool) {
 	const typeAt, flagsEnd, axesAt, most = 8, 68, 24, 32
 	head := a.fresh(&p, addr+typeAt, flagsEnd-typeAt)
 	if head == nil {
@@ -97,27 +97,27 @@ func (a Placer) Array(addr uint64, row int64) (p Place, ok bool) {
 }
 
 // fits reports whether the place is in one mapping.
-func (a Placer) fits(p *Place) bool {
+func (a placer) fits(p *place) bool {
 	_, ok := a.Sizes.Buffer(p.base, p.span())
 	return ok && p.base >= objects.LowestAddress && p.base < objects.UserSpace
 }
 
 // element reads the type of the elements: see [objects.Sizer.DType] for the layout.
-func (a Placer) element(p *Place, descr uint64) bool {
+func (a placer) element(p *place, descr uint64) bool {
 	const kind, end = 24, 48
 	raw := a.fresh(p, descr+kind, end-kind)
 	name, size, ok := a.DType(descr)
 	if raw == nil || !ok || name == "" || raw[2] == '>' {
 		return false
 	}
-	p.Typ = Type{Kind: raw[0], Size: int(size)}
-	return p.Typ.Known() || p.Typ == Type{Kind: objects.KindObject, Size: 8}
+	p.typ = elementType{kind: raw[0], size: int(size)}
+	return p.typ.isKnown() || p.typ == elementType{kind: objects.KindObject, size: 8}
 }
 
 // lay finds the rows that the axes of an array make. It is false where elements overlap, or where there is more than
 // one kind of gap.
-func (p *Place) lay(axes []axis) bool {
-	item := uint64(p.Typ.Size)
+func (p *place) lay(axes []axis) bool {
+	item := uint64(p.typ.size)
 	count, backwards := uint64(1), false
 	sorted := make([]axis, 0, len(axes))
 	for _, one := range axes {
@@ -145,7 +145,7 @@ func (p *Place) lay(axes []axis) bool {
 		return false
 	}
 	switch {
-	case p.Rows > 1 || backwards:
+	case p.rows > 1 || backwards:
 		p.layout = "strided"
 	case len(sorted) < 2:
 	case inOrder:
@@ -159,34 +159,34 @@ func (p *Place) lay(axes []axis) bool {
 }
 
 // merge makes rows of axes, the longest strides first.
-func (p *Place) merge(axes []axis, item uint64) bool {
-	p.Row, p.Rows = item, 1
+func (p *place) merge(axes []axis, item uint64) bool {
+	p.row, p.rows = item, 1
 	last := func() axis { return axes[len(axes)-1] }
-	for len(axes) > 0 && uint64(last().stride) == p.Row {
-		p.Row *= uint64(last().length)
+	for len(axes) > 0 && uint64(last().stride) == p.row {
+		p.row *= uint64(last().length)
 		axes = axes[:len(axes)-1]
 	}
 	for len(axes) > 0 {
 		stride, length := uint64(last().stride), uint64(last().length)
-		if p.Step == 0 {
-			if stride < p.Row { // they overlap
+		if p.step == 0 {
+			if stride < p.row { // they overlap
 				return false
 			}
-			p.Step = stride
-		} else if stride != p.Step*p.Rows {
+			p.step = stride
+		} else if stride != p.step*p.rows {
 			return false
 		}
-		p.Rows *= length
+		p.rows *= length
 		axes = axes[:len(axes)-1]
 	}
-	return p.Step == 0 || p.Rows < objects.UserSpace/p.Step
+	return p.step == 0 || p.rows < objects.UserSpace/p.step
 }
 
 // eventOf returns the facts about the elements of a place.
-func (p *Place) eventOf(f Facts) *event.Contents {
+func (p *place) eventOf(f facts) *event.Contents {
 	return &event.Contents{
-		Elements: p.elements, Item: event.Bytes(p.Typ.Size), Seen: f.Seen, Layout: p.layout, Min: f.Min, Max: f.Max,
-		Zeros: f.Zeros, Missing: f.Missing, Infinite: f.Infinite, Whole: f.Whole, Real: f.Real, Fits: f.Fits,
-		Distinct: f.Distinct, Ascending: f.Ascending, Longest: f.Longest, ASCII: f.ASCII,
+		Elements: p.elements, Item: event.Bytes(p.typ.size), Seen: f.seen, Layout: p.layout, Min: f.min, Max: f.max,
+		Zeros: f.zeros, Missing: f.missing, Infinite: f.infinite, Whole: f.whole, Real: f.real, Fits: f.fits,
+		Distinct: f.distinct, Ascending: f.ascending, Longest: f.longest, ASCII: f.ascii,
 	}
 }

@@ -3,6 +3,7 @@ package contents
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,41 +24,41 @@ const (
 	maxColumnName  = 64        // bytes
 )
 
-// Columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
-type Columns struct {
+// columns adds up each column of data frames: its elements and, of objects, their own memory, each once in a column.
+type columns struct {
 	*objects.Sizer
 	inspector *Inspector    // nil where elements of arrays are not asked for
-	Until     time.Duration // processor time
+	until     time.Duration // processor time
 	over      bool          // there was no more time
 	index     objects.Index // of objects that others have as well
 	shared    []uint64      // these
 }
 
-// Column is a column of a data frame, and the array that has its elements, or a row of that.
-type Column struct {
+// column is a column of a data frame, and the array that has its elements, or a row of that.
+type column struct {
 	event.Column
 	array uint64 // 0 for none
 	row   int64
 }
 
 // NewColumns returns columns without any objects yet. It allows further reads for them.
-func NewColumns(s *objects.Sizer, in *Inspector) *Columns {
+func NewColumns(s *objects.Sizer, in *Inspector) *columns {
 	s.Mem.Limit += columnsBytes
-	return &Columns{Sizer: s, inspector: in, Until: objects.ProcessorTime() + s.Limits.Elements}
+	return &columns{Sizer: s, inspector: in, until: objects.ProcessorTime() + s.Limits.Elements}
 }
 
 // Describe fills in the columns of a data frame. An object that does not look like one has none.
-func (c *Columns) Describe(r *event.Variable, frame uint64) {
+func (c *columns) Describe(r *event.Variable, frame uint64) {
 	t := c.ObjectType(frame)
 	if t == nil || max(r.Bytes, r.Reaches) < leastFrame || !c.Lineage(t).Is("DataFrame") || len(r.Shape) != 2 ||
 		r.Shape[1] > maxColumns {
 		return
 	}
 	axes, blocks := objects.Managed(c.Sizer, c.Attribute(frame, t, "_mgr"))
-	all := make([]Column, r.Shape[1])
+	all := make([]column, r.Shape[1])
 	placed := make([]bool, len(all))
 	for _, block := range c.Tuple(blocks, maxColumns) {
-		if !c.Block(block, all, placed) {
+		if !c.block(block, all, placed) {
 			return
 		}
 	}
@@ -65,7 +66,7 @@ func (c *Columns) Describe(r *event.Variable, frame uint64) {
 		return
 	}
 	c.names(all, c.Mem.Word(c.Mem.Word(axes+uint64(c.Heap.ListItems))))
-	slices.SortStableFunc(all, func(a, b Column) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(all, func(a, b column) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	kept := min(len(all), keptColumns)
 	for _, one := range all[:kept] {
 		r.Columns = append(r.Columns, one.Column)
@@ -76,9 +77,9 @@ func (c *Columns) Describe(r *event.Variable, frame uint64) {
 	}
 }
 
-// Block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
+// block fills in the columns of a block: of a NumPy array each row is a column, an object of an extension's type is
 // one. It is false for anything that is no block, or disagrees with the earlier ones.
-func (c *Columns) Block(block uint64, all []Column, placed []bool) bool {
+func (c *columns) block(block uint64, all []column, placed []bool) bool {
 	var places []int
 	var values uint64
 	c.Fields(block, func(word uint64, t *objects.Type) {
@@ -104,7 +105,7 @@ func (c *Columns) Block(block uint64, all []Column, placed []bool) bool {
 		one.Bytes /= event.Bytes(len(places))
 		array := c.Backing(values, t)
 		for i, at := range places {
-			all[at] = Column{one, array, c.RowOf(array, i)}
+			all[at] = column{one, array, c.RowOf(array, i)}
 		}
 		return true
 	}
@@ -113,13 +114,13 @@ func (c *Columns) Block(block uint64, all []Column, placed []bool) bool {
 		return false
 	}
 	for i, at := range places {
-		all[at] = Column{c.row(values, a, i), values, int64(i)}
+		all[at] = column{c.row(values, a, i), values, int64(i)}
 	}
 	return true
 }
 
 // row is a row of a block's array.
-func (c *Columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
+func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 	out := event.Column{DType: a.DType, Bytes: event.Bytes(a.Bytes / uint64(max(1, a.Shape[0]))), Exact: a.Known}
 	if a.DType == "object" {
 		at := c.Mem.Word(array + objects.ArrayStrides)
@@ -132,13 +133,13 @@ func (c *Columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 
 // objects returns the memory of the objects that references lie so many bytes apart for, each once. It is false where
 // it may be more.
-func (c *Columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
+func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true
 	c.shared = c.shared[:0]
 	c.index.Used = 0
 	clear(c.index.Slots)
 	for i := int64(0); i < count; i++ {
-		if i%columnsChecked == 0 && (objects.ProcessorTime() > c.Until || c.Mem.Err != nil) {
+		if i%columnsChecked == 0 && (objects.ProcessorTime() > c.until || c.Mem.Err != nil) {
 			c.over = true
 		}
 		if c.over {
@@ -170,7 +171,7 @@ func (c *Columns) objects(at, stride uint64, count int64) (bytes uint64, known b
 
 // places are the columns that a BlockPlacement stands for, in the order of a block's rows: a slice or an array of
 // numbers (pandas/_libs/internals.pyx).
-func (c *Columns) places(placement uint64, count int) (out []int) {
+func (c *columns) places(placement uint64, count int) (out []int) {
 	const start, stop, step = 16, 24, 32
 	c.Fields(placement, func(word uint64, t *objects.Type) {
 		switch {
@@ -208,7 +209,7 @@ func (c *Columns) places(placement uint64, count int) (out []int) {
 
 // isExtension reports whether a type is one of an extension array's: they have several bases, of which a type's first
 // need not be their own.
-func (c *Columns) isExtension(t *objects.Type) bool {
+func (c *columns) isExtension(t *objects.Type) bool {
 	return t.Shape != objects.ShapeArray && t.Flags&cpython.FlagHeapType != 0 &&
 		(t.Name == "Categorical" || strings.HasSuffix(t.Name, "Array"))
 }
@@ -224,7 +225,7 @@ var extensionTypes = map[string]string{
 
 // extension returns the memory of an extension array: its arrays, those of its parts, their objects and the buffers of
 // Arrow's.
-func (c *Columns) extension(addr uint64, t *objects.Type) event.Column {
+func (c *columns) extension(addr uint64, t *objects.Type) event.Column {
 	out := event.Column{DType: extensionTypes[t.Name], Exact: true}
 	bytes, dtype := c.parts(addr, 0, map[uint64]bool{}, &out.Exact)
 	out.Bytes = event.Bytes(bytes)
@@ -236,7 +237,7 @@ func (c *Columns) extension(addr uint64, t *objects.Type) event.Column {
 }
 
 // parts adds up the parts of an extension array. dtype is that of the first array.
-func (c *Columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
+func (c *columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *bool) (bytes uint64, dtype string) {
 	const deepest, most = 4, 64
 	if depth > deepest || len(seen) > most {
 		return 0, ""
@@ -270,4 +271,62 @@ func (c *Columns) parts(addr uint64, depth int, seen map[uint64]bool, exact *boo
 	}
 	c.Fields(addr, take)
 	return bytes, dtype
+}
+
+// names fills in the names of columns, from the index that is the first axis. One that cannot be read is called by its
+// place.
+func (c *columns) names(all []column, index uint64) {
+	for i := range all {
+		all[i].Name = "column " + strconv.Itoa(i)
+	}
+	array := c.IndexArray(index, 0)
+	a := c.ReadArray(array)
+	t := c.ObjectType(index)
+	switch {
+	case t != nil && c.Lineage(t).Is("RangeIndex"):
+		c.ranged(all, c.Attribute(index, t, "_range"))
+	case len(a.Shape) != 1 || a.Shape[0] != int64(len(all)):
+	default:
+		at, stride := c.Mem.Word(array+objects.ArrayData), c.Mem.Word(c.Mem.Word(array+objects.ArrayStrides))
+		for i := range all {
+			word := c.Mem.Word(at + uint64(i)*stride)
+			switch a.DType {
+			case "object":
+				if text, ok := c.Text(word, maxColumnName); ok {
+					all[i].Name = text
+				} else if c.ObjectType(word) != nil {
+					all[i].Name = c.Key(word, 0)
+				}
+			case "int64":
+				all[i].Name = strconv.FormatInt(int64(word), 10)
+			}
+		}
+	}
+}
+
+// ranged names columns by a range.
+func (c *columns) ranged(all []column, of uint64) {
+	const start, step = 16, 32 // start, stop, step, length: Objects/rangeobject.c
+	from, ok := c.Integer(c.Mem.Word(of + start))
+	by, also := c.Integer(c.Mem.Word(of + step))
+	for i := range all {
+		if ok && also {
+			all[i].Name = strconv.FormatInt(from+int64(i)*by, 10)
+		}
+	}
+}
+
+// columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.
+func (in *Inspector) columns(r *event.Variable, all []column) {
+	if in == nil {
+		return
+	}
+	for i, one := range all {
+		if one.array == 0 {
+			continue
+		}
+		if place, ok := in.placer.Array(one.array, one.row); ok {
+			in.want(r.Name+"["+objects.Quote(one.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
+		}
+	}
 }

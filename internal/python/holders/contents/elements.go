@@ -31,30 +31,15 @@ func (in *Inspector) elementsOf(r *event.Variable, addr uint64, t *objects.Type)
 	return array
 }
 
-// columns notes the elements of the columns of a data frame. Like variable, it does nothing for nil.
-func (in *Inspector) columns(r *event.Variable, all []Column) {
-	if in == nil {
-		return
-	}
-	for i, one := range all {
-		if one.array == 0 {
-			continue
-		}
-		if place, ok := in.Placer.Array(one.array, one.row); ok {
-			in.Want(r.Name+"["+objects.Quote(one.Name)+"]", &r.Columns[i].Contents, place, leastOfColumn)
-		}
-	}
-}
-
 // tensor finds the elements of a tensor on the CPU. What was read of it before must be there still.
-func (a Placer) tensor(addr uint64, t *objects.Type) (p Place, ok bool) {
+func (a placer) tensor(addr uint64, t *objects.Type) (p place, ok bool) {
 	const storageBytes = 72
 	x, ok := a.ReadTensor(addr, t)
 	if !ok || x.OnGPU || x.Back == 0 || len(x.Shape) == 0 || x.Scalar.Name == "" {
 		return p, false
 	}
-	p.Typ = Type{Kind: x.Scalar.Kind, Size: int(x.Scalar.Size)}
-	item := int64(p.Typ.Size)
+	p.typ = elementType{kind: x.Scalar.Kind, size: int(x.Scalar.Size)}
+	item := int64(p.typ.size)
 	axes := uint64(len(x.Shape))
 	for _, part := range []struct{ addr, size uint64 }{
 		{x.Impl + 16, x.Back + 128 - x.Impl - 16}, {x.Storage + 16, storageBytes}, {x.Sizes, 8 * axes},

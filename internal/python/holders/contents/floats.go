@@ -147,11 +147,11 @@ func (n *floats[T]) order(some []T) {
 	n.last = last
 }
 
-func (n *floats[T]) facts() Facts {
-	f := Facts{Zeros: n.zeros, Missing: n.missing, Infinite: n.infinite, Distinct: n.values.number(),
-		Ascending: !n.falls, Fits: n.fits("float", 1)}
+func (n *floats[T]) facts() facts {
+	f := facts{zeros: n.zeros, missing: n.missing, infinite: n.infinite, distinct: n.values.number(),
+		ascending: !n.falls, fits: n.fits("float", 1)}
 	if n.low <= n.high {
-		f.Min, f.Max, f.Whole = decimal(n.low), decimal(n.high), !n.fraction
+		f.min, f.max, f.whole = decimal(n.low), decimal(n.high), !n.fraction
 	}
 	return f
 }
@@ -198,9 +198,9 @@ func (h *halves) add(part []byte) {
 	}
 }
 
-func (h *halves) facts() Facts {
+func (h *halves) facts() facts {
 	f := h.floats.facts()
-	f.Fits = ""
+	f.fits = ""
 	return f
 }
 
@@ -257,16 +257,16 @@ func (p *pairs[T]) add(part []byte) {
 }
 
 // facts are those of the real parts, where there is nothing else.
-func (p *pairs[T]) facts() Facts {
+func (p *pairs[T]) facts() facts {
 	i := p.imaginary
 	if i.low == 0 && i.high == 0 && i.missing+i.infinite == 0 {
 		f := p.real.facts()
-		f.Real, f.Fits = true, p.real.fits("complex", 2)
+		f.real, f.fits = true, p.real.fits("complex", 2)
 		return f
 	}
-	f := Facts{}
+	f := facts{}
 	if p.real.fits("complex", 2) != "" {
-		f.Fits = i.fits("complex", 2)
+		f.fits = i.fits("complex", 2)
 	}
 	return f
 }

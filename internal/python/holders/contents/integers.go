@@ -95,14 +95,14 @@ func (n *integers[T]) inOrder(some []T) {
 	n.last = last
 }
 
-func (n *integers[T]) facts() Facts {
-	f := Facts{Zeros: n.zeros, Distinct: n.values.number(), Ascending: !n.falls}
+func (n *integers[T]) facts() facts {
+	f := facts{zeros: n.zeros, distinct: n.values.number(), ascending: !n.falls}
 	if !n.seen {
 		return f
 	}
 	var one T
-	f.Min, f.Max = digits(n.low), digits(n.high)
-	f.Fits = narrowest(int(unsafe.Sizeof(one)), n.low < 0, int64(n.low), uint64(max(n.high, 0)))
+	f.min, f.max = digits(n.low), digits(n.high)
+	f.fits = narrowest(int(unsafe.Sizeof(one)), n.low < 0, int64(n.low), uint64(max(n.high, 0)))
 	return f
 }
 
@@ -153,9 +153,9 @@ func (t *times) add(part []byte) {
 	}
 }
 
-func (t *times) facts() Facts {
+func (t *times) facts() facts {
 	f := t.integers.facts()
-	f.Missing, f.Fits = t.missing, ""
-	f.Ascending = f.Ascending && t.missing == 0
+	f.missing, f.fits = t.missing, ""
+	f.ascending = f.ascending && t.missing == 0
 	return f
 }

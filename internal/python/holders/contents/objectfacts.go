@@ -17,9 +17,9 @@ import (
 // Bounds of looking at the objects of arrays, of one listing.
 const (
 	objectsBytes  = 256 << 20 // read
-	MostObjects   = 1_000_000 // elements of an array; of a longer one, runs of them
+	mostObjects   = 1_000_000 // elements of an array; of a longer one, runs of them
 	mostDifferent = 100_000   // objects, and values
-	ObjectsRun    = 1 << 10   // elements between two looks at the time
+	objectsRun    = 1 << 10   // elements between two looks at the time
 	mostOfText    = 64 << 10  // bytes of a text that are read
 	longestText   = 1 << 40   // characters: the sum of a million fits
 )
@@ -60,22 +60,22 @@ type objectNote struct {
 }
 
 // objects looks at the objects of an array until a time.
-func (in *Inspector) objects(p *Place, until time.Duration) *event.Contents {
+func (in *Inspector) objects(p *place, until time.Duration) *event.Contents {
 	o := &objectFacts{Inspector: in, known: map[uint64]objectNote{}, values: map[uint64]struct{}{}, ints: true,
 		low: math.MaxInt64, high: math.MinInt64}
-	parts := PartsOf(p, ObjectsRun*8)
-	if parts.Count == 0 {
+	parts := partsOf(p, objectsRun*8)
+	if parts.count == 0 {
 		return nil
 	}
-	of := max(1, parts.Rows*p.Row/8)
-	if p.Rows == 1 {
-		of = parts.Bytes / 8
+	of := max(1, parts.rows*p.row/8)
+	if p.rows == 1 {
+		of = parts.bytes / 8
 	}
-	take := min(parts.Count, MostObjects/min(of, MostObjects))
-	next := StepThrough(take)
+	take := min(parts.count, mostObjects/min(of, mostObjects))
+	next := stepThrough(take)
 	for k := range take {
 		i := k * next % take // any number of them are spread evenly
-		i = i*(parts.Count/take) + i*(parts.Count%take)/take
+		i = i*(parts.count/take) + i*(parts.count%take)/take
 		if objects.ProcessorTime() > until || in.over() || in.Mem.Err != nil {
 			break
 		}
@@ -84,8 +84,8 @@ func (in *Inspector) objects(p *Place, until time.Duration) *event.Contents {
 	return o.result(p)
 }
 
-// StepThrough returns a step that leads to each of n places once, if it begins anew behind the last.
-func StepThrough(n uint64) uint64 {
+// stepThrough returns a step that leads to each of n places once, if it begins anew behind the last.
+func stepThrough(n uint64) uint64 {
 	for step := max(1, n*5/8); ; step++ { // 5/8 is close to the golden ratio
 		x, y := step, n
 		for y != 0 {
@@ -224,12 +224,12 @@ func (o *objectFacts) characters(addr uint64) (length int64, text []byte) {
 }
 
 // result returns the facts, nil for none.
-func (o *objectFacts) result(p *Place) *event.Contents {
+func (o *objectFacts) result(p *place) *event.Contents {
 	f := &o.facts
 	if f.Seen == 0 {
 		return nil
 	}
-	f.Elements, f.Item, f.Layout = p.elements, event.Bytes(p.Typ.Size), p.layout
+	f.Elements, f.Item, f.Layout = p.elements, event.Bytes(p.typ.size), p.layout
 	if !o.more {
 		f.Distinct = int64(len(o.values))
 	}

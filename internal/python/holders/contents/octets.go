@@ -40,8 +40,8 @@ func (o *octets) add(part []byte) {
 	}
 }
 
-func (o *octets) facts() Facts {
-	f := Facts{Ascending: !o.order.falls && !o.signs.falls}
+func (o *octets) facts() facts {
+	f := facts{ascending: !o.order.falls && !o.signs.falls}
 	first := true
 	for i := range 256 {
 		v := i
@@ -55,13 +55,13 @@ func (o *octets) facts() Facts {
 		if n == 0 {
 			continue
 		}
-		f.Distinct++
-		f.Max = digits(v)
+		f.distinct++
+		f.max = digits(v)
 		if first {
-			f.Min, first = f.Max, false
+			f.min, first = f.max, false
 		}
 		if v == 0 {
-			f.Zeros = n
+			f.zeros = n
 		}
 	}
 	return f

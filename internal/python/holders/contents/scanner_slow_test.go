@@ -40,17 +40,17 @@ func numberOf(bits uint64, exponentBits, fractionBits int) value {
 	return value{text: n.Text('g', 40), number: n}
 }
 
-func read(t Type, b []byte) value {
+func read(t elementType, b []byte) value {
 	raw := make([]byte, 8)
 	copy(raw, b)
 	bits := binary.LittleEndian.Uint64(raw)
-	switch t.Kind {
+	switch t.kind {
 	case 'b', 'u':
 		n := new(big.Float).SetUint64(bits)
 		return value{text: n.Text('g', 40), number: n}
 	case 'i', 'm', 'M':
-		signed := int64(bits) << (64 - 8*t.Size) >> (64 - 8*t.Size)
-		if t.Kind != 'i' && signed == math.MinInt64 {
+		signed := int64(bits) << (64 - 8*t.size) >> (64 - 8*t.size)
+		if t.kind != 'i' && signed == math.MinInt64 {
 			return value{text: "NaT", missing: true}
 		}
 		n := new(big.Float).SetInt64(signed)
@@ -58,45 +58,45 @@ func read(t Type, b []byte) value {
 	case 'B':
 		return numberOf(bits, 8, 7)
 	case 'f':
-		widths := map[int][2]int{2: {5, 10}, 4: {8, 23}, 8: {11, 52}}[t.Size]
+		widths := map[int][2]int{2: {5, 10}, 4: {8, 23}, 8: {11, 52}}[t.size]
 		return numberOf(bits, widths[0], widths[1])
 	}
 	return value{text: strings.TrimRight(string(b), "\x00")}
 }
 
 // slow finds the facts by definition.
-func slow(t Type, raw []byte) Facts {
-	f := Facts{Ascending: true, ASCII: true, Whole: t.Kind == 'f' || t.Kind == 'B'}
+func slow(t elementType, raw []byte) facts {
+	f := facts{ascending: true, ascii: true, whole: t.kind == 'f' || t.kind == 'B'}
 	var low, high, last *big.Float
 	different := map[string]bool{}
-	for ; len(raw) >= t.Size; raw = raw[t.Size:] {
-		v := read(t, raw[:t.Size])
-		f.Seen++
+	for ; len(raw) >= t.size; raw = raw[t.size:] {
+		v := read(t, raw[:t.size])
+		f.seen++
 		different[v.text] = true
 		switch {
-		case t.Kind == 'S' || t.Kind == 'U':
-			char := map[byte]int{'S': 1, 'U': 4}[t.Kind]
+		case t.kind == 'S' || t.kind == 'U':
+			char := map[byte]int{'S': 1, 'U': 4}[t.kind]
 			chars := (len(v.text) + char - 1) / char
-			f.Longest = max(f.Longest, int64(chars))
+			f.longest = max(f.longest, int64(chars))
 			if chars == 0 {
-				f.Zeros++
+				f.zeros++
 			}
 			for i := range len(v.text) {
-				f.ASCII = f.ASCII && v.text[i] < 128 && (v.text[i] == 0 || i%char == 0)
+				f.ascii = f.ascii && v.text[i] < 128 && (v.text[i] == 0 || i%char == 0)
 			}
 			continue
 		case v.missing:
-			f.Missing++
-			f.Ascending = false
+			f.missing++
+			f.ascending = false
 			continue
 		case v.number == nil:
-			f.Infinite++
+			f.infinite++
 			v.number = new(big.Float).SetInf(v.text == "inftrue")
 		default:
 			if v.number.Sign() == 0 {
-				f.Zeros++
+				f.zeros++
 			}
-			f.Whole = f.Whole && v.number.IsInt()
+			f.whole = f.whole && v.number.IsInt()
 			if low == nil || v.number.Cmp(low) < 0 {
 				low = v.number
 			}
@@ -104,26 +104,26 @@ func slow(t Type, raw []byte) Facts {
 				high = v.number
 			}
 		}
-		f.Ascending = f.Ascending && (last == nil || v.number.Cmp(last) >= 0)
+		f.ascending = f.ascending && (last == nil || v.number.Cmp(last) >= 0)
 		last = v.number
 	}
-	if len(different) <= MaxDistinct {
-		f.Distinct = int64(len(different))
+	if len(different) <= maxDistinct {
+		f.distinct = int64(len(different))
 	}
 	if low == nil {
-		f.Whole = false
+		f.whole = false
 	} else {
-		f.Min, f.Max = low.Text('g', 40), high.Text('g', 40)
+		f.min, f.max = low.Text('g', 40), high.Text('g', 40)
 	}
-	text := t.Kind == 'S' || t.Kind == 'U'
-	f.Ascending, f.ASCII = f.Ascending && !text && f.Seen > 0, f.ASCII && text
+	text := t.kind == 'S' || t.kind == 'U'
+	f.ascending, f.ascii = f.ascending && !text && f.seen > 0, f.ascii && text
 	return f
 }
 
 // fits checks the claim that a narrower type holds everything, by converting each element there and back.
-func fits(t Type, raw []byte, to string) bool {
-	for ; len(raw) >= t.Size; raw = raw[t.Size:] {
-		v := read(t, raw[:t.Size])
+func fits(t elementType, raw []byte, to string) bool {
+	for ; len(raw) >= t.size; raw = raw[t.size:] {
+		v := read(t, raw[:t.size])
 		if v.number == nil {
 			continue
 		}

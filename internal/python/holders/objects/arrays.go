@@ -149,11 +149,11 @@ func (s *Sizer) DType(descr uint64) (name string, size uint64, ok bool) {
 	if number >= builtin || size > most {
 		return "", size, size > 0 && size <= most && number < 256
 	}
-	return DtypeName(kind, order, size), size, true
+	return dtypeName(kind, order, size), size, true
 }
 
-// DtypeName is a dtype as NumPy prints it, "" where that takes more than its kind and size.
-func DtypeName(kind, order byte, size uint64) string {
+// dtypeName is a dtype as NumPy prints it, "" where that takes more than its kind and size.
+func dtypeName(kind, order byte, size uint64) string {
 	bits := strconv.FormatUint(8*size, 10)
 	swapped := ""
 	if order == '>' {

@@ -17,12 +17,6 @@ const (
 	maxLooked  = 1 << 10 // bytes of one that are looked at before it is taken for one
 )
 
-// IsArrow reports whether a type has the name of one of pyarrow's: a Cython class that has shared pointers to C++
-// objects in its words.
-func IsArrow(name string) bool {
-	return strings.HasPrefix(name, "pyarrow.lib.") || strings.HasPrefix(name, "pyarrow._")
-}
-
 // SharedAt reads a shared pointer to an object of Arrow's. Nothing is believed unless the second word leads to a
 // control block: an object of a class that libstdc++ has for them (bits/shared_ptr_base.h: _Sp_counted_base, two
 // counts behind the virtual table), of something in namespace arrow.

@@ -29,8 +29,8 @@ type Autograd struct{ NativeMemory }
 // NodePointer is a std::shared_ptr to a node: the object, and its counts.
 type NodePointer struct{ Node, Counts uint64 }
 
-// AutogradVisitor takes the references that a node has.
-type AutogradVisitor interface {
+// autogradVisitor takes the references that a node has.
+type autogradVisitor interface {
 	Node(p NodePointer)
 	Tensor(impl uint64)
 	Object(obj uint64) // of Python's
@@ -112,7 +112,7 @@ func (g Autograd) Bytes(p NodePointer) uint64 {
 }
 
 // Visit takes the references of a node. It is false where it is not like a node of a known version.
-func (g Autograd) Visit(p NodePointer, v AutogradVisitor) bool {
+func (g Autograd) Visit(p NodePointer, v autogradVisitor) bool {
 	if !g.edges(p.Node+nodeEdges, v) {
 		return false
 	}
@@ -129,7 +129,7 @@ func (g Autograd) Visit(p NodePointer, v AutogradVisitor) bool {
 }
 
 // edges takes the nodes of a std::vector of edges: a shared pointer each, and a number.
-func (g Autograd) edges(at uint64, v AutogradVisitor) bool {
+func (g Autograd) edges(at uint64, v autogradVisitor) bool {
 	const edge = 24
 	begin, end, room := g.Word(at), g.Word(at+8), g.Word(at+16)
 	if begin == 0 && end == 0 && room == 0 {
@@ -149,7 +149,7 @@ func (g Autograd) edges(at uint64, v AutogradVisitor) bool {
 }
 
 // variable takes the parameter of a node that adds gradients up: the tensor that refers back to it.
-func (g Autograd) variable(node, size uint64, v AutogradVisitor) bool {
+func (g Autograd) variable(node, size uint64, v autogradVisitor) bool {
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
 		impl := g.Word(node + at)
 		if g.IsTensor(impl) && g.refersBack(impl, node) {
@@ -172,7 +172,7 @@ func (g Autograd) refersBack(impl, node uint64) bool {
 
 // function takes the Python object of a node that calls Python (torch.autograd.Function): the one that refers back to
 // it. That one has a vector of saved tensors (python_function.h).
-func (g Autograd) function(node, size uint64, v AutogradVisitor) bool {
+func (g Autograd) function(node, size uint64, v autogradVisitor) bool {
 	const head, most = 16, 320
 	for at := uint64(nodeRest); at+8 <= size; at += 8 {
 		obj := g.Word(node + at)
@@ -187,4 +187,41 @@ func (g Autograd) function(node, size uint64, v AutogradVisitor) bool {
 		}
 	}
 	return false
+}
+
+// autogradMeta is what autograd keeps of a tensor (AutogradMeta in variable.h).
+type autogradMeta struct {
+	Gradient uint64 // a tensor, 0 for none
+	Graph    NodePointer
+	HasGraph bool
+	Views    bool // it is a view, and has the tensors that it is a view of
+}
+
+// Places in it: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds up
+// gradients, which it does not hold.
+const (
+	metaName  = 8
+	metaGrad  = 40
+	metaGraph = 48
+	metaAdds  = 64
+)
+
+// IsAutogradMeta reports whether a class in C++ is what autograd keeps of a tensor, or derived from it.
+func IsAutogradMeta(class string) bool {
+	return strings.HasPrefix(class, "N5torch8autograd") && strings.HasSuffix(class, "MetaE")
+}
+
+// Meta reads it; ok is false where it is not like one of a known version. A name of at most 15 characters, such as the
+// usual one of none, lies in its std::string.
+func (g Autograd) Meta(at uint64) (m autogradMeta, ok bool) {
+	class := g.Class(g.Word(at))
+	if !isAddress(at) || !IsAutogradMeta(class) || g.Word(at+metaName) != at+metaName+16 {
+		return m, false
+	}
+	m.Views = strings.Contains(class, "ViewMeta")
+	if grad := g.Word(at + metaGrad); g.IsTensor(grad) {
+		m.Gradient = grad
+	}
+	m.Graph, m.HasGraph = g.At(at + metaGraph)
+	return m, m.HasGraph || g.Word(at+metaGraph) == 0
 }

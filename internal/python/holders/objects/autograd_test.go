@@ -159,7 +159,7 @@ func TestMeta(t *testing.T) {
 		t.Errorf("a long name, or another std::string: %+v", m)
 	}
 	f.words[at+8] = at + 24
-	if m, ok := g.Meta(at); !ok || m != (AutogradMeta{Gradient: grad, Graph: p, HasGraph: true, Views: true}) {
+	if m, ok := g.Meta(at); !ok || m != (autogradMeta{Gradient: grad, Graph: p, HasGraph: true, Views: true}) {
 		t.Errorf("%+v, %v", m, ok)
 	}
 	f.words[p.Node+8] = 0 // it does not refer to itself

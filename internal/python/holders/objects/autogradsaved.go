@@ -19,7 +19,7 @@ var savedLayouts = [...]saved{
 }
 
 // Saved takes what is saved in a part of memory: in SavedVariables, and in vectors of these.
-func (g Autograd) Saved(from, size uint64, v AutogradVisitor) {
+func (g Autograd) Saved(from, size uint64, v autogradVisitor) {
 	left := maxSaved
 	for at, end := from, from+min(size, maxNode); at+8 <= end; {
 		at += max(g.savedAt(at, end, &left, v), 8)
@@ -27,7 +27,7 @@ func (g Autograd) Saved(from, size uint64, v AutogradVisitor) {
 }
 
 // rest takes what is saved in the part of a node that its class has, and other nodes that it shares.
-func (g Autograd) rest(node, size uint64, v AutogradVisitor) {
+func (g Autograd) rest(node, size uint64, v autogradVisitor) {
 	left := maxSaved
 	for at, end := node+nodeRest, node+size; at+8 <= end; {
 		took := g.savedAt(at, end, &left, v)
@@ -43,7 +43,7 @@ func (g Autograd) rest(node, size uint64, v AutogradVisitor) {
 
 // savedAt takes what is saved at an address, and returns its size: 0 for nothing. So many elements of vectors may be
 // looked at.
-func (g Autograd) savedAt(at, end uint64, left *int, v AutogradVisitor) uint64 {
+func (g Autograd) savedAt(at, end uint64, left *int, v autogradVisitor) uint64 {
 	word := g.Word(at)
 	if word != 0 && !isAddress(word) {
 		return 0
@@ -116,7 +116,7 @@ func (g Autograd) areSaved(at uint64, l saved, left *int) bool {
 
 // take takes the references of a SavedVariable: to its tensor, to the Python objects of hooks (pack, unpack, what was
 // packed: python_saved_variable_hooks.h), and to nodes.
-func (g Autograd) take(at uint64, l saved, v AutogradVisitor) {
+func (g Autograd) take(at uint64, l saved, v autogradVisitor) {
 	if impl := g.Word(at); g.IsTensor(impl) {
 		v.Tensor(impl)
 	}

@@ -1,6 +1,20 @@
 package objects
 
-import "cmp"
+import (
+	"cmp"
+
+	"ipytracer/internal/python/cpython"
+)
+
+// PageSize is the size of a page on every machine. The machine's own pages may be larger, by a power of two: a page of
+// PageSize lies in one of these, and can be read as a whole or not at all.
+const PageSize = 4 << 10
+
+// The addresses at which a process can have objects.
+const (
+	LowestAddress = 64 << 10 // vm.mmap_min_addr
+	UserSpace     = cpython.UserSpace
+)
 
 // Block is a piece of memory, by its address and size in bytes. It need not be memory of the CPU's.
 type Block struct{ Address, Size uint64 }

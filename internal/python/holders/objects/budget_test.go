@@ -19,17 +19,28 @@ func TestBudgetOfTime(t *testing.T) {
 		return b.Stopped
 	}
 	b := NewBudget(context.Background(), &Memory{}, Limits{Time: most})
-	time.Sleep(10 * most)
+	others := make(chan struct{})
+	go func() {
+		defer OnThread()()
+		spendTime(2 * most)
+		close(others)
+	}()
+	<-others
 	if err := spend(&b); err != nil {
 		t.Errorf("others had the processors: %v", err)
 	}
-	for began := ProcessorTime(); ProcessorTime()-began < most; {
-	}
+	spendTime(most)
 	if err := spend(&b); !errors.Is(err, errTime) {
 		t.Errorf("the processor time is used up: %v", err)
 	}
 	held := NewBudget(context.Background(), &Memory{}, Limits{Time: most})
 	if held.Deadline = time.Now(); !errors.Is(spend(&held), errTime) {
 		t.Errorf("held up: %v", held.Stopped)
+	}
+}
+
+// spendTime takes processor time on this thread.
+func spendTime(most time.Duration) {
+	for began := ProcessorTime(); ProcessorTime()-began < most; {
 	}
 }

@@ -37,7 +37,7 @@ func Collect(of Reader) *Collected {
 			switch {
 			case !l.checked():
 				c.Collector.Complete = false
-				_ = l.follow(0, list) || l.follow(GcPrevious, list)
+				_ = l.follow(0, list) || l.follow(gcPrevious, list)
 			case c.resumed == resumed:
 				c.listed(list, first)
 			}
@@ -50,9 +50,9 @@ func Collect(of Reader) *Collected {
 // A PyGC_Head is in front of each object that the collector knows: the next entry, and the previous one. Their lowest
 // bits are flags. Source: Include/internal/pycore_gc.h, 3.9 to 3.15.
 const (
-	GcHead     = 16
+	gcHead     = 16
 	gcFlags    = 3
-	GcPrevious = 8
+	gcPrevious = 8
 )
 
 // gcList is a list of the collector's, by the address of its head.
@@ -68,7 +68,7 @@ func (l gcList) link(entry, which uint64) uint64 { return l.r.Mem.Word(entry+whi
 // stands reports whether an entry is linked: the next one leads back to it.
 func (l gcList) stands(entry uint64) bool {
 	next := l.link(entry, 0)
-	return next != 0 && l.link(next, GcPrevious) == entry
+	return next != 0 && l.link(next, gcPrevious) == entry
 }
 
 // room reports whether there is room for another object, and time.
@@ -88,14 +88,14 @@ func (l gcList) checked() bool {
 	for l.room() {
 		next := l.link(at, 0)
 		switch {
-		case next != 0 && l.link(next, GcPrevious) == at:
+		case next != 0 && l.link(next, gcPrevious) == at:
 			if next == l.head {
 				return true
 			}
 			if marks.met(next) {
 				return false
 			}
-			l.c.Objects = append(l.c.Objects, next+GcHead)
+			l.c.Objects = append(l.c.Objects, next+gcHead)
 			at = next
 		case l.c.resumed-before == maxResumed:
 			return false
@@ -112,7 +112,7 @@ func (l gcList) checked() bool {
 // is.
 func (l gcList) standing(first int) uint64 {
 	for back := 1; back <= len(l.c.Objects)-first; back *= 2 {
-		if entry := l.c.Objects[len(l.c.Objects)-back] - GcHead; l.stands(entry) {
+		if entry := l.c.Objects[len(l.c.Objects)-back] - gcHead; l.stands(entry) {
 			return entry
 		}
 	}
@@ -127,7 +127,7 @@ func (l gcList) follow(which, from uint64) bool {
 		if at == 0 || marks.met(at) || !l.room() {
 			return false
 		}
-		l.c.Objects = append(l.c.Objects, at+GcHead)
+		l.c.Objects = append(l.c.Objects, at+gcHead)
 	}
 	return true
 }
@@ -173,4 +173,15 @@ func (r Reader) generations() (heads []uint64) {
 		}
 	}
 	return heads
+}
+
+// listed takes in a list that was read from its head to its end, each object once.
+func (c *Collected) listed(list uint64, first int) {
+	switch {
+	case !c.Collector.Known:
+	case list == c.Collector.oldest:
+		c.Old = listPart{first, max(first, len(c.Objects)-c.Collector.pending)}
+	case list == c.Collector.permanent:
+		c.Frozen = listPart{first, len(c.Objects)}
+	}
 }

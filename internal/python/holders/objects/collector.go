@@ -79,17 +79,6 @@ func FlagOf(s listPart, i int, flag uint32) uint32 {
 	return 0
 }
 
-// listed takes in a list that was read from its head to its end, each object once.
-func (c *Collected) listed(list uint64, first int) {
-	switch {
-	case !c.Collector.Known:
-	case list == c.Collector.oldest:
-		c.Old = listPart{first, max(first, len(c.Objects)-c.Collector.pending)}
-	case list == c.Collector.permanent:
-		c.Frozen = listPart{first, len(c.Objects)}
-	}
-}
-
 // isHead reports whether a list begins at an address.
 func isHead(r Reader, addr uint64) bool {
 	const flags = 3

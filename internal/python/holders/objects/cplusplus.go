@@ -57,3 +57,35 @@ func (y *Types) chunkUpTo(addr, most uint64) uint64 {
 	}
 	return size - 8
 }
+
+// PieceSize returns how many bytes malloc gave out at an address, 0 if that was not glibc's malloc. A piece that was
+// mapped by itself has a size of whole pages and a mark. Others lie in the heap before the program's break, or, with
+// another mark, in an arena's: that begins at a multiple of 64 MiB, with a pointer to the arena, which lies behind the
+// beginning of the first of its heaps (malloc/malloc.c, malloc/arena.c; the same in glibc 2.17 to 2.41).
+func (s *Sizer) PieceSize(addr uint64) uint64 {
+	const mapped, arena, flags, head, heapSize = 2, 4, 7, 16, 64 << 20
+	if addr&15 != 0 || addr < LowestAddress || addr >= UserSpace {
+		return 0
+	}
+	word := s.Mem.Word(addr - 8)
+	size := word &^ flags
+	if word&mapped != 0 {
+		if word&arena != 0 || addr&(PageSize-1) != head || size&(PageSize-1) != 0 || s.Mem.Word(addr-head) != 0 ||
+			!s.Sizes.HasMapped(addr-head, size) {
+			return 0
+		}
+		return size - head
+	}
+	within := s.Sizes.Heap
+	if word&arena != 0 {
+		within = Block{addr &^ (heapSize - 1), heapSize}
+		first := s.Mem.Word(within.Address) &^ (heapSize - 1)
+		if first < LowestAddress || s.Mem.Word(first)&^(heapSize-1) != first {
+			return 0
+		}
+	}
+	if at := addr - head - within.Address; at >= within.Size || size > within.Size-at {
+		return 0
+	}
+	return s.chunkUpTo(addr, UserSpace)
+}

@@ -179,3 +179,11 @@ func (r Reader) Attribute(obj uint64, t *Type, name string) (found uint64) {
 	})
 	return found
 }
+
+// AttributeOf is attribute for an object of any type.
+func (r Reader) AttributeOf(obj uint64, name string) uint64 {
+	if t := r.ObjectType(obj); t != nil {
+		return r.Attribute(obj, t, name)
+	}
+	return 0
+}

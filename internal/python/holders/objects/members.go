@@ -65,8 +65,8 @@ func (y *Types) member(t *Type, at uint64) (m member, ok bool) {
 // Bases yields a type and, one after the other, its first bases.
 func (y *Types) Bases(t *Type) iter.Seq[*Type] {
 	return func(yield func(*Type) bool) {
-		for n := 0; t != nil && n < MaxBases && yield(t) && t.FirstBase != t.Addr; n++ {
-			t = y.TypeAt(t.FirstBase)
+		for n := 0; t != nil && n < maxBases && yield(t) && t.firstBase != t.Addr; n++ {
+			t = y.typeAt(t.firstBase)
 		}
 	}
 }

@@ -7,26 +7,17 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
-
-	"ipytracer/internal/python/cpython"
 )
 
 // Pages that were read are kept, in a table of sets: objects lie close together, and are looked at several times.
-//
-// These are pages of 4 KiB on every machine. The machine's own pages may be larger, by a power of two. Then each of
-// these lies in one of those, and can be read as a whole or not at all.
 const (
-	PageSize  = 4 << 10
 	Ways      = 8        // pages a set holds
 	KeptPages = 3 << 9   // 6 MiB at a time, outside Go's heap: it would let as much garbage stand
 	fewPages  = 1 << 9   // where little is read
 	PathBytes = 64 << 20 // read beyond the limit, to describe the findings
-
-	LowestAddress = 64 << 10 // vm.mmap_min_addr
-	UserSpace     = cpython.UserSpace
 )
 
-var ErrBytes = errors.New("the limit of bytes was reached")
+var errBytes = errors.New("the limit of bytes was reached")
 
 // Memory reads a process's memory and keeps the pages that it read last. It must be closed.
 type Memory struct {
@@ -72,6 +63,17 @@ func NewMemory(r io.ReaderAt, limit int64) *Memory {
 	return m
 }
 
+// Allow has at most so many more bytes read.
+func (m *Memory) Allow(bytes int64) { m.Limit, m.Err = m.Total+bytes, nil }
+
+// Beside returns other memory of the same process, which keeps few pages.
+func (m *Memory) Beside() *Memory {
+	other := NewMemory(m.Source, 0)
+	other.Total, other.Files = m.Total, m.Files
+	other.KeepFew()
+	return other
+}
+
 // Close gives back its pages; nothing can be read after it.
 func (m *Memory) Close() {
 	if m.pages != nil {
@@ -99,7 +101,7 @@ func (m *Memory) page(n uint64) []byte {
 		}
 	}
 	if m.Total >= m.Limit {
-		m.Err = ErrBytes
+		m.Err = errBytes
 		return nil
 	}
 	i := m.giveUp(n % m.Sets)
@@ -160,9 +162,9 @@ func (m *Memory) Forget() {
 	m.last, m.lastAt = nil, 0
 }
 
-// Part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
+// part returns at most size bytes from an address, up to the end of their page; nil where they cannot be read. It holds
 // until the next call.
-func (m *Memory) Part(addr uint64, size int) []byte {
+func (m *Memory) part(addr uint64, size int) []byte {
 	if addr < LowestAddress || addr >= UserSpace {
 		return nil
 	}
@@ -177,7 +179,7 @@ func (m *Memory) Part(addr uint64, size int) []byte {
 // Bytes returns exactly size bytes from an address, at most a megabyte; nil where not all can be read. The result holds
 // until the next call.
 func (m *Memory) Bytes(addr uint64, size int) []byte {
-	first := m.Part(addr, size)
+	first := m.part(addr, size)
 	if len(first) == size {
 		return first
 	}
@@ -186,7 +188,7 @@ func (m *Memory) Bytes(addr uint64, size int) []byte {
 	}
 	m.joint = append(m.joint[:0], first...)
 	for len(m.joint) < size {
-		more := m.Part(addr+uint64(len(m.joint)), size-len(m.joint))
+		more := m.part(addr+uint64(len(m.joint)), size-len(m.joint))
 		if len(more) == 0 {
 			return nil
 		}
@@ -224,7 +226,7 @@ func (m *Memory) cString(addr uint64, limit int) string {
 	defer m.description()()
 	var out []byte
 	for len(out) < limit {
-		part := m.Part(addr+uint64(len(out)), min(64, limit-len(out)))
+		part := m.part(addr+uint64(len(out)), min(64, limit-len(out)))
 		if len(part) == 0 {
 			break
 		}

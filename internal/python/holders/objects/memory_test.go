@@ -137,7 +137,7 @@ func TestMemoryEnds(t *testing.T) {
 	for page := uint64(0); page < 20; page++ {
 		m.Word(LowestAddress + page*PageSize)
 	}
-	if m.Err != ErrBytes {
+	if m.Err != errBytes {
 		t.Errorf("20 pages were read with a limit of 4: %v", m.Err)
 	}
 	m.Close()

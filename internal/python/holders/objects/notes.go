@@ -139,16 +139,6 @@ func (n *Notes) At(addr uint64) *Note {
 	return nil
 }
 
-// Recordable reports whether looking into objects of a type takes nothing but steps.
-func (t *Type) Recordable() bool {
-	switch t.Shape {
-	case ShapeDict, ShapeList, ShapeTuple, ShapeSet, ShapeType, ShapeModule, ShapeFunction, ShapeCell, ShapeWeak,
-		ShapeWords, ShapeArray:
-		return !t.Native && t.UnknownBefore == 0
-	}
-	return false
-}
-
 // Bytes returns how much memory an object has of its own.
 func (n *Notes) Bytes(id int32) uint64 {
 	if b := n.Noted[id].Bytes; b != TooLarge {

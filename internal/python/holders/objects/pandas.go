@@ -99,7 +99,7 @@ func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string)
 	return length, dtype
 }
 
-// Managed are the axes and the blocks that a manager has, 0 for none: see [variables.lister.describeFrameOf].
+// Managed are the axes and the blocks that a manager has, 0 for none.
 func Managed(s *Sizer, manager uint64) (axes, blocks uint64) {
 	s.Fields(manager, func(word uint64, t *Type) {
 		switch {

@@ -8,10 +8,8 @@ import (
 // Reading a page costs four times as much by itself as among its neighbours (a call each). So pages that are known to
 // be needed are read early, as many in one call as lie side by side. No others are read, which might not be there yet.
 
-const (
-	RunPages   = 16           // that are read at a time
-	aheadPages = fewPages / 2 // that are read before they are needed
-)
+// aheadPages is the number of pages that are read before they are needed.
+const aheadPages = fewPages / 2
 
 // InOrder calls yield with the index of each address that is not 0, in the order of the addresses: their pages are read
 // as many at a time as may be.
@@ -59,7 +57,7 @@ func (m *Memory) Ahead(pages []uint64) {
 			continue
 		}
 		end, room := i+1, m.Files.Pagemap != nil && m.Files.isRoom(pages[i]*PageSize)
-		for end < len(pages) && end-i < RunPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
+		for end < len(pages) && end-i < runPages && pages[end] == pages[i]+uint64(end-i) && m.wants(pages[end]) &&
 			(m.Files.Pagemap == nil || m.Files.isRoom(pages[end]*PageSize) == room) {
 			end++
 		}
@@ -92,7 +90,7 @@ func (m *Memory) has(n uint64) bool {
 // for. It returns the number of pages that it is done with.
 func (m *Memory) readRun(n uint64, count int) (done int) {
 	if m.run == nil {
-		m.run = make([]byte, RunPages*PageSize)
+		m.run = make([]byte, runPages*PageSize)
 	}
 	got, _ := m.Source.ReadAt(m.run[:count*PageSize], int64(n*PageSize))
 	for ; done < got/PageSize; done++ {

@@ -43,7 +43,7 @@ func TestAhead(t *testing.T) {
 	var seen []uint64
 	m.InOrder(addrs, func(i int) {
 		seen = append(seen, addrs[i])
-		if got, want := m.Part(addrs[i], 8), h.want(addrs[i], 8); addrs[i] >= LowestAddress && addrs[i] < UserSpace &&
+		if got, want := m.part(addrs[i], 8), h.want(addrs[i], 8); addrs[i] >= LowestAddress && addrs[i] < UserSpace &&
 			!bytes.Equal(got, want) {
 			t.Fatalf("%#x: % x, want % x", addrs[i], got, want)
 		}
@@ -52,7 +52,7 @@ func TestAhead(t *testing.T) {
 		t.Errorf("%d of %d addresses, in order: %t", len(seen), len(addrs)-1, slices.IsSorted(seen))
 	}
 	// One page of seven is missing: it ends a call, and is asked for once more.
-	if from.calls > len(asked)*2/3 || from.most > RunPages*PageSize || m.Total > int64(len(asked)*PageSize)*5/4 {
+	if from.calls > len(asked)*2/3 || from.most > runPages*PageSize || m.Total > int64(len(asked)*PageSize)*5/4 {
 		t.Errorf("%d calls for %d pages, of at most %d bytes, %d pages countedReads", from.calls, len(asked),
 			from.most, m.Total/PageSize)
 	}
@@ -73,7 +73,7 @@ func TestAheadEnds(t *testing.T) {
 		addrs = append(addrs, LowestAddress+page*PageSize)
 	}
 	m.InOrder(addrs, func(i int) { m.Word(addrs[i]) })
-	if pages := m.Total / PageSize; pages > 20+RunPages || m.Err != ErrBytes {
+	if pages := m.Total / PageSize; pages > 20+runPages || m.Err != errBytes {
 		t.Errorf("%d pages were read with a limit of 20: %v", pages, m.Err)
 	}
 }

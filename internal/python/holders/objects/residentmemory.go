@@ -21,6 +21,9 @@ type FilePages struct {
 	Mapped  []Block // all mappings
 }
 
+// runPages is the greatest number of pages that one call reads.
+const runPages = 16
+
 // presence says what a read of a page would do.
 type presence uint8
 
@@ -54,10 +57,10 @@ func (f *FilePages) of(addr uint64) presence {
 // present returns how many of so many pages, from an address on, are in memory, or swapped out, up to the first that is
 // not. Where that cannot be read, it returns all of them.
 func (f *FilePages) present(addr uint64, count int) int {
-	var raw [8 * RunPages]byte
+	var raw [8 * runPages]byte
 	machine := uint64(os.Getpagesize())
 	first, last := addr/machine, (addr+uint64(count-1)*PageSize)/machine
-	entries := raw[:8*min(last-first+1, RunPages)]
+	entries := raw[:8*min(last-first+1, runPages)]
 	if n, _ := f.Pagemap.ReadAt(entries, int64(8*first)); n != len(entries) {
 		return count
 	}

@@ -8,7 +8,7 @@ import (
 type Tensor struct {
 	Impl, Storage uint64 // c10::TensorImpl and c10::StorageImpl
 	Shape         []int64
-	Scalar        Scalar // no name if it is not known
+	Scalar        scalar // no name if it is not known
 	Data, Size    uint64 // of the storage
 	// the argument of the function that frees the data: the data itself, where PyTorch's allocator made it
 	Owner      uint64
@@ -22,16 +22,16 @@ type Tensor struct {
 // TensorOffset is where the offset into the storage is, behind the word that refers to the Python object.
 const TensorOffset = 96
 
-// Scalar is a type of PyTorch's elements: its name, NumPy's letter for its kind (B for bfloat16), and the bytes of an
+// scalar is a type of PyTorch's elements: its name, NumPy's letter for its kind (B for bfloat16), and the bytes of an
 // element.
-type Scalar struct {
+type scalar struct {
 	Name string
 	Kind byte
 	Size uint64
 }
 
 // scalars are PyTorch's element types by number (c10/core/ScalarType.h).
-var scalars = map[uint64]Scalar{
+var scalars = map[uint64]scalar{
 	0: {"uint8", 'u', 1}, 1: {"int8", 'i', 1}, 2: {"int16", 'i', 2}, 3: {"int32", 'i', 4}, 4: {"int64", 'i', 8},
 	5: {"float16", 'f', 2}, 6: {"float32", 'f', 4}, 7: {"float64", 'f', 8}, 9: {"complex64", 'c', 8},
 	10: {"complex128", 'c', 16}, 11: {"bool", 'b', 1}, 15: {"bfloat16", 'B', 2},

@@ -11,11 +11,11 @@ const TreeType = "sklearn.tree._tree.Tree"
 // machinePage is the size of a page of this machine's memory. malloc maps whole ones.
 var machinePage = uint64(os.Getpagesize())
 
-// TreeSize is the memory of a tree besides its object: its nodes and its values. Their fields lie one behind the other
+// treeSize is the memory of a tree besides its object: its nodes and its values. Their fields lie one behind the other
 // in the object (sklearn/tree/_tree.pxd): the number of nodes, the number that there is room for, the place of the
 // nodes, the place of the values, the number of values of a node. These words are found by conditions that must hold: a
 // node takes 56 or 64 bytes, a value 8, and malloc gave out as much. n_classes, an array of a few words, is left out.
-func TreeSize(s *Sizer, addr uint64, t *Type) (bytes uint64, known bool) {
+func treeSize(s *Sizer, addr uint64, t *Type) (bytes uint64, known bool) {
 	const nodeLeast, nodeMost, value, most = 48, 80, 8, 1 << 32
 	var words []uint64
 	s.Mem.Words(addr+16, (min(t.Basic, 256)-16)/8, func(_, word uint64) bool {

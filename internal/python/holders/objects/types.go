@@ -15,51 +15,6 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// shape is the way in which an object of a type is looked into.
-type shape uint8
-
-const (
-	ShapeWords shape = iota // every word that could be a pointer to an object
-	ShapeLeaf               // nothing that leads to memory
-	ShapeDict
-	ShapeList
-	ShapeTuple
-	ShapeSet
-	ShapeDeque
-	ShapeType
-	ShapeModule
-	ShapeFunction
-	ShapeCell
-	ShapeFrame
-	ShapeGenerator
-	ShapeTraceback
-	ShapeException
-	ShapeWeak
-	ShapeArray
-)
-
-// Type has the known facts of a type.
-type Type struct {
-	Addr          uint64
-	FirstBase     uint64 // its tp_base
-	Name          string
-	Flags         uint64
-	Shape         shape
-	Basic         uint64 // bytes of an instance
-	Item          uint64 // and of each of its items
-	FirstWord     uint64 // where words are looked at that the shape does not know
-	base          uint64 // basic size of the built-in type that gave the shape
-	Dict          int64  // where an instance has its __dict__, 0 for nowhere
-	Weak          uint64 // where it has its weak references, 0 for nowhere
-	members       []member
-	HiddenBefore  uint64 // the collector does not visit references before this offset, see unvisited.go
-	UnknownBefore uint64 // words before it are those of a type made in C: not known
-	Native        bool   // made by a library in C or C++: it may have memory of its own
-	Arrow         bool   // a class of pyarrow's, or derived from one
-	Shell         bool   // IPython's shell, from which everything is reached
-	Number        uint32 // in the notes of a survey, 0 for none
-}
-
 // Types are the types of a process's objects.
 type Types struct {
 	Budget
@@ -69,59 +24,6 @@ type Types struct {
 	Metatype uint64            // the address of type
 	Classes  map[uint64]string // of C++ objects, by their virtual tables
 	Notes    *Notes            // of a survey that was made before, nil for none
-}
-
-// Bounds of the reads of a type.
-const (
-	maxTypes   = 1 << 17 // kept, wrong ones included
-	MaxName    = 128
-	MaxText    = 192     // bytes of a function's and a file's name
-	MaxAlso    = 8       // other names of an object
-	MaxLocals  = 1 << 16 // of a frame
-	MaxBases   = 64
-	maxMembers = 64
-	MaxBasic   = 1 << 14 // bytes of an instance that are looked at
-	MaxItems   = 1 << 16 // words of its items
-)
-
-// leaves are the built-in types without references that matter.
-var leaves = map[string]bool{
-	"int": true, "float": true, "str": true, "bytes": true, "complex": true, "bool": true, "NoneType": true,
-	"ellipsis":           true,
-	"NotImplementedType": true, "code": true, "bytearray": true, "range": true,
-	"wrapper_descriptor": true, "method_descriptor": true, "getset_descriptor": true, "member_descriptor": true,
-	"classmethod_descriptor": true, "numpy.ufunc": true, "numpy.dtype": true, "numpy.generic": true,
-}
-
-var shapes = map[string]shape{
-	"set": ShapeSet, "frozenset": ShapeSet, "collections.deque": ShapeDeque, "module": ShapeModule,
-	"function": ShapeFunction,
-	"cell":     ShapeCell, "frame": ShapeFrame, "generator": ShapeGenerator, "coroutine": ShapeGenerator,
-	"async_generator": ShapeGenerator, "traceback": ShapeTraceback, "weakref": ShapeWeak,
-	"weakref.ReferenceType": ShapeWeak,
-	"weakproxy":             ShapeWeak, "weakcallableproxy": ShapeWeak, "weakref.ProxyType": ShapeWeak,
-	"weakref.CallableProxyType": ShapeWeak,
-	"numpy.ndarray":             ShapeArray, "numpy.void": ShapeWords,
-}
-
-// standard are the C types of Python itself with memory that holds nothing beyond words.
-var standard = []string{"functools.", "itertools.", "collections.", "_io.", "_thread.", "types.", "re.",
-	"_contextvars.", "weakref.", "operator.", "_abc.", "numpy."}
-
-// layouts are the modules of Python's own with types that keep in their words the objects that they own, and nothing
-// else.
-var layouts = []string{
-	"_asyncio.", "_csv.", "_ctypes.", "_elementtree.", "_json.", "_lsprof.", "_multiprocessing.", "_pickle.", "_queue.",
-	"_random.", "_socket.", "_sre.", "_ssl.",
-	"_struct.", "_zoneinfo.", "array.", "datetime.", "decimal.", "mmap.", "pyexpat.", "select.", "sqlite3.", "ssl.",
-	"xml.", "zlib.", "zoneinfo.",
-}
-
-// unowned are types of Python's own with words that refer to objects that they do not own, or that are not set when
-// they are made (Objects/capsule.c, Python/context.c, Modules/itertoolsmodule.c).
-var unowned = map[string]bool{
-	"PyCapsule": true, "_contextvars.ContextVar": true, "ContextVar": true, "itertools._tee_dataobject": true,
-	"itertools.teedataobject": true,
 }
 
 // isKnown reports whether the layout of a type made in C is known: it is Python's own. Types without a module's name in
@@ -176,7 +78,7 @@ func (y *Types) TypeNow(addr uint64) *Type {
 	if uint32(refs) == 0 || uint16(refs>>32) != 0 {
 		return nil
 	}
-	return y.TypeAt(binary.LittleEndian.Uint64(head[8:]))
+	return y.typeAt(binary.LittleEndian.Uint64(head[8:]))
 }
 
 // RecentTypes are the types that a survey has met last, by a part of their addresses: most objects are of few types.
@@ -184,8 +86,8 @@ type RecentTypes [1 << 10]*Type
 
 func (r *RecentTypes) at(addr uint64) **Type { return &r[addr>>5%uint64(len(r))] }
 
-// TypeAt returns the type at an address, nil if there is none.
-func (y *Types) TypeAt(addr uint64) *Type {
+// typeAt returns the type at an address, nil if there is none.
+func (y *Types) typeAt(addr uint64) *Type {
 	if y.Recent != nil {
 		if t := *y.Recent.at(addr); t != nil && t.Addr == addr {
 			return t
@@ -234,7 +136,7 @@ func (y *Types) readType(addr uint64) *Type {
 		Dict: int64(field(cpython.TypeDictOffset)), Weak: field(cpython.TypeWeakList),
 	}
 	name, base, members := field(int(y.Heap.TypeName)), field(cpython.TypeBase), field(cpython.TypeMembers)
-	t.FirstBase = base
+	t.firstBase = base
 	if int64(t.Weak) < 0 { // in front of the object
 		t.Weak = 0
 	}
@@ -254,7 +156,7 @@ func (y *Types) readType(addr uint64) *Type {
 // classify finds the shape: that of the first base that has one.
 func (y *Types) classify(t *Type, base uint64) {
 	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
-	for range MaxBases {
+	for range maxBases {
 		heap := flags&cpython.FlagHeapType != 0
 		if strings.HasSuffix(name, "InteractiveShell") {
 			t.Shell = true
@@ -300,10 +202,6 @@ func (y *Types) classify(t *Type, base uint64) {
 	}
 }
 
-// Borrowed are types with first words, up to this offset, that refer to objects without holding them: the links of the
-// list of a cache's entries (lru_list_elem in Modules/_functoolsmodule.c).
-var Borrowed = map[string]uint64{"functools._lru_cache_wrapper": 56, lruLink: 40}
-
 // classifyByFlags is for the types with flags for the type that they derive from.
 func (y *Types) classifyByFlags(t *Type) {
 	const varSize = 24
@@ -323,20 +221,8 @@ func (y *Types) classifyByFlags(t *Type) {
 	}
 }
 
-func isStandard(name string) bool {
-	for _, s := range standard {
-		if strings.HasPrefix(name, s) {
-			return true
-		}
-	}
-	return false
-}
-
 // IsShape reports whether an object is of a shape.
 func (y *Types) IsShape(addr uint64, all ...shape) bool {
 	t := y.ObjectType(addr)
 	return t != nil && slices.Contains(all, t.Shape)
 }
-
-// LruCache is a function with a cache around it.
-const LruCache = "functools._lru_cache_wrapper"

@@ -1,22 +1,12 @@
 package objects
 
-import (
-	"math"
-
-	"ipytracer/internal/python/cpython"
-)
+import "ipytracer/internal/python/cpython"
 
 // The garbage collector finds references by calling tp_traverse of the objects in its lists, which have types with
 // Py_TPFLAGS_HAVE_GC. An object of another type hides what it refers to: NumPy's arrays do, and types of libraries in
 // C. So does the part of an object that a base without tp_traverse has: the elements of an array of a class that
 // derives from NumPy's. A base can have the function without the flag (ctypes' in 3.11). Source: subtract_refs in
 // Modules/gcmodule.c, subtype_traverse in Objects/typeobject.c.
-
-// HidesAll is typ.hides of a type that hides all references.
-const HidesAll = math.MaxUint64
-
-// lruLink is the type of the links of an lru_cache: the cache itself visits what they refer to.
-const lruLink = "functools._lru_list_elem"
 
 // hidesOf returns up to which offset the collector does not visit the references of a type's objects: all of them
 // without the flag, and otherwise those of a base without tp_traverse.
@@ -29,7 +19,7 @@ func (y *Types) hidesOf(t *Type) uint64 {
 		return HidesAll
 	}
 	own := y.Mem.Word(t.Addr + cpython.TypeTraverse)
-	for at, n := t.Addr, 0; n < MaxBases; n++ {
+	for at, n := t.Addr, 0; n < maxBases; n++ {
 		up := y.Mem.Word(at + cpython.TypeBase)
 		basic := y.Mem.Word(up + cpython.TypeBasicSize)
 		if up == 0 || up == at || basic <= ofObject {
@@ -45,11 +35,4 @@ func (y *Types) hidesOf(t *Type) uint64 {
 		at = up
 	}
 	return 0
-}
-
-// HidesSome reports whether the collector visits a part of the references of a type's objects, so that it matters which
-// of them a walk follows.
-func (t *Type) HidesSome() bool {
-	return t.HiddenBefore != 0 && t.HiddenBefore != HidesAll && (t.Shape == ShapeArray || t.Shape == ShapeWords &&
-		t.FirstWord < t.HiddenBefore)
 }

@@ -5,16 +5,16 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// Climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone step by step. A way may
+// climbs finds the ends of ways from nodes up to their roots. Most ways are short, and are gone step by step. A way may
 // as well be as long as there are nodes (a list with entries that lead to the next one), and each of its nodes may have
 // a block: to go all of it for each would take hours. Once a way is longer than maxDirect, all nodes are noted, each
 // once, so that the middle of a way is passed over.
-type Climbs struct {
-	At     []climb // by node
+type climbs struct {
+	nodes  []climb // by node
 	waste  []uint8 // by node: the garbage collector's knowledge of its way
-	Steps  int     // nodes that were looked at
-	Worded int     // nodes that were put into words
-	Tables uint64  // bytes of line tables that were read
+	steps  int     // nodes that were looked at
+	worded int     // nodes that were put into words
+	tables uint64  // bytes of line tables that were read
 	far    pathEnd // the last
 }
 
@@ -28,104 +28,104 @@ type climb struct {
 
 // Bounds of climbs.
 const (
-	MaxDirect = 64      // nodes of a way that are gone one after another
-	MaxNamed  = 256     // nodes at each end of a way that are put into words; most are one step, some are none
+	maxDirect = 64      // nodes of a way that are gone one after another
+	maxNamed  = 256     // nodes at each end of a way that are put into words; most are one step, some are none
 	maxAsked  = 8       // frames on a way that are asked for a function
-	MaxWorded = 1 << 25 // nodes that are put into words, of all ways; after that leastNamed at each end
-	// LeastNamed are as many as a path shows, and some that are no steps.
-	LeastNamed = 32
-	// MaxTables are bytes of line tables, of all ways; after that no line is given.
-	MaxTables = 1 << 30
+	maxWorded = 1 << 25 // nodes that are put into words, of all ways; after that leastNamed at each end
+	// leastNamed are as many as a path shows, and some that are no steps.
+	leastNamed = 32
+	// maxTables are bytes of line tables, of all ways; after that no line is given.
+	maxTables = 1 << 30
 )
 
 // note takes in the present nodes.
-func (c *Climbs) note(r *walk.Reached) {
-	if c.At == nil {
-		c.At = make([]climb, 0, len(r.Nodes))
+func (c *climbs) note(reached *walk.Reached) {
+	if c.nodes == nil {
+		c.nodes = make([]climb, 0, len(reached.Nodes))
 	}
-	for n := int32(len(c.At)); int(n) < len(r.Nodes); n++ {
-		c.Steps++
-		one := climb{jump: n, begins: -1}
-		if p := r.Nodes[n].Parent; p >= 0 { // it was there before
-			of := c.At[p]
+	for node := int32(len(c.nodes)); int(node) < len(reached.Nodes); node++ {
+		c.steps++
+		one := climb{jump: node, begins: -1}
+		if p := reached.Nodes[node].Parent; p >= 0 { // it was there before
+			of := c.nodes[p]
 			one = climb{depth: of.depth + 1, jump: p, begins: of.begins}
-			if next := c.At[of.jump]; of.depth-next.depth == next.depth-c.At[next.jump].depth {
+			if next := c.nodes[of.jump]; of.depth-next.depth == next.depth-c.nodes[next.jump].depth {
 				one.jump = next.jump
 			}
 		}
-		if isBegin(r, n) {
-			one.begins = n
+		if isBegin(reached, node) {
+			one.begins = node
 		}
-		c.At = append(c.At, one)
+		c.nodes = append(c.nodes, one)
 	}
 }
 
 // above returns the node on the way from a node that is at a depth, which is no deeper.
-func (c *Climbs) above(r *walk.Reached, n, depth int32) int32 {
-	for c.At[n].depth > depth {
-		c.Steps++
-		if to := c.At[n].jump; c.At[to].depth >= depth {
-			n = to
+func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
+	for c.nodes[node].depth > depth {
+		c.steps++
+		if to := c.nodes[node].jump; c.nodes[to].depth >= depth {
+			node = to
 		} else {
-			n = r.Nodes[n].Parent
+			node = reached.Nodes[node].Parent
 		}
 	}
-	return n
+	return node
 }
 
 // root is the root that a node was reached from.
-func (c *Climbs) root(r *walk.Reached, n int32) int32 {
-	if int(n) < len(c.At) {
-		return c.above(r, n, 0)
+func (c *climbs) root(reached *walk.Reached, node int32) int32 {
+	if int(node) < len(c.nodes) {
+		return c.above(reached, node, 0)
 	}
-	at := n
-	for range MaxDirect {
-		c.Steps++
-		up := r.Nodes[at].Parent
+	at := node
+	for range maxDirect {
+		c.steps++
+		up := reached.Nodes[at].Parent
 		if up < 0 {
 			return at
 		}
 		at = up
 	}
-	c.note(r)
-	return c.above(r, n, 0)
+	c.note(reached)
+	return c.above(reached, node, 0)
 }
 
 // frame is the first node on the way from a node that a frame holds, -1 for none.
-func (c *Climbs) frame(r *walk.Reached, n int32) int32 {
-	if int(n) < len(c.At) {
-		return c.At[n].begins
+func (c *climbs) frame(reached *walk.Reached, node int32) int32 {
+	if int(node) < len(c.nodes) {
+		return c.nodes[node].begins
 	}
-	at := n
-	for range MaxDirect {
-		if at < 0 || isBegin(r, at) {
+	at := node
+	for range maxDirect {
+		if at < 0 || isBegin(reached, at) {
 			return at
 		}
-		c.Steps++
-		at = r.Nodes[at].Parent
+		c.steps++
+		at = reached.Nodes[at].Parent
 	}
-	c.note(r)
-	return c.At[n].begins
+	c.note(reached)
+	return c.nodes[node].begins
 }
 
 // isBegin reports whether a frame holds a node as a variable or a value in use. Such a label is never left for later.
-func isBegin(r *walk.Reached, n int32) bool {
-	kind := r.Labels[r.Nodes[n].Label].Kind
+func isBegin(reached *walk.Reached, node int32) bool {
+	kind := reached.Labels[reached.Nodes[node].Label].Kind
 	return kind == walk.LabelLocal || kind == walk.LabelTemporary
 }
 
-// frameOf climbs from node n to the first frame that describe accepts. It returns the child of that frame on the path,
+// frameOf climbs from a node to the first frame that describe accepts. It returns the child of that frame on the path,
 // or -1.
-func (c *Climbs) frameOf(r *walk.Reached, n int32, describe func(frame int32) bool) int32 {
+func (c *climbs) frameOf(reached *walk.Reached, node int32, describe func(frame int32) bool) int32 {
 	for range maxAsked {
-		at := c.frame(r, n)
+		at := c.frame(reached, node)
 		if at < 0 {
 			break
 		}
-		if n = r.Nodes[at].Parent; describe(n) {
+		if node = reached.Nodes[at].Parent; describe(node) {
 			return at
 		}
-		if n < 0 {
+		if node < 0 {
 			break
 		}
 	}
@@ -139,41 +139,49 @@ const (
 )
 
 // wasteAt returns that knowledge of a node itself.
-func wasteAt(r *walk.Reached, n int32) (is uint8) {
-	id := r.Nodes[n].ID
-	if id < 0 || !r.Notes.Noted[id].Is(objects.NoteTracked) {
+func wasteAt(reached *walk.Reached, node int32) (is uint8) {
+	id := reached.Nodes[node].ID
+	if id < 0 || !reached.Notes.Noted[id].Is(objects.NoteTracked) {
 		return 0
 	}
-	if r.Notes.Noted[id].Is(objects.NoteFrozen) {
+	if reached.Notes.Noted[id].Is(objects.NoteFrozen) {
 		is |= wasteFrozen
 	}
-	if !r.Notes.Noted[id].Is(objects.NoteOld) {
+	if !reached.Notes.Noted[id].Is(objects.NoteOld) {
 		is |= wasteYoung
 	}
 	return is
 }
 
 // wasteOn returns that knowledge of the way from a node, the node included.
-func (c *Climbs) wasteOn(r *walk.Reached, n int32) (is uint8) {
-	if int(n) < len(c.waste) {
-		return c.waste[n]
+func (c *climbs) wasteOn(reached *walk.Reached, node int32) (is uint8) {
+	if int(node) < len(c.waste) {
+		return c.waste[node]
 	}
-	at := n
-	for range MaxDirect {
+	at := node
+	for range maxDirect {
 		if at < 0 {
 			return is
 		}
-		c.Steps++
-		is |= wasteAt(r, at)
-		at = r.Nodes[at].Parent
+		c.steps++
+		is |= wasteAt(reached, at)
+		at = reached.Nodes[at].Parent
 	}
-	for n := int32(len(c.waste)); int(n) < len(r.Nodes); n++ {
-		c.Steps++
-		one := wasteAt(r, n)
-		if p := r.Nodes[n].Parent; p >= 0 {
+	for node := int32(len(c.waste)); int(node) < len(reached.Nodes); node++ {
+		c.steps++
+		one := wasteAt(reached, node)
+		if p := reached.Nodes[node].Parent; p >= 0 {
 			one |= c.waste[p]
 		}
 		c.waste = append(c.waste, one)
 	}
-	return c.waste[n]
+	return c.waste[node]
+}
+
+// pathEnd is the upper end of a way, as long as ways have the same.
+type pathEnd struct {
+	size         int32 // nodes, at most; 0 for none
+	from, begins int32
+	steps        []string
+	output       int
 }

@@ -1,7 +1,7 @@
 package paths
 
-// Arc leads from a vertex to another.
-type Arc struct{ Tail, Head int32 }
+// arc leads from a vertex to another.
+type arc struct{ tail, head int32 }
 
 // each calls yield with all arcs.
 func (a *Arcs) each(yield func(tail, head int32)) {
@@ -20,12 +20,12 @@ func (a *Arcs) each(yield func(tail, head int32)) {
 // OnCycles returns the arcs of some that are on a cycle of vertices for which let holds, and the vertices of each such
 // cycle's strongly connected component, by the number that parts has for a vertex: -1 for all other vertices. An arc
 // from a vertex to itself is a cycle.
-func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []Arc, parts []int32) {
-	var arcs []Arc
+func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []int32) {
+	var arcs []arc
 	var from []int32
 	some.each(func(tail, head int32) {
 		if tail >= 0 && let(tail) && let(head) && (tail == head || len(g.Of(head)) > 0) {
-			arcs = append(arcs, Arc{tail, head})
+			arcs = append(arcs, arc{tail, head})
 			if n := len(from); n == 0 || from[n-1] != head {
 				from = append(from, head)
 			}
@@ -38,9 +38,9 @@ func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []Arc, parts []i
 	parts = make([]int32, len(all))
 	isCore := map[int32]bool{}
 	for _, a := range arcs {
-		if all[a.Tail] >= 0 && all[a.Tail] == all[a.Head] {
+		if all[a.tail] >= 0 && all[a.tail] == all[a.head] {
 			on = append(on, a)
-			isCore[all[a.Tail]] = true
+			isCore[all[a.tail]] = true
 		}
 	}
 	for v, part := range all {
@@ -54,7 +54,7 @@ func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []Arc, parts []i
 // components returns the number of the strongly connected component of each vertex that others lead to, of those for
 // which let holds; -1 for the rest. It is Tarjan's algorithm (Depth-first search and linear graph algorithms, 1972).
 func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
-	n := len(g.First) - 1
+	n := len(g.first) - 1
 	part = make([]int32, n)
 	place, low := make([]int32, n), make([]int32, n) // places from 1 on
 	for v := range part {
@@ -67,7 +67,7 @@ func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 	meet := func(v int32) {
 		met++
 		place[v], low[v] = met, met
-		stack, open = append(stack, step{v, g.First[v]}), append(open, v)
+		stack, open = append(stack, step{v, g.first[v]}), append(open, v)
 	}
 	for _, root := range from {
 		if place[root] == 0 {
@@ -76,8 +76,8 @@ func (g Graph) components(from []int32, let func(v int32) bool) (part []int32) {
 		for len(stack) > 0 {
 			s := &stack[len(stack)-1]
 			v := s.vertex
-			if s.next < g.First[v+1] {
-				to := g.Heads[s.next]
+			if s.next < g.first[v+1] {
+				to := g.heads[s.next]
 				s.next++
 				switch {
 				case !let(to):

@@ -17,13 +17,13 @@ func TestOnCycles(t *testing.T) {
 			barred[int32(v)] = r.IntN(5) == 0
 		}
 		let := func(v int32) bool { return !barred[v] }
-		isSome := map[Arc]bool{}
+		isSome := map[arc]bool{}
 		for range r.IntN(3 * n) {
 			tail, head := int32(r.IntN(n)), int32(r.IntN(n))
 			all.Add(tail, head)
 			if r.IntN(4) == 0 {
 				some.Add(tail, head)
-				isSome[Arc{tail, head}] = true
+				isSome[arc{tail, head}] = true
 			}
 		}
 		g := NewGraph(n, all, itself, false)
@@ -35,13 +35,13 @@ func TestOnCycles(t *testing.T) {
 		})
 		of := NewGraph(n, inner, itself, false)
 		on, parts := g.OnCycles(&some, let)
-		got := map[Arc]bool{}
+		got := map[arc]bool{}
 		for _, a := range on {
 			got[a] = true
 		}
 		cores := make([]bool, n)
 		for a := range isSome {
-			want := let(a.Tail) && let(a.Head) && reached(of, a.Head, -1)[a.Tail]
+			want := let(a.tail) && let(a.head) && reached(of, a.head, -1)[a.tail]
 			if got[a] != want {
 				t.Fatalf("arc %v of %v: on a cycle %t, want %t", a, all.parts, got[a], want)
 			}
@@ -49,8 +49,8 @@ func TestOnCycles(t *testing.T) {
 				continue
 			}
 			cycles++
-			for v, is := range reached(of, a.Tail, -1) {
-				cores[v] = cores[v] || is && reached(of, int32(v), -1)[a.Tail]
+			for v, is := range reached(of, a.tail, -1) {
+				cores[v] = cores[v] || is && reached(of, int32(v), -1)[a.tail]
 			}
 		}
 		for v := range int32(n) {

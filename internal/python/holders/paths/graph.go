@@ -2,7 +2,7 @@ package paths
 
 // Graph is a directed graph of vertices 0 … n-1. Arcs of vertex v are Heads[First[v]:First[v+1]].
 type Graph struct {
-	First, Heads []int32
+	first, heads []int32
 }
 
 // Arcs are arcs as they are met, in pieces: one slice that grows would be there twice while it does. Those of a tail
@@ -55,23 +55,23 @@ func NewGraph(n int, all Arcs, named func(tail int32) int32, back bool) Graph {
 			}
 		}
 	}
-	each(func(tail, _ int32) { g.First[tail]++ })
+	each(func(tail, _ int32) { g.first[tail]++ })
 	sum := int32(0)
-	for v, count := range g.First {
-		g.First[v] = sum
+	for v, count := range g.first {
+		g.first[v] = sum
 		sum += count
 	}
 	each(func(tail, head int32) {
-		g.Heads[g.First[tail]] = head
-		g.First[tail]++
+		g.heads[g.first[tail]] = head
+		g.first[tail]++
 	})
-	copy(g.First[1:], g.First[:n]) // each has moved to where the next begins
-	g.First[0] = 0
+	copy(g.first[1:], g.first[:n]) // each has moved to where the next begins
+	g.first[0] = 0
 	return g
 }
 
 // Of returns the vertices that arcs lead to from a vertex.
-func (g Graph) Of(v int32) []int32 { return g.Heads[g.First[v]:g.First[v+1]] }
+func (g Graph) Of(v int32) []int32 { return g.heads[g.first[v]:g.first[v+1]] }
 
 // Order is a depth-first order of the vertices that a root reaches: the vertices as they are met, and of each its place
 // in that order, -1 for one that is not reached, and the place of the vertex it was met from.
@@ -81,26 +81,26 @@ type Order struct {
 
 // DepthFirst returns the order from a root.
 func (g Graph) DepthFirst(root int32) Order {
-	n := len(g.First) - 1
+	n := len(g.first) - 1
 	o := Order{Place: make([]int32, n), Vertex: make([]int32, 0, n), Parent: make([]int32, 0, n)}
 	for v := range o.Place {
 		o.Place[v] = -1
 	}
 	type step struct{ vertex, next int32 }
-	stack := []step{{root, g.First[root]}}
+	stack := []step{{root, g.first[root]}}
 	o.Place[root], o.Vertex, o.Parent = 0, append(o.Vertex, root), append(o.Parent, 0)
 	for len(stack) > 0 {
 		s := &stack[len(stack)-1]
-		if s.next == g.First[s.vertex+1] {
+		if s.next == g.first[s.vertex+1] {
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		from, to := s.vertex, g.Heads[s.next]
+		from, to := s.vertex, g.heads[s.next]
 		s.next++
 		if o.Place[to] < 0 {
 			o.Place[to] = int32(len(o.Vertex))
 			o.Vertex, o.Parent = append(o.Vertex, to), append(o.Parent, o.Place[from])
-			stack = append(stack, step{to, g.First[to]})
+			stack = append(stack, step{to, g.first[to]})
 		}
 	}
 	return o

@@ -7,7 +7,7 @@ import (
 
 // reached returns the vertices that a root reaches without passing one of them.
 func reached(g Graph, root, without int32) []bool {
-	seen := make([]bool, len(g.First)-1)
+	seen := make([]bool, len(g.first)-1)
 	queue := []int32{root}
 	seen[root] = true
 	for len(queue) > 0 {

@@ -5,33 +5,34 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// OutputCycles finds out whether an object that an output leads to is in a reference cycle: then it does not go with
+// outputCycles finds out whether an object that an output leads to is in a reference cycle: then it does not go with
 // the output's names, but when the garbage collector comes.
-type OutputCycles struct {
+type outputCycles struct {
 	w     *walk.Walker
 	known map[int32]bool // by node, of it and of everything that lies between it and the output
 	met   map[int32]bool // of one search, by node
-	Left  int            // steps that may still be taken
+	left  int            // steps that may still be taken
 }
 
-// MaxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
-const MaxSearched = 1 << 23
+// maxSearched bounds the steps that all searches take: references followed, and nodes on the ways to outputs.
+const maxSearched = 1 << 23
 
-// NewOutputCycles returns the cycles of a walk that is over.
-func NewOutputCycles(w *walk.Walker) *OutputCycles {
-	return &OutputCycles{w: w, known: map[int32]bool{}, Left: MaxSearched}
+// newOutputCycles returns the cycles of a walk that is over.
+func newOutputCycles(w *walk.Walker) *outputCycles {
+	return &outputCycles{w: w, known: map[int32]bool{}, left: maxSearched}
 }
 
-// Holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
+// holds reports that of a node that an output leads to: of it, and of everything that lies between. Many blocks may lie
 // on one long way, which is gone once.
-func (c *OutputCycles) Holds(n int32) bool {
+func (c *outputCycles) holds(node int32) bool {
 	w := c.w
-	if w.Notes == nil || w.Nodes[n].Kind != walk.KindOutput {
+	if w.Notes == nil || w.Nodes[node].Kind != walk.KindOutput {
 		return false
 	}
 	var way []int32
 	is := false
-	for at := n; at >= 0 && w.Addrs[at] != w.Shell.Out && c.Left > 0; at = w.Nodes[at].Parent { // Out is IPython's own
+	// Out is IPython's own
+	for at := node; at >= 0 && w.Addrs[at] != w.Shell.Out && c.left > 0; at = w.Nodes[at].Parent {
 		known, ok := c.known[at]
 		if is = known; ok {
 			break
@@ -48,30 +49,30 @@ func (c *OutputCycles) Holds(n int32) bool {
 }
 
 // leadsBack reports whether an object leads to itself. That is assumed where it leads to objects without notes.
-func (c *OutputCycles) leadsBack(first int32) bool {
+func (c *outputCycles) leadsBack(first int32) bool {
 	w := c.w
 	c.met = map[int32]bool{}
 	queue := []int32{first}
-	for len(queue) > 0 && c.Left > 0 {
-		n := queue[len(queue)-1]
+	for len(queue) > 0 && c.left > 0 {
+		node := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		c.Left--
-		id := w.Nodes[n].ID
+		c.left--
+		id := w.Nodes[node].ID
 		if id < 0 {
 			return true
 		}
 		one := &w.Notes.Noted[id]
-		if one.Is(objects.NoteLeaf) || w.Nodes[n].What == walk.NodePart {
+		if one.Is(objects.NoteLeaf) || w.Nodes[node].What == walk.NodePart {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[n]) {
+			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[node]) {
 				continue
 			}
 			return true
 		}
 		for s := range w.Notes.StepsOf(id) {
-			if c.Left--; c.Left < 0 {
+			if c.left--; c.left < 0 {
 				break
 			}
 			switch s.Kind() {
@@ -92,9 +93,9 @@ func (c *OutputCycles) leadsBack(first int32) bool {
 }
 
 // isPandas reports whether an object is one of pandas' own that its frames are made of.
-func (c *OutputCycles) isPandas(addr uint64) bool {
-	for t := range c.w.Bases(c.w.ObjectType(addr)) {
-		if objects.IsPlain(t.Name) {
+func (c *outputCycles) isPandas(addr uint64) bool {
+	for typ := range c.w.Bases(c.w.ObjectType(addr)) {
+		if objects.IsPlain(typ.Name) {
 			return true
 		}
 	}

@@ -18,7 +18,7 @@ var _ walk.Visitor = (*seek)(nil)
 
 func (s *seek) Over() bool { return s.found }
 
-func (s *seek) Refer(_ int32, to uint64, kind objects.Step, l walk.Label) bool {
+func (s *seek) Refer(_ int32, to uint64, kind objects.Step, label walk.Label) bool {
 	if to != s.to || s.found {
 		return kind != objects.StepCounting
 	}
@@ -26,16 +26,16 @@ func (s *seek) Refer(_ int32, to uint64, kind objects.Step, l walk.Label) bool {
 	case objects.StepCounting:
 		return false
 	case objects.StepWord:
-		s.found = s.Beliefs.IsPlausible(to)
+		s.found = s.IsPlausible(to)
 	case objects.StepKey: // any other step has more meaning
-		t := s.ObjectType(to)
-		s.key = s.key || t != nil && t.Shape != objects.ShapeLeaf
+		typ := s.ObjectType(to)
+		s.key = s.key || typ != nil && typ.Shape != objects.ShapeLeaf
 		return s.key
 	default:
 		s.found = true
 	}
 	if s.found {
-		s.label, s.Finished = l, true
+		s.label, s.Finished = label, true
 	}
 	return s.found
 }
@@ -43,21 +43,9 @@ func (s *seek) Refer(_ int32, to uint64, kind objects.Step, l walk.Label) bool {
 func (s *seek) Count(from, to int32) {}
 
 // Add makes nodes that no search looks up.
-func (s *seek) Add(from int32, addr uint64, id int32, l walk.Label, what uint8) int32 {
-	s.Put(from, addr, id, l, what)
+func (s *seek) Add(from int32, addr uint64, id int32, label walk.Label, what uint8) int32 {
+	s.Put(from, addr, id, label, what)
 	return int32(len(s.Nodes) - 1)
-}
-
-// LabelOf returns the way in which a node is reached from its parent. Where that was left open the parent is looked
-// into again.
-func (p *Writer) LabelOf(n int32) walk.Label {
-	l := p.Labels[p.Nodes[n].Label]
-	if l.Kind != walk.LabelLater || p.Nodes[n].Parent < 0 {
-		return l
-	}
-	l = LabelBetween(p.Walker, p.Addrs[p.Nodes[n].Parent], p.Addrs[n])
-	p.Nodes[n].Label = p.Keep(l)
-	return l
 }
 
 // LabelBetween returns the way in which an object refers to another, by looking into it anew.

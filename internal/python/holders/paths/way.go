@@ -16,46 +16,38 @@ type path struct {
 	output int      // of IPython's, that the root is
 }
 
-// pathEnd is the upper end of a way, as long as ways have the same.
-type pathEnd struct {
-	size         int32 // nodes, at most; 0 for none
-	from, begins int32
-	steps        []string
-	output       int
-}
-
 // take puts a node into words. It returns the next one, -1 for none.
 func (y *path) take(at int32) (up int32) {
 	w := y.Writer
-	w.Climbs.Steps++
-	w.Climbs.Worded++
-	l, parent := w.LabelOf(at), w.Nodes[at].Parent
-	step, begins := w.Step(at, l)
+	w.climbs.steps++
+	w.climbs.worded++
+	label, parent := w.LabelOf(at), w.Nodes[at].Parent
+	step, begins := w.Step(at, label)
 	if step != "" {
 		y.steps = append(y.steps, step)
 	}
 	if at == y.begins {
 		return -1
 	}
-	if i := len(y.steps) - 1; begins && i >= 0 && l.Kind == walk.LabelLocal {
+	if i := len(y.steps) - 1; begins && i >= 0 && label.Kind == walk.LabelLocal {
 		y.steps[i] = ".f_locals[" + objects.Quote(y.steps[i]) + "]"
 		if parent >= 0 && w.IsShape(w.Addrs[parent], objects.ShapeGenerator) {
 			y.steps[i] = ".gi_frame" + y.steps[i]
 		}
 	}
 	if parent < 0 {
-		y.output = w.Output(l, y.steps)
+		y.output = w.outputOf(label, y.steps)
 	}
 	return parent
 }
 
 // tell puts a way into words; of a long one the middle is left out.
-func (y *path) tell(n int32) {
-	most := MaxNamed
-	if y.Climbs.Worded > MaxWorded {
-		most = LeastNamed
+func (y *path) tell(node int32) {
+	most := maxNamed
+	if y.climbs.worded > maxWorded {
+		most = leastNamed
 	}
-	at := n
+	at := node
 	for range most {
 		if at = y.take(at); at < 0 || len(y.steps) > 2*MaxSteps {
 			break
@@ -72,14 +64,14 @@ func (y *path) tell(n int32) {
 // skip puts the upper end of a way into words: from a node on at the most, and as many nodes as have the steps that are
 // shown.
 func (y *path) skip(at, most int32) {
-	c := &y.Climbs
+	c := &y.climbs
 	c.note(&y.Reached)
 	begins := int32(0) // the depth that it begins at
 	if y.begins >= 0 {
-		begins = c.At[y.begins].depth
+		begins = c.nodes[y.begins].depth
 	}
-	for size := max(LeastNamed, min(c.far.size, most)); ; size *= 2 {
-		if c.At[at].depth < begins+size {
+	for size := max(leastNamed, min(c.far.size, most)); ; size *= 2 {
+		if c.nodes[at].depth < begins+size {
 			y.rest(at)
 			return
 		}
@@ -101,7 +93,7 @@ func (y *path) rest(at int32) {
 
 // end is the upper end of the way, from a node on.
 func (y *path) end(from, size int32) pathEnd {
-	c := &y.Climbs
+	c := &y.climbs
 	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {
 		return f
 	}
@@ -117,30 +109,67 @@ func (y *path) cut(upper []string) {
 }
 
 // Describe fills in how a node is reached.
-func (p *Writer) Describe(h *event.Holder, n int32) {
-	addr := p.Addrs[n]
-	h.Kind = walk.Kinds[p.Nodes[n].Kind]
-	h.References = p.References(addr)
-	h.Probable = p.Nodes[n].Probable
-	h.Root = p.rootOf(n)
-	root := p.RootNode(n)
-	h.Running = p.CellFrames[p.Addrs[root]]
-	if t := p.ObjectType(p.Addrs[root]); t != nil && root != n {
-		h.Class = t.Shape == objects.ShapeType || t.Name == objects.LruCache
+func (p *Writer) Describe(holder *event.Holder, node int32) {
+	addr := p.Addrs[node]
+	holder.Kind = walk.Kinds[p.Nodes[node].Kind]
+	holder.References = p.References(addr)
+	holder.Probable = p.Nodes[node].Probable
+	holder.Root = p.rootOf(node)
+	root := p.RootNode(node)
+	holder.Running = p.CellFrames[p.Addrs[root]]
+	if typ := p.ObjectType(p.Addrs[root]); typ != nil && root != node {
+		holder.Class = typ.Shape == objects.ShapeType || typ.Name == objects.LruCache
 	}
-	if t := p.ObjectType(addr); t != nil {
-		h.Type = t.Name
+	if typ := p.ObjectType(addr); typ != nil {
+		holder.Type = typ.Name
 	}
-	begins := p.Climbs.frameOf(&p.Reached, n, func(frame int32) bool {
-		p.DescribeFrame(h, frame)
-		return h.Function != ""
+	begins := p.climbs.frameOf(&p.Reached, node, func(frame int32) bool {
+		p.describeFrame(holder, frame)
+		return holder.Function != ""
 	})
-	if h.Kind != event.HeldByTraceback && h.Kind != event.HeldByThread {
+	if holder.Kind != event.HeldByTraceback && holder.Kind != event.HeldByThread {
 		begins = -1 // the way goes on from the frame
 	}
 	y := path{Writer: p, begins: begins}
-	y.tell(n)
-	h.Output = y.output
+	y.tell(node)
+	holder.Output = y.output
 	slices.Reverse(y.steps)
-	h.Path = p.Join(Submodules(y.steps), h)
+	holder.Path = p.Join(submodules(y.steps), holder)
+}
+
+// Holders describes the holder of each block that a walk has looked for.
+func (p *Writer) Holders(f *walk.Finder) []event.Holder {
+	all := make([]event.Holder, len(f.Blocks))
+	cycles := newOutputCycles(p.Walker)
+	for i, b := range f.Blocks {
+		holder := &all[i]
+		holder.Address, holder.Kind, holder.Asked = b.Address, event.HeldByNone, event.Bytes(f.Asked[i])
+		node, probable := f.Found[i], false
+		if node < 0 {
+			node, probable = f.Maybe[i], true
+		}
+		if node < 0 {
+			continue
+		}
+		p.Describe(holder, node)
+		holder.Probable = holder.Probable || probable
+		holder.Garbage, holder.Lost = garbageOf(p, node), p.lostOf(node)
+		holder.Cyclic = !probable && cycles.holds(node)
+	}
+	return all
+}
+
+// Unseen returns the holders of the arrays that a walk has not looked for, each once.
+func (p *Writer) Unseen(f *walk.Finder) (out []event.Holder) {
+	known := map[uint64]bool{}
+	for _, u := range f.Unseen {
+		if known[u.Address] || f.Nodes[u.Node].Kind == walk.KindNone {
+			continue
+		}
+		known[u.Address] = true
+		holder := event.Holder{Address: u.Address, Size: event.Bytes(u.Size)}
+		p.Describe(&holder, u.Node)
+		out = append(out, holder)
+	}
+	return out
 }

@@ -23,27 +23,27 @@ const (
 // Writer puts into words how nodes are reached.
 type Writer struct {
 	*walk.Walker
-	Climbs Climbs      // ways to roots, see [Climbs]
-	Lost   *LostCycles // cycles that the collector does not see; nil for none
+	climbs climbs      // ways to roots, see climbs
+	Lost   *lostCycles // cycles that the collector does not see; nil for none
 }
 
 // NewWriter returns a writer of the paths of a walk that is over.
-func NewWriter(w *walk.Walker, l *LostCycles) *Writer { return &Writer{Walker: w, Lost: l} }
+func NewWriter(w *walk.Walker, lost *lostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
 
 // rootOf is the name of the root that a node was reached from.
-func (p *Writer) rootOf(n int32) string {
-	if l := p.LabelOf(p.RootNode(n)); l.Kind == walk.LabelRoot {
-		return p.Names[l.Arg]
+func (p *Writer) rootOf(node int32) string {
+	if label := p.LabelOf(p.RootNode(node)); label.Kind == walk.LabelRoot {
+		return p.Names[label.Arg]
 	}
 	return ""
 }
 
 // RootNode is the root that a node was reached from.
-func (p *Writer) RootNode(n int32) int32 { return p.Climbs.root(&p.Reached, n) }
+func (p *Writer) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
 
-// Submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
+// submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
 // Python: model._modules['layers']._modules['0']._parameters['weight'] is model.layers[0].weight.
-func Submodules(steps []string) (out []string) {
+func submodules(steps []string) (out []string) {
 	for i := 0; i < len(steps); i++ {
 		key, found := "", false
 		switch steps[i] {
@@ -73,26 +73,26 @@ func isIdentifier(key string) bool {
 }
 
 // Step is a label as text. begins is true for values that a frame holds.
-func (p *Writer) Step(n int32, l walk.Label) (step string, begins bool) {
+func (p *Writer) Step(node int32, label walk.Label) (step string, begins bool) {
 	name := func() string {
-		s, _ := p.Text(l.Arg, objects.MaxName)
+		s, _ := p.Text(label.Arg, objects.MaxName)
 		return s
 	}
-	switch l.Kind {
+	switch label.Kind {
 	case walk.LabelRoot:
-		return p.Names[l.Arg], false
+		return p.Names[label.Arg], false
 	case walk.LabelName:
 		return "." + name(), false
 	case walk.LabelKey:
-		return "[" + p.Key(l.Arg, 0) + "]", false
+		return "[" + p.Key(label.Arg, 0) + "]", false
 	case walk.LabelIndex:
-		return "[" + strconv.FormatUint(l.Arg, 10) + "]", false
+		return "[" + strconv.FormatUint(label.Arg, 10) + "]", false
 	case walk.LabelFlat:
-		return ".flat[" + strconv.FormatUint(l.Arg, 10) + "]", false
+		return ".flat[" + strconv.FormatUint(label.Arg, 10) + "]", false
 	case walk.LabelElement:
 		return "{…}", false
 	case walk.LabelFixed:
-		return walk.Fixed[l.Arg], false
+		return walk.Fixed[label.Arg], false
 	case walk.LabelClosure:
 		return ".__closure__[" + objects.Quote(name()) + "]", false
 	case walk.LabelLocal:
@@ -100,14 +100,14 @@ func (p *Writer) Step(n int32, l walk.Label) (step string, begins bool) {
 	case walk.LabelTemporary:
 		return "(a value in use)", true
 	case walk.LabelWord:
-		return p.wordStep(n, l.Arg), false
+		return p.wordStep(node, label.Arg), false
 	}
 	return "", false
 }
 
 // wordStep names a word of an object of a C type: by the member at it, or by the type of the word's target.
-func (p *Writer) wordStep(n int32, at uint64) string {
-	parent := p.Nodes[n].Parent
+func (p *Writer) wordStep(node int32, at uint64) string {
+	parent := p.Nodes[node].Parent
 	if parent < 0 {
 		return ""
 	}
@@ -126,14 +126,14 @@ func (p *Writer) wordStep(n int32, at uint64) string {
 			return "." + name
 		}
 	}
-	if t := p.ObjectType(p.Addrs[n]); t != nil {
-		return ".<" + t.Name + ">"
+	if typ := p.ObjectType(p.Addrs[node]); typ != nil {
+		return ".<" + typ.Name + ">"
 	}
 	return ".<?>"
 }
 
-// Output is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
-func (p *Writer) Output(root walk.Label, steps []string) int {
+// outputOf is n of Out[n]: a path that begins with Out (or _oh) and a number, or with _n.
+func (p *Writer) outputOf(root walk.Label, steps []string) int {
 	if root.Kind != walk.LabelRoot {
 		return 0
 	}
@@ -160,23 +160,24 @@ func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 	return event.HeldByVariable
 }
 
-// DescribeFrame fills in the function, file and line of a frame.
-func (p *Writer) DescribeFrame(h *event.Holder, n int32) {
-	f, ok := p.Frames.At[n]
+// describeFrame fills in the function, file and line of a frame.
+func (p *Writer) describeFrame(holder *event.Holder, node int32) {
+	f, ok := p.Frames[node]
 	if !ok {
 		return
 	}
-	h.Function, h.File = p.FunctionOf(f.Code), p.FileOf(f.Code)
-	h.Line = p.line(n, f)
+	holder.Function, holder.File = p.FunctionOf(f.Code), p.FileOf(f.Code)
+	holder.Line = p.line(node, f)
 }
 
 // Join makes a path of its steps, and cuts it.
-func (p *Writer) Join(steps []string, h *event.Holder) string {
+func (p *Writer) Join(steps []string, holder *event.Holder) string {
 	path := strings.Join(steps, "")
-	if (h.Kind == event.HeldByCycle || h.Kind == event.HeldByNone) && h.Type != "" { // there is no root to begin with
+	rootless := holder.Kind == event.HeldByCycle || holder.Kind == event.HeldByNone
+	if rootless && holder.Type != "" {
 		path = "…" + path
 	}
-	if rest, ok := strings.CutPrefix(path, "_oh["); ok && h.Kind == event.HeldByOutput {
+	if rest, ok := strings.CutPrefix(path, "_oh["); ok && holder.Kind == event.HeldByOutput {
 		path = "Out[" + rest // another name of it
 	}
 	if len(path) <= MaxPath {
@@ -190,8 +191,8 @@ func (p *Writer) Join(steps []string, h *event.Holder) string {
 }
 
 // line returns the line that a frame is at, 0 if not known.
-func (p *Writer) line(n int32, f walk.Frame) int32 {
-	if up := p.Nodes[n].Parent; up >= 0 && p.IsShape(p.Addrs[up], objects.ShapeTraceback) {
+func (p *Writer) line(node int32, f walk.Frame) int32 {
+	if up := p.Nodes[node].Parent; up >= 0 && p.IsShape(p.Addrs[up], objects.ShapeTraceback) {
 		tb := p.Addrs[up]
 		if line := p.Mem.Int32(tb + cpython.TracebackLine); line > 0 {
 			return line
@@ -204,11 +205,11 @@ func (p *Writer) line(n int32, f walk.Frame) int32 {
 	const maxTable = 1 << 20
 	h := &p.Heap
 	table := p.Mem.Word(f.Code + uint64(h.CodeLineTable))
-	if t := p.ObjectType(table); t == nil || t.Flags&cpython.FlagBytes == 0 {
+	if typ := p.ObjectType(table); typ == nil || typ.Flags&cpython.FlagBytes == 0 {
 		return 0
 	}
 	size := min(p.Mem.Word(table+uint64(h.VarSize)), maxTable)
-	if p.Climbs.Tables += size; p.Climbs.Tables > MaxTables {
+	if p.climbs.tables += size; p.climbs.tables > maxTables {
 		return 0
 	}
 	raw := p.Mem.Bytes(table+uint64(h.BytesData), int(size))
@@ -218,15 +219,15 @@ func (p *Writer) line(n int32, f walk.Frame) int32 {
 	return int32(max(0, min(cpython.Line(h.Version, p.Mem.Int32(f.Code+uint64(h.CodeFirstLine)), raw, f.At), 1<<31-1)))
 }
 
-// GarbageOf returns the collector's part in a block that only an object without a root has.
-func GarbageOf(p *Writer, n int32) event.Garbage {
-	c, kind := &p.Notes.Collector, p.Nodes[n].Kind
+// garbageOf returns the collector's part in a block that only an object without a root has.
+func garbageOf(p *Writer, node int32) event.Garbage {
+	c, kind := &p.Notes.Collector, p.Nodes[node].Kind
 	if kind != walk.KindCycle && kind != walk.KindNone {
 		return ""
 	}
-	on := p.Climbs.wasteOn(&p.Reached, n)
+	on := p.climbs.wasteOn(&p.Reached, node)
 	switch {
-	case kind == walk.KindCycle && p.Lost.cycle(n) >= 0:
+	case kind == walk.KindCycle && p.Lost.cycle(node) >= 0:
 		return event.GarbageLost
 	case on&wasteFrozen != 0:
 		return event.GarbageFrozen
@@ -238,4 +239,16 @@ func GarbageOf(p *Writer, n int32) event.Garbage {
 		return event.GarbageOff
 	}
 	return event.GarbageWaits
+}
+
+// LabelOf returns the way in which a node is reached from its parent. Where that was left open the parent is looked
+// into again.
+func (p *Writer) LabelOf(node int32) walk.Label {
+	label := p.Labels[p.Nodes[node].Label]
+	if label.Kind != walk.LabelLater || p.Nodes[node].Parent < 0 {
+		return label
+	}
+	label = LabelBetween(p.Walker, p.Addrs[p.Nodes[node].Parent], p.Addrs[node])
+	p.Nodes[node].Label = p.Keep(label)
+	return label
 }

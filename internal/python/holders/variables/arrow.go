@@ -3,13 +3,12 @@ package variables
 import (
 	"strings"
 
-	"ipytracer/event"
 	"ipytracer/internal/python/holders/objects"
 	"ipytracer/internal/python/holders/walk"
 )
 
 // arrow takes in the memory of an object of pyarrow's: the C++ objects that it shares, and their buffers.
-func (e *Extents) arrow(n int32, obj uint64, t *objects.Type) {
+func (e *extents) arrow(n int32, obj uint64, t *objects.Type) {
 	s := &sharedWalk{e: e, Walker: e.Walker}
 	found := false
 	objects.EachShared(e.Types, obj, t, func(p objects.SharedPointer) {
@@ -19,7 +18,7 @@ func (e *Extents) arrow(n int32, obj uint64, t *objects.Type) {
 	if !found {
 		return
 	}
-	e.Unknown[n] = false
+	e.unknown[n] = false
 	for len(s.waiting) > 0 && !s.Done() {
 		last := len(s.waiting) - 1
 		one := s.waiting[last]
@@ -30,7 +29,7 @@ func (e *Extents) arrow(n int32, obj uint64, t *objects.Type) {
 
 // sharedWalk is a walk over the C++ objects behind one object of pyarrow's.
 type sharedWalk struct {
-	e *Extents
+	e *extents
 	*walk.Walker
 	waiting []sharedNode
 }
@@ -45,10 +44,10 @@ type sharedNode struct {
 func (s *sharedWalk) refer(from int32, p objects.SharedPointer) {
 	n, known := s.Known(p.Counts)
 	if !known {
-		if n = s.AddNew(Nobody, p.Counts, walk.Label{}, walk.NodePart); n < 0 {
+		if n = s.AddNew(nobody, p.Counts, walk.Label{}, walk.NodePart); n < 0 {
 			return
 		}
-		s.e.Bytes[n], s.e.Refs[n], s.e.Unknown[n], s.e.Class[n] = 0, p.Uses, false, false
+		s.e.bytes[n], s.e.refs[n], s.e.unknown[n], s.e.class[n] = 0, p.Uses, false, false
 		s.waiting = append(s.waiting, sharedNode{p, n})
 	}
 	s.e.Count(from, n)
@@ -58,9 +57,9 @@ func (s *sharedWalk) refer(from int32, p objects.SharedPointer) {
 // it shares with others.
 func (s *sharedWalk) look(o sharedNode) {
 	own, behind := objects.BehindShared(s.Types, o.SharedPointer)
-	s.e.Bytes[o.node] += own
+	s.e.bytes[o.node] += own
 	if behind == 0 { // of an allocator with unknown sizes
-		s.e.Unknown[o.node] = true
+		s.e.unknown[o.node] = true
 		return
 	}
 	if strings.Contains(s.Class(s.Mem.Word(o.Object)), "Buffer") {
@@ -73,12 +72,12 @@ func (s *sharedWalk) look(o sharedNode) {
 	},
 		func(v objects.SharedVector) bool {
 			if v.End-v.Begin > objects.MaxShared {
-				s.e.Unknown[o.node] = true
+				s.e.unknown[o.node] = true
 				return false
 			}
 			bytes, known := s.Sizes.Buffer(v.Begin, v.Reserved-v.Begin)
-			s.e.Bytes[o.node] += bytes
-			s.e.Unknown[o.node] = s.e.Unknown[o.node] || !known
+			s.e.bytes[o.node] += bytes
+			s.e.unknown[o.node] = s.e.unknown[o.node] || !known
 			return true
 		})
 }
@@ -94,54 +93,16 @@ func (s *sharedWalk) buffer(o sharedNode, bytes uint64) {
 		if ok {
 			_, known = s.Sizes.Buffer(b.Data, b.Capacity)
 		}
-		s.e.Unknown[o.node] = !known
+		s.e.unknown[o.node] = !known
 		if known && b.Capacity > 0 {
-			s.e.Bytes[o.node] += b.Capacity
+			s.e.bytes[o.node] += b.Capacity
 			s.e.enlarge(o.node, b.Capacity)
-			s.e.Data[o.node] = b.Data
+			s.e.data[o.node] = b.Data
 		}
 	case strings.HasPrefix(s.Class(s.Mem.Word(o.Object)), "N5arrow2py"):
-		s.e.Unknown[o.node] = !walk.PythonsOf(s.Walker, o.node, o.Object, bytes)
+		s.e.unknown[o.node] = !walk.PythonsOf(s.Walker, o.node, o.Object, bytes)
 	default:
 		_, part := objects.SharedAt(s.Types, o.Object+objects.BufferParent)
-		s.e.Unknown[o.node] = !part && s.Mem.Word(o.Object+objects.BufferSize) > 0
-	}
-}
-
-// describeArrow describes objects with rows: tables and record batches, which have their columns as well, arrays,
-// chunked arrays. The places in the C++ objects: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
-// array/data.h, Arrow 11 to 25. The words in front of a number must have their expected contents.
-func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) {
-	of := l.Lineage(t)
-	p, found := objects.FirstShared(l.Types, addr, t)
-	if !found {
-		return
-	}
-	shares := func(at uint64) bool {
-		_, ok := objects.SharedAt(l.Types, at)
-		return ok
-	}
-	switch {
-	case of.Is("pyarrow.lib.Table"), of.Is("pyarrow.lib.RecordBatch"): // virtual table, schema, rows, columns
-		const schema, rows, columns = 8, 24, 32
-		begin, end := l.Mem.Word(p.Object+columns), l.Mem.Word(p.Object+columns+8)
-		n := l.Mem.Word(p.Object + rows)
-		if shares(p.Object+schema) && n < objects.UserSpace {
-			r.Length, r.Shape = int64(n), []int64{int64(n)}
-			if begin >= objects.LowestAddress && end >= begin && (end-begin)%objects.SharedSize == 0 && shares(begin) {
-				r.Shape = append(r.Shape, int64((end-begin)/objects.SharedSize))
-			}
-		}
-	case of.Is("pyarrow.lib.ChunkedArray"): // chunks, type, length
-		const kind, length = 24, 40
-		if n := l.Mem.Word(p.Object + length); shares(p.Object+kind) && n < objects.UserSpace {
-			r.Length = int64(n)
-		}
-	case of.Is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
-		const data, length = 8, 16
-		if at, ok := objects.SharedAt(l.Types, p.Object+data); ok && shares(at.Object) &&
-			l.Mem.Word(at.Object+length) < objects.UserSpace {
-			r.Length = int64(l.Mem.Word(at.Object + length))
-		}
+		s.e.unknown[o.node] = !part && s.Mem.Word(o.Object+objects.BufferSize) > 0
 	}
 }

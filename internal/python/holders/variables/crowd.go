@@ -4,8 +4,6 @@ import (
 	"iter"
 
 	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/paths"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // A list of millions of texts, some of which others have as well, would make a node of each. They refer to nothing, and
@@ -14,11 +12,11 @@ import (
 // one after another, so there are few sets of objects.
 //
 // A crowd has leaves that no survey has noted: those that only objects with very many references have, see
-// [walk.Walker.isLarge].
+// census.isLarge in package walk.
 type crowd struct {
 	index objects.Index
-	Addrs []uint64
-	All   []Leaf
+	addrs []uint64
+	all   []leaf
 	sets  []leafSet
 	next  map[setStep]int32 // the set that an object more makes of one
 	last  setStep
@@ -29,9 +27,9 @@ type crowd struct {
 	region objects.Region
 }
 
-// Leaf is an object that refers to nothing.
-type Leaf struct {
-	Set   int32  // of those that refer to it
+// leaf is an object that refers to nothing.
+type leaf struct {
+	set   int32  // of those that refer to it
 	left  uint32 // references that were not met
 	Bytes uint32
 }
@@ -52,40 +50,40 @@ const (
 
 func newCrowd() *crowd {
 	c := &crowd{sets: []leafSet{{-1, -1, 0}}, next: map[setStep]int32{}, last: setStep{-1, -1}}
-	c.Addrs = objects.Room[uint64](&c.region, maxCrowd)
-	c.All = objects.Room[Leaf](&c.region, maxCrowd)
+	c.addrs = objects.Room[uint64](&c.region, maxCrowd)
+	c.all = objects.Room[leaf](&c.region, maxCrowd)
 	return c
 }
 
 func (c *crowd) free() {
-	c.Addrs, c.All = nil, nil
+	c.addrs, c.all = nil, nil
 	c.region.Free()
 }
 
 // take takes in a reference from a node to a leaf. It is false where there is no room for it.
 func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type) bool {
-	n, known := c.index.Get(addr, c.Addrs)
+	n, known := c.index.Get(addr, c.addrs)
 	if !known {
-		if len(c.All) == maxCrowd {
+		if len(c.all) == maxCrowd {
 			return false
 		}
 		bytes, _ := s.Measure(addr, t)
-		n = int32(len(c.All))
-		c.Addrs = append(c.Addrs, addr)
-		c.All = append(c.All, Leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
-		c.index.Put(addr, n, c.Addrs)
+		n = int32(len(c.all))
+		c.addrs = append(c.addrs, addr)
+		c.all = append(c.all, leaf{left: uint32(s.References(addr)), Bytes: uint32(min(bytes, 1<<32-1))})
+		c.index.Put(addr, n, c.addrs)
 	}
-	one := &c.All[n]
+	one := &c.all[n]
 	if one.left > 0 {
 		one.left--
 	}
-	to, ok := c.With(one.Set, from)
-	one.Set = to
+	to, ok := c.with(one.set, from)
+	one.set = to
 	return ok
 }
 
-// With is the set that has a node more.
-func (c *crowd) With(set, node int32) (to int32, ok bool) {
+// with is the set that has a node more.
+func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	if c.sets[set].node == node {
 		return set, true
 	}
@@ -115,51 +113,4 @@ func (c *crowd) nodes(set int32) iter.Seq[int32] {
 			}
 		}
 	}
-}
-
-// Settle makes a node for the leaves that the same objects have, and one for those of them that something else has as
-// well. Many sets of many objects would make more references than there is room for: the rest counts as held by
-// something else.
-func (e *Extents) Settle() {
-	c := e.Crowd
-	type whole struct {
-		bytes uint64
-		first uint64
-	}
-	c.first = int32(len(e.Bytes))
-	defer func() { c.end = int32(len(e.Bytes)) }()
-	sums := make([][2]whole, len(c.sets))
-	for i, one := range c.All {
-		held := 0
-		if one.left > 0 {
-			held = 1
-		}
-		s := &sums[one.Set][held]
-		if s.bytes += uint64(one.Bytes); s.first == 0 {
-			s.first = c.Addrs[i]
-		}
-	}
-	for set := range sums {
-		for held, s := range sums[set] {
-			if s.bytes == 0 {
-				continue
-			}
-			n := e.AddNew(Nobody, s.first, walk.Label{}, walk.NodePart)
-			if n < 0 {
-				break
-			}
-			if held == 0 {
-				c.sets[set].whole = n
-			}
-			e.Bytes[n], e.Refs[n], e.Seen[n], e.Unknown[n], e.Class[n] = s.bytes, uint32(held), 0, false, false
-			for from := range c.nodes(int32(set)) {
-				if e.Arcs.Count >= paths.MaxArcs {
-					e.Stopped, e.Refs[n] = objects.ErrObjects, 1
-					break
-				}
-				e.Arcs.Add(from, n)
-			}
-		}
-	}
-	e.Crowd = nil
 }

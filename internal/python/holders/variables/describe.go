@@ -103,3 +103,41 @@ func (l *lister) describeSparse(r *event.Variable, addr uint64, t *objects.Type)
 	}
 	r.Shape, r.DType = out, l.ReadArray(data).DType
 }
+
+// describeArrow describes objects with rows: tables and record batches, which have their columns as well, arrays,
+// chunked arrays. The places in the C++ objects: cpp/src/arrow/table.{h,cc}, record_batch.{h,cc}, chunked_array.h,
+// array/data.h, Arrow 11 to 25. The words in front of a number must have their expected contents.
+func (l *lister) describeArrow(r *event.Variable, addr uint64, t *objects.Type) {
+	of := l.Lineage(t)
+	p, found := objects.FirstShared(l.Types, addr, t)
+	if !found {
+		return
+	}
+	shares := func(at uint64) bool {
+		_, ok := objects.SharedAt(l.Types, at)
+		return ok
+	}
+	switch {
+	case of.Is("pyarrow.lib.Table"), of.Is("pyarrow.lib.RecordBatch"): // virtual table, schema, rows, columns
+		const schema, rows, columns = 8, 24, 32
+		begin, end := l.Mem.Word(p.Object+columns), l.Mem.Word(p.Object+columns+8)
+		n := l.Mem.Word(p.Object + rows)
+		if shares(p.Object+schema) && n < objects.UserSpace {
+			r.Length, r.Shape = int64(n), []int64{int64(n)}
+			if begin >= objects.LowestAddress && end >= begin && (end-begin)%objects.SharedSize == 0 && shares(begin) {
+				r.Shape = append(r.Shape, int64((end-begin)/objects.SharedSize))
+			}
+		}
+	case of.Is("pyarrow.lib.ChunkedArray"): // chunks, type, length
+		const kind, length = 24, 40
+		if n := l.Mem.Word(p.Object + length); shares(p.Object+kind) && n < objects.UserSpace {
+			r.Length = int64(n)
+		}
+	case of.Is("pyarrow.lib.Array"): // virtual table, data, which have a type and their length
+		const data, length = 8, 16
+		if at, ok := objects.SharedAt(l.Types, p.Object+data); ok && shares(at.Object) &&
+			l.Mem.Word(at.Object+length) < objects.UserSpace {
+			r.Length = int64(l.Mem.Word(at.Object + length))
+		}
+	}
+}

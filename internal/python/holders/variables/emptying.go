@@ -22,12 +22,6 @@ var containers = map[string]bool{
 // maxAttributes is how many attributes of a class are looked at.
 const maxAttributes = 1 << 10
 
-// releases notes that a group is let go of in another way than by its names, and the expression with which it is.
-func (g *group) releases(how event.Release, expression string) {
-	let := g.toRelease()
-	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
-}
-
 // emptying takes what code empties into a listing.
 type emptying struct{ *lister }
 
@@ -90,7 +84,7 @@ func (l emptying) attributesOf(class objects.Binding, kind event.HolderKind, beg
 		case class.Name+"."+b.Name == figures:
 			how, expression = event.ReleaseFigures, l.imported["matplotlib.pyplot"]
 		}
-		if _, known := l.Known(contents); known || len(l.groups) >= MaxGroups {
+		if _, known := l.Known(contents); known || len(l.groups) >= maxGroups {
 			continue
 		}
 		_, named := l.byAddr[b.Value]
@@ -117,22 +111,13 @@ func (l emptying) attribute(class, b objects.Binding, kind event.HolderKind, beg
 	case known:
 		l.groups[-2-tail].toRelease().also(begin + b.Name)
 	case t.Shape != objects.ShapeArray && t.Shape != objects.ShapeWords || descriptors[t.Name] ||
-		len(l.groups) >= MaxGroups:
+		len(l.groups) >= maxGroups:
 	default:
 		l.extents.lets[arc] = int32(-2 - len(l.groups))
 		g := group{names: []string{class.Name + "." + b.Name}, addr: b.Value, kind: kind, place: true}
 		g.releases(event.ReleaseAttr, begin+b.Name)
 		l.groups = append(l.groups, g)
 		l.hold(len(l.groups)-1, b.Value)
-	}
-}
-
-// also adds an expression for the same object.
-func (let *release) also(expression string) {
-	if len(let.expressions) < objects.MaxAlso {
-		let.expressions = append(let.expressions, expression)
-	} else {
-		let.barred = true
 	}
 }
 
@@ -172,7 +157,7 @@ func (l emptying) empties(g int, contents uint64, how event.Release, expression 
 }
 
 // empty notes that a node is emptied with a group, which is a tail of arcs.
-func (e *Extents) empty(n, tail int32) {
+func (e *extents) empty(n, tail int32) {
 	if e.emptied == nil {
 		e.emptied = map[int32]int32{}
 	}
@@ -182,7 +167,7 @@ func (e *Extents) empty(n, tail int32) {
 // runs takes the modules of files that %run has run: IPython keeps them, and with them what the files have made, beside
 // the names that the notebook gets of it.
 func (l emptying) runs() {
-	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= MaxGroups {
+	if !l.IsShape(l.Shell.Runs, objects.ShapeDict) || len(l.groups) >= maxGroups {
 		return
 	}
 	const expression = event.OfShell + "_main_mod_cache"
@@ -252,13 +237,4 @@ func (p *modulePlaces) take(b objects.Binding) {
 	case len(g.names) == 1:
 		g.releases(event.ReleaseAttr, p.begin+b.Name)
 	}
-}
-
-// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
-// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
-func ofList(t *objects.Type, references uint32) uint32 {
-	if t.Name == "functools._lru_list_elem" {
-		return min(references, 1)
-	}
-	return 0
 }

@@ -6,20 +6,20 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// Extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
+// extents has the known memory of nodes, for a listing of variables (see [List]): how many bytes each has of its own,
 // and which nodes refer to it. A name then holds alone the nodes that every reference leads to through that name: those
 // that it dominates. A reference that was not seen, by the object's reference count, comes from outside and holds as
 // well.
-type Extents struct {
+type extents struct {
 	*walk.Finder
-	Bytes   []uint64 // of each node
-	Refs    []uint32 // its reference count
-	Seen    []uint32 // references that were seen
-	Unknown []bool   // it may have more than its bytes
-	Class   []bool   // it is a class: behind it lies code
+	bytes   []uint64 // of each node
+	refs    []uint32 // its reference count
+	seen    []uint32 // references that were seen
+	unknown []bool   // it may have more than its bytes
+	class   []bool   // it is a class: behind it lies code
 
-	Data   map[int32]uint64        // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
-	Device map[int32]uint64        // and how many bytes are on a GPU
+	data   map[int32]uint64        // of nodes that are storages of tensors, or buffers of Arrow's: where their data is
+	device map[int32]uint64        // and how many bytes are on a GPU
 	maps   map[int32]objects.Block // memory maps
 
 	tensors tensorWalk
@@ -33,27 +33,27 @@ type Extents struct {
 	// lets has the attributes of classes that code takes from them, by the class and the object: the groups, likewise.
 	lets map[[2]uint64]int32
 
-	Crowd *crowd           // leaves that are no nodes
+	crowd *crowd           // leaves that are no nodes
 	large map[int32]uint64 // bytes of nodes that are in large blocks, see leastLarge
 
 	own, references objects.Region // of Bytes, Unknown, Class; of Refs, Seen, last
 
-	Arcs  paths.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
+	arcs  paths.Arcs // references: -1 is a tail that is no node's, -2 and below are groups of names
 	group int32      // the tail of references from roots
 
 	unvisited paths.Arcs // references that the collector does not visit
 }
 
 const (
-	Nobody   = -1
+	nobody   = -1
 	immortal = 1 << 31 // a reference count that does not count, from 3.12 on
 )
 
-// NewExtents returns the visitor of a walker.
-func NewExtents(w *walk.Walker) *Extents {
-	e := &Extents{
-		Finder: walk.NewFinder(w), group: Nobody, Crowd: newCrowd(),
-		Data: map[int32]uint64{}, Device: map[int32]uint64{}, large: map[int32]uint64{},
+// newExtents returns the visitor of a walker.
+func newExtents(w *walk.Walker) *extents {
+	e := &extents{
+		Finder: walk.NewFinder(w), group: nobody, crowd: newCrowd(),
+		data: map[int32]uint64{}, device: map[int32]uint64{}, large: map[int32]uint64{},
 		maps: map[int32]objects.Block{},
 	}
 	e.tensors = tensorWalk{e: e, graph: objects.Autograd{NativeMemory: w.Types}}
@@ -61,49 +61,49 @@ func NewExtents(w *walk.Walker) *Extents {
 }
 
 // enlarge notes bytes of a node that may be a large block.
-func (e *Extents) enlarge(n int32, bytes uint64) {
+func (e *extents) enlarge(n int32, bytes uint64) {
 	if bytes >= objects.LeastLarge {
 		e.large[n] += bytes
 	}
 }
 
 // reserve makes room for so many nodes.
-func (e *Extents) reserve(nodes int) {
+func (e *extents) reserve(nodes int) {
 	nodes += nodes/64 + 1024
-	e.Bytes = objects.Room[uint64](&e.own, nodes)
-	e.Unknown = objects.Room[bool](&e.own, nodes)
-	e.Class = objects.Room[bool](&e.own, nodes)
-	e.Refs = objects.Room[uint32](&e.references, nodes)
-	e.Seen = objects.Room[uint32](&e.references, nodes)
+	e.bytes = objects.Room[uint64](&e.own, nodes)
+	e.unknown = objects.Room[bool](&e.own, nodes)
+	e.class = objects.Room[bool](&e.own, nodes)
+	e.refs = objects.Room[uint32](&e.references, nodes)
+	e.seen = objects.Room[uint32](&e.references, nodes)
 	e.last = objects.Room[int32](&e.references, nodes)
 }
 
 // free gives everything back.
-func (e *Extents) free() {
-	e.Bytes, e.Unknown, e.Class = nil, nil, nil
+func (e *extents) free() {
+	e.bytes, e.unknown, e.class = nil, nil, nil
 	e.freeReferences()
-	if e.Crowd != nil {
-		e.Crowd.free()
+	if e.crowd != nil {
+		e.crowd.free()
 	}
 	e.own.Free()
 }
 
 // freeReferences frees everything that is needed until arcs are complete.
-func (e *Extents) freeReferences() {
-	e.Refs, e.Seen, e.last = nil, nil, nil
+func (e *extents) freeReferences() {
+	e.refs, e.seen, e.last = nil, nil, nil
 	e.references.Free()
 }
 
 var (
-	_ walk.Visitor      = (*Extents)(nil)
-	_ walk.LeafTaker    = (*Extents)(nil)
-	_ walk.LibraryTaker = (*Extents)(nil)
+	_ walk.Visitor      = (*extents)(nil)
+	_ walk.LeafTaker    = (*extents)(nil)
+	_ walk.LibraryTaker = (*extents)(nil)
 )
 
-func (e *Extents) Over() bool { return false }
+func (e *extents) Over() bool { return false }
 
 // Refer follows keys of dicts that refer to nothing as well: they take memory.
-func (e *Extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
+func (e *extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) bool {
 	if kind == objects.StepKey {
 		if t := e.ObjectType(to); t != nil && t.Shape == objects.ShapeLeaf {
 			return e.Reach(from, to, walk.Label{})
@@ -112,7 +112,7 @@ func (e *Extents) Refer(from int32, to uint64, kind objects.Step, l walk.Label) 
 	return e.Finder.Refer(from, to, kind, l)
 }
 
-func (e *Extents) Add(from int32, addr uint64, id int32, l walk.Label, what uint8) int32 {
+func (e *extents) Add(from int32, addr uint64, id int32, l walk.Label, what uint8) int32 {
 	n := e.Make(from, addr, id, l, what)
 	if n >= 0 {
 		e.added(n)
@@ -121,7 +121,7 @@ func (e *Extents) Add(from int32, addr uint64, id int32, l walk.Label, what uint
 }
 
 // added takes in a node that has just been made.
-func (e *Extents) added(n int32) {
+func (e *extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
 	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
@@ -129,24 +129,24 @@ func (e *Extents) added(n int32) {
 		one := &e.Notes.Noted[at.ID]
 		t := e.Notes.Types[one.TypeNumber()]
 		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
-		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
 		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
 	} else if t := e.ObjectType(addr); t != nil {
 		refs = uint32(e.References(addr))
 		refs -= ofList(t, refs)
-		ofHeap, isMap = t.Name == objects.TreeType, e.isMap(t)
+		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
 		size, known := e.Measure(addr, t)
 		bytes, unknown, class = size, !known, t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
 	}
-	e.Bytes, e.Refs, e.Seen, e.Unknown = append(e.Bytes, bytes), append(e.Refs, refs), append(e.Seen, 0),
-		append(e.Unknown, unknown)
-	e.Class, e.last = append(e.Class, class), append(e.last, Nobody)
+	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0),
+		append(e.unknown, unknown)
+	e.class, e.last = append(e.class, class), append(e.last, nobody)
 	if isMap {
-		b, ok := e.mapOf(e.Addrs[n])
-		if ok {
-			e.mapped(n, b)
+		b, ok := mapOf(&e.Sizer, e.Addrs[n])
+		if ok && len(e.maps) < maxMaps {
+			e.maps[n] = b
 		}
-		e.Unknown[n] = !ok && e.Mem.Word(e.Addrs[n]+mapSize) >= leastMap
+		e.unknown[n] = !ok && e.Mem.Word(e.Addrs[n]+mapSize) >= leastMap
 	}
 	if !ofHeap { // pieces that malloc keeps, however large they are
 		e.enlarge(n, bytes)
@@ -154,12 +154,12 @@ func (e *Extents) added(n int32) {
 }
 
 // Count takes in the references to a node.
-func (e *Extents) Count(from, to int32) {
+func (e *extents) Count(from, to int32) {
 	if to < 0 {
 		return
 	}
 	if !e.Uncounted {
-		e.Seen[to]++
+		e.seen[to]++
 	}
 	tail, emptied := e.emptied[to]
 	if emptied && (from >= 0 || e.group != tail) {
@@ -180,26 +180,26 @@ func (e *Extents) Count(from, to int32) {
 		}
 		e.last[to] = from
 	}
-	if e.Arcs.Count == paths.MaxArcs {
+	if e.arcs.Count == paths.MaxArcs {
 		e.Stopped = objects.ErrObjects
 		return
 	}
-	e.Arcs.Add(from, to)
+	e.arcs.Add(from, to)
 }
 
 // letBy returns the group with which code takes an object from a class, by their nodes.
-func (e *Extents) letBy(from, to int32) (group int32, lets bool) {
-	if from >= 0 && e.lets != nil && e.Class[from] {
+func (e *extents) letBy(from, to int32) (group int32, lets bool) {
+	if from >= 0 && e.lets != nil && e.class[from] {
 		group, lets = e.lets[[2]uint64{e.Addrs[from], e.Addrs[to]}]
 	}
 	return group, lets
 }
 
-func (e *Extents) Leaf(from int32, addr uint64, t *objects.Type) {
+func (e *extents) Leaf(from int32, addr uint64, t *objects.Type) {
 	switch {
 	case uint32(e.References(addr)) >= immortal:
-	case from >= 0 && e.Crowd != nil:
-		if !e.Crowd.take(&e.Sizer, from, addr, t) {
+	case from >= 0 && e.crowd != nil:
+		if !e.crowd.take(&e.Sizer, from, addr, t) {
 			e.Stopped = objects.ErrObjects
 		}
 	default:
@@ -207,21 +207,21 @@ func (e *Extents) Leaf(from int32, addr uint64, t *objects.Type) {
 	}
 }
 
-func (e *Extents) LeafNoted(from, id int32) {
+func (e *extents) LeafNoted(from, id int32) {
 	if e.Notes.Noted[id].References < immortal {
 		e.Count(from, e.Add(-1, e.Notes.Addrs[id], id, walk.Label{}, walk.NodePart))
 	}
 }
 
 // OwnBytes takes in a part of a node that no other node has.
-func (e *Extents) OwnBytes(n int32, bytes uint64, known bool) {
-	e.Bytes[n] += bytes
+func (e *extents) OwnBytes(n int32, bytes uint64, known bool) {
+	e.bytes[n] += bytes
 	e.enlarge(n, bytes)
-	e.Unknown[n] = e.Unknown[n] || !known
+	e.unknown[n] = e.unknown[n] || !known
 }
 
 // Alone takes a leaf that no other object has for a part of the object that has it.
-func (e *Extents) Alone(from int32, addr uint64) bool {
+func (e *extents) Alone(from int32, addr uint64) bool {
 	if from < 0 {
 		return false
 	}
@@ -232,4 +232,29 @@ func (e *Extents) Alone(from int32, addr uint64) bool {
 	size, known := e.Measure(addr, t)
 	e.OwnBytes(from, size, known)
 	return true
+}
+
+// ofList returns how many references to an object are those of the list that it is a link of: an entry of a function's
+// bounded cache has one, which goes with the one that the cache's dict has (Modules/_functoolsmodule.c).
+func ofList(t *objects.Type, references uint32) uint32 {
+	if t.Name == "functools._lru_list_elem" {
+		return min(references, 1)
+	}
+	return 0
+}
+
+// tensorWalk takes in tensors in C++ and the graphs that they have. Both have counts of references.
+type tensorWalk struct {
+	e       *extents
+	graph   objects.Autograd
+	waiting []waiting
+	nodes   int     // of graphs
+	counted []int32 // all of them
+}
+
+// waiting is a tensor or a node of a graph that was not looked into.
+type waiting struct {
+	n    int32
+	impl uint64
+	node objects.NodePointer
 }

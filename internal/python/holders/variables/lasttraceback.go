@@ -6,12 +6,12 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// MaxFailed bounds the calls of a traceback that are looked at.
-const MaxFailed = 8
+// maxFailed bounds the calls of a traceback that are looked at.
+const maxFailed = 8
 
-// FailedIn returns the file of the code of the outermost calls of the last traceback: the one that Python has, or the
+// failedIn returns the file of the code of the outermost calls of the last traceback: the one that Python has, or the
 // one that IPython shows.
-func FailedIn(r objects.Reader, s objects.Shell, sys uint64) (codes []event.Code) {
+func failedIn(r objects.Reader, s objects.Shell, sys uint64) (codes []event.Code) {
 	var at uint64
 	if sys != 0 {
 		at = r.Lookup(sys, "last_traceback")
@@ -21,9 +21,9 @@ func FailedIn(r objects.Reader, s objects.Shell, sys uint64) (codes []event.Code
 			at = r.AttributeOf(shown, "tb")
 		}
 	}
-	for len(codes) < MaxFailed && r.IsShape(at, objects.ShapeTraceback) {
+	for len(codes) < maxFailed && r.IsShape(at, objects.ShapeTraceback) {
 		frame := r.Mem.Word(at + cpython.TracebackFrame)
-		if r.Heap.FrameHolds != 0 { // from 3.11 on: see [walk.Walker.visitFrameObject]
+		if r.Heap.FrameHolds != 0 { // from 3.11 on: see visitFrameObject in package walk
 			frame = r.Mem.Word(frame + uint64(r.Heap.FrameHolds))
 		}
 		code := r.Mem.Word(frame+uint64(r.Heap.FrameCode)) & r.Heap.CodeMask

@@ -17,13 +17,13 @@ func (l *lister) listing(placing time.Duration) Listing {
 	e := l.extents
 	out := Listing{Objects: len(l.Nodes), Read: l.Mem.Total}
 	l.groups = append(l.groups, group{kind: event.HeldByCycle})
-	crowd := e.Crowd
+	crowd := e.crowd
 	defer crowd.free()
-	e.Settle()
+	e.settle()
 	out.Complete = l.Stopped == nil
 	l.forget() // it takes memory of its own
 	t := e.dominate(len(l.groups), l.loose)
-	for i, bytes := range e.Bytes {
+	for i, bytes := range e.bytes {
 		if t.Place[i] >= 0 {
 			out.Total += event.Bytes(bytes)
 		}
@@ -49,7 +49,7 @@ func (l *lister) listing(placing time.Duration) Listing {
 	}
 	l.inspector.Inspect()
 	t.keepArcs()
-	of := &Sharing{Tree: &t, Of: l.extents, Addrs: l.Addrs}
+	of := &sharing{tree: &t, extents: l.extents, addrs: l.Addrs}
 	out.Owners, out.Shares = of.list(l, rows)
 	if len(l.extents.maps) > 0 ||
 		slices.ContainsFunc(out.Shares, func(s event.Share) bool { return s.Bytes+s.Device >= leastPlacing }) {
@@ -61,25 +61,14 @@ func (l *lister) listing(placing time.Duration) Listing {
 // forget gives back everything that only the walk needs.
 func (l *lister) forget() {
 	l.Mem.Release()
-	l.FreeNodes()
-	l.Index = objects.Index{}
+	l.EndWalk()
 	l.give()
-	l.Deferred, l.Keys = nil, nil
-	l.Beliefs.Believed, l.Beliefs.Doubts = nil, nil
-	l.Pieces.Raw, l.Pieces.Awaited = nil, nil
-}
-
-// row is a group on its way into the listing.
-type listedRow struct {
-	event.Variable
-	group  int
-	mapped uint64 // bytes of memory maps that it leads to
 }
 
 // rows makes a row of each group that is worth one: those that hold or reach most first.
-func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
+func (l *lister) rows(t *tree, complete bool) (rows []listedRow) {
 	for i, g := range l.groups {
-		at := t.Place[t.Nodes+i]
+		at := t.Place[t.nodes+i]
 		if at < 0 || len(g.targets) == 0 {
 			continue
 		}
@@ -97,9 +86,9 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 			named && l.IsShape(g.addr, objects.ShapeModule) {
 			continue
 		}
-		if v := t.largestOf(int(at)); int(v) < t.Nodes {
-			r.Block, r.Size = l.Addrs[v], event.Bytes(l.extents.Bytes[v])
-			if data := l.extents.Data[v]; data != 0 {
+		if v := t.largestOf(int(at)); int(v) < t.nodes {
+			r.Block, r.Size = l.Addrs[v], event.Bytes(l.extents.bytes[v])
+			if data := l.extents.data[v]; data != 0 {
 				r.Block, r.Array = data, true
 			}
 		}
@@ -109,7 +98,7 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 	marks, steps := make([]int32, len(l.Addrs)), 0
 	for i := range rows {
 		r := &rows[i]
-		reaches, mapped := t.reach(l.extents, int32(t.Nodes+r.group), int32(i+1), marks, &steps)
+		reaches, mapped := t.reach(l.extents, int32(t.nodes+r.group), int32(i+1), marks, &steps)
 		r.Reaches, r.mapped = event.Bytes(reaches), mapped
 	}
 	rows = slices.DeleteFunc(rows, func(r listedRow) bool {
@@ -119,25 +108,22 @@ func (l *lister) rows(t *Tree, complete bool) (rows []listedRow) {
 	return rows
 }
 
-// size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
-func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
-
 // reach adds up the nodes that a vertex leads to, without classes and modules and the nodes that only they lead to, and
 // their memory maps.
-func (t *Tree) reach(e *Extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
+func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (bytes, mapped uint64) {
 	stack := []int32{from}
 	for len(stack) > 0 {
 		v := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		for _, to := range t.Forward.Of(v) {
-			if int(to) >= t.Nodes || marks[to] == mark || e.Class[to] {
+		for _, to := range t.forward.Of(v) {
+			if int(to) >= t.nodes || marks[to] == mark || e.class[to] {
 				continue
 			}
 			if *steps++; *steps > maxVisited {
 				return 0, mapped
 			}
 			marks[to] = mark
-			bytes += e.Bytes[to]
+			bytes += e.bytes[to]
 			if len(e.maps) > 0 {
 				mapped += e.maps[to].Size
 			}
@@ -155,7 +141,7 @@ func (l *lister) describeName(r *event.Variable, g int) {
 		names = slices.DeleteFunc(slices.Clone(names), objects.IsOutput)
 	}
 	if group.kind == event.HeldByThread {
-		names = []string{"locals of " + l.FunctionOf(l.Frames.At[group.targets[0]].Code) + "()"}
+		names = []string{"locals of " + l.FunctionOf(l.Frames[group.targets[0]].Code) + "()"}
 	}
 	if group.kind == event.HeldByTraceback {
 		r.Codes = l.failed
@@ -195,3 +181,25 @@ func (l *lister) bufferOf(addr uint64) uint64 {
 	}
 	return addr - l.Prefix(t)
 }
+
+// Listing has a Python's objects, by name.
+type Listing struct {
+	Names    []event.Variable // those that hold or reach most first; their texts are hostile, and may be no UTF-8
+	Owners   []event.Owner    // see [event.Variables]; likewise
+	Shares   []event.Share
+	Still    []bool // for each piece that was asked for
+	Unlisted int    // names that are not in it, and the bytes that would go with these
+	Rest     event.Bytes
+	Total    event.Bytes // bytes of all objects that were reached
+	Objects  int
+	Read     int64   // bytes
+	Complete bool    // false where a limit was hit: all bytes are then the least
+	Places   *Places // of the shares' blocks; nil where none has 1 MiB
+}
+
+// Bounds of a listing.
+const (
+	maxListed   = 1000
+	leastModule = 256 << 10 // bytes of objects that only a module, a traceback or a frame has, to be listed
+	maxVisited  = 1 << 23   // objects visited for Reaches, of all names
+)

@@ -10,7 +10,7 @@ import (
 )
 
 // ownedGraph is a graph at random with owners, and with others that the root leads to.
-func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*Tree, *Extents) {
+func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*tree, *extents) {
 	root := int32(nodes + groups)
 	var all paths.Arcs
 	for v := range nodes {
@@ -23,37 +23,37 @@ func ownedGraph(r *rand.Rand, nodes, groups, arcsEach int) (*Tree, *Extents) {
 		all.Add(int32(nodes+g), int32(r.IntN(nodes)))
 	}
 	all.Add(root, int32(r.IntN(nodes)))
-	e := &Extents{}
+	e := &extents{}
 	for range nodes {
-		e.Bytes, e.Unknown, e.Class = append(e.Bytes, LeastShare), append(e.Unknown, false), append(e.Class, false)
+		e.bytes, e.unknown, e.class = append(e.bytes, leastShare), append(e.unknown, false), append(e.class, false)
 	}
-	t := &Tree{Nodes: nodes, Forward: paths.NewGraph(int(root)+1, all, itself, false)}
-	t.Order = t.Forward.DepthFirst(root)
+	t := &tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, all, itself, false)}
+	t.Order = t.forward.DepthFirst(root)
 	return t, e
 }
 
 // sharingOf returns the owners that share each vertex of such a graph.
-func sharingOf(t *Tree, e *Extents) *Sharing {
-	s := &Sharing{Tree: t, Of: e, Addrs: make([]uint64, t.Nodes)}
-	for v := t.Nodes; v < len(t.Place)-1; v++ {
-		s.Owners = append(s.Owners, int32(v))
+func sharingOf(t *tree, e *extents) *sharing {
+	s := &sharing{tree: t, extents: e, addrs: make([]uint64, t.nodes)}
+	for v := t.nodes; v < len(t.Place)-1; v++ {
+		s.owners = append(s.owners, int32(v))
 	}
-	s.Spread()
+	s.spread()
 	return s
 }
 
 // definedMasks is the set of owners that lead to each vertex, and whether others do, by the definition.
-func definedMasks(t *Tree, owners []int32) (sets []uint64, others []bool) {
+func definedMasks(t *tree, owners []int32) (sets []uint64, others []bool) {
 	root := int32(len(t.Place) - 1)
 	sets, others = make([]uint64, len(t.Place)), make([]bool, len(t.Place))
-	for _, to := range t.Forward.Of(root) {
+	for _, to := range t.forward.Of(root) {
 		bit := -1
 		for i, o := range owners {
 			if o == to {
 				bit = i
 			}
 		}
-		for v, is := range Reached(t.Forward, to, -1) {
+		for v, is := range reachedOf(t.forward, len(t.Place), to, -1) {
 			switch {
 			case is && bit < 0:
 				others[v] = true
@@ -71,7 +71,7 @@ func TestMasks(t *testing.T) {
 	for range 200 {
 		tr, e := ownedGraph(r, 20+r.IntN(200), 1+r.IntN(maxOwners), r.IntN(2))
 		s := sharingOf(tr, e)
-		sets, others := definedMasks(tr, s.Owners)
+		sets, others := definedMasks(tr, s.owners)
 		different := map[uint64]bool{}
 		for v := range sets {
 			m := s.masks.of[v]
@@ -99,7 +99,7 @@ func TestMoreMasksThanRoom(t *testing.T) {
 		tr, e := ownedGraph(r, 20+r.IntN(200), 1+r.IntN(maxOwners), 1)
 		maxMasks = before
 		all := map[uint64]event.Share{}
-		for _, one := range sharingOf(tr, e).Shares() {
+		for _, one := range sharingOf(tr, e).shares() {
 			all[setOf(one)] = one
 		}
 		maxMasks = int(firstMask) + 1 + r.IntN(6)
@@ -107,13 +107,13 @@ func TestMoreMasksThanRoom(t *testing.T) {
 		if len(s.masks.bits) > maxMasks {
 			t.Fatalf("%d places for sets, room for %d", len(s.masks.bits), maxMasks)
 		}
-		for _, one := range s.Shares() {
+		for _, one := range s.shares() {
 			if whole, ok := all[setOf(one)]; !ok || one.Bytes > whole.Bytes || one.Cyclic > one.Bytes {
 				t.Fatalf("%+v, of %+v", one, whole)
 			}
 		}
-		sets, others := definedMasks(tr, s.Owners)
-		for v := range tr.Nodes {
+		sets, others := definedMasks(tr, s.owners)
+		for v := range tr.nodes {
 			if s.free(int32(v)) != (sets[v] != 0 && !others[v]) {
 				t.Fatalf("vertex %d: free is %t", v, s.free(int32(v)))
 			}
@@ -150,16 +150,16 @@ func BenchmarkSharing(b *testing.B) {
 	kept := (live()-before)/nodes - 8 // the addresses
 	runtime.KeepAlive(s)
 	for b.Loop() {
-		sharingOf(tr, e).Shares()
+		sharingOf(tr, e).shares()
 	}
 	b.ReportMetric(kept, "kept-B/object")
 }
 
 func itself(v int32) int32 { return v }
 
-// Reached returns the vertices that a root reaches without passing one of them.
-func Reached(g paths.Graph, root, without int32) []bool {
-	seen := make([]bool, len(g.First)-1)
+// reachedOf returns which of some vertices a root reaches without passing one of them.
+func reachedOf(g paths.Graph, vertices int, root, without int32) []bool {
+	seen := make([]bool, vertices)
 	queue := []int32{root}
 	seen[root] = true
 	for len(queue) > 0 {

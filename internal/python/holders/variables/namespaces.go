@@ -100,7 +100,7 @@ func (l *lister) tracebacks(s objects.Shell, sys uint64) {
 	l.Kind = walk.KindTraceback
 	l.groups = append(l.groups, group{names: []string{"the last traceback"}, kind: event.HeldByTraceback})
 	g := len(l.groups) - 1
-	l.failed = FailedIn(l.Reader, s, sys)
+	l.failed = failedIn(l.Reader, s, sys)
 	for _, name := range ofTraceback {
 		if sys != 0 {
 			l.hold(g, l.Lookup(sys, name))
@@ -131,15 +131,15 @@ func (l *lister) threads(all []walk.Thread) {
 			if n, ok := l.Known(f); ok {
 				l.groups = append(l.groups, group{kind: event.HeldByThread, targets: []int32{n}})
 				l.extents.group = int32(-2 - (len(l.groups) - 1))
-				l.extents.Count(Nobody, n)
-				l.extents.group = Nobody
+				l.extents.Count(nobody, n)
+				l.extents.group = nobody
 			}
 		}
 	}
 	l.Run()
 	for _, t := range all {
 		l.Mem.Words(t.Addr, uint64(min(l.Heap.ThreadSize, objects.MaxBasic)/8), func(_, word uint64) bool {
-			walk.Visits{Walker: l.Walker}.Word(Nobody, word, walk.Label{})
+			walk.Visits{Walker: l.Walker}.Word(nobody, word, walk.Label{})
 			return !l.Done()
 		})
 	}
@@ -185,4 +185,99 @@ func (l *lister) module(m objects.Module, names []objects.Binding) {
 		}
 	}
 	l.Run()
+}
+
+// walk follows all names: the user's first.
+func (l *lister) walk() {
+	w := l.Walker
+	modules := w.Modules()
+	for _, m := range modules {
+		w.Spaces[m.Dict] = true
+	}
+	for _, m := range modules { // their names are roots of their own
+		if m.Dict != 0 && w.Part(nobody, m.Dict) {
+			w.Part(nobody, m.Addr)
+		}
+	}
+	main, sys, builtins := w.ModuleDict(modules, "__main__"), w.ModuleDict(modules, "sys"),
+		w.ModuleDict(modules, "builtins")
+	threads := w.ReadThreads()
+	w.Deferring = true
+	names := w.Namespace(main)
+	w.Shell = objects.ReadShell(w.Reader, names)
+	l.shellApart()
+	l.imports(names, modules)
+	l.variables(names)
+	l.outputs(names, w.Shell, builtins)
+	l.tracebacks(w.Shell, sys)
+	l.threads(threads)
+	l.closures()
+	w.Deferring = false
+	if w.Limits.Names {
+		w.Flush()
+		w.FollowDoubts()
+		l.others(modules)
+		return
+	}
+	l.modules(slices.DeleteFunc(slices.Clone(modules), func(m objects.Module) bool {
+		return m.Name == "__main__" || m.Dict == main && main != 0 // __mp_main__ is another name of it
+	}))
+	w.Flush()
+	for _, b := range l.late {
+		l.hold(b.group, b.addr)
+	}
+	w.Run()
+	w.FollowDoubts()
+	l.others(modules)
+}
+
+// closures looks into functions of modules that have names of the user's: they may have made their closures for him.
+func (l *lister) closures() {
+	l.Kind = walk.KindVariable
+	rest := l.late[:0]
+	for _, b := range l.late {
+		if !l.IsShape(b.addr, objects.ShapeFunction) {
+			rest = append(rest, b)
+			continue
+		}
+		l.Deferring = false // but for this one
+		l.hold(b.group, b.addr)
+		l.Deferring = true
+		l.Run()
+	}
+	l.late = rest
+}
+
+// shellApart keeps the listing from looking into the objects of IPython's shell by itself.
+func (l *lister) shellApart() {
+	s := &l.Shell
+	for _, addr := range append([]uint64{s.Out, s.Hidden, s.Hook, s.Result}, s.Shown...) {
+		if l.ObjectType(addr) != nil {
+			l.Part(nobody, addr)
+		}
+	}
+}
+
+// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
+// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
+// held by something else.
+func (l *lister) others(modules []objects.Module) {
+	l.loose = len(l.Nodes)
+	if l.Stopped != nil {
+		return
+	}
+	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
+	l.Kind = walk.KindCycle
+	held := walk.HeldElsewhere(l.Walker, modules)
+	for id := range l.Notes.Noted {
+		one := &l.Notes.Noted[id]
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
+			!held.Has(int32(id)) &&
+			!l.Done() {
+			l.Add(nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
+		}
+	}
+	l.Run()
+	l.FollowDoubts()
+	l.unmet = held.Bytes()
 }

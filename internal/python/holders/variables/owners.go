@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/objects"
-	"ipytracer/internal/python/holders/walk"
 )
 
 // The memory that a set of names holds does not follow from the memory that each holds alone: two views of one array
@@ -20,103 +18,27 @@ import (
 const (
 	maxOwners    = 62       // with the objects that wait for the collector
 	leastOwner   = 64 << 10 // bytes that an owner reaches
-	LeastShare   = 16 << 10 // bytes of a share
+	leastShare   = 16 << 10 // bytes of a share
 	maxShares    = 256      // in the result
 	maxPieces    = 32       // of a share
 	leastPlacing = 1 << 20  // bytes of a share, for its blocks to be placed
 	leastPiece   = 256      // bytes
 )
 
-// release has the needed steps to let go of a group.
-type release struct {
-	expressions     []string // names in __main__, those of IPython's outputs left out
-	moreExpressions bool
-	outputName      string // a name of IPython's in __main__
-	inHistory       bool   // IPython has it besides
-	lastResult      bool   // the last cell's result
-	barred          bool   // something has it that no code here takes it from
-	how             event.Release
-	tool            event.Tool
-}
-
-// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
-func (g *group) toRelease() *release {
-	if g == nil {
-		return &release{}
-	}
-	if g.release == nil {
-		g.release = &release{}
-	}
-	return g.release
-}
-
-// addName notes a name of the user's.
-func (g *group) addName(name string) {
-	if let := g.toRelease(); len(let.expressions) == objects.MaxAlso {
-		let.moreExpressions = true
-	} else {
-		let.expressions = append(let.expressions, name)
-	}
-}
-
-// addOutput notes a name that IPython has given in the user's namespace.
-func (g *group) addOutput(name string) {
-	let := g.toRelease()
-	let.inHistory = true
-	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
-		let.outputName = name
-	}
-}
-
-func (g *group) markInHistory() { g.toRelease().inHistory = true }
-
-// isOwner reports whether code can let go of a group.
-func (g *group) isOwner() bool {
-	switch g.kind {
-	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
-		return true
-	}
-	return g.release != nil && g.how != event.ReleaseNames
-}
-
-// others looks at objects that no name has led to: those of them that wait for the garbage collector hold their
-// references. Objects that are not looked at, because they are known not to wait, or for want of time or room, count as
-// held by something else.
-func (l *lister) others(modules []objects.Module) {
-	l.loose = len(l.Nodes)
-	if l.Stopped != nil {
-		return
-	}
-	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
-	l.Kind = walk.KindCycle
-	held := walk.HeldElsewhere(l.Walker, modules)
-	for id := range l.Notes.Noted {
-		one := &l.Notes.Noted[id]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
-			!held.Has(int32(id)) &&
-			!l.Done() {
-			l.Add(Nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
-		}
-	}
-	l.Run()
-	l.Beliefs.FollowDoubts()
-	l.unmet = held.Bytes()
-}
-
 // list returns the sets of rows that hold memory together: of the rows, those that are worth it.
-func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
+func (s *sharing) list(l *lister, rows []listedRow) (owners []event.Owner, shares []event.Share) {
 	for _, i := range s.candidates(l, rows) {
 		r := &rows[i]
 		g := &l.groups[r.group]
 		owners = append(owners, event.Owner{Kind: g.kind, Variable: int32(i), Names: g.expressions,
 			More:   g.moreExpressions,
 			Output: g.outputName, Kept: g.inHistory, Last: g.lastResult, Release: g.how, Tool: g.tool})
-		s.Owners = append(s.Owners, int32(s.Nodes+r.group))
+		s.owners = append(s.owners, int32(s.nodes+r.group))
 	}
 	owners = append(owners, event.Owner{Kind: event.HeldByCycle, Variable: -1})
-	s.Owners = append(s.Owners, int32(s.Nodes+len(l.groups)-1))
-	s.Spread()
-	shares = s.Shares()
+	s.owners = append(s.owners, int32(s.nodes+len(l.groups)-1))
+	s.spread()
+	shares = s.shares()
 	for i := range shares {
 		for n := range shares[i].Pieces {
 			l.describePiece(&shares[i].Pieces[n])
@@ -126,7 +48,7 @@ func (s *Sharing) list(l *lister, rows []listedRow) (owners []event.Owner, share
 }
 
 // candidates returns the rows that become owners, in their order: those that lead to most.
-func (s *Sharing) candidates(l *lister, rows []listedRow) (out []int) {
+func (s *sharing) candidates(l *lister, rows []listedRow) (out []int) {
 	size := func(i int) uint64 { return max(uint64(rows[i].size()), rows[i].mapped) }
 	for i, r := range rows {
 		if g := &l.groups[r.group]; g.isOwner() && !g.toRelease().barred && size(i) >= leastOwner {
@@ -139,19 +61,19 @@ func (s *Sharing) candidates(l *lister, rows []listedRow) (out []int) {
 	return out
 }
 
-// Sharing returns the owners that lead to each vertex.
-type Sharing struct {
-	*Tree
-	Of     *Extents
-	Addrs  []uint64 // of nodes
-	Owners []int32  // their vertices, by bit
-	masks  masks    // of vertices
-	cyclic []bool   // vertices that go only when the collector runs
-	lost   []int32  // see [Tree.lost]
+// sharing returns the owners that lead to each vertex.
+type sharing struct {
+	*tree
+	extents *extents
+	addrs   []uint64 // of nodes
+	owners  []int32  // their vertices, by bit
+	masks   masks    // of vertices
+	cyclic  []bool   // vertices that go only when the collector runs
+	lost    []int32  // see tree.lost
 }
 
-// Spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
-func (s *Sharing) Spread() {
+// spread has each owner's bit go wherever it leads. Vertices that others lead to are of no owner.
+func (s *sharing) spread() {
 	root := int32(len(s.Place) - 1)
 	s.masks = newMasks(len(s.Place))
 	var queue []int32
@@ -159,20 +81,20 @@ func (s *Sharing) Spread() {
 		for len(queue) > 0 {
 			v := queue[len(queue)-1]
 			queue = queue[:len(queue)-1]
-			for _, to := range s.Forward.Of(v) {
+			for _, to := range s.forward.Of(v) {
 				if take(to) {
 					queue = append(queue, to)
 				}
 			}
 		}
 	}
-	for _, to := range s.Forward.Of(root) {
-		if !slices.Contains(s.Owners, to) && s.masks.others(to) {
+	for _, to := range s.forward.Of(root) {
+		if !slices.Contains(s.owners, to) && s.masks.others(to) {
 			queue = append(queue, to)
 		}
 	}
 	lead(s.masks.others)
-	for bit, v := range s.Owners {
+	for bit, v := range s.owners {
 		if s.masks.own(v, bit) {
 			queue = append(queue, v)
 		}
@@ -180,25 +102,25 @@ func (s *Sharing) Spread() {
 	}
 	s.masks.met = nil // no owner is to come
 	s.findCycles()
-	s.lost = s.Tree.lost(s.Of, s.free)
+	s.lost = s.tree.lost(s.extents, s.free)
 }
 
 // isFreed reports whether a vertex goes with its owners.
-func (s *Sharing) isFreed(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
+func (s *sharing) isFreed(v int32) bool { return s.free(v) && (s.lost == nil || s.lost[v] < 0) }
 
 // free reports whether a vertex is an object that owners hold and nothing else.
-func (s *Sharing) free(v int32) bool { return int(v) < s.Nodes && s.masks.owned(v) }
+func (s *sharing) free(v int32) bool { return int(v) < s.nodes && s.masks.owned(v) }
 
 // findCycles finds the objects that stay when all owners let go, until the collector runs: cycles, and the objects that
 // these lead to. As everything that leads to the objects of a set of owners is theirs as well, the result is the same
 // for each set. Classes are cycles by themselves.
-func (s *Sharing) findCycles() {
-	s.cyclic = make([]bool, s.Nodes)
-	left := make([]int32, s.Nodes) // references from others of the kind
-	for v := range int32(s.Nodes) {
+func (s *sharing) findCycles() {
+	s.cyclic = make([]bool, s.nodes)
+	left := make([]int32, s.nodes) // references from others of the kind
+	for v := range int32(s.nodes) {
 		if s.free(v) {
 			s.cyclic[v] = true
-			for _, to := range s.Forward.Of(v) {
+			for _, to := range s.forward.Of(v) {
 				if s.free(to) {
 					left[to]++
 				}
@@ -207,18 +129,18 @@ func (s *Sharing) findCycles() {
 	}
 	var queue []int32
 	goes := func(v int32) {
-		if s.cyclic[v] && left[v] == 0 && !s.Of.Class[v] {
+		if s.cyclic[v] && left[v] == 0 && !s.extents.class[v] {
 			s.cyclic[v] = false
 			queue = append(queue, v)
 		}
 	}
-	for v := range int32(s.Nodes) {
+	for v := range int32(s.nodes) {
 		goes(v)
 	}
 	for len(queue) > 0 {
 		v := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for _, to := range s.Forward.Of(v) {
+		for _, to := range s.forward.Of(v) {
 			if s.free(to) {
 				left[to]--
 				goes(to)
@@ -227,14 +149,14 @@ func (s *Sharing) findCycles() {
 	}
 }
 
-// Shares adds up the vertices with the same owners, most bytes first. For those in the result the largest objects are
+// shares adds up the vertices with the same owners, most bytes first. For those in the result the largest objects are
 // found in a second pass: for all they would take much memory.
-func (s *Sharing) Shares() (out []event.Share) {
+func (s *sharing) shares() (out []event.Share) {
 	all, isListed := make([]event.Share, len(s.masks.bits)), make([]bool, len(s.masks.bits))
 	for i := range all {
 		all[i].Exact = true
 	}
-	for v := range int32(s.Nodes) {
+	for v := range int32(s.nodes) {
 		if s.isFreed(v) && s.masks.of[v] != crowdedMask {
 			s.count(&all[s.masks.of[v]], v)
 		}
@@ -242,7 +164,7 @@ func (s *Sharing) Shares() (out []event.Share) {
 	var listed []int
 	for i := range all {
 		one := &all[i]
-		if one.Bytes+one.Device < LeastShare {
+		if one.Bytes+one.Device < leastShare {
 			continue
 		}
 		for m := s.masks.bits[i]; m != 0; m &= m - 1 {
@@ -258,7 +180,7 @@ func (s *Sharing) Shares() (out []event.Share) {
 	for _, i := range listed {
 		isListed[i] = true
 	}
-	for v := range int32(s.Nodes) {
+	for v := range int32(s.nodes) {
 		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && isListed[m] {
 			s.piece(&all[s.masks.of[v]], v)
 		}
@@ -271,24 +193,24 @@ func (s *Sharing) Shares() (out []event.Share) {
 }
 
 // count takes a vertex into a share.
-func (s *Sharing) count(one *event.Share, v int32) {
-	bytes := event.Bytes(s.Of.Bytes[v])
+func (s *sharing) count(one *event.Share, v int32) {
+	bytes := event.Bytes(s.extents.bytes[v])
 	one.Bytes += bytes
-	one.Small += bytes - min(bytes, event.Bytes(s.Of.large[v]))
+	one.Small += bytes - min(bytes, event.Bytes(s.extents.large[v]))
 	if s.cyclic[v] {
 		one.Cyclic += bytes
 	}
-	one.Device += event.Bytes(s.Of.Device[v])
-	one.Exact = one.Exact && !s.Of.Unknown[v]
+	one.Device += event.Bytes(s.extents.device[v])
+	one.Exact = one.Exact && !s.extents.unknown[v]
 }
 
 // piece takes a vertex into the largest objects of a share in the result.
-func (s *Sharing) piece(one *event.Share, v int32) {
-	bytes := event.Bytes(s.Of.Bytes[v])
+func (s *sharing) piece(one *event.Share, v int32) {
+	bytes := event.Bytes(s.extents.bytes[v])
 	if bytes < leastPiece {
 		return
 	}
-	one.Pieces = append(one.Pieces, event.Piece{Address: s.Addrs[v], Size: bytes})
+	one.Pieces = append(one.Pieces, event.Piece{Address: s.addrs[v], Size: bytes})
 	if len(one.Pieces) >= 8*maxPieces {
 		one.Pieces = largest(one.Pieces)
 	}
@@ -306,23 +228,4 @@ func (l *lister) describePiece(p *event.Piece) {
 		own, _ := l.Measure(p.Address, t)
 		p.Type, p.Own = t.Addr, event.Bytes(own)
 	}
-}
-
-// stillThere returns which objects are there still: of the same type and as large as they were.
-func stillThere(w *walk.Walker, all []event.Piece) []bool {
-	out := make([]bool, len(all))
-	for i, p := range all {
-		if p.Type == 0 { // C++
-			out[i] = w.Class(w.Mem.Word(p.Address)) != ""
-			continue
-		}
-		id, ok := w.Notes.Index.Get(p.Address, w.Notes.Addrs)
-		if !ok || w.Notes.Noted[id].TypeNumber() == 0 {
-			t := w.TypeNow(p.Address) // a leaf that no other object has is not noted
-			out[i] = !ok && t != nil && t.Addr == p.Type && t.Shape == objects.ShapeLeaf
-			continue
-		}
-		out[i] = w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
-	}
-	return out
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Places has where the blocks lie that owners hold and nothing else does: what a process would free when they let go.
-// Owners are bits, by their index in the listing.
+// owners are bits, by their index in the listing.
 type Places struct {
 	Large []Placed // of leastPlaced bytes and more, by address; they do not overlap
 	Maps  []Placed // memory maps, likewise: of these only what is in memory counts
@@ -20,12 +20,6 @@ type Places struct {
 	Complete bool
 	// Ranges has where the blocks lie, by the shares of the listing.
 	Ranges []event.HeldRange
-}
-
-// Placed is a block with its owners.
-type Placed struct {
-	objects.Block
-	Owners uint64
 }
 
 // placedPage has the smaller blocks that begin in a page: their owners, and how many there are.
@@ -51,7 +45,7 @@ const (
 // placer finds the places of the blocks of nodes. It reads these anew: a walk keeps sizes only.
 type placer struct {
 	*lister
-	sharing *Sharing
+	sharing *sharing
 	crowd   *crowd
 	out     Places
 	blocks  []Placed // for the ranges
@@ -63,7 +57,7 @@ type placer struct {
 }
 
 // findPlaces finds out where the blocks are that a listing's owners hold, in so much time of the processor.
-func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most time.Duration) *Places {
+func findPlaces(l *lister, s *sharing, crowd *crowd, shares []event.Share, most time.Duration) *Places {
 	p := &placer{lister: l, sharing: s, crowd: crowd, until: objects.ProcessorTime() + most,
 		out: Places{small: map[uint64]placedPage{}, Complete: true}}
 	l.Mem.Sets = objects.KeptPages / objects.Ways
@@ -74,7 +68,7 @@ func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most 
 		l.Mem.KeepFew()
 		l.Mem.Limit, l.Mem.Err = l.Mem.Total+objects.PathBytes, nil
 	}()
-	for v := range int32(s.Nodes) {
+	for v := range int32(s.nodes) {
 		if m := s.masks.of[v]; s.isFreed(v) && m != crowdedMask && (v < crowd.first || v >= crowd.end) {
 			p.mask = s.masks.bits[m]
 			p.node(v)
@@ -90,17 +84,6 @@ func findPlaces(l *lister, s *Sharing, crowd *crowd, shares []event.Share, most 
 	slices.SortFunc(p.out.Large, func(a, b Placed) int { return cmp.Compare(a.Address, b.Address) })
 	p.out.Large = apart(p.out.Large)
 	return &p.out
-}
-
-// apart leaves out blocks that begin in the one before.
-func apart(all []Placed) []Placed {
-	out := all[:0]
-	for _, b := range all {
-		if n := len(out); n == 0 || out[n-1].Address+out[n-1].Size <= b.Address {
-			out = append(out, b)
-		}
-	}
-	return out
 }
 
 // Over reports whether time or room is over.
@@ -139,9 +122,9 @@ func (p *placer) turn(page uint64) {
 // node takes in an object's own blocks, and those of the leaves that are a part of it.
 func (p *placer) node(v int32) {
 	e, addr := p.extents, p.Addrs[v]
-	if data := e.Data[v]; data != 0 {
-		p.ranged(data, e.Device[v])
-		p.piece(data, cmp.Or(e.large[v], e.Bytes[v]))
+	if data := e.data[v]; data != 0 {
+		p.ranged(data, e.device[v])
+		p.piece(data, cmp.Or(e.large[v], e.bytes[v]))
 		return
 	}
 	t := p.ObjectType(addr)
@@ -196,12 +179,12 @@ func (p *placer) leaf(addr uint64) {
 		p.Measure(addr, t)
 		return
 	}
-	n, known := p.crowd.index.Get(addr, p.crowd.Addrs)
-	if !known || p.crowd.All[n].left != 0 {
+	n, known := p.crowd.index.Get(addr, p.crowd.addrs)
+	if !known || p.crowd.all[n].left != 0 {
 		return
 	}
-	v := p.crowd.sets[p.crowd.All[n].Set].whole
-	p.crowd.All[n].left = 1 // once is enough
+	v := p.crowd.sets[p.crowd.all[n].set].whole
+	p.crowd.all[n].left = 1 // once is enough
 	if v <= 0 || !p.sharing.isFreed(v) || p.sharing.masks.of[v] == crowdedMask {
 		return
 	}
@@ -209,4 +192,27 @@ func (p *placer) leaf(addr uint64) {
 	p.mask = p.sharing.masks.bits[p.sharing.masks.of[v]]
 	p.Measure(addr, t)
 	p.mask = before
+}
+
+// maps takes in the maps of nodes that owners hold and nothing else does.
+func (p *placer) maps() {
+	for v, b := range p.extents.maps {
+		if m := p.sharing.masks.of[v]; p.sharing.isFreed(v) && m != crowdedMask {
+			p.out.Maps = append(p.out.Maps, Placed{b, p.sharing.masks.bits[m]})
+		}
+	}
+	slices.SortFunc(p.out.Maps, func(a, b Placed) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(b.Size, a.Size), cmp.Compare(a.Owners, b.Owners))
+	})
+	p.out.Maps = apart(p.out.Maps)
+}
+
+// leastRanged is the least size of a block with a range. Meters have smaller ones as samples, if at all.
+const leastRanged = 1 << 10
+
+// ranged notes a block of which a listing has the range.
+func (p *placer) ranged(addr, size uint64) {
+	if size >= leastRanged && p.mask != 0 && len(p.blocks) < maxPlacedLarge {
+		p.blocks = append(p.blocks, Placed{objects.Block{Address: addr, Size: size}, p.mask})
+	}
 }

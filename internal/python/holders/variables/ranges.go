@@ -8,19 +8,6 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Bounds of the ranges of a listing.
-const (
-	leastRanged = 1 << 10 // bytes of a block: meters have smaller ones as samples, if at all
-	maxRanges   = 1 << 14
-)
-
-// ranged notes a block of which a listing has the range.
-func (p *placer) ranged(addr, size uint64) {
-	if size >= leastRanged && p.mask != 0 && len(p.blocks) < maxPlacedLarge {
-		p.blocks = append(p.blocks, Placed{objects.Block{Address: addr, Size: size}, p.mask})
-	}
-}
-
 // rangesOf returns where blocks lie, by address; blocks of the same owners that lie side by side are one range. Where
 // there are too many, ranges take in what is between them and nobody's, and then the smallest are left out.
 func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
@@ -49,6 +36,9 @@ func rangesOf(all []Placed, shares []event.Share) (out []event.HeldRange) {
 	return out
 }
 
+// maxRanges is the largest number of ranges of a listing.
+const maxRanges = 1 << 14
+
 // maxGap is the largest piece of memory of nobody's that a range takes in.
 const maxGap = 64 << 10
 
@@ -61,6 +51,23 @@ func joined(all []Placed, gap uint64) []Placed {
 			continue
 		}
 		out = append(out, b)
+	}
+	return out
+}
+
+// Placed is a block with its owners.
+type Placed struct {
+	objects.Block
+	Owners uint64
+}
+
+// apart leaves out blocks that begin in the one before.
+func apart(all []Placed) []Placed {
+	out := all[:0]
+	for _, b := range all {
+		if n := len(out); n == 0 || out[n-1].Address+out[n-1].Size <= b.Address {
+			out = append(out, b)
+		}
 	}
 	return out
 }

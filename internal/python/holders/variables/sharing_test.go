@@ -15,11 +15,11 @@ func TestSharesOfGraphs(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		nodes, groups := 1+r.IntN(12), 1+r.IntN(4)
-		e := &Extents{Data: map[int32]uint64{}, Device: map[int32]uint64{}}
+		e := &extents{data: map[int32]uint64{}, device: map[int32]uint64{}}
 		root := int32(nodes + groups)
 		var all paths.Arcs
 		named := func(tail int32) int32 {
-			if tail < Nobody {
+			if tail < nobody {
 				return int32(nodes) - 2 - tail
 			}
 			return tail
@@ -37,17 +37,17 @@ func TestSharesOfGraphs(t *testing.T) {
 			all.Add(root, int32(r.IntN(nodes)))
 		}
 		for range nodes {
-			e.Bytes, e.Unknown, e.Class = append(e.Bytes, uint64(LeastShare)<<r.IntN(8)), append(e.Unknown, false),
-				append(e.Class, false)
+			e.bytes, e.unknown, e.class = append(e.bytes, uint64(leastShare)<<r.IntN(8)), append(e.unknown, false),
+				append(e.class, false)
 		}
-		tr := &Tree{Nodes: nodes, Forward: paths.NewGraph(int(root)+1, all, named, false)}
-		tr.Order = tr.Forward.DepthFirst(root)
-		s := &Sharing{Tree: tr, Of: e, Addrs: make([]uint64, nodes)}
+		tr := &tree{nodes: nodes, forward: paths.NewGraph(int(root)+1, all, named, false)}
+		tr.Order = tr.forward.DepthFirst(root)
+		s := &sharing{tree: tr, extents: e, addrs: make([]uint64, nodes)}
 		for g := range groups {
-			s.Owners = append(s.Owners, int32(nodes+g))
+			s.owners = append(s.owners, int32(nodes+g))
 		}
-		s.Spread()
-		shares := s.Shares()
+		s.spread()
+		shares := s.shares()
 		for set := range 1 << groups {
 			bytes, cyclic := event.Bytes(0), event.Bytes(0)
 			for _, one := range shares {
@@ -66,23 +66,25 @@ func TestSharesOfGraphs(t *testing.T) {
 
 // deleted returns the objects that deleting a set of groups frees, by the definition, and those that only the collector
 // frees.
-func deleted(t *Tree, e *Extents, root int32, set int) (bytes, cyclic event.Bytes) {
-	cut := paths.Graph{First: slices.Clone(t.Forward.First), Heads: slices.Clone(t.Forward.Heads)}
-	for i, to := range cut.Of(root) {
-		if g := int(to) - t.Nodes; g >= 0 && set>>g&1 == 1 {
-			cut.Of(root)[i] = root
+func deleted(t *tree, e *extents, root int32, set int) (bytes, cyclic event.Bytes) {
+	of, vertices := t.forward.Of(root), len(t.Place)
+	whole, before := slices.Clone(of), reachedOf(t.forward, vertices, root, -1)
+	for i, to := range of {
+		if g := int(to) - t.nodes; g >= 0 && set>>g&1 == 1 {
+			of[i] = root
 		}
 	}
-	stays, before := Reached(cut, root, -1), Reached(t.Forward, root, -1)
-	left := make([]int, t.Nodes)
-	gone := make([]bool, t.Nodes)
+	stays := reachedOf(t.forward, vertices, root, -1)
+	copy(of, whole)
+	left := make([]int, t.nodes)
+	gone := make([]bool, t.nodes)
 	for v := range int32(len(stays)) {
-		if int(v) >= t.Nodes && !stays[v] {
+		if int(v) >= t.nodes && !stays[v] {
 			continue // a name that has gone
 		}
 		if before[v] {
-			for _, to := range t.Forward.Of(v) {
-				if int(to) < t.Nodes {
+			for _, to := range t.forward.Of(v) {
+				if int(to) < t.nodes {
 					left[to]++
 				}
 			}
@@ -90,20 +92,20 @@ func deleted(t *Tree, e *Extents, root int32, set int) (bytes, cyclic event.Byte
 	}
 	for again := true; again; {
 		again = false
-		for v := range int32(t.Nodes) {
+		for v := range int32(t.nodes) {
 			if before[v] && !stays[v] && !gone[v] && left[v] == 0 {
 				gone[v], again = true, true
-				for _, to := range t.Forward.Of(v) {
+				for _, to := range t.forward.Of(v) {
 					left[to]--
 				}
 			}
 		}
 	}
-	for v := range t.Nodes {
+	for v := range t.nodes {
 		if before[v] && !stays[v] {
-			bytes += event.Bytes(e.Bytes[v])
+			bytes += event.Bytes(e.bytes[v])
 			if !gone[v] {
-				cyclic += event.Bytes(e.Bytes[v])
+				cyclic += event.Bytes(e.bytes[v])
 			}
 		}
 	}

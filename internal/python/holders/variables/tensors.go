@@ -6,7 +6,7 @@ import (
 )
 
 // Library takes in the memory of an object of PyTorch's or of pyarrow's.
-func (e *Extents) Library(n int32, obj uint64, t *objects.Type) {
+func (e *extents) Library(n int32, obj uint64, t *objects.Type) {
 	switch {
 	case t.Arrow:
 		e.arrow(n, obj, t)
@@ -19,19 +19,19 @@ func (e *Extents) Library(n int32, obj uint64, t *objects.Type) {
 }
 
 // tensor takes in the memory of a tensor. An object that only the tensor in C++ has does not count for that.
-func (e *Extents) tensor(n int32, obj uint64, t *objects.Type) {
+func (e *extents) tensor(n int32, obj uint64, t *objects.Type) {
 	x, ok := e.Walker.ReadTensor(obj, t)
 	if !ok {
 		return
 	}
-	e.Unknown[n] = false
+	e.unknown[n] = false
 	if !x.OwnsPython {
 		e.tensors.impl(n, x.Impl)
 	}
 }
 
 // function takes in what an object of torch.autograd has: a node, or the tensors that a function in Python saved.
-func (e *Extents) function(n int32, obj uint64, t *objects.Type) {
+func (e *extents) function(n int32, obj uint64, t *objects.Type) {
 	const head, most = 16, 512
 	r := references{&e.tensors, n}
 	if p, ok := e.tensors.graph.At(obj + head); ok && t.UnknownBefore > 0 {
@@ -39,22 +39,6 @@ func (e *Extents) function(n int32, obj uint64, t *objects.Type) {
 	} else if e.Lineage(t).Is("torch._C._FunctionBase") {
 		e.tensors.graph.Saved(obj+head, min(max(t.Basic, head), most)-head, r)
 	}
-}
-
-// tensorWalk takes in tensors in C++ and the graphs that they have. Both have counts of references.
-type tensorWalk struct {
-	e       *Extents
-	graph   objects.Autograd
-	waiting []waiting
-	nodes   int     // of graphs
-	counted []int32 // all of them
-}
-
-// waiting is a tensor or a node of a graph that was not looked into.
-type waiting struct {
-	n    int32
-	impl uint64
-	node objects.NodePointer
 }
 
 // maxGraph is how many nodes of graphs are looked into. Whatever others have then counts as held by something else.
@@ -68,7 +52,7 @@ func (w *tensorWalk) walk() {
 		if last.impl != 0 {
 			w.intoImpl(last.n, last.impl)
 		} else if !w.graph.Visit(last.node, references{w, last.n}) {
-			w.e.Unknown[last.n] = true
+			w.e.unknown[last.n] = true
 		}
 	}
 }
@@ -78,10 +62,10 @@ func (w *tensorWalk) native(from int32, addr, bytes uint64, uses uint32) (n int3
 	e := w.e
 	n, known := e.Known(addr)
 	if !known {
-		if n = e.AddNew(Nobody, addr, walk.Label{}, walk.NodePart); n < 0 {
+		if n = e.AddNew(nobody, addr, walk.Label{}, walk.NodePart); n < 0 {
 			return n, false
 		}
-		e.Bytes[n], e.Refs[n], e.Unknown[n], e.Class[n] = bytes, uses, false, false
+		e.bytes[n], e.refs[n], e.unknown[n], e.class[n] = bytes, uses, false, false
 		w.counted = append(w.counted, n)
 	}
 	e.Count(from, n)
@@ -101,7 +85,7 @@ func (w *tensorWalk) impl(from int32, impl uint64) {
 func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 	e, x := w.e, objects.Tensor{Impl: impl}
 	if !e.ReadStorage(&x) {
-		e.Unknown[n] = true
+		e.unknown[n] = true
 		return
 	}
 	w.storage(n, x)
@@ -117,7 +101,7 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 		return
 	}
 	meta, ok := w.graph.Meta(x.Meta)
-	e.Unknown[n] = !ok
+	e.unknown[n] = !ok
 	if meta.Gradient != 0 {
 		w.impl(n, meta.Gradient)
 	}
@@ -148,17 +132,17 @@ func (w *tensorWalk) storage(from int32, x objects.Tensor) {
 	if n < 0 || !isNew {
 		return
 	}
-	e.Data[n] = x.Data
+	e.data[n] = x.Data
 	switch {
 	case x.Owner != x.Data: // memory of another owner, such as an array's
-		e.Unknown[n] = !e.Follow(n, x.Owner, walk.Label{})
+		e.unknown[n] = !e.Follow(n, x.Owner, walk.Label{})
 	case x.OnGPU:
-		e.Device[n] = x.Size
+		e.device[n] = x.Size
 	default:
 		bytes, known := e.Sizes.Buffer(x.Data, x.Size)
-		e.Bytes[n] += bytes
+		e.bytes[n] += bytes
 		e.enlarge(n, bytes)
-		e.Unknown[n] = !known
+		e.unknown[n] = !known
 	}
 }
 
@@ -182,13 +166,13 @@ func (r references) Object(obj uint64) {
 func (r references) Node(p objects.NodePointer) {
 	if _, known := r.e.Known(p.Node); !known {
 		if r.nodes++; r.nodes > maxGraph {
-			r.e.Unknown[r.from] = true
+			r.e.unknown[r.from] = true
 			return
 		}
 	}
 	n, isNew := r.native(r.from, p.Node, r.graph.Bytes(p), r.graph.Uses(p))
 	if n >= 0 && isNew {
-		r.e.Unknown[n] = true
+		r.e.unknown[n] = true
 		r.waiting = append(r.waiting, waiting{n: n, node: p})
 	}
 }

@@ -15,8 +15,8 @@ import (
 // for where pyarrow's objects are. The graph of C++ objects behind them shows the objects that share a buffer, and
 // their counts show whether anything else does.
 
-// BufferType is the name of the type for the memory of such a buffer.
-const BufferType = "pyarrow.Buffer"
+// bufferType is the name of the type for the memory of such a buffer.
+const bufferType = "pyarrow.Buffer"
 
 // Bounds of that graph. Objects beyond them are not looked into: their references are not seen, and so the buffers that
 // they share are not judged.
@@ -84,10 +84,10 @@ func (g *sharedGraph) isFull() bool {
 }
 
 // take takes in an object of pyarrow's, and all that lies behind it.
-func (g *sharedGraph) take(obj uint64, t *objects.Type) {
+func (g *sharedGraph) take(obj uint64, typ *objects.Type) {
 	root, first := sharedRoot{obj: obj}, len(g.nodes)
 	g.most, g.mostEdges = min(first+maxOfOne, maxSharedNodes), min(g.edges+4*maxOfOne, maxSharedEdges)
-	objects.EachShared(g.Types, obj, t, func(p objects.SharedPointer) {
+	objects.EachShared(g.Types, obj, typ, func(p objects.SharedPointer) {
 		if n := g.refer(p); n >= 0 {
 			root.refs = append(root.refs, n)
 		}
@@ -222,15 +222,15 @@ func (g *sharedGraph) views() (all []Held) {
 			if !small[one.node] {
 				continue
 			}
-			f := by[one.node]
-			if f == nil {
+			held := by[one.node]
+			if held == nil {
 				pool := g.nodes[one.node].pool
-				f = &Held{View: event.View{Address: pool.Data, Size: event.Bytes(pool.Capacity), Type: BufferType},
+				held = &Held{View: event.View{Address: pool.Data, Size: event.Bytes(pool.Capacity), Type: bufferType},
 					holds: map[uint64]int64{}}
-				by[one.node] = f
+				by[one.node] = held
 			}
-			f.Targets = append(f.Targets, Target{View: r.obj, used: one.bytes, copies: (one.bytes+63)&^63 + besides,
-				arrow: true})
+			copies := (one.bytes+63)&^63 + besides
+			held.targets = append(held.targets, target{View: r.obj, used: one.bytes, copies: copies, arrow: true})
 			besides = 0
 		}
 	}

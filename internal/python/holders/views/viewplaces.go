@@ -8,42 +8,42 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// Places are the references of IPython and __main__ to objects.
-type Places struct {
-	Names map[uint64][]string // of the user's
+// places are the references of IPython and __main__ to objects.
+type places struct {
+	names map[uint64][]string // of the user's
 	// IPython's own: how many references it has to an object, and the numbers of its outputs.
-	Own     map[uint64]int64
-	Outputs map[uint64][]int
+	own     map[uint64]int64
+	outputs map[uint64][]int
 	// known are the objects that these references are in.
 	known map[uint64]bool
 	// Others are references from elsewhere, by their targets: the numbers of the objects that have them.
-	Others map[uint64][]int32
+	others map[uint64][]int32
 }
 
-// NewPlaces gathers the references of IPython and __main__.
-func NewPlaces(w *walk.Walker) Places {
+// newPlaces gathers the references of IPython and __main__.
+func newPlaces(w *walk.Walker) places {
 	modules, s := w.Modules(), w.Shell
 	names, builtins := w.Namespace(w.ModuleDict(modules, "__main__")), w.ModuleDict(modules, "builtins")
-	p := Places{Names: map[uint64][]string{}, Own: map[uint64]int64{}, Outputs: map[uint64][]int{},
-		known: map[uint64]bool{}, Others: map[uint64][]int32{}}
+	p := places{names: map[uint64][]string{}, own: map[uint64]int64{}, outputs: map[uint64][]int{},
+		known: map[uint64]bool{}, others: map[uint64][]int32{}}
 	take := func(name string, value uint64) {
-		p.Own[value]++
+		p.own[value]++
 		if !objects.IsOutput(name) {
 			return
 		}
 		n := outputNumber(name)
-		if n < 0 && len(p.Outputs[value]) > 0 {
+		if n < 0 && len(p.outputs[value]) > 0 {
 			return
 		}
-		if !slices.Contains(p.Outputs[value], n) {
-			p.Outputs[value] = append(slices.DeleteFunc(p.Outputs[value], func(n int) bool { return n < 0 }), n)
+		if !slices.Contains(p.outputs[value], n) {
+			p.outputs[value] = append(slices.DeleteFunc(p.outputs[value], func(n int) bool { return n < 0 }), n)
 		}
 	}
 	for _, b := range names {
 		if objects.IsIPythons(b.Name) && !s.IsUsers(b) {
 			take(b.Name, b.Value)
 		} else {
-			p.Names[b.Value] = append(p.Names[b.Value], b.Name)
+			p.names[b.Value] = append(p.names[b.Value], b.Name)
 		}
 	}
 	if w.IsShape(s.Out, objects.ShapeDict) {
@@ -71,8 +71,8 @@ func NewPlaces(w *walk.Walker) Places {
 
 // attributesOf calls do for the values that an object, or a dict, has by name.
 func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64)) {
-	t := w.ObjectType(addr)
-	if t == nil {
+	typ := w.ObjectType(addr)
+	if typ == nil {
 		return
 	}
 	each := func(key, value uint64) bool {
@@ -81,15 +81,15 @@ func attributesOf(w *walk.Walker, addr uint64, do func(name string, value uint64
 		}
 		return !w.Done()
 	}
-	if t.Shape == objects.ShapeDict {
+	if typ.Shape == objects.ShapeDict {
 		w.Entries(addr, each)
 		return
 	}
-	w.Attributes(addr, t, each)
+	w.Attributes(addr, typ, each)
 }
 
-// Referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
-func (p *Places) Referrers(v *Viewing, some []Held) {
+// referrers notes the objects that refer to those that must perhaps be copied, as far as that was noted.
+func (p *places) referrers(v *viewing, some []Held) {
 	w := v.Walker
 	wanted := make([]uint64, len(w.Notes.Noted)/64+1)
 	mark := func(addr uint64) {
@@ -98,9 +98,9 @@ func (p *Places) Referrers(v *Viewing, some []Held) {
 		}
 	}
 	for i := range some {
-		for j := range some[i].Targets {
-			v.aim(&some[i].Targets[j])
-			mark(some[i].Targets[j].object)
+		for j := range some[i].targets {
+			v.aim(&some[i].targets[j])
+			mark(some[i].targets[j].object)
 		}
 	}
 	for id := range w.Notes.Noted {
@@ -120,17 +120,17 @@ func (p *Places) Referrers(v *Viewing, some []Held) {
 }
 
 // counted reports whether the names in an object have been taken in already.
-func (p *Places) counted(w *walk.Walker, id int32) bool {
+func (p *places) counted(w *walk.Walker, id int32) bool {
 	return p.known[w.Notes.Addrs[id]] || w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeModule
 }
 
-// MaxReferrers is how many references to an object are noted: [Viewing.viewer] gives up one that has more.
-const MaxReferrers = objects.MaxAlso + 2
+// maxReferrers is how many references to an object are noted: viewing.viewer gives up one that has more.
+const maxReferrers = objects.MaxAlso + 2
 
 // refer notes that an object refers to another.
-func (p *Places) refer(to uint64, id int32) {
-	if all := p.Others[to]; len(all) < MaxReferrers {
-		p.Others[to] = append(all, id)
+func (p *places) refer(to uint64, id int32) {
+	if all := p.others[to]; len(all) < maxReferrers {
+		p.others[to] = append(all, id)
 	}
 }
 

@@ -22,12 +22,12 @@ const (
 	maxWeighed = 1 << 12  // those that are traced back to their names
 )
 
-// Viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
+// viewing finds memory that only views of it hold. It looks at a survey's notes and at the nodes that a walk has
 // reached, so it needs both.
-type Viewing struct {
+type viewing struct {
 	*walk.Walker
 	paths   *paths.Writer
-	places  Places
+	places  places
 	of      map[uint64]*viewed        // by the owner of the memory: an object, or a storage of PyTorch's
 	linked  map[uint64]bool           // objects with known targets of their views
 	tensors map[uint64]objects.Tensor // by their objects
@@ -54,7 +54,7 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 	if w.Stopped != nil || w.Sizes == nil || w.Notes == nil {
 		return nil
 	}
-	v := &Viewing{Walker: w, paths: p, of: map[uint64]*viewed{}, linked: map[uint64]bool{},
+	v := &viewing{Walker: w, paths: p, of: map[uint64]*viewed{}, linked: map[uint64]bool{},
 		tensors: map[uint64]objects.Tensor{},
 		arrows:  sharedGraph{Walker: w, of: map[uint64]int32{}}}
 	v.gather()
@@ -67,8 +67,8 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 	if some = append(some, v.arrows.views()...); len(some) == 0 {
 		return nil
 	}
-	v.places = NewPlaces(w)
-	v.places.Referrers(v, some)
+	v.places = newPlaces(w)
+	v.places.referrers(v, some)
 	for _, one := range some {
 		if len(all) < maxKept && v.reached(&one) {
 			all = append(all, one)
@@ -81,82 +81,82 @@ func All(w *walk.Walker, p *paths.Writer) (all []Held) {
 // Held is such memory, with the objects that must be copied.
 type Held struct {
 	event.View
-	Targets []Target
+	targets []target
 	objects []uint64 // of the Viewers
 	holds   map[uint64]int64
 }
 
 // gather files every view by the owner of its memory.
-func (v *Viewing) gather() {
+func (v *viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
 		one := &v.Notes.Noted[id]
 		if one.TypeNumber() == 0 || v.cut() {
 			continue
 		}
-		t, addr := v.Notes.Types[one.TypeNumber()], v.Notes.Addrs[id]
+		typ, addr := v.Notes.Types[one.TypeNumber()], v.Notes.Addrs[id]
 		switch {
-		case t.Shape == objects.ShapeArray:
+		case typ.Shape == objects.ShapeArray:
 			if v.OwnsData(addr) || count >= maxViews {
 				continue
 			}
 			count++
 			v.chain(addr)
-		case t.Name == objects.MemoryView:
+		case typ.Name == objects.MemoryView:
 			if count < maxViews {
 				count++
 				v.chain(addr)
 			}
-		case t.Native && v.IsTensor(t):
+		case typ.Native && v.IsTensor(typ):
 			if count < maxViews {
 				count++
-				v.tensor(addr, t)
+				v.tensor(addr, typ)
 			}
-		case t.Arrow:
+		case typ.Arrow:
 			if count < maxViews {
 				count++
-				v.arrows.take(addr, t)
+				v.arrows.take(addr, typ)
 			}
 		}
 	}
 }
 
 // cut reports whether there is no more time.
-func (v *Viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
+func (v *viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
 
 // next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
 // PyMemoryViewObject.mbuf, _PyManagedBufferObject.master.obj (3.9 to 3.15).
-func (v *Viewing) next(addr uint64, t *objects.Type) (to uint64, ok bool) {
+func (v *viewing) next(addr uint64, typ *objects.Type) (to uint64, ok bool) {
 	const exporter = 40
 	switch {
-	case t.Shape == objects.ShapeArray && !v.OwnsData(addr):
+	case typ.Shape == objects.ShapeArray && !v.OwnsData(addr):
 		to = v.Mem.Word(addr + objects.ArrayBase)
-	case t.Name == objects.MemoryView:
+	case typ.Name == objects.MemoryView:
 		to = v.Mem.Word(addr + objects.MemoryBuffer)
-	case t.Name == objects.ManagedBuffer:
+	case typ.Name == objects.ManagedBuffer:
 		to = v.Mem.Word(addr + exporter)
 	}
 	return to, to != 0
 }
 
 // chain follows a view to the owner of the memory, and files all objects that lie between.
-func (v *Viewing) chain(addr uint64) {
+func (v *viewing) chain(addr uint64) {
 	var links []uint64
 	at := addr
 	for range maxChain {
-		t := v.ObjectType(at)
-		if t == nil {
+		typ := v.ObjectType(at)
+		if typ == nil {
 			return
 		}
-		to, ok := v.next(at, t)
+		to, ok := v.next(at, typ)
 		if !ok {
 			break
 		}
 		links = append(links, at)
 		at = to
 	}
-	g := v.group(at)
-	if g == nil {
+	base := v.group(at)
+	if base == nil {
 		return
 	}
 	for i, from := range links {
@@ -168,40 +168,40 @@ func (v *Viewing) chain(addr uint64) {
 		if i+1 < len(links) {
 			to = links[i+1]
 		}
-		g.holds[to]++
+		base.holds[to]++
 		one := link{addr: from}
 		one.used, one.copies = v.extentOf(from)
-		g.links = append(g.links, one)
+		base.links = append(base.links, one)
 	}
 }
 
 // group is the memory that an object has, nil if it has none that is worth it.
-func (v *Viewing) group(owner uint64) *viewed {
-	if g, ok := v.of[owner]; ok {
-		return g
+func (v *viewing) group(owner uint64) *viewed {
+	if base, ok := v.of[owner]; ok {
+		return base
 	}
-	g := &viewed{owner: owner, holds: map[uint64]int64{}}
-	if t := v.ObjectType(owner); t != nil {
-		g.kind = t.Name
-		g.addr, g.size = v.dataOf(owner, t)
+	base := &viewed{owner: owner, holds: map[uint64]int64{}}
+	if typ := v.ObjectType(owner); typ != nil {
+		base.kind = typ.Name
+		base.addr, base.size = v.dataOf(owner, typ)
 	}
-	if g.size < leastBase {
-		g = nil
+	if base.size < leastBase {
+		base = nil
 	}
-	v.of[owner] = g
-	return g
+	v.of[owner] = base
+	return base
 }
 
 // dataOf is the memory that an object has for itself.
-func (v *Viewing) dataOf(addr uint64, t *objects.Type) (at, size uint64) {
+func (v *viewing) dataOf(addr uint64, typ *objects.Type) (at, size uint64) {
 	word := func(offset uint64) uint64 { return v.Mem.Word(addr + offset) }
-	of := v.Lineage(t)
+	of := v.Lineage(typ)
 	switch {
-	case t.Shape == objects.ShapeArray && v.OwnsData(addr):
+	case typ.Shape == objects.ShapeArray && v.OwnsData(addr):
 		at, size = word(objects.ArrayData), v.ReadArray(addr).Bytes
 	case of.Origin == "bytearray", of.Origin == "array.array":
 		at, size = v.ItemBuffer(addr, of)
-	case t.Name == "bytes":
+	case typ.Name == "bytes":
 		at, size = addr, min(word(uint64(v.Heap.VarSize)), objects.UserSpace) // in the object itself
 	}
 	if _, known := v.Sizes.Buffer(at, size); !known {
@@ -211,18 +211,18 @@ func (v *Viewing) dataOf(addr uint64, t *objects.Type) (at, size uint64) {
 }
 
 // extentOf returns how many bytes of its memory a view has, and how many a copy of it takes.
-func (v *Viewing) extentOf(addr uint64) (used, copies uint64) {
+func (v *viewing) extentOf(addr uint64) (used, copies uint64) {
 	const length = 72 // PyMemoryViewObject.view.len
-	t := v.ObjectType(addr)
+	typ := v.ObjectType(addr)
 	switch {
-	case t == nil:
-	case t.Shape == objects.ShapeArray:
+	case typ == nil:
+	case typ.Shape == objects.ShapeArray:
 		a := v.ReadArray(addr)
 		if !a.Known {
 			return objects.UserSpace, objects.UserSpace // not known
 		}
 		return v.distinct(addr, a), a.Bytes
-	case t.Name == objects.MemoryView:
+	case typ.Name == objects.MemoryView:
 		size := min(v.Mem.Word(addr+length), objects.UserSpace)
 		return size, size
 	}
@@ -230,7 +230,7 @@ func (v *Viewing) extentOf(addr uint64) (used, copies uint64) {
 }
 
 // distinct is how many bytes the elements of an array are, those that a stride of 0 repeats counted once.
-func (v *Viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
+func (v *viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 	bytes = a.Bytes
 	at := v.Mem.Word(addr + objects.ArrayStrides)
 	v.Mem.Words(at, uint64(len(a.Shape)), func(i, stride uint64) bool {
@@ -243,7 +243,7 @@ func (v *Viewing) distinct(addr uint64, a objects.ArrayFields) (bytes uint64) {
 }
 
 // referencesOf returns the reference count of an object: the survey's note, or the present one.
-func (v *Viewing) referencesOf(addr uint64) int64 {
+func (v *viewing) referencesOf(addr uint64) int64 {
 	if one := v.Notes.At(addr); one != nil {
 		return int64(one.References)
 	}
@@ -251,57 +251,57 @@ func (v *Viewing) referencesOf(addr uint64) int64 {
 }
 
 // weigh reports whether nothing but views hold memory, as far as their counts show.
-func (v *Viewing) weigh(g *viewed) (f Held, ok bool) {
-	if g == nil {
-		return f, false
+func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
+	if base == nil {
+		return held, false
 	}
-	if g.storage {
-		return v.weighStorage(g)
+	if base.storage {
+		return v.weighStorage(base)
 	}
-	others := v.referencesOf(g.owner) - g.holds[g.owner]
+	others := v.referencesOf(base.owner) - base.holds[base.owner]
 	if others < 0 || others > 1 {
-		return f, false // it has a name of its own, or another object has it
+		return held, false // it has a name of its own, or another object has it
 	}
-	f = Held{View: event.View{Address: g.addr, Size: event.Bytes(g.size), Type: g.kind}, holds: g.holds}
-	for _, one := range g.links {
-		outside := v.referencesOf(one.addr) - g.holds[one.addr]
+	held = Held{View: event.View{Address: base.addr, Size: event.Bytes(base.size), Type: base.kind}, holds: base.holds}
+	for _, one := range base.links {
+		outside := v.referencesOf(one.addr) - base.holds[one.addr]
 		switch {
-		case outside == 0 && g.holds[one.addr] > 0:
+		case outside == 0 && base.holds[one.addr] > 0:
 			continue // only other views have it
 		case outside <= 0 || one.copies == 0:
-			return f, false
+			return held, false
 		}
-		f.Targets = append(f.Targets, Target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
 	}
-	if !slices.ContainsFunc(f.Targets, func(t Target) bool { return t.copies < g.size/2 }) {
-		return f, false
+	if !slices.ContainsFunc(held.targets, func(target target) bool { return target.copies < base.size/2 }) {
+		return held, false
 	}
 	// it may be a part of the object that has the views: a frame that was sliced keeps the frame that it is a slice of
 	if others > 0 {
-		f.Targets = append(f.Targets, Target{View: g.owner, isHidden: true})
+		held.targets = append(held.targets, target{View: base.owner, isHidden: true})
 	}
-	return f, true
+	return held, true
 }
 
 // worth reports whether views use so little of memory that copies are worth it: less than half. Copies are made before
 // the memory goes, so this takes at most half as much again for a moment, and more goes than stays.
-func (f *Held) worth() bool {
-	return len(f.Viewers) > 0 && f.Used > 0 && f.Copies < f.Size/2 && f.Size-f.Copies >= leastBase
+func (held *Held) worth() bool {
+	return len(held.Viewers) > 0 && held.Used > 0 && held.Copies < held.Size/2 && held.Size-held.Copies >= leastBase
 }
 
 // ByRoot returns the same by the nodes with a name that lead there: the most memory of each.
 func ByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
 	var all map[int32]Held
-	for _, f := range All(w, p) {
-		for i := range f.Targets {
-			if f.Targets[i].node < 0 {
+	for _, held := range All(w, p) {
+		for i := range held.targets {
+			if held.targets[i].node < 0 {
 				continue
 			}
 			if all == nil {
 				all = map[int32]Held{}
 			}
-			if n := p.RootNode(f.Targets[i].node); all[n].Size < f.Size {
-				all[n] = f
+			if n := p.RootNode(held.targets[i].node); all[n].Size < held.Size {
+				all[n] = held
 			}
 		}
 	}

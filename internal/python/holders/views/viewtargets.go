@@ -12,8 +12,8 @@ import (
 // leastArray is from how many bytes on NumPy takes memory of its own for an array; it keeps smaller pieces in a cache.
 const leastArray = 1 << 10
 
-// Target is a view on the way to the object that must be copied for it.
-type Target struct {
+// target is a view on the way to the object that must be copied for it.
+type target struct {
 	View         uint64
 	used, copies uint64
 	object       uint64 // the object that is copied: the view itself, or the frame that it is a part of
@@ -26,41 +26,41 @@ type Target struct {
 }
 
 // aim finds the object that must be copied for a view: the first on the way to it that can be.
-func (v *Viewing) aim(t *Target) {
-	t.object, t.node = 0, -1
-	n, ok := v.Known(t.View)
+func (v *viewing) aim(target *target) {
+	target.object, target.node = 0, -1
+	n, ok := v.Known(target.View)
 	if !ok {
 		return
 	}
 	for at, steps := n, 0; at >= 0 && steps < paths.MaxSteps*2; at, steps = v.Nodes[at].Parent, steps+1 {
 		if v.Nodes[at].What == walk.NodeFrame {
-			t.object, t.node = 0, -1
+			target.object, target.node = 0, -1
 			return
 		}
 		if how := v.howOf(v.Addrs[at]); how != "" {
-			t.object, t.node, t.how = v.Addrs[at], at, how
+			target.object, target.node, target.how = v.Addrs[at], at, how
 		}
 	}
-	if t.arrow && t.node >= 0 {
-		aimArrow(v, n, t)
-	} else if t.how == event.CopyObject && t.object != t.View {
-		t.how = v.partOf(n, t.node)
-		t.isHidden = t.isHidden || v.managers(n, t.node) > 1
+	if target.arrow && target.node >= 0 {
+		aimArrow(v, n, target)
+	} else if target.how == event.CopyObject && target.object != target.View {
+		target.how = v.partOf(n, target.node)
+		target.isHidden = target.isHidden || v.managers(n, target.node) > 1
 	}
 }
 
 // aimArrow is aim for pyarrow's objects: the copies of pandas' objects share them, so that these are made anew. An axis
 // of a frame is not.
-func aimArrow(v *Viewing, n int32, t *Target) {
-	of := v.Lineage(v.ObjectType(t.object))
+func aimArrow(v *viewing, n int32, target *target) {
+	of := v.Lineage(v.ObjectType(target.object))
 	switch {
-	case t.how != event.CopyObject:
-	case !of.Is("NDFrame") && !of.Is("IndexOpsMixin"), v.partOf(n, t.node) != event.CopyObject:
-		t.object, t.node = 0, -1
+	case target.how != event.CopyObject:
+	case !of.Is("NDFrame") && !of.Is("IndexOpsMixin"), v.partOf(n, target.node) != event.CopyObject:
+		target.object, target.node = 0, -1
 	case of.Is("DataFrame"):
-		t.how = event.CopyAnew
+		target.how = event.CopyAnew
 	default:
-		t.how = event.CopyRepeated
+		target.how = event.CopyRepeated
 	}
 }
 
@@ -81,40 +81,40 @@ func copyOfArrow(of objects.Lineage) event.ViewCopy {
 }
 
 // howOf returns the way to copy an object, "" if it cannot be copied.
-func (v *Viewing) howOf(addr uint64) event.ViewCopy {
-	t := v.ObjectType(addr)
+func (v *viewing) howOf(addr uint64) event.ViewCopy {
+	typ := v.ObjectType(addr)
 	switch {
-	case t == nil:
-	case t.Shape == objects.ShapeArray:
+	case typ == nil:
+	case typ.Shape == objects.ShapeArray:
 		return event.CopyObject
-	case t.Name == objects.MemoryView:
+	case typ.Name == objects.MemoryView:
 		return event.CopyBytes
-	case t.Arrow:
-		return copyOfArrow(v.Lineage(t))
-	case t.Native && v.IsTensor(t):
+	case typ.Arrow:
+		return copyOfArrow(v.Lineage(typ))
+	case typ.Native && v.IsTensor(typ):
 		if v.hasGraph(addr) {
 			return event.CopyLoose
 		}
 		return event.CopyTensor
-	case t.Flags&(1<<9) != 0 && v.isPandas(t): // a class
+	case typ.Flags&(1<<9) != 0 && v.isPandas(typ): // a class
 		return event.CopyObject
 	}
 	return ""
 }
 
 // isPandas reports whether objects of a type are pandas' frames, series or indices.
-func (v *Viewing) isPandas(t *objects.Type) bool {
-	of := v.Lineage(t)
+func (v *viewing) isPandas(typ *objects.Type) bool {
+	of := v.Lineage(typ)
 	return of.Is("NDFrame") || of.Is("IndexOpsMixin")
 }
 
 // partOf returns the part of a frame that a view is of: its data, or one of its axes, which a copy of the frame shares
 // with it.
-func (v *Viewing) partOf(view, frame int32) event.ViewCopy {
+func (v *viewing) partOf(view, frame int32) event.ViewCopy {
 	series := v.Lineage(v.ObjectType(v.Addrs[frame])).Is("Series")
 	for at := view; at >= 0 && at != frame; at = v.Nodes[at].Parent {
-		t := v.ObjectType(v.Addrs[at])
-		if t == nil || !v.Lineage(t).Is("IndexOpsMixin") || v.Lineage(t).Is("NDFrame") {
+		typ := v.ObjectType(v.Addrs[at])
+		if typ == nil || !v.Lineage(typ).Is("IndexOpsMixin") || v.Lineage(typ).Is("NDFrame") {
 			continue
 		}
 		if l := v.paths.LabelOf(at); l.Kind == walk.LabelIndex && l.Arg == 0 && !series {
@@ -127,69 +127,69 @@ func (v *Viewing) partOf(view, frame int32) event.ViewCopy {
 
 // reached finds out by which names the objects that must be copied are reached, and whether there is no other way to
 // them.
-func (v *Viewing) reached(f *Held) bool {
-	for i := range f.Targets {
-		t := &f.Targets[i]
-		if t.object == 0 {
+func (v *viewing) reached(held *Held) bool {
+	for i := range held.targets {
+		target := &held.targets[i]
+		if target.object == 0 {
 			return false
 		}
-		switch kind := v.Nodes[t.node].Kind; {
+		switch kind := v.Nodes[target.node].Kind; {
 		case kind == walk.KindCycle:
-			f.Collect = true
+			held.Collect = true
 			continue
 		case kind != walk.KindVariable: // an object of other code, or an output's
 			return false
-		case !v.straight(f, t):
+		case !v.straight(held, target):
 			return false
-		case t.isHidden:
+		case target.isHidden:
 			continue
-		case !v.see(f, t):
+		case !v.see(held, target):
 			return false
 		}
-		f.Used, f.Copies = f.Used+event.Bytes(t.used), f.Copies+event.Bytes(t.copies)
-		if t.copies < leastArray {
-			f.Small += event.Bytes(t.copies)
+		held.Used, held.Copies = held.Used+event.Bytes(target.used), held.Copies+event.Bytes(target.copies)
+		if target.copies < leastArray {
+			held.Small += event.Bytes(target.copies)
 		}
 	}
-	for _, t := range f.Targets {
-		if t.isHidden && v.Nodes[t.node].Kind != walk.KindCycle && !f.replaces(t) {
+	for _, target := range held.targets {
+		if target.isHidden && v.Nodes[target.node].Kind != walk.KindCycle && !held.replaces(target) {
 			return false // it has a name of its own
 		}
 	}
-	return f.worth()
+	return held.worth()
 }
 
 // see takes in an object that must be copied, and how.
-func (v *Viewing) see(f *Held, t *Target) bool {
-	one := f.viewerOf(t.object)
+func (v *viewing) see(held *Held, target *target) bool {
+	one := held.viewerOf(target.object)
 	if one == nil {
-		added, ok := v.viewer(f, t)
+		added, ok := v.viewer(held, target)
 		if !ok {
 			return false
 		}
-		f.Viewers, f.objects = append(f.Viewers, added), append(f.objects, t.object)
-		one = &f.Viewers[len(f.Viewers)-1]
+		held.Viewers, held.objects = append(held.Viewers, added), append(held.objects, target.object)
+		one = &held.Viewers[len(held.Viewers)-1]
 	}
-	one.Used += event.Bytes(t.used)
-	if !slices.Contains(one.How, t.how) {
-		one.How = append(one.How, t.how)
+	one.Used += event.Bytes(target.used)
+	if !slices.Contains(one.How, target.how) {
+		one.How = append(one.How, target.how)
 	}
 	return true
 }
 
 // viewerOf is an object among those that must be copied, nil if it is none.
-func (f *Held) viewerOf(object uint64) *event.Viewer {
-	if i := slices.Index(f.objects, object); i >= 0 {
-		return &f.Viewers[i]
+func (held *Held) viewerOf(object uint64) *event.Viewer {
+	if i := slices.Index(held.objects, object); i >= 0 {
+		return &held.Viewers[i]
 	}
 	return nil
 }
 
 // replaces reports whether a hidden object goes when the object that must be copied is replaced as a whole, and notes
 // that it must be.
-func (f *Held) replaces(t Target) bool {
-	one := f.viewerOf(t.object)
-	if one == nil || t.object == t.View {
+func (held *Held) replaces(target target) bool {
+	one := held.viewerOf(target.object)
+	if one == nil || target.object == target.View {
 		return false
 	}
 	if !slices.Contains(one.How, event.CopyObject) {
@@ -199,9 +199,10 @@ func (f *Held) replaces(t Target) bool {
 }
 
 // managers returns how many of pandas' block managers lie between a view and the frame that it is a part of.
-func (v *Viewing) managers(view, frame int32) (n int) {
+func (v *viewing) managers(view, frame int32) (n int) {
 	for at := view; at >= 0 && at != frame; at = v.Nodes[at].Parent {
-		if t := v.ObjectType(v.Addrs[at]); t != nil && (t.Name == "BlockManager" || t.Name == "SingleBlockManager") {
+		typ := v.ObjectType(v.Addrs[at])
+		if typ != nil && (typ.Name == "BlockManager" || typ.Name == "SingleBlockManager") {
 			n++
 		}
 	}
@@ -210,10 +211,10 @@ func (v *Viewing) managers(view, frame int32) (n int) {
 
 // straight reports whether each object between a view and the copied one has no other holder than the one that leads
 // there.
-func (v *Viewing) straight(f *Held, t *Target) bool {
-	n, _ := v.Known(t.View)
-	for n != t.node && n >= 0 {
-		if v.Nodes[n].Probable || v.referencesOf(v.Addrs[n])-f.holds[v.Addrs[n]] != 1 {
+func (v *viewing) straight(held *Held, target *target) bool {
+	n, _ := v.Known(target.View)
+	for n != target.node && n >= 0 {
+		if v.Nodes[n].Probable || v.referencesOf(v.Addrs[n])-held.holds[v.Addrs[n]] != 1 {
 			return false
 		}
 		n = v.Nodes[n].Parent
@@ -222,40 +223,40 @@ func (v *Viewing) straight(f *Held, t *Target) bool {
 }
 
 // viewer is an object that must be copied, with all places that refer to it.
-func (v *Viewing) viewer(f *Held, t *Target) (one event.Viewer, ok bool) {
-	if typ := v.ObjectType(t.object); typ != nil {
+func (v *viewing) viewer(held *Held, target *target) (one event.Viewer, ok bool) {
+	if typ := v.ObjectType(target.object); typ != nil {
 		one.Type = typ.Name
 	}
-	one.Paths = slices.Clone(v.places.Names[t.object])
-	one.Outputs = v.places.Outputs[t.object]
-	seen := int64(len(one.Paths)) + v.places.Own[t.object]
-	for _, id := range v.places.Others[t.object] {
+	one.Paths = slices.Clone(v.places.names[target.object])
+	one.Outputs = v.places.outputs[target.object]
+	seen := int64(len(one.Paths)) + v.places.own[target.object]
+	for _, id := range v.places.others[target.object] {
 		addr := v.Notes.Addrs[id]
 		n, known := v.Known(addr)
 		if !known || v.Nodes[n].Kind != walk.KindVariable || len(one.Paths) > objects.MaxAlso {
 			return one, false
 		}
-		step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, addr, t.object))
+		step, _ := v.paths.Step(n, paths.LabelBetween(v.Walker, addr, target.object))
 		one.Paths = append(one.Paths, v.pathOf(n)+step)
 		one.Fixed = one.Fixed || v.IsShape(addr, objects.ShapeTuple, objects.ShapeSet, objects.ShapeDeque,
 			objects.ShapeFunction, objects.ShapeCell)
 		seen++
 	}
-	if path := v.pathOf(t.node); len(one.Paths) == 0 || !slices.Contains(one.Paths, path) {
+	if path := v.pathOf(target.node); len(one.Paths) == 0 || !slices.Contains(one.Paths, path) {
 		return one, false
 	}
-	return one, seen == v.referencesOf(t.object)-f.holds[t.object]
+	return one, seen == v.referencesOf(target.object)-held.holds[target.object]
 }
 
 // pathOf is how a node is reached.
-func (v *Viewing) pathOf(n int32) string {
+func (v *viewing) pathOf(n int32) string {
 	var h event.Holder
 	v.paths.Describe(&h, n)
 	root := v.paths.RootNode(n)
 	if v.paths.LabelOf(root).Kind == walk.LabelRoot {
 		return h.Path
 	}
-	if names := v.places.Names[v.Addrs[root]]; len(names) > 0 { // a listing has names apart
+	if names := v.places.names[v.Addrs[root]]; len(names) > 0 { // a listing has names apart
 		return names[0] + h.Path
 	}
 	return ""

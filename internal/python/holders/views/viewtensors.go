@@ -11,29 +11,32 @@ import (
 // storageType is the name of the type for the memory of tensors.
 const storageType = "torch.Storage"
 
-// tensor files a tensor by its storage. One that only C++ has is no view: [Viewing.bases] finds it.
-func (v *Viewing) tensor(obj uint64, t *objects.Type) {
-	x, ok := v.ReadTensor(obj, t)
-	if !ok || x.OwnsPython || x.Owner != x.Data || x.Size < leastBase { // memory of another owner, such as an array's
+// tensor files a tensor by its storage. One that only C++ has is no view: viewing.bases finds it.
+func (v *viewing) tensor(obj uint64, typ *objects.Type) {
+	tensor, ok := v.ReadTensor(obj, typ)
+	if !ok || tensor.OwnsPython || tensor.Size < leastBase {
 		return
 	}
-	g := v.of[x.Storage]
-	if g == nil {
-		g = &viewed{owner: x.Storage, addr: x.Data, size: x.Size, kind: storageType, holds: map[uint64]int64{},
-			storage: true}
-		v.of[x.Storage] = g
+	if tensor.Owner != tensor.Data { // memory of another owner, such as an array's
+		return
 	}
-	v.tensors[obj] = x
+	base := v.of[tensor.Storage]
+	if base == nil {
+		base = &viewed{owner: tensor.Storage, addr: tensor.Data, size: tensor.Size, kind: storageType,
+			holds: map[uint64]int64{}, storage: true}
+		v.of[tensor.Storage] = base
+	}
+	v.tensors[obj] = tensor
 	one := link{addr: obj}
-	one.used = elementBytes(x)
+	one.used = elementBytes(tensor)
 	one.copies = one.used
-	g.links = append(g.links, one)
+	base.links = append(base.links, one)
 }
 
 // elementBytes is how many bytes the elements of a tensor are, 0 if that is not known.
-func elementBytes(x objects.Tensor) uint64 {
-	size := x.Scalar.Size
-	for _, n := range x.Shape {
+func elementBytes(tensor objects.Tensor) uint64 {
+	size := tensor.Scalar.Size
+	for _, n := range tensor.Shape {
 		size *= uint64(n)
 	}
 	return size
@@ -41,42 +44,43 @@ func elementBytes(x objects.Tensor) uint64 {
 
 // weighStorage is weigh for a storage. Each tensor has an implementation in C++, these count for the storage, and the
 // implementation of a view may have that of the tensor which it was made of.
-func (v *Viewing) weighStorage(g *viewed) (f Held, ok bool) {
-	f = Held{View: event.View{Address: g.addr, Size: event.Bytes(g.size), Type: g.kind}, holds: g.holds}
+func (v *viewing) weighStorage(base *viewed) (held Held, ok bool) {
+	held = Held{View: event.View{Address: base.addr, Size: event.Bytes(base.size), Type: base.kind}, holds: base.holds}
 	implementations := map[uint64]bool{}
-	for _, one := range g.links {
-		x := v.tensors[one.addr]
-		implementations[x.Impl] = true
-		for _, of := range v.bases(x) {
+	for _, one := range base.links {
+		tensor := v.tensors[one.addr]
+		implementations[tensor.Impl] = true
+		for _, of := range v.bases(tensor) {
 			implementations[of] = true
 		}
 	}
 	// the intrusive reference count is behind the virtual table
-	if int(uint32(v.Mem.Word(g.owner+8))) != len(implementations) {
-		return f, false // code in C++ has it, too
+	if int(uint32(v.Mem.Word(base.owner+8))) != len(implementations) {
+		return held, false // code in C++ has it, too
 	}
-	for _, one := range g.links {
-		if v.isBase(g, one.addr) {
+	for _, one := range base.links {
+		if v.isBase(base, one.addr) {
 			continue // only views have it
 		}
 		if one.copies == 0 {
-			return f, false
+			return held, false
 		}
-		f.Targets = append(f.Targets, Target{View: one.addr, used: one.used, copies: one.copies})
+		held.targets = append(held.targets, target{View: one.addr, used: one.used, copies: one.copies})
 	}
-	return f, len(f.Targets) > 0
+	return held, len(held.targets) > 0
 }
 
-// bases are the tensors that a view was made of, as autograd keeps them: see [variables.tensorWalk.bases].
-func (v *Viewing) bases(x objects.Tensor) (all []uint64) {
-	if x.Meta == 0 || !strings.Contains(v.Class(v.Mem.Word(x.Meta)), "ViewMeta") {
+// bases are the tensors that a view was made of, as autograd keeps them.
+func (v *viewing) bases(tensor objects.Tensor) (all []uint64) {
+	if tensor.Meta == 0 || !strings.Contains(v.Class(v.Mem.Word(tensor.Meta)), "ViewMeta") {
 		return nil
 	}
 	const first = 40 // behind the name
-	v.Mem.Words(x.Meta+first, (max(v.ChunkSize(x.Meta), first)-first)/8, func(_, word uint64) bool {
+	v.Mem.Words(tensor.Meta+first, (max(v.ChunkSize(tensor.Meta), first)-first)/8, func(_, word uint64) bool {
 		of := objects.Tensor{Impl: word}
-		if word != 0 && word&7 == 0 && word != x.Impl && strings.Contains(v.Class(v.Mem.Word(word)), "TensorImpl") &&
-			v.ReadStorage(&of) && of.Storage == x.Storage {
+		if word != 0 && word&7 == 0 && word != tensor.Impl &&
+			strings.Contains(v.Class(v.Mem.Word(word)), "TensorImpl") &&
+			v.ReadStorage(&of) && of.Storage == tensor.Storage {
 			all = append(all, word)
 		}
 		return true
@@ -86,18 +90,18 @@ func (v *Viewing) bases(x objects.Tensor) (all []uint64) {
 
 // isBase reports whether only the views of a tensor have it: its object was let go, and PyTorch keeps that for its
 // implementation.
-func (v *Viewing) isBase(g *viewed, obj uint64) bool {
+func (v *viewing) isBase(base *viewed, obj uint64) bool {
 	n, ok := v.Known(obj)
 	if !ok {
 		return true
 	}
 	parent := v.Nodes[n].Parent
-	return parent >= 0 && slices.ContainsFunc(g.links, func(l link) bool { return l.addr == v.Addrs[parent] })
+	return parent >= 0 && slices.ContainsFunc(base.links, func(l link) bool { return l.addr == v.Addrs[parent] })
 }
 
 // hasGraph reports whether autograd's object for a tensor refers to its computation, and so perhaps to the memory.
-func (v *Viewing) hasGraph(obj uint64) bool {
+func (v *viewing) hasGraph(obj uint64) bool {
 	const graph = 48
-	x, ok := v.tensors[obj]
-	return ok && x.Meta != 0 && v.Mem.Word(x.Meta+graph) != 0
+	tensor, ok := v.tensors[obj]
+	return ok && tensor.Meta != 0 && v.Mem.Word(tensor.Meta+graph) != 0
 }

@@ -7,50 +7,23 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// area is a part of the memory that is looked at together: objects refer to others near them mostly, and pages are kept
-// for a while.
-type area struct {
-	base   uint64
-	ahead  []ahead
-	queued bool
-}
-
-const (
-	areaSize  = 1 << 20
-	maxBatch  = 1 << 12 // references that are followed at a time
-	keptAhead = 1 << 10 // room for references in an area without any
-)
-
-// ahead is an object that a survey has yet to look at: its place in its area, with the flags below in the lowest bits,
-// and the step that led to it.
-type ahead struct {
-	to   uint32
-	step int32 // -1 for none
-}
-
-const (
-	aheadUncounted = 1 // the reference has been counted already
-	aheadGuess     = 2 // it is a reference if it looks like one
-	aheadFlags     = 7
-)
-
 // noteReference takes a reference in while a survey runs. Its target is looked at later, in the order of addresses:
 // that is how memory is read fastest.
-func (s *Census) noteReference(to uint64, kind objects.Step, flags uint64) {
+func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	if to < objects.LowestAddress || to >= objects.UserSpace || to&aheadFlags != 0 {
 		return
 	}
 	at := int32(-1)
-	if len(s.Notes.Steps) >= objects.RoomSteps {
+	if len(s.notes.Steps) >= objects.RoomSteps {
 		s.Stopped = objects.ErrObjects
 		return
 	}
 	if s.recording {
-		at = int32(len(s.Notes.Steps))
+		at = int32(len(s.notes.Steps))
 		if flags&aheadGuess != 0 {
 			s.raw(to)
 		} else {
-			s.Notes.Steps = append(s.Notes.Steps, objects.StepNothing|kind)
+			s.notes.Steps = append(s.notes.Steps, objects.StepNothing|kind)
 		}
 	}
 	if s.Uncounted {
@@ -68,7 +41,7 @@ func (s *Census) noteReference(to uint64, kind objects.Step, flags uint64) {
 }
 
 // noteReferenceNow is take for an object that is looked at at once.
-func (s *Census) noteReferenceNow(to, flags uint64) {
+func (s *census) noteReferenceNow(to, flags uint64) {
 	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that has it notes it
 		return
 	}
@@ -78,27 +51,27 @@ func (s *Census) noteReferenceNow(to, flags uint64) {
 }
 
 // raw notes a word that may be the address of something.
-func (s *Census) raw(word uint64) {
-	s.Notes.Steps = append(s.Notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
+func (s *census) raw(word uint64) {
+	s.notes.Steps = append(s.notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
 }
 
 // noteTarget notes where a reference leads.
-func (s *Census) noteTarget(n int32, a ahead) {
-	if a.to&aheadUncounted == 0 && !s.Notes.Noted[n].Is(objects.NoteLeaf) {
+func (s *census) noteTarget(n int32, a ahead) {
+	if a.to&aheadUncounted == 0 && !s.notes.Noted[n].Is(objects.NoteLeaf) {
 		s.counts(n)
 	}
 	switch {
 	case a.step < 0:
 	case a.to&aheadGuess != 0:
-		s.Notes.Steps[a.step], s.Notes.Steps[a.step+1] = objects.StepWord|objects.Step(n), objects.StepNothing
+		s.notes.Steps[a.step], s.notes.Steps[a.step+1] = objects.StepWord|objects.Step(n), objects.StepNothing
 	default:
-		s.Notes.Steps[a.step] |= objects.Step(n)
+		s.notes.Steps[a.step] |= objects.Step(n)
 	}
 }
 
 // visitAreas looks at everything that references led to, and at everything that is found there: one area after another,
 // and of each all that is known of by then.
-func (s *Census) visitAreas() {
+func (s *census) visitAreas() {
 	for len(s.active) > 0 && !s.Done() {
 		sweep := s.active
 		s.active = nil
@@ -115,7 +88,7 @@ func (s *Census) visitAreas() {
 	}
 }
 
-func (s *Census) lookInArea(a *area) {
+func (s *census) lookInArea(a *area) {
 	first := max(0, len(a.ahead)-len(s.batch))
 	now := s.batch[:copy(s.batch[:], a.ahead[first:])]
 	a.ahead = a.ahead[:first]
@@ -136,7 +109,7 @@ func (s *Census) lookInArea(a *area) {
 }
 
 // queue has a reference looked at later.
-func (s *Census) queue(to, flags uint64, at int32) {
+func (s *census) queue(to, flags uint64, at int32) {
 	base := to &^ (areaSize - 1)
 	if s.last == nil || s.last.base != base {
 		if s.last = s.areas[base]; s.last == nil {
@@ -153,7 +126,7 @@ func (s *Census) queue(to, flags uint64, at int32) {
 }
 
 // lookAt takes in the references to one address, certain ones first.
-func (s *Census) lookAt(to uint64, all []ahead) {
+func (s *census) lookAt(to uint64, all []ahead) {
 	n, known := s.Index.Get(to, s.Addrs)
 	if !known {
 		t := s.ObjectType(to)
@@ -177,7 +150,7 @@ func (s *Census) lookAt(to uint64, all []ahead) {
 }
 
 // alone takes in a leaf that no other object has, if only its size is to be noted.
-func (s *Census) alone(addr uint64, t *objects.Type, all []ahead) bool {
+func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	if uint32(s.References(addr)) != 1 {
 		return false
 	}
@@ -193,18 +166,18 @@ func (s *Census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 			continue
 		}
 		if a.to&aheadGuess != 0 {
-			s.Notes.Steps[a.step+1] = objects.StepNothing
+			s.notes.Steps[a.step+1] = objects.StepNothing
 		}
-		s.Notes.Steps[a.step] = objects.StepAlone | objects.Step(bytes>>4)
+		s.notes.Steps[a.step] = objects.StepAlone | objects.Step(bytes>>4)
 	}
 	return true
 }
 
 // forget has steps that lead nowhere do nothing.
-func (s *Census) forget(all []ahead) {
+func (s *census) forget(all []ahead) {
 	for _, a := range all {
 		if a.step >= 0 && a.to&aheadGuess == 0 {
-			s.Notes.Steps[a.step] = objects.StepNothing
+			s.notes.Steps[a.step] = objects.StepNothing
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// BlockTable has the blocks that are asked for, and the nodes that have them.
-type BlockTable struct {
+// blockTable has the blocks that are asked for, and the nodes that have them.
+type blockTable struct {
 	Blocks          []objects.Block // by address
 	Found           []int32         // the node that has each block, or -1
 	Maybe           []int32         // a node that seems to, or -1
@@ -19,8 +19,8 @@ type BlockTable struct {
 }
 
 // NewBlockTable returns the table of blocks, none of which has a node yet.
-func NewBlockTable(blocks []objects.Block) BlockTable {
-	b := BlockTable{Blocks: slices.Clone(blocks)}
+func NewBlockTable(blocks []objects.Block) blockTable {
+	b := blockTable{Blocks: slices.Clone(blocks)}
 	slices.SortFunc(b.Blocks, func(a, b objects.Block) int { return cmp.Compare(a.Address, b.Address) })
 	b.Blocks = slices.CompactFunc(b.Blocks, func(a, b objects.Block) bool { return a.Address == b.Address })
 	b.Found = slices.Repeat([]int32{-1}, len(b.Blocks))
@@ -35,7 +35,7 @@ func NewBlockTable(blocks []objects.Block) BlockTable {
 
 // mayPointAt notes that a node with words of unknown meaning has a pointer to a block's beginning. It counts if no
 // other node has the block.
-func (b *BlockTable) mayPointAt(node int32, addr uint64) bool {
+func (b *blockTable) mayPointAt(node int32, addr uint64) bool {
 	i := objects.BlockAt(b.Blocks, addr)
 	exact := i >= 0 && b.Blocks[i].Address == addr
 	if exact && b.Maybe[i] < 0 {
@@ -45,7 +45,7 @@ func (b *BlockTable) mayPointAt(node int32, addr uint64) bool {
 }
 
 // pointsAt notes that a node has a pointer: within a block, or exactly to one's beginning.
-func (b *BlockTable) pointsAt(node int32, addr uint64, within bool) bool {
+func (b *blockTable) pointsAt(node int32, addr uint64, within bool) bool {
 	if addr < b.lowest || addr > b.highest {
 		return false
 	}
@@ -63,7 +63,7 @@ func (b *BlockTable) pointsAt(node int32, addr uint64, within bool) bool {
 }
 
 // storageAsks notes how many bytes of a block a storage was asked for, if that is possible.
-func (b *BlockTable) storageAsks(block, bytes uint64) {
+func (b *blockTable) storageAsks(block, bytes uint64) {
 	if i := objects.BlockAt(b.Blocks, block); i >= 0 && bytes > 0 && bytes <= b.Blocks[i].Size {
 		b.Asked[i] = bytes
 	}

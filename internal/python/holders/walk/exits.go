@@ -7,13 +7,13 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Exits has the objects that lead out of a root's own ones: modules, the globals of functions, frames that run,
+// exits has the objects that lead out of a root's own ones: modules, the globals of functions, frames that run,
 // classes of instances. References there are deferred: they are followed once all roots are.
-type Exits struct {
+type exits struct {
 	read       objects.Reader
-	Deferred   []edge
+	deferred   []edge
 	Deferring  bool
-	Keys       []edge          // keys of dicts: a shorter way than the one with more meaning
+	keys       []edge          // keys of dicts: a shorter way than the one with more meaning
 	Spaces     map[uint64]bool // the namespaces of modules
 	Running    map[uint64]bool // frames
 	CellFrames map[uint64]bool // those of threads that run cells, see [objects.Limits.Running]
@@ -24,21 +24,21 @@ type Exits struct {
 }
 
 // NewExits returns the exits of a walk that has met none.
-func NewExits(r objects.Reader) Exits {
-	return Exits{read: r, Spaces: map[uint64]bool{}, Running: map[uint64]bool{}, classed: map[uint64]bool{}}
+func NewExits(r objects.Reader) exits {
+	return exits{read: r, Spaces: map[uint64]bool{}, Running: map[uint64]bool{}, classed: map[uint64]bool{}}
 }
 
 // defers keeps a reference for later.
-func (o *Exits) defers(from int32, to uint64, l Label) {
-	if len(o.Deferred) < o.read.Limits.Objects {
-		o.Deferred = append(o.Deferred, edge{To: to, Label: l, Parent: from})
+func (o *exits) defers(from int32, to uint64, l Label) {
+	if len(o.deferred) < o.read.Limits.Objects {
+		o.deferred = append(o.deferred, edge{To: to, Label: l, Parent: from})
 	} else {
 		o.read.Stopped = objects.ErrObjects
 	}
 }
 
 // deferClass defers the reference of an instance to its class: of each class once.
-func (o *Exits) deferClass(n int32, class uint64) {
+func (o *exits) deferClass(n int32, class uint64) {
 	if !o.classed[class] {
 		o.classed[class] = true
 		o.defers(n, class, named(fixedClass))
@@ -46,7 +46,7 @@ func (o *Exits) deferClass(n int32, class uint64) {
 }
 
 // LeadsOut reports whether an object is a way from a root's own objects to everything else.
-func (o *Exits) LeadsOut(addr uint64, t *objects.Type) bool {
+func (o *exits) LeadsOut(addr uint64, t *objects.Type) bool {
 	switch t.Shape {
 	case objects.ShapeModule:
 		return true
@@ -71,7 +71,7 @@ func (o *Exits) LeadsOut(addr uint64, t *objects.Type) bool {
 
 // foreign reports whether an object is the name of a module other than __main__: one that many functions and classes
 // have.
-func (o *Exits) foreign(name uint64) bool {
+func (o *exits) foreign(name uint64) bool {
 	const most = 1 << 12
 	is, known := o.named[name]
 	if !known {
@@ -84,12 +84,15 @@ func (o *Exits) foreign(name uint64) bool {
 }
 
 // notedOut is leadsOut for an object that the survey has seen.
-func (o *Exits) notedOut(addr uint64, one *objects.Note, t *objects.Type) bool {
+func (o *exits) notedOut(addr uint64, one *objects.Note, t *objects.Type) bool {
 	if t.Shape == objects.ShapeType || t.Shape == objects.ShapeFunction || t.Name == objects.LruCache {
 		return one.Is(objects.NoteOut)
 	}
 	return o.LeadsOut(addr, t)
 }
+
+// maxFrames is the largest number of frames of all threads.
+const maxFrames = 1 << 16
 
 // Thread is a thread of the interpreter: its PyThreadState and its frames, the innermost first.
 type Thread struct {
@@ -98,7 +101,7 @@ type Thread struct {
 }
 
 // ReadThreads reads the frames that run.
-func (o *Exits) ReadThreads() (all []Thread) {
+func (o *exits) ReadThreads() (all []Thread) {
 	const most = 1 << 12
 	state := o.read.Mem.Word(o.read.Heap.Interpreter + uint64(o.read.Heap.InterpThreadsHead))
 	next := uint64(o.read.Heap.ThreadNext)

@@ -12,6 +12,12 @@ type Finder struct {
 	shared      map[uint64]bool // counts of Arrow's objects that were looked into
 }
 
+var (
+	_ Visitor      = (*Finder)(nil)
+	_ ArrayTaker   = (*Finder)(nil)
+	_ LibraryTaker = (*Finder)(nil)
+)
+
 // NewFinder returns the visitor of a walker.
 func NewFinder(w *Walker) *Finder { return &Finder{Walker: w, shared: map[uint64]bool{}} }
 
@@ -23,10 +29,10 @@ func (f *Finder) Refer(from int32, to uint64, kind objects.Step, l Label) bool {
 	switch kind {
 	case objects.StepKey:
 		if t := f.ObjectType(to); t != nil && t.Shape != objects.ShapeLeaf {
-			f.Keys = append(f.Keys, edge{To: to, Label: l, Parent: from})
+			f.keys = append(f.keys, edge{To: to, Label: l, Parent: from})
 		}
 	case objects.StepWord:
-		return !f.pointsAt(from, to, false) && f.Beliefs.guess(from, to, l)
+		return !f.pointsAt(from, to, false) && f.guess(from, to, l)
 	case objects.StepGlobals:
 		if !f.Deferring {
 			return f.Reach(from, to, l)

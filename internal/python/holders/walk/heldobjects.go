@@ -4,51 +4,19 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// HeldObjects are objects that no name has led to and that something else holds for sure: they do not wait for the
+// heldObjects are objects that no name has led to and that something else holds for sure: they do not wait for the
 // garbage collector, and neither does anything that they lead to. No listing needs nodes for them: their targets have
 // references then that no walk sees, and are held by something else. A survey's notes show which they are, without a
 // look at the process.
-type HeldObjects struct {
+type heldObjects struct {
 	w     *Walker
 	is    []uint64 // bits, by an object's number
 	queue []int32
 }
 
-// noteHeld notes the objects for which a survey has found fewer references than they have, those included that are not
-// certain.
-func noteHeld(s *Census) {
-	left := func(id int32) int64 {
-		n := int64(s.Notes.Noted[id].References)
-		if int(id) < len(s.refs) {
-			n -= int64(s.refs[id])
-		}
-		return n
-	}
-	for id := range s.Notes.Noted {
-		if one := &s.Notes.Noted[id]; !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && left(int32(id)) > 0 {
-			one.What |= objects.NoteElsewhere
-		}
-	}
-	for to, g := range s.guesses {
-		id, ok := s.Known(to)
-		if !ok {
-			continue
-		}
-		words := int64(0)
-		for _, all := range []map[uint64]int32{g.inObjects, g.elsewhere} {
-			for _, count := range all {
-				words += int64(count)
-			}
-		}
-		if left(id) <= words {
-			s.Notes.Noted[id].What &^= objects.NoteElsewhere
-		}
-	}
-}
-
 // HeldElsewhere finds them, those that the modules given lead to included.
-func HeldElsewhere(w *Walker, modules []objects.Module) *HeldObjects {
-	e := &HeldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}
+func HeldElsewhere(w *Walker, modules []objects.Module) *heldObjects {
+	e := &heldObjects{w: w, is: make([]uint64, len(w.Notes.Noted)/64+1)}
 	for id := range w.Notes.Noted {
 		if w.Notes.Noted[id].Is(objects.NoteElsewhere) && w.Notes.Noted[id].Is(objects.NoteTracked) {
 			e.add(int32(id))
@@ -69,10 +37,10 @@ func HeldElsewhere(w *Walker, modules []objects.Module) *HeldObjects {
 	return e
 }
 
-func (e *HeldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 }
+func (e *heldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 }
 
 // add takes in an object, unless a walk has reached it or nothing is known of it.
-func (e *HeldObjects) add(id int32) {
+func (e *heldObjects) add(id int32) {
 	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.Noted[id].TypeNumber() != 0 {
 		e.is[id/64] |= 1 << (id % 64)
 		e.queue = append(e.queue, id)
@@ -81,7 +49,7 @@ func (e *HeldObjects) add(id int32) {
 
 // steps calls yield with the targets of an object's references, as far as they were noted. It returns the bytes of
 // those that only it has.
-func (e *HeldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
+func (e *heldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
 	for s := range e.w.Notes.StepsOf(id) {
 		switch s.Kind() {
 		case objects.StepFollow, objects.StepKey, objects.StepWord, objects.StepGlobals, objects.StepClass,
@@ -95,7 +63,7 @@ func (e *HeldObjects) steps(id int32, yield func(to int32)) (bytes uint64) {
 }
 
 // Bytes returns the total size of the objects in e that no walk has reached yet.
-func (e *HeldObjects) Bytes() (sum uint64) {
+func (e *heldObjects) Bytes() (sum uint64) {
 	for id := range e.w.Notes.Noted {
 		if id := int32(id); e.Has(id) && e.w.Of[id] == 0 {
 			sum += e.w.Notes.Bytes(id) + e.steps(id, func(int32) {})

@@ -19,7 +19,7 @@ const (
 
 // foreignSearch finds the memory of libraries' objects once every object has been measured.
 type foreignSearch struct {
-	*Census
+	*census
 	claims map[uint64]claim // large pieces
 	object uint64
 	seen   map[uint64]bool // pieces of the object
@@ -36,7 +36,7 @@ type claim struct {
 
 // findForeign gives objects of libraries the memory that only they lead to. It has bytes and a time of its own: where
 // these are over, no object gets any, and the survey goes on.
-func (s *Census) findForeign() {
+func (s *census) findForeign() {
 	if s.Sizes == nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (s *Census) findForeign() {
 		slices.Sort(f.Buffers)
 		began, total, limit := objects.ProcessorTime(), s.Mem.Total, s.Mem.Limit
 		s.Mem.Limit = total + maxForeignBytes
-		search := foreignSearch{Census: s, claims: map[uint64]claim{}, until: began + foreignTime}
+		search := foreignSearch{census: s, claims: map[uint64]claim{}, until: began + foreignTime}
 		for i := 0; i < len(f.Objects) && !search.Over(); i++ {
 			search.from(f.Objects[i])
 		}
@@ -131,13 +131,13 @@ func (f *foreignSearch) settle() {
 			continue
 		}
 		of[object] = pieces
-		bytes := f.Notes.Bytes(id)
+		bytes := f.notes.Bytes(id)
 		for _, p := range pieces {
 			bytes += p.Size
 		}
-		f.Notes.Noted[id].Bytes = uint32(min(bytes, objects.TooLarge))
+		f.notes.Noted[id].Bytes = uint32(min(bytes, objects.TooLarge))
 		if bytes >= objects.TooLarge {
-			f.Notes.Large[id] = bytes
+			f.notes.Large[id] = bytes
 		}
 	}
 	f.Sizes.Foreign.Of = of

@@ -7,151 +7,86 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// pieces are the pieces of memory that objects of libraries have of their own.
-type pieces struct {
-	*Walker
-	Raw     map[uint64]bool // that were looked into
-	Awaited map[uint64]bool // further away, noted to be looked into later
-	far     []chunk
-}
-
-// chunk is a piece of memory that malloc gave out, on the way from an object of Python's.
-type chunk struct {
-	addr, size uint64
-	node       int32 // the object
-	hops       uint8 // from there, up to nearHops + 1
-	plain      bool  // its kind is not known: only references to objects of Python's are looked for
-	storage    bool  // it is a c10::StorageImpl
-	numbers    span  // words that are no references
-}
-
-// span is a part of an object, in bytes from its beginning; the zero value is none.
-type span struct{ from, to int }
-
-const (
-	// nearHops is the depth to which an object's own memory is looked into at once: a tensor refers to its
-	// implementation, that to a storage, that to the block. Other objects may hold more distant memory more directly,
-	// such as gradients and the values that a graph has saved for backward: it waits until every object that the roots
-	// lead to has been looked into.
-	nearHops = 2
-)
-
 // visitNative looks into the memory that an object of a library in C or C++ has of its own on the heap. Run-time type
 // information shows the classes of C++ objects; so those are followed that have a virtual table, and vectors of
 // pointers. Other memory, such as an allocator's lists, holds nothing for the object.
-func (p *pieces) visitNative(n int32, addr, size uint64) {
+func (v Visits) visitNative(n int32, addr, size uint64) {
 	var near []chunk
-	p.Mem.Words(addr+16, (size-16)/8, func(_, word uint64) bool {
-		if c, ok := p.object(n, word, 1); ok {
+	v.Mem.Words(addr+16, (size-16)/8, func(_, word uint64) bool {
+		if c, ok := v.object(n, word, 1); ok {
 			near = append(near, c)
-		} else if size := p.ChunkSize(word); size > 0 && p.isNew(word) && p.ObjectType(word) == nil {
+		} else if size := v.ChunkSize(word); size > 0 && v.pieces.isNew(word) && v.ObjectType(word) == nil {
 			near = append(near, chunk{addr: word, size: size, node: n, hops: 1, plain: true})
 		}
-		return !p.Done()
+		return !v.Done()
 	})
-	for len(near) > 0 && !p.Done() {
+	for len(near) > 0 && !v.Done() {
 		c := near[0]
 		near = near[1:]
-		for _, next := range p.visitChunk(c) {
+		for _, next := range v.visitChunk(c) {
 			if next.hops <= nearHops {
 				near = append(near, next)
 			} else {
-				p.far = append(p.far, next)
+				v.pieces.far = append(v.pieces.far, next)
 			}
 		}
 	}
 }
 
-// visitFar looks into the pieces of memory that are further away, and into the objects that are found there.
-func (p *pieces) visitFar() {
-	for len(p.far) > 0 && !p.Done() {
-		c := p.far[0]
-		p.far = p.far[1:]
-		if !p.isNew(c.addr) {
-			continue // another object that came later has it nearby
-		}
-		p.far = append(p.far, p.visitChunk(c)...)
-		p.visitQueue()
-	}
-}
-
 // visitChunk looks at every word of a piece of memory, and returns the pieces that it refers to.
-func (p *pieces) visitChunk(c chunk) (next []chunk) {
-	raw := append([]byte(nil), p.Mem.Bytes(c.addr, int(c.size))...)
+func (v Visits) visitChunk(c chunk) (next []chunk) {
+	raw := append([]byte(nil), v.Mem.Bytes(c.addr, int(c.size))...)
 	word := func(at int) uint64 {
 		if at+8 > len(raw) {
 			return 0
 		}
 		return binary.LittleEndian.Uint64(raw[at:])
 	}
-	for at := 0; at+8 <= len(raw) && !p.Done(); at += 8 {
+	for at := 0; at+8 <= len(raw) && !v.Done(); at += 8 {
 		first := word(at)
 		if first < objects.LowestAddress || at >= c.numbers.from && at < c.numbers.to {
 			continue
 		}
-		if !c.plain && p.pointsAt(c.node, first, false) {
+		if !c.plain && v.pointsAt(c.node, first, false) {
 			if c.storage {
-				p.storageAsks(first, word(at+objects.DataPointer))
+				v.storageAsks(first, word(at+objects.DataPointer))
 			}
 			continue
 		}
 		if c.plain {
-			p.Beliefs.followBelieved(c.node, first, Label{}, false)
+			v.followBelieved(c.node, first, Label{}, false)
 			continue
 		}
-		if p.Beliefs.maybeFollow(c.node, first, Label{}, false) {
+		if v.maybeFollow(c.node, first, Label{}, false) {
 			continue
 		}
 		hops := min(c.hops, nearHops) + 1
-		if one, ok := p.object(c.node, first, hops); ok {
+		if one, ok := v.object(c.node, first, hops); ok {
 			next = append(next, one)
-		} else if one, ok := p.vector(c.node, first, word(at+8), word(at+16), hops); ok {
+		} else if one, ok := v.vector(c.node, first, word(at+8), word(at+16), hops); ok {
 			next = append(next, one)
 		}
 	}
 	return next
 }
 
-// isNew reports whether a piece of memory has not been looked into, and notes that it is.
-func (p *pieces) isNew(addr uint64) bool {
-	if p.Raw[addr] || len(p.Raw) >= p.Limits.Objects {
-		return false
-	}
-	p.Raw[addr] = true
-	return true
-}
-
-// takes reports whether a piece of memory is to be looked into that has been reached so many hops from its object: one
-// that is nearby at once, if it has not been. One further away is only noted: until its turn comes, another object may
-// turn out to have it nearby.
-func (p *pieces) takes(addr uint64, hops uint8) bool {
-	if hops <= nearHops {
-		return p.isNew(addr)
-	}
-	if p.Raw[addr] || p.Awaited[addr] || len(p.Awaited) >= p.Limits.Objects {
-		return false
-	}
-	p.Awaited[addr] = true
-	return true
-}
-
 // object returns the memory of the C++ object at an address; ok is false if there is none, or it was looked into
 // before.
-func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
-	if addr&7 != 0 || addr < objects.LowestAddress || addr >= objects.UserSpace || p.Raw[addr] {
+func (v Visits) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
+	if addr&7 != 0 || addr < objects.LowestAddress || addr >= objects.UserSpace || v.pieces.met[addr] {
 		return c, false
 	}
-	class := p.Class(p.Mem.Word(addr))
+	class := v.Class(v.Mem.Word(addr))
 	if class == "" {
 		return c, false
 	}
 	const shared = 16 // std::make_shared puts its counts in front
-	size := p.ChunkSize(addr)
+	size := v.ChunkSize(addr)
 	if size > wordSize && endsInNumbers(class) {
 		size -= wordSize
 	}
 	if size == 0 {
-		size = max(p.ChunkSize(addr-shared), shared) - shared
+		size = max(v.ChunkSize(addr-shared), shared) - shared
 	}
 	if size == 0 && strings.HasPrefix(class, "N3c10") { // not from glibc's malloc: the sizes of these two are known
 		const tensor, storage = 64, 48
@@ -163,7 +98,7 @@ func (p *pieces) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 	}
 	c = chunk{addr: addr, size: size, node: n, hops: hops, storage: strings.Contains(class, "StorageImpl"),
 		numbers: numbersOf(class)}
-	return c, size > 0 && p.takes(addr, hops)
+	return c, size > 0 && v.pieces.takes(addr, hops)
 }
 
 // wordSize is how much malloc may have given an object beyond its end, in bytes: that is of whoever had the piece
@@ -197,12 +132,12 @@ func numbersOf(class string) span {
 
 // vector returns the memory of a std::vector: three pointers, to its begin, its end, and the end of its reserved
 // memory.
-func (p *pieces) vector(n int32, begin, end, reserved uint64, hops uint8) (c chunk, ok bool) {
+func (v Visits) vector(n int32, begin, end, reserved uint64, hops uint8) (c chunk, ok bool) {
 	if begin&15 != 0 || end <= begin || reserved < end || reserved-begin > objects.MaxChunk || (end-begin)%8 != 0 {
 		return c, false
 	}
-	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, p.ChunkSize(begin) >= reserved-begin &&
-		p.takes(begin, hops)
+	return chunk{addr: begin, size: end - begin, node: n, hops: hops}, v.ChunkSize(begin) >= reserved-begin &&
+		v.pieces.takes(begin, hops)
 }
 
 // PythonsOf follows the Python objects that a buffer of pyarrow's refers to. It reports whether there is one.

@@ -40,6 +40,12 @@ const (
 	KindNone
 )
 
+// Frame has the known parts of a node that is a frame: its code, and the instruction it is at.
+type Frame struct {
+	Code uint64
+	At   int64 // as cpython.Line wants it
+}
+
 // edge is a reference that is followed later.
 type edge struct {
 	To     uint64
@@ -55,13 +61,16 @@ type Reached struct {
 	Nodes           []Node
 	Addrs           []uint64 // of the nodes
 	Labels          []Label
-	Index           objects.Index // of those that are not in the notes
-	Of              []int32       // the node of each object of the notes, from 1 on; 0 for none
-	Names           []string      // of roots
-	Kind            uint8         // of the roots at work
+	Index           objects.Index   // of those that are not in the notes
+	Of              []int32         // the node of each object of the notes, from 1 on; 0 for none
+	Names           []string        // of roots
+	Kind            uint8           // of the roots at work
+	Frames          map[int32]Frame // by node
 }
 
-func newReached(t *objects.Types) Reached { return Reached{Types: t, Labels: firstLabels()} }
+func newReached(t *objects.Types) Reached {
+	return Reached{Types: t, Labels: firstLabels(), Frames: map[int32]Frame{}}
+}
 
 // Known returns the node at an address.
 func (r *Reached) Known(addr uint64) (n int32, ok bool) {
@@ -144,20 +153,20 @@ func (r *Reached) Reserve(nodes int) {
 	r.Nodes, r.Addrs = objects.Room[Node](&r.walking, nodes), objects.Room[uint64](&r.places, nodes)
 }
 
-// ReserveNoted makes room for the nodes of so many objects of the notes.
-func (r *Reached) ReserveNoted(count int) {
+// reserveNoted makes room for the nodes of so many objects of the notes.
+func (r *Reached) reserveNoted(count int) {
 	r.Of = slices.Grow(objects.Room[int32](&r.walking, count), count)[:count]
 }
 
 // Free gives back all that a walker has of a survey. It cannot be used any more.
 func (r *Reached) Free() {
-	r.FreeNodes()
+	r.freeNodes()
 	r.Addrs = nil
 	r.places.Free()
 }
 
-// FreeNodes frees everything that only walking takes.
-func (r *Reached) FreeNodes() {
+// freeNodes frees everything that only walking takes.
+func (r *Reached) freeNodes() {
 	r.Nodes, r.Of, r.Notes = nil, nil, nil
 	r.walking.Free()
 }

@@ -5,8 +5,68 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
+var (
+	_ Visitor    = (*census)(nil)
+	_ ArrayTaker = (*census)(nil)
+	_ recorder   = (*census)(nil)
+	_ gatherer   = (*census)(nil)
+)
+
+func (s *census) Over() bool { return false }
+
+// Refer takes a reference in. A word counts as one if it looks like one, or else may be the address of a block.
+func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
+	switch {
+	case kind == objects.StepFollow:
+		if s.Done() || to&7 != 0 {
+			return false
+		}
+		s.noteReference(to, kind, 0)
+	case kind != objects.StepWord:
+		s.noteReference(to, kind, 0)
+	case to&7 == 0:
+		s.noteReference(to, kind, aheadGuess)
+	case s.recording && to < objects.UserSpace:
+		s.raw(to)
+	}
+	return true
+}
+
+// Count counts a reference that is certain.
+func (s *census) Count(_, n int32) {
+	if !s.Uncounted {
+		s.counts(n)
+	}
+}
+
+func (s *census) step(kind objects.Step) {
+	if s.recording {
+		s.notes.Steps = append(s.notes.Steps, kind)
+	}
+}
+
+func (s *census) begin() {
+	if s.recording {
+		s.once = int32(len(s.notes.Steps))
+		s.notes.Steps = append(s.notes.Steps, objects.StepOnce)
+	}
+}
+
+func (s *census) part(n int32) {
+	if !s.recording || n < 0 {
+		return
+	}
+	if s.once >= 0 {
+		s.notes.Steps[s.once] |= objects.Step(n)
+		s.once = -1
+	}
+	s.notes.Steps = append(s.notes.Steps, objects.StepPart|objects.Step(n))
+}
+
+func (s *census) isFrameNode(n int32) bool { return s.isFrame[n] }
+
 // Add makes a node.
-func (s *Census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
+func (s *census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
 	n := int32(len(s.Addrs))
 	const perObject = 3 // leaves are counted as well
 	if int(n) >= min(perObject*s.Limits.Objects, objects.RoomObjects, objects.MaxIndex) {
@@ -20,7 +80,7 @@ func (s *Census) Add(_ int32, addr uint64, _ int32, _ Label, what uint8) int32 {
 }
 
 // visitQueue looks into every node that waits, and into those that are reached from there.
-func (s *Census) visitQueue() {
+func (s *census) visitQueue() {
 	s.visitAreas()
 	for len(s.waiting) > 0 && !s.Done() {
 		n := s.waiting[len(s.waiting)-1]
@@ -31,7 +91,7 @@ func (s *Census) visitQueue() {
 }
 
 // noteNode takes in a node that a survey has just made.
-func (s *Census) noteNode(n int32, what uint8) {
+func (s *census) noteNode(n int32, what uint8) {
 	one := objects.Note{First: objects.Unnoted}
 	if what != NodePart {
 		s.waiting = append(s.waiting, n)
@@ -46,11 +106,11 @@ func (s *Census) noteNode(n int32, what uint8) {
 			s.recording = before
 		}
 	}
-	s.Notes.Noted = append(s.Notes.Noted, one)
+	s.notes.Noted = append(s.notes.Noted, one)
 }
 
-func (s *Census) describeNode(addr uint64, t *objects.Type, n int32) objects.Note {
-	notes := s.Notes
+func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Note {
+	notes := s.notes
 	if t.Number == 0 {
 		if len(notes.Types) == 0 {
 			notes.Types = append(notes.Types, nil)
@@ -80,7 +140,7 @@ func (s *Census) describeNode(addr uint64, t *objects.Type, n int32) objects.Not
 
 // isLarge reports whether an object has so many references that each walk reads them itself: noting those of a list of
 // millions of strings would take more memory than all the rest.
-func (s *Census) isLarge(addr uint64, t *objects.Type) bool {
+func (s *census) isLarge(addr uint64, t *objects.Type) bool {
 	const most, used = 1 << 12, 16
 	switch t.Shape {
 	case objects.ShapeList:
@@ -98,34 +158,34 @@ func (s *Census) isLarge(addr uint64, t *objects.Type) bool {
 	return false
 }
 
-func (s *Census) record(n int32, visit func()) {
-	one := &s.Notes.Noted[n]
-	if one.TypeNumber() == 0 || one.First != objects.Unnoted || !s.Notes.Types[one.TypeNumber()].Recordable() {
+func (s *census) record(n int32, visit func()) {
+	one := &s.notes.Noted[n]
+	if one.TypeNumber() == 0 || one.First != objects.Unnoted || !s.notes.Types[one.TypeNumber()].Recordable() {
 		visit()
 		return
 	}
-	if s.large = s.isLarge(s.Addrs[n], s.Notes.Types[one.TypeNumber()]); s.large {
+	if s.large = s.isLarge(s.Addrs[n], s.notes.Types[one.TypeNumber()]); s.large {
 		visit()
 		s.large = false
 		return
 	}
-	one.First = uint32(len(s.Notes.Steps))
+	one.First = uint32(len(s.notes.Steps))
 	s.recording = true
 	visit()
 	s.recording = false
-	s.Notes.Steps = append(s.Notes.Steps, objects.StepStop)
+	s.notes.Steps = append(s.notes.Steps, objects.StepStop)
 }
 
 // Array notes an array that is looked into.
-func (s *Census) Array(_ int32, addr, data uint64) {
+func (s *census) Array(_ int32, addr, data uint64) {
 	if !s.recording {
 		return
 	}
-	s.Notes.Steps = append(s.Notes.Steps, objects.StepArray|objects.Step(len(s.Notes.Arrays)))
-	s.Notes.Arrays = append(s.Notes.Arrays, objects.ArrayNote{Data: data, Span: s.OwnSpan(addr)})
+	s.notes.Steps = append(s.notes.Steps, objects.StepArray|objects.Step(len(s.notes.Arrays)))
+	s.notes.Arrays = append(s.notes.Arrays, objects.ArrayNote{Data: data, Span: s.OwnSpan(addr)})
 }
 
 // ArrayNoted does nothing: a survey has no notes of another.
-func (s *Census) ArrayNoted(int32, objects.ArrayNote) {}
+func (s *census) ArrayNoted(int32, objects.ArrayNote) {}
 
-func (s *Census) ReadsArrays() bool { return false }
+func (s *census) ReadsArrays() bool { return false }

@@ -56,7 +56,7 @@ func (r *replay) take(s objects.Step) {
 		}
 	case objects.StepKey:
 		if !w.Notes.Noted[id].Is(objects.NoteLeaf) {
-			w.Keys = append(w.Keys, edge{To: w.Notes.Addrs[id], Label: Label{LabelElement, 0}, Parent: n})
+			w.keys = append(w.keys, edge{To: w.Notes.Addrs[id], Label: Label{LabelElement, 0}, Parent: n})
 		} else if w.leaves != nil {
 			w.followNoted(n, id, Label{})
 		}
@@ -103,41 +103,6 @@ func (r *replay) raw(word uint64) {
 	if _, ok := r.Known(word); ok {
 		r.Follow(r.node, word, Label{Kind: LabelLater})
 	}
-}
-
-// followNoted is follow for an object that the survey has seen.
-func (w *Walker) followNoted(from, id int32, l Label) bool {
-	if w.Done() {
-		return false
-	}
-	one := &w.Notes.Noted[id]
-	leaf := one.Is(objects.NoteLeaf)
-	if leaf && w.leaves == nil {
-		return true
-	}
-	if leaf && from >= 0 && one.References == 1 {
-		w.leaves.OwnBytes(from, w.Notes.Bytes(id), !one.Is(objects.NoteUnknown))
-		return true
-	}
-	if n := w.Of[id]; n != 0 {
-		w.Count(from, n-1)
-		return true
-	}
-	addr := w.Notes.Addrs[id]
-	if one.TypeNumber() == 0 {
-		return w.followUnseen(from, addr, l)
-	}
-	t := w.Notes.Types[one.TypeNumber()]
-	if leaf {
-		w.leaves.LeafNoted(from, id)
-		return true
-	}
-	if w.Deferring && w.notedOut(addr, one, t) {
-		w.defers(from, addr, l)
-		return true
-	}
-	w.arrived(from, w.Add(from, addr, id, l, NodeObject), t)
-	return true
 }
 
 // partNoted is part for an object that the survey has seen.

@@ -38,8 +38,8 @@ func (r Roots) Follows(modules []objects.Module, deferring bool) {
 	}
 	r.Flush()
 	r.interpreter()
-	r.Frames.visitTemporaries()
-	r.Beliefs.FollowDoubts()
+	r.visitTemporaries()
+	r.FollowDoubts()
 }
 
 // sharedRoot follows a reference of an object that is looked into as well.

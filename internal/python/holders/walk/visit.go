@@ -5,17 +5,6 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// Visit follows the references of a node.
-func (w *Walker) Visit(n int32) {
-	switch {
-	case replayed(w, n):
-	case w.recorder != nil:
-		w.recorder.record(n, func() { Visits{w}.lookInto(n) })
-	default:
-		Visits{w}.lookInto(n)
-	}
-}
-
 // isFrameNode reports whether a node is an interpreter's frame.
 func (w *Walker) isFrameNode(n int32) bool {
 	if w.recorder != nil {
@@ -24,14 +13,11 @@ func (w *Walker) isFrameNode(n int32) bool {
 	return w.Nodes[n].What == NodeFrame
 }
 
-// Visits are visits of objects: they find an object's references, by the layout of its type.
-type Visits struct{ *Walker }
-
 // lookInto reads the memory of a node.
 func (v Visits) lookInto(n int32) {
 	addr := v.Addrs[n]
 	if v.isFrameNode(n) {
-		v.Frames.visitFrame(n, addr)
+		v.visitFrame(n, addr)
 		return
 	}
 	t := v.ObjectType(addr)
@@ -59,13 +45,13 @@ func (v Visits) lookInto(n int32) {
 		v.visitModule(n, addr)
 		return
 	case objects.ShapeFunction:
-		v.Frames.visitFunction(n, addr)
+		v.visitFunction(n, addr)
 	case objects.ShapeCell:
 		v.Follow(n, v.Mem.Word(addr+16), Label{})
 	case objects.ShapeFrame:
-		v.Frames.visitFrameObject(n, addr)
+		v.visitFrameObject(n, addr)
 	case objects.ShapeGenerator:
-		v.Frames.visitGenerator(n, addr, t)
+		v.visitGenerator(n, addr, t)
 	case objects.ShapeTraceback:
 		v.Follow(n, v.Mem.Word(addr+cpython.TracebackFrame), named(fixedFrame))
 		v.Follow(n, v.Mem.Word(addr+cpython.TracebackNext), named(fixedNext))
@@ -106,7 +92,7 @@ func (v Visits) visitInstance(n int32, addr uint64, t *objects.Type) {
 		v.visitElement(n, addr)
 	}
 	if t.Native {
-		v.Pieces.visitNative(n, addr, min(t.Basic, objects.MaxBasic))
+		v.visitNative(n, addr, min(t.Basic, objects.MaxBasic))
 	}
 	if v.libraries != nil {
 		v.libraries.Library(n, addr, t)
@@ -119,51 +105,6 @@ func (v Visits) visitClass(n int32, t *objects.Type) {
 	if t.Flags&cpython.FlagHeapType != 0 {
 		v.Refer(n, t.Addr, objects.StepClass, named(fixedClass))
 	}
-}
-
-// visitWords looks at the words of an instance from one offset to another.
-func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint64) {
-	from = (from + 7) &^ 7
-	if to <= from {
-		return
-	}
-	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, and does not count for it
-		v.Word(n, v.Mem.Word(addr+objects.MemoryBuffer), Label{LabelWord, objects.MemoryBuffer})
-		return
-	}
-	v.Mem.Words(addr+from, (to-from)/8, func(i, word uint64) bool {
-		v.Hidden = from+8*i < t.HiddenBefore
-		v.visitWord(n, t, from+8*i, word)
-		v.Hidden = false
-		return !v.Done()
-	})
-}
-
-// visitWord looks at a word of an instance, at an offset.
-func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
-	switch {
-	case at == t.Weak && at != 0, t.Dict > 0 && at == uint64(t.Dict):
-	case t.Shape == objects.ShapeWeak && at < 64: // the list of all weak references to the same object
-	case at < t.UnknownBefore && !v.IsSlot(t, at):
-		v.looseWord(n, word, Label{LabelWord, at})
-	default:
-		v.Word(n, word, Label{LabelWord, at})
-	}
-}
-
-// Word takes a word of an object with a known layout: a reference, the address of a block, or a number.
-func (v Visits) Word(n int32, word uint64, l Label) {
-	if word >= objects.LowestAddress {
-		v.Refer(n, word, objects.StepWord, l)
-	}
-}
-
-// looseWord takes a word of something with an unknown layout; n is -1 for no object.
-func (v Visits) looseWord(n int32, word uint64, l Label) {
-	if word < objects.LowestAddress || n >= 0 && v.mayPointAt(n, word) {
-		return
-	}
-	v.Beliefs.followBelieved(n, word, l, true)
 }
 
 func (v Visits) visitDict(n int32, addr uint64) {
@@ -189,13 +130,6 @@ func isOrdered(all *objects.Types, t *objects.Type) bool {
 func (v Visits) followKeys(n int32, addr uint64) {
 	v.Entries(addr, func(key, _ uint64) bool {
 		v.Follow(n, key, Label{LabelElement, 0})
-		return !v.Done()
-	})
-}
-
-func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
-	v.Mem.Words(items, min(count, objects.MaxEntries), func(i, item uint64) bool {
-		v.Follow(n, item, Label{kind, i})
 		return !v.Done()
 	})
 }

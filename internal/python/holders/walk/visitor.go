@@ -5,9 +5,8 @@ import (
 )
 
 // Visitor has the purpose of a walk. The walker reads the references of objects, and its visitor draws the conclusions:
-// a [Finder] looks for the holders of blocks, a [Census] notes everything, [variables.Extents] add up memory,
-// [paths.counts] compare reference counts, a [paths.seek] looks for one reference, and [holders.owned] gathers the data
-// of arrays.
+// a [Finder] looks for the holders of blocks, and a census notes everything. Other packages add up memory (variables),
+// compare reference counts and look for one reference (paths), and gather the data of arrays (holders).
 type Visitor interface {
 	// Over reports whether there is nothing more to find. It is asked when a walk begins, and when the last block has
 	// been found.
@@ -66,17 +65,8 @@ type (
 	}
 	// gatherer takes words that may be references, before anybody knows whether they are.
 	gatherer interface {
-		guessed(key WordKey, inObject bool)
+		guessed(key wordKey, inObject bool)
 	}
-)
-
-// The further steps of the visitors here. Those of others are named where these are.
-var (
-	_, _ Visitor      = (*Finder)(nil), (*Census)(nil)
-	_, _ ArrayTaker   = (*Finder)(nil), (*Census)(nil)
-	_    LibraryTaker = (*Finder)(nil)
-	_    recorder     = (*Census)(nil)
-	_    gatherer     = (*Census)(nil)
 )
 
 // abilities are the further steps of a visitor; nil for those that it does not take.

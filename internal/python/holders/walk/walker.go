@@ -1,6 +1,7 @@
 // Package walk goes over the objects of a Python from its roots, breadth first and each object once, along the
-// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A [Census]
-// is the visitor that notes all objects and counts the references to each; later walks replay its notes.
+// references that objects hold. A [Walker] finds these references, and a [Visitor] draws the conclusions. A census
+// is the visitor that notes all objects and counts the references to each: [Findings] has its results, and later walks
+// replay its notes.
 package walk
 
 import (
@@ -14,8 +15,8 @@ import (
 type Walker struct {
 	objects.Sizer
 	Reached
-	BlockTable
-	Exits
+	blockTable
+	exits
 
 	Visitor
 	abilities
@@ -26,9 +27,16 @@ type Walker struct {
 	Hidden    bool          // the collector does not visit them
 	Shell     objects.Shell // IPython's
 
-	Frames  *frames
-	Pieces  *pieces
-	Beliefs *beliefs
+	Beliefs     beliefs
+	pieces      pieces
+	metFrames   map[uint64]bool // frames that were looked into, where each is looked into once; nil for where not
+	temporaries []temporary
+}
+
+// temporary is an evaluation stack that may be in use only in part.
+type temporary struct {
+	node  int32
+	first uint64
 }
 
 // NewWalker returns a walker that looks for the holders of blocks. It knows of no survey.
@@ -38,17 +46,20 @@ func NewWalker(ctx context.Context, heap cpython.Heap, mem *objects.Memory, bloc
 }
 
 // WalkerOf returns a walker with a reader, for blocks.
-func WalkerOf(r objects.Reader, blocks BlockTable) *Walker {
+func WalkerOf(r objects.Reader, blocks blockTable) *Walker {
 	w := &Walker{
-		Sizer: objects.Sizer{Reader: r}, BlockTable: blocks,
-		Reached: newReached(r.Types), Exits: NewExits(r),
+		Sizer: objects.Sizer{Reader: r}, blockTable: blocks,
+		Reached: newReached(r.Types), exits: NewExits(r), pieces: newPieces(r.Limits.Objects),
 	}
-	w.Frames = &frames{Walker: w, At: map[int32]Frame{}}
-	w.Pieces = &pieces{Walker: w, Raw: map[uint64]bool{}, Awaited: map[uint64]bool{}}
-	w.Beliefs = &beliefs{Walker: w}
-	w.BlockTable.all = func() { w.Finished = w.Over() }
-	w.VisitFor(NewFinder(w))
+	w.blockTable.all = func() { w.Finished = w.Over() }
 	return w
+}
+
+// EndWalk gives back everything that only walking needs. The walker goes on knowing its nodes.
+func (w *Walker) EndWalk() {
+	w.freeNodes()
+	w.Index, w.Beliefs, w.pieces = objects.Index{}, beliefs{}, pieces{}
+	w.deferred, w.keys = nil, nil
 }
 
 // VisitFor has a visitor decide from now on.
@@ -75,6 +86,41 @@ func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 		}
 	}
 	return w.followUnseen(from, to, l)
+}
+
+// followNoted is follow for an object that the survey has seen.
+func (w *Walker) followNoted(from, id int32, l Label) bool {
+	if w.Done() {
+		return false
+	}
+	one := &w.Notes.Noted[id]
+	leaf := one.Is(objects.NoteLeaf)
+	if leaf && w.leaves == nil {
+		return true
+	}
+	if leaf && from >= 0 && one.References == 1 {
+		w.leaves.OwnBytes(from, w.Notes.Bytes(id), !one.Is(objects.NoteUnknown))
+		return true
+	}
+	if n := w.Of[id]; n != 0 {
+		w.Count(from, n-1)
+		return true
+	}
+	addr := w.Notes.Addrs[id]
+	if one.TypeNumber() == 0 {
+		return w.followUnseen(from, addr, l)
+	}
+	t := w.Notes.Types[one.TypeNumber()]
+	if leaf {
+		w.leaves.LeafNoted(from, id)
+		return true
+	}
+	if w.Deferring && w.notedOut(addr, one, t) {
+		w.defers(from, addr, l)
+		return true
+	}
+	w.arrived(from, w.Add(from, addr, id, l, NodeObject), t)
+	return true
 }
 
 // followUnseen is follow for an object that no survey has seen.
@@ -146,44 +192,6 @@ func (w *Walker) Part(of int32, addr uint64) bool {
 	}
 	w.Count(of, n)
 	return n >= 0 && !known
-}
-
-// Run looks into every node that was reached, and into those that are reached from there.
-func (w *Walker) Run() {
-	w.visitQueue()
-	for i := 0; i < len(w.Keys) && !w.Done(); i++ { // it grows on the way
-		e := w.Keys[i]
-		w.Follow(e.Parent, e.To, e.Label)
-		w.visitQueue()
-	}
-	w.Keys = nil
-	w.Pieces.visitFar()
-}
-
-func (w *Walker) visitQueue() {
-	if w.recorder != nil {
-		w.recorder.visitQueue()
-		return
-	}
-	for w.next < len(w.Nodes) && !w.Done() {
-		n := int32(w.next)
-		w.next++
-		if w.Nodes[n].What == NodePart {
-			continue
-		}
-		w.Visit(n)
-	}
-}
-
-// Flush follows the deferred references.
-func (w *Walker) Flush() {
-	w.Deferring = false
-	for i := 0; i < len(w.Deferred) && !w.Done(); i++ { // it grows on the way
-		e := w.Deferred[i]
-		w.Follow(e.Parent, e.To, e.Label)
-		w.Run()
-	}
-	w.Deferred = nil
 }
 
 // hiding has references counted as hidden that a part of an object has, if its type hides that part.

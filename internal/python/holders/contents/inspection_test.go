@@ -1,72 +1,75 @@
-package holders
+package contents
 
 import (
-	"context"
 	"encoding/binary"
 	"io"
 	"slices"
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
 )
 
 // arrayMaker makes arrays in a fake process.
-type arrayMaker struct{ *fake }
+type arrayMaker struct{ *holderstest.Python }
 
 func (f arrayMaker) words(all ...int64) uint64 {
-	at := f.alloc(8 * len(all))
+	at := f.Alloc(8 * len(all))
 	for i, v := range all {
-		f.put(at+uint64(8*i), uint64(v))
+		f.Put(at+uint64(8*i), uint64(v))
 	}
 	return at
 }
 
 // descr makes a dtype of NumPy 2.
 func (f arrayMaker) descr(kind, order byte, number, size uint64) uint64 {
-	at := f.alloc(64)
-	f.mem[at+24-fakeMemory], f.mem[at+26-fakeMemory] = kind, order
-	f.put(at+28, number) // behind it are bytes that do not matter
-	f.put(at+40, size)
+	at := f.Alloc(64)
+	f.Mem[at+24-holderstest.Base], f.Mem[at+26-holderstest.Base] = kind, order
+	f.Put(at+28, number) // behind it are bytes that do not matter
+	f.Put(at+40, size)
 	return at
 }
 
 // ndarray makes an array.
 func (f arrayMaker) ndarray(data, descr uint64, lengths, strides []int64) uint64 {
-	return f.object("numpy.ndarray", data, uint64(len(lengths)), f.words(lengths...), f.words(strides...), 0, descr, 4,
+	return f.Object("numpy.ndarray", data, uint64(len(lengths)), f.words(lengths...), f.words(strides...), 0, descr, 4,
 		0)
 }
 
 // inspecting is an inspector of a fake process.
-func inspecting(t *testing.T, f *fake, from io.ReaderAt, pagemap io.ReaderAt) *contents.Inspector {
+func inspecting(t *testing.T, f *holderstest.Python, from io.ReaderAt, pagemap io.ReaderAt) *Inspector {
 	t.Helper()
 	t.Cleanup(objects.OnThread()) // a reader is bounded by the processor time of its thread
-	s, err := newSurvey(context.Background(), f.h, f.memory(),
-		Process{Mapped: []objects.Block{{Address: fakeMemory, Size: 8 << 20}}},
-		objects.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	var limits objects.Limits
-	limits.Defaults()
-	w := s.walker(context.Background(), nil, limits)
-	t.Cleanup(w.Free)
-	w.Sizes.NumPy = 2
-	return contents.NewInspector(&w.Sizer, &objects.ResidentMemory{Memory: from,
+	s := sizing(t, f, 8<<20)
+	return NewInspector(s, &objects.ResidentMemory{Memory: from,
 		FilePages: objects.FilePages{Pagemap: pagemap}})
 }
 
+// sizing returns a sizer of a made-up process that has mapped so many bytes.
+func sizing(t *testing.T, f *holderstest.Python, mapped uint64) *objects.Sizer {
+	t.Helper()
+	var limits objects.Limits
+	limits.Defaults()
+	mem := objects.NewMemory(f.Memory(), limits.Bytes)
+	t.Cleanup(mem.Close)
+	r := objects.NewReader(f.Heap, objects.NewBudget(t.Context(), mem, limits))
+	if err := r.LearnTypes(); err != nil {
+		t.Fatal(err)
+	}
+	return &objects.Sizer{Reader: r, Sizes: &objects.Sizes{NumPy: 2, Lineages: map[*objects.Type]objects.Lineage{},
+		Mapped: []objects.Block{{Address: holderstest.Base, Size: mapped}}}}
+}
+
 // factsOf reads an array.
-func factsOf(in *contents.Inspector, array uint64, row int64) *event.Contents {
+func factsOf(in *Inspector, array uint64, row int64) *event.Contents {
 	var out *event.Contents
-	if place, ok := in.Placer.Array(array, row); ok {
-		in.Want("x", &out, place, 0)
+	if place, ok := in.placer.Array(array, row); ok {
+		in.want("x", &out, place, 0)
 	}
 	in.Inspect()
-	in.Wanted = nil
-	clear(in.Same)
+	in.wanted = nil
+	clear(in.same)
 	return out
 }
 
@@ -74,10 +77,10 @@ const elementsOfFake = 1 << 18
 
 // fakeArrays is a process with 256 Ki numbers of 8 bytes, which count from 0 on.
 func fakeArrays() (f arrayMaker, data uint64) {
-	f = arrayMaker{newFake(13)}
-	data = f.alloc(8 * elementsOfFake)
+	f = arrayMaker{holderstest.New(13)}
+	data = f.Alloc(8 * elementsOfFake)
 	for i := range uint64(elementsOfFake) {
-		f.put(data+8*i, i)
+		f.Put(data+8*i, i)
 	}
 	return f, data
 }
@@ -126,12 +129,12 @@ func TestContentsOfAnAttacker(t *testing.T) {
 		"vast texts": {f.ndarray(data, f.descr('U', '<', 19, 1<<30), []int64{n}, []int64{1 << 30}), objects.Whole,
 			0, ""},
 		"a user's dtype": {f.ndarray(data, f.descr('i', '<', 300, 8), []int64{n}, []int64{8}), objects.Whole, 0, ""},
-		"many axes": {f.object("numpy.ndarray", data, 1<<31-1, data, data, 0, int64s, 4, 0), objects.Whole, 0,
+		"many axes": {f.Object("numpy.ndarray", data, 1<<31-1, data, data, 0, int64s, 4, 0), objects.Whole, 0,
 			""},
-		"axes of nobody": {f.object("numpy.ndarray", data, 2, 1<<62, 1<<62, 0, int64s, 4, 0), objects.Whole, 0, ""},
+		"axes of nobody": {f.Object("numpy.ndarray", data, 2, 1<<62, 1<<62, 0, int64s, 4, 0), objects.Whole, 0, ""},
 		"no array":       {0x6000_0000_0000, objects.Whole, 0, ""},
 	}
-	in := inspecting(t, f.fake, f.memory(), nil)
+	in := inspecting(t, f.Python, f.Memory(), nil)
 	for name, test := range cases {
 		got := factsOf(in, test.array, test.row)
 		switch {
@@ -163,19 +166,19 @@ func TestContentsOfAMovingArray(t *testing.T) {
 	} {
 		f, data := fakeArrays()
 		array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-		memory := f.memory()
+		memory := f.Memory()
 		from := &moving{ReaderAt: memory, change: func(int) {}}
-		in := inspecting(t, f.fake, from, nil)
-		place, ok := in.Placer.Array(array, objects.Whole)
+		in := inspecting(t, f.Python, from, nil)
+		place, ok := in.placer.Array(array, objects.Whole)
 		if !ok {
 			t.Fatal("no place")
 		}
 		var out *event.Contents
-		in.Want("x", &out, place, 0)
+		in.want("x", &out, place, 0)
 		before := from.reads
 		from.change = func(reads int) {
 			if reads == before+2 { // the second chunk
-				word := memory.Bytes[array+at-fakeMemory:]
+				word := memory.Bytes[array+at-holderstest.Base:]
 				binary.LittleEndian.PutUint64(word, binary.LittleEndian.Uint64(word)+8)
 			}
 		}
@@ -189,11 +192,11 @@ func TestContentsOfAMovingArray(t *testing.T) {
 func TestContentsWhileElementsChange(t *testing.T) {
 	f, data := fakeArrays()
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-	memory := f.memory()
+	memory := f.Memory()
 	from := &moving{ReaderAt: memory, change: func(reads int) {
-		memory.Bytes[data+uint64(8*reads)-fakeMemory]++
+		memory.Bytes[data+uint64(8*reads)-holderstest.Base]++
 	}}
-	got := factsOf(inspecting(t, f.fake, from, nil), array, objects.Whole)
+	got := factsOf(inspecting(t, f.Python, from, nil), array, objects.Whole)
 	if got == nil || got.Seen != elementsOfFake || got.Max != "262143" {
 		t.Errorf("%+v", got)
 	}
@@ -216,16 +219,16 @@ func (h holes) ReadAt(p []byte, at int64) (int, error) {
 func TestContentsWithHoles(t *testing.T) {
 	f, data := fakeArrays()
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
-	got := factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + objects.PageSize}, nil), array, objects.Whole)
+	got := factsOf(inspecting(t, f.Python, holes{f.Memory(), data, data + objects.PageSize}, nil), array, objects.Whole)
 	if got == nil || got.Seen != elementsOfFake/2 || got.Min != "131072" || got.Ascending {
 		t.Errorf("%+v", got)
 	}
-	got = factsOf(inspecting(t, f.fake, holes{f.memory(), data, data + 8*elementsOfFake}, nil), array, objects.Whole)
+	got = factsOf(inspecting(t, f.Python, holes{f.Memory(), data, data + 8*elementsOfFake}, nil), array, objects.Whole)
 	if got != nil {
 		t.Errorf("nothing can be read: %+v", got)
 	}
 	longer := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{7 << 17}, []int64{8})
-	got = factsOf(inspecting(t, f.fake, f.memory(), nil), longer, objects.Whole)
+	got = factsOf(inspecting(t, f.Python, f.Memory(), nil), longer, objects.Whole)
 	if got == nil || got.Elements != 7<<17 || got.Seen > elementsOfFake {
 		t.Errorf("an array that ends before its last element: %+v", got)
 	}
@@ -257,17 +260,17 @@ func TestUntouchedPagesAreNotRead(t *testing.T) {
 	for n := first; n <= last; n++ {
 		pages[n] = 0
 	}
-	from := holes{f.memory(), first * objects.PageSize, (last + 1) * objects.PageSize}
-	in := inspecting(t, f.fake, from, pageTable{objects.PagePresent, pages})
+	from := holes{f.Memory(), first * objects.PageSize, (last + 1) * objects.PageSize}
+	in := inspecting(t, f.Python, from, pageTable{objects.PagePresent, pages})
 	got := factsOf(in, array, objects.Whole)
 	if got == nil || got.Seen != elementsOfFake || got.Zeros < int64(last-first)*objects.PageSize/8 {
 		t.Errorf("%+v", got)
 	}
-	in.Placer.Touched.Files = []objects.Block{{Address: fakeMemory, Size: 8 << 20}}
+	in.placer.touched.Files = []objects.Block{{Address: holderstest.Base, Size: 8 << 20}}
 	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("pages of a file that are not in memory: %+v", got)
 	}
-	in.Placer.Touched.Files = nil
+	in.placer.touched.Files = nil
 	pages[first+1] = objects.PageSwapped
 	if got := factsOf(in, array, objects.Whole); got == nil || got.Seen != elementsOfFake/2 {
 		t.Errorf("a page that is swapped: %+v", got)
@@ -285,17 +288,17 @@ func TestSamples(t *testing.T) {
 			strides = strides[:1]
 		}
 		array := f.ndarray(data, f.descr('i', '<', 7, 8), lengths, strides)
-		in := inspecting(t, f.fake, f.memory(), nil)
-		in.Left = 4 * contents.ElementsSample
+		in := inspecting(t, f.Python, f.Memory(), nil)
+		in.left = 4 * elementsSample
 		got := factsOf(in, array, objects.Whole)
-		if got == nil || got.Seen != 4*contents.ElementsSample/int64(strides[0]) || got.Min != "0" ||
+		if got == nil || got.Seen != 4*elementsSample/int64(strides[0]) || got.Min != "0" ||
 			len(got.Max) != 6 ||
 			got.Max < "200000" || got.Ascending {
 			t.Errorf("%+v", got)
 		}
 	}
-	in := inspecting(t, f.fake, f.memory(), nil)
-	in.Left = 0
+	in := inspecting(t, f.Python, f.Memory(), nil)
+	in.left = 0
 	array := f.ndarray(data, f.descr('i', '<', 7, 8), []int64{elementsOfFake}, []int64{8})
 	if got := factsOf(in, array, objects.Whole); got != nil {
 		t.Errorf("without a budget: %+v", got)
@@ -304,26 +307,26 @@ func TestSamples(t *testing.T) {
 
 // TestPartsCoverArrays: the parts of an array have each of its elements once.
 func TestPartsCoverArrays(t *testing.T) {
-	for _, p := range []contents.Place{
-		{Row: 8, Rows: 1}, {Row: 3<<20 + 24, Rows: 1}, {Row: 8, Step: 16, Rows: 300_001},
-		{Row: 80, Step: 1 << 19, Rows: 7}, {Row: 4096, Step: 2 << 20, Rows: 3}, {Row: 1 << 20, Step: 1 << 20, Rows: 2},
+	for _, p := range []place{
+		{row: 8, rows: 1}, {row: 3<<20 + 24, rows: 1}, {row: 8, step: 16, rows: 300_001},
+		{row: 80, step: 1 << 19, rows: 7}, {row: 4096, step: 2 << 20, rows: 3}, {row: 1 << 20, step: 1 << 20, rows: 2},
 	} {
-		p.Typ = contents.Type{Kind: 'i', Size: 8}
-		for _, size := range []uint64{contents.ElementsChunk, contents.ElementsSample} {
-			of, read := contents.PartsOf(&p, size), uint64(0)
-			for i := range of.Count {
-				if p.Rows == 1 {
-					read += min(of.Bytes, p.Row-i*of.Bytes)
+		p.typ = elementType{kind: 'i', size: 8}
+		for _, size := range []uint64{elementsChunk, elementsSample} {
+			of, read := partsOf(&p, size), uint64(0)
+			for i := range of.count {
+				if p.rows == 1 {
+					read += min(of.bytes, p.row-i*of.bytes)
 				} else {
-					read += min(of.Rows, p.Rows-i*of.Rows) * p.Row
+					read += min(of.rows, p.rows-i*of.rows) * p.row
 				}
 			}
-			if read != p.Row*p.Rows || of.Bytes > max(size, p.Row) {
+			if read != p.row*p.rows || of.bytes > max(size, p.row) {
 				t.Errorf("%+v: %+v reads %d", p, of, read)
 			}
 		}
 	}
-	if got := contents.Pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
+	if got := pack(nil, []byte("ab..cd..ef"), 2, 4); !slices.Equal(got, []byte("abcdef")) {
 		t.Errorf("%s", got)
 	}
 }

@@ -1,11 +1,11 @@
-package holders
+package contents
 
 import (
 	"slices"
 	"testing"
 
 	"ipytracer/event"
-	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
 )
 
@@ -17,12 +17,12 @@ func (f arrayMaker) objectsOf(at uint64, lengths, strides []int64) uint64 {
 // TestObjectsOfAnAttacker: whatever references lead to, the facts about objects come to an end, and say what is known.
 func TestObjectsOfAnAttacker(t *testing.T) {
 	const n = 4096
-	f := arrayMaker{newFake(13)}
-	long := f.str("endless")
-	f.put(long+uint64(f.h.StrLength), 1<<62)
-	away := f.str("elsewhere")
-	f.put(away+uint64(f.h.StrLength), 1<<30)
-	number := f.object("int", 1<<60, 0)
+	f := arrayMaker{holderstest.New(13)}
+	long := f.Str("endless")
+	f.Put(long+uint64(f.Heap.StrLength), 1<<62)
+	away := f.Str("elsewhere")
+	f.Put(away+uint64(f.Heap.StrLength), 1<<30)
+	number := f.Object("int", 1<<60, 0)
 	cases := map[string]struct {
 		object  uint64
 		stride  int64
@@ -33,21 +33,21 @@ func TestObjectsOfAnAttacker(t *testing.T) {
 		"nothing":        {0, 8, n, "None", n},
 		"nowhere":        {0x6000_0000_0000, 8, n, "other", 0},
 		"Linux":          {1 << 63, 8, n, "other", 0},
-		"not aligned":    {f.str("x") + 3, 8, n, "other", 0},
+		"not aligned":    {f.Str("x") + 3, 8, n, "other", 0},
 		"an endless str": {long, 8, n, "str", 0},
 		"a str beyond":   {away, 8, n, "str", 0},
 		"a vast int":     {number, 8, n, "int", 0},
-		"freed":          {f.alloc(64), 8, n, "other", 0},
-		"all the same":   {f.str("x"), 0, 1 << 40, "", 0},
-		"too many":       {f.str("x"), 8, 1 << 60, "", 0},
+		"freed":          {f.Alloc(64), 8, n, "other", 0},
+		"all the same":   {f.Str("x"), 0, 1 << 40, "", 0},
+		"too many":       {f.Str("x"), 8, 1 << 60, "", 0},
 	}
 	for name, test := range cases {
-		data := f.alloc(8 * n)
+		data := f.Alloc(8 * n)
 		for i := range uint64(n) {
-			f.put(data+8*i, test.object)
+			f.Put(data+8*i, test.object)
 		}
 		array := f.objectsOf(data, []int64{test.length}, []int64{test.stride})
-		got := factsOf(inspecting(t, f.fake, f.memory(), nil), array, objects.Whole)
+		got := factsOf(inspecting(t, f.Python, f.Memory(), nil), array, objects.Whole)
 		if (got == nil) != (test.kind == "") {
 			t.Errorf("%s: %+v", name, got)
 			continue
@@ -62,21 +62,21 @@ func TestObjectsOfAnAttacker(t *testing.T) {
 
 // TestManyObjects: objects and values beyond the bounds are not counted wrongly, and long arrays are looked at in part.
 func TestManyObjects(t *testing.T) {
-	f := arrayMaker{newFake(13)}
+	f := arrayMaker{holderstest.New(13)}
 	var data uint64
 	fill := func(n int, object func(i int) uint64) uint64 {
-		data = f.alloc(8 * n)
+		data = f.Alloc(8 * n)
 		for i := range n {
-			f.put(data+uint64(8*i), object(i))
+			f.Put(data+uint64(8*i), object(i))
 		}
 		return f.objectsOf(data, []int64{int64(n)}, []int64{8})
 	}
-	texts := []uint64{f.str("a"), f.str("bcd"), f.str("a")}
-	long := fill(contents.MostObjects+2*contents.ObjectsRun, func(i int) uint64 { return texts[i%3] })
-	in := inspecting(t, f.fake, f.memory(), nil)
-	in.Sizes.Mapped = []objects.Block{{Address: fakeMemory, Size: 1 << 30}}
+	texts := []uint64{f.Str("a"), f.Str("bcd"), f.Str("a")}
+	long := fill(mostObjects+2*objectsRun, func(i int) uint64 { return texts[i%3] })
+	in := inspecting(t, f.Python, f.Memory(), nil)
+	in.Sizes.Mapped = []objects.Block{{Address: holderstest.Base, Size: 1 << 30}}
 	got := factsOf(in, long, objects.Whole)
-	if got == nil || got.Seen > contents.MostObjects || got.Seen < contents.ObjectsRun || got.Objects != 3 ||
+	if got == nil || got.Seen > mostObjects || got.Seen < objectsRun || got.Objects != 3 ||
 		got.Distinct != 2 ||
 		got.ObjectBytes != 0 || got.DistinctBytes == 0 || got.Longest != 3 || !got.ASCII {
 		t.Errorf("a long array: %+v", got)
@@ -85,7 +85,7 @@ func TestManyObjects(t *testing.T) {
 	for _, n := range []uint64{1, 2, 7, 977, 1024} {
 		clear(spread)
 		for k := range n {
-			spread[k*contents.StepThrough(n)%n] = true
+			spread[k*stepThrough(n)%n] = true
 		}
 		if uint64(len(spread)) != n {
 			t.Errorf("%d of %d places are looked at", len(spread), n)

@@ -1,4 +1,4 @@
-package holders
+package paths
 
 import (
 	"math/rand/v2"
@@ -7,51 +7,41 @@ import (
 
 	"ipytracer/event"
 	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/holderstest"
 	"ipytracer/internal/python/holders/objects"
 )
-
-// objects makes an array of objects.
-func (f *fake) objects(typ string, all ...uint64) uint64 {
-	descr, dims, data := f.alloc(64), f.alloc(8), f.alloc(8*len(all))
-	f.mem[descr+24-fakeMemory] = objects.KindObject
-	f.put(dims, uint64(len(all)))
-	for i, one := range all {
-		f.put(data+uint64(8*i), one)
-	}
-	return f.object(typ, data, 1, dims, 0, 0, descr, 4, 0)
-}
 
 // TestLost: of cycles without a root, those are lost that lead through an array of objects, and what only they lead to.
 // What an array that a cycle leads to has alone is not.
 func TestLost(t *testing.T) {
-	eachVersion(t, func(t *testing.T, f *fake) {
+	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
 		made := uint64(0)
 		var blocks []objects.Block
 		data := func() uint64 {
 			made++
 			blocks = append(blocks, objects.Block{Address: 0x7100_0000_0000 + made<<16, Size: 4096})
-			return f.object("numpy.ndarray", blocks[made-1].Address, 1, 0, 0, 0, 0, 0, 0)
+			return f.Object("numpy.ndarray", blocks[made-1].Address, 1, 0, 0, 0, 0, 0, 0)
 		}
-		f.typ("Cells", 80, 0, cpython.FlagHeapType|cpython.FlagGC)
-		f.put(f.types["Cells"]+cpython.TypeBase, f.types["numpy.ndarray"])
-		f.put(f.types["Cells"]+cpython.TypeTraverse, 0x1234)
-		set := func(list uint64, i int, to uint64) { f.put(f.word(list+uint64(f.h.ListItems))+uint64(8*i), to) }
-		direct := f.list(0, data())
-		set(direct, 0, f.objects("numpy.ndarray", direct, 0))
-		hangs := f.refs(f.list(0, data()), 2)
+		f.Type("Cells", 80, 0, cpython.FlagHeapType|cpython.FlagGC)
+		f.Put(f.Types["Cells"]+cpython.TypeBase, f.Types["numpy.ndarray"])
+		f.Put(f.Types["Cells"]+cpython.TypeTraverse, 0x1234)
+		set := func(list uint64, i int, to uint64) { f.Put(f.Word(list+uint64(f.Heap.ListItems))+uint64(8*i), to) }
+		direct := f.List(0, data())
+		set(direct, 0, f.Objects("numpy.ndarray", direct, 0))
+		hangs := f.Refs(f.List(0, data()), 2)
 		set(hangs, 0, hangs)
-		far := f.list(0, hangs)
-		own := f.objects("Cells", far)
-		set(far, 0, f.list(own))
-		outside := f.list(data())
-		plain := f.list(0, f.objects("numpy.ndarray", outside))
+		far := f.List(0, hangs)
+		own := f.Objects("Cells", far)
+		set(far, 0, f.List(own))
+		outside := f.List(data())
+		plain := f.List(0, f.Objects("numpy.ndarray", outside))
 		set(plain, 0, plain)
-		f.collect(direct, hangs, far, f.word(f.word(far+uint64(f.h.ListItems))), own, outside, plain)
-		f.main("a", f.list())
-		f.walked(t, blocks, func(w finished) {
-			r := w.result()
+		f.Collect(direct, hangs, far, f.Word(f.Word(far+uint64(f.Heap.ListItems))), own, outside, plain)
+		f.Main("a", f.List())
+		walked(t, f, blocks, func(w finished) {
+			holders := w.holders()
 			want := []event.Garbage{event.GarbageLost, event.GarbageLost, event.GarbageWaits}
-			for i, h := range r.Holders {
+			for i, h := range holders {
 				if h.Kind != event.HeldByCycle || h.Garbage != want[i] && (i < 2 || h.Garbage != event.GarbageOff) ||
 					(h.Lost == nil) != (i == 2) {
 					t.Errorf("%d: %+v, want %s", i, h, want[i])
@@ -60,11 +50,11 @@ func TestLost(t *testing.T) {
 			if t.Failed() {
 				return
 			}
-			if l := r.Holders[0].Lost; l.Address != direct || l.Type != "list" || l.More ||
+			if l := holders[0].Lost; l.Address != direct || l.Type != "list" || l.More ||
 				!slices.Equal(l.Cuts, []event.Cut{{Path: "[0]", Type: "numpy.ndarray", Fill: true}}) {
 				t.Errorf("%+v, want the list at %#x", l, direct)
 			}
-			if l := r.Holders[1].Lost; !slices.Equal(l.Cuts, []event.Cut{{Path: "[0]", Type: "Cells", Fill: true}}) {
+			if l := holders[1].Lost; !slices.Equal(l.Cuts, []event.Cut{{Path: "[0]", Type: "Cells", Fill: true}}) {
 				t.Errorf("%+v", l)
 			}
 		})
@@ -77,7 +67,7 @@ func TestLostAtRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	seen := map[bool]int{}
 	for range 300 {
-		f := newFake(11)
+		f := holderstest.New(11)
 		n := 2 + r.IntN(9)
 		to := make([][]int, n)
 		refs := make([]int, n)
@@ -94,30 +84,30 @@ func TestLostAtRandom(t *testing.T) {
 		for v := range to {
 			blocks[v] = objects.Block{Address: 0x7100_0000_0000 + uint64(v)<<16, Size: 4096}
 			items := make([]uint64, len(to[v])+1)
-			items[len(to[v])] = f.object("numpy.ndarray", blocks[v].Address, 1, 0, 0, 0, 0, 0, 0)
+			items[len(to[v])] = f.Object("numpy.ndarray", blocks[v].Address, 1, 0, 0, 0, 0, 0, 0)
 			if isArray[v] = r.IntN(3) == 0; isArray[v] {
-				addrs[v] = f.objects("numpy.ndarray", items...)
+				addrs[v] = f.Objects("numpy.ndarray", items...)
 			} else {
-				addrs[v] = f.list(items...)
+				addrs[v] = f.List(items...)
 				lists = append(lists, addrs[v])
 			}
-			f.refs(addrs[v], uint64(refs[v]))
+			f.Refs(addrs[v], uint64(refs[v]))
 		}
 		for v := range to {
-			at := f.word(addrs[v] + 16)
+			at := f.Word(addrs[v] + 16)
 			if !isArray[v] {
-				at = f.word(addrs[v] + uint64(f.h.ListItems))
+				at = f.Word(addrs[v] + uint64(f.Heap.ListItems))
 			}
 			for i, u := range to[v] {
-				f.put(at+uint64(8*i), addrs[u])
+				f.Put(at+uint64(8*i), addrs[u])
 			}
 		}
-		f.collect(lists...)
-		f.main("a", f.list())
+		f.Collect(lists...)
+		f.Main("a", f.List())
 		graph := slices.Clone(to)
 		gone := collectedOf(to, refs, isArray)
-		f.walked(t, blocks, func(w finished) {
-			for v, h := range w.result().Holders {
+		walked(t, f, blocks, func(w finished) {
+			for v, h := range w.holders() {
 				if h.Kind != event.HeldByCycle || refs[v] == 0 {
 					continue // the collector knows nothing that leads there, or nothing does at all
 				}

@@ -1,0 +1,73 @@
+package contents
+
+// elementType is the type of an array's elements: NumPy's letter for the kind, and the bytes of an element. The letter
+// B with 2 bytes is PyTorch's bfloat16.
+type elementType struct {
+	kind byte
+	size int
+}
+
+// facts are about the elements that were looked at.
+type facts struct {
+	seen int64 // elements
+	// min and Max are the least and the greatest finite number, exact, in decimal digits; "" for none.
+	min, max string
+	zeros    int64 // elements that are 0 or False, or a text without characters
+	missing  int64 // NaN or NaT
+	infinite int64
+	whole    bool   // floats: each finite number is an integer, and there is one
+	real     bool   // complex: no element has an imaginary part
+	fits     string // the narrowest dtype of the same kind that holds all elements without loss; "" for their own
+	distinct int64  // number of different values; 0 for more than MaxDistinct
+	// Ascending: no element is less than the one before it in memory. It is false if there is a gap.
+	ascending bool
+	longest   int64 // texts: characters of the longest
+	ascii     bool  // texts: there are no other characters
+}
+
+// maxDistinct is the greatest number of different values that is counted.
+const maxDistinct = 256
+
+// block is the number of elements that are looked at for one fact after the other: they stay in the processor's cache.
+const block = 1024
+
+// kindScanner takes the elements of one kind of type in. Each part has whole elements.
+type kindScanner interface {
+	add(part []byte)
+	skip() // the next part does not begin at the end of the last
+	facts() facts
+}
+
+// distinct counts different values up to a bound.
+type distinct struct {
+	slots [4 * maxDistinct]uint64
+	used  [4 * maxDistinct]bool
+	count int
+	many  bool // there are more
+}
+
+// add takes a value in, by bits that no other value has.
+func (d *distinct) add(v uint64) {
+	const spread, bits = 0x9e3779b97f4a7c15, 10 // as many as len(slots) takes
+	at := v * spread >> (64 - bits)
+	for d.used[at] {
+		if d.slots[at] == v {
+			return
+		}
+		at = (at + 1) % uint64(len(d.slots))
+	}
+	if d.count == maxDistinct {
+		d.many = true
+		return
+	}
+	d.slots[at], d.used[at] = v, true
+	d.count++
+}
+
+// number returns how many there are, 0 for many.
+func (d *distinct) number() int64 {
+	if d.many {
+		return 0
+	}
+	return int64(d.count)
+}

@@ -1,0 +1,186 @@
+package paths
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// lostOf describes the cycle that has a node lost; nil for none.
+func (p *Writer) lostOf(node int32) *event.Lost {
+	lost := p.Lost
+	cycle := lost.cycle(node)
+	if cycle < 0 {
+		return nil
+	}
+	one, known := lost.described[cycle]
+	if !known {
+		one = &event.Lost{}
+		if len(lost.described) < maxTold {
+			p.describeLost(one, cycle)
+		}
+		lost.described[cycle] = one
+	}
+	return one
+}
+
+// describeLost describes a cycle: an object of it that the collector knows, and from there the objects that hide
+// references of the cycle.
+func (p *Writer) describeLost(one *event.Lost, cycle int32) {
+	lost := p.Lost
+	begin, last := int32(-1), int32(-1)
+	first, _ := slices.BinarySearchFunc(lost.on, cycle, func(a arc, cycle int32) int {
+		return cmp.Compare(lost.part[a.tail], cycle)
+	})
+	for i, a := range lost.on[first:] {
+		at := a.tail + lost.first
+		if lost.part[a.tail] != cycle {
+			break
+		}
+		if at == last || !p.isCut(a) {
+			continue
+		}
+		last = at
+		if len(one.Cuts) == maxCuts || i == maxBehind {
+			one.More = true
+			break
+		}
+		way := p.wayTo(at, begin)
+		if begin < 0 {
+			if begin = way[0]; p.isTracked(begin) {
+				one.Address = p.Addrs[begin]
+			}
+			if typ := p.TypeOf(begin); typ != nil {
+				one.Type, one.Name = typ.Name, p.variableOf(typ)
+			}
+		}
+		cut, ok := p.cutAt(way)
+		one.Cuts = append(one.Cuts, cut)
+		one.More = one.More || !ok || way[0] != begin
+	}
+}
+
+// isCut reports whether a hidden reference is one to cut: where it leads to an object that hides the next one, that is
+// cut.
+func (p *Writer) isCut(a arc) bool {
+	to := p.TypeOf(a.head + p.Lost.first)
+	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
+}
+
+// wayTo returns the shortest way through objects of a cycle to one of them: from a given one, or where that is -1 from
+// the nearest other instance of a class that was written in Python. Without such an instance it begins at the nearest
+// object that the collector knows.
+func (p *Writer) wayTo(last, begin int32) []int32 {
+	next := map[int32]int32{last: last}
+	queue := []int32{last}
+	left := maxReferred
+	for i := 0; i < len(queue) && i < maxBehind; i++ {
+		at := queue[i]
+		if at == begin || begin < 0 && i > 0 && p.isInstance(at) {
+			return wayOf(next, at)
+		}
+		p.before(at, &left, func(node int32) {
+			if _, known := next[node]; !known {
+				next[node] = at
+				queue = append(queue, node)
+			}
+		})
+	}
+	for _, at := range append(queue[1:], last) {
+		if begin < 0 && p.isTracked(at) {
+			return wayOf(next, at)
+		}
+	}
+	return []int32{last}
+}
+
+func wayOf(next map[int32]int32, at int32) (way []int32) {
+	for {
+		way = append(way, at)
+		if next[at] == at {
+			return way
+		}
+		at = next[at]
+	}
+}
+
+// isInstance reports whether a node is an instance of a class that was written in Python.
+func (p *Writer) isInstance(node int32) bool {
+	typ := p.TypeOf(node)
+	return p.isTracked(node) && typ != nil && typ.Flags&cpython.FlagHeapType != 0 &&
+		(typ.Shape == objects.ShapeWords || typ.Shape == objects.ShapeArray) && !typ.Native
+}
+
+// isTracked reports whether the collector knows the object of a node.
+func (p *Writer) isTracked(node int32) bool {
+	id := p.Nodes[node].ID
+	return id >= 0 && p.Notes.Noted[id].Is(objects.NoteTracked)
+}
+
+// variableOf returns the name of a variable that has an object of a type, "" for none.
+func (p *Writer) variableOf(typ *objects.Type) string {
+	lost := p.Lost
+	if lost.names == nil {
+		lost.names = map[*objects.Type]string{}
+		for node := range lost.first {
+			of, one := p.TypeOf(node), &p.Nodes[node]
+			if way := p.Labels[one.Label]; one.Parent < 0 && one.Kind == walk.KindVariable &&
+				way.Kind == walk.LabelRoot {
+				if _, known := lost.names[of]; !known {
+					lost.names[of] = p.Names[way.Arg]
+				}
+			}
+		}
+	}
+	return lost.names[typ]
+}
+
+// cutAt describes the last object of a way, or the last one before it that a path in Python leads to. It reports
+// whether nothing else of the cycle leads on from there.
+func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
+	ok = true
+	for i := 1; i < len(way); i++ {
+		step, _ := p.Step(way[i], LabelBetween(p.Walker, p.Addrs[way[i-1]], p.Addrs[way[i]]))
+		if i == MaxSteps || strings.ContainsAny(step, "<…(") || len(cut.Path)+len(step) > MaxPath {
+			ok = i > 1 && i < MaxSteps && p.isBehindOne(way[i])
+			way = way[:i]
+			break
+		}
+		cut.Path += step
+	}
+	last := way[len(way)-1]
+	if typ := p.TypeOf(last); typ != nil {
+		cut.Type = typ.Name
+		cut.Fill = typ.Shape == objects.ShapeArray && p.ArrayObjects(p.Addrs[last]) > 0
+	}
+	return cut, ok
+}
+
+// before calls yield with the objects of a node's cycle that refer to it, some of them more than once. It takes from
+// what is left of references.
+func (p *Writer) before(node int32, left *int, yield func(node int32)) {
+	lost := p.Lost
+	for _, from := range lost.back.Of(node - lost.first) {
+		if *left--; *left < 0 {
+			return
+		}
+		if lost.part[from] == lost.part[node-lost.first] {
+			yield(from + lost.first)
+		}
+	}
+}
+
+// isBehindOne reports whether only one object of a node's cycle refers to it.
+func (p *Writer) isBehindOne(node int32) bool {
+	left, one, is := maxReferred, int32(-1), true
+	p.before(node, &left, func(from int32) {
+		is = is && (one < 0 || one == from)
+		one = from
+	})
+	return is && left >= 0
+}

@@ -1,0 +1,176 @@
+package variables
+
+import (
+	"slices"
+
+	"ipytracer/event"
+	"ipytracer/internal/python/holders/contents"
+	"ipytracer/internal/python/holders/objects"
+	"ipytracer/internal/python/holders/views"
+	"ipytracer/internal/python/holders/walk"
+)
+
+// maxGroups bounds the objects with names.
+var maxGroups = 1 << 20
+
+// group is the names of one object, or of objects that belong together.
+type group struct {
+	names    []string
+	addr     uint64 // of the object; 0 for several
+	kind     event.HolderKind
+	targets  []int32
+	place    bool // its names are attributes, listed only where they hold much
+	*release      // nil for most: nobody lets go of modules
+}
+
+// lister is a walk over everything that has a name.
+type lister struct {
+	*walk.Walker
+	extents *extents
+	groups  []group
+	byAddr  map[uint64]int
+	late    []lateBinding
+	loose   int                  // the first node that no name led to
+	unmet   uint64               // bytes of objects that something else holds, which have no nodes
+	give    func()               // the notes back
+	viewed  map[int32]views.Held // memory that only views hold, by the objects that lead to them
+	failed  []event.Code         // where the code of the last traceback is from
+	// imported has the names that modules have in the notebook, by the modules' own.
+	imported map[string]string
+
+	inspector *contents.Inspector // nil where elements of arrays are not asked for
+}
+
+// lateBinding is a name of an object that leads out of the objects that names hold: it is looked at when everything
+// else was.
+type lateBinding struct {
+	group int
+	addr  uint64
+}
+
+// groupOf finds the group of an object, or makes one.
+func (l *lister) groupOf(addr uint64, kind event.HolderKind) int {
+	if g, ok := l.byAddr[addr]; ok {
+		return g
+	}
+	l.groups = append(l.groups, group{addr: addr, kind: kind})
+	l.byAddr[addr] = len(l.groups) - 1
+	return len(l.groups) - 1
+}
+
+// bind has a name refer to an object. It returns their group, nil where there is none.
+func (l *lister) bind(name string, addr uint64, kind event.HolderKind) *group {
+	t := l.ObjectType(addr)
+	if t == nil || l.Stopped != nil {
+		return nil
+	}
+	if len(l.groups) >= maxGroups { // a namespace may have millions of names of objects without a node
+		l.Stopped = objects.ErrObjects
+		return nil
+	}
+	if g, known := l.byAddr[addr]; known && kind == event.HeldByModule && l.groups[g].kind != event.HeldByModule {
+		l.Follow(nobody, addr, walk.Label{}) // a name of the user's is not all that holds it
+		return nil
+	}
+	g := l.groupOf(addr, kind)
+	if all := &l.groups[g].names; name != "" && len(*all) <= objects.MaxAlso && !slices.Contains(*all, name) {
+		*all = append(*all, name)
+	}
+	l.hold(g, addr)
+	return &l.groups[g]
+}
+
+// hold has a group refer to an object.
+func (l *lister) hold(g int, addr uint64) {
+	t := l.ObjectType(addr)
+	if t == nil {
+		return
+	}
+	if _, known := l.Known(addr); !known && l.Deferring && l.LeadsOut(addr, t) {
+		l.late = append(l.late, lateBinding{g, addr})
+		return
+	}
+	l.extents.group = int32(-2 - g)
+	l.Follow(nobody, addr, walk.Label{})
+	l.extents.group = nobody
+	if n, ok := l.Known(addr); ok && !slices.Contains(l.groups[g].targets, n) {
+		l.groups[g].targets = append(l.groups[g].targets, n)
+	}
+}
+
+// release has the needed steps to let go of a group.
+type release struct {
+	expressions     []string // names in __main__, those of IPython's outputs left out
+	moreExpressions bool
+	outputName      string // a name of IPython's in __main__
+	inHistory       bool   // IPython has it besides
+	lastResult      bool   // the last cell's result
+	barred          bool   // something has it that no code here takes it from
+	how             event.Release
+	tool            event.Tool
+}
+
+// toRelease returns the steps to let go of a group, to be noted. A nil group has no reader, here and below.
+func (g *group) toRelease() *release {
+	if g == nil {
+		return &release{}
+	}
+	if g.release == nil {
+		g.release = &release{}
+	}
+	return g.release
+}
+
+// addName notes a name of the user's.
+func (g *group) addName(name string) {
+	if let := g.toRelease(); len(let.expressions) == objects.MaxAlso {
+		let.moreExpressions = true
+	} else {
+		let.expressions = append(let.expressions, name)
+	}
+}
+
+// addOutput notes a name that IPython has given in the user's namespace.
+func (g *group) addOutput(name string) {
+	let := g.toRelease()
+	let.inHistory = true
+	if let.outputName == "" || len(name) > 1 && let.outputName[len(let.outputName)-1] == '_' { // _2 stays longer than _
+		let.outputName = name
+	}
+}
+
+func (g *group) markInHistory() { g.toRelease().inHistory = true }
+
+// isOwner reports whether code can let go of a group.
+func (g *group) isOwner() bool {
+	switch g.kind {
+	case event.HeldByVariable, event.HeldByOutput, event.HeldByTraceback:
+		return true
+	}
+	return g.release != nil && g.how != event.ReleaseNames
+}
+
+// row is a group on its way into the listing.
+type listedRow struct {
+	event.Variable
+	group  int
+	mapped uint64 // bytes of memory maps that it leads to
+}
+
+// size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
+func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
+
+// releases notes that a group is let go of in another way than by its names, and the expression with which it is.
+func (g *group) releases(how event.Release, expression string) {
+	let := g.toRelease()
+	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false
+}
+
+// also adds an expression for the same object.
+func (let *release) also(expression string) {
+	if len(let.expressions) < objects.MaxAlso {
+		let.expressions = append(let.expressions, expression)
+	} else {
+		let.barred = true
+	}
+}

@@ -1,0 +1,109 @@
+package walk
+
+import "ipytracer/internal/python/holders/objects"
+
+// Visits are visits of objects: they find an object's references, by the layout of its type.
+type Visits struct{ *Walker }
+
+// maybeFollow takes a word that may be a reference: inObject if it is the object's own, else it is in memory that the
+// object refers to. It reports whether the word could be one.
+func (w *Walker) maybeFollow(from int32, to uint64, l Label, inObject bool) bool {
+	if !w.IsPlausible(to) {
+		return false
+	}
+	key := keyOf(w.Addrs, from, to)
+	if w.gatherer != nil {
+		w.gatherer.guessed(key, inObject)
+		return true
+	}
+	switch w.Beliefs.believed[key] {
+	case certain:
+		w.Follow(from, to, l)
+	case probable:
+		if len(w.Beliefs.Doubts) < w.Limits.Objects {
+			w.Beliefs.Doubts = append(w.Beliefs.Doubts, edge{to, l, from, w.Kind})
+		} else {
+			w.Stopped = objects.ErrObjects
+		}
+	}
+	return true
+}
+
+// followBelieved is maybeFollow where it does not matter whether the word could be a reference: most words are known to
+// be none, and their targets need not be looked at.
+func (w *Walker) followBelieved(from int32, to uint64, l Label, inObject bool) {
+	if w.gatherer != nil || w.Beliefs.believed[keyOf(w.Addrs, from, to)] != 0 {
+		w.maybeFollow(from, to, l, inObject)
+	}
+}
+
+// IsPlausible reports whether a word that need not be a reference could be one: it may be a value from before, or the
+// characters of a text. More must be right then about the object: it must have a likely reference count, and the
+// collector's links.
+func (w *Walker) IsPlausible(word uint64) bool {
+	if word < objects.LowestAddress || word >= objects.UserSpace || word&7 != 0 {
+		return false
+	}
+	if _, ok := w.Known(word); ok {
+		return true
+	}
+	t := w.ObjectType(word)
+	return t != nil && (t.Shape == objects.ShapeLeaf || w.IsLikely(word, t))
+}
+
+// guess takes a word of an object with a known layout: if it looks like a reference it is one.
+func (w *Walker) guess(from int32, word uint64, l Label) bool {
+	return w.IsPlausible(word) && w.Follow(from, word, l)
+}
+
+// visitWords looks at the words of an instance from one offset to another.
+func (v Visits) visitWords(n int32, addr uint64, t *objects.Type, from, to uint64) {
+	from = (from + 7) &^ 7
+	if to <= from {
+		return
+	}
+	if t.Name == objects.MemoryView { // its Py_buffer has the exporter, too, and does not count for it
+		v.Word(n, v.Mem.Word(addr+objects.MemoryBuffer), Label{LabelWord, objects.MemoryBuffer})
+		return
+	}
+	v.Mem.Words(addr+from, (to-from)/8, func(i, word uint64) bool {
+		v.Hidden = from+8*i < t.HiddenBefore
+		v.visitWord(n, t, from+8*i, word)
+		v.Hidden = false
+		return !v.Done()
+	})
+}
+
+// visitWord looks at a word of an instance, at an offset.
+func (v Visits) visitWord(n int32, t *objects.Type, at, word uint64) {
+	switch {
+	case at == t.Weak && at != 0, t.Dict > 0 && at == uint64(t.Dict):
+	case t.Shape == objects.ShapeWeak && at < 64: // the list of all weak references to the same object
+	case at < t.UnknownBefore && !v.IsSlot(t, at):
+		v.looseWord(n, word, Label{LabelWord, at})
+	default:
+		v.Word(n, word, Label{LabelWord, at})
+	}
+}
+
+// Word takes a word of an object with a known layout: a reference, the address of a block, or a number.
+func (v Visits) Word(n int32, word uint64, l Label) {
+	if word >= objects.LowestAddress {
+		v.Refer(n, word, objects.StepWord, l)
+	}
+}
+
+// looseWord takes a word of something with an unknown layout; n is -1 for no object.
+func (v Visits) looseWord(n int32, word uint64, l Label) {
+	if word < objects.LowestAddress || n >= 0 && v.mayPointAt(n, word) {
+		return
+	}
+	v.followBelieved(n, word, l, true)
+}
+
+func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
+	v.Mem.Words(items, min(count, objects.MaxEntries), func(i, item uint64) bool {
+		v.Follow(n, item, Label{kind, i})
+		return !v.Done()
+	})
+}
