@@ -18,12 +18,6 @@ const (
 	maxRelocations = 1 << 19 // pointers in data
 )
 
-// Span is the half-open range of addresses [Start, End).
-type Span struct{ Start, End uint64 }
-
-// Contains reports whether an address is in it.
-func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
-
 // Image is a file with the bounds of its functions, and the functions of other files that it calls. Not to be changed
 // while others use it.
 type Image struct {
