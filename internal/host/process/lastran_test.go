@@ -14,7 +14,7 @@ import (
 	"ipytracer/internal/hostile"
 )
 
-// TestLastRan asks about this process, which runs, and about one that sleeps, while the clock of each processor goes on.
+// TestLastRan asks about this process, which runs, and about one that sleeps, while each processor's clock goes on.
 func TestLastRan(t *testing.T) {
 	started, asleep := time.Now(), exec.Command("sleep", "600")
 	if err := asleep.Start(); err != nil {
