@@ -29,7 +29,7 @@ type rig struct {
 	server *Server
 	mu     sync.Mutex
 	begun  []Peer
-	begins chan struct{} // has a value once a session has begun
+	begins chan struct{}         // has a value once a session has begun
 	ended  map[int]chan struct{} // by pid
 	got    []unix.Signal
 	said   string
