@@ -112,12 +112,7 @@ func (img *Image) PLT() []Span { return img.plt }
 
 // InPLT reports whether an address lies in one of them.
 func (img *Image) InPLT(vaddr uint64) bool {
-	for _, s := range img.plt {
-		if s.Contains(vaddr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(img.plt, func(s Span) bool { return s.Contains(vaddr) })
 }
 
 // Fragment returns the code range that .eh_frame gives for the function, or split off part of one, an address is in.
