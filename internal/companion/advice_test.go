@@ -21,16 +21,16 @@ func (e *eyes) Advised(pid int, found *event.Variables) func() string {
 	}
 }
 
-// written asks for advice until its text is written.
+// written asks for advice once its text is written.
 func written(t *testing.T, n *notebook, number int64) *answerOf {
-	for range 1000 {
-		if got := n.ask(fmt.Sprintf(`{"id": 2, "ask": "advise", "look": %d}`, number)); !got.Looking {
-			return got
-		}
-		time.Sleep(time.Millisecond)
+	t.Helper()
+	select {
+	case one := <-n.hub.looks.written:
+		n.hub.looks.written <- one
+	case <-time.After(patience):
+		t.Fatal("the text is never written")
 	}
-	t.Fatal("the text is never there")
-	return nil
+	return n.ask(fmt.Sprintf(`{"id": 2, "ask": "advise", "look": %d}`, number))
 }
 
 // TestAdviceIsWrittenBeside: while a text is written, other questions are answered; another look waits. If its process

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -148,6 +149,24 @@ func (n *notebook) packet() *answerOf {
 		n.t.Fatalf("%q: %v", buffer[:size], err)
 	}
 	return &a
+}
+
+// hear reports whether a packet comes to one of some notebooks within a time.
+func hear(t *testing.T, within time.Duration, notebooks ...*notebook) bool {
+	t.Helper()
+	var ends []unix.PollFd
+	for _, n := range notebooks {
+		ends = append(ends, unix.PollFd{Fd: int32(n.end), Events: unix.POLLIN})
+	}
+	for end := time.Now().Add(within); ; {
+		came, err := unix.Poll(ends, int(max(0, time.Until(end)).Milliseconds()))
+		if !errors.Is(err, unix.EINTR) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return came > 0
+		}
+	}
 }
 
 // drain reads everything that lies there.

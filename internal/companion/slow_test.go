@@ -1,7 +1,9 @@
 package companion
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -19,10 +21,12 @@ const patience = time.Minute
 // settles waits until nothing is left to close, and no thread too many is there.
 func settles(t *testing.T, h *Hub) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); h.closers.Busy()+h.closers.Waiting() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d lines are being closed, and %d wait", h.closers.Busy(), h.closers.Waiting())
-		}
+	closed := make(chan struct{})
+	go func() { h.closers.Wait(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Fatalf("lines are being closed still, and %d wait", h.closers.Waiting())
 	}
 }
 
@@ -128,20 +132,32 @@ func TestTooManyToClose(t *testing.T) {
 	for pid := range uint32(maxClosing) {
 		h.closers.Begin(pid)
 	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	defer write.Close()
+	end, err := unix.Dup(int(write.Fd()))
+	if err = errors.Join(err, write.Close(), read.SetReadDeadline(time.Now().Add(patience))); err != nil {
+		t.Fatal(err)
+	}
 	for range maxToClose {
 		if !h.Accepts(7) {
 			t.Fatal("not accepted too early")
 		}
-		h.closers.Put(7, -1)
+		h.closers.Put(7, end) // the first one is the pipe's
+		end = -1
 	}
 	if h.Accepts(7) {
 		t.Error("it is accepted")
 	}
 	h.closers.Close(0)
-	for deadline := time.Now().Add(patience); !h.Accepts(7); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it is accepted no more")
-		}
+	if _, err := read.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Fatal("nothing is closed: ", err)
+	}
+	if !h.Accepts(7) {
+		t.Fatal("it is accepted no more")
 	}
 }
 

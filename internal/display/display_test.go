@@ -14,7 +14,26 @@ import (
 // patience is how long something may take that takes a moment on an idle machine.
 const patience = time.Minute
 
-func shown(term vt.MockTerm) string {
+// terminal is a made-up one that reports each write.
+type terminal struct {
+	vt.MockTerm
+	written chan struct{}
+}
+
+func newTerminal() terminal {
+	return terminal{vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24}), make(chan struct{}, 1)}
+}
+
+func (t terminal) Write(p []byte) (int, error) {
+	n, err := t.MockTerm.Write(p)
+	select {
+	case t.written <- struct{}{}:
+	default:
+	}
+	return n, err
+}
+
+func shown(term terminal) string {
 	size, _ := term.WindowSize()
 	var b strings.Builder
 	for y := range size.Height {
@@ -30,14 +49,15 @@ func shown(term vt.MockTerm) string {
 	return b.String()
 }
 
-func wants(t *testing.T, term vt.MockTerm, what string) {
+func wants(t *testing.T, term terminal, what string) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if strings.Contains(shown(term), what) {
-			return
+	for late := time.After(patience); !strings.Contains(shown(term), what); {
+		select {
+		case <-term.written:
+		case <-late:
+			t.Fatalf("%q is not shown:\n%s", what, shown(term))
 		}
 	}
-	t.Fatalf("%q is not shown:\n%s", what, shown(term))
 }
 
 func glance(command string) *model.Glance {
@@ -46,7 +66,7 @@ func glance(command string) *model.Glance {
 
 // TestDisplay shows the newest state, unless it is frozen; takes keys; and gives the terminal back.
 func TestDisplay(t *testing.T) {
-	term := vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24})
+	term := newTerminal()
 	actions := make(chan live.Action, 16)
 	d, err := Show(term, Options{Act: func(a live.Action) { actions <- a }})
 	if err != nil {

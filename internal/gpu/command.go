@@ -88,18 +88,7 @@ func unpack() (program *os.File, err error) {
 	return program, nil
 }
 
-// reading is the result of [Read], as JSON.
-type reading struct {
-	Snapshot Snapshot
-	None     *NoNVMLError `json:",omitempty"`
-	Failed   string       `json:",omitempty"` // another error
-}
-
 // WriteReading writes the result of [Read], for [parseReading].
 func WriteReading(w io.Writer, s Snapshot, err error) error {
-	r := reading{Snapshot: s}
-	if err != nil && !errors.As(err, &r.None) {
-		r.Failed = err.Error()
-	}
-	return json.NewEncoder(w).Encode(r)
+	return json.NewEncoder(w).Encode(helperSaid(s, err))
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"ipytracer/internal/host/process"
 	"ipytracer/internal/hostile"
@@ -40,18 +39,10 @@ func becoming(t *testing.T, program string) (h *process.Handle, become func()) {
 		if _, err := io.WriteString(in, "\n"); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		hostile.Await(t, cmd.Process.Pid, "it executes "+program, func() bool {
 			exe, err := process.FS{}.Proc(cmd.Process.Pid).ExeName()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if exe == program {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("it executes %s still", exe)
-			}
-		}
+			return err == nil && exe == program
+		})
 	}
 }
 

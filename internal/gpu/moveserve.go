@@ -29,12 +29,12 @@ type calls interface {
 	Unlock(pid int) error
 }
 
-// serve does the tracer's requests for one process until the pipe is closed, and then acts by the aim. It does nothing
-// to a process that has more rights than these.
-func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, out io.Writer) error {
+// Serve is the worker: it does the tracer's requests on in until that is closed, and then acts by the aim. It does
+// nothing to a process that has more rights than the user's.
+func (t Task) Serve(in io.Reader, out io.Writer) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 	answers := json.NewEncoder(out)
-	handle, err := (process.FS{}).OpenIdentity(id)
+	handle, err := (process.FS{}).OpenIdentity(t.ID)
 	if err != nil {
 		return answers.Encode(answer{Gone: true})
 	}
@@ -43,7 +43,8 @@ func serve(id process.Identity, rights process.Rights, aim Aim, in io.Reader, ou
 	if err != nil {
 		return answers.Encode(said(err))
 	}
-	s := &moveServer{calls: driver, pid: id.PID, settle: aim == AimBack, look: looker(handle, rights)}
+	s := &moveServer{calls: driver, pid: t.ID.PID, settle: t.Aim == AimBack,
+		look: looker(handle, process.RightsOf(t.UID))}
 	return s.serve(json.NewDecoder(in), answers)
 }
 

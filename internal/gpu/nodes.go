@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 // Folder is where the driver's devices are. A build for tests has "$NAME": the folder that this variable names, /dev if
 // it is not set.
 var Folder = "/dev"
+
+// ErrNoDevices is the error when NVIDIA's driver has no devices in /dev yet.
+var ErrNoDevices = errors.New("NVIDIA's driver has no devices in /dev (nvidiactl and one nvidiaN)")
 
 func folder() string {
 	if name, ok := strings.CutPrefix(Folder, "$"); ok {

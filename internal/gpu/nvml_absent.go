@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 )
 
@@ -57,16 +56,10 @@ func readOnce(ctx context.Context) (Snapshot, error) {
 }
 
 // parseReading reads the output of [WriteReading]. It fails too if that is no reading.
-func parseReading(text []byte) (s Snapshot, err error) {
-	var r reading
-	if err := json.Unmarshal(text, &r); err != nil {
+func parseReading(text []byte) (Snapshot, error) {
+	var a helperAnswer
+	if err := json.Unmarshal(text, &a); err != nil {
 		return Snapshot{}, err
 	}
-	switch {
-	case r.None != nil:
-		return Snapshot{}, r.None
-	case r.Failed != "":
-		return Snapshot{}, errors.New(r.Failed)
-	}
-	return r.Snapshot, nil
+	return a.Snapshot, a.err()
 }

@@ -44,8 +44,6 @@ const (
 var (
 	// ErrSilent is the error when NVML has not answered in time. It may answer later.
 	ErrSilent = errors.New("NVML does not answer: a GPU may hang")
-	// ErrNoDevices is the error when NVIDIA's driver has no devices in /dev yet.
-	ErrNoDevices = errors.New("NVIDIA's driver has no devices in /dev (nvidiactl and one nvidiaN)")
 	// ErrEnded is the error when the process has ended.
 	ErrEnded = errors.New("the process that asks NVML has ended")
 )

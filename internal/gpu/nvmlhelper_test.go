@@ -61,19 +61,27 @@ func start(t *testing.T, as *invoker.User) *Helper {
 	if err != nil {
 		t.Fatal(err)
 	}
+	fd, err := unix.PidfdOpen(helperOf(t), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		h.Close()
-		// look again: the next test has one of its own
-		for deadline := time.Now().Add(time.Minute); len(processes()) > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the helper has not ended")
-			}
+		// the next test has one of its own
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ended, int(time.Minute.Milliseconds()))
+		for errors.Is(err, unix.EINTR) {
+			n, err = unix.Poll(ended, int(time.Minute.Milliseconds()))
 		}
+		if n != 1 {
+			t.Fatal("the helper has not ended: ", err)
+		}
+		unix.Close(fd)
 	})
 	return h
 }
 
-// process is the helper's only process.
+// helperOf returns the helper's only process.
 func helperOf(t *testing.T) int {
 	t.Helper()
 	all := processes()

@@ -2,11 +2,22 @@ package gpu
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 
 	"ipytracer/internal/host/process"
+)
+
+// WorkerCommand is the hidden command by which a [Worker] starts: WorkerCommand PID START out|back UID, a [Task].
+const WorkerCommand = "gpu-move-worker"
+
+// Aim is the purpose of a worker: its acts once nobody asks it any more.
+type Aim string
+
+// The aims.
+const (
+	AimOut  Aim = "out"  // a process with a lock of the worker's, and with its memory on the device, is unlocked
+	AimBack Aim = "back" // a process that is locked it unlocks
 )
 
 // Task is the task of a worker.
@@ -45,9 +56,4 @@ func ParseTask(arguments []string) (t Task, err error) {
 	}
 	t.UID = uint32(uid)
 	return t, err
-}
-
-// Serve is the worker: it does the tracer's requests on in until that is closed, and then acts by the aim.
-func (t Task) Serve(in io.Reader, out io.Writer) error {
-	return serve(t.ID, process.RightsOf(t.UID), t.Aim, in, out)
 }

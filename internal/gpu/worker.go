@@ -15,18 +15,6 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// WorkerCommand is the hidden command by which a [Worker] starts: WorkerCommand PID START out|back UID, a [Task].
-const WorkerCommand = "gpu-move-worker"
-
-// Aim is the purpose of a worker: its acts once nobody asks it any more.
-type Aim string
-
-// The aims.
-const (
-	AimOut  Aim = "out"  // a process with a lock of the worker's, and with its memory on the device, is unlocked
-	AimBack Aim = "back" // a process that is locked it unlocks
-)
-
 // Worker is a process that makes the driver's calls. They cannot be interrupted, and the process that they are about
 // must not be left locked when the tracer is interrupted. It runs in a session of its own that no terminal's signals
 // reach. When its pipe is closed, that is when the tracer has gone by whatever cause, it ends the call that it is in,

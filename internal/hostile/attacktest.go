@@ -1,7 +1,7 @@
 package hostile
 
-// This file has the common parts of tests of attacks: the number of attempts, and programs that give further
-// rights to every user that executes them.
+// This file has the common parts of tests of attacks: the number of attempts, waits for a process, and programs that
+// give further rights to every user that executes them.
 
 import (
 	"encoding/binary"
@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,25 @@ func Copy(t testing.TB, program, to string, mode uint32) {
 	}
 	if err := unix.Chmod(to, mode); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Await waits until a condition holds, while a process runs. It fails if the process ends before, or after a minute.
+func Await(t testing.TB, pid int, what string, holds func() bool) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for deadline := time.Now().Add(time.Minute); !holds(); {
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		if n, _ := unix.Poll(ended, 5); n > 0 {
+			t.Fatalf("process %d has ended before %s", pid, what)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d: never %s", pid, what)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 )
 
@@ -101,53 +100,4 @@ func (b *bell) close() error {
 		b.wake = -1
 	}
 	return err
-}
-
-// Wake makes a waiting Poll return. It may be called from any goroutine.
-func (s *Stream) Wake() error {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	if s.bell == nil { // nothing is read at this time
-		return nil
-	}
-	return s.bell.ring()
-}
-
-func (s *Stream) openRings() (err error) {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	if s.bell, err = newBell(s.objects.Boundaries.FD()); err != nil {
-		return err
-	}
-	if s.boundaries, err = ringbuf.NewReader(s.objects.Boundaries); err != nil {
-		return fmt.Errorf("open the boundary ring: %w", err)
-	}
-	if s.changes, err = ringbuf.NewReader(s.objects.Changes); err != nil {
-		return fmt.Errorf("open the change ring: %w", err)
-	}
-	s.resting = false
-	return nil
-}
-
-// Rest makes the rings take no memory of this process until the next Poll: each ring is otherwise mapped twice, all of
-// it. Records that come meanwhile wait in the rings.
-func (s *Stream) Rest() error {
-	s.resting = true
-	return s.closeRings()
-}
-
-func (s *Stream) closeRings() error {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	var errs []error
-	if s.bell != nil {
-		errs = append(errs, s.bell.close())
-		s.bell = nil
-	}
-	for _, r := range []*ringbuf.Reader{s.boundaries, s.changes} {
-		if r != nil {
-			errs = append(errs, r.Close())
-		}
-	}
-	return errors.Join(errs...)
 }

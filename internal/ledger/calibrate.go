@@ -19,39 +19,6 @@ func unprobed()
 
 var emulatedAddress, steppedAddress uint64
 
-// Costs is the cost of one hit of a uprobe on this machine, with a program that does nothing, in CPU time of the thread
-// that is hit.
-type Costs struct {
-	Emulated time.Duration // on an instruction that the kernel emulates: push, nop, jmp, call
-	Stepped  time.Duration // on any other instruction, which the kernel single-steps
-	// Noisy: the measurements did not agree, and the costs are the highest of them; a later measurement may be lower.
-	Noisy bool
-}
-
-// UsualCosts are used where the costs cannot be measured. They are those of a small virtual machine with kernel 6.18.
-var UsualCosts = Costs{Emulated: 600 * time.Nanosecond, Stepped: 10 * time.Microsecond}
-
-// AreDear reports whether a hit costs more than on most machines.
-func (c Costs) AreDear() bool { return c.Emulated > mostEmulated || c.Stepped > mostStepped }
-
-// Agree reports whether each cost of two measurements is the same within a tenth.
-func (c Costs) Agree(other Costs) bool {
-	return agree(min(c.Emulated, other.Emulated), max(c.Emulated, other.Emulated)) &&
-		agree(min(c.Stepped, other.Stepped), max(c.Stepped, other.Stepped))
-}
-
-// Least returns the lower value of each cost of two measurements, because a disturbance can only increase a cost. A
-// noisy one counts only if both are.
-func (c Costs) Least(other Costs) Costs {
-	switch {
-	case c.Noisy && !other.Noisy:
-		return other
-	case other.Noisy && !c.Noisy:
-		return c
-	}
-	return Costs{min(c.Emulated, other.Emulated), min(c.Stepped, other.Stepped), c.Noisy}
-}
-
 // Calibrate measures the costs of a hit on two functions of this program, in some tens of milliseconds, and in most of
 // a second where its ways to measure do not agree. The cost of a machine counts, however high it is.
 func (a *Accounts) Calibrate() (Costs, error) {

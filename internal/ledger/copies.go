@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -176,19 +175,3 @@ func (t *Tracepoints) look(now time.Time) {
 
 // passedBy returns an upper bound of the events that no copy of a program saw.
 func (t *Tracepoints) passedBy() uint64 { return t.losses.upTo(t.missed) }
-
-// work returns the work of all copies of a program. The number of runs is that of the first copy.
-func (t *Tracepoints) work(program string) (w Work, err error) {
-	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
-	for number, p := range t.programs[i] {
-		s, err := p.Stats()
-		if err != nil {
-			return Work{}, fmt.Errorf("ask for what a program did: %w", err)
-		}
-		if number == 0 {
-			w.Runs = s.RunCount
-		}
-		w.Spent += s.Runtime
-	}
-	return w, nil
-}

@@ -17,16 +17,6 @@ const (
 	ArraysInside   = Arrays(kernelArraysARRAYS_INSIDE) // those in NumPy alone
 )
 
-// Foreign names the origin of blocks that the probes in NumPy do not see. Values may be combined.
-type Foreign uint32
-
-// Foreign blocks.
-const (
-	// NumPy got another memory handler than its own (NEP 49)
-	ForeignHandler = Foreign(kernelForeignFOREIGN_HANDLER)
-	ForeignModule  = Foreign(kernelForeignFOREIGN_MODULE) // another NumPy was mapped than those of ForeseeModules
-)
-
 // MaxModules is the number of files that ForeseeModules accepts.
 const MaxModules = len(kernelForesight{}.Files)
 

@@ -29,7 +29,9 @@ func TestCutsAmongChanges(t *testing.T) {
 			if err := l.Processes.Detach(pid); err != nil { // any kind of boundary
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Microsecond)
+			if err := l.Stream.Poll(time.Now().Add(20*time.Microsecond), &c); err != nil {
+				t.Fatal(err)
+			}
 		}
 		poll(t, l, &c)
 	}

@@ -42,10 +42,6 @@ func InspectKernel() (Features, error) {
 	return inspect(kernel, spec)
 }
 
-func noBTF(err error) error {
-	return fmt.Errorf("%w: it has no BTF type information (CONFIG_DEBUG_INFO_BTF): %v", ErrNotSupported, err)
-}
-
 func inspect(kernel *btf.Spec, spec *ebpf.CollectionSpec) (f Features, err error) {
 	helpers, err := helpersOf(kernel)
 	if err != nil {

@@ -10,42 +10,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 )
-
-// Errors that callers distinguish.
-var (
-	ErrNotSupported = errors.New("this kernel cannot do it")
-	ErrNotPermitted = errors.New("not permitted")
-	ErrNoProcess    = errors.New("no such process")
-	ErrFull         = errors.New("the ledger is full")
-)
-
-// Options are the choices before loading. The zero value is the default.
-type Options struct {
-	ChangeRing   int  // bytes, a power of two, at least a page; 4 MiB if 0
-	BoundaryRing int  // bytes, likewise; 4 MiB if 0
-	Heap         bool // allocate room for malloc's blocks: 32 MiB, and 96 bytes a block; 4 MiB with Small
-	SmallArrays  bool // NumPy's blocks of less than 1,024 bytes count as well
-	Counters     bool // page faults and switches are read at boundaries
-	Births       bool // Pythons that processes execute are noted: see [Births]
-	Small        bool // tables and rings for a tracer that may use little memory: see [smallTables]
-	OldKernel    bool // make loops and tables as on kernels before 5.17 and 6.1, for tests
-
-	// for tests
-	lingering   uint32        // boundaries last longer by this many readings of the clock
-	readingWait time.Duration // instead of [usualReadingWait]
-	copies      uint32        // of the programs at tracepoints; 0: as many as the kernel requires
-	alike       bool          // each copy does all the work
-	detached    uint32        // this many of the first copies are not attached, but the last one always is
-	pageSize    uint32        // bytes; 0: the machine's
-}
 
 // Capabilities are the capabilities of the loaded object on this kernel.
 type Capabilities struct {
@@ -203,17 +172,6 @@ func (l *Ledger) configure(spec *ebpf.CollectionSpec, from *sources, o Options) 
 	return nil
 }
 
-// page returns the size of a page of memory, in bytes.
-func (o *Options) page() uint32 { return cmp.Or(o.pageSize, uint32(os.Getpagesize())) }
-
-// flag returns a condition in BPF's form.
-func flag(on bool) uint32 {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 // prepare sets everything that BPF needs before the first event: CPU offsets, free slots, the readers of the rings.
 func (l *Ledger) prepare() error {
 	code, err := l.objects.DiscoverCpus.Run(&ebpf.RunOptions{})
@@ -259,23 +217,4 @@ func (l *Ledger) Close() error {
 	errs = append(errs, l.clocks.close())
 	errs = append(errs, l.Stream.closeRings(), l.objects.Close())
 	return errors.Join(errs...)
-}
-
-// classify adds the meaning of the error. Here EPERM from the bpf system call means missing privileges, not MEMLOCK.
-func classify(doing string, err error) error {
-	var verifier *ebpf.VerifierError
-	switch {
-	case errors.As(err, &verifier):
-		return fmt.Errorf("%s: %w: %w", doing, ErrNotSupported, err) // err begins with the name of the program
-	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%s: %w (%v)", doing, ErrNotPermitted, firstLine(err))
-	case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%s: %w (%v)", doing, ErrNotSupported, firstLine(err))
-	}
-	return fmt.Errorf("%s: %w", doing, err)
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
 }

@@ -89,14 +89,14 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 	if !answers.Scan() {
 		t.Fatal("the process has ended")
 	}
-	drawn := make(chan error, 1)
-	go func() { // ends after 300 boundaries
+	drawn, turns := make(chan error, 1), make(chan struct{}, 1)
+	go func() { // ends after 300 boundaries, one for each poll
 		for range 300 {
+			<-turns
 			if err := l.Processes.Detach(pid); err != nil { // any kind of boundary
 				drawn <- err
 				return
 			}
-			time.Sleep(time.Millisecond)
 		}
 		drawn <- nil
 	}()
@@ -109,6 +109,7 @@ func drawShared(t *testing.T, l *Ledger) (boundaries map[uint64]handedOn, readin
 				t.Fatal(err)
 			}
 			isOver = true
+		case turns <- struct{}{}:
 		default:
 		}
 		if err := l.Stream.Poll(time.Now().Add(50*time.Millisecond), &c); err != nil {

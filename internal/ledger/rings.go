@@ -39,82 +39,54 @@ type Stream struct {
 	devices     deviceReadings
 }
 
-// Sink receives the contents of the rings. A *event.Change is only valid during the call.
-type Sink interface {
-	Change(*event.Change)
-	Refusal(*event.Refusal)
-	Foreign(*event.Foreign)
-	Boundary(*event.Boundary, BoundaryExtra)
-	Reading(*event.Reading)
-	Source(*SourceChunk)
-	Code(*Code)
-	Stack(*Stack)
-	NativeStack(*NativeStack)
-	StackCopy(*StackCopy)
-	// LibrariesChanged is called when a process loaded or unloaded a shared library, or is about to.
-	LibrariesChanged(pid int32)
+// Wake makes a waiting Poll return. It may be called from any goroutine.
+func (s *Stream) Wake() error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.bell == nil { // nothing is read at this time
+		return nil
+	}
+	return s.bell.ring()
 }
 
-// Code is a code object to which a stack refers, as it was when it was first seen.
-type Code struct {
-	PID          int32
-	Number       uint64
-	FirstLine    int32 // co_firstlineno
-	File, Name   string
-	Table        []byte // the beginning of its line table
-	TableAddress uint64 // of the whole table
-	TableSize    int    // bytes of the whole table; -1 if it could not be read
+func (s *Stream) openRings() (err error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.bell, err = newBell(s.objects.Boundaries.FD()); err != nil {
+		return err
+	}
+	if s.boundaries, err = ringbuf.NewReader(s.objects.Boundaries); err != nil {
+		return fmt.Errorf("open the boundary ring: %w", err)
+	}
+	if s.changes, err = ringbuf.NewReader(s.objects.Changes); err != nil {
+		return fmt.Errorf("open the change ring: %w", err)
+	}
+	s.resting = false
+	return nil
 }
 
-// Frame is a place in a code object.
-type Frame struct {
-	Code uint64 // number of a [Code]; 0 if it could not be read
-	At   int64  // f_lasti before 3.11, bytes from the first instruction since
+// Rest makes the rings take no memory of this process until the next Poll: each ring is otherwise mapped twice, all of
+// it. Records that come meanwhile wait in the rings.
+func (s *Stream) Rest() error {
+	s.resting = true
+	return s.closeRings()
 }
 
-// Stack is a Python stack, innermost frame first.
-type Stack struct {
-	PID    int32
-	Number uint64
-	Frames []Frame
-	More   bool // there were more frames
+func (s *Stream) closeRings() error {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	var errs []error
+	if s.bell != nil {
+		errs = append(errs, s.bell.close())
+		s.bell = nil
+	}
+	for _, r := range []*ringbuf.Reader{s.boundaries, s.changes} {
+		if r != nil {
+			errs = append(errs, r.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
-
-// SourceChunk is a part of a cell's source. The typed text comes first, then the text that IPython compiles.
-type SourceChunk struct {
-	Cell   uint64
-	PID    int32
-	Kind   uint32 // typed: bytes in one character, see [DecodeText]; 0: compiled, UTF-8
-	Offset int    // bytes before it
-	Total  int    // typed: bytes of the whole text, even if not all are sent
-	Text   []byte // valid during the call; the last one of the compiled text ends with a NUL
-}
-
-// BoundaryExtra has the parts of a boundary for package tracer alone, which turns this raw material into fields.
-type BoundaryExtra struct {
-	FirstLine int32   // StatementOpen: co_firstlineno
-	LineTable []byte  // StatementOpen: the beginning of the code object's line table
-	Group     Group   // MeterShed, MeterBack
-	Foreign   Foreign // not 0: about blocks that the probes in NumPy do not see, and not about the budget
-	Told      bool    // CellResult, CellClose: the outcome is IPython's own report, and final
-	Status    int32   // ProcessExit: the status of wait(2)
-	// OutOfMemory: ProcessExit of a process that the kernel's OOM killer had chosen.
-	OutOfMemory bool
-	NamedPython bool    // ProcessExec: the program's file is named python…, as every CPython's is
-	Imports     Imports // ProcessExec: of the process before; ProcessExit
-}
-
-// Imports are libraries that allocate and that a process has mapped as code since its exec, by the names of their
-// files.
-type Imports uint32
-
-// Bits of [Imports].
-const (
-	ImportsNumPy = Imports(kernelImportsIMPORTS_NUMPY)
-	ImportsTorch = Imports(kernelImportsIMPORTS_TORCH)
-	ImportsCUDA  = Imports(kernelImportsIMPORTS_CUDA)
-	ImportsArrow = Imports(kernelImportsIMPORTS_ARROW)
-)
 
 // Poll waits until something happens or the deadline passes, and hands all available records to sink: all changes made
 // before a boundary come before it. It returns nil when the deadline has passed.

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -30,3 +32,19 @@ func (t *Tracepoints) ResidentWork() (Work, error) { return t.work("resident") }
 
 // MappedWork is described at [Tracepoints.ResidentWork].
 func (t *Tracepoints) MappedWork() (Work, error) { return t.work("mapped") }
+
+// work returns the work of all copies of a program. The number of runs is that of the first copy.
+func (t *Tracepoints) work(program string) (w Work, err error) {
+	i := slices.IndexFunc(tracepoints, func(at tracepoint) bool { return at.program == program })
+	for number, p := range t.programs[i] {
+		s, err := p.Stats()
+		if err != nil {
+			return Work{}, fmt.Errorf("ask for what a program did: %w", err)
+		}
+		if number == 0 {
+			w.Runs = s.RunCount
+		}
+		w.Spent += s.Runtime
+	}
+	return w, nil
+}

@@ -161,16 +161,12 @@ func TestAutoCrowd(t *testing.T) {
 		t.Errorf("%d threads", most)
 	}
 	s.settles(before)
-	for deadline := time.Now().Add(late); ; time.Sleep(5 * time.Millisecond) {
-		s.server.mu.Lock()
-		left := len(s.server.sessions)
-		s.server.mu.Unlock()
-		if left == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d sessions are left", left)
-		}
+	ended := make(chan struct{})
+	go func() { s.server.ended.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(late):
+		t.Fatal("sessions are left")
 	}
 }
 

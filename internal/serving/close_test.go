@@ -148,7 +148,7 @@ func (r *rig) another() {
 func (r *rig) settles(before int) {
 	r.t.Helper()
 	p := r.server.porters
-	for deadline := time.Now().Add(late); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(late); ; {
 		p.mu.Lock()
 		left := len(p.aside) + p.running
 		p.mu.Unlock()
@@ -162,6 +162,7 @@ func (r *rig) settles(before int) {
 			r.t.Fatalf("left: %d put aside or with porters, users that are being answered: %d, sockets: %d, before %d",
 				left, answered, files(r.t), before)
 		}
+		_, _, _ = converse(r.folder, []byte(stop)) // until it is answered, or turned away
 	}
 }
 

@@ -180,10 +180,10 @@ func TestLimits(t *testing.T) {
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(late); len(r.peers()) == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no session begins")
-		}
+	select {
+	case <-r.begins:
+	case <-time.After(late):
+		t.Fatal("no session begins")
 	}
 	if a := r.ask(start); a.OK || !strings.Contains(a.Error, "you have 1 sessions") {
 		t.Errorf("one too many: %+v", a)

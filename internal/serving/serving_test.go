@@ -29,6 +29,7 @@ type rig struct {
 	server *Server
 	mu     sync.Mutex
 	begun  []Peer
+	begins chan struct{}         // has a value once a session has begun
 	ended  map[int]chan struct{} // by pid
 	got    []unix.Signal
 	said   string
@@ -42,7 +43,7 @@ func serve(t *testing.T, perUser int) *rig {
 // serveOn serves on a socket that refuses descriptors in some way, or does not.
 func serveOn(t *testing.T, perUser int, refuse func(fd int)) *rig {
 	t.Helper()
-	r := &rig{t: t, folder: t.TempDir(), ended: map[int]chan struct{}{}}
+	r := &rig{t: t, folder: t.TempDir(), ended: map[int]chan struct{}{}, begins: make(chan struct{}, 1)}
 	for _, dir := range []string{filepath.Dir(r.folder), r.folder} { // another user is to get there
 		if err := os.Chmod(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -80,6 +81,10 @@ func (r *rig) begin(p Peer) (*Child, error) {
 	defer r.mu.Unlock()
 	ended := make(chan struct{})
 	r.begun, r.ended[p.PID] = append(r.begun, p), ended
+	select {
+	case r.begins <- struct{}{}:
+	default:
+	}
 	var once sync.Once
 	return &Child{
 		Signal: func(s unix.Signal) error {

@@ -100,6 +100,22 @@ class Silent(ShellTest):
         self.assertEqual([s[:31] for s in shown], ["ipytracer: the tracer has ended"])
 
 
+class Lost(ShellTest):
+    def test_in_a_late_answer(self):
+        """Cells that a late answer leaves out are missing, also where a later answer is the first one in time."""
+        silence = _silence.Silence()
+        for count in range(3, 9):
+            silence.asks(count)
+        silence.asked(False)
+        for count in range(5, 8):
+            silence.told(count, False)
+        self.assertEqual(silence.asked(False, lost=2), "")
+        silence.told(8, True)
+        self.assertIn("In[3] to In[7] are missing here", silence.asked(True))
+        silence.asks(9)
+        self.assertEqual(silence.asked(True), "", "another silence has the first one's losses")
+
+
 class Words(ShellTest):
     def test_cells(self):
         for counts, want in (([5], "In[5]"), ([5, 6, 7], "In[5] to In[7]"), ([5, 7, 9], "3 cells from In[5] to In[9]")):

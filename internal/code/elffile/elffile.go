@@ -11,23 +11,10 @@ package elffile
 import (
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 )
-
-// ErrNotELF is the error for a file that is not an ELF file for the machine that the tracer runs on.
-var ErrNotELF = errors.New("not an ELF file for " + NativeName)
-
-// ForeignError is an ELF file for another machine. It matches [ErrNotELF].
-type ForeignError struct{ Machine elf.Machine }
-
-// Error names the machine.
-func (e *ForeignError) Error() string { return fmt.Sprintf("%v: built for %v", ErrNotELF, e.Machine) }
-
-// Is makes every ForeignError match [ErrNotELF].
-func (e *ForeignError) Is(target error) bool { return target == ErrNotELF }
 
 // Segment is a PT_LOAD of the file, trimmed to the part that the file really holds.
 type Segment struct {
@@ -121,8 +108,8 @@ func (f *File) Contents(s Segment) []byte {
 	return data[:max(n, 0)]
 }
 
-// pieceSize is a multiple of the sizes of symbols, relocations and pointers.
-const pieceSize = 2048 * relocationSize
+// pieceSize is a multiple of the sizes of symbols and relocations, 24 bytes each, and of pointers.
+const pieceSize = 48 << 10
 
 // pieces reads a part of the file and shows it piece by piece, all but the last of pieceSize bytes, until show returns
 // false. It ends early where the file does, and where more has been gone through than any library has.
@@ -152,50 +139,42 @@ func (f *File) Read(vaddr uint64, buf []byte) error {
 	return nil
 }
 
+// holding returns the first segment that has a virtual address, of those with code if exec is set, and where in the
+// segment the address is.
+func (all Segments) holding(vaddr uint64, exec bool) (s Segment, at uint64, ok bool) {
+	for _, s := range all {
+		if at := vaddr - s.Vaddr; vaddr >= s.Vaddr && at < s.Size && (s.Exec || !exec) {
+			return s, at, true
+		}
+	}
+	return Segment{}, 0, false
+}
+
 // CodeAt fills buf from the code at a virtual address, as much of it as its segment has, and returns the place in the
 // file. ok is false where the address is in no executable segment.
 func (f *File) CodeAt(vaddr uint64, buf []byte) (offset uint64, n int, ok bool) {
-	for _, s := range f.segments {
-		if s.Exec && vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
-			at := vaddr - s.Vaddr
-			n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
-			return s.Offset + at, max(n, 0), true
-		}
-	}
-	return 0, 0, false
+	s, at, ok := f.segments.holding(vaddr, true)
+	n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
+	return s.Offset + at, max(n, 0), ok
 }
 
 // readSome fills buf from the file's contents at a virtual address, and returns how much of it the segment has.
 func (f *File) readSome(vaddr uint64, buf []byte) (n int) {
-	for _, s := range f.segments {
-		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
-			buf = buf[:min(uint64(len(buf)), s.Size-(vaddr-s.Vaddr))]
-			n, _ = f.reader.ReadAt(buf, int64(s.Offset+(vaddr-s.Vaddr)))
-			return max(n, 0)
-		}
-	}
-	return 0
+	s, at, _ := f.segments.holding(vaddr, false)
+	n, _ = f.reader.ReadAt(buf[:min(uint64(len(buf)), s.Size-at)], int64(s.Offset+at))
+	return max(n, 0)
 }
 
 // FileOffset translates a virtual address that the file backs.
 func (f *File) FileOffset(vaddr uint64) (uint64, bool) {
-	for _, s := range f.segments {
-		if vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
-			off := vaddr - s.Vaddr + s.Offset
-			return off, off < 1<<63
-		}
-	}
-	return 0, false
+	s, at, ok := f.segments.holding(vaddr, false)
+	return s.Offset + at, ok && s.Offset+at < 1<<63
 }
 
 // Executable reports whether a virtual address lies in an executable segment.
 func (f *File) Executable(vaddr uint64) bool {
-	for _, s := range f.segments {
-		if s.Exec && vaddr >= s.Vaddr && vaddr-s.Vaddr < s.Size {
-			return true
-		}
-	}
-	return false
+	_, _, ok := f.segments.holding(vaddr, true)
+	return ok
 }
 
 // Bias returns the load bias of a process's mapping of the file, see [Segments.Bias].

@@ -4,8 +4,37 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"unsafe"
 )
+
+// Span is the half-open range of addresses [Start, End).
+type Span struct{ Start, End uint64 }
+
+// Contains reports whether an address is in it.
+func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
+
+// Limits on call frame information.
+const (
+	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
+	maxCommon = 4 << 10   // of a common one: many others that have it parse it again
+)
+
+// Common is the common part of several entries.
+type Common struct {
+	CodeAlign      uint64
+	DataAlign      int64
+	ReturnRegister uint64
+	Signal         bool   // of frames of signal handlers: all their registers lie elsewhere
+	Program        []byte // call frame instructions
+	encoding       byte
+	augmented      bool
+}
+
+// Entry is how to get to the caller from a range of addresses.
+type Entry struct {
+	Span
+	Common  *Common
+	Program []byte // call frame instructions that follow the common ones
+}
 
 // parseCommon reads the part of a common information entry behind the identifier: of .eh_frame version 1, of
 // .debug_frame 1, 3 and 4.
@@ -185,16 +214,6 @@ func (s *entrySource) each(show func(e Entry, at uint64) bool) {
 		}
 		at = next
 	}
-}
-
-// indexSection reads a whole section, entry by entry.
-func (t *Frames) indexSection(name string, debug bool, room *Room) {
-	s := entrySource{data: t.file.section(name, room), address: t.ehFrame, debug: debug}
-	t.indexOf[debug] = s.data
-	s.each(func(e Entry, at uint64) bool {
-		t.indexed = append(t.indexed, indexedEntry{e.Start, e.End, at, debug})
-		return len(t.indexed) < maxFDEs && room.take(uint64(unsafe.Sizeof(indexedEntry{})))
-	})
 }
 
 // ranges returns the sorted code ranges of an .eh_frame section loaded at an address: one for each function and one for

@@ -5,14 +5,11 @@ import (
 	"encoding/binary"
 	"sort"
 	"sync"
+	"unsafe"
 )
 
-// Limits on call frame information.
-const (
-	maxEntry  = 256 << 10 // bytes of one entry; the longest seen has 12 KiB
-	maxCommon = 4 << 10   // of a common one: many others that have it parse it again
-	maxFDEs   = 1 << 19   // of a section without a sorted table
-)
+// maxFDEs bounds the entries of a section without a sorted table.
+const maxFDEs = 1 << 19
 
 // Frames finds call frame information: the rule that leads from an instruction to its caller (.eh_frame or
 // .debug_frame; DWARF 5, section 6.4, and LSB 5.0, section 10.6).
@@ -42,24 +39,6 @@ type indexedEntry struct {
 	start, end uint64
 	at         uint64
 	debug      bool // in .debug_frame
-}
-
-// Common is the common part of several entries.
-type Common struct {
-	CodeAlign      uint64
-	DataAlign      int64
-	ReturnRegister uint64
-	Signal         bool   // of frames of signal handlers: all their registers lie elsewhere
-	Program        []byte // call frame instructions
-	encoding       byte
-	augmented      bool
-}
-
-// Entry is how to get to the caller from a range of addresses.
-type Entry struct {
-	Span
-	Common  *Common
-	Program []byte // call frame instructions that follow the common ones
 }
 
 // The table's format that every linker writes: count as udata4, entries as a pair of datarel sdata4.
@@ -95,6 +74,16 @@ func ReadFrames(f *File, room *Room) *Frames {
 	t.indexSection(".debug_frame", true, room) // Go's linker writes only this one
 	sort.Slice(t.indexed, func(i, j int) bool { return t.indexed[i].start < t.indexed[j].start })
 	return t
+}
+
+// indexSection reads a whole section, entry by entry.
+func (t *Frames) indexSection(name string, debug bool, room *Room) {
+	s := entrySource{data: t.file.section(name, room), address: t.ehFrame, debug: debug}
+	t.indexOf[debug] = s.data
+	s.each(func(e Entry, at uint64) bool {
+		t.indexed = append(t.indexed, indexedEntry{e.Start, e.End, at, debug})
+		return len(t.indexed) < maxFDEs && room.take(uint64(unsafe.Sizeof(indexedEntry{})))
+	})
 }
 
 // At returns the entry that holds an address, unless it is that of a signal handler's frame.

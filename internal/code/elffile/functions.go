@@ -26,9 +26,6 @@ type function struct {
 	rank        uint8  // global names before weak ones before local ones
 }
 
-// symbolSize is that of an Elf64_Sym.
-const symbolSize = 24
-
 // At returns the symbol that covers an address. A symbol without a size (of assembler code) covers the range of its
 // frame entry.
 func (t *Functions) At(vaddr uint64) (name string, ok bool) {

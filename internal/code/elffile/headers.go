@@ -3,10 +3,23 @@ package elffile
 import (
 	"debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
+
+// ErrNotELF is the error for a file that is not an ELF file for the machine that the tracer runs on.
+var ErrNotELF = errors.New("not an ELF file for " + NativeName)
+
+// ForeignError is an ELF file for another machine. It matches [ErrNotELF].
+type ForeignError struct{ Machine elf.Machine }
+
+// Error names the machine.
+func (e *ForeignError) Error() string { return fmt.Sprintf("%v: built for %v", ErrNotELF, e.Machine) }
+
+// Is makes every ForeignError match [ErrNotELF].
+func (e *ForeignError) Is(target error) bool { return target == ErrNotELF }
 
 // Bounds on a file's headers. The most seen: 45 sections, with 500 bytes of names, and 17 segments.
 const (

@@ -18,12 +18,6 @@ const (
 	maxRelocations = 1 << 19 // pointers in data
 )
 
-// Span is the half-open range of addresses [Start, End).
-type Span struct{ Start, End uint64 }
-
-// Contains reports whether an address is in it.
-func (s Span) Contains(a uint64) bool { return a >= s.Start && a < s.End }
-
 // Image is a file with the bounds of its functions, and the functions of other files that it calls. Not to be changed
 // while others use it.
 type Image struct {
@@ -118,12 +112,7 @@ func (img *Image) PLT() []Span { return img.plt }
 
 // InPLT reports whether an address lies in one of them.
 func (img *Image) InPLT(vaddr uint64) bool {
-	for _, s := range img.plt {
-		if s.Contains(vaddr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(img.plt, func(s Span) bool { return s.Contains(vaddr) })
 }
 
 // Fragment returns the code range that .eh_frame gives for the function, or split off part of one, an address is in.

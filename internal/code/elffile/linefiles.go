@@ -1,5 +1,10 @@
 package elffile
 
+import "path"
+
+// maxFiles bounds the names of a line program, of directories and of files.
+const maxFiles = 1 << 16
+
 // fileName returns the name of a program's file; relative ones with their directory, as far as the section has it.
 func (p *lineProgram) fileName(index uint64) string {
 	r := p.names
@@ -130,4 +135,12 @@ func (p *lineProgram) value(r *Numbers, form uint64) (number uint64, text lineTe
 		r.Failed = true
 	}
 	return number, text
+}
+
+// join puts a directory in front of a name that is relative.
+func join(directory, name string) string {
+	if directory == "" || path.IsAbs(name) {
+		return name
+	}
+	return path.Join(directory, name)
 }

@@ -2,6 +2,12 @@ package elffile
 
 import "math"
 
+// maxUnit bounds a line program in bytes. The largest seen has 1.1 MiB.
+const maxUnit = 8 << 20
+
+// lineSections are the sections with programs and names. Those that the file lacks or that are compressed are empty.
+type lineSections struct{ line, lineStrings, strings extent }
+
 // lineProgram is one unit's line program.
 type lineProgram struct {
 	sections   *lineSections

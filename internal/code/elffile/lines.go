@@ -2,7 +2,6 @@ package elffile
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"unsafe"
 )
@@ -11,13 +10,11 @@ import (
 // standard library's reader is made for files that can be trusted; it makes room for as many names as a file claims to
 // have.
 
-// Limits: of one file's line programs in bytes, of a single one (the largest seen has 1.1 MiB), of their sequences, of
-// the names of one program, and of the bytes of programs that are executed for lines of one file.
+// Limits: of one file's line programs in bytes, of their sequences, and of the bytes of programs that are executed for
+// lines of one file.
 const (
 	maxLines     = 64 << 20
-	maxUnit      = 8 << 20
 	maxSequences = 1 << 19
-	maxFiles     = 1 << 16
 	maxExecuted  = 8 << 30
 )
 
@@ -27,9 +24,6 @@ type Lines struct {
 	sequences []sequence // in order of address
 	work      Room       // bytes of programs that may still be executed
 }
-
-// lineSections are the sections with programs and names. Those that the file lacks or that are compressed are empty.
-type lineSections struct{ line, lineStrings, strings extent }
 
 // sequence is a run of instructions with rows in order of address.
 type sequence struct {
@@ -124,12 +118,4 @@ func (t *Lines) At(vaddr uint64) (file string, line int) {
 		return "", 0
 	}
 	return p.fileName(last.file), int(min(last.line, 1<<31-1))
-}
-
-// join puts a directory in front of a name that is relative.
-func join(directory, name string) string {
-	if directory == "" || path.IsAbs(name) {
-		return name
-	}
-	return path.Join(directory, name)
 }

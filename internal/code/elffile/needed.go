@@ -27,7 +27,7 @@ func DynamicTexts(r io.ReaderAt, tag elf.DynTag) (texts []string) {
 	if names == nil {
 		return nil
 	}
-	room := newRoom(maxHeld)
+	room := &Room{maxHeld}
 	entries, err := readSection(r, section, room)
 	if err != nil {
 		return nil

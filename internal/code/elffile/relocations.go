@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_…_IRELATIVE):
-// in glibc's own
-// PLT these are the functions on strings and memory.
+// ChosenAtStart is the name of a function that the dynamic linker chooses for the processor (R_…_IRELATIVE): in glibc's
+// own PLT these are the functions on strings and memory.
 const ChosenAtStart = "*"
 
 // pltRelocations is the section that names the function of each pointer of the PLT.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"io"
 	"path"
-	"sync/atomic"
 )
 
 // maxSection bounds the sections that are read as a whole, with room for them. The largest seen: 1.3 GiB of
@@ -14,29 +13,6 @@ const (
 	maxSection = 64 << 20
 	maxNote    = 64 << 10
 )
-
-// Room is the number of bytes of files that may be kept in memory, over all files that are read with it, by any
-// goroutine. Names and lines without room are not known. Nil is as much as is needed.
-type Room struct{ Bytes int64 }
-
-// take takes some; false if there is not enough.
-func (r *Room) take(bytes uint64) bool {
-	if r == nil {
-		return true
-	}
-	for {
-		left := atomic.LoadInt64(&r.Bytes)
-		if bytes > uint64(max(left, 0)) {
-			return false
-		}
-		if atomic.CompareAndSwapInt64(&r.Bytes, left, left-int64(bytes)) {
-			return true
-		}
-	}
-}
-
-// newRoom is room for so many bytes.
-func newRoom(bytes int64) *Room { return &Room{bytes} }
 
 // section returns the bytes of a section, nil if there is none, it is too large or compressed, or there is no room.
 func (f *File) section(name string, room *Room) []byte {
@@ -52,7 +28,7 @@ func (f *File) section(name string, room *Room) []byte {
 }
 
 // Note returns the bytes of a section with few, nil if there is none.
-func (f *File) Note(name string) []byte { return f.section(name, newRoom(maxNote)) }
+func (f *File) Note(name string) []byte { return f.section(name, &Room{maxNote}) }
 
 // BuildID returns the linker's mark of the build, nil if there is none.
 func (f *File) BuildID() []byte {

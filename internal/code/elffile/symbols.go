@@ -28,6 +28,9 @@ var (
 	errTooMuch    = errors.New("larger than in any library that is known")
 )
 
+// symbolSize is that of an Elf64_Sym.
+const symbolSize = 24
+
 // symbols are a symbol table, without its first entry, and the table of their names.
 type symbols struct {
 	layout
@@ -160,7 +163,7 @@ func Defines(r io.ReaderAt, name string) bool {
 	if err != nil {
 		return false
 	}
-	s, err := readSymbols(r, h, newRoom(maxHeld), newRoom(maxWork))
+	s, err := readSymbols(r, h, &Room{maxHeld}, &Room{maxWork})
 	if err != nil {
 		return false
 	}

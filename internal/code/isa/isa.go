@@ -107,14 +107,6 @@ type Place struct {
 	Register Register // None: the result is zero, as a null pointer is
 }
 
-// ResultName returns the name of a place, "?" for a number that has none.
-func (a *Architecture) ResultName(r Result) string {
-	if int(r) < len(a.Results) {
-		return a.Results[r].Name
-	}
-	return "?"
-}
-
 // Reference is a place in code that reads as an instruction with a reference to another place.
 type Reference struct {
 	At, To uint64

@@ -1,13 +1,17 @@
 package libc
 
 import (
+	"debug/elf"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/code/isa"
 	"ipytracer/internal/code/machine"
+	"ipytracer/internal/code/machine/arm64"
+	"ipytracer/internal/code/machine/x86"
 )
 
 // libraries are patterns of C libraries, C++'s and allocators in a system.
@@ -51,7 +55,7 @@ func pinLibrary(t *testing.T, name, file string) {
 		lines = append(lines, fmt.Sprintf("function %s, operation %d, complete %v", fn.Name, fn.Operation, fn.Complete),
 			pin("  entry", fn.Entry), pin("  start", fn.Start))
 		for _, r := range fn.Leaves {
-			where, c := machine.ResultName(processor, r.Result), r.Condition
+			where, c := results[processor][r.Result].Name, r.Condition
 			lines = append(lines, pin(fmt.Sprintf("  leaves with %s, flags %#x of %#x", where, c.Value, c.Mask),
 				r.Site))
 		}
@@ -62,4 +66,9 @@ func pinLibrary(t *testing.T, name, file string) {
 func pin(what string, s machine.Site) string {
 	return elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 		Emulated: s.Emulated}.Line(what)
+}
+
+// results are the places of functions' results, by processor.
+var results = map[elf.Machine][]isa.Place{
+	elf.EM_X86_64: x86.Architecture.Results, elf.EM_AARCH64: arm64.Architecture.Results,
 }

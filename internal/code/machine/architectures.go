@@ -31,9 +31,6 @@ func architectureOf(machine elf.Machine) *isa.Architecture {
 	return &unknown
 }
 
-// ResultName returns the name that a processor has for the place of a result, for people.
-func ResultName(machine elf.Machine, r Register) string { return architectureOf(machine).ResultName(r) }
-
 // Emulated reports whether the kernel emulates the first instruction of some code of a file for a processor, see
 // [Site]. This is the one rule for all probes.
 func Emulated(machine elf.Machine, code []byte) bool {

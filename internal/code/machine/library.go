@@ -177,9 +177,6 @@ func (l *Library) Aliases(name string) (names []string) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == name || !slices.Contains(l.names, n) })
 }
 
-// Bias returns the load bias of a process's mapping of the file, see [elffile.File.Bias].
-func (l *Library) Bias(start, offset uint64) (uint64, bool) { return l.image.Bias(start, offset) }
-
 // stub returns the pointer through which code in the PLT jumps, as [isa.Architecture] knows stubs.
 func (t *Text) stub(target uint64, more int) (pointer uint64, ok bool) {
 	return t.arch.Stub(t.decode, target, more)

@@ -173,8 +173,7 @@ func TestCondition(t *testing.T) {
 			t.Errorf("%+v.Holds(%#x) = %v", test.c, test.flags, got)
 		}
 	}
-	name := x86.Architecture.ResultName
-	if name(RAX) != "rax" || name(R15) != "r15" || name(Zero) != "0" || name(99) != "?" {
+	if r := x86.Architecture.Results; r[RAX].Name != "rax" || r[R15].Name != "r15" || r[Zero].Name != "0" {
 		t.Error("names of registers")
 	}
 }

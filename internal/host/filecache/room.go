@@ -40,28 +40,19 @@ func (o *opener) makeRoom() {
 	}
 }
 
-// Size is how much is kept in a folder.
-type Size struct {
-	Domains int
-	Bytes   int64
-}
-
-// Measure returns the size of the caches in a folder. The error matches [os.ErrNotExist] where nothing has been kept
+// Measure returns the bytes of the caches in a folder. The error matches [os.ErrNotExist] where nothing has been kept
 // yet.
-func Measure(folder string) (s Size, err error) {
+func Measure(folder string) (size int64, err error) {
 	dir, err := openFolder(folder, false)
 	if err != nil {
-		return s, err
+		return 0, err
 	}
 	defer dir.Close()
 	files, err := dir.ReadDir(-1)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && info.Mode().IsRegular() && !strings.HasPrefix(f.Name(), hiddenPrefix) {
-			s.Bytes += info.Size()
-			if !strings.HasSuffix(f.Name(), before) {
-				s.Domains++
-			}
+			size += info.Size()
 		}
 	}
-	return s, err
+	return size, err
 }

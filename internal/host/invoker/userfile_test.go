@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -291,6 +291,7 @@ func TestGone(t *testing.T) {
 
 // TestThreads: one thread has the user's ids and no capability in effect, every other one has the program's.
 func TestThreads(t *testing.T) {
+	ending, _ := alicesThreads(t) // of rights that were closed before
 	r := newRig(t)
 	var user string
 	r.must(r.rights.Do(func() error {
@@ -304,24 +305,26 @@ func TestThreads(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, user)
 		}
 	}
-	changed, all := 0, 0
-	// a thread of rights that were closed before may be ending still
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		threads, err := filepath.Glob("/proc/self/task/*/status")
-		r.must(err)
-		changed, all = 0, len(threads)
-		for _, path := range threads {
-			if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), "\t54321") {
-				changed++
-			}
-		}
-		if changed <= 1 || time.Now().After(deadline) {
-			break
+	hers, all := alicesThreads(t)
+	hers = slices.DeleteFunc(hers, func(thread string) bool { return slices.Contains(ending, thread) })
+	if len(hers) != 1 {
+		t.Errorf("%d threads of %d are alice's", len(hers), all)
+	}
+}
+
+// alicesThreads returns the threads of this process that have alice's ids, and how many there are in all.
+func alicesThreads(t *testing.T) (hers []string, all int) {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range threads {
+		if data, err := os.ReadFile(path); err == nil && strings.Contains(string(data), "\t54321") {
+			hers = append(hers, path)
 		}
 	}
-	if changed != 1 {
-		t.Errorf("%d threads of %d are alice's", changed, all)
-	}
+	return hers, len(threads)
 }
 
 // TestRootItself: root may do everything that root may, and learns which rights the Commit takes.

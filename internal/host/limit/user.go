@@ -1,12 +1,7 @@
 package limit
 
 import (
-	"bytes"
-	"io"
-	"strconv"
-
 	"ipytracer/internal/host/confine"
-	"ipytracer/internal/host/process"
 )
 
 // User has limits that may be set. The kernel wants the real user and group of the program that sets them to be the
@@ -17,42 +12,15 @@ type User struct{ UID, GID uint32 }
 // UserOf returns the user whom a process runs as. It fails with [ErrNoRights] for a process with ids that differ, such
 // as a set-user-id program.
 func UserOf(pid int) (User, error) {
-	f, err := proc.Proc(pid).File("status")
+	status, err := proc.Proc(pid).Status()
 	if err != nil {
 		return User{}, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	if err != nil {
-		return User{}, &process.Error{PID: pid, Kind: process.ErrNoProcess}
+	uid, gid, ok := status.User()
+	if !ok {
+		return User{}, &Error{PID: pid, Kind: ErrNoRights}
 	}
-	var u User
-	for line := range bytes.Lines(data) {
-		var to *uint32
-		key, value, _ := bytes.Cut(line, []byte(":"))
-		switch string(key) {
-		case "Uid":
-			to = &u.UID
-		case "Gid":
-			to = &u.GID
-		default:
-			continue
-		}
-		if !alike(to, bytes.Fields(value)) {
-			return User{}, &Error{PID: pid, Kind: ErrNoRights}
-		}
-	}
-	return u, nil
-}
-
-// alike takes the real, effective and saved id, if they are the same.
-func alike(to *uint32, ids [][]byte) bool {
-	if len(ids) != 4 || !bytes.Equal(ids[0], ids[1]) || !bytes.Equal(ids[0], ids[2]) {
-		return false
-	}
-	n, err := strconv.ParseUint(string(ids[0]), 10, 32)
-	*to = uint32(n)
-	return err == nil
+	return User{uid, gid}, nil
 }
 
 // Become makes this program that user for good, without groups and without any capability. It needs to be root, or that

@@ -49,15 +49,27 @@ func TestNoEnd(t *testing.T) {
 				t.Errorf("%v, after %d", err, started.Load())
 			}
 			close(release)
-			for deadline := time.Now().Add(time.Minute); len(k.slots) > 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the room is not given back")
-				}
-			}
+			awaitRoom(t, k)
 			if _, err := k.ask(t.Context(), nil); errors.Is(err, ErrLooking) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// awaitRoom waits until all room is given back.
+func awaitRoom(t *testing.T, k *asker) {
+	t.Helper()
+	late := time.After(time.Minute)
+	for range cap(k.slots) {
+		select {
+		case k.slots <- struct{}{}:
+		case <-late:
+			t.Fatal("the room is not given back")
+		}
+	}
+	for range cap(k.slots) {
+		<-k.slots
 	}
 }
 

@@ -78,11 +78,7 @@ func TestWorker(t *testing.T) {
 				}
 			}
 			w.Close()
-			for deadline := time.Now().Add(time.Minute); len(k.slots) > 0; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("it has not ended")
-				}
-			}
+			awaitRoom(t, k)
 		})
 	}
 }

@@ -16,6 +16,8 @@ type Closers struct {
 	Most   int // that are being closed at a time
 	MostOf int // likewise, of one owner
 
+	closing sync.WaitGroup // those with room
+
 	mu    sync.Mutex
 	all   int
 	busy  map[uint32]int // by owner
@@ -40,6 +42,7 @@ func (c *Closers) begin(owner uint32) bool {
 	if c.busy == nil {
 		c.busy = map[uint32]int{}
 	}
+	c.closing.Add(1)
 	c.all++
 	c.busy[owner]++
 	return true
@@ -92,6 +95,7 @@ func (c *Closers) Waiting() int {
 func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.closing.Done() // after the next one has begun
 	c.all--
 	if c.busy[owner]--; c.busy[owner] <= 0 {
 		delete(c.busy, owner)
@@ -105,12 +109,8 @@ func (c *Closers) next(owner uint32) (w waiting, ok bool) {
 	return w, false
 }
 
-// Busy is how many are being closed.
-func (c *Closers) Busy() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all
-}
+// Wait waits until nothing is being closed, nor waits for that.
+func (c *Closers) Wait() { c.closing.Wait() }
 
 // nudged drops descriptors. The kernel stops waiting for a connection that lingers as soon as a signal waits for the
 // thread that closes it (sk_stream_wait_close, vsock's wait likewise), and so for every other one that is closed with

@@ -86,11 +86,7 @@ func closeElsewhere(t *testing.T, fds ...int) {
 		t.Fatal("no room")
 	}
 	c.Close(1, fds...)
-	inTime(t, "closing it", func() {
-		for c.Busy() > 0 {
-			time.Sleep(time.Millisecond)
-		}
-	})
+	inTime(t, "closing it", c.Wait)
 }
 
 // TestClose: a socket without descriptors in it is closed at once, whatever else lies there; one with descriptors is
@@ -188,12 +184,10 @@ func TestClosers(t *testing.T) {
 	c.Close(7, ours, -1)
 	c.Close(7)
 	c.Close(8, -1)
-	inTime(t, "closing them", func() {
-		for c.Busy() > 0 {
-			time.Sleep(time.Millisecond)
+	inTime(t, "closing them", c.Wait)
+	for _, owner := range []uint32{7, 7, 9} {
+		if !c.Begin(owner) {
+			t.Error("the room is not given back")
 		}
-	})
-	if !c.Begin(9) {
-		t.Error("the room is not given back")
 	}
 }

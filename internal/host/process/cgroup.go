@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -126,12 +127,7 @@ func memoryPath(data []byte) (version int, name string, ok bool) {
 }
 
 func hasWord(list, word string) bool {
-	for w := range strings.SplitSeq(list, ",") {
-		if w == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(list, ","), word)
 }
 
 // CgroupMounts returns the folders in which this program sees control groups of memory.

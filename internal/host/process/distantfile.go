@@ -31,6 +31,36 @@ type distantBlock struct {
 	data []byte // short at the end of the file; nil: none
 }
 
+// open has a file opened.
+func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
+	f := &distantFile{helper: h, of: r.subject(), shared: &sharing{users: 1}}
+	reply, err := f.ask(&helperRequest{Op: "open", Proc: fs.root(), Open: r}, -1)
+	if err != nil {
+		return nil, err
+	}
+	answer := &reply.answer
+	if err := reply.failed(r.PID, true); err != nil {
+		return nil, err
+	}
+	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.of.what)
+	if r.Path != "" {
+		r.Mapping = Mapping{File: answer.File, Path: r.Path}
+	}
+	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
+}
+
+// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own
+// /proc/PID/mem.
+func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
+	f := &distantFile{helper: h, of: subject{pid, ownerOf(pid), key, "memory that a file is mapped to"}}
+	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
+	if err == nil && reply.answer.Failed {
+		err = errors.New(reply.answer.Text)
+	}
+	f.handle = reply.answer.Handle
+	return f, err
+}
+
 func (f *distantFile) Fd() uintptr { return f.descriptor.Fd() }
 
 // ReadAt is as of [io.ReaderAt]. It fails with [ErrNoAnswer] too.

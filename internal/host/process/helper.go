@@ -2,11 +2,12 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,11 +18,6 @@ import (
 
 // HelperCommand is the hidden command of the program by which a [Helper] starts processes; it calls [ServeHelper].
 const HelperCommand = "file-helper"
-
-const (
-	helperData = 64 << 10 // bytes of a file in one answer
-	helperText = 8 << 10  // of all else
-)
 
 // Helper opens and reads files with a file system that may never answer, such as one that the traced process serves
 // itself. A program that asks the kernel for such a file waits in it, deaf to every signal, until the server ends. So
@@ -47,13 +43,6 @@ type Helper struct {
 	pace    pace
 }
 
-// helperReply is an answer of the process.
-type helperReply struct {
-	answer helperAnswer
-	data   []byte
-	fd     int // -1: none
-}
-
 // NewHelper makes one that starts nothing yet. Requests fail once ctx is done.
 func NewHelper(ctx context.Context) *Helper {
 	return &Helper{ctx: ctx, waiting: map[uint64]chan helperReply{}, hurried: make(chan struct{})}
@@ -64,25 +53,6 @@ func (h *Helper) Until(ctx context.Context) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ctx = ctx
-}
-
-// openRequest asks for a file that is mapped, or by its name in a process's root.
-type openRequest struct {
-	PID     int
-	Mapping Mapping
-	Path    string // by name
-	Kind    string // of file system, "" if not known
-	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON has no bytes that are no UTF-8
-}
-
-func (r *openRequest) String() string {
-	switch {
-	case r.Path != "":
-		return r.Path
-	case r.Kind != "":
-		return fmt.Sprintf("%s on %s", r.Mapping.Path, r.Kind)
-	}
-	return r.Mapping.Path
 }
 
 func (r *openRequest) subject() subject {
@@ -103,36 +73,6 @@ func ownerOf(pid int) uint32 {
 		return ^uint32(0)
 	}
 	return status.UID
-}
-
-// open has a file opened.
-func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
-	f := &distantFile{helper: h, of: r.subject(), shared: &sharing{users: 1}}
-	reply, err := f.ask(&helperRequest{Op: "open", Proc: fs.root(), Open: r}, -1)
-	if err != nil {
-		return nil, err
-	}
-	answer := &reply.answer
-	if err := reply.failed(r.PID, true); err != nil {
-		return nil, err
-	}
-	f.handle, f.descriptor = answer.Handle, os.NewFile(uintptr(reply.fd), f.of.what)
-	if r.Path != "" {
-		r.Mapping = Mapping{File: answer.File, Path: r.Path}
-	}
-	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
-}
-
-// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own
-// /proc/PID/mem.
-func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
-	f := &distantFile{helper: h, of: subject{pid, ownerOf(pid), key, "memory that a file is mapped to"}}
-	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
-	if err == nil && reply.answer.Failed {
-		err = errors.New(reply.answer.Text)
-	}
-	f.handle = reply.answer.Handle
-	return f, err
 }
 
 // silence is the error of a file system that does not answer any more, nil if it does.
@@ -249,6 +189,70 @@ func (h *Helper) read(conn *net.UnixConn) {
 	}
 }
 
+// Mute has the helper ask some file systems no more, by keys of [Helper.Silent], and all others again; with most, no
+// file system is asked that might not answer.
+func (h *Helper) Mute(keys []uint64, most bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.silent = silence{most: most}
+	for _, key := range keys {
+		h.silent.add(&subject{key: key, what: "a file on a file system that fell silent before"})
+	}
+}
+
+// Silent returns the file systems that are not asked any more, as they did not answer.
+func (h *Helper) Silent() []uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.silent.what))
+}
+
+// Process returns the process that waits for file systems; one that is nobody's if there is none.
+func (h *Helper) Process() Identity {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.process
+}
+
+// Share has file systems that do not answer hold this program up for two seconds, and for a thirtieth of the time after
+// that: nobody's are to keep it from the processes of others.
+func (h *Helper) Share() {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.shared = &vainly{at: time.Now()}
+}
+
+// Hurry has all answers about files together take no longer than a while from now on, and then each no longer than
+// leastPatience, those included that are being waited for. The first call counts. What the kernel itself says about a
+// process is waited for as ever.
+func (h *Helper) Hurry(while time.Duration) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.hurry.IsZero() {
+		h.hurry = time.Now().Add(while)
+		close(h.hurried)
+	}
+}
+
+// patience returns how long an answer about files is waited for that may take so long at most.
+func (h *Helper) patience(most time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.shared != nil {
+		most = min(most, sharedPatience, max(leastPatience, h.shared.left()))
+	}
+	if !h.hurry.IsZero() {
+		most = min(most, max(leastPatience, time.Until(h.hurry)))
+	}
+	return most
+}
+
 // Close ends the process, unless that waits for an answer: then it ends when it gets one.
 func (h *Helper) Close() {
 	if h == nil {
@@ -305,3 +309,5 @@ func (h *Helper) start() error {
 	go h.read(h.conn) // one for each helper
 	return nil
 }
+
+func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }

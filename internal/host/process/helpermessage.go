@@ -5,11 +5,18 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 
 	"golang.org/x/sys/unix"
+)
+
+// The bounds of messages.
+const (
+	helperData = 64 << 10 // bytes of a file in one answer
+	helperText = 8 << 10  // of all else
 )
 
 // A request is one packet of JSON. An answer is one packet: the length of the JSON in 4 bytes, little endian, the JSON,
@@ -30,6 +37,25 @@ type helperRequest struct {
 	Length int    `json:",omitempty"`
 }
 
+// openRequest asks for a file that is mapped, or by its name in a process's root.
+type openRequest struct {
+	PID     int
+	Mapping Mapping
+	Path    string // by name
+	Kind    string // of file system, "" if not known
+	Names   []byte // Mapping.Path, NUL, Path as they are sent: JSON has no bytes that are no UTF-8
+}
+
+func (r *openRequest) String() string {
+	switch {
+	case r.Path != "":
+		return r.Path
+	case r.Kind != "":
+		return fmt.Sprintf("%s on %s", r.Mapping.Path, r.Kind)
+	}
+	return r.Mapping.Path
+}
+
 // helperAnswer is the answer, in front of data.
 type helperAnswer struct {
 	ID     uint64
@@ -42,6 +68,13 @@ type helperAnswer struct {
 	Errno  int    // the kernel's error, 0 for none
 	Text   string
 	Count  int
+}
+
+// helperReply is an answer of the process.
+type helperReply struct {
+	answer helperAnswer
+	data   []byte
+	fd     int // -1: none
 }
 
 // failed returns the error of an answer, nil if there is none. descriptor: a descriptor must have come along.
@@ -79,6 +112,8 @@ func (e *helperError) Unwrap() error {
 var helperKinds = map[string]error{
 	"gone": ErrNoProcess, "permission": ErrNotPermitted, "zombie": ErrZombie, "changed": ErrChanged,
 }
+
+var errUnknown = errors.New("asked for something unknown")
 
 var errHelperMessage = errors.New("an answer that makes no sense")
 

@@ -51,21 +51,26 @@ func (h *Helper) Ended() error {
 	return h.dead
 }
 
-func (h *Helper) hasTakenOver() bool { return h != nil && h.all.Load() }
-
-// tell asks for a fact that the kernel itself has about a process. It waits for no turn.
-func (h *Helper) tell(r *helperRequest) (helperReply, error) {
+// tell asks for a fact that the kernel itself has about a process. It waits for no turn. It fails where the answer is
+// an error, or should have a descriptor with it and has none.
+func (h *Helper) tell(r *helperRequest, descriptor bool) (helperReply, error) {
 	pid := r.Open.PID
 	of := subject{pid: pid, key: ofProcess | uint64(pid), what: fmt.Sprintf("/proc/%d/%s", pid, r.Name)}
-	return h.await(&of, r, -1, keeperPatience)
+	return h.tellOf(&of, r, descriptor, keeperPatience)
+}
+
+// tellOf is [Helper.tell] about another subject.
+func (h *Helper) tellOf(of *subject, r *helperRequest, descriptor bool, most time.Duration) (helperReply, error) {
+	reply, err := h.await(of, r, -1, most)
+	if err == nil {
+		err = reply.failed(of.pid, descriptor)
+	}
+	return reply, err
 }
 
 // file has a file of a process's directory opened.
 func (h *Helper) file(pid int, name string) (*os.File, error) {
-	reply, err := h.tell(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name})
-	if err == nil {
-		err = reply.failed(pid, true)
-	}
+	reply, err := h.tell(&helperRequest{Op: "file", Open: openRequest{PID: pid}, Name: name}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -74,19 +79,13 @@ func (h *Helper) file(pid int, name string) (*os.File, error) {
 
 // link has a symbolic link of a process's directory read.
 func (h *Helper) link(pid int, name string) (string, error) {
-	reply, err := h.tell(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name})
-	if err == nil {
-		err = reply.failed(pid, false)
-	}
+	reply, err := h.tell(&helperRequest{Op: "link", Open: openRequest{PID: pid}, Name: name}, false)
 	return string(reply.data), err
 }
 
 // devices has the descriptors of a process looked through ([Proc.devices]).
 func (h *Helper) devices(pid int) (files []string, open int, err error) {
-	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"})
-	if err == nil {
-		err = reply.failed(pid, false)
-	}
+	reply, err := h.tell(&helperRequest{Op: "devices", Open: openRequest{PID: pid}, Name: "fd"}, false)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -98,10 +97,7 @@ func (h *Helper) devices(pid int) (files []string, open int, err error) {
 func (h *Helper) pids() (all []int, err error) {
 	for after := 0; len(all) < maxPIDs; after = all[len(all)-1] {
 		of := subject{key: ofProcess, what: "/proc"}
-		reply, err := h.await(&of, &helperRequest{Op: "pids", At: uint64(after)}, -1, keeperPatience)
-		if err == nil {
-			err = reply.failed(0, false)
-		}
+		reply, err := h.tellOf(&of, &helperRequest{Op: "pids", At: uint64(after)}, false, keeperPatience)
 		if err != nil {
 			return nil, err
 		}
@@ -118,10 +114,7 @@ func (h *Helper) pids() (all []int, err error) {
 // near has the helper open a file on a file system that answers.
 func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 	of := subject{pid: r.PID, key: ofProcess | uint64(r.PID), what: r.String()}
-	reply, err := h.await(&of, &helperRequest{Op: "near", Proc: fs.root(), Open: r}, -1, keeperPatience)
-	if err == nil {
-		err = reply.failed(r.PID, true)
-	}
+	reply, err := h.tellOf(&of, &helperRequest{Op: "near", Proc: fs.root(), Open: r}, true, keeperPatience)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +127,7 @@ func (h *Helper) near(fs FS, r openRequest) (*MappedFile, error) {
 
 // Signal sends a signal to a root of the scope, if the argument of [Helper.TakeOver] allowed it.
 func (h *Helper) Signal(pid int, signal unix.Signal) error {
-	reply, err := h.tell(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)})
-	if err == nil {
-		err = reply.failed(pid, false)
-	}
+	_, err := h.tell(&helperRequest{Op: "signal", Open: openRequest{PID: pid}, Signal: int(signal)}, false)
 	return err
 }
 
@@ -149,10 +139,7 @@ func (h *Helper) First() (done func(), err error) {
 	}
 	ask := func(raise int) error {
 		of := subject{key: ofProcess, what: "this program's priority"}
-		reply, err := h.await(&of, &helperRequest{Op: "first", Handle: raise}, -1, keeperPatience)
-		if err == nil {
-			err = reply.failed(0, false)
-		}
+		_, err := h.tellOf(&of, &helperRequest{Op: "first", Handle: raise}, false, keeperPatience)
 		return err
 	}
 	return func() { _ = ask(0) }, ask(1)

@@ -23,8 +23,6 @@ var public = []string{"stat", "status", "limits", "cgroup"}
 // Passed are the signals that are sent to roots.
 var Passed = []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGKILL}
 
-var errUnknown = errors.New("asked for something unknown")
-
 // answerFor carries out a request of a program that has given up its rights.
 func (s *HelperServer) answerFor(r *helperRequest) (a *helperAnswer, data []byte, pass int) {
 	fs, pid := FS{}, r.Open.PID

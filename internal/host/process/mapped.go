@@ -3,41 +3,12 @@ package process
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"golang.org/x/sys/unix"
 )
-
-// Route is the way by which a mapped file was opened.
-type Route string
-
-// The routes, best first. All end at the very file that is mapped: device and inode are compared.
-const (
-	// /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
-	ByMapFiles Route = "map_files"
-	ByExe      Route = "exe"  // /proc/PID/exe: the executable only; needs ptrace access
-	ByRoot     Route = "root" // the path, looked up below /proc/PID/root without ever leaving it
-	ByPath     Route = "path" // the path as it is: a chroot's files, named from our root
-)
-
-// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]
-// where the file system's server is silent. The descriptor must not be read.
-type File interface {
-	io.ReaderAt
-	io.Closer
-	Fd() uintptr
-}
-
-// MappedFile is a file that a process maps, held open. The caller closes File.
-type MappedFile struct {
-	File    File        // open for reading
-	Stat    unix.Stat_t // as it was when it was opened
-	Mapping Mapping
-	Route   Route
-}
 
 // Prepare makes the kernel have the pages at some offsets of the file in memory. Probes are put in under locks, and the
 // kernel would wait there for the file system's server. It fails with [ErrNoAnswer].
@@ -228,14 +199,6 @@ func mappedID(f *os.File) (FileID, error) {
 	}
 	return FileID{}, ErrChanged
 }
-
-// Image is the memory image of one process as /proc shows it: its mappings, and the files behind them.
-type Image struct {
-	proc Proc
-}
-
-// Image returns the memory image of the process that has this pid. Its methods find out whether there is one.
-func (fs FS) Image(pid int) Image { return Image{fs.Proc(pid)} }
 
 // OpenFile opens a file by the name that a process would use, which need not have it mapped: absolute, looked up below
 // the process's own root without leaving it. Only regular files are opened. Mapping has the file's identity and

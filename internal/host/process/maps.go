@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The bounds on one /proc/PID/maps. A path is at most PATH_MAX bytes, four times that with every byte escaped.
@@ -52,6 +55,9 @@ type FileID struct {
 	Inode        uint64
 }
 
+// pageSize is the size of a page of memory, in bytes. What is mapped begins and ends with one.
+var pageSize = uint64(os.Getpagesize())
+
 // Mapping is one line of /proc/PID/maps (proc_pid_maps(5)).
 type Mapping struct {
 	Start, End uint64 // addresses in the process, End excluded
@@ -91,7 +97,8 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrNoProcess})
 			return
 		}
-		if i.proc.fs.Helper.isCrowded(i.proc.pid) {
+		helper := i.proc.fs.Helper
+		if helper != nil && helper.pace.isCrowded(i.proc.pid) {
 			yield(Mapping{}, &Error{PID: i.proc.pid, Kind: ErrTooLarge, Cause: errCrowd})
 			return
 		}
@@ -103,8 +110,8 @@ func (i Image) Mappings() iter.Seq2[Mapping, error] {
 		defer f.Close()
 		began := time.Now()
 		for m, err := range parseMaps(f) {
-			if errors.Is(err, ErrTooLarge) {
-				i.proc.fs.Helper.noteCrowd(i.proc.pid, began)
+			if errors.Is(err, ErrTooLarge) && helper != nil {
+				helper.pace.noteCrowd(i.proc.pid, began)
 			}
 			switch {
 			case errors.Is(err, ErrTooLarge):
@@ -237,4 +244,40 @@ func (c *cursor) perm() Perm {
 	}
 	c.rest = c.rest[5:]
 	return p
+}
+
+// Image is the memory image of one process as /proc shows it: its mappings, and the files behind them.
+type Image struct {
+	proc Proc
+}
+
+// Image returns the memory image of the process that has this pid. Its methods find out whether there is one.
+func (fs FS) Image(pid int) Image { return Image{fs.Proc(pid)} }
+
+// Route is the way by which a mapped file was opened.
+type Route string
+
+// The routes, best first. All end at the very file that is mapped: device and inode are compared.
+const (
+	// /proc/PID/map_files: any file, deleted or hidden; needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE
+	ByMapFiles Route = "map_files"
+	ByExe      Route = "exe"  // /proc/PID/exe: the executable only; needs ptrace access
+	ByRoot     Route = "root" // the path, looked up below /proc/PID/root without ever leaving it
+	ByPath     Route = "path" // the path as it is: a chroot's files, named from our root
+)
+
+// File is a file that can be read, and its descriptor, which names it to the kernel. Reading fails with [ErrNoAnswer]
+// where the file system's server is silent. The descriptor must not be read.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	Fd() uintptr
+}
+
+// MappedFile is a file that a process maps, held open. The caller closes File.
+type MappedFile struct {
+	File    File        // open for reading
+	Stat    unix.Stat_t // as it was when it was opened
+	Mapping Mapping
+	Route   Route
 }

@@ -50,9 +50,6 @@ func parseMount(line []byte) (m mount, ok bool) {
 	return m, true
 }
 
-// device is a file system, as /proc/PID/maps and /proc/PID/mountinfo number it.
-type device struct{ major, minor uint32 }
-
 // kindsOf returns the kinds of the file systems that a process sees, by device; none where its mounts cannot be read.
 // Overlays in another user namespace than this program's have a kind of their own.
 func (fs FS) kindsOf(pid string) map[device]string {
@@ -80,6 +77,14 @@ const (
 	self         = "self"
 	usersOverlay = "overlay in a user namespace"
 )
+
+// kinds is [FS.kindsOf], of a moment ago where a Helper is there to remember it.
+func (fs FS) kinds(pid string) map[device]string {
+	if fs.Helper == nil || !fs.live() {
+		return fs.kindsOf(pid)
+	}
+	return fs.Helper.pace.kindsOf(pid, fs.kindsOf)
+}
 
 // sharesUsers reports whether a process is in this program's user namespace. No user can give another one the same map,
 // as it takes rights over each user in it (user_namespaces(7)).

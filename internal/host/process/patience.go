@@ -39,45 +39,6 @@ func (v *vainly) add(waited time.Duration) {
 	}
 }
 
-// Share has file systems that do not answer hold this program up for two seconds, and for a thirtieth of the time after
-// that: nobody's are to keep it from the processes of others.
-func (h *Helper) Share() {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.shared = &vainly{at: time.Now()}
-}
-
-// Hurry has all answers about files together take no longer than a while from now on, and then each no longer than
-// leastPatience, those included that are being waited for. The first call counts. What the kernel itself says about a
-// process is waited for as ever.
-func (h *Helper) Hurry(while time.Duration) {
-	if h == nil {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.hurry.IsZero() {
-		h.hurry = time.Now().Add(while)
-		close(h.hurried)
-	}
-}
-
-// patience returns how long an answer about files is waited for that may take so long at most.
-func (h *Helper) patience(most time.Duration) time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.shared != nil {
-		most = min(most, sharedPatience, max(leastPatience, h.shared.left()))
-	}
-	if !h.hurry.IsZero() {
-		most = min(most, max(leastPatience, time.Until(h.hurry)))
-	}
-	return most
-}
-
 // Facts that a process can make as long as it likes, its mounts and its mappings, are not read for more than a share of
 // the time: whoever reads them may do so for everybody on the machine.
 const (
@@ -88,15 +49,19 @@ const (
 	maxPaced    = 1 << 10 // processes; more are forgotten all at once
 )
 
+// device is a file system, as /proc/PID/maps and /proc/PID/mountinfo number it.
+type device struct{ major, minor uint32 }
+
 // pace has what was read of processes, until it is to be read again. Safe for concurrent use.
 type pace struct {
 	mu     sync.Mutex
-	kinds  map[string]paced[map[device]string]
-	crowds map[int]paced[struct{}] // processes with more mappings than are read
+	mounts map[string]mountsRead // by the process's name in /proc
+	crowds map[int]time.Time     // until when processes have more mappings than are read
 }
 
-type paced[T any] struct {
-	fact  T
+// mountsRead are the kinds of file systems that a process sees, and until when they need not be read again.
+type mountsRead struct {
+	kinds map[device]string
 	until time.Time
 }
 
@@ -105,47 +70,35 @@ func restAfter(began time.Time) time.Time {
 	return now.Add(max(soonestRead, readShare*now.Sub(began)))
 }
 
-// kinds is [FS.kindsOf], of a moment ago where a Helper is there to remember it.
-func (fs FS) kinds(pid string) map[device]string {
-	if fs.Helper == nil || !fs.live() {
-		return fs.kindsOf(pid)
-	}
-	p := &fs.Helper.pace
+// kindsOf returns the kinds of file systems that a process sees: those that read returns, or has returned a moment ago.
+func (p *pace) kindsOf(pid string, read func(pid string) map[device]string) map[device]string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one, is := p.kinds[pid]; is && time.Now().Before(one.until) {
-		return one.fact
+	if one := p.mounts[pid]; time.Now().Before(one.until) {
+		return one.kinds
 	}
-	if p.kinds == nil || len(p.kinds) >= maxPaced {
-		p.kinds = map[string]paced[map[device]string]{}
+	if p.mounts == nil || len(p.mounts) >= maxPaced {
+		p.mounts = map[string]mountsRead{}
 	}
 	began := time.Now()
-	one := paced[map[device]string]{fact: fs.kindsOf(pid)}
-	one.until = restAfter(began)
-	p.kinds[pid] = one
-	return one.fact
+	kinds := read(pid)
+	p.mounts[pid] = mountsRead{kinds, restAfter(began)}
+	return kinds
 }
 
 // isCrowded reports whether a process had more mappings than are read, a moment ago.
-func (h *Helper) isCrowded(pid int) bool {
-	if h == nil {
-		return false
-	}
-	h.pace.mu.Lock()
-	defer h.pace.mu.Unlock()
-	one, is := h.pace.crowds[pid]
-	return is && time.Now().Before(one.until)
+func (p *pace) isCrowded(pid int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.crowds[pid])
 }
 
 // noteCrowd remembers such a process.
-func (h *Helper) noteCrowd(pid int, began time.Time) {
-	if h == nil {
-		return
+func (p *pace) noteCrowd(pid int, began time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.crowds == nil || len(p.crowds) >= maxPaced {
+		p.crowds = map[int]time.Time{}
 	}
-	h.pace.mu.Lock()
-	defer h.pace.mu.Unlock()
-	if h.pace.crowds == nil || len(h.pace.crowds) >= maxPaced {
-		h.pace.crowds = map[int]paced[struct{}]{}
-	}
-	h.pace.crowds[pid] = paced[struct{}]{until: restAfter(began)}
+	p.crowds[pid] = restAfter(began)
 }

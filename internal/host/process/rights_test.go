@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -47,18 +46,11 @@ func asNobodys(args ...string) *exec.Cmd {
 // awaitProgram waits until a process executes a program, and sleeps.
 func awaitProgram(t *testing.T, pid int, program string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		exe, err := live.Proc(pid).ExeName()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st, err := live.Proc(pid).Stat(); err == nil && exe == program && st.State == 'S' {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("it executes %s still", exe)
-		}
-	}
+	hostile.Await(t, pid, "it executes "+program, func() bool {
+		exe, _ := live.Proc(pid).ExeName()
+		st, err := live.Proc(pid).Stat()
+		return err == nil && exe == program && st.State == 'S'
+	})
 }
 
 // TestGainedRights: a helper does not look into a process that has executed a program with more rights than its user,

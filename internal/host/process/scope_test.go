@@ -10,9 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ipytracer/internal/hostile"
 )
 
 // started starts a command that sleeps for a while, and returns it once it sleeps: before, its loader still changes its
@@ -27,18 +28,11 @@ func started(t *testing.T, cmd *exec.Cmd) Identity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	hostile.Await(t, id.PID, "it sleeps", func() bool {
 		st, err := live.Proc(id.PID).Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st.State == 'S' {
-			return id
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v does not come to rest", cmd.Args)
-		}
-	}
+		return err == nil && st.State == 'S'
+	})
+	return id
 }
 
 // orphan starts a process with a parent that has ended.
@@ -253,19 +247,12 @@ func TestKeptAsks(t *testing.T) {
 		if r.Open.PID == 0 {
 			r.Open.PID = root.PID
 		}
-		reply, err := fs.Helper.tell(&r)
-		if err == nil {
-			err = reply.failed(r.Open.PID, false)
-		}
-		if err == nil {
+		if _, err := fs.Helper.tell(&r, false); err == nil {
 			t.Errorf("%+v: done", r)
 		}
 	}
-	reply, err := fs.Helper.tell(&helperRequest{Op: "open", Open: openRequest{Path: "/etc/shadow"}}) // for no process
-	if err == nil {
-		err = reply.failed(0, false)
-	}
-	if err == nil {
+	forNobody := helperRequest{Op: "open", Open: openRequest{Path: "/etc/shadow"}}
+	if _, err := fs.Helper.tell(&forNobody, false); err == nil {
 		t.Error("opened for no process")
 	}
 }

@@ -2,8 +2,6 @@ package process
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 )
 
@@ -62,31 +60,6 @@ func (all *silence) check(s *subject) error {
 			Cause: fmt.Errorf("%s: too many other file systems of its user do not answer", s.what)}
 	}
 	return nil
-}
-
-// Mute has the helper ask some file systems no more, by keys of [Helper.Silent], and all others again; with most, no
-// file system is asked that might not answer.
-func (h *Helper) Mute(keys []uint64, most bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.silent = silence{most: most}
-	for _, key := range keys {
-		h.silent.add(&subject{key: key, what: "a file on a file system that fell silent before"})
-	}
-}
-
-// Silent returns the file systems that are not asked any more, as they did not answer.
-func (h *Helper) Silent() []uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Sorted(maps.Keys(h.silent.what))
-}
-
-// Process returns the process that waits for file systems; one that is nobody's if there is none.
-func (h *Helper) Process() Identity {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.process
 }
 
 // turns let one request at a time ask each file system.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,22 +27,12 @@ func (h *Helper) Line(pid, descriptor int, inode uint64, said string) (fd int, e
 	of := subject{pid: pid, key: ofSocket | uint64(pid),
 		what: fmt.Sprintf("descriptor %d of process %d", descriptor, pid)}
 	r := &helperRequest{Op: "line", Open: openRequest{PID: pid}, Handle: descriptor, At: inode, Name: said}
-	reply, err := h.await(&of, r, -1, linePatience)
-	if err == nil {
-		err = reply.failed(pid, true)
-	}
+	reply, err := h.tellOf(&of, r, true, linePatience)
 	if err != nil {
 		return -1, err
 	}
 	return reply.fd, nil
 }
-
-// Bounds of the descriptors of processes that a helper closes, which can take as long as the processes like:
-// descriptors at a time, each on a thread.
-const (
-	maxClosing   = 64
-	maxClosingOf = 8 // of one user
-)
 
 var errClosing = fmt.Errorf("so many descriptors of its user are being closed still that no more are taken over: %w",
 	unix.EBUSY)
@@ -137,52 +126,4 @@ func isOwnPair(fd, pid int) bool {
 	}
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	return err == nil && int(peer.Pid) == pid
-}
-
-// Bounds of lines that were sent and that nobody has fetched: the Linux kernel counts such descriptors as their
-// sender's.
-const (
-	maxUnfetched   = 256
-	maxUnfetchedOf = 128 // of one user
-)
-
-var errUnfetched = fmt.Errorf("so many lines that were sent to its user were not fetched that no more are made: %w",
-	unix.EBUSY)
-
-// unfetched are the sockets over which lines were sent, for as long as these may lie there.
-type unfetched struct {
-	mu  sync.Mutex
-	all []sentOver
-}
-
-type sentOver struct {
-	owner uint32
-	fd    int
-}
-
-// keep keeps a socket over which a line was sent until it has been fetched.
-func (u *unfetched) keep(owner uint32, fd int) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.all = append(u.all, sentOver{owner, fd})
-}
-
-// hasRoom reports whether a line may be sent to a user. Sockets with lines that have been fetched by now are closed in
-// the background.
-func (u *unfetched) hasRoom(owner uint32, closers *packets.Closers) bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	left, of := u.all[:0], 0
-	for _, s := range u.all {
-		// All that was sent over it has been received, or its other end is closed.
-		if waits, err := unix.IoctlGetInt(s.fd, unix.TIOCOUTQ); err == nil && waits == 0 {
-			closers.Put(s.owner, s.fd)
-			continue
-		}
-		if left = append(left, s); s.owner == owner {
-			of++
-		}
-	}
-	u.all = left
-	return len(u.all) < maxUnfetched && of < maxUnfetchedOf
 }

@@ -62,6 +62,12 @@ func (st *Status) StoodStill(later *Status) bool {
 	return st.Sleeps && later.Sleeps && st.Switches == later.Switches
 }
 
+// User returns the user and the group that a process runs as. ok is false where the real, the effective and the saved
+// ones differ.
+func (st *Status) User() (uid, gid uint32, ok bool) {
+	return st.UID, st.GID, st.EUID == st.UID && st.latent.uid == st.UID && st.EGID == st.GID && st.latent.gid == st.GID
+}
+
 // parseStatus lets a later line win over an earlier one of the same key. The process's name comes first, and where a
 // kernel does not escape newlines in it, the name must not be able to forge later lines.
 func parseStatus(data []byte) (Status, bool) {

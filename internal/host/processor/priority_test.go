@@ -14,10 +14,20 @@ import (
 	"ipytracer/internal/host/confine"
 )
 
-// clock is the processor time of a program that is made up.
-type clock struct{ atomic.Int64 }
+// clock is the processor time of a program that is made up. It reports each look at it before it answers, to whoever
+// waits for one.
+type clock struct {
+	atomic.Int64
+	looks chan struct{}
+}
 
-func (c *clock) used() (time.Duration, error) { return time.Duration(c.Load()), nil }
+func (c *clock) used() (time.Duration, error) {
+	select {
+	case c.looks <- struct{}{}:
+	default:
+	}
+	return time.Duration(c.Load()), nil
+}
 
 // ofOurselves returns a keeper of this very program.
 func ofOurselves(t *testing.T) (*Priority, *clock) {
@@ -25,7 +35,7 @@ func ofOurselves(t *testing.T) (*Priority, *clock) {
 	if os.Geteuid() != 0 && os.Getenv("TRACER_REQUIRE_BPF") != "1" {
 		t.Skip("raising a priority takes CAP_SYS_NICE")
 	}
-	var c clock
+	c := clock{looks: make(chan struct{})}
 	k, err := NewPriority(os.Getpid(), c.used)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +51,7 @@ func ofOurselves(t *testing.T) (*Priority, *clock) {
 	return k, &c
 }
 
-// haveAll waits until all threads of this program have a nice value, those included that are begun now.
+// haveAll fails unless all threads of this program have a nice value, those included that are begun now.
 func haveAll(t *testing.T, nice int) {
 	t.Helper()
 	end := make(chan struct{})
@@ -51,13 +61,16 @@ func haveAll(t *testing.T, nice int) {
 		go func() { runtime.LockOSThread(); close(begun); <-end }()
 		<-begun
 	}
-	var last map[string]int
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if last = others(t, nice); len(last) == 0 {
-			return
-		}
+	if left := others(t, nice); len(left) > 0 {
+		t.Fatalf("threads with other nice values than %d: %v", nice, left)
 	}
-	t.Fatalf("threads with other nice values than %d: %v", nice, last)
+}
+
+// looked waits until a keeper that has raised the priority has looked at the time, and has done what follows.
+func looked(k *Priority, c *clock) {
+	<-c.looks
+	k.mu.Lock() // it is held for a look
+	defer k.mu.Unlock()
 }
 
 // others returns the threads of this program that do not have a nice value.
@@ -110,7 +123,7 @@ func TestSpent(t *testing.T) {
 		}
 		haveAll(t, raised)
 		c.Add(int64(part))
-		time.Sleep(3 * often)
+		looked(k, c)
 		if left := others(t, raised); len(left) > 0 {
 			t.Fatalf("part %d: the time is not over, and there are threads without priority: %v", i, left)
 		}
@@ -123,6 +136,7 @@ func TestSpent(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Add(int64(time.Millisecond))
+	looked(k, c)
 	haveAll(t, usual)
 	if err := k.Raise(); !errors.Is(err, ErrSpent) {
 		t.Errorf("raised again: %v", err)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -96,22 +97,24 @@ func TestEnded(t *testing.T) {
 
 // TestTimeOfReads: reads end when their processor time is used up, and not because others had the processors.
 func TestTimeOfReads(t *testing.T) {
-	const most = 10 * time.Millisecond
-	used := time.Hour // before it began
-	r := newReader(Source{}, Limits{Bytes: 1, Time: most, Used: func() time.Duration { return used }})
-	again := func() bool {
-		r.steps = 0
-		return r.over()
-	}
-	used += most / 2
-	if time.Sleep(5 * most); again() {
-		t.Error("others had the processors, and the reads have ended")
-	}
-	if used += most; !again() {
-		t.Error("the time is used up, and the reads go on")
-	}
-	r.stopped, used, r.deadline = false, time.Hour, time.Now()
-	if !again() {
-		t.Error("it is held up, and the reads go on")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const most = 10 * time.Millisecond
+		used := time.Hour // before it began
+		r := newReader(Source{}, Limits{Bytes: 1, Time: most, Used: func() time.Duration { return used }})
+		again := func() bool {
+			r.steps = 0
+			return r.over()
+		}
+		used += most / 2
+		if time.Sleep(5 * most); again() {
+			t.Error("others had the processors, and the reads have ended")
+		}
+		if used += most; !again() {
+			t.Error("the time is used up, and the reads go on")
+		}
+		r.stopped, used, r.deadline = false, time.Hour, time.Now().Add(-1)
+		if !again() {
+			t.Error("it is held up, and the reads go on")
+		}
+	})
 }

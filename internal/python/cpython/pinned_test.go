@@ -1,11 +1,15 @@
 package cpython
 
 import (
+	"debug/elf"
 	"fmt"
 	"testing"
 
 	"ipytracer/internal/code/elffile/elftest"
+	"ipytracer/internal/code/isa"
 	"ipytracer/internal/code/machine"
+	"ipytracer/internal/code/machine/arm64"
+	"ipytracer/internal/code/machine/x86"
 )
 
 // TestPinnedSites: in builds that have been looked at before, probes go where they went.
@@ -61,7 +65,7 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 	}
 	lines = append(lines, fmt.Sprintf("returns complete %v", s.EvalReturnsComplete))
 	for _, r := range s.EvalReturns {
-		where, c := machine.ResultName(bin.image.Machine(), r.Result), r.Condition
+		where, c := results[bin.image.Machine()][r.Result].Name, r.Condition
 		lines = append(lines, pin(fmt.Sprintf("return in %s, flags %#x of %#x", where, c.Value, c.Mask), r.Site))
 	}
 	elftest.Check(t, "cpython/"+name, file, lines)
@@ -73,4 +77,9 @@ func pinSites(t *testing.T, name, file string, bin *Binary) {
 func pin(what string, s machine.Site) string {
 	return elftest.Site{Symbol: s.Symbol, Delta: s.Delta, Offset: s.FileOffset, Pushed: s.Pushed,
 		Emulated: s.Emulated}.Line(what)
+}
+
+// results are the places of functions' results, by processor.
+var results = map[elf.Machine][]isa.Place{
+	elf.EM_X86_64: x86.Architecture.Results, elf.EM_AARCH64: arm64.Architecture.Results,
 }

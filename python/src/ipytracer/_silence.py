@@ -21,11 +21,12 @@ class Silence:
         # the In[N] without figures, since the tracer last answered in time
         self._waiting: list[int] = []
         self._told: set[int] = set()      # those of them that it has reported meanwhile, too late to be shown
+        self._lost = False                # the tracer no longer reports some of them
         self.since: int | None = None       # the first of them, once that is worth a message
 
     def reset(self) -> None:
         """Forget everything: there is another tracer, or none."""
-        self._waiting, self._told, self.since = [], set(), None
+        self._waiting, self._told, self._lost, self.since = [], set(), False, None
 
     def asks(self, count: int) -> None:
         """Take in that figures of In[count] are asked for now."""
@@ -43,6 +44,7 @@ class Silence:
     def asked(self, answered: bool, lost: int = 0) -> str:
         """Take in whether there was an answer in time. lost: the number of cells that the tracer no longer reports.
         Return the sentence to show now, "" for nothing."""
+        self._lost = self._lost or lost > 0
         if not answered:
             if self.since is None and len(self._waiting) > _PATIENT:
                 self.since = self._waiting[0]
@@ -51,7 +53,7 @@ class Silence:
                     self.since,
                 )
             return ""
-        missing = [c for c in self._waiting if c in self._told or lost]
+        missing = [c for c in self._waiting if c in self._told or self._lost]
         self.reset()
         return "%s; figures of %s are missing here, the report has them" % (words(), _cells(missing)) if missing else ""
 

@@ -26,6 +26,6 @@ func (d *Diagnosis) cache(folder string) {
 	case err != nil:
 		d.add(id, name, Reduced, "%v: each attach takes longer", err)
 	default:
-		d.add(id, name, OK, "%s in %s (safe to delete)", words.Bytes(size.Bytes), folder)
+		d.add(id, name, OK, "%s in %s (safe to delete)", words.Bytes(size), folder)
 	}
 }

@@ -7,26 +7,26 @@ import (
 )
 
 // immediate decodes data processing with a constant (section C4.1.84).
-func immediate(in *isa.Instruction, w word) (ok bool) {
-	to, from := w.bits(4, 0), w.bits(9, 5)
-	switch w.bits(25, 23) {
+func immediate(in *isa.Instruction, code word) (ok bool) {
+	to, from := code.bits(4, 0), code.bits(9, 5)
+	switch code.bits(25, 23) {
 	case 0b000, 0b001:
-		pageOrPlace(in, w)
+		pageOrPlace(in, code)
 	case 0b010:
-		addConstant(in, w)
+		addConstant(in, code)
 	case 0b011: // of addresses with tags; the least and the greatest
 		writesOrStack(in, to)
 		in.Operands[0], in.Operands[1] = registerOrStack(to, isa.Word), registerOrStack(from, isa.Word)
 	case 0b100:
-		logicalConstant(in, w)
+		logicalConstant(in, code)
 	case 0b101:
-		return moveConstant(in, w)
+		return moveConstant(in, code)
 	case 0b110:
-		if computes(in, w, from); w.bits(30, 29) == 0b01 { // bfm keeps a part
+		if computes(in, code, from); code.bits(30, 29) == 0b01 { // bfm keeps a part
 			in.Operands[2] = in.Operands[0]
 		}
 	case 0b111:
-		if computes(in, w, from, w.bits(20, 16)); to == 31 && w.bits(30, 29) == 0b11 { // autiasppc
+		if computes(in, code, from, code.bits(20, 16)); to == 31 && code.bits(30, 29) == 0b11 { // autiasppc
 			in.Writes = linkRegister
 		}
 	}
@@ -34,24 +34,24 @@ func immediate(in *isa.Instruction, w word) (ok bool) {
 }
 
 // pageOrPlace is adrp or adr.
-func pageOrPlace(in *isa.Instruction, w word) {
-	computes(in, w)
+func pageOrPlace(in *isa.Instruction, code word) {
+	computes(in, code)
 	in.Kind = isa.Address
-	distance := w.signed(23, 5)<<2 | int64(w.bits(30, 29))
+	distance := code.signed(23, 5)<<2 | int64(code.bits(30, 29))
 	to := in.Addr + uint64(distance)
-	if w.wide() {
+	if code.wide() {
 		to = in.Addr&^0xfff + uint64(distance)<<12
 	}
-	in.Operands[0], in.Operands[1] = register(w.bits(4, 0), isa.Word), at(to, 0)
+	in.Operands[0], in.Operands[1] = register(code.bits(4, 0), isa.Word), at(to, 0)
 }
 
 // addConstant is add or sub of a constant, with the comparisons and the moves that are made of these.
-func addConstant(in *isa.Instruction, w word) {
-	to, from, n := w.bits(4, 0), w.bits(9, 5), int64(w.bits(21, 10))
-	if w.bits(22, 22) == 1 {
+func addConstant(in *isa.Instruction, code word) {
+	to, from, n := code.bits(4, 0), code.bits(9, 5), int64(code.bits(21, 10))
+	if code.bits(22, 22) == 1 {
 		n <<= 12
 	}
-	subtracts, setsFlags := w.bits(30, 30) == 1, w.bits(29, 29) == 1
+	subtracts, setsFlags := code.bits(30, 30) == 1, code.bits(29, 29) == 1
 	if setsFlags {
 		with := constant(n)
 		if !subtracts {
@@ -60,7 +60,7 @@ func addConstant(in *isa.Instruction, w word) {
 		if !subtracts && n == 0 { // the carry is another than that of a comparison with zero
 			with = isa.Operand{Kind: isa.Elsewhere}
 		}
-		compares(in, w, registerOrStack(from, w.width()), with)
+		compares(in, code, registerOrStack(from, code.width()), with)
 		return
 	}
 	if subtracts {
@@ -68,9 +68,9 @@ func addConstant(in *isa.Instruction, w word) {
 	}
 	writes(in, to)
 	in.Flags = isa.FlagsKept
-	in.Operands[0], in.Operands[1] = registerOrStack(to, w.width()), registerOrStack(from, w.width())
+	in.Operands[0], in.Operands[1] = registerOrStack(to, code.width()), registerOrStack(from, code.width())
 	switch {
-	case !w.wide():
+	case !code.wide():
 		if to == 31 {
 			in.Writes, in.Stack = stackPointer, isa.StackLost
 		}
@@ -108,10 +108,10 @@ func setsFrame(in *isa.Instruction, to, from uint32, n int64) {
 }
 
 // compares is a comparison, where the result of a subtraction is not kept.
-func compares(in *isa.Instruction, w word, one, other isa.Operand) {
-	if to := w.bits(4, 0); to != 31 {
+func compares(in *isa.Instruction, code word, one, other isa.Operand) {
+	if to := code.bits(4, 0); to != 31 {
 		writes(in, to)
-		in.Operands = [4]isa.Operand{register(to, w.width()), one, other}
+		in.Operands = [4]isa.Operand{register(to, code.width()), one, other}
 		return
 	}
 	in.Kind, in.Plain, in.Flags = isa.Compare, true, isa.FlagsSet
@@ -126,24 +126,24 @@ func tests(in *isa.Instruction, w word, one, other isa.Operand) {
 }
 
 // logicalConstant is and, orr, eor or ands with a constant.
-func logicalConstant(in *isa.Instruction, w word) {
-	to, from := w.bits(4, 0), w.bits(9, 5)
-	n, known := w.mask()
-	switch w.bits(30, 29) {
+func logicalConstant(in *isa.Instruction, code word) {
+	to, from := code.bits(4, 0), code.bits(9, 5)
+	n, known := code.mask()
+	switch code.bits(30, 29) {
 	case 0b11:
-		tests(in, w, register(from, w.width()), constant(n))
+		tests(in, code, register(from, code.width()), constant(n))
 		return
 	case 0b01:
 		if from == 31 && to != 31 && known {
 			writes(in, to)
 			in.Kind, in.Flags = isa.Move, isa.FlagsKept
-			in.Operands[0], in.Operands[1] = register(to, w.width()), constant(n)
+			in.Operands[0], in.Operands[1] = register(to, code.width()), constant(n)
 			return
 		}
 	}
 	writesOrStack(in, to)
 	in.Flags = isa.FlagsKept
-	in.Operands[0], in.Operands[1] = registerOrStack(to, w.width()), register(from, w.width())
+	in.Operands[0], in.Operands[1] = registerOrStack(to, code.width()), register(from, code.width())
 }
 
 // mask returns the constant of a logical instruction (DecodeBitMasks).
@@ -171,17 +171,17 @@ func (w word) mask() (n int64, ok bool) {
 }
 
 // moveConstant is movn, movz or movk.
-func moveConstant(in *isa.Instruction, w word) (ok bool) {
-	shift := 16 * w.bits(22, 21)
-	if !w.wide() && shift > 16 {
+func moveConstant(in *isa.Instruction, code word) (ok bool) {
+	shift := 16 * code.bits(22, 21)
+	if !code.wide() && shift > 16 {
 		return false
 	}
-	computes(in, w)
-	in.Kind, in.Operands[1] = isa.Move, constant(int64(w.bits(20, 5))<<shift)
-	switch w.bits(30, 29) {
+	computes(in, code)
+	in.Kind, in.Operands[1] = isa.Move, constant(int64(code.bits(20, 5))<<shift)
+	switch code.bits(30, 29) {
 	case 0b00:
 		n := ^in.Operands[1].Value
-		if !w.wide() {
+		if !code.wide() {
 			n = int64(uint32(n))
 		}
 		in.Operands[1] = constant(n)
@@ -194,38 +194,38 @@ func moveConstant(in *isa.Instruction, w word) (ok bool) {
 }
 
 // arithmetic decodes data processing on registers (section C4.1.89).
-func arithmetic(in *isa.Instruction, w word) (ok bool) {
-	from, other := w.bits(9, 5), w.bits(20, 16)
-	if w.bits(28, 28) == 0 {
+func arithmetic(in *isa.Instruction, code word) (ok bool) {
+	from, other := code.bits(9, 5), code.bits(20, 16)
+	if code.bits(28, 28) == 0 {
 		switch {
-		case w.bits(24, 24) == 0:
-			logical(in, w)
-		case w.bits(21, 21) == 0:
-			addShifted(in, w)
+		case code.bits(24, 24) == 0:
+			logical(in, code)
+		case code.bits(21, 21) == 0:
+			addShifted(in, code)
 		default:
-			addExtended(in, w)
+			addExtended(in, code)
 		}
 		return true
 	}
-	switch group := w.bits(24, 21); {
+	switch group := code.bits(24, 21); {
 	case group == 0b0000: // with carry; rmif and setf; of checked pointers
-		if computes(in, w, from, other); w.bits(15, 13) == 0b001 {
-			writesOrStack(in, w.bits(4, 0))
+		if computes(in, code, from, other); code.bits(15, 13) == 0b001 {
+			writesOrStack(in, code.bits(4, 0))
 		}
-		if w.bits(29, 29) == 1 {
+		if code.bits(29, 29) == 1 {
 			in.Flags = isa.FlagsLost
 		}
-		if w.bits(15, 10) != 0 && w.bits(29, 29) == 1 { // the last five bits are no register
+		if code.bits(15, 10) != 0 && code.bits(29, 29) == 1 { // the last five bits are no register
 			in.Writes, in.Frame, in.Operands[0] = isa.None, isa.FrameKept, isa.Operand{}
 		}
 	case group == 0b0010:
-		compareIf(in, w)
+		compareIf(in, code)
 	case group == 0b0100: // csel and its like
-		computes(in, w, from, other)
+		computes(in, code, from, other)
 	case group == 0b0110:
-		oneOrTwo(in, w)
+		oneOrTwo(in, code)
 	case group >= 0b1000:
-		multiply(in, w)
+		multiply(in, code)
 	default:
 		return false
 	}
@@ -233,19 +233,19 @@ func arithmetic(in *isa.Instruction, w word) (ok bool) {
 }
 
 // compareIf is ccmp or ccmn: a comparison if a condition holds, and else flags from the instruction.
-func compareIf(in *isa.Instruction, w word) {
-	in.Kind, in.Plain, in.Flags, in.Relation = isa.CompareIf, true, isa.FlagsSet, relations[w.bits(15, 12)]
-	in.Operands[0], in.Operands[1] = register(w.bits(9, 5), w.width()), register(w.bits(20, 16), w.width())
-	subtracts, n := w.bits(30, 30) == 1, int64(w.bits(20, 16))
+func compareIf(in *isa.Instruction, code word) {
+	in.Kind, in.Plain, in.Flags, in.Relation = isa.CompareIf, true, isa.FlagsSet, relations[code.bits(15, 12)]
+	in.Operands[0], in.Operands[1] = register(code.bits(9, 5), code.width()), register(code.bits(20, 16), code.width())
+	subtracts, n := code.bits(30, 30) == 1, int64(code.bits(20, 16))
 	switch {
-	case w.bits(11, 11) == 1 && subtracts:
+	case code.bits(11, 11) == 1 && subtracts:
 		in.Operands[1] = constant(n)
-	case w.bits(11, 11) == 1 && n > 0:
+	case code.bits(11, 11) == 1 && n > 0:
 		in.Operands[1] = constant(-n)
 	case !subtracts: // the carry is another than that of a comparison
 		in.Operands[1] = isa.Operand{Kind: isa.Elsewhere}
 	}
-	zero, carry := w.bits(2, 2) == 1, w.bits(1, 1) == 1
+	zero, carry := code.bits(2, 2) == 1, code.bits(1, 1) == 1
 	in.Else.Add(isa.Equal, zero)
 	in.Else.Add(isa.NotEqual, !zero)
 	in.Else.Add(isa.AboveOrEqual, carry)
@@ -255,74 +255,74 @@ func compareIf(in *isa.Instruction, w word) {
 }
 
 // oneOrTwo are instructions with one or two sources, such as divisions, shifts and signatures of pointers.
-func oneOrTwo(in *isa.Instruction, w word) {
-	if w.bits(30, 30) == 1 {
-		computes(in, w, w.bits(9, 5))
+func oneOrTwo(in *isa.Instruction, code word) {
+	if code.bits(30, 30) == 1 {
+		computes(in, code, code.bits(9, 5))
 		return
 	}
-	computes(in, w, w.bits(9, 5), w.bits(20, 16))
+	computes(in, code, code.bits(9, 5), code.bits(20, 16))
 	switch {
-	case w.bits(29, 29) == 1: // subps
+	case code.bits(29, 29) == 1: // subps
 		in.Flags = isa.FlagsLost
-	case w.bits(15, 10) == 0b000100: // irg
-		writesOrStack(in, w.bits(4, 0))
+	case code.bits(15, 10) == 0b000100: // irg
+		writesOrStack(in, code.bits(4, 0))
 	}
 }
 
 // multiply are instructions with three sources: a product, of which mul adds nothing.
-func multiply(in *isa.Instruction, w word) {
-	one, other, sum := w.bits(9, 5), w.bits(20, 16), w.bits(14, 10)
-	computes(in, w, one, other, sum)
-	if w.bits(23, 21) == 0 && w.bits(15, 15) == 0 && sum == 31 {
+func multiply(in *isa.Instruction, code word) {
+	one, other, sum := code.bits(9, 5), code.bits(20, 16), code.bits(14, 10)
+	computes(in, code, one, other, sum)
+	if code.bits(23, 21) == 0 && code.bits(15, 15) == 0 && sum == 31 {
 		in.Kind, in.Operands[3] = isa.Multiply, isa.Operand{}
 	}
 }
 
 // logical is a bitwise operation on two registers, one of them shifted and perhaps inverted.
-func logical(in *isa.Instruction, w word) {
-	from, other := w.bits(9, 5), w.bits(20, 16)
-	shifted := w.bits(15, 10) != 0 || w.bits(21, 21) == 1
-	second := register(other, w.width())
+func logical(in *isa.Instruction, code word) {
+	from, other := code.bits(9, 5), code.bits(20, 16)
+	shifted := code.bits(15, 10) != 0 || code.bits(21, 21) == 1
+	second := register(other, code.width())
 	if shifted {
 		second = isa.Operand{Kind: isa.Elsewhere}
 	}
-	switch op := w.bits(30, 29); {
+	switch op := code.bits(30, 29); {
 	case op == 0b11:
-		tests(in, w, register(from, w.width()), second)
-	case op == 0b01 && from == 31 && !shifted && other == 31 && w.bits(4, 0) != 31:
-		computes(in, w)
+		tests(in, code, register(from, code.width()), second)
+	case op == 0b01 && from == 31 && !shifted && other == 31 && code.bits(4, 0) != 31:
+		computes(in, code)
 		in.Kind = isa.Clear
 	case op == 0b01 && from == 31 && !shifted:
-		computes(in, w, other)
+		computes(in, code, other)
 		in.Kind = isa.Move
 	default:
-		computes(in, w, from, other)
+		computes(in, code, from, other)
 	}
 }
 
 // addShifted is add or sub of two registers, one of them shifted.
-func addShifted(in *isa.Instruction, w word) {
-	from, other := w.bits(9, 5), w.bits(20, 16)
-	if w.bits(29, 29) == 0 {
-		computes(in, w, from, other)
+func addShifted(in *isa.Instruction, code word) {
+	from, other := code.bits(9, 5), code.bits(20, 16)
+	if code.bits(29, 29) == 0 {
+		computes(in, code, from, other)
 		return
 	}
-	second := register(other, w.width())
-	if w.bits(15, 10) != 0 || w.bits(30, 30) == 0 {
+	second := register(other, code.width())
+	if code.bits(15, 10) != 0 || code.bits(30, 30) == 0 {
 		second = isa.Operand{Kind: isa.Elsewhere}
 	}
-	compares(in, w, register(from, w.width()), second)
+	compares(in, code, register(from, code.width()), second)
 }
 
 // addExtended is add or sub of two registers, of which the first may be the stack pointer.
-func addExtended(in *isa.Instruction, w word) {
-	from, other := w.bits(9, 5), w.bits(20, 16)
-	if w.bits(29, 29) == 1 {
-		compares(in, w, registerOrStack(from, w.width()), isa.Operand{Kind: isa.Elsewhere})
+func addExtended(in *isa.Instruction, code word) {
+	from, other := code.bits(9, 5), code.bits(20, 16)
+	if code.bits(29, 29) == 1 {
+		compares(in, code, registerOrStack(from, code.width()), isa.Operand{Kind: isa.Elsewhere})
 		return
 	}
-	writesOrStack(in, w.bits(4, 0))
+	writesOrStack(in, code.bits(4, 0))
 	in.Flags = isa.FlagsKept
-	in.Operands[0] = registerOrStack(w.bits(4, 0), w.width())
-	in.Operands[1], in.Operands[2] = registerOrStack(from, w.width()), register(other, w.width())
+	in.Operands[0] = registerOrStack(code.bits(4, 0), code.width())
+	in.Operands[1], in.Operands[2] = registerOrStack(from, code.width()), register(other, code.width())
 }

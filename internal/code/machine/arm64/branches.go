@@ -3,38 +3,38 @@ package arm64
 import "ipytracer/internal/code/isa"
 
 // branches decodes branches, exceptions and system instructions (section C4.1.86).
-func branches(in *isa.Instruction, w word) (ok bool) {
+func branches(in *isa.Instruction, code word) (ok bool) {
 	switch {
-	case w.is(0x7c000000, 0x14000000): // b, bl
+	case code.is(0x7c000000, 0x14000000): // b, bl
 		in.Kind = isa.Jump
-		if w.wide() {
+		if code.wide() {
 			in.Kind = isa.Call
 		}
-		in.Operands[0] = codeAt(in.Addr, w.signed(25, 0)*size)
-	case w.is(0x7e000000, 0x34000000): // cbz, cbnz
+		in.Operands[0] = codeAt(in.Addr, code.signed(25, 0)*size)
+	case code.is(0x7e000000, 0x34000000): // cbz, cbnz
 		in.Kind, in.Flags, in.Relation = isa.Branch, isa.FlagsKept, isa.Equal
-		if w.bits(24, 24) == 1 {
+		if code.bits(24, 24) == 1 {
 			in.Relation = isa.NotEqual
 		}
-		in.Operands[0] = codeAt(in.Addr, w.signed(23, 5)*size)
-		in.Operands[1], in.Operands[2] = register(w.bits(4, 0), w.width()), constant(0)
-	case w.is(0x7e000000, 0x36000000): // tbz, tbnz
+		in.Operands[0] = codeAt(in.Addr, code.signed(23, 5)*size)
+		in.Operands[1], in.Operands[2] = register(code.bits(4, 0), code.width()), constant(0)
+	case code.is(0x7e000000, 0x36000000): // tbz, tbnz
 		in.Kind, in.Flags = isa.Branch, isa.FlagsKept
-		in.Operands[0] = codeAt(in.Addr, w.signed(18, 5)*size)
-		in.Operands[1] = register(w.bits(4, 0), isa.Word)
-	case w.is(0xff000000, 0x54000000): // b.cond, bc.cond
-		in.Kind, in.Flags, in.Relation = isa.Branch, isa.FlagsKept, relations[w.bits(3, 0)]
-		if w.bits(3, 1) == 0b111 {
+		in.Operands[0] = codeAt(in.Addr, code.signed(18, 5)*size)
+		in.Operands[1] = register(code.bits(4, 0), isa.Word)
+	case code.is(0xff000000, 0x54000000): // b.cond, bc.cond
+		in.Kind, in.Flags, in.Relation = isa.Branch, isa.FlagsKept, relations[code.bits(3, 0)]
+		if code.bits(3, 1) == 0b111 {
 			in.Kind = isa.Jump
 		}
-		in.Operands[0] = codeAt(in.Addr, w.signed(23, 5)*size)
-	case w.is(0xfe000000, 0xd6000000):
-		return throughRegister(in, w)
-	case w.is(0xff000000, 0xd5000000):
-		system(in, w)
-	case w.is(0xff000000, 0xd4000000):
-		return exception(in, w)
-	case w.is(0xff80001f, 0x5500001f): // retaasppc, retabsppc
+		in.Operands[0] = codeAt(in.Addr, code.signed(23, 5)*size)
+	case code.is(0xfe000000, 0xd6000000):
+		return throughRegister(in, code)
+	case code.is(0xff000000, 0xd5000000):
+		system(in, code)
+	case code.is(0xff000000, 0xd4000000):
+		return exception(in, code)
+	case code.is(0xff80001f, 0x5500001f): // retaasppc, retabsppc
 		in.Kind = isa.Return
 	default:
 		return false
@@ -48,19 +48,19 @@ var relations = [16]isa.Relation{
 }
 
 // throughRegister decodes a branch to where a register points, perhaps with a pointer that is authenticated.
-func throughRegister(in *isa.Instruction, w word) (ok bool) {
-	if w.bits(20, 16) != 31 || w.bits(15, 12) != 0 {
+func throughRegister(in *isa.Instruction, code word) (ok bool) {
+	if code.bits(20, 16) != 31 || code.bits(15, 12) != 0 {
 		return false
 	}
-	in.Operands[0] = registerOrStack(w.bits(9, 5), isa.Word)
-	switch w.bits(24, 21) {
+	in.Operands[0] = registerOrStack(code.bits(9, 5), isa.Word)
+	switch code.bits(24, 21) {
 	case 0b0000, 0b1000: // br, braaz, braa
 		in.Kind = isa.Jump
 	case 0b0001, 0b1001: // blr, blraaz, blraa
 		in.Kind = isa.Call
 	case 0b0010: // ret, retaa, retaasppcr
 		in.Kind = isa.Return
-		if w.bits(11, 10) == 0 && w.bits(9, 5) != uint32(linkRegister.Number()) {
+		if code.bits(11, 10) == 0 && code.bits(9, 5) != uint32(linkRegister.Number()) {
 			in.Kind = isa.Jump // it is one to anywhere
 			return true
 		}
@@ -72,11 +72,11 @@ func throughRegister(in *isa.Instruction, w word) (ok bool) {
 }
 
 // exception decodes an instruction that raises one.
-func exception(in *isa.Instruction, w word) (ok bool) {
+func exception(in *isa.Instruction, code word) (ok bool) {
 	switch {
-	case w.is(0xffe0001f, 0xd4000001):
+	case code.is(0xffe0001f, 0xd4000001):
 		in.Kind = isa.SystemCall
-	case w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000): // brk, hlt
+	case code.is(0xffe0001f, 0xd4200000), code.is(0xffe0001f, 0xd4400000): // brk, hlt
 		in.Kind = isa.Trap
 	default:
 		return false
@@ -85,17 +85,17 @@ func exception(in *isa.Instruction, w word) (ok bool) {
 }
 
 // system decodes hints, barriers, and instructions on system registers.
-func system(in *isa.Instruction, w word) {
+func system(in *isa.Instruction, code word) {
 	switch {
-	case w.is(0xfffff01f, 0xd503201f):
-		hint(in, w.bits(11, 5))
-	case w.is(0xfff00000, 0xd5300000), w.is(0xfff80000, 0xd5280000): // mrs, sysl
-		writes(in, w.bits(4, 0))
+	case code.is(0xfffff01f, 0xd503201f):
+		hint(in, code.bits(11, 5))
+	case code.is(0xfff00000, 0xd5300000), code.is(0xfff80000, 0xd5280000): // mrs, sysl
+		writes(in, code.bits(4, 0))
 		in.Flags = isa.FlagsKept
-	case w.is(0xfff80000, 0xd5080000) && w.bits(4, 0) != 31: // on caches: it may clear memory
-		in.Plain, in.Flags, in.Operands[0] = true, isa.FlagsKept, inMemory(w.bits(4, 0), 0, 0)
-	case w.is(0xffe00000, 0xd5400000), w.is(0xffe00000, 0xd5600000): // on pairs of registers
-	case w.is(0xffffffe0, 0xd51b4200): // msr of the flags
+	case code.is(0xfff80000, 0xd5080000) && code.bits(4, 0) != 31: // on caches: it may clear memory
+		in.Plain, in.Flags, in.Operands[0] = true, isa.FlagsKept, inMemory(code.bits(4, 0), 0, 0)
+	case code.is(0xffe00000, 0xd5400000), code.is(0xffe00000, 0xd5600000): // on pairs of registers
+	case code.is(0xffffffe0, 0xd51b4200): // msr of the flags
 		in.Plain = true
 	default:
 		in.Plain, in.Flags = true, isa.FlagsKept

@@ -12,32 +12,32 @@ func decode(code []byte, addr uint64) (in isa.Instruction, ok bool) {
 	if len(code) < size {
 		return in, false
 	}
-	w := word(binary.LittleEndian.Uint32(code))
+	encoded := word(binary.LittleEndian.Uint32(code))
 	in.Len = size
-	in.Emulated, in.Refused = emulated(w), refused(w)
-	ok = fill(&in, w)
+	in.Emulated, in.Refused = emulated(encoded), refused(encoded)
+	ok = fill(&in, encoded)
 	in.Refused = in.Refused || !ok
 	in.Emulated = in.Emulated && ok
 	return in, ok
 }
 
 // fill decodes an instruction by its group (table C4-1): bits 25 to 28.
-func fill(in *isa.Instruction, w word) (ok bool) {
-	switch group := w.bits(28, 25); {
-	case w>>16 == 0: // udf: what memory is full of that has no code
+func fill(in *isa.Instruction, code word) (ok bool) {
+	switch group := code.bits(28, 25); {
+	case code>>16 == 0: // udf: what memory is full of that has no code
 		in.Kind = isa.Trap
-	case group == 0b0010 || group == 0 && w.wide(): // SVE, SME
-		opaque(in, w)
+	case group == 0b0010 || group == 0 && code.wide(): // SVE, SME
+		opaque(in, code)
 	case group&0b1110 == 0b1000:
-		return immediate(in, w)
+		return immediate(in, code)
 	case group&0b1110 == 0b1010:
-		return branches(in, w)
+		return branches(in, code)
 	case group&0b0101 == 0b0100:
-		memory(in, w)
+		memory(in, code)
 	case group&0b0111 == 0b0101:
-		return arithmetic(in, w)
+		return arithmetic(in, code)
 	case group&0b0111 == 0b0111:
-		vector(in, w)
+		vector(in, code)
 	default:
 		return false
 	}
@@ -46,9 +46,9 @@ func fill(in *isa.Instruction, w word) (ok bool) {
 
 // opaque is an instruction that is not known: it may write any register, and anything to memory. The stack pointer is
 // lost where it may be the one that is written.
-func opaque(in *isa.Instruction, w word) {
+func opaque(in *isa.Instruction, code word) {
 	in.Kind, in.Frame = isa.Other, isa.FrameLost
-	if addsVectors := w.is(0xff20f000, 0x04205000); addsVectors && w.bits(4, 0) == 31 { // addvl, addpl
+	if addsVectors := code.is(0xff20f000, 0x04205000); addsVectors && code.bits(4, 0) == 31 { // addvl, addpl
 		in.Stack = isa.StackLost
 	}
 }
@@ -77,11 +77,11 @@ func also(in *isa.Instruction, n uint32) {
 }
 
 // computes fills in an instruction that makes a new value in a register out of others.
-func computes(in *isa.Instruction, w word, from ...uint32) {
-	writes(in, w.bits(4, 0))
+func computes(in *isa.Instruction, code word, from ...uint32) {
+	writes(in, code.bits(4, 0))
 	in.Flags = isa.FlagsKept
-	in.Operands[0] = register(w.bits(4, 0), w.width())
+	in.Operands[0] = register(code.bits(4, 0), code.width())
 	for i, n := range from {
-		in.Operands[i+1] = register(n, w.width())
+		in.Operands[i+1] = register(n, code.width())
 	}
 }

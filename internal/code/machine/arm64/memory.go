@@ -3,25 +3,25 @@ package arm64
 import "ipytracer/internal/code/isa"
 
 // memory decodes loads and stores (section C4.1.88).
-func memory(in *isa.Instruction, w word) {
+func memory(in *isa.Instruction, code word) {
 	in.Flags = isa.FlagsKept
-	switch vector := w.bits(26, 26) == 1; w.bits(29, 28) {
+	switch vector := code.bits(26, 26) == 1; code.bits(29, 28) {
 	case 0b00:
 		if vector {
-			structures(in, w)
+			structures(in, code)
 			return
 		}
-		ordered(in, w)
+		ordered(in, code)
 	case 0b01:
-		if w.bits(24, 24) == 0 {
-			literal(in, w)
+		if code.bits(24, 24) == 0 {
+			literal(in, code)
 			return
 		}
-		unscaledOrTags(in, w)
+		unscaledOrTags(in, code)
 	case 0b10:
-		pair(in, w)
+		pair(in, code)
 	default:
-		single(in, w)
+		single(in, code)
 	}
 }
 
@@ -78,15 +78,15 @@ func writesBackUnknown(in *isa.Instruction, base uint32) {
 }
 
 // single decodes an access of one register.
-func single(in *isa.Instruction, w word) {
-	a := w.access()
-	base := w.bits(9, 5)
+func single(in *isa.Instruction, code word) {
+	a := code.access()
+	base := code.bits(9, 5)
 	switch {
-	case w.bits(24, 24) == 1: // a multiple of the size above a register
-		a.to = inMemory(base, int64(w.bits(21, 10))*int64(a.size), 0)
-	case w.bits(21, 21) == 0:
-		above := w.signed(20, 12)
-		how := w.bits(11, 10)
+	case code.bits(24, 24) == 1: // a multiple of the size above a register
+		a.to = inMemory(base, int64(code.bits(21, 10))*int64(a.size), 0)
+	case code.bits(21, 21) == 0:
+		above := code.signed(20, 12)
+		how := code.bits(11, 10)
 		if how == 0b01 { // the address is written back only
 			a.to = inMemory(base, 0, 0)
 		} else {
@@ -95,26 +95,26 @@ func single(in *isa.Instruction, w word) {
 		if how&1 == 1 {
 			defer writesBack(in, base, above)
 		}
-	case w.bits(11, 10) == 0b10:
+	case code.bits(11, 10) == 0b10:
 		a.to = inMemory(base, 0, 0)
-		if index := general(w.bits(20, 16)); index != isa.None {
+		if index := general(code.bits(20, 16)); index != isa.None {
 			a.to.Index = index
 		}
-	case w.bits(11, 10) == 0b00 && !a.vector:
-		atomic(in, w)
+	case code.bits(11, 10) == 0b00 && !a.vector:
+		atomic(in, code)
 		return
 	default: // with a pointer that is authenticated; others are not known
-		if a.vector || w.bits(31, 30) != 0b11 {
-			opaque(in, w)
+		if a.vector || code.bits(31, 30) != 0b11 {
+			opaque(in, code)
 			return
 		}
 		writes(in, a.register)
-		if w.bits(11, 11) == 1 {
+		if code.bits(11, 11) == 1 {
 			writesBackUnknown(in, base)
 		}
 		return
 	}
-	if !a.vector && w.bits(31, 30) == 0b11 && w.bits(23, 22) == 0b10 { // a prefetch
+	if !a.vector && code.bits(31, 30) == 0b11 && code.bits(23, 22) == 0b10 { // a prefetch
 		in.Kind, in.Plain = isa.Nop, true
 		return
 	}
@@ -137,23 +137,23 @@ func (w word) access() (a access) {
 }
 
 // atomic decodes an access that reads and writes memory at once, or in order.
-func atomic(in *isa.Instruction, w word) {
-	opaqueSizes := w.bits(15, 15) == 1 && (w.bits(14, 12) == 0b001 || w.bits(14, 12) == 0b010 ||
-		w.bits(14, 12) == 0b011 || w.bits(14, 12) == 0b101)
+func atomic(in *isa.Instruction, code word) {
+	opaqueSizes := code.bits(15, 15) == 1 && (code.bits(14, 12) == 0b001 || code.bits(14, 12) == 0b010 ||
+		code.bits(14, 12) == 0b011 || code.bits(14, 12) == 0b101)
 	if opaqueSizes { // ld64b, st64b; with checks
-		opaque(in, w)
+		opaque(in, code)
 		return
 	}
-	writes(in, w.bits(4, 0))
+	writes(in, code.bits(4, 0))
 	in.Flags = isa.FlagsKept
-	in.Operands[0] = inMemory(w.bits(9, 5), 0, 1<<w.bits(31, 30))
+	in.Operands[0] = inMemory(code.bits(9, 5), 0, 1<<code.bits(31, 30))
 }
 
 // literal decodes a load from a place near the instruction.
-func literal(in *isa.Instruction, w word) {
-	a := access{loads: true, vector: w.bits(26, 26) == 1, register: w.bits(4, 0)}
-	place := uint64(int64(in.Addr) + w.signed(23, 5)*size)
-	switch opc := w.bits(31, 30); {
+func literal(in *isa.Instruction, code word) {
+	a := access{loads: true, vector: code.bits(26, 26) == 1, register: code.bits(4, 0)}
+	place := uint64(int64(in.Addr) + code.signed(23, 5)*size)
+	switch opc := code.bits(31, 30); {
 	case a.vector:
 		a.size = 4 << opc
 	case opc == 0b11: // a prefetch
@@ -170,9 +170,9 @@ func literal(in *isa.Instruction, w word) {
 }
 
 // pair decodes an access of two registers.
-func pair(in *isa.Instruction, w word) {
-	loads, vector, opc := w.bits(22, 22) == 1, w.bits(26, 26) == 1, w.bits(31, 30)
-	one, base, other, how := w.bits(4, 0), w.bits(9, 5), w.bits(14, 10), w.bits(24, 23)
+func pair(in *isa.Instruction, code word) {
+	loads, vector, opc := code.bits(22, 22) == 1, code.bits(26, 26) == 1, code.bits(31, 30)
+	one, base, other, how := code.bits(4, 0), code.bits(9, 5), code.bits(14, 10), code.bits(24, 23)
 	size := int64(4)
 	switch {
 	case vector:
@@ -182,7 +182,7 @@ func pair(in *isa.Instruction, w word) {
 	case opc >= 0b10:
 		size = isa.Word
 	}
-	by := w.signed(21, 15) * size
+	by := code.signed(21, 15) * size
 	above := by
 	if how == 0b01 {
 		above = 0
@@ -192,7 +192,7 @@ func pair(in *isa.Instruction, w word) {
 	case !vector && opc == 0b10:
 		words(in, loads, one, other, to)
 	case !vector && opc == 0b11:
-		opaque(in, w)
+		opaque(in, code)
 	case loads:
 		in.Kind, in.Plain, in.Operands[0], in.Operands[1] = isa.Other, true, isa.Operand{Kind: isa.Elsewhere}, to
 		if !vector {
@@ -223,14 +223,14 @@ func words(in *isa.Instruction, loads bool, one, other uint32, to isa.Operand) {
 }
 
 // ordered decodes accesses that are exclusive or in order, and comparisons with memory that swap.
-func ordered(in *isa.Instruction, w word) {
-	if w.bits(24, 24) == 1 { // of later versions
-		opaque(in, w)
+func ordered(in *isa.Instruction, code word) {
+	if code.bits(24, 24) == 1 { // of later versions
+		opaque(in, code)
 		return
 	}
-	loads, paired, plain := w.bits(22, 22) == 1, w.bits(21, 21) == 1, w.bits(23, 23) == 1
-	status, register := w.bits(20, 16), w.bits(4, 0)
-	to := inMemory(w.bits(9, 5), 0, 1<<w.bits(31, 30))
+	loads, paired, plain := code.bits(22, 22) == 1, code.bits(21, 21) == 1, code.bits(23, 23) == 1
+	status, register := code.bits(20, 16), code.bits(4, 0)
+	to := inMemory(code.bits(9, 5), 0, 1<<code.bits(31, 30))
 	switch {
 	case plain && !paired: // stlr, ldar
 		a := access{loads: loads, size: to.Width, wide: to.Width == isa.Word, register: register, to: to}
@@ -238,7 +238,7 @@ func ordered(in *isa.Instruction, w word) {
 	case plain: // cas
 		writes(in, status)
 		in.Operands[0] = to
-	case paired && !w.wide(): // casp
+	case paired && !code.wide(): // casp
 		writes(in, status)
 		also(in, (status+1)&31)
 		to.Width = 2 * isa.Word
@@ -247,7 +247,7 @@ func ordered(in *isa.Instruction, w word) {
 		in.Exclusive = isa.ExclusiveLoad
 		writes(in, register)
 		if in.Operands[1] = to; paired {
-			also(in, w.bits(14, 10))
+			also(in, code.bits(14, 10))
 		}
 	default: // the status is written
 		in.Exclusive = isa.ExclusiveStore
@@ -259,47 +259,47 @@ func ordered(in *isa.Instruction, w word) {
 }
 
 // structures decodes accesses of several vectors.
-func structures(in *isa.Instruction, w word) {
+func structures(in *isa.Instruction, code word) {
 	in.Kind, in.Plain = isa.Other, true
-	to := inMemory(w.bits(9, 5), 0, 0)
-	if loads := w.bits(22, 22) == 1; loads {
+	to := inMemory(code.bits(9, 5), 0, 0)
+	if loads := code.bits(22, 22) == 1; loads {
 		in.Operands[0], in.Operands[1] = isa.Operand{Kind: isa.Elsewhere}, to
 	} else {
 		in.Operands[0] = to
 	}
-	if w.bits(23, 23) == 1 {
-		writesBackUnknown(in, w.bits(9, 5))
+	if code.bits(23, 23) == 1 {
+		writesBackUnknown(in, code.bits(9, 5))
 	}
-	if w.bits(31, 31) == 1 { // of later versions
-		opaque(in, w)
+	if code.bits(31, 31) == 1 { // of later versions
+		opaque(in, code)
 	}
 }
 
 // unscaledOrTags decodes accesses in order with a distance, and ones of memory's tags; others are not known.
-func unscaledOrTags(in *isa.Instruction, w word) {
-	if w.is(0x3f200c00, 0x19000000) && w.bits(26, 26) == 0 { // stlur, ldapur
-		a := w.access()
-		a.to = inMemory(w.bits(9, 5), w.signed(20, 12), 0)
+func unscaledOrTags(in *isa.Instruction, code word) {
+	if code.is(0x3f200c00, 0x19000000) && code.bits(26, 26) == 0 { // stlur, ldapur
+		a := code.access()
+		a.to = inMemory(code.bits(9, 5), code.signed(20, 12), 0)
 		if a.signed && a.size == isa.Word {
-			opaque(in, w)
+			opaque(in, code)
 			return
 		}
 		a.apply(in)
 		return
 	}
-	if opaque(in, w); w.bits(9, 5) == 31 { // it may be written back
+	if opaque(in, code); code.bits(9, 5) == 31 { // it may be written back
 		in.Stack = isa.StackLost
 	}
 }
 
 // vector decodes instructions on numbers with a fraction and on vectors (section C4.1.90). A few of them write a
 // general register, and none writes memory.
-func vector(in *isa.Instruction, w word) {
+func vector(in *isa.Instruction, code word) {
 	in.Kind, in.Plain = isa.Other, true
 	in.Operands[0] = isa.Operand{Kind: isa.Elsewhere}
-	if w.writesGeneral() {
-		writes(in, w.bits(4, 0))
-		in.Operands[0] = register(w.bits(4, 0), isa.Word)
+	if code.writesGeneral() {
+		writes(in, code.bits(4, 0))
+		in.Operands[0] = register(code.bits(4, 0), isa.Word)
 	}
 }
 

@@ -5,38 +5,37 @@ import "ipytracer/internal/code/isa"
 // emulated reports whether the kernel carries out the instruction under a uprobe itself instead of stepping the thread
 // over a copy. Source: arch/arm64/kernel/probes/decode-insn.c, arm_probe_decode_insn: branches, without
 // authentication, and adr and adrp. A nop does not count: kernels emulate it only since 6.13.
-func emulated(w word) bool {
-	switch {
-	case w.is(0x1f000000, 0x10000000), // adr, adrp
-		w.is(0x7c000000, 0x14000000),                               // b, bl
-		w.is(0x7e000000, 0x34000000), w.is(0x7e000000, 0x36000000), // cbz, cbnz, tbz, tbnz
-		w.is(0xff000010, 0x54000000): // b.cond
-		return true
-	}
-	return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfffffc1f, 0xd65f0000) // br, blr, ret
+func emulated(code word) bool {
+	return code.is(0x1f000000, 0x10000000) || // adr, adrp
+		code.is(0x7c000000, 0x14000000) || // b, bl
+		code.is(0x7e000000, 0x34000000) || code.is(0x7e000000, 0x36000000) || // cbz, cbnz, tbz, tbnz
+		code.is(0xff000010, 0x54000000) || // b.cond
+		code.is(0xfffffc1f, 0xd61f0000) || // br
+		code.is(0xfffffc1f, 0xd63f0000) || // blr
+		code.is(0xfffffc1f, 0xd65f0000) // ret
 }
 
 // refused reports whether the kernel refuses a uprobe on an instruction (aarch64_insn_is_steppable in the same file),
 // or the instruction does something else where it is stepped over as a copy: it depends on its own address, or on the
 // ones beside it. Some that only older kernels refuse are among them.
-func refused(w word) bool {
+func refused(code word) bool {
 	switch {
-	case emulated(w):
+	case emulated(code):
 		return false
-	case w.is(0xfffff01f, 0xd503201f):
-		return !steppedHint(w.bits(11, 5))
-	case w.is(0xff000000, 0xd4000000), // exceptions
-		w.is(0xfe000000, 0xd6000000),                               // branches with authentication
-		w.is(0xff000000, 0x54000000), w.is(0xff000000, 0x55000000), // bc.cond; retaasppc
-		w.is(0xffe00000, 0xd5000000) && !barrier(w): // msr: of system registers, and of the state of the processor
+	case code.is(0xfffff01f, 0xd503201f):
+		return !steppedHint(code.bits(11, 5))
+	case code.is(0xff000000, 0xd4000000), // exceptions
+		code.is(0xfe000000, 0xd6000000),                                  // branches with authentication
+		code.is(0xff000000, 0x54000000), code.is(0xff000000, 0x55000000), // bc.cond; retaasppc
+		code.is(0xffe00000, 0xd5000000) && !barrier(code): // msr: of system registers, and of the processor's state
 		return true
-	case w.is(0xfff00000, 0xd5300000): // mrs: the flags that mask interrupts are others in a step
-		return w.bits(20, 5) == 0xda11
-	case w.is(0x3b000000, 0x18000000), // loads from beside the code
-		w.is(0x3f000000, 0x08000000) && w.bits(23, 23) == 0, // exclusive ones
-		w.is(0x3b200c00, 0x19000400),                        // copies in three parts
-		w.is(0xff800000, 0xf3800000),                        // autiasppc
-		w.is(0xffff8000, 0xdac18000):                        // paciasppc and its like
+	case code.is(0xfff00000, 0xd5300000): // mrs: the flags that mask interrupts are others in a step
+		return code.bits(20, 5) == 0xda11
+	case code.is(0x3b000000, 0x18000000), // loads from beside the code
+		code.is(0x3f000000, 0x08000000) && code.bits(23, 23) == 0, // exclusive ones
+		code.is(0x3b200c00, 0x19000400),                           // copies in three parts
+		code.is(0xff800000, 0xf3800000),                           // autiasppc
+		code.is(0xffff8000, 0xdac18000):                           // paciasppc and its like
 		return true
 	}
 	return false

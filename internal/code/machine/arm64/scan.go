@@ -10,21 +10,21 @@ import (
 // nor even in the order in which they run: a register is taken to hold an address until other code writes it, further
 // down. Functions and the ways through them are not looked at.
 func scan(addr uint64, code []byte, found func(isa.Reference) bool) {
-	var k isa.Addresses
+	var known isa.Addresses
 	for i := int(-addr % size); i+size <= len(code); i += size {
-		w := word(binary.LittleEndian.Uint32(code[i:]))
-		if !k.Any() && !refers(w) {
+		encoded := word(binary.LittleEndian.Uint32(code[i:]))
+		if !known.Any() && !refers(encoded) {
 			continue
 		}
 		var in isa.Instruction
 		in.Addr, in.Len = addr+uint64(i), size
-		if !fill(&in, w) {
+		if !fill(&in, encoded) {
 			continue
 		}
-		if r, ok := reference(&k, &in); ok && !page(w) && !found(r) {
+		if r, ok := reference(&known, &in); ok && !page(encoded) && !found(r) {
 			return
 		}
-		k.Step(&in, clobbered)
+		known.Step(&in, clobbered)
 	}
 }
 
@@ -35,7 +35,7 @@ func refers(w word) bool { return emulated(w) || w.is(0x3b000000, 0x18000000) }
 func page(w word) bool { return w.is(0x9f000000, 0x90000000) }
 
 // reference returns the place that an instruction refers to.
-func reference(k *isa.Addresses, in *isa.Instruction) (r isa.Reference, ok bool) {
+func reference(known *isa.Addresses, in *isa.Instruction) (r isa.Reference, ok bool) {
 	r.At = in.Addr
 	switch in.Kind {
 	case isa.Call, isa.Jump, isa.Branch:
@@ -49,11 +49,11 @@ func reference(k *isa.Addresses, in *isa.Instruction) (r isa.Reference, ok bool)
 		if !in.Operands[0].Whole() {
 			return r, false
 		}
-		r.To, ok = k.Of(&in.Operands[1])
+		r.To, ok = known.Of(&in.Operands[1])
 		return r, ok
 	case isa.Address:
 		r.Kind = isa.Takes
-		r.To, ok = k.Of(&in.Operands[1])
+		r.To, ok = known.Of(&in.Operands[1])
 		return r, ok
 	}
 	return r, false

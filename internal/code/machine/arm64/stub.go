@@ -9,7 +9,7 @@ const stubLength = 5
 // stub finds a branch to where the pointer points that a stub has loaded (ELF for the Arm 64-bit Architecture, section
 // 9.4).
 func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more int) (pointer uint64, ok bool) {
-	var k isa.Addresses
+	var known isa.Addresses
 	loaded := map[isa.Register]uint64{}
 	for range stubLength + more {
 		in, decoded := decode(addr)
@@ -23,12 +23,12 @@ func stub(decode func(addr uint64) (isa.Instruction, bool), addr uint64, more in
 		if !in.Plain {
 			return 0, false
 		}
-		from, isKnown := k.Of(&in.Operands[1])
+		from, isKnown := known.Of(&in.Operands[1])
 		delete(loaded, in.Writes)
 		if isKnown && in.Kind == isa.Move && in.Operands[0].Whole() {
 			loaded[in.Writes] = from
 		}
-		k.Step(&in, clobbered)
+		known.Step(&in, clobbered)
 		addr = in.End()
 	}
 	return 0, false
