@@ -109,7 +109,7 @@ func (in *sequence) finish(f *event.Finish) {
 	in.Processes.SetUnprobed(f.Blind)
 	if isFirst {
 		in.endAll()
-		in.activity.ShellCheck.Compare(f.Shells)
+		in.activity.CompareShells(f.Shells)
 	}
 }
 

@@ -1,7 +1,5 @@
 package model
 
-import "slices"
-
 // Counters are the counts of all threads of a process in a window; −1 is not known. The tracer reads the processor's
 // counters when the record of the boundary arrives, a moment later: statements have none of these.
 type Counters struct {
@@ -28,9 +26,4 @@ func (c *Counters) All() []Counted {
 		{"preemptions", c.Preemptions}, {"instructions", c.Instructions}, {"cycles", c.Cycles},
 		{"cache_references", c.CacheReferences}, {"cache_misses", c.CacheMisses},
 	}
-}
-
-// Counts reports whether any window has counters.
-func (r *Report) Counts() bool {
-	return r.Counted || slices.ContainsFunc(r.Windows, func(w Window) bool { return w.Counters != nil })
 }

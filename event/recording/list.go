@@ -45,3 +45,15 @@ func elements(text []byte) int {
 	}
 	return n
 }
+
+// convert maps a list and keeps the difference between an empty one and none.
+func convert[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}

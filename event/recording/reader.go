@@ -231,3 +231,6 @@ func (r *Reader) end(cause error) *event.Finish {
 	}
 	return finish
 }
+
+// Extent returns how far the recording goes, once Next or Each has reached its end. Before that it is the zero value.
+func (r *Reader) Extent() Extent { return r.extent }

@@ -15,7 +15,6 @@ type Activity struct {
 	Windows    *Opener
 	Invariants *Invariants
 	Requests   *Requests
-	ShellCheck *ShellCheck
 	blocks     Blocks
 
 	done   []*windows.Window // cells that closed since the last Finished
@@ -26,12 +25,10 @@ type Activity struct {
 // New returns the activity of a session, with a blocks of its blocks.
 func New(s *windows.State, l Blocks) *Activity {
 	checks := &Invariants{}
-	ac := &Activity{
+	return &Activity{
 		State: s, Windows: &Opener{State: s, invariants: checks, blocks: l}, Invariants: checks,
 		Requests: &Requests{State: s}, blocks: l,
 	}
-	ac.ShellCheck = &ShellCheck{State: s, activity: ac}
-	return ac
 }
 
 // TakeDone returns the cells that closed since the last call.
@@ -120,4 +117,24 @@ func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last
 	}
 	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.Info.PID), First: first, Last: last,
 		Name: kernel, Doubted: doubted})
+}
+
+// Marked are experiments of a [Monitor] that have closed, and have not been handed out.
+type Marked struct {
+	All  []*windows.Window
+	Lost map[int32]int // those without room, by process
+}
+
+// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
+const MaxUnfetched = 1 << 12
+
+func (m *Marked) add(w *windows.Window) {
+	if len(m.All) < MaxUnfetched {
+		m.All = append(m.All, w)
+		return
+	}
+	if m.Lost == nil {
+		m.Lost = map[int32]int{}
+	}
+	m.Lost[w.Process.Info.PID]++
 }

@@ -82,23 +82,3 @@ func (ac *Activity) endExperiments(p *windows.Process, b *event.Boundary) {
 	}
 	p.Experiments = windows.Experiments{}
 }
-
-// Marked are experiments of a [Monitor] that have closed, and have not been handed out.
-type Marked struct {
-	All  []*windows.Window
-	Lost map[int32]int // those without room, by process
-}
-
-// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
-const MaxUnfetched = 1 << 12
-
-func (m *Marked) add(w *windows.Window) {
-	if len(m.All) < MaxUnfetched {
-		m.All = append(m.All, w)
-		return
-	}
-	if m.Lost == nil {
-		m.Lost = map[int32]int{}
-	}
-	m.Lost[w.Process.Info.PID]++
-}

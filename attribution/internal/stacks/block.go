@@ -36,8 +36,10 @@ var (
 
 // Limits on the records kept: a target can allocate blocks and use stacks without end.
 const (
-	MaxBlocks  = 2 << 20 // as many as the kernel's own tables hold
-	MaxTallies = 1 << 20
-	maxFrames  = 1 << 20 // of all stacks together
-	MaxWaits   = 1 << 18 // changes that wait for their segments
+	MaxBlocks    = 2 << 20 // as many as the kernel's own tables hold
+	MaxTallies   = 1 << 20
+	maxFrames    = 1 << 20  // of all stacks together
+	MaxWaits     = 1 << 18  // changes that wait for their segments
+	maxStacks    = 1 << 18  // twice the kernel's
+	maxStackText = 32 << 20 // bytes of all names
 )

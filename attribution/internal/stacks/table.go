@@ -60,12 +60,6 @@ type frame struct {
 	Native                 bool
 }
 
-// Limits of a table. The kernel's has half as many stacks.
-const (
-	maxStacks    = 1 << 18
-	maxStackText = 32 << 20
-)
-
 func NewTable() *Table {
 	return &Table{
 		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: maphash.MakeSeed(), Room: roomOfSession,
