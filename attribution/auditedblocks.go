@@ -26,12 +26,12 @@ func (l *auditedBlocks) Takes(c *event.Change) bool {
 }
 
 // Move takes in such a change.
-func (l *auditedBlocks) Move(r *windows.Tree, c *event.Change) {
-	if l.Blocks.Takes(c) {
-		l.Blocks.Move(r, c)
+func (l *auditedBlocks) Move(tree *windows.Tree, change *event.Change) {
+	if l.Blocks.Takes(change) {
+		l.Blocks.Move(tree, change)
 	}
-	if a := l.audit.Load(); a != nil && a.Takes(c) {
-		a.Move(r, c)
+	if a := l.audit.Load(); a != nil && a.Takes(change) {
+		a.Move(tree, change)
 	}
 }
 
@@ -52,10 +52,10 @@ func (l *auditedBlocks) Forget(root uint32, which func(event.Meter) bool) {
 }
 
 // Boundary sees a boundary before it is applied.
-func (l *auditedBlocks) Boundary(p *windows.Process, b *event.Boundary) {
-	l.Blocks.Boundary(p, b)
+func (l *auditedBlocks) Boundary(process *windows.Process, boundary *event.Boundary) {
+	l.Blocks.Boundary(process, boundary)
 	if a := l.audit.Load(); a != nil {
-		a.Boundary(p, b)
+		a.Boundary(process, boundary)
 	}
 }
 

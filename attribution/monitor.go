@@ -45,9 +45,10 @@ const (
 // reuse the memory of a boundary or a change when Add returns. Experiments are no windows here, but those of
 // [Monitor.KeepExperiments]: the boundaries of the others only have figures.
 func (m *Monitor) Add(e event.Event) {
-	if b, is := e.(*event.Boundary); is && (b.Kind == event.ExperimentBegin || b.Kind == event.ExperimentEnd) &&
-		(m.prefix == "" || !strings.HasPrefix(b.Experiment, m.prefix)) {
-		m.marker = *b
+	if boundary, is := e.(*event.Boundary); is && (boundary.Kind == event.ExperimentBegin ||
+		boundary.Kind == event.ExperimentEnd) &&
+		(m.prefix == "" || !strings.HasPrefix(boundary.Experiment, m.prefix)) {
+		m.marker = *boundary
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker
 	}
@@ -76,11 +77,11 @@ func (m *Monitor) Origin() event.Nanoseconds { return m.core.Session.Began }
 
 // Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil || p.Began == 0 {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil || process.Began == 0 {
 		return model.Process{}, false
 	}
-	return m.core.Presenter.Describe(p, 0, nil), true
+	return m.core.Presenter.Describe(process, 0, nil), true
 }
 
 // Has reports whether a process is known.
@@ -89,24 +90,24 @@ func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] 
 // Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
 // called before the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil || p.Last.Statement == nil || p.Last.Statement.IsOpen {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil || process.Last.Statement == nil || process.Last.Statement.IsOpen {
 		return model.Window{}, false
 	}
-	return m.core.Presenter.Window(p.Last.Statement), true
+	return m.core.Presenter.Window(process.Last.Statement), true
 }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {
 	out := map[string]int64{}
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return out
 	}
-	r := m.core.Processes.Tree(p.Root)
+	tree := m.core.Processes.Tree(process.Root)
 	for _, meter := range m.core.GPUs.Meters {
-		if m.core.GPUs.Shows(meter, nil, p.Info.Python != "") {
-			out[meter.String()] = int64(r.Gauges.Value(meter))
+		if m.core.GPUs.Shows(meter, nil, process.Info.Python != "") {
+			out[meter.String()] = int64(tree.Gauges.Value(meter))
 		}
 	}
 	return out
@@ -156,12 +157,12 @@ func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 // RunningExperiments returns the open experiments of a process, at most the hundred newest, the one that opened first
 // in front. Their figures reach to the last boundary.
 func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return nil
 	}
 	var open []*windows.Window
-	for _, of := range p.Experiments.ByName {
+	for _, of := range process.Experiments.ByName {
 		open = append(open, of...)
 	}
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })

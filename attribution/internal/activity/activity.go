@@ -45,18 +45,18 @@ func (ac *Activity) forgetCell(w *windows.Window) {
 }
 
 // StartBetween and endBetween begin and end the window for the time in which no cell of a process runs.
-func (ac *Activity) StartBetween(p *windows.Process, b *event.Boundary) {
-	if p.Between != nil || p.Ended {
+func (ac *Activity) StartBetween(process *windows.Process, boundary *event.Boundary) {
+	if process.Between != nil || process.Ended {
 		return
 	}
-	p.Between = ac.Windows.Open(p, b, windows.KindBetween, ac.Processes.SessionOf(p))
-	p.Between.Before = p.LastCell
+	process.Between = ac.Windows.Open(process, boundary, windows.KindBetween, ac.Processes.SessionOf(process))
+	process.Between.Before = process.LastCell
 }
 
-func (ac *Activity) endBetween(p *windows.Process, b *event.Boundary) {
-	if p.Between != nil {
-		ac.Windows.close(p.Between, b)
-		p.Between = nil
+func (ac *Activity) endBetween(process *windows.Process, boundary *event.Boundary) {
+	if process.Between != nil {
+		ac.Windows.close(process.Between, boundary)
+		process.Between = nil
 	}
 }
 
@@ -68,11 +68,11 @@ func (ac *Activity) linkBetween(p *windows.Process, next *windows.Window) {
 }
 
 // failureOf returns the type of the exception that ended a cell, "" for none.
-func (ac *Activity) failureOf(b *event.Boundary) string {
-	if b.Outcome != event.OutcomeError {
+func (ac *Activity) failureOf(boundary *event.Boundary) string {
+	if boundary.Outcome != event.OutcomeError {
 		return ""
 	}
-	name, _ := ac.Limits.Keep(b.Exception, windows.MaxName)
+	name, _ := ac.Limits.Keep(boundary.Exception, windows.MaxName)
 	return name
 }
 
@@ -90,24 +90,24 @@ func OutcomeStatus(o event.Outcome) string {
 
 // unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
 // begin. between is the time between cells that ends there, nil if there is none.
-func (ac *Activity) unseenBefore(p *windows.Process, b *event.Boundary, between *windows.Window) {
-	first, last := p.Inputs, b.Inputs-2
-	if b.Late || p.Inputs < 0 || last < first {
+func (ac *Activity) unseenBefore(process *windows.Process, boundary *event.Boundary, between *windows.Window) {
+	first, last := process.Inputs, boundary.Inputs-2
+	if boundary.Late || process.Inputs < 0 || last < first {
 		return
 	}
 	in := between
 	switch {
-	case len(p.Open) > 0:
-		in = p.Open[len(p.Open)-1]
-	case p.LastCell != nil && p.LastCell.Missed: // that cell went on until now
-		in = p.LastCell
+	case len(process.Open) > 0:
+		in = process.Open[len(process.Open)-1]
+	case process.LastCell != nil && process.LastCell.Missed: // that cell went on until now
+		in = process.LastCell
 	}
-	ac.unseenIn(p, in, first, last)
+	ac.unseenIn(process, in, first, last)
 }
 
 // unseenIn records that cells ran in a window without a window of their own.
-func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last int64) {
-	kernel, doubted := p.Kernel(), words.StartProbes
+func (ac *Activity) unseenIn(process *windows.Process, in *windows.Window, first, last int64) {
+	kernel, doubted := process.Kernel(), words.StartProbes
 	ac.Unseen += last - first + 1
 	if in != nil {
 		in.Note = in.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
@@ -115,7 +115,7 @@ func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last
 			doubted = words.EndProbes
 		}
 	}
-	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.Info.PID), First: first, Last: last,
+	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(process.Info.PID), First: first, Last: last,
 		Name: kernel, Doubted: doubted})
 }
 
@@ -128,13 +128,13 @@ type Marked struct {
 // MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
 const MaxUnfetched = 1 << 12
 
-func (m *Marked) add(w *windows.Window) {
+func (m *Marked) add(window *windows.Window) {
 	if len(m.All) < MaxUnfetched {
-		m.All = append(m.All, w)
+		m.All = append(m.All, window)
 		return
 	}
 	if m.Lost == nil {
 		m.Lost = map[int32]int{}
 	}
-	m.Lost[w.Process.Info.PID]++
+	m.Lost[window.Process.Info.PID]++
 }
