@@ -15,6 +15,7 @@ type limits struct {
 	Open           int // cells and experiments of a tree that may be open at once: maxOpen
 	MostProcesses  int // MaxProcesses
 	MostStatements int // maxStatements
+	MostChildren   int // maxChildren
 
 	Known map[string]string // texts that are kept
 	Kept  int               // their bytes

@@ -23,8 +23,10 @@ type State struct {
 func NewState() *State {
 	s := &State{
 		defects: &defects{}, Session: &session{},
-		Limits: &limits{Open: maxOpen, MostProcesses: MaxProcesses, MostStatements: maxStatements},
-		GPUs:   newGPUs(), Stacks: stacks.NewTable(),
+		Limits: &limits{
+			Open: maxOpen, MostProcesses: MaxProcesses, MostStatements: maxStatements, MostChildren: maxChildren,
+		},
+		GPUs: newGPUs(), Stacks: stacks.NewTable(),
 	}
 	s.Texts, s.Processes = newTexts(s.Limits), newProcesses(s.Session, s.Limits)
 	s.Table = newTable(s.Processes, s.Stacks)
