@@ -54,7 +54,6 @@ func (ce *certifier) evidence() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	ce.Limits.MaxProcesses = windows.MaxProcesses
 	return c
 }
 

@@ -130,7 +130,7 @@ func (in *sequence) flush() {
 func (in *sequence) introduce(info event.ProcessInfo) {
 	process := in.Processes.Process(info.PID, info.Root)
 	// it may run cells, which have room when nothing else has
-	if process == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MostProcesses+windows.MaxPythons {
+	if process == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MaxProcesses+windows.MaxPythons {
 		process = in.Processes.Adopt(info.PID, info.Root)
 	}
 	if process == nil {

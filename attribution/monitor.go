@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -16,22 +17,21 @@ import (
 // for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
-	marker   event.Boundary  // an experiment's, as it is taken in
-	profiler *profiler       // nil without stacks
-	prefix   string          // of the experiments that are windows; "" for none
-	marked   activity.Marked // those of them that have closed
+	marker   event.Boundary // an experiment's, as it is taken in
+	profiler *profiler      // nil without stacks
+	prefix   string         // of the experiments that are windows; "" for none
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
 func NewMonitor() *Monitor {
-	return &Monitor{core: newCore(monitored(), unkept{}, noChart{})}
+	return &Monitor{core: newCore(monitored(stacks.RoomOfSession), unkept{}, noChart{})}
 }
 
 // monitored returns the state of a session that is monitored.
-func monitored() *windows.State {
-	s := windows.NewState()
-	s.Table.Forgets, s.Limits.Open, s.Limits.MostProcesses = true, monitorOpen, windows.MaxListing
-	return s
+func monitored(room stacks.Room) *windows.State {
+	return windows.NewBounded(windows.Bounds{
+		Open: monitorOpen, Processes: windows.MaxListing, Stacks: room, Forgets: true,
+	})
 }
 
 // A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
@@ -140,17 +140,17 @@ func (m *Monitor) KeepSources(most, all int) {
 // KeepExperiments has experiments with names that begin with a prefix be windows from now on.
 func (m *Monitor) KeepExperiments(prefix string) {
 	m.prefix = prefix
-	m.core.activity.Marked = &m.marked
+	m.core.activity.KeepExperiments()
 }
 
 // Experiments returns the experiments that closed since the last call, of all processes, in the order in which they
 // closed. They are forgotten. lost is how many more closed after these, by process, for which there was no room. It is
 // to be called before [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
-	for _, w := range m.marked.All {
+	closed, lost := m.core.activity.TakeExperiments()
+	for _, w := range closed {
 		done = append(done, m.core.Presenter.Window(m.core.Table.Whole(w)))
 	}
-	lost, m.marked = m.marked.Lost, activity.Marked{}
 	return done, lost
 }
 

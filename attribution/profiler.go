@@ -24,12 +24,8 @@ type profiler struct {
 
 // NewProfiler returns a Monitor with stacks, which has seen nothing: it knows what was allocated, see [Monitor.Flows].
 func NewProfiler() *Monitor {
-	s := monitored()
-	s.Stacks.Room = stacks.RoomOfProfiler
-	a := blocks.New(s)
-	a.Flow, a.Untallied = &blocks.Flow{}, true
-	a.Flow.Clear()
-	l := &profiledBlocks{a}
+	s := monitored(stacks.RoomOfProfiler)
+	l := &profiledBlocks{blocks.NewFlowing(s)}
 	c := newCore(s, l, noChart{})
 	return &Monitor{core: c, profiler: &profiler{core: c, blocks: l}}
 }

@@ -18,7 +18,7 @@ type Activity struct {
 	blocks     Blocks
 
 	done   []*windows.Window // cells that closed since the last Finished
-	Marked *Marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
+	marked *marked           // nil: experiments that have closed are not kept
 	Unseen int64             // cells that In has and that have no window
 }
 
@@ -119,22 +119,35 @@ func (ac *Activity) unseenIn(process *windows.Process, in *windows.Window, first
 		Name: kernel, Doubted: doubted})
 }
 
-// Marked are experiments of a [Monitor] that have closed, and have not been handed out.
-type Marked struct {
-	All  []*windows.Window
-	Lost map[int32]int // those without room, by process
+// KeepExperiments keeps the experiments that close from now on, for [Activity.TakeExperiments].
+func (ac *Activity) KeepExperiments() { ac.marked = &marked{} }
+
+// TakeExperiments returns the experiments that closed since the last call, and how many had no room, by process.
+func (ac *Activity) TakeExperiments() (all []*windows.Window, lost map[int32]int) {
+	if ac.marked == nil {
+		return nil, nil
+	}
+	taken := *ac.marked
+	*ac.marked = marked{}
+	return taken.all, taken.lost
+}
+
+// marked are experiments that have closed, and have not been taken.
+type marked struct {
+	all  []*windows.Window
+	lost map[int32]int // those without room, by process
 }
 
 // MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
 const MaxUnfetched = 1 << 12
 
-func (m *Marked) add(window *windows.Window) {
-	if len(m.All) < MaxUnfetched {
-		m.All = append(m.All, window)
+func (m *marked) add(window *windows.Window) {
+	if len(m.all) < MaxUnfetched {
+		m.all = append(m.all, window)
 		return
 	}
-	if m.Lost == nil {
-		m.Lost = map[int32]int{}
+	if m.lost == nil {
+		m.lost = map[int32]int{}
 	}
-	m.Lost[window.Process.Info.PID]++
+	m.lost[window.Process.Info.PID]++
 }

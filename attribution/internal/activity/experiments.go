@@ -64,8 +64,8 @@ func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boun
 // closeExperiment closes an experiment.
 func (ac *Activity) closeExperiment(window *windows.Window, boundary *event.Boundary) {
 	ac.Windows.close(window, boundary)
-	if ac.Marked != nil {
-		ac.Marked.add(window)
+	if ac.marked != nil {
+		ac.marked.add(window)
 	}
 }
 

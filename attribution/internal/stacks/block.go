@@ -27,10 +27,10 @@ type Room struct {
 	Text                            int // bytes of all names in stacks
 }
 
-// roomOfSession is the room of a [Tracker] and of an [Auditor], roomOfProfiler that of a Monitor with stacks, which is
-// one of many.
+// RoomOfSession is the room of a session with a report or an audit, RoomOfProfiler that of one that is monitored with
+// its stacks, beside many others.
 var (
-	roomOfSession  = Room{MaxBlocks, MaxTallies, maxStacks, maxFrames, maxStackText}
+	RoomOfSession  = Room{MaxBlocks, MaxTallies, maxStacks, maxFrames, maxStackText}
 	RoomOfProfiler = Room{Blocks: 1 << 15, Tallies: 1 << 14, Stacks: 1 << 13, Frames: 1 << 17, Text: 1 << 20}
 )
 

@@ -17,8 +17,8 @@ func (t *Table) Original(number uint64) uint64 {
 
 // Shrink leaves the stacks of this era, and those that are needed.
 func (t *Table) Shrink(needed map[uint64]bool) {
-	fresh := NewTable()
-	fresh.Room, fresh.Dropped, fresh.Era, fresh.swept = t.Room, t.Dropped, t.Era, t.Era
+	fresh := NewTable(t.Room)
+	fresh.Dropped, fresh.Era, fresh.swept = t.Dropped, t.Era, t.Era
 	keep := func(number uint64, s *Stack) {
 		if s.era != t.Era && !needed[number] {
 			return

@@ -19,7 +19,7 @@ type Timeline struct {
 	*windows.State
 
 	curves  []*Line // of processes, by their index; nil for a process without
-	Trees   map[*windows.Tree]*Line
+	trees   map[*windows.Tree]*Line
 	bytes   int // in the archive
 	tracks  int
 	Folds   foldMemory
@@ -27,6 +27,11 @@ type Timeline struct {
 	pids    []int32
 	waiting earlyChanges
 	coded   []byte // buffer for records of the archive
+}
+
+// New returns the timeline of a session.
+func New(s *windows.State) *Timeline {
+	return &Timeline{State: s, trees: map[*windows.Tree]*Line{}}
 }
 
 // Limits of what is kept.
@@ -172,10 +177,10 @@ func (tl *Timeline) curveOf(process *windows.Process) *Line {
 
 // treeCurve returns the curve of a tree.
 func (tl *Timeline) treeCurve(tree *windows.Tree) *Line {
-	line := tl.Trees[tree]
+	line := tl.trees[tree]
 	if line == nil {
 		line = &Line{}
-		tl.Trees[tree] = line
+		tl.trees[tree] = line
 	}
 	return line
 }

@@ -28,7 +28,7 @@ func newProcesses(s *session, l *limits) *Processes {
 // Process returns the process with a pid, nil if there is no room for one more.
 func (ps *Processes) Process(pid int32, root uint32) *Process {
 	p := ps.ByPID[pid]
-	if p == nil && ps.limits.Room(&ps.limits.Processes, len(ps.Order) < ps.limits.MostProcesses) {
+	if p == nil && ps.limits.Room(&ps.limits.Processes, len(ps.Order) < ps.limits.MaxProcesses) {
 		p = ps.add(pid, root)
 	}
 	return p
