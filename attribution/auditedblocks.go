@@ -10,8 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// auditedBlocks is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
-// that stay behind. The allocations answer for both.
+// auditedBlocks is the keeper of blocks of a [Tracker] with an audit: for each window the stacks that allocated, for
+// the audit the blocks that stay behind. Questions are answered by the former.
 type auditedBlocks struct {
 	*blocks.Blocks
 	audit atomic.Pointer[audit.Audit] // nil once it was dropped

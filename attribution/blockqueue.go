@@ -10,7 +10,7 @@ import (
 	"ipytracer/event"
 )
 
-// blockQueue passes on to a ledger the changes that it takes: in the order in which the kernel made them, and none
+// blockQueue passes on the changes that a keeper of blocks takes: in the order in which Linux made them, and none
 // before the windows of its segment are open.
 type blockQueue struct {
 	*windows.State
@@ -18,9 +18,9 @@ type blockQueue struct {
 	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
 	waits    int                                  // the number of changes that wait
 	spare    spareChanges
-	looks    map[uint64]*windows.Refusal // requests at which the ledger is asked for dividers, by number
-	asked    uint64                      // how many there were
-	isClosed bool                        // the ledger takes no more
+	looks    map[uint64]*windows.Refusal // refused requests that wait for their dividers, by number
+	asked    uint64                      // the number of these requests so far
+	isClosed bool                        // no more changes are taken
 }
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.
@@ -106,11 +106,11 @@ func (q *blockQueue) close() {
 	q.looks = nil
 }
 
-// looks is the Caller of what is no change, but the place of a refused request among the changes.
+// looks is the Caller of a change that only marks the place of a refused request.
 const looks = event.Caller(255)
 
-// look returns the place of a request that PyTorch refused: the ledger is asked for dividers there. It returns nil for
-// all others, and where too many wait.
+// look returns a change that marks the place of a request that PyTorch refused: when its turn comes, the request gets
+// its dividers. It returns nil for all other requests, and where too many wait.
 func (q *blockQueue) look(e event.Event) *event.Change {
 	refused, ok := e.(*windows.Refusal)
 	if !ok || len(q.looks) >= windows.MaxAsked || q.isClosed {
@@ -128,12 +128,13 @@ func (q *blockQueue) look(e event.Event) *event.Change {
 		PID: refused.PID, TID: refused.TID, Meter: refused.Meter, Caller: looks, Address: q.asked}
 }
 
-// inOrder takes in a number of the change stream, with its change or nil if it belongs to something else.
+// inOrder takes in a number of the change stream. c is the change with that number, nil if another event has it.
 func (q *blockQueue) inOrder(r *windows.Tree, stream uint64, c *event.Change) {
 	r.Ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
-// allocate takes in a change. It passes on a change that the ledger takes, once the windows of its segment are open.
+// allocate takes in the next change of the stream. It passes the change on once the windows of its segment are open, if
+// it is of use for blocks.
 func (q *blockQueue) allocate(tree *windows.Tree, change *event.Change) {
 	if q.isClosed {
 		return
@@ -155,7 +156,7 @@ func (q *blockQueue) allocate(tree *windows.Tree, change *event.Change) {
 	q.await(tree, change)
 }
 
-// spareChanges is the same for changes that wait.
+// spareChanges is memory for lists of waiting changes, to be used again.
 type spareChanges struct{ changes [][]event.Change }
 
 // waiting returns an empty list of changes.

@@ -129,7 +129,7 @@ func (in *sequence) flush() {
 // introduce records a process, or more data on it.
 func (in *sequence) introduce(info event.ProcessInfo) {
 	process := in.Processes.Process(info.PID, info.Root)
-	// it may run cells, which have room when nothing else has
+	// a Python may run cells, so there is room for some when other processes find none
 	if process == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MaxProcesses+windows.MaxPythons {
 		process = in.Processes.Adopt(info.PID, info.Root)
 	}

@@ -87,8 +87,8 @@ func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
 // Has reports whether a process is known.
 func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] != nil }
 
-// Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
-// called before the next [Monitor.Finished].
+// Statement returns the statement in which a process has ended, with its figures; ok is false for none. Call it before
+// the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
 	process := m.core.Processes.ByPID[int32(pid)]
 	if process == nil || process.Last.Statement == nil || process.Last.Statement.IsOpen {
@@ -113,7 +113,7 @@ func (m *Monitor) Tree(pid int) map[string]int64 {
 	return out
 }
 
-// unkept is the ledger of a [Monitor]: it keeps no blocks, and no windows.
+// unkept is the keeper of blocks of a [Monitor]: it keeps no blocks, and no windows.
 type unkept struct {
 	activity.Untallied
 	activity.Unfollowed
@@ -143,9 +143,9 @@ func (m *Monitor) KeepExperiments(prefix string) {
 	m.core.activity.KeepExperiments()
 }
 
-// Experiments returns the experiments that closed since the last call, of all processes, in the order in which they
-// closed. They are forgotten. lost is how many more closed after these, by process, for which there was no room. It is
-// to be called before [Monitor.Finished].
+// Experiments returns the experiments of all processes that closed since the last call, in the order in which they
+// closed, and forgets them. lost counts by process the later ones that found no room. Call it before
+// [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
 	closed, lost := m.core.activity.TakeExperiments()
 	for _, w := range closed {

@@ -67,7 +67,7 @@ func (m *Monitor) IsCrowded() bool {
 	return 2*(len(t.Stacks)+len(t.Repeated)) > t.Room.Stacks || 2*len(t.Calls) > t.Room.Frames || 2*t.Text > t.Room.Text
 }
 
-// profiledBlocks is the ledger of a profiler.
+// profiledBlocks is the keeper of blocks of a profiler.
 type profiledBlocks struct{ *blocks.Blocks }
 
 var _ activity.Blocks = (*profiledBlocks)(nil)

@@ -22,7 +22,7 @@ type Activity struct {
 	Unseen int64             // cells that In has and that have no window
 }
 
-// New returns the activity of a session, with a blocks of its blocks.
+// New returns the activity of a session, which tells l what happens to its windows.
 func New(s *windows.State, l Blocks) *Activity {
 	checks := &Invariants{}
 	return &Activity{
@@ -44,7 +44,7 @@ func (ac *Activity) forgetCell(w *windows.Window) {
 	ac.Table.Closed.Remember(w)
 }
 
-// StartBetween and endBetween begin and end the window for the time in which no cell of a process runs.
+// StartBetween opens the window for the time in which no cell of a process runs.
 func (ac *Activity) StartBetween(process *windows.Process, boundary *event.Boundary) {
 	if process.Between != nil || process.Ended {
 		return
@@ -53,6 +53,7 @@ func (ac *Activity) StartBetween(process *windows.Process, boundary *event.Bound
 	process.Between.Before = process.LastCell
 }
 
+// endBetween closes that window.
 func (ac *Activity) endBetween(process *windows.Process, boundary *event.Boundary) {
 	if process.Between != nil {
 		ac.Windows.close(process.Between, boundary)
@@ -76,6 +77,7 @@ func (ac *Activity) failureOf(boundary *event.Boundary) string {
 	return name
 }
 
+// OutcomeStatus returns the status of a window that ended in this way.
 func OutcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:

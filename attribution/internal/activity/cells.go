@@ -10,6 +10,7 @@ import (
 	"ipytracer/model"
 )
 
+// OpenCell begins a cell, and ends the time between cells.
 func (ac *Activity) OpenCell(tree *windows.Tree, process *windows.Process, boundary *event.Boundary) {
 	parent := ac.Table.Running[boundary.Outer]
 	if parent == nil || !parent.IsOpen {

@@ -9,6 +9,7 @@ import (
 	"ipytracer/model"
 )
 
+// BeginExperiment begins an experiment, or counts one that finds no room.
 func (ac *Activity) BeginExperiment(tree *windows.Tree, process *windows.Process, boundary *event.Boundary) {
 	all := &process.Experiments
 	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
@@ -33,6 +34,7 @@ func (ac *Activity) BeginExperiment(tree *windows.Tree, process *windows.Process
 	all.Open++
 }
 
+// EndExperiment ends the newest open experiment of a name.
 func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boundary) {
 	all := &process.Experiments
 	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)

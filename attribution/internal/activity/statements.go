@@ -7,6 +7,7 @@ import (
 	"ipytracer/model"
 )
 
+// OpenStatement begins a statement of a cell.
 func (ac *Activity) OpenStatement(process *windows.Process, boundary *event.Boundary) {
 	cell := ac.Table.Running[boundary.Cell]
 	if cell == nil {
@@ -23,6 +24,7 @@ func (ac *Activity) OpenStatement(process *windows.Process, boundary *event.Boun
 	cell.Statement = w
 }
 
+// CloseStatement ends the running statement of a cell.
 func (ac *Activity) CloseStatement(boundary *event.Boundary, status string) {
 	cell := ac.Table.Running[boundary.Cell]
 	if cell == nil || cell.Statement == nil {

@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// Audit is the ledger of an [Auditor].
+// Audit is the keeper of blocks of an [Auditor].
 type Audit struct {
 	*windows.State
 	activity.Untallied

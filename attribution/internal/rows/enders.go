@@ -44,7 +44,7 @@ func (en Enders) Of(process *windows.Process, reported string) model.EndedBy {
 	return out
 }
 
-// calls returns the calls that end a process, of names in the notebooks above it.
+// calls returns code for cells that ends a process, by names of the notebooks above the process.
 func (en Enders) calls(pid int32) []string {
 	process := en.Processes.ByPID[pid]
 	for _, e := range en.Namespaces.Listed {

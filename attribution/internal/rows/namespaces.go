@@ -39,6 +39,7 @@ func (ns *Namespaces) Variables() (out []model.Variable, names []model.Names) {
 	return out, names
 }
 
+// LargerVariable orders the largest variable first.
 func LargerVariable(x, y model.Variable) int {
 	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device),
 		cmp.Compare(x.PID, y.PID))

@@ -17,6 +17,7 @@ type presenter struct {
 	symbolizer *symbolizer
 }
 
+// Window returns a window of the report, without the stacks that allocated.
 func (pr *presenter) Window(w *windows.Window) model.Window {
 	out := model.Window{
 		ID: w.ID, Kind: windows.KindNames[w.Kind], PID: int(w.Process.Info.PID), Execution: w.Execution, Name: w.Name,
@@ -56,6 +57,7 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 	return out
 }
 
+// Between returns the time between two cells.
 func (pr *presenter) Between(w *windows.Window) model.Between {
 	out := model.Between{
 		PID: int(w.Process.Info.PID), Kernel: w.Process.Kernel(),
@@ -93,6 +95,7 @@ func (pr *presenter) refusals(w *windows.Window) []model.Refusal {
 	return out
 }
 
+// Describe returns a process. restartOf is the pid of the kernel that it replaced, 0 for none.
 func (pr *presenter) Describe(process *windows.Process, restartOf int,
 	sessions map[*windows.Window]*windows.Window) model.Process {
 	gone := process.Gone

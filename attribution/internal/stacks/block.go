@@ -5,11 +5,13 @@ import (
 	"ipytracer/event"
 )
 
+// BlockKey is the address of a block of a meter of a process.
 type BlockKey struct {
 	course.Key
 	Address uint64
 }
 
+// Block is the size of a block, and the stack that allocated it.
 type Block struct {
 	Size  event.Bytes
 	Stack uint64

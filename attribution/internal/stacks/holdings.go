@@ -26,6 +26,7 @@ type holds struct {
 
 func newHolding() *holding { return &holding{ByStack: map[uint64]event.Bytes{}} }
 
+// Add adds bytes that a stack allocated; a negative size takes bytes away.
 func (h *holding) Add(stack uint64, size event.Bytes) {
 	before := h.ByStack[stack]
 	after := before + size
@@ -85,6 +86,7 @@ type Holdings struct {
 	spare   spareLists
 }
 
+// NewHoldings returns holdings of nothing.
 func NewHoldings(stacks *Table) *Holdings {
 	return &Holdings{Known: stacks, Held: map[course.Key]*holding{}}
 }

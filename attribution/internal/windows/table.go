@@ -242,6 +242,7 @@ func (wt *Table) Sessions() map[*Window]*Window {
 	return out
 }
 
+// NotSeenWhole returns how many windows are doubted, or have an end that was missed.
 func (wt *Table) NotSeenWhole() (n uint64) {
 	for _, w := range wt.Staying {
 		if w.Missed || w.Doubted {
