@@ -20,7 +20,7 @@ type list[T any] []T
 func (l *list[T]) UnmarshalJSON(text []byte) error {
 	size := int(unsafe.Sizeof(*new(T)))
 	if taken := size * elements(text); taken > maxListed || taken > maxSwell*(len(text)+size) {
-		return fmt.Errorf("%w: a list of %d bytes that says too little", errDamaged, len(text))
+		return fmt.Errorf("%w: a list of %d bytes that would take too much memory", errDamaged, len(text))
 	}
 	return json.Unmarshal(text, (*[]T)(l))
 }

@@ -7,7 +7,7 @@ func (t *Table) IsOld() bool {
 	return t.swept != t.Era
 }
 
-// Original returns the number of a stack itself, for that of its samples.
+// Original returns the number of a stack, given that number or the number of its samples.
 func (t *Table) Original(number uint64) uint64 {
 	if t.IsSampled(number) {
 		return number ^ SampleMark
