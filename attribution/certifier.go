@@ -87,7 +87,7 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 func (ce *certifier) prove(p *model.Proof, window *windows.Window, m event.Meter, complete bool,
 	between course.Straddling) {
 	paused := slices.Contains(window.Paused, m)
-	p.Shed = p.Shed || paused
+	p.Paused = p.Paused || paused
 	if window.IsOpen || window.Kind == windows.KindLife || window.Unknown(m) ||
 		m.Facts().OfPythons && window.Process.Info.Python == "" {
 		return

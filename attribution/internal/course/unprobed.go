@@ -12,7 +12,7 @@ import (
 type Unprobed map[event.Meter]Spans
 
 // Add records one such time.
-func (b *Unprobed) Add(one event.Blind) {
+func (b *Unprobed) Add(one event.Unprobed) {
 	if *b == nil {
 		*b = Unprobed{}
 	}
