@@ -47,7 +47,7 @@ func newTracker(a *blocks.Blocks, l activity.Blocks, audited *auditedBlocks) *Tr
 	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
 	return &Tracker{
 		core: c, allocations: a, audited: audited, timeline: chart, lister: list,
-		reader: &windowReader{Rows: c.Rows, lister: list},
+		reader:    &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{State: s, activity: c.activity, allocations: a},
 		glancer:   glance.New(c.Rows, list, a, c.activity),
 	}
