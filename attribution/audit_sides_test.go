@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -146,7 +147,7 @@ func TestAuditForgets(t *testing.T) {
 // The held bytes add up to the live bytes, for random blocks.
 func TestAuditAddsUp(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(50) {
+	for seed := range attributiontest.Seeds(50) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		n := newNotebook()
 		for range 12 {

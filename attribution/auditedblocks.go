@@ -10,8 +10,8 @@ import (
 	"ipytracer/event"
 )
 
-// auditedBlocks is the ledger of a [Tracker] with an audit: the stacks that allocated in each window, and the blocks
-// that stay behind. The allocations answer for both.
+// auditedBlocks is the keeper of blocks of a [Tracker] with an audit: for each window the stacks that allocated, for
+// the audit the blocks that stay behind. Questions are answered by the former.
 type auditedBlocks struct {
 	*blocks.Blocks
 	audit atomic.Pointer[audit.Audit] // nil once it was dropped
@@ -26,12 +26,12 @@ func (l *auditedBlocks) Takes(c *event.Change) bool {
 }
 
 // Move takes in such a change.
-func (l *auditedBlocks) Move(r *windows.Tree, c *event.Change) {
-	if l.Blocks.Takes(c) {
-		l.Blocks.Move(r, c)
+func (l *auditedBlocks) Move(tree *windows.Tree, change *event.Change) {
+	if l.Blocks.Takes(change) {
+		l.Blocks.Move(tree, change)
 	}
-	if a := l.audit.Load(); a != nil && a.Takes(c) {
-		a.Move(r, c)
+	if a := l.audit.Load(); a != nil && a.Takes(change) {
+		a.Move(tree, change)
 	}
 }
 
@@ -52,10 +52,10 @@ func (l *auditedBlocks) Forget(root uint32, which func(event.Meter) bool) {
 }
 
 // Boundary sees a boundary before it is applied.
-func (l *auditedBlocks) Boundary(p *windows.Process, b *event.Boundary) {
-	l.Blocks.Boundary(p, b)
+func (l *auditedBlocks) Boundary(process *windows.Process, boundary *event.Boundary) {
+	l.Blocks.Boundary(process, boundary)
 	if a := l.audit.Load(); a != nil {
-		a.Boundary(p, b)
+		a.Boundary(process, boundary)
 	}
 }
 

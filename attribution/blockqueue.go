@@ -10,7 +10,7 @@ import (
 	"ipytracer/event"
 )
 
-// blockQueue passes on to a ledger the changes that it takes: in the order in which the kernel made them, and none
+// blockQueue passes on the changes that a keeper of blocks takes: in the order in which Linux made them, and none
 // before the windows of its segment are open.
 type blockQueue struct {
 	*windows.State
@@ -18,36 +18,36 @@ type blockQueue struct {
 	waiting  map[uint32]map[uint64][]event.Change // of segments with windows that have not opened yet, by tree
 	waits    int                                  // the number of changes that wait
 	spare    spareChanges
-	looks    map[uint64]*windows.Refusal // requests at which the ledger is asked for dividers, by number
-	asked    uint64                      // how many there were
-	isClosed bool                        // the ledger takes no more
+	looks    map[uint64]*windows.Refusal // refused requests that wait for their dividers, by number
+	asked    uint64                      // the number of these requests so far
+	isClosed bool                        // no more changes are taken
 }
 
 // await passes on a change that is next in order, or keeps it until its segment's windows are open.
-func (q *blockQueue) await(r *windows.Tree, c *event.Change) {
-	until, late := r.Chains.WaitsFor(c, r.Ended)
+func (q *blockQueue) await(tree *windows.Tree, change *event.Change) {
+	until, late := tree.Chains.WaitsFor(change, tree.Ended)
 	if late > 0 {
-		q.allocateIn(c.Root, r, late)
+		q.allocateIn(change.Root, tree, late)
 	}
-	if until == 0 && c.Segment <= r.Ended+1 {
-		q.move(r, c)
+	if until == 0 && change.Segment <= tree.Ended+1 {
+		q.move(tree, change)
 		return
 	}
 	if !q.Limits.Room(&q.Limits.Waiting, q.waits < stacks.MaxWaits) {
 		return
 	}
 	q.waits++
-	waiting := q.waiting[c.Root]
+	waiting := q.waiting[change.Root]
 	if waiting == nil {
 		waiting = map[uint64][]event.Change{}
-		q.waiting[c.Root] = waiting
+		q.waiting[change.Root] = waiting
 	}
-	until = max(until, c.Segment)
+	until = max(until, change.Segment)
 	all, known := waiting[until]
 	if !known {
 		all = q.spare.waiting()
 	}
-	waiting[until] = append(all, *c)
+	waiting[until] = append(all, *change)
 }
 
 // handOnAll passes on the changes that wait for their order: no more will come.
@@ -60,10 +60,10 @@ func (q *blockQueue) handOnAll() {
 }
 
 // allocateIn passes on the changes that waited for the segments up to this one.
-func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
+func (q *blockQueue) allocateIn(root uint32, tree *windows.Tree, upTo uint64) {
 	waiting := q.waiting[root]
-	r.Chains.Passed(upTo)
-	r.Chains.Flush(r.Ended, false, func(c *event.Change) { q.await(r, c) })
+	tree.Chains.Passed(upTo)
+	tree.Chains.Flush(tree.Ended, false, func(c *event.Change) { q.await(tree, c) })
 	if len(waiting) == 0 {
 		return
 	}
@@ -77,7 +77,7 @@ func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
 	for _, s := range segments {
 		q.waits -= len(waiting[s])
 		for i := range waiting[s] {
-			q.move(r, &waiting[s][i])
+			q.move(tree, &waiting[s][i])
 		}
 		q.spare.waited(waiting[s])
 		delete(waiting, s)
@@ -85,19 +85,19 @@ func (q *blockQueue) allocateIn(root uint32, r *windows.Tree, upTo uint64) {
 }
 
 // move passes on a change, with the segment that it belongs to.
-func (q *blockQueue) move(r *windows.Tree, c *event.Change) {
-	if c.Caller == looks {
-		if refused := q.looks[c.Address]; refused != nil {
+func (q *blockQueue) move(tree *windows.Tree, change *event.Change) {
+	if change.Caller == looks {
+		if refused := q.looks[change.Address]; refused != nil {
 			refused.Dividers = q.blocks.DividersAt(refused.Refusal)
-			delete(q.looks, c.Address)
+			delete(q.looks, change.Address)
 		}
 		return
 	}
-	if segment := r.Chains.Segment(c); segment != c.Segment {
-		placed := *c
-		placed.Segment, c = segment, &placed
+	if segment := tree.Chains.Segment(change); segment != change.Segment {
+		placed := *change
+		placed.Segment, change = segment, &placed
 	}
-	q.blocks.Move(r, c)
+	q.blocks.Move(tree, change)
 }
 
 // close drops the changes that wait, and takes in no more.
@@ -106,11 +106,11 @@ func (q *blockQueue) close() {
 	q.looks = nil
 }
 
-// looks is the Caller of what is no change, but the place of a refused request among the changes.
+// looks is the Caller of a change that only marks the place of a refused request.
 const looks = event.Caller(255)
 
-// look returns the place of a request that PyTorch refused: the ledger is asked for dividers there. It returns nil for
-// all others, and where too many wait.
+// look returns a change that marks the place of a request that PyTorch refused: when its turn comes, the request gets
+// its dividers. It returns nil for all other requests, and where too many wait.
 func (q *blockQueue) look(e event.Event) *event.Change {
 	refused, ok := e.(*windows.Refusal)
 	if !ok || len(q.looks) >= windows.MaxAsked || q.isClosed {
@@ -128,34 +128,35 @@ func (q *blockQueue) look(e event.Event) *event.Change {
 		PID: refused.PID, TID: refused.TID, Meter: refused.Meter, Caller: looks, Address: q.asked}
 }
 
-// inOrder takes in a number of the change stream, with its change or nil if it belongs to something else.
+// inOrder takes in a number of the change stream. c is the change with that number, nil if another event has it.
 func (q *blockQueue) inOrder(r *windows.Tree, stream uint64, c *event.Change) {
 	r.Ordered.Add(stream, c, func(c *event.Change) { q.allocate(r, c) })
 }
 
-// allocate takes in a change. It passes on a change that the ledger takes, once the windows of its segment are open.
-func (q *blockQueue) allocate(r *windows.Tree, c *event.Change) {
+// allocate takes in the next change of the stream. It passes the change on once the windows of its segment are open, if
+// it is of use for blocks.
+func (q *blockQueue) allocate(tree *windows.Tree, change *event.Change) {
 	if q.isClosed {
 		return
 	}
-	if c.Caller == looks {
-		q.await(r, c)
+	if change.Caller == looks {
+		q.await(tree, change)
 		return
 	}
-	if !c.IsBlock() && c.Meter.Facts().Kind == event.Total {
-		r.Chains.Restart(c, func(c *event.Change) { q.await(r, c) })
+	if !change.IsBlock() && change.Meter.Facts().Kind == event.Total {
+		tree.Chains.Restart(change, func(c *event.Change) { q.await(tree, c) })
 	}
-	if !q.blocks.Takes(c) {
+	if !q.blocks.Takes(change) {
 		return
 	}
-	if c.IsBlock() && c.Meter.Facts().Chained() {
-		r.Chains.Link(c, r.Ended, r.Ordered.Skips(), func(c *event.Change) { q.await(r, c) })
+	if change.IsBlock() && change.Meter.Facts().Chained() {
+		tree.Chains.Link(change, tree.Ended, tree.Ordered.Skips(), func(c *event.Change) { q.await(tree, c) })
 		return
 	}
-	q.await(r, c)
+	q.await(tree, change)
 }
 
-// spareChanges is the same for changes that wait.
+// spareChanges is memory for lists of waiting changes, to be used again.
 type spareChanges struct{ changes [][]event.Change }
 
 // waiting returns an empty list of changes.

@@ -11,59 +11,60 @@ import (
 )
 
 // apply carries out a boundary.
-func (in *sequence) apply(r *windows.Tree, b *event.Boundary) {
-	p := in.Processes.Process(b.PID, b.Root)
-	if p == nil {
-		r.Crowded = windows.Pause{Now: true, Cut: in.Session.Cut}
+func (in *sequence) apply(tree *windows.Tree, boundary *event.Boundary) {
+	process := in.Processes.Process(boundary.PID, boundary.Root)
+	if process == nil {
+		tree.Crowded = windows.Pause{Now: true, Cut: in.Session.Cut}
 		return
 	}
-	in.blocks.Boundary(p, b)
-	switch b.Kind {
+	in.blocks.Boundary(process, boundary)
+	switch boundary.Kind {
 	case event.Attached:
-		in.join(p, b)
-		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
-		in.activity.StartBetween(p, b)
+		in.join(process, boundary)
+		process.Session = in.activity.Windows.Open(process, boundary, windows.KindSession, nil)
+		in.activity.StartBetween(process, boundary)
 	case event.Detached:
-		in.activity.CloseProcess(p, b, words.StillRuns)
+		in.activity.CloseProcess(process, boundary, words.StillRuns)
 		for _, other := range in.Processes.Order { // other kernels of a server
-			if other != p && other.Root == p.Root && other.Alive {
+			if other != process && other.Root == process.Root && other.Alive {
 				in.activity.CloseProcess(other, in.Processes.Now(other), words.StillRuns)
 			}
 		}
 	case event.ProcessStart:
-		in.join(p, b)
-		p.Parent = b.Parent
-		if !in.hasExecuted(p, b) {
-			p.Copied, p.IsForked, p.IsFound = course.LevelsOf(&b.Value, in.GPUs.Meters), true, b.Late
+		in.join(process, boundary)
+		process.Parent = boundary.Parent
+		if !in.hasExecuted(process, boundary) {
+			process.Copied = course.LevelsOf(&boundary.Value, in.GPUs.Meters)
+			process.IsForked, process.IsFound = true, boundary.Late
 		}
 	case event.ProcessExec:
-		in.exec(p, b)
+		in.exec(process, boundary)
 	case event.ProcessExit:
-		in.activity.Invariants.Ends(p)
-		p.Ended, p.Gone = true, b.Time
-		r.Lives(p, in.Session.Cut, false)
-		p.Dying(b)
-		in.activity.CloseProcess(p, b, words.ProcessEnded)
-		delete(r.Away, b.PID)
-		p.Gauges.Clear(in.Session.Cut, r.Latest())
-		p.IsForked = false
-		in.blocks.Ended(b.PID)
+		in.activity.Invariants.Ends(process)
+		process.Ended, process.Gone = true, boundary.Time
+		tree.Lives(process, in.Session.Cut, false)
+		process.Dying(boundary)
+		in.activity.CloseProcess(process, boundary, words.ProcessEnded)
+		delete(tree.Away, boundary.PID)
+		process.Gauges.Clear(in.Session.Cut, tree.Latest())
+		process.IsForked = false
+		in.blocks.Ended(boundary.PID)
 	case event.CellOpen:
-		in.activity.OpenCell(r, p, b)
+		in.activity.OpenCell(tree, process, boundary)
 	case event.CellResult:
-		in.activity.CellResult(p, b)
+		in.activity.CellResult(process, boundary)
 	case event.CellClose:
-		in.activity.CloseCell(p, b)
+		in.activity.CloseCell(process, boundary)
 	case event.StatementOpen:
-		in.activity.OpenStatement(p, b)
+		in.activity.OpenStatement(process, boundary)
 	case event.StatementClose:
-		in.activity.CloseStatement(b, activity.OutcomeStatus(b.Outcome))
+		in.activity.CloseStatement(boundary, activity.OutcomeStatus(boundary.Outcome))
 	case event.ExperimentBegin:
-		in.activity.BeginExperiment(r, p, b)
+		in.activity.BeginExperiment(tree, process, boundary)
 	case event.ExperimentEnd:
-		in.activity.EndExperiment(p, b)
+		in.activity.EndExperiment(process, boundary)
 	case event.MeterShed, event.MeterBack:
-		in.pauseProbes(r, b)
+		in.pauseProbes(tree, boundary)
 	}
 }
 
@@ -75,76 +76,78 @@ func (in *sequence) hasExecuted(p *windows.Process, b *event.Boundary) bool {
 		p.Info.Command != parent.Info.Command
 }
 
-func (in *sequence) join(p *windows.Process, b *event.Boundary) {
-	r := in.Processes.Tree(b.Root)
-	p.Began = b.Time
-	r.Lives(p, in.Session.Cut, true)
-	r.Moved(p, in.Session.Cut)
-	r.BeginPaused(p)
-	p.Life = course.StartFigures(&b.Value, in.GPUs.Meters)
-	if b.Command != "" && p.Info.Command == "" {
-		p.Info.Command, _ = in.Limits.Keep(b.Command, windows.MaxName)
+func (in *sequence) join(process *windows.Process, boundary *event.Boundary) {
+	tree := in.Processes.Tree(boundary.Root)
+	process.Began = boundary.Time
+	tree.Lives(process, in.Session.Cut, true)
+	tree.Moved(process, in.Session.Cut)
+	tree.BeginPaused(process)
+	process.Life = course.StartFigures(&boundary.Value, in.GPUs.Meters)
+	if boundary.Command != "" && process.Info.Command == "" {
+		process.Info.Command, _ = in.Limits.Keep(boundary.Command, windows.MaxName)
 	}
 }
 
 // exec continues a process with another program; the code that ran in it is over.
-func (in *sequence) exec(p *windows.Process, b *event.Boundary) {
-	if !p.Alive {
-		in.join(p, b)
-		p.Parent = b.Parent
+func (in *sequence) exec(process *windows.Process, boundary *event.Boundary) {
+	if !process.Alive {
+		in.join(process, boundary)
+		process.Parent = boundary.Parent
 	}
-	for len(p.Open) > 0 {
-		in.activity.AbandonCell(p, b, words.ProcessExeced)
+	for len(process.Open) > 0 {
+		in.activity.AbandonCell(process, boundary, words.ProcessExeced)
 	}
-	if b.Command != "" {
-		p.Info.Command, _ = in.Limits.Keep(b.Command, windows.MaxName)
+	if boundary.Command != "" {
+		process.Info.Command, _ = in.Limits.Keep(boundary.Command, windows.MaxName)
 	}
-	if p.IsForked { // it was forked with its parent's memory
-		p.Copied, p.IsForked = nil, false
-		p.Life = course.StartFigures(&b.Value, in.GPUs.Meters)
-		for i := range p.Life {
-			p.Life[i].Peak = b.High[p.Life[i].Meter]
+	if process.IsForked { // it was forked with its parent's memory
+		process.Copied, process.IsForked = nil, false
+		process.Life = course.StartFigures(&boundary.Value, in.GPUs.Meters)
+		for i := range process.Life {
+			process.Life[i].Peak = boundary.High[process.Life[i].Meter]
 		}
 		for _, m := range in.GPUs.Meters {
-			if b.High[m] != 0 {
-				p.Life.Need(m).Peak = b.High[m]
+			if boundary.High[m] != 0 {
+				process.Life.Need(m).Peak = boundary.High[m]
 			}
 		}
 	}
-	p.Inputs = -1
-	if p.Session == nil && p.Parent == 0 {
-		p.Session = in.activity.Windows.Open(p, b, windows.KindSession, nil)
-		in.activity.StartBetween(p, b)
+	process.Inputs = -1
+	if process.Session == nil && process.Parent == 0 {
+		process.Session = in.activity.Windows.Open(process, boundary, windows.KindSession, nil)
+		in.activity.StartBetween(process, boundary)
 	}
 }
 
 // pauseProbes records that a root's probe group was paused or resumed, and marks the windows that are open.
-func (in *sequence) pauseProbes(r *windows.Tree, b *event.Boundary) {
-	down := b.Kind == event.MeterShed
-	paused := b.Group.Paused()
+func (in *sequence) pauseProbes(tree *windows.Tree, boundary *event.Boundary) {
+	down := boundary.Kind == event.MeterShed
+	paused := boundary.Group.Paused()
 	switch {
 	case len(paused) > 0:
-		r.SetPaused(in.Session.Cut, b.Group, down, paused...)
-	case b.Group.IsOfStacks():
-		if forgotten := b.Group.Forgotten(); down && len(forgotten) > 0 {
-			in.blocks.Forget(b.Root, func(m event.Meter) bool { return slices.Contains(forgotten, m.Template()) })
+		tree.SetPaused(in.Session.Cut, boundary.Group, down, paused...)
+	case boundary.Group.IsOfStacks():
+		if forgotten := boundary.Group.Forgotten(); down && len(forgotten) > 0 {
+			in.blocks.Forget(boundary.Root, func(m event.Meter) bool {
+				return slices.Contains(forgotten, m.Template())
+			})
 		}
-		in.pauseStacks(r, b)
+		in.pauseStacks(tree, boundary)
 	default: // it serves no meter
 		if down {
-			in.Paused.Add(windows.ProbeGroup{Group: b.Group, Text: b.Probes})
+			in.Paused.Add(windows.ProbeGroup{Group: boundary.Group, Text: boundary.Probes})
 		}
-		if down && b.Group == event.Statements {
-			in.activity.CutShort(r, b)
+		if down && boundary.Group == event.Statements {
+			in.activity.CutShort(tree, boundary)
 		}
 	}
 }
 
 // pauseStacks records that stacks are not walked, or are walked again.
-func (in *sequence) pauseStacks(r *windows.Tree, b *event.Boundary) {
-	if r.PausedStacks == nil {
-		r.PausedStacks = map[event.Group]windows.Pause{}
+func (in *sequence) pauseStacks(tree *windows.Tree, boundary *event.Boundary) {
+	if tree.PausedStacks == nil {
+		tree.PausedStacks = map[event.Group]windows.Pause{}
 	}
-	r.PausedStacks[b.Group] = windows.Pause{Now: b.Kind == event.MeterShed, Cut: in.Session.Cut}
+	tree.PausedStacks[boundary.Group] = windows.Pause{Now: boundary.Kind == event.MeterShed, Cut: in.Session.Cut}
 	in.Paused.AddStacks()
 }

@@ -17,8 +17,13 @@ import (
 // keeps returns the number of bytes reachable from a tracker that has taken in events, and its report.
 func keeps(t *testing.T, take func(add func(event.Event))) (int64, *model.Report) {
 	t.Helper()
+	return keepsIn(t, attribution.New(), take)
+}
+
+// keepsIn is keeps for a Tracker that has seen nothing.
+func keepsIn(t *testing.T, tracker *attribution.Tracker, take func(add func(event.Event))) (int64, *model.Report) {
+	t.Helper()
 	before := reachable()
-	tracker := attribution.New()
 	take(tracker.Add)
 	r := tracker.Stream()
 	if err := text.Report(io.Discard, r, text.Options{}); err != nil {
@@ -65,9 +70,13 @@ func TestLongNotebook(t *testing.T) {
 // TestLeftOpen: an open window costs next to nothing for each child that comes and goes, and children that have no room
 // in the report are counted.
 func TestLeftOpen(t *testing.T) {
-	const children = 1100 // of 1,000 windows: more than are listed of all windows
-	kept, r := keeps(t, func(add func(event.Event)) { attributiontest.LeftOpen(add, 1000, children) })
-	if kept > 64<<20 {
+	const children = 1100
+	windows := attributiontest.Many(100, 1000) // with more children than are listed of all windows
+	most := windows * 1 << 10
+	tracker := attribution.New()
+	attribution.LimitChildren(tracker, most)
+	kept, r := keepsIn(t, tracker, func(add func(event.Event)) { attributiontest.LeftOpen(add, windows, children) })
+	if kept > int64(attributiontest.Many(32, 64))<<20 {
 		t.Errorf("%d bytes", kept)
 	}
 	says(t, r, "a child process is missing from a window's children")
@@ -78,7 +87,7 @@ func TestLeftOpen(t *testing.T) {
 			t.Fatalf("window %d has %d children, and %d that are not listed", w.ID, len(w.Children), w.ChildrenUnlisted)
 		}
 	}
-	if listed > 1<<20 {
+	if listed > most || listed < most-children {
 		t.Errorf("%d children are listed", listed)
 	}
 }

@@ -54,7 +54,6 @@ func (ce *certifier) evidence() model.Certificate {
 		c.LateLibraries = append(c.LateLibraries, f.Late...)
 		c.Problems = append(c.Problems, f.Problems...)
 	}
-	ce.Limits.MaxProcesses = windows.MaxProcesses
 	return c
 }
 
@@ -71,24 +70,26 @@ func (ce *certifier) proofs(c *model.Certificate) map[event.Meter]*model.Proof {
 		proofs[m] = &model.Proof{ID: m.String()}
 	}
 	between := ce.Processes.Straddling()
-	for w := range ce.Table.All(0, windows.AnyKind) {
-		if w.Kind == windows.KindSession {
+	for window := range ce.Table.All(0, windows.AnyKind) {
+		if window.Kind == windows.KindSession {
 			for kind, n := range c.Unknown() {
-				*n += w.CloseFrees.Unknown[kind] - w.OpenFrees.Unknown[kind]
+				*n += window.CloseFrees.Unknown[kind] - window.OpenFrees.Unknown[kind]
 			}
 		}
-		complete := ce.Processes.Tree(w.Root).Stream.Complete(w.OpenStream, w.CloseStream)
+		complete := ce.Processes.Tree(window.Root).Stream.Complete(window.OpenStream, window.CloseStream)
 		for _, m := range ce.GPUs.Meters {
-			ce.prove(proofs[m], w, m, complete, between)
+			ce.prove(proofs[m], window, m, complete, between)
 		}
 	}
 	return proofs
 }
 
-func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, complete bool, between course.Straddling) {
-	paused := slices.Contains(w.Paused, m)
+func (ce *certifier) prove(p *model.Proof, window *windows.Window, m event.Meter, complete bool,
+	between course.Straddling) {
+	paused := slices.Contains(window.Paused, m)
 	p.Paused = p.Paused || paused
-	if w.IsOpen || w.Kind == windows.KindLife || w.Unknown(m) || m.Facts().OfPythons && w.Process.Info.Python == "" {
+	if window.IsOpen || window.Kind == windows.KindLife || window.Unknown(m) ||
+		m.Facts().OfPythons && window.Process.Info.Python == "" {
 		return
 	}
 	if !complete || paused {
@@ -96,10 +97,10 @@ func (ce *certifier) prove(p *model.Proof, w *windows.Window, m event.Meter, com
 		return
 	}
 	p.Compared++
-	kernel := w.Own.Of(m).Highest()
-	difference := int64(kernel - between.Recomputed(course.StraddlingKey{Root: w.Root, PID: w.Process.Info.PID,
-		Meter: m}, w.FirstSegment,
-		w.LastSegment, w.Recomputed.Of(m), kernel))
+	kernel := window.Own.Of(m).Highest()
+	key := course.StraddlingKey{Root: window.Root, PID: window.Process.Info.PID, Meter: m}
+	difference := int64(kernel -
+		between.Recomputed(key, window.FirstSegment, window.LastSegment, window.Recomputed.Of(m), kernel))
 	if difference == 0 {
 		p.Agreed++
 	}

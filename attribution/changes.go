@@ -7,61 +7,62 @@ import (
 )
 
 // change files one value of the stream under its segment.
-func (in *sequence) change(c *event.Change) {
-	r := in.Processes.Tree(c.Root)
-	if c.Segment <= r.Archived && r.Archived > 0 { // too late: its windows may be archived
+func (in *sequence) change(change *event.Change) {
+	tree := in.Processes.Tree(change.Root)
+	if change.Segment <= tree.Archived && tree.Archived > 0 { // too late: its windows may be archived
 		in.Limits.Late++
 		return
 	}
-	segment := r.Changes[c.Segment]
-	if _, known := segment[c.PID]; c.Passed == 0 && c.Segment > r.Ended && !known && r.Ahead >= windows.MaxAhead {
+	segment := tree.Changes[change.Segment]
+	if _, known := segment[change.PID]; change.Passed == 0 && change.Segment > tree.Ended && !known &&
+		tree.Ahead >= windows.MaxAhead {
 		in.Limits.Ahead++
 		return
 	}
-	r.Stream.Received(c.Stream)
-	in.GPUs.Notes.Take(c)
-	if c.Learned {
-		in.GPUs.Mark(c.Meter)
-		if in.Limits.Room(&in.Limits.Ahead, len(r.Learned) < windows.MaxAsked) {
-			learned := *c
-			r.Learned = append(r.Learned, &learned) // the windows of its segment may not have opened yet
+	tree.Stream.Received(change.Stream)
+	in.GPUs.Notes.Take(change)
+	if change.Learned {
+		in.GPUs.Mark(change.Meter)
+		if in.Limits.Room(&in.Limits.Ahead, len(tree.Learned) < windows.MaxAsked) {
+			learned := *change
+			tree.Learned = append(tree.Learned, &learned) // the windows of its segment may not have opened yet
 		}
 	}
-	in.chart.Tell(r, c, in.pending)
-	in.queue.inOrder(r, c.Stream, c)
-	if c.Caller.Moves() {
-		moved := *c
-		in.activity.Requests.Request(r, &moved)
+	in.chart.Tell(tree, change, in.pending)
+	in.queue.inOrder(tree, change.Stream, change)
+	if change.Caller.Moves() {
+		moved := *change
+		in.activity.Requests.Request(tree, &moved)
 	}
-	if c.Passed > 0 {
-		if len(r.Straddling) < maxBetween {
-			r.Straddling = append(r.Straddling, *c)
+	if change.Passed > 0 {
+		if len(tree.Straddling) < maxBetween {
+			tree.Straddling = append(tree.Straddling, *change)
 		}
 		return
 	}
-	if c.Segment <= r.Ended {
-		in.late(r, c)
+	if change.Segment <= tree.Ended {
+		in.late(tree, change)
 		return
 	}
 	if segment == nil {
 		segment = map[int32]course.Levels{}
-		r.Changes[c.Segment] = segment
+		tree.Changes[change.Segment] = segment
 	}
-	high, known := segment[c.PID]
+	high, known := segment[change.PID]
 	if !known {
-		r.Ahead++
+		tree.Ahead++
 	}
-	high.Raise(c.Meter, c.Highest())
-	segment[c.PID] = high
+	high.Raise(change.Meter, change.Highest())
+	segment[change.PID] = high
 }
 
 // late adds a change of a segment that is over to the windows that hold the segment.
-func (in *sequence) late(r *windows.Tree, c *event.Change) {
-	if p := in.Processes.ByPID[c.PID]; p != nil {
-		p.Gauges.Need(c.Meter).Seen.Push(r.CutOf(c.Segment, in.Session.Cut), c.Highest())
+func (in *sequence) late(tree *windows.Tree, change *event.Change) {
+	if p := in.Processes.ByPID[change.PID]; p != nil {
+		p.Gauges.Need(change.Meter).Seen.Push(tree.CutOf(change.Segment, in.Session.Cut), change.Highest())
 	}
-	for _, w := range in.Table.Closed.With(c.PID, c.Root, c.Segment) {
-		w.Recomputed.Raise(c.Meter, c.Highest())
+	for _, w := range in.Table.Closed.With(change.PID, change.Root, change.Segment) {
+		w.Recomputed.Raise(change.Meter, change.Highest())
 	}
 }
 
@@ -72,48 +73,48 @@ func (in *sequence) asked(e event.Event) {
 		e = &windows.Refusal{Refusal: refused}
 	}
 	at := windows.PlaceOf(e)
-	r := in.Processes.Tree(at.Root)
-	if at.Segment <= r.Archived && r.Archived > 0 {
+	tree := in.Processes.Tree(at.Root)
+	if at.Segment <= tree.Archived && tree.Archived > 0 {
 		in.Limits.Late++
 		return
 	}
-	r.Stream.Received(at.Stream)
-	in.queue.inOrder(r, at.Stream, in.queue.look(e))
+	tree.Stream.Received(at.Stream)
+	in.queue.inOrder(tree, at.Stream, in.queue.look(e))
 	in.GPUs.Mark(at.Meter)
-	in.activity.Requests.Request(r, e)
+	in.activity.Requests.Request(tree, e)
 }
 
 // learn takes in the values that became known in a segment that ends, while the windows of the segment are open: see
 // [sequence.learned].
-func (in *sequence) learn(r *windows.Tree, segment uint64) {
-	waiting := r.Learned[:0]
-	for _, c := range r.Learned {
-		if c.Segment > segment {
-			waiting = append(waiting, c)
+func (in *sequence) learn(tree *windows.Tree, segment uint64) {
+	waiting := tree.Learned[:0]
+	for _, change := range tree.Learned {
+		if change.Segment > segment {
+			waiting = append(waiting, change)
 		} else {
-			in.learned(c)
+			in.learned(change)
 		}
 	}
-	r.Learned = waiting
+	tree.Learned = waiting
 }
 
 // learned corrects the windows that began before a meter's value was known: PyTorch's totals after a late attach.
 // Nothing has changed them since, so the open windows began with that value; for windows that are over, it is unknown.
-func (in *sequence) learned(c *event.Change) {
-	if c.Value == 0 {
+func (in *sequence) learned(change *event.Change) {
+	if change.Value == 0 {
 		return
 	}
-	p := in.Processes.Process(c.PID, c.Root)
-	if p == nil || p.Gauges.Value(c.Meter) != 0 {
+	process := in.Processes.Process(change.PID, change.Root)
+	if process == nil || process.Gauges.Value(change.Meter) != 0 {
 		return
 	}
-	in.Processes.Enter(p, c.Root)
-	p.Gauges.Raise(in.Session.Cut, c.Meter, c.Value)
-	p.Gauges.Need(c.Meter).Seen.Push(in.Session.Cut, c.Value)
-	p.Life.Raise(c.Meter, c.Value)
-	in.Processes.Tree(c.Root).Gauges.Raise(in.Session.Cut, c.Meter, c.Value)
-	p.Learn(c.Meter, in.Table.Closings)
-	in.chart.DrawLearned(in.Processes.Tree(c.Root), p, c.Meter, c.Value)
+	in.Processes.Enter(process, change.Root)
+	process.Gauges.Raise(in.Session.Cut, change.Meter, change.Value)
+	process.Gauges.Need(change.Meter).Seen.Push(in.Session.Cut, change.Value)
+	process.Life.Raise(change.Meter, change.Value)
+	in.Processes.Tree(change.Root).Gauges.Raise(in.Session.Cut, change.Meter, change.Value)
+	process.Learn(change.Meter, in.Table.Closings)
+	in.chart.DrawLearned(in.Processes.Tree(change.Root), process, change.Meter, change.Value)
 }
 
 // maxBetween is the most changes made during boundaries that are kept: they are rare.

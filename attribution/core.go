@@ -17,7 +17,7 @@ type core struct {
 	sequence *sequence
 }
 
-// newCore connects the parts that follow the events of a session, with a ledger of its blocks and a chart of its
+// newCore connects the parts that follow the events of a session, with a keeper of its blocks and a chart of its
 // meters.
 func newCore(s *windows.State, l activity.Blocks, of chart) *core {
 	c := &core{

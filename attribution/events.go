@@ -109,7 +109,7 @@ func (in *sequence) finish(f *event.Finish) {
 	in.Processes.SetUnprobed(f.Unprobed)
 	if isFirst {
 		in.endAll()
-		in.activity.ShellCheck.Compare(f.Shells)
+		in.activity.CompareShells(f.Shells)
 	}
 }
 
@@ -118,9 +118,9 @@ func (in *sequence) flush() {
 	if in.pending == nil {
 		return
 	}
-	b, readings, about := in.pending, in.readings, in.about
+	boundary, readings, about := in.pending, in.readings, in.about
 	in.pending, in.readings, in.about, in.behind = nil, nil, nil, 0
-	in.settle(b, readings)
+	in.settle(boundary, readings)
 	for _, e := range about {
 		in.take(e)
 	}
@@ -128,27 +128,27 @@ func (in *sequence) flush() {
 
 // introduce records a process, or more data on it.
 func (in *sequence) introduce(info event.ProcessInfo) {
-	p := in.Processes.Process(info.PID, info.Root)
-	// it may run cells, which have room when nothing else has
-	if p == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MostProcesses+windows.MaxPythons {
-		p = in.Processes.Adopt(info.PID, info.Root)
+	process := in.Processes.Process(info.PID, info.Root)
+	// a Python may run cells, so there is room for some when other processes find none
+	if process == nil && info.Python != "" && len(in.Processes.Order) < in.Limits.MaxProcesses+windows.MaxPythons {
+		process = in.Processes.Adopt(info.PID, info.Root)
 	}
-	if p == nil {
+	if process == nil {
 		return
 	}
-	if p.Info = in.Limits.Bounded(info); info.IPython != "" {
-		in.Processes.Kernels.Met(p)
+	if process.Info = in.Limits.Bounded(info); info.IPython != "" {
+		in.Processes.Kernels.Met(process)
 	}
-	if p.Inputs < 0 {
-		p.Inputs = info.Inputs
+	if process.Inputs < 0 {
+		process.Inputs = info.Inputs
 		// inputs stored by now were stored while its cells were watched: In begins with one empty entry
 		if !info.Late {
-			p.Inputs = min(p.Inputs, 1)
+			process.Inputs = min(process.Inputs, 1)
 		}
 	}
-	if info.Python != "" && p.Alive && p.Parent != 0 && p.Session == nil && p.Lifetime == nil && !p.Adopted &&
-		in.blocks.Keeps(windows.KindLife) {
-		p.Lifetime = in.activity.Windows.Open(p, in.Processes.Now(p), windows.KindLife, nil)
+	if info.Python != "" && process.Alive && process.Parent != 0 && process.Session == nil &&
+		process.Lifetime == nil && !process.Adopted && in.blocks.Keeps(windows.KindLife) {
+		process.Lifetime = in.activity.Windows.Open(process, in.Processes.Now(process), windows.KindLife, nil)
 	}
 }
 

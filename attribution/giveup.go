@@ -31,14 +31,14 @@ func GiveUp(t *Tracker, why string) {
 
 // forgetTallies removes the tallies of windows.
 func forgetTallies(all []*windows.Window) {
-	for _, w := range all {
-		if w == nil {
+	for _, window := range all {
+		if window == nil {
 			continue
 		}
-		if w.Detail != nil {
-			w.Tallies = nil
+		if window.Detail != nil {
+			window.Tallies = nil
 		}
-		if s := w.AtResult; s != nil && s.Detail != nil {
+		if s := window.AtResult; s != nil && s.Detail != nil {
 			s.Tallies = nil
 		}
 	}

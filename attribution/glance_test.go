@@ -67,7 +67,7 @@ func TestGlance(t *testing.T) {
 // TestGlancesChangeNothing: a session with glances all the while has the same report.
 func TestGlancesChangeNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for seed := range attributiontest.Seeds(12) {
 		looked, plain := New(), New()
 		i := 0
 		attributiontest.Anything(func(e event.Event) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -99,7 +100,7 @@ func TestOverlappingHooks(t *testing.T) {
 // closed at their result.
 func TestMissedIsAsIfItHadEnded(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(50) {
+	for seed := range attributiontest.Seeds(50) {
 		reports := [2]*model.Report{}
 		for missed := range 2 {
 			rng := rand.New(rand.NewPCG(seed, 7))

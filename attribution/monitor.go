@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ipytracer/attribution/internal/activity"
+	"ipytracer/attribution/internal/stacks"
 	"ipytracer/attribution/internal/windows"
 	"ipytracer/event"
 	"ipytracer/model"
@@ -16,22 +17,21 @@ import (
 // for them, and no stacks unless it is a [NewProfiler].
 type Monitor struct {
 	core     *core
-	marker   event.Boundary  // an experiment's, as it is taken in
-	profiler *profiler       // nil without stacks
-	prefix   string          // of the experiments that are windows; "" for none
-	marked   activity.Marked // those of them that have closed
+	marker   event.Boundary // an experiment's, as it is taken in
+	profiler *profiler      // nil without stacks
+	prefix   string         // of the experiments that are windows; "" for none
 }
 
 // NewMonitor returns a Monitor that has seen nothing.
 func NewMonitor() *Monitor {
-	return &Monitor{core: newCore(monitored(), unkept{}, noChart{})}
+	return &Monitor{core: newCore(monitored(stacks.RoomOfSession), unkept{}, noChart{})}
 }
 
 // monitored returns the state of a session that is monitored.
-func monitored() *windows.State {
-	s := windows.NewState()
-	s.Table.Forgets, s.Limits.Open, s.Limits.MostProcesses = true, monitorOpen, windows.MaxListing
-	return s
+func monitored(room stacks.Room) *windows.State {
+	return windows.NewBounded(windows.Bounds{
+		Open: monitorOpen, Processes: windows.MaxListing, Stacks: room, Forgets: true,
+	})
 }
 
 // A kernel must not make its Monitor large, which is one of many: these bound its open cells, and the bytes of names
@@ -45,9 +45,10 @@ const (
 // reuse the memory of a boundary or a change when Add returns. Experiments are no windows here, but those of
 // [Monitor.KeepExperiments]: the boundaries of the others only have figures.
 func (m *Monitor) Add(e event.Event) {
-	if b, is := e.(*event.Boundary); is && (b.Kind == event.ExperimentBegin || b.Kind == event.ExperimentEnd) &&
-		(m.prefix == "" || !strings.HasPrefix(b.Experiment, m.prefix)) {
-		m.marker = *b
+	if boundary, is := e.(*event.Boundary); is && (boundary.Kind == event.ExperimentBegin ||
+		boundary.Kind == event.ExperimentEnd) &&
+		(m.prefix == "" || !strings.HasPrefix(boundary.Experiment, m.prefix)) {
+		m.marker = *boundary
 		m.marker.Kind, m.marker.Experiment = event.Asked, ""
 		e = &m.marker
 	}
@@ -76,43 +77,43 @@ func (m *Monitor) Origin() event.Nanoseconds { return m.core.Session.Began }
 
 // Process returns a process, with its figures so far, and how it has ended. ok is false if it is not known.
 func (m *Monitor) Process(pid int) (out model.Process, ok bool) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil || p.Began == 0 {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil || process.Began == 0 {
 		return model.Process{}, false
 	}
-	return m.core.Presenter.Describe(p, 0, nil), true
+	return m.core.Presenter.Describe(process, 0, nil), true
 }
 
 // Has reports whether a process is known.
 func (m *Monitor) Has(pid int) bool { return m.core.Processes.ByPID[int32(pid)] != nil }
 
-// Statement returns the statement in which a process has ended, with its figures; ok is false for none. It is to be
-// called before the next [Monitor.Finished].
+// Statement returns the statement in which a process has ended, with its figures; ok is false for none. Call it before
+// the next [Monitor.Finished].
 func (m *Monitor) Statement(pid int) (out model.Window, ok bool) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil || p.Last.Statement == nil || p.Last.Statement.IsOpen {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil || process.Last.Statement == nil || process.Last.Statement.IsOpen {
 		return model.Window{}, false
 	}
-	return m.core.Presenter.Window(p.Last.Statement), true
+	return m.core.Presenter.Window(process.Last.Statement), true
 }
 
 // Tree returns the present values of the meters of a process together with its children, in bytes, by meter.
 func (m *Monitor) Tree(pid int) map[string]int64 {
 	out := map[string]int64{}
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return out
 	}
-	r := m.core.Processes.Tree(p.Root)
+	tree := m.core.Processes.Tree(process.Root)
 	for _, meter := range m.core.GPUs.Meters {
-		if m.core.GPUs.Shows(meter, nil, p.Info.Python != "") {
-			out[meter.String()] = int64(r.Gauges.Value(meter))
+		if m.core.GPUs.Shows(meter, nil, process.Info.Python != "") {
+			out[meter.String()] = int64(tree.Gauges.Value(meter))
 		}
 	}
 	return out
 }
 
-// unkept is the ledger of a [Monitor]: it keeps no blocks, and no windows.
+// unkept is the keeper of blocks of a [Monitor]: it keeps no blocks, and no windows.
 type unkept struct {
 	activity.Untallied
 	activity.Unfollowed
@@ -139,29 +140,29 @@ func (m *Monitor) KeepSources(most, all int) {
 // KeepExperiments has experiments with names that begin with a prefix be windows from now on.
 func (m *Monitor) KeepExperiments(prefix string) {
 	m.prefix = prefix
-	m.core.activity.Marked = &m.marked
+	m.core.activity.KeepExperiments()
 }
 
-// Experiments returns the experiments that closed since the last call, of all processes, in the order in which they
-// closed. They are forgotten. lost is how many more closed after these, by process, for which there was no room. It is
-// to be called before [Monitor.Finished].
+// Experiments returns the experiments of all processes that closed since the last call, in the order in which they
+// closed, and forgets them. lost counts by process the later ones that found no room. Call it before
+// [Monitor.Finished].
 func (m *Monitor) Experiments() (done []model.Window, lost map[int32]int) {
-	for _, w := range m.marked.All {
+	closed, lost := m.core.activity.TakeExperiments()
+	for _, w := range closed {
 		done = append(done, m.core.Presenter.Window(m.core.Table.Whole(w)))
 	}
-	lost, m.marked = m.marked.Lost, activity.Marked{}
 	return done, lost
 }
 
 // RunningExperiments returns the open experiments of a process, at most the hundred newest, the one that opened first
 // in front. Their figures reach to the last boundary.
 func (m *Monitor) RunningExperiments(pid int) (all []model.Window) {
-	p := m.core.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := m.core.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return nil
 	}
 	var open []*windows.Window
-	for _, of := range p.Experiments.ByName {
+	for _, of := range process.Experiments.ByName {
 		open = append(open, of...)
 	}
 	slices.SortFunc(open, func(a, b *windows.Window) int { return a.ID - b.ID })

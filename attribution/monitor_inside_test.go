@@ -15,7 +15,7 @@ import (
 func TestMonitor(t *testing.T) {
 	t.Parallel()
 	cells, children, sources := 0, 0, 0
-	for seed := range uint64(40) {
+	for seed := range attributiontest.Seeds(40) {
 		tracker, monitor, withSources := New(), NewMonitor(), seed%2 == 0
 		if withSources {
 			monitor.KeepSources(windows.MaxSource, windows.MaxText)
@@ -61,7 +61,7 @@ func TestMonitor(t *testing.T) {
 			}
 		}
 	}
-	if cells < 500 || children < 100 || sources < 100 {
+	if many := attributiontest.Many; cells < many(125, 500) || children < many(25, 100) || sources < many(25, 100) {
 		t.Errorf("%d cells with %d children and %d sources: this test shows nothing", cells, children, sources)
 	}
 }

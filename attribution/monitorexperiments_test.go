@@ -15,7 +15,7 @@ import (
 func TestMonitorExperiments(t *testing.T) {
 	t.Parallel()
 	ended, running := 0, 0
-	for seed := range uint64(20) {
+	for seed := range attributiontest.Seeds(20) {
 		tracker, monitor := New(), NewMonitor()
 		monitor.KeepExperiments("e")
 		n, steps := 0, 0
@@ -60,7 +60,7 @@ func TestMonitorExperiments(t *testing.T) {
 			}
 		}, seed, 800)
 	}
-	if ended < 150 || running < 500 {
+	if ended < attributiontest.Many(40, 150) || running < attributiontest.Many(125, 500) {
 		t.Errorf("%d experiments ended, %d ran: this test shows nothing", ended, running)
 	}
 }

@@ -24,12 +24,8 @@ type profiler struct {
 
 // NewProfiler returns a Monitor with stacks, which has seen nothing: it knows what was allocated, see [Monitor.Flows].
 func NewProfiler() *Monitor {
-	s := monitored()
-	s.Stacks.Room = stacks.RoomOfProfiler
-	a := blocks.New(s)
-	a.Flow, a.Untallied = &blocks.Flow{}, true
-	a.Flow.Clear()
-	l := &profiledBlocks{a}
+	s := monitored(stacks.RoomOfProfiler)
+	l := &profiledBlocks{blocks.NewFlowing(s)}
 	c := newCore(s, l, noChart{})
 	return &Monitor{core: c, profiler: &profiler{core: c, blocks: l}}
 }
@@ -71,7 +67,7 @@ func (m *Monitor) IsCrowded() bool {
 	return 2*(len(t.Stacks)+len(t.Repeated)) > t.Room.Stacks || 2*len(t.Calls) > t.Room.Frames || 2*t.Text > t.Room.Text
 }
 
-// profiledBlocks is the ledger of a profiler.
+// profiledBlocks is the keeper of blocks of a profiler.
 type profiledBlocks struct{ *blocks.Blocks }
 
 var _ activity.Blocks = (*profiledBlocks)(nil)
@@ -80,23 +76,23 @@ var _ activity.Blocks = (*profiledBlocks)(nil)
 func (*profiledBlocks) Keeps(kind windows.WindowKind) bool { return kind == windows.KindCell }
 
 // Move takes in a change. The blocks of a process that has ended are gone.
-func (l *profiledBlocks) Move(r *windows.Tree, c *event.Change) {
-	if p := l.Processes.ByPID[c.PID]; p == nil || p.Ended {
-		l.Flow.Drop(course.Key{PID: c.PID, Meter: c.Meter}, c.Size)
+func (l *profiledBlocks) Move(tree *windows.Tree, change *event.Change) {
+	if p := l.Processes.ByPID[change.PID]; p == nil || p.Ended {
+		l.Flow.Drop(course.Key{PID: change.PID, Meter: change.Meter}, change.Size)
 		return
 	}
-	l.Flow.Leads(c)
-	l.Blocks.Move(r, c)
+	l.Flow.Leads(change)
+	l.Blocks.Move(tree, change)
 }
 
 // DividersAt returns nothing: an agent gives no advice.
 func (*profiledBlocks) DividersAt(*event.Refusal) []windows.Divider { return nil }
 
 // Boundary ends all blocks of a process that has executed another program.
-func (l *profiledBlocks) Boundary(p *windows.Process, b *event.Boundary) {
-	l.Blocks.Boundary(p, b)
-	if b.Kind == event.ProcessExec {
-		l.Ended(b.PID)
+func (l *profiledBlocks) Boundary(process *windows.Process, boundary *event.Boundary) {
+	l.Blocks.Boundary(process, boundary)
+	if boundary.Kind == event.ProcessExec {
+		l.Ended(boundary.PID)
 	}
 }
 
@@ -189,11 +185,11 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 			}
 		}
 	}
-	w := pr.core.Processes.SessionOf(root)
-	if w != nil {
-		w = pr.core.Table.Whole(w)
+	window := pr.core.Processes.SessionOf(root)
+	if window != nil {
+		window = pr.core.Table.Whole(window)
 	}
-	f.Exact, f.Bound = pr.core.Figurer.Quality(m, w)
+	f.Exact, f.Bound = pr.core.Figurer.Quality(m, window)
 	at := map[uint32]int{} // indexes in f.Stacks, by the stack's place in the table
 	for _, number := range slices.Sorted(maps.Keys(sums)) {
 		one := sums[number]
@@ -208,8 +204,8 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 			i = len(f.Stacks)
 			at[place] = i
 			f.Stacks = append(f.Stacks, FlowStack{Missing: place == ^uint32(0)})
-			if s := pr.core.Stacks.Of(number); s != nil && w != nil {
-				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.Symbolizer.Frames(w, s), s.More
+			if s := pr.core.Stacks.Of(number); s != nil && window != nil {
+				f.Stacks[i].Frames, f.Stacks[i].Truncated = pr.core.Symbolizer.Frames(window, s), s.More
 			}
 		}
 		f.Stacks[i].Allocated += int64(one.allocated)
@@ -224,10 +220,10 @@ func (pr *profiler) flow(root *windows.Process, m event.Meter) Flow {
 
 // value returns the present value of a meter of a tree: that of the last boundary, moved by the changes after it.
 func (pr *profiler) value(of *windows.Process, m event.Meter) event.Bytes {
-	r := pr.core.Processes.Tree(of.Root)
-	sum := r.Gauges.Value(m)
+	tree := pr.core.Processes.Tree(of.Root)
+	sum := tree.Gauges.Value(m)
 	for key, last := range pr.blocks.Flow.Values {
-		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.Segment > r.Ended {
+		if p := pr.core.Processes.ByPID[key.PID]; key.Meter == m && p != nil && !p.Ended && last.Segment > tree.Ended {
 			sum += last.Bytes - p.Gauges.Value(m)
 		}
 	}

@@ -15,15 +15,15 @@ const maxRunning = 100
 // Running returns the open windows of a process: at most the hundred newest, the one that opened first in front. Their
 // figures reach to the last boundary; the stacks that allocated are left out.
 func (t *Tracker) Running(pid int) (all []model.Window) {
-	p := t.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := t.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return nil
 	}
-	open := slices.Clone(p.Open)
-	if s := t.Processes.SessionOf(p); s != nil && s.Process == p {
+	open := slices.Clone(process.Open)
+	if s := t.Processes.SessionOf(process); s != nil && s.Process == process {
 		open = append(open, s)
 	}
-	for _, of := range p.Experiments.ByName {
+	for _, of := range process.Experiments.ByName {
 		open = append(open, of...)
 	}
 	open = slices.DeleteFunc(open, func(w *windows.Window) bool { return !w.IsOpen || !w.Kind.IsReported() })
@@ -38,12 +38,12 @@ func (t *Tracker) Running(pid int) (all []model.Window) {
 // allocated.
 func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 	first := t.Table.First(id + 1)
-	for w := range t.Table.All(first, func(k windows.WindowKind) bool { return k == windows.KindCell }) {
+	for window := range t.Table.All(first, func(k windows.WindowKind) bool { return k == windows.KindCell }) {
 		if len(all) >= limit {
 			break
 		}
-		if w.Process.Info.PID == int32(pid) && !w.IsOpen {
-			all = append(all, t.Presenter.Window(w))
+		if window.Process.Info.PID == int32(pid) && !window.IsOpen {
+			all = append(all, t.Presenter.Window(window))
 		}
 	}
 	return all
@@ -51,11 +51,11 @@ func (t *Tracker) CellsAfter(pid, id, limit int) (all []model.Window) {
 
 // LastExperiment returns the experiment of a process that ended last, if it has this name.
 func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
-	p := t.Processes.ByPID[int32(pid)]
-	if p == nil || p.Experiments.Endings == 0 {
+	process := t.Processes.ByPID[int32(pid)]
+	if process == nil || process.Experiments.Endings == 0 {
 		return model.Window{}, false
 	}
-	w, ok := t.reader.find(p.Experiments.Last())
+	w, ok := t.reader.find(process.Experiments.Last())
 	if ok && w.Name != name {
 		return model.Window{}, false
 	}
@@ -66,11 +66,11 @@ func (t *Tracker) LastExperiment(pid int, name string) (model.Window, bool) {
 // they closed, at most limit of them. lost is the number of those before them that are not kept any more. So the next
 // call is for n, lost and the returned ones together.
 func (t *Tracker) ExperimentsAfter(pid, n, limit int) (all []model.Window, lost int) {
-	p := t.Processes.ByPID[int32(pid)]
-	if p == nil {
+	process := t.Processes.ByPID[int32(pid)]
+	if process == nil {
 		return nil, 0
 	}
-	ids, lost := p.Experiments.After(n)
+	ids, lost := process.Experiments.After(n)
 	for _, id := range ids {
 		if len(all) >= limit {
 			break

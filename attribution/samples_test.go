@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 
@@ -125,7 +126,7 @@ func proofOf(t *testing.T, r *model.Report, meter string) model.Proof {
 // stack are estimates without a bias that are marked as such, and those of large blocks alone are exact to the byte.
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	for seed := range attributiontest.Seeds(20) {
 		s := newSampler(seed)
 		s.shed(event.MeterShed)
 		s.cell(1, 6000, 30<<10)
@@ -177,7 +178,7 @@ func TestSamples(t *testing.T) {
 func TestSamplesHaveNoBias(t *testing.T) {
 	t.Parallel()
 	var told, made, variance, times, blocks float64
-	for seed := range uint64(60) {
+	for seed := range attributiontest.Seeds(60) {
 		s := newSampler(1000 + seed)
 		s.shed(event.MeterShed)
 		s.cut(event.CellOpen, 1, "cell-1.py")

@@ -12,7 +12,7 @@ import (
 // was found since. The report is that of a session that finishes once, whatever was seen in between.
 func TestFinishedTwice(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(40) {
+	for seed := range attributiontest.Seeds(40) {
 		once, twice := attribution.New(), attribution.New()
 		attributiontest.Anything(func(e event.Event) {
 			last, ok := e.(*event.Finish)

@@ -14,7 +14,7 @@ import (
 func TestSummits(t *testing.T) {
 	t.Parallel()
 	several := 0
-	for seed := range uint64(60) {
+	for seed := range attributiontest.Seeds(60) {
 		tracker := New()
 		attributiontest.Anything(tracker.Add, seed, 400)
 		r := tracker.Report()

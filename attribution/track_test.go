@@ -6,6 +6,7 @@ import (
 
 	"ipytracer/attribution/internal/timeline"
 	"ipytracer/event"
+	"ipytracer/internal/attributiontest"
 	"ipytracer/model"
 )
 
@@ -13,7 +14,7 @@ import (
 // extremes between them, no value that was not there, and few points, however many changes there were.
 func TestTracksHaveEveryPeak(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(16) {
+	for seed := range attributiontest.Seeds(16) {
 		w := &wander{
 			tracker: New(), track: &timeline.Track{Meter: event.NumPy}, random: rand.New(rand.NewPCG(seed, 7)), now: 1,
 			was: map[event.Nanoseconds][]event.Bytes{},

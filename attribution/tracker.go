@@ -26,7 +26,7 @@ type Tracker struct {
 // New returns a Tracker that has seen nothing.
 func New() *Tracker {
 	a := blocks.New(windows.NewState())
-	return newTracker(a, a)
+	return newTracker(a, a, nil)
 }
 
 // NewAudited returns a Tracker that has seen nothing, and the Findings of an audit of the same session. Both follow the
@@ -35,19 +35,19 @@ func NewAudited() (*Tracker, *Findings) {
 	s := windows.NewState()
 	audited, a := &auditedBlocks{Blocks: blocks.New(s)}, audit.New(s)
 	audited.audit.Store(a)
-	t := newTracker(audited.Blocks, audited)
-	t.audited = audited
+	t := newTracker(audited.Blocks, audited, audited)
 	return t, &Findings{core: t.core, audit: a}
 }
 
-// newTracker returns a Tracker with allocations, and a ledger that has them.
-func newTracker(a *blocks.Blocks, l activity.Blocks) *Tracker {
+// newTracker returns a Tracker with allocations, and a keeper of blocks that has them: audited, where that is not nil.
+func newTracker(a *blocks.Blocks, l activity.Blocks, audited *auditedBlocks) *Tracker {
 	s := a.State
-	chart := &timeline.Timeline{State: s, Trees: map[*windows.Tree]*timeline.Line{}}
+	chart := timeline.New(s)
 	c := newCore(s, l, chart)
 	list := &blocks.Lister{Rows: c.Rows, Allocations: a, Merger: a.Merger}
 	return &Tracker{
-		core: c, allocations: a, timeline: chart, lister: list, reader: &windowReader{Rows: c.Rows, lister: list},
+		core: c, allocations: a, audited: audited, timeline: chart, lister: list,
+		reader:    &windowReader{Rows: c.Rows, lister: list},
 		certifier: &certifier{State: s, activity: c.activity, allocations: a},
 		glancer:   glance.New(c.Rows, list, a, c.activity),
 	}

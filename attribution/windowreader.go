@@ -22,8 +22,8 @@ func (wr *windowReader) each(yield func(*model.Window) bool) { wr.from(0)(yield)
 // from returns those from the i-th window on.
 func (wr *windowReader) from(i int) iter.Seq[*model.Window] {
 	return func(yield func(*model.Window) bool) {
-		for w := range wr.Table.All(i, windows.WindowKind.IsReported) {
-			whole := wr.Presenter.Window(w)
+		for window := range wr.Table.All(i, windows.WindowKind.IsReported) {
+			whole := wr.Presenter.Window(window)
 			if !yield(&whole) {
 				return
 			}
@@ -38,8 +38,8 @@ func (wr *windowReader) after(id int) iter.Seq[*model.Window] {
 
 // eachBetween yields the times between cells, in the order they began.
 func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
-	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
-		one := wr.Presenter.Between(w)
+	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+		one := wr.Presenter.Between(window)
 		if !yield(&one) {
 			return
 		}
@@ -48,9 +48,9 @@ func (wr *windowReader) eachBetween(yield func(*model.Between) bool) {
 
 // pass yields the same as each, in the same memory.
 func (wr *windowReader) pass(yield func(*model.Window) bool) {
-	for w := range wr.Table.All(0, windows.WindowKind.IsReported) {
+	for window := range wr.Table.All(0, windows.WindowKind.IsReported) {
 		wr.Reused.Begin()
-		wr.Reused.Window = wr.Presenter.Window(w)
+		wr.Reused.Window = wr.Presenter.Window(window)
 		wr.Reused.End()
 		if !yield(&wr.Reused.Window) {
 			return
@@ -60,9 +60,9 @@ func (wr *windowReader) pass(yield func(*model.Window) bool) {
 
 // passBetween yields the same as eachBetween, in the same memory.
 func (wr *windowReader) passBetween(yield func(*model.Between) bool) {
-	for w := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
+	for window := range wr.Table.All(0, func(k windows.WindowKind) bool { return k == windows.KindBetween }) {
 		wr.Reused.Begin()
-		wr.Reused.Between = wr.Presenter.Between(w)
+		wr.Reused.Between = wr.Presenter.Between(window)
 		wr.Reused.End()
 		if !yield(&wr.Reused.Between) {
 			return
@@ -80,19 +80,19 @@ func (wr *windowReader) find(id int) (model.Window, bool) {
 
 // detail sets the stacks that allocated in a window of a report.
 func (wr *windowReader) detail(of *model.Window) {
-	w := wr.Table.WindowOf(of.ID)
-	if w == nil {
+	window := wr.Table.WindowOf(of.ID)
+	if window == nil {
 		return
 	}
-	if len(wr.Table.TalliesOf(w)) == 0 {
+	if len(wr.Table.TalliesOf(window)) == 0 {
 		of.Allocations, of.Coverage = nil, nil
 		return
 	}
 	if of == &wr.Reused.Window {
-		wr.Reused.Allocations = wr.lister.AllocationsOf(w, wr.Reused.Allocations[:0], wr.Reused.Covered())
+		wr.Reused.Allocations = wr.lister.AllocationsOf(window, wr.Reused.Allocations[:0], wr.Reused.Covered())
 		of.Allocations, of.Coverage = wr.Reused.Allocations, wr.Reused.Coverage
 		return
 	}
 	coverage := map[string]model.Coverage{}
-	of.Allocations, of.Coverage = slices.Clip(wr.lister.AllocationsOf(w, nil, coverage)), coverage
+	of.Allocations, of.Coverage = slices.Clip(wr.lister.AllocationsOf(window, nil, coverage)), coverage
 }

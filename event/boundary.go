@@ -1,8 +1,5 @@
 package event
 
-// BoundaryKind names an event at which a boundary is drawn. For MeterSettled see [Boundary.Unsure].
-type BoundaryKind uint8
-
 var boundaryNames = [...]string{
 	"none", "attached", "detached", "cell-open", "cell-close", "statement-open", "statement-close",
 	"experiment-begin", "experiment-end", "process-start", "process-exec", "process-exit", "meter-shed", "meter-back",
@@ -27,9 +24,6 @@ func ParseBoundaryKind(name string) (kind BoundaryKind, ok bool) {
 	}
 	return BoundaryNone, false
 }
-
-// Outcome says how a cell or a statement ended.
-type Outcome uint8
 
 // InputsElsewhere as [Boundary.Inputs]: the shell of a cell has an In of its own, and the tracer knows another one
 // (IPython.embed()).

@@ -13,15 +13,6 @@ import (
 	"io"
 )
 
-// Bytes is a size in bytes. It is signed because differences are as common as sizes.
-type Bytes int64
-
-// Nanoseconds is an instant of CLOCK_MONOTONIC or a length of time, in nanoseconds.
-type Nanoseconds int64
-
-// Readings holds one value for each meter.
-type Readings [MeterCount]Bytes
-
 // Event is anything a [Source] yields: *[Start], *[Process], *[Boundary], *[Reading], *[Change], *[Refusal],
 // *[Foreign], *[CellSource], *[Stack], *[Holders], *[Variables], *[Residence], *[Limits], *[Ending], *[Lull],
 // *[Settled] or *[Finish].

@@ -21,12 +21,6 @@ type Looked struct {
 
 func (*Looked) isEvent() {}
 
-// Piece is an object in memory. By it a later look finds out whether the object still exists.
-type Piece struct {
-	Address, Type uint64 // its address, and the address of its type
-	Own, Size     Bytes  // bytes of the object itself, and with everything that only it has
-}
-
 // Settled says that every figure is known: only a look at the objects of the processes is left. The session's [Finish]
 // comes after the look. It has the same figures, and the results of the look.
 type Settled struct {

@@ -1,24 +1,14 @@
 package event
 
-// UnknownKind names frees, or growth, of blocks that the tracer has not seen allocated. [UnknownKind.Facts] has the
-// details.
-type UnknownKind uint8
-
 // Frees counts, by kind, the frees in a tree since its session began of blocks that the tracer has not seen allocated.
 type Frees struct {
 	Unknown [UnknownKinds]uint64
 	Slack   [UnknownKinds]Bytes // an upper bound of their bytes
 }
 
-// RefusedKind names the boundaries that found no room in the kernel.
-type RefusedKind uint8
-
 // RefusedKinds is the number of these kinds. A flood of statements or experiments is refused long before cells and
 // processes are.
 const RefusedKinds = RefusedReadings + 1
-
-// MissingKind names meters that may be off because a table was full or a value was guessed.
-type MissingKind uint8
 
 // Doubts counts a tree's losses and guesses since its session began, as of a boundary.
 type Doubts struct {

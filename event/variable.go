@@ -180,3 +180,9 @@ func (s *Share) Mask() (mask uint64) {
 }
 
 func (*Variables) isEvent() {}
+
+// Piece is an object in memory. By it a later look finds out whether the object still exists.
+type Piece struct {
+	Address, Type uint64 // its address, and the address of its type
+	Own, Size     Bytes  // bytes of the object itself, and with everything that only it has
+}

@@ -55,8 +55,6 @@ type AdviceItem struct {
 	// Saves is by how much lower the highest moment would be. Accuracy says how well that is known.
 	Saves    int64  `json:"saves"`
 	Accuracy string `json:"accuracy"`
-	// Fits is a request for memory, in bytes, that was refused and would be served; 0 for none. Saves may be 0 then.
-	Fits int64 `json:"fits,omitempty"`
 	// Peak is the highest moment with the change, and Then its place; null outside of cells.
 	Peak int64      `json:"peak"`
 	Then *PlanPlace `json:"then"`

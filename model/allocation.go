@@ -17,26 +17,6 @@ type Allocation struct {
 	Sampled bool `json:"sampled,omitempty"`
 }
 
-// Frame is one call on a stack.
-type Frame struct {
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Line     int    `json:"line"` // from 1; 0 if not known
-	// Native: machine code, not Python; Function is a demangled symbol, or "?" for unknown calls. Module is the name of
-	// its ELF file, without the directory.
-	Native bool   `json:"native,omitempty"`
-	Module string `json:"module,omitempty"`
-	// Execution is the cell of this code; 0 for code of a file, and of a cell that ran before the session.
-	// ExecutionCount is the cell's In[N].
-	Execution      int  `json:"execution,omitempty"`
-	ExecutionCount *int `json:"execution_count,omitempty"`
-	// Kernel is the name of that cell's kernel, if the session has several.
-	Kernel string `json:"kernel,omitempty"`
-}
-
-// InCell reports whether the code belongs to a cell, even one that ran before the session.
-func (f *Frame) InCell() bool { return f.Execution > 0 || f.ExecutionCount != nil }
-
 // Line is the memory of one meter that one line of code allocated in a session: itself (own) and with all calls below
 // it.
 type Line struct {
@@ -163,3 +143,6 @@ type Child struct {
 	// Shared is how much of a meter it has from its parent, at most, if it was forked and executes no other program.
 	Shared map[string]int64 `json:"shared,omitempty"`
 }
+
+// OwnMeters returns the figures of a child without what it shares with its parent.
+func (c *Child) OwnMeters() map[string]Figure { return Own(c.Meters, c.Shared) }

@@ -61,10 +61,3 @@ func (c *Contents) Only(kind string) bool {
 
 // IsSample reports whether not all elements were looked at.
 func (c *Contents) IsSample() bool { return c.Seen < c.Elements }
-
-// Range returns the least and the greatest number as floats, which may round them; false if there is none.
-func (c *Contents) Range() (least, greatest float64, ok bool) {
-	least, err := c.Min.Float64()
-	greatest, other := c.Max.Float64()
-	return least, greatest, err == nil && other == nil
-}

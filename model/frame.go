@@ -2,6 +2,26 @@ package model
 
 import "strings"
 
+// Frame is one call on a stack.
+type Frame struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"` // from 1; 0 if not known
+	// Native: machine code, not Python; Function is a demangled symbol, or "?" for unknown calls. Module is the name of
+	// its ELF file, without the directory.
+	Native bool   `json:"native,omitempty"`
+	Module string `json:"module,omitempty"`
+	// Execution is the cell of this code; 0 for code of a file, and of a cell that ran before the session.
+	// ExecutionCount is the cell's In[N].
+	Execution      int  `json:"execution,omitempty"`
+	ExecutionCount *int `json:"execution_count,omitempty"`
+	// Kernel is the name of that cell's kernel, if the session has several.
+	Kernel string `json:"kernel,omitempty"`
+}
+
+// InCell reports whether the code belongs to a cell, even one that ran before the session.
+func (f *Frame) InCell() bool { return f.Execution > 0 || f.ExecutionCount != nil }
+
 // IsNowhere reports whether a frame has no code. Such a frame describes in words memory without an observed allocation.
 func (f *Frame) IsNowhere() bool { return f.File == "" && f.Line == 0 && !f.Native && !f.InCell() }
 
@@ -27,4 +47,12 @@ func Users(stack []Frame) (f Frame, users bool) {
 		}
 	}
 	return Frame{}, false
+}
+
+// Place is a line of a run of a cell.
+type Place struct {
+	Execution int `json:"execution"`
+	// ExecutionCount is In[N], 0 for none.
+	ExecutionCount int `json:"execution_count"`
+	Line           int `json:"line"` // 0 if not known
 }

@@ -6,6 +6,7 @@ package model
 import (
 	"iter"
 	"maps"
+	"slices"
 )
 
 // Schema is the version of the JSON object, in its "schema" field.
@@ -96,6 +97,17 @@ func (r *Report) AllBetweenPassing() iter.Seq[*Between] {
 	return r.AllBetween()
 }
 
+// AllTimeline iterates over the tracks, by process and meter, those of a process one after another. Callers must
+// neither change nor keep them.
+func (r *Report) AllTimeline() iter.Seq[*Track] {
+	return streamed(r.StreamTimeline, r.Timeline)
+}
+
+// Counts reports whether any window has counters.
+func (r *Report) Counts() bool {
+	return r.Counted || slices.ContainsFunc(r.Windows, func(w Window) bool { return w.Counters != nil })
+}
+
 // streamed iterates over a stream or, without one, a list.
 func streamed[T any](stream iter.Seq[*T], list []T) iter.Seq[*T] {
 	if stream != nil {
@@ -108,66 +120,6 @@ func streamed[T any](stream iter.Seq[*T], list []T) iter.Seq[*T] {
 			}
 		}
 	}
-}
-
-// Host is the machine the session ran on.
-type Host struct {
-	Name   string `json:"name"`
-	Kernel string `json:"kernel"`
-	CPUs   int    `json:"cpus"`
-	Memory int64  `json:"memory"`
-	Tracer string `json:"tracer"`
-	// Started is the wall-clock time of the first event, RFC 3339 with nanoseconds, UTC.
-	Started string `json:"started"`
-}
-
-// GPU describes a device of the machine by names that do not change.
-type GPU struct {
-	Index    int    `json:"index"` // N of gpu.N, NVML's and nvidia-smi's
-	UUID     string `json:"uuid"`
-	PCIBusID string `json:"pci_bus_id"`
-	Name     string `json:"name"`
-	Memory   int64  `json:"memory"` // total; 0 if not known
-}
-
-// Process is one traced process over its whole traced life.
-type Process struct {
-	PID      int    `json:"pid"`
-	Parent   int    `json:"parent"` // 0 for an attached process
-	Command  string `json:"command"`
-	Python   string `json:"python,omitempty"`
-	IPython  string `json:"ipython,omitempty"`
-	Frontend string `json:"frontend,omitempty"`
-	// Notebook is the path of a kernel's notebook, by the kernel itself; "" if it has none.
-	Notebook string `json:"notebook,omitempty"`
-	// Kernel is the name of a kernel if the session has several: "train.ipynb", "b/train.ipynb", "pid 4242".
-	Kernel  string `json:"kernel,omitempty"`
-	StartNS int64  `json:"start_ns"` // since the session began
-	EndNS   int64  `json:"end_ns"`   // its end, or the session's
-	Ended   bool   `json:"ended"`
-	// Ending says how it ended; null while it runs, and if that is not known.
-	Ending *Ending `json:"ending,omitempty"`
-	// Limits are the limits on its memory, the nearest first; only attached processes have them.
-	Limits []Limit `json:"limits,omitempty"`
-	// Late: it ran before the session began.
-	Late bool `json:"late"`
-	// RestartOf is the pid of the kernel that this one replaced after a restart, 0 for none.
-	RestartOf int `json:"restart_of,omitempty"`
-	// SoftLimit is the soft limit on its mapped memory, nil for none.
-	SoftLimit *SoftLimit        `json:"soft_limit,omitempty"`
-	Meters    map[string]Figure `json:"meters"`
-	// Shared is how much of a meter a forked process still has from its parent at the end, at most.
-	Shared map[string]int64 `json:"shared,omitempty"`
-	// EndedBy is what ends it, if it was started by a kernel and still runs.
-	EndedBy *EndedBy `json:"ended_by,omitempty"`
-}
-
-// SoftLimit is a soft limit on mapped memory (RLIMIT_DATA): requests beyond it fail, with MemoryError.
-type SoftLimit struct {
-	Bytes int64 `json:"bytes"`
-	// ^By is its origin: "session" (--limit), "command" (tracer limit), "left" (a tracer that was killed, or another
-	// that runs) or "other".
-	By string `json:"by"`
 }
 
 // Meter names the source of a meter's figures.
@@ -273,28 +225,6 @@ func (w *Window) Figures() map[string]Figure {
 	return all
 }
 
-// Figure is one meter in one window, in bytes.
-type Figure struct {
-	Start    int64 `json:"start"`
-	Peak     int64 `json:"peak"`
-	End      int64 `json:"end"`
-	Consumed int64 `json:"consumed"` // end − start
-	Peaked   int64 `json:"peaked"`   // peak − max(start, end)
-	Exact    bool  `json:"exact"`
-	// Bound is how far a figure can be off, in bytes: 0 if exact, null if unknown.
-	Bound *int64 `json:"bound"`
-}
-
-// Need returns the memory that had to be available on top of the start: peak − start.
-func (f Figure) Need() int64 { return f.Peak - f.Start }
-
-// Equal reports whether two figures have the same values.
-func (f Figure) Equal(other Figure) bool {
-	same := f.Bound == other.Bound || f.Bound != nil && other.Bound != nil && *f.Bound == *other.Bound
-	f.Bound, other.Bound = nil, nil
-	return same && f == other
-}
-
 // Between is the time between two cells of a process: its memory belongs to no cell.
 type Between struct {
 	PID    int    `json:"pid"`
@@ -319,4 +249,32 @@ func (b *Between) Together(meter string) (Figure, bool) {
 	}
 	f, ok := b.Meters[meter]
 	return f, ok
+}
+
+// Counters are the counts of all threads of a process in a window; −1 is not known. The tracer reads the processor's
+// counters when the record of the boundary arrives, a moment later: statements have none of these.
+type Counters struct {
+	MinorFaults     int64 `json:"minor_faults"` // pages mapped without reading a disk
+	MajorFaults     int64 `json:"major_faults"` // pages read from one
+	Waits           int64 `json:"waits"`        // number of times that a thread gave up its CPU
+	Preemptions     int64 `json:"preemptions"`  // number of times that a thread was taken off its CPU
+	Instructions    int64 `json:"instructions"`
+	Cycles          int64 `json:"cycles"`
+	CacheReferences int64 `json:"cache_references"`
+	CacheMisses     int64 `json:"cache_misses"`
+}
+
+// Counted is one of the [Counters], with its name.
+type Counted struct {
+	Name  string
+	Count int64
+}
+
+// All returns the counters in the order in which reports show them, with their names in JSON.
+func (c *Counters) All() []Counted {
+	return []Counted{
+		{"minor_faults", c.MinorFaults}, {"major_faults", c.MajorFaults}, {"waits", c.Waits},
+		{"preemptions", c.Preemptions}, {"instructions", c.Instructions}, {"cycles", c.Cycles},
+		{"cache_references", c.CacheReferences}, {"cache_misses", c.CacheMisses},
+	}
 }

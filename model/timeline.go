@@ -3,7 +3,6 @@ package model
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"strconv"
 )
 
@@ -61,12 +60,6 @@ const (
 	GapNoRoom  = "no room"        // the session had more points than are kept
 	GapUnknown = "not probed"     // a place could not be probed then: the points are lower bounds
 )
-
-// AllTimeline iterates over the tracks, by process and meter, those of a process one after another. Callers must
-// neither change nor keep them.
-func (r *Report) AllTimeline() iter.Seq[*Track] {
-	return streamed(r.StreamTimeline, r.Timeline)
-}
 
 // Level is an upper limit of a meter of a process.
 type Level struct {

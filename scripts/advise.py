@@ -217,16 +217,11 @@ def compare(opts, out, cells, item, first, folder):
     out["differs"] = [one for one in differing(first.outputs, then.outputs, edited) if one not in unsteady]
     before, behind = first.refused(), then.refused()
     served = ["In[%d]" % one for one in before if before[one] > behind.get(one, 0)]
-    out["served"] = [one for one in served if "In[%d]" % item["at"]["execution"] == one]
-    if item.get("fits") and (before.get(item["at"]["execution"], 0) < item["fits"] or not out["served"]):
-        out["faults"].append("refused: %s, then %s" % (before, behind))
     failed = ["In[%d]" % i for i, (a, b) in enumerate(zip(first.outputs, then.outputs), 1) if a[-1] != b[-1]]
     if served:   # the code behind the request ran only once
         out["differs"] = []
     if set(failed) - set(served):
         out["faults"].append("ends differently: %s" % ", ".join(failed))
-    if item.get("fits"):
-        return
     off = abs(out["measured"] - item["saves"])
     if out["wanted"] and off > max(SLACK, NEAR * item["saves"]):
         out["faults"].append("saves %s, said %s" % (size(out["measured"]), size(item["saves"])))
@@ -239,7 +234,7 @@ def compare(opts, out, cells, item, first, folder):
 def brief(item):
     return {"kind": item["kind"], "names": item.get("names") or [], "cell": item["at"]["execution_count"],
             "line": item["at"]["line"], "saves": item["saves"], "accuracy": item["accuracy"],
-            "edits": len(item["edits"]), "fits": item.get("fits", 0)}
+            "edits": len(item["edits"])}
 
 
 def judge(out, item):
@@ -269,12 +264,9 @@ def line(out):
     a = out["advice"]
     if a:
         parts.append("%s %s In[%s] line %d" % (a["kind"], ",".join(a["names"]) or "-", a["cell"], a["line"]))
-        parts.append("says %s (%s)" % ("that %s fits" % size(a["fits"]) if a["fits"] else size(a["saves"]),
-                                       a["accuracy"]))
+        parts.append("says %s (%s)" % (size(a["saves"]), a["accuracy"]))
         if out["measured"] is None:
             parts.append("not tried")
-        elif a["fits"]:
-            parts.append("it was refused, and is served then" if out["served"] else "it is refused")
         else:
             parts.append("measured %s" % size(out["measured"]))
         if out["measured"] is not None:

@@ -137,3 +137,23 @@ func (c *cells) text(row int) []byte {
 	}
 	return c.data[binary.LittleEndian.Uint32(c.offsets[4*row:]):binary.LittleEndian.Uint32(c.offsets[4*row+4:])]
 }
+
+// names are recently read strings, by their written form: the same few come again and again.
+type names struct{ known map[string]string }
+
+// of returns the value of a string, given its written form.
+func (n *names) of(written []byte) string {
+	if name, known := n.known[string(written)]; known {
+		return name
+	}
+	text := string(written)
+	name := markup.Replace(text)
+	if len(text) > maxName {
+		return name
+	}
+	if n.known == nil || len(n.known) >= maxNames {
+		n.known = make(map[string]string)
+	}
+	n.known[text] = name
+	return name
+}

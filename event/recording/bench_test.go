@@ -14,7 +14,7 @@ type counter struct{ n int64 }
 
 func (c *counter) Write(p []byte) (int, error) { c.n += int64(len(p)); return len(p), nil }
 
-func benchmarkWrite(b *testing.B, boundaryEvery int, opts ...Option) {
+func benchmarkWrite(b *testing.B, boundaryEvery int) {
 	const count = 1_000_000
 	list := changes(count)
 	boundary := filled(distinct())[2]
@@ -22,7 +22,7 @@ func benchmarkWrite(b *testing.B, boundaryEvery int, opts ...Option) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out.n = 0
-		w, err := NewWriter(&out, "1.2.3", opts...)
+		w, err := NewWriter(&out, "1.2.3")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -44,18 +44,16 @@ func benchmarkWrite(b *testing.B, boundaryEvery int, opts ...Option) {
 	b.ReportMetric(float64(out.n)/count, "B/event")
 }
 
-func BenchmarkWrite(b *testing.B)                 { benchmarkWrite(b, 0) }
-func BenchmarkWriteCompressed(b *testing.B)       { benchmarkWrite(b, 0, Compressed()) }
-func BenchmarkWriteBoundaries(b *testing.B)       { benchmarkWrite(b, 1000) }
-func BenchmarkWriteBoundariesPacked(b *testing.B) { benchmarkWrite(b, 1000, Compressed()) }
+func BenchmarkWrite(b *testing.B)           { benchmarkWrite(b, 0) }
+func BenchmarkWriteBoundaries(b *testing.B) { benchmarkWrite(b, 1000) }
 
-func benchmarkRead(b *testing.B, opts ...Option) {
+func BenchmarkRead(b *testing.B) {
 	const count = 1_000_000
 	var events []event.Event
 	for _, c := range changes(count) {
 		events = append(events, &c)
 	}
-	file := record(b, events, 0, opts...)
+	file := record(b, events, 0)
 	b.ReportAllocs()
 	for b.Loop() {
 		r, err := Open(bytes.NewReader(file))
@@ -72,6 +70,3 @@ func benchmarkRead(b *testing.B, opts ...Option) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/count, "ns/event")
 }
-
-func BenchmarkRead(b *testing.B)           { benchmarkRead(b) }
-func BenchmarkReadCompressed(b *testing.B) { benchmarkRead(b, Compressed()) }

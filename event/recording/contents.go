@@ -34,6 +34,16 @@ type kindDetail struct {
 	Count int64  `json:"count"`
 }
 
+// columnDetail is an event.Column in a row's detail.
+type columnDetail struct {
+	Name  string      `json:"name"`
+	DType string      `json:"dtype,omitempty"`
+	Bytes event.Bytes `json:"bytes"`
+	Exact bool        `json:"exact"`
+
+	Contents *contentsDetail `json:"contents,omitempty"`
+}
+
 func contentsToJSON(c *event.Contents) *contentsDetail {
 	if c == nil {
 		return nil

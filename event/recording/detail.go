@@ -183,18 +183,6 @@ func (m *meterName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// convert maps a list and keeps the difference between an empty one and none.
-func convert[A, B any](list []A, f func(A) B) []B {
-	if list == nil {
-		return nil
-	}
-	out := make([]B, len(list))
-	for i, v := range list {
-		out[i] = f(v)
-	}
-	return out
-}
-
 func startToJSON(s *event.Start) ([]byte, error) {
 	return json.Marshal(startDetail{
 		Host:      hostDetail(s.Host),

@@ -33,21 +33,20 @@ var (
 
 // encoder turns tables into Arrow messages. Each message is valid until the next call.
 type encoder struct {
-	fb       *flatbuffers.Builder
-	zstd     *zstd.Encoder
-	number   uint64 // of the next message
-	compress bool   // compress even columns that are quicker to store as they are
-	head     []byte
-	body     []byte
-	buffers  [][2]int64 // offset and length in body
+	fb      *flatbuffers.Builder
+	zstd    *zstd.Encoder
+	number  uint64 // of the next message
+	head    []byte
+	body    []byte
+	buffers [][2]int64 // offset and length in body
 }
 
-func newTableEncoder(compress bool) (*encoder, error) {
+func newTableEncoder() (*encoder, error) {
 	z, err := newEncoder()
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{fb: flatbuffers.NewBuilder(8 << 10), zstd: z, compress: compress}, nil
+	return &encoder{fb: flatbuffers.NewBuilder(8 << 10), zstd: z}, nil
 }
 
 // schema returns the first message of every recording.
@@ -171,7 +170,7 @@ func (e *encoder) column(f field, c *column, rows int) {
 		return
 	}
 	// A column that is mostly empty shrinks to almost nothing at the speed of memory.
-	e.buffer(c.data[:full], e.compress || 2*c.count < rows)
+	e.buffer(c.data[:full], 2*c.count < rows)
 }
 
 func (e *encoder) zeros(n int) {

@@ -274,7 +274,7 @@ func (b *batch) readings(group, row int, to *event.Readings) {
 	}
 }
 
-// weigh adds the texts of a row's event to those that were taken, and returns the length of the longer one.
+// weigh counts the bytes of a row's two texts as taken, and returns the length of the longer one.
 func (b *batch) weigh(row int) (longest int) {
 	detail, text := len(b.columns[colDetail].text(row)), len(b.bytesOf(row))
 	b.taken += detail + text

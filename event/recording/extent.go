@@ -30,9 +30,6 @@ const (
 	Damaged          // something else follows
 )
 
-// Extent returns how far the recording goes, once Next or Each has reached its end. Before that it is the zero value.
-func (r *Reader) Extent() Extent { return r.extent }
-
 // IsWhole reports whether nothing is missing.
 func (x Extent) IsWhole() bool { return x.State == Whole }
 

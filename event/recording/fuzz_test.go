@@ -17,7 +17,6 @@ func FuzzReader(f *testing.F) {
 	whole := record(f, session(), 0)
 	f.Add(whole, true)
 	f.Add(whole, false)
-	f.Add(record(f, session(), 0, Compressed()), true)
 	f.Add(record(f, session(), 3), true)
 	f.Add(schemaOnly(f), true)
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, file []byte, ignoreChecksums bool) {

@@ -178,10 +178,10 @@ func changes(n int) []event.Change {
 }
 
 // record writes events, a batch after each flushEvery of them, and returns the file.
-func record(t testing.TB, events []event.Event, flushEvery int, opts ...Option) []byte {
+func record(t testing.TB, events []event.Event, flushEvery int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, "1.2.3", opts...)
+	w, err := NewWriter(&out, "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func hostileRows(t testing.TB, kind string, rows int, text func(t *table)) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, "1.2.3", Compressed())
+	w, err := NewWriter(&out, "1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type list[T any] []T
 func (l *list[T]) UnmarshalJSON(text []byte) error {
 	size := int(unsafe.Sizeof(*new(T)))
 	if taken := size * elements(text); taken > maxListed || taken > maxSwell*(len(text)+size) {
-		return fmt.Errorf("%w: a list of %d bytes that says too little", errDamaged, len(text))
+		return fmt.Errorf("%w: a list of %d bytes that would take too much memory", errDamaged, len(text))
 	}
 	return json.Unmarshal(text, (*[]T)(l))
 }
@@ -44,4 +44,16 @@ func elements(text []byte) int {
 		}
 	}
 	return n
+}
+
+// convert maps a list and keeps the difference between an empty one and none.
+func convert[A, B any](list []A, f func(A) B) []B {
+	if list == nil {
+		return nil
+	}
+	out := make([]B, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
 }

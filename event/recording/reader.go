@@ -60,10 +60,6 @@ func open(r io.Reader, ignoreChecksums bool) (*Reader, error) {
 	return in, nil
 }
 
-// Version returns the version of the tracer that made the recording. It comes from the file and is as hostile as the
-// rest.
-func (r *Reader) Version() string { return r.schema.version }
-
 // Next returns the recording's events in the order in which they were written. If a recording stops before its
 // [event.Finish], or is damaged, it returns all events up to there and then a Finish of its own. That one has the
 // Reason "recording cut", the extent of the file among its Problems, and Made and Delivered as far as the file shows
@@ -231,3 +227,6 @@ func (r *Reader) end(cause error) *event.Finish {
 	}
 	return finish
 }
+
+// Extent returns how far the recording goes, once Next or Each has reached its end. Before that it is the zero value.
+func (r *Reader) Extent() Extent { return r.extent }

@@ -254,8 +254,8 @@ func TestSlowReaderAndContext(t *testing.T) {
 	if _, err := r.Next(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if r.Version() != "1.2.3" {
-		t.Errorf("version %q", r.Version())
+	if r.schema.version != "1.2.3" {
+		t.Errorf("version %q", r.schema.version)
 	}
 	compare(t, readAll(t, r), events)
 }

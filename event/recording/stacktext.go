@@ -134,27 +134,7 @@ func (t *stackText) number(to *int32) bool {
 	return true
 }
 
-// names are recently read strings, by their written form: the same few come again and again.
-type names struct{ known map[string]string }
-
 const (
 	maxNames = 1 << 12
 	maxName  = 1 << 8 // length of the longest remembered one
 )
-
-// of returns the value of a string, given its written form.
-func (n *names) of(written []byte) string {
-	if name, known := n.known[string(written)]; known {
-		return name
-	}
-	text := string(written)
-	name := markup.Replace(text)
-	if len(text) > maxName {
-		return name
-	}
-	if n.known == nil || len(n.known) >= maxNames {
-		n.known = make(map[string]string)
-	}
-	n.known[text] = name
-	return name
-}

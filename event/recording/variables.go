@@ -51,16 +51,6 @@ func partsFromJSON(all []partDetail) []event.ResidencePart {
 	return convert(all, func(x partDetail) event.ResidencePart { return event.ResidencePart(x) })
 }
 
-// columnDetail is an event.Column in a row's detail.
-type columnDetail struct {
-	Name  string      `json:"name"`
-	DType string      `json:"dtype,omitempty"`
-	Bytes event.Bytes `json:"bytes"`
-	Exact bool        `json:"exact"`
-
-	Contents *contentsDetail `json:"contents,omitempty"`
-}
-
 // codeDetail is an event.Code in a row's detail.
 type codeDetail struct {
 	File  string `json:"file"`

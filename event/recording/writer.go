@@ -7,15 +7,6 @@ import (
 	"ipytracer/event"
 )
 
-// Option changes how a [Writer] writes.
-type Option func(*options)
-
-type options struct{ compress bool }
-
-// Compressed makes recordings smaller at the cost of time per event: it compresses every column, not only those that
-// cost nothing.
-func Compressed() Option { return func(o *options) { o.compress = true } }
-
 // Writer writes events as a recording. It holds at most 4096 rows and about 1 MiB of text (one event's text
 // may go beyond), and less than 8 MB in all. It is not safe for concurrent use.
 type Writer struct {
@@ -29,12 +20,8 @@ type Writer struct {
 
 // NewWriter begins a recording on w; version is the tracer's. It writes the recording's header at once, so that
 // a file that cannot be written is known before anything is traced.
-func NewWriter(w io.Writer, version string, opts ...Option) (*Writer, error) {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
-	enc, err := newTableEncoder(o.compress)
+func NewWriter(w io.Writer, version string) (*Writer, error) {
+	enc, err := newTableEncoder()
 	if err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}

@@ -68,16 +68,8 @@ func NotInFull(why []string) string {
 	return text
 }
 
-// AdviceGain says what a piece of advice leads to: how much lower the highest moment is, or which request fits.
-func AdviceGain(saves, fits int64) string {
-	switch {
-	case fits == 0:
-		return Bytes(saves) + " lower"
-	case saves == 0:
-		return Bytes(fits) + " fits"
-	}
-	return Bytes(fits) + " fits, " + Bytes(saves) + " lower"
-}
+// AdviceGain says how much lower the highest moment is with a piece of advice.
+func AdviceGain(saves int64) string { return Bytes(saves) + " lower" }
 
 // AdviceLeft says how many pieces of advice are not listed.
 func AdviceLeft(n int) string { return Plural(n, "more piece") + " of advice would save less" }

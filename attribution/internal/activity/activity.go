@@ -15,23 +15,20 @@ type Activity struct {
 	Windows    *Opener
 	Invariants *Invariants
 	Requests   *Requests
-	ShellCheck *ShellCheck
 	blocks     Blocks
 
 	done   []*windows.Window // cells that closed since the last Finished
-	Marked *Marked           // experiments that closed since the last [Monitor.Experiments]; nil: not kept
+	marked *marked           // nil: experiments that have closed are not kept
 	Unseen int64             // cells that In has and that have no window
 }
 
-// New returns the activity of a session, with a blocks of its blocks.
+// New returns the activity of a session, which tells l what happens to its windows.
 func New(s *windows.State, l Blocks) *Activity {
 	checks := &Invariants{}
-	ac := &Activity{
+	return &Activity{
 		State: s, Windows: &Opener{State: s, invariants: checks, blocks: l}, Invariants: checks,
 		Requests: &Requests{State: s}, blocks: l,
 	}
-	ac.ShellCheck = &ShellCheck{State: s, activity: ac}
-	return ac
 }
 
 // TakeDone returns the cells that closed since the last call.
@@ -47,19 +44,20 @@ func (ac *Activity) forgetCell(w *windows.Window) {
 	ac.Table.Closed.Remember(w)
 }
 
-// StartBetween and endBetween begin and end the window for the time in which no cell of a process runs.
-func (ac *Activity) StartBetween(p *windows.Process, b *event.Boundary) {
-	if p.Between != nil || p.Ended {
+// StartBetween opens the window for the time in which no cell of a process runs.
+func (ac *Activity) StartBetween(process *windows.Process, boundary *event.Boundary) {
+	if process.Between != nil || process.Ended {
 		return
 	}
-	p.Between = ac.Windows.Open(p, b, windows.KindBetween, ac.Processes.SessionOf(p))
-	p.Between.Before = p.LastCell
+	process.Between = ac.Windows.Open(process, boundary, windows.KindBetween, ac.Processes.SessionOf(process))
+	process.Between.Before = process.LastCell
 }
 
-func (ac *Activity) endBetween(p *windows.Process, b *event.Boundary) {
-	if p.Between != nil {
-		ac.Windows.close(p.Between, b)
-		p.Between = nil
+// endBetween closes that window.
+func (ac *Activity) endBetween(process *windows.Process, boundary *event.Boundary) {
+	if process.Between != nil {
+		ac.Windows.close(process.Between, boundary)
+		process.Between = nil
 	}
 }
 
@@ -71,14 +69,15 @@ func (ac *Activity) linkBetween(p *windows.Process, next *windows.Window) {
 }
 
 // failureOf returns the type of the exception that ended a cell, "" for none.
-func (ac *Activity) failureOf(b *event.Boundary) string {
-	if b.Outcome != event.OutcomeError {
+func (ac *Activity) failureOf(boundary *event.Boundary) string {
+	if boundary.Outcome != event.OutcomeError {
 		return ""
 	}
-	name, _ := ac.Limits.Keep(b.Exception, windows.MaxName)
+	name, _ := ac.Limits.Keep(boundary.Exception, windows.MaxName)
 	return name
 }
 
+// OutcomeStatus returns the status of a window that ended in this way.
 func OutcomeStatus(o event.Outcome) string {
 	switch o {
 	case event.OutcomeError:
@@ -93,24 +92,24 @@ func OutcomeStatus(o event.Outcome) string {
 
 // unseenBefore marks, when the next cell begins, the window in which cells ran that are in In but were not seen to
 // begin. between is the time between cells that ends there, nil if there is none.
-func (ac *Activity) unseenBefore(p *windows.Process, b *event.Boundary, between *windows.Window) {
-	first, last := p.Inputs, b.Inputs-2
-	if b.Late || p.Inputs < 0 || last < first {
+func (ac *Activity) unseenBefore(process *windows.Process, boundary *event.Boundary, between *windows.Window) {
+	first, last := process.Inputs, boundary.Inputs-2
+	if boundary.Late || process.Inputs < 0 || last < first {
 		return
 	}
 	in := between
 	switch {
-	case len(p.Open) > 0:
-		in = p.Open[len(p.Open)-1]
-	case p.LastCell != nil && p.LastCell.Missed: // that cell went on until now
-		in = p.LastCell
+	case len(process.Open) > 0:
+		in = process.Open[len(process.Open)-1]
+	case process.LastCell != nil && process.LastCell.Missed: // that cell went on until now
+		in = process.LastCell
 	}
-	ac.unseenIn(p, in, first, last)
+	ac.unseenIn(process, in, first, last)
 }
 
 // unseenIn records that cells ran in a window without a window of their own.
-func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last int64) {
-	kernel, doubted := p.Kernel(), words.StartProbes
+func (ac *Activity) unseenIn(process *windows.Process, in *windows.Window, first, last int64) {
+	kernel, doubted := process.Kernel(), words.StartProbes
 	ac.Unseen += last - first + 1
 	if in != nil {
 		in.Note = in.Note.And(words.Note{Kind: words.RanUnseen, First: first, Last: last, Name: kernel})
@@ -118,6 +117,39 @@ func (ac *Activity) unseenIn(p *windows.Process, in *windows.Window, first, last
 			doubted = words.EndProbes
 		}
 	}
-	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(p.Info.PID), First: first, Last: last,
+	ac.Problems.Add(words.Problem{Kind: words.WindowsUnseen, PID: int(process.Info.PID), First: first, Last: last,
 		Name: kernel, Doubted: doubted})
+}
+
+// KeepExperiments keeps the experiments that close from now on, for [Activity.TakeExperiments].
+func (ac *Activity) KeepExperiments() { ac.marked = &marked{} }
+
+// TakeExperiments returns the experiments that closed since the last call, and how many had no room, by process.
+func (ac *Activity) TakeExperiments() (all []*windows.Window, lost map[int32]int) {
+	if ac.marked == nil {
+		return nil, nil
+	}
+	taken := *ac.marked
+	*ac.marked = marked{}
+	return taken.all, taken.lost
+}
+
+// marked are experiments that have closed, and have not been taken.
+type marked struct {
+	all  []*windows.Window
+	lost map[int32]int // those without room, by process
+}
+
+// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
+const MaxUnfetched = 1 << 12
+
+func (m *marked) add(window *windows.Window) {
+	if len(m.all) < MaxUnfetched {
+		m.all = append(m.all, window)
+		return
+	}
+	if m.lost == nil {
+		m.lost = map[int32]int{}
+	}
+	m.lost[window.Process.Info.PID]++
 }

@@ -12,7 +12,7 @@ type Blocks interface {
 	blockFollower
 	windows.Makers
 
-	// Takes reports whether the ledger uses a change.
+	// Takes reports whether a change is of use.
 	Takes(c *event.Change) bool
 	// Move takes in such a change, in the kernel's order, after the windows of its segment have been opened.
 	Move(r *windows.Tree, c *event.Change)

@@ -10,43 +10,44 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *Activity) OpenCell(r *windows.Tree, p *windows.Process, b *event.Boundary) {
-	parent := ac.Table.Running[b.Outer]
+// OpenCell begins a cell, and ends the time between cells.
+func (ac *Activity) OpenCell(tree *windows.Tree, process *windows.Process, boundary *event.Boundary) {
+	parent := ac.Table.Running[boundary.Outer]
 	if parent == nil || !parent.IsOpen {
-		parent = ac.Processes.SessionOf(p)
+		parent = ac.Processes.SessionOf(process)
 	}
-	between := p.Between
-	if ac.isFull(r) {
+	between := process.Between
+	if ac.isFull(tree) {
 		return
 	}
-	ac.endBetween(p, b)
-	ac.Processes.Kernels.Met(p)
-	ac.unseenBefore(p, b, between)
-	lateEnd(b, between)
-	r.Executions++
-	w := ac.Windows.Open(p, b, windows.KindCell, parent)
-	w.TID = b.TID
-	w.Cell, w.Execution, w.Count = b.Cell, r.Executions, p.CountOf(b)
+	ac.endBetween(process, boundary)
+	ac.Processes.Kernels.Met(process)
+	ac.unseenBefore(process, boundary, between)
+	lateEnd(boundary, between)
+	tree.Executions++
+	window := ac.Windows.Open(process, boundary, windows.KindCell, parent)
+	window.TID = boundary.TID
+	window.Cell, window.Execution, window.Count = boundary.Cell, tree.Executions, process.CountOf(boundary)
 	if ac.blocks.Keeps(windows.KindCell) {
-		w.File, _ = ac.Limits.Keep(b.File, windows.MaxName)
-		ac.Files.Add(b.PID, w)
+		window.File, _ = ac.Limits.Keep(boundary.File, windows.MaxName)
+		ac.Files.Add(boundary.PID, window)
 	}
-	w.Silent = b.Inputs >= 0 && w.Count < 0
-	if b.Late {
-		w.Count, w.Silent, w.Late = windows.LateCount(p, b), false, true
-		w.Note = windows.NewNote(words.Late)
+	window.Silent = boundary.Inputs >= 0 && window.Count < 0
+	if boundary.Late {
+		window.Count, window.Silent, window.Late = windows.LateCount(process, boundary), false, true
+		window.Note = windows.NewNote(words.Late)
 	}
-	if p.Between == nil && len(p.Open) == 0 {
-		ac.linkBetween(p, w)
+	if process.Between == nil && len(process.Open) == 0 {
+		ac.linkBetween(process, window)
 	}
-	p.Open = append(p.Open, w)
-	ac.Table.Running[b.Cell] = w
+	process.Open = append(process.Open, window)
+	ac.Table.Running[boundary.Cell] = window
 }
 
 // isFull reports whether a tree has as many open cells and experiments as there is room for. If so, it counts one
 // dropped window.
-func (ac *Activity) isFull(r *windows.Tree) bool {
-	if len(r.Open) < ac.Limits.Open {
+func (ac *Activity) isFull(tree *windows.Tree) bool {
+	if len(tree.Open) < ac.Limits.Open {
 		return false
 	}
 	ac.Table.Drop()
@@ -54,101 +55,101 @@ func (ac *Activity) isFull(r *windows.Tree) bool {
 }
 
 // CloseCell ends a cell: where the front end is done with it, or at its result if nothing more is reported.
-func (ac *Activity) CloseCell(p *windows.Process, b *event.Boundary) {
-	w := ac.Table.Running[b.Cell]
-	if w == nil || !w.IsOpen {
+func (ac *Activity) CloseCell(process *windows.Process, boundary *event.Boundary) {
+	window := ac.Table.Running[boundary.Cell]
+	if window == nil || !window.IsOpen {
 		return
 	}
-	if w.Hooks != nil {
-		if b.Outcome == event.OutcomeMissed {
+	if window.Hooks != nil {
+		if boundary.Outcome == event.OutcomeMissed {
 			// The request of a first cell may have begun before the tracer was looking.
-			first := p.RanCells == 0 && !p.HadCell && p.Info.Late
-			ac.endAtResult(p, w, b, p.Info.Frontend != "" && w.IsOwn() && !first)
+			first := process.RanCells == 0 && !process.HadCell && process.Info.Late
+			ac.endAtResult(process, window, boundary, process.Info.Frontend != "" && window.IsOwn() && !first)
 			return
 		}
-		ac.Windows.close(w.Hooks, b)
-		ac.blocks.Forgo(w.AtResult)
-		w.Hooks, w.AtResult, w.Ending = nil, nil, windows.EndingReported
-		ac.finishCell(p, w, b)
+		ac.Windows.close(window.Hooks, boundary)
+		ac.blocks.Forgo(window.AtResult)
+		window.Hooks, window.AtResult, window.Ending = nil, nil, windows.EndingReported
+		ac.finishCell(process, window, boundary)
 		return
 	}
-	ac.CloseStatement(b, OutcomeStatus(b.Outcome))
-	w.Status = OutcomeStatus(b.Outcome)
-	w.Failure = ac.failureOf(b)
-	w.Resultless = !w.Late && (b.Outcome == event.OutcomeOK || b.Outcome == event.OutcomeError)
-	switch b.Outcome {
+	ac.CloseStatement(boundary, OutcomeStatus(boundary.Outcome))
+	window.Status = OutcomeStatus(boundary.Outcome)
+	window.Failure = ac.failureOf(boundary)
+	window.Resultless = !window.Late && (boundary.Outcome == event.OutcomeOK || boundary.Outcome == event.OutcomeError)
+	switch boundary.Outcome {
 	case event.OutcomeUnknown:
-		w.AddNote(words.OutcomeUnknown)
+		window.AddNote(words.OutcomeUnknown)
 	case event.OutcomeAbandoned:
-		w.Note = windows.NewNote(words.GivenUp)
+		window.Note = windows.NewNote(words.GivenUp)
 	case event.OutcomeMissed:
-		w.Missed = true
-		if w.Note = windows.NewNote(words.EndMissed); w.Late {
-			w.Note = windows.NewNote(words.LateNoEnd)
+		window.Missed = true
+		if window.Note = windows.NewNote(words.EndMissed); window.Late {
+			window.Note = windows.NewNote(words.LateNoEnd)
 		}
 	}
-	ac.finishCell(p, w, b)
+	ac.finishCell(process, window, boundary)
 }
 
 // finishCell closes a cell's window and, if no other cell runs, begins the time between cells.
-func (ac *Activity) finishCell(p *windows.Process, w *windows.Window, b *event.Boundary) {
-	ac.Windows.close(w, b)
-	ac.forgetCell(w)
-	if i := slices.Index(p.Open, w); i >= 0 {
-		p.Open = slices.Delete(p.Open, i, i+1)
+func (ac *Activity) finishCell(process *windows.Process, window *windows.Window, boundary *event.Boundary) {
+	ac.Windows.close(window, boundary)
+	ac.forgetCell(window)
+	if i := slices.Index(process.Open, window); i >= 0 {
+		process.Open = slices.Delete(process.Open, i, i+1)
 	}
-	ac.done = append(ac.done, w)
-	ac.blocks.CellOver(b.PID, w)
-	if len(p.Open) == 0 {
-		p.LastCell = w
-		p.RanCells++
-		ac.StartBetween(p, b)
+	ac.done = append(ac.done, window)
+	ac.blocks.CellOver(boundary.PID, window)
+	if len(process.Open) == 0 {
+		process.LastCell = window
+		process.RanCells++
+		ac.StartBetween(process, boundary)
 	}
 }
 
 // AbandonCell closes the innermost cell of a process when something other than the cell's own end has ended it.
-func (ac *Activity) AbandonCell(p *windows.Process, b *event.Boundary, why words.NoteKind) {
-	w := p.Open[len(p.Open)-1]
-	if w.Hooks != nil {
-		ac.endAtResult(p, w, b, false)
+func (ac *Activity) AbandonCell(process *windows.Process, boundary *event.Boundary, why words.NoteKind) {
+	window := process.Open[len(process.Open)-1]
+	if window.Hooks != nil {
+		ac.endAtResult(process, window, boundary, false)
 		return
 	}
-	if s := w.Statement; s != nil {
+	if s := window.Statement; s != nil {
 		s.Status, s.Note = model.Incomplete, windows.NewNote(why)
-		ac.Windows.close(s, b)
-		w.Statement = nil
+		ac.Windows.close(s, boundary)
+		window.Statement = nil
 	}
-	w.Status, w.Note = model.Incomplete, windows.NewNote(why)
-	ac.finishCell(p, w, b)
+	window.Status, window.Note = model.Incomplete, windows.NewNote(why)
+	ac.finishCell(process, window, boundary)
 }
 
 // CloseProcess closes everything that is open for a process.
-func (ac *Activity) CloseProcess(p *windows.Process, b *event.Boundary, why words.NoteKind) {
-	for len(p.Open) > 0 {
-		ac.AbandonCell(p, b, why)
+func (ac *Activity) CloseProcess(process *windows.Process, boundary *event.Boundary, why words.NoteKind) {
+	for len(process.Open) > 0 {
+		ac.AbandonCell(process, boundary, why)
 	}
-	ac.endExperiments(p, b)
-	ac.endBetween(p, b)
-	for _, w := range []*windows.Window{p.Session, p.Lifetime} {
+	ac.endExperiments(process, boundary)
+	ac.endBetween(process, boundary)
+	for _, w := range []*windows.Window{process.Session, process.Lifetime} {
 		if w != nil {
-			ac.Windows.close(w, b)
+			ac.Windows.close(w, boundary)
 		}
 	}
 }
 
 // Source gives a cell its text. The text may arrive a while after the cell's end.
 func (ac *Activity) Source(e *event.CellSource) {
-	w := ac.Table.Running[e.Cell]
-	if w == nil {
-		w = ac.Table.Closed.Cell(e.Cell)
+	window := ac.Table.Running[e.Cell]
+	if window == nil {
+		window = ac.Table.Closed.Cell(e.Cell)
 	}
-	if w == nil || w.Slot == 0 && ac.Texts.Recent == nil {
+	if window == nil || window.Slot == 0 && ac.Texts.Recent == nil {
 		return
 	}
 	text, whole := ac.Texts.Keep(e.Text)
-	w.Source, w.Truncated = text, e.Truncated || !whole
-	if w.Lines = 0; !w.Truncated && e.Text != "" {
+	window.Source, window.Truncated = text, e.Truncated || !whole
+	if window.Lines = 0; !window.Truncated && e.Text != "" {
 		typed := strings.TrimRight(e.Text, "\r\n")
-		w.Lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
+		window.Lines = 1 + strings.Count(typed, "\n") + strings.Count(typed, "\r") - strings.Count(typed, "\r\n")
 	}
 }

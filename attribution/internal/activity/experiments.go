@@ -9,10 +9,11 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *Activity) BeginExperiment(r *windows.Tree, p *windows.Process, b *event.Boundary) {
-	all := &p.Experiments
-	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
-	if len(r.Open) >= ac.Limits.Open {
+// BeginExperiment begins an experiment, or counts one that finds no room.
+func (ac *Activity) BeginExperiment(tree *windows.Tree, process *windows.Process, boundary *event.Boundary) {
+	all := &process.Experiments
+	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
+	if len(tree.Open) >= ac.Limits.Open {
 		ac.Limits.Unpaired++
 		if all.Refused == nil {
 			all.Refused = map[string]int{}
@@ -24,18 +25,19 @@ func (ac *Activity) BeginExperiment(r *windows.Tree, p *windows.Process, b *even
 		all.Refused[name]++
 		return
 	}
-	w := ac.Windows.Open(p, b, windows.KindExperiment, ac.Processes.SessionOf(p))
-	w.Name = name
+	window := ac.Windows.Open(process, boundary, windows.KindExperiment, ac.Processes.SessionOf(process))
+	window.Name = name
 	if all.ByName == nil {
 		all.ByName = map[string][]*windows.Window{}
 	}
-	all.ByName[name] = append(all.ByName[name], w)
+	all.ByName[name] = append(all.ByName[name], window)
 	all.Open++
 }
 
-func (ac *Activity) EndExperiment(p *windows.Process, b *event.Boundary) {
-	all := &p.Experiments
-	name, _ := ac.Limits.Keep(b.Experiment, windows.MaxName)
+// EndExperiment ends the newest open experiment of a name.
+func (ac *Activity) EndExperiment(process *windows.Process, boundary *event.Boundary) {
+	all := &process.Experiments
+	name, _ := ac.Limits.Keep(boundary.Experiment, windows.MaxName)
 	if all.Refused[name] > 0 {
 		all.Refused[name]--
 		return
@@ -43,18 +45,18 @@ func (ac *Activity) EndExperiment(p *windows.Process, b *event.Boundary) {
 	of := all.ByName[name]
 	if len(of) == 0 {
 		// otherwise its begin may have been refused, which is reported
-		if ac.Processes.Tree(b.Root).Doubts.Refused[event.RefusedMarkers] == 0 {
-			ac.Problems.Add(words.Problem{Kind: words.NotBegun, PID: int(b.PID), Name: b.Experiment})
+		if ac.Processes.Tree(boundary.Root).Doubts.Refused[event.RefusedMarkers] == 0 {
+			ac.Problems.Add(words.Problem{Kind: words.NotBegun, PID: int(boundary.PID), Name: boundary.Experiment})
 		}
 		return
 	}
-	w := of[len(of)-1]
+	window := of[len(of)-1]
 	if all.Crowded {
-		w.Status, w.Doubted = model.Incomplete, true
-		w.AddNote(words.Unpaired)
+		window.Status, window.Doubted = model.Incomplete, true
+		window.AddNote(words.Unpaired)
 	}
-	ac.closeExperiment(w, b)
-	all.Note(w.ID)
+	ac.closeExperiment(window, boundary)
+	all.Note(window.ID)
 	if all.ByName[name] = of[:len(of)-1]; len(of) == 1 {
 		delete(all.ByName, name)
 	}
@@ -62,43 +64,23 @@ func (ac *Activity) EndExperiment(p *windows.Process, b *event.Boundary) {
 }
 
 // closeExperiment closes an experiment.
-func (ac *Activity) closeExperiment(w *windows.Window, b *event.Boundary) {
-	ac.Windows.close(w, b)
-	if ac.Marked != nil {
-		ac.Marked.add(w)
+func (ac *Activity) closeExperiment(window *windows.Window, boundary *event.Boundary) {
+	ac.Windows.close(window, boundary)
+	if ac.marked != nil {
+		ac.marked.add(window)
 	}
 }
 
 // endExperiments closes the open experiments, in the order in which they began.
-func (ac *Activity) endExperiments(p *windows.Process, b *event.Boundary) {
+func (ac *Activity) endExperiments(process *windows.Process, boundary *event.Boundary) {
 	var left []*windows.Window
-	for _, of := range p.Experiments.ByName {
+	for _, of := range process.Experiments.ByName {
 		left = append(left, of...)
 	}
 	slices.SortFunc(left, func(a, b *windows.Window) int { return a.ID - b.ID })
 	for _, w := range left {
 		w.Status, w.Note = model.Incomplete, windows.NewNote(words.NoEndMarker)
-		ac.closeExperiment(w, b)
+		ac.closeExperiment(w, boundary)
 	}
-	p.Experiments = windows.Experiments{}
-}
-
-// Marked are experiments of a [Monitor] that have closed, and have not been handed out.
-type Marked struct {
-	All  []*windows.Window
-	Lost map[int32]int // those without room, by process
-}
-
-// MaxUnfetched is the most experiments that wait to be handed out: a process can end any number of them at a time.
-const MaxUnfetched = 1 << 12
-
-func (m *Marked) add(w *windows.Window) {
-	if len(m.All) < MaxUnfetched {
-		m.All = append(m.All, w)
-		return
-	}
-	if m.Lost == nil {
-		m.Lost = map[int32]int{}
-	}
-	m.Lost[w.Process.Info.PID]++
+	process.Experiments = windows.Experiments{}
 }

@@ -15,51 +15,52 @@ import (
 // its result, and the rest is the time between cells.
 
 // CellResult ends a cell's last statement and begins its display and hooks.
-func (ac *Activity) CellResult(p *windows.Process, b *event.Boundary) {
-	w := ac.Table.Running[b.Cell]
-	if w == nil || !w.IsOpen || w.Hooks != nil {
+func (ac *Activity) CellResult(process *windows.Process, boundary *event.Boundary) {
+	window := ac.Table.Running[boundary.Cell]
+	if window == nil || !window.IsOpen || window.Hooks != nil {
 		return
 	}
-	ac.CloseStatement(b, OutcomeStatus(b.Outcome))
-	if w.Status = OutcomeStatus(b.Outcome); b.Outcome == event.OutcomeUnknown {
-		w.AddNote(words.OutcomeUnknown)
+	ac.CloseStatement(boundary, OutcomeStatus(boundary.Outcome))
+	if window.Status = OutcomeStatus(boundary.Outcome); boundary.Outcome == event.OutcomeUnknown {
+		window.AddNote(words.OutcomeUnknown)
 	}
-	w.Failure = ac.failureOf(b)
-	w.AtResult = ac.Windows.snapshot(w, b)
-	w.Hooks = ac.Windows.Open(p, b, windows.KindStatement, w)
-	w.Hooks.Name = model.Hooks
+	window.Failure = ac.failureOf(boundary)
+	window.AtResult = ac.Windows.snapshot(window, boundary)
+	window.Hooks = ac.Windows.Open(process, boundary, windows.KindStatement, window)
+	window.Hooks.Name = model.Hooks
 }
 
 // endAtResult ends a cell at its result. The rest becomes the time between cells, which goes on. missed: the front end
 // finished with the cell at a time that was not seen. That is a defect where the front end is one that shows this time.
-func (ac *Activity) endAtResult(p *windows.Process, w *windows.Window, b *event.Boundary, missed bool) {
-	hooks, session := w.Hooks, ac.Processes.SessionOf(p)
-	ac.Windows.leave(w)
-	ac.blocks.Forgo(w)
-	at := w.AtResult
-	at.Closing, at.Truncated, at.Source = w.Closing, w.Truncated, w.Source
-	*w = *at
-	ac.Invariants.left(w)
-	ac.Table.Count(w, 1)
-	if p.HadCell = true; missed {
-		w.Ending = windows.EndingUnreported
+func (ac *Activity) endAtResult(process *windows.Process, window *windows.Window, boundary *event.Boundary,
+	missed bool) {
+	hooks, session := window.Hooks, ac.Processes.SessionOf(process)
+	ac.Windows.leave(window)
+	ac.blocks.Forgo(window)
+	at := window.AtResult
+	at.Closing, at.Truncated, at.Source = window.Closing, window.Truncated, window.Source
+	*window = *at
+	ac.Invariants.left(window)
+	ac.Table.Count(window, 1)
+	if process.HadCell = true; missed {
+		window.Ending = windows.EndingUnreported
 	}
-	if p.Info.Frontend != "" { // a program without one draws no figures
-		w.AddNote(words.NoHooksEnd)
+	if process.Info.Frontend != "" { // a program without one draws no figures
+		window.AddNote(words.NoHooksEnd)
 	}
-	ac.forgetCell(w)
-	if i := slices.Index(p.Open, w); i >= 0 {
-		p.Open = slices.Delete(p.Open, i, i+1)
+	ac.forgetCell(window)
+	if i := slices.Index(process.Open, window); i >= 0 {
+		process.Open = slices.Delete(process.Open, i, i+1)
 	}
-	ac.done = append(ac.done, w)
-	if len(p.Open) > 0 { // another thread's cell runs
-		ac.Windows.drop(hooks, b)
+	ac.done = append(ac.done, window)
+	if len(process.Open) > 0 { // another thread's cell runs
+		ac.Windows.drop(hooks, boundary)
 		return
 	}
-	p.LastCell, p.Between = w, hooks
+	process.LastCell, process.Between = window, hooks
 	ac.blocks.Forgo(hooks)
-	hooks.Kind, hooks.Parent, hooks.Before, hooks.Name = windows.KindBetween, session, w, ""
-	p.LastBetween = hooks
+	hooks.Kind, hooks.Parent, hooks.Before, hooks.Name = windows.KindBetween, session, window, ""
+	process.LastBetween = hooks
 	if !ac.blocks.Keeps(windows.KindStatement) {
 		ac.Table.Keep(hooks)
 	}

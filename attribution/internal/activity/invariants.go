@@ -50,25 +50,27 @@ func (i *Invariants) Ends(p *windows.Process) {
 
 // Segment checks the effect of a segment on a tree and on the processes in it, after it was taken in. At an exec, the
 // maxima of the old memory and of the new one belong to one process, and were not in the tree together.
-func (i *Invariants) Segment(b *event.Boundary, moved course.SegmentEnds, ps *windows.Processes, meters []event.Meter) {
-	tree := i.trees[b.Root]
+func (i *Invariants) Segment(boundary *event.Boundary, moved course.SegmentEnds, ps *windows.Processes,
+	meters []event.Meter) {
+	tree := i.trees[boundary.Root]
 	if tree == nil {
 		tree = &treeMaxima{}
 		if i.trees == nil {
 			i.trees = map[uint32]*treeMaxima{}
 		}
-		i.trees[b.Root] = tree
+		i.trees[boundary.Root] = tree
 	}
-	i.LowTrees += tree.see(&b.TreeHigh)
+	i.LowTrees += tree.see(&boundary.TreeHigh)
 	for pid, m := range moved {
-		p := ps.ByPID[pid]
-		if m.Waited || p == nil || p.Root != b.Root || pid == b.PID && b.Kind == event.ProcessExec {
+		process := ps.ByPID[pid]
+		if m.Waited || process == nil || process.Root != boundary.Root ||
+			pid == boundary.PID && boundary.Kind == event.ProcessExec {
 			continue
 		}
 		for _, meter := range meters {
 			// The tree counts the memory that a forked child shares with its parent once.
-			if bytes := m.High[meter]; bytes > b.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
-				tree.owe(meter, bytes-p.Copied.Of(meter))
+			if bytes := m.High[meter]; bytes > boundary.TreeHigh[meter] && meter.Facts().Kind != event.Sampled {
+				tree.owe(meter, bytes-process.Copied.Of(meter))
 			}
 		}
 	}
@@ -107,19 +109,19 @@ func (r *treeMaxima) owe(m event.Meter, bytes event.Bytes) {
 
 // left checks a closed window, and records its highest values for the window around it. A window that is still open
 // will end at its cell's result, and is checked then.
-func (i *Invariants) left(w *windows.Window) {
-	in := i.Inside[w]
-	delete(i.Inside, w)
-	if w.IsOpen {
+func (i *Invariants) left(window *windows.Window) {
+	in := i.Inside[window]
+	delete(i.Inside, window)
+	if window.IsOpen {
 		return
 	}
-	if in != nil && (in.Own.Above(w.Own, w.Paused) || in.Tree.Above(w.Tree, w.Paused)) ||
-		w.Kind == windows.KindSession &&
-			w.Opened == w.Process.Began && w.Own.Below(w.Process.Life, w.Paused) {
+	if in != nil && (in.Own.Above(window.Own, window.Paused) || in.Tree.Above(window.Tree, window.Paused)) ||
+		window.Kind == windows.KindSession &&
+			window.Opened == window.Process.Began && window.Own.Below(window.Process.Life, window.Paused) {
 		i.LowWindows++
 	}
-	up := w.Parent
-	if up == nil || !up.IsOpen || up.Process != w.Process || up.Root != w.Root || up.Since > w.Since {
+	up := window.Parent
+	if up == nil || !up.IsOpen || up.Process != window.Process || up.Root != window.Root || up.Since > window.Since {
 		return
 	}
 	in = i.Inside[up]
@@ -130,6 +132,6 @@ func (i *Invariants) left(w *windows.Window) {
 		}
 		i.Inside[up] = in
 	}
-	in.Own.RaiseAll(w.Own)
-	in.Tree.RaiseAll(w.Tree)
+	in.Own.RaiseAll(window.Own)
+	in.Tree.RaiseAll(window.Tree)
 }

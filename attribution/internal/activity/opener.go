@@ -16,102 +16,104 @@ type Opener struct {
 }
 
 // Open begins a window at a boundary: it holds every segment after the one that ends there.
-func (ws *Opener) Open(p *windows.Process, b *event.Boundary, kind windows.WindowKind,
+func (ws *Opener) Open(process *windows.Process, boundary *event.Boundary, kind windows.WindowKind,
 	parent *windows.Window) *windows.Window {
-	w := &windows.Window{
+	window := &windows.Window{
 		Detail: &windows.Detail{
 			Since: ws.Session.Cut,
-			Counts: windows.Counts{OpenStream: b.Stream, OpenCPU: b.CPUTime, OpenFrees: b.Frees,
-				OpenCounters: windows.CountersOf(b)},
+			Counts: windows.Counts{OpenStream: boundary.Stream, OpenCPU: boundary.CPUTime, OpenFrees: boundary.Frees,
+				OpenCounters: windows.CountersOf(boundary)},
 		},
-		Stretch:   windows.Stretch{Root: b.Root, IsOpen: true, FirstSegment: b.Segment + 1, Opened: b.Time},
-		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: p, Status: model.OK,
+		Stretch: windows.Stretch{Root: boundary.Root, IsOpen: true, FirstSegment: boundary.Segment + 1,
+			Opened: boundary.Time},
+		CellFacts: windows.CellFacts{Count: -1}, Kind: kind, Parent: parent, Process: process, Status: model.OK,
 	}
-	ws.Table.Open(w)
-	ws.blocks.Opened(w, int(b.Line)) // not the boundary, which may be reused
+	ws.Table.Open(window)
+	ws.blocks.Opened(window, int(boundary.Line)) // not the boundary, which may be reused
 	if ws.blocks.Keeps(kind) {
-		ws.Table.Keep(w)
+		ws.Table.Keep(window)
 	}
-	r := ws.Processes.Tree(b.Root)
-	w.DoubtOpened(r, b)
-	w.Suspended.Away = len(r.Away) > 0
-	p.HasWindows = true
-	r.Open = append(r.Open, w)
+	tree := ws.Processes.Tree(boundary.Root)
+	window.DoubtOpened(tree, boundary)
+	window.Suspended.Away = len(tree.Away) > 0
+	process.HasWindows = true
+	tree.Open = append(tree.Open, window)
 	if kind == windows.KindBetween {
-		p.LastBetween = w
+		process.LastBetween = window
 	}
-	if len(p.Windows) >= windows.MaxCounted && kind != windows.KindBetween {
-		w.Uncounted = true
-		return w
+	if len(process.Windows) >= windows.MaxCounted && kind != windows.KindBetween {
+		window.Uncounted = true
+		return window
 	}
-	p.Windows, r.Counted = append(p.Windows, w), append(r.Counted, w)
-	return w
+	process.Windows, tree.Counted = append(process.Windows, window), append(tree.Counted, window)
+	return window
 }
 
 // close ends a window with the segment that a boundary ends.
-func (ws *Opener) close(w *windows.Window, b *event.Boundary) {
-	if !w.IsOpen {
+func (ws *Opener) close(window *windows.Window, boundary *event.Boundary) {
+	if !window.IsOpen {
 		return
 	}
-	ws.end(w, b)
-	ws.blocks.Closed(w)
-	ws.leave(w)
+	ws.end(window, boundary)
+	ws.blocks.Closed(window)
+	ws.leave(window)
 }
 
 // end records the end of a window, with the segment that a boundary ends.
-func (ws *Opener) end(w *windows.Window, b *event.Boundary) {
-	r := ws.Processes.Tree(w.Root)
-	w.Measured = ws.Table.Measure(w)
-	w.Paused, w.PausedStacks = r.PausedIn(w), r.PausedStacksIn(w)
-	w.Doubts, w.Until = ws.Table.DoubtsOf(w), ws.Session.Cut
-	ws.Table.Count(w, 1)
-	if w.Uncounted && w.Process.Counted >= w.Since {
+func (ws *Opener) end(window *windows.Window, boundary *event.Boundary) {
+	tree := ws.Processes.Tree(window.Root)
+	window.Measured = ws.Table.Measure(window)
+	window.Paused, window.PausedStacks = tree.PausedIn(window), tree.PausedStacksIn(window)
+	window.Doubts, window.Until = ws.Table.DoubtsOf(window), ws.Session.Cut
+	ws.Table.Count(window, 1)
+	if window.Uncounted && window.Process.Counted >= window.Since {
 		ws.Limits.Uncounted++
 	}
-	w.IsOpen = false
-	if w.Birth != nil {
-		w.Birth.Status = w.Status
+	window.IsOpen = false
+	if window.Birth != nil {
+		window.Birth.Status = window.Status
 	}
-	w.LastSegment, w.CloseStream = b.Segment, b.Stream
-	w.Closed, w.CloseCPU, w.CloseFrees, w.CloseCounters = b.Time, b.CPUTime, b.Frees, windows.CountersOf(b)
+	window.Closed, window.LastSegment, window.CloseStream = boundary.Time, boundary.Segment, boundary.Stream
+	window.CloseCPU, window.CloseFrees, window.CloseCounters = boundary.CPUTime, boundary.Frees,
+		windows.CountersOf(boundary)
 }
 
 // leave removes a window from those that are open.
-func (ws *Opener) leave(w *windows.Window) {
-	ws.invariants.left(w)
-	r := ws.Processes.Tree(w.Root)
-	ws.Table.Close(w)
-	r.Left = ws.Session.Cut
-	if !w.Uncounted {
-		w.Process.Windows = without(w.Process.Windows, w)
-		r.Counted = without(r.Counted, w)
+func (ws *Opener) leave(window *windows.Window) {
+	ws.invariants.left(window)
+	tree := ws.Processes.Tree(window.Root)
+	ws.Table.Close(window)
+	tree.Left = ws.Session.Cut
+	if !window.Uncounted {
+		window.Process.Windows = without(window.Process.Windows, window)
+		tree.Counted = without(tree.Counted, window)
 	}
-	r.Closed++
-	for n := len(r.Open); n > 0 && (r.Open[n-1] == w || !r.Open[n-1].IsOpen); n = len(r.Open) {
-		r.Open[n-1] = nil
-		r.Open = r.Open[:n-1]
-		r.Closed--
+	tree.Closed++
+	for n := len(tree.Open); n > 0 && (tree.Open[n-1] == window || !tree.Open[n-1].IsOpen); n = len(tree.Open) {
+		tree.Open[n-1] = nil
+		tree.Open = tree.Open[:n-1]
+		tree.Closed--
 	}
-	if r.Closed > len(r.Open)/2 { // they are removed many at a time
-		r.Open = slices.DeleteFunc(r.Open, func(w *windows.Window) bool { return !w.IsOpen })
-		r.Closed = 0
+	if tree.Closed > len(tree.Open)/2 { // they are removed many at a time
+		tree.Open = slices.DeleteFunc(tree.Open, func(w *windows.Window) bool { return !w.IsOpen })
+		tree.Closed = 0
 	}
-	if ws.Table.Closed.Add(w) {
+	if ws.Table.Closed.Add(window) {
 		ws.Settle()
 	}
 }
 
 // snapshot returns a copy of a window, ended with the segment that a boundary ends.
-func (ws *Opener) snapshot(w *windows.Window, b *event.Boundary) *windows.Window {
-	s, d := *w, *w.Detail
+func (ws *Opener) snapshot(window *windows.Window, boundary *event.Boundary) *windows.Window {
+	s, d := *window, *window.Detail
 	s.Detail = &d
-	if w.Doubts != nil {
-		doubts := *w.Doubts
+	if window.Doubts != nil {
+		doubts := *window.Doubts
 		s.Doubts = &doubts
 	}
-	s.Refused, s.RefusedBy = slices.Clone(w.Refused), slices.Clone(w.RefusedBy)
+	s.Refused, s.RefusedBy = slices.Clone(window.Refused), slices.Clone(window.RefusedBy)
 	ws.blocks.Copied(&s)
-	ws.end(&s, b)
+	ws.end(&s, boundary)
 	ws.blocks.Closed(&s)
 	ws.Table.Count(&s, -1)
 	return &s
@@ -123,8 +125,8 @@ func (ws *Opener) drop(w *windows.Window, b *event.Boundary) {
 	ws.close(w, b)
 }
 
-func without(all []*windows.Window, w *windows.Window) []*windows.Window {
-	if i := slices.Index(all, w); i >= 0 {
+func without(all []*windows.Window, window *windows.Window) []*windows.Window {
+	if i := slices.Index(all, window); i >= 0 {
 		return slices.Delete(all, i, i+1)
 	}
 	return all
@@ -139,11 +141,11 @@ func (ws *Opener) Settle() {
 		ws.blocks.Settle(w)
 	}
 	old := ws.Table.Closed.Move(n)
-	for _, w := range old {
-		r := ws.Processes.Tree(w.Root)
-		r.Archived = max(r.Archived, w.LastSegment)
-		ws.blocks.Shorten(w)
-		if detail := ws.Table.Put(w); detail != nil {
+	for _, window := range old {
+		tree := ws.Processes.Tree(window.Root)
+		tree.Archived = max(tree.Archived, window.LastSegment)
+		ws.blocks.Shorten(window)
+		if detail := ws.Table.Put(window); detail != nil {
 			ws.blocks.Archived(detail)
 		}
 	}

@@ -13,22 +13,22 @@ type Requests struct {
 }
 
 // Request keeps an event until the windows of its segment are open, or adds it to the windows that hold that segment.
-func (rq *Requests) Request(r *windows.Tree, e event.Event) {
+func (rq *Requests) Request(tree *windows.Tree, e event.Event) {
 	at := windows.PlaceOf(e)
-	if at.Segment > r.Ended {
-		if len(r.Asked) < windows.MaxAsked {
-			r.Asked = append(r.Asked, e)
+	if at.Segment > tree.Ended {
+		if len(tree.Asked) < windows.MaxAsked {
+			tree.Asked = append(tree.Asked, e)
 		} else {
 			rq.Dropped++
 		}
 		return
 	}
-	r.MovedOut(e)
-	for _, w := range r.Counted {
-		if w.FirstSegment <= at.Segment {
-			w.Add(e, rq.Processes.LimitOn(e))
+	tree.MovedOut(e)
+	for _, window := range tree.Counted {
+		if window.FirstSegment <= at.Segment {
+			window.Add(e, rq.Processes.LimitOn(e))
 		} else if c, ok := e.(*event.Change); ok { // the change came late
-			w.Suspended.Away = c.Caller == event.MovedOut
+			window.Suspended.Away = c.Caller == event.MovedOut
 		}
 	}
 	for _, w := range rq.Table.Closed.All() {
@@ -39,17 +39,17 @@ func (rq *Requests) Request(r *windows.Tree, e event.Event) {
 }
 
 // AskedIn adds the requests of a segment that ends to the open windows.
-func (rq *Requests) AskedIn(r *windows.Tree, segment uint64) {
-	waiting := r.Asked[:0]
-	for _, e := range r.Asked {
+func (rq *Requests) AskedIn(tree *windows.Tree, segment uint64) {
+	waiting := tree.Asked[:0]
+	for _, e := range tree.Asked {
 		if windows.PlaceOf(e).Segment > segment {
 			waiting = append(waiting, e)
 			continue
 		}
-		r.MovedOut(e)
-		for _, w := range r.Counted {
+		tree.MovedOut(e)
+		for _, w := range tree.Counted {
 			w.Add(e, rq.Processes.LimitOn(e))
 		}
 	}
-	r.Asked = waiting
+	tree.Asked = waiting
 }

@@ -12,20 +12,14 @@ import (
 // The windows are compared with IPython's own counts: IPython stores each cell in In before it compiles it, and its
 // front end shows whether it waits for the next one. Where the two do not match, a probe was not hit.
 
-// ShellCheck compares the windows with the numbers that IPython has in the end.
-type ShellCheck struct {
-	*windows.State
-	activity *Activity
-}
-
 // soonest is the least time from a front end finishing a cell to the next one being compiled: it runs hundreds of lines
 // of Python in between.
 const soonest event.Nanoseconds = 10_000
 
 // lateEnd marks the cell before a time between cells if its end came with the beginning of the next cell: such an end
 // is no report of a front end.
-func lateEnd(b *event.Boundary, between *windows.Window) {
-	if between == nil || between.Before == nil || b.Time-between.Opened >= soonest {
+func lateEnd(boundary *event.Boundary, between *windows.Window) {
+	if between == nil || between.Before == nil || boundary.Time-between.Opened >= soonest {
 		return
 	}
 	if w := between.Before; w.Ending == windows.EndingReported {
@@ -34,16 +28,16 @@ func lateEnd(b *event.Boundary, between *windows.Window) {
 	}
 }
 
-// Compare compares the windows of each process with the counts that IPython had in the end.
-func (sc *ShellCheck) Compare(shells []event.Shell) {
+// CompareShells compares the windows of each process with the counts that IPython had in the end.
+func (ac *Activity) CompareShells(shells []event.Shell) {
 	idle := map[*windows.Process]event.Nanoseconds{}
 	for _, s := range shells {
-		p := sc.Processes.ByPID[s.PID]
-		if p == nil {
+		process := ac.Processes.ByPID[s.PID]
+		if process == nil {
 			continue
 		}
-		known := p.Inputs
-		if known < 0 && !p.Info.Late {
+		known := process.Inputs
+		if known < 0 && !process.Info.Late {
 			known = 1
 		}
 		running := int64(0) // a cell that has been stored and is about to be compiled
@@ -51,60 +45,60 @@ func (sc *ShellCheck) Compare(shells []event.Shell) {
 			running = 1
 		}
 		if known >= 0 && s.Inputs > known+running {
-			in := p.LastCell
+			in := process.LastCell
 			if in == nil || !in.Missed && !in.Note.Is(words.StillRuns) {
-				in = p.LastBetween
+				in = process.LastBetween
 			}
-			sc.activity.unseenIn(p, in, known, s.Inputs-1-running)
+			ac.unseenIn(process, in, known, s.Inputs-1-running)
 		}
 		if s.Idle {
-			idle[p] = max(idle[p], s.Time)
+			idle[process] = max(idle[process], s.Time)
 		}
 	}
-	for _, w := range sc.Table.Staying {
+	for _, w := range ac.Table.Staying {
 		if at, ok := idle[w.Process]; ok && w.Kind == windows.KindCell {
 			w.OverAt(at)
 		}
 	}
-	sc.doubt(words.EndUnseen, func(w *windows.Window) bool { return w.Missed })
-	sc.doubt(words.ResultUnseen, sc.lacksResult)
-	sc.doubt(words.StatementsUnseen, sc.lacksStatements)
+	ac.doubt(words.EndUnseen, func(w *windows.Window) bool { return w.Missed })
+	ac.doubt(words.ResultUnseen, ac.lacksResult)
+	ac.doubt(words.StatementsUnseen, ac.lacksStatements)
 }
 
 // doubt adds a problem for the cells of each process of which a part was not seen.
-func (sc *ShellCheck) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
+func (ac *Activity) doubt(unseen words.ProblemKind, amiss func(*windows.Window) bool) {
 	count := map[*windows.Process]int{}
-	for _, w := range sc.Table.Staying {
-		if w.Kind == windows.KindCell && amiss(w) {
-			count[w.Process]++
-			w.Doubted = true
+	for _, window := range ac.Table.Staying {
+		if window.Kind == windows.KindCell && amiss(window) {
+			count[window.Process]++
+			window.Doubted = true
 		}
 	}
-	for _, p := range sc.Processes.Order {
+	for _, p := range ac.Processes.Order {
 		if n := count[p]; n > 0 {
-			sc.Problems.Add(words.Problem{Kind: unseen, PID: int(p.Info.PID), Count: n})
+			ac.Problems.Add(words.Problem{Kind: unseen, PID: int(p.Info.PID), Count: n})
 		}
 	}
 }
 
 // lacksStatements reports whether a cell that ran to its end must have had statements, and none was seen. Where their
 // probes were paused, that is reported already.
-func (sc *ShellCheck) lacksStatements(w *windows.Window) bool {
-	if w.LastLine > 0 || w.Late || w.IsOpen || w.Status != model.OK || w.Truncated ||
-		sc.Paused.Includes(event.Statements) {
+func (ac *Activity) lacksStatements(window *windows.Window) bool {
+	if window.LastLine > 0 || window.Late || window.IsOpen || window.Status != model.OK || window.Truncated ||
+		ac.Paused.Includes(event.Statements) {
 		return false
 	}
-	return hasCode(sc.Texts.SourceOf(w))
+	return hasCode(ac.Texts.SourceOf(window))
 }
 
 // lacksResult reports whether the result of a front end's cell must have been seen, and was not. Not every Python
 // reports the results of awaited cells.
-func (sc *ShellCheck) lacksResult(w *windows.Window) bool {
-	if !w.Resultless || !w.IsOwn() || w.Process.Info.Frontend == "" || w.Source == 0 ||
-		sc.Paused.Includes(event.CellEnds) {
+func (ac *Activity) lacksResult(window *windows.Window) bool {
+	if !window.Resultless || !window.IsOwn() || window.Process.Info.Frontend == "" || window.Source == 0 ||
+		ac.Paused.Includes(event.CellEnds) {
 		return false
 	}
-	source := sc.Texts.SourceOf(w)
+	source := ac.Texts.SourceOf(window)
 	return !strings.Contains(source, "await") && !strings.Contains(source, "async")
 }
 

@@ -7,50 +7,52 @@ import (
 	"ipytracer/model"
 )
 
-func (ac *Activity) OpenStatement(p *windows.Process, b *event.Boundary) {
-	cell := ac.Table.Running[b.Cell]
+// OpenStatement begins a statement of a cell.
+func (ac *Activity) OpenStatement(process *windows.Process, boundary *event.Boundary) {
+	cell := ac.Table.Running[boundary.Cell]
 	if cell == nil {
 		return
 	}
 	if late := cell.Statement; late != nil { // its end was refused
 		late.Status = model.Incomplete
 		late.Loosen(words.EndRefused)
-		ac.Windows.close(late, b)
+		ac.Windows.close(late, boundary)
 	}
-	w := ac.Windows.Open(p, b, windows.KindStatement, cell)
-	w.Line = int(b.Line)
+	w := ac.Windows.Open(process, boundary, windows.KindStatement, cell)
+	w.Line = int(boundary.Line)
 	cell.LastLine = max(cell.LastLine, w.Line)
 	cell.Statement = w
 }
 
-func (ac *Activity) CloseStatement(b *event.Boundary, status string) {
-	cell := ac.Table.Running[b.Cell]
+// CloseStatement ends the running statement of a cell.
+func (ac *Activity) CloseStatement(boundary *event.Boundary, status string) {
+	cell := ac.Table.Running[boundary.Cell]
 	if cell == nil || cell.Statement == nil {
 		return
 	}
 	cell.Statement.Status = status
-	ac.Windows.close(cell.Statement, b)
+	ac.Windows.close(cell.Statement, boundary)
 	cell.Statement = nil
 }
 
 // CutShort closes the running statements of a tree when their probes are paused: their ends are not seen any
 // more. Each window has the part of its statement that was seen, so its figures are lower bounds.
-func (ac *Activity) CutShort(r *windows.Tree, b *event.Boundary) {
+func (ac *Activity) CutShort(tree *windows.Tree, boundary *event.Boundary) {
 	var running []*windows.Window
-	for _, w := range r.Open {
+	for _, w := range tree.Open {
 		if w.IsOpen && w.Kind == windows.KindStatement && w.Parent != nil && w.Parent.Statement == w {
 			running = append(running, w)
 		}
 	}
-	for _, w := range running {
-		at := b
-		if w.Process.Info.PID != b.PID {
-			at = ac.Processes.Now(w.Process)
+	for _, window := range running {
+		at := boundary
+		if window.Process.Info.PID != boundary.PID {
+			at = ac.Processes.Now(window.Process)
 		}
-		w.Status = model.Incomplete
-		w.Loosen(words.EndUnwatched)
-		ac.Windows.close(w, at)
-		w.Parent.Statement = nil
-		w.EndsAnywhere()
+		window.Status = model.Incomplete
+		window.Loosen(words.EndUnwatched)
+		ac.Windows.close(window, at)
+		window.Parent.Statement = nil
+		window.EndsAnywhere()
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"ipytracer/model"
 )
 
-// Audit is the ledger of an [Auditor].
+// Audit is the keeper of blocks of an [Auditor].
 type Audit struct {
 	*windows.State
 	activity.Untallied
@@ -111,7 +111,7 @@ func (a *Audit) moveBlock(r *windows.Tree, c *event.Change) {
 func (a *Audit) moveRange(r *windows.Tree, c *event.Change) {
 	w := a.births.innermost(r, c)
 	by := maker{stack: c.Stack, at: c.Time}
-	if w != nil { // the window's time, not its own: a heap would become a piece for each page it grew by
+	if w != nil { // not the change's time: else each page that a heap grows by would be a piece
 		by.birth, by.at = w.Birth, w.Opened
 	}
 	gone, _ := stacks.RangesOf(a.ranges, c.PID).Move(c, by, &a.Count, &a.dropped, stacks.MaxBlocks)

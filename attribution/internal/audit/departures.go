@@ -34,8 +34,8 @@ func newDepartures() *departures {
 // cell takes less.
 const lateBy = event.Nanoseconds(1e9)
 
-// free decides whether a block was freed too late: when no cell ran, or because an exception was not the last one any
-// more.
+// free decides whether a block was freed too late: when no cell ran, or when a later exception had taken the place of
+// the one that kept the block.
 func (d *departures) free(w *windows.Window, at place, b block, c *event.Change) {
 	if w == nil || b.birth == nil || b.birth.Cell == nil || b.birth.Cell.IsOpen {
 		return

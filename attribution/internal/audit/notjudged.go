@@ -41,6 +41,7 @@ func (j *judge) unjudged() {
 	}
 }
 
+// cannot records memory that was not judged.
 func (j *judge) cannot(n model.NotJudged) {
 	if len(j.notJudged) < stacks.MaxListed {
 		j.notJudged = append(j.notJudged, n)

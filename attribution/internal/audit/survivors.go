@@ -149,6 +149,7 @@ type SiteName struct {
 	Text, Where string
 }
 
+// NewSurvivors returns no survivors; t names the code that made them.
 func NewSurvivors(t *rows.Rows) *survivors {
 	return &survivors{t: t, sites: map[siteKey]*Site{}, Named: map[Named]SiteName{}}
 }

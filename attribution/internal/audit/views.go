@@ -20,7 +20,7 @@ type viewAt struct {
 	address uint64
 }
 
-// views are groups of views, and the group of each memory.
+// views are the groups of views that hold memory, and for each such memory the name of its group.
 type views struct {
 	groups map[viewKey]*viewed
 	names  map[viewAt]string

@@ -31,8 +31,7 @@ type Blocks struct {
 	Looked     int               // blocks that were looked at for dividers
 	closed     []*windows.Window // reused by lately
 	in         []*windows.Window // reused by windowsOf
-	Flow       *Flow             // nil: nobody asks for it
-	Untallied  bool              // windows have no tallies
+	Flow       *Flow             // nil: windows have tallies instead
 	GivenUp    string            // why these records are no longer kept, see [GiveUp]; "": they are kept
 }
 
@@ -55,12 +54,21 @@ func (a *Blocks) HeldBy(e *event.Holders) {
 	}
 }
 
+// New returns blocks with tallies of windows.
 func New(s *windows.State) *Blocks {
 	return &Blocks{
 		State: s, Merger: &stacks.Merger{Stacks: s.Stacks}, finds: &windows.FoundNames{State: s},
 		Live: map[stacks.BlockKey]stacks.Block{}, Ranges: map[int32]*stacks.Ranges[uint64]{},
 		Holdings: stacks.NewHoldings(s.Stacks),
 	}
+}
+
+// NewFlowing returns blocks with a flow in the place of windows' tallies.
+func NewFlowing(s *windows.State) *Blocks {
+	a := New(s)
+	a.Flow = &Flow{}
+	a.Flow.Clear()
+	return a
 }
 
 // BlockAt returns the stack of a live block.

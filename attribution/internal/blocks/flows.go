@@ -39,7 +39,7 @@ func (f *Flow) add(h *stacks.Holdings, key course.Key, b stacks.Block) {
 	by[b.Stack] += b.Size
 }
 
-// Drop adds a block that was allocated, and has no room in the ledger.
+// Drop adds a block that was allocated and found no room.
 func (f *Flow) Drop(key course.Key, size event.Bytes) {
 	if f != nil && size > 0 {
 		f.of(key.Meter)[notKept] += size

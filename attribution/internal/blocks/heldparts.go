@@ -9,18 +9,18 @@ import (
 	"ipytracer/model"
 )
 
-// heldParts are the parts of the memory of stacks that go with names, of one process.
+// heldParts divides the memory of a process by stack and by the names that hold it.
 type heldParts struct {
 	of *event.Variables
-	// by has them by stack: of each share by its index, and behind the shares, by the index of the variable, of each
-	// variable without one: no code can let go of it.
+	// by has the bytes of each stack: by the index of the share and, behind the shares, by the index of a variable
+	// without a share, which no code can let go of.
 	by map[stacks.On]map[int32]event.Bytes
 }
 
 // maxHeld is the largest number of parts of a line.
 const maxHeld = 16
 
-// heldByNames finds them in the processes in which it is known where the memory of names lies.
+// heldByNames returns the parts of each process of which it is known where the memory of names lies.
 func (li *Lister) heldByNames() map[int32]*heldParts {
 	all := map[int32]*heldParts{}
 	for _, e := range li.Namespaces.Listed {

@@ -57,6 +57,7 @@ func (li *Lister) AllocationsOf(w *windows.Window, out []model.Allocation,
 	return out
 }
 
+// Allocation returns the row of a stack in a window.
 func (li *Lister) Allocation(w *windows.Window, m event.Meter, y stacks.Sum) model.Allocation {
 	stack := li.Stacks.Of(y.Stack)
 	return model.Allocation{

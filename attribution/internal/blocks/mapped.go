@@ -9,7 +9,7 @@ import (
 	"ipytracer/event"
 )
 
-// MoveRange adds a range to the ledger of blocks and to the windows of its segment, or takes it out of them.
+// MoveRange adds a range to the live ranges and to the windows of its segment, or takes it out of them.
 func (a *Blocks) MoveRange(r *windows.Tree, c *event.Change) {
 	key, cs, dropped := course.Key{PID: c.PID, Meter: c.Meter}, a.affectedBy(r, c), a.Holdings.Dropped
 	gone, made := stacks.RangesOf(a.Ranges, c.PID).Move(c, c.Stack, &a.Pieces, &a.Holdings.Dropped,

@@ -12,7 +12,7 @@ func (a *Blocks) Takes(c *event.Change) bool {
 	return c.IsTurn() || c.IsBlock() || c.Meter == event.Resident
 }
 
-// Move takes in a change of a block or a range, in the ledger of blocks and in the windows of its segment.
+// Move takes in a change of a block or a range: in the live blocks, and in the windows of its segment.
 func (a *Blocks) Move(r *windows.Tree, c *event.Change) {
 	if a.GivenUp != "" {
 		return
@@ -59,7 +59,7 @@ func (a *Blocks) moveBlock(r *windows.Tree, c *event.Change) {
 	}
 }
 
-// put changes the ledger of blocks, and returns the block as it was and as it is. isKnown is false where the block was
+// put changes the live blocks, and returns the block as it was and as it is. isKnown is false where the block was
 // allocated before the attach, or lost, or found no room.
 func (a *Blocks) put(r *windows.Tree, c *event.Change, key course.Key) (before, after stacks.Block, isKnown bool) {
 	at := stacks.BlockKey{Key: key, Address: c.Address}

@@ -45,7 +45,7 @@ func (a *Blocks) Archived(d *windows.Detail) {
 
 // beforeMove records the total of a meter when its first block moves in a window. The time between cells is not listed.
 func (a *Blocks) beforeMove(w *windows.Window, key course.Key) {
-	if w.Kind == windows.KindBetween || a.Untallied || w.Tallies[key.Meter] != nil {
+	if w.Kind == windows.KindBetween || a.Flow != nil || w.Tallies[key.Meter] != nil {
 		return
 	}
 	if w.Tallies == nil {
@@ -64,7 +64,7 @@ func (a *Blocks) Keeps(windows.WindowKind) bool { return true }
 
 // Closed gives a cell that closes, and is the highest so far, tallies of the meters of which nothing moved in it.
 func (a *Blocks) Closed(w *windows.Window) {
-	if a.Untallied || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
+	if a.Flow != nil || w.Kind != windows.KindCell || w.Uncounted || w.IsSettled || !w.Process.RisesTo(w) {
 		return
 	}
 	for _, m := range a.GPUs.Meters {

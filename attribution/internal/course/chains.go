@@ -76,8 +76,8 @@ func (s *Chains) chain(key Key) *chain {
 	return c
 }
 
-// Link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far:
-// the chain begins anew where it grows.
+// Link passes changes on in the order in which they changed the meter. skips is the number of losses of changes so far.
+// If it has grown since the last call, the chain begins anew.
 func (s *Chains) Link(c *event.Change, ended, skips uint64, handOn func(*event.Change)) {
 	ch := s.chain(Key{c.PID, c.Meter})
 	if skips != ch.skips || c.Unchained {

@@ -18,6 +18,7 @@ func (f Figure) Highest() event.Bytes { return max(f.Peak, f.Start, f.End) }
 // Figures are by meter, ascending. A meter that is not there was 0 all the time.
 type Figures []Figure
 
+// StartFigures returns figures that begin with these values.
 func StartFigures(value *event.Readings, meters []event.Meter) (out Figures) {
 	for _, m := range meters {
 		if v := value[m]; v != 0 {
@@ -75,6 +76,7 @@ type Level struct {
 // Levels are by meter, ascending. A meter that is not there is 0.
 type Levels []Level
 
+// Of returns a meter's level.
 func (all Levels) Of(m event.Meter) event.Bytes {
 	for _, l := range all {
 		if l.Meter == m {
@@ -84,6 +86,7 @@ func (all Levels) Of(m event.Meter) event.Bytes {
 	return 0
 }
 
+// Need returns a meter's level to be changed, and adds it if it is not there.
 func (all *Levels) Need(m event.Meter) *Level {
 	i, found := slices.BinarySearchFunc(*all, m, func(l Level, m event.Meter) int { return int(l.Meter) - int(m) })
 	if !found {
@@ -152,6 +155,7 @@ type SegmentEnd struct {
 	Waited            bool // they cover more than the segment that ends
 }
 
+// Highest returns the higher value of each meter.
 func Highest(a event.Readings, b *event.Readings) *event.Readings {
 	for m := range a {
 		a[m] = max(a[m], b[m])

@@ -36,6 +36,7 @@ func (p *Gauges) of(m event.Meter) *Gauge {
 	return nil
 }
 
+// Need returns a meter's gauge, and adds it if it is not there.
 func (p *Gauges) Need(m event.Meter) *Gauge {
 	if g := p.of(m); g != nil {
 		return g

@@ -87,7 +87,8 @@ func (p *Peaks) Push(cut uint64, bytes event.Bytes) {
 	*p = slices.Replace(all, begin, end, mark{cut, bytes})
 }
 
-// Thin drops the maxima that are the highest since no cut at which an open window began.
+// Thin keeps the maxima that an open window needs: each is the highest since the cut at which some window opened. open
+// are these cuts, ascending.
 func (p *Peaks) Thin(open []uint64) {
 	kept, before := (*p)[:0], uint64(0)
 	for _, m := range *p {

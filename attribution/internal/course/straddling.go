@@ -28,6 +28,7 @@ type straddler struct {
 	highest []event.Bytes // the highest value of 1, 2, 4 … changes from this one on
 }
 
+// NewStraddling returns no changes.
 func NewStraddling() Straddling {
 	return Straddling{map[StraddlingKey][]straddler{}, map[StraddlingKey][]straddler{}}
 }

@@ -11,6 +11,7 @@ import (
 // Unprobed records, by meter, the times in which something could not be probed. gpu.0 stands for all GPUs.
 type Unprobed map[event.Meter]Spans
 
+// Add records one such time.
 func (b *Unprobed) Add(one event.Unprobed) {
 	if *b == nil {
 		*b = Unprobed{}
@@ -38,7 +39,7 @@ type Span struct{ Since, Until event.Nanoseconds }
 // Spans are in order of time and do not overlap.
 type Spans []Span
 
-// With adds one stretch. Those that it meets are merged with it.
+// With returns the spans and one more, which is joined with those that it meets.
 func (s Spans) With(one Span) Spans {
 	from := s.from(one.Since)
 	to := from
@@ -48,7 +49,7 @@ func (s Spans) With(one Span) Spans {
 	return slices.Replace(s, from, to, one)
 }
 
-// from returns the index of the first stretch that does not end before a time.
+// from returns the index of the first span that does not end before a time.
 func (s Spans) from(since event.Nanoseconds) int {
 	at, _ := slices.BinarySearchFunc(s, since, func(x Span, t event.Nanoseconds) int {
 		return cmp.Compare(x.Until, t)
@@ -56,6 +57,7 @@ func (s Spans) from(since event.Nanoseconds) int {
 	return at
 }
 
+// Meet reports whether a span has a part of a time.
 func (s Spans) Meet(since, until event.Nanoseconds) bool {
 	at := s.from(since)
 	return at < len(s) && s[at].Since <= until
@@ -69,10 +71,12 @@ type MeterSet [(event.MeterCount + 63) / 64]uint64
 
 func (s *MeterSet) add(m event.Meter) { s[m/64] |= 1 << (m % 64) }
 
+// With adds the meters of another set.
 func (s *MeterSet) With(other MeterSet) {
 	for i := range s {
 		s[i] |= other[i]
 	}
 }
 
+// Has reports whether a meter is in the set.
 func (s *MeterSet) Has(m event.Meter) bool { return s[m/64]>>(m%64)&1 != 0 }

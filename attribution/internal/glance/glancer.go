@@ -49,86 +49,88 @@ func (gl *Glancer) Glance() *model.Glance {
 	g := &model.Glance{Schema: model.GlanceSchema, Host: gl.Session.Host(),
 		ElapsedNS: gl.Session.Since(gl.Session.Last),
 		Cells:     gl.Processes.Cells(), Kernels: []model.Kernel{}, Lacks: gl.Lacks()}
-	for _, p := range gl.Processes.Order {
-		if p.Began == 0 || p.Parent != 0 && p.LastCell == nil && len(p.Open) == 0 ||
-			gl.Processes.ByPID[p.Info.PID] != p {
+	for _, process := range gl.Processes.Order {
+		if process.Began == 0 || process.Parent != 0 && process.LastCell == nil && len(process.Open) == 0 ||
+			gl.Processes.ByPID[process.Info.PID] != process {
 			continue
 		}
 		if len(g.Kernels) == maxGlanced {
 			g.Truncated = true
 			break
 		}
-		g.Kernels = append(g.Kernels, gl.kernel(p))
+		g.Kernels = append(g.Kernels, gl.kernel(process))
 	}
 	return g
 }
 
-func (gl *Glancer) kernel(p *windows.Process) model.Kernel {
+func (gl *Glancer) kernel(process *windows.Process) model.Kernel {
 	k := model.Kernel{
-		PID: int(p.Info.PID), Command: p.Info.Command, Python: p.Info.Python, IPython: p.Info.IPython,
-		Frontend: p.Info.Frontend, Ended: p.Ended,
+		PID: int(process.Info.PID), Command: process.Info.Command, Python: process.Info.Python,
+		IPython: process.Info.IPython, Frontend: process.Info.Frontend, Ended: process.Ended,
 		Growth: "none", Allocations: []model.Allocation{}, Children: []model.Child{},
 	}
-	if len(p.Limits) > 0 {
-		limit := p.Limits[0]
+	if len(process.Limits) > 0 {
+		limit := process.Limits[0]
 		k.Limit = &limit
 	}
 	var session *windows.Window
-	if p.Session != nil {
-		session = gl.Table.Whole(p.Session)
+	if process.Session != nil {
+		session = gl.Table.Whole(process.Session)
 	}
-	k.Meters = gl.Figurer.FigureMap(p.CertainLife(), session, false, p.Info.Python != "")
+	k.Meters = gl.Figurer.FigureMap(process.CertainLife(), session, false, process.Info.Python != "")
 	if session != nil {
 		k.Tree = gl.Figurer.TreeOf(session, k.Meters)
 	}
-	gl.glanceAtCell(p, &k)
-	gl.glanceAtChildren(p, &k)
-	gl.glanceAtVariables(p, &k)
+	gl.glanceAtCell(process, &k)
+	gl.glanceAtChildren(process, &k)
+	gl.glanceAtVariables(process, &k)
 	return k
 }
 
 // glanceAtCell adds the cell that runs, or ran last, and the allocations in it.
-func (gl *Glancer) glanceAtCell(p *windows.Process, k *model.Kernel) {
-	w := p.LastCell
-	if len(p.Open) > 0 {
-		w, k.Running = p.Open[0], true
+func (gl *Glancer) glanceAtCell(process *windows.Process, kernel *model.Kernel) {
+	window := process.LastCell
+	if len(process.Open) > 0 {
+		window, kernel.Running = process.Open[0], true
 	}
-	if w != nil && !w.Dropped {
-		cell := gl.Presenter.Window(gl.Table.Whole(w))
-		k.Cell = &cell
-		if innermost := w; k.Running {
-			innermost = p.Open[len(p.Open)-1]
+	if window != nil && !window.Dropped {
+		cell := gl.Presenter.Window(gl.Table.Whole(window))
+		kernel.Cell = &cell
+		if innermost := window; kernel.Running {
+			innermost = process.Open[len(process.Open)-1]
 			if s := innermost.Statement; s != nil && s.IsOpen {
 				statement := gl.Presenter.Window(gl.Table.Whole(s))
-				k.Statement = &statement
+				kernel.Statement = &statement
 			}
 		}
 	}
 	switch {
 	case gl.marked != nil:
-		k.Growth = "mark"
-		gl.grownSince(p, k)
-	case k.Cell != nil:
-		k.Growth = "cell"
-		k.Allocations, k.Coverage = gl.grownIn(w, k)
+		kernel.Growth = "mark"
+		gl.grownSince(process, kernel)
+	case kernel.Cell != nil:
+		kernel.Growth = "cell"
+		kernel.Allocations, kernel.Coverage = gl.grownIn(window, kernel)
 	}
 }
 
 // grownIn lists the allocations in a cell, those that grew most first.
-func (gl *Glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocation, map[string]model.Coverage) {
+func (gl *Glancer) grownIn(
+	window *windows.Window, kernel *model.Kernel,
+) ([]model.Allocation, map[string]model.Coverage) {
 	coverage := map[string]model.Coverage{}
-	whole := gl.Table.Whole(w)
+	whole := gl.Table.Whole(window)
 	all := gl.lister.AllocationsOf(whole, nil, coverage)
 	complete := gl.Processes.ChangesMissing() == 0 && gl.allocations.Missing() == 0
 	for m, tallied := range whole.Tallies {
 		c := coverage[m.String()]
-		if w.IsOpen { // tallies are of this moment, figures of the last boundary
+		if window.IsOpen { // tallies are of this moment, figures of the last boundary
 			c.Exact = complete && !slices.Contains(whole.Paused, m) && !tallied.Wrong && !whole.MissesStacks(m)
 			c.Rest = max(0, c.Rest)
 		}
 		coverage[m.String()] = c
-		k.Unlisted += c.Unlisted
-		k.UnlistedNet += c.UnlistedNet
+		kernel.Unlisted += c.Unlisted
+		kernel.UnlistedNet += c.UnlistedNet
 	}
 	slices.SortStableFunc(all, func(x, y model.Allocation) int { return cmp.Compare(y.Net, x.Net) })
 	if len(all) == 0 {
@@ -138,14 +140,14 @@ func (gl *Glancer) grownIn(w *windows.Window, k *model.Kernel) ([]model.Allocati
 }
 
 // grownSince lists by how much the stacks of a process have grown since the mark.
-func (gl *Glancer) grownSince(p *windows.Process, k *model.Kernel) {
-	s := gl.Processes.SessionOf(p)
-	if s == nil {
+func (gl *Glancer) grownSince(process *windows.Process, kernel *model.Kernel) {
+	window := gl.Processes.SessionOf(process)
+	if window == nil {
 		return
 	}
-	whole := gl.Table.Whole(s)
+	whole := gl.Table.Whole(window)
 	for key, h := range gl.allocations.Holdings.Held {
-		if key.PID != p.Info.PID {
+		if key.PID != process.Info.PID {
 			continue
 		}
 		before := gl.marked.Held[key]
@@ -170,49 +172,50 @@ func (gl *Glancer) grownSince(p *windows.Process, k *model.Kernel) {
 		})
 		for i, y := range grown {
 			if i >= maxGrown {
-				k.Unlisted++
-				k.UnlistedNet += int64(y.Allocated - y.Freed)
+				kernel.Unlisted++
+				kernel.UnlistedNet += int64(y.Allocated - y.Freed)
 				continue
 			}
 			one := gl.lister.Allocation(whole, key.Meter, y)
 			one.Allocated, one.Freed = 0, 0
-			k.Allocations = append(k.Allocations, one)
+			kernel.Allocations = append(kernel.Allocations, one)
 		}
 	}
-	slices.SortStableFunc(k.Allocations, func(x, y model.Allocation) int {
+	slices.SortStableFunc(kernel.Allocations, func(x, y model.Allocation) int {
 		return cmp.Or(cmp.Compare(y.Net, x.Net), cmp.Compare(x.Meter, y.Meter),
 			slices.CompareFunc(x.Stack, y.Stack, stacks.OrderFrames))
 	})
 }
 
 // glanceAtChildren lists the live processes below a process.
-func (gl *Glancer) glanceAtChildren(p *windows.Process, k *model.Kernel) {
-	for _, c := range gl.Processes.Tree(p.Root).Living {
-		if c == p || !gl.Processes.IsBelow(c, p) {
+func (gl *Glancer) glanceAtChildren(process *windows.Process, kernel *model.Kernel) {
+	for _, process := range gl.Processes.Tree(process.Root).Living {
+		if process == process || !gl.Processes.IsBelow(process, process) {
 			continue
 		}
-		k.Children = append(k.Children, model.Child{PID: int(c.Info.PID), Command: c.Info.Command,
-			Meters: gl.Figurer.FigureMap(c.CertainLife(), nil, false, c.Info.Python != "")})
+		kernel.Children = append(kernel.Children, model.Child{PID: int(process.Info.PID), Command: process.Info.Command,
+			Meters: gl.Figurer.FigureMap(process.CertainLife(), nil, false, process.Info.Python != "")})
 	}
 	resident := event.Resident.String()
-	slices.SortFunc(k.Children, func(x, y model.Child) int {
+	slices.SortFunc(kernel.Children, func(x, y model.Child) int {
 		return cmp.Or(cmp.Compare(y.Meters[resident].End, x.Meters[resident].End), cmp.Compare(x.PID, y.PID))
 	})
-	if n := len(k.Children); n > maxGlancedAt {
-		k.Children, k.ChildrenUnlisted = k.Children[:maxGlancedAt], n-maxGlancedAt
+	if n := len(kernel.Children); n > maxGlancedAt {
+		kernel.Children, kernel.ChildrenUnlisted = kernel.Children[:maxGlancedAt], n-maxGlancedAt
 	}
 }
 
 // glanceAtVariables lists the largest variables by name, as of the last search.
-func (gl *Glancer) glanceAtVariables(p *windows.Process, k *model.Kernel) {
-	i := slices.IndexFunc(gl.Namespaces.Early, func(e *event.Variables) bool { return e.PID == p.Info.PID })
-	if i < 0 || p.Ended {
+func (gl *Glancer) glanceAtVariables(process *windows.Process, kernel *model.Kernel) {
+	i := slices.IndexFunc(gl.Namespaces.Early, func(e *event.Variables) bool { return e.PID == process.Info.PID })
+	if i < 0 || process.Ended {
 		return
 	}
 	e := gl.Namespaces.Early[i]
 	all, names := gl.Namespaces.VariablesOf(e)
 	slices.SortStableFunc(all, rows.LargerVariable)
-	k.Variables, k.Names, k.VariablesNS = all[:min(len(all), maxGlancedAt)], &names, gl.Session.Since(e.Time)
+	kernel.Variables, kernel.Names = all[:min(len(all), maxGlancedAt)], &names
+	kernel.VariablesNS = gl.Session.Since(e.Time)
 }
 
 // Lacks returns the losses that are known so far.
@@ -220,15 +223,15 @@ func (gl *Glancer) Lacks() model.Lacks {
 	l := model.Lacks{Reasons: []string{}, SteppedDown: []string{}}
 	add := func(text string) { l.Reasons = append(l.Reasons, text) }
 	down := map[string]bool{}
-	for _, r := range gl.Processes.Trees {
-		l.Made += r.Stream.Made
-		l.Delivered += r.Stream.Count
-		r.AddPaused(down)
-		for _, refused := range r.Refusals() {
+	for _, tree := range gl.Processes.Trees {
+		l.Made += tree.Stream.Made
+		l.Delivered += tree.Stream.Count
+		tree.AddPaused(down)
+		for _, refused := range tree.Refusals() {
 			add(words.Lost(refused.Reason, refused.Count))
 		}
-		if r.Last != nil {
-			for _, n := range r.Last.Unknown {
+		if tree.Last != nil {
+			for _, n := range tree.Last.Unknown {
 				l.UnknownFrees += n
 			}
 		}

@@ -46,7 +46,7 @@ func ContentsOf(c *event.Contents) *model.Contents {
 	return out
 }
 
-// NumberOf returns the digits of a number as JSON has them, "" for a text that is none.
+// NumberOf returns a number in the form that JSON has, "" if the text is not a number.
 func NumberOf(text string) json.Number {
 	const most = 64
 	if len(text) > most {

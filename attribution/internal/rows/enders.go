@@ -19,16 +19,16 @@ type Enders struct {
 // Of returns what ends a process: a name of a kernel's above it, its pool, or else a signal. The same of the nearest
 // process above it counts where it has neither name nor pool: with a worker its children end. reported is its pool, if
 // one is known that the process itself has not reported.
-func (en Enders) Of(p *windows.Process, reported string) model.EndedBy {
+func (en Enders) Of(process *windows.Process, reported string) model.EndedBy {
 	const deepest = 64
-	out := model.EndedBy{Helper: IsHelper(p.Info.Command), SamePIDs: en.samePIDs(p)}
+	out := model.EndedBy{Helper: IsHelper(process.Info.Command), SamePIDs: en.samePIDs(process)}
 	if out.Helper {
 		return out
 	}
-	if of, ok := PoolOf(p.Info.Command, cmp.Or(reported, p.Pool)); ok {
+	if of, ok := PoolOf(process.Info.Command, cmp.Or(reported, process.Pool)); ok {
 		out.Pool = of.Name
 	}
-	for at, n := p, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
+	for at, n := process, 0; at != nil && at.Parent != 0 && at.LastCell == nil && n < deepest; n++ {
 		if out.Calls = en.calls(at.Info.PID); len(out.Calls) > 0 {
 			return out
 		}
@@ -44,11 +44,11 @@ func (en Enders) Of(p *windows.Process, reported string) model.EndedBy {
 	return out
 }
 
-// calls returns the calls that end a process, of names in the notebooks above it.
+// calls returns code for cells that ends a process, by names of the notebooks above the process.
 func (en Enders) calls(pid int32) []string {
-	p := en.Processes.ByPID[pid]
+	process := en.Processes.ByPID[pid]
 	for _, e := range en.Namespaces.Listed {
-		if !en.Processes.IsBelow(p, en.Processes.ByPID[e.PID]) {
+		if !en.Processes.IsBelow(process, en.Processes.ByPID[e.PID]) {
 			continue
 		}
 		for i := range e.Variables {
@@ -75,10 +75,10 @@ func (en Enders) samePIDs(p *windows.Process) bool {
 
 // shared returns how much of each meter a process has from its parent, at most, if it was forked and has executed no
 // other program; nil for none.
-func (en Enders) shared(p *windows.Process) (out map[string]int64) {
-	for _, l := range p.Copied {
+func (en Enders) shared(process *windows.Process) (out map[string]int64) {
+	for _, l := range process.Copied {
 		n := l.Bytes
-		if parent := en.Processes.ByPID[p.Parent]; p.IsFound && parent != nil && parent.Alive {
+		if parent := en.Processes.ByPID[process.Parent]; process.IsFound && parent != nil && parent.Alive {
 			n = min(n, parent.Gauges.Value(l.Meter))
 		}
 		if n > 0 {

@@ -97,6 +97,7 @@ func (fg *figurer) Quality(m event.Meter, w *windows.Window) (exact bool, bound 
 	return exact, bound
 }
 
+// Meters returns the meters of the report, with their sources.
 func (fg *figurer) Meters() []model.Meter {
 	out := []model.Meter{}
 	if fg.Session.Start == nil {

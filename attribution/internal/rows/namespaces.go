@@ -39,6 +39,7 @@ func (ns *Namespaces) Variables() (out []model.Variable, names []model.Names) {
 	return out, names
 }
 
+// LargerVariable orders the largest variable first.
 func LargerVariable(x, y model.Variable) int {
 	return cmp.Or(cmp.Compare(y.Size(), x.Size()), cmp.Compare(y.Bytes+y.Device, x.Bytes+x.Device),
 		cmp.Compare(x.PID, y.PID))
@@ -76,12 +77,12 @@ func (ns *Namespaces) VariablesOf(e *event.Variables) (out []model.Variable, nam
 // ToFree returns the code that frees memory of processes in which code can be typed.
 func (ns *Namespaces) ToFree() (out []model.Freeing) {
 	for _, e := range ns.Listed {
-		p := ns.Processes.ByPID[e.PID]
-		if p == nil || !p.CanRunCells() {
+		process := ns.Processes.ByPID[e.PID]
+		if process == nil || !process.CanRunCells() {
 			continue
 		}
 		for _, f := range freeing.Of(e) {
-			f.Kernel = p.Kernel()
+			f.Kernel = process.Kernel()
 			out = append(out, f)
 		}
 	}
@@ -147,10 +148,11 @@ func (ns *Namespaces) Resides(e *event.Residence) {
 // madeBy records the code that made the largest piece of memory of a variable, as far as it is known.
 func (ns *Namespaces) madeBy(one *model.Variable, pid int32, v event.Variable) {
 	stack, found, meter, seen := ns.Maker(pid, v)
-	p := ns.Processes.ByPID[pid]
-	w := ns.Processes.SessionOf(p)
+	process := ns.Processes.ByPID[pid]
+	w := ns.Processes.SessionOf(process)
 	if !found {
-		one.Before = seen && w != nil && p.Info.Late && !slices.Contains(ns.Table.Whole(w).Paused, meter) && ns.heard()
+		one.Before = seen && w != nil && process.Info.Late && !slices.Contains(ns.Table.Whole(w).Paused, meter) &&
+			ns.heard()
 		return
 	}
 	s := ns.Stacks.Of(stack)

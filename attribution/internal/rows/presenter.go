@@ -17,6 +17,7 @@ type presenter struct {
 	symbolizer *symbolizer
 }
 
+// Window returns a window of the report, without the stacks that allocated.
 func (pr *presenter) Window(w *windows.Window) model.Window {
 	out := model.Window{
 		ID: w.ID, Kind: windows.KindNames[w.Kind], PID: int(w.Process.Info.PID), Execution: w.Execution, Name: w.Name,
@@ -47,15 +48,16 @@ func (pr *presenter) Window(w *windows.Window) model.Window {
 		out.Status = model.Incomplete
 	}
 	for _, c := range w.Children {
-		p := c.Process
-		meters := pr.figurer.FigureMap(c.Figures, w, false, p.Info.Python != "")
+		process := c.Process
+		meters := pr.figurer.FigureMap(c.Figures, w, false, process.Info.Python != "")
 		maps.DeleteFunc(meters, func(_ string, f model.Figure) bool { return f.Exact && f.Peak == 0 })
-		out.Children = append(out.Children, model.Child{PID: int(p.Info.PID), Command: p.Info.Command, Meters: meters,
-			Shared: pr.enders.shared(p)})
+		out.Children = append(out.Children, model.Child{PID: int(process.Info.PID), Command: process.Info.Command,
+			Meters: meters, Shared: pr.enders.shared(process)})
 	}
 	return out
 }
 
+// Between returns the time between two cells.
 func (pr *presenter) Between(w *windows.Window) model.Between {
 	out := model.Between{
 		PID: int(w.Process.Info.PID), Kernel: w.Process.Kernel(),
@@ -93,33 +95,35 @@ func (pr *presenter) refusals(w *windows.Window) []model.Refusal {
 	return out
 }
 
-func (pr *presenter) Describe(p *windows.Process, restartOf int,
+// Describe returns a process. restartOf is the pid of the kernel that it replaced, 0 for none.
+func (pr *presenter) Describe(process *windows.Process, restartOf int,
 	sessions map[*windows.Window]*windows.Window) model.Process {
-	gone := p.Gone
-	if !p.Ended {
+	gone := process.Gone
+	if !process.Ended {
 		gone = pr.Session.Last
 	}
-	session := sessions[pr.Processes.SessionOf(p)]
+	session := sessions[pr.Processes.SessionOf(process)]
 	out := model.Process{
-		PID: int(p.Info.PID), Parent: int(p.Parent), Command: p.Info.Command, Python: p.Info.Python,
-		IPython: p.Info.IPython, Frontend: p.Info.Frontend, Notebook: p.Info.Notebook, Kernel: p.Kernel(),
-		StartNS: pr.Session.Since(p.Began), EndNS: pr.Session.Since(gone),
-		Ended: p.Ended, Ending: windows.EndingOf(p), Limits: p.Limits, Late: p.Info.Late || p.Adopted,
-		RestartOf: restartOf,
-		Meters:    pr.figurer.FigureMap(p.CertainLife(), session, false, p.Info.Python != ""),
+		PID: int(process.Info.PID), Parent: int(process.Parent), Command: process.Info.Command,
+		Python: process.Info.Python, IPython: process.Info.IPython, Frontend: process.Info.Frontend,
+		Notebook: process.Info.Notebook, Kernel: process.Kernel(),
+		StartNS: pr.Session.Since(process.Began), EndNS: pr.Session.Since(gone),
+		Ended: process.Ended, Ending: windows.EndingOf(process), Limits: process.Limits,
+		Late: process.Info.Late || process.Adopted, RestartOf: restartOf,
+		Meters: pr.figurer.FigureMap(process.CertainLife(), session, false, process.Info.Python != ""),
 	}
-	if p.Adopted { // its values and peaks before that are not known
+	if process.Adopted { // its values and peaks before that are not known
 		for id, f := range out.Meters {
 			f.Exact, f.Bound = false, nil
 			out.Meters[id] = f
 		}
 	}
-	if p.Alive && !p.Ended && p.Parent != 0 {
-		by := pr.enders.Of(p, "")
-		out.Shared, out.EndedBy = pr.enders.shared(p), &by
+	if process.Alive && !process.Ended && process.Parent != 0 {
+		by := pr.enders.Of(process, "")
+		out.Shared, out.EndedBy = pr.enders.shared(process), &by
 	}
-	if p.Info.Limit > 0 {
-		out.SoftLimit = &model.SoftLimit{Bytes: int64(p.Info.Limit), By: string(p.Info.LimitBy)}
+	if process.Info.Limit > 0 {
+		out.SoftLimit = &model.SoftLimit{Bytes: int64(process.Info.Limit), By: string(process.Info.LimitBy)}
 	}
 	return out
 }

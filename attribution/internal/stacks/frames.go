@@ -19,6 +19,7 @@ func compareFrames(x, y model.Frame) int {
 		cmp.Compare(x.Module, y.Module))
 }
 
+// FrameKey returns a text that is the same for calls of the same lines only.
 func FrameKey(frames []model.Frame) string {
 	var key []byte
 	for _, f := range frames {

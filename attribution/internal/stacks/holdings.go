@@ -26,6 +26,7 @@ type holds struct {
 
 func newHolding() *holding { return &holding{ByStack: map[uint64]event.Bytes{}} }
 
+// Add adds bytes that a stack allocated; a negative size takes bytes away.
 func (h *holding) Add(stack uint64, size event.Bytes) {
 	before := h.ByStack[stack]
 	after := before + size
@@ -85,6 +86,7 @@ type Holdings struct {
 	spare   spareLists
 }
 
+// NewHoldings returns holdings of nothing.
 func NewHoldings(stacks *Table) *Holdings {
 	return &Holdings{Known: stacks, Held: map[course.Key]*holding{}}
 }
@@ -97,51 +99,6 @@ func (h *Holdings) Of(key course.Key) *holding {
 		h.Held[key] = one
 	}
 	return one
-}
-
-// Copied returns a copy of a window's tallies, by meter.
-func (h *Holdings) Copied(of map[event.Meter]*Tallies) map[event.Meter]*Tallies {
-	if of == nil {
-		return nil
-	}
-	out := make(map[event.Meter]*Tallies, len(of))
-	for m, all := range of {
-		out[m] = all.clone()
-		h.Entries += all.Len()
-	}
-	return out
-}
-
-// Forgo drops a window's tallies.
-func (h *Holdings) Forgo(of map[event.Meter]*Tallies) {
-	for _, all := range of {
-		h.Entries -= all.Len()
-	}
-}
-
-// Settle sums up the tallies of a process in a window, and keeps most stacks of each meter.
-func (h *Holdings) Settle(of map[event.Meter]*Tallies, pid int32, most int) {
-	for m, all := range of {
-		h.Entries -= all.Len()
-		all.Done = all.Settle(h, course.Key{PID: pid, Meter: m}, most)
-		all.ByStack, all.moved, all.Idle = nil, nil, idleTallies{}
-	}
-}
-
-// Archived takes back the memory of tallies that have been turned into bytes.
-func (h *Holdings) Archived(of map[event.Meter]*Tallies) {
-	for _, all := range of {
-		h.spare.from(all.Done.Tallies)
-	}
-}
-
-// Tallies returns the tallies of a window in which a meter moves for the first time: none, if the window is settled.
-func (h *Holdings) Tallies(key course.Key, isSettled bool) *Tallies {
-	if isSettled {
-		return &Tallies{Done: &Summary{}}
-	}
-	total := h.Of(key).Total
-	return &Tallies{ByStack: map[uint64]*Tally{}, Highest: total, First: total}
 }
 
 // fewStacks is the number of stacks up to which they are searched one after another.

@@ -25,6 +25,7 @@ func newRanges[M comparable]() *Ranges[M] {
 	return &Ranges[M]{btree.NewG(32, func(x, y Piece[M]) bool { return x.Start < y.Start })}
 }
 
+// Size returns the bytes of a piece.
 func (p Piece[M]) Size() event.Bytes { return event.Bytes(p.End - p.Start) }
 
 // cut removes [start, end) and returns the pieces that were there, in order of address.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ipytracer/attribution/internal/course"
+	"ipytracer/event"
 )
 
 // Settle sums up tallies, and keeps the heaviest.
@@ -66,4 +67,49 @@ func (all *Tallies) Settle(h *Holdings, key course.Key, limit int) *Summary {
 	}
 	s.Stacks = count - len(s.Tallies)
 	return s
+}
+
+// Copied returns a copy of a window's tallies, by meter.
+func (h *Holdings) Copied(of map[event.Meter]*Tallies) map[event.Meter]*Tallies {
+	if of == nil {
+		return nil
+	}
+	out := make(map[event.Meter]*Tallies, len(of))
+	for m, all := range of {
+		out[m] = all.clone()
+		h.Entries += all.Len()
+	}
+	return out
+}
+
+// Forgo drops a window's tallies.
+func (h *Holdings) Forgo(of map[event.Meter]*Tallies) {
+	for _, all := range of {
+		h.Entries -= all.Len()
+	}
+}
+
+// Settle sums up the tallies of a process in a window, and keeps most stacks of each meter.
+func (h *Holdings) Settle(of map[event.Meter]*Tallies, pid int32, most int) {
+	for m, all := range of {
+		h.Entries -= all.Len()
+		all.Done = all.Settle(h, course.Key{PID: pid, Meter: m}, most)
+		all.ByStack, all.moved, all.Idle = nil, nil, idleTallies{}
+	}
+}
+
+// Archived takes back the memory of tallies that have been turned into bytes.
+func (h *Holdings) Archived(of map[event.Meter]*Tallies) {
+	for _, all := range of {
+		h.spare.from(all.Done.Tallies)
+	}
+}
+
+// Tallies returns the tallies of a window in which a meter moves for the first time: none, if the window is settled.
+func (h *Holdings) Tallies(key course.Key, isSettled bool) *Tallies {
+	if isSettled {
+		return &Tallies{Done: &Summary{}}
+	}
+	total := h.Of(key).Total
+	return &Tallies{ByStack: map[uint64]*Tally{}, Highest: total, First: total}
 }

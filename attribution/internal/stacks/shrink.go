@@ -7,7 +7,7 @@ func (t *Table) IsOld() bool {
 	return t.swept != t.Era
 }
 
-// Original returns the number of a stack itself, for that of its samples.
+// Original returns the number of a stack, given that number or the number of its samples.
 func (t *Table) Original(number uint64) uint64 {
 	if t.IsSampled(number) {
 		return number ^ SampleMark
@@ -17,8 +17,8 @@ func (t *Table) Original(number uint64) uint64 {
 
 // Shrink leaves the stacks of this era, and those that are needed.
 func (t *Table) Shrink(needed map[uint64]bool) {
-	fresh := NewTable()
-	fresh.Room, fresh.Dropped, fresh.Era, fresh.swept = t.Room, t.Dropped, t.Era, t.Era
+	fresh := NewTable(t.Room)
+	fresh.Dropped, fresh.Era, fresh.swept = t.Dropped, t.Era, t.Era
 	keep := func(number uint64, s *Stack) {
 		if s.era != t.Era && !needed[number] {
 			return

@@ -60,15 +60,10 @@ type frame struct {
 	Native                 bool
 }
 
-// Limits of a table. The kernel's has half as many stacks.
-const (
-	maxStacks    = 1 << 18
-	maxStackText = 32 << 20
-)
-
-func NewTable() *Table {
+// NewTable returns a table without stacks.
+func NewTable(room Room) *Table {
 	return &Table{
-		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: maphash.MakeSeed(), Room: roomOfSession,
+		Repeated: map[uint64]uint32{}, NameAt: map[string]uint32{}, seed: maphash.MakeSeed(), Room: room,
 	}
 }
 
@@ -242,6 +237,6 @@ func (t *Table) FramesOf(number uint64) (frames []event.Frame) {
 
 // Close drops all stacks; further ones are ignored.
 func (t *Table) Close() {
-	*t = *NewTable()
+	*t = *NewTable(t.Room)
 	t.isClosed = true
 }

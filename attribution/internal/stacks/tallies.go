@@ -12,7 +12,7 @@ import (
 type Tallies struct {
 	ByStack map[uint64]*Tally
 	Idle    idleTallies
-	idleAt  int      // size of byStack at which cold tallies are looked for
+	idleAt  int      // size of byStack at which idle tallies are looked for
 	moved   []*Tally // since the highest total so far
 	Highest event.Bytes
 	First   event.Bytes // total before the first change
@@ -131,8 +131,8 @@ func (all *Tallies) sampled(h *Holdings, key course.Key) (sum event.Bytes) {
 	return sum
 }
 
-// makeIdle moves cold tallies to the others. Those of stacks that may yet be streamed stay, and those that moved since
-// the last cell of the process ended: how much of them is left is not known yet.
+// makeIdle turns tallies that hold nothing into sums. Tallies of stacks that may yet be streamed stay, and tallies that
+// moved since the last cell of the process ended: how much of them is left is not known yet.
 func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 	before, held := all.Len(), h.Of(key).ByStack
 	for stack, y := range all.ByStack {
@@ -161,7 +161,7 @@ func (all *Tallies) makeIdle(h *Holdings, key course.Key, cells int32) {
 	h.Entries -= before - all.Len()
 }
 
-// isDue reports whether it is time to look for cold tallies.
+// isDue reports whether it is time to look for idle tallies.
 func (all *Tallies) isDue() bool { return len(all.ByStack) >= max(MinBusy, all.idleAt) }
 
 // each calls do with the tally of each stack.
@@ -211,7 +211,7 @@ func (all *Tallies) Stacks(h *Holdings) iter.Seq[uint64] {
 	}
 }
 
-// Tally returns the tally of a stack; a cold one holds the same as the process holds by the stack.
+// Tally returns the tally of a stack; an idle one holds the same as the process holds by the stack.
 func (all *Tallies) Tally(h *Holdings, key course.Key, stack uint64) Tally {
 	y := Tally{stack: stack}
 	if hot := all.ByStack[stack]; hot != nil {
@@ -234,7 +234,7 @@ func (all *Tallies) Tally(h *Holdings, key course.Key, stack uint64) Tally {
 // Len returns the number of tallies.
 func (all *Tallies) Len() int { return len(all.ByStack) + all.Idle.Count }
 
-// MinBusy is the number of tallies of a window from which on cold ones are looked for.
+// MinBusy is the number of tallies of a window from which on idle ones are looked for.
 const MinBusy = 1 << 10
 
 // Move puts one block in the place of another; a block of size 0 is none. times is the number of allocations that it

@@ -9,23 +9,24 @@ import (
 )
 
 // Draw takes in the values of a boundary that has been applied.
-func (tl *Timeline) Draw(r *windows.Tree, b *event.Boundary, moved course.SegmentEnds) {
-	s := Seen{At: b.Time, Segment: b.Segment, Hold: r.DrawnAt, IsEdge: isEdge(b, tl.Processes.ByPID[b.PID])}
-	turns := b.Kind == event.CellOpen || b.Kind == event.CellClose
+func (tl *Timeline) Draw(tree *windows.Tree, boundary *event.Boundary, moved course.SegmentEnds) {
+	s := Seen{At: boundary.Time, Segment: boundary.Segment, Hold: tree.DrawnAt,
+		IsEdge: isEdge(boundary, tl.Processes.ByPID[boundary.PID])}
+	turns := boundary.Kind == event.CellOpen || boundary.Kind == event.CellClose
 	for _, pid := range tl.inOrderOfPID(moved) {
-		p := tl.Processes.ByPID[pid]
-		if p == nil || p.Began == 0 {
+		process := tl.Processes.ByPID[pid]
+		if process == nil || process.Began == 0 {
 			continue
 		}
 		m := moved[pid]
 		s.waited = m.Waited
-		tl.drawCurve(r, tl.curveOf(p), &s, m.Value, m.High, turns)
+		tl.drawCurve(tree, tl.curveOf(process), &s, m.Value, m.High, turns)
 	}
-	tl.drawTree(r, b, &s, turns)
-	if b.Kind == event.MeterShed || b.Kind == event.MeterBack {
-		tl.drawPause(r, b)
+	tl.drawTree(tree, boundary, &s, turns)
+	if boundary.Kind == event.MeterShed || boundary.Kind == event.MeterBack {
+		tl.drawPause(tree, boundary)
 	}
-	if p := tl.Processes.ByPID[b.PID]; b.Kind == event.ProcessExit && p != nil {
+	if p := tl.Processes.ByPID[boundary.PID]; boundary.Kind == event.ProcessExit && p != nil {
 		tl.close(tl.curveOf(p))
 	}
 	tl.tellEarly()
@@ -45,60 +46,60 @@ func (tl *Timeline) inOrderOfPID(moved course.SegmentEnds) []int32 {
 }
 
 // drawCurve takes in a boundary's values of a process, or of a tree.
-func (tl *Timeline) drawCurve(r *windows.Tree, l *Line, s *Seen, value, high *event.Readings, turns bool) {
+func (tl *Timeline) drawCurve(tree *windows.Tree, line *Line, s *Seen, value, high *event.Readings, turns bool) {
 	i := 0
 	for _, m := range tl.GPUs.Meters {
-		for i < len(l.tracks) && l.tracks[i].Meter < m {
+		for i < len(line.tracks) && line.tracks[i].Meter < m {
 			i++
 		}
-		if i == len(l.tracks) || l.tracks[i].Meter != m {
-			if value[m] == 0 && high[m] == 0 || tl.track(l, m) == nil {
+		if i == len(line.tracks) || line.tracks[i].Meter != m {
+			if value[m] == 0 && high[m] == 0 || tl.track(line, m) == nil {
 				continue
 			}
 		}
-		k := l.tracks[i]
+		track := line.tracks[i]
 		s.Value, s.High = value[m], high[m]
 		// made by a change of a later segment, which may yet report the value that it has had all along
-		if !k.hasBegun && s.Value == 0 && s.High == 0 {
-			k.drop(&tl.Folds, s.Segment)
+		if !track.hasBegun && s.Value == 0 && s.High == 0 {
+			track.drop(&tl.Folds, s.Segment)
 			continue
 		}
-		if !k.hasBegun && s.At > l.began {
-			k.Begin(l.began, 0)
+		if !track.hasBegun && s.At > line.began {
+			track.Begin(line.began, 0)
 		}
-		k.See(&tl.Folds, s)
-		if !k.isGap && tl.isPaused(r, m) {
-			k.pause(&tl.Folds, s.At, gapOfGroup(r.WhyPaused(m)))
+		track.See(&tl.Folds, s)
+		if !track.isGap && tl.isPaused(tree, m) {
+			track.pause(&tl.Folds, s.At, gapOfGroup(tree.WhyPaused(m)))
 		}
-		if n := len(k.Points); n >= maxStretch || turns && n > 0 {
-			tl.Store(k)
+		if n := len(track.Points); n >= maxStretch || turns && n > 0 {
+			tl.Store(track)
 		}
 	}
 }
 
 // drawTree takes in a boundary's values of its tree, while there are more processes than the one that is attached.
-func (tl *Timeline) drawTree(r *windows.Tree, b *event.Boundary, s *Seen, turns bool) {
-	isAlone := len(r.Living) == 0 || len(r.Living) == 1 && r.Living[0].Parent == 0
-	l := tl.treeCurve(r)
-	wasOn := l.isOn
-	l.isOn = !isAlone
+func (tl *Timeline) drawTree(tree *windows.Tree, boundary *event.Boundary, s *Seen, turns bool) {
+	isAlone := len(tree.Living) == 0 || len(tree.Living) == 1 && tree.Living[0].Parent == 0
+	line := tl.treeCurve(tree)
+	wasOn := line.isOn
+	line.isOn = !isAlone
 	if !wasOn && isAlone {
 		return
 	}
 	s.waited = false
 	if !wasOn {
-		l.began = b.Time
-		for _, k := range l.tracks {
-			k.resume(b.Time, b.Tree[k.Meter])
+		line.began = boundary.Time
+		for _, k := range line.tracks {
+			k.resume(boundary.Time, boundary.Tree[k.Meter])
 		}
-		s.Hold = b.Time
-		tl.drawCurve(r, l, s, &b.Tree, &b.Tree, turns)
+		s.Hold = boundary.Time
+		tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.Tree, turns)
 		return
 	}
-	tl.drawCurve(r, l, s, &b.Tree, &b.TreeHigh, turns)
+	tl.drawCurve(tree, line, s, &boundary.Tree, &boundary.TreeHigh, turns)
 	if isAlone {
-		for _, k := range l.tracks {
-			k.pause(&tl.Folds, b.Time, gapAlone)
+		for _, k := range line.tracks {
+			k.pause(&tl.Folds, boundary.Time, gapAlone)
 		}
 	}
 }
@@ -109,72 +110,73 @@ func (tl *Timeline) isPaused(r *windows.Tree, m event.Meter) bool {
 }
 
 // drawPause begins and ends the gaps of meters that are paused.
-func (tl *Timeline) drawPause(r *windows.Tree, b *event.Boundary) {
-	for _, m := range b.Group.Paused() {
+func (tl *Timeline) drawPause(r *windows.Tree, boundary *event.Boundary) {
+	for _, m := range boundary.Group.Paused() {
 		for _, p := range r.Living {
-			tl.drawPauseOf(r, tl.curveOf(p), b, m, p.Gauges.Value(m))
+			tl.drawPauseOf(r, tl.curveOf(p), boundary, m, p.Gauges.Value(m))
 		}
 		if tree := tl.treeCurve(r); tree.isOn {
-			tl.drawPauseOf(r, tree, b, m, r.Gauges.Value(m))
+			tl.drawPauseOf(r, tree, boundary, m, r.Gauges.Value(m))
 		}
 	}
 }
 
-func (tl *Timeline) drawPauseOf(r *windows.Tree, l *Line, b *event.Boundary, m event.Meter, value event.Bytes) {
+func (tl *Timeline) drawPauseOf(tree *windows.Tree, line *Line, boundary *event.Boundary, m event.Meter,
+	value event.Bytes) {
 	if !slices.Contains(tl.GPUs.Meters, m) {
 		return
 	}
-	k := tl.track(l, m)
-	if k == nil {
+	track := tl.track(line, m)
+	if track == nil {
 		return
 	}
-	if !k.hasBegun {
-		k.Begin(l.began, value)
+	if !track.hasBegun {
+		track.Begin(line.began, value)
 	}
-	if tl.isPaused(r, m) {
-		k.pause(&tl.Folds, b.Time, gapOfGroup(r.WhyPaused(m)))
+	if tl.isPaused(tree, m) {
+		track.pause(&tl.Folds, boundary.Time, gapOfGroup(tree.WhyPaused(m)))
 	} else {
-		k.resume(b.Time, value)
+		track.resume(boundary.Time, value)
 	}
 }
 
 // DrawLearned records the value that a meter of a process, and so its tree, has had all along.
-func (tl *Timeline) DrawLearned(r *windows.Tree, p *windows.Process, m event.Meter, value event.Bytes) {
-	tl.learned(tl.curveOf(p), m, value)
+func (tl *Timeline) DrawLearned(r *windows.Tree, process *windows.Process, m event.Meter, value event.Bytes) {
+	tl.learned(tl.curveOf(process), m, value)
 	if tree := tl.treeCurve(r); tree.isOn {
 		tl.learned(tree, m, value)
 	}
 }
 
-func (tl *Timeline) learned(l *Line, m event.Meter, value event.Bytes) {
-	if l.began == 0 {
+func (tl *Timeline) learned(line *Line, m event.Meter, value event.Bytes) {
+	if line.began == 0 {
 		return
 	}
-	if k := tl.track(l, m); k != nil && !k.hasBegun {
-		k.Begin(l.began, value)
+	if k := tl.track(line, m); k != nil && !k.hasBegun {
+		k.Begin(line.began, value)
 	}
 }
 
 // close stores the track of a process that has ended.
-func (tl *Timeline) close(l *Line) {
-	for _, k := range l.tracks {
-		k.pin()
-		k.drop(&tl.Folds, ^uint64(0))
-		tl.Store(k)
-		k.Points, k.folds = nil, nil
-		k.stored.coded = slices.Clip(k.stored.coded)
+func (tl *Timeline) close(line *Line) {
+	for _, track := range line.tracks {
+		track.pin()
+		track.drop(&tl.Folds, ^uint64(0))
+		tl.Store(track)
+		track.Points, track.folds = nil, nil
+		track.stored.coded = slices.Clip(track.stored.coded)
 	}
 }
 
 // isEdge reports whether windows begin or end at a boundary.
-func isEdge(b *event.Boundary, p *windows.Process) bool {
-	switch b.Kind {
+func isEdge(boundary *event.Boundary, process *windows.Process) bool {
+	switch boundary.Kind {
 	case event.MeterShed:
-		return b.Group == event.Statements
+		return boundary.Group == event.Statements
 	case event.ProcessStart, event.MeterBack, event.MeterSettled, event.Line, event.Asked:
 		return false
 	case event.ProcessExec, event.ProcessExit:
-		return p != nil && p.HasWindows
+		return process != nil && process.HasWindows
 	}
 	return true
 }

@@ -19,7 +19,7 @@ type Timeline struct {
 	*windows.State
 
 	curves  []*Line // of processes, by their index; nil for a process without
-	Trees   map[*windows.Tree]*Line
+	trees   map[*windows.Tree]*Line
 	bytes   int // in the archive
 	tracks  int
 	Folds   foldMemory
@@ -29,6 +29,11 @@ type Timeline struct {
 	coded   []byte // buffer for records of the archive
 }
 
+// New returns the timeline of a session.
+func New(s *windows.State) *Timeline {
+	return &Timeline{State: s, trees: map[*windows.Tree]*Line{}}
+}
+
 // Limits of what is kept.
 const (
 	maxTracks   = 1 << 17
@@ -36,97 +41,97 @@ const (
 )
 
 // track returns a meter's track, and adds it if it is new; nil where there is no room.
-func (tl *Timeline) track(l *Line, m event.Meter) *Track {
-	i, found := l.find(m)
+func (tl *Timeline) track(line *Line, m event.Meter) *Track {
+	i, found := line.find(m)
 	if found {
-		return l.tracks[i]
+		return line.tracks[i]
 	}
 	if !tl.Limits.Room(&tl.Limits.Timeline, tl.tracks < maxTracks && !tl.full) {
 		return nil
 	}
 	tl.tracks++
 	k := &Track{Meter: m}
-	l.tracks = slices.Insert(l.tracks, i, k)
+	line.tracks = slices.Insert(line.tracks, i, k)
 	return k
 }
 
 // Tell adds a change to the track of its meter.
-func (tl *Timeline) Tell(r *windows.Tree, c *event.Change, pending *event.Boundary) {
-	over := r.Ended
-	if pending != nil && pending.Root == c.Root {
+func (tl *Timeline) Tell(tree *windows.Tree, change *event.Change, pending *event.Boundary) {
+	over := tree.Ended
+	if pending != nil && pending.Root == change.Root {
 		over = max(over, pending.Segment)
 	}
 	// The change's boundary has been drawn, or may have been: the peaks cover it.
-	if c.Segment <= over || c.Passed > 0 || c.Learned {
+	if change.Segment <= over || change.Passed > 0 || change.Learned {
 		return
 	}
-	var k *Track
-	if tl.waitsFor(c, pending) {
-		k = tl.waiting.track(course.Key{PID: c.PID, Meter: c.Meter})
+	var track *Track
+	if tl.waitsFor(change, pending) {
+		track = tl.waiting.track(course.Key{PID: change.PID, Meter: change.Meter})
 	} else {
-		k = tl.running(c.PID, c.Meter)
+		track = tl.running(change.PID, change.Meter)
 	}
-	if k == nil || k.isGap {
+	if track == nil || track.isGap {
 		return
 	}
-	kind := c.Meter.Facts().Kind
-	k.Tell(&tl.Folds, over, c.Segment, Moment{c.Time, c.Value, kind == event.Pages || kind == event.Part ||
-		kind == event.Ranges && !c.Block || c.IsTurn()})
+	kind := change.Meter.Facts().Kind
+	fell := kind == event.Pages || kind == event.Part || kind == event.Ranges && !change.Block || change.IsTurn()
+	track.Tell(&tl.Folds, over, change.Segment, Moment{change.Time, change.Value, fell})
 }
 
 // running returns the track of a meter of a process that has begun, nil otherwise.
 func (tl *Timeline) running(pid int32, m event.Meter) *Track {
-	p := tl.Processes.ByPID[pid]
-	if p == nil || p.Began == 0 {
+	process := tl.Processes.ByPID[pid]
+	if process == nil || process.Began == 0 {
 		return nil
 	}
-	return tl.track(tl.curveOf(p), m)
+	return tl.track(tl.curveOf(process), m)
 }
 
 // Store turns points into bytes, except those after the last beginning or end of a window.
-func (tl *Timeline) Store(k *Track) {
-	if k.free > MaxFree {
-		k.thin()
+func (tl *Timeline) Store(track *Track) {
+	if track.free > MaxFree {
+		track.thin()
 	}
 	if tl.full {
-		if !k.isGap {
-			k.pause(&tl.Folds, k.end, gapNoRoom)
-			k.stored.add(&k.Points[len(k.Points)-1])
+		if !track.isGap {
+			track.pause(&tl.Folds, track.end, gapNoRoom)
+			track.stored.add(&track.Points[len(track.Points)-1])
 		}
 		tl.Limits.Timeline++
-		k.Points, k.edge, k.free = k.Points[:0], 0, 0
+		track.Points, track.edge, track.free = track.Points[:0], 0, 0
 		return
 	}
-	for i := range k.Points[:k.edge] {
-		k.stored.add(&k.Points[i])
-		if !k.Points[i].kept {
-			k.free--
+	for i := range track.Points[:track.edge] {
+		track.stored.add(&track.Points[i])
+		if !track.Points[i].kept {
+			track.free--
 		}
 	}
-	k.Points = k.Points[:copy(k.Points, k.Points[k.edge:])]
-	k.edge = 0
-	if len(k.stored.coded) < pieceSize {
+	track.Points = track.Points[:copy(track.Points, track.Points[track.edge:])]
+	track.edge = 0
+	if len(track.stored.coded) < pieceSize {
 		return
 	}
-	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(k.stored.coded))), k.stored.coded...)
-	k.stored.places = append(k.stored.places, tl.Table.Archive.Add(tl.coded))
+	tl.coded = append(binary.AppendUvarint(tl.coded[:0], uint64(len(track.stored.coded))), track.stored.coded...)
+	track.stored.places = append(track.stored.places, tl.Table.Archive.Add(tl.coded))
 	tl.bytes += len(tl.coded)
-	k.stored.coded, k.stored.last = k.stored.coded[:0], Point{}
+	track.stored.coded, track.stored.last = track.stored.coded[:0], Point{}
 	tl.full = tl.bytes > maxTimeline
 }
 
 // waitsFor reports whether a change has to wait until the pending boundary has been processed: its track does not exist
 // yet.
-func (tl *Timeline) waitsFor(c *event.Change, b *event.Boundary) bool {
-	if b == nil || b.Root != c.Root {
+func (tl *Timeline) waitsFor(change *event.Change, boundary *event.Boundary) bool {
+	if boundary == nil || boundary.Root != change.Root {
 		return false
 	}
-	p := tl.Processes.ByPID[c.PID]
-	if p == nil || p.Began == 0 || b.Kind == event.ProcessStart && b.PID == c.PID {
+	process := tl.Processes.ByPID[change.PID]
+	if process == nil || process.Began == 0 || boundary.Kind == event.ProcessStart && boundary.PID == change.PID {
 		return true
 	}
-	l := tl.curveOf(p)
-	i, found := l.find(c.Meter)
+	l := tl.curveOf(process)
+	i, found := l.find(change.Meter)
 	return !found || l.tracks[i].isGap
 }
 
@@ -157,27 +162,27 @@ func (l *Line) find(m event.Meter) (at int, found bool) {
 }
 
 // curveOf returns the curve of a process.
-func (tl *Timeline) curveOf(p *windows.Process) *Line {
-	if more := p.Index + 1 - len(tl.curves); more > 0 {
+func (tl *Timeline) curveOf(process *windows.Process) *Line {
+	if more := process.Index + 1 - len(tl.curves); more > 0 {
 		tl.curves = append(tl.curves, make([]*Line, more)...)
 	}
-	l := tl.curves[p.Index]
-	if l == nil {
-		l = &Line{}
-		tl.curves[p.Index] = l
+	line := tl.curves[process.Index]
+	if line == nil {
+		line = &Line{}
+		tl.curves[process.Index] = line
 	}
-	l.began = p.Began
-	return l
+	line.began = process.Began
+	return line
 }
 
 // treeCurve returns the curve of a tree.
-func (tl *Timeline) treeCurve(r *windows.Tree) *Line {
-	l := tl.Trees[r]
-	if l == nil {
-		l = &Line{}
-		tl.Trees[r] = l
+func (tl *Timeline) treeCurve(tree *windows.Tree) *Line {
+	line := tl.trees[tree]
+	if line == nil {
+		line = &Line{}
+		tl.trees[tree] = line
 	}
-	return l
+	return line
 }
 
 // A boundary waits for its readings, in a replay for longer than live. Meanwhile, changes may arrive of a process that
@@ -192,13 +197,13 @@ type earlyChanges map[course.Key]*Track
 
 // track returns the track of a meter, nil if there is no room.
 func (early *earlyChanges) track(key course.Key) *Track {
-	k := (*early)[key]
-	if k == nil && len(*early) < maxEarly {
+	track := (*early)[key]
+	if track == nil && len(*early) < maxEarly {
 		if *early == nil {
 			*early = earlyChanges{}
 		}
-		k = &Track{Meter: key.Meter}
-		(*early)[key] = k
+		track = &Track{Meter: key.Meter}
+		(*early)[key] = track
 	}
-	return k
+	return track
 }

@@ -44,14 +44,14 @@ type Seen struct {
 }
 
 // See adds a boundary.
-func (k *Track) See(f *foldMemory, s *Seen) {
+func (k *Track) See(fold *foldMemory, s *Seen) {
 	if k.isGap {
-		k.drop(f, s.Segment)
+		k.drop(fold, s.Segment)
 		k.value = s.Value
 		return
 	}
 	if s.Value != k.value || s.High > k.value || len(k.folds) > 0 {
-		k.move(f, s)
+		k.move(fold, s)
 	}
 	if s.IsEdge {
 		k.pin()
@@ -62,17 +62,17 @@ func (k *Track) See(f *foldMemory, s *Seen) {
 }
 
 // move adds the points of a segment in which the meter moved.
-func (k *Track) move(f *foldMemory, s *Seen) {
+func (k *Track) move(fold *foldMemory, s *Seen) {
 	highest := max(k.value, s.Value)
 	waited := s.waited
-	moments := f.moments[:0]
+	moments := fold.moments[:0]
 	for i := range k.folds {
 		if f := &k.folds[i]; f.segment <= s.Segment {
 			moments, waited = f.moments(moments), waited || f.segment < s.Segment
 		}
 	}
-	f.moments = moments
-	k.drop(f, s.Segment)
+	fold.moments = moments
+	k.drop(fold, s.Segment)
 	if len(moments) == 0 && s.Value == k.value && s.High <= k.value {
 		return
 	}
@@ -222,24 +222,24 @@ func (k *Track) area(i int) float64 {
 
 // Tell adds a change to the fold of its segment. Folds up to the segment that is over, which wait to be drawn, do not
 // count for the limit: they wait for another time in a live session than in a replay.
-func (k *Track) Tell(f *foldMemory, over, segment uint64, m Moment) {
+func (k *Track) Tell(fold *foldMemory, over, segment uint64, m Moment) {
 	running := 0
 	for i := range k.folds {
 		if k.folds[i].segment == segment {
-			f.add(&k.folds[i], m)
+			fold.add(&k.folds[i], m)
 			return
 		}
 		if k.folds[i].segment > over {
 			running++
 		}
 	}
-	if running < maxFolds && f.hasRoom() {
-		k.folds = append(k.folds, f.fold(segment, m))
+	if running < maxFolds && fold.hasRoom() {
+		k.folds = append(k.folds, fold.fold(segment, m))
 	}
 }
 
 // drop drops the folds of all segments up to one.
-func (k *Track) drop(f *foldMemory, segment uint64) {
+func (k *Track) drop(fold *foldMemory, segment uint64) {
 	if len(k.folds) == 0 {
 		return
 	}
@@ -248,7 +248,7 @@ func (k *Track) drop(f *foldMemory, segment uint64) {
 		if k.folds[i].segment > segment {
 			left = append(left, k.folds[i])
 		} else {
-			f.free(&k.folds[i])
+			fold.free(&k.folds[i])
 		}
 	}
 	clear(k.folds[len(left):])
@@ -267,12 +267,12 @@ func (k *Track) resume(at event.Nanoseconds, value event.Bytes) {
 }
 
 // pause begins a gap.
-func (k *Track) pause(f *foldMemory, at event.Nanoseconds, reason gap) {
+func (k *Track) pause(fold *foldMemory, at event.Nanoseconds, reason gap) {
 	if k.isGap {
 		return
 	}
 	k.pin()
-	k.drop(f, ^uint64(0))
+	k.drop(fold, ^uint64(0))
 	k.isGap = true
 	k.add(Point{At: max(at, k.end), Bytes: k.value, Kind: model.PointGap, kept: true, gap: reason})
 	k.edge, k.atEdge = len(k.Points), k.value

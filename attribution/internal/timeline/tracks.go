@@ -15,19 +15,19 @@ const trackPoints = 8 << 10
 // EachTrack makes a report's timeline.
 func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
 	d := drawing{t: tl, yield: yield} // one after another in the same memory
-	for _, p := range tl.Processes.Order {
-		if p.Began == 0 && !p.HasWindows {
+	for _, process := range tl.Processes.Order {
+		if process.Began == 0 && !process.HasWindows {
 			continue
 		}
 		gone := tl.Session.Last
-		if p.Ended {
-			gone = p.Gone
+		if process.Ended {
+			gone = process.Gone
 		}
-		if !d.each(tl.curveOf(p), p, false, gone) {
+		if !d.each(tl.curveOf(process), process, false, gone) {
 			return
 		}
-		if r := tl.Processes.Trees[p.Root]; r != nil && p.Session != nil && p.Parent == 0 &&
-			(!d.each(tl.treeCurve(r), p, true, tl.Session.Last) || !d.onlyOwn(tl.treeCurve(r), p)) {
+		if r := tl.Processes.Trees[process.Root]; r != nil && process.Session != nil && process.Parent == 0 &&
+			(!d.each(tl.treeCurve(r), process, true, tl.Session.Last) || !d.onlyOwn(tl.treeCurve(r), process)) {
 			return
 		}
 	}
@@ -35,17 +35,18 @@ func (tl *Timeline) EachTrack(yield func(*model.Track) bool) {
 
 // onlyOwn makes the tracks of the tree for meters that no other process of it has moved: these meters have the values
 // of the attached process.
-func (d *drawing) onlyOwn(tree *Line, p *windows.Process) bool {
+func (d *drawing) onlyOwn(tree *Line, process *windows.Process) bool {
 	if len(tree.tracks) == 0 {
 		return true
 	}
-	for _, k := range d.t.curveOf(p).tracks {
-		if _, found := tree.find(k.Meter); found || !k.hasBegun || !d.t.GPUs.Shows(k.Meter, nil, p.Info.Python != "") {
+	for _, track := range d.t.curveOf(process).tracks {
+		if _, found := tree.find(track.Meter); found || !track.hasBegun ||
+			!d.t.GPUs.Shows(track.Meter, nil, process.Info.Python != "") {
 			continue
 		}
-		from, to := d.since(p.Began), d.since(d.t.Session.Last)
+		from, to := d.since(process.Began), d.since(d.t.Session.Last)
 		if !d.yield(&model.Track{
-			PID: int(p.Info.PID), Meter: k.Meter.String(), Tree: true,
+			PID: int(process.Info.PID), Meter: track.Meter.String(), Tree: true,
 			Points: []model.Point{{NS: from, Kind: model.PointGap}},
 			Gaps:   []model.Gap{{StartNS: from, EndNS: to, Reason: model.GapAlone}},
 		}) {
@@ -56,16 +57,16 @@ func (d *drawing) onlyOwn(tree *Line, p *windows.Process) bool {
 }
 
 // each makes the tracks of a process, or of the tree of one that is attached.
-func (d *drawing) each(l *Line, p *windows.Process, tree bool, gone event.Nanoseconds) bool {
-	for _, k := range l.tracks {
-		if !d.t.GPUs.Shows(k.Meter, nil, p.Info.Python != "") {
+func (d *drawing) each(line *Line, process *windows.Process, tree bool, gone event.Nanoseconds) bool {
+	for _, track := range line.tracks {
+		if !d.t.GPUs.Shows(track.Meter, nil, process.Info.Python != "") {
 			continue
 		}
-		d.track = model.Track{PID: int(p.Info.PID), Meter: k.Meter.String(), Tree: tree, Points: d.track.Points[:0],
-			Gaps: d.track.Gaps[:0]}
-		d.unprobed, d.inGap, d.points = d.t.Processes.UnprobedOf(p, tree, k.Meter), false, 0
-		d.began, d.gone, d.alone = p.Began, gone, tree
-		if !d.all(k) {
+		d.track = model.Track{PID: int(process.Info.PID), Meter: track.Meter.String(), Tree: tree,
+			Points: d.track.Points[:0], Gaps: d.track.Gaps[:0]}
+		d.unprobed, d.inGap, d.points = d.t.Processes.UnprobedOf(process, tree, track.Meter), false, 0
+		d.began, d.gone, d.alone = process.Began, gone, tree
+		if !d.all(track) {
 			return false
 		}
 	}
@@ -85,8 +86,8 @@ type drawing struct {
 	points      int
 }
 
-func (d *drawing) all(k *Track) bool {
-	for p := range k.All(d.t.Table.Archive) {
+func (d *drawing) all(track *Track) bool {
+	for p := range track.All(d.t.Table.Archive) {
 		if d.alone && d.points == 0 && p.At > d.began &&
 			!d.add(Point{At: d.began, Kind: model.PointGap, gap: gapAlone}) {
 			return false
@@ -102,7 +103,7 @@ func (d *drawing) all(k *Track) bool {
 	case d.inGap:
 		d.track.Gaps[len(d.track.Gaps)-1].EndNS = d.since(max(d.gone, d.last.At))
 	case d.gone > d.last.At: // it stood still until then
-		if !d.add(Point{At: d.gone, Bytes: k.value, Kind: model.PointValue}) {
+		if !d.add(Point{At: d.gone, Bytes: track.value, Kind: model.PointValue}) {
 			return false
 		}
 	}

@@ -118,6 +118,7 @@ func (cf *CellFiles) drop(which func(file string) bool) {
 // Forget drops the cells that it has looked up for file names.
 func (cf *CellFiles) Forget() { cf.ran = nil }
 
+// WithCells returns variables with the traceback named after the cell that failed, where that cell is known.
 func (cf *CellFiles) WithCells(e *event.Variables) *event.Variables {
 	at := slices.IndexFunc(e.Variables, func(v event.Variable) bool {
 		return v.Kind == event.HeldByTraceback && len(v.Codes) > 0
@@ -129,10 +130,10 @@ func (cf *CellFiles) WithCells(e *event.Variables) *event.Variables {
 	if in == "" {
 		return e
 	}
-	of := *e
-	of.Variables = slices.Clone(e.Variables)
-	of.Variables[at].Name = "traceback of " + in
-	return &of
+	named := *e
+	named.Variables = slices.Clone(e.Variables)
+	named.Variables[at].Name = "traceback of " + in
+	return &named
 }
 
 // failedCell returns the name, for people, of the cell that a traceback came from, "" if it is not known: the outermost

@@ -11,8 +11,8 @@ type FoundNames struct {
 	count int // stacks so far
 }
 
-// StackOf returns the number of the stack of a block that a search has found: the stack that allocated it is not known,
-// only the time.
+// StackOf returns the number of a made-up stack for a block that a later search found. Which stack allocated the block
+// is not known: the made-up one names the time.
 func (f *FoundNames) StackOf(r *Tree, c *event.Change) uint64 {
 	b, p := r.ArrayPauseOf(c), f.Processes.ByPID[c.PID]
 	if b == nil || p == nil {

@@ -12,9 +12,9 @@ import (
 type limits struct {
 	words.LeftOut
 
-	Open           int // cells and experiments of a tree that may be open at once: maxOpen
-	MostProcesses  int // MaxProcesses
+	Open           int // see [Bounds]
 	MostStatements int // maxStatements
+	MostChildren   int // maxChildren
 
 	Known map[string]string // texts that are kept
 	Kept  int               // their bytes

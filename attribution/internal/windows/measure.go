@@ -17,7 +17,7 @@ func (wt *Table) Measure(w *Window) Measured {
 		m.unsure[kind], _ = r.Unsure[kind].Since(w.Since - 1)
 	}
 	m.Crowded = r.Crowded.in(w.Since)
-	room := maxChildren - wt.children
+	room := wt.processes.limits.MostChildren - wt.children
 	r.others(w, func(p *Process, atStart bool) {
 		if p.isCopyIn(w) {
 			m.Sharing = true

@@ -50,7 +50,7 @@ func (p *Process) Learn(m event.Meter, closed uint64) {
 	p.learnedAt = append(p.learnedAt, learning{m, closed})
 }
 
-// Reached takes in the maxima of a process from before its end, where the end came first.
+// Reached takes in maxima of an ended process that arrive late: it reached them before its end.
 func (p *Process) Reached(high *event.Readings, meters []event.Meter) {
 	for _, m := range meters {
 		if high[m] == 0 {

@@ -28,7 +28,7 @@ func newProcesses(s *session, l *limits) *Processes {
 // Process returns the process with a pid, nil if there is no room for one more.
 func (ps *Processes) Process(pid int32, root uint32) *Process {
 	p := ps.ByPID[pid]
-	if p == nil && ps.limits.Room(&ps.limits.Processes, len(ps.Order) < ps.limits.MostProcesses) {
+	if p == nil && ps.limits.Room(&ps.limits.Processes, len(ps.Order) < ps.limits.MaxProcesses) {
 		p = ps.add(pid, root)
 	}
 	return p
@@ -56,6 +56,7 @@ func (ps *Processes) Adopt(pid int32, root uint32) *Process {
 	return p
 }
 
+// Tree returns the tree with a number, and adds it if it is new.
 func (ps *Processes) Tree(id uint32) *Tree {
 	r := ps.Trees[id]
 	if r == nil {
@@ -79,11 +80,13 @@ func (ps *Processes) RootOf(of *event.Reading, otherwise *Tree) *Tree {
 	return otherwise
 }
 
+// IsForked reports whether a process runs in a copy of its parent's memory.
 func (ps *Processes) IsForked(pid int32) bool {
 	p := ps.ByPID[pid]
 	return p != nil && p.IsForked
 }
 
+// SessionOf returns the session window of a process, or that of another process of its tree; nil if there is none.
 func (ps *Processes) SessionOf(p *Process) *Window {
 	if p == nil {
 		return nil

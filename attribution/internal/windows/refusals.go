@@ -117,6 +117,7 @@ type requestPlace struct {
 	Meter           event.Meter
 }
 
+// PlaceOf returns the place of a request among the changes of its tree.
 func PlaceOf(e event.Event) requestPlace {
 	switch e := e.(type) {
 	case *Refusal:

@@ -19,6 +19,7 @@ type session struct {
 	Boundaries course.Stream     // the numbers of boundaries: they may pass each other, and none may be missing
 }
 
+// Host returns the machine of the session.
 func (s *session) Host() model.Host {
 	if s.Start == nil {
 		return model.Host{}
@@ -48,6 +49,7 @@ func (s *session) Since(at event.Nanoseconds) int64 {
 	return int64(at - s.Began)
 }
 
+// Duration returns the length of a window, of an open one up to the last boundary.
 func (s *session) Duration(w *Window) int64 {
 	if w.IsOpen {
 		return int64(s.Last - w.Opened)

@@ -5,6 +5,7 @@ package windows
 import (
 	"ipytracer/attribution/internal/stacks"
 	"ipytracer/event"
+	"ipytracer/internal/words"
 )
 
 // State is what is known of a session: its processes and windows, the stacks that allocated, and what went wrong.
@@ -20,14 +21,31 @@ type State struct {
 	Files     *CellFiles
 }
 
+// Bounds are how much a session may keep.
+type Bounds struct {
+	Open      int // cells and experiments of a tree that may be open at once
+	Processes int
+	Stacks    stacks.Room
+	Forgets   bool // windows are not kept for a report
+}
+
+// NewState returns the state of a session with a report.
 func NewState() *State {
+	return NewBounded(Bounds{Open: maxOpen, Processes: MaxProcesses, Stacks: stacks.RoomOfSession})
+}
+
+// NewBounded returns the state of a session that keeps no more than its bounds.
+func NewBounded(b Bounds) *State {
 	s := &State{
 		defects: &defects{}, Session: &session{},
-		Limits: &limits{Open: maxOpen, MostProcesses: MaxProcesses, MostStatements: maxStatements},
-		GPUs:   newGPUs(), Stacks: stacks.NewTable(),
+		Limits: &limits{
+			LeftOut: words.LeftOut{MaxProcesses: b.Processes}, Open: b.Open, MostStatements: maxStatements,
+			MostChildren: maxChildren,
+		},
+		GPUs: newGPUs(), Stacks: stacks.NewTable(b.Stacks),
 	}
 	s.Texts, s.Processes = newTexts(s.Limits), newProcesses(s.Session, s.Limits)
-	s.Table = newTable(s.Processes, s.Stacks)
+	s.Table = newTable(s.Processes, s.Stacks, b.Forgets)
 	s.Files = &CellFiles{stacks: s.Stacks, ByName: map[FileKey][]*Window{}}
 	return s
 }

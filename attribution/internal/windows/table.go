@@ -21,7 +21,7 @@ type Table struct {
 	Slots     []slot
 	Staying   []*Window // those that others may refer to
 	noTallies bool      // tallies are not kept any more: see [Table.GiveUp]
-	Forgets   bool      // nothing is archived, see [Monitor]
+	forgets   bool      // nothing is archived, see [Monitor]
 
 	Coded   []byte  // buffer for records of the archive
 	reached int     // index of the window that was made last by all
@@ -39,8 +39,8 @@ type tableCounts struct {
 	Closings                uint64 // number of windows that closed
 }
 
-func newTable(p *Processes, stacks *stacks.Table) *Table {
-	return &Table{processes: p, stacks: stacks, Hindsight: &hindsight{processes: p},
+func newTable(p *Processes, stacks *stacks.Table, forgets bool) *Table {
+	return &Table{processes: p, stacks: stacks, forgets: forgets, Hindsight: &hindsight{processes: p},
 		Archive: &Archive{}, tableCounts: tableCounts{nextID: 1}, Running: map[uint64]*Window{},
 		Closed: &Closed{processes: p, cells: map[uint64]*Window{}}}
 }
@@ -70,7 +70,7 @@ func (wt *Table) First(id int) int {
 
 // Keep adds a window for the report, or counts it where there are too many.
 func (wt *Table) Keep(w *Window) {
-	if wt.Forgets {
+	if wt.forgets {
 		return
 	}
 	if w.Kind == KindStatement {
@@ -95,7 +95,7 @@ func (wt *Table) Keep(w *Window) {
 // Put turns a window into bytes, and returns the detail that is not needed any more; nil for a window that is not in
 // the table: there were too many, or it was dropped.
 func (wt *Table) Put(w *Window) *Detail {
-	if wt.Forgets {
+	if wt.forgets {
 		return nil
 	}
 	c, of := wt.coder(wt.Coded[:0]), w.Detail
@@ -242,6 +242,7 @@ func (wt *Table) Sessions() map[*Window]*Window {
 	return out
 }
 
+// NotSeenWhole returns how many windows are doubted, or have an end that was missed.
 func (wt *Table) NotSeenWhole() (n uint64) {
 	for _, w := range wt.Staying {
 		if w.Missed || w.Doubted {

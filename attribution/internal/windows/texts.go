@@ -24,6 +24,7 @@ type texts struct {
 // Digest stands for a text.
 type Digest [16]byte
 
+// DigestOf returns the digest of a text.
 func DigestOf(text string) Digest {
 	sum := sha256.Sum256([]byte(text))
 	return Digest(sum[:16])

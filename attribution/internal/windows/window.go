@@ -10,6 +10,7 @@ import (
 	"ipytracer/model"
 )
 
+// WindowKind says what a window is of.
 type WindowKind uint8
 
 const (
@@ -165,6 +166,7 @@ func (w *Window) stays() bool {
 	return w.Kind == KindCell || w.Kind == KindSession || w.Kind == KindLife
 }
 
+// AddNote adds a note to those of a window.
 func (w *Window) AddNote(kind words.NoteKind) { w.Note = w.Note.And(words.Note{Kind: kind}) }
 
 // Unknown reports whether a meter became known only after a window.

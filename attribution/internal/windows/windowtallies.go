@@ -5,6 +5,7 @@ import (
 	"ipytracer/event"
 )
 
+// Forget has the stacks of some meters hold nothing.
 func (w *Window) Forget(which func(event.Meter) bool) {
 	for m, all := range w.Tallies {
 		if which(m) {

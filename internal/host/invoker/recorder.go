@@ -17,7 +17,6 @@ var ErrRemoved = errors.New("the file was deleted meanwhile")
 type RecordingOptions struct {
 	Version string // of the tracer
 	Force   bool   // replace a recording, or any other regular file, of that name
-	Options []recording.Option
 }
 
 // Recording is a recording under way. Its Writer's methods write to it.
@@ -35,7 +34,7 @@ type Recording struct {
 // somebody laid in the way loses nothing.
 func CreateRecording(rights *Rights, path string, o RecordingOptions) (*Recording, error) {
 	if path == "-" || path == "/dev/stdout" {
-		w, err := recording.NewWriter(os.Stdout, o.Version, o.Options...)
+		w, err := recording.NewWriter(os.Stdout, o.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +44,7 @@ func CreateRecording(rights *Rights, path string, o RecordingOptions) (*Recordin
 	if err != nil {
 		return nil, fmt.Errorf("create recording: %w", err)
 	}
-	w, err := recording.NewWriter(f, o.Version, o.Options...)
+	w, err := recording.NewWriter(f, o.Version)
 	if err != nil {
 		f.Discard()
 		return nil, fmt.Errorf("create recording: %w", err)

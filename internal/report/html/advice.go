@@ -18,7 +18,6 @@ type advice struct {
 type piece struct {
 	Title   string   `json:"title"`
 	Saves   int64    `json:"saves"`
-	Fits    int64    `json:"fits,omitempty"`
 	How     string   `json:"how"` // how well that is known
 	Peak    int64    `json:"peak"`
 	Then    string   `json:"then"`
@@ -47,7 +46,7 @@ func adviceOf(a *model.Advice) *advice {
 	for i := range a.Items {
 		item := &a.Items[i]
 		out.Items = append(out.Items, piece{
-			Title: shown(item.Title), Saves: item.Saves, Fits: item.Fits, How: words.AdviceAccuracy(item.Accuracy),
+			Title: shown(item.Title), Saves: item.Saves, How: words.AdviceAccuracy(item.Accuracy),
 			Peak: item.Peak, Then: shown(words.Decides(item.Then)), Place: shown(words.PlaceName(&item.At)),
 			Diff: typed(item.Diff), Changes: shownAll(item.Changes), Unknown: shownAll(item.Unknown),
 			Try: typed(item.Try), PID: item.At.PID, Execution: item.At.Execution, Line: item.At.Line,

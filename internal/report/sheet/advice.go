@@ -60,14 +60,9 @@ func (v advice) highest(a *model.Advice) {
 // item shows one piece of advice.
 func (v advice) item(item *model.AdviceItem) {
 	v.Heading(
-		fmt.Sprintf("%d  %s: %s", item.Number, words.AdviceGain(item.Saves, item.Fits), words.PlaceName(&item.At)))
+		fmt.Sprintf("%d  %s: %s", item.Number, words.AdviceGain(item.Saves), words.PlaceName(&item.At)))
 	v.Prose("", escape.Bounded(item.Title, maxProse))
-	if item.Fits > 0 {
-		v.Field("fits", doc.Bold(words.Bytes(item.Fits)), words.AdviceAccuracy(item.Accuracy))
-	}
-	if item.Fits == 0 || item.Saves > 0 {
-		v.Field("saves", doc.Bold(words.Bytes(item.Saves)), words.AdviceAccuracy(item.Accuracy))
-	}
+	v.Field("saves", doc.Bold(words.Bytes(item.Saves)), words.AdviceAccuracy(item.Accuracy))
 	if item.Then == nil {
 		v.Field("then", words.Bytes(item.Peak), words.Decides(nil))
 	} else {
@@ -112,7 +107,7 @@ func (v advice) page(a *model.Advice) {
 			doc.Left("what to do"))
 		for i := range a.Items {
 			item := &a.Items[i]
-			t.Row(item.Number, words.AdviceGain(item.Saves, item.Fits), item.Accuracy, words.Bytes(item.Peak),
+			t.Row(item.Number, words.AdviceGain(item.Saves), item.Accuracy, words.Bytes(item.Peak),
 				words.PlaceName(&item.At), item.Title)
 		}
 		if a.Left > 0 {

@@ -20,7 +20,7 @@ func (p *session) advice(a *model.Advice) {
 	p.WriteString("| gain | how sure | line | what to do |\n|--:|---|---|---|\n")
 	for i := range a.Items[:min(len(a.Items), maxAdviceRows)] {
 		item := &a.Items[i]
-		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", words.AdviceGain(item.Saves, item.Fits), item.Accuracy,
+		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", words.AdviceGain(item.Saves), item.Accuracy,
 			doc.Code(words.PlaceName(&item.At)), doc.Code(escape.OneLine(item.Title, false, 2*maxExcerpt)))
 	}
 	if more := len(a.Items) - maxAdviceRows; more > 0 {

@@ -28,7 +28,6 @@ func pages(folder string) {
 	}
 	r, a := reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()
-	r.Advice.Items[0].Fits, r.Advice.Items[1].Fits, r.Advice.Items[1].Saves = 3<<30, 2<<30, 0
 	writePage(folder, "lines", r, a)
 	r, a = reporttest.WithLines(), reporttest.Audited()
 	r.Advice = reporttest.Advised()

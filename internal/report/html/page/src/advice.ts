@@ -33,14 +33,7 @@ function piece(s: Session, p: Piece, at: number): HTMLElement {
   return h(
     "article",
     { class: "verdict" },
-    h(
-      "h3",
-      {},
-      `${at + 1}. `,
-      ...(p.fits ? [size(p.fits, `advice:${at}:fits`), " fits"] : []),
-      p.fits && p.saves ? ", " : "",
-      ...(p.fits && !p.saves ? [] : [size(p.saves, `advice:${at}:saves`), " lower"]),
-    ),
+    h("h3", {}, `${at + 1}. `, size(p.saves, `advice:${at}:saves`), " lower"),
     h("p", {}, p.title),
     p.diff ? diff(p.diff) : null,
     h(

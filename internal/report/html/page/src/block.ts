@@ -131,7 +131,6 @@ export interface Advice {
 export interface Piece {
   title: string;
   saves: number;
-  fits?: number; // bytes of a refused request that is served with the change
   how: string;
   peak: number;
   then: string;
