@@ -33,14 +33,14 @@ const (
 // above the line with the error.
 func stepsOf(source string) []step {
 	s := steps{source: source}
-	tree, err := syntax.ParseCell(source)
+	tree, err := syntax.Parse(source)
 	for range maxCuts {
 		failed, ok := err.(*syntax.SyntaxError)
 		if !ok {
 			break
 		}
 		s.source = above(s.source, failed.Line)
-		tree, err = syntax.ParseCell(s.source)
+		tree, err = syntax.Parse(s.source)
 	}
 	if err != nil {
 		return nil

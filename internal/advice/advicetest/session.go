@@ -153,7 +153,7 @@ func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, 
 			continue
 		}
 		text := strings.Join(Lines(cell.Lines, of), "\n")
-		_, err := syntax.ParseCell(text)
+		_, err := syntax.Parse(text)
 		python = python && err == nil
 		sources = append(sources, text)
 	}

@@ -135,7 +135,7 @@ func (x *reader) openCell(w *model.Window) {
 	c := &Cell{Window: kept(w), Index: len(x.n.Cells), First: x.order, Last: x.order}
 	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
 		c.Lines = linesOf(c.Window.Source)
-		if tree, err := syntax.ParseCell(c.Window.Source); err == nil {
+		if tree, err := syntax.Parse(c.Window.Source); err == nil {
 			c.Tree = folded(tree)
 		}
 	} else {
