@@ -163,8 +163,8 @@ func (l *lives) delete(s *notebook.Statement, name string) (c notebook.Candidate
 			}
 			return min(share, l.n.Resident(m, of))
 		},
-		Title: words.NameHolds(name, peakBytes(l.n, of, share), notebook.PlaceOf(s, s.Line),
-			notebook.PlaceOf(life.last, life.last.End()),
+		Title: words.NameHolds(name, peakBytes(l.n, of, share), s.Cell.Place(s.Line),
+			life.last.Cell.Place(life.last.End()),
 			life.last == s),
 		Changes: []string{words.NameGone(name)},
 	}
@@ -243,7 +243,7 @@ func (l *lives) unsure(s *notebook.Statement, name string, life lifetime) []stri
 	}
 	if trail := l.handed.Follow(name, s, l.n.Peak); !trail.Shown(l.n.Peak) {
 		at := trail.Last()
-		return []string{words.MayHold(name, notebook.PlaceOf(at, at.Line))}
+		return []string{words.MayHold(name, at.Cell.Place(at.Line))}
 	}
 	return nil
 }

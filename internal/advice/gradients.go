@@ -17,25 +17,27 @@ func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
 	if n.Peak == nil || torch == "" {
 		return nil
 	}
-	var taken []spot // functions that are advised about
+	var taken []func(*notebook.Site) bool // the sites of functions that are advised about
 	for _, functions := range []bool{true, false} {
-		each(n, func(p spot) bool {
-			_, function := p.stmt.(*syntax.FunctionDef)
+		n.Spots(func(p notebook.Spot) bool {
+			_, function := p.Stmt.(*syntax.FunctionDef)
 			switch {
-			case notebook.GradientsOff(p.stmt) || classOf(p.stmt):
+			case notebook.GradientsOff(p.Stmt) || classOf(p.Stmt):
 				return false
-			case trains(n, p.stmt) || function != functions:
+			case trains(n, p.Stmt) || function != functions:
 				return true
-			case function && (p.inside(classOf) || p.stmt.(*syntax.FunctionDef).Name == "forward"):
+			case function && (p.Inside(classOf) || p.Stmt.(*syntax.FunctionDef).Name == "forward"):
 				return false
 			}
-			others := slices.Clone(taken)
-			mine := func(s *notebook.Site) bool { return p.on(s) && !anyOn(others, s) }
+			others, own := slices.Clone(taken), on(p)
+			mine := func(s *notebook.Site) bool {
+				return own(s) && !slices.ContainsFunc(others, func(is func(*notebook.Site) bool) bool { return is(s) })
+			}
 			c, ok := evaluation(n, p, z, torch, mine)
 			if ok {
 				all = append(all, c)
 				if function {
-					taken = append(taken, p)
+					taken = append(taken, own)
 				}
 			}
 			return !ok && !function
@@ -44,23 +46,13 @@ func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
 	return all
 }
 
-// anyOn reports whether a line of some functions is on the stack.
-func anyOn(taken []spot, s *notebook.Site) bool {
-	for _, p := range taken {
-		if p.on(s) {
-			return true
-		}
-	}
-	return false
-}
-
 func classOf(stmt syntax.Stmt) bool {
 	_, class := stmt.(*syntax.ClassDef)
 	return class
 }
 
 // evaluation returns the candidate about a statement or a function, if what it makes never meets a backward pass.
-func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*notebook.Site) bool) (
+func evaluation(n *notebook.Notebook, p notebook.Spot, z sizes, torch string, mine func(*notebook.Site) bool) (
 	c notebook.Candidate, ok bool) {
 	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
 	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
@@ -72,26 +64,26 @@ func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*
 			return c, false
 		}
 	}
-	function, isFunction := p.stmt.(*syntax.FunctionDef)
-	if isFunction && has(function, func(node syntax.Node) bool { _, yields := node.(*syntax.Yield); return yields }) {
+	function, isFunction := p.Stmt.(*syntax.FunctionDef)
+	if isFunction && syntax.Any(function, func(*syntax.Yield) bool { return true }) {
 		return c, false
 	}
 	last := p
 	if isFunction { // what it returns, and what else it makes
-		below := p.below()
+		below := p.Below()
 		last = below[len(below)-1]
 	}
 	f := &flow{n: n, names: map[string]bool{}}
-	f.made(p.stmt)
+	f.made(p.Stmt)
 	if isFunction {
 		f.returned(function)
 	}
 	if f.behind(last); f.meets {
 		return c, false
 	}
-	from, _ := p.lines()
+	from, _ := p.Lines()
 	need := needed(n, z, network)
-	c = notebook.Candidate{Kind: "no-grad", Cell: p.cell, Line: from, Accuracy: model.SavesBound,
+	c = notebook.Candidate{Kind: "no-grad", Cell: p.Cell, Line: from, Accuracy: model.SavesBound,
 		Title:   words.GradientsOn(torch),
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
@@ -104,14 +96,13 @@ func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*
 	}
 	if isFunction {
 		c.Names = []string{function.Name}
-		line := p.cell.Line(from)
-		c.Edits = []model.AdviceEdit{notebook.Replace(p.cell, from, from-1, indent(line)+"@"+torch+".no_grad()")}
+		c.Edits = p.Above("@" + torch + ".no_grad()")
 		c.Line = function.Span.Start.Line
 		return c, true
 	}
-	c.Names = assignedNames(p.stmt)
-	if !p.shown() {
-		c.Edits, _ = p.wrapped("with " + torch + ".no_grad():")
+	c.Names = assignedNames(p.Stmt)
+	if !p.Shown() {
+		c.Edits = p.Wrapped("with " + torch + ".no_grad():")
 	}
 	return c, true
 }
@@ -119,20 +110,18 @@ func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*
 // returned adds a name for the values that a function returns without a name.
 func (f *flow) returned(function *syntax.FunctionDef) {
 	for _, stmt := range function.Body {
-		syntax.Walk(stmt, func(node syntax.Node) bool {
-			if r, ok := node.(*syntax.Return); ok && r.Value != nil && !f.reads(r.Value) {
-				if call, ok := r.Value.(*syntax.Call); !ok || !leaves[syntax.LastName(call.Func)] {
-					syntax.Walk(r.Value, func(node syntax.Node) bool {
-						if name, ok := node.(*syntax.Name); ok {
-							f.names[name.ID] = true
-						}
-						call, ok := node.(*syntax.Call)
-						return !ok || !leaves[syntax.LastName(call.Func)]
-					})
-				}
+		for r := range syntax.All[*syntax.Return](stmt) {
+			if r.Value == nil || f.reads(r.Value) {
+				continue
 			}
-			return true
-		})
+			syntax.Walk(r.Value, func(node syntax.Node) bool {
+				if name, ok := node.(*syntax.Name); ok {
+					f.names[name.ID] = true
+				}
+				call, ok := node.(*syntax.Call)
+				return !ok || !leaves[syntax.LastName(call.Func)]
+			})
+		}
 	}
 }
 
@@ -141,8 +130,8 @@ func (f *flow) returned(function *syntax.FunctionDef) {
 func needed(n *notebook.Notebook, z sizes, network func(*notebook.Site) bool) int64 {
 	steps := int64(2)
 	for s := range n.Peak.Live {
-		sequential := calls(s, "/torch/nn/modules/container.py", "forward") &&
-			!calls(s, "/torch/nn/modules/conv.py", "")
+		sequential := s.Calls("/torch/nn/modules/container.py", "forward") &&
+			!s.Calls("/torch/nn/modules/conv.py", "")
 		if network(s) && !sequential && 2*z[s] >= z.largest(network) {
 			steps = 3
 		}
@@ -160,12 +149,28 @@ func assignedNames(stmt syntax.Stmt) (names []string) {
 		all = []syntax.Expr{s.Target}
 	}
 	for _, t := range all {
-		syntax.Walk(t, func(node syntax.Node) bool {
-			if name, ok := node.(*syntax.Name); ok {
-				names = append(names, strings.Clone(name.ID))
-			}
-			return true
-		})
+		for name := range syntax.All[*syntax.Name](t) {
+			names = append(names, strings.Clone(name.ID))
+		}
 	}
 	return names
+}
+
+// torchName returns the name under which the notebook has PyTorch; "" if there is none.
+func torchName(n *notebook.Notebook) string {
+	name := ""
+	n.Spots(func(p notebook.Spot) bool {
+		if s, ok := p.Stmt.(*syntax.Import); ok && len(p.Blocks) == 1 {
+			for _, a := range s.Names {
+				switch {
+				case a.Name == "torch" && a.AsName != "":
+					name = a.AsName
+				case a.Name == "torch" || strings.HasPrefix(a.Name, "torch.") && a.AsName == "":
+					name = "torch"
+				}
+			}
+		}
+		return name == "" && len(p.Blocks) < 2
+	})
+	return name
 }

@@ -57,22 +57,23 @@ func (l *lives) local(c *notebook.Cell, s scope, at int) (out notebook.Candidate
 	}
 	name := target.ID
 	last, ok := lastIn(s.body, at, name)
-	if !ok || last+1 >= len(s.body) || !ownLine(c, s.body, last) {
+	if !ok || last+1 >= len(s.body) {
 		return out, false
 	}
 	steps := stepsOf(n, c, s, n.Peak)
-	if steps.own[at] == 0 || !steps.behind(last) || last > at && scopeInGraph(n, c, s, a) {
+	if steps.own[at] == 0 || !steps.behind(last) || last > at && s.inGraph(n, c, a) {
 		return out, false
 	}
-	made, end := a.Place(), s.body[last].Place()
-	text := indent(c.Line(made.Start.Line)) + "del " + name
+	edits, ok := spotIn(c, s.body, last).Behind("del " + name)
+	if !ok {
+		return out, false
+	}
+	end := s.body[last].Place().End.Line
 	return notebook.Candidate{
-		Kind: "local", Cell: c, Line: end.End.Line, Names: []string{name}, Accuracy: l.sureOf(c, s, a),
-		Edits: []model.AdviceEdit{notebook.Replace(c, end.End.Line+1, end.End.Line, text)},
-		Falls: func(m *notebook.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
-		Of:    words.NameKey(c.Window.ID, s.function.Name+"."+name),
-		Title: words.LocalHolds(name, s.function.Name, steps.own[at], placeIn(c, made.Start.Line),
-			placeIn(c, end.End.Line)),
+		Kind: "local", Cell: c, Line: end, Names: []string{name}, Accuracy: l.sureOf(c, s, a), Edits: edits,
+		Falls:   func(m *notebook.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
+		Of:      words.NameKey(c.Window.ID, s.function.Name+"."+name),
+		Title:   words.LocalHolds(name, s.function.Name, steps.own[at], c.Place(a.Start.Line), c.Place(end)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
 }
@@ -80,40 +81,13 @@ func (l *lives) local(c *notebook.Cell, s scope, at int) (out notebook.Candidate
 // sureOf returns how well the saving is known for a name of a function.
 func (l *lives) sureOf(c *notebook.Cell, s scope, a *syntax.Assign) string {
 	p := a.Place()
-	of := func(site *notebook.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+	of := func(site *notebook.Site) bool { return site.On(c, s.name(), p.Start.Line, p.End.Line) }
 	caller := l.n.Peak.Statement
 	if !l.handed.OnlyLocal(s.function, a, a.Targets[0].(*syntax.Name).ID) || caller == nil ||
 		notebook.InHeap(l.n, caller, of) || notebook.InHole(l.n, of) {
 		return model.SavesGuess
 	}
 	return model.SavesBound
-}
-
-// scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
-// on.
-func scopeInGraph(n *notebook.Notebook, c *notebook.Cell, s scope, made syntax.Stmt) bool {
-	if s.function != nil && notebook.GradientsOff(s.function) {
-		return false
-	}
-	p := made.Place()
-	for _, one := range s.body {
-		off := false
-		syntax.Walk(one, func(node syntax.Node) bool {
-			w, isWith := node.(*syntax.With)
-			off = off || isWith && notebook.GradientsOff(w) && w.Start.Offset < p.Start.Offset &&
-				w.End.Offset >= p.End.Offset
-			return !off
-		})
-		if off {
-			return false
-		}
-	}
-	for site := range n.Peak.Live {
-		if site.OfTensors() && siteIn(site, c, s, p.Start.Line, p.End.Line) {
-			return true
-		}
-	}
-	return false
 }
 
 // lastIn returns the index of the last statement of a body that reads a name; ok is false where the value is handed on
@@ -149,7 +123,7 @@ func stepsOf(n *notebook.Notebook, c *notebook.Cell, s scope, m *notebook.Moment
 	}
 	for i, one := range s.body {
 		p := one.Place()
-		of := func(site *notebook.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+		of := func(site *notebook.Site) bool { return site.On(c, s.name(), p.Start.Line, p.End.Line) }
 		own := func(site *notebook.Site) bool { return site.Meter != "cpu.mapped" && of(site) }
 		all.live[i], all.own[i] = n.Resident(m, of), n.Resident(m, own)
 		for site, bytes := range m.Made {

@@ -1,8 +1,6 @@
 package advice
 
 import (
-	"strings"
-
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
@@ -36,24 +34,6 @@ func loops(l *lives) (found []notebook.Candidate) {
 		}
 	}
 	return found
-}
-
-// scope is the body of a function, or of a cell.
-type scope struct {
-	function *syntax.FunctionDef // nil for a cell
-	body     []syntax.Stmt
-}
-
-// scopesOf returns the cell and all functions in it.
-func scopesOf(m *syntax.Module) []scope {
-	all := []scope{{nil, m.Body}}
-	syntax.Walk(m, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FunctionDef); ok {
-			all = append(all, scope{f, f.Body})
-		}
-		return true
-	})
-	return all
 }
 
 // turn is a statement in the body of a loop that binds a name.
@@ -117,50 +97,33 @@ func (t *turn) last() (at int, ok bool) {
 // loop returns the candidate for one name of a loop.
 func (l *lives) loop(c *notebook.Cell, s scope, t turn) (out notebook.Candidate, ok bool) {
 	n := l.n
-	at, ok := t.last()
+	last, ok := t.last()
 	if !ok || s.usedBehind(t) || s.function == nil && l.usedLater(c, t.name) {
 		return out, false
 	}
 	made := t.body[t.at].Place()
 	of := func(site *notebook.Site) bool {
-		return siteIn(site, c, s, made.Start.Line, made.End.Line) && !site.OfNetwork()
+		return site.On(c, s.name(), made.Start.Line, made.End.Line) && !site.OfNetwork()
 	}
 	if twice(n.Peak, of) == 0 && n.Saves(func(m *notebook.Moment) int64 { return twice(m, of) }) == 0 {
 		return out, false
 	}
-	if at > t.at && scopeInGraph(n, c, s, t.body[t.at]) {
+	if last > t.at && s.inGraph(n, c, t.body[t.at]) ||
+		t.body[last].Place().Start.Line == t.loop.Place().Start.Line {
 		return out, false
 	}
-	last := t.body[at].Place()
-	if last.Start.Line == t.loop.Place().Start.Line || !ownLine(c, t.body, at) {
+	edits, ok := spotIn(c, t.body, last).Behind("del " + t.name)
+	if !ok {
 		return out, false
 	}
-	text := indent(c.Line(made.Start.Line)) + "del " + t.name
-	place := placeIn(c, made.Start.Line)
 	return notebook.Candidate{
 		Kind: "loop", Cell: c, Line: made.Start.Line, Names: []string{t.name}, Accuracy: model.SavesBound,
-		Edits:   []model.AdviceEdit{notebook.Replace(c, last.End.Line+1, last.End.Line, text)},
+		Edits:   edits,
 		Falls:   func(m *notebook.Moment) int64 { return twice(m, of) },
 		Of:      words.NameKey(c.Window.ID, t.name),
-		Title:   words.LoopHolds(t.name, twice(n.Peak, of), place),
+		Title:   words.LoopHolds(t.name, twice(n.Peak, of), c.Place(made.Start.Line)),
 		Changes: []string{words.LoopGone(t.name)},
 	}, true
-}
-
-// siteIn reports whether a site's calls pass a line of a scope.
-func siteIn(site *notebook.Site, c *notebook.Cell, s scope, from, to int) bool {
-	function := "<module>"
-	if s.function != nil {
-		function = s.function.Name
-	}
-	for i := range site.Stack {
-		f := &site.Stack[i]
-		if f.Execution == c.Window.Execution && f.Line >= from && f.Line <= to &&
-			(f.Function == function || strings.HasSuffix(f.Function, "."+function)) {
-			return true
-		}
-	}
-	return false
 }
 
 // twice returns the bytes of the value before the current one, at a moment in which the loop makes the next.
@@ -225,24 +188,4 @@ func (l *lives) usedLater(c *notebook.Cell, name string) bool {
 		}
 	}
 	return len(l.readers[name]) > 0
-}
-
-// ownLine reports whether nothing stands behind a statement on its last line.
-func ownLine(c *notebook.Cell, body []syntax.Stmt, at int) bool {
-	end := body[at].Place().End
-	if at+1 < len(body) && body[at+1].Place().Start.Line == end.Line {
-		return false
-	}
-	line := c.Line(end.Line)
-	rest := strings.TrimSpace(line[min(end.Col, len(line)):])
-	return rest == "" || strings.HasPrefix(rest, "#")
-}
-
-// indent returns the white space in front of a line.
-func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
-
-func placeIn(c *notebook.Cell, line int) *model.PlanPlace {
-	w := c.Window
-	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
-		Line: line}
 }

@@ -189,11 +189,7 @@ func displayed(s *notebook.Statement) []model.AdviceEdit {
 	} else if is {
 		text = "(" + text + ")" // display(a, b) would show two values
 	}
-	edits := notebook.ReplaceNode(s.Cell, e.Value, "display("+text+")")
-	for i := range edits {
-		edits[i].Text = strings.TrimSuffix(edits[i].Text, "\r")
-	}
-	return edits
+	return notebook.Replace(s.Cell, e.Value, "display("+text+")")
 }
 
 // eachNode visits the nodes of all cells from one on, in order.

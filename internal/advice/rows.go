@@ -39,7 +39,7 @@ func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 		if !whole {
 			text = "(" + text + ")"
 		}
-		edits := notebook.ReplaceNode(s.Cell, call, text)
+		edits := notebook.Replace(s.Cell, call, text)
 		if edits == nil || strings.Contains(s.Cell.Window.Source, "\r") {
 			return
 		}
@@ -53,7 +53,7 @@ func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 					return 0
 				}
 				others := m.Allocated(func(site *notebook.Site) bool {
-					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("apply")
+					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("", "apply")
 				})
 				return max(0, m.Peak-m.Start-max(columns, pointer*rows+others))
 			},

@@ -1,39 +1,24 @@
 package advice
 
 import (
-	"strings"
-
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/words"
-	"ipytracer/model"
 )
-
-// calls reports whether a call in a file of PyTorch is on the stack; function may be "" for any.
-func calls(s *notebook.Site, file, function string) bool {
-	for i := range s.Stack {
-		f := &s.Stack[i]
-		if !f.Native && strings.Contains(f.File, file) &&
-			(function == "" || f.Function == function || strings.HasSuffix(f.Function, "."+function)) {
-			return true
-		}
-	}
-	return false
-}
 
 // module reports whether a module's forward made the blocks.
 func module(s *notebook.Site) bool {
-	return calls(s, "/torch/nn/modules/module.py", "_call_impl") && !backward(s)
+	return s.Calls("/torch/nn/modules/module.py", "_call_impl") && !backward(s)
 }
 
 // backward reports whether a backward pass made the blocks, on the thread that asked for it.
-func backward(s *notebook.Site) bool { return calls(s, "/torch/autograd/__init__.py", "") }
+func backward(s *notebook.Site) bool { return s.Calls("/torch/autograd/__init__.py", "") }
 
 // optimizer reports whether an optimizer made the blocks.
-func optimizer(s *notebook.Site) bool { return calls(s, "/torch/optim/", "") }
+func optimizer(s *notebook.Site) bool { return s.Calls("/torch/optim/", "") }
 
 // built reports whether the blocks are parameters of modules, from when these were made or moved.
 func built(s *notebook.Site) bool {
-	return calls(s, "/torch/nn/", "__init__") || calls(s, "/torch/nn/modules/module.py", "_apply")
+	return s.Calls("/torch/nn/", "__init__") || s.Calls("/torch/nn/modules/module.py", "_apply")
 }
 
 // forward reports whether blocks belong to the way from the input to the loss. The backward pass of a GPU runs on a
@@ -42,19 +27,10 @@ func forward(s *notebook.Site) bool {
 	return s.Cell != nil && s.OfTensors() && !backward(s) && !optimizer(s) && !built(s)
 }
 
-// on reports whether a line of the statement is on the stack.
-func (p spot) on(s *notebook.Site) bool {
-	from, to := p.lines()
-	return within(s.Stack, p.cell.Window.Execution, from, to)
-}
-
-func within(stack []model.Frame, execution, from, to int) bool {
-	for i := range stack {
-		if f := &stack[i]; f.Execution == execution && f.Line >= from && f.Line <= to {
-			return true
-		}
-	}
-	return false
+// on returns the test whether the calls to a site pass a line of the statement.
+func on(p notebook.Spot) func(*notebook.Site) bool {
+	from, to := p.Lines()
+	return func(s *notebook.Site) bool { return s.On(p.Cell, "", from, to) }
 }
 
 // sizes are the mean sizes of the blocks of sites, the largest of all moments.

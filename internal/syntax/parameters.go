@@ -68,7 +68,7 @@ func (p *expressions) parameter(annotated, star bool) *Arg {
 }
 
 // typeParams reads [T, *Ts, **P] behind the name of a function, a class or a type.
-func (p *expressions) typeParams() []Expr {
+func (p *parser) typeParams() []Expr {
 	if !p.accept("[") {
 		return nil
 	}

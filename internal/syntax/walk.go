@@ -1,9 +1,34 @@
 package syntax
 
+import "iter"
+
 // Walk visits a node and all below it, depth first, in the order of the source. Where visit returns false, it leaves
 // out what is below.
 func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
+}
+
+// All returns a node and all below it, those of a type, in the order of [Walk].
+func All[T Node](node Node) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		goesOn := true
+		Walk(node, func(n Node) bool {
+			if one, ok := n.(T); ok && goesOn {
+				goesOn = yield(one)
+			}
+			return goesOn
+		})
+	}
+}
+
+// Any reports whether a node, or one below it, is of a type and passes.
+func Any[T Node](node Node, passes func(T) bool) bool {
+	for one := range All[T](node) {
+		if passes(one) {
+			return true
+		}
+	}
+	return false
 }
 
 // walk does not call itself: a tree may be deep.

@@ -116,16 +116,16 @@ func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCal
 	cell, text := b.s.Cell, s.module()+"."+dtype
 	name, call := s.call(b.value)
 	if call != nil && typed[name] && call.Keyword("dtype") == nil && !hasDTypeAt(name, call) {
-		return notebook.ReplaceNode(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
+		return notebook.Replace(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
 	}
 	switch b.value.(type) {
 	case *syntax.Call:
 		if call != nil && call.Keyword("dtype") != nil {
 			return nil, false
 		}
-		return notebook.ReplaceNode(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
+		return notebook.Replace(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
 	case *syntax.BinOp, *syntax.UnaryOp:
-		return notebook.ReplaceNode(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
+		return notebook.Replace(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
 	}
 	return nil, false
 }

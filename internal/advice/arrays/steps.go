@@ -202,3 +202,29 @@ func (t *steps) line(e syntax.Expr, texts []string, name string, spine int) stri
 	}
 	return t.np + "." + name + "(" + strings.Join(texts, ", ") + ", out=" + t.target + ")"
 }
+
+// unshown returns the code of a step that shows nothing at the end of a cell: x = np.exp(x, out=x).
+func unshown(line string) string {
+	if at := strings.LastIndex(line, ", out="); at >= 0 {
+		if name, ok := strings.CutSuffix(line[at+len(", out="):], ")"); ok {
+			return name + " = " + line
+		}
+	}
+	return line
+}
+
+// flat returns the source of a node on one line; ok is false where that cannot be done simply.
+func flat(c *notebook.Cell, node syntax.Node) (text string, ok bool) {
+	text = c.Text(node)
+	if !strings.Contains(text, "\n") {
+		return text, text != ""
+	}
+	if strings.ContainsAny(text, "#\"'\\") {
+		return "", false
+	}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, " "), true
+}

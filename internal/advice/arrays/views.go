@@ -47,12 +47,12 @@ func (s *finder) view(v *model.Variable) (c notebook.Candidate, ok bool) {
 		}
 		return 0
 	}
-	c.Edits = notebook.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Edits = notebook.Replace(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
 	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
 	c.Changes = []string{words.ViewChanges(v.Name)}
 	if at := s.mayBeHeld(part, b, v.Name); at != nil {
 		c.Accuracy = model.SavesGuess
-		c.Unknown = append(c.Unknown, words.MayHold(v.Name, notebook.PlaceOf(at, at.Line)))
+		c.Unknown = append(c.Unknown, words.MayHold(v.Name, at.Cell.Place(at.Line)))
 	}
 	return c, c.Edits != nil
 }

@@ -88,7 +88,7 @@ func grows(s *Flow, node syntax.Node) (found bool) {
 			found = found || f.ID == "setattr" || f.ID == "vars"
 		case *syntax.Attribute:
 			_, inner := f.Value.(*syntax.Attribute)
-			found = found || inner && storing[f.Attr] && s.modules[rootOf(f.Value)] != ""
+			found = found || inner && storing[f.Attr] && s.modules[syntax.Base(f.Value)] != ""
 		}
 		return !found && s.step()
 	})

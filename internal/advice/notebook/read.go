@@ -296,5 +296,31 @@ func (x *reader) above(m, higher *Moment) *Moment {
 	return higher
 }
 
-// nextToNothing is the share of a peak, one in so many, that decides nothing.
-const nextToNothing = 100
+// add keeps a moment if it is among the highest.
+func (n *Notebook) add(m *Moment) {
+	n.Moments = append(n.Moments, m)
+	if len(n.Moments) < 2*maxMoments {
+		return
+	}
+	n.prune()
+}
+
+// prune keeps the highest moments.
+func (n *Notebook) prune() {
+	if len(n.Moments) <= maxMoments {
+		return
+	}
+	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
+	for _, m := range n.Moments[maxMoments:] {
+		n.unlisted = max(n.unlisted, m.Peak)
+		if m.Statement != nil {
+			m.Statement.Moment = nil
+		}
+		if m.Cell != nil && m.Cell.Moment == m {
+			m.Cell.Moment = nil
+		}
+	}
+	clear(n.Moments[maxMoments:])
+	n.Moments = n.Moments[:maxMoments]
+	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(a.Order, b.Order) })
+}

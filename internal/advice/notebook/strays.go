@@ -62,21 +62,6 @@ func getsAny(s *Flow, call *syntax.Call, names map[string]bool) (found bool) {
 	return found && len(call.Args) > 0 || found && len(call.Keywords) > 0 && s.full(dotted(call.Func)) == ""
 }
 
-// dotted returns the name of a function as it is written, with the dots; "" if it is no such name.
-func dotted(e syntax.Expr) string {
-	name := ""
-	for {
-		switch x := e.(type) {
-		case *syntax.Name:
-			return x.ID + name
-		case *syntax.Attribute:
-			name, e = "."+x.Attr+name, x.Value
-		default:
-			return "?" + name
-		}
-	}
-}
-
 // fresh reports whether a method of a name's value returns something of its own.
 func (s *Flow) fresh(name, method string, at *Statement) bool {
 	if summaries[method] {
@@ -146,7 +131,7 @@ func writesInto(s *Flow, node syntax.Node, name string) (found bool) {
 			first = 3
 		}
 		for _, arg := range call.Args[min(first, len(call.Args)):] {
-			found = found || isName(arg, name)
+			found = found || syntax.IsName(arg, name)
 		}
 		return !found && s.step()
 	})
