@@ -251,3 +251,15 @@ func unknown(n *notebook.Notebook) (all []string) {
 	}
 	return all
 }
+
+// names finds names that hold memory longer than the notebook needs it. Its rules share what they know of the source.
+func names(n *notebook.Notebook) (found []notebook.Candidate) {
+	if n.Peak == nil {
+		return nil
+	}
+	l := livesOf(n)
+	for _, rule := range []func(*lives) []notebook.Candidate{deletes, loops, locals} {
+		found = append(found, rule(l)...)
+	}
+	return found
+}

@@ -168,7 +168,7 @@ func (s *scope) usedBehind(t turn) bool {
 				}
 				return false
 			}
-			if isName(n, t.name) && n.Place().Start.Offset > loop.Start.Offset {
+			if syntax.IsName(n, t.name) && n.Place().Start.Offset > loop.Start.Offset {
 				used = true
 			}
 			return !used

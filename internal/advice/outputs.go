@@ -77,18 +77,18 @@ func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
 		switch node := node.(type) {
 		case *syntax.Call:
 			for _, arg := range node.Args {
-				used = used || isName(arg, "_")
+				used = used || syntax.IsName(arg, "_")
 			}
 		case *syntax.Attribute:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.Subscript:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.BinOp:
-			used = used || isName(node.Left, "_") || isName(node.Right, "_")
+			used = used || syntax.IsName(node.Left, "_") || syntax.IsName(node.Right, "_")
 		case *syntax.Assign:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.ExprStmt:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		}
 	})
 	return used
@@ -157,12 +157,11 @@ func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, o
 	for _, b := range syntax.Names(maker.Node).Binds {
 		names[b.Name] = true
 	}
-	syntax.Walk(shown.Node, func(node syntax.Node) bool {
+	for node := range syntax.All[syntax.Node](shown.Node) {
 		if name, ok := node.(*syntax.Name); ok {
 			names[name.ID] = true
 		}
-		return true
-	})
+	}
 	for _, s := range n.Statements {
 		if len(names) == 0 {
 			break
@@ -196,10 +195,9 @@ func displayed(s *notebook.Statement) []model.AdviceEdit {
 func eachNode(n *notebook.Notebook, from int, visit func(syntax.Node)) {
 	for _, c := range n.Cells[min(from, len(n.Cells)):] {
 		if c.Tree != nil {
-			syntax.Walk(c.Tree, func(node syntax.Node) bool {
+			for node := range syntax.All[syntax.Node](c.Tree) {
 				visit(node)
-				return true
-			})
+			}
 		}
 	}
 }

@@ -122,7 +122,7 @@ func arithmetic(e syntax.Expr, row string) bool {
 			ok = ok && (n.Kind == "int" || n.Kind == "float")
 		case *syntax.Subscript:
 			column, constant := n.Slice.(*syntax.Constant)
-			ok = ok && isName(n.Value, row) && constant && column.Kind == "str"
+			ok = ok && syntax.IsName(n.Value, row) && constant && column.Kind == "str"
 			columns++
 			return false
 		default:

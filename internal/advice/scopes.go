@@ -14,12 +14,11 @@ type scope struct {
 // scopesOf returns the cell and all functions in it.
 func scopesOf(m *syntax.Module) []scope {
 	all := []scope{{nil, m.Body}}
-	syntax.Walk(m, func(n syntax.Node) bool {
+	for n := range syntax.All[syntax.Node](m) {
 		if f, ok := n.(*syntax.FunctionDef); ok {
 			all = append(all, scope{f, f.Body})
 		}
-		return true
-	})
+	}
 	return all
 }
 

@@ -28,7 +28,7 @@ func (n *namer) stmt(node Stmt) {
 		for _, target := range s.Targets {
 			n.target(target)
 		}
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *Assign:
 		n.assign(s)
 	case *AugAssign:
@@ -38,9 +38,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Annotation, Use{})
 		n.expr(s.Value, Use{How: Kept})
 		n.target(s.Target)
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *TypeAlias:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 		n.inner(&scope{kind: compScope, parent: n.scope}, func() {
 			n.typeParams(s.TypeParams)
 			n.deferred(func() { n.expr(s.Value, Use{How: Kept}) })
@@ -54,9 +54,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Test, Use{})
 		n.expr(s.Msg, Use{How: Kept})
 	case *Import:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *ImportFrom:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 		if s.Names[0].Name == "*" {
 			n.uses.BindsAny = true
 		}
@@ -82,7 +82,7 @@ func (n *namer) compound(node Stmt) {
 		n.expr(s.Iter, Use{How: Part})
 		n.branch(func() {
 			n.target(s.Target)
-			bound(s, n.bind)
+			Bound(s, n.bind)
 			n.block(s.Body)()
 		})
 		n.branch(n.block(s.Else))
@@ -98,7 +98,7 @@ func (n *namer) compound(node Stmt) {
 			}
 			n.expr(item.Context, Use{How: Kept})
 			n.target(item.Vars)
-			bound(item, n.bind)
+			Bound(item, n.bind)
 		}
 		if suppresses(s) {
 			n.branch(n.block(s.Body))
@@ -132,7 +132,7 @@ func (n *namer) matchCase(c *MatchCase) {
 	for _, use := range c.Uses {
 		n.expr(use, Use{})
 	}
-	bound(c, n.bind)
+	Bound(c, n.bind)
 	n.expr(c.Guard, Use{})
 	n.block(c.Body)()
 }
@@ -150,7 +150,7 @@ func (n *namer) try(s *Try) {
 	for _, h := range s.Handlers {
 		n.branch(func() {
 			n.expr(h.Type, Use{})
-			bound(h, n.bind)
+			Bound(h, n.bind)
 			n.block(h.Body)()
 		})
 	}
@@ -169,7 +169,7 @@ func (n *namer) assign(s *Assign) {
 	for _, target := range s.Targets {
 		n.target(target)
 	}
-	bound(s, n.bind)
+	Bound(s, n.bind)
 }
 
 func (n *namer) augmented(s *AugAssign) {
@@ -177,7 +177,7 @@ func (n *namer) augmented(s *AugAssign) {
 		n.read(name.ID, Use{Changed: true})
 	}
 	n.target(s.Target)
-	bound(s, n.bind)
+	Bound(s, n.bind)
 }
 
 // Names returns what statements do with names when they run at the top of a module. It is wrong to the safe side only:
@@ -220,7 +220,7 @@ func (n *namer) define(f *FunctionDef) {
 	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
 		n.inner(in, func() { n.stmts(f.Body) })
 	})
-	bound(f, n.bind)
+	Bound(f, n.bind)
 }
 
 // called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
@@ -264,7 +264,7 @@ func (n *namer) class(c *ClassDef) {
 		n.inner(in, func() { n.stmts(c.Body) })
 	})
 	n.owner = owner
-	bound(c, n.bind)
+	Bound(c, n.bind)
 }
 
 func (n *namer) magic(m *Magic) {

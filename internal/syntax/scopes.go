@@ -101,7 +101,7 @@ func (s *scope) collect(node Node, outer map[string]bool) bool {
 	case *Lambda:
 		return s.collectOnly(outer, defaults(n.Args))
 	case *Module, Stmt, *MatchCase, *ExceptHandler, *WithItem, *NamedExpr:
-		bound(node, func(name string, _ BindKind) { s.bind(name) })
+		Bound(node, func(name string, _ BindKind) { s.bind(name) })
 	}
 	return true
 }
@@ -123,8 +123,8 @@ func defaults(args *Arguments) []Expr {
 	return all
 }
 
-// bound hands on the names that a node itself binds, not those that nodes below it bind.
-func bound(node Node, each func(name string, kind BindKind)) {
+// Bound hands on the names that a node itself binds, not those that nodes below it bind.
+func Bound(node Node, each func(name string, kind BindKind)) {
 	switch n := node.(type) {
 	case *FunctionDef:
 		each(n.Name, Defined)

@@ -50,7 +50,7 @@ func (n *namer) expr(node Expr, use Use) {
 		n.branch(func() { n.expr(e.Body, use) }, func() { n.expr(e.Else, use) })
 	case *NamedExpr:
 		n.expr(e.Value, Use{How: Kept})
-		bound(e, n.bind)
+		Bound(e, n.bind)
 	case *Lambda:
 		n.lambda(e)
 	case *Comp:

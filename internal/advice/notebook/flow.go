@@ -62,7 +62,7 @@ func declare(s *Flow, functions syntax.Functions) {
 
 // define notes the modules and functions of a statement.
 func (s *Flow) define(node syntax.Stmt) {
-	syntax.Walk(node, func(n syntax.Node) bool {
+	for n := range syntax.All[syntax.Node](node) {
 		s.steps++
 		switch x := n.(type) {
 		case *syntax.Import, *syntax.ImportFrom:
@@ -70,8 +70,7 @@ func (s *Flow) define(node syntax.Stmt) {
 		case *syntax.FunctionDef:
 			s.bodies[x.Name] = append(s.bodies[x.Name], x)
 		}
-		return true
-	})
+	}
 }
 
 // step counts something that is looked at, and reports whether there may be more.
