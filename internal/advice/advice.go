@@ -70,7 +70,7 @@ func (x *Reading) Advice() *model.Advice {
 	if n.Peak == nil {
 		return out
 	}
-	out.Peak, out.At = n.Peak.Peak, place(n, n.Peak)
+	out.Peak, out.At = n.Peak.Peak, place(n.Peak)
 	out.Exact = exact(n)
 	all := o.Rules
 	if all == nil {
@@ -93,11 +93,11 @@ func exact(n *notebook.Notebook) bool {
 	if n.Peak.Cell == nil {
 		return true
 	}
-	w := n.Peak.Cell.Window
+	window := n.Peak.Cell.Window
 	if s := n.Peak.Statement; s != nil {
-		w = s.Window
+		window = s.Window
 	}
-	f, _ := n.Figure(w)
+	f, _ := n.Figure(window)
 	return f.Exact
 }
 
@@ -162,10 +162,10 @@ func item(n *notebook.Notebook, number int, f weighed) model.AdviceItem {
 	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves,
 		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
 		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
-	out.At = model.PlanPlace{PID: n.PID, Kernel: f.Cell.Window.Kernel, Execution: f.Cell.Window.Execution,
-		ExecutionCount: f.Cell.Window.ExecutionCount, Line: f.Line, Source: strings.TrimSpace(f.Cell.Line(f.Line))}
+	out.At = *f.Cell.Place(f.Line)
+	out.At.Source = strings.TrimSpace(f.Cell.Line(f.Line))
 	if f.then != nil {
-		out.Then = place(n, f.then)
+		out.Then = place(f.then)
 		if out.Then != nil {
 			out.Then.Peak = f.peak
 		}
@@ -212,17 +212,16 @@ func nameOf(n *notebook.Notebook) string {
 }
 
 // place returns the place of a moment.
-func place(n *notebook.Notebook, m *notebook.Moment) *model.PlanPlace {
-	if m.Cell == nil {
+func place(moment *notebook.Moment) *model.PlanPlace {
+	if moment.Cell == nil {
 		return nil
 	}
-	w := m.Cell.Window
-	p := &model.PlanPlace{PID: n.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
-		Peak: m.Peak}
-	if m.Statement != nil {
-		p.Line = m.Statement.Line
-		p.Source = strings.TrimSpace(m.Cell.Line(p.Line))
+	line := 0
+	if moment.Statement != nil {
+		line = moment.Statement.Line
 	}
+	p := moment.Cell.Place(line)
+	p.Peak, p.Source = moment.Peak, strings.TrimSpace(moment.Cell.Line(line))
 	return p
 }
 

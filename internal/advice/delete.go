@@ -38,7 +38,7 @@ func (l *lives) each(try func(*notebook.Statement, string) (notebook.Candidate, 
 }
 
 // boundBy returns the names that a statement binds to a value.
-func boundBy(s *notebook.Statement) (all []string) {
+func boundBy(statement *notebook.Statement) (all []string) {
 	add := func(target syntax.Expr) {
 		switch t := target.(type) {
 		case *syntax.Name:
@@ -51,7 +51,7 @@ func boundBy(s *notebook.Statement) (all []string) {
 			}
 		}
 	}
-	switch node := s.Node.(type) {
+	switch node := statement.Node.(type) {
 	case *syntax.Assign:
 		for _, t := range node.Targets {
 			add(t)
@@ -135,56 +135,56 @@ func shows(node syntax.Stmt, name string) bool {
 }
 
 // delete returns the candidate for one name.
-func (l *lives) delete(s *notebook.Statement, name string) (c notebook.Candidate, ok bool) {
-	_, single := s.Node.(*syntax.Assign)
-	of := func(site *notebook.Site) bool { return site.Statement == s && (single || !site.OfNetwork()) }
+func (l *lives) delete(statement *notebook.Statement, name string) (found notebook.Candidate, ok bool) {
+	_, single := statement.Node.(*syntax.Assign)
+	of := func(site *notebook.Site) bool { return site.Statement == statement && (single || !site.OfNetwork()) }
 	peak := l.n.Peak
-	if !peak.Behind(s) || peak.Bytes(of) == 0 {
-		return c, false
+	if !peak.Behind(statement) || peak.Bytes(of) == 0 {
+		return found, false
 	}
-	life, ok := l.life(s, name)
+	life, ok := l.life(statement, name)
 	if !ok || !peak.Behind(life.last) || life.end < peak.Order {
-		return c, false
+		return found, false
 	}
-	share, accuracy := l.share(s, name, life)
+	share, accuracy := l.share(statement, name, life)
 	if accuracy == "" {
-		return c, false
+		return found, false
 	}
 	edits, ok := l.n.Insert(life.last, "del "+name)
 	if !ok {
-		return c, false
+		return found, false
 	}
-	c = notebook.Candidate{
+	found = notebook.Candidate{
 		Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
-		Edits: edits, Of: words.NameKey(s.Window.ID, name),
-		Falls: func(m *notebook.Moment) int64 {
-			if !m.Behind(life.last) || !life.at(m) {
+		Edits: edits, Of: words.NameKey(statement.Window.ID, name),
+		Falls: func(moment *notebook.Moment) int64 {
+			if !moment.Behind(life.last) || !life.at(moment) {
 				return 0
 			}
-			return min(share, l.n.Resident(m, of))
+			return min(share, l.n.Resident(moment, of))
 		},
-		Title: words.NameHolds(name, peakBytes(l.n, of, share), s.Cell.Place(s.Line),
+		Title: words.NameHolds(name, peakBytes(l.n, of, share), statement.Cell.Place(statement.Line),
 			life.last.Cell.Place(life.last.End()),
-			life.last == s),
+			life.last == statement),
 		Changes: []string{words.NameGone(name)},
 	}
-	l.doubt(&c, s, life)
-	return c, true
+	l.doubt(&found, statement, life)
+	return found, true
 }
 
 // doubt adds to a candidate what else may keep the memory of its name.
-func (l *lives) doubt(c *notebook.Candidate, s *notebook.Statement, life lifetime) {
-	name, of := c.Names[0], func(site *notebook.Site) bool { return site.Statement == s }
+func (l *lives) doubt(c *notebook.Candidate, statement *notebook.Statement, life lifetime) {
+	name, of := c.Names[0], func(site *notebook.Site) bool { return site.Statement == statement }
 	switch {
-	case notebook.InHeap(l.n, s, of):
+	case notebook.InHeap(l.n, statement, of):
 		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
 	case notebook.MovesOthers(l.n, life.last, of):
 		c.Unknown, c.Accuracy = append(c.Unknown, words.HeapMayKeep(name)), model.SavesGuess
 	}
-	if l.inGraph(s, life) {
+	if l.inGraph(statement, life) {
 		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
 	}
-	c.Unknown = append(c.Unknown, l.unsure(s, name, life)...)
+	c.Unknown = append(c.Unknown, l.unsure(statement, name, life)...)
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
 		c.Unknown = append(c.Unknown, words.BlindUses(name))
 		c.Accuracy = worse(c.Accuracy)
@@ -205,19 +205,19 @@ func peakBytes(n *notebook.Notebook, of func(*notebook.Site) bool, share int64) 
 
 // share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
 // not go.
-func (l *lives) share(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	of := func(site *notebook.Site) bool { return site.Statement == s }
+func (l *lives) share(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
+	of := func(site *notebook.Site) bool { return site.Statement == statement }
 	if notebook.InHole(l.n, of) {
 		return 0, ""
 	}
-	bytes, accuracy = l.alone(s, name, life)
-	if accuracy != "" && notebook.InHeap(l.n, s, of) {
+	bytes, accuracy = l.alone(statement, name, life)
+	if accuracy != "" && notebook.InHeap(l.n, statement, of) {
 		if min(bytes, l.n.Peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
 			return 0, ""
 		}
 		accuracy = model.SavesGuess
 	}
-	if accuracy != "" && l.inGraph(s, life) {
+	if accuracy != "" && l.inGraph(statement, life) {
 		accuracy = model.SavesGuess
 	}
 	return bytes, accuracy
@@ -225,23 +225,23 @@ func (l *lives) share(s *notebook.Statement, name string, life lifetime) (bytes 
 
 // inGraph reports whether PyTorch's graph may hold the tensors of a statement: at the highest moment there are tensors
 // that were made of them, and nobody recorded what a graph holds.
-func (l *lives) inGraph(s *notebook.Statement, life lifetime) bool {
+func (l *lives) inGraph(statement *notebook.Statement, life lifetime) bool {
 	tensors, made := false, false
 	for site := range l.n.Peak.Live {
 		if site.OfTensors() {
-			tensors = tensors || site.Statement == s
-			made = made || site.Statement != s && slices.Contains(life.readers, site.Statement)
+			tensors = tensors || site.Statement == statement
+			made = made || site.Statement != statement && slices.Contains(life.readers, site.Statement)
 		}
 	}
 	return tensors && made
 }
 
 // unsure returns sentences about what else may hold the memory of a name.
-func (l *lives) unsure(s *notebook.Statement, name string, life lifetime) []string {
-	if bytes, alone := l.atEnd(s, name, life); bytes == 0 || alone != model.SavesExact {
+func (l *lives) unsure(statement *notebook.Statement, name string, life lifetime) []string {
+	if bytes, alone := l.atEnd(statement, name, life); bytes == 0 || alone != model.SavesExact {
 		return []string{words.HoldersUnknown(name)}
 	}
-	if trail := l.handed.Follow(name, s, l.n.Peak); !trail.Shown(l.n.Peak) {
+	if trail := l.handed.Follow(name, statement, l.n.Peak); !trail.Shown(l.n.Peak) {
 		at := trail.Last()
 		return []string{words.MayHold(name, at.Cell.Place(at.Line))}
 	}
@@ -250,11 +250,11 @@ func (l *lives) unsure(s *notebook.Statement, name string, life lifetime) []stri
 
 // alone returns the same by who else may hold the memory at the highest moment. What the end shows holds for that
 // moment, too, unless something may have let go of the memory in between.
-func (l *lives) alone(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	if bytes, accuracy = l.atEnd(s, name, life); accuracy == "" {
+func (l *lives) alone(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
+	if bytes, accuracy = l.atEnd(statement, name, life); accuracy == "" {
 		return 0, ""
 	}
-	trail := l.handed.Follow(name, s, l.n.Peak)
+	trail := l.handed.Follow(name, statement, l.n.Peak)
 	shown := accuracy != model.SavesGuess && trail.Shown(l.n.Peak)
 	switch {
 	case shown:
@@ -266,20 +266,21 @@ func (l *lives) alone(s *notebook.Statement, name string, life lifetime) (bytes 
 }
 
 // atEnd returns the same by who holds the memory at the session's end.
-func (l *lives) atEnd(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
+func (l *lives) atEnd(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
 	kept := int64(1 << 62)
-	_, assigns := s.Node.(*syntax.Assign)
-	alone := assigns && len(boundBy(s)) == 1 // a loop may have put its memory anywhere
+	_, assigns := statement.Node.(*syntax.Assign)
+	alone := assigns && len(boundBy(statement)) == 1 // a loop may have put its memory anywhere
 
 	// No more goes than the name has at the end, whatever the statement made.
-	if v := l.n.Variable(name); v != nil && life.end == 1<<62 {
+	if variable := l.n.Variable(name); variable != nil && life.end == 1<<62 {
 		switch {
-		case v.Bytes == 0 && v.Device == 0 || len(v.Also) > 0: // Out[3] or another name has it, too
+		case variable.Bytes == 0 && variable.Device == 0 || len(variable.Also) > 0: // Out[3] has it, or a name
 			return 0, ""
-		case v.Exact && v.Execution == s.Cell.Window.Execution && v.Line >= s.Line && v.Line <= s.End():
-			return v.Bytes + v.Device, model.SavesExact
+		case variable.Exact && variable.Execution == statement.Cell.Window.Execution &&
+			variable.Line >= statement.Line && variable.Line <= statement.End():
+			return variable.Bytes + variable.Device, model.SavesExact
 		}
-		return v.Bytes + v.Device, model.SavesBound
+		return variable.Bytes + variable.Device, model.SavesBound
 	}
 	if !alone || life.aliased {
 		return 0, ""

@@ -19,23 +19,23 @@ func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
 	}
 	var taken []func(*notebook.Site) bool // the sites of functions that are advised about
 	for _, functions := range []bool{true, false} {
-		n.Spots(func(p notebook.Spot) bool {
-			_, function := p.Stmt.(*syntax.FunctionDef)
+		n.Spots(func(spot notebook.Spot) bool {
+			_, function := spot.Stmt.(*syntax.FunctionDef)
 			switch {
-			case notebook.GradientsOff(p.Stmt) || classOf(p.Stmt):
+			case notebook.GradientsOff(spot.Stmt) || classOf(spot.Stmt):
 				return false
-			case trains(n, p.Stmt) || function != functions:
+			case trains(n, spot.Stmt) || function != functions:
 				return true
-			case function && (p.Inside(classOf) || p.Stmt.(*syntax.FunctionDef).Name == "forward"):
+			case function && (spot.Inside(classOf) || spot.Stmt.(*syntax.FunctionDef).Name == "forward"):
 				return false
 			}
-			others, own := slices.Clone(taken), on(p)
+			others, own := slices.Clone(taken), on(spot)
 			mine := func(s *notebook.Site) bool {
 				return own(s) && !slices.ContainsFunc(others, func(is func(*notebook.Site) bool) bool { return is(s) })
 			}
-			c, ok := evaluation(n, p, z, torch, mine)
+			found, ok := evaluation(n, spot, z, torch, mine)
 			if ok {
-				all = append(all, c)
+				all = append(all, found)
 				if function {
 					taken = append(taken, own)
 				}
@@ -52,59 +52,59 @@ func classOf(stmt syntax.Stmt) bool {
 }
 
 // evaluation returns the candidate about a statement or a function, if what it makes never meets a backward pass.
-func evaluation(n *notebook.Notebook, p notebook.Spot, z sizes, torch string, mine func(*notebook.Site) bool) (
-	c notebook.Candidate, ok bool) {
+func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string, mine func(*notebook.Site) bool) (
+	found notebook.Candidate, ok bool) {
 	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
 	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
 	if 2*sum(n.Peak, network) < sum(n.Peak, graph) || sum(n.Peak, network) == 0 {
-		return c, false
+		return found, false
 	}
 	for s := range z {
 		if mine(s) && (backward(s) || optimizer(s)) {
-			return c, false
+			return found, false
 		}
 	}
-	function, isFunction := p.Stmt.(*syntax.FunctionDef)
+	function, isFunction := spot.Stmt.(*syntax.FunctionDef)
 	if isFunction && syntax.Any(function, func(*syntax.Yield) bool { return true }) {
-		return c, false
+		return found, false
 	}
-	last := p
+	last := spot
 	if isFunction { // what it returns, and what else it makes
-		below := p.Below()
+		below := spot.Below()
 		last = below[len(below)-1]
 	}
 	f := &flow{n: n, names: map[string]bool{}}
-	f.made(p.Stmt)
+	f.made(spot.Stmt)
 	if isFunction {
 		f.returned(function)
 	}
 	if f.behind(last); f.meets {
-		return c, false
+		return found, false
 	}
-	from, _ := p.Lines()
+	from, _ := spot.Lines()
 	need := needed(n, z, network)
-	c = notebook.Candidate{Kind: "no-grad", Cell: p.Cell, Line: from, Accuracy: model.SavesBound,
+	found = notebook.Candidate{Kind: "no-grad", Cell: spot.Cell, Line: from, Accuracy: model.SavesBound,
 		Title:   words.GradientsOn(torch),
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
-		Falls: func(m *notebook.Moment) int64 {
-			if allocated(m, network) == 0 { // it does not run
-				return sum(m, graph)
+		Falls: func(moment *notebook.Moment) int64 {
+			if allocated(moment, network) == 0 { // it does not run
+				return sum(moment, graph)
 			}
-			return max(0, sum(m, graph)-need)
+			return max(0, sum(moment, graph)-need)
 		},
 	}
 	if isFunction {
-		c.Names = []string{function.Name}
-		c.Edits = p.Above("@" + torch + ".no_grad()")
-		c.Line = function.Span.Start.Line
-		return c, true
+		found.Names = []string{function.Name}
+		found.Edits = spot.Above("@" + torch + ".no_grad()")
+		found.Line = function.Span.Start.Line
+		return found, true
 	}
-	c.Names = assignedNames(p.Stmt)
-	if !p.Shown() {
-		c.Edits = p.Wrapped("with " + torch + ".no_grad():")
+	found.Names = assignedNames(spot.Stmt)
+	if !spot.Shown() {
+		found.Edits = spot.Wrapped("with " + torch + ".no_grad():")
 	}
-	return c, true
+	return found, true
 }
 
 // returned adds a name for the values that a function returns without a name.
@@ -159,8 +159,8 @@ func assignedNames(stmt syntax.Stmt) (names []string) {
 // torchName returns the name under which the notebook has PyTorch; "" if there is none.
 func torchName(n *notebook.Notebook) string {
 	name := ""
-	n.Spots(func(p notebook.Spot) bool {
-		if s, ok := p.Stmt.(*syntax.Import); ok && len(p.Blocks) == 1 {
+	n.Spots(func(spot notebook.Spot) bool {
+		if s, ok := spot.Stmt.(*syntax.Import); ok && len(spot.Blocks) == 1 {
 			for _, a := range s.Names {
 				switch {
 				case a.Name == "torch" && a.AsName != "":
@@ -170,7 +170,7 @@ func torchName(n *notebook.Notebook) string {
 				}
 			}
 		}
-		return name == "" && len(p.Blocks) < 2
+		return name == "" && len(spot.Blocks) < 2
 	})
 	return name
 }

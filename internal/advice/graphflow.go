@@ -20,15 +20,15 @@ type flow struct {
 const maxGraphCalls = 4
 
 // meets reports whether a value that the statement makes, or one of these names, may meet a backward pass.
-func meets(n *notebook.Notebook, p notebook.Spot, names ...string) bool {
+func meets(n *notebook.Notebook, spot notebook.Spot, names ...string) bool {
 	f := &flow{n: n, names: map[string]bool{}}
 	for _, name := range names {
 		f.names[name] = true
 	}
 	if len(names) == 0 {
-		f.made(p.Stmt)
+		f.made(spot.Stmt)
 	}
-	f.behind(p)
+	f.behind(spot)
 	return f.meets
 }
 
@@ -113,15 +113,15 @@ func (f *flow) reads(node syntax.Node) bool {
 
 // backs reports whether a call begins a backward pass.
 func backs(call *syntax.Call) bool {
-	f, ok := call.Func.(*syntax.Attribute)
+	method, ok := call.Func.(*syntax.Attribute)
 	if !ok {
 		return false
 	}
-	switch f.Attr {
+	switch method.Attr {
 	case "backward", "manual_backward":
 		return true
 	case "grad", "jacobian", "hessian", "jvp", "vjp", "hvp":
-		switch v := f.Value.(type) {
+		switch v := method.Value.(type) {
 		case *syntax.Attribute:
 			return v.Attr == "autograd" || v.Attr == "functional" || v.Attr == "func"
 		case *syntax.Name:
@@ -149,9 +149,9 @@ func trainsWithin(n *notebook.Notebook, node syntax.Node, depth int) bool {
 
 // functions returns the definitions of a name.
 func functions(n *notebook.Notebook, name string) (all []notebook.Spot) {
-	n.Spots(func(p notebook.Spot) bool {
-		if f, ok := p.Stmt.(*syntax.FunctionDef); ok && f.Name == name {
-			all = append(all, p)
+	n.Spots(func(spot notebook.Spot) bool {
+		if f, ok := spot.Stmt.(*syntax.FunctionDef); ok && f.Name == name {
+			all = append(all, spot)
 		}
 		return true
 	})
@@ -159,9 +159,9 @@ func functions(n *notebook.Notebook, name string) (all []notebook.Spot) {
 }
 
 // behind goes on with the statements that run after a spot.
-func (f *flow) behind(p notebook.Spot) {
-	for i := len(p.Blocks) - 1; i >= 0 && !f.meets && len(f.names) > 0; i-- {
-		b := p.Blocks[i]
+func (f *flow) behind(spot notebook.Spot) {
+	for i := len(spot.Blocks) - 1; i >= 0 && !f.meets && len(f.names) > 0; i-- {
+		b := spot.Blocks[i]
 		f.run(b.Stmts[b.At+1:])
 		switch owner := b.Owner.(type) {
 		case *syntax.For:
@@ -176,7 +176,7 @@ func (f *flow) behind(p notebook.Spot) {
 			return
 		}
 	}
-	for _, c := range f.n.Cells[p.Cell.Index+1:] {
+	for _, c := range f.n.Cells[spot.Cell.Index+1:] {
 		if c.Tree != nil && !f.meets && len(f.names) > 0 {
 			f.run(c.Tree.Body)
 		}
@@ -205,18 +205,18 @@ func (f *flow) returns(owner *syntax.FunctionDef, body []syntax.Stmt) {
 		return
 	}
 	found := false
-	f.n.Spots(func(p notebook.Spot) bool {
-		if syntax.Blocks(p.Stmt) == nil && syntax.Any(p.Stmt, func(call *syntax.Call) bool {
+	f.n.Spots(func(spot notebook.Spot) bool {
+		if syntax.Blocks(spot.Stmt) == nil && syntax.Any(spot.Stmt, func(call *syntax.Call) bool {
 			return syntax.LastName(call.Func) == owner.Name
 		}) {
 			found = true
 			one := &flow{n: f.n, names: map[string]bool{}, depth: f.depth}
-			one.made(p.Stmt)
-			one.meets = trains(f.n, p.Stmt)
-			if _, hands := p.Stmt.(*syntax.Return); hands {
+			one.made(spot.Stmt)
+			one.meets = trains(f.n, spot.Stmt)
+			if _, hands := spot.Stmt.(*syntax.Return); hands {
 				one.meets = true
 			}
-			one.behind(p)
+			one.behind(spot)
 			f.meets = f.meets || one.meets
 		}
 		return !f.meets

@@ -18,13 +18,13 @@ type keptValue struct {
 
 // keptValues finds them: x.append(value), x[k].append(value), x += value and x = x + value.
 func keptValues(n *notebook.Notebook) (all []keptValue) {
-	n.Spots(func(p notebook.Spot) bool {
-		loop, looped := p.Loop()
+	n.Spots(func(spot notebook.Spot) bool {
+		loop, looped := spot.Loop()
 		if !looped {
 			return true
 		}
-		k := keptValue{at: p, loop: loop}
-		switch s := p.Stmt.(type) {
+		k := keptValue{at: spot, loop: loop}
+		switch s := spot.Stmt.(type) {
 		case *syntax.ExprStmt:
 			call, ok := s.Value.(*syntax.Call)
 			if !ok || len(call.Args) != 1 || len(call.Keywords) > 0 {
@@ -56,8 +56,8 @@ func keptValues(n *notebook.Notebook) (all []keptValue) {
 }
 
 // plain reports whether a value has no graph, or is no tensor.
-func plain(e syntax.Expr) bool {
-	switch v := e.(type) {
+func plain(expr syntax.Expr) bool {
+	switch v := expr.(type) {
 	case *syntax.Call:
 		if f, ok := v.Func.(*syntax.Attribute); ok && (f.Attr == "cpu" || f.Attr == "numpy" || f.Attr == "mean") {
 			if call, ok := f.Value.(*syntax.Call); ok && leaves[syntax.LastName(call.Func)] {
@@ -124,7 +124,7 @@ func (k keptValue) free() bool {
 }
 
 // candidate returns the change: without graphs, the blocks that earlier rounds left go.
-func (k keptValue) candidate(n *notebook.Notebook, z sizes) (c notebook.Candidate, ok bool) {
+func (k keptValue) candidate(n *notebook.Notebook, z sizes) (found notebook.Candidate, ok bool) {
 	sources, own := k.sources(), on(k.at)
 	of := func(s *notebook.Site) bool {
 		return forward(s) && slices.ContainsFunc(sources, func(p notebook.Spot) bool { return on(p)(s) })
@@ -149,11 +149,11 @@ func (k keptValue) candidate(n *notebook.Notebook, z sizes) (c notebook.Candidat
 		}
 	}
 	if len(grown) == 0 {
-		return c, false
+		return found, false
 	}
-	falls := func(m *notebook.Moment) (bytes int64) {
+	falls := func(moment *notebook.Moment) (bytes int64) {
 		for s, most := range grown {
-			bytes += min(m.Live[s], most)
+			bytes += min(moment.Live[s], most)
 		}
 		return bytes
 	}

@@ -28,10 +28,10 @@ func (l *lives) weigh() {
 }
 
 // alive reports whether lines of a cell have memory at the highest moment that is worth advice.
-func (l *lives) alive(c *notebook.Cell, from, to int) bool {
+func (l *lives) alive(cell *notebook.Cell, from, to int) bool {
 	bytes := int64(0)
 	for line := from; line <= to; line++ {
-		bytes += l.lines[codeLine{c.Window.Execution, line}]
+		bytes += l.lines[codeLine{cell.Window.Execution, line}]
 	}
 	return bytes >= l.n.Least()
 }
@@ -153,11 +153,11 @@ func livesOf(n *notebook.Notebook) *lives {
 		}
 		order := c.First
 		for _, node := range c.Tree.Body {
-			s := ran[node]
-			if s != nil {
-				order = s.Order
+			statement := ran[node]
+			if statement != nil {
+				order = statement.Order
 			}
-			l.steps = append(l.steps, ranStep{order, c, node, s})
+			l.steps = append(l.steps, ranStep{order, c, node, statement})
 			l.index(node)
 			if dynamic(node) {
 				l.blind = append(l.blind, order)

@@ -114,8 +114,8 @@ func anyHands(all []syntax.Expr, name string) bool {
 
 // keeps reports whether a call is a method that keeps its argument in its object: things.append(x).
 func keeps(call *syntax.Call, name string) bool {
-	f, ok := call.Func.(*syntax.Attribute)
-	if !ok || !holding[f.Attr] {
+	method, ok := call.Func.(*syntax.Attribute)
+	if !ok || !holding[method.Attr] {
 		return false
 	}
 	for _, a := range call.Args {

@@ -24,7 +24,7 @@ func scopesOf(m *syntax.Module) []scope {
 
 // inGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
 // on.
-func (s scope) inGraph(n *notebook.Notebook, c *notebook.Cell, made syntax.Stmt) bool {
+func (s scope) inGraph(n *notebook.Notebook, cell *notebook.Cell, made syntax.Stmt) bool {
 	if s.function != nil && notebook.GradientsOff(s.function) {
 		return false
 	}
@@ -37,7 +37,7 @@ func (s scope) inGraph(n *notebook.Notebook, c *notebook.Cell, made syntax.Stmt)
 		}
 	}
 	for site := range n.Peak.Live {
-		if site.OfTensors() && site.On(c, s.name(), p.Start.Line, p.End.Line) {
+		if site.OfTensors() && site.On(cell, s.name(), p.Start.Line, p.End.Line) {
 			return true
 		}
 	}

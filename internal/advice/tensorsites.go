@@ -59,8 +59,8 @@ func (z sizes) largest(of func(*notebook.Site) bool) (most int64) {
 }
 
 // allocated returns the bytes that some sites allocated in the statement of a moment.
-func allocated(m *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, size := range m.Made {
+func allocated(moment *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
+	for s, size := range moment.Made {
 		if s.OfTensors() && of(s) {
 			bytes += size
 		}
@@ -74,13 +74,13 @@ const leastBlock = 64 << 10
 // rounds returns the number of times that a loop went round in the statement of a moment: the largest number by which
 // the numbers of blocks of nearly all of its lines can be divided. A few blocks that are made once, such as a library's
 // workspace, may be left. It is 0 where no block of some size was made.
-func rounds(m *notebook.Moment, of func(*notebook.Site) bool) (times int64) {
+func rounds(moment *notebook.Moment, of func(*notebook.Site) bool) (times int64) {
 	bytes := map[int64]int64{} // by number of blocks
 	var all int64
-	for s, count := range m.Count {
-		if forward(s) && count > 0 && m.Made[s] >= count*leastBlock && of(s) {
-			bytes[count] += m.Made[s]
-			all += m.Made[s]
+	for s, count := range moment.Count {
+		if forward(s) && count > 0 && moment.Made[s] >= count*leastBlock && of(s) {
+			bytes[count] += moment.Made[s]
+			all += moment.Made[s]
 		}
 	}
 	for a := range bytes {
@@ -108,8 +108,8 @@ func gcd(a, b int64) int64 {
 }
 
 // sum adds up the live blocks of some sites.
-func sum(m *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, live := range m.Live {
+func sum(moment *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
+	for s, live := range moment.Live {
 		if s.OfTensors() && of(s) {
 			bytes += live
 		}

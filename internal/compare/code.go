@@ -14,20 +14,6 @@ const (
 	maxKept      = 4 << 20 // names and lines of a run
 )
 
-// code is the analysis of a source: runs of the same cell share it.
-type code struct {
-	lines      []uint64
-	statements []statement
-}
-
-// statement is an outermost statement of a cell: the names that it reads, assigns, changes in place and deletes, and
-// those that a function it defines reads.
-type statement struct {
-	first, last                             int
-	reads, assigns, changes, deletes, calls []string
-	text                                    uint64
-}
-
 // codeOf returns the analysis of a cell's source.
 func (run *Run) codeOf(source string) *code {
 	if source == "" {
@@ -47,19 +33,10 @@ func (run *Run) codeOf(source string) *code {
 		}
 		c.lines = append(c.lines, maphash.String(seed, strings.TrimRight(l, " \t\r\n\f")))
 	}
-	for _, s := range stepsOf(source) {
-		one := statement{first: s.first, last: s.last, text: maphash.String(seed, s.text)}
-		for _, list := range []struct {
-			from []string
-			to   *[]string
-		}{{s.reads, &one.reads}, {s.assigns, &one.assigns}, {s.changes, &one.changes}, {s.deletes, &one.deletes},
-			{s.body, &one.calls}} {
-			for _, n := range list.from {
-				*list.to = append(*list.to, run.intern(n))
-			}
-			run.kept += len(list.from)
-		}
-		c.statements = append(c.statements, one)
+	c.statements = statementsOf(source, run.intern)
+	for i := range c.statements {
+		s := &c.statements[i]
+		run.kept += len(s.reads) + len(s.assigns) + len(s.changes) + len(s.deletes) + len(s.calls)
 	}
 	run.kept += len(c.lines) + len(c.statements)
 	run.codes[key] = c

@@ -52,22 +52,6 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 	return d, nil
 }
 
-// comparison is the state of one comparison.
-type comparison struct {
-	a, b       *Run
-	d          *model.Diff
-	pairs      []pair
-	judged     []string // the meters of causes and limits
-	rowA, rowB map[cellRun]int
-	indexA     []int // for each of d's meters the index in a's; -1 for none
-	indexB     []int
-	inA, inB   map[int][]reading // by row
-	causeOf    map[int]int       // index of a row's cause
-}
-
-// cellRun is a run of a cell.
-type cellRun struct{ pid, execution int }
-
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, id := range b {
@@ -102,25 +86,6 @@ func judged(all, asked []string) []string {
 		}
 	}
 	return out
-}
-
-// place records the row of each run of a cell, and the column of each meter.
-func (c *comparison) place() {
-	c.rowA, c.rowB = map[cellRun]int{}, map[cellRun]int{}
-	for i, p := range c.pairs {
-		if p.a >= 0 {
-			one := &c.a.cells[p.a]
-			c.rowA[cellRun{one.PID, one.Execution}] = i
-		}
-		if p.b >= 0 {
-			one := &c.b.cells[p.b]
-			c.rowB[cellRun{one.PID, one.Execution}] = i
-		}
-	}
-	for _, id := range c.d.Meters {
-		c.indexA = append(c.indexA, slices.Index(c.a.meters, id))
-		c.indexB = append(c.indexB, slices.Index(c.b.meters, id))
-	}
 }
 
 // row compares a cell.

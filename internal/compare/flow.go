@@ -10,29 +10,6 @@ import (
 // made, or that a cell made which itself read such a name. The names are followed through the cells of each kernel in
 // the order they ran.
 
-// link is a name that has another value than in the other run, as far as the sources show that.
-type link struct {
-	name    string
-	row     int   // of the cell that made it
-	inPlace bool  // the cell did not make it, but may have changed it
-	from    *link // the name that the cell read for that; nil where its own source is the reason
-}
-
-// root returns the link with the reason.
-func (l *link) root() *link {
-	for l.from != nil {
-		l = l.from
-	}
-	return l
-}
-
-// reading is a statement that reads such a name.
-type reading struct {
-	first, last int
-	of          *link
-	released    bool // the statement releases the value
-}
-
 // Bounds of the search.
 const (
 	maxReadings = 256 // of a cell
@@ -79,13 +56,6 @@ func (c *comparison) readings(ofB bool) map[int][]reading {
 	return out
 }
 
-func (c *comparison) index(row int, ofB bool) int {
-	if ofB {
-		return c.pairs[row].b
-	}
-	return c.pairs[row].a
-}
-
 // seeds returns the statements of a cell that differ from those in the other run.
 func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
 	switch c.pairs[row].change {
@@ -98,17 +68,6 @@ func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
 			all[i] = true
 		}
 		return all
-	}
-	return nil
-}
-
-func (c *comparison) codeAt(row int, ofB bool) *code {
-	run := c.a
-	if ofB {
-		run = c.b
-	}
-	if i := c.index(row, ofB); i >= 0 {
-		return run.cells[i].code
 	}
 	return nil
 }

@@ -11,13 +11,6 @@ import (
 // maxRowLines is the most lines that a row lists.
 const maxRowLines = 12
 
-// heavier orders lines by their bytes, and always in the same way.
-func heavier(a, b line) int {
-	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
-		cmp.Compare(a.execution, b.execution),
-		cmp.Compare(a.number, b.number), cmp.Compare(a.function, b.function))
-}
-
 // lines returns the lines with memory at the peaks of a cell in both runs, where that differs.
 func (c *comparison) lines(p pair) []model.LineDiff {
 	before, after := c.located(c.a, p.a, c.rowA), c.located(c.b, p.b, c.rowB)
@@ -115,5 +108,3 @@ func where(file string) string {
 	}
 	return file
 }
-
-func abs(n int64) int64 { return max(n, -n) }

@@ -6,11 +6,11 @@ package arrays
 import "ipytracer/internal/advice/notebook"
 
 // Find returns the candidates of all rules. They share one scene.
-func Find(n *notebook.Notebook) (found []notebook.Candidate) {
-	if n.Peak == nil {
+func Find(book *notebook.Notebook) (found []notebook.Candidate) {
+	if book.Peak == nil {
 		return nil
 	}
-	s := &finder{&values{scene: newScene(n)}, places(n, n.Peak)}
+	s := &finder{&values{scene: newScene(book)}, places(book, book.Peak)}
 	for _, rule := range []func() []notebook.Candidate{s.temporaries, s.views, typing{s}.dtypes} {
 		found = append(found, rule()...)
 	}

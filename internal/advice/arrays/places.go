@@ -33,8 +33,8 @@ func (p *place) at() at { return at{p.running.Order, p.Stmt.Place().Start.Offset
 
 // places returns the simple statements whose arrays lived at a moment, and were made in the statement that was running
 // then.
-func places(n *notebook.Notebook, m *notebook.Moment) []*place {
-	if m == nil || m.Statement == nil {
+func places(book *notebook.Notebook, moment *notebook.Moment) []*place {
+	if moment == nil || moment.Statement == nil {
 		return nil
 	}
 	type line struct {
@@ -43,25 +43,25 @@ func places(n *notebook.Notebook, m *notebook.Moment) []*place {
 	}
 	var all []*place
 	on := map[line]*place{}
-	for site, live := range m.Live {
+	for site, live := range moment.Live {
 		f := site.Innermost()
-		if site.Meter != numpyMeter || f == nil || m.Made[site] == 0 {
+		if site.Meter != numpyMeter || f == nil || moment.Made[site] == 0 {
 			continue
 		}
-		at := line{n.CellOf(f.Execution), f.Line}
+		at := line{book.CellOf(f.Execution), f.Line}
 		if at.cell == nil {
 			continue
 		}
 		p := on[at]
 		if p == nil && len(on) < maxPlaces {
-			spot, ok := at.cell.SpotOn(f.Line, m.Statement)
+			spot, ok := at.cell.SpotOn(f.Line, moment.Statement)
 			if !ok {
 				continue
 			}
 			i := slices.IndexFunc(all, func(p *place) bool { return p.Cell == at.cell && p.Stmt == spot.Stmt })
 			if i < 0 {
 				i = len(all)
-				all = append(all, &place{Spot: spot, running: m.Statement, moment: m})
+				all = append(all, &place{Spot: spot, running: moment.Statement, moment: moment})
 			}
 			p = all[i]
 			on[at] = p
@@ -70,21 +70,22 @@ func places(n *notebook.Notebook, m *notebook.Moment) []*place {
 			continue
 		}
 		p.live += live
-		p.kept += m.Kept[site]
+		p.kept += moment.Kept[site]
 		p.sites = append(p.sites, site)
 	}
 	slices.SortFunc(all, func(a, b *place) int {
-		return cmp.Or(cmp.Compare(b.live, a.live), cmp.Compare(a.Stmt.Place().Start.Offset, b.Stmt.Place().Start.Offset))
+		return cmp.Or(cmp.Compare(b.live, a.live),
+			cmp.Compare(a.Stmt.Place().Start.Offset, b.Stmt.Place().Start.Offset))
 	})
 	return all
 }
 
 // falls returns a function that is a number of bytes at one moment, and nothing at others. It is no more than the
 // statement's run rose by: blocks can lie in memory that the process had before.
-func falls(m *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
-	bytes = min(bytes, max(0, m.Peak-m.Start))
+func falls(moment *notebook.Moment, bytes int64) func(*notebook.Moment) int64 {
+	bytes = min(bytes, max(0, moment.Peak-moment.Start))
 	return func(other *notebook.Moment) int64 {
-		if other == m {
+		if other == moment {
 			return bytes
 		}
 		return 0
@@ -131,9 +132,9 @@ func (p *place) around() (from, to int) {
 }
 
 // lineIn returns the innermost line of some lines of a cell that is among the calls; 0 if there is none.
-func lineIn(site *notebook.Site, c *notebook.Cell, from, to int) int {
+func lineIn(site *notebook.Site, cell *notebook.Cell, from, to int) int {
 	for i := range site.Stack {
-		if f := &site.Stack[i]; f.Execution == c.Window.Execution && from <= f.Line && f.Line <= to {
+		if f := &site.Stack[i]; f.Execution == cell.Window.Execution && from <= f.Line && f.Line <= to {
 			return f.Line
 		}
 	}

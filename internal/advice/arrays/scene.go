@@ -83,10 +83,10 @@ func (s *scene) note(st *notebook.Statement) {
 	})
 }
 
-func newScene(n *notebook.Notebook) *scene {
-	s := &scene{n: n, modules: map[string]string{}, binds: map[string][]bind{},
+func newScene(book *notebook.Notebook) *scene {
+	s := &scene{n: book, modules: map[string]string{}, binds: map[string][]bind{},
 		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
-	for _, st := range n.Statements {
+	for _, st := range book.Statements {
 		if s.blind = s.blind || st.Node == nil; st.Node != nil {
 			s.read(st)
 			s.note(st)
@@ -194,8 +194,8 @@ func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
 
 // full returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt; "" for all others. Names
 // that cells bind by themselves are none.
-func (s *scene) full(e syntax.Expr) string {
-	switch x := e.(type) {
+func (s *scene) full(expr syntax.Expr) string {
+	switch x := expr.(type) {
 	case *syntax.Name:
 		if len(s.binds[x.ID]) > 0 {
 			return ""
@@ -215,16 +215,16 @@ func (s *scene) full(e syntax.Expr) string {
 }
 
 // numpy returns the name of a function of NumPy without the module: "sqrt", "random.rand"; "" for all others.
-func (s *scene) numpy(e syntax.Expr) string {
-	if of := s.full(e); len(of) > len("numpy.") && of[:len("numpy.")] == "numpy." {
+func (s *scene) numpy(expr syntax.Expr) string {
+	if of := s.full(expr); len(of) > len("numpy.") && of[:len("numpy.")] == "numpy." {
 		return of[len("numpy."):]
 	}
 	return ""
 }
 
 // call returns a call of a function of NumPy, and its name.
-func (s *scene) call(e syntax.Expr) (name string, call *syntax.Call) {
-	c, ok := e.(*syntax.Call)
+func (s *scene) call(expr syntax.Expr) (name string, call *syntax.Call) {
+	c, ok := expr.(*syntax.Call)
 	if !ok {
 		return "", nil
 	}
@@ -235,16 +235,16 @@ func (s *scene) call(e syntax.Expr) (name string, call *syntax.Call) {
 }
 
 // method returns the receiver and the name of a method that is called on a value.
-func (s *scene) method(e syntax.Expr) (of syntax.Expr, name string, call *syntax.Call) {
-	c, ok := e.(*syntax.Call)
+func (s *scene) method(expr syntax.Expr) (of syntax.Expr, name string, call *syntax.Call) {
+	c, ok := expr.(*syntax.Call)
 	if !ok || s.full(c.Func) != "" {
 		return nil, "", nil
 	}
-	a, ok := c.Func.(*syntax.Attribute)
+	attribute, ok := c.Func.(*syntax.Attribute)
 	if !ok {
 		return nil, "", nil
 	}
-	return a.Value, a.Attr, c
+	return attribute.Value, attribute.Attr, c
 }
 
 func isNumPy(s *notebook.Site) bool { return s.Meter == numpyMeter }

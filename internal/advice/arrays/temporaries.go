@@ -21,16 +21,16 @@ func (s *finder) temporaries() (found []notebook.Candidate) {
 }
 
 // assigned returns the name that a statement binds, and its value.
-func assigned(node syntax.Stmt) (name string, e syntax.Expr, ok bool) {
-	a, ok := node.(*syntax.Assign)
-	if !ok || len(a.Targets) != 1 {
+func assigned(node syntax.Stmt) (name string, expr syntax.Expr, ok bool) {
+	assign, ok := node.(*syntax.Assign)
+	if !ok || len(assign.Targets) != 1 {
 		return "", nil, false
 	}
-	target, ok := a.Targets[0].(*syntax.Name)
+	target, ok := assign.Targets[0].(*syntax.Name)
 	if !ok {
 		return "", nil, false
 	}
-	return target.ID, a.Value, true
+	return target.ID, assign.Value, true
 }
 
 // module returns a name by which the notebook calls NumPy; "" if it has none.
@@ -46,7 +46,7 @@ func (s *finder) module() string {
 
 // inPlace is about an assignment whose steps can write into one array.
 func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
-	name, e, ok := assigned(p.Stmt)
+	name, expr, ok := assigned(p.Stmt)
 	if !ok || s.shared[name] || s.module() == "" {
 		return c, false
 	}
@@ -57,7 +57,7 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 	}
 	t := &steps{finder: s, c: p.Cell, p: p.at(), np: s.module(), target: name, final: final,
 		known: map[syntax.Expr]string{}}
-	if !s.isOrdered(e, t.p) || !t.build(e) || len(t.lines) == 1 {
+	if !s.isOrdered(expr, t.p) || !t.build(expr) || len(t.lines) == 1 {
 		return c, false
 	}
 	saves := p.saves(t.peak, final.bytes)
@@ -80,14 +80,14 @@ func (s *finder) inPlace(p *place) (c notebook.Candidate, ok bool) {
 }
 
 // reduced returns the array that a reduction is of; nil for other calls.
-func (s *finder) reduced(x *syntax.Call) syntax.Expr {
-	if name := s.numpy(x.Func); name != "" {
-		if reductions[name] && name != "vdot" && len(x.Args) > 0 {
-			return x.Args[0]
+func (s *finder) reduced(call *syntax.Call) syntax.Expr {
+	if name := s.numpy(call.Func); name != "" {
+		if reductions[name] && name != "vdot" && len(call.Args) > 0 {
+			return call.Args[0]
 		}
 		return nil
 	}
-	if of, name, _ := s.method(x); of != nil && reductions[name] {
+	if of, name, _ := s.method(call); of != nil && reductions[name] {
 		return of
 	}
 	return nil

@@ -79,6 +79,15 @@ func (s *Flow) step() bool {
 	return s.steps <= maxLooks
 }
 
+// anyIn reports whether a node, or one below it, is of a type and passes. The answer is yes where there is too much to
+// look at.
+func anyIn[T syntax.Node](s *Flow, node syntax.Node, passes func(T) bool) bool {
+	return syntax.Any(node, func(n syntax.Node) bool {
+		one, is := n.(T)
+		return !s.step() || is && passes(one)
+	})
+}
+
 // readsOf returns the names that a statement reads when it runs.
 func (s *Flow) readsOf(node syntax.Stmt) (names []string) {
 	uses := s.uses[node]

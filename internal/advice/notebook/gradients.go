@@ -1,6 +1,7 @@
 package notebook
 
 import (
+	"slices"
 	"strings"
 
 	"ipytracer/internal/syntax"
@@ -13,7 +14,7 @@ func (s *Site) OfTensors() bool {
 }
 
 // GradientsOff reports whether PyTorch's gradients are off in a statement: with torch.no_grad(), or a decorator.
-func GradientsOff(stmt syntax.Stmt) (is bool) {
+func GradientsOff(stmt syntax.Stmt) bool {
 	var all []syntax.Expr
 	switch s := stmt.(type) {
 	case *syntax.With:
@@ -23,18 +24,9 @@ func GradientsOff(stmt syntax.Stmt) (is bool) {
 	case *syntax.FunctionDef:
 		all = s.Decorators
 	}
-	for _, e := range all {
-		syntax.Walk(e, func(node syntax.Node) bool {
-			switch node := node.(type) {
-			case *syntax.Attribute:
-				is = is || gradientsOff[node.Attr]
-			case *syntax.Name:
-				is = is || gradientsOff[node.ID]
-			}
-			return !is
-		})
-	}
-	return is
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool {
+		return syntax.Any(e, func(part syntax.Expr) bool { return gradientsOff[syntax.LastName(part)] })
+	})
 }
 
 var gradientsOff = map[string]bool{"no_grad": true, "inference_mode": true, "set_grad_enabled": true}

@@ -59,8 +59,8 @@ func descend(p Spot, visit func(Spot) bool) {
 	}
 }
 
-// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. Of several on the line it
-// is a part of the running one, or else the first.
+// SpotOn returns the innermost statement on a line of a cell; ok is false where there is none. Of several on the line
+// it is a part of the running one, or else the first.
 func (c *Cell) SpotOn(line int, running *Statement) (found Spot, ok bool) {
 	holds := func(p Spot) bool {
 		at := p.Stmt.Place()

@@ -19,8 +19,7 @@ func (s *Flow) keepsNothing(st *Statement, u *syntax.Use) bool {
 			return true
 		}
 	}
-	switch u.How {
-	case syntax.Used:
+	if u.How == syntax.Used {
 		return true
 	}
 	if passesOn(st.Node) || writesInto(s, st.Node, u.Name) || handsElements(s, u, st) {
@@ -47,19 +46,18 @@ func copiesInto(node syntax.Stmt) bool {
 
 // passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument, or a dtype by
 // which their result has it as an element.
-func passesOn(node syntax.Node) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
+func passesOn(node syntax.Node) bool {
+	return syntax.Any(node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Keyword:
-			found = found || x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
+			return x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
 		case *syntax.Name:
-			found = found || x.ID == "object"
+			return x.ID == "object"
 		case *syntax.Constant:
-			found = found || x.Kind == "str" && (x.Value == "O" || x.Value == "object")
+			return x.Kind == "str" && (x.Value == "O" || x.Value == "object")
 		}
-		return !found
+		return false
 	})
-	return found
 }
 
 // knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
@@ -138,10 +136,14 @@ func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
 			return nil
 		}
 		f, _ := call.Func.(*syntax.Attribute)
-		if f == nil || syntax.Base(f.Value) == u.Name || s.plain(syntax.Base(f.Value), st) || s.leads(syntax.Base(f.Value)) {
+		if f == nil {
 			return nil
 		}
-		return []string{syntax.Base(f.Value)}
+		list := syntax.Base(f.Value)
+		if list == u.Name || s.plain(list, st) || s.leads(list) {
+			return nil
+		}
+		return []string{list}
 	}
 	a, ok := st.Node.(*syntax.Assign)
 	if !ok || !s.isHeld(st, a.Value, u) {
