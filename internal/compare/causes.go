@@ -66,7 +66,7 @@ func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 				return e.B <= line && line < e.B+e.LinesB
 			})
 		})
-		if len(lines) > 0 && !touched && len(c.inB[row])+len(c.inA[row]) > 0 {
+		if len(lines) > 0 && !touched && len(c.b.readings[row])+len(c.a.readings[row]) > 0 {
 			found, ok := c.explain(row, changed)
 			return !ok || !found.fits
 		}

@@ -10,37 +10,62 @@ func abs(n int64) int64 { return max(n, -n) }
 
 // comparison is the state of one comparison.
 type comparison struct {
-	a, b       *Run
-	d          *model.Diff
-	pairs      []pair
-	judged     []string // the meters of causes and limits
-	rowA, rowB map[cellRun]int
-	indexA     []int // for each of d's meters the index in a's; -1 for none
-	indexB     []int
-	inA, inB   map[int][]reading // by row
-	causeOf    map[int]int       // index of a row's cause
+	a, b    *side
+	d       *model.Diff
+	pairs   []pair
+	judged  []string    // the meters of causes and limits
+	causeOf map[int]int // index of a row's cause
+}
+
+// side is one of the compared runs.
+type side struct {
+	*Run
+	index    []int // of its cell in each row; -1 for none
+	rows     map[cellRun]int
+	columns  []int             // for each of the comparison's meters the index in the run's; -1 for none
+	readings map[int][]reading // by row
 }
 
 // cellRun is a run of a cell.
 type cellRun struct{ pid, execution int }
 
-// place records the row of each run of a cell, and the column of each meter.
-func (c *comparison) place() {
-	c.rowA, c.rowB = map[cellRun]int{}, map[cellRun]int{}
-	for i, p := range c.pairs {
-		if p.a >= 0 {
-			one := &c.a.cells[p.a]
-			c.rowA[cellRun{one.PID, one.Execution}] = i
-		}
-		if p.b >= 0 {
-			one := &c.b.cells[p.b]
-			c.rowB[cellRun{one.PID, one.Execution}] = i
+// sideOf returns a run with its place in the rows and meters of a comparison.
+func sideOf(run *Run, pairs []pair, meters []string, index func(pair) int) *side {
+	s := &side{Run: run, rows: map[cellRun]int{}}
+	for row, p := range pairs {
+		s.index = append(s.index, index(p))
+		if one := s.at(row); one != nil {
+			s.rows[cellRun{one.PID, one.Execution}] = row
 		}
 	}
-	for _, id := range c.d.Meters {
-		c.indexA = append(c.indexA, slices.Index(c.a.meters, id))
-		c.indexB = append(c.indexB, slices.Index(c.b.meters, id))
+	for _, id := range meters {
+		s.columns = append(s.columns, slices.Index(run.meters, id))
 	}
+	return s
+}
+
+// at returns the cell in a row; nil for none.
+func (s *side) at(row int) *cell {
+	if i := s.index[row]; i >= 0 {
+		return &s.cells[i]
+	}
+	return nil
+}
+
+// codeAt returns what is known of the source in a row; nil for nothing.
+func (s *side) codeAt(row int) *code {
+	if one := s.at(row); one != nil {
+		return one.code
+	}
+	return nil
+}
+
+// figure returns that of a meter of the comparison; nil for none.
+func (s *side) figure(all []*model.Figure, meter int) *model.Figure {
+	if k := s.columns[meter]; k >= 0 && k < len(all) {
+		return all[k]
+	}
+	return nil
 }
 
 // own returns the change of a cell's own memory: of the bytes that it needs on top of those before it, or of those that
@@ -105,22 +130,4 @@ type reading struct {
 	first, last int
 	of          *link
 	released    bool // the statement releases the value
-}
-
-func (c *comparison) index(row int, ofB bool) int {
-	if ofB {
-		return c.pairs[row].b
-	}
-	return c.pairs[row].a
-}
-
-func (c *comparison) codeAt(row int, ofB bool) *code {
-	run := c.a
-	if ofB {
-		run = c.b
-	}
-	if i := c.index(row, ofB); i >= 0 {
-		return run.cells[i].code
-	}
-	return nil
 }

@@ -37,12 +37,14 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 		}
 	}
 	d.Meters = ordered(all, o.Meters)
-	c := &comparison{a: a, b: b, d: d, pairs: pairs(a, b), judged: judged(all, o.Meters)}
-	c.place()
+	rows := pairs(a, b)
+	c := &comparison{d: d, pairs: rows, judged: judged(all, o.Meters), causeOf: map[int]int{},
+		a: sideOf(a, rows, d.Meters, func(p pair) int { return p.a }),
+		b: sideOf(b, rows, d.Meters, func(p pair) int { return p.b })}
 	for i := range c.pairs {
 		d.Cells = append(d.Cells, c.row(i))
 	}
-	c.inA, c.inB, c.causeOf = c.readings(false), c.readings(true), map[int]int{}
+	c.a.readings, c.b.readings = c.readings(c.a, c.b), c.readings(c.b, c.a)
 	c.whole()
 	c.causes()
 	d.Doubts = c.doubts()
@@ -90,19 +92,18 @@ func judged(all, asked []string) []string {
 
 // row compares a cell.
 func (c *comparison) row(i int) model.CellDiff {
-	p := c.pairs[i]
-	out := model.CellDiff{Change: p.change}
+	out := model.CellDiff{Change: c.pairs[i].change}
 	var figuresA, figuresB []*model.Figure
-	if p.a >= 0 {
-		out.A, figuresA = &c.a.cells[p.a].DiffCell, c.a.cells[p.a].figures
+	if one := c.a.at(i); one != nil {
+		out.A, figuresA = &one.DiffCell, one.figures
 	}
-	if p.b >= 0 {
-		out.B, figuresB = &c.b.cells[p.b].DiffCell, c.b.cells[p.b].figures
+	if one := c.b.at(i); one != nil {
+		out.B, figuresB = &one.DiffCell, one.figures
 	}
 	out.Meters = c.meters(figuresA, figuresB)
-	out.Lines = c.lines(p)
-	if p.change == model.Edited {
-		out.Edits = editsOf(c.a.cells[p.a].code, c.b.cells[p.b].code)
+	out.Lines = c.lines(i)
+	if out.Change == model.Edited {
+		out.Edits = editsOf(c.a.codeAt(i), c.b.codeAt(i))
 	}
 	return out
 }
@@ -111,13 +112,7 @@ func (c *comparison) row(i int) model.CellDiff {
 func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 	out := make([]model.MeterDiff, 0, len(c.d.Meters))
 	for i, id := range c.d.Meters {
-		one := model.MeterDiff{Meter: id}
-		if k := c.indexA[i]; k >= 0 && k < len(a) {
-			one.A = a[k]
-		}
-		if k := c.indexB[i]; k >= 0 && k < len(b) {
-			one.B = b[k]
-		}
+		one := model.MeterDiff{Meter: id, A: c.a.figure(a, i), B: c.b.figure(b, i)}
 		if one.A == nil && one.B == nil {
 			continue
 		}

@@ -24,23 +24,19 @@ type flow struct {
 	calls  map[string][]string // names that functions read
 }
 
-// readings returns, by row, the statements that read values that differ: in B those of edited or new cells, in A those
-// of edited or gone ones.
-func (c *comparison) readings(ofB bool) map[int][]reading {
+// readings returns, by row, the statements that read values that differ from those of the other run: in B those of
+// edited or new cells, in A those of edited or gone ones.
+func (c *comparison) readings(of, other *side) map[int][]reading {
 	out, flows := map[int][]reading{}, map[int]*flow{}
-	run := c.a
-	if ofB {
-		run = c.b
-	}
-	rows := make([]int, 0, len(c.pairs))
-	for i := range c.pairs {
-		if c.index(i, ofB) >= 0 {
-			rows = append(rows, i)
+	var rows []int
+	for row, i := range of.index {
+		if i >= 0 {
+			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y int) int { return c.index(x, ofB) - c.index(y, ofB) })
+	slices.SortStableFunc(rows, func(x, y int) int { return of.index[x] - of.index[y] })
 	for _, row := range rows {
-		one := &run.cells[c.index(row, ofB)]
+		one := of.at(row)
 		if one.code == nil {
 			continue
 		}
@@ -49,7 +45,7 @@ func (c *comparison) readings(ofB bool) map[int][]reading {
 			f = &flow{values: map[string]*link{}, calls: map[string][]string{}}
 			flows[one.PID] = f
 		}
-		if all := f.cell(row, one.code, c.seeds(row, one.code, ofB)); len(all) > 0 {
+		if all := f.cell(row, one.code, c.seeds(row, one.code, other)); len(all) > 0 {
 			out[row] = all
 		}
 	}
@@ -57,11 +53,10 @@ func (c *comparison) readings(ofB bool) map[int][]reading {
 }
 
 // seeds returns the statements of a cell that differ from those in the other run.
-func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
+func (c *comparison) seeds(row int, of *code, other *side) map[int]bool {
 	switch c.pairs[row].change {
 	case model.Edited:
-		other := c.codeAt(row, !ofB)
-		return changedIn(c.d.Cells[row].Edits, of, other, ofB)
+		return changedIn(c.d.Cells[row].Edits, of, other.codeAt(row), other == c.a)
 	case model.New, model.Gone:
 		all := map[int]bool{}
 		for i := range of.statements {

@@ -19,7 +19,7 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 	bytes, _ := own(changed)
 	grew := c.grewIn(row, bytes)
 	var fitting, others []reading
-	for _, r := range slices.Concat(c.inB[row], c.inA[row]) {
+	for _, r := range slices.Concat(c.b.readings[row], c.a.readings[row]) {
 		if len(grew) > 0 && !slices.ContainsFunc(grew,
 			func(line int) bool { return r.first <= line && line <= r.last }) {
 			continue

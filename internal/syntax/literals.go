@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // stringPrefix returns the length of a string's prefix at the beginning of a text; 0 where no string begins.
 func stringPrefix(text string) int {
@@ -187,69 +191,19 @@ func (l *lexer) fieldEnd() bool {
 	return true
 }
 
+// numbers matches a number as CPython's tokenizer does.
+var numbers = regexp.MustCompile(`^(?i:0x(_?[0-9a-f])+|0o(_?[0-7])+|0b(_?[01])+|` +
+	`(\d(_?\d)*(\.(\d(_?\d)*)?)?|\.\d(_?\d)*)(e[-+]?\d(_?\d)*)?j?)`)
+
 func (l *lexer) number() {
 	start := l.at
-	base := map[byte]string{'x': "0123456789abcdef", 'o': "01234567", 'b': "01"}[l.peek(1)|0x20]
-	if l.source[start] == '0' && base != "" {
-		l.at += 2
-		if l.peek(0) == '_' {
-			l.at++
-		}
-		if !l.digits(base) {
-			l.fail(l.at, "invalid number")
-		}
-	} else {
-		l.decimal(start)
+	text := numbers.FindString(l.source[start:l.end])
+	if l.at += len(text); len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789_") == "" &&
+		strings.Trim(text, "0_") != "" {
+		l.fail(start, "leading zeros in decimal integer literals are not permitted")
 	}
 	l.numberEnd()
 	l.emit(kindNumber, start, l.at)
-}
-
-func (l *lexer) decimal(start int) {
-	const digits = "0123456789"
-	whole := l.digits(digits)
-	integer := true
-	if l.peek(0) == '.' {
-		integer = false
-		l.at++
-		if isDigit(l.peek(0)) {
-			l.digits(digits)
-		}
-	}
-	if l.peek(0)|0x20 == 'e' && (isDigit(l.peek(1)) || (l.peek(1) == '+' || l.peek(1) == '-') && isDigit(l.peek(2))) {
-		integer = false
-		l.at++
-		if !isDigit(l.peek(0)) {
-			l.at++
-		}
-		l.digits(digits)
-	}
-	if l.peek(0)|0x20 == 'j' {
-		integer = false
-		l.at++
-	}
-	text := l.source[start:l.at]
-	if integer && whole && text[0] == '0' && strings.Trim(text, "0_") != "" {
-		l.fail(start, "leading zeros in decimal integer literals are not permitted")
-	}
-}
-
-// digits skips digits with single underscores between them, and reports whether there were any.
-func (l *lexer) digits(base string) bool {
-	start := l.at
-	for l.at < l.end {
-		c := l.source[l.at]
-		if c == '_' && l.at > start && l.source[l.at-1] != '_' && strings.IndexByte(base, l.peek(1)|0x20) >= 0 ||
-			c == '_' && l.at > start && isDigit(l.peek(1)) && strings.IndexByte(base, l.peek(1)) >= 0 {
-			l.at++
-			continue
-		}
-		if c == '_' || strings.IndexByte(base, c) < 0 && strings.IndexByte(base, c|0x20) < 0 {
-			break
-		}
-		l.at++
-	}
-	return l.at > start
 }
 
 // numberEnd refuses a letter behind a number, but for the keywords that CPython takes there.
@@ -257,10 +211,9 @@ func (l *lexer) numberEnd() {
 	if !isWord(l.peek(0)) && !isDigit(l.peek(0)) {
 		return
 	}
-	for _, word := range []string{"and", "else", "for", "if", "in", "is", "not", "or"} {
-		if strings.HasPrefix(l.source[l.at:l.end], word) {
-			return
-		}
+	rest := l.source[l.at:l.end]
+	if !slices.ContainsFunc([]string{"and", "else", "for", "if", "in", "is", "not", "or"},
+		func(word string) bool { return strings.HasPrefix(rest, word) }) {
+		l.fail(l.at, "invalid number")
 	}
-	l.fail(l.at, "invalid number")
 }

@@ -1,7 +1,7 @@
 package syntax
 
 import (
-	"unicode/utf8"
+	"slices"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -82,13 +82,7 @@ func (p *reader) isAt(n int, words ...string) bool {
 	if t.kind != kindOp {
 		return false
 	}
-	text := p.textOf(t)
-	for _, word := range words {
-		if text == word {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(words, p.textOf(t))
 }
 
 // soft reports whether a token is a name that is a keyword in some places.
@@ -120,13 +114,7 @@ func (p *reader) expectKind(kind kind, name string) *token {
 
 // name reads an identifier. Python compares identifiers in their NFKC form.
 func (p *reader) name() string {
-	text := p.textOf(p.expectKind(kindName, "a name"))
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return norm.NFKC.String(text)
-		}
-	}
-	return text
+	return norm.NFKC.String(p.textOf(p.expectKind(kindName, "a name")))
 }
 
 func (p *reader) pos(offset, line int) Pos {

@@ -33,15 +33,10 @@ func (p *parser) simple() Stmt {
 // keyword reads a simple statement that begins with a keyword; nil where none does.
 func (p *parser) keyword(start Pos, word string) Stmt {
 	switch word {
-	case "pass":
+	case "pass", "break", "continue":
 		p.next()
-		return &Pass{Span: p.from(start)}
-	case "break":
-		p.next()
-		return &Break{Span: p.from(start)}
-	case "continue":
-		p.next()
-		return &Continue{Span: p.from(start)}
+		at := p.from(start)
+		return map[string]Stmt{"pass": &Pass{at}, "break": &Break{at}, "continue": &Continue{at}}[word]
 	case "return":
 		p.next()
 		s := &Return{}
