@@ -5,6 +5,7 @@ import (
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
+	"slices"
 )
 
 // locals finds names of a function that hold memory behind their last use, up to its return.
@@ -137,12 +138,7 @@ func stepsOf(n *notebook.Notebook, cell *notebook.Cell, s scope, moment *noteboo
 
 // behind reports whether statements behind one have memory.
 func (all *bodySteps) behind(last int) bool {
-	for _, live := range all.live[last+1:] {
-		if live > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all.live[last+1:], func(live int64) bool { return live > 0 })
 }
 
 // falls returns by how many bytes a moment would be lower without the memory of one statement behind the last use.

@@ -104,26 +104,13 @@ func hands(value syntax.Expr, name string) bool {
 }
 
 func anyHands(all []syntax.Expr, name string) bool {
-	for _, e := range all {
-		if e != nil && hands(e, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return hands(e, name) })
 }
 
 // keeps reports whether a call is a method that keeps its argument in its object: things.append(x).
 func keeps(call *syntax.Call, name string) bool {
 	method, ok := call.Func.(*syntax.Attribute)
-	if !ok || !holding[method.Attr] {
-		return false
-	}
-	for _, a := range call.Args {
-		if hands(a, name) {
-			return true
-		}
-	}
-	return false
+	return ok && holding[method.Attr] && anyHands(call.Args, name)
 }
 
 var (

@@ -72,8 +72,7 @@ func (run *Run) figures(window *model.Window) []*model.Figure {
 			continue
 		}
 		if f.Bound != nil {
-			bound := *f.Bound
-			f.Bound = &bound
+			f.Bound = new(*f.Bound)
 		}
 		all = append(all, f)
 		out[i] = &all[len(all)-1]
@@ -92,8 +91,7 @@ func (run *Run) cell(report *model.Report, window *model.Window) {
 		Status: window.Status, DurationNS: window.DurationNS, CPUNS: window.CPUNS,
 	}, figures: run.figures(window)}
 	if window.ExecutionCount != nil {
-		count := *window.ExecutionCount
-		c.ExecutionCount = &count
+		c.ExecutionCount = new(*window.ExecutionCount)
 	}
 	c.hash, c.code = maphash.String(seed, normal(window.Source)), run.codeOf(window.Source)
 	if window.Source == "" {

@@ -125,8 +125,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 			continue
 		}
 		if f.ExecutionCount != nil {
-			n := *f.ExecutionCount
-			count = &n
+			count = new(*f.ExecutionCount)
 		}
 		if users && (inner.Execution != f.Execution || inner.Line != f.Line || inner.Function != f.Function) {
 			within = nameOf(inner)
@@ -136,8 +135,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	at = placeOf(stack)
 	at.file, at.function = strings.Clone(at.file), strings.Clone(at.function)
 	if users && inner.ExecutionCount != nil { // of a cell that ran before the session
-		n := *inner.ExecutionCount
-		count = &n
+		count = new(*inner.ExecutionCount)
 	}
 	return at, count, ""
 }

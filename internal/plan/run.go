@@ -192,8 +192,7 @@ func (x *reader) session(w *model.Window) {
 		}
 		d.figure = f
 		if f.Bound != nil {
-			bound := *f.Bound
-			d.figure.Bound = &bound
+			d.figure.Bound = new(*f.Bound)
 		}
 		for _, id := range parts {
 			if p, ok := w.Together(id); ok {
@@ -230,8 +229,7 @@ func (x *reader) cell(w *model.Window) {
 func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
 	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak, need: f.Need()}
 	if count != nil {
-		n := *count
-		one.count = &n
+		one.count = new(*count)
 	}
 	return one
 }

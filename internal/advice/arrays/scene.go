@@ -34,14 +34,7 @@ func (s *scene) walk(node syntax.Node, visit func(syntax.Node) bool) {
 
 // mentions reports whether a name is read or bound in a node.
 func (s *scene) mentions(node syntax.Node, name string) bool {
-	found := false
-	s.walk(node, func(n syntax.Node) bool {
-		if n, ok := n.(*syntax.Name); ok && n.ID == name {
-			found = true
-		}
-		return !found
-	})
-	return found
+	return syntax.Any(node, func(n syntax.Node) bool { return !s.step() || syntax.IsName(n, name) })
 }
 
 // scene is a notebook with the names that its cells bind.
@@ -68,8 +61,19 @@ type bind struct {
 	value syntax.Expr // nil if it is not known
 }
 
-// note notes the names in a run of a statement.
-func (s *scene) note(st *notebook.Statement) {
+func newScene(book *notebook.Notebook) *scene {
+	s := &scene{n: book, modules: map[string]string{}, binds: map[string][]bind{},
+		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
+	for _, st := range book.Statements {
+		if s.blind = s.blind || st.Node == nil; st.Node != nil {
+			s.read(st)
+		}
+	}
+	return s
+}
+
+// read notes the names in a run of a statement, and what it binds.
+func (s *scene) read(st *notebook.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
 		case *syntax.Name:
@@ -81,69 +85,44 @@ func (s *scene) note(st *notebook.Statement) {
 		}
 		return true
 	})
-}
-
-func newScene(book *notebook.Notebook) *scene {
-	s := &scene{n: book, modules: map[string]string{}, binds: map[string][]bind{},
-		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
-	for _, st := range book.Statements {
-		if s.blind = s.blind || st.Node == nil; st.Node != nil {
-			s.read(st)
-			s.note(st)
-		}
-	}
-	return s
-}
-
-// read notes what a run of a statement binds.
-func (s *scene) read(st *notebook.Statement) {
 	s.walk(st.Node, func(node syntax.Node) bool {
 		switch x := node.(type) {
 		case *syntax.Import, *syntax.ImportFrom:
 			syntax.Modules(x, func(name, full string) { s.modules[name] = full })
-		case *syntax.FunctionDef:
-			s.bind(st, &syntax.Name{Span: x.Span, ID: x.Name}, nil)
-			s.globals(x)
-			return false
-		case *syntax.ClassDef:
-			s.bind(st, &syntax.Name{Span: x.Span, ID: x.Name}, nil)
-			s.globals(x)
-			return false
 		case *syntax.Lambda, *syntax.Comp:
 			return false
+		case *syntax.Assign:
+			for _, target := range x.Targets {
+				s.bind(st, target, x.Value)
+			}
+		case *syntax.AnnAssign:
+			if x.Value != nil {
+				s.bind(st, x.Target, x.Value)
+			}
+		case *syntax.NamedExpr:
+			s.bind(st, x.Target, x.Value)
+		case *syntax.AugAssign, *syntax.MatchCase:
 		default:
-			s.targets(st, node)
+			syntax.Bound(node, func(name string, _ syntax.BindKind) {
+				s.bind(st, &syntax.Name{Span: node.Place(), ID: name}, nil)
+			})
 		}
-		return true
+		return !s.isBody(node)
 	})
 }
 
-// targets notes the names that one statement binds.
-func (s *scene) targets(st *notebook.Statement, node syntax.Node) {
-	switch x := node.(type) {
-	case *syntax.Assign:
-		for _, target := range x.Targets {
-			s.bind(st, target, x.Value)
+// isBody reports whether a node has names of its own, and notes those that are not: it declares them global.
+func (s *scene) isBody(node syntax.Node) bool {
+	switch node.(type) {
+	case *syntax.FunctionDef, *syntax.ClassDef:
+		for g := range syntax.All[*syntax.Global](node) {
+			for _, name := range g.Names {
+				s.shared[name] = true
+			}
 		}
-	case *syntax.AnnAssign:
-		if x.Value != nil {
-			s.bind(st, x.Target, x.Value)
-		}
-	case *syntax.For:
-		s.bind(st, x.Target, nil)
-	case *syntax.WithItem:
-		s.bind(st, x.Vars, nil)
-	case *syntax.NamedExpr:
-		s.bind(st, x.Target, x.Value)
-	case *syntax.Delete:
-		for _, target := range x.Targets {
-			s.bind(st, target, nil)
-		}
-	case *syntax.ExceptHandler:
-		if x.Name != "" {
-			s.bind(st, &syntax.Name{Span: x.Span, ID: x.Name}, nil)
-		}
+		return true
 	}
+	return false
 }
 
 // bind notes a target; parts of a display have values that are not known.
@@ -169,17 +148,6 @@ func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syn
 			s.bind(st, target, nil)
 		}
 	}
-}
-
-func (s *scene) globals(body syntax.Node) {
-	s.walk(body, func(node syntax.Node) bool {
-		if g, ok := node.(*syntax.Global); ok {
-			for _, name := range g.Names {
-				s.shared[name] = true
-			}
-		}
-		return true
-	})
 }
 
 // before returns the binding of a name that holds at an order and an offset of its cell; ok is false if there is none.

@@ -75,7 +75,7 @@ func (s *finder) baseOf(variable *model.Variable) (base *notebook.Site) {
 // although nothing does at the end; nil if there is none.
 func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *notebook.Statement {
 	whole, made := name, b.s
-	if root := syntax.Root(part); root != "" && !hasCall(part.Value) {
+	if root := syntax.Root(part); root != "" && !syntax.Any(part.Value, func(*syntax.Call) bool { return true }) {
 		whole = root
 		for _, other := range s.binds[root] {
 			if other.order < b.order || other.order == b.order && other.at < b.at {
@@ -96,27 +96,17 @@ func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *noteboo
 	return last
 }
 
-// hasCall reports whether an expression is made by a call.
-func hasCall(expr syntax.Expr) (found bool) {
-	syntax.Walk(expr, func(n syntax.Node) bool {
-		_, is := n.(*syntax.Call)
-		found = found || is
-		return !found
-	})
-	return found
-}
-
 // gone returns the order from which nothing but views holds the array that a part was cut from.
 func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
-	var root syntax.Expr = part.Value
+	root := part.Value
 	for {
 		switch x := root.(type) {
 		case *syntax.Subscript:
 			root = x.Value
-			continue
 		case *syntax.Attribute:
 			root = x.Value
-			continue
+		case *syntax.Call:
+			return b.order, true
 		case *syntax.Name:
 			if x.ID == name {
 				return b.order, true
@@ -127,9 +117,8 @@ func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, o
 				}
 			}
 			return 0, false
-		case *syntax.Call:
-			return b.order, true
+		default:
+			return 0, false
 		}
-		return 0, false
 	}
 }

@@ -3,6 +3,7 @@ package notebook
 import (
 	"ipytracer/internal/syntax"
 	"ipytracer/model"
+	"slices"
 )
 
 // failed reports whether a statement is of a cell that ended with an error: its traceback has the values of all
@@ -62,12 +63,9 @@ func storesInModule(s *Flow, st *Statement) bool {
 }
 
 func changesModule(s *Flow, reads []syntax.Use) bool {
-	for i := range reads {
-		if u := &reads[i]; u.Changed && (s.modules[u.Name] != "" || s.bodies[u.Name] != nil) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reads, func(u syntax.Use) bool {
+		return u.Changed && (s.modules[u.Name] != "" || s.bodies[u.Name] != nil)
+	})
 }
 
 // grows reports whether a node calls setattr, or a method of something in a module that stores its argument.

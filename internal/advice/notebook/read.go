@@ -197,8 +197,7 @@ func kept(w *model.Window) *model.Window {
 		out.Tree[id] = f
 	}
 	if w.ExecutionCount != nil {
-		count := *w.ExecutionCount
-		out.ExecutionCount = &count
+		out.ExecutionCount = new(*w.ExecutionCount)
 	}
 	out.Allocations, out.Coverage, out.Children = nil, nil, nil
 	return &out

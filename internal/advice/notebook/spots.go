@@ -102,12 +102,7 @@ func (p Spot) Loop() (Spot, bool) {
 
 // Inside reports whether one of the statements around it passes.
 func (p Spot) Inside(passes func(syntax.Stmt) bool) bool {
-	for _, b := range p.Blocks {
-		if b.Owner != nil && passes(b.Owner) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Blocks, func(b Block) bool { return b.Owner != nil && passes(b.Owner) })
 }
 
 // Shown reports whether the statement is the last one of a cell, which shows its value.
