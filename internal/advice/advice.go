@@ -25,15 +25,8 @@ const (
 	maxCandidates = 4096
 )
 
-// Options choose what is judged; see [notebook.Options].
-type Options struct {
-	Meter string
-	PID   int
-	Input int
-	Room  int
-	// Rules replace all rules, in tests.
-	Rules []notebook.Rule
-}
+// Options choose what is judged.
+type Options = notebook.Options
 
 // rules are all of them.
 func rules() []notebook.Rule {
@@ -48,14 +41,17 @@ type Reading struct {
 
 // Read reads a session.
 func Read(r *model.Report, o Options) *Reading {
-	return &Reading{notebook.Read(r, notebook.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room}), o}
+	return &Reading{notebook.Read(r, o), o}
 }
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice { return Read(r, o).Advice() }
 
 // Advice returns the advice for the session. Any goroutine may call it.
-func (x *Reading) Advice() *model.Advice {
+func (x *Reading) Advice() *model.Advice { return x.by(rules()) }
+
+// by returns the advice of some rules.
+func (x *Reading) by(rules []notebook.Rule) *model.Advice {
 	n, o := x.notebook, x.options
 	out := &model.Advice{Schema: model.AdviceSchema, Meter: n.Meter, Of: model.Session, Cells: len(n.Cells),
 		Items: []model.AdviceItem{}, Unknown: []string{}}
@@ -72,11 +68,7 @@ func (x *Reading) Advice() *model.Advice {
 	}
 	out.Peak, out.At = n.Peak.Peak, place(n.Peak)
 	out.Exact = exact(n)
-	all := o.Rules
-	if all == nil {
-		all = rules()
-	}
-	found := weigh(n, all)
+	found := weigh(n, rules)
 	out.Left = max(0, len(found)-maxItems)
 	for i, f := range found[:min(len(found), maxItems)] {
 		out.Items = append(out.Items, item(n, i+1, f))

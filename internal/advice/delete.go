@@ -135,155 +135,115 @@ func shows(node syntax.Stmt, name string) bool {
 }
 
 // delete returns the candidate for one name.
-func (l *lives) delete(statement *notebook.Statement, name string) (found notebook.Candidate, ok bool) {
-	_, single := statement.Node.(*syntax.Assign)
-	of := func(site *notebook.Site) bool { return site.Statement == statement && (single || !site.OfNetwork()) }
+func (l *lives) delete(made *notebook.Statement, name string) (found notebook.Candidate, ok bool) {
+	_, single := made.Node.(*syntax.Assign)
+	of := func(site *notebook.Site) bool { return site.Statement == made && (single || !site.OfNetwork()) }
 	peak := l.n.Peak
-	if !peak.Behind(statement) || peak.Bytes(of) == 0 {
+	if !peak.Behind(made) || peak.Bytes(of) == 0 {
 		return found, false
 	}
-	life, ok := l.life(statement, name)
+	life, ok := l.life(made, name)
 	if !ok || !peak.Behind(life.last) || life.end < peak.Order {
 		return found, false
 	}
-	share, accuracy := l.share(statement, name, life)
-	if accuracy == "" {
+	found = notebook.Candidate{Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name},
+		Of: words.NameKey(made.Window.ID, name), Changes: []string{words.NameGone(name)}}
+	share := l.share(&found, life)
+	if share == 0 {
 		return found, false
 	}
-	edits, ok := l.n.Insert(life.last, "del "+name)
-	if !ok {
-		return found, false
-	}
-	found = notebook.Candidate{
-		Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
-		Edits: edits, Of: words.NameKey(statement.Window.ID, name),
-		Falls: func(moment *notebook.Moment) int64 {
-			if !moment.Behind(life.last) || !life.at(moment) {
-				return 0
-			}
-			return min(share, l.n.Resident(moment, of))
-		},
-		Title: words.NameHolds(name, peakBytes(l.n, of, share), statement.Cell.Place(statement.Line),
-			life.last.Cell.Place(life.last.End()),
-			life.last == statement),
-		Changes: []string{words.NameGone(name)},
-	}
-	l.doubt(&found, statement, life)
-	return found, true
-}
-
-// doubt adds to a candidate what else may keep the memory of its name.
-func (l *lives) doubt(c *notebook.Candidate, statement *notebook.Statement, life lifetime) {
-	name, of := c.Names[0], func(site *notebook.Site) bool { return site.Statement == statement }
-	switch {
-	case notebook.InHeap(l.n, statement, of):
-		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
-	case notebook.MovesOthers(l.n, life.last, of):
-		c.Unknown, c.Accuracy = append(c.Unknown, words.HeapMayKeep(name)), model.SavesGuess
-	}
-	if l.inGraph(statement, life) {
-		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
-	}
-	c.Unknown = append(c.Unknown, l.unsure(statement, name, life)...)
-	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
-		c.Unknown = append(c.Unknown, words.BlindUses(name))
-		c.Accuracy = worse(c.Accuracy)
-	}
-}
-
-// worse returns the accuracy of a candidate that something unseen may be in the way of.
-func worse(accuracy string) string {
-	if accuracy == model.SavesExact {
-		return model.SavesBound
-	}
-	return model.SavesGuess
-}
-
-func peakBytes(n *notebook.Notebook, of func(*notebook.Site) bool, share int64) int64 {
-	return min(share, n.Peak.Bytes(of))
-}
-
-// share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
-// not go.
-func (l *lives) share(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	of := func(site *notebook.Site) bool { return site.Statement == statement }
-	if notebook.InHole(l.n, of) {
-		return 0, ""
-	}
-	bytes, accuracy = l.alone(statement, name, life)
-	if accuracy != "" && notebook.InHeap(l.n, statement, of) {
-		if min(bytes, l.n.Peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
-			return 0, ""
+	found.Title = words.NameHolds(name, min(share, peak.Bytes(of)), made.Cell.Place(made.Line),
+		life.last.Cell.Place(life.last.End()), life.last == made)
+	found.Falls = func(moment *notebook.Moment) int64 {
+		if !moment.Behind(life.last) || !life.at(moment) {
+			return 0
 		}
-		accuracy = model.SavesGuess
+		return min(share, l.n.Resident(moment, of))
 	}
-	if accuracy != "" && l.inGraph(statement, life) {
-		accuracy = model.SavesGuess
-	}
-	return bytes, accuracy
+	found.Edits, ok = l.n.Insert(life.last, "del "+name)
+	return found, ok
 }
 
-// inGraph reports whether PyTorch's graph may hold the tensors of a statement: at the highest moment there are tensors
+// share returns the most bytes that go with the name of a candidate, 0 for none. It says in the candidate how well that
+// is known, and what else may keep the memory at the highest moment. What the end shows holds for that moment, too,
+// unless something may have let go of the memory in between.
+func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
+	name, peak := found.Names[0], l.n.Peak
+	of := func(site *notebook.Site) bool { return site.Statement == life.made }
+	bytes, atEnd := l.atEnd(name, life)
+	if atEnd == "" || notebook.InHole(l.n, of) {
+		return 0
+	}
+	found.Accuracy = atEnd
+	doubt := func(sentence, accuracy string) {
+		found.Unknown, found.Accuracy = append(found.Unknown, sentence), accuracy
+	}
+	trail := l.handed.Follow(name, life.made, peak)
+	shown := atEnd != model.SavesGuess && trail.Shown(peak)
+	if !shown {
+		if trail.Held(peak) != "" {
+			return 0
+		}
+		found.Accuracy = model.SavesGuess
+	}
+	switch {
+	case notebook.InHeap(l.n, life.made, of):
+		if min(bytes, peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
+			return 0
+		}
+		doubt(words.HeapMayKeep(name), model.SavesGuess)
+	case notebook.MovesOthers(l.n, life.last, of):
+		doubt(words.HeapMayKeep(name), model.SavesGuess)
+	}
+	if l.inGraph(life) {
+		doubt(words.GraphMayHold(name), model.SavesGuess)
+	}
+	if last := trail.Last(); atEnd != model.SavesExact {
+		doubt(words.HoldersUnknown(name), found.Accuracy)
+	} else if !shown {
+		doubt(words.MayHold(name, last.Cell.Place(last.Line)), found.Accuracy)
+	}
+	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
+		if found.Accuracy == model.SavesExact {
+			doubt(words.BlindUses(name), model.SavesBound)
+		} else {
+			doubt(words.BlindUses(name), model.SavesGuess)
+		}
+	}
+	return bytes
+}
+
+// inGraph reports whether PyTorch's graph may hold the tensors of a name: at the highest moment there are tensors
 // that were made of them, and nobody recorded what a graph holds.
-func (l *lives) inGraph(statement *notebook.Statement, life lifetime) bool {
+func (l *lives) inGraph(life lifetime) bool {
 	tensors, made := false, false
 	for site := range l.n.Peak.Live {
 		if site.OfTensors() {
-			tensors = tensors || site.Statement == statement
-			made = made || site.Statement != statement && slices.Contains(life.readers, site.Statement)
+			tensors = tensors || site.Statement == life.made
+			made = made || site.Statement != life.made && slices.Contains(life.readers, site.Statement)
 		}
 	}
 	return tensors && made
 }
 
-// unsure returns sentences about what else may hold the memory of a name.
-func (l *lives) unsure(statement *notebook.Statement, name string, life lifetime) []string {
-	if bytes, alone := l.atEnd(statement, name, life); bytes == 0 || alone != model.SavesExact {
-		return []string{words.HoldersUnknown(name)}
-	}
-	if trail := l.handed.Follow(name, statement, l.n.Peak); !trail.Shown(l.n.Peak) {
-		at := trail.Last()
-		return []string{words.MayHold(name, at.Cell.Place(at.Line))}
-	}
-	return nil
-}
-
-// alone returns the same by who else may hold the memory at the highest moment. What the end shows holds for that
-// moment, too, unless something may have let go of the memory in between.
-func (l *lives) alone(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	if bytes, accuracy = l.atEnd(statement, name, life); accuracy == "" {
-		return 0, ""
-	}
-	trail := l.handed.Follow(name, statement, l.n.Peak)
-	shown := accuracy != model.SavesGuess && trail.Shown(l.n.Peak)
-	switch {
-	case shown:
-		return bytes, accuracy
-	case trail.Held(l.n.Peak) != "":
-		return 0, ""
-	}
-	return bytes, model.SavesGuess
-}
-
-// atEnd returns the same by who holds the memory at the session's end.
-func (l *lives) atEnd(statement *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	kept := int64(1 << 62)
-	_, assigns := statement.Node.(*syntax.Assign)
-	alone := assigns && len(boundBy(statement)) == 1 // a loop may have put its memory anywhere
-
+// atEnd returns the most bytes that go with a name, by who holds the memory at the session's end, and how well that is
+// known; "" if they do not go.
+func (l *lives) atEnd(name string, life lifetime) (bytes int64, accuracy string) {
 	// No more goes than the name has at the end, whatever the statement made.
 	if variable := l.n.Variable(name); variable != nil && life.end == 1<<62 {
+		bytes = variable.Bytes + variable.Device
 		switch {
-		case variable.Bytes == 0 && variable.Device == 0 || len(variable.Also) > 0: // Out[3] has it, or a name
+		case bytes == 0 || len(variable.Also) > 0: // Out[3] has it, or a name
 			return 0, ""
-		case variable.Exact && variable.Execution == statement.Cell.Window.Execution &&
-			variable.Line >= statement.Line && variable.Line <= statement.End():
-			return variable.Bytes + variable.Device, model.SavesExact
+		case variable.Exact && variable.Execution == life.made.Cell.Window.Execution &&
+			variable.Line >= life.made.Line && variable.Line <= life.made.End():
+			return bytes, model.SavesExact
 		}
-		return variable.Bytes + variable.Device, model.SavesBound
+		return bytes, model.SavesBound
 	}
-	if !alone || life.aliased {
+	_, assigns := life.made.Node.(*syntax.Assign)
+	if !assigns || len(boundBy(life.made)) != 1 || life.aliased { // a loop may have put its memory anywhere
 		return 0, ""
 	}
-	return kept, model.SavesGuess
+	return 1 << 62, model.SavesGuess
 }

@@ -56,7 +56,7 @@ func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string,
 	found notebook.Candidate, ok bool) {
 	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
 	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
-	if 2*sum(n.Peak, network) < sum(n.Peak, graph) || sum(n.Peak, network) == 0 {
+	if 2*sum(n.Peak.Live, network) < sum(n.Peak.Live, graph) || sum(n.Peak.Live, network) == 0 {
 		return found, false
 	}
 	for s := range z {
@@ -88,10 +88,10 @@ func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string,
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
 		Falls: func(moment *notebook.Moment) int64 {
-			if allocated(moment, network) == 0 { // it does not run
-				return sum(moment, graph)
+			if sum(moment.Made, network) == 0 { // it does not run
+				return sum(moment.Live, graph)
 			}
-			return max(0, sum(moment, graph)-need)
+			return max(0, sum(moment.Live, graph)-need)
 		},
 	}
 	if isFunction {

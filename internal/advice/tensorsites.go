@@ -58,16 +58,6 @@ func (z sizes) largest(of func(*notebook.Site) bool) (most int64) {
 	return most
 }
 
-// allocated returns the bytes that some sites allocated in the statement of a moment.
-func allocated(moment *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, size := range moment.Made {
-		if s.OfTensors() && of(s) {
-			bytes += size
-		}
-	}
-	return bytes
-}
-
 // leastBlock is the size of blocks by which the rounds of a loop are counted.
 const leastBlock = 64 << 10
 
@@ -107,11 +97,11 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// sum adds up the live blocks of some sites.
-func sum(moment *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, live := range moment.Live {
+// sum adds up the bytes of some sites of tensors.
+func sum(all map[*notebook.Site]int64, of func(*notebook.Site) bool) (bytes int64) {
+	for s, size := range all {
 		if s.OfTensors() && of(s) {
-			bytes += live
+			bytes += size
 		}
 	}
 	return bytes

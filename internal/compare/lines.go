@@ -63,8 +63,8 @@ func (s *side) located(row int) (out []model.LineDiff) {
 		return nil
 	}
 	for _, l := range one.lines {
-		d := model.LineDiff{Meter: s.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number, Cell: -1,
-			B: l.bytes}
+		d := model.LineDiff{Meter: s.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
+			Cell: -1, B: l.bytes}
 		if of, ok := s.rows[cellRun{one.PID, l.execution}]; ok && l.execution > 0 {
 			d.Cell, d.Source = of, textOf(s.at(of).Source, l.number)
 		}
