@@ -32,7 +32,7 @@ func meets(n *notebook.Notebook, spot notebook.Spot, names ...string) bool {
 	return f.meets
 }
 
-// made adds the names that get a value in a statement.
+// made adds the names to which a statement gives a value.
 func (f *flow) made(stmt syntax.Stmt) {
 	for node := range syntax.All[syntax.Node](stmt) {
 		switch s := node.(type) {
@@ -55,12 +55,10 @@ func (f *flow) made(stmt syntax.Stmt) {
 }
 
 // keepingMethods are methods of containers that keep an argument.
-var keepingMethods = map[string]bool{"append": true, "extend": true, "insert": true, "add": true, "appendleft": true,
-	"update": true, "setdefault": true, "put": true}
+var keepingMethods = notebook.Set("append extend insert add appendleft update setdefault put")
 
 // leaves are calls that return a value without a graph.
-var leaves = map[string]bool{"item": true, "detach": true, "tolist": true, "numpy": true, "float": true, "int": true,
-	"len": true, "size": true, "argmax": true, "bool": true}
+var leaves = notebook.Set("item detach tolist numpy float int len size argmax bool")
 
 // store gives a target a value, with a graph or without. A part of an object counts as all of it.
 func (f *flow) store(target syntax.Expr, graph bool) {

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"slices"
 	"strings"
@@ -115,22 +116,16 @@ func keeps(call *syntax.Call, name string) bool {
 
 var (
 	// small are attributes that hold nothing of their object's data.
-	small = map[string]bool{"shape": true, "dtype": true, "ndim": true, "size": true, "nbytes": true, "itemsize": true,
-		"columns": true, "index": true, "dtypes": true, "name": true, "names": true, "device": true,
-		"requires_grad": true}
+	small = notebook.Set("shape dtype ndim size nbytes itemsize columns index dtypes name names device " +
+		"requires_grad")
 	// holding are methods of containers.
-	holding = map[string]bool{"append": true, "add": true, "extend": true, "insert": true, "setdefault": true,
-		"update": true, "appendleft": true, "put": true, "push": true, "send": true, "register_buffer": true}
+	holding = notebook.Set("append add extend insert setdefault update appendleft put push send " +
+		"register_buffer")
 	// makes are methods of arrays, frames and tensors that make values of their own.
-	makes = map[string]bool{"copy": true, "sum": true, "mean": true, "std": true, "var": true, "min": true, "max": true,
-		"astype": true, "argmax": true, "argmin": true, "argsort": true, "cumsum": true, "dot": true, "round": true,
-		"clone": true, "item": true, "tolist": true, "any": true, "all": true, "describe": true, "count": true,
-		"value_counts": true, "nunique": true, "unique": true, "median": true, "quantile": true, "corr": true,
-		"groupby": true, "merge": true, "join": true, "query": true, "dropna": true, "fillna": true, "drop": true,
-		"sort_values": true, "reset_index": true, "rename": true, "assign": true, "apply": true, "isna": true,
-		"to_csv": true, "to_parquet": true, "info": true, "head": true, "memory_usage": true, "repeat": true,
-		"take":    true,
-		"flatten": true, "tobytes": true, "prod": true, "clip": true, "norm": true}
+	makes = notebook.Set("copy sum mean std var min max astype argmax argmin argsort cumsum dot round clone " +
+		"item tolist any all describe count value_counts nunique unique median quantile corr groupby merge join " +
+		"query dropna fillna drop sort_values reset_index rename assign apply isna to_csv to_parquet info head " +
+		"memory_usage repeat take flatten tobytes prod clip norm")
 )
 
 // inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.

@@ -175,7 +175,7 @@ func rowsOf(n *notebook.Notebook, name string) (rows int64, ok bool) {
 	return variable.Shape[0], variable.Shape[0] > 0 && total > 0
 }
 
-// firstArgument returns the first argument of a call, which may have a name; nil if there is none.
+// firstArgument returns the first argument of a call, given by its place or its name; nil if there is none.
 func firstArgument(call *syntax.Call, name string) syntax.Expr {
 	if len(call.Args) > 0 {
 		return call.Args[0]

@@ -60,7 +60,7 @@ func (s *side) codeAt(row int) *code {
 	return nil
 }
 
-// figure returns that of a meter of the comparison; nil for none.
+// figure returns the figure of one of the comparison's meters, by its index; nil for none.
 func (s *side) figure(all []*model.Figure, meter int) *model.Figure {
 	if k := s.columns[meter]; k >= 0 && k < len(all) {
 		return all[k]

@@ -264,10 +264,10 @@ func (n *node) figured(figures map[int]model.Figure) {
 	}
 }
 
-// unending is the sum of figures that is too large for a number.
+// unending stands for a sum of figures that is too large for a number.
 const unending = 1<<63 - 1
 
-// plus adds two figures from 0 on.
+// plus adds two figures that are not negative; a sum that is too large is unending.
 func plus(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum

@@ -145,7 +145,7 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// demandsOf returns the kinds of memory that a machine can run out of, the one that ranks first.
+// demandsOf returns the kinds of memory that a machine can run out of. The first is the one by which cells are ranked.
 func demandsOf(ids []string, ranks string) []*demand {
 	all := []*demand{{meter: "cpu.resident", rank: "cpu.resident", parts: map[string]int64{}}}
 	for _, id := range ids {

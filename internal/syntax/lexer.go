@@ -68,7 +68,7 @@ func lineStarts(source string) []int32 {
 	return lines
 }
 
-// place returns the position of an offset. Offsets that are asked for one after the other rise, but for those of one
+// place returns the line of an offset. It looks from the line of the offset before on: offsets rise, except within one
 // logical line.
 func (l *lexer) place(offset int) int32 {
 	for l.line < len(l.lines) && int(l.lines[l.line]) <= offset {

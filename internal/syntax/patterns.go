@@ -47,7 +47,7 @@ func (p *patterns) pattern() {
 	}
 }
 
-// without removes the names behind the first n that are among these: each alternative binds the same names.
+// without removes the names behind the first n that are among the first n: each alternative binds the same names.
 func without(names []string, n int) []string {
 	seen := map[string]bool{}
 	for _, name := range names[:n] {

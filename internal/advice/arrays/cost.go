@@ -43,7 +43,7 @@ func isPath(expr syntax.Expr) bool {
 	return false
 }
 
-// isBasic reports whether an index makes a view or returns one element, and is free to evaluate.
+// isBasic reports whether indexing with an expression needs no memory: it makes a view, or returns one element.
 func isBasic(expr syntax.Expr) bool {
 	switch x := expr.(type) {
 	case nil:

@@ -10,7 +10,7 @@ import (
 )
 
 // typed are functions of NumPy that take dtype= and make the same numbers with a narrower one.
-var typed = set("zeros", "ones", "full", "eye", "identity", "arange", "array", "zeros_like", "ones_like", "full_like")
+var typed = notebook.Set("zeros ones full eye identity arange array zeros_like ones_like full_like")
 
 // typing has the rule about dtypes.
 type typing struct{ *finder }

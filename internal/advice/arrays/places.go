@@ -141,8 +141,8 @@ func lineIn(site *notebook.Site, cell *notebook.Cell, from, to int) int {
 	return 0
 }
 
-// saves returns by how much a place's memory would fall if it needed only so much, besides the target of the same size
-// that a loop had before.
+// saves returns by how much a place's memory would fall if its statement needed only so many bytes. In a loop the array
+// of the round before is there as well; target is its size.
 func (p *place) saves(needs, target int64) int64 {
 	if p.isOnce() {
 		return p.live - needs
@@ -153,7 +153,7 @@ func (p *place) saves(needs, target int64) int64 {
 	return p.live - target - needs
 }
 
-// largest returns the mean size of the blocks of the call that made the largest ones.
+// largest returns the size of the largest array, on average of the arrays of a call.
 func (p *place) largest() (most int64) {
 	for _, site := range p.sites {
 		if n := p.moment.Count[site]; n > 0 {

@@ -59,7 +59,7 @@ func (t *steps) parts(expr syntax.Expr) (operands []syntax.Expr, call string, ok
 	return nil, "", false
 }
 
-// build adds the steps for an expression; false where there are none that are sure to give the same result.
+// build adds the steps for an expression. It reports false where no steps surely give the same result.
 func (t *steps) build(expr syntax.Expr) bool {
 	operands, name, ok := t.parts(expr)
 	if !ok {
@@ -73,7 +73,8 @@ func (t *steps) build(expr syntax.Expr) bool {
 	return t.begin(expr)
 }
 
-// buildOthers puts numbers in front that the steps would change, or that need more memory while the target lives.
+// buildOthers prepares the operands beside the spine, which is the one that becomes the target. It computes numbers in
+// front of all steps where these would change them, or where they need memory of their own.
 func (t *steps) buildOthers(operands []syntax.Expr, spine int) bool {
 	for i, operand := range operands {
 		if i == spine {
@@ -111,7 +112,7 @@ func (t *steps) isNumber(expr syntax.Expr) bool {
 	return t.of(expr, t.p).sort == scalar
 }
 
-// hoist computes a number in front.
+// hoist computes a number in a line in front of the steps.
 func (t *steps) hoist(operand syntax.Expr, c cost) bool {
 	text, ok := flat(t.c, operand)
 	if !ok {
@@ -182,7 +183,7 @@ func (t *steps) apply(expr syntax.Expr, operands []syntax.Expr, name string, spi
 	return true
 }
 
-// operand returns the source of an operand that is still the same when its step comes.
+// operand returns the source of an operand; false where steps before may have changed its value.
 func (t *steps) operand(expr syntax.Expr, known bool) (string, bool) {
 	if !known || t.begun && t.mentions(expr, t.target) {
 		return "", false

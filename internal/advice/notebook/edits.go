@@ -43,7 +43,7 @@ func (n *Notebook) insertBefore(cell int, code string) (edits []model.AdviceEdit
 }
 
 // onceIn are magics that run the rest of their cell once, with its names.
-var onceIn = map[string]bool{"time": true, "capture": true, "prun": true}
+var onceIn = Set("time capture prun")
 
 // Behind returns the edit that puts a line of code behind the statement, at its depth. ok is false where another
 // statement begins on the same line.

@@ -50,7 +50,8 @@ func (s *Flow) Follow(name string, made *Statement, until *Moment) *Trail {
 	return t
 }
 
-// way returns how a statement hands on the value of a name, or something that may hold it.
+// way returns how a statement hands on the value of a name, or something that may hold it. birth: the statement is the
+// one that makes the value.
 func (s *Flow) way(st *Statement, name string, tracked map[string]bool, birth bool) (w Way, ok bool) {
 	uses := s.uses[st.Node]
 	var into []string
@@ -196,7 +197,7 @@ func (t *Trail) born(name string, made *Statement) {
 	}
 }
 
-// makers returns those of the names that are read where a value is made that may hold it.
+// makers returns the names by which something that helped to make a value may hold it.
 func makers(s *Flow, reads []syntax.Use, name string, made *Statement) (names []string) {
 	for i := range reads {
 		u := &reads[i]

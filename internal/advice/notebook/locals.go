@@ -27,8 +27,8 @@ func makesAnew(s *Flow, value syntax.Expr) bool {
 	return anew && (calls > 0 || operates)
 }
 
-// creates reports whether a call makes memory of its own: by a function of NumPy, a method that copies, or one that
-// draws random numbers.
+// creates reports whether the result of a call is memory of its own: the call is of a function of NumPy, of a method
+// that copies, or of one that draws random numbers.
 func creates(s *Flow, call *syntax.Call) bool {
 	callee := dotted(call.Func)
 	full, last := s.full(callee), lastPart(callee)

@@ -119,4 +119,4 @@ func GradientsOff(stmt syntax.Stmt) bool {
 	})
 }
 
-var gradientsOff = map[string]bool{"no_grad": true, "inference_mode": true, "set_grad_enabled": true}
+var gradientsOff = Set("no_grad inference_mode set_grad_enabled")
