@@ -54,12 +54,6 @@ func (f *flow) made(stmt syntax.Stmt) {
 	}
 }
 
-// keepingMethods are methods of containers that keep an argument.
-var keepingMethods = notebook.Set("append extend insert add appendleft update setdefault put")
-
-// leaves are calls that return a value without a graph.
-var leaves = notebook.Set("item detach tolist numpy float int len size argmax bool")
-
 // store gives a target a value, with a graph or without. A part of an object counts as all of it.
 func (f *flow) store(target syntax.Expr, graph bool) {
 	switch t := target.(type) {

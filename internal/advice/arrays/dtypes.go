@@ -9,9 +9,6 @@ import (
 	"ipytracer/model"
 )
 
-// typed are functions of NumPy that take dtype= and make the same numbers with a narrower one.
-var typed = notebook.Set("zeros ones full eye identity arange array zeros_like ones_like full_like")
-
 // typing has the rule about dtypes.
 type typing struct{ *finder }
 

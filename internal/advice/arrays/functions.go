@@ -52,3 +52,6 @@ var (
 	// likes make arrays of the shape and the dtype of another one.
 	likes = notebook.Set("zeros_like ones_like empty_like full_like copy sort ascontiguousarray")
 )
+
+// typed are functions of NumPy that take dtype= and make the same numbers with a narrower one.
+var typed = notebook.Set("zeros ones full eye identity arange array zeros_like ones_like full_like")

@@ -42,9 +42,6 @@ func (n *Notebook) insertBefore(cell int, code string) (edits []model.AdviceEdit
 	return edit(c, m.Start.Line+1, m.Start.Line, code), true
 }
 
-// onceIn are magics that run the rest of their cell once, with its names.
-var onceIn = Set("time capture prun")
-
 // Behind returns the edit that puts a line of code behind the statement, at its depth. ok is false where another
 // statement begins on the same line.
 func (p Spot) Behind(code string) (edits []model.AdviceEdit, ok bool) {

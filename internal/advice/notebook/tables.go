@@ -96,3 +96,6 @@ var (
 		"chr issubclass memoryview open input Exception ValueError TypeError KeyError RuntimeError __name__ display " +
 		"StopIteration MemoryError")
 )
+
+// onceIn are magics that run the rest of their cell once, with its names.
+var onceIn = Set("time capture prun")
