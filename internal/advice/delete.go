@@ -205,9 +205,9 @@ func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
 	}
 	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
 		if found.Accuracy == model.SavesExact {
-			doubt(words.BlindUses(name), model.SavesBound)
+			doubt(words.UnknownUses(name), model.SavesBound)
 		} else {
-			doubt(words.BlindUses(name), model.SavesGuess)
+			doubt(words.UnknownUses(name), model.SavesGuess)
 		}
 	}
 	return bytes
