@@ -118,7 +118,7 @@ type lives struct {
 	// the calls.
 	peak  map[*notebook.Statement]int64
 	lines map[codeLine]int64
-	// handed follows where values go.
+	// handed says by which statements values come to other holders.
 	handed *notebook.Flow
 }
 

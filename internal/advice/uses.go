@@ -44,7 +44,7 @@ func (l *lives) of(s ranStep, name string) (u use) {
 	return u
 }
 
-// calls reports whether a node mentions a function that reads a name, itself or by another function.
+// calls reports whether a node mentions a function that reads a name, or that calls such a function.
 func (l *lives) calls(node syntax.Node, name string, order int) bool {
 	seen := map[string]bool{}
 	return syntax.Any(node, func(n *syntax.Name) bool {

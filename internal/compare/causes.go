@@ -138,8 +138,8 @@ func (c *comparison) lineElsewhere(row *model.CellDiff) *model.LineDiff {
 	return nil
 }
 
-// definedIn reports whether a line is in a function that its cell defines: memory of a line of the cell itself was
-// there before.
+// definedIn reports whether a line is in a function that its cell defines. Other lines of that cell ran before, and
+// their memory was there.
 func (c *comparison) definedIn(l model.LineDiff) bool {
 	return l.Function != "<module>" && l.Function != ""
 }

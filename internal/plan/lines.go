@@ -140,7 +140,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	return at, count, ""
 }
 
-// placeOf returns the same line, in the memory of the stack.
+// placeOf returns the line of [lineOf], with texts of the stack's own memory.
 func placeOf(stack []model.Frame) place {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {

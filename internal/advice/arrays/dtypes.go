@@ -150,7 +150,7 @@ func hasDTypeAt(name string, call *syntax.Call) bool {
 type uses struct {
 	computes bool // arithmetic that has a result of the same dtype
 	unknown  bool // code that cannot be read, or a function that changes the array
-	// indexes are statements that use it as an index, or count with it: NumPy makes an array of int64 for these.
+	// indexes are statements that use the array as an index, or count with it: NumPy makes a copy of int64 for that.
 	indexes map[*notebook.Statement]bool
 	calls   []string // functions that are not NumPy's, which may depend on the dtype
 }

@@ -111,7 +111,8 @@ func (s *scene) read(st *notebook.Statement) {
 	})
 }
 
-// isBody reports whether a node has names of its own, and notes those that are not: it declares them global.
+// isBody reports whether a node is a function or a class, which has names of its own. It notes those that are declared
+// global there.
 func (s *scene) isBody(node syntax.Node) bool {
 	switch node.(type) {
 	case *syntax.FunctionDef, *syntax.ClassDef:

@@ -117,8 +117,8 @@ func (p Spot) indent() string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// Margins returns what stands beside the statement on its lines: its indentation, and a comment. ok is false where that
-// is more, or where a comment inside the statement would be lost.
+// Margins returns the indentation of the statement and the comment behind it. ok is false where other code is on its
+// lines, or where a comment is inside the statement, which would be lost.
 func (p Spot) Margins() (indent, comment string, ok bool) {
 	at := p.Stmt.Place()
 	first, last := p.Cell.Line(at.Start.Line), p.Cell.Line(at.End.Line)

@@ -44,8 +44,8 @@ func copiesInto(node syntax.Stmt) bool {
 	return ok
 }
 
-// passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument, or a dtype by
-// which their result has it as an element.
+// passesOn reports whether functions of NumPy that a node calls may return an argument, because of a keyword such as
+// out=, or have it as an element of their result, which has the dtype object then.
 func passesOn(node syntax.Node) bool {
 	return syntax.Any(node, func(n syntax.Node) bool {
 		switch x := n.(type) {
