@@ -25,15 +25,8 @@ const (
 	maxCandidates = 4096
 )
 
-// Options choose what is judged; see [notebook.Options].
-type Options struct {
-	Meter string
-	PID   int
-	Input int
-	Room  int
-	// Rules replace all rules, in tests.
-	Rules []notebook.Rule
-}
+// Options choose what is judged.
+type Options = notebook.Options
 
 // rules are all of them.
 func rules() []notebook.Rule {
@@ -48,14 +41,17 @@ type Reading struct {
 
 // Read reads a session.
 func Read(r *model.Report, o Options) *Reading {
-	return &Reading{notebook.Read(r, notebook.Options{Meter: o.Meter, PID: o.PID, Input: o.Input, Room: o.Room}), o}
+	return &Reading{notebook.Read(r, o), o}
 }
 
 // Make returns the advice for a session.
 func Make(r *model.Report, o Options) *model.Advice { return Read(r, o).Advice() }
 
 // Advice returns the advice for the session. Any goroutine may call it.
-func (x *Reading) Advice() *model.Advice {
+func (x *Reading) Advice() *model.Advice { return x.by(rules()) }
+
+// by returns the advice of some rules.
+func (x *Reading) by(rules []notebook.Rule) *model.Advice {
 	n, o := x.notebook, x.options
 	out := &model.Advice{Schema: model.AdviceSchema, Meter: n.Meter, Of: model.Session, Cells: len(n.Cells),
 		Items: []model.AdviceItem{}, Unknown: []string{}}
@@ -70,13 +66,9 @@ func (x *Reading) Advice() *model.Advice {
 	if n.Peak == nil {
 		return out
 	}
-	out.Peak, out.At = n.Peak.Peak, place(n, n.Peak)
+	out.Peak, out.At = n.Peak.Peak, place(n.Peak)
 	out.Exact = exact(n)
-	all := o.Rules
-	if all == nil {
-		all = rules()
-	}
-	found := weigh(n, all)
+	found := weigh(n, rules)
 	out.Left = max(0, len(found)-maxItems)
 	for i, f := range found[:min(len(found), maxItems)] {
 		out.Items = append(out.Items, item(n, i+1, f))
@@ -93,11 +85,11 @@ func exact(n *notebook.Notebook) bool {
 	if n.Peak.Cell == nil {
 		return true
 	}
-	w := n.Peak.Cell.Window
+	window := n.Peak.Cell.Window
 	if s := n.Peak.Statement; s != nil {
-		w = s.Window
+		window = s.Window
 	}
-	f, _ := n.Figure(w)
+	f, _ := n.Figure(window)
 	return f.Exact
 }
 
@@ -162,10 +154,10 @@ func item(n *notebook.Notebook, number int, f weighed) model.AdviceItem {
 	out := model.AdviceItem{Number: number, Kind: f.Kind, Names: f.Names, Title: f.Title, Saves: f.saves,
 		Accuracy: accuracy(n, f.Accuracy), Peak: f.peak, Held: f.held, Edits: f.Edits, Diff: diff(n, f.Edits),
 		Changes: append([]string{}, f.Changes...), Unknown: append([]string{}, f.Unknown...)}
-	out.At = model.PlanPlace{PID: n.PID, Kernel: f.Cell.Window.Kernel, Execution: f.Cell.Window.Execution,
-		ExecutionCount: f.Cell.Window.ExecutionCount, Line: f.Line, Source: strings.TrimSpace(f.Cell.Line(f.Line))}
+	out.At = *f.Cell.Place(f.Line)
+	out.At.Source = strings.TrimSpace(f.Cell.Line(f.Line))
 	if f.then != nil {
-		out.Then = place(n, f.then)
+		out.Then = place(f.then)
 		if out.Then != nil {
 			out.Then.Peak = f.peak
 		}
@@ -212,17 +204,16 @@ func nameOf(n *notebook.Notebook) string {
 }
 
 // place returns the place of a moment.
-func place(n *notebook.Notebook, m *notebook.Moment) *model.PlanPlace {
-	if m.Cell == nil {
+func place(moment *notebook.Moment) *model.PlanPlace {
+	if moment.Cell == nil {
 		return nil
 	}
-	w := m.Cell.Window
-	p := &model.PlanPlace{PID: n.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
-		Peak: m.Peak}
-	if m.Statement != nil {
-		p.Line = m.Statement.Line
-		p.Source = strings.TrimSpace(m.Cell.Line(p.Line))
+	line := 0
+	if moment.Statement != nil {
+		line = moment.Statement.Line
 	}
+	p := moment.Cell.Place(line)
+	p.Peak, p.Source = moment.Peak, strings.TrimSpace(moment.Cell.Line(line))
 	return p
 }
 
@@ -250,4 +241,16 @@ func unknown(n *notebook.Notebook) (all []string) {
 		all = append(all, words.NoRoomForAdvice())
 	}
 	return all
+}
+
+// names finds names that hold memory longer than the notebook needs it. Its rules share what they know of the source.
+func names(n *notebook.Notebook) (found []notebook.Candidate) {
+	if n.Peak == nil {
+		return nil
+	}
+	l := livesOf(n)
+	for _, rule := range []func(*lives) []notebook.Candidate{deletes, loops, locals} {
+		found = append(found, rule(l)...)
+	}
+	return found
 }

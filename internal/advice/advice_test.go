@@ -97,13 +97,13 @@ func candidates(n int, of string) notebook.Rule {
 
 // TestList checks the length of the list, its least saving, and that memory is in it once before all of it is.
 func TestList(t *testing.T) {
-	a := Make(two(), Options{Meter: "cpu.resident", Rules: []notebook.Rule{candidates(20, "")}})
+	a := Read(two(), Options{Meter: "cpu.resident"}).by([]notebook.Rule{candidates(20, "")})
 	if len(a.Items) != 10 || a.Items[0].Saves != 19*mib || a.Left != 3 {
 		t.Errorf("%d items, %d left, the first saves %d", len(a.Items), a.Left, a.Items[0].Saves)
 	}
-	a = Make(two(), Options{Meter: "cpu.resident", Rules: []notebook.Rule{
+	a = Read(two(), Options{Meter: "cpu.resident"}).by([]notebook.Rule{
 		candidates(20, "same"), candidates(18, "other"),
-	}})
+	})
 	var got []int64
 	for _, item := range a.Items[:4] {
 		got = append(got, item.Saves/mib)

@@ -38,7 +38,7 @@ func (l *lives) each(try func(*notebook.Statement, string) (notebook.Candidate, 
 }
 
 // boundBy returns the names that a statement binds to a value.
-func boundBy(s *notebook.Statement) (all []string) {
+func boundBy(statement *notebook.Statement) (all []string) {
 	add := func(target syntax.Expr) {
 		switch t := target.(type) {
 		case *syntax.Name:
@@ -51,7 +51,7 @@ func boundBy(s *notebook.Statement) (all []string) {
 			}
 		}
 	}
-	switch node := s.Node.(type) {
+	switch node := statement.Node.(type) {
 	case *syntax.Assign:
 		for _, t := range node.Targets {
 			add(t)
@@ -135,154 +135,115 @@ func shows(node syntax.Stmt, name string) bool {
 }
 
 // delete returns the candidate for one name.
-func (l *lives) delete(s *notebook.Statement, name string) (c notebook.Candidate, ok bool) {
-	_, single := s.Node.(*syntax.Assign)
-	of := func(site *notebook.Site) bool { return site.Statement == s && (single || !site.OfNetwork()) }
+func (l *lives) delete(made *notebook.Statement, name string) (found notebook.Candidate, ok bool) {
+	_, single := made.Node.(*syntax.Assign)
+	of := func(site *notebook.Site) bool { return site.Statement == made && (single || !site.OfNetwork()) }
 	peak := l.n.Peak
-	if !peak.Behind(s) || peak.Bytes(of) == 0 {
-		return c, false
+	if !peak.Behind(made) || peak.Bytes(of) == 0 {
+		return found, false
 	}
-	life, ok := l.life(s, name)
+	life, ok := l.life(made, name)
 	if !ok || !peak.Behind(life.last) || life.end < peak.Order {
-		return c, false
+		return found, false
 	}
-	share, accuracy := l.share(s, name, life)
-	if accuracy == "" {
-		return c, false
+	found = notebook.Candidate{Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name},
+		Of: words.NameKey(made.Window.ID, name), Changes: []string{words.NameGone(name)}}
+	share := l.share(&found, life)
+	if share == 0 {
+		return found, false
 	}
-	edits, ok := l.n.Insert(life.last, "del "+name)
-	if !ok {
-		return c, false
-	}
-	c = notebook.Candidate{
-		Kind: "delete", Cell: life.last.Cell, Line: life.last.End(), Names: []string{name}, Accuracy: accuracy,
-		Edits: edits, Of: words.NameKey(s.Window.ID, name),
-		Falls: func(m *notebook.Moment) int64 {
-			if !m.Behind(life.last) || !life.at(m) {
-				return 0
-			}
-			return min(share, l.n.Resident(m, of))
-		},
-		Title: words.NameHolds(name, peakBytes(l.n, of, share), notebook.PlaceOf(s, s.Line),
-			notebook.PlaceOf(life.last, life.last.End()),
-			life.last == s),
-		Changes: []string{words.NameGone(name)},
-	}
-	l.doubt(&c, s, life)
-	return c, true
-}
-
-// doubt adds to a candidate what else may keep the memory of its name.
-func (l *lives) doubt(c *notebook.Candidate, s *notebook.Statement, life lifetime) {
-	name, of := c.Names[0], func(site *notebook.Site) bool { return site.Statement == s }
-	switch {
-	case notebook.InHeap(l.n, s, of):
-		c.Unknown = append(c.Unknown, words.HeapMayKeep(name))
-	case notebook.MovesOthers(l.n, life.last, of):
-		c.Unknown, c.Accuracy = append(c.Unknown, words.HeapMayKeep(name)), model.SavesGuess
-	}
-	if l.inGraph(s, life) {
-		c.Unknown = append(c.Unknown, words.GraphMayHold(name))
-	}
-	c.Unknown = append(c.Unknown, l.unsure(s, name, life)...)
-	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
-		c.Unknown = append(c.Unknown, words.UnknownUses(name))
-		c.Accuracy = worse(c.Accuracy)
-	}
-}
-
-// worse returns the accuracy of a candidate that something unseen may be in the way of.
-func worse(accuracy string) string {
-	if accuracy == model.SavesExact {
-		return model.SavesBound
-	}
-	return model.SavesGuess
-}
-
-func peakBytes(n *notebook.Notebook, of func(*notebook.Site) bool, share int64) int64 {
-	return min(share, n.Peak.Bytes(of))
-}
-
-// share returns the most bytes of a statement's memory that go with a name, and how well that is known; "" if they do
-// not go.
-func (l *lives) share(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	of := func(site *notebook.Site) bool { return site.Statement == s }
-	if notebook.InHole(l.n, of) {
-		return 0, ""
-	}
-	bytes, accuracy = l.alone(s, name, life)
-	if accuracy != "" && notebook.InHeap(l.n, s, of) {
-		if min(bytes, l.n.Peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
-			return 0, ""
+	found.Title = words.NameHolds(name, min(share, peak.Bytes(of)), made.Cell.Place(made.Line),
+		life.last.Cell.Place(life.last.End()), life.last == made)
+	found.Falls = func(moment *notebook.Moment) int64 {
+		if !moment.Behind(life.last) || !life.at(moment) {
+			return 0
 		}
-		accuracy = model.SavesGuess
+		return min(share, l.n.Resident(moment, of))
 	}
-	if accuracy != "" && l.inGraph(s, life) {
-		accuracy = model.SavesGuess
-	}
-	return bytes, accuracy
+	found.Edits, ok = l.n.Insert(life.last, "del "+name)
+	return found, ok
 }
 
-// inGraph reports whether PyTorch's graph may hold the tensors of a statement: at the highest moment there are tensors
+// share returns the most bytes that go with the name of a candidate, 0 for none. It says in the candidate how well that
+// is known, and what else may keep the memory at the highest moment. What the end shows holds for that moment, too,
+// unless something may have let go of the memory in between.
+func (l *lives) share(found *notebook.Candidate, life lifetime) int64 {
+	name, peak := found.Names[0], l.n.Peak
+	of := func(site *notebook.Site) bool { return site.Statement == life.made }
+	bytes, atEnd := l.atEnd(name, life)
+	if atEnd == "" || notebook.InHole(l.n, of) {
+		return 0
+	}
+	found.Accuracy = atEnd
+	doubt := func(sentence, accuracy string) {
+		found.Unknown, found.Accuracy = append(found.Unknown, sentence), accuracy
+	}
+	trail := l.handed.Follow(name, life.made, peak)
+	shown := atEnd != model.SavesGuess && trail.Shown(peak)
+	if !shown {
+		if trail.Held(peak) != "" {
+			return 0
+		}
+		found.Accuracy = model.SavesGuess
+	}
+	switch {
+	case notebook.InHeap(l.n, life.made, of):
+		if min(bytes, peak.Bytes(of)) < notebook.HeapMost { // the heap may well keep all of it
+			return 0
+		}
+		doubt(words.HeapMayKeep(name), model.SavesGuess)
+	case notebook.MovesOthers(l.n, life.last, of):
+		doubt(words.HeapMayKeep(name), model.SavesGuess)
+	}
+	if l.inGraph(life) {
+		doubt(words.GraphMayHold(name), model.SavesGuess)
+	}
+	if last := trail.Last(); atEnd != model.SavesExact {
+		doubt(words.HoldersUnknown(name), found.Accuracy)
+	} else if !shown {
+		doubt(words.MayHold(name, last.Cell.Place(last.Line)), found.Accuracy)
+	}
+	if len(l.blind) > 0 && slices.Max(l.blind) > life.last.Order {
+		if found.Accuracy == model.SavesExact {
+			doubt(words.UnknownUses(name), model.SavesBound)
+		} else {
+			doubt(words.UnknownUses(name), model.SavesGuess)
+		}
+	}
+	return bytes
+}
+
+// inGraph reports whether PyTorch's graph may hold the tensors of a name: at the highest moment there are tensors
 // that were made of them, and nobody recorded what a graph holds.
-func (l *lives) inGraph(s *notebook.Statement, life lifetime) bool {
+func (l *lives) inGraph(life lifetime) bool {
 	tensors, made := false, false
 	for site := range l.n.Peak.Live {
 		if site.OfTensors() {
-			tensors = tensors || site.Statement == s
-			made = made || site.Statement != s && slices.Contains(life.readers, site.Statement)
+			tensors = tensors || site.Statement == life.made
+			made = made || site.Statement != life.made && slices.Contains(life.readers, site.Statement)
 		}
 	}
 	return tensors && made
 }
 
-// unsure returns sentences about what else may hold the memory of a name.
-func (l *lives) unsure(s *notebook.Statement, name string, life lifetime) []string {
-	if bytes, alone := l.atEnd(s, name, life); bytes == 0 || alone != model.SavesExact {
-		return []string{words.HoldersUnknown(name)}
-	}
-	if trail := l.handed.Follow(name, s, l.n.Peak); !trail.Shown(l.n.Peak) {
-		at := trail.Last()
-		return []string{words.MayHold(name, notebook.PlaceOf(at, at.Line))}
-	}
-	return nil
-}
-
-// alone returns the same by who else may hold the memory at the highest moment. What the end shows holds for that
-// moment, too, unless something may have let go of the memory in between.
-func (l *lives) alone(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	if bytes, accuracy = l.atEnd(s, name, life); accuracy == "" {
-		return 0, ""
-	}
-	trail := l.handed.Follow(name, s, l.n.Peak)
-	shown := accuracy != model.SavesGuess && trail.Shown(l.n.Peak)
-	switch {
-	case shown:
-		return bytes, accuracy
-	case trail.Held(l.n.Peak) != "":
-		return 0, ""
-	}
-	return bytes, model.SavesGuess
-}
-
-// atEnd returns the same by who holds the memory at the session's end.
-func (l *lives) atEnd(s *notebook.Statement, name string, life lifetime) (bytes int64, accuracy string) {
-	kept := int64(1 << 62)
-	_, assigns := s.Node.(*syntax.Assign)
-	alone := assigns && len(boundBy(s)) == 1 // a loop may have put its memory anywhere
-
+// atEnd returns the most bytes that go with a name, by who holds the memory at the session's end, and how well that is
+// known; "" if they do not go.
+func (l *lives) atEnd(name string, life lifetime) (bytes int64, accuracy string) {
 	// No more goes than the name has at the end, whatever the statement made.
-	if v := l.n.Variable(name); v != nil && life.end == 1<<62 {
+	if variable := l.n.Variable(name); variable != nil && life.end == 1<<62 {
+		bytes = variable.Bytes + variable.Device
 		switch {
-		case v.Bytes == 0 && v.Device == 0 || len(v.Also) > 0: // Out[3] or another name has it, too
+		case bytes == 0 || len(variable.Also) > 0: // Out[3] has it, or a name
 			return 0, ""
-		case v.Exact && v.Execution == s.Cell.Window.Execution && v.Line >= s.Line && v.Line <= s.End():
-			return v.Bytes + v.Device, model.SavesExact
+		case variable.Exact && variable.Execution == life.made.Cell.Window.Execution &&
+			variable.Line >= life.made.Line && variable.Line <= life.made.End():
+			return bytes, model.SavesExact
 		}
-		return v.Bytes + v.Device, model.SavesBound
+		return bytes, model.SavesBound
 	}
-	if !alone || life.aliased {
+	_, assigns := life.made.Node.(*syntax.Assign)
+	if !assigns || len(boundBy(life.made)) != 1 || life.aliased { // a loop may have put its memory anywhere
 		return 0, ""
 	}
-	return kept, model.SavesGuess
+	return 1 << 62, model.SavesGuess
 }

@@ -29,10 +29,10 @@ func diff(n *notebook.Notebook, edits []model.AdviceEdit) string {
 	return b.String()
 }
 
-func cellDiff(b *strings.Builder, c *notebook.Cell, edits []model.AdviceEdit) {
-	name := "cell " + fmt.Sprint(c.Window.Execution)
-	if c.Window.ExecutionCount != nil {
-		name = fmt.Sprintf("In[%d]", *c.Window.ExecutionCount)
+func cellDiff(b *strings.Builder, cell *notebook.Cell, edits []model.AdviceEdit) {
+	name := "cell " + fmt.Sprint(cell.Window.Execution)
+	if cell.Window.ExecutionCount != nil {
+		name = fmt.Sprintf("In[%d]", *cell.Window.ExecutionCount)
 	}
 	fmt.Fprintf(b, "--- %s\n+++ %s\n", name, name)
 	shift := 0
@@ -41,7 +41,7 @@ func cellDiff(b *strings.Builder, c *notebook.Cell, edits []model.AdviceEdit) {
 		for j < len(edits) && edits[j].StartLine-edits[j-1].EndLine <= 2*context {
 			j++
 		}
-		shift += hunk(b, c.Lines, edits[i:j], shift)
+		shift += hunk(b, cell.Lines, edits[i:j], shift)
 		i = j
 	}
 }

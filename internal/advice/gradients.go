@@ -17,25 +17,27 @@ func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
 	if n.Peak == nil || torch == "" {
 		return nil
 	}
-	var taken []spot // functions that are advised about
+	var taken []func(*notebook.Site) bool // the sites of functions that are advised about
 	for _, functions := range []bool{true, false} {
-		each(n, func(p spot) bool {
-			_, function := p.stmt.(*syntax.FunctionDef)
+		n.Spots(func(spot notebook.Spot) bool {
+			_, function := spot.Stmt.(*syntax.FunctionDef)
 			switch {
-			case notebook.GradientsOff(p.stmt) || classOf(p.stmt):
+			case notebook.GradientsOff(spot.Stmt) || classOf(spot.Stmt):
 				return false
-			case trains(n, p.stmt) || function != functions:
+			case trains(n, spot.Stmt) || function != functions:
 				return true
-			case function && (p.inside(classOf) || p.stmt.(*syntax.FunctionDef).Name == "forward"):
+			case function && (spot.Inside(classOf) || spot.Stmt.(*syntax.FunctionDef).Name == "forward"):
 				return false
 			}
-			others := slices.Clone(taken)
-			mine := func(s *notebook.Site) bool { return p.on(s) && !anyOn(others, s) }
-			c, ok := evaluation(n, p, z, torch, mine)
+			others, own := slices.Clone(taken), on(spot)
+			mine := func(s *notebook.Site) bool {
+				return own(s) && !slices.ContainsFunc(others, func(is func(*notebook.Site) bool) bool { return is(s) })
+			}
+			found, ok := evaluation(n, spot, z, torch, mine)
 			if ok {
-				all = append(all, c)
+				all = append(all, found)
 				if function {
-					taken = append(taken, p)
+					taken = append(taken, own)
 				}
 			}
 			return !ok && !function
@@ -44,95 +46,82 @@ func gradients(n *notebook.Notebook) (all []notebook.Candidate) {
 	return all
 }
 
-// anyOn reports whether a line of some functions is on the stack.
-func anyOn(taken []spot, s *notebook.Site) bool {
-	for _, p := range taken {
-		if p.on(s) {
-			return true
-		}
-	}
-	return false
-}
-
 func classOf(stmt syntax.Stmt) bool {
 	_, class := stmt.(*syntax.ClassDef)
 	return class
 }
 
 // evaluation returns the candidate about a statement or a function, if what it makes never meets a backward pass.
-func evaluation(n *notebook.Notebook, p spot, z sizes, torch string, mine func(*notebook.Site) bool) (
-	c notebook.Candidate, ok bool) {
+func evaluation(n *notebook.Notebook, spot notebook.Spot, z sizes, torch string, mine func(*notebook.Site) bool) (
+	found notebook.Candidate, ok bool) {
 	graph := func(s *notebook.Site) bool { return forward(s) && mine(s) }
 	network := func(s *notebook.Site) bool { return graph(s) && module(s) }
-	if 2*sum(n.Peak, network) < sum(n.Peak, graph) || sum(n.Peak, network) == 0 {
-		return c, false
+	if 2*sum(n.Peak.Live, network) < sum(n.Peak.Live, graph) || sum(n.Peak.Live, network) == 0 {
+		return found, false
 	}
 	for s := range z {
 		if mine(s) && (backward(s) || optimizer(s)) {
-			return c, false
+			return found, false
 		}
 	}
-	function, isFunction := p.stmt.(*syntax.FunctionDef)
-	if isFunction && has(function, func(node syntax.Node) bool { _, yields := node.(*syntax.Yield); return yields }) {
-		return c, false
+	function, isFunction := spot.Stmt.(*syntax.FunctionDef)
+	if isFunction && syntax.Any(function, func(*syntax.Yield) bool { return true }) {
+		return found, false
 	}
-	last := p
+	last := spot
 	if isFunction { // what it returns, and what else it makes
-		below := p.below()
+		below := spot.Below()
 		last = below[len(below)-1]
 	}
 	f := &flow{n: n, names: map[string]bool{}}
-	f.made(p.stmt)
+	f.made(spot.Stmt)
 	if isFunction {
 		f.returned(function)
 	}
 	if f.behind(last); f.meets {
-		return c, false
+		return found, false
 	}
-	from, _ := p.lines()
+	from, _ := spot.Lines()
 	need := needed(n, z, network)
-	c = notebook.Candidate{Kind: "no-grad", Cell: p.cell, Line: from, Accuracy: model.SavesBound,
+	found = notebook.Candidate{Kind: "no-grad", Cell: spot.Cell, Line: from, Accuracy: model.SavesBound,
 		Title:   words.GradientsOn(torch),
 		Changes: []string{words.NoGraphThen()},
 		Unknown: append([]string{words.StepsOfForward()}, doubts(n, z, network)...),
-		Falls: func(m *notebook.Moment) int64 {
-			if allocated(m, network) == 0 { // it does not run
-				return sum(m, graph)
+		Falls: func(moment *notebook.Moment) int64 {
+			if sum(moment.Made, network) == 0 { // it does not run
+				return sum(moment.Live, graph)
 			}
-			return max(0, sum(m, graph)-need)
+			return max(0, sum(moment.Live, graph)-need)
 		},
 	}
 	if isFunction {
-		c.Names = []string{function.Name}
-		line := p.cell.Line(from)
-		c.Edits = []model.AdviceEdit{notebook.Replace(p.cell, from, from-1, indent(line)+"@"+torch+".no_grad()")}
-		c.Line = function.Span.Start.Line
-		return c, true
+		found.Names = []string{function.Name}
+		found.Edits = spot.Above("@" + torch + ".no_grad()")
+		found.Line = function.Span.Start.Line
+		return found, true
 	}
-	c.Names = assignedNames(p.stmt)
-	if !p.shown() {
-		c.Edits, _ = p.wrapped("with " + torch + ".no_grad():")
+	found.Names = assignedNames(spot.Stmt)
+	if !spot.Shown() {
+		found.Edits = spot.Wrapped("with " + torch + ".no_grad():")
 	}
-	return c, true
+	return found, true
 }
 
 // returned adds a name for the values that a function returns without a name.
 func (f *flow) returned(function *syntax.FunctionDef) {
 	for _, stmt := range function.Body {
-		syntax.Walk(stmt, func(node syntax.Node) bool {
-			if r, ok := node.(*syntax.Return); ok && r.Value != nil && !f.reads(r.Value) {
-				if call, ok := r.Value.(*syntax.Call); !ok || !leaves[syntax.LastName(call.Func)] {
-					syntax.Walk(r.Value, func(node syntax.Node) bool {
-						if name, ok := node.(*syntax.Name); ok {
-							f.names[name.ID] = true
-						}
-						call, ok := node.(*syntax.Call)
-						return !ok || !leaves[syntax.LastName(call.Func)]
-					})
-				}
+		for r := range syntax.All[*syntax.Return](stmt) {
+			if r.Value == nil || f.reads(r.Value) {
+				continue
 			}
-			return true
-		})
+			syntax.Walk(r.Value, func(node syntax.Node) bool {
+				if name, ok := node.(*syntax.Name); ok {
+					f.names[name.ID] = true
+				}
+				call, ok := node.(*syntax.Call)
+				return !ok || !leaves[syntax.LastName(call.Func)]
+			})
+		}
 	}
 }
 
@@ -141,8 +130,8 @@ func (f *flow) returned(function *syntax.FunctionDef) {
 func needed(n *notebook.Notebook, z sizes, network func(*notebook.Site) bool) int64 {
 	steps := int64(2)
 	for s := range n.Peak.Live {
-		sequential := calls(s, "/torch/nn/modules/container.py", "forward") &&
-			!calls(s, "/torch/nn/modules/conv.py", "")
+		sequential := s.Calls("/torch/nn/modules/container.py", "forward") &&
+			!s.Calls("/torch/nn/modules/conv.py", "")
 		if network(s) && !sequential && 2*z[s] >= z.largest(network) {
 			steps = 3
 		}
@@ -160,12 +149,28 @@ func assignedNames(stmt syntax.Stmt) (names []string) {
 		all = []syntax.Expr{s.Target}
 	}
 	for _, t := range all {
-		syntax.Walk(t, func(node syntax.Node) bool {
-			if name, ok := node.(*syntax.Name); ok {
-				names = append(names, strings.Clone(name.ID))
-			}
-			return true
-		})
+		for name := range syntax.All[*syntax.Name](t) {
+			names = append(names, strings.Clone(name.ID))
+		}
 	}
 	return names
+}
+
+// torchName returns the name under which the notebook has PyTorch; "" if there is none.
+func torchName(n *notebook.Notebook) string {
+	name := ""
+	n.Spots(func(spot notebook.Spot) bool {
+		if s, ok := spot.Stmt.(*syntax.Import); ok && len(spot.Blocks) == 1 {
+			for _, a := range s.Names {
+				switch {
+				case a.Name == "torch" && a.AsName != "":
+					name = a.AsName
+				case a.Name == "torch" || strings.HasPrefix(a.Name, "torch.") && a.AsName == "":
+					name = "torch"
+				}
+			}
+		}
+		return name == "" && len(spot.Blocks) < 2
+	})
+	return name
 }

@@ -20,21 +20,21 @@ type flow struct {
 const maxGraphCalls = 4
 
 // meets reports whether a value that the statement makes, or one of these names, may meet a backward pass.
-func meets(n *notebook.Notebook, p spot, names ...string) bool {
+func meets(n *notebook.Notebook, spot notebook.Spot, names ...string) bool {
 	f := &flow{n: n, names: map[string]bool{}}
 	for _, name := range names {
 		f.names[name] = true
 	}
 	if len(names) == 0 {
-		f.made(p.stmt)
+		f.made(spot.Stmt)
 	}
-	f.behind(p)
+	f.behind(spot)
 	return f.meets
 }
 
-// made adds the names that get a value in a statement.
+// made adds the names to which a statement gives a value.
 func (f *flow) made(stmt syntax.Stmt) {
-	syntax.Walk(stmt, func(node syntax.Node) bool {
+	for node := range syntax.All[syntax.Node](stmt) {
 		switch s := node.(type) {
 		case *syntax.Assign:
 			for _, t := range s.Targets {
@@ -51,17 +51,8 @@ func (f *flow) made(stmt syntax.Stmt) {
 				f.store(a.Value, true)
 			}
 		}
-		return true
-	})
+	}
 }
-
-// keepingMethods are methods of containers that keep an argument.
-var keepingMethods = map[string]bool{"append": true, "extend": true, "insert": true, "add": true, "appendleft": true,
-	"update": true, "setdefault": true, "put": true}
-
-// leaves are calls that return a value without a graph.
-var leaves = map[string]bool{"item": true, "detach": true, "tolist": true, "numpy": true, "float": true, "int": true,
-	"len": true, "size": true, "argmax": true, "bool": true}
 
 // store gives a target a value, with a graph or without. A part of an object counts as all of it.
 func (f *flow) store(target syntax.Expr, graph bool) {
@@ -114,15 +105,15 @@ func (f *flow) reads(node syntax.Node) bool {
 
 // backs reports whether a call begins a backward pass.
 func backs(call *syntax.Call) bool {
-	f, ok := call.Func.(*syntax.Attribute)
+	method, ok := call.Func.(*syntax.Attribute)
 	if !ok {
 		return false
 	}
-	switch f.Attr {
+	switch method.Attr {
 	case "backward", "manual_backward":
 		return true
 	case "grad", "jacobian", "hessian", "jvp", "vjp", "hvp":
-		switch v := f.Value.(type) {
+		switch v := method.Value.(type) {
 		case *syntax.Attribute:
 			return v.Attr == "autograd" || v.Attr == "functional" || v.Attr == "func"
 		case *syntax.Name:
@@ -136,27 +127,23 @@ func backs(call *syntax.Call) bool {
 func trains(n *notebook.Notebook, node syntax.Node) bool { return trainsWithin(n, node, maxGraphCalls) }
 
 func trainsWithin(n *notebook.Notebook, node syntax.Node, depth int) bool {
-	return has(node, func(one syntax.Node) bool {
-		call, ok := one.(*syntax.Call)
-		if !ok {
-			return false
-		}
+	return syntax.Any(node, func(call *syntax.Call) bool {
 		if backs(call) {
 			return true
 		}
 		name := syntax.LastName(call.Func)
-		return depth > 0 && name != "" && slices.ContainsFunc(functions(n, name), func(p spot) bool {
-			f := p.stmt.(*syntax.FunctionDef)
+		return depth > 0 && name != "" && slices.ContainsFunc(functions(n, name), func(p notebook.Spot) bool {
+			f := p.Stmt.(*syntax.FunctionDef)
 			return f.Span != node.Place() && trainsWithin(n, f, depth-1)
 		})
 	})
 }
 
 // functions returns the definitions of a name.
-func functions(n *notebook.Notebook, name string) (all []spot) {
-	each(n, func(p spot) bool {
-		if f, ok := p.stmt.(*syntax.FunctionDef); ok && f.Name == name {
-			all = append(all, p)
+func functions(n *notebook.Notebook, name string) (all []notebook.Spot) {
+	n.Spots(func(spot notebook.Spot) bool {
+		if f, ok := spot.Stmt.(*syntax.FunctionDef); ok && f.Name == name {
+			all = append(all, spot)
 		}
 		return true
 	})
@@ -164,24 +151,24 @@ func functions(n *notebook.Notebook, name string) (all []spot) {
 }
 
 // behind goes on with the statements that run after a spot.
-func (f *flow) behind(p spot) {
-	for i := len(p.blocks) - 1; i >= 0 && !f.meets && len(f.names) > 0; i-- {
-		b := p.blocks[i]
-		f.run(b.stmts[b.at+1:])
-		switch owner := b.owner.(type) {
+func (f *flow) behind(spot notebook.Spot) {
+	for i := len(spot.Blocks) - 1; i >= 0 && !f.meets && len(f.names) > 0; i-- {
+		b := spot.Blocks[i]
+		f.run(b.Stmts[b.At+1:])
+		switch owner := b.Owner.(type) {
 		case *syntax.For:
 			f.store(owner.Target, false)
-			f.run(b.stmts[:b.at])
+			f.run(b.Stmts[:b.At])
 		case *syntax.While:
-			f.run(b.stmts[:b.at])
+			f.run(b.Stmts[:b.At])
 		case *syntax.ClassDef:
 			f.meets = true
 		case *syntax.FunctionDef:
-			f.returns(owner, b.stmts)
+			f.returns(owner, b.Stmts)
 			return
 		}
 	}
-	for _, c := range f.n.Cells[p.cell.Index+1:] {
+	for _, c := range f.n.Cells[spot.Cell.Index+1:] {
 		if c.Tree != nil && !f.meets && len(f.names) > 0 {
 			f.run(c.Tree.Body)
 		}
@@ -192,16 +179,14 @@ func (f *flow) behind(p spot) {
 func (f *flow) returns(owner *syntax.FunctionDef, body []syntax.Stmt) {
 	hands := false
 	for _, stmt := range body {
-		syntax.Walk(stmt, func(node syntax.Node) bool {
+		hands = hands || syntax.Any(stmt, func(node syntax.Node) bool {
 			switch s := node.(type) {
 			case *syntax.Return:
-				hands = hands || s.Value != nil && f.reads(s.Value)
-			case *syntax.Yield:
-				hands = true
-			case *syntax.Global:
-				hands = true
+				return s.Value != nil && f.reads(s.Value)
+			case *syntax.Yield, *syntax.Global:
+				return true
 			}
-			return true
+			return false
 		})
 	}
 	if !hands || f.meets {
@@ -212,19 +197,18 @@ func (f *flow) returns(owner *syntax.FunctionDef, body []syntax.Stmt) {
 		return
 	}
 	found := false
-	each(f.n, func(p spot) bool {
-		if syntax.Blocks(p.stmt) == nil && has(p.stmt, func(node syntax.Node) bool {
-			call, ok := node.(*syntax.Call)
-			return ok && syntax.LastName(call.Func) == owner.Name
+	f.n.Spots(func(spot notebook.Spot) bool {
+		if syntax.Blocks(spot.Stmt) == nil && syntax.Any(spot.Stmt, func(call *syntax.Call) bool {
+			return syntax.LastName(call.Func) == owner.Name
 		}) {
 			found = true
 			one := &flow{n: f.n, names: map[string]bool{}, depth: f.depth}
-			one.made(p.stmt)
-			one.meets = trains(f.n, p.stmt)
-			if _, hands := p.stmt.(*syntax.Return); hands {
+			one.made(spot.Stmt)
+			one.meets = trains(f.n, spot.Stmt)
+			if _, hands := spot.Stmt.(*syntax.Return); hands {
 				one.meets = true
 			}
-			one.behind(p)
+			one.behind(spot)
 			f.meets = f.meets || one.meets
 		}
 		return !f.meets
@@ -275,13 +259,9 @@ func (f *flow) one(stmt syntax.Stmt) {
 
 // look finds calls in an expression that begin a backward pass, or that keep a graph.
 func (f *flow) look(node syntax.Node) {
-	syntax.Walk(node, func(one syntax.Node) bool {
-		call, ok := one.(*syntax.Call)
-		if !ok {
-			return true
-		}
-		if f.reads(call) && (backs(call) || trains(f.n, call)) {
-			f.meets = true
+	for call := range syntax.All[*syntax.Call](node) {
+		if f.meets = f.meets || f.reads(call) && (backs(call) || trains(f.n, call)); f.meets {
+			return
 		}
 		if a, ok := call.Func.(*syntax.Attribute); ok && keepingMethods[a.Attr] {
 			for _, arg := range call.Args {
@@ -290,6 +270,5 @@ func (f *flow) look(node syntax.Node) {
 				}
 			}
 		}
-		return !f.meets
-	})
+	}
 }

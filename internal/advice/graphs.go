@@ -5,25 +5,26 @@ import (
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
+	"slices"
 )
 
 // keptValue is a statement in a loop that keeps a value of each round: in a list, or in a sum.
 type keptValue struct {
-	at    spot
-	loop  spot
+	at    notebook.Spot
+	loop  notebook.Spot
 	into  string
 	value syntax.Expr
 }
 
 // keptValues finds them: x.append(value), x[k].append(value), x += value and x = x + value.
 func keptValues(n *notebook.Notebook) (all []keptValue) {
-	each(n, func(p spot) bool {
-		loop, looped := p.loop()
+	n.Spots(func(spot notebook.Spot) bool {
+		loop, looped := spot.Loop()
 		if !looped {
 			return true
 		}
-		k := keptValue{at: p, loop: loop}
-		switch s := p.stmt.(type) {
+		k := keptValue{at: spot, loop: loop}
+		switch s := spot.Stmt.(type) {
 		case *syntax.ExprStmt:
 			call, ok := s.Value.(*syntax.Call)
 			if !ok || len(call.Args) != 1 || len(call.Keywords) > 0 {
@@ -55,8 +56,8 @@ func keptValues(n *notebook.Notebook) (all []keptValue) {
 }
 
 // plain reports whether a value has no graph, or is no tensor.
-func plain(e syntax.Expr) bool {
-	switch v := e.(type) {
+func plain(expr syntax.Expr) bool {
+	switch v := expr.(type) {
 	case *syntax.Call:
 		if f, ok := v.Func.(*syntax.Attribute); ok && (f.Attr == "cpu" || f.Attr == "numpy" || f.Attr == "mean") {
 			if call, ok := f.Value.(*syntax.Call); ok && leaves[syntax.LastName(call.Func)] {
@@ -86,31 +87,28 @@ func keptGraphs(n *notebook.Notebook) (all []notebook.Candidate) {
 }
 
 // sources are the statements of the loop that the kept value comes from: its own, and those of the names in it.
-func (k keptValue) sources() []spot {
+func (k keptValue) sources() []notebook.Spot {
 	names := map[string]bool{}
 	gather := func(e syntax.Node) {
-		syntax.Walk(e, func(node syntax.Node) bool {
-			if name, ok := node.(*syntax.Name); ok {
-				names[name.ID] = true
-			}
-			return true
-		})
+		for name := range syntax.All[*syntax.Name](e) {
+			names[name.ID] = true
+		}
 	}
 	gather(k.value)
 	delete(names, k.into)
-	found := []spot{k.at}
-	for i := len(k.at.blocks) - 1; i > len(k.loop.blocks)-1; i-- {
-		b := k.at.blocks[i]
-		for at := b.at - 1; at >= 0; at-- {
-			s, ok := b.stmts[at].(*syntax.Assign)
+	found := []notebook.Spot{k.at}
+	for i := len(k.at.Blocks) - 1; i > len(k.loop.Blocks)-1; i-- {
+		b := k.at.Blocks[i]
+		for at := b.At - 1; at >= 0; at-- {
+			s, ok := b.Stmts[at].(*syntax.Assign)
 			if !ok {
 				continue
 			}
 			for _, t := range assignedNames(s) {
 				if names[t] {
 					gather(s.Value)
-					blocks := append(k.at.blocks[:i:i], block{b.stmts, at, b.owner})
-					found = append(found, spot{k.at.cell, s, blocks})
+					blocks := append(k.at.Blocks[:i:i], notebook.Block{Stmts: b.Stmts, At: at, Owner: b.Owner})
+					found = append(found, notebook.Spot{Cell: k.at.Cell, Stmt: s, Blocks: blocks})
 					break
 				}
 			}
@@ -122,27 +120,18 @@ func (k keptValue) sources() []spot {
 // free reports whether the kept value has no graph: gradients are off, or it is detached.
 func (k keptValue) free() bool {
 	call, ok := k.value.(*syntax.Call)
-	return k.at.inside(notebook.GradientsOff) || ok && syntax.LastName(call.Func) == "detach"
+	return k.at.Inside(notebook.GradientsOff) || ok && syntax.LastName(call.Func) == "detach"
 }
 
 // candidate returns the change: without graphs, the blocks that earlier rounds left go.
-func (k keptValue) candidate(n *notebook.Notebook, z sizes) (c notebook.Candidate, ok bool) {
-	sources := k.sources()
-	own := func(s *notebook.Site) bool { return k.at.on(s) }
+func (k keptValue) candidate(n *notebook.Notebook, z sizes) (found notebook.Candidate, ok bool) {
+	sources, own := k.sources(), on(k.at)
 	of := func(s *notebook.Site) bool {
-		if !forward(s) {
-			return false
-		}
-		for _, p := range sources {
-			if p.on(s) {
-				return true
-			}
-		}
-		return false
+		return forward(s) && slices.ContainsFunc(sources, func(p notebook.Spot) bool { return on(p)(s) })
 	}
 	grown := map[*notebook.Site]int64{}
 	for _, m := range n.Moments {
-		times := rounds(m, k.loop.on)
+		times := rounds(m, on(k.loop))
 		if times < 2 {
 			continue
 		}
@@ -160,26 +149,26 @@ func (k keptValue) candidate(n *notebook.Notebook, z sizes) (c notebook.Candidat
 		}
 	}
 	if len(grown) == 0 {
-		return c, false
+		return found, false
 	}
-	falls := func(m *notebook.Moment) (bytes int64) {
+	falls := func(moment *notebook.Moment) (bytes int64) {
 		for s, most := range grown {
-			bytes += min(m.Live[s], most)
+			bytes += min(moment.Live[s], most)
 		}
 		return bytes
 	}
-	from, _ := k.at.lines()
-	return notebook.Candidate{Kind: "detach", Cell: k.at.cell, Line: from, Names: []string{k.into},
+	from, _ := k.at.Lines()
+	return notebook.Candidate{Kind: "detach", Cell: k.at.Cell, Line: from, Names: []string{k.into},
 		Title: words.GraphsKept(k.into), Accuracy: model.SavesBound,
 		Changes: []string{words.DetachedThen()},
 		Unknown: doubts(n, z, of),
-		Edits:   []model.AdviceEdit{notebook.ReplacePart(k.at.cell, k.value, k.text()+".detach()")},
+		Edits:   notebook.Replace(k.at.Cell, k.value, k.text()+".detach()"),
 		Falls:   falls}, true
 }
 
 // text returns the source of the value, so that a method can be called on it.
 func (k keptValue) text() string {
-	text := k.at.cell.Text(k.value)
+	text := k.at.Cell.Text(k.value)
 	switch k.value.(type) {
 	case *syntax.BinOp, *syntax.UnaryOp:
 		text = "(" + text + ")"

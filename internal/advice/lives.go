@@ -1,11 +1,106 @@
 package advice
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 )
+
+// codeLine is a line of a run of a cell.
+type codeLine struct{ execution, line int }
+
+// weigh adds up the memory at the highest moment.
+func (l *lives) weigh() {
+	l.peak, l.lines = map[*notebook.Statement]int64{}, map[codeLine]int64{}
+	for site, bytes := range l.n.Peak.Live {
+		if site.Statement != nil {
+			l.peak[site.Statement] += bytes
+		}
+		for i := range site.Stack {
+			if f := &site.Stack[i]; f.Execution > 0 {
+				l.lines[codeLine{f.Execution, f.Line}] += bytes
+			}
+		}
+	}
+}
+
+// alive reports whether lines of a cell have memory at the highest moment that is worth advice.
+func (l *lives) alive(cell *notebook.Cell, from, to int) bool {
+	bytes := int64(0)
+	for line := from; line <= to; line++ {
+		bytes += l.lines[codeLine{cell.Window.Execution, line}]
+	}
+	return bytes >= l.n.Least()
+}
+
+// index records the words of the newest step: its names, and those in its texts and magics.
+func (l *lives) index(node syntax.Stmt) {
+	at := len(l.steps) - 1
+	add := func(word string) {
+		if all := l.words[word]; len(all) == 0 || all[len(all)-1] != at {
+			l.words[word] = append(all, at)
+		}
+	}
+	for n := range syntax.All[syntax.Node](node) {
+		switch n := n.(type) {
+		case *syntax.Name:
+			add(n.ID)
+		case *syntax.Constant:
+			eachWord(n.Value, add)
+		case *syntax.Magic:
+			eachWord(n.Text, add)
+		case *syntax.Shell:
+			eachWord(n.Text, add)
+		case *syntax.Global:
+			for _, name := range n.Names {
+				add(name)
+			}
+		case *syntax.Alias:
+			eachWord(n.Name+" "+n.AsName, add)
+		case *syntax.FunctionDef:
+			add(n.Name)
+		case *syntax.ClassDef:
+			add(n.Name)
+		case *syntax.ExceptHandler:
+			add(n.Name)
+		case *syntax.MatchCase:
+			for _, name := range n.Binds {
+				add(name)
+			}
+		}
+	}
+}
+
+// eachWord calls do with the words of a text.
+func eachWord(text string, do func(string)) {
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool {
+		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
+		do(word)
+	}
+}
+
+// about returns the indices of the steps that mention a name, or a function that reads it, itself or by another one.
+func (l *lives) about(name string) []int {
+	seen, todo := map[string]bool{name: true}, []string{name}
+	var all []int
+	for len(todo) > 0 && len(seen) <= maxCalls {
+		one := todo[0]
+		todo = todo[1:]
+		all = append(all, l.words[one]...)
+		for _, f := range l.readers[one] {
+			if !seen[f] {
+				seen[f] = true
+				todo = append(todo, f)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
 
 // lives has the uses of names in each run of a statement.
 type lives struct {
@@ -23,7 +118,7 @@ type lives struct {
 	// the calls.
 	peak  map[*notebook.Statement]int64
 	lines map[codeLine]int64
-	// handed follows where values go.
+	// handed says by which statements values come to other holders.
 	handed *notebook.Flow
 }
 
@@ -58,11 +153,11 @@ func livesOf(n *notebook.Notebook) *lives {
 		}
 		order := c.First
 		for _, node := range c.Tree.Body {
-			s := ran[node]
-			if s != nil {
-				order = s.Order
+			statement := ran[node]
+			if statement != nil {
+				order = statement.Order
 			}
-			l.steps = append(l.steps, ranStep{order, c, node, s})
+			l.steps = append(l.steps, ranStep{order, c, node, statement})
 			l.index(node)
 			if dynamic(node) {
 				l.blind = append(l.blind, order)
@@ -85,7 +180,7 @@ func (l *lives) define(node syntax.Stmt, order int) {
 			}
 		}
 	}
-	syntax.Walk(node, func(n syntax.Node) bool {
+	for n := range syntax.All[syntax.Node](node) {
 		switch n := n.(type) {
 		case *syntax.FunctionDef:
 			add(n.Name, n)
@@ -98,38 +193,28 @@ func (l *lives) define(node syntax.Stmt, order int) {
 				}
 			}
 		}
-		return true
-	})
+	}
 }
 
 // globals returns the names that a function, a lambda or a class mentions, without the function's own.
 func globals(of syntax.Node) map[string]bool {
 	all, own := map[string]bool{}, map[string]bool{}
-	syntax.Walk(of, func(n syntax.Node) bool {
+	for n := range syntax.All[syntax.Node](of) {
 		switch n := n.(type) {
 		case *syntax.Name:
 			all[n.ID] = true
 		case *syntax.Arg:
 			own[n.Name] = true
 		}
-		return true
-	})
+	}
 	if f, ok := of.(*syntax.FunctionDef); ok {
-		shared, targets := map[string]bool{}, map[syntax.Node]bool{}
-		syntax.Walk(f, func(n syntax.Node) bool {
-			if g, ok := n.(*syntax.Global); ok {
-				for _, name := range g.Names {
-					shared[name] = true
-				}
+		for n := range syntax.All[syntax.Node](f) {
+			targets(n, func(name string, _ syntax.BindKind) { own[name] = true })
+		}
+		for g := range syntax.All[*syntax.Global](f) {
+			for _, name := range g.Names {
+				delete(own, name)
 			}
-			bindsIn(n, targets)
-			if name, ok := n.(*syntax.Name); ok && targets[n] {
-				own[name.ID] = true
-			}
-			return true
-		})
-		for name := range shared {
-			delete(own, name)
 		}
 	}
 	for name := range own {
@@ -139,148 +224,18 @@ func globals(of syntax.Node) map[string]bool {
 }
 
 // dynamic reports whether a statement may use any name: it runs code from a text, or asks for all names.
-func dynamic(node syntax.Node) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
+func dynamic(node syntax.Node) bool {
+	return syntax.Any(node, func(node syntax.Node) bool {
+		switch n := node.(type) {
 		case *syntax.Call:
-			if f, ok := n.Func.(*syntax.Name); ok {
-				switch f.ID {
-				case "exec", "eval", "globals", "locals", "vars", "get_ipython":
-					found = true
-				}
-			}
+			f, ok := n.Func.(*syntax.Name)
+			return ok && slices.Contains([]string{"exec", "eval", "globals", "locals", "vars", "get_ipython"}, f.ID)
 		case *syntax.Magic:
-			for _, word := range []string{"%run", "%store", "%who", "%reset", "%macro", "%rerun", "%recall"} {
-				found = found || strings.HasPrefix(strings.TrimSpace(n.Text), word)
-			}
-		}
-		return !found
-	})
-	return found
-}
-
-// inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.
-func inText(node syntax.Node, name string) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Call:
-			f := syntax.LastName(n.Func)
-			if f != "query" && f != "eval" && f != "evaluate" {
-				return true
-			}
-			for _, a := range n.Args {
-				if c, ok := a.(*syntax.Constant); ok && c.Kind == "str" && strings.Contains(c.Value, name) {
-					found = true
-				}
-			}
-		case *syntax.Magic:
-			line := len(n.Body) > 0 && !strings.HasPrefix(n.Text, "%%") // its text is the body's
-			found = found || !line && strings.Contains(n.Text, name)
-		case *syntax.Shell:
-			found = found || strings.Contains(n.Text, name)
-		}
-		return !found
-	})
-	return found
-}
-
-// use is how a run of a statement uses a name.
-type use struct {
-	reads, shape, binds, escapes bool
-}
-
-// of returns how a statement uses a name, by itself and by the functions that it mentions.
-func (l *lives) of(s ranStep, name string) (u use) {
-	var whole []syntax.Node
-	switch node := s.node.(type) {
-	case *syntax.FunctionDef: // its body runs where it is called
-		for _, e := range node.Decorators {
-			whole = append(whole, e)
-		}
-	case *syntax.Assign:
-		if _, isLambda := node.Value.(*syntax.Lambda); isLambda {
-			break
-		}
-		whole = append(whole, node)
-	default:
-		whole = append(whole, s.node)
-	}
-	shape := true
-	for _, node := range whole {
-		m := mentions(node, name)
-		if magic, ok := node.(*syntax.Magic); ok && magic.Name() == "timeit" {
-			m.binds = false // its names are its own
-		}
-		u.binds, u.escapes = u.binds || m.binds, u.escapes || m.escapes
-		if m.reads > 0 || inText(node, name) {
-			u.reads = true
-			shape = shape && m.reads > 0 && m.reads == shapes(node, name)
-		}
-		if l.calls(node, name, s.order) {
-			u.reads, shape = true, false
-		}
-	}
-	u.shape = u.reads && shape
-	return u
-}
-
-// shapes counts the reads of a name that only ask for its shape.
-func shapes(node syntax.Node, name string) (count int) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		if shapeOf(n, name) {
-			count++
-		}
-		return true
-	})
-	return count
-}
-
-// shapeOf reports whether a node is NAME.shape or len(NAME).
-func shapeOf(node syntax.Node, name string) bool {
-	switch n := node.(type) {
-	case *syntax.Attribute:
-		return n.Attr == "shape" && isName(n.Value, name)
-	case *syntax.Call:
-		f, ok := n.Func.(*syntax.Name)
-		return ok && f.ID == "len" && len(n.Args) == 1 && isName(n.Args[0], name)
-	}
-	return false
-}
-
-// calls reports whether a node mentions a function that reads a name, itself or by another function.
-func (l *lives) calls(node syntax.Node, name string, order int) (found bool) {
-	seen := map[string]bool{}
-	syntax.Walk(node, func(n syntax.Node) bool {
-		if one, ok := n.(*syntax.Name); ok && one.ID != name {
-			found = found || l.reaches(one.ID, name, order, seen)
-		}
-		return !found
-	})
-	return found
-}
-
-// reaches reports whether a function, or one that it mentions, reads a name.
-func (l *lives) reaches(function, name string, order int, seen map[string]bool) bool {
-	if seen[function] || len(seen) > maxCalls {
-		return false
-	}
-	seen[function] = true
-	for i := len(l.functions) - 1; i >= 0; i-- {
-		d := &l.functions[i]
-		if d.order > order || d.name != function {
-			continue
-		}
-		if d.reads[name] {
-			return true
-		}
-		for read := range d.reads {
-			if l.reaches(read, name, order, seen) {
-				return true
-			}
+			return slices.ContainsFunc([]string{"%run", "%store", "%who", "%reset", "%macro", "%rerun", "%recall"},
+				func(word string) bool { return strings.HasPrefix(strings.TrimSpace(n.Text), word) })
 		}
 		return false
-	}
-	return false
+	})
 }
 
 // maxCalls bounds the functions that one statement is followed into.
@@ -289,15 +244,3 @@ const maxCalls = 256
 // maxTried bounds the names of a kind that are looked at in full. Sources are hostile, and each look goes through a
 // function, or through all statements that mention the name.
 const maxTried = 512
-
-// names finds names that hold memory longer than the notebook needs it. Its rules share what they know of the source.
-func names(n *notebook.Notebook) (found []notebook.Candidate) {
-	if n.Peak == nil {
-		return nil
-	}
-	l := livesOf(n)
-	for _, rule := range []func(*lives) []notebook.Candidate{deletes, loops, locals} {
-		found = append(found, rule(l)...)
-	}
-	return found
-}

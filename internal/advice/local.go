@@ -5,6 +5,7 @@ import (
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
+	"slices"
 )
 
 // locals finds names of a function that hold memory behind their last use, up to its return.
@@ -45,75 +46,49 @@ func locals(l *lives) (found []notebook.Candidate) {
 }
 
 // local returns the candidate for a statement of a function's body.
-func (l *lives) local(c *notebook.Cell, s scope, at int) (out notebook.Candidate, ok bool) {
+func (l *lives) local(cell *notebook.Cell, s scope, at int) (out notebook.Candidate, ok bool) {
 	n := l.n
-	a, isAssign := s.body[at].(*syntax.Assign)
-	if !isAssign || len(a.Targets) != 1 {
+	assign, isAssign := s.body[at].(*syntax.Assign)
+	if !isAssign || len(assign.Targets) != 1 {
 		return out, false
 	}
-	target, isOne := a.Targets[0].(*syntax.Name)
+	target, isOne := assign.Targets[0].(*syntax.Name)
 	if !isOne || s.function.Name == target.ID {
 		return out, false
 	}
 	name := target.ID
 	last, ok := lastIn(s.body, at, name)
-	if !ok || last+1 >= len(s.body) || !ownLine(c, s.body, last) {
+	if !ok || last+1 >= len(s.body) {
 		return out, false
 	}
-	steps := stepsOf(n, c, s, n.Peak)
-	if steps.own[at] == 0 || !steps.behind(last) || last > at && scopeInGraph(n, c, s, a) {
+	steps := stepsOf(n, cell, s, n.Peak)
+	if steps.own[at] == 0 || !steps.behind(last) || last > at && s.inGraph(n, cell, assign) {
 		return out, false
 	}
-	made, end := a.Place(), s.body[last].Place()
-	text := indent(c.Line(made.Start.Line)) + "del " + name
+	edits, ok := spotIn(cell, s.body, last).Behind("del " + name)
+	if !ok {
+		return out, false
+	}
+	end := s.body[last].Place().End.Line
 	return notebook.Candidate{
-		Kind: "local", Cell: c, Line: end.End.Line, Names: []string{name}, Accuracy: l.sureOf(c, s, a),
-		Edits: []model.AdviceEdit{notebook.Replace(c, end.End.Line+1, end.End.Line, text)},
-		Falls: func(m *notebook.Moment) int64 { return stepsOf(n, c, s, m).falls(m, at, last) },
-		Of:    words.NameKey(c.Window.ID, s.function.Name+"."+name),
-		Title: words.LocalHolds(name, s.function.Name, steps.own[at], placeIn(c, made.Start.Line),
-			placeIn(c, end.End.Line)),
+		Kind: "local", Cell: cell, Line: end, Names: []string{name}, Accuracy: l.sureOf(cell, s, assign), Edits: edits,
+		Falls:   func(m *notebook.Moment) int64 { return stepsOf(n, cell, s, m).falls(m, at, last) },
+		Of:      words.NameKey(cell.Window.ID, s.function.Name+"."+name),
+		Title:   words.LocalHolds(name, s.function.Name, steps.own[at], cell.Place(assign.Start.Line), cell.Place(end)),
 		Unknown: []string{words.LocalUnknown(name)},
 	}, true
 }
 
 // sureOf returns how well the saving is known for a name of a function.
-func (l *lives) sureOf(c *notebook.Cell, s scope, a *syntax.Assign) string {
-	p := a.Place()
-	of := func(site *notebook.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+func (l *lives) sureOf(cell *notebook.Cell, s scope, assign *syntax.Assign) string {
+	p := assign.Place()
+	of := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
 	caller := l.n.Peak.Statement
-	if !l.handed.OnlyLocal(s.function, a, a.Targets[0].(*syntax.Name).ID) || caller == nil ||
+	if !l.handed.OnlyLocal(s.function, assign, assign.Targets[0].(*syntax.Name).ID) || caller == nil ||
 		notebook.InHeap(l.n, caller, of) || notebook.InHole(l.n, of) {
 		return model.SavesGuess
 	}
 	return model.SavesBound
-}
-
-// scopeInGraph reports whether PyTorch's graph may hold what a statement of a scope has made: tensors, with gradients
-// on.
-func scopeInGraph(n *notebook.Notebook, c *notebook.Cell, s scope, made syntax.Stmt) bool {
-	if s.function != nil && notebook.GradientsOff(s.function) {
-		return false
-	}
-	p := made.Place()
-	for _, one := range s.body {
-		off := false
-		syntax.Walk(one, func(node syntax.Node) bool {
-			w, isWith := node.(*syntax.With)
-			off = off || isWith && notebook.GradientsOff(w) && w.Start.Offset < p.Start.Offset &&
-				w.End.Offset >= p.End.Offset
-			return !off
-		})
-		if off {
-			return false
-		}
-	}
-	for site := range n.Peak.Live {
-		if site.OfTensors() && siteIn(site, c, s, p.Start.Line, p.End.Line) {
-			return true
-		}
-	}
-	return false
 }
 
 // lastIn returns the index of the last statement of a body that reads a name; ok is false where the value is handed on
@@ -142,17 +117,17 @@ const maxBody = 256
 // only known to have been mapped, and what one turn made.
 type bodySteps struct{ live, own, made []int64 }
 
-func stepsOf(n *notebook.Notebook, c *notebook.Cell, s scope, m *notebook.Moment) bodySteps {
+func stepsOf(n *notebook.Notebook, cell *notebook.Cell, s scope, moment *notebook.Moment) bodySteps {
 	all := bodySteps{make([]int64, len(s.body)), make([]int64, len(s.body)), make([]int64, len(s.body))}
 	if len(s.body) > maxBody {
 		return all
 	}
 	for i, one := range s.body {
 		p := one.Place()
-		of := func(site *notebook.Site) bool { return siteIn(site, c, s, p.Start.Line, p.End.Line) }
+		of := func(site *notebook.Site) bool { return site.On(cell, s.name(), p.Start.Line, p.End.Line) }
 		own := func(site *notebook.Site) bool { return site.Meter != "cpu.mapped" && of(site) }
-		all.live[i], all.own[i] = n.Resident(m, of), n.Resident(m, own)
-		for site, bytes := range m.Made {
+		all.live[i], all.own[i] = n.Resident(moment, of), n.Resident(moment, own)
+		for site, bytes := range moment.Made {
 			if own(site) {
 				all.made[i] += bytes
 			}
@@ -163,20 +138,15 @@ func stepsOf(n *notebook.Notebook, c *notebook.Cell, s scope, m *notebook.Moment
 
 // behind reports whether statements behind one have memory.
 func (all *bodySteps) behind(last int) bool {
-	for _, live := range all.live[last+1:] {
-		if live > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all.live[last+1:], func(live int64) bool { return live > 0 })
 }
 
 // falls returns by how many bytes a moment would be lower without the memory of one statement behind the last use.
-func (all bodySteps) falls(m *notebook.Moment, at, last int) int64 {
+func (all bodySteps) falls(moment *notebook.Moment, at, last int) int64 {
 	if all.own[at] == 0 || !all.behind(last) {
 		return 0
 	}
-	rest := m.Peak
+	rest := moment.Peak
 	for _, live := range all.live {
 		rest -= live
 	}
@@ -186,5 +156,5 @@ func (all bodySteps) falls(m *notebook.Moment, at, last int) int64 {
 		before = max(before, stood+max(all.made[i], all.live[i]))
 		stood += all.live[i]
 	}
-	return max(0, min(all.own[at], m.Peak-before))
+	return max(0, min(all.own[at], moment.Peak-before))
 }

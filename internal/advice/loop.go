@@ -1,8 +1,6 @@
 package advice
 
 import (
-	"strings"
-
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
@@ -38,24 +36,6 @@ func loops(l *lives) (found []notebook.Candidate) {
 	return found
 }
 
-// scope is the body of a function, or of a cell.
-type scope struct {
-	function *syntax.FunctionDef // nil for a cell
-	body     []syntax.Stmt
-}
-
-// scopesOf returns the cell and all functions in it.
-func scopesOf(m *syntax.Module) []scope {
-	all := []scope{{nil, m.Body}}
-	syntax.Walk(m, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FunctionDef); ok {
-			all = append(all, scope{f, f.Body})
-		}
-		return true
-	})
-	return all
-}
-
 // turn is a statement in the body of a loop that binds a name.
 type turn struct {
 	loop syntax.Stmt
@@ -67,8 +47,8 @@ type turn struct {
 // loops returns the statements of the scope's loops that bind one name.
 func (s *scope) loops() (all []turn) {
 	for _, one := range s.body {
-		syntax.Walk(one, func(n syntax.Node) bool {
-			switch n := n.(type) {
+		syntax.Walk(one, func(node syntax.Node) bool {
+			switch n := node.(type) {
 			case *syntax.FunctionDef, *syntax.ClassDef, *syntax.Lambda:
 				return false
 			case *syntax.For:
@@ -115,52 +95,35 @@ func (t *turn) last() (at int, ok bool) {
 }
 
 // loop returns the candidate for one name of a loop.
-func (l *lives) loop(c *notebook.Cell, s scope, t turn) (out notebook.Candidate, ok bool) {
+func (l *lives) loop(cell *notebook.Cell, s scope, t turn) (out notebook.Candidate, ok bool) {
 	n := l.n
-	at, ok := t.last()
-	if !ok || s.usedBehind(t) || s.function == nil && l.usedLater(c, t.name) {
+	last, ok := t.last()
+	if !ok || s.usedBehind(t) || s.function == nil && l.usedLater(cell, t.name) {
 		return out, false
 	}
 	made := t.body[t.at].Place()
 	of := func(site *notebook.Site) bool {
-		return siteIn(site, c, s, made.Start.Line, made.End.Line) && !site.OfNetwork()
+		return site.On(cell, s.name(), made.Start.Line, made.End.Line) && !site.OfNetwork()
 	}
 	if twice(n.Peak, of) == 0 && n.Saves(func(m *notebook.Moment) int64 { return twice(m, of) }) == 0 {
 		return out, false
 	}
-	if at > t.at && scopeInGraph(n, c, s, t.body[t.at]) {
+	if last > t.at && s.inGraph(n, cell, t.body[t.at]) ||
+		t.body[last].Place().Start.Line == t.loop.Place().Start.Line {
 		return out, false
 	}
-	last := t.body[at].Place()
-	if last.Start.Line == t.loop.Place().Start.Line || !ownLine(c, t.body, at) {
+	edits, ok := spotIn(cell, t.body, last).Behind("del " + t.name)
+	if !ok {
 		return out, false
 	}
-	text := indent(c.Line(made.Start.Line)) + "del " + t.name
-	place := placeIn(c, made.Start.Line)
 	return notebook.Candidate{
-		Kind: "loop", Cell: c, Line: made.Start.Line, Names: []string{t.name}, Accuracy: model.SavesBound,
-		Edits:   []model.AdviceEdit{notebook.Replace(c, last.End.Line+1, last.End.Line, text)},
+		Kind: "loop", Cell: cell, Line: made.Start.Line, Names: []string{t.name}, Accuracy: model.SavesBound,
+		Edits:   edits,
 		Falls:   func(m *notebook.Moment) int64 { return twice(m, of) },
-		Of:      words.NameKey(c.Window.ID, t.name),
-		Title:   words.LoopHolds(t.name, twice(n.Peak, of), place),
+		Of:      words.NameKey(cell.Window.ID, t.name),
+		Title:   words.LoopHolds(t.name, twice(n.Peak, of), cell.Place(made.Start.Line)),
 		Changes: []string{words.LoopGone(t.name)},
 	}, true
-}
-
-// siteIn reports whether a site's calls pass a line of a scope.
-func siteIn(site *notebook.Site, c *notebook.Cell, s scope, from, to int) bool {
-	function := "<module>"
-	if s.function != nil {
-		function = s.function.Name
-	}
-	for i := range site.Stack {
-		f := &site.Stack[i]
-		if f.Execution == c.Window.Execution && f.Line >= from && f.Line <= to &&
-			(f.Function == function || strings.HasSuffix(f.Function, "."+function)) {
-			return true
-		}
-	}
-	return false
 }
 
 // twice returns the bytes of the value before the current one, at a moment in which the loop makes the next.
@@ -168,17 +131,17 @@ func siteIn(site *notebook.Site, c *notebook.Cell, s scope, from, to int) bool {
 // That value is there in each turn but the first. In a cell its size is what the loop leaves behind. In a function it
 // is gone in the end: its size is then what the calls have beyond as many whole turns as fit. With blocks of one size
 // that is one block, with others less than the value.
-func twice(m *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for site, live := range m.Live {
-		count := m.Count[site]
+func twice(moment *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
+	for site, live := range moment.Live {
+		count := moment.Count[site]
 		if !of(site) || site.Meter == "cpu.mapped" || count < 2 {
 			continue
 		}
-		one := m.Made[site] / count
+		one := moment.Made[site] / count
 		if one == 0 || live <= one+one/50 {
 			continue
 		}
-		if kept := m.Kept[site]; kept > 0 {
+		if kept := moment.Kept[site]; kept > 0 {
 			bytes += min(kept, live-kept)
 			continue
 		}
@@ -196,16 +159,16 @@ func (s *scope) usedBehind(t turn) bool {
 	loop := t.loop.Place()
 	for _, one := range s.body {
 		used := false
-		syntax.Walk(one, func(n syntax.Node) bool {
-			if n == syntax.Node(t.loop) {
-				if f, ok := n.(*syntax.For); ok {
+		syntax.Walk(one, func(node syntax.Node) bool {
+			if node == syntax.Node(t.loop) {
+				if f, ok := node.(*syntax.For); ok {
 					for _, e := range f.Else {
 						used = used || reads(e, t.name)
 					}
 				}
 				return false
 			}
-			if isName(n, t.name) && n.Place().Start.Offset > loop.Start.Offset {
+			if syntax.IsName(node, t.name) && node.Place().Start.Offset > loop.Start.Offset {
 				used = true
 			}
 			return !used
@@ -218,31 +181,11 @@ func (s *scope) usedBehind(t turn) bool {
 }
 
 // usedLater reports whether a later cell mentions a name, or a function of any cell does.
-func (l *lives) usedLater(c *notebook.Cell, name string) bool {
+func (l *lives) usedLater(cell *notebook.Cell, name string) bool {
 	for _, at := range l.words[name] {
-		if l.steps[at].cell.Index > c.Index {
+		if l.steps[at].cell.Index > cell.Index {
 			return true
 		}
 	}
 	return len(l.readers[name]) > 0
-}
-
-// ownLine reports whether nothing stands behind a statement on its last line.
-func ownLine(c *notebook.Cell, body []syntax.Stmt, at int) bool {
-	end := body[at].Place().End
-	if at+1 < len(body) && body[at+1].Place().Start.Line == end.Line {
-		return false
-	}
-	line := c.Line(end.Line)
-	rest := strings.TrimSpace(line[min(end.Col, len(line)):])
-	return rest == "" || strings.HasPrefix(rest, "#")
-}
-
-// indent returns the white space in front of a line.
-func indent(line string) string { return line[:len(line)-len(strings.TrimLeft(line, " \t"))] }
-
-func placeIn(c *notebook.Cell, line int) *model.PlanPlace {
-	w := c.Window
-	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
-		Line: line}
 }

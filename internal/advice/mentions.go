@@ -2,6 +2,8 @@ package advice
 
 import (
 	"ipytracer/internal/syntax"
+	"slices"
+	"strings"
 )
 
 // mention is how a part of a tree uses a name. It does not know scopes: a name of the same letters in a function below
@@ -14,108 +16,52 @@ type mention struct {
 
 // mentions returns how a node uses a name.
 func mentions(node syntax.Node, name string) (m mention) {
-	targets := map[syntax.Node]bool{}
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
+	for node := range syntax.All[syntax.Node](node) {
+		switch n := node.(type) {
 		case *syntax.Assign:
-			for _, t := range n.Targets {
-				addTargets(t, targets)
-			}
 			m.escapes = m.escapes || hands(n.Value, name)
 		case *syntax.AnnAssign:
-			addTargets(n.Target, targets)
-			m.escapes = m.escapes || n.Value != nil && hands(n.Value, name)
+			m.escapes = m.escapes || hands(n.Value, name)
 		case *syntax.For:
-			addTargets(n.Target, targets)
-			m.escapes = m.escapes || isName(n.Iter, name)
+			m.escapes = m.escapes || syntax.IsName(n.Iter, name)
 		case *syntax.NamedExpr:
-			addTargets(n.Target, targets)
 			m.escapes = m.escapes || hands(n.Value, name)
 		case *syntax.Return:
-			m.escapes = m.escapes || n.Value != nil && hands(n.Value, name)
+			m.escapes = m.escapes || hands(n.Value, name)
 		case *syntax.Yield:
-			m.escapes = m.escapes || n.Value != nil && hands(n.Value, name)
+			m.escapes = m.escapes || hands(n.Value, name)
 		case *syntax.FunctionDef, *syntax.Lambda, *syntax.ClassDef, *syntax.Global, *syntax.Nonlocal:
-			if reads(n, name) {
-				m.escapes = true
-			}
+			m.escapes = m.escapes || reads(n, name)
 		case *syntax.Call:
 			m.escapes = m.escapes || keeps(n, name)
-		case *syntax.Delete:
-			for _, t := range n.Targets {
-				addTargets(t, targets)
-			}
 		case *syntax.Name:
-			if n.ID != name {
-				break
-			}
-			if targets[n] {
-				m.binds = true
-			} else {
+			if n.ID == name {
 				m.reads++
 			}
 		}
-		return true
-	})
+		targets(node, func(target string, kind syntax.BindKind) {
+			if target == name && kind != syntax.Augmented && kind != syntax.Entered {
+				m.binds = true
+				m.reads--
+			}
+		})
+	}
 	return m
 }
 
-// bindsIn adds the targets of one node.
-func bindsIn(node syntax.Node, targets map[syntax.Node]bool) {
-	switch n := node.(type) {
-	case *syntax.Assign:
-		for _, t := range n.Targets {
-			addTargets(t, targets)
+// targets hands on the names that a node binds as targets: not as a definition, an import or a pattern.
+func targets(node syntax.Node, each func(name string, kind syntax.BindKind)) {
+	syntax.Bound(node, func(name string, kind syntax.BindKind) {
+		switch kind {
+		case syntax.Defined, syntax.Classed, syntax.Imported, syntax.Excepted, syntax.Matched:
+		default:
+			each(name, kind)
 		}
-	case *syntax.AnnAssign:
-		addTargets(n.Target, targets)
-	case *syntax.AugAssign:
-		addTargets(n.Target, targets)
-	case *syntax.For:
-		addTargets(n.Target, targets)
-	case *syntax.NamedExpr:
-		addTargets(n.Target, targets)
-	case *syntax.WithItem:
-		if n.Vars != nil {
-			addTargets(n.Vars, targets)
-		}
-	case *syntax.Delete:
-		for _, t := range n.Targets {
-			addTargets(t, targets)
-		}
-	}
-}
-
-func reads(node syntax.Node, name string) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		if isName(n, name) {
-			found = true
-		}
-		return !found
 	})
-	return found
 }
 
-func addTargets(target syntax.Expr, targets map[syntax.Node]bool) {
-	switch t := target.(type) {
-	case *syntax.Name:
-		targets[t] = true
-	case *syntax.Tuple:
-		for _, e := range t.Elts {
-			addTargets(e, targets)
-		}
-	case *syntax.List:
-		for _, e := range t.Elts {
-			addTargets(e, targets)
-		}
-	case *syntax.Starred:
-		addTargets(t.Value, targets)
-	}
-}
-
-func isName(node syntax.Node, name string) bool {
-	n, ok := node.(*syntax.Name)
-	return ok && n.ID == name
+func reads(node syntax.Node, name string) bool {
+	return syntax.Any(node, func(n *syntax.Name) bool { return n.ID == name })
 }
 
 // hands reports whether the value of an expression may be, hold or share the value of a name: the name itself, a part
@@ -158,44 +104,54 @@ func hands(value syntax.Expr, name string) bool {
 }
 
 func anyHands(all []syntax.Expr, name string) bool {
-	for _, e := range all {
-		if e != nil && hands(e, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return hands(e, name) })
 }
 
 // keeps reports whether a call is a method that keeps its argument in its object: things.append(x).
 func keeps(call *syntax.Call, name string) bool {
-	f, ok := call.Func.(*syntax.Attribute)
-	if !ok || !holding[f.Attr] {
-		return false
-	}
-	for _, a := range call.Args {
-		if hands(a, name) {
-			return true
+	method, ok := call.Func.(*syntax.Attribute)
+	return ok && holding[method.Attr] && anyHands(call.Args, name)
+}
+
+// inText reports whether a text in a statement has a name in it, as df.query("a > @limit") and numexpr.evaluate do.
+func inText(node syntax.Node, name string) bool {
+	return syntax.Any(node, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.Call:
+			called := syntax.LastName(n.Func)
+			return (called == "query" || called == "eval" || called == "evaluate") &&
+				slices.ContainsFunc(n.Args, func(arg syntax.Expr) bool {
+					c, ok := arg.(*syntax.Constant)
+					return ok && c.Kind == "str" && strings.Contains(c.Value, name)
+				})
+		case *syntax.Magic:
+			ofLine := len(n.Body) > 0 && !strings.HasPrefix(n.Text, "%%") // its text is the body's
+			return !ofLine && strings.Contains(n.Text, name)
+		case *syntax.Shell:
+			return strings.Contains(n.Text, name)
 		}
+		return false
+	})
+}
+
+// shapes counts the reads of a name that only ask for its shape.
+func shapes(node syntax.Node, name string) (count int) {
+	for n := range syntax.All[syntax.Node](node) {
+		if shapeOf(n, name) {
+			count++
+		}
+	}
+	return count
+}
+
+// shapeOf reports whether a node is NAME.shape or len(NAME).
+func shapeOf(node syntax.Node, name string) bool {
+	switch n := node.(type) {
+	case *syntax.Attribute:
+		return n.Attr == "shape" && syntax.IsName(n.Value, name)
+	case *syntax.Call:
+		f, ok := n.Func.(*syntax.Name)
+		return ok && f.ID == "len" && len(n.Args) == 1 && syntax.IsName(n.Args[0], name)
 	}
 	return false
 }
-
-var (
-	// small are attributes that hold nothing of their object's data.
-	small = map[string]bool{"shape": true, "dtype": true, "ndim": true, "size": true, "nbytes": true, "itemsize": true,
-		"columns": true, "index": true, "dtypes": true, "name": true, "names": true, "device": true,
-		"requires_grad": true}
-	// holding are methods of containers.
-	holding = map[string]bool{"append": true, "add": true, "extend": true, "insert": true, "setdefault": true,
-		"update": true, "appendleft": true, "put": true, "push": true, "send": true, "register_buffer": true}
-	// makes are methods of arrays, frames and tensors that make values of their own.
-	makes = map[string]bool{"copy": true, "sum": true, "mean": true, "std": true, "var": true, "min": true, "max": true,
-		"astype": true, "argmax": true, "argmin": true, "argsort": true, "cumsum": true, "dot": true, "round": true,
-		"clone": true, "item": true, "tolist": true, "any": true, "all": true, "describe": true, "count": true,
-		"value_counts": true, "nunique": true, "unique": true, "median": true, "quantile": true, "corr": true,
-		"groupby": true, "merge": true, "join": true, "query": true, "dropna": true, "fillna": true, "drop": true,
-		"sort_values": true, "reset_index": true, "rename": true, "assign": true, "apply": true, "isna": true,
-		"to_csv": true, "to_parquet": true, "info": true, "head": true, "memory_usage": true, "repeat": true,
-		"take":    true,
-		"flatten": true, "tobytes": true, "prod": true, "clip": true, "norm": true}
-)

@@ -25,9 +25,9 @@ var outputName = regexp.MustCompile(`^Out\[([0-9]{1,9})\]$`)
 func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
 	looked := 0
 	for i := range n.Variables {
-		v := &n.Variables[i]
-		found := outputName.FindStringSubmatch(v.Name)
-		if v.Kind != "output" || found == nil || v.Bytes < leastOutput {
+		variable := &n.Variables[i]
+		found := outputName.FindStringSubmatch(variable.Name)
+		if variable.Kind != "output" || found == nil || variable.Bytes < leastOutput {
 			continue
 		}
 		if looked++; looked > mostOutputs {
@@ -35,7 +35,7 @@ func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
 		}
 		number, _ := strconv.Atoi(found[1])
 		if s := shownBy(n, number); s != nil && !historyIsUsed(n, s.Cell.Index, number) {
-			if c, ok := output(n, v, s, number); ok {
+			if c, ok := output(n, variable, s, number); ok {
 				all = append(all, c)
 			}
 		}
@@ -46,18 +46,18 @@ func outputs(n *notebook.Notebook) (all []notebook.Candidate) {
 // shownBy returns the last statement of the cell with a number, which is an expression; nil if it is not known.
 func shownBy(n *notebook.Notebook, number int) *notebook.Statement {
 	for i := len(n.Cells) - 1; i >= 0; i-- {
-		c := n.Cells[i]
-		if c.Window.ExecutionCount == nil || *c.Window.ExecutionCount != number {
+		cell := n.Cells[i]
+		if cell.Window.ExecutionCount == nil || *cell.Window.ExecutionCount != number {
 			continue
 		}
-		if len(c.Statements) == 0 || c.Tree == nil {
+		if len(cell.Statements) == 0 || cell.Tree == nil {
 			return nil
 		}
-		s := c.Statements[len(c.Statements)-1]
-		if _, ok := s.Node.(*syntax.ExprStmt); !ok || s.Node != c.Tree.Body[len(c.Tree.Body)-1] {
+		statement := cell.Statements[len(cell.Statements)-1]
+		if _, ok := statement.Node.(*syntax.ExprStmt); !ok || statement.Node != cell.Tree.Body[len(cell.Tree.Body)-1] {
 			return nil
 		}
-		return s
+		return statement
 	}
 	return nil
 }
@@ -77,18 +77,18 @@ func historyIsUsed(n *notebook.Notebook, cell, number int) bool {
 		switch node := node.(type) {
 		case *syntax.Call:
 			for _, arg := range node.Args {
-				used = used || isName(arg, "_")
+				used = used || syntax.IsName(arg, "_")
 			}
 		case *syntax.Attribute:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.Subscript:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.BinOp:
-			used = used || isName(node.Left, "_") || isName(node.Right, "_")
+			used = used || syntax.IsName(node.Left, "_") || syntax.IsName(node.Right, "_")
 		case *syntax.Assign:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		case *syntax.ExprStmt:
-			used = used || isName(node.Value, "_")
+			used = used || syntax.IsName(node.Value, "_")
 		}
 	})
 	return used
@@ -113,35 +113,31 @@ func shadowed(n *notebook.Notebook) bool {
 // IPython's.
 func rebinds(b syntax.Bind) bool { return b.Kind != syntax.Augmented && b.Kind != syntax.Imported }
 
-func output(n *notebook.Notebook, v *model.Variable, s *notebook.Statement, number int) (notebook.Candidate, bool) {
-	made := n.CellOf(v.Execution)
+func output(n *notebook.Notebook, variable *model.Variable, shown *notebook.Statement, number int) (
+	found notebook.Candidate, ok bool) {
+	made := n.CellOf(variable.Execution)
 	if made == nil {
-		return notebook.Candidate{}, false
+		return found, false
 	}
-	maker := made.StatementAt(v.Line)
-	if maker == nil || maker.Order > s.Order {
-		return notebook.Candidate{}, false
+	maker := made.StatementAt(variable.Line)
+	if maker == nil || maker.Order > shown.Order {
+		return found, false
 	}
-	gone, ok := letGo(n, maker, s)
+	gone, ok := letGo(n, maker, shown)
 	if !ok {
-		return notebook.Candidate{}, false
-	}
-	c := notebook.Candidate{Kind: "output", Cell: s.Cell, Line: s.Line, Names: []string{v.Name},
-		Accuracy: model.SavesBound}
-	if c.Edits = displayed(s); c.Edits == nil {
-		return c, false
+		return found, false
 	}
 	of := func(site *notebook.Site) bool { return site.Statement == maker }
-	c.Falls = func(m *notebook.Moment) int64 {
-		if m.Order <= gone {
-			return 0
-		}
-		return min(v.Bytes, n.Resident(m, of))
-	}
-	c.Title = words.OutputKept(number, v.Bytes)
-	c.Changes = []string{words.OutputGone(number)}
-	c.Of = words.In(number)
-	return c, true
+	found = notebook.Candidate{Kind: "output", Cell: shown.Cell, Line: shown.Line, Names: []string{variable.Name},
+		Accuracy: model.SavesBound, Edits: displayed(shown), Of: words.In(number),
+		Title: words.OutputKept(number, variable.Bytes), Changes: []string{words.OutputGone(number)},
+		Falls: func(moment *notebook.Moment) int64 {
+			if moment.Order <= gone {
+				return 0
+			}
+			return min(variable.Bytes, n.Resident(moment, of))
+		}}
+	return found, found.Edits != nil
 }
 
 // letGo returns the order of the statement with which names let go of memory that one statement made and another one
@@ -157,12 +153,11 @@ func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, o
 	for _, b := range syntax.Names(maker.Node).Binds {
 		names[b.Name] = true
 	}
-	syntax.Walk(shown.Node, func(node syntax.Node) bool {
+	for node := range syntax.All[syntax.Node](shown.Node) {
 		if name, ok := node.(*syntax.Name); ok {
 			names[name.ID] = true
 		}
-		return true
-	})
+	}
 	for _, s := range n.Statements {
 		if len(names) == 0 {
 			break
@@ -181,29 +176,24 @@ func letGo(n *notebook.Notebook, maker, shown *notebook.Statement) (order int, o
 }
 
 // displayed returns the edit that shows the value of an expression without keeping it; nil if there is none.
-func displayed(s *notebook.Statement) []model.AdviceEdit {
-	e := s.Node.(*syntax.ExprStmt)
-	text := s.Cell.Text(e.Value)
+func displayed(statement *notebook.Statement) []model.AdviceEdit {
+	e := statement.Node.(*syntax.ExprStmt)
+	text := statement.Cell.Text(e.Value)
 	if _, is := e.Value.(*syntax.Tuple); is && !strings.HasPrefix(text, "(") {
 		text = "(" + text + ")"
 	} else if is {
 		text = "(" + text + ")" // display(a, b) would show two values
 	}
-	edits := notebook.ReplaceNode(s.Cell, e.Value, "display("+text+")")
-	for i := range edits {
-		edits[i].Text = strings.TrimSuffix(edits[i].Text, "\r")
-	}
-	return edits
+	return notebook.Replace(statement.Cell, e.Value, "display("+text+")")
 }
 
 // eachNode visits the nodes of all cells from one on, in order.
 func eachNode(n *notebook.Notebook, from int, visit func(syntax.Node)) {
 	for _, c := range n.Cells[min(from, len(n.Cells)):] {
 		if c.Tree != nil {
-			syntax.Walk(c.Tree, func(node syntax.Node) bool {
+			for node := range syntax.All[syntax.Node](c.Tree) {
 				visit(node)
-				return true
-			})
+			}
 		}
 	}
 }

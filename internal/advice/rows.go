@@ -20,7 +20,7 @@ func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 	if n.Peak == nil || n.Meter != "cpu.resident" || !hasPandas(n) {
 		return nil
 	}
-	applies(n, func(s *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool) {
+	applies(n, func(statement *notebook.Statement, object syntax.Expr, call *syntax.Call, whole bool) {
 		name, ok := object.(*syntax.Name)
 		l, lambda := firstArgument(call, "func").(*syntax.Lambda)
 		if !ok || !lambda || !acrossRows(call) || len(call.Args)+len(call.Keywords) != 2 {
@@ -35,27 +35,27 @@ func rowFunctions(n *notebook.Notebook) (found []notebook.Candidate) {
 		if !ok {
 			return
 		}
-		text := columnwise(s.Cell.Window.Source, l.Body, parameters[0].Name, name.ID)
+		text := columnwise(statement.Cell.Window.Source, l.Body, parameters[0].Name, name.ID)
 		if !whole {
 			text = "(" + text + ")"
 		}
-		edits := notebook.ReplaceNode(s.Cell, call, text)
-		if edits == nil || strings.Contains(s.Cell.Window.Source, "\r") {
+		edits := notebook.Replace(statement.Cell, call, text)
+		if edits == nil || strings.Contains(statement.Cell.Window.Source, "\r") {
 			return
 		}
-		columns, made := int64(temporaries(l.Body))*pointer*rows, madeBy(s)
+		columns, made := int64(temporaries(l.Body))*pointer*rows, madeBy(statement)
 		found = append(found, notebook.Candidate{
-			Kind: "apply", Cell: s.Cell, Line: call.Start.Line, Names: []string{name.ID},
+			Kind: "apply", Cell: statement.Cell, Line: call.Start.Line, Names: []string{name.ID},
 			Accuracy: model.SavesGuess, Edits: edits, Title: wording.RowsByColumn(name.ID, rows),
 			Changes: []string{wording.RowsChange()},
-			Falls: func(m *notebook.Moment) int64 {
-				if m.Statement != s {
+			Falls: func(moment *notebook.Moment) int64 {
+				if moment.Statement != statement {
 					return 0
 				}
-				others := m.Allocated(func(site *notebook.Site) bool {
-					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("apply")
+				others := moment.Allocated(func(site *notebook.Site) bool {
+					return made(site) && site.Meter != "cpu.mapped" && !site.Calls("", "apply")
 				})
-				return max(0, m.Peak-m.Start-max(columns, pointer*rows+others))
+				return max(0, moment.Peak-moment.Start-max(columns, pointer*rows+others))
 			},
 		})
 	})
@@ -111,10 +111,10 @@ func acrossRows(call *syntax.Call) bool {
 }
 
 // arithmetic reports whether an expression has only columns of a row, numbers, and + − * /, with a column at least.
-func arithmetic(e syntax.Expr, row string) bool {
+func arithmetic(expr syntax.Expr, row string) bool {
 	columns := 0
 	ok := true
-	syntax.Walk(e, func(node syntax.Node) bool {
+	syntax.Walk(expr, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.BinOp:
 			ok = ok && slices.Contains([]string{"+", "-", "*", "/"}, n.Op)
@@ -122,7 +122,7 @@ func arithmetic(e syntax.Expr, row string) bool {
 			ok = ok && (n.Kind == "int" || n.Kind == "float")
 		case *syntax.Subscript:
 			column, constant := n.Slice.(*syntax.Constant)
-			ok = ok && isName(n.Value, row) && constant && column.Kind == "str"
+			ok = ok && syntax.IsName(n.Value, row) && constant && column.Kind == "str"
 			columns++
 			return false
 		default:
@@ -134,8 +134,8 @@ func arithmetic(e syntax.Expr, row string) bool {
 }
 
 // temporaries returns how many results of operations live at once while an expression of columns is computed.
-func temporaries(e syntax.Expr) int {
-	o, ok := e.(*syntax.BinOp)
+func temporaries(expr syntax.Expr) int {
+	o, ok := expr.(*syntax.BinOp)
 	if !ok {
 		return 0 // a column of the frame, or a number
 	}
@@ -144,16 +144,16 @@ func temporaries(e syntax.Expr) int {
 }
 
 // columnwise returns the source of an expression with a frame in the place of a row.
-func columnwise(source string, e syntax.Expr, row, frame string) string {
-	text, at := "", e.Place().Start.Offset
-	syntax.Walk(e, func(node syntax.Node) bool {
+func columnwise(source string, expr syntax.Expr, row, frame string) string {
+	text, at := "", expr.Place().Start.Offset
+	syntax.Walk(expr, func(node syntax.Node) bool {
 		if n, ok := node.(*syntax.Name); ok && n.ID == row {
 			text += source[at:n.Start.Offset] + frame
 			at = n.End.Offset
 		}
 		return true
 	})
-	return text + source[at:e.Place().End.Offset]
+	return text + source[at:expr.Place().End.Offset]
 }
 
 // madeBy returns the test whether a statement made a site's memory.
@@ -163,18 +163,19 @@ func madeBy(s *notebook.Statement) func(*notebook.Site) bool {
 
 // rowsOf returns the number of rows of a frame of the session's end; false if it is none, or its columns are not known.
 func rowsOf(n *notebook.Notebook, name string) (rows int64, ok bool) {
-	v := n.Variable(name)
-	if v == nil || !strings.HasSuffix(v.Type, "DataFrame") || len(v.Columns) == 0 || len(v.Shape) != 2 {
+	variable := n.Variable(name)
+	if variable == nil || !strings.HasSuffix(variable.Type, "DataFrame") || len(variable.Columns) == 0 ||
+		len(variable.Shape) != 2 {
 		return 0, false
 	}
-	total := v.RestColumns
-	for _, c := range v.Columns {
+	total := variable.RestColumns
+	for _, c := range variable.Columns {
 		total += c.Bytes
 	}
-	return v.Shape[0], v.Shape[0] > 0 && total > 0
+	return variable.Shape[0], variable.Shape[0] > 0 && total > 0
 }
 
-// firstArgument returns the first argument of a call, which may have a name; nil if there is none.
+// firstArgument returns the first argument of a call, given by its place or its name; nil if there is none.
 func firstArgument(call *syntax.Call, name string) syntax.Expr {
 	if len(call.Args) > 0 {
 		return call.Args[0]

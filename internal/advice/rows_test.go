@@ -31,7 +31,7 @@ func frameSession(t *testing.T, cells []string, runs []frameRun, variables ...mo
 	r := &model.Report{}
 	for i, source := range cells {
 		number := i + 1
-		tree, err := syntax.ParseCell(source)
+		tree, err := syntax.Parse(source)
 		if err != nil {
 			t.Fatal(err)
 		}

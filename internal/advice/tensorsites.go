@@ -1,39 +1,24 @@
 package advice
 
 import (
-	"strings"
-
 	"ipytracer/internal/advice/notebook"
 	"ipytracer/internal/words"
-	"ipytracer/model"
 )
-
-// calls reports whether a call in a file of PyTorch is on the stack; function may be "" for any.
-func calls(s *notebook.Site, file, function string) bool {
-	for i := range s.Stack {
-		f := &s.Stack[i]
-		if !f.Native && strings.Contains(f.File, file) &&
-			(function == "" || f.Function == function || strings.HasSuffix(f.Function, "."+function)) {
-			return true
-		}
-	}
-	return false
-}
 
 // module reports whether a module's forward made the blocks.
 func module(s *notebook.Site) bool {
-	return calls(s, "/torch/nn/modules/module.py", "_call_impl") && !backward(s)
+	return s.Calls("/torch/nn/modules/module.py", "_call_impl") && !backward(s)
 }
 
 // backward reports whether a backward pass made the blocks, on the thread that asked for it.
-func backward(s *notebook.Site) bool { return calls(s, "/torch/autograd/__init__.py", "") }
+func backward(s *notebook.Site) bool { return s.Calls("/torch/autograd/__init__.py", "") }
 
 // optimizer reports whether an optimizer made the blocks.
-func optimizer(s *notebook.Site) bool { return calls(s, "/torch/optim/", "") }
+func optimizer(s *notebook.Site) bool { return s.Calls("/torch/optim/", "") }
 
 // built reports whether the blocks are parameters of modules, from when these were made or moved.
 func built(s *notebook.Site) bool {
-	return calls(s, "/torch/nn/", "__init__") || calls(s, "/torch/nn/modules/module.py", "_apply")
+	return s.Calls("/torch/nn/", "__init__") || s.Calls("/torch/nn/modules/module.py", "_apply")
 }
 
 // forward reports whether blocks belong to the way from the input to the loss. The backward pass of a GPU runs on a
@@ -42,19 +27,10 @@ func forward(s *notebook.Site) bool {
 	return s.Cell != nil && s.OfTensors() && !backward(s) && !optimizer(s) && !built(s)
 }
 
-// on reports whether a line of the statement is on the stack.
-func (p spot) on(s *notebook.Site) bool {
-	from, to := p.lines()
-	return within(s.Stack, p.cell.Window.Execution, from, to)
-}
-
-func within(stack []model.Frame, execution, from, to int) bool {
-	for i := range stack {
-		if f := &stack[i]; f.Execution == execution && f.Line >= from && f.Line <= to {
-			return true
-		}
-	}
-	return false
+// on returns the test whether the calls to a site pass a line of the statement.
+func on(p notebook.Spot) func(*notebook.Site) bool {
+	from, to := p.Lines()
+	return func(s *notebook.Site) bool { return s.On(p.Cell, "", from, to) }
 }
 
 // sizes are the mean sizes of the blocks of sites, the largest of all moments.
@@ -82,29 +58,19 @@ func (z sizes) largest(of func(*notebook.Site) bool) (most int64) {
 	return most
 }
 
-// allocated returns the bytes that some sites allocated in the statement of a moment.
-func allocated(m *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, size := range m.Made {
-		if s.OfTensors() && of(s) {
-			bytes += size
-		}
-	}
-	return bytes
-}
-
 // leastBlock is the size of blocks by which the rounds of a loop are counted.
 const leastBlock = 64 << 10
 
 // rounds returns the number of times that a loop went round in the statement of a moment: the largest number by which
 // the numbers of blocks of nearly all of its lines can be divided. A few blocks that are made once, such as a library's
 // workspace, may be left. It is 0 where no block of some size was made.
-func rounds(m *notebook.Moment, of func(*notebook.Site) bool) (times int64) {
+func rounds(moment *notebook.Moment, of func(*notebook.Site) bool) (times int64) {
 	bytes := map[int64]int64{} // by number of blocks
 	var all int64
-	for s, count := range m.Count {
-		if forward(s) && count > 0 && m.Made[s] >= count*leastBlock && of(s) {
-			bytes[count] += m.Made[s]
-			all += m.Made[s]
+	for s, count := range moment.Count {
+		if forward(s) && count > 0 && moment.Made[s] >= count*leastBlock && of(s) {
+			bytes[count] += moment.Made[s]
+			all += moment.Made[s]
 		}
 	}
 	for a := range bytes {
@@ -131,11 +97,11 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// sum adds up the live blocks of some sites.
-func sum(m *notebook.Moment, of func(*notebook.Site) bool) (bytes int64) {
-	for s, live := range m.Live {
+// sum adds up the bytes of some sites of tensors.
+func sum(all map[*notebook.Site]int64, of func(*notebook.Site) bool) (bytes int64) {
+	for s, size := range all {
 		if s.OfTensors() && of(s) {
-			bytes += live
+			bytes += size
 		}
 	}
 	return bytes

@@ -8,15 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// own returns the change of a cell's own memory: of the bytes that it needs on top of those before it, or of those that
-// it leaves, whichever changed more.
-func own(m *model.MeterDiff) (bytes int64, keeps bool) {
-	if abs(m.Consumed) > abs(m.Need) {
-		return m.Consumed, true
-	}
-	return m.Need, false
-}
-
 // causes separates the cells that made the difference from those that follow from them, and from those that are only
 // higher or lower because of cells before.
 func (c *comparison) causes() {
@@ -75,7 +66,7 @@ func (c *comparison) isOwn(row int, changed *model.MeterDiff) bool {
 				return e.B <= line && line < e.B+e.LinesB
 			})
 		})
-		if len(lines) > 0 && !touched && len(c.inB[row])+len(c.inA[row]) > 0 {
+		if len(lines) > 0 && !touched && len(c.b.readings[row])+len(c.a.readings[row]) > 0 {
 			found, ok := c.explain(row, changed)
 			return !ok || !found.fits
 		}
@@ -126,28 +117,13 @@ func (c *comparison) other(i int) {
 func (c *comparison) change(row *model.CellDiff) (most *model.MeterDiff) {
 	var best int64
 	for k := range row.Meters {
-		m := &row.Meters[k]
-		if bytes, _ := own(m); slices.Contains(c.judged, m.Meter) && abs(bytes) >= max(c.d.Least, 1) &&
+		meter := &row.Meters[k]
+		if bytes, _ := own(meter); slices.Contains(c.judged, meter.Meter) && abs(bytes) >= max(c.d.Least, 1) &&
 			abs(bytes) > best {
-			best, most = abs(bytes), m
+			best, most = abs(bytes), meter
 		}
 	}
 	return most
-}
-
-// reason returns the reason why a cell's own memory changed, and whether that is its source.
-func (c *comparison) reason(row *model.CellDiff) (text string, edited bool) {
-	switch row.Change {
-	case model.Edited:
-		return words.WhyEdited + words.EditedIn(row.Edits), true
-	case model.New:
-		return words.WhyNew, true
-	case model.Gone:
-		return words.WhyGone, true
-	case model.Moved:
-		return words.WhyMoved, false
-	}
-	return words.WhySame, false
 }
 
 // lineElsewhere returns the line of another cell, edited or new, that made most of a difference; nil for none.
@@ -162,8 +138,24 @@ func (c *comparison) lineElsewhere(row *model.CellDiff) *model.LineDiff {
 	return nil
 }
 
-// definedIn reports whether a line is in a function that its cell defines: memory of a line of the cell itself was
-// there before.
+// definedIn reports whether a line is in a function that its cell defines. Other lines of that cell ran before, and
+// their memory was there.
 func (c *comparison) definedIn(l model.LineDiff) bool {
 	return l.Function != "<module>" && l.Function != ""
+}
+
+// follow adds a cell to the cause that it follows from, which is added if it is new.
+func (c *comparison) follow(root int, f model.DiffFollow) {
+	at, known := c.causeOf[root]
+	if !known {
+		row := &c.d.Cells[root]
+		bytes := c.ownOf(root, f.Meter)
+		why, _ := c.reason(row)
+		row.Why, row.Consequence = why, false
+		at = len(c.d.Causes)
+		c.causeOf[root] = at
+		c.d.Causes = append(c.d.Causes, model.Cause{Cell: root, Meter: f.Meter, Bytes: bytes, Edited: true,
+			Why: words.ItselfAsMuch(row.Change) + "; " + why})
+	}
+	c.d.Causes[at].Follows = append(c.d.Causes[at].Follows, f)
 }

@@ -37,12 +37,14 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 		}
 	}
 	d.Meters = ordered(all, o.Meters)
-	c := &comparison{a: a, b: b, d: d, pairs: pairs(a, b), judged: judged(all, o.Meters)}
-	c.place()
+	rows := pairs(a, b)
+	c := &comparison{d: d, pairs: rows, judged: judged(all, o.Meters), causeOf: map[int]int{},
+		a: sideOf(a, rows, d.Meters, func(p pair) int { return p.a }),
+		b: sideOf(b, rows, d.Meters, func(p pair) int { return p.b })}
 	for i := range c.pairs {
 		d.Cells = append(d.Cells, c.row(i))
 	}
-	c.inA, c.inB, c.causeOf = c.readings(false), c.readings(true), map[int]int{}
+	c.a.readings, c.b.readings = c.readings(c.a, c.b), c.readings(c.b, c.a)
 	c.whole()
 	c.causes()
 	d.Doubts = c.doubts()
@@ -51,22 +53,6 @@ func Runs(a, b *Run, o Options) (*model.Diff, error) {
 	}
 	return d, nil
 }
-
-// comparison is the state of one comparison.
-type comparison struct {
-	a, b       *Run
-	d          *model.Diff
-	pairs      []pair
-	judged     []string // the meters of causes and limits
-	rowA, rowB map[cellRun]int
-	indexA     []int // for each of d's meters the index in a's; -1 for none
-	indexB     []int
-	inA, inB   map[int][]reading // by row
-	causeOf    map[int]int       // index of a row's cause
-}
-
-// cellRun is a run of a cell.
-type cellRun struct{ pid, execution int }
 
 func union(a, b []string) []string {
 	all := slices.Clone(a)
@@ -104,40 +90,20 @@ func judged(all, asked []string) []string {
 	return out
 }
 
-// place records the row of each run of a cell, and the column of each meter.
-func (c *comparison) place() {
-	c.rowA, c.rowB = map[cellRun]int{}, map[cellRun]int{}
-	for i, p := range c.pairs {
-		if p.a >= 0 {
-			one := &c.a.cells[p.a]
-			c.rowA[cellRun{one.PID, one.Execution}] = i
-		}
-		if p.b >= 0 {
-			one := &c.b.cells[p.b]
-			c.rowB[cellRun{one.PID, one.Execution}] = i
-		}
-	}
-	for _, id := range c.d.Meters {
-		c.indexA = append(c.indexA, slices.Index(c.a.meters, id))
-		c.indexB = append(c.indexB, slices.Index(c.b.meters, id))
-	}
-}
-
 // row compares a cell.
 func (c *comparison) row(i int) model.CellDiff {
-	p := c.pairs[i]
-	out := model.CellDiff{Change: p.change}
+	out := model.CellDiff{Change: c.pairs[i].change}
 	var figuresA, figuresB []*model.Figure
-	if p.a >= 0 {
-		out.A, figuresA = &c.a.cells[p.a].DiffCell, c.a.cells[p.a].figures
+	if one := c.a.at(i); one != nil {
+		out.A, figuresA = &one.DiffCell, one.figures
 	}
-	if p.b >= 0 {
-		out.B, figuresB = &c.b.cells[p.b].DiffCell, c.b.cells[p.b].figures
+	if one := c.b.at(i); one != nil {
+		out.B, figuresB = &one.DiffCell, one.figures
 	}
 	out.Meters = c.meters(figuresA, figuresB)
-	out.Lines = c.lines(p)
-	if p.change == model.Edited {
-		out.Edits = editsOf(c.a.cells[p.a].code, c.b.cells[p.b].code)
+	out.Lines = c.lines(i)
+	if out.Change == model.Edited {
+		out.Edits = editsOf(c.a.codeAt(i), c.b.codeAt(i))
 	}
 	return out
 }
@@ -146,13 +112,7 @@ func (c *comparison) row(i int) model.CellDiff {
 func (c *comparison) meters(a, b []*model.Figure) []model.MeterDiff {
 	out := make([]model.MeterDiff, 0, len(c.d.Meters))
 	for i, id := range c.d.Meters {
-		one := model.MeterDiff{Meter: id}
-		if k := c.indexA[i]; k >= 0 && k < len(a) {
-			one.A = a[k]
-		}
-		if k := c.indexB[i]; k >= 0 && k < len(b) {
-			one.B = b[k]
-		}
+		one := model.MeterDiff{Meter: id, A: c.a.figure(a, i), B: c.b.figure(b, i)}
 		if one.A == nil && one.B == nil {
 			continue
 		}

@@ -101,10 +101,10 @@ func (c *comparison) otherMeters(add func(words.Doubt)) {
 		}
 		return out
 	}
-	if ids := only(c.a, c.b); len(ids) > 0 {
+	if ids := only(c.a.Run, c.b.Run); len(ids) > 0 {
 		add(words.Doubt{Kind: words.OnlyInA, Text: strings.Join(ids, ", ")})
 	}
-	if ids := only(c.b, c.a); len(ids) > 0 {
+	if ids := only(c.b.Run, c.a.Run); len(ids) > 0 {
 		add(words.Doubt{Kind: words.OnlyInB, Text: strings.Join(ids, ", ")})
 	}
 }

@@ -10,29 +10,6 @@ import (
 // made, or that a cell made which itself read such a name. The names are followed through the cells of each kernel in
 // the order they ran.
 
-// link is a name that has another value than in the other run, as far as the sources show that.
-type link struct {
-	name    string
-	row     int   // of the cell that made it
-	inPlace bool  // the cell did not make it, but may have changed it
-	from    *link // the name that the cell read for that; nil where its own source is the reason
-}
-
-// root returns the link with the reason.
-func (l *link) root() *link {
-	for l.from != nil {
-		l = l.from
-	}
-	return l
-}
-
-// reading is a statement that reads such a name.
-type reading struct {
-	first, last int
-	of          *link
-	released    bool // the statement releases the value
-}
-
 // Bounds of the search.
 const (
 	maxReadings = 256 // of a cell
@@ -47,23 +24,19 @@ type flow struct {
 	calls  map[string][]string // names that functions read
 }
 
-// readings returns, by row, the statements that read values that differ: in B those of edited or new cells, in A those
-// of edited or gone ones.
-func (c *comparison) readings(ofB bool) map[int][]reading {
+// readings returns, by row, the statements that read values that differ from those of the other run: in B those of
+// edited or new cells, in A those of edited or gone ones.
+func (c *comparison) readings(of, other *side) map[int][]reading {
 	out, flows := map[int][]reading{}, map[int]*flow{}
-	run := c.a
-	if ofB {
-		run = c.b
-	}
-	rows := make([]int, 0, len(c.pairs))
-	for i := range c.pairs {
-		if c.index(i, ofB) >= 0 {
-			rows = append(rows, i)
+	var rows []int
+	for row, i := range of.index {
+		if i >= 0 {
+			rows = append(rows, row)
 		}
 	}
-	slices.SortStableFunc(rows, func(x, y int) int { return c.index(x, ofB) - c.index(y, ofB) })
+	slices.SortStableFunc(rows, func(x, y int) int { return of.index[x] - of.index[y] })
 	for _, row := range rows {
-		one := &run.cells[c.index(row, ofB)]
+		one := of.at(row)
 		if one.code == nil {
 			continue
 		}
@@ -72,43 +45,24 @@ func (c *comparison) readings(ofB bool) map[int][]reading {
 			f = &flow{values: map[string]*link{}, calls: map[string][]string{}}
 			flows[one.PID] = f
 		}
-		if all := f.cell(row, one.code, c.seeds(row, one.code, ofB)); len(all) > 0 {
+		if all := f.cell(row, one.code, c.seeds(row, one.code, other)); len(all) > 0 {
 			out[row] = all
 		}
 	}
 	return out
 }
 
-func (c *comparison) index(row int, ofB bool) int {
-	if ofB {
-		return c.pairs[row].b
-	}
-	return c.pairs[row].a
-}
-
 // seeds returns the statements of a cell that differ from those in the other run.
-func (c *comparison) seeds(row int, of *code, ofB bool) map[int]bool {
+func (c *comparison) seeds(row int, of *code, other *side) map[int]bool {
 	switch c.pairs[row].change {
 	case model.Edited:
-		other := c.codeAt(row, !ofB)
-		return changedIn(c.d.Cells[row].Edits, of, other, ofB)
+		return changedIn(c.d.Cells[row].Edits, of, other.codeAt(row), other == c.a)
 	case model.New, model.Gone:
 		all := map[int]bool{}
 		for i := range of.statements {
 			all[i] = true
 		}
 		return all
-	}
-	return nil
-}
-
-func (c *comparison) codeAt(row int, ofB bool) *code {
-	run := c.a
-	if ofB {
-		run = c.b
-	}
-	if i := c.index(row, ofB); i >= 0 {
-		return run.cells[i].code
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -20,7 +19,7 @@ func (c *comparison) explain(row int, changed *model.MeterDiff) (best explained,
 	bytes, _ := own(changed)
 	grew := c.grewIn(row, bytes)
 	var fitting, others []reading
-	for _, r := range slices.Concat(c.inB[row], c.inA[row]) {
+	for _, r := range slices.Concat(c.b.readings[row], c.a.readings[row]) {
 		if len(grew) > 0 && !slices.ContainsFunc(grew,
 			func(line int) bool { return r.first <= line && line <= r.last }) {
 			continue
@@ -78,37 +77,4 @@ func (c *comparison) fits(r reading, changed *model.MeterDiff) bool {
 	return true
 }
 
-// givesBack reports whether a cell frees memory on balance in both runs, more of it or less.
-func givesBack(m *model.MeterDiff) bool {
-	_, keeps := own(m)
-	return keeps && m.A != nil && m.B != nil && m.A.Consumed < 0 && m.B.Consumed < 0
-}
-
-// ownOf returns the change of a cell's own memory, of one meter.
-func (c *comparison) ownOf(row int, meter string) int64 {
-	for k := range c.d.Cells[row].Meters {
-		if m := &c.d.Cells[row].Meters[k]; m.Meter == meter {
-			bytes, _ := own(m)
-			return bytes
-		}
-	}
-	return 0
-}
-
 func (c *comparison) weight(row int, meter string) int64 { return abs(c.ownOf(row, meter)) }
-
-// follow adds a cell to the cause that it follows from, which is added if it is new.
-func (c *comparison) follow(root int, f model.DiffFollow) {
-	at, known := c.causeOf[root]
-	if !known {
-		row := &c.d.Cells[root]
-		bytes := c.ownOf(root, f.Meter)
-		why, _ := c.reason(row)
-		row.Why, row.Consequence = why, false
-		at = len(c.d.Causes)
-		c.causeOf[root] = at
-		c.d.Causes = append(c.d.Causes, model.Cause{Cell: root, Meter: f.Meter, Bytes: bytes, Edited: true,
-			Why: words.ItselfAsMuch(row.Change) + "; " + why})
-	}
-	c.d.Causes[at].Follows = append(c.d.Causes[at].Follows, f)
-}

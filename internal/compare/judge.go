@@ -93,22 +93,23 @@ func (c *comparison) judge(limits []Limit) *model.Judgement {
 	for _, l := range limits {
 		j.Limits = append(j.Limits, l.text)
 	}
-	one := func(row *model.CellDiff, m *model.MeterDiff, of func(model.Figure) int64, cutA, cutB bool) {
-		if !slices.Contains(c.judged, m.Meter) {
+	one := func(row *model.CellDiff, meter *model.MeterDiff, of func(model.Figure) int64, cutA, cutB bool) {
+		if !slices.Contains(c.judged, meter.Meter) {
 			return
 		}
-		a, b := spanOf(m.A, of, cutA), spanOf(m.B, of, cutB)
+		a, b := spanOf(meter.A, of, cutA), spanOf(meter.B, of, cutB)
 		for _, l := range limits {
 			surely, perhaps := l.exceeds(a, b)
 			if b.high != math.MaxInt64 && b.high-a.low < c.d.Least { // as little as two runs of the same differ
 				surely, perhaps = false, false
 			}
-			e := words.Excess{Row: row, Meter: m.Meter, Need: row != nil, A: m.A, B: m.B, Limit: l.text}
+			excess := words.Excess{Row: row, Meter: meter.Meter, Need: row != nil, A: meter.A, B: meter.B,
+				Limit: l.text}
 			switch {
 			case surely && len(j.Over) < maxSentences:
-				j.Over = append(j.Over, e.String())
+				j.Over = append(j.Over, excess.String())
 			case !surely && perhaps && len(j.Unsure) < maxSentences:
-				j.Unsure = append(j.Unsure, e.String())
+				j.Unsure = append(j.Unsure, excess.String())
 			}
 		}
 	}

@@ -11,16 +11,12 @@ import (
 // maxRowLines is the most lines that a row lists.
 const maxRowLines = 12
 
-// heavier orders lines by their bytes, and always in the same way.
-func heavier(a, b line) int {
-	return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.meter, b.meter), cmp.Compare(a.file, b.file),
-		cmp.Compare(a.execution, b.execution),
-		cmp.Compare(a.number, b.number), cmp.Compare(a.function, b.function))
-}
-
 // lines returns the lines with memory at the peaks of a cell in both runs, where that differs.
-func (c *comparison) lines(p pair) []model.LineDiff {
-	before, after := c.located(c.a, p.a, c.rowA), c.located(c.b, p.b, c.rowB)
+func (c *comparison) lines(row int) []model.LineDiff {
+	before, after := c.a.located(row), c.b.located(row)
+	for i := range before {
+		before[i].A, before[i].B = before[i].B, 0
+	}
 	out := []model.LineDiff{}
 	// Lines of the same text first, then of the same number, then the rest of the same function, in order.
 	for _, same := range []func(x, y *model.LineDiff) bool{
@@ -60,39 +56,25 @@ func (c *comparison) lines(p pair) []model.LineDiff {
 	return slices.Clip(out[:min(len(out), maxRowLines)])
 }
 
-// located returns a cell's lines with their rows in the comparison. Their bytes are in A or B, by the run.
-func (c *comparison) located(of *Run, index int, rows map[cellRun]int) []model.LineDiff {
-	if index < 0 {
+// located returns a cell's lines with their rows in the comparison. Their bytes are in B.
+func (s *side) located(row int) (out []model.LineDiff) {
+	one := s.at(row)
+	if one == nil {
 		return nil
 	}
-	one := &of.cells[index]
-	out := make([]model.LineDiff, 0, len(one.lines))
 	for _, l := range one.lines {
-		d := model.LineDiff{Meter: of.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
-			Cell: -1}
-		if l.execution > 0 {
-			if row, ok := rows[cellRun{one.PID, l.execution}]; ok {
-				d.Cell = row
-				d.Source = c.text(of, row, l.number)
-			}
-		}
-		if of == c.a {
-			d.A = l.bytes
-		} else {
-			d.B = l.bytes
+		d := model.LineDiff{Meter: s.meters[l.meter], Function: l.function, File: where(l.file), Line: l.number,
+			Cell: -1, B: l.bytes}
+		if of, ok := s.rows[cellRun{one.PID, l.execution}]; ok && l.execution > 0 {
+			d.Cell, d.Source = of, textOf(s.at(of).Source, l.number)
 		}
 		out = append(out, d)
 	}
 	return out
 }
 
-// text returns a line of a cell's source.
-func (c *comparison) text(of *Run, row, number int) string {
-	index := c.pairs[row].b
-	if of == c.a {
-		index = c.pairs[row].a
-	}
-	source := of.cells[index].Source
+// textOf returns a line of a source.
+func textOf(source string, number int) string {
 	for l := range strings.Lines(source) {
 		if number--; number == 0 {
 			return strings.TrimSpace(l)
@@ -115,5 +97,3 @@ func where(file string) string {
 	}
 	return file
 }
-
-func abs(n int64) int64 { return max(n, -n) }

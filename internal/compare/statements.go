@@ -1,46 +1,33 @@
 package compare
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
 
 	"ipytracer/internal/syntax"
+	"ipytracer/model"
 )
 
-// step is a simple statement of a cell, or the head of a block of one: the names in if, for, with and similar blocks
-// are in the cell's own namespace.
-type step struct {
-	first, last int // lines, from 1
-	// reads are names that it reads, assigns names that it assigns, changes names of values that it may change:
-	// x[0] = 1, x.y = 1, and x.append(1) where a statement is nothing else.
-	reads, assigns, changes []string
-	// deletes are names that it deletes.
-	deletes []string
-	// body are the names that a function or a class reads when it is called, by a name that is among assigns.
-	body []string
-	// text is the statement without white space and comments.
-	text string
-}
-
-// Bounds on the steps of a source, and of a step: names of each kind, and bytes of a name that is known.
+// Bounds on the statements of a source, and of a statement: names of each kind, and bytes of a name that is known.
 const (
-	maxSteps = 1 << 16
-	maxNames = 256
-	maxName  = 200
+	maxStatements = 1 << 16
+	maxNames      = 256
+	maxName       = 200
 )
 
-// stepsOf returns the steps of a source, in order. Of a source that is no Python, as one that is cut, they are those
-// above the line with the error.
-func stepsOf(source string) []step {
-	s := steps{source: source}
-	tree, err := syntax.ParseCell(source)
+// statementsOf returns the statements of a source, in order; intern makes a copy of each name. Of a source that is no
+// Python, as one that is cut, they are those above the line with the error.
+func statementsOf(source string, intern func(string) string) []statement {
+	s := statements{source: source, intern: intern}
+	tree, err := syntax.Parse(source)
 	for range maxCuts {
 		failed, ok := err.(*syntax.SyntaxError)
 		if !ok {
 			break
 		}
 		s.source = above(s.source, failed.Line)
-		tree, err = syntax.ParseCell(s.source)
+		tree, err = syntax.Parse(s.source)
 	}
 	if err != nil {
 		return nil
@@ -65,23 +52,24 @@ func above(source string, line int) string {
 	return source[:end]
 }
 
-// steps collects the steps of a source.
-type steps struct {
+// statements collects the statements of a source.
+type statements struct {
 	source string
-	out    []step
+	intern func(string) string
+	out    []statement
 	timed  bool // they run as the body of a function, as %%timeit has it: no name stays
 }
 
-func (s *steps) all(body []syntax.Stmt) {
+func (s *statements) all(body []syntax.Stmt) {
 	for _, one := range body {
-		if len(s.out) < maxSteps {
+		if len(s.out) < maxStatements {
 			s.add(one)
 		}
 	}
 }
 
-// add adds the steps of a statement.
-func (s *steps) add(stmt syntax.Stmt) {
+// add adds a statement, and those in its blocks.
+func (s *statements) add(stmt syntax.Stmt) {
 	switch b := stmt.(type) {
 	case *syntax.If:
 		s.head(b, b.Body, expression(b.Test))
@@ -108,7 +96,7 @@ func (s *steps) add(stmt syntax.Stmt) {
 func expression(e syntax.Expr) syntax.Stmt { return &syntax.ExprStmt{Span: e.Place(), Value: e} }
 
 // head adds the head of a block, with the names of a statement that stands for it, and then the block.
-func (s *steps) head(block syntax.Node, body []syntax.Stmt, names ...syntax.Stmt) {
+func (s *statements) head(block syntax.Node, body []syntax.Stmt, names ...syntax.Stmt) {
 	p := block.Place()
 	if len(body) > 0 {
 		p.End = body[0].Place().Start
@@ -119,7 +107,7 @@ func (s *steps) head(block syntax.Node, body []syntax.Stmt, names ...syntax.Stmt
 	s.all(body)
 }
 
-func (s *steps) try(b *syntax.Try) {
+func (s *statements) try(b *syntax.Try) {
 	s.all(b.Body)
 	for _, h := range b.Handlers {
 		names := []syntax.Stmt{}
@@ -137,7 +125,7 @@ func (s *steps) try(b *syntax.Try) {
 	s.all(b.Finally)
 }
 
-func (s *steps) match(b *syntax.Match) {
+func (s *statements) match(b *syntax.Match) {
 	for i, c := range b.Cases {
 		names := []syntax.Stmt{&syntax.Match{Span: b.Span, Subject: b.Subject,
 			Cases: []*syntax.MatchCase{{Span: c.Span, Binds: c.Binds, Uses: c.Uses, Guard: c.Guard}}}}
@@ -151,31 +139,31 @@ func (s *steps) match(b *syntax.Match) {
 }
 
 // magic adds a line of IPython's. Names that %timeit assigns do not stay.
-func (s *steps) magic(m *syntax.Magic) {
-	name := m.Name()
+func (s *statements) magic(magic *syntax.Magic) {
+	name := magic.Name()
 	timed := name == "timeit" || name == "prun" || name == "memit"
 	switch {
-	case !strings.HasPrefix(m.Text, "%%"):
-		if m.Body == nil {
-			s.put(m.Span, m.Text)
+	case !strings.HasPrefix(magic.Text, "%%"):
+		if magic.Body == nil {
+			s.put(magic.Span, magic.Text)
 			return
 		}
 		before := s.timed
 		s.timed = s.timed || timed
-		s.all(m.Body)
+		s.all(magic.Body)
 		s.timed = before
 	case timed: // what follows is the rest of the cell
 		s.timed = true
-		s.all(m.Body)
-	case m.Body == nil && strings.Contains(m.Text, "\n"): // another language
-		s.put(m.Span, m.Text)
+		s.all(magic.Body)
+	case magic.Body == nil && strings.Contains(magic.Text, "\n"): // another language
+		s.put(magic.Span, magic.Text)
 	default:
-		s.all(m.Body)
+		s.all(magic.Body)
 	}
 }
 
 // simple adds a statement that is no block.
-func (s *steps) simple(stmt syntax.Stmt) {
+func (s *statements) simple(stmt syntax.Stmt) {
 	s.put(stmt.Place(), syntax.Text(s.source, stmt), stmt)
 	e, ok := stmt.(*syntax.ExprStmt)
 	if !ok {
@@ -183,35 +171,18 @@ func (s *steps) simple(stmt syntax.Stmt) {
 	}
 	if call, ok := e.Value.(*syntax.Call); ok {
 		if _, method := call.Func.(*syntax.Attribute); method {
-			if name := rootOf(call.Func); name != "" {
+			if name := syntax.Base(call.Func); name != "" {
 				last := &s.out[len(s.out)-1]
-				last.changes = unique(append(last.changes, name))
+				last.changes = unique(append(last.changes, name), s.intern)
 			}
 		}
 	}
 }
 
-// rootOf returns x of x.y[0].z(1); "" where an expression does not begin with a name.
-func rootOf(e syntax.Expr) string {
-	for {
-		switch x := e.(type) {
-		case *syntax.Attribute:
-			e = x.Value
-		case *syntax.Subscript:
-			e = x.Value
-		case *syntax.Call:
-			e = x.Func
-		case *syntax.Name:
-			return x.ID
-		default:
-			return ""
-		}
-	}
-}
-
-// put adds a step with the names of statements.
-func (s *steps) put(p syntax.Span, text string, names ...syntax.Stmt) {
-	one := step{first: p.Start.Line, last: max(p.Start.Line, p.End.Line), text: syntax.Bare(text)}
+// put adds a statement with the names of some.
+func (s *statements) put(p syntax.Span, text string, names ...syntax.Stmt) {
+	one := statement{first: p.Start.Line, last: max(p.Start.Line, p.End.Line),
+		text: maphash.String(seed, syntax.Bare(text))}
 	uses := syntax.Names(names...)
 	assigned := map[string]bool{}
 	for _, b := range uses.Binds {
@@ -231,27 +202,113 @@ func (s *steps) put(p syntax.Span, text string, names ...syntax.Stmt) {
 	for _, name := range one.assigns {
 		if f := uses.Functions[name]; f != nil {
 			for _, r := range f.Reads {
-				one.body = append(one.body, r.Name)
+				one.calls = append(one.calls, r.Name)
 			}
 		}
 	}
-	for _, list := range []*[]string{&one.reads, &one.assigns, &one.changes, &one.deletes, &one.body} {
-		*list = unique(*list)
+	for _, list := range []*[]string{&one.reads, &one.assigns, &one.changes, &one.deletes, &one.calls} {
+		*list = unique(*list, s.intern)
 	}
 	if s.timed {
-		one.assigns, one.deletes, one.body = nil, nil, nil
+		one.assigns, one.deletes, one.calls = nil, nil, nil
 	}
 	s.out = append(s.out, one)
 }
 
-// unique returns names, each once, in their order.
-func unique(all []string) (out []string) {
+// unique returns names, each once, in their order, and bounded.
+func unique(all []string, intern func(string) string) (out []string) {
 	known := map[string]bool{}
 	for _, n := range all {
 		if len(out) < maxNames && len(n) <= maxName && !known[n] {
 			known[n] = true
-			out = append(out, strings.Clone(n))
+			out = append(out, intern(n))
 		}
 	}
 	return slices.Clip(out)
 }
+
+// codeOf returns the analysis of a cell's source.
+func (run *Run) codeOf(source string) *code {
+	if source == "" {
+		return nil
+	}
+	key := maphash.String(seed, source)
+	if known, ok := run.codes[key]; ok {
+		return known
+	}
+	if run.kept >= maxKept {
+		return nil
+	}
+	c := &code{}
+	for l := range strings.Lines(source) {
+		if len(c.lines) == maxCodeLines {
+			break
+		}
+		c.lines = append(c.lines, maphash.String(seed, strings.TrimRight(l, " \t\r\n\f")))
+	}
+	c.statements = statementsOf(source, run.intern)
+	for i := range c.statements {
+		s := &c.statements[i]
+		run.kept += len(s.reads) + len(s.assigns) + len(s.changes) + len(s.deletes) + len(s.calls)
+	}
+	run.kept += len(c.lines) + len(c.statements)
+	run.codes[key] = c
+	return c
+}
+
+// editsOf returns the lines in which a source differs from its earlier version.
+func editsOf(a, b *code) []model.Edit {
+	if a == nil || b == nil {
+		return nil
+	}
+	var out []model.Edit
+	x, y := 0, 0
+	to := func(i, j int) {
+		if i > x || j > y {
+			out = append(out, model.Edit{A: x + 1, LinesA: i - x, B: y + 1, LinesB: j - y})
+		}
+	}
+	for _, m := range align(a.lines, b.lines) {
+		to(m.a, m.b)
+		x, y = m.a+1, m.b+1
+	}
+	to(len(a.lines), len(b.lines))
+	return slices.Clip(out[:min(len(out), maxEdits)])
+}
+
+// maxEdits is the most edits of a cell that are reported.
+const maxEdits = 256
+
+// changedIn returns the statements of one side that lie in edited lines and that the other side lacks.
+func changedIn(edits []model.Edit, of, other *code, ofB bool) map[int]bool {
+	if of == nil {
+		return nil
+	}
+	there, out := map[uint64]bool{}, map[int]bool{}
+	if other != nil {
+		for _, s := range other.statements {
+			there[s.text] = true
+		}
+	}
+	for i, s := range of.statements {
+		if there[s.text] {
+			continue
+		}
+		if slices.ContainsFunc(edits, func(e model.Edit) bool {
+			first, lines := e.A, e.LinesA
+			if ofB {
+				first, lines = e.B, e.LinesB
+			}
+			return s.first < first+lines && first <= s.last
+		}) {
+			out[i] = true
+		}
+	}
+	return out
+}
+
+// Bounds on the parts of sources that are kept beside their texts. Changes of the rest are not explained.
+const (
+	maxCodeLines = 4096    // of one source
+	maxKept      = 4 << 20 // names and lines of a run
+)

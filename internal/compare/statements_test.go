@@ -14,7 +14,7 @@ import (
 )
 
 // said returns the uses of names in statements: "reads; assigns; changes", sorted.
-func said(all []step) string {
+func said(all []statement) string {
 	var reads, assigns, changes []string
 	for _, s := range all {
 		reads, assigns, changes = append(reads, s.reads...), append(assigns,
@@ -79,7 +79,7 @@ func TestStatements(t *testing.T) {
 		{"w = y\nif w:\n  v = w\n  x = [cut", "w y; v w; "},
 		{"", "; ; "},
 	} {
-		if got := said(stepsOf(c.source)); got != c.want {
+		if got := said(statementsOf(c.source, strings.Clone)); got != c.want {
 			t.Errorf("%q: %q, want %q", c.source, got, c.want)
 		}
 	}
@@ -96,8 +96,8 @@ func TestBodies(t *testing.T) {
 		{"class A:\n    size = N\n    def get(self, k=D):\n        return self.size + k + M", "M"},
 		{"def f():\n\n    # nothing\n    '''of x'''\n    return x\n\ny = 1", "x"},
 	} {
-		got := stepsOf(c.source)
-		if len(got) == 0 || strings.Join(got[0].body, " ") != c.want {
+		got := statementsOf(c.source, strings.Clone)
+		if len(got) == 0 || strings.Join(got[0].calls, " ") != c.want {
 			t.Errorf("%q: %+v, want %q", c.source, got, c.want)
 		}
 	}
@@ -106,8 +106,8 @@ func TestBodies(t *testing.T) {
 // TestLines checks the lines of statements.
 func TestLines(t *testing.T) {
 	got := ""
-	for _, s := range stepsOf("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n" +
-		"def g():\n    return 1\n\n    # no more\nw = 3") {
+	for _, s := range statementsOf("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n"+
+		"def g():\n    return 1\n\n    # no more\nw = 3", strings.Clone) {
 		got += fmt.Sprintf("%d-%d ", s.first, s.last)
 	}
 	if want := "2-4 6-6 7-8 8-8 9-10 13-13 "; got != want {
@@ -118,7 +118,7 @@ func TestLines(t *testing.T) {
 // TestWhitespaceAndCommentsAreNoChange checks that the text of a statement is without them, and has the contents of
 // strings.
 func TestWhitespaceAndCommentsAreNoChange(t *testing.T) {
-	text := func(source string) string { return stepsOf(source)[0].text }
+	text := func(source string) uint64 { return statementsOf(source, strings.Clone)[0].text }
 	if text("x = f( 1,\n 'a' ) # c") != text("x=f(1,'a')") {
 		t.Error("white space is a change")
 	}
@@ -169,7 +169,7 @@ print(json.dumps(out))
 	}
 	for module, one := range modules {
 		var all []string
-		for _, s := range stepsOf(one[0]) {
+		for _, s := range statementsOf(one[0], strings.Clone) {
 			all = append(append(all, s.assigns...), s.deletes...)
 		}
 		slices.Sort(all)
@@ -185,13 +185,13 @@ func TestHostileSources(t *testing.T) {
 		"x, ", "'''", "\\\n", "f'{f\"{", "x;", "@", "class A: ", "with a as b, ", "del ", "x.", "x[", "{", "for x in ",
 		"\x00", "日本", "a:=", "def f():\n ", "%time "} {
 		began := time.Now()
-		all := stepsOf(strings.Repeat(piece, 1<<20/len(piece)))
+		all := statementsOf(strings.Repeat(piece, 1<<20/len(piece)), strings.Clone)
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("%q took %v", piece, took)
 		}
 		for _, s := range all {
-			if len(s.reads) > 256 || len(s.assigns) > 256 || len(s.body) > 256 {
-				t.Errorf("%q: %d, %d, %d names", piece, len(s.reads), len(s.assigns), len(s.body))
+			if len(s.reads) > 256 || len(s.assigns) > 256 || len(s.calls) > 256 {
+				t.Errorf("%q: %d, %d, %d names", piece, len(s.reads), len(s.assigns), len(s.calls))
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func FuzzSteps(f *testing.F) {
 	f.Add("x = f'{a:{b}}' ; def g(c=lambda d: e): return h\n%%time")
 	f.Add("for (a, b) in [c for d in e]:\n\tf.g[h] += i")
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, source string) {
-		for _, s := range stepsOf(source) {
+		for _, s := range statementsOf(source, strings.Clone) {
 			if s.first < 1 || s.last < s.first {
 				t.Errorf("lines %d to %d of %q", s.first, s.last, source)
 			}

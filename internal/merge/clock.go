@@ -95,7 +95,7 @@ func place(clocks []*clock, wallError int64, all []message) (contradictions [][2
 // apart returns by how much the clock is ahead of another by the wall clocks.
 func (c *clock) apart(of *clock) int64 { return (c.mono - c.now) - (of.mono - of.now) }
 
-// estimate takes the distance by the wall clocks if the bounds allow it, else the middle of these.
+// estimate takes the distance by the wall clocks if it is within the bounds, else the middle of the bounds.
 func (c *clock) estimate(reference *clock) {
 	c.ahead = c.apart(reference)
 	if c.above == nil {

@@ -37,11 +37,8 @@ func (s *Set) Merge() *model.Merge {
 		s.timed(n)
 		m.Nodes = append(m.Nodes, n.MergeNode)
 	}
+	s.prune()
 	m.Cells = slices.Clip(append(m.Cells, s.cells...))
-	slices.SortFunc(m.Cells, func(a, b model.MergeCell) int {
-		return cmp.Or(cmp.Compare(b.Figure.Need(), a.Figure.Need()), cmp.Compare(a.Node, b.Node),
-			cmp.Compare(a.Window, b.Window))
-	})
 	for i := range m.Cells {
 		m.Cells[i].AtNS += m.Nodes[m.Cells[i].Node].StartNS
 	}

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,11 +52,11 @@ type Set struct {
 	sessions map[string]string
 	alive    map[process][]life
 	lives    int
-	cells    weightiest
-	count    int   // cells of all nodes
-	marks    int   // messages of all clocks
-	dropped  int   // messages beyond the limit
-	zero     int64 // the reference's time at the beginning of the timeline
+	cells    []model.MergeCell // the heaviest, and those of the last recordings
+	count    int               // cells of all nodes
+	marks    int               // messages of all clocks
+	dropped  int               // messages beyond the limit
+	zero     int64             // the reference's time at the beginning of the timeline
 }
 
 // node is a recording that was taken in.
@@ -265,10 +264,10 @@ func (n *node) figured(figures map[int]model.Figure) {
 	}
 }
 
-// unending is the sum of figures that is too large for a number.
+// unending stands for a sum of figures that is too large for a number.
 const unending = 1<<63 - 1
 
-// plus adds two figures from 0 on.
+// plus adds two figures that are not negative; a sum that is too large is unending.
 func plus(a, b int64) int64 {
 	if sum := a + b; sum >= 0 {
 		return sum
@@ -283,23 +282,27 @@ const (
 	maxExcerpt = 200
 )
 
-// weigh keeps a cell if it is one of those that needed most.
+// weigh takes in a cell.
 func (s *Set) weigh(n *node, w *model.Window, f model.Figure) {
-	if len(s.cells) == maxCells {
-		if s.cells[0].Figure.Need() >= f.Need() {
-			return
-		}
-		heap.Pop(&s.cells)
-	}
 	c := model.MergeCell{
 		Node: len(s.nodes), Window: w.ID, PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, Silent: w.Silent,
 		Status: w.Status, AtNS: w.StartNS, DurationNS: w.DurationNS, Figure: f, Source: excerpt(w.Source),
 	}
 	if w.ExecutionCount != nil {
-		count := *w.ExecutionCount
-		c.ExecutionCount = &count
+		c.ExecutionCount = new(*w.ExecutionCount)
 	}
-	heap.Push(&s.cells, c)
+	if s.cells = append(s.cells, c); len(s.cells) == 2*maxCells {
+		s.prune()
+	}
+}
+
+// prune keeps the cells that needed most, those first.
+func (s *Set) prune() {
+	slices.SortFunc(s.cells, func(a, b model.MergeCell) int {
+		return cmp.Or(cmp.Compare(b.Figure.Need(), a.Figure.Need()), cmp.Compare(a.Node, b.Node),
+			cmp.Compare(a.Window, b.Window))
+	})
+	s.cells = s.cells[:min(len(s.cells), maxCells)]
 }
 
 // excerpt returns the beginning of a text.
@@ -308,17 +311,4 @@ func excerpt(text string) string {
 		text = strings.ToValidUTF8(text[:maxExcerpt], "")
 	}
 	return strings.Clone(text)
-}
-
-// weightiest are cells, the one that needed least first.
-type weightiest []model.MergeCell
-
-func (c weightiest) Len() int           { return len(c) }
-func (c weightiest) Less(i, j int) bool { return c[i].Figure.Need() < c[j].Figure.Need() }
-func (c weightiest) Swap(i, j int)      { c[i], c[j] = c[j], c[i] }
-func (c *weightiest) Push(x any)        { *c = append(*c, x.(model.MergeCell)) }
-func (c *weightiest) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
 }

@@ -73,10 +73,8 @@ func (r *Run) doubts() (all []words.Doubt) {
 }
 
 func differ(runs []*Run) bool {
-	for _, r := range runs[1:] {
-		if a, b := r.Host, runs[0].Host; a.Name != b.Name || a.Kernel != b.Kernel || a.CPUs != b.CPUs {
-			return true
-		}
-	}
-	return false
+	first := runs[0].Host
+	return slices.ContainsFunc(runs, func(r *Run) bool {
+		return r.Host.Name != first.Name || r.Host.Kernel != first.Kernel || r.Host.CPUs != first.CPUs
+	})
 }

@@ -125,8 +125,7 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 			continue
 		}
 		if f.ExecutionCount != nil {
-			n := *f.ExecutionCount
-			count = &n
+			count = new(*f.ExecutionCount)
 		}
 		if users && (inner.Execution != f.Execution || inner.Line != f.Line || inner.Function != f.Function) {
 			within = nameOf(inner)
@@ -136,13 +135,12 @@ func lineOf(stack []model.Frame) (at place, count *int, within string) {
 	at = placeOf(stack)
 	at.file, at.function = strings.Clone(at.file), strings.Clone(at.function)
 	if users && inner.ExecutionCount != nil { // of a cell that ran before the session
-		n := *inner.ExecutionCount
-		count = &n
+		count = new(*inner.ExecutionCount)
 	}
 	return at, count, ""
 }
 
-// placeOf returns the same line, in the memory of the stack.
+// placeOf returns the line of [lineOf], with texts of the stack's own memory.
 func placeOf(stack []model.Frame) place {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if f := &stack[i]; f.Execution > 0 {

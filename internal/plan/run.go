@@ -145,7 +145,7 @@ func Read(name string, r *model.Report) *Run {
 	return run
 }
 
-// demandsOf returns the kinds of memory that a machine can run out of, the one that ranks first.
+// demandsOf returns the kinds of memory that a machine can run out of. The first is the one by which cells are ranked.
 func demandsOf(ids []string, ranks string) []*demand {
 	all := []*demand{{meter: "cpu.resident", rank: "cpu.resident", parts: map[string]int64{}}}
 	for _, id := range ids {
@@ -192,8 +192,7 @@ func (x *reader) session(w *model.Window) {
 		}
 		d.figure = f
 		if f.Bound != nil {
-			bound := *f.Bound
-			d.figure.Bound = &bound
+			d.figure.Bound = new(*f.Bound)
 		}
 		for _, id := range parts {
 			if p, ok := w.Together(id); ok {
@@ -230,8 +229,7 @@ func (x *reader) cell(w *model.Window) {
 func topOf(w *model.Window, execution int, count *int, f model.Figure) *top {
 	one := &top{id: w.ID, pid: w.PID, kernel: strings.Clone(w.Kernel), run: execution, peak: f.Peak, need: f.Need()}
 	if count != nil {
-		n := *count
-		one.count = &n
+		one.count = new(*count)
 	}
 	return one
 }

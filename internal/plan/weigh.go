@@ -219,8 +219,7 @@ func (y *weighing) add(w *model.Window) {
 		at: model.PlanPlace{PID: w.PID, Kernel: strings.Clone(w.Kernel), Execution: w.Execution,
 			Children: childrenOf(w, y.s.d.rank)}}
 	if w.ExecutionCount != nil {
-		count := *w.ExecutionCount
-		y.cell.at.ExecutionCount = &count
+		y.cell.at.ExecutionCount = new(*w.ExecutionCount)
 	}
 	y.id, y.highest = w.ID, 0
 	y.s.begin(l, stood)

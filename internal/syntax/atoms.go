@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 func (p *expressions) atom() Expr {
 	start := p.start()
 	switch t := p.tok(); t.kind {
@@ -33,19 +35,15 @@ func (p *expressions) atom() Expr {
 }
 
 func numberKind(text string) string {
-	if len(text) > 1 && (text[1]|0x20 == 'x') {
+	switch text = strings.ToLower(text); {
+	case strings.HasPrefix(text, "0x"):
 		return "int"
+	case strings.HasSuffix(text, "j"):
+		return "complex"
+	case strings.ContainsAny(text, ".e"):
+		return "float"
 	}
-	kind := "int"
-	for i := range len(text) {
-		switch text[i] | 0x20 {
-		case 'j':
-			return "complex"
-		case '.' | 0x20, 'e':
-			kind = "float"
-		}
-	}
-	return kind
+	return "int"
 }
 
 // group reads what stands behind (.

@@ -79,7 +79,7 @@ func TestCells(t *testing.T) {
 	theirs := readByIPython(t, cells)
 	same := 0
 	for i, cell := range cells {
-		module, err := syntax.ParseCell(cell)
+		module, err := syntax.Parse(cell)
 		switch {
 		case err != nil && theirs[i] == nil:
 		case err != nil:
@@ -191,7 +191,7 @@ func TestPythonCells(t *testing.T) {
 	heads := []string{"%%time", "%%timeit -n 3 setup()", "%%capture out", "%%time\n%%capture", "\n\n%%tracer\n"}
 	for _, head := range heads {
 		cell := head + "\nx = !ls\nif x:\n    %time y"
-		module, err := syntax.ParseCell(cell)
+		module, err := syntax.Parse(cell)
 		if err != nil {
 			t.Fatalf("%q: %v", cell, err)
 		}
@@ -217,7 +217,7 @@ func TestPythonCells(t *testing.T) {
 		"x = 1\n%time a + \\\n  b":       "a + \\\n  b",
 		"%matplotlib inline":             "",
 	} {
-		module, err := syntax.ParseCell(line)
+		module, err := syntax.Parse(line)
 		if err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}

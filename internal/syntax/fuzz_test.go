@@ -9,7 +9,7 @@ import (
 	"ipytracer/internal/syntax"
 )
 
-// FuzzParse parses any source as a file and as a cell. Each node has a place in the source.
+// FuzzParse parses any source. Each node has a place in the source.
 func FuzzParse(f *testing.F) {
 	for _, fragment := range fragments {
 		f.Add(fragment)
@@ -24,17 +24,15 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	hostile.Fuzz(f, 64<<20, func(t *testing.T, source string) {
-		for _, parse := range []func(string) (*syntax.Module, error){syntax.Parse, syntax.ParseCell} {
-			module, err := parse(source)
-			if (module == nil) == (err == nil) {
-				t.Fatalf("tree %v, error %v", module, err)
-			}
-			if err != nil {
-				continue
-			}
-			checkPlaces(t, source, module)
-			syntax.Names(module.Body...).Bound("x")
+		module, err := syntax.Parse(source)
+		if (module == nil) == (err == nil) {
+			t.Fatalf("tree %v, error %v", module, err)
 		}
+		if err != nil {
+			return
+		}
+		checkPlaces(t, source, module)
+		syntax.Names(module.Body...).Bound("x")
 	})
 }
 

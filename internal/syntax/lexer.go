@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -67,7 +68,7 @@ func lineStarts(source string) []int32 {
 	return lines
 }
 
-// place returns the position of an offset. Offsets that are asked for one after the other rise, but for those of one
+// place returns the line of an offset. It looks from the line of the offset before on: offsets rise, except within one
 // logical line.
 func (l *lexer) place(offset int) int32 {
 	for l.line < len(l.lines) && int(l.lines[l.line]) <= offset {
@@ -95,46 +96,6 @@ func (l *lexer) peek(distance int) byte {
 		return 0
 	}
 	return l.source[l.at+distance]
-}
-
-func (l *lexer) run() {
-	for l.tokens == nil || l.tokens[len(l.tokens)-1].kind != kindEnd {
-		if n := len(l.modes); n > 0 && l.modes[n-1].kind != inField {
-			l.literal()
-		} else if l.fresh {
-			l.indentation()
-		} else {
-			l.token()
-		}
-	}
-}
-
-// token cuts the next token, or skips what is none.
-func (l *lexer) token() {
-	l.blanks()
-	if l.at >= l.end {
-		l.finish()
-		return
-	}
-	begins := l.cell != nil && len(l.brackets) == 0 && len(l.tokens) == l.first
-	switch c := l.source[l.at]; {
-	case begins && strings.IndexByte("%!?,;/", c) >= 0:
-		l.escape(kindMagic)
-	case c == '#':
-		l.restOfLine()
-	case c == '\n' || c == '\r':
-		l.newline()
-	case c >= '0' && c <= '9', c == '.' && isDigit(l.peek(1)):
-		l.number()
-	case c == '\'' || c == '"':
-		l.quoted(0)
-	case isWord(c):
-		l.word()
-	case c == '?' && l.cell != nil && len(l.brackets) == 0:
-		l.help()
-	default:
-		l.operator()
-	}
 }
 
 // blanks skips spaces, and line ends behind a backslash.
@@ -177,117 +138,18 @@ func (l *lexer) behindLineEnd(at int) int {
 	return min(at+1, l.end)
 }
 
+// upTo returns what stands in front of the first of some characters; the whole text where there is none.
+func upTo(text, chars string) string {
+	if end := strings.IndexAny(text, chars); end >= 0 {
+		return text[:end]
+	}
+	return text
+}
+
 func (l *lexer) restOfLine() {
 	for l.at < l.end && l.source[l.at] != '\n' && l.source[l.at] != '\r' {
 		l.at++
 	}
-}
-
-// newline ends a logical line, unless a bracket is open.
-func (l *lexer) newline() {
-	start := l.at
-	l.lineEnd()
-	if len(l.brackets) > 0 {
-		return
-	}
-	if len(l.tokens) > l.first {
-		l.emit(kindNewline, start, start)
-	}
-	l.fresh, l.first = true, len(l.tokens)
-}
-
-func (l *lexer) finish() {
-	if len(l.brackets) > 0 {
-		l.fail(l.at, "'"+string(l.brackets[len(l.brackets)-1])+"' was never closed")
-	}
-	if len(l.tokens) > l.first {
-		l.emit(kindNewline, l.at, l.at)
-	}
-	for range l.indents[1:] {
-		l.emit(kindDedent, l.at, l.at)
-	}
-	l.emit(kindEnd, l.at, l.at)
-}
-
-// indentation measures the line that begins, and skips lines without code.
-func (l *lexer) indentation() {
-	var now, kept indent
-	for l.at < l.end {
-		switch c := l.source[l.at]; c {
-		case ' ':
-			now.wide++
-			now.narrow++
-			l.at++
-		case '\t':
-			now.wide = (now.wide/8 + 1) * 8
-			now.narrow++
-			l.at++
-		case '\f':
-			now = indent{}
-			l.at++
-		case '\\':
-			if kept.wide == 0 {
-				kept = now
-			}
-			l.continuation()
-		case '#':
-			l.restOfLine()
-		case '\n', '\r':
-			l.lineEnd()
-			now, kept = indent{}, indent{}
-		default:
-			if kept.wide > 0 {
-				now = kept
-			}
-			l.indent(now)
-			l.fresh, l.first = false, len(l.tokens)
-			return
-		}
-	}
-	l.fresh = false
-}
-
-func (l *lexer) indent(now indent) {
-	top := l.indents[len(l.indents)-1]
-	switch {
-	case now == top:
-	case now.wide > top.wide && now.narrow > top.narrow:
-		if len(l.indents) >= maxIndents {
-			l.fail(l.at, "too many levels of indentation")
-		}
-		l.indents = append(l.indents, now)
-		l.emit(kindIndent, l.at, l.at)
-	default:
-		for now.wide < top.wide {
-			l.indents = l.indents[:len(l.indents)-1]
-			l.emit(kindDedent, l.at, l.at)
-			top = l.indents[len(l.indents)-1]
-		}
-		if now.wide != top.wide {
-			l.fail(l.at, "unindent does not match any outer indentation level")
-		}
-		if now.narrow != top.narrow {
-			l.fail(l.at, "inconsistent use of tabs and spaces in indentation")
-		}
-	}
-}
-
-// word cuts a name, a keyword, or a string with a prefix.
-func (l *lexer) word() {
-	start := l.at
-	if n := stringPrefix(l.source[l.at:l.end]); n > 0 {
-		l.quoted(n)
-		return
-	}
-	l.at = start + wordLength(l.source[l.at:l.end])
-	if l.at == start {
-		l.fail(start, "invalid character")
-	}
-	text, kind := l.source[start:l.at], kindName
-	if keywords[text] {
-		kind = kindOp
-	}
-	l.emit(kind, start, l.at)
 }
 
 // wordLength returns how many bytes of an identifier stand at the beginning of a text.
@@ -313,4 +175,23 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 // isWord reports whether an identifier may begin with a byte.
 func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
+}
+
+// cell is what the lexer knows of a cell of IPython's.
+type cell struct {
+	indent  string         // removed from each line
+	prompts *regexp.Regexp // removed from each line; nil for none
+	inner   int            // how many magics this Python stands in
+}
+
+// prefix returns how many bytes at the beginning of a line IPython removes: an indentation, and then a prompt.
+func (c *cell) prefix(line string) int {
+	size := 0
+	if strings.HasPrefix(line, c.indent) {
+		size = len(c.indent)
+	}
+	if c.prompts == nil {
+		return size
+	}
+	return size + len(c.prompts.FindString(upTo(line[size:], "\r\n")))
 }

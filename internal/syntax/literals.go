@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // stringPrefix returns the length of a string's prefix at the beginning of a text; 0 where no string begins.
 func stringPrefix(text string) int {
@@ -120,4 +124,96 @@ func (l *lexer) field(in modeKind) {
 	}
 	l.at++
 	l.emit(kindOp, l.at-1, l.at)
+}
+
+func (l *lexer) operator() {
+	start := l.at
+	field := len(l.modes) > 0 && len(l.brackets) == l.modes[len(l.modes)-1].brackets
+	if field && l.fieldEnd() {
+		return
+	}
+	size := 3
+	for size > 0 && !(l.at+size <= l.end && operators[size][l.source[l.at:l.at+size]]) {
+		size--
+	}
+	if size == 0 {
+		l.fail(start, "invalid character")
+	}
+	if size == 1 {
+		l.bracket(l.source[start])
+	}
+	l.at += size
+	l.emit(kindOp, start, l.at)
+	if l.cell != nil && len(l.brackets) == 0 && l.source[start:l.at] == "=" {
+		l.assigned()
+	}
+}
+
+// bracket notes one that opens, and checks one that closes.
+func (l *lexer) bracket(c byte) {
+	switch c {
+	case '(', '[', '{':
+		if len(l.brackets) >= maxBrackets {
+			l.fail(l.at, "too many nested parentheses")
+		}
+		l.brackets = append(l.brackets, c)
+	case ')', ']', '}':
+		n := len(l.brackets)
+		if n == 0 {
+			l.fail(l.at, "unmatched '"+string(c)+"'")
+		}
+		if open := l.brackets[n-1]; open == '(' && c != ')' || open == '[' && c != ']' || open == '{' && c != '}' {
+			l.fail(l.at, "closing parenthesis '"+string(c)+"' does not match opening parenthesis '"+string(open)+"'")
+		}
+		l.brackets = l.brackets[:n-1]
+	}
+}
+
+// fieldEnd cuts what ends the expression in a field of an f-string.
+func (l *lexer) fieldEnd() bool {
+	start := l.at
+	switch l.source[start] {
+	case '}':
+		l.brackets = l.brackets[:len(l.brackets)-1]
+		l.modes = l.modes[:len(l.modes)-1]
+	case ':':
+		field := l.modes[len(l.modes)-1]
+		l.modes = append(l.modes, mode{kind: inSpec, quote: field.quote, raw: field.raw})
+	case '!':
+		if l.peek(1) == '=' {
+			return false
+		}
+	default:
+		return false
+	}
+	l.at++
+	l.emit(kindOp, start, l.at)
+	return true
+}
+
+// numbers matches a number as CPython's tokenizer does.
+var numbers = regexp.MustCompile(`^(?i:0x(_?[0-9a-f])+|0o(_?[0-7])+|0b(_?[01])+|` +
+	`(\d(_?\d)*(\.(\d(_?\d)*)?)?|\.\d(_?\d)*)(e[-+]?\d(_?\d)*)?j?)`)
+
+func (l *lexer) number() {
+	start := l.at
+	text := numbers.FindString(l.source[start:l.end])
+	if l.at += len(text); len(text) > 1 && text[0] == '0' && strings.Trim(text, "0123456789_") == "" &&
+		strings.Trim(text, "0_") != "" {
+		l.fail(start, "leading zeros in decimal integer literals are not permitted")
+	}
+	l.numberEnd()
+	l.emit(kindNumber, start, l.at)
+}
+
+// numberEnd refuses a letter behind a number, but for the keywords that CPython takes there.
+func (l *lexer) numberEnd() {
+	if !isWord(l.peek(0)) && !isDigit(l.peek(0)) {
+		return
+	}
+	rest := l.source[l.at:l.end]
+	if !slices.ContainsFunc([]string{"and", "else", "for", "if", "in", "is", "not", "or"},
+		func(word string) bool { return strings.HasPrefix(rest, word) }) {
+		l.fail(l.at, "invalid number")
+	}
 }

@@ -2,64 +2,10 @@ package syntax
 
 import "strings"
 
-// namer goes through statements in the order in which they run, and notes the names of the module.
-type namer struct {
-	uses     *Uses
-	scope    *scope
-	function *Function // whose body this is; nil for what runs now
-	later    bool      // in a lambda or a generator
-	branches int       // how many parts of the source this is in that may not run
-	shown    bool      // IPython shows the value of an expression that stands here
-	owner    string    // the class of the module whose body this is
-}
-
-func (n *namer) read(name string, at Span, use Use) {
-	if !n.scope.ofModule(name) {
-		return
-	}
-	use.Span, use.Name, use.Later = at, name, n.later
-	use.Aliased = use.How != Used
-	if n.function != nil {
-		n.function.Reads = append(n.function.Reads, use)
-		return
-	}
-	n.uses.Reads = append(n.uses.Reads, use)
-}
-
-func (n *namer) bind(name string, at Span, kind BindKind) {
-	in := n.scope.binder()
-	if in.kind == classScope && !in.globals[name] {
-		in.bind(name)
-		return
-	}
-	if in.kind != moduleScope && !in.globals[name] {
-		return
-	}
-	bind := Bind{Span: at, Name: name, Kind: kind}
-	if in.kind != moduleScope {
-		bind.Kind = Declared
-	}
-	if n.function != nil {
-		n.function.Binds = append(n.function.Binds, bind)
-		return
-	}
-	bind.Sure = n.branches == 0 && !n.later
-	n.uses.Binds = append(n.uses.Binds, bind)
-}
-
 func (n *namer) stmts(all []Stmt) {
 	for _, s := range all {
 		n.stmt(s)
 	}
-}
-
-// branch goes through statements of which one part runs: no part binds a name for sure.
-func (n *namer) branch(parts ...func()) {
-	n.branches++
-	for _, part := range parts {
-		part()
-	}
-	n.branches--
 }
 
 // block goes through a block that may not run.
@@ -82,7 +28,7 @@ func (n *namer) stmt(node Stmt) {
 		for _, target := range s.Targets {
 			n.target(target)
 		}
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *Assign:
 		n.assign(s)
 	case *AugAssign:
@@ -92,9 +38,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Annotation, Use{})
 		n.expr(s.Value, Use{How: Kept})
 		n.target(s.Target)
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *TypeAlias:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 		n.inner(&scope{kind: compScope, parent: n.scope}, func() {
 			n.typeParams(s.TypeParams)
 			n.deferred(func() { n.expr(s.Value, Use{How: Kept}) })
@@ -108,9 +54,9 @@ func (n *namer) stmt(node Stmt) {
 		n.expr(s.Test, Use{})
 		n.expr(s.Msg, Use{How: Kept})
 	case *Import:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 	case *ImportFrom:
-		bound(s, n.bind)
+		Bound(s, n.bind)
 		if s.Names[0].Name == "*" {
 			n.uses.BindsAny = true
 		}
@@ -136,7 +82,7 @@ func (n *namer) compound(node Stmt) {
 		n.expr(s.Iter, Use{How: Part})
 		n.branch(func() {
 			n.target(s.Target)
-			bound(s, n.bind)
+			Bound(s, n.bind)
 			n.block(s.Body)()
 		})
 		n.branch(n.block(s.Else))
@@ -152,7 +98,7 @@ func (n *namer) compound(node Stmt) {
 			}
 			n.expr(item.Context, Use{How: Kept})
 			n.target(item.Vars)
-			bound(item, n.bind)
+			Bound(item, n.bind)
 		}
 		if suppresses(s) {
 			n.branch(n.block(s.Body))
@@ -186,7 +132,7 @@ func (n *namer) matchCase(c *MatchCase) {
 	for _, use := range c.Uses {
 		n.expr(use, Use{})
 	}
-	bound(c, n.bind)
+	Bound(c, n.bind)
 	n.expr(c.Guard, Use{})
 	n.block(c.Body)()
 }
@@ -204,7 +150,7 @@ func (n *namer) try(s *Try) {
 	for _, h := range s.Handlers {
 		n.branch(func() {
 			n.expr(h.Type, Use{})
-			bound(h, n.bind)
+			Bound(h, n.bind)
 			n.block(h.Body)()
 		})
 	}
@@ -223,34 +169,146 @@ func (n *namer) assign(s *Assign) {
 	for _, target := range s.Targets {
 		n.target(target)
 	}
-	bound(s, n.bind)
+	Bound(s, n.bind)
 }
 
 func (n *namer) augmented(s *AugAssign) {
 	if name, ok := s.Target.(*Name); ok {
-		n.read(name.ID, name.Span, Use{Changed: true})
+		n.read(name.ID, Use{Changed: true})
 	}
 	n.target(s.Target)
-	bound(s, n.bind)
+	Bound(s, n.bind)
 }
 
-// target notes what a target reads: x and i of x[i].
-func (n *namer) target(target Expr) {
-	switch t := target.(type) {
-	case *Starred:
-		n.target(t.Value)
-	case *Tuple:
-		for _, elt := range t.Elts {
-			n.target(elt)
+// Names returns what statements do with names when they run at the top of a module. It is wrong to the safe side only:
+// a name that it does not list as read is not read, unless Dynamic says that any name may be.
+func Names(stmts ...Stmt) *Uses {
+	u := &Uses{Functions: Functions{}}
+	n := &namer{uses: u, scope: &scope{kind: moduleScope}, shown: true}
+	for i, s := range stmts {
+		n.stmt(s)
+		if m, ok := s.(*Magic); ok && cellName(m.Text) == "timeit" {
+			n.timed(stmts[i+1:])
+			break
 		}
-	case *List:
-		for _, elt := range t.Elts {
-			n.target(elt)
-		}
-	case *Attribute:
-		n.expr(t.Value, Use{Changed: true})
-	case *Subscript:
-		n.expr(t.Value, Use{Changed: true})
-		n.expr(t.Slice, Use{})
 	}
+	return u
+}
+
+// define goes through a function: what runs now, and then its body, which runs when it is called.
+func (n *namer) define(f *FunctionDef) {
+	n.exprs(f.Decorators, Use{})
+	n.exprs(defaults(f.Args), Use{How: Kept})
+	outer := &scope{kind: compScope, parent: n.scope}
+	n.inner(outer, func() {
+		n.typeParams(f.TypeParams)
+		for _, arg := range f.Args.All() {
+			n.expr(arg.Annotation, Use{})
+		}
+		n.expr(f.Returns, Use{})
+	})
+	body := make([]Node, len(f.Body))
+	for i, s := range f.Body {
+		body[i] = s
+	}
+	in := functionOf(n.scope, f.Args, body...)
+	for name := range outer.locals {
+		if !in.globals[name] {
+			in.bind(name)
+		}
+	}
+	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
+		n.inner(in, func() { n.stmts(f.Body) })
+	})
+	Bound(f, n.bind)
+}
+
+// called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
+// function in another one is a part of that.
+func (n *namer) called(name string, loose bool, body func()) {
+	outer, later, branches := n.function, n.later, n.branches
+	if outer == nil {
+		if n.owner != "" {
+			name = n.owner
+		}
+		n.function = n.uses.Functions.function(name)
+		n.function.Loose = n.function.Loose || loose
+	}
+	n.later = false
+	body()
+	n.function, n.later, n.branches = outer, later, branches
+}
+
+// class goes through a class: its body runs now, its methods when they are called.
+func (n *namer) class(c *ClassDef) {
+	n.exprs(c.Decorators, Use{})
+	outer := &scope{kind: compScope, parent: n.scope}
+	owner := n.owner
+	if owner == "" {
+		n.owner = c.Name
+	}
+	n.inner(outer, func() {
+		n.typeParams(c.TypeParams)
+		n.exprs(c.Bases, Use{})
+		for _, keyword := range c.Keywords {
+			n.expr(keyword.Value, Use{})
+		}
+		in := &scope{kind: classScope, parent: n.scope, globals: map[string]bool{}}
+		for _, s := range c.Body {
+			if global, ok := s.(*Global); ok {
+				for _, name := range global.Names {
+					in.globals[name] = true
+				}
+			}
+		}
+		n.inner(in, func() { n.stmts(c.Body) })
+	})
+	n.owner = owner
+	Bound(c, n.bind)
+}
+
+func (n *namer) magic(m *Magic) {
+	name, ofCell := magicName(m.Text)
+	code := len(m.Text)
+	if m.Body != nil {
+		code = min(code, m.Body[0].Place().Start.Offset-m.Start.Offset)
+	}
+	options := m.Text[:code]
+	switch {
+	case name == "":
+	case ofCell && name == "capture":
+		captured(m, n)
+		return
+	case ofCell && pythonCells[name], !ofCell && calm[name]:
+	case ofCell && foreign[name]:
+		if strings.Contains(options, "--out") || strings.Contains(options, "--err") {
+			n.uses.BindsAny = true
+		}
+	default:
+		n.dynamic(true)
+	}
+	n.words(options)
+	if name == "timeit" {
+		n.timed(m.Body)
+	} else {
+		n.stmts(m.Body)
+	}
+}
+
+// captured binds the name that %%capture gives to the output.
+func captured(m *Magic, n *namer) {
+	for _, word := range strings.Fields(m.Text)[1:] {
+		if wordLength(word) == len(word) {
+			n.bind(word, Magical)
+		}
+	}
+}
+
+// timed goes through statements that %timeit runs, as the body of a function, at once.
+func (n *namer) timed(body []Stmt) {
+	nodes := make([]Node, len(body))
+	for i, s := range body {
+		nodes[i] = s
+	}
+	n.inner(functionOf(n.scope, nil, nodes...), func() { n.stmts(body) })
 }

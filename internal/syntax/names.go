@@ -15,7 +15,6 @@ type Uses struct {
 
 // Use is one place that reads a name.
 type Use struct {
-	Span
 	Name string
 	// Later reports that a lambda or a generator reads it: whenever that is called, which may be after the statements.
 	Later bool
@@ -45,7 +44,6 @@ const (
 
 // Bind is one place that binds a name, or unbinds it.
 type Bind struct {
-	Span
 	Name string
 	Kind BindKind
 	// Sure reports that it is bound whichever way the statements take.
@@ -81,21 +79,6 @@ type Function struct {
 	Binds []Bind
 	// Loose reports that it may be called by code that does not name it: methods, and functions with a decorator.
 	Loose bool
-}
-
-// Names returns what statements do with names when they run at the top of a module. It is wrong to the safe side only:
-// a name that it does not list as read is not read, unless Dynamic says that any name may be.
-func Names(stmts ...Stmt) *Uses {
-	u := &Uses{Functions: Functions{}}
-	n := &namer{uses: u, scope: &scope{kind: moduleScope}, shown: true}
-	for i, s := range stmts {
-		n.stmt(s)
-		if m, ok := s.(*Magic); ok && cellName(m.Text) == "timeit" {
-			n.timed(stmts[i+1:])
-			break
-		}
-	}
-	return u
 }
 
 // Bound reports whether the statements bind a name in any case, and do not unbind it after that.

@@ -148,7 +148,7 @@ var usesOf = map[string]string{
 // TestNames checks what is read and bound, by Python's scopes.
 func TestNames(t *testing.T) {
 	for source, want := range usesOf {
-		module, err := syntax.ParseCell(source)
+		module, err := syntax.Parse(source)
 		if err != nil {
 			t.Errorf("%q: %v", source, err)
 			continue
@@ -162,7 +162,7 @@ func TestNames(t *testing.T) {
 // TestBound asks whether a name is bound in any case.
 func TestBound(t *testing.T) {
 	for source, want := range map[string]bool{"x = 1\ndel x": false, "if a: x = 1": false, "with a as x: pass": true} {
-		module, err := syntax.ParseCell(source)
+		module, err := syntax.Parse(source)
 		if err != nil {
 			t.Fatalf("%q: %v", source, err)
 		}

@@ -2,14 +2,8 @@ package syntax
 
 // Generates reports whether a function is a generator or a coroutine: its body stands still in between, and it holds
 // its arguments until it has run.
-func Generates(f *FunctionDef) (found bool) {
-	Walk(f, func(n Node) bool {
-		if _, ok := n.(*Yield); ok {
-			found = true
-		}
-		return !found
-	})
-	return found || f.Async
+func Generates(f *FunctionDef) bool {
+	return f.Async || Any(f, func(*Yield) bool { return true })
 }
 
 // Root returns the name that an expression begins with: x of x.y[0]; "" for other expressions.
@@ -26,6 +20,30 @@ func Root(e Expr) string {
 			return ""
 		}
 	}
+}
+
+// Base returns the name that an expression begins with, calls included: x of x.f(1).y[0]; "" for other expressions.
+func Base(e Expr) string {
+	for {
+		if call, ok := e.(*Call); ok {
+			e = call.Func
+			continue
+		}
+		switch v := e.(type) {
+		case *Attribute:
+			e = v.Value
+		case *Subscript:
+			e = v.Value
+		default:
+			return Root(e)
+		}
+	}
+}
+
+// IsName reports whether a node is a name, and which.
+func IsName(node Node, name string) bool {
+	n, ok := node.(*Name)
+	return ok && n.ID == name
 }
 
 // Text returns the source of a node.

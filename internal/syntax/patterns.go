@@ -1,51 +1,5 @@
 package syntax
 
-// match reads a match statement; nil where the name match means something else.
-func (p *parser) match() Stmt {
-	start := p.start()
-	s := &Match{}
-	head := p.try(func() {
-		p.next()
-		s.Subject = p.tupleOf(p.starNamed)
-		p.expect(":")
-		p.expectKind(kindNewline, "the end of the line")
-		p.expectKind(kindIndent, "an indented block")
-		if !p.soft(0, "case") {
-			p.fail("expected 'case'")
-		}
-	})
-	if !head {
-		return nil
-	}
-	p.enter()
-	defer p.leave()
-	for p.tok().kind != kindDedent && p.tok().kind != kindEnd {
-		s.Cases = append(s.Cases, p.matchCase())
-	}
-	if p.tok().kind == kindDedent {
-		p.next()
-	}
-	s.Span = p.from(start)
-	return s
-}
-
-func (p *parser) matchCase() *MatchCase {
-	start := p.start()
-	if !p.soft(0, "case") {
-		p.fail("expected 'case'")
-	}
-	p.next()
-	found := patterns{expressions: &p.expressions}
-	found.several()
-	c := &MatchCase{Binds: found.binds, Uses: found.uses}
-	if p.accept("if") {
-		c.Guard = p.named()
-	}
-	c.Body = p.block()
-	c.Span = p.from(start)
-	return c
-}
-
 // patterns reads the pattern of a case: the names that it binds, and the expressions in it.
 type patterns struct {
 	*expressions
@@ -93,7 +47,7 @@ func (p *patterns) pattern() {
 	}
 }
 
-// without removes the names behind the first n that are among these: each alternative binds the same names.
+// without removes the names behind the first n that are among the first n: each alternative binds the same names.
 func without(names []string, n int) []string {
 	seen := map[string]bool{}
 	for _, name := range names[:n] {

@@ -96,12 +96,12 @@ func (s *scope) collect(node Node, outer map[string]bool) bool {
 		return s.collectOnly(outer, all)
 	case *AnnAssign:
 		if n.Value != nil || n.Target.Place().Start == n.Start { // (x): int does not make x local
-			targetNames(n.Target, Assigned, func(name string, _ Span, _ BindKind) { s.bind(name) })
+			targetNames(n.Target, Assigned, func(name string, _ BindKind) { s.bind(name) })
 		}
 	case *Lambda:
 		return s.collectOnly(outer, defaults(n.Args))
 	case *Module, Stmt, *MatchCase, *ExceptHandler, *WithItem, *NamedExpr:
-		bound(node, func(name string, _ Span, _ BindKind) { s.bind(name) })
+		Bound(node, func(name string, _ BindKind) { s.bind(name) })
 	}
 	return true
 }
@@ -123,13 +123,13 @@ func defaults(args *Arguments) []Expr {
 	return all
 }
 
-// bound hands on the names that a node itself binds, not those that nodes below it bind.
-func bound(node Node, each func(name string, at Span, kind BindKind)) {
+// Bound hands on the names that a node itself binds, not those that nodes below it bind.
+func Bound(node Node, each func(name string, kind BindKind)) {
 	switch n := node.(type) {
 	case *FunctionDef:
-		each(n.Name, n.Span, Defined)
+		each(n.Name, Defined)
 	case *ClassDef:
-		each(n.Name, n.Span, Classed)
+		each(n.Name, Classed)
 	case *Assign:
 		for _, target := range n.Targets {
 			targetNames(target, Assigned, each)
@@ -156,20 +156,20 @@ func bound(node Node, each func(name string, at Span, kind BindKind)) {
 		targetNames(n.Target, Walrus, each)
 	case *ExceptHandler:
 		if n.Name != "" {
-			each(n.Name, n.Span, Excepted)
+			each(n.Name, Excepted)
 		}
 	case *MatchCase:
 		for _, name := range n.Binds {
-			each(name, n.Span, Matched)
+			each(name, Matched)
 		}
 	case *Import:
 		for _, one := range n.Names {
-			each(imported(one), one.Span, Imported)
+			each(imported(one), Imported)
 		}
 	case *ImportFrom:
 		for _, one := range n.Names {
 			if one.Name != "*" {
-				each(imported(one), one.Span, Imported)
+				each(imported(one), Imported)
 			}
 		}
 	}
@@ -204,10 +204,10 @@ func Modules(n Node, each func(name, full string)) {
 }
 
 // targetNames hands on the names in a target.
-func targetNames(target Expr, kind BindKind, each func(name string, at Span, kind BindKind)) {
+func targetNames(target Expr, kind BindKind, each func(name string, kind BindKind)) {
 	switch t := target.(type) {
 	case *Name:
-		each(t.ID, t.Span, kind)
+		each(t.ID, kind)
 	case *Starred:
 		targetNames(t.Value, kind, each)
 	case *Tuple:
@@ -219,4 +219,83 @@ func targetNames(target Expr, kind BindKind, each func(name string, at Span, kin
 			targetNames(elt, kind, each)
 		}
 	}
+}
+
+// namer goes through statements in the order in which they run, and notes the names of the module.
+type namer struct {
+	uses     *Uses
+	scope    *scope
+	function *Function // whose body this is; nil for what runs now
+	later    bool      // in a lambda or a generator
+	branches int       // how many parts of the source this is in that may not run
+	shown    bool      // IPython shows the value of an expression that stands here
+	owner    string    // the class of the module whose body this is
+}
+
+func (n *namer) read(name string, use Use) {
+	if !n.scope.ofModule(name) {
+		return
+	}
+	use.Name, use.Later = name, n.later
+	use.Aliased = use.How != Used
+	if n.function != nil {
+		n.function.Reads = append(n.function.Reads, use)
+		return
+	}
+	n.uses.Reads = append(n.uses.Reads, use)
+}
+
+func (n *namer) bind(name string, kind BindKind) {
+	in := n.scope.binder()
+	if in.kind == classScope && !in.globals[name] {
+		in.bind(name)
+		return
+	}
+	if in.kind != moduleScope && !in.globals[name] {
+		return
+	}
+	bind := Bind{Name: name, Kind: kind}
+	if in.kind != moduleScope {
+		bind.Kind = Declared
+	}
+	if n.function != nil {
+		n.function.Binds = append(n.function.Binds, bind)
+		return
+	}
+	bind.Sure = n.branches == 0 && !n.later
+	n.uses.Binds = append(n.uses.Binds, bind)
+}
+
+// branch goes through statements of which one part runs: no part binds a name for sure.
+func (n *namer) branch(parts ...func()) {
+	n.branches++
+	for _, part := range parts {
+		part()
+	}
+	n.branches--
+}
+
+func (n *namer) dynamic(binds bool) {
+	if n.function == nil {
+		n.uses.Dynamic = true
+	}
+	if binds {
+		n.uses.BindsAny = true
+	}
+}
+
+// inner goes through something in a scope of its own.
+func (n *namer) inner(in *scope, what func()) {
+	outer, shown := n.scope, n.shown
+	n.scope, n.shown = in, false
+	what()
+	n.scope, n.shown = outer, shown
+}
+
+// deferred goes through something that runs later, or never.
+func (n *namer) deferred(what func()) {
+	later := n.later
+	n.later = true
+	what()
+	n.later = later
 }

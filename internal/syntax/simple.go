@@ -33,15 +33,10 @@ func (p *parser) simple() Stmt {
 // keyword reads a simple statement that begins with a keyword; nil where none does.
 func (p *parser) keyword(start Pos, word string) Stmt {
 	switch word {
-	case "pass":
+	case "pass", "break", "continue":
 		p.next()
-		return &Pass{Span: p.from(start)}
-	case "break":
-		p.next()
-		return &Break{Span: p.from(start)}
-	case "continue":
-		p.next()
-		return &Continue{Span: p.from(start)}
+		at := p.from(start)
+		return map[string]Stmt{"pass": &Pass{at}, "break": &Break{at}, "continue": &Continue{at}}[word]
 	case "return":
 		p.next()
 		s := &Return{}
@@ -118,19 +113,24 @@ func (p *parser) imports(start Pos) Stmt {
 	p.expect("import")
 	s := &Import{}
 	for {
-		begin := p.start()
-		one := &Alias{Name: p.dotted()}
-		if p.accept("as") {
-			one.AsName = p.name()
-		}
-		one.Span = p.from(begin)
-		s.Names = append(s.Names, one)
+		s.Names = append(s.Names, p.alias(p.dotted))
 		if !p.accept(",") {
 			break
 		}
 	}
 	s.Span = p.from(start)
 	return s
+}
+
+// alias reads what is imported, and the name that it gets.
+func (p *parser) alias(name func() string) *Alias {
+	start := p.start()
+	one := &Alias{Name: name()}
+	if p.accept("as") {
+		one.AsName = p.name()
+	}
+	one.Span = p.from(start)
+	return one
 }
 
 // dotted reads the name of a module.
@@ -161,13 +161,7 @@ func (p *parser) importFrom(start Pos) Stmt {
 	}
 	bracket := p.accept("(")
 	for {
-		begin := p.start()
-		one := &Alias{Name: p.name()}
-		if p.accept("as") {
-			one.AsName = p.name()
-		}
-		one.Span = p.from(begin)
-		s.Names = append(s.Names, one)
+		s.Names = append(s.Names, p.alias(p.name))
 		if !p.accept(",") || bracket && p.is(")") {
 			break
 		}
@@ -236,3 +230,80 @@ func (p *parser) annotated(start Pos, target Expr) Stmt {
 	s.Span = p.from(start)
 	return s
 }
+
+func (p *reader) shell() Expr {
+	start := p.start()
+	text := p.textOf(p.next())
+	return &Shell{Span: p.from(start), Text: text}
+}
+
+func (p *parser) magic() Stmt {
+	start := p.start()
+	t := p.next()
+	m := &Magic{Span: p.from(start), Text: p.textOf(t)}
+	if at, ok := codeBehind(m.Text); ok {
+		m.Body = p.inner(int(t.start)+at, int(t.end), int(t.line))
+	}
+	return m
+}
+
+// maxMagics is how many magics may stand in each other in one line.
+const maxMagics = 4
+
+// inner reads the Python of a line; nil where it is none.
+func (p *parser) inner(start, end, line int) (body []Stmt) {
+	in := cell{inner: p.cell.inner + 1}
+	if in.inner > maxMagics {
+		return nil
+	}
+	if attempt(func() {
+		part := newParser(p.source, p.lines, p.depth)
+		part.cut(start, end, line, &in)
+		body = part.file()
+	}) != nil {
+		return nil
+	}
+	return body
+}
+
+// options are those of the magics that run Python, as getopt has them: a colon is behind one with a value.
+var options = map[string]string{"time": "", "timeit": "n:r:tcp:qov", "prun": "D:l:rs:T:q", "memit": "r:t:i:coh",
+	"mprun": "rf:T:c", "lprun": "rsf:m:D:T:u:z"}
+
+// codeBehind returns where the Python in the text of a magic begins, and whether there is any.
+func codeBehind(text string) (at int, ok bool) {
+	name := strings.TrimLeft(text, "%")
+	at = len(text) - len(name)
+	if at != 1 && at != 2 {
+		return 0, false
+	}
+	command := upTo(name, " \t\r\n")
+	if command == name || !pythonLines[command] {
+		return 0, false
+	}
+	at += len(command)
+	word := func() string {
+		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t"))
+		return upTo(text[at:], " \t\r\n")
+	}
+	known := options[command]
+	for {
+		option := word()
+		if len(option) < 2 || option[0] != '-' {
+			return at, option != ""
+		}
+		i := strings.IndexByte(known, option[1])
+		switch {
+		case option[1] == '-':
+		case i < 0 || option[1] == ':':
+			return at, true
+		case len(option) == 2 && strings.HasPrefix(known[i+1:], ":"):
+			at += 2
+			option = word()
+		}
+		at += len(option)
+	}
+}
+
+// pythonLines are the magics that run the rest of their line as Python.
+var pythonLines = set("time timeit prun memit mprun lprun")

@@ -226,3 +226,92 @@ func (p *parser) tryExcept() Stmt {
 	s.Span = p.from(start)
 	return s
 }
+
+func (p *parser) decorated() Stmt {
+	var decorators []Expr
+	for p.accept("@") {
+		decorators = append(decorators, p.named())
+		p.expectKind(kindNewline, "the end of the line")
+	}
+	start := p.start()
+	switch {
+	case p.is("class"):
+		return p.class(start, decorators)
+	case p.accept("async"):
+		return p.function(start, true, decorators)
+	}
+	return p.function(start, false, decorators)
+}
+
+func (p *parser) function(start Pos, async bool, decorators []Expr) Stmt {
+	p.expect("def")
+	s := &FunctionDef{Async: async, Decorators: decorators, Name: p.name(), TypeParams: p.typeParams()}
+	p.expect("(")
+	p.enter()
+	s.Args = p.parameters(")", true)
+	p.leave()
+	p.expect(")")
+	if p.accept("->") {
+		s.Returns = p.expression()
+	}
+	s.Body = p.block()
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) class(start Pos, decorators []Expr) Stmt {
+	p.expect("class")
+	s := &ClassDef{Decorators: decorators, Name: p.name(), TypeParams: p.typeParams()}
+	if p.is("(") {
+		s.Bases, s.Keywords = p.arguments()
+	}
+	s.Body = p.block()
+	s.Span = p.from(start)
+	return s
+}
+
+// match reads a match statement; nil where the name match means something else.
+func (p *parser) match() Stmt {
+	start := p.start()
+	s := &Match{}
+	head := p.try(func() {
+		p.next()
+		s.Subject = p.tupleOf(p.starNamed)
+		p.expect(":")
+		p.expectKind(kindNewline, "the end of the line")
+		p.expectKind(kindIndent, "an indented block")
+		if !p.soft(0, "case") {
+			p.fail("expected 'case'")
+		}
+	})
+	if !head {
+		return nil
+	}
+	p.enter()
+	defer p.leave()
+	for p.tok().kind != kindDedent && p.tok().kind != kindEnd {
+		s.Cases = append(s.Cases, p.matchCase())
+	}
+	if p.tok().kind == kindDedent {
+		p.next()
+	}
+	s.Span = p.from(start)
+	return s
+}
+
+func (p *parser) matchCase() *MatchCase {
+	start := p.start()
+	if !p.soft(0, "case") {
+		p.fail("expected 'case'")
+	}
+	p.next()
+	found := patterns{expressions: &p.expressions}
+	found.several()
+	c := &MatchCase{Binds: found.binds, Uses: found.uses}
+	if p.accept("if") {
+		c.Guard = p.named()
+	}
+	c.Body = p.block()
+	c.Span = p.from(start)
+	return c
+}

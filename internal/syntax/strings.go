@@ -24,7 +24,11 @@ func (p *expressions) strings() Expr {
 			pieces = append(pieces, p.plain(kinds))
 			continue
 		case kindTextStart:
-			kinds[textKind(p.textOf(t))] = true
+			if strings.ContainsAny(p.textOf(t), "tT") {
+				kinds["t"] = true
+			} else {
+				kinds["f"] = true
+			}
 			p.next()
 			pieces = p.textPieces(pieces, strings.ContainsAny(p.textOf(t), "rR"), kindTextEnd)
 			p.expectKind(kindTextEnd, "the end of an f-string")
@@ -46,13 +50,6 @@ func (p *expressions) strings() Expr {
 		kind = "bytes"
 	}
 	return &Constant{Span: p.from(start), Kind: kind, Value: join(pieces)}
-}
-
-func textKind(start string) string {
-	if strings.ContainsAny(start, "tT") {
-		return "t"
-	}
-	return "f"
 }
 
 // plain reads a string that is no f-string.

@@ -19,12 +19,7 @@ func magicName(text string) (name string, ofCell bool) {
 	if !strings.HasPrefix(text, "%") || strings.HasSuffix(text, "?") {
 		return "", false
 	}
-	name = strings.TrimLeft(text, "%")
-	ofCell = strings.HasPrefix(text, "%%")
-	if end := strings.IndexAny(name, " \t\r\n"); end >= 0 {
-		name = name[:end]
-	}
-	return name, ofCell
+	return upTo(strings.TrimLeft(text, "%"), " \t\r\n"), strings.HasPrefix(text, "%%")
 }
 
 // Name returns the name of the magic, without percent signs; "" for a line that is none.
@@ -41,77 +36,18 @@ func cellName(text string) string {
 	return ""
 }
 
-func (n *namer) dynamic(binds bool) {
-	if n.function == nil {
-		n.uses.Dynamic = true
-	}
-	if binds {
-		n.uses.BindsAny = true
-	}
-}
-
-func (n *namer) magic(m *Magic) {
-	name, ofCell := magicName(m.Text)
-	code := len(m.Text)
-	if m.Body != nil {
-		code = min(code, m.Body[0].Place().Start.Offset-m.Start.Offset)
-	}
-	options := m.Text[:code]
-	switch {
-	case name == "":
-	case ofCell && name == "capture":
-		captured(m, n)
-		return
-	case ofCell && pythonCells[name], !ofCell && calm[name]:
-	case ofCell && foreign[name]:
-		if strings.Contains(options, "--out") || strings.Contains(options, "--err") {
-			n.uses.BindsAny = true
-		}
-	default:
-		n.dynamic(true)
-	}
-	n.words(options, m.Start)
-	if name == "timeit" {
-		n.timed(m.Body)
-	} else {
-		n.stmts(m.Body)
-	}
-}
-
-// captured binds the name that %%capture gives to the output.
-func captured(m *Magic, n *namer) {
-	for _, word := range strings.Fields(m.Text)[1:] {
-		if wordLength(word) == len(word) {
-			n.bind(word, m.Span, Magical)
-		}
-	}
-}
-
-// timed goes through statements that %timeit runs, as the body of a function, at once.
-func (n *namer) timed(body []Stmt) {
-	nodes := make([]Node, len(body))
-	for i, s := range body {
-		nodes[i] = s
-	}
-	n.inner(functionOf(n.scope, nil, nodes...), func() { n.stmts(body) })
-}
-
 // words takes each word of a text that is no Python as a name that is read.
-func (n *namer) words(text string, at Pos) {
+func (n *namer) words(text string) {
 	for i := 0; i < len(text); {
 		size := wordLength(text[i:])
-		if size == 0 || i > 0 && isDigit(text[i-1]) && size > 0 && !isWord(text[i]) {
-			if text[i] == '\n' {
-				at.Line, at.Col = at.Line+1, -1
-			}
-			at.Col, at.Offset, i = at.Col+1, at.Offset+1, i+1
+		if size == 0 || i > 0 && isDigit(text[i-1]) && !isWord(text[i]) {
+			i++
 			continue
 		}
-		end := Pos{Line: at.Line, Col: at.Col + size, Offset: at.Offset + size}
 		if word := text[i : i+size]; !keywords[word] {
-			n.read(word, Span{Start: at, End: end}, Use{How: Argument})
+			n.read(word, Use{How: Argument})
 		}
-		at, i = end, i+size
+		i += size
 	}
 }
 
@@ -146,23 +82,15 @@ func (n *namer) query(arg Expr) {
 	switch a := arg.(type) {
 	case *Constant:
 		if a.Kind == "str" {
-			n.queryWords(a)
+			n.words(a.Value)
 		}
 	case *JoinedStr:
 		for _, value := range a.Values {
 			if text, ok := value.(*Constant); ok {
-				n.queryWords(text)
+				n.words(text.Value)
 			}
 		}
 	default:
 		n.dynamic(false)
-	}
-}
-
-func (n *namer) queryWords(text *Constant) {
-	start := len(n.uses.Reads)
-	n.words(text.Value, text.Start)
-	for i := range n.uses.Reads[start:] {
-		n.uses.Reads[start+i].Span = text.Span
 	}
 }

@@ -3,6 +3,8 @@
 // Sources are hostile: every size and depth is bounded.
 package syntax
 
+import "fmt"
+
 // Pos is a place in a source: Line from 1, Col in bytes from 0, and Offset in bytes from 0.
 type Pos struct{ Line, Col, Offset int }
 
@@ -336,3 +338,13 @@ type (
 		VarArg, KwArg         *Arg
 	}
 )
+
+// SyntaxError says where and why a source is not Python.
+type SyntaxError struct {
+	Pos
+	Msg string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Col+1, e.Msg)
+}

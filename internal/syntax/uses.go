@@ -31,7 +31,7 @@ func (n *namer) expr(node Expr, use Use) {
 	switch e := node.(type) {
 	case nil:
 	case *Name:
-		n.read(e.ID, e.Span, use)
+		n.read(e.ID, use)
 		if mirrors[e.ID] {
 			n.dynamic(true)
 		}
@@ -50,7 +50,7 @@ func (n *namer) expr(node Expr, use Use) {
 		n.branch(func() { n.expr(e.Body, use) }, func() { n.expr(e.Else, use) })
 	case *NamedExpr:
 		n.expr(e.Value, Use{How: Kept})
-		bound(e, n.bind)
+		Bound(e, n.bind)
 	case *Lambda:
 		n.lambda(e)
 	case *Comp:
@@ -62,7 +62,7 @@ func (n *namer) expr(node Expr, use Use) {
 	case *Yield:
 		n.expr(e.Value, Use{How: Kept})
 	case *Shell:
-		n.words(e.Text, e.Start)
+		n.words(e.Text)
 	case *TypeParam:
 		n.typeParams([]Expr{e})
 	default:
@@ -154,7 +154,7 @@ func (n *namer) call(e *Call, use Use) {
 		}
 		n.expr(f.Value, receiver)
 	case *Name:
-		n.read(f.ID, f.Span, Use{})
+		n.read(f.ID, Use{})
 	default:
 		n.expr(f, Use{})
 	}
@@ -200,7 +200,7 @@ func (n *namer) comp(e *Comp, use Use) {
 	}
 	inner := &scope{kind: compScope, parent: n.scope}
 	for _, g := range e.Generators {
-		targetNames(g.Target, Looped, func(name string, _ Span, _ BindKind) { inner.bind(name) })
+		targetNames(g.Target, Looped, func(name string, _ BindKind) { inner.bind(name) })
 	}
 	n.expr(e.Generators[0].Iter, Use{How: Part})
 	rest := func() {
@@ -223,99 +223,11 @@ func (n *namer) comp(e *Comp, use Use) {
 	})
 }
 
-// inner goes through something in a scope of its own.
-func (n *namer) inner(in *scope, what func()) {
-	outer, shown := n.scope, n.shown
-	n.scope, n.shown = in, false
-	what()
-	n.scope, n.shown = outer, shown
-}
-
-// deferred goes through something that runs later, or never.
-func (n *namer) deferred(what func()) {
-	later := n.later
-	n.later = true
-	what()
-	n.later = later
-}
-
 func (n *namer) lambda(e *Lambda) {
 	n.exprs(defaults(e.Args), Use{How: Kept})
 	n.inner(functionOf(n.scope, e.Args, e.Body), func() {
 		n.deferred(func() { n.expr(e.Body, Use{How: Kept}) })
 	})
-}
-
-// define goes through a function: what runs now, and then its body, which runs when it is called.
-func (n *namer) define(f *FunctionDef) {
-	n.exprs(f.Decorators, Use{})
-	n.exprs(defaults(f.Args), Use{How: Kept})
-	outer := &scope{kind: compScope, parent: n.scope}
-	n.inner(outer, func() {
-		n.typeParams(f.TypeParams)
-		for _, arg := range f.Args.All() {
-			n.expr(arg.Annotation, Use{})
-		}
-		n.expr(f.Returns, Use{})
-	})
-	body := make([]Node, len(f.Body))
-	for i, s := range f.Body {
-		body[i] = s
-	}
-	in := functionOf(n.scope, f.Args, body...)
-	for name := range outer.locals {
-		if !in.globals[name] {
-			in.bind(name)
-		}
-	}
-	n.called(f.Name, len(f.Decorators) > 0 || n.scope.kind == classScope, func() {
-		n.inner(in, func() { n.stmts(f.Body) })
-	})
-	bound(f, n.bind)
-}
-
-// called goes through the body of a function of the module, or of a class in it, for what it does when it is called. A
-// function in another one is a part of that.
-func (n *namer) called(name string, loose bool, body func()) {
-	outer, later, branches := n.function, n.later, n.branches
-	if outer == nil {
-		if n.owner != "" {
-			name = n.owner
-		}
-		n.function = n.uses.Functions.function(name)
-		n.function.Loose = n.function.Loose || loose
-	}
-	n.later = false
-	body()
-	n.function, n.later, n.branches = outer, later, branches
-}
-
-// class goes through a class: its body runs now, its methods when they are called.
-func (n *namer) class(c *ClassDef) {
-	n.exprs(c.Decorators, Use{})
-	outer := &scope{kind: compScope, parent: n.scope}
-	owner := n.owner
-	if owner == "" {
-		n.owner = c.Name
-	}
-	n.inner(outer, func() {
-		n.typeParams(c.TypeParams)
-		n.exprs(c.Bases, Use{})
-		for _, keyword := range c.Keywords {
-			n.expr(keyword.Value, Use{})
-		}
-		in := &scope{kind: classScope, parent: n.scope, globals: map[string]bool{}}
-		for _, s := range c.Body {
-			if global, ok := s.(*Global); ok {
-				for _, name := range global.Names {
-					in.globals[name] = true
-				}
-			}
-		}
-		n.inner(in, func() { n.stmts(c.Body) })
-	})
-	n.owner = owner
-	bound(c, n.bind)
 }
 
 // typeParams binds type parameters in the scope, and notes their bounds, which are read later.
@@ -332,5 +244,26 @@ func (n *namer) typeParams(params []Expr) {
 				n.expr(one.Default, Use{})
 			})
 		}
+	}
+}
+
+// target notes what a target reads: x and i of x[i].
+func (n *namer) target(target Expr) {
+	switch t := target.(type) {
+	case *Starred:
+		n.target(t.Value)
+	case *Tuple:
+		for _, elt := range t.Elts {
+			n.target(elt)
+		}
+	case *List:
+		for _, elt := range t.Elts {
+			n.target(elt)
+		}
+	case *Attribute:
+		n.expr(t.Value, Use{Changed: true})
+	case *Subscript:
+		n.expr(t.Value, Use{Changed: true})
+		n.expr(t.Slice, Use{})
 	}
 }

@@ -1,9 +1,34 @@
 package syntax
 
+import "iter"
+
 // Walk visits a node and all below it, depth first, in the order of the source. Where visit returns false, it leaves
 // out what is below.
 func Walk(node Node, visit func(Node) bool) {
 	walk(node, func(node Node, _ int) bool { return visit(node) })
+}
+
+// All returns a node and all below it, those of a type, in the order of [Walk].
+func All[T Node](node Node) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		goesOn := true
+		Walk(node, func(n Node) bool {
+			if one, ok := n.(T); ok && goesOn {
+				goesOn = yield(one)
+			}
+			return goesOn
+		})
+	}
+}
+
+// Any reports whether a node, or one below it, is of a type and passes.
+func Any[T Node](node Node, passes func(T) bool) bool {
+	for one := range All[T](node) {
+		if passes(one) {
+			return true
+		}
+	}
+	return false
 }
 
 // walk does not call itself: a tree may be deep.
@@ -31,17 +56,18 @@ func walk(node Node, visit func(node Node, depth int) bool) {
 // children are the nodes right below another one, in the order of the source.
 type children []Node
 
-func (c *children) expr(all ...Expr) {
+func (c *children) expr(all ...Expr) *children {
 	for _, one := range all {
 		if one != nil {
 			*c = append(*c, one)
 		}
 	}
+	return c
 }
 
-func (c *children) stmts(all []Stmt) {
-	for _, one := range all {
-		*c = append(*c, one)
+func (c *children) stmts(lists ...[]Stmt) {
+	for _, list := range lists {
+		addAll(c, list)
 	}
 }
 
@@ -61,14 +87,11 @@ func (c *children) of(node Node) {
 func (c *children) ofStmt(node Stmt) {
 	switch n := node.(type) {
 	case *FunctionDef:
-		c.expr(n.Decorators...)
-		c.expr(n.TypeParams...)
+		c.expr(n.Decorators...).expr(n.TypeParams...)
 		*c = append(*c, n.Args)
-		c.expr(n.Returns)
-		c.stmts(n.Body)
+		c.expr(n.Returns).stmts(n.Body)
 	case *ClassDef:
-		c.expr(n.Decorators...)
-		c.expr(n.TypeParams...)
+		c.expr(n.Decorators...).expr(n.TypeParams...)
 		c.arguments(n.Bases, n.Keywords)
 		c.stmts(n.Body)
 	case *Return:
@@ -76,16 +99,13 @@ func (c *children) ofStmt(node Stmt) {
 	case *Delete:
 		c.expr(n.Targets...)
 	case *Assign:
-		c.expr(n.Targets...)
-		c.expr(n.Value)
+		c.expr(n.Targets...).expr(n.Value)
 	case *AugAssign:
 		c.expr(n.Target, n.Value)
 	case *AnnAssign:
 		c.expr(n.Target, n.Annotation, n.Value)
 	case *TypeAlias:
-		c.expr(n.Name)
-		c.expr(n.TypeParams...)
-		c.expr(n.Value)
+		c.expr(n.Name).expr(n.TypeParams...).expr(n.Value)
 	case *Raise:
 		c.expr(n.Exc, n.Cause)
 	case *Assert:
@@ -106,17 +126,11 @@ func (c *children) ofStmt(node Stmt) {
 func (c *children) ofCompound(node Stmt) {
 	switch n := node.(type) {
 	case *For:
-		c.expr(n.Target, n.Iter)
-		c.stmts(n.Body)
-		c.stmts(n.Else)
+		c.expr(n.Target, n.Iter).stmts(n.Body, n.Else)
 	case *While:
-		c.expr(n.Test)
-		c.stmts(n.Body)
-		c.stmts(n.Else)
+		c.expr(n.Test).stmts(n.Body, n.Else)
 	case *If:
-		c.expr(n.Test)
-		c.stmts(n.Body)
-		c.stmts(n.Else)
+		c.expr(n.Test).stmts(n.Body, n.Else)
 	case *With:
 		addAll(c, n.Items)
 		c.stmts(n.Body)
@@ -126,8 +140,7 @@ func (c *children) ofCompound(node Stmt) {
 	case *Try:
 		c.stmts(n.Body)
 		addAll(c, n.Handlers)
-		c.stmts(n.Else)
-		c.stmts(n.Finally)
+		c.stmts(n.Else, n.Finally)
 	}
 }
 
@@ -174,8 +187,7 @@ func (c *children) ofExpr(node Expr) {
 	case *BoolOp:
 		c.expr(n.Values...)
 	case *Compare:
-		c.expr(n.Left)
-		c.expr(n.Comparators...)
+		c.expr(n.Left).expr(n.Comparators...)
 	case *IfExp:
 		c.expr(n.Body, n.Test, n.Else)
 	case *Lambda:
@@ -219,15 +231,11 @@ func (c *children) ofPart(node Node) {
 	case *WithItem:
 		c.expr(n.Context, n.Vars)
 	case *ExceptHandler:
-		c.expr(n.Type)
-		c.stmts(n.Body)
+		c.expr(n.Type).stmts(n.Body)
 	case *MatchCase:
-		c.expr(n.Uses...)
-		c.expr(n.Guard)
-		c.stmts(n.Body)
+		c.expr(n.Uses...).expr(n.Guard).stmts(n.Body)
 	case *Comprehension:
-		c.expr(n.Target, n.Iter)
-		c.expr(n.Ifs...)
+		c.expr(n.Target, n.Iter).expr(n.Ifs...)
 	case *Arg:
 		c.expr(n.Annotation, n.Default)
 	case *Arguments:
@@ -235,4 +243,17 @@ func (c *children) ofPart(node Node) {
 			*c = append(*c, one)
 		}
 	}
+}
+
+// All returns every parameter, in the order of the source.
+func (a *Arguments) All() []*Arg {
+	all := append(append([]*Arg{}, a.PosOnly...), a.Args...)
+	if a.VarArg != nil {
+		all = append(all, a.VarArg)
+	}
+	all = append(all, a.KwOnly...)
+	if a.KwArg != nil {
+		all = append(all, a.KwArg)
+	}
+	return all
 }

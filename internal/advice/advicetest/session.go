@@ -107,7 +107,7 @@ func Report(variables []model.Variable, cells ...Cell) *model.Report {
 	return r
 }
 
-// Notebook returns the evidence of such a session.
+// Notebook reads a session that [Report] makes.
 func Notebook(variables []model.Variable, cells ...Cell) *notebook.Notebook {
 	return notebook.Read(Report(variables, cells...),
 		notebook.Options{Meter: "cpu.resident"})
@@ -153,7 +153,7 @@ func Patched(n *notebook.Notebook, edits []model.AdviceEdit) (sources []string, 
 			continue
 		}
 		text := strings.Join(Lines(cell.Lines, of), "\n")
-		_, err := syntax.ParseCell(text)
+		_, err := syntax.Parse(text)
 		python = python && err == nil
 		sources = append(sources, text)
 	}

@@ -7,22 +7,22 @@ import (
 )
 
 // called returns what is known about the result of a call.
-func (s *values) called(x *syntax.Call, p at, depth int) value {
-	if name := s.numpy(x.Func); name != "" {
-		return s.numpyCall(name, x, p, depth)
+func (s *values) called(call *syntax.Call, p at, depth int) value {
+	if name := s.numpy(call.Func); name != "" {
+		return s.numpyCall(name, call, p, depth)
 	}
-	switch s.full(x.Func) {
+	switch s.full(call.Func) {
 	case "builtins.len", "builtins.int":
 		return value{sort: scalar, dtype: "int"}
 	case "builtins.float":
 		return value{sort: scalar, dtype: "float"}
 	}
-	of, name, _ := s.method(x)
+	of, name, _ := s.method(call)
 	if of == nil {
 		return value{}
 	}
 	if s.isGenerator(of, p) {
-		return s.drawn(name, x, p, depth)
+		return s.drawn(name, call, p, depth)
 	}
 	v := s.infer(of, p, depth-1)
 	switch {
@@ -30,17 +30,17 @@ func (s *values) called(x *syntax.Call, p at, depth int) value {
 	case name == "copy":
 		v.fresh = true
 		return v
-	case name == "clip" && len(x.Args) == 2 || name == "round" && len(x.Args) < 2 && len(x.Keywords) == 0:
+	case name == "clip" && len(call.Args) == 2 || name == "round" && len(call.Args) < 2 && len(call.Keywords) == 0:
 		v.fresh = true
 		return v
-	case name == "astype" && len(x.Args) == 1:
-		v.dtype, v.bytes = dtypeOf(s, x.Args[0]), 0
-		v.fresh = x.Keyword("copy") == nil
+	case name == "astype" && len(call.Args) == 1:
+		v.dtype, v.bytes = dtypeOf(s, call.Args[0]), 0
+		v.fresh = call.Keyword("copy") == nil
 		if v.shape != nil {
 			v.bytes = elements(v) * itemSize(v.dtype)
 		}
 		return v
-	case (reductions[name] || copying[name]) && len(x.Args) == 0 && len(x.Keywords) == 0:
+	case (reductions[name] || copying[name]) && len(call.Args) == 0 && len(call.Keywords) == 0:
 		return value{sort: scalar, dtype: scalarOf(v.dtype, name)}
 	}
 	return value{}
@@ -54,47 +54,47 @@ func scalarOf(dtype, name string) string {
 	return "float"
 }
 
-func (s *values) numpyCall(name string, x *syntax.Call, p at, depth int) value {
+func (s *values) numpyCall(name string, call *syntax.Call, p at, depth int) value {
 	arg := func(i int) value {
-		if i >= len(x.Args) {
+		if i >= len(call.Args) {
 			return value{}
 		}
-		return s.infer(x.Args[i], p, depth-1)
+		return s.infer(call.Args[i], p, depth-1)
 	}
 	first := arg(0)
 	switch {
 	case shaped[name]:
-		v := value{sort: array, dtype: dtypeAt(s, x, 1, "float64"), fresh: true}
-		return s.sized(v, sizeAt(x, "shape", 0), p, depth-1)
+		v := value{sort: array, dtype: dtypeAt(s, call, 1, "float64"), fresh: true}
+		return s.sized(v, sizeAt(call, "shape", 0), p, depth-1)
 	case name == "full":
-		v := value{sort: array, dtype: dtypeAt(s, x, 2, ""), fresh: true}
+		v := value{sort: array, dtype: dtypeAt(s, call, 2, ""), fresh: true}
 		if v.dtype == "" {
 			v.dtype = map[string]string{"int": "int64", "float": "float64", "bool": "bool"}[arg(1).dtype]
 		}
-		return s.sized(v, sizeAt(x, "shape", 0), p, depth-1)
+		return s.sized(v, sizeAt(call, "shape", 0), p, depth-1)
 	case name == "linspace" || name == "logspace":
-		v := value{sort: array, dtype: dtypeAt(s, x, 5, "float64"), fresh: true}
-		return s.sized(v, sizeAt(x, "num", 2), p, depth-1)
+		v := value{sort: array, dtype: dtypeAt(s, call, 5, "float64"), fresh: true}
+		return s.sized(v, sizeAt(call, "num", 2), p, depth-1)
 	case name == "arange":
 		kind := "int64"
-		for i := range x.Args {
+		for i := range call.Args {
 			if d := arg(i).dtype; d != "int" {
 				kind = map[string]string{"float": "float64"}[d]
 			}
 		}
-		return value{sort: array, dtype: dtypeAt(s, x, 3, kind), fresh: true}
+		return value{sort: array, dtype: dtypeAt(s, call, 3, kind), fresh: true}
 	case strings.HasPrefix(name, "random."):
-		return s.drawn(strings.TrimPrefix(name, "random."), x, p, depth)
-	case likes[name] && first.sort == array && x.Keyword("dtype") == nil:
+		return s.drawn(strings.TrimPrefix(name, "random."), call, p, depth)
+	case likes[name] && first.sort == array && call.Keyword("dtype") == nil:
 		first.fresh = name != "ascontiguousarray"
 		return first
-	case unary[name] && len(x.Keywords) == 0:
+	case unary[name] && len(call.Keywords) == 0:
 		first.fresh = true
 		if isInteger(first.dtype) && floating[name] {
 			first.dtype, first.bytes = "float64", elements(first)*8
 		}
 		return first
-	case binary[name] && len(x.Keywords) == 0:
+	case binary[name] && len(call.Keywords) == 0:
 		op := "+"
 		if strings.HasSuffix(name, "divide") {
 			op = "/"
@@ -103,27 +103,27 @@ func (s *values) numpyCall(name string, x *syntax.Call, p at, depth int) value {
 	case name == "clip" || name == "round" || name == "around":
 		first.fresh = true
 		return first
-	case (reductions[name] || copying[name]) && first.sort == array && len(x.Keywords) == 0 && len(x.Args) == 1:
+	case (reductions[name] || copying[name]) && first.sort == array && len(call.Keywords) == 0 && len(call.Args) == 1:
 		return value{sort: scalar, dtype: scalarOf(first.dtype, name)}
 	}
 	return value{}
 }
 
 // isGenerator reports whether an expression is a generator of random numbers.
-func (s *values) isGenerator(e syntax.Expr, p at) bool {
-	if name, ok := e.(*syntax.Name); ok {
+func (s *values) isGenerator(expr syntax.Expr, p at) bool {
+	if name, ok := expr.(*syntax.Name); ok {
 		b, ok := s.before(name.ID, p.order, p.offset)
 		if !ok {
 			return false
 		}
-		e = b.value
+		expr = b.value
 	}
-	call, _ := s.call(e)
+	call, _ := s.call(expr)
 	return call == "random.default_rng" || call == "random.RandomState"
 }
 
 // drawn returns what is known about random numbers.
-func (s *values) drawn(name string, x *syntax.Call, p at, depth int) value {
+func (s *values) drawn(name string, call *syntax.Call, p at, depth int) value {
 	place, kind := 0, ""
 	if at, ok := draws[name]; ok {
 		place, kind = at, "float64"
@@ -132,34 +132,34 @@ func (s *values) drawn(name string, x *syntax.Call, p at, depth int) value {
 	} else {
 		return value{}
 	}
-	if x.Keyword("size") == nil && len(x.Args) <= place {
+	if call.Keyword("size") == nil && len(call.Args) <= place {
 		return value{sort: scalar, dtype: map[string]string{"float64": "float", "int64": "int"}[kind]}
 	}
-	if d := x.Keyword("dtype"); d != nil {
+	if d := call.Keyword("dtype"); d != nil {
 		kind = dtypeOf(s, d)
 	}
 	v := value{sort: array, dtype: kind, fresh: true}
 	if name == "rand" || name == "randn" { // each argument is a dimension
-		return s.sized(v, &syntax.Tuple{Elts: x.Args}, p, depth-1)
+		return s.sized(v, &syntax.Tuple{Elts: call.Args}, p, depth-1)
 	}
-	return s.sized(v, sizeAt(x, "size", place), p, depth-1)
+	return s.sized(v, sizeAt(call, "size", place), p, depth-1)
 }
 
 // dtypeAt returns the dtype that a call has as a keyword or at a place; another one if it has none.
-func dtypeAt(s *values, x *syntax.Call, place int, or string) string {
-	if d := x.Keyword("dtype"); d != nil {
+func dtypeAt(s *values, call *syntax.Call, place int, or string) string {
+	if d := call.Keyword("dtype"); d != nil {
 		return dtypeOf(s, d)
 	}
-	if place < len(x.Args) {
-		return dtypeOf(s, x.Args[place])
+	if place < len(call.Args) {
+		return dtypeOf(s, call.Args[place])
 	}
 	return or
 }
 
 // dtypeOf returns the dtype that an expression names; "" if it is not known.
-func dtypeOf(s *values, e syntax.Expr) string {
+func dtypeOf(s *values, expr syntax.Expr) string {
 	name := ""
-	switch x := e.(type) {
+	switch x := expr.(type) {
 	case *syntax.Constant:
 		name = map[string]string{"f4": "float32", "f8": "float64", "i8": "int64", "i4": "int32", "u1": "uint8",
 			"float": "float64", "int": "int64"}[x.Value]

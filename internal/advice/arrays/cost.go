@@ -13,19 +13,19 @@ type cost struct{ temps, held int64 }
 
 // costOf returns an upper bound on the memory of arrays that the evaluation of an expression makes; ok is false where
 // that is not known.
-func (s *values) costOf(e syntax.Expr, p at) (c cost, ok bool) {
+func (s *values) costOf(expr syntax.Expr, p at) (c cost, ok bool) {
 	if !s.step() {
 		return cost{}, false
 	}
-	switch x := e.(type) {
+	switch x := expr.(type) {
 	case *syntax.Constant, *syntax.Name, *syntax.Attribute:
-		return cost{}, isPath(e)
+		return cost{}, isPath(expr)
 	case *syntax.Subscript:
 		return cost{}, isPath(x.Value) && isBasic(x.Slice)
 	case *syntax.UnaryOp:
-		return s.costOfParts(e, p, x.Operand)
+		return s.costOfParts(expr, p, x.Operand)
 	case *syntax.BinOp:
-		return s.costOfParts(e, p, x.Left, x.Right)
+		return s.costOfParts(expr, p, x.Left, x.Right)
 	case *syntax.Call:
 		return s.costOfCall(x, p)
 	}
@@ -33,8 +33,8 @@ func (s *values) costOf(e syntax.Expr, p at) (c cost, ok bool) {
 }
 
 // isPath reports whether an expression only reads names and attributes.
-func isPath(e syntax.Expr) bool {
-	switch x := e.(type) {
+func isPath(expr syntax.Expr) bool {
+	switch x := expr.(type) {
 	case *syntax.Constant, *syntax.Name:
 		return true
 	case *syntax.Attribute:
@@ -43,9 +43,9 @@ func isPath(e syntax.Expr) bool {
 	return false
 }
 
-// isBasic reports whether an index makes a view or returns one element, and is free to evaluate.
-func isBasic(e syntax.Expr) bool {
-	switch x := e.(type) {
+// isBasic reports whether indexing with an expression needs no memory: it makes a view, or returns one element.
+func isBasic(expr syntax.Expr) bool {
+	switch x := expr.(type) {
 	case nil:
 		return true
 	case *syntax.Constant:
@@ -69,7 +69,7 @@ func isBasic(e syntax.Expr) bool {
 
 // costOfParts adds the result of an operation to what its operands need, one after the other. NumPy may write the
 // result into an operand, so this is an upper bound.
-func (s *values) costOfParts(e syntax.Expr, p at, parts ...syntax.Expr) (c cost, ok bool) {
+func (s *values) costOfParts(expr syntax.Expr, p at, parts ...syntax.Expr) (c cost, ok bool) {
 	var held int64
 	for _, part := range parts {
 		of, ok := s.costOf(part, p)
@@ -79,7 +79,7 @@ func (s *values) costOfParts(e syntax.Expr, p at, parts ...syntax.Expr) (c cost,
 		c.temps = max(c.temps, held+of.temps)
 		held += of.held
 	}
-	v := s.of(e, p)
+	v := s.of(expr, p)
 	switch {
 	case v.sort == scalar:
 		return cost{temps: max(c.temps, held)}, true
@@ -89,35 +89,35 @@ func (s *values) costOfParts(e syntax.Expr, p at, parts ...syntax.Expr) (c cost,
 	return cost{}, false
 }
 
-func (s *values) costOfCall(x *syntax.Call, p at) (c cost, ok bool) {
-	if name := s.numpy(x.Func); name != "" {
-		if (reductions[name] || copying[name]) && len(x.Args) > 0 {
-			return s.costOfReduction(name, x.Args[0], x, p)
+func (s *values) costOfCall(call *syntax.Call, p at) (c cost, ok bool) {
+	if name := s.numpy(call.Func); name != "" {
+		if (reductions[name] || copying[name]) && len(call.Args) > 0 {
+			return s.costOfReduction(name, call.Args[0], call, p)
 		}
-		if (unary[name] || binary[name]) && len(x.Keywords) == 0 {
-			return s.costOfParts(x, p, x.Args...)
+		if (unary[name] || binary[name]) && len(call.Keywords) == 0 {
+			return s.costOfParts(call, p, call.Args...)
 		}
-		return s.costOfNew(x, p)
+		return s.costOfNew(call, p)
 	}
-	switch s.full(x.Func) {
+	switch s.full(call.Func) {
 	case "builtins.len", "builtins.int", "builtins.float":
-		return s.costOfParts(x, p, x.Args...)
+		return s.costOfParts(call, p, call.Args...)
 	}
-	of, name, _ := s.method(x)
+	of, name, _ := s.method(call)
 	if of != nil && (reductions[name] || copying[name]) {
-		return s.costOfReduction(name, of, x, p)
+		return s.costOfReduction(name, of, call, p)
 	}
-	return s.costOfNew(x, p)
+	return s.costOfNew(call, p)
 }
 
 // isNew reports whether an expression makes an array of zeros or of random numbers: it needs no memory but its own.
-func (s *values) isNew(e syntax.Expr, p at) bool {
-	x, ok := e.(*syntax.Call)
+func (s *values) isNew(expr syntax.Expr, p at) bool {
+	call, ok := expr.(*syntax.Call)
 	if !ok {
 		return false
 	}
-	args := slices.Clone(x.Args)
-	for _, k := range x.Keywords {
+	args := slices.Clone(call.Args)
+	for _, k := range call.Keywords {
 		args = append(args, k.Value)
 	}
 	for _, arg := range args {
@@ -125,16 +125,16 @@ func (s *values) isNew(e syntax.Expr, p at) bool {
 			return false
 		}
 	}
-	if name := s.numpy(x.Func); name != "" {
+	if name := s.numpy(call.Func); name != "" {
 		return shaped[name] || strings.HasPrefix(name, "random.")
 	}
-	of, _, _ := s.method(x)
+	of, _, _ := s.method(call)
 	return of != nil && s.isGenerator(of, p)
 }
 
 // isConstant reports whether an expression has names and numbers only, and is free to evaluate.
-func isConstant(e syntax.Expr) bool {
-	switch x := e.(type) {
+func isConstant(expr syntax.Expr) bool {
+	switch x := expr.(type) {
 	case *syntax.Tuple:
 		return !slices.ContainsFunc(x.Elts, func(one syntax.Expr) bool { return !isConstant(one) })
 	case *syntax.BinOp:
@@ -145,13 +145,13 @@ func isConstant(e syntax.Expr) bool {
 		f, ok := x.Func.(*syntax.Name)
 		return ok && f.ID == "int" && len(x.Args) == 1 && len(x.Keywords) == 0 && isConstant(x.Args[0])
 	}
-	return isPath(e)
+	return isPath(expr)
 }
 
 // isOrdered reports whether steps in another order draw the same random numbers: an expression draws once at most.
-func (s *values) isOrdered(e syntax.Expr, p at) bool {
+func (s *values) isOrdered(expr syntax.Expr, p at) bool {
 	draws := 0
-	s.walk(e, func(n syntax.Node) bool {
+	s.walk(expr, func(n syntax.Node) bool {
 		if x, ok := n.(*syntax.Call); ok && s.isNew(x, p) {
 			draws++
 		}
@@ -161,16 +161,16 @@ func (s *values) isOrdered(e syntax.Expr, p at) bool {
 }
 
 // costOfNew returns the size of a new array.
-func (s *values) costOfNew(x *syntax.Call, p at) (c cost, ok bool) {
-	v := s.of(x, p)
-	if v.sort != array || v.shape == nil || v.bytes == 0 || !s.isNew(x, p) {
+func (s *values) costOfNew(call *syntax.Call, p at) (c cost, ok bool) {
+	v := s.of(call, p)
+	if v.sort != array || v.shape == nil || v.bytes == 0 || !s.isNew(call, p) {
 		return cost{}, false
 	}
 	return cost{temps: v.bytes, held: v.bytes}, true
 }
 
 // costOfReduction returns what a sum needs, or a standard deviation. Along an axis the result is at most half as large.
-func (s *values) costOfReduction(name string, of syntax.Expr, x *syntax.Call, p at) (c cost, ok bool) {
+func (s *values) costOfReduction(name string, of syntax.Expr, call *syntax.Call, p at) (c cost, ok bool) {
 	c, ok = s.costOf(of, p)
 	v := s.of(of, p)
 	if !ok || v.sort != array || v.bytes == 0 {
@@ -181,28 +181,28 @@ func (s *values) costOfReduction(name string, of syntax.Expr, x *syntax.Call, p 
 		temps += v.bytes
 	}
 	out := cost{temps: max(c.temps, temps)}
-	if s.hasAxis(x) {
-		out.held = s.alongAxis(v, x)
+	if s.hasAxis(call) {
+		out.held = s.alongAxis(v, call)
 		out.temps += out.held
 	}
 	return out, true
 }
 
 // hasAxis reports whether a reduction has more than its array: it may then return an array.
-func (s *values) hasAxis(x *syntax.Call) bool {
-	args := len(x.Args)
-	if s.numpy(x.Func) != "" {
+func (s *values) hasAxis(call *syntax.Call) bool {
+	args := len(call.Args)
+	if s.numpy(call.Func) != "" {
 		args--
 	}
-	return args > 0 || len(x.Keywords) > 0
+	return args > 0 || len(call.Keywords) > 0
 }
 
 // alongAxis returns a bound on the size of a reduction's result.
-func (s *values) alongAxis(v value, x *syntax.Call) int64 {
-	axis := x.Keyword("axis")
-	if c, ok := axis.(*syntax.Constant); ok && v.shape != nil {
+func (s *values) alongAxis(v value, call *syntax.Call) int64 {
+	axis := call.Keyword("axis")
+	if constant, ok := axis.(*syntax.Constant); ok && v.shape != nil {
 		for i, d := range v.shape {
-			if c.Text == string(rune('0'+i)) && d > 0 {
+			if constant.Text == string(rune('0'+i)) && d > 0 {
 				return v.bytes / d
 			}
 		}

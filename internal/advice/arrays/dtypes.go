@@ -9,24 +9,22 @@ import (
 	"ipytracer/model"
 )
 
-// typed are functions of NumPy that take dtype= and make the same numbers with a narrower one.
-var typed = set("zeros", "ones", "full", "eye", "identity", "arange", "array", "zeros_like", "ones_like", "full_like")
-
 // typing has the rule about dtypes.
 type typing struct{ *finder }
 
 // dtypes finds arrays with numbers that a narrower dtype holds without loss.
 func (s typing) dtypes() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
-		v := &s.n.Variables[i]
+		variable := &s.n.Variables[i]
 		if !s.step() {
 			break
 		}
-		if v.Kind != "variable" || !isArray(v) || v.Contents == nil || v.Contents.Fits == "" || v.BaseBytes > 0 ||
-			len(v.Also) > 0 || elements(value{shape: v.Shape})*itemSize(v.DType) < 2*least {
+		if variable.Kind != "variable" || !isArray(variable) || variable.Contents == nil ||
+			variable.Contents.Fits == "" || variable.BaseBytes > 0 ||
+			len(variable.Also) > 0 || elements(value{shape: variable.Shape})*itemSize(variable.DType) < 2*least {
 			continue
 		}
-		if c, ok := s.narrow(v); ok {
+		if c, ok := s.narrow(variable); ok {
 			found = append(found, c)
 		}
 	}
@@ -34,64 +32,66 @@ func (s typing) dtypes() (found []notebook.Candidate) {
 }
 
 // narrow is about one array: it is bound once, by an expression that makes it, and its uses keep their results.
-func (s typing) narrow(v *model.Variable) (c notebook.Candidate, ok bool) {
-	dtype := v.Contents.Fits
+func (s typing) narrow(variable *model.Variable) (c notebook.Candidate, ok bool) {
+	dtype := variable.Contents.Fits
 	if dtype == "float16" {
 		dtype = "float32" // NumPy computes with it as slowly as exactly
 	}
-	if itemSize(dtype) == 0 || itemSize(dtype) >= itemSize(v.DType) || s.module() == "" || len(s.binds[v.Name]) != 1 ||
-		s.shared[v.Name] {
+	if itemSize(dtype) == 0 || itemSize(dtype) >= itemSize(variable.DType) || s.module() == "" ||
+		len(s.binds[variable.Name]) != 1 ||
+		s.shared[variable.Name] {
 		return c, false
 	}
-	b := s.binds[v.Name][0]
+	b := s.binds[variable.Name][0]
 	if b.value == nil || !isAssigned(b) {
 		return c, false
 	}
-	uses := s.usesOf(v.Name, b)
-	if isInteger(v.DType) && uses.computes || uses.unknown {
+	uses := s.usesOf(variable.Name, b)
+	if isInteger(variable.DType) && uses.computes || uses.unknown {
 		return c, false
 	}
 	edits, inCall := s.withDType(b, dtype)
 	if edits == nil {
 		return c, false
 	}
-	c = notebook.Candidate{Kind: Narrow, Cell: b.s.Cell, Line: b.value.Place().Start.Line, Names: []string{v.Name},
-		Accuracy: model.SavesBound, Of: b.s.Source(), Edits: edits}
-	if v.Contents.IsSample() {
+	c = notebook.Candidate{Kind: Narrow, Cell: b.s.Cell, Line: b.value.Place().Start.Line,
+		Names: []string{variable.Name}, Accuracy: model.SavesBound, Of: b.s.Source(), Edits: edits}
+	contents := variable.Contents
+	if contents.IsSample() {
 		c.Accuracy = model.SavesGuess
-		c.Unknown = append(c.Unknown, words.NarrowSample(v.Name, v.Contents.Seen, v.Contents.Elements))
+		c.Unknown = append(c.Unknown, words.NarrowSample(variable.Name, contents.Seen, contents.Elements))
 	}
-	c.Falls = s.narrowed(v, b, dtype, inCall, uses.indexes)
-	c.Title = words.Narrow(v.Name, v.DType, dtype, v.Contents.Min.String(), v.Contents.Max.String())
-	if isInteger(v.DType) {
-		c.Changes = []string{words.NarrowIntegers(v.Name, dtype)}
+	c.Falls = s.narrowed(variable, b, dtype, inCall, uses.indexes)
+	c.Title = words.Narrow(variable.Name, variable.DType, dtype, contents.Min.String(), contents.Max.String())
+	if isInteger(variable.DType) {
+		c.Changes = []string{words.NarrowIntegers(variable.Name, dtype)}
 	} else {
-		c.Changes = []string{words.NarrowFloats(v.Name, dtype)}
+		c.Changes = []string{words.NarrowFloats(variable.Name, dtype)}
 	}
 	if len(uses.calls) > 0 {
-		c.Unknown = append(c.Unknown, words.NarrowCalls(v.Name, uses.calls))
+		c.Unknown = append(c.Unknown, words.NarrowCalls(variable.Name, uses.calls))
 	}
 	return c, true
 }
 
 // narrowed returns the memory that goes: a share of the array while it lives. If the change converts the array that an
 // expression made, both live for a moment, and no moment gets lower than that one.
-func (s typing) narrowed(v *model.Variable, b bind, dtype string, inCall bool, indexes map[*notebook.Statement]bool,
-) func(*notebook.Moment) int64 {
-	whole := elements(value{shape: v.Shape}) * itemSize(v.DType)
-	narrow := whole / itemSize(v.DType) * itemSize(dtype)
+func (s typing) narrowed(variable *model.Variable, b bind, dtype string, inCall bool,
+	indexes map[*notebook.Statement]bool) func(*notebook.Moment) int64 {
+	whole := elements(value{shape: variable.Shape}) * itemSize(variable.DType)
+	narrow := whole / itemSize(variable.DType) * itemSize(dtype)
 	made := func(site *notebook.Site) bool { return isNumPy(site) && site.Statement == b.s }
-	touched := s.touched(v.Name, b)
+	touched := s.touched(variable.Name, b)
 	floor := int64(0)
 	if !inCall && b.s.Moment != nil {
 		floor = max(b.s.Moment.Peak, b.s.Moment.End+narrow)
 	}
-	return func(m *notebook.Moment) int64 {
-		if m.Statement == b.s && !inCall || indexes[m.Statement] {
+	return func(moment *notebook.Moment) int64 {
+		if moment.Statement == b.s && !inCall || indexes[moment.Statement] {
 			return 0
 		}
-		bytes := min(max(s.n.Resident(m, made), min(m.Bytes(made), touched)), whole)
-		return max(0, min(bytes-bytes/itemSize(v.DType)*itemSize(dtype), m.Peak-floor))
+		bytes := min(max(s.n.Resident(moment, made), min(moment.Bytes(made), touched)), whole)
+		return max(0, min(bytes-bytes/itemSize(variable.DType)*itemSize(dtype), moment.Peak-floor))
 	}
 }
 
@@ -99,12 +99,12 @@ func (s typing) narrowed(v *model.Variable, b bind, dtype string, inCall bool, i
 // once they are written to.
 func (s typing) touched(name string, b bind) (bytes int64) {
 	for _, st := range s.n.Statements {
-		if m := st.Moment; m != nil && st.Node != nil && st.Order >= b.order && s.mentions(st.Node, name) {
+		if moment := st.Moment; moment != nil && st.Node != nil && st.Order >= b.order && s.mentions(st.Node, name) {
 			kept := int64(0)
 			if st != b.s {
-				kept = m.KeptBytes(isNumPy)
+				kept = moment.KeptBytes(isNumPy)
 			}
-			bytes += max(0, m.End-m.Start-kept)
+			bytes += max(0, moment.End-moment.Start-kept)
 		}
 	}
 	return bytes
@@ -116,16 +116,16 @@ func (s typing) withDType(b bind, dtype string) (edits []model.AdviceEdit, inCal
 	cell, text := b.s.Cell, s.module()+"."+dtype
 	name, call := s.call(b.value)
 	if call != nil && typed[name] && call.Keyword("dtype") == nil && !hasDTypeAt(name, call) {
-		return notebook.ReplaceNode(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
+		return notebook.Replace(cell, call, insertedBefore(cell.Text(call), "dtype="+text)), true
 	}
 	switch b.value.(type) {
 	case *syntax.Call:
 		if call != nil && call.Keyword("dtype") != nil {
 			return nil, false
 		}
-		return notebook.ReplaceNode(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
+		return notebook.Replace(cell, b.value, cell.Text(b.value)+".astype("+text+")"), false
 	case *syntax.BinOp, *syntax.UnaryOp:
-		return notebook.ReplaceNode(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
+		return notebook.Replace(cell, b.value, "("+cell.Text(b.value)+").astype("+text+")"), false
 	}
 	return nil, false
 }
@@ -150,7 +150,7 @@ func hasDTypeAt(name string, call *syntax.Call) bool {
 type uses struct {
 	computes bool // arithmetic that has a result of the same dtype
 	unknown  bool // code that cannot be read, or a function that changes the array
-	// indexes are statements that use it as an index, or count with it: NumPy makes an array of int64 for these.
+	// indexes are statements that use the array as an index, or count with it: NumPy makes a copy of int64 for that.
 	indexes map[*notebook.Statement]bool
 	calls   []string // functions that are not NumPy's, which may depend on the dtype
 }
@@ -191,8 +191,8 @@ func (s typing) usesOf(name string, b bind) (u uses) {
 }
 
 // hasDTypeOf reports whether an expression is an array, a part of it, or its greatest or least element.
-func (s typing) hasDTypeOf(e syntax.Expr, name string) bool {
-	switch x := e.(type) {
+func (s typing) hasDTypeOf(expr syntax.Expr, name string) bool {
+	switch x := expr.(type) {
 	case *syntax.Name:
 		return x.ID == name
 	case *syntax.Subscript:
@@ -207,8 +207,8 @@ func (s typing) hasDTypeOf(e syntax.Expr, name string) bool {
 }
 
 // useInCall notes a use as an argument or as a receiver.
-func (s typing) useInCall(u *uses, st *notebook.Statement, x *syntax.Call, is func(syntax.Expr) bool) {
-	of, method, _ := s.method(x)
+func (s typing) useInCall(u *uses, st *notebook.Statement, call *syntax.Call, is func(syntax.Expr) bool) {
+	of, method, _ := s.method(call)
 	if of != nil && is(of) {
 		if method == "cumsum" || method == "prod" || method == "dot" || method == "view" || method == "cumprod" {
 			u.computes = true
@@ -216,24 +216,24 @@ func (s typing) useInCall(u *uses, st *notebook.Statement, x *syntax.Call, is fu
 		return
 	}
 	argument := false
-	for _, a := range x.Args {
+	for _, a := range call.Args {
 		argument = argument || is(a)
 	}
-	for _, k := range x.Keywords {
+	for _, k := range call.Keywords {
 		argument = argument || is(k.Value)
 	}
 	if !argument {
 		return
 	}
-	switch name := s.numpy(x.Func); {
+	switch name := s.numpy(call.Func); {
 	case reductions[name] || copying[name] || name == "unique" || name == "isnan":
 	case name == "bincount" || name == "take" || name == "add.at":
 		u.indexes[st] = true
 	case name != "":
 		u.computes = true
-	case harmless[strings.TrimPrefix(s.full(x.Func), "builtins.")]:
+	case harmless[strings.TrimPrefix(s.full(call.Func), "builtins.")]:
 	default:
-		u.calls = append(u.calls, syntax.LastName(x.Func))
+		u.calls = append(u.calls, syntax.LastName(call.Func))
 	}
 }
 

@@ -1,49 +1,39 @@
 package arrays
 
-// set makes a table of names.
-func set(names ...string) map[string]bool {
-	all := map[string]bool{}
-	for _, name := range names {
-		all[name] = true
-	}
-	return all
-}
+import "ipytracer/internal/advice/notebook"
 
 // Functions of NumPy, and methods of its arrays, by what they do with memory. Sources: NumPy's reference manual (1.24).
 var (
-	builtins = set("sum", "max", "min", "any", "all", "len", "print", "abs", "round", "float", "int", "list", "range",
-		"enumerate", "zip", "map", "sorted", "tuple", "set", "str", "repr", "bool", "isinstance", "type", "id",
-		"format")
+	builtins = notebook.Set("sum max min any all len print abs round float int list range enumerate zip map " +
+		"sorted tuple set str repr bool isinstance type id format")
 
 	// unary are ufuncs of one array that have out=. Of floats they return floats of the same dtype.
-	unary = set("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
-		"arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "square", "negative", "reciprocal",
-		"floor", "ceil", "rint", "trunc", "cbrt", "deg2rad", "rad2deg", "radians", "degrees", "abs", "absolute", "fabs",
-		"sign", "positive")
+	unary = notebook.Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh " +
+		"cosh tanh arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg " +
+		"radians degrees abs absolute fabs sign positive")
 
 	// floating are those of unary that make floats of integers.
-	floating = set("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
-		"arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "deg2rad", "rad2deg",
-		"radians", "degrees", "fabs")
+	floating = notebook.Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh " +
+		"cosh tanh arcsinh arccosh arctanh cbrt deg2rad rad2deg radians degrees fabs")
 
 	// binary are ufuncs of two arrays.
-	binary = set("add", "subtract", "multiply", "divide", "true_divide", "power", "maximum", "minimum", "fmax", "fmin",
-		"hypot", "arctan2")
+	binary = notebook.Set("add subtract multiply divide true_divide power maximum minimum fmax fmin hypot " +
+		"arctan2")
 
 	// reductions return one number where they have no axis, and need no further array.
-	reductions = set("sum", "mean", "max", "min", "amax", "amin", "prod", "any", "all", "argmax", "argmin",
-		"count_nonzero", "vdot", "ptp", "size", "ndim")
+	reductions = notebook.Set("sum mean max min amax amin prod any all argmax argmin count_nonzero vdot ptp " +
+		"size ndim")
 
 	// copying are reductions that need one array of the size of their argument.
-	copying = set("std", "var", "median", "percentile", "quantile", "nanmean", "nansum", "nanstd", "nanvar", "nanmax",
-		"nanmin", "nanmedian")
+	copying = notebook.Set("std var median percentile quantile nanmean nansum nanstd nanvar nanmax nanmin " +
+		"nanmedian")
 
 	// harmless are builtins that keep no reference to an array.
-	harmless = set("len", "print", "float", "int", "str", "repr", "bool", "isinstance", "type", "id", "format", "abs",
-		"sum", "max", "min", "any", "all", "round")
+	harmless = notebook.Set("len print float int str repr bool isinstance type id format abs sum max min " +
+		"any all round")
 
 	// numbers are attributes of arrays that are numbers, or tuples of them.
-	numbers = set("shape", "size", "ndim", "nbytes", "itemsize", "dtype", "strides")
+	numbers = notebook.Set("shape size ndim nbytes itemsize dtype strides")
 
 	// draws are functions of numpy.random, and methods of its generators, that make arrays of float64: the place of the
 	// size among their arguments. Without a size they make one number.
@@ -57,8 +47,11 @@ var (
 		"negative_binomial": 2}
 
 	// shaped make arrays of a shape: float64 where no dtype is given.
-	shaped = set("zeros", "ones", "empty")
+	shaped = notebook.Set("zeros ones empty")
 
 	// likes make arrays of the shape and the dtype of another one.
-	likes = set("zeros_like", "ones_like", "empty_like", "full_like", "copy", "sort", "ascontiguousarray")
+	likes = notebook.Set("zeros_like ones_like empty_like full_like copy sort ascontiguousarray")
 )
+
+// typed are functions of NumPy that take dtype= and make the same numbers with a narrower one.
+var typed = notebook.Set("zeros ones full eye identity arange array zeros_like ones_like full_like")

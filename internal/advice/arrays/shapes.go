@@ -18,20 +18,20 @@ func (s *values) sized(v value, shape syntax.Expr, p at, depth int) value {
 }
 
 // sizeAt returns the argument of a call that names a shape: a keyword, or the one at a place; nil if there is none.
-func sizeAt(x *syntax.Call, name string, place int) syntax.Expr {
-	if e := x.Keyword(name); e != nil {
+func sizeAt(call *syntax.Call, name string, place int) syntax.Expr {
+	if e := call.Keyword(name); e != nil {
 		return e
 	}
-	if place < len(x.Args) {
-		return x.Args[place]
+	if place < len(call.Args) {
+		return call.Args[place]
 	}
 	return nil
 }
 
 // dimensions returns the shape that an expression names, a number or several; nil if it is not known.
-func (s *values) dimensions(e syntax.Expr, p at, depth int) []int64 {
-	parts := []syntax.Expr{e}
-	switch x := e.(type) {
+func (s *values) dimensions(expr syntax.Expr, p at, depth int) []int64 {
+	parts := []syntax.Expr{expr}
+	switch x := expr.(type) {
 	case *syntax.Tuple:
 		parts = x.Elts
 	case *syntax.List:
@@ -49,11 +49,11 @@ func (s *values) dimensions(e syntax.Expr, p at, depth int) []int64 {
 }
 
 // number returns the value of an expression of numbers in the source: 1_000_000, 10 ** 6, int(1e6), or a name of one.
-func (s *values) number(e syntax.Expr, p at, depth int) (n float64, ok bool) {
-	if depth == 0 || e == nil || !s.step() {
+func (s *values) number(expr syntax.Expr, p at, depth int) (n float64, ok bool) {
+	if depth == 0 || expr == nil || !s.step() {
 		return 0, false
 	}
-	switch x := e.(type) {
+	switch x := expr.(type) {
 	case *syntax.Constant:
 		if x.Kind == "int" || x.Kind == "float" {
 			n, err := strconv.ParseFloat(strings.ReplaceAll(x.Text, "_", ""), 64)

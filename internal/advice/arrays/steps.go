@@ -24,24 +24,24 @@ type steps struct {
 
 // compound reports whether an expression is an elementwise operation whose result could be written into the target, or
 // makes an array that can be the target.
-func (t *steps) compound(e syntax.Expr) bool {
-	if _, _, ok := t.parts(e); !ok && !t.isNew(e, t.p) {
+func (t *steps) compound(expr syntax.Expr) bool {
+	if _, _, ok := t.parts(expr); !ok && !t.isNew(expr, t.p) {
 		return false
 	}
-	v := t.of(e, t.p)
+	v := t.of(expr, t.p)
 	return v.sort == array && v.dtype == t.final.dtype && v.sameSize(t.final)
 }
 
 // parts returns the operands of an elementwise operation, and the name of the ufunc that does it.
-func (t *steps) parts(e syntax.Expr) (operands []syntax.Expr, call string, ok bool) {
-	switch x := e.(type) {
+func (t *steps) parts(expr syntax.Expr) (operands []syntax.Expr, call string, ok bool) {
+	switch x := expr.(type) {
 	case *syntax.UnaryOp:
 		return []syntax.Expr{x.Operand}, "negative", x.Op == "-"
 	case *syntax.BinOp:
 		name := map[string]string{"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}[x.Op]
 		return []syntax.Expr{x.Left, x.Right}, name, name != ""
 	case *syntax.Call:
-		if name, c := t.call(x); c != nil && len(x.Keywords) == 0 {
+		if name, call := t.call(x); call != nil && len(x.Keywords) == 0 {
 			switch {
 			case unary[name] && len(x.Args) == 1, binary[name] && len(x.Args) == 2, name == "clip" && len(x.Args) == 3,
 				(name == "round" || name == "around") && (len(x.Args) == 1 || len(x.Args) == 2):
@@ -59,21 +59,22 @@ func (t *steps) parts(e syntax.Expr) (operands []syntax.Expr, call string, ok bo
 	return nil, "", false
 }
 
-// build adds the steps for an expression; false where there are none that are sure to give the same result.
-func (t *steps) build(e syntax.Expr) bool {
-	operands, name, ok := t.parts(e)
+// build adds the steps for an expression. It reports false where no steps surely give the same result.
+func (t *steps) build(expr syntax.Expr) bool {
+	operands, name, ok := t.parts(expr)
 	if !ok {
-		return t.isNew(e, t.p) && t.begin(e)
+		return t.isNew(expr, t.p) && t.begin(expr)
 	}
 	for i, operand := range operands {
 		if t.compound(operand) && (i == 0 || len(operands) == 2) {
-			return t.buildOthers(operands, i) && t.build(operand) && t.apply(e, operands, name, i)
+			return t.buildOthers(operands, i) && t.build(operand) && t.apply(expr, operands, name, i)
 		}
 	}
-	return t.begin(e)
+	return t.begin(expr)
 }
 
-// buildOthers puts numbers in front that the steps would change, or that need more memory while the target lives.
+// buildOthers prepares the operands beside the spine, which is the one that becomes the target. It computes numbers in
+// front of all steps where these would change them, or where they need memory of their own.
 func (t *steps) buildOthers(operands []syntax.Expr, spine int) bool {
 	for i, operand := range operands {
 		if i == spine {
@@ -100,18 +101,18 @@ func (t *steps) buildOthers(operands []syntax.Expr, spine int) bool {
 }
 
 // isNumber reports whether an operand is a number, or a reduction along an axis: no view of the target.
-func (t *steps) isNumber(e syntax.Expr) bool {
-	if call, ok := e.(*syntax.Call); ok && t.of(e, t.p).sort != array {
+func (t *steps) isNumber(expr syntax.Expr) bool {
+	if call, ok := expr.(*syntax.Call); ok && t.of(expr, t.p).sort != array {
 		if _, name, _ := t.method(call); reductions[name] || copying[name] {
 			return true
 		}
 		name := t.numpy(call.Func)
 		return reductions[name] || copying[name]
 	}
-	return t.of(e, t.p).sort == scalar
+	return t.of(expr, t.p).sort == scalar
 }
 
-// hoist computes a number in front.
+// hoist computes a number in a line in front of the steps.
 func (t *steps) hoist(operand syntax.Expr, c cost) bool {
 	text, ok := flat(t.c, operand)
 	if !ok {
@@ -125,8 +126,8 @@ func (t *steps) hoist(operand syntax.Expr, c cost) bool {
 }
 
 // nameFor returns a name for the number that an expression computes.
-func nameFor(e syntax.Expr) string {
-	if c, ok := e.(*syntax.Call); ok {
+func nameFor(expr syntax.Expr) string {
+	if c, ok := expr.(*syntax.Call); ok {
 		if a, ok := c.Func.(*syntax.Attribute); ok {
 			return a.Attr
 		}
@@ -147,10 +148,10 @@ func (s *scene) isTaken(name string) bool {
 }
 
 // begin makes the target with one operation.
-func (t *steps) begin(e syntax.Expr) bool {
-	v := t.of(e, t.p)
-	c, ok := t.costOf(e, t.p)
-	text, flat := flat(t.c, e)
+func (t *steps) begin(expr syntax.Expr) bool {
+	v := t.of(expr, t.p)
+	c, ok := t.costOf(expr, t.p)
+	text, flat := flat(t.c, expr)
 	if !ok || !flat || v.sort != array || v.dtype != t.final.dtype || !v.sameSize(t.final) || t.begun {
 		return false
 	}
@@ -161,7 +162,7 @@ func (t *steps) begin(e syntax.Expr) bool {
 }
 
 // apply adds the step that applies an operation to the target, which stands for one of the operands.
-func (t *steps) apply(e syntax.Expr, operands []syntax.Expr, name string, spine int) bool {
+func (t *steps) apply(expr syntax.Expr, operands []syntax.Expr, name string, spine int) bool {
 	texts := make([]string, len(operands))
 	for i, operand := range operands {
 		if i == spine {
@@ -178,21 +179,21 @@ func (t *steps) apply(e syntax.Expr, operands []syntax.Expr, name string, spine 
 		}
 	}
 	t.peak = max(t.peak, t.final.bytes)
-	t.lines = append(t.lines, t.line(e, texts, name, spine))
+	t.lines = append(t.lines, t.line(expr, texts, name, spine))
 	return true
 }
 
-// operand returns the source of an operand that is still the same when its step comes.
-func (t *steps) operand(e syntax.Expr, known bool) (string, bool) {
-	if !known || t.begun && t.mentions(e, t.target) {
+// operand returns the source of an operand; false where steps before may have changed its value.
+func (t *steps) operand(expr syntax.Expr, known bool) (string, bool) {
+	if !known || t.begun && t.mentions(expr, t.target) {
 		return "", false
 	}
-	return flat(t.c, e)
+	return flat(t.c, expr)
 }
 
 // line returns the code of a step.
-func (t *steps) line(e syntax.Expr, texts []string, name string, spine int) string {
-	if b, ok := e.(*syntax.BinOp); ok {
+func (t *steps) line(expr syntax.Expr, texts []string, name string, spine int) string {
+	if b, ok := expr.(*syntax.BinOp); ok {
 		if spine == 0 {
 			return t.target + " " + b.Op + "= " + texts[1]
 		}
@@ -201,4 +202,30 @@ func (t *steps) line(e syntax.Expr, texts []string, name string, spine int) stri
 		}
 	}
 	return t.np + "." + name + "(" + strings.Join(texts, ", ") + ", out=" + t.target + ")"
+}
+
+// unshown returns the code of a step that shows nothing at the end of a cell: x = np.exp(x, out=x).
+func unshown(line string) string {
+	if at := strings.LastIndex(line, ", out="); at >= 0 {
+		if name, ok := strings.CutSuffix(line[at+len(", out="):], ")"); ok {
+			return name + " = " + line
+		}
+	}
+	return line
+}
+
+// flat returns the source of a node on one line; ok is false where that cannot be done simply.
+func flat(cell *notebook.Cell, node syntax.Node) (text string, ok bool) {
+	text = cell.Text(node)
+	if !strings.Contains(text, "\n") {
+		return text, text != ""
+	}
+	if strings.ContainsAny(text, "#\"'\\") {
+		return "", false
+	}
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, " "), true
 }

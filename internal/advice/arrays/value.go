@@ -105,11 +105,11 @@ type at struct{ order, offset int }
 // of returns what is known about an expression that is evaluated at a place.
 func (s *values) of(e syntax.Expr, p at) value { return s.infer(e, p, maxInference) }
 
-func (s *values) infer(e syntax.Expr, p at, depth int) value {
-	if depth == 0 || e == nil || !s.step() {
+func (s *values) infer(expr syntax.Expr, p at, depth int) value {
+	if depth == 0 || expr == nil || !s.step() {
 		return value{}
 	}
-	switch x := e.(type) {
+	switch x := expr.(type) {
 	case *syntax.Constant:
 		switch x.Kind {
 		case "int", "float":
@@ -219,9 +219,9 @@ func (s *values) name(name string, p at, depth int) value {
 	}
 	last := s.binds[name][len(s.binds[name])-1]
 	if last.order == b.order && last.at == b.at {
-		if v := s.n.Variable(name); v != nil && v.Kind == "variable" && isArray(v) {
-			out := value{sort: array, dtype: v.DType, shape: v.Shape}
-			out.bytes = elements(out) * itemSize(v.DType)
+		if variable := s.n.Variable(name); variable != nil && variable.Kind == "variable" && isArray(variable) {
+			out := value{sort: array, dtype: variable.DType, shape: variable.Shape}
+			out.bytes = elements(out) * itemSize(variable.DType)
 			out.fresh = s.infer(b.value, at{order: b.order, offset: b.at}, depth-1).fresh
 			return out
 		}

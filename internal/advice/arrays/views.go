@@ -10,20 +10,21 @@ import (
 // views finds small parts of arrays that keep the whole array.
 func (s *finder) views() (found []notebook.Candidate) {
 	for i := range s.n.Variables {
-		v := &s.n.Variables[i]
-		if v.Kind != "variable" || !isArray(v) || v.BaseBytes < 2*least || v.ViewBytes > v.BaseBytes/2 {
+		variable := &s.n.Variables[i]
+		if variable.Kind != "variable" || !isArray(variable) || variable.BaseBytes < 2*least ||
+			variable.ViewBytes > variable.BaseBytes/2 {
 			continue
 		}
-		if c, ok := s.view(v); ok {
+		if c, ok := s.view(variable); ok {
 			found = append(found, c)
 		}
 	}
 	return found
 }
 
-func (s *finder) view(v *model.Variable) (c notebook.Candidate, ok bool) {
-	all := s.binds[v.Name]
-	if len(all) == 0 || s.shared[v.Name] {
+func (s *finder) view(variable *model.Variable) (c notebook.Candidate, ok bool) {
+	all := s.binds[variable.Name]
+	if len(all) == 0 || s.shared[variable.Name] {
 		return c, false
 	}
 	b := all[len(all)-1]
@@ -31,38 +32,38 @@ func (s *finder) view(v *model.Variable) (c notebook.Candidate, ok bool) {
 	if !ok || !isAssigned(b) {
 		return c, false
 	}
-	freed, ok := s.gone(part, b, v.Name)
+	freed, ok := s.gone(part, b, variable.Name)
 	if !ok {
 		return c, false
 	}
-	base := s.baseOf(v)
+	base := s.baseOf(variable)
 	if base == nil {
 		return c, false
 	}
-	c = notebook.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{v.Name},
+	c = notebook.Candidate{Kind: View, Cell: b.s.Cell, Line: part.Start.Line, Names: []string{variable.Name},
 		Accuracy: model.SavesExact, Of: b.s.Source()}
-	c.Falls = func(m *notebook.Moment) int64 {
-		if m.Order > freed && m.Live[base] >= v.BaseBytes {
-			return v.BaseBytes - v.ViewBytes
+	c.Falls = func(moment *notebook.Moment) int64 {
+		if moment.Order > freed && moment.Live[base] >= variable.BaseBytes {
+			return variable.BaseBytes - variable.ViewBytes
 		}
 		return 0
 	}
-	c.Edits = notebook.ReplaceNode(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
-	c.Title = words.ViewOfLarge(v.Name, v.ViewBytes, v.BaseBytes)
-	c.Changes = []string{words.ViewChanges(v.Name)}
-	if at := s.mayBeHeld(part, b, v.Name); at != nil {
+	c.Edits = notebook.Replace(b.s.Cell, part, b.s.Cell.Text(part)+".copy()")
+	c.Title = words.ViewOfLarge(variable.Name, variable.ViewBytes, variable.BaseBytes)
+	c.Changes = []string{words.ViewChanges(variable.Name)}
+	if at := s.mayBeHeld(part, b, variable.Name); at != nil {
 		c.Accuracy = model.SavesGuess
-		c.Unknown = append(c.Unknown, words.MayHold(v.Name, notebook.PlaceOf(at, at.Line)))
+		c.Unknown = append(c.Unknown, words.MayHold(variable.Name, at.Cell.Place(at.Line)))
 	}
 	return c, c.Edits != nil
 }
 
 // baseOf returns the site of the array that a variable is a small part of; nil if it is not known.
-func (s *finder) baseOf(v *model.Variable) (base *notebook.Site) {
+func (s *finder) baseOf(variable *model.Variable) (base *notebook.Site) {
 	for site, live := range s.n.Peak.Live {
 		switch {
-		case site.Meter != numpyMeter || live < v.BaseBytes || site.Cell == nil || v.Execution == 0:
-		case site.Cell.Window.Execution != v.Execution || site.Line != v.Line:
+		case site.Meter != numpyMeter || live < variable.BaseBytes || site.Cell == nil || variable.Execution == 0:
+		case site.Cell.Window.Execution != variable.Execution || site.Line != variable.Line:
 		case base == nil || live < s.n.Peak.Live[base]:
 			base = site
 		}
@@ -74,7 +75,7 @@ func (s *finder) baseOf(v *model.Variable) (base *notebook.Site) {
 // although nothing does at the end; nil if there is none.
 func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *notebook.Statement {
 	whole, made := name, b.s
-	if root := syntax.Root(part); root != "" && !hasCall(part.Value) {
+	if root := syntax.Root(part); root != "" && !syntax.Any(part.Value, func(*syntax.Call) bool { return true }) {
 		whole = root
 		for _, other := range s.binds[root] {
 			if other.order < b.order || other.order == b.order && other.at < b.at {
@@ -95,27 +96,17 @@ func (s *finder) mayBeHeld(part *syntax.Subscript, b bind, name string) *noteboo
 	return last
 }
 
-// hasCall reports whether an expression is made by a call.
-func hasCall(e syntax.Expr) (found bool) {
-	syntax.Walk(e, func(n syntax.Node) bool {
-		_, is := n.(*syntax.Call)
-		found = found || is
-		return !found
-	})
-	return found
-}
-
 // gone returns the order from which nothing but views holds the array that a part was cut from.
 func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, ok bool) {
-	var root syntax.Expr = part.Value
+	root := part.Value
 	for {
 		switch x := root.(type) {
 		case *syntax.Subscript:
 			root = x.Value
-			continue
 		case *syntax.Attribute:
 			root = x.Value
-			continue
+		case *syntax.Call:
+			return b.order, true
 		case *syntax.Name:
 			if x.ID == name {
 				return b.order, true
@@ -126,9 +117,8 @@ func (s *finder) gone(part *syntax.Subscript, b bind, name string) (order int, o
 				}
 			}
 			return 0, false
-		case *syntax.Call:
-			return b.order, true
+		default:
+			return 0, false
 		}
-		return 0, false
 	}
 }

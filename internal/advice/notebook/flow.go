@@ -1,9 +1,8 @@
 package notebook
 
 import (
-	"slices"
-
 	"ipytracer/internal/syntax"
+	"strings"
 )
 
 // Flow is a notebook with what its statements do with names.
@@ -66,7 +65,7 @@ func declare(s *Flow, functions syntax.Functions) {
 
 // define notes the modules and functions of a statement.
 func (s *Flow) define(node syntax.Stmt) {
-	syntax.Walk(node, func(n syntax.Node) bool {
+	for n := range syntax.All[syntax.Node](node) {
 		s.steps++
 		switch x := n.(type) {
 		case *syntax.Import, *syntax.ImportFrom:
@@ -74,8 +73,7 @@ func (s *Flow) define(node syntax.Stmt) {
 		case *syntax.FunctionDef:
 			s.bodies[x.Name] = append(s.bodies[x.Name], x)
 		}
-		return true
-	})
+	}
 }
 
 // step counts something that is looked at, and reports whether there may be more.
@@ -84,48 +82,13 @@ func (s *Flow) step() bool {
 	return s.steps <= maxLooks
 }
 
-// Way is a statement by which a value may have come to another holder.
-type Way struct {
-	At *Statement
-	// Names lead to the holder: those that the statement binds, and those that it reads. Fresh are the former.
-	Names, Fresh []string
-	// Views reports that Fresh have views of an array, which let go of it only where the name is bound anew.
-	Views bool
-	// Hidden reports that no name of the notebook needs to lead to the holder, as with a figure of pyplot.
-	Hidden bool
-	// Into are names that surely lead to a holder, up to where they are changed.
-	Into []string
-}
-
-// Trail is where the value of a name went.
-type Trail struct {
-	Ways  []Way
-	made  *Statement
-	scene *Flow
-	lost  bool // there was too much to look at
-}
-
-// Follow returns where the value went that a statement gave a name, up to a moment.
-func (s *Flow) Follow(name string, made *Statement, until *Moment) *Trail {
-	t := &Trail{made: made, scene: s}
-	tracked := map[string]bool{name: true}
-	t.born(name, made)
-	for _, st := range s.n.Statements {
-		if st.Order < made.Order || st.Order > until.Order || st.Node == nil {
-			continue
-		}
-		if !s.step() {
-			t.lost = true
-			break
-		}
-		if w, ok := s.way(st, name, tracked, st == made); ok {
-			t.Ways = append(t.Ways, w)
-			for _, one := range w.Names {
-				tracked[one] = tracked[one] || !becomesNumber(s, one, st)
-			}
-		}
-	}
-	return t
+// anyIn reports whether a node, or one below it, is of a type and passes. The answer is yes where there is too much to
+// look at.
+func anyIn[T syntax.Node](s *Flow, node syntax.Node, passes func(T) bool) bool {
+	return syntax.Any(node, func(n syntax.Node) bool {
+		one, is := n.(T)
+		return !s.step() || is && passes(one)
+	})
 }
 
 // readsOf returns the names that a statement reads when it runs.
@@ -137,114 +100,67 @@ func (s *Flow) readsOf(node syntax.Stmt) (names []string) {
 	return names
 }
 
-// way returns how a statement hands on the value of a name, or something that may hold it.
-func (s *Flow) way(st *Statement, name string, tracked map[string]bool, birth bool) (w Way, ok bool) {
-	uses := s.uses[st.Node]
-	var into []string
-	handed, simple := false, birth && isAssign(st.Node)
-	for i := range uses.Reads {
-		u := &uses.Reads[i]
-		if !s.step() {
-			return Way{At: st, Hidden: true}, true
-		}
-		if !tracked[u.Name] || simple && u.Name == name {
-			continue // what is assigned reads the value before
-		}
-		if u.Aliased && !s.keepsNothing(st, u) {
-			handed = true
-			if u.Name == name && !u.Later {
-				into = append(into, s.surely(st, u)...)
+// full returns the full name of a function as it is written: np.sqrt → numpy.sqrt; "" if it is not of a module.
+func (s *Flow) full(callee string) string {
+	first := firstPart(callee)
+	rest := callee[len(first):]
+	if full := s.modules[first]; full != "" {
+		for _, st := range s.made[first] {
+			if !imports(st.Node) {
+				return ""
 			}
 		}
+		return full + rest
 	}
-	if !simple {
-		handed = handed || s.handsOnOtherwise(st, tracked)
+	if rest == "" && isBuiltin[first] && len(s.made[first]) == 0 {
+		return "builtins." + first
 	}
-	handed = handed || mayKeepFrames(s, st) && touches(s, st.Node, tracked)
-	if !handed && !s.bodiesHand(st.Node, tracked) {
-		return w, false
-	}
-	return s.wayOf(st, name, into), true
+	return ""
 }
 
-// wayOf returns a way with all names that may lead to the holder.
-func (s *Flow) wayOf(st *Statement, name string, into []string) Way {
-	uses := s.uses[st.Node]
-	w := Way{At: st, Into: into}
-	for i := range uses.Binds {
-		if b := &uses.Binds[i]; b.Name != name && b.Kind != syntax.Excepted {
-			w.Fresh = append(w.Fresh, b.Name)
-		}
-	}
-	w.Names, w.Views = append(w.Names, w.Fresh...), s.isView(st, name)
-	for one := range s.reach(st.Node) {
-		switch {
-		case one == name || isBuiltin[one] && len(s.made[one]) == 0:
-		case s.leads(one):
-			w.Hidden = true
-		case s.mayHold(one, st):
-			w.Names = append(w.Names, one)
-		}
-	}
-	if _, is := st.Node.(*syntax.ExprStmt); is {
-		w.Names = append(w.Names, outputs...)
-	}
-	if uses.Dynamic || failed(st) || storesInModule(s, st) {
-		w.Hidden = true // a traceback has the values of all functions
-	}
-	slices.Sort(w.Names)
-	w.Names = slices.Compact(w.Names)
-	return w
-}
-
-// mayHold reports whether the value of a name may hold what it gets: numbers do not, and of functions those that have
-// a decorator, an argument that stays, or a name of the notebook that they bind.
-func (s *Flow) mayHold(name string, at *Statement) bool {
-	if f := s.functions[name]; f != nil {
-		stays := f.Loose || len(f.Binds) > 0
-		for _, def := range s.bodies[name] {
-			for _, a := range def.Args.All() {
-				_, constant := a.Default.(*syntax.Constant)
-				stays = stays || a.Default != nil && !constant
-			}
-		}
-		return stays
-	}
-	return s.modules[name] == "" && !s.numbers(name, at)
-}
-
-func isAssign(node syntax.Stmt) bool {
+func imports(node syntax.Stmt) bool {
 	switch node.(type) {
-	case *syntax.Assign, *syntax.AnnAssign:
+	case *syntax.Import, *syntax.ImportFrom, *syntax.Try, *syntax.If:
 		return true
 	}
 	return false
 }
 
-// outputs are the names by which IPython has what cells show.
-var outputs = []string{"Out", "_oh"}
+// isData reports whether a name of the notebook is bound to something other than a module or a function.
+func (s *Flow) isData(name string) bool {
+	return s.modules[name] == "" && s.functions[name] == nil && len(s.made[name]) > 0
+}
 
-// bodiesHand reports whether a function that a statement reaches reads one of the names, and may hand it on.
-func (s *Flow) bodiesHand(node syntax.Stmt, tracked map[string]bool) bool {
-	for called := range s.reach(node) {
-		f := s.functions[called]
-		if f == nil {
-			continue
-		}
-		for _, def := range s.bodies[called] {
-			if strays(s, def, tracked, nil) {
-				return true
-			}
-		}
-		for i := range f.Reads {
-			u := &f.Reads[i]
-			if !s.step() {
-				return true
-			}
-			if tracked[u.Name] && u.Aliased && (!s.knownCallee(u) || handsElements(s, u, nil)) {
-				return true
-			}
+// dataOf returns the names of data that a function reads.
+func (s *Flow) dataOf(f *syntax.Function) (names []string) {
+	for i := range f.Reads {
+		if s.isData(f.Reads[i].Name) {
+			names = append(names, f.Reads[i].Name)
 		}
 	}
-	return s.uses[node].Dynamic
+	return names
+}
+
+func firstPart(name string) string {
+	first, _, _ := strings.Cut(name, ".")
+	return first
+}
+
+func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }
+
+// dotted returns the name of a function as it is written, with the dots; "" if it is no such name.
+func dotted(e syntax.Expr) string {
+	name := ""
+	for {
+		switch x := e.(type) {
+		case *syntax.Name:
+			return x.ID + name
+		case *syntax.Attribute:
+			name, e = "."+x.Attr+name, x.Value
+		default:
+			return "?" + name
+		}
+	}
 }

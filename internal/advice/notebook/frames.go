@@ -3,6 +3,7 @@ package notebook
 import (
 	"ipytracer/internal/syntax"
 	"ipytracer/model"
+	"slices"
 )
 
 // failed reports whether a statement is of a cell that ended with an error: its traceback has the values of all
@@ -28,14 +29,8 @@ func mayKeepFrames(s *Flow, st *Statement) bool {
 }
 
 // catches reports whether a node handles errors.
-func catches(node syntax.Node) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		if x, ok := n.(*syntax.Try); ok && len(x.Handlers) > 0 {
-			found = true
-		}
-		return !found
-	})
-	return found
+func catches(node syntax.Node) bool {
+	return syntax.Any(node, func(x *syntax.Try) bool { return len(x.Handlers) > 0 })
 }
 
 // touches reports whether one of the names is read by a statement, or by a function that it reaches.
@@ -68,29 +63,21 @@ func storesInModule(s *Flow, st *Statement) bool {
 }
 
 func changesModule(s *Flow, reads []syntax.Use) bool {
-	for i := range reads {
-		if u := &reads[i]; u.Changed && (s.modules[u.Name] != "" || s.bodies[u.Name] != nil) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(reads, func(u syntax.Use) bool {
+		return u.Changed && (s.modules[u.Name] != "" || s.bodies[u.Name] != nil)
+	})
 }
 
 // grows reports whether a node calls setattr, or a method of something in a module that stores its argument.
-func grows(s *Flow, node syntax.Node) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.Call)
-		if !ok {
-			return !found && s.step()
-		}
+func grows(s *Flow, node syntax.Node) bool {
+	return anyIn(s, node, func(call *syntax.Call) bool {
 		switch f := call.Func.(type) {
 		case *syntax.Name:
-			found = found || f.ID == "setattr" || f.ID == "vars"
+			return f.ID == "setattr" || f.ID == "vars"
 		case *syntax.Attribute:
 			_, inner := f.Value.(*syntax.Attribute)
-			found = found || inner && storing[f.Attr] && s.modules[rootOf(f.Value)] != ""
+			return inner && storing[f.Attr] && s.modules[syntax.Base(f.Value)] != ""
 		}
-		return !found && s.step()
+		return false
 	})
-	return found || s.steps > maxLooks
 }

@@ -27,8 +27,8 @@ func makesAnew(s *Flow, value syntax.Expr) bool {
 	return anew && (calls > 0 || operates)
 }
 
-// creates reports whether a call makes memory of its own: by a function of NumPy, a method that copies, or one that
-// draws random numbers.
+// creates reports whether the result of a call is memory of its own: the call is of a function of NumPy, of a method
+// that copies, or of one that draws random numbers.
 func creates(s *Flow, call *syntax.Call) bool {
 	callee := dotted(call.Func)
 	full, last := s.full(callee), lastPart(callee)
@@ -69,4 +69,27 @@ func (s *Flow) unheld(f *syntax.FunctionDef, names map[string]bool, depth int) b
 		}
 	}
 	return !syntax.Generates(f) && !passesOn(f) && !strays(s, f, names, nil)
+}
+
+// maxDepth bounds how deep a value is followed into functions of the notebook.
+const maxDepth = 4
+
+// parameterUnheld reports whether a function of the notebook keeps none of its arguments, and returns no part of one.
+func (s *Flow) parameterUnheld(name string, depth int) bool {
+	defs := s.bodies[name]
+	if depth > maxDepth || len(defs) != 1 || len(s.made[name]) == 0 || s.functions[name] == nil ||
+		s.functions[name].Loose {
+		return false
+	}
+	for _, st := range s.made[name] {
+		if st.Node != syntax.Stmt(defs[0]) {
+			return false
+		}
+	}
+	f := defs[0]
+	parameters := map[string]bool{}
+	for _, a := range f.Args.All() {
+		parameters[a.Name] = true
+	}
+	return len(s.functions[name].Binds) == 0 && s.unheld(f, parameters, depth)
 }

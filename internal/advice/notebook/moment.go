@@ -1,27 +1,5 @@
 package notebook
 
-import (
-	"cmp"
-	"slices"
-)
-
-// Moment is the highest moment of a statement's run, or of a cell outside of its statements.
-type Moment struct {
-	Order     int
-	Cell      *Cell      // nil for the time between two cells
-	Statement *Statement // nil outside of statements
-	Start     int64      // of the meter, when the statement began
-	Peak, End int64
-	// Live are the bytes of each site that lived at that moment.
-	// A moment below a quarter of the highest has only those that moved in its statement: no advice saves so much that
-	// the others matter.
-	Live map[*Site]int64
-	// Made are the bytes that each site allocated in this statement, Kept those of them that outlived it, on balance.
-	Made, Kept map[*Site]int64
-	// Count is the number of blocks that each site allocated in this statement.
-	Count map[*Site]int64
-}
-
 // Behind reports whether the moment is later than the end of a statement's run.
 func (m *Moment) Behind(s *Statement) bool {
 	return m.Order > s.Order || m.Order == s.Order && m.Statement == nil
@@ -74,31 +52,5 @@ func (m *Moment) Allocated(of func(*Site) bool) int64 { return bytesOf(m.Made, o
 // KeptBytes returns the memory that some sites allocated in the statement and that was not freed in it, on balance.
 func (m *Moment) KeptBytes(of func(*Site) bool) int64 { return bytesOf(m.Kept, of) }
 
-// add keeps a moment if it is among the highest.
-func (n *Notebook) add(m *Moment) {
-	n.Moments = append(n.Moments, m)
-	if len(n.Moments) < 2*maxMoments {
-		return
-	}
-	n.prune()
-}
-
-// prune keeps the highest moments.
-func (n *Notebook) prune() {
-	if len(n.Moments) <= maxMoments {
-		return
-	}
-	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
-	for _, m := range n.Moments[maxMoments:] {
-		n.unlisted = max(n.unlisted, m.Peak)
-		if m.Statement != nil {
-			m.Statement.Moment = nil
-		}
-		if m.Cell != nil && m.Cell.Moment == m {
-			m.Cell.Moment = nil
-		}
-	}
-	clear(n.Moments[maxMoments:])
-	n.Moments = n.Moments[:maxMoments]
-	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(a.Order, b.Order) })
-}
+// mapped is the meter in which the blocks of all other meters of the CPU lie.
+const mapped = "cpu.mapped"

@@ -102,10 +102,7 @@ func (s *Statement) End() int {
 }
 
 // Text returns the source of a node of the cell's tree.
-func (c *Cell) Text(node syntax.Node) string {
-	p, source := node.Place(), c.Window.Source
-	return source[max(0, min(p.Start.Offset, len(source))):max(0, min(p.End.Offset, len(source)))]
-}
+func (c *Cell) Text(node syntax.Node) string { return syntax.Text(c.Window.Source, node) }
 
 // Line returns a line of the cell, from 1; "" if there is none.
 func (c *Cell) Line(number int) string {
@@ -113,6 +110,13 @@ func (c *Cell) Line(number int) string {
 		return ""
 	}
 	return c.Lines[number-1]
+}
+
+// Place returns a line of the cell.
+func (c *Cell) Place(line int) *model.PlanPlace {
+	w := c.Window
+	return &model.PlanPlace{PID: w.PID, Kernel: w.Kernel, Execution: w.Execution, ExecutionCount: w.ExecutionCount,
+		Line: line}
 }
 
 // StatementAt returns the last run of the statement that a line of the cell belongs to; nil if there is none.
@@ -151,4 +155,33 @@ func (n *Notebook) CellOf(execution int) *Cell { return n.byNumber[execution] }
 // linesOf returns the lines of a source.
 func linesOf(source string) []string {
 	return strings.Split(strings.ReplaceAll(source, "\r\n", "\n"), "\n")
+}
+
+// Moment is the highest moment of a statement's run, or of a cell outside of its statements.
+type Moment struct {
+	Order     int
+	Cell      *Cell      // nil for the time between two cells
+	Statement *Statement // nil outside of statements
+	Start     int64      // of the meter, when the statement began
+	Peak, End int64
+	// Live are the bytes of each site that lived at that moment.
+	// A moment below a quarter of the highest has only those that moved in its statement: no advice saves so much that
+	// the others matter.
+	Live map[*Site]int64
+	// Made are the bytes that each site allocated in this statement, Kept those of them that outlived it, on balance.
+	Made, Kept map[*Site]int64
+	// Count is the number of blocks that each site allocated in this statement.
+	Count map[*Site]int64
+}
+
+// Site is one stack of calls that allocated blocks of one meter.
+type Site struct {
+	Meter string
+	// Stack has the innermost call first, the outermost calls if there are many.
+	Stack []model.Frame
+	// Cell, Statement and Line are those of the outermost line of a cell on the stack: the statement that was running.
+	// Cell is nil if there is none, Statement if it is not known.
+	Cell      *Cell
+	Statement *Statement
+	Line      int
 }

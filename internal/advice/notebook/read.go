@@ -135,7 +135,7 @@ func (x *reader) openCell(w *model.Window) {
 	c := &Cell{Window: kept(w), Index: len(x.n.Cells), First: x.order, Last: x.order}
 	if x.sources += len(w.Source); len(w.Source) <= maxSource && x.sources <= maxSources && !w.SourceTruncated {
 		c.Lines = linesOf(c.Window.Source)
-		if tree, err := syntax.ParseCell(c.Window.Source); err == nil {
+		if tree, err := syntax.Parse(c.Window.Source); err == nil {
 			c.Tree = folded(tree)
 		}
 	} else {
@@ -197,8 +197,7 @@ func kept(w *model.Window) *model.Window {
 		out.Tree[id] = f
 	}
 	if w.ExecutionCount != nil {
-		count := *w.ExecutionCount
-		out.ExecutionCount = &count
+		out.ExecutionCount = new(*w.ExecutionCount)
 	}
 	out.Allocations, out.Coverage, out.Children = nil, nil, nil
 	return &out
@@ -296,5 +295,31 @@ func (x *reader) above(m, higher *Moment) *Moment {
 	return higher
 }
 
-// nextToNothing is the share of a peak, one in so many, that decides nothing.
-const nextToNothing = 100
+// add keeps a moment if it is among the highest.
+func (n *Notebook) add(m *Moment) {
+	n.Moments = append(n.Moments, m)
+	if len(n.Moments) < 2*maxMoments {
+		return
+	}
+	n.prune()
+}
+
+// prune keeps the highest moments.
+func (n *Notebook) prune() {
+	if len(n.Moments) <= maxMoments {
+		return
+	}
+	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(b.Peak, a.Peak) })
+	for _, m := range n.Moments[maxMoments:] {
+		n.unlisted = max(n.unlisted, m.Peak)
+		if m.Statement != nil {
+			m.Statement.Moment = nil
+		}
+		if m.Cell != nil && m.Cell.Moment == m {
+			m.Cell.Moment = nil
+		}
+	}
+	clear(n.Moments[maxMoments:])
+	n.Moments = n.Moments[:maxMoments]
+	slices.SortStableFunc(n.Moments, func(a, b *Moment) int { return cmp.Compare(a.Order, b.Order) })
+}

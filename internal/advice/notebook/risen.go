@@ -51,3 +51,6 @@ func (n *Notebook) risenIn(top *Moment) *Cell {
 	}
 	return nil
 }
+
+// nextToNothing is the share of a peak, one in so many, that decides nothing.
+const nextToNothing = 100

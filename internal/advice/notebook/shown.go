@@ -137,7 +137,7 @@ func (s *Flow) onlyReads(st *Statement, names map[string]bool) bool {
 	syntax.Walk(st.Node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Call:
-			if f, ok := x.Func.(*syntax.Attribute); ok && names[rootOf(f.Value)] && !summaries[f.Attr] {
+			if f, ok := x.Func.(*syntax.Attribute); ok && names[syntax.Base(f.Value)] && !summaries[f.Attr] {
 				only = false
 			}
 		case *syntax.Attribute:
@@ -158,22 +158,4 @@ func (s *Flow) onlyReads(st *Statement, names map[string]bool) bool {
 func resets(node syntax.Stmt) bool {
 	m, ok := node.(*syntax.Magic)
 	return ok && len(m.Body) == 0
-}
-
-// rootOf returns the name that an expression begins with, calls included: x of x.f(1).y[0].
-func rootOf(e syntax.Expr) string {
-	for {
-		switch x := e.(type) {
-		case *syntax.Call:
-			e = x.Func
-		case *syntax.Attribute:
-			e = x.Value
-		case *syntax.Subscript:
-			e = x.Value
-		case *syntax.Name:
-			return x.ID
-		default:
-			return ""
-		}
-	}
 }

@@ -5,29 +5,25 @@ import (
 	"strconv"
 	"strings"
 
+	"ipytracer/internal/syntax"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
-// mapped is the meter in which the blocks of all other meters of the CPU lie.
-const mapped = "cpu.mapped"
-
-// Site is one stack of calls that allocated blocks of one meter.
-type Site struct {
-	Meter string
-	// Stack has the innermost call first, the outermost calls if there are many.
-	Stack []model.Frame
-	// Cell, Statement and Line are those of the outermost line of a cell on the stack: the statement that was running.
-	// Cell is nil if there is none, Statement if it is not known.
-	Cell      *Cell
-	Statement *Statement
-	Line      int
+// Calls reports whether a function in a file is among the calls: by its name as Python has it, without classes in front
+// of it, and by a part of the file's path. Each may be "" for any.
+func (s *Site) Calls(file, function string) bool {
+	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
+		return !f.Native && strings.Contains(f.File, file) &&
+			(function == "" || f.Function == function || strings.HasSuffix(f.Function, "."+function))
+	})
 }
 
-// Calls reports whether a function is among the calls: by its name as Python has it, without classes in front of it.
-func (s *Site) Calls(function string) bool {
+// On reports whether the calls pass some lines of a cell in a function, "" for any.
+func (s *Site) On(c *Cell, function string, from, to int) bool {
 	return slices.ContainsFunc(s.Stack, func(f model.Frame) bool {
-		return !f.Native && (f.Function == function || strings.HasSuffix(f.Function, "."+function))
+		return f.Execution == c.Window.Execution && f.Line >= from && f.Line <= to &&
+			(function == "" || f.Function == function || strings.HasSuffix(f.Function, "."+function))
 	})
 }
 
@@ -101,3 +97,26 @@ func (n *Notebook) outermost(stack []model.Frame) (c *Cell, s *Statement, line i
 	}
 	return nil, nil, 0
 }
+
+// OfTensors reports whether the blocks are those of PyTorch's tensors, on the CPU or on a GPU.
+func (s *Site) OfTensors() bool {
+	return s.Meter == "cpu.torch" || words.OfGPU(s.Meter) && strings.HasSuffix(s.Meter, ".active")
+}
+
+// GradientsOff reports whether PyTorch's gradients are off in a statement: with torch.no_grad(), or a decorator.
+func GradientsOff(stmt syntax.Stmt) bool {
+	var all []syntax.Expr
+	switch s := stmt.(type) {
+	case *syntax.With:
+		for _, item := range s.Items {
+			all = append(all, item.Context)
+		}
+	case *syntax.FunctionDef:
+		all = s.Decorators
+	}
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool {
+		return syntax.Any(e, func(part syntax.Expr) bool { return gradientsOff[syntax.LastName(part)] })
+	})
+}
+
+var gradientsOff = Set("no_grad inference_mode set_grad_enabled")

@@ -8,23 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// shows reports whether a statement at the end of a cell shows a value.
-func shows(s *Statement) bool {
-	if m, ok := s.Node.(*syntax.Magic); ok {
-		if len(m.Body) == 0 {
-			return true
-		}
-		_, ok := m.Body[len(m.Body)-1].(*syntax.ExprStmt)
-		return ok || isMagic(s.Cell)
-	}
-	e, ok := s.Node.(*syntax.ExprStmt)
-	if !ok {
-		return s.Node == nil
-	}
-	rest := s.Cell.Window.Source[min(e.End.Offset, len(s.Cell.Window.Source)):]
-	return !strings.HasPrefix(strings.TrimLeft(rest, " \t"), ";")
-}
-
 // folded returns a tree in which a magic of the whole cell that runs Python, as %%time does, has the other statements
 // in its body: IPython runs them as one.
 func folded(tree *syntax.Module) *syntax.Module {

@@ -9,16 +9,11 @@ import (
 // strays reports whether a call in a node keeps one of the names although its last name is that of a function that
 // keeps nothing: a method such as store.save(x), sum of lists, round of whole numbers. at is nil in the body of a
 // function.
-func strays(s *Flow, node syntax.Node, names map[string]bool, at *Statement) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.Call)
-		if ok && !found {
-			callee := dotted(call.Func)
-			found = syntax.IsPure(lastPart(callee)) && getsAny(s, call, names) && keepsAfterAll(s, callee, call, at)
-		}
-		return !found && s.step()
+func strays(s *Flow, node syntax.Node, names map[string]bool, at *Statement) bool {
+	return anyIn(s, node, func(call *syntax.Call) bool {
+		callee := dotted(call.Func)
+		return syntax.IsPure(lastPart(callee)) && getsAny(s, call, names) && keepsAfterAll(s, callee, call, at)
 	})
-	return found || s.steps > maxLooks
 }
 
 // keepsAfterAll reports whether a call of a function with a harmless name may keep an argument, or return one.
@@ -60,21 +55,6 @@ func getsAny(s *Flow, call *syntax.Call, names map[string]bool) (found bool) {
 		has(k.Value)
 	}
 	return found && len(call.Args) > 0 || found && len(call.Keywords) > 0 && s.full(dotted(call.Func)) == ""
-}
-
-// dotted returns the name of a function as it is written, with the dots; "" if it is no such name.
-func dotted(e syntax.Expr) string {
-	name := ""
-	for {
-		switch x := e.(type) {
-		case *syntax.Name:
-			return x.ID + name
-		case *syntax.Attribute:
-			name, e = "."+x.Attr+name, x.Value
-		default:
-			return "?" + name
-		}
-	}
 }
 
 // fresh reports whether a method of a name's value returns something of its own.
@@ -125,30 +105,15 @@ func bindsNumbers(s *Flow, st *Statement) bool {
 }
 
 // writesInto reports whether a function of NumPy in a node gets a name where its result goes, which it returns then.
-func writesInto(s *Flow, node syntax.Node, name string) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		call, ok := n.(*syntax.Call)
-		if !ok || len(call.Args) < 2 {
-			return !found && s.step()
-		}
-		f, ok := call.Func.(*syntax.Attribute)
-		called := ""
-		if direct, is := call.Func.(*syntax.Name); is {
-			called = direct.ID
-		} else if ok {
-			called = f.Attr
-		}
-		first := 2
+func writesInto(s *Flow, node syntax.Node, name string) bool {
+	return anyIn(s, node, func(call *syntax.Call) bool {
+		first, called := 2, syntax.LastName(call.Func)
 		switch {
 		case unary[called] || called == "histogram" || called == "histogram2d":
 			first = 1 // of a histogram it is the edges
 		case ternary[called]:
 			first = 3
 		}
-		for _, arg := range call.Args[min(first, len(call.Args)):] {
-			found = found || isName(arg, name)
-		}
-		return !found && s.step()
+		return len(call.Args) > 1 && among(call.Args[min(first, len(call.Args)):], name)
 	})
-	return found || s.steps > maxLooks
 }

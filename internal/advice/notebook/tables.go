@@ -2,9 +2,10 @@ package notebook
 
 import "strings"
 
-func set(names string) map[string]bool {
+// Set returns the set of the words of a text.
+func Set(names string) map[string]bool {
 	all := map[string]bool{}
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		all[name] = true
 	}
 	return all
@@ -13,12 +14,12 @@ func set(names string) map[string]bool {
 // What keeps nothing, with the reason. What is in no table may keep its arguments.
 var (
 	// harmless are builtins that return numbers, texts or answers.
-	harmless = set("len print type id repr str isinstance issubclass hash bool int float complex abs sum any all " +
+	harmless = Set("len print type id repr str isinstance issubclass hash bool int float complex abs sum any all " +
 		"round callable hasattr format min max bytes bytearray divmod pow")
 
 	// functions of NumPy write their result to memory of its own: ufuncs, reductions, and those that gather, sort or
 	// join. Not here: those that may return an argument or a view (asarray, reshape, ravel, squeeze, einsum, split).
-	functions = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
+	functions = Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh " +
 		"arcsinh arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians " +
 		"degrees abs absolute fabs sign add subtract multiply divide true_divide floor_divide mod remainder " +
 		"power float_power maximum minimum fmax fmin hypot arctan2 logaddexp equal not_equal less less_equal " +
@@ -34,64 +35,67 @@ var (
 		"vander meshgrid")
 
 	// measures end the names of functions of sklearn.metrics that return numbers.
-	measures = set("score error loss")
+	measures = Set("score error loss")
 
 	// summaries are methods that return numbers, texts, or a table of these, and of which types of all libraries mean
 	// the same; or that write to a file.
-	summaries = set("sum mean max min std var prod any all argmax argmin count nunique median quantile item " +
+	summaries = Set("sum mean max min std var prod any all argmax argmin count nunique median quantile item " +
 		"tolist describe info memory_usage to_csv to_parquet to_pickle to_json to_excel tofile tobytes dump corr cov " +
 		"skew kurt isna isnull notna notnull value_counts __len__ __sizeof__ numel dim nelement score")
 
 	// elements are those whose result may be an element, where elements are objects.
-	elements = set("sum max min any all prod median quantile item tolist describe")
+	elements = Set("sum max min any all prod median quantile item tolist describe")
 
 	// facts are functions of NumPy whose result has no elements of what they get.
-	facts = set("mean std var size ndim shape argmax argmin argsort count_nonzero isnan isinf allclose array_equal " +
+	facts = Set("mean std var size ndim shape argmax argmin argsort count_nonzero isnan isinf allclose array_equal " +
 		"save savez savez_compressed savetxt nonzero flatnonzero argwhere zeros_like ones_like empty_like")
 
 	// creators are functions of modules that make arrays of sizes.
-	creators = set("ones zeros empty full eye identity arange linspace logspace geomspace rand randn randint random")
+	creators = Set("ones zeros empty full eye identity arange linspace logspace geomspace rand randn randint random")
 
 	// draws are methods of generators of random numbers.
-	draws = set("normal standard_normal uniform integers random_sample exponential poisson binomial")
+	draws = Set("normal standard_normal uniform integers random_sample exponential poisson binomial")
 
 	// unary are functions of NumPy whose second argument without a name is where the result goes, ternary those that
 	// have it behind three others.
-	unary = set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +
+	unary = Set("sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh " +
 		"arccosh arctanh square negative reciprocal floor ceil rint trunc cbrt deg2rad rad2deg radians degrees abs " +
 		"absolute fabs sign logical_not isnan isinf isclose")
-	ternary = set("where interp clip searchsorted insert take percentile quantile")
+	ternary = Set("where interp clip searchsorted insert take percentile quantile")
 
 	// containers are types that keep what their methods get, and do nothing else.
-	containers = set("list dict tuple set frozenset range slice OrderedDict collections.OrderedDict deque " +
+	containers = Set("list dict tuple set frozenset range slice OrderedDict collections.OrderedDict deque " +
 		"collections.deque")
 
 	// viewed are attributes of arrays that are views.
-	viewed = set("T mT real imag flat")
+	viewed = Set("T mT real imag flat")
 
 	// copies are methods of arrays and tensors whose result is memory of its own.
-	copies = set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted " +
+	copies = Set("copy astype clone cumsum cumprod argsort sort nonzero round clip ptp repeat take searchsorted " +
 		"flatten trace dot fill put norm")
 
 	// views are methods of arrays, and functions of NumPy, whose result shares the memory where they need not copy.
-	views = set("reshape ravel view transpose squeeze swapaxes asarray asanyarray ascontiguousarray atleast_1d " +
+	views = Set("reshape ravel view transpose squeeze swapaxes asarray asanyarray ascontiguousarray atleast_1d " +
 		"atleast_2d expand_dims moveaxis broadcast_to")
 
 	// appends are methods of lists and deques that add one element.
-	appends = set("append appendleft insert add")
+	appends = Set("append appendleft insert add")
 
 	// storing are methods of containers that store an argument.
-	storing = set("append appendleft insert add extend update setdefault __setitem__ __setattr__ register put")
+	storing = Set("append appendleft insert add extend update setdefault __setitem__ __setattr__ register put")
 
 	// stateless are modules that keep arguments in nothing but their results, the object whose method is called, and
 	// other arguments. pyplot is none: it has the current figure.
-	stateless = set("numpy scipy pandas sklearn torch math cmath statistics itertools functools collections copy " +
+	stateless = Set("numpy scipy pandas sklearn torch math cmath statistics itertools functools collections copy " +
 		"json pickle random time datetime os sys re string operator builtins typing dataclasses pathlib io csv zlib " +
 		"hashlib heapq bisect array struct skimage PIL statsmodels xgboost lightgbm polars pyarrow gc contextlib")
 
-	isBuiltin = set("sum max min any all len print abs round float int list range enumerate zip map sorted tuple set " +
+	isBuiltin = Set("sum max min any all len print abs round float int list range enumerate zip map sorted tuple set " +
 		"str repr bool isinstance type id format super property staticmethod classmethod getattr hasattr setattr " +
 		"object dict bytes bytearray complex frozenset reversed filter divmod pow hash callable slice iter next ord " +
 		"chr issubclass memoryview open input Exception ValueError TypeError KeyError RuntimeError __name__ display " +
 		"StopIteration MemoryError")
 )
+
+// onceIn are magics that run the rest of their cell once, with its names.
+var onceIn = Set("time capture prun")

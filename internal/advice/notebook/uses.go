@@ -19,8 +19,7 @@ func (s *Flow) keepsNothing(st *Statement, u *syntax.Use) bool {
 			return true
 		}
 	}
-	switch u.How {
-	case syntax.Used:
+	if u.How == syntax.Used {
 		return true
 	}
 	if passesOn(st.Node) || writesInto(s, st.Node, u.Name) || handsElements(s, u, st) {
@@ -45,21 +44,20 @@ func copiesInto(node syntax.Stmt) bool {
 	return ok
 }
 
-// passesOn reports whether a call in a node has a keyword by which functions of NumPy return an argument, or a dtype by
-// which their result has it as an element.
-func passesOn(node syntax.Node) (found bool) {
-	syntax.Walk(node, func(n syntax.Node) bool {
+// passesOn reports whether functions of NumPy that a node calls may return an argument, because of a keyword such as
+// out=, or have it as an element of their result, which has the dtype object then.
+func passesOn(node syntax.Node) bool {
+	return syntax.Any(node, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Keyword:
-			found = found || x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
+			return x.Arg == "out" || x.Arg == "copy" || x.Arg == "subok" || x.Arg == "bins"
 		case *syntax.Name:
-			found = found || x.ID == "object"
+			return x.ID == "object"
 		case *syntax.Constant:
-			found = found || x.Kind == "str" && (x.Value == "O" || x.Value == "object")
+			return x.Kind == "str" && (x.Value == "O" || x.Value == "object")
 		}
-		return !found
+		return false
 	})
-	return found
 }
 
 // knownCallee reports whether a value goes to a function that keeps no argument and returns no part of one.
@@ -86,55 +84,6 @@ func (s *Flow) knownCallee(u *syntax.Use) bool {
 		return last == "getsizeof" || last == "getrefcount" || last == "is_tracked"
 	}
 	return false
-}
-
-// full returns the full name of a function as it is written: np.sqrt → numpy.sqrt; "" if it is not of a module.
-func (s *Flow) full(callee string) string {
-	first := firstPart(callee)
-	rest := callee[len(first):]
-	if full := s.modules[first]; full != "" {
-		for _, st := range s.made[first] {
-			if !imports(st.Node) {
-				return ""
-			}
-		}
-		return full + rest
-	}
-	if rest == "" && isBuiltin[first] && len(s.made[first]) == 0 {
-		return "builtins." + first
-	}
-	return ""
-}
-
-func imports(node syntax.Stmt) bool {
-	switch node.(type) {
-	case *syntax.Import, *syntax.ImportFrom, *syntax.Try, *syntax.If:
-		return true
-	}
-	return false
-}
-
-// maxDepth bounds how deep a value is followed into functions of the notebook.
-const maxDepth = 4
-
-// parameterUnheld reports whether a function of the notebook keeps none of its arguments, and returns no part of one.
-func (s *Flow) parameterUnheld(name string, depth int) bool {
-	defs := s.bodies[name]
-	if depth > maxDepth || len(defs) != 1 || len(s.made[name]) == 0 || s.functions[name] == nil ||
-		s.functions[name].Loose {
-		return false
-	}
-	for _, st := range s.made[name] {
-		if st.Node != syntax.Stmt(defs[0]) {
-			return false
-		}
-	}
-	f := defs[0]
-	parameters := map[string]bool{}
-	for _, a := range f.Args.All() {
-		parameters[a.Name] = true
-	}
-	return len(s.functions[name].Binds) == 0 && s.unheld(f, parameters, depth)
 }
 
 // handsOnOtherwise reports whether a statement hands on one of the names by something that is no alias in its tree: an
@@ -187,10 +136,14 @@ func (s *Flow) surely(st *Statement, u *syntax.Use) []string {
 			return nil
 		}
 		f, _ := call.Func.(*syntax.Attribute)
-		if f == nil || rootOf(f.Value) == u.Name || s.plain(rootOf(f.Value), st) || s.leads(rootOf(f.Value)) {
+		if f == nil {
 			return nil
 		}
-		return []string{rootOf(f.Value)}
+		list := syntax.Base(f.Value)
+		if list == u.Name || s.plain(list, st) || s.leads(list) {
+			return nil
+		}
+		return []string{list}
 	}
 	a, ok := st.Node.(*syntax.Assign)
 	if !ok || !s.isHeld(st, a.Value, u) {
@@ -219,10 +172,10 @@ func (s *Flow) isHeld(st *Statement, value syntax.Expr, u *syntax.Use) bool {
 	case *syntax.Dict:
 		return u.How == syntax.Kept && among(v.Values, u.Name)
 	case *syntax.Attribute:
-		return s.isArray(u.Name, st) && v.Attr == "T" && isName(v.Value, u.Name)
+		return s.isArray(u.Name, st) && v.Attr == "T" && syntax.IsName(v.Value, u.Name)
 	case *syntax.Subscript:
 		_, slice := v.Slice.(*syntax.Slice)
-		return slice && s.isArray(u.Name, st) && isName(v.Value, u.Name)
+		return slice && s.isArray(u.Name, st) && syntax.IsName(v.Value, u.Name)
 	case *syntax.Call:
 		view := u.How == syntax.Method && views[strings.TrimPrefix(u.Callee, ".")] ||
 			u.How == syntax.Argument && strings.HasPrefix(s.full(u.Callee), "numpy.") && views[lastPart(u.Callee)]
@@ -239,44 +192,30 @@ func (s *Flow) isView(st *Statement, name string) bool {
 	}
 	switch v := a.Value.(type) {
 	case *syntax.Attribute:
-		return viewed[v.Attr] && isName(v.Value, name)
+		return viewed[v.Attr] && syntax.IsName(v.Value, name)
 	case *syntax.Subscript:
-		return isName(v.Value, name)
+		return syntax.IsName(v.Value, name)
 	case *syntax.Call:
 		f, ok := v.Func.(*syntax.Attribute)
-		ofNumPy := ok && direct(v, name) && s.modules[rootOf(f.Value)] == "numpy"
-		return ok && views[f.Attr] && (isName(f.Value, name) || ofNumPy)
+		ofNumPy := ok && direct(v, name) && s.modules[syntax.Base(f.Value)] == "numpy"
+		return ok && views[f.Attr] && (syntax.IsName(f.Value, name) || ofNumPy)
 	}
 	return false
 }
 
 func among(all []syntax.Expr, name string) bool {
-	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return isName(e, name) })
+	return slices.ContainsFunc(all, func(e syntax.Expr) bool { return syntax.IsName(e, name) })
 }
 
 // direct reports whether a call is of a method of a name, or has the name as its first argument.
 func direct(call *syntax.Call, name string) bool {
-	if f, ok := call.Func.(*syntax.Attribute); ok && isName(f.Value, name) {
+	if f, ok := call.Func.(*syntax.Attribute); ok && syntax.IsName(f.Value, name) {
 		return true
 	}
-	return len(call.Args) > 0 && isName(call.Args[0], name)
+	return len(call.Args) > 0 && syntax.IsName(call.Args[0], name)
 }
 
 // allocates reports whether a statement made memory that outlived it: a view makes none.
 func (s *Flow) allocates(st *Statement) bool {
 	return st.Moment == nil || st.Moment.KeptBytes(func(*Site) bool { return true }) > s.n.Least()/2
 }
-
-func isName(e syntax.Expr, name string) bool {
-	n, ok := e.(*syntax.Name)
-	return ok && n.ID == name
-}
-
-func firstPart(name string) string {
-	first, _, _ := strings.Cut(name, ".")
-	return first
-}
-
-func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
-func lastWord(name string) string { return name[strings.LastIndexByte(name, '_')+1:] }

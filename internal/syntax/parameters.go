@@ -1,48 +1,5 @@
 package syntax
 
-func (p *parser) decorated() Stmt {
-	var decorators []Expr
-	for p.accept("@") {
-		decorators = append(decorators, p.named())
-		p.expectKind(kindNewline, "the end of the line")
-	}
-	start := p.start()
-	switch {
-	case p.is("class"):
-		return p.class(start, decorators)
-	case p.accept("async"):
-		return p.function(start, true, decorators)
-	}
-	return p.function(start, false, decorators)
-}
-
-func (p *parser) function(start Pos, async bool, decorators []Expr) Stmt {
-	p.expect("def")
-	s := &FunctionDef{Async: async, Decorators: decorators, Name: p.name(), TypeParams: p.typeParams()}
-	p.expect("(")
-	p.enter()
-	s.Args = p.parameters(")", true)
-	p.leave()
-	p.expect(")")
-	if p.accept("->") {
-		s.Returns = p.expression()
-	}
-	s.Body = p.block()
-	s.Span = p.from(start)
-	return s
-}
-
-func (p *parser) class(start Pos, decorators []Expr) Stmt {
-	p.expect("class")
-	s := &ClassDef{Decorators: decorators, Name: p.name(), TypeParams: p.typeParams()}
-	if p.is("(") {
-		s.Bases, s.Keywords = p.arguments()
-	}
-	s.Body = p.block()
-	s.Span = p.from(start)
-	return s
-}
-
 // parameters reads those of a function, or of a lambda, which have no annotations.
 func (p *expressions) parameters(end string, annotated bool) *Arguments {
 	start := p.start()
@@ -146,17 +103,4 @@ func (p *parser) typeParams() []Expr {
 		p.fail("expected a type parameter")
 	}
 	return params
-}
-
-// All returns every parameter, in the order of the source.
-func (a *Arguments) All() []*Arg {
-	all := append(append([]*Arg{}, a.PosOnly...), a.Args...)
-	if a.VarArg != nil {
-		all = append(all, a.VarArg)
-	}
-	all = append(all, a.KwOnly...)
-	if a.KwArg != nil {
-		all = append(all, a.KwArg)
-	}
-	return all
 }

@@ -1,0 +1,219 @@
+package arrays
+
+import (
+	"ipytracer/internal/advice/notebook"
+	"ipytracer/internal/syntax"
+)
+
+// Kinds of advice of this package.
+const (
+	InPlace = "in-place"
+	Narrow  = "dtype"
+	View    = "view"
+)
+
+// numpyMeter counts the blocks of arrays.
+const numpyMeter = "cpu.numpy"
+
+// least is the smallest array that a rule looks at: smaller ones do not decide about a peak.
+const least = 2 << 20
+
+// maxSteps bounds the nodes that all rules together look at: sources are hostile, and names lead to names.
+const maxSteps = 4_000_000
+
+// step counts a node that is looked at, and reports whether there may be more.
+func (s *scene) step() bool {
+	s.steps++
+	return s.steps <= maxSteps
+}
+
+// walk visits a node and all below it, as long as there may be more.
+func (s *scene) walk(node syntax.Node, visit func(syntax.Node) bool) {
+	syntax.Walk(node, func(n syntax.Node) bool { return s.step() && visit(n) })
+}
+
+// mentions reports whether a name is read or bound in a node.
+func (s *scene) mentions(node syntax.Node, name string) bool {
+	return syntax.Any(node, func(n syntax.Node) bool { return !s.step() || syntax.IsName(n, name) })
+}
+
+// scene is a notebook with the names that its cells bind.
+type scene struct {
+	n *notebook.Notebook
+	// modules has the full names of names that import statements bind: np → numpy, randn → numpy.random.randn.
+	modules map[string]string
+	// binds are the bindings of each name at the top of cells, by order.
+	binds map[string][]bind
+	// shared are names that functions bind with global.
+	shared map[string]bool
+	// augmented are names that statements change, as n += 1 does.
+	augmented map[string]bool
+	steps     int             // that were gone, of maxSteps
+	used      map[string]bool // names that cells read or bind, functions included
+	blind     bool            // a statement has no tree
+}
+
+// bind is a binding of a name outside of functions.
+type bind struct {
+	order int
+	at    int // offset in the source of the cell
+	s     *notebook.Statement
+	value syntax.Expr // nil if it is not known
+}
+
+func newScene(book *notebook.Notebook) *scene {
+	s := &scene{n: book, modules: map[string]string{}, binds: map[string][]bind{},
+		shared: map[string]bool{}, augmented: map[string]bool{}, used: map[string]bool{}}
+	for _, st := range book.Statements {
+		if s.blind = s.blind || st.Node == nil; st.Node != nil {
+			s.read(st)
+		}
+	}
+	return s
+}
+
+// read notes the names in a run of a statement, and what it binds.
+func (s *scene) read(st *notebook.Statement) {
+	s.walk(st.Node, func(node syntax.Node) bool {
+		switch x := node.(type) {
+		case *syntax.Name:
+			s.used[x.ID] = true
+		case *syntax.AugAssign:
+			if name, ok := x.Target.(*syntax.Name); ok {
+				s.augmented[name.ID] = true
+			}
+		}
+		return true
+	})
+	s.walk(st.Node, func(node syntax.Node) bool {
+		switch x := node.(type) {
+		case *syntax.Import, *syntax.ImportFrom:
+			syntax.Modules(x, func(name, full string) { s.modules[name] = full })
+		case *syntax.Lambda, *syntax.Comp:
+			return false
+		case *syntax.Assign:
+			for _, target := range x.Targets {
+				s.bind(st, target, x.Value)
+			}
+		case *syntax.AnnAssign:
+			if x.Value != nil {
+				s.bind(st, x.Target, x.Value)
+			}
+		case *syntax.NamedExpr:
+			s.bind(st, x.Target, x.Value)
+		case *syntax.AugAssign, *syntax.MatchCase:
+		default:
+			syntax.Bound(node, func(name string, _ syntax.BindKind) {
+				s.bind(st, &syntax.Name{Span: node.Place(), ID: name}, nil)
+			})
+		}
+		return !s.isBody(node)
+	})
+}
+
+// isBody reports whether a node is a function or a class, which has names of its own. It notes those that are declared
+// global there.
+func (s *scene) isBody(node syntax.Node) bool {
+	switch node.(type) {
+	case *syntax.FunctionDef, *syntax.ClassDef:
+		for g := range syntax.All[*syntax.Global](node) {
+			for _, name := range g.Names {
+				s.shared[name] = true
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// bind notes a target; parts of a display have values that are not known.
+func (s *scene) bind(st *notebook.Statement, target, value syntax.Expr) {
+	switch x := target.(type) {
+	case *syntax.Name:
+		s.binds[x.ID] = append(s.binds[x.ID], bind{st.Order, x.Start.Offset, st, value})
+	case *syntax.Starred:
+		s.bind(st, x.Value, nil)
+	case *syntax.Tuple:
+		s.bindAll(st, x.Elts, value)
+	case *syntax.List:
+		s.bindAll(st, x.Elts, value)
+	}
+}
+
+func (s *scene) bindAll(st *notebook.Statement, targets []syntax.Expr, value syntax.Expr) {
+	values, ok := value.(*syntax.Tuple)
+	for i, target := range targets {
+		if ok && len(values.Elts) == len(targets) {
+			s.bind(st, target, values.Elts[i])
+		} else {
+			s.bind(st, target, nil)
+		}
+	}
+}
+
+// before returns the binding of a name that holds at an order and an offset of its cell; ok is false if there is none.
+func (s *scene) before(name string, order, offset int) (found bind, ok bool) {
+	for _, b := range s.binds[name] {
+		if b.order < order || b.order == order && b.at < offset {
+			found, ok = b, true
+		}
+	}
+	return found, ok
+}
+
+// full returns the full name of a function or constant of a library: np.sqrt → numpy.sqrt; "" for all others. Names
+// that cells bind by themselves are none.
+func (s *scene) full(expr syntax.Expr) string {
+	switch x := expr.(type) {
+	case *syntax.Name:
+		if len(s.binds[x.ID]) > 0 {
+			return ""
+		}
+		if of := s.modules[x.ID]; of != "" {
+			return of
+		}
+		if builtins[x.ID] {
+			return "builtins." + x.ID
+		}
+	case *syntax.Attribute:
+		if of := s.full(x.Value); of != "" {
+			return of + "." + x.Attr
+		}
+	}
+	return ""
+}
+
+// numpy returns the name of a function of NumPy without the module: "sqrt", "random.rand"; "" for all others.
+func (s *scene) numpy(expr syntax.Expr) string {
+	if of := s.full(expr); len(of) > len("numpy.") && of[:len("numpy.")] == "numpy." {
+		return of[len("numpy."):]
+	}
+	return ""
+}
+
+// call returns a call of a function of NumPy, and its name.
+func (s *scene) call(expr syntax.Expr) (name string, call *syntax.Call) {
+	c, ok := expr.(*syntax.Call)
+	if !ok {
+		return "", nil
+	}
+	if name = s.numpy(c.Func); name == "" {
+		return "", nil
+	}
+	return name, c
+}
+
+// method returns the receiver and the name of a method that is called on a value.
+func (s *scene) method(expr syntax.Expr) (of syntax.Expr, name string, call *syntax.Call) {
+	c, ok := expr.(*syntax.Call)
+	if !ok || s.full(c.Func) != "" {
+		return nil, "", nil
+	}
+	attribute, ok := c.Func.(*syntax.Attribute)
+	if !ok {
+		return nil, "", nil
+	}
+	return attribute.Value, attribute.Attr, c
+}
+
+func isNumPy(s *notebook.Site) bool { return s.Meter == numpyMeter }
