@@ -36,7 +36,7 @@ func (s *Session) LeftLimits() (left []Limited) {
 }
 
 // DearProbes lists the probes of a running session that are at dearer places than the best ones, with their cost so
-// far. It returns none for nil and for a session that is over. Only the goroutine that calls [Session.Next] may call
+// far. A nil session and one that is over have none. Only the goroutine that calls [Session.Next] may call
 // it.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
 	if s == nil || !s.ledger.IsLoaded() || s.end.closed || !s.certificate.IsDear() {

@@ -29,9 +29,9 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, e
 	})
 }
 
-// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
+// attachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
 // be a Python: the process and its descendants are examined as they execute programs.
-func AttachStopped(pid int, o Options) (*Session, error) {
+func attachStopped(pid int, o Options) (*Session, error) {
 	return start(o, func(s *Session) error {
 		handle, err := s.fs.Open(pid)
 		if err != nil {

@@ -61,8 +61,8 @@ type Options struct {
 	scansTake time.Duration // duration of the scans of a [tracee.Tree], for tests; 0 for the default
 }
 
-// DefaultBudget is the share of the time that probes may cost.
-const DefaultBudget = 0.03
+// defaultBudget is the share of the time that probes may cost.
+const defaultBudget = 0.03
 
 // nativeRing is the size of the boundary ring where every thread's native stack is walked: an import of PyTorch has
 // thousands of stacks unknown to the kernel half, and a machine may be busy.

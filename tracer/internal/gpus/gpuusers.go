@@ -70,8 +70,7 @@ func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanosecon
 		if u := all.alive[pid]; !u.stale {
 			u.stale = true
 			report.Misses(int(pid), since, tracee.MetersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s",
-				pid,
-				tracee.Clean(err.Error()))
+				pid, tracee.Clean(err.Error()))
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"ipytracer/report"
 )
 
-// Print renders a report in the chosen format. audit has the leaks of a page; nil for other formats.
+// Print renders a report in the chosen format. audit has the leaks for HTML; nil for other formats.
 func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error {
 	r = o.wanted(r)
 	if o.Format == "html" {

@@ -135,8 +135,7 @@ func size(flag, text string) (int64, error) {
 // conclude prints the audit and returns its verdict as an error with a status.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
 	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
-		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource,
-		JSON: report.AuditJSON,
+		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource, JSON: report.AuditJSON,
 		Document: func(a *model.Audit, s sheet.Options) *doc.Document {
 			s.Full = s.Full || o.Format == "html"
 			return sheet.Audit(a, s)

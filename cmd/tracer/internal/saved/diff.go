@@ -98,8 +98,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 		return err
 	}
 	err = output.DeliverFinding(document, output.Finding[model.Diff]{
-		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource,
-		JSON:     report.DiffJSON,
+		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource, JSON: report.DiffJSON,
 		Document: sheet.Diff,
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 func (t *try) prepare(path string) (err error) {
 	switch {
 	case t.o.patch != "":
-		patch, err := t.ReadFile(t.o.patch, MaxPatch)
+		patch, err := t.ReadFile(t.o.patch, maxPatch)
 		if err != nil {
 			return err
 		}
