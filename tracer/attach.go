@@ -126,7 +126,7 @@ func (s *Session) load() error {
 	return s.use(tracee.KernelHalfOf(loaded))
 }
 
-// use takes a ledger over.
+// use takes over the kernel half, once it is loaded.
 func (s *Session) use(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
 	*s.ledger = *l

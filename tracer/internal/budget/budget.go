@@ -173,8 +173,8 @@ func (r *Pauses) comeback(g ledger.Group) *comeback {
 	return r.returns[g]
 }
 
-// next returns the group of a root to resume first, among those with enough in the account: the one that by its nature
-// is paused last. A group that rests does not delay the others.
+// next returns the group of a root to resume first: among the groups for which the account has enough, the group that
+// the kernel half pauses last. A group that rests does not delay the others.
 func (r *Pauses) next(a ledger.Account, rests func(ledger.Group) bool) (first ledger.Group, ok bool) {
 	for _, g := range slices.Backward(r.Groups) {
 		r.comeback(g).sees(a)
@@ -229,7 +229,8 @@ const (
 	// reserve is how much must have been saved since the lowest credit for a first try, as a part of a full account:
 	// the credit of 2 s. It doubles with each relapse.
 	reserve = 1. / 8
-	// hysteresis is the credit above its level, as such a part, that lets a group come back regardless of its relapses.
+	// hysteresis is how far above a group's level the credit must be, as a part of a full account, to let the group
+	// come back regardless of its relapses.
 	hysteresis = 1.5 / 8
 	// relapse is the time after its return within which a pause of the group means that the storm went on.
 	relapse = 30 * time.Second

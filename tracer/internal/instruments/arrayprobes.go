@@ -33,7 +33,7 @@ type NumPyInstrument struct {
 	Tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
 	Modules  []*ArrayModule
 	Expected []ExpectedModule
-	// Foreseen: there is a NumPy on the target's sys.path. unsure: one of these has no probes.
+	// Foreseen: there is a NumPy on the target's sys.path. Unsure: a NumPy there has no probes.
 	Foreseen, Unsure bool
 	begun            bool // the modules on other targets' sys.path have been expected
 	State            ledger.Arrays
@@ -198,7 +198,7 @@ func (i *NumPyInstrument) count() {
 	i.untrack()
 }
 
-// takeOver lets the probes in NumPy count, beside those on the interpreter where these are in place.
+// takeOver lets the probes in NumPy count. The probes on the interpreter, if there are any, count for a while, too.
 func (i *NumPyInstrument) takeOver() {
 	if err := i.Counter.Foresee(i.Target, i.files()); err != nil {
 		i.Log.Warn("the modules of NumPy could not be told", "pid", i.Target.PID, "error", err)

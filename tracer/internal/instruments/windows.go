@@ -16,7 +16,7 @@ type WindowInstrument struct {
 	tracee.Inert
 	*Host
 	Target *tracee.Target
-	groups map[ledger.Group]io.Closer // those that are in place
+	groups map[ledger.Group]io.Closer // the probes in place
 }
 
 // Place attaches all groups except that for code objects, which is attached first or not at all: see [examiner.probe].

@@ -45,7 +45,7 @@ func (l *Look) numbersBelow(pid int) map[int32]int32 {
 // maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 
-// below returns the processes below one, those that are examined.
+// below returns the processes below one, as many as are examined.
 func (l *Look) below(pid int) []process.Identity {
 	all, err := l.FS.Descendants(pid)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"ipytracer/report"
 )
 
-// LeastLeak is the least size, in bytes, of a leak on a page.
+// LeastLeak is the least size, in bytes, of a leak that an HTML page lists.
 const LeastLeak = 1 << 20
 
 // Report prints the report of a session by a function. findings are of the session's audit, nil unless the report has

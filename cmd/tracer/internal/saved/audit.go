@@ -29,7 +29,6 @@ type auditOptions struct {
 	least, failOver int64 // bytes; failOver is -1 without a limit
 }
 
-// addFlags defines the flags.
 func (o *auditOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
 	flags.StringVar(&o.FailOver, "fail-over", "",

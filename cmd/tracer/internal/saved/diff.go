@@ -124,7 +124,7 @@ func verdict(judged *model.Judgement) error {
 	return nil
 }
 
-// sentences returns the first few, and the number of the others.
+// sentences returns the first sentence, and how many more there are.
 func sentences(all []string) string {
 	if n := len(all) - 1; n > 0 {
 		return fmt.Sprintf("%s (and %d more)", all[0], n)

@@ -134,7 +134,6 @@ func (s *Session) lull() {
 	}
 }
 
-// take processes one event.
 func (s *Session) take(e event.Event) {
 	switch e.(type) {
 	case *event.Boundary:

@@ -54,7 +54,7 @@ type Session struct {
 	Running  *tracer.Session // the source, if it is live
 	thrift   thrift
 	hub      *companion.Hub        // nil if notebooks get no answers
-	answers  *answers              // likewise
+	answers  *answers              // nil if notebooks get no answers
 	findings *attribution.Findings // of an audit, nil unless the report has leaks, too
 	// unsettled: a boundary has come since the last lull.
 	unsettled bool

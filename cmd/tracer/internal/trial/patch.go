@@ -75,7 +75,7 @@ func label(line string) string {
 	return name
 }
 
-// read takes the lines of a hunk, and returns those behind it.
+// read takes the lines of a hunk, and returns the lines behind it.
 func (h *hunk) read(lines []string, old, new int) ([]string, error) {
 	for i, line := range lines {
 		if len(h.old) == old && len(h.new) == new && !strings.HasPrefix(line, `\`) {

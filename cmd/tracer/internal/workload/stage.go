@@ -118,7 +118,7 @@ const reportFD = 3
 type Workload struct {
 	Name  string
 	About string // for people
-	// Meters are those with their peak at the instant of the reading.
+	// Meters have their peak at the instant of the reading.
 	Meters []string
 	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
 	// memory.
