@@ -118,7 +118,7 @@ func (d *Document) otherPlaces(what string) []place {
 	return append(places, file(filepath.Join(os.TempDir(), "tracer-"+what+"-"+rand.Text()[:8]+extension)))
 }
 
-// errNoDriver says that the report would be empty.
+// errNoDriver refuses a format that would have nothing to show on this machine.
 var errNoDriver = status.Errorf(status.CannotTrace,
 	"--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
 
