@@ -143,7 +143,7 @@ func (s *Session) finish() *event.Finish {
 	}
 	f := &event.Finish{
 		Time: end, Reason: s.end.stopped, Delivered: s.ledger.Delivered(), Made: s.ledger.Delivered(),
-		Lost: s.certificate.Lost(s.ledger.Losses()), Blind: s.certificate.Blind, Late: s.certificate.Late,
+		Lost: s.certificate.Lost(s.ledger.Losses()), Unprobed: s.certificate.Unprobed, Late: s.certificate.Late,
 		Probes: s.budget.Prices.Mark(s.certificate.Used(s.ledger.Hits(), s.budget.Prices.Of)), GPUs: s.devices.Named(),
 		Problems: slices.Clone(s.certificate.Trouble), Unnamed: unnamed, Shells: s.end.shells,
 	}
@@ -198,7 +198,7 @@ func (s *Session) sayOverlooked(at event.Nanoseconds) {
 		s.certificate.Trouble = append(s.certificate.Trouble, text) // beyond the hundred, too
 	}
 	for _, all := range o.times {
-		s.certificate.Blind = append(s.certificate.Blind, all...)
+		s.certificate.Unprobed = append(s.certificate.Unprobed, all...)
 	}
 	*o = overlooked{}
 }

@@ -19,8 +19,8 @@ import (
 type Build struct {
 	Version    string
 	Statements bool // windows of statements are possible
-	// Blind is why cells cannot be seen, "" if they can. Such a Python is not attached to once IPython runs in it.
-	Blind  string
+	// Unseen is why cells cannot be seen, "" if they can. Such a Python is not attached to once IPython runs in it.
+	Unseen string
 	Groups []BuildGroup
 }
 
@@ -43,7 +43,7 @@ func Inspect(r io.ReaderAt) (Build, error) {
 	if err != nil {
 		return b, err
 	}
-	b.Blind = instruments.Blind(sites)
+	b.Unseen = instruments.CellsUnseen(sites)
 	for g := range ledger.Group(ledger.PythonGroups) {
 		group := BuildGroup{Name: g.String(),
 			Found: len(instruments.OfPython(g, sites)) > 0 && len(instruments.Doubted(g, sites)) == 0,

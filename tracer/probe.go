@@ -32,7 +32,7 @@ func (e *examiner) probe(t *tracee.Target) error {
 			return err
 		}
 	}
-	if why := instruments.Blind(t.Python.Sites); why != "" && t.Late && !t.Child && t.Python.Inputs != 0 {
+	if why := instruments.CellsUnseen(t.Python.Sites); why != "" && t.Late && !t.Child && t.Python.Inputs != 0 {
 		return fmt.Errorf("pid %d: %w", t.PID,
 			&cpython.UnsupportedError{Version: t.Python.Binary.Version(), Reason: why + ": its cells cannot be seen"})
 	}

@@ -144,9 +144,9 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 	return nil
 }
 
-// Blind returns why cells of a build cannot be seen, "" if they can: there is no place to see them begin or have their
+// CellsUnseen returns why cells of a build cannot be seen, "" if they can: no place shows that they begin or have their
 // results, or no call passes the place.
-func Blind(s cpython.Sites) string {
+func CellsUnseen(s cpython.Sites) string {
 	if s.CompileInlined && !compiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"
 	}

@@ -16,15 +16,15 @@ import (
 // Certificate is a session's account of itself in the end: which probes served, how often they were hit, and which data
 // may be missing.
 type Certificate struct {
-	probes  [ledger.GroupCount]event.ProbeUse
-	Late    []string // libraries, and Pythons, that had run before they had probes
-	Trouble []string
-	Unnamed []string        // messages about missing lines or names; figures are complete
-	silence map[string]bool // messages about files that did not answer
-	Missing uint64          // problems that leave something out
-	Unseen  uint64          // Pythons with cells that cannot be seen
-	Blind   []event.Blind
-	LeftOut string // of the kernels that ran; "": none
+	probes   [ledger.GroupCount]event.ProbeUse
+	Late     []string // libraries, and Pythons, that had run before they had probes
+	Trouble  []string
+	Unnamed  []string        // messages about missing lines or names; figures are complete
+	silence  map[string]bool // messages about files that did not answer
+	Missing  uint64          // problems that leave something out
+	Unseen   uint64          // Pythons with cells that cannot be seen
+	Unprobed []event.Unprobed
+	LeftOut  string // of the kernels that ran; "": none
 }
 
 // Misses notes that something could not be probed or read, so that meters of a process have been short since then, or
@@ -33,12 +33,12 @@ func (c *Certificate) Misses(pid int, since event.Nanoseconds, meters []event.Me
 	c.Problem(format, args...)
 	c.Missing++
 	for _, m := range meters {
-		one := event.Blind{PID: int32(pid), Meter: m, Since: since}
-		known := func(b event.Blind) bool { return b.PID == one.PID && b.Meter == one.Meter }
-		if i := slices.IndexFunc(c.Blind, known); i >= 0 {
-			c.Blind[i].Since = min(c.Blind[i].Since, since)
+		one := event.Unprobed{PID: int32(pid), Meter: m, Since: since}
+		known := func(b event.Unprobed) bool { return b.PID == one.PID && b.Meter == one.Meter }
+		if i := slices.IndexFunc(c.Unprobed, known); i >= 0 {
+			c.Unprobed[i].Since = min(c.Unprobed[i].Since, since)
 		} else {
-			c.Blind = append(c.Blind, one)
+			c.Unprobed = append(c.Unprobed, one)
 		}
 	}
 }
