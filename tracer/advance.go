@@ -29,8 +29,8 @@ func (s *Session) Next(ctx context.Context) (event.Event, error) {
 // Pending reports whether Next would return at once.
 func (s *Session) Pending() bool { return s.queue.waiting() > 0 && !s.queue.isHeld() }
 
-// tick is the interval at which a session examines its targets when nothing wakes it, calmTick that of a session of
-// [Follow] where nothing happens: a tracer of kernels that do nothing is to cost as good as nothing.
+// tick is the interval at which a session examines its targets when nothing wakes it. A session of [Follow] in which
+// nothing happens waits for calmTick, because tracing idle kernels must cost next to nothing.
 const tick, calmTick = time.Second, 5 * time.Second
 
 func (s *Session) advance(ctx context.Context) error {

@@ -31,8 +31,8 @@ const (
 	leastRoom, roomOfCPU = 54 << 20, 512 << 10
 	roomForAll           = 256 << 20
 	// kernelTakes and smallTakes are the bytes that Linux takes to load the kernel half: for maps, for programs, and
-	// for their verification meanwhile. Before Linux 6.1 all entries of tables are allocated at the load: 17 MiB of
-	// these.
+	// for their verification meanwhile. 17 MiB of that are entries of tables, which Linux before 6.1 allocates at the
+	// load.
 	kernelTakes, smallTakes = 113 << 20, 36 << 20
 
 	soonestLook = 50 * time.Millisecond // after the last look, unless Go's memory grows

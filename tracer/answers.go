@@ -36,7 +36,7 @@ func (s *Session) LeftLimits() (left []Limited) {
 }
 
 // DearProbes lists the probes of a running session that are at dearer places than the best ones, with their cost so
-// far. It returns none for nil and for a session that is over. Only the goroutine that calls [Session.Next] may call
+// far. A nil session and one that is over have none. Only the goroutine that calls [Session.Next] may call
 // it.
 func DearProbes(s *Session) (dear []event.ProbeUse) {
 	if s == nil || !s.ledger.IsLoaded() || s.end.closed || !s.certificate.IsDear() {
@@ -50,9 +50,9 @@ func DearProbes(s *Session) (dear []event.ProbeUse) {
 	return dear
 }
 
-// FreeOnGPUs returns the memory that is free on each GPU, in bytes by NVML's index, by NVML's last answer: of the last
-// beginning or end of a cell that uses GPUs. GPUs that are divided (MIG) are left out, and all of them where NVML has
-// not answered lately. Only the goroutine that calls [Session.Next] may call it.
+// FreeOnGPUs returns the memory that was free on each GPU, in bytes by NVML's index, when a cell that uses GPUs last
+// began or ended. It leaves out GPUs that are divided (MIG), and returns nil where NVML did not answer then. Only the
+// goroutine that calls [Session.Next] may call it.
 func FreeOnGPUs(s *Session) map[int]int64 {
 	if s == nil {
 		return nil

@@ -29,9 +29,9 @@ func Attach(ctx context.Context, who []process.Identity, o Options) (*Session, e
 	})
 }
 
-// AttachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
+// attachStopped starts a session on one process that is stopped at its exec, before its first instruction. It need not
 // be a Python: the process and its descendants are examined as they execute programs.
-func AttachStopped(pid int, o Options) (*Session, error) {
+func attachStopped(pid int, o Options) (*Session, error) {
 	return start(o, func(s *Session) error {
 		handle, err := s.fs.Open(pid)
 		if err != nil {
@@ -126,7 +126,7 @@ func (s *Session) load() error {
 	return s.use(tracee.KernelHalfOf(loaded))
 }
 
-// use takes a ledger over.
+// use takes over the kernel half, once it is loaded.
 func (s *Session) use(l *tracee.KernelHalf) error {
 	s.allowance.loaded(l)
 	*s.ledger = *l

@@ -8,7 +8,8 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// counters are the processors' counters of the attached processes; the kernel half reads the kernel's counters.
+// counters are the processors' counters (instructions, cycles, cache misses) of the attached processes. The kernel half
+// reads Linux's counters.
 type counters struct {
 	processes map[int32]*processor.Process
 	report    *tracee.Certificate

@@ -182,8 +182,8 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. The libraries of
-// those that still run are unknown.
+// sayOverlooked adds, at the end of the session, the missing data of Pythons that were not examined. Which libraries a
+// Python has loaded that still runs is unknown.
 func (s *Session) sayOverlooked(at event.Nanoseconds) {
 	o := &s.examiner.overlooked
 	for pid := range o.running {

@@ -27,10 +27,8 @@ func (q *eventQueue) change(c *event.Change) {
 // putFirst puts an event in front of all others.
 func (q *eventQueue) putFirst(e event.Event) { q.events = append([]event.Event{e}, q.events...) }
 
-// waiting returns how many events wait.
 func (q *eventQueue) waiting() int { return len(q.events) - q.next }
 
-// rest returns the events that wait.
 func (q *eventQueue) rest() []event.Event { return q.events[q.next:] }
 
 // take removes the first event and returns it.
@@ -41,8 +39,8 @@ func (q *eventQueue) take() event.Event {
 	return e
 }
 
-// compact moves the waiting events to the front of the slice if they fill less than half of it. If one event is held
-// each time, the space of those before it must not be kept.
+// compact moves the waiting events to the front of the slice if they fill less than half of it. Else a queue in which
+// an event is always held would grow for ever.
 func (q *eventQueue) compact() {
 	if q.next <= len(q.events)/2 {
 		return

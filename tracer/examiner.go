@@ -20,8 +20,8 @@ type examiner struct {
 	overlooked overlooked
 }
 
-// sayUnseen reports, of a process that ends or becomes another program, that cells ran in it before its probes were in,
-// and none since.
+// sayUnseen reports the cells of a Python that ran before its probes were in. It is called when the process ends or
+// executes another program, and reports nothing if a cell was seen since.
 func (e *examiner) sayUnseen(t *tracee.Target) {
 	if t.Python == nil || t.Python.Unseen == 0 {
 		return

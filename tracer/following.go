@@ -37,8 +37,8 @@ func (s *Session) Join(id process.Identity) bool {
 	return true
 }
 
-// Leave lets a root leave the session with all its processes, though they live on. To the session they have ended then,
-// with status 0, and [Arrivals.Released] is called as for those. It may be called from any goroutine until Close.
+// Leave lets a root leave the session with all its processes, which live on. The session treats them as processes that
+// have ended with status 0, and calls [Arrivals.Released]. Leave may be called from any goroutine until Close.
 func Leave(s *Session, root uint32) {
 	j := &s.joining
 	j.mu.Lock()

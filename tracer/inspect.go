@@ -83,7 +83,7 @@ func sourceOf(f event.Facts, c ledger.Capabilities, threads int) event.MeterSour
 type Libc struct {
 	Calls     []machine.Site // for lines of cpu.mapped
 	Allocator int            // functions on which cpu.heap would have probes
-	Late      []string       // those of them with exits that are not all known
+	Late      []string       // the functions with exits that are not all known
 }
 
 // InspectLibc examines the ELF file of a C library. The error matches libc.ErrUnknown.
@@ -105,7 +105,7 @@ func InspectLibc(r io.ReaderAt) (l Libc, err error) {
 // NumPy describes which probes NumPy's extension module on disk supports.
 type NumPy struct {
 	Places  int // places of probes on blocks of array data
-	Stepped int // those of them with an instruction that is single-stepped
+	Stepped int // the places with an instruction that is single-stepped
 }
 
 // InspectNumPy examines the ELF file of NumPy's extension module. The error matches numpy.ErrNoHandler or

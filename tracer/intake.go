@@ -265,7 +265,8 @@ func (i *intake) Stack(from *ledger.Stack) {
 	i.code.Natives.Keep(i.options.Native, out)
 }
 
-// StackCopy unwinds a stack that the kernel could not, passes on the rules it took, and queues the stack.
+// StackCopy unwinds the copy of a stack that the kernel half could not unwind, and queues the stack. It passes the
+// rules for unwinding that it found to the kernel half.
 func (i *intake) StackCopy(c *ledger.StackCopy) {
 	t := i.targets.Find(int(c.PID))
 	if t == nil || t.Python == nil || t.Slot != c.Slot || i.allowance.given != "" {

@@ -66,7 +66,7 @@ func (j *joining) leavers() []uint32 {
 	return all
 }
 
-// close lets nothing join any more.
+// close lets no process join or leave any more.
 func (j *joining) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

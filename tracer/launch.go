@@ -52,7 +52,7 @@ func Launch(cmd *exec.Cmd, options Options) (*Session, error) {
 		}
 		return cmd.Process.Kill()
 	}
-	live, err := AttachStopped(cmd.Process.Pid, options)
+	live, err := attachStopped(cmd.Process.Pid, options)
 	if err != nil {
 		return nil, errors.Join(err, kill())
 	}

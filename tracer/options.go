@@ -22,8 +22,8 @@ type Options struct {
 	Holders    bool     // search at the end for the holders of the remaining memory
 	// Settle emits an [event.Settled] before the look at the targets' memory at the end, if there is such a look.
 	Settle bool
-	// Looking ends that look when it is done: the rest of the results is missing, and the end of the session says so.
-	// nil: the look ends by itself.
+	// Looking is a context for the look at the end. When it is done, the look ends, and the certificate says what is
+	// missing. nil: the look ends by itself.
 	Looking    context.Context
 	PythonOnly bool // walk no native frames, not even those of threads that have no Python frames
 	Native     bool // walk native frames, too; without it only those of threads that have no Python frames
@@ -61,8 +61,8 @@ type Options struct {
 	scansTake time.Duration // duration of the scans of a [tracee.Tree], for tests; 0 for the default
 }
 
-// DefaultBudget is the share of the time that probes may cost.
-const DefaultBudget = 0.03
+// defaultBudget is the share of the time that probes may cost.
+const defaultBudget = 0.03
 
 // nativeRing is the size of the boundary ring where every thread's native stack is walked: an import of PyTorch has
 // thousands of stacks unknown to the kernel half, and a machine may be busy.

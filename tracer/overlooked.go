@@ -25,8 +25,8 @@ const (
 type overlooked struct {
 	running map[int32]newcomer
 	ended   uint64 // processes that ended without having been examined
-	loaded  uint64 // of these, those that had loaded an allocating library
-	first   string // the first of them
+	loaded  uint64 // of the ended processes, how many had loaded an allocating library
+	first   string // of the ended processes
 	times   map[whose][]event.Unprobed
 }
 

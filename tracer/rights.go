@@ -15,8 +15,8 @@ import (
 
 // confine drops from this program, in all its threads and for good, the capabilities, system calls and files that the
 // session does not need once the kernel half is loaded. That happens before any target is examined: from then on, the
-// helper does everything that needs such a right. Nothing can be started afterwards. The log reports the parts that the
-// machine does not support; the others are done.
+// helper does everything that needs such a right. Nothing can be started afterwards. The log reports what the
+// machine does not support; all else is done.
 func (s *Session) confine() error {
 	r := s.options.Confine
 	if r == nil {

@@ -32,7 +32,7 @@ func newTrace(fs process.FS, o Options) *trace {
 		t.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Budget == 0 {
-		t.options.Budget = DefaultBudget
+		t.options.Budget = defaultBudget
 	}
 	t.code = running.NewState(fs, t.log, t.ledger, &t.certificate, t.targets.Find)
 	t.queue.naming = &t.code.Natives.Naming

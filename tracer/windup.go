@@ -25,7 +25,6 @@ type garbage struct {
 	now     int
 }
 
-// allow sets the percentage.
 func (g *garbage) allow(percent int) {
 	before := debug.SetGCPercent(percent)
 	if !g.changed {

@@ -246,8 +246,9 @@ const (
 	flagBits  = 7
 )
 
-// fits reports whether malloc returns such a block for a request of size bytes. It may leave a rest that is too small
-// for a block. A block with its own mapping consists of whole pages, which may be huge ones.
+// fits reports whether malloc returns a block with this header for a request of size bytes. The block may be larger by
+// what would be too small for a block of its own. A block with its own mapping consists of whole pages, maybe huge
+// ones.
 func (h header) fits(size uint64) bool {
 	const spare = 48
 	return h.usable >= size && (h.mapped || h.usable-size < spare)

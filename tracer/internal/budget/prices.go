@@ -86,6 +86,7 @@ func (p *Prices) Wait() {
 	}
 }
 
+// Take takes over the result of a measurement: the lower costs count.
 func (p *Prices) Take(m Measurement) error {
 	p.measured = nil
 	p.tries++

@@ -219,8 +219,7 @@ func (d *Devices) Identify(t *tracee.Target, late bool) {
 		}
 		if found.Doubt != "" {
 			d.Report.Misses(t.PID, 0, tracee.MetersOfGPU, "pid %d: which GPU is which CUDA device is not certain: %s",
-				t.PID,
-				found.Doubt)
+				t.PID, found.Doubt)
 		}
 		told.Only = d.onlyDevice(t, told.Physical)
 	} else {

@@ -29,7 +29,6 @@ type gpuUser struct {
 // maxEnded is the most environments that are remembered. Children usually have their parent's.
 const maxEnded = 100
 
-// add adds a process.
 func (all *gpuUsers) add(pid int32) *gpuUser {
 	if all.alive == nil {
 		all.alive = map[int32]*gpuUser{}
@@ -52,8 +51,8 @@ func (all *gpuUsers) note(b *event.Boundary) (counted bool) {
 	return counted
 }
 
-// forget drops a process that has ended. If its memory was counted by CUDA's numbers, these must still be equal to
-// NVML's, or the record has both.
+// forget drops a process that has ended. If its memory was counted by CUDA's numbers, forget keeps its
+// environment: once NVML answers, NVML's numbers must be the same, or the recording would have both.
 func (all *gpuUsers) forget(pid int32) {
 	if u := all.alive[pid]; u != nil && u.unnamed != nil && u.counted && len(all.ended) < maxEnded {
 		if all.ended == nil {
@@ -70,8 +69,7 @@ func (all *gpuUsers) markStale(report *tracee.Certificate, since event.Nanosecon
 		if u := all.alive[pid]; !u.stale {
 			u.stale = true
 			report.Misses(int(pid), since, tracee.MetersOfNVML, "pid %d: gpu.N.unattributed is what it was before: %s",
-				pid,
-				tracee.Clean(err.Error()))
+				pid, tracee.Clean(err.Error()))
 		}
 	}
 }

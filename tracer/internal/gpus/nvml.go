@@ -209,7 +209,7 @@ func (c *Charges) count() {
 // answered reports whether NVML has named any device.
 func (c *Charges) answered() bool { return len(c.Last.Devices) > 0 }
 
-// End stops all further questions.
+// End ends the helper: NVML is not asked any more, for a reason.
 func (c *Charges) End(why error) {
 	if c.Helper != nil {
 		c.Helper.Close()

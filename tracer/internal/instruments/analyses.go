@@ -259,8 +259,8 @@ func stateOf(file *process.MappedFile, settled time.Duration) (state filecache.F
 	return filecache.StateOf(&file.Stat), near && time.Since(changed) >= settled
 }
 
-// refusal returns why a file was refused for a subject, nil if it was not: a file that any number of processes map is
-// looked through once.
+// refusal returns why an earlier analysis of a file for this subject found nothing, nil if there was none. So a file is
+// analysed once, however many processes map it.
 func (r *Analyses) refusal(subject string, file *process.MappedFile) error {
 	if r == nil {
 		return nil
@@ -268,7 +268,7 @@ func (r *Analyses) refusal(subject string, file *process.MappedFile) error {
 	return r.refused.Why(subject, filecache.StateOf(&file.Stat), time.Now())
 }
 
-// refuse remembers that a file was refused; err is nil for others.
+// refuse remembers that an analysis of a file has failed; a nil err is no failure.
 func (r *Analyses) refuse(subject string, file *process.MappedFile, err error) {
 	if r == nil || err == nil {
 		return

@@ -1,10 +1,12 @@
 package instruments
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"path"
 	"slices"
 	"time"
 
@@ -31,7 +33,7 @@ type NumPyInstrument struct {
 	Tracked  io.Closer // the probes on PyTraceMalloc_Track, while they are in place
 	Modules  []*ArrayModule
 	Expected []ExpectedModule
-	// Foreseen: there is a NumPy on the target's sys.path. unsure: one of these has no probes.
+	// Foreseen: there is a NumPy on the target's sys.path. Unsure: a NumPy there has no probes.
 	Foreseen, Unsure bool
 	begun            bool // the modules on other targets' sys.path have been expected
 	State            ledger.Arrays
@@ -127,7 +129,7 @@ func (i *NumPyInstrument) untrack() {
 }
 
 func (i *NumPyInstrument) placeModule(m *ArrayModule) (err error) {
-	m.Probes, err = i.ProbeFile(i.Target, m.File, OfArrays(m.sites))
+	m.Probes, err = i.ProbeFile(i.Target, m.File, ofArrays(m.sites))
 	return err
 }
 
@@ -169,4 +171,160 @@ func reason(err error) error {
 		return numpy.ErrNoHandler
 	}
 	return err
+}
+
+// settling is how long the probes on PyTraceMalloc_Track stay after those in NumPy have taken over: a thread that was
+// between the two has passed the second by then. It may have waited for the interpreter's lock, which changes hands
+// every 5 ms (sys.getswitchinterval). The free of a block that took longer is counted as that of an unknown one.
+const settling = 300 * time.Millisecond
+
+// count lets the probes in NumPy take over once they are in all of the target's modules. It takes those on the
+// interpreter out when they are of no use any more.
+func (i *NumPyInstrument) count() {
+	if i.Refused || len(i.Modules) == 0 || len(i.Modules) > ledger.MaxModules ||
+		i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
+		return
+	}
+	if i.State == ledger.ArraysTracked {
+		i.takeOver()
+	}
+	if i.State != ledger.ArraysSettling || time.Now().Before(i.Settled) || !i.areSure() ||
+		!i.move(ledger.ArraysInside) {
+		return
+	}
+	i.State = ledger.ArraysInside
+	i.Log.Debug("arrays are seen in NumPy alone", "pid", i.Target.PID, "modules", len(i.Modules),
+		"loaded", i.areMapped())
+	i.untrack()
+}
+
+// takeOver lets the probes in NumPy count. The probes on the interpreter, if there are any, count for a while, too.
+func (i *NumPyInstrument) takeOver() {
+	if err := i.Counter.Foresee(i.Target, i.files()); err != nil {
+		i.Log.Warn("the modules of NumPy could not be told", "pid", i.Target.PID, "error", err)
+		return
+	}
+	// A module that is mapped after this is foreign to the kernel, or has probes.
+	if !i.meetModules() {
+		return // another one is mapped: it will be adopted
+	}
+	loaded := i.areMapped()
+	if slices.ContainsFunc(i.Modules, i.hasForeignHandler) {
+		i.refuse(foreignHandler)
+		return
+	}
+	if !i.move(ledger.ArraysSettling) {
+		return
+	}
+	i.State, i.Settled = ledger.ArraysSettling, time.Time{}
+	// Without a NumPy no thread can be between two probes.
+	if i.meetModules(); (loaded || i.areMapped()) && i.Tracked != nil {
+		i.Settled = time.Now().Add(settling)
+	}
+	for _, m := range i.Modules {
+		i.NoteUse(ledger.GroupNumPy, fmt.Sprintf("%d places in %s", len(m.sites.All()),
+			path.Base(tracee.Clean(m.File.Mapping.Path))))
+	}
+}
+
+// meetModules finds the modules of NumPy that the target has mapped. It returns false if one has no probes.
+func (i *NumPyInstrument) meetModules() bool {
+	known := true
+	for m, err := range i.Mappings(i.Target.PID) {
+		if err != nil {
+			return false // it has ended
+		}
+		if m.Perm&process.Exec == 0 || m.File.Inode == 0 || !numpy.IsModule(m.Path) {
+			continue
+		}
+		if module := i.module(m.File); module != nil {
+			module.meet(m)
+		} else {
+			known = false
+		}
+	}
+	return known
+}
+
+func (i *NumPyInstrument) isSettling() bool { return i.State == ledger.ArraysSettling && !i.Refused }
+
+const foreignHandler = "NumPy was given another memory handler than its own, NEP 49"
+
+// move lets other probes count the target's blocks. It returns false if the target has ended, or if some blocks would
+// bypass those in NumPy.
+func (i *NumPyInstrument) move(to ledger.Arrays) bool {
+	by, foreign, err := i.Counter.CountBy(i.Target, to)
+	switch {
+	case err != nil:
+		return false
+	case by == to:
+		return true
+	case foreign&ledger.ForeignHandler != 0:
+		i.refuse(foreignHandler)
+	default:
+		i.State = ledger.ArraysTracked // until the other NumPy has been adopted
+		i.Target.Mappings.Stale = true
+	}
+	return false
+}
+
+// hasForeignHandler reports whether a memory handler may have been set in any context: then an object outside NumPy
+// refers to the context variable. Its reference count is the first word of the object (Include/object.h).
+func (i *NumPyInstrument) hasForeignHandler(m *ArrayModule) bool {
+	if !m.isMapped() {
+		return false
+	}
+	bias, ok := m.sites.Bias(m.File.Mapping.Start, m.File.Mapping.Offset)
+	if !ok {
+		return true
+	}
+	var word [8]byte
+	if _, err := i.Target.Python.Memory.ReadAt(word[:], int64(bias+m.sites.Variable)); err != nil {
+		return true
+	}
+	variable := binary.LittleEndian.Uint64(word[:])
+	if variable == 0 { // the module is about to be initialised
+		return false
+	}
+	if _, err := i.Target.Python.Memory.ReadAt(word[:], int64(variable)); err != nil {
+		return true
+	}
+	return binary.LittleEndian.Uint32(word[:]) != 1
+}
+
+// Pass notes that the target's blocks bypass the probes in NumPy, while these served.
+func (i *NumPyInstrument) Pass(foreign ledger.Foreign) {
+	if foreign&ledger.ForeignHandler != 0 {
+		i.leaving = foreignHandler
+	} else {
+		i.Stranger = true
+	}
+}
+
+// Leave goes back to the probes on PyTraceMalloc_Track, if it must: they see the blocks of any NumPy and of any
+// handler.
+func (i *NumPyInstrument) Leave() {
+	if i.leaving == "" && !i.Stranger || i.Refused {
+		return
+	}
+	before := i.State
+	i.passed = tracee.Now()
+	i.State = ledger.ArraysTracked // or the probes would not be placed
+	if i.Tracked == nil && !i.IsPaused(i.Target.Root, ledger.GroupNumPy) {
+		if err := i.track(); err != nil {
+			i.Misses(i.Target.PID, 0, []event.Meter{event.NumPy},
+				"%v: arrays of another NumPy, or of another memory handler than its own, are not seen", err)
+			i.State, i.Refused = before, true
+			return
+		}
+		noteInPython(i.Host, i.Target, ledger.GroupNumPy)
+	}
+	if _, _, err := i.Counter.CountBy(i.Target, ledger.ArraysTracked); err != nil {
+		return // it has ended
+	}
+	if i.leaving != "" {
+		i.refuse(i.leaving)
+	}
+	i.Counter.LookAgain(i.Target)
+	i.Stranger, i.Target.Mappings.Stale = false, true
 }

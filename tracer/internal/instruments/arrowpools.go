@@ -130,7 +130,7 @@ func (i *ArrowInstrument) placePools(l *poolLibrary) error {
 	if !l.usable || l.probes != nil || i.IsPaused(i.Target.Root, ledger.GroupArrow) {
 		return nil
 	}
-	c, err := i.ProbeFile(i.Target, l.file, OfPools(l.sites))
+	c, err := i.ProbeFile(i.Target, l.file, ofPools(l.sites))
 	if err != nil {
 		return err
 	}

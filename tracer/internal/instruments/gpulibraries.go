@@ -123,15 +123,14 @@ func (i *LibraryInstrument) missTotals() {
 		if l.sites.Tensors.Present() && l.sites.Report.Symbol == "" && !l.told {
 			l.told = true
 			i.Problem("pid %d: %s does not export c10::reportMemoryUsageToProfiler with totals (PyTorch 1.12): "+
-				"gpu.N.active and gpu.N.reserved are not seen",
-				i.Target.PID, tracee.Clean(l.file.Mapping.Path))
+				"gpu.N.active and gpu.N.reserved are not seen", i.Target.PID, tracee.Clean(l.file.Mapping.Path))
 		}
 	}
 }
 
 func (l *library) id() process.FileID { return l.file.Mapping.File }
 
-// counts reports whether figures lack something without a library. Without the runtime's names nothing is missing.
+// counts reports whether figures lack something where a library of this kind has no probes.
 func counts(kind cuda.Kind) bool { return kind != cuda.Loader && kind != cuda.Runtime }
 
 // adopt puts probes on a library. It takes the file over.
@@ -173,7 +172,7 @@ func (i *LibraryInstrument) report(l *library) {
 
 // placeLibrary puts in the probes that are not in place.
 func (i *LibraryInstrument) placeLibrary(l *library) error {
-	for g := range OfLibrary(l.sites) {
+	for g := range ofLibrary(l.sites) {
 		if i.IsPaused(i.Target.Root, g) {
 			continue
 		}
@@ -186,7 +185,7 @@ func (i *LibraryInstrument) placeLibrary(l *library) error {
 
 // placeGroup puts a group's probes on a library, if it has any and they are not in place.
 func (i *LibraryInstrument) placeGroup(l *library, g ledger.Group) error {
-	placements := OfLibrary(l.sites)[g]
+	placements := ofLibrary(l.sites)[g]
 	if len(placements) == 0 || l.probes[g] != nil {
 		return nil
 	}

@@ -193,8 +193,7 @@ func (i *HeapInstrument) placeAllocator(m process.Mapping, names []string) error
 		if f.MayThrow() && !f.Complete { // no return probe where an exception may pass
 			i.Misses(pid, 0, []event.Meter{event.Heap},
 				"pid %d: %s: the ways out of %s are not known: what it makes is not in cpu.heap", pid,
-				tracee.Clean(m.Path),
-				f.Name)
+				tracee.Clean(m.Path), f.Name)
 			return true
 		}
 		return false

@@ -28,7 +28,7 @@ type Host struct {
 	CrowdCount
 }
 
-// FileOpener lists and opens the files that targets map: targetFiles.
+// FileOpener lists and opens the files that targets map; [TargetFiles] implements it.
 type FileOpener interface {
 	OpenMapping(pid int, m process.Mapping) (*process.MappedFile, error)
 	OpenFile(pid int, name string) (*process.MappedFile, error)
@@ -36,7 +36,7 @@ type FileOpener interface {
 	Variables(pid int, names ...string) map[string]string
 }
 
-// ProbePlacer puts probes on files: placer.
+// ProbePlacer puts probes on files; [Placer] implements it.
 type ProbePlacer interface {
 	ProbeFile(t *tracee.Target, file *process.MappedFile, placements []ledger.Placement) (io.Closer, error)
 	HasEnded(t *tracee.Target) bool
@@ -47,7 +47,7 @@ type ProbePlacer interface {
 	JoinedLate(t *tracee.Target, name string, missed ...ledger.Group)
 }
 
-// Witness notes which data is complete and which is missing: certificate.
+// Witness notes which data is complete and which is missing; [tracee.Certificate] implements it.
 type Witness interface {
 	// Misses notes which meters of a process are short, and since when; problem notes anything else of importance;
 	// noteUse notes where a group's probes are.
@@ -62,23 +62,24 @@ type Witness interface {
 	CountUnseen()
 }
 
-// GPUFinder determines which GPUs a target uses: devices. late says that the target may have used them before.
+// GPUFinder determines which GPUs a target uses; package gpus implements it. late: the target may have used them
+// before.
 type GPUFinder interface {
 	Identify(t *tracee.Target, late bool)
 }
 
-// Pauses knows which groups of a root are paused: budget.
+// Pauses knows which groups of a root are paused; package budget implements it.
 type Pauses interface {
 	IsPaused(root uint32, g ledger.Group) bool
 }
 
-// Pricer knows the cost of a probe, and receives the cost to the targets of a malloc and its free: prices.
+// Pricer knows the cost of a hit, and takes what a malloc with its free costs a target; [budget.Prices] implements it.
 type Pricer interface {
 	Hit(emulated bool) time.Duration
 	HeapCosts(d time.Duration)
 }
 
-// CrowdCount knows how many files of all targets have probes: targets.
+// CrowdCount knows how many files of all targets have probes; [tracee.List] implements it.
 type CrowdCount interface {
 	AllPlaces() int
 }

@@ -71,7 +71,7 @@ const (
 type crowd map[cuda.Kind]crowdOfKind
 
 type crowdOfKind struct {
-	name  string // of one of them
+	name  string // of one of the files
 	files map[process.FileID]bool
 }
 

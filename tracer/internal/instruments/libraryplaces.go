@@ -33,9 +33,9 @@ func OfHeap(found []libc.Function, glibc bool) []ledger.Placement {
 	return used(late, leave, enter)
 }
 
-// OfPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
+// ofPools places programs on the pools of Arrow. Frees come first: a block with a missed free stays. Then come exits:
 // an entry without them is a call that never ends.
-func OfPools(s libc.PoolSites) []ledger.Placement {
+func ofPools(s libc.PoolSites) []ledger.Placement {
 	freeing, returning := ledger.Placement{Program: ledger.PoolFreeing}, ledger.Placement{Program: ledger.PoolReturning}
 	allocating, reallocating := ledger.Placement{Program: ledger.PoolAllocating},
 		ledger.Placement{Program: ledger.PoolReallocating}
@@ -56,8 +56,8 @@ func OfPools(s libc.PoolSites) []ledger.Placement {
 	return []ledger.Placement{freeing, returning, allocating, reallocating}
 }
 
-// OfCalls places programs behind a C library's requests for memory.
-func OfCalls(c libc.Calls) []ledger.Placement {
+// ofCalls places programs behind a C library's requests for memory.
+func ofCalls(c libc.Calls) []ledger.Placement {
 	maps, remaps := ledger.Placement{Program: ledger.MmapReturned}, ledger.Placement{Program: ledger.MremapReturned}
 	for _, site := range c.Mmap {
 		maps.Offsets = append(maps.Offsets, site.FileOffset)
@@ -73,8 +73,8 @@ func used(all ...ledger.Placement) []ledger.Placement {
 	return slices.DeleteFunc(all, func(p ledger.Placement) bool { return len(p.Offsets) == 0 })
 }
 
-// OfLibrary returns the programs that serve each group on a library.
-func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
+// ofLibrary returns the programs that serve each group on a library.
+func ofLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	one := func(p ledger.Program, site cuda.Site) []ledger.Placement {
 		if site.Symbol == "" {
 			return nil
@@ -104,8 +104,7 @@ func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 		}
 		if s.Tensors.Present() { // frees first: a block with a missed free stays
 			out[ledger.GroupTorchCPU] = slices.Concat(one(ledger.TensorFreed, s.Tensors.Freed),
-				one(ledger.TensorMade, s.Tensors.Made),
-				one(ledger.TensorRefused, s.Tensors.NoRoom))
+				one(ledger.TensorMade, s.Tensors.Made), one(ledger.TensorRefused, s.Tensors.NoRoom))
 		}
 	case cuda.Loader:
 		out[ledger.GroupLoader] = one(ledger.LibraryChanged, s.Loader)
@@ -113,8 +112,8 @@ func OfLibrary(s cuda.Sites) map[ledger.Group][]ledger.Placement {
 	return out
 }
 
-// OfArrays returns the programs that serve the places in NumPy.
-func OfArrays(sites numpy.Sites) []ledger.Placement {
+// ofArrays returns the programs that serve the places in NumPy.
+func ofArrays(sites numpy.Sites) []ledger.Placement {
 	handlers := ledger.Placement{Program: ledger.NumPyHandler}
 	for _, site := range sites.Handlers {
 		add(&handlers, site.FileOffset, ledger.HandlerPlace(word(site.Block), int64(sites.Handler-site.Address)))

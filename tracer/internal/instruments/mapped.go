@@ -69,7 +69,7 @@ func (i *MappedInstrument) Meet(_ tracee.Listing, m process.Mapping) {
 	i.libraries = append(i.libraries, l)
 	calls, err := callAnalysis.Of(i.Analyses, pid, file, file.File)
 	if err == nil {
-		l.probes, err = i.ProbeFile(i.Target, file, OfCalls(calls))
+		l.probes, err = i.ProbeFile(i.Target, file, ofCalls(calls))
 	}
 	if err != nil {
 		if !i.HasEnded(i.Target) {

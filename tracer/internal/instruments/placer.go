@@ -12,7 +12,7 @@ import (
 	"ipytracer/tracer/internal/tracee"
 )
 
-// Placer attaches probes to files, and detaches those of processes that have ended.
+// Placer attaches probes to files, and detaches the probes of processes that have ended.
 type Placer struct {
 	*tracee.Certificate
 	Ledger      *tracee.KernelHalf

@@ -42,7 +42,7 @@ func OfPython(g ledger.Group, s cpython.Sites) []ledger.Placement {
 	case ledger.GroupResult:
 		return ends(s.Ends)
 	case ledger.GroupCell:
-		if !CompiledByAudit(s) {
+		if !compiledByAudit(s) {
 			return entry(ledger.CellCompile, s.Compile, 0)
 		}
 		p := ledger.Placement{Program: ledger.CellCompile}
@@ -82,9 +82,9 @@ func statementPlacements(s cpython.Sites) []ledger.Placement {
 	return []ledger.Placement{opens, returns}
 }
 
-// CompiledByAudit reports whether compiles are seen at their calls of PySys_Audit, since they bypass the function for
+// compiledByAudit reports whether compiles are seen at their calls of PySys_Audit, since they bypass the function for
 // them.
-func CompiledByAudit(s cpython.Sites) bool {
+func compiledByAudit(s cpython.Sites) bool {
 	passedBy := !s.Compile.Present() || s.CompileInlined || slices.Contains(s.Doubted, s.Compile.Symbol)
 	return passedBy && len(s.Compiles) > 0
 }
@@ -132,7 +132,7 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 		}
 		return sites
 	case ledger.GroupCell:
-		if CompiledByAudit(s) {
+		if compiledByAudit(s) {
 			return s.Compiles
 		}
 		return []machine.Site{s.Compile}
@@ -147,7 +147,7 @@ func Sites(g ledger.Group, s cpython.Sites) []machine.Site {
 // CellsUnseen returns why cells of a build cannot be seen, "" if they can: no place shows that they begin or have their
 // results, or no call passes the place.
 func CellsUnseen(s cpython.Sites) string {
-	if s.CompileInlined && !CompiledByAudit(s) {
+	if s.CompileInlined && !compiledByAudit(s) {
 		return "it compiles without calling Py_CompileStringObject"
 	}
 	for _, g := range []ledger.Group{ledger.GroupCell, ledger.GroupResult} {

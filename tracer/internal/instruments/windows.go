@@ -16,7 +16,7 @@ type WindowInstrument struct {
 	tracee.Inert
 	*Host
 	Target *tracee.Target
-	groups map[ledger.Group]io.Closer // those that are in place
+	groups map[ledger.Group]io.Closer // the probes in place
 }
 
 // Place attaches all groups except that for code objects, which is attached first or not at all: see [examiner.probe].
@@ -41,7 +41,7 @@ func (i *WindowInstrument) Place() error {
 // noteUnseen reports a Python with cells that cannot be seen.
 func (i *WindowInstrument) noteUnseen() {
 	sites := i.Target.Python.Sites
-	inlined := sites.CompileInlined && !CompiledByAudit(sites)
+	inlined := sites.CompileInlined && !compiledByAudit(sites)
 	if inlined || len(OfPython(ledger.GroupCell, sites)) == 0 {
 		i.CountUnseen()
 	}
@@ -149,8 +149,7 @@ func noteInPython(h *Host, t *tracee.Target, g ledger.Group) {
 	if names := Doubted(g, sites); len(names) > 0 && (g != ledger.GroupCell || !sites.CompileInlined) {
 		h.CountUnseen()
 		h.Problem("pid %d: in this Python (%s) nothing calls %s: the probes on %v may not see what they are for", t.PID,
-			t.Python.Version(),
-			strings.Join(names, ", "), g)
+			t.Python.Version(), strings.Join(names, ", "), g)
 	}
 	h.NoteUse(g, Describe(Sites(g, sites)))
 }

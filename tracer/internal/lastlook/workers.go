@@ -30,7 +30,8 @@ func (l *Look) numberAsHere(e *event.Variables) {
 	}
 }
 
-// numbersBelow returns the tracer's numbers of the processes below one, by the numbers that they have themselves.
+// numbersBelow returns the pids of the processes below one, as the tracer sees them, by the pids that they have in
+// their own pid namespace.
 func (l *Look) numbersBelow(pid int) map[int32]int32 {
 	here := map[int32]int32{}
 	for _, id := range l.below(pid) {
@@ -44,7 +45,7 @@ func (l *Look) numbersBelow(pid int) map[int32]int32 {
 // maxWorkers bounds the children that are examined.
 const maxWorkers = 256
 
-// below returns the processes below one, those that are examined.
+// below returns the processes below one, as many as are examined.
 func (l *Look) below(pid int) []process.Identity {
 	all, err := l.FS.Descendants(pid)
 	if err != nil {

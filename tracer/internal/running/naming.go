@@ -51,7 +51,7 @@ type CodePlace struct {
 	leaf     bool   // vaddr is that of the instruction
 }
 
-// UnknownPlace stands for unknown calls.
+// UnknownPlace stands for a call of unknown code.
 var UnknownPlace = CodePlace{Function: "?"}
 
 const (

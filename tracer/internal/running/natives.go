@@ -177,7 +177,8 @@ func (all *Natives) Remap(t *tracee.Target) {
 	}
 }
 
-// CatchUp reads the mappings if libraries were loaded or unloaded since the last time without a record.
+// CatchUp reads the mappings again if the kernel half has counted a load or an unload of a library since they were last
+// read: no record says so.
 func (all *Natives) CatchUp(t *tracee.Target) {
 	n := &t.Natives
 	changes, err := all.Kernel.CodeChanges(t.Slot)

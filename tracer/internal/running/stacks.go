@@ -23,7 +23,7 @@ type Code struct {
 type Codes struct {
 	Report *tracee.Certificate
 	All    map[uint64]*Code
-	before map[uint64]*Code // those of before stacks were last forgotten
+	before map[uint64]*Code // as All was before stacks were last forgotten
 	Stacks int              // since then
 	tables int              // bytes of their line tables
 	full   bool             // there was no room for a table

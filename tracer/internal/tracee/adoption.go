@@ -36,7 +36,7 @@ type Tree struct {
 	Take    time.Duration            // the scans of follow may take so long in all
 
 	Slots map[process.Identity]uint32 // of the adopted processes
-	known map[process.Identity]bool   // these, those that are traced already, and those that are refused
+	known map[process.Identity]bool   // adopted, traced already, or refused
 	looks int                         // of follow
 }
 
@@ -62,7 +62,6 @@ func (a *Tree) Attach(root uint32, id process.Identity) (slot uint32, unsettled 
 	return slot, unsettled, nil
 }
 
-// release detaches the adopted processes.
 func (a *Tree) release() {
 	for d := range a.Slots {
 		_ = a.Kernel.Detach(d.PID) // it may have ended

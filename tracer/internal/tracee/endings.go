@@ -64,8 +64,8 @@ func (all *Watches) Begin(pid int, root uint32) *event.Limits {
 	return w.limits(all.Now(), root)
 }
 
-// watchOf begins to watch the limits of a process. One that has ended is still in its group of version 2 until its
-// parent has waited for it.
+// watchOf begins to watch the limits of a process. A process that has ended stays in its cgroup of version 2 until its
+// parent has waited for it, so the limits can be read then, too.
 func watchOf(fs process.FS, pid int) *watch {
 	w := &watch{pid: pid, looked: time.Now(), machine: fs.MachineMemory()}
 	w.group, _ = fs.Proc(pid).MemoryGroup()

@@ -5,7 +5,7 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// Offsets translates the offsets of package cpython into those that the BPF programs read.
+// Offsets returns the offsets of package cpython in the form that the BPF programs read.
 func (t *Target) Offsets(interpreter uint64, stacks bool) ledger.Python {
 	p := t.Python
 	o, _ := p.Binary.Offsets() // cannot fail: NewInterpreter has called it

@@ -76,8 +76,7 @@ func (l *List) Each(do func(*Target) error) error {
 // Tolerates reports whether an error means that the target has ended and that the session goes on without it.
 func (l *List) Tolerates(err error) bool {
 	return l.Tolerant && (errors.Is(err, ledger.ErrNoProcess) || errors.Is(err, process.ErrNoProcess) ||
-		errors.Is(err, process.ErrZombie) ||
-		errors.Is(err, unix.ESRCH))
+		errors.Is(err, process.ErrZombie) || errors.Is(err, unix.ESRCH))
 }
 
 // Drop removes and closes a target that is not to be traced after all.

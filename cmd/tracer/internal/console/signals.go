@@ -37,8 +37,8 @@ type Signals struct {
 // always are caught even if the program was started with them ignored, as a shell does with SIGINT in the background.
 var always = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
-// unlessIgnored are the others that would end the program and can be caught; nohup(1) ignores SIGHUP. SIGPROF, SIGSYS
-// and the signals of errors in the program itself are left to the runtime.
+// unlessIgnored would end the program, too, and are caught unless they are ignored, as SIGHUP is by nohup(1). SIGPROF,
+// SIGSYS and the signals of errors in the program itself are left to the runtime.
 var unlessIgnored = []os.Signal{
 	syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGXFSZ, syscall.SIGXCPU, syscall.SIGUSR1,
 	syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR, syscall.SIGSTKFLT,

@@ -204,7 +204,6 @@ func checkRoom(ctx context.Context, shown *moveProgress, held *held, pid int) er
 	return nil
 }
 
-// sayMoved prints the result.
 func sayMoved(ctx context.Context, c console.Console, pid int, aim gpu.Aim, out gpu.Outcome, held *held,
 	took time.Duration) error {
 	if out.Before == out.After {

@@ -54,7 +54,6 @@ type moveProgress struct {
 	shown int // columns of the visible line
 }
 
-// newMoveProgress begins to show.
 func newMoveProgress(c console.Console, pid int, held *held) *moveProgress {
 	p := &moveProgress{
 		c: c, pid: pid, held: held, done: make(chan struct{}), doing: "asking the driver", since: time.Now(),

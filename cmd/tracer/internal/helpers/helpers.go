@@ -3,23 +3,31 @@
 package helpers
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"ipytracer/cmd/tracer/internal/console"
 	"ipytracer/cmd/tracer/internal/doctor"
 	"ipytracer/cmd/tracer/internal/inventory"
 	"ipytracer/cmd/tracer/internal/status"
 	"ipytracer/cmd/tracer/internal/workload"
+	"ipytracer/internal/code/cuda"
 	"ipytracer/internal/gpu"
+	"ipytracer/internal/host/confine"
 	"ipytracer/internal/host/invoker"
 	"ipytracer/internal/host/limit"
 	"ipytracer/internal/host/look"
+	"ipytracer/internal/host/process"
+	"ipytracer/internal/host/processor"
+	"ipytracer/internal/ledger"
 	"ipytracer/internal/serving"
 )
 
@@ -28,8 +36,7 @@ func Commands(c console.Console) []*cobra.Command {
 	return []*cobra.Command{
 		newFilesCommand(), newNVMLCommand(), newLookCommand(c), newBareCommand(),
 		status.Hidden(limit.GuardCommand+" UID GID", "Keep a session's limits; started by tracer itself",
-			cobra.ExactArgs(2),
-			func(_ *cobra.Command, args []string) error { return guard(c, args) }),
+			cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error { return guard(c, args) }),
 		status.Hidden(serving.PorterCommand,
 			"Have connections open for a server until killed; started by tracer itself",
 			cobra.NoArgs, func(*cobra.Command, []string) error {
@@ -50,7 +57,7 @@ func Commands(c console.Console) []*cobra.Command {
 	}
 }
 
-// guard holds a session's limits, as the owner of the processes.
+// guard sets the limits of a session's processes, as their owner, and takes them away when the session has ended.
 func guard(c console.Console, args []string) error {
 	uid, err1 := invoker.ParseID(args[0])
 	gid, err2 := invoker.ParseID(args[1])
@@ -104,4 +111,161 @@ func newLookCommand(c console.Console) *cobra.Command {
 			}
 			return look.Serve(cmd.Context(), c.In, c.Out, what, append(pids, 0)[0])
 		})
+}
+
+// newFilesCommand returns the command that opens and reads files for a session: files on file systems that may
+// never answer, and files that the session has given up the right to open.
+func newFilesCommand() *cobra.Command {
+	var scope string
+	var signals, first bool
+	var owner uint32
+	cmd := status.Hidden(process.HelperCommand, "Open and read files for a session; started by tracer itself",
+		cobra.NoArgs,
+		func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+			processes, err := process.ParseScope(scope)
+			if err != nil {
+				return err
+			}
+			processes.Signals, processes.First = signals, first
+			if cmd.Flags().Changed("owner") {
+				processes.Owner = &owner
+			}
+			s, err := process.OpenHelperServer(processes)
+			if err != nil {
+				return err
+			}
+			if err := confineHelper(signals, s.Priority()); err != nil {
+				return err
+			}
+			return s.Serve()
+		})
+	cmd.Flags().StringVar(&scope, "scope", "all", "the processes that are looked into")
+	cmd.Flags().Uint32Var(&owner, "owner", 0, "of these only such that are this user's, and have no further rights")
+	cmd.Flags().BoolVar(&signals, "signals", false, "send signals, too")
+	cmd.Flags().BoolVar(&first, "first", false, "raise the priority of who asks, for a while")
+	return cmd
+}
+
+// confineHelper leaves the helper the rights to read the files and the memory of other processes, to send them signals,
+// and to set the nice values of a keeper, if there is one.
+func confineHelper(signals bool, first *processor.Priority) error {
+	keep := []uint{unix.CAP_SYS_PTRACE, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH}
+	mapped := process.FS{}.TryMapFiles
+	if confine.WithOnly(keep, mapped) != nil && mapped() == nil {
+		keep = append(keep, unix.CAP_SYS_ADMIN) // before Linux 5.9
+	}
+	if signals {
+		keep = append(keep, unix.CAP_KILL)
+	}
+	if first != nil {
+		keep = append(keep, unix.CAP_SYS_NICE)
+	}
+	if err := confine.KeepCapabilities(keep...); err != nil {
+		return err
+	}
+	rules := slices.Concat(confine.Program(), confine.Reading(),
+		confine.Always(unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_OPENAT2,
+			unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_GETSOCKOPT),
+		[]confine.Rule{
+			confine.OneOf(unix.SYS_KILL, 1, 0),
+			// A line to a notebook, over a socket pair of the notebook's.
+			confine.OneOf(unix.SYS_SOCKETPAIR, 0, unix.AF_UNIX),
+			{
+				Call: unix.SYS_SETSOCKOPT,
+				When: [][]confine.Test{{confine.Is(1, unix.SOL_SOCKET), confine.Is(2, unix.SO_PASSRIGHTS)}},
+			},
+			confine.OneOf(unix.SYS_IOCTL, 1, unix.TIOCOUTQ),
+		})
+	if signals {
+		for _, s := range process.Passed {
+			rules = append(rules, confine.OneOf(unix.SYS_PIDFD_SEND_SIGNAL, 1, uint32(s)))
+		}
+	}
+	if first != nil {
+		usual, raised := first.Values()
+		for _, nice := range []int{usual, raised} {
+			rules = append(rules, confine.Rule{Call: unix.SYS_SETPRIORITY, When: [][]confine.Test{
+				{confine.Is(0, unix.PRIO_PROCESS), confine.Is(2, uint32(nice))}}})
+		}
+	}
+	err := confine.Allow(rules)
+	if errors.Is(err, confine.ErrNoFilter) {
+		return nil
+	}
+	return err
+}
+
+// newBareCommand returns a command for the benchmark: probes that do nothing, at the places where a session would place
+// its own.
+func newBareCommand() *cobra.Command {
+	var ready string
+	cmd := status.Hidden("bare-probes PID LIBRARY",
+		"Put probes that do nothing where those on a GPU library would be, until interrupted", cobra.ExactArgs(2),
+		func(cmd *cobra.Command, args []string) error {
+			pids, err := status.ParsePIDs(args[:1])
+			if err != nil {
+				return err
+			}
+			return runBare(cmd.Context(), pids[0], args[1], ready)
+		})
+	cmd.Flags().StringVar(&ready, "ready-file", "", "create `FILE` once the probes are in place")
+	return cmd
+}
+
+func runBare(ctx context.Context, pid int, library, ready string) error {
+	kind, ok := cuda.KindOf(library)
+	if !ok {
+		return status.Usagef("%s is not a library that sessions put probes on", library)
+	}
+	who, err := invoker.Find()
+	if err != nil {
+		return err
+	}
+	rights, err := who.Rights()
+	if err != nil {
+		return err
+	}
+	defer rights.Close()
+	f, err := rights.Open(library)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sites, err := cuda.Find(f, kind)
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Load(ledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	enter, leave := ledger.Placement{Program: ledger.CalibrateEntry}, ledger.Placement{Program: ledger.CalibrateReturn}
+	placements := []ledger.Placement{}
+	for _, site := range sites.Driver {
+		enter.Offsets, leave.Offsets = append(enter.Offsets, site.Offset), append(leave.Offsets, site.Offset)
+	}
+	if len(leave.Offsets) > 0 {
+		placements = append(placements, leave)
+	}
+	if sites.Report.Symbol != "" {
+		enter.Offsets = append(enter.Offsets, sites.Report.Offset)
+	}
+	probes, err := l.Probes.Probe(f, pid, append(placements, enter))
+	if err != nil {
+		return err
+	}
+	defer probes.Close()
+	if ready != "" {
+		sign, err := rights.Create(ready, false)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(sign.Commit(), sign.Close()); err != nil {
+			return err
+		}
+	}
+	<-ctx.Done()
+	return nil
 }

@@ -109,7 +109,6 @@ func becomeOwner(pid int) error {
 	return nil
 }
 
-// printLimit prints the present limit.
 func printLimit(to io.Writer, pid int) error {
 	limits, err := (process.FS{}).Proc(pid).Rlimits()
 	if err != nil {

@@ -153,7 +153,8 @@ func typed(s *session.Session, args []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil { // else no wait for the first answer
+	if self, err := (process.FS{}).Identity(os.Getpid()); err == nil {
+		// the companion waits for the first answer of this tracer
 		cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d %d", startedBy, self.PID, self.StartTicks))
 	}
 	return cmd, nil

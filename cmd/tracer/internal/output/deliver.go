@@ -19,7 +19,7 @@ import (
 	"ipytracer/report"
 )
 
-// LeastLeak is the least size, in bytes, of a leak on a page.
+// LeastLeak is the least size, in bytes, of a leak that an HTML page lists.
 const LeastLeak = 1 << 20
 
 // Report prints the report of a session by a function. findings are of the session's audit, nil unless the report has
@@ -118,7 +118,7 @@ func (d *Document) otherPlaces(what string) []place {
 	return append(places, file(filepath.Join(os.TempDir(), "tracer-"+what+"-"+rand.Text()[:8]+extension)))
 }
 
-// errNoDriver says that the report would be empty.
+// errNoDriver refuses a format that would have nothing to show on this machine.
 var errNoDriver = status.Errorf(status.CannotTrace,
 	"--format memory-viz shows memory on GPUs, and this machine has no NVIDIA driver; print another format")
 

@@ -14,7 +14,7 @@ import (
 	"ipytracer/report"
 )
 
-// format is a format of reports. The help of --format, errors and docs/howto/export.md come from the table of them.
+// format is a format of reports. The help of --format, errors and docs/howto/export.md come from [formats].
 type format struct {
 	name   string
 	ending string // of files
@@ -141,7 +141,6 @@ func FormatFor(file string) string {
 	return "text"
 }
 
-// formatHelp returns the help of --format.
 func formatHelp() string {
 	names := FormatNames()
 	last := len(names) - 1

@@ -18,7 +18,7 @@ import (
 	"ipytracer/report"
 )
 
-// Print renders a report in the chosen format. audit has the leaks of a page; nil for other formats.
+// Print renders a report in the chosen format. audit has the leaks for HTML; nil for other formats.
 func (o *Options) Print(w io.Writer, r *model.Report, audit *model.Audit) error {
 	r = o.wanted(r)
 	if o.Format == "html" {
@@ -41,7 +41,7 @@ func (o *Options) First(w io.Writer, r *model.Report) (string, error) {
 	return text.First(o.wanted(r), o.textOf(w, r))
 }
 
-// Rest prints the remaining part.
+// Rest prints what [Options.First] has left out of the report.
 func (o *Options) Rest(w io.Writer, r *model.Report, first string) error {
 	return text.Rest(w, o.wanted(r), o.textOf(w, r), first)
 }
@@ -102,7 +102,7 @@ func (o *Options) FindingFlags(f *pflag.FlagSet, what string) {
 	f.BoolVarP(&o.Quiet, "quiet", "q", false, "no progress, only the "+what)
 }
 
-// CheckFinding finds mistakes in those flags.
+// CheckFinding finds mistakes in the flags of a finding.
 func (o *Options) CheckFinding() error {
 	if o.Cells < 0 {
 		return status.Usagef("--cells must be a number from 0")

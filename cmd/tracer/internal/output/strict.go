@@ -38,7 +38,7 @@ func (s *Strictness) String() string {
 	return ""
 }
 
-// Set parses the value; true and false are those of a flag without one.
+// Set parses the value. pflag sets true for --strict alone.
 func (s *Strictness) Set(text string) error {
 	switch text {
 	case strictFigures, "true":
@@ -115,7 +115,7 @@ func wanting(r *model.Report) string {
 	return strings.Join(all, "; ")
 }
 
-// reasons returns the first few reasons, and the number of the others.
+// reasons returns the first reason, and how many more there are.
 func reasons(all []string) string {
 	if len(all) == 0 {
 		return "something is missing"
@@ -178,7 +178,7 @@ func (o *Options) StrictFlag(f *pflag.FlagSet, usage string) {
 	f.BoolVar(&o.Strict.Figures, "strict", false, "exit with status 4 if "+usage)
 }
 
-// Proven returns the error of --strict if not everything is exact and known in full, for these reasons.
+// Proven returns the error of --strict, with the reasons, unless everything is exact and known in full.
 func (o *Options) Proven(everything bool, why []string) error {
 	if everything || !o.Strict.Figures {
 		return nil

@@ -79,8 +79,7 @@ func runAdvise(ctx context.Context, o adviseOptions, c console.Console, target s
 		return status.Usagef("--cell %d: the session has no In[%d]", o.Cell, o.Cell)
 	}
 	err = output.DeliverFinding(s.Document, output.Finding[model.Advice]{
-		Found: a, What: "advice", WithoutSource: report.AdviceWithoutSource,
-		JSON:     report.AdviceJSON,
+		Found: a, What: "advice", WithoutSource: report.AdviceWithoutSource, JSON: report.AdviceJSON,
 		Document: sheet.Advice,
 	})
 	if err != nil {

@@ -29,7 +29,6 @@ type auditOptions struct {
 	least, failOver int64 // bytes; failOver is -1 without a limit
 }
 
-// addFlags defines the flags.
 func (o *auditOptions) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Least, "min", "1MiB", "leave out verdicts on less than this `SIZE`")
 	flags.StringVar(&o.FailOver, "fail-over", "",
@@ -135,8 +134,7 @@ func size(flag, text string) (int64, error) {
 // conclude prints the audit and returns its verdict as an error with a status.
 func (o *auditOptions) conclude(a *model.Audit, s *session.Session) error {
 	err := output.DeliverFinding(s.Document, output.Finding[model.Audit]{
-		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource,
-		JSON: report.AuditJSON,
+		Found: a, What: "audit", WithoutSource: report.AuditWithoutSource, JSON: report.AuditJSON,
 		Document: func(a *model.Audit, s sheet.Options) *doc.Document {
 			s.Full = s.Full || o.Format == "html"
 			return sheet.Audit(a, s)

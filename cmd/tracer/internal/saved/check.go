@@ -160,7 +160,7 @@ func (k *checking) look(ctx context.Context, pid int, watch []event.Piece) (*eve
 	}
 }
 
-// next waits a moment for an event. A request to end does not end the session, because there is a look to come.
+// next returns the next event. The user's request to end does not end the session: the second look is still to come.
 func (k *checking) next() (event.Event, error) {
 	e, err := k.live.Next(context.Background())
 	if errors.Is(err, io.EOF) {

@@ -98,8 +98,7 @@ func runDiff(ctx context.Context, o diffOptions, c console.Console, args []strin
 		return err
 	}
 	err = output.DeliverFinding(document, output.Finding[model.Diff]{
-		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource,
-		JSON:     report.DiffJSON,
+		Found: diff, What: "comparison", WithoutSource: report.DiffWithoutSource, JSON: report.DiffJSON,
 		Document: sheet.Diff,
 	})
 	if err != nil {
@@ -125,7 +124,7 @@ func verdict(judged *model.Judgement) error {
 	return nil
 }
 
-// sentences returns the first few, and the number of the others.
+// sentences returns the first sentence, and how many more there are.
 func sentences(all []string) string {
 	if n := len(all) - 1; n > 0 {
 		return fmt.Sprintf("%s (and %d more)", all[0], n)

@@ -82,9 +82,7 @@ func runPlan(ctx context.Context, o planOptions, c console.Console, args []strin
 		plan.AddTried(p, t)
 	}
 	err = output.DeliverFinding(document, output.Finding[model.Plan]{
-		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource,
-		JSON:     report.PlanJSON,
-		Document: sheet.Plan,
+		Found: p, What: "plan", WithoutSource: report.PlanWithoutSource, JSON: report.PlanJSON, Document: sheet.Plan,
 	})
 	if err != nil {
 		return err

@@ -155,8 +155,7 @@ func promisedIn(ctx context.Context, s *session.Session, path string) ([]promise
 	}
 	if found.BootID != strings.TrimSpace(string(boot)) {
 		return nil, status.Usagef(
-			"%s was recorded on another machine, or before this one was started: its processes are not here",
-			path)
+			"%s was recorded on another machine, or before this one was started: its processes are not here", path)
 	}
 	return found.Processes, nil
 }

@@ -25,7 +25,7 @@ func newReportCommand(c console.Console) *cobra.Command {
 		Example: "  tracer report run.arrows\n  tracer report run.arrows --format csv -o cells.csv\n" +
 			"  tracer report run.arrows --into notebook.ipynb --into-output",
 		Args: status.Args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return reportOrInto(cmd.Context(), o, into, c, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runReport(cmd.Context(), o, into, c, args) },
 	}
 	o.AddFlags(cmd.Flags())
 	cmd.Flags().StringVar(&into.Notebook, "into", "",
@@ -37,7 +37,14 @@ func newReportCommand(c console.Console) *cobra.Command {
 	return cmd
 }
 
-func runReport(ctx context.Context, o output.Options, c console.Console, path string) error {
+// runReport prints a report or puts it into a notebook.
+func runReport(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
+	if err := into.check(&o, args); err != nil {
+		return err
+	}
+	if into.Notebook != "" {
+		return runInto(ctx, o, into, c, args)
+	}
 	if err := o.Check(); err != nil {
 		return err
 	}
@@ -50,7 +57,7 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 		return err
 	}
 	defer document.Close()
-	if err := replay(ctx, document, path, tracker.Add); err != nil {
+	if err := replay(ctx, document, args[0], tracker.Add); err != nil {
 		return err
 	}
 	r, err := document.Report(tracker, findings, document.Options.Print)
@@ -58,17 +65,6 @@ func runReport(ctx context.Context, o output.Options, c console.Console, path st
 		return err
 	}
 	return document.Judge(r)
-}
-
-// reportOrInto prints a report or puts it into a notebook.
-func reportOrInto(ctx context.Context, o output.Options, into intoOptions, c console.Console, args []string) error {
-	if err := into.check(&o, args); err != nil {
-		return err
-	}
-	if into.Notebook != "" {
-		return runInto(ctx, o, into, c, args)
-	}
-	return runReport(ctx, o, c, args[0])
 }
 
 // Commands returns the commands that read recordings.

@@ -22,7 +22,8 @@ import (
 	"ipytracer/internal/host/invoker"
 )
 
-// agentFiles are the files that somebody names to an agent, with that person's rights.
+// agentFiles opens the files that the command line and the configuration of an agent name, with the rights of the user
+// who typed the command.
 type agentFiles struct {
 	options agentOptions
 	rights  *invoker.Rights

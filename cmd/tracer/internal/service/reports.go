@@ -159,7 +159,7 @@ func credentialOf(peer serving.Peer) *syscall.Credential {
 	return credential
 }
 
-// newKeepCommand writes standard input to a file of the user it runs as.
+// newKeepCommand returns the command that writes its standard input to a report, as the report's user.
 func newKeepCommand(c console.Console) *cobra.Command {
 	return status.Hidden(keepCommand+" PATH", "Keep the report of a session; started by tracer itself",
 		cobra.ExactArgs(1),

@@ -50,15 +50,14 @@ func (a *answers) add(e event.Event) {
 	}
 }
 
-// giveUp gives up the audit unless the report needs it, on any goroutine: at a session's end the last look needs its
-// memory.
+// giveUp gives up the audit unless the report needs it: at a session's end its memory is for the last look. Any
+// goroutine may call it.
 func (a *answers) giveUp() {
 	if !a.needed {
 		a.drop()
 	}
 }
 
-// drop gives up the audit.
 func (a *answers) drop() {
 	a.findings.Store(nil)
 	a.reports.EndAudit()

@@ -105,8 +105,8 @@ func (l *lastLook) cutShort() {
 	l.end()
 }
 
-// show prints the first part of a report on a goroutine of its own: probes are still in place, and a terminal may be
-// stopped.
+// show prints the first part of a report on a goroutine of its own: a stopped terminal must not hold up the session,
+// whose probes are still in place.
 func (l *lastLook) show(to *output.Destination, first string) {
 	l.first, l.shown = first, make(chan struct{})
 	go func() {

@@ -79,8 +79,8 @@ type readySign struct {
 	file *invoker.File // nil for a pipe
 }
 
-// newReadySign prepares the file, which does not appear before it is given. A pipe is one that the program was started
-// with, such as /dev/fd/4.
+// newReadySign prepares the file, which appears only when [readySign.give] is called. path may name a pipe that the
+// program was started with, such as /dev/fd/4.
 func newReadySign(rights *invoker.Rights, path string) (*readySign, error) {
 	if f := output.Descriptor(path); f != nil {
 		return &readySign{Writer: f}, nil

@@ -126,15 +126,14 @@ func (s *Session) lookedAt(e event.Event) bool {
 	return ok
 }
 
-// lull records that the rings are empty. A lull passes through the same functions as all events, so that a recording
-// has it at the same place as the session. Only events change the results, so both give the same ones.
+// lull adds an event which says that the rings are empty. A recording has it, too, at the same place: a replay gives
+// the same results, because nothing but events changes them.
 func (s *Session) lull() {
 	if s.unsettled {
 		s.take(&event.Lull{})
 	}
 }
 
-// take processes one event.
 func (s *Session) take(e event.Event) {
 	switch e.(type) {
 	case *event.Boundary:
@@ -226,7 +225,8 @@ func OwnMemory(running *tracer.Session) *model.OwnMemory {
 	return own
 }
 
-// Slower names the probes at more expensive places than usual, and their cost so far, in some words.
+// Slower describes by a function each probe at a more expensive place than usual, with its cost so far. It leaves out
+// probes of which the function says "".
 func Slower(running *tracer.Session, says func(*model.Probe) string) (all []string) {
 	for _, p := range tracer.DearProbes(running) {
 		one := attribution.Probe(p)

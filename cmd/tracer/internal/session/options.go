@@ -156,7 +156,6 @@ func ParseBudget(text string) (float64, error) {
 	return share, nil
 }
 
-// parseLimit reads --limit.
 func parseLimit(text string) (limit.Size, error) {
 	if text == "" {
 		return limit.Size{}, nil

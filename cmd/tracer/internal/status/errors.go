@@ -2,7 +2,7 @@ package status
 
 import "fmt"
 
-// The exit statuses of the contract.
+// Exit statuses, as 'tracer --help' lists them.
 const (
 	Failed      = 1
 	WrongUsage  = 2

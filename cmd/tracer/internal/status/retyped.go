@@ -18,8 +18,8 @@ const AsRoot = "'sudo tracer …'"
 // plainWord matches a word that a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// Retyped replaces [AsRoot] by the typed command, so that it can be copied. It leaves out long words, and words that a
-// shell would change.
+// Retyped replaces [AsRoot] by the typed command, so that it can be copied, unless the command is too long or a shell
+// would change it.
 func Retyped(message string, args []string) string {
 	if typed, ok := typedAgain(args); ok {
 		message = strings.Replace(message, AsRoot, strings.TrimSpace("'sudo tracer "+typed)+"'", 1)
@@ -34,8 +34,8 @@ func typedAgain(args []string) (string, bool) {
 		!slices.ContainsFunc(args, func(arg string) bool { return !plainWord.MatchString(arg) })
 }
 
-// replaced replaces [asRecorded] by the typed command, with run.arrows in place of the notebooks. It leaves out what
-// [Retyped] does.
+// replaced replaces [asRecorded] by the typed command, in which run.arrows stands for the notebook, unless the command
+// is too long or a shell would change it.
 func replaced(message string, args []string) string {
 	args, n := slices.Clone(args), 0
 	for i, arg := range args {

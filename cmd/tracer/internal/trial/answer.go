@@ -102,7 +102,6 @@ func (n *Named) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// unpacked returns packed numbers.
 func unpacked(text string) []float64 {
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
@@ -225,7 +224,8 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// bounded reports whether a line's values are not too deep in each other, and not too many with those before.
+// bounded reports whether the values of a line are nested within bounds, and together with those of earlier lines not
+// too many.
 func (l *lines) bounded(line []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(line); i++ {

@@ -133,8 +133,7 @@ func newTry(d *output.Document, o *tryOptions, path string) (*try, error) {
 	}
 	t.runner = &Runner{
 		Tracer: "/proc/self/exe", Python: o.python, Folder: folder, Env: os.Environ(), Kernel: o.kernel,
-		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID,
-		Command: d.UserCommand,
+		Seed: o.number, AllowErrors: o.onErrors, Timeout: o.timeout, UID: d.Who.UID, Command: d.UserCommand,
 	}
 	return t, nil
 }

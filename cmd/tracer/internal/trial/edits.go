@@ -110,7 +110,7 @@ func (n *Notebook) Diff(other *Notebook) string {
 	return b.String()
 }
 
-// diffCell writes the lines between those that are equal at the beginning and at the end.
+// diffCell writes the difference of a cell, without the equal lines at its beginning and at its end.
 func diffCell(b *strings.Builder, cell int, before, after string) {
 	const context = 2
 	old, new := split(before), split(after)

@@ -42,7 +42,7 @@ func (w *Window) Together(meter string) (model.Figure, bool) {
 	return f, ok
 }
 
-// maxReport is the most bytes of a report. They pass: only the notebook's cells are kept.
+// maxReport is the most bytes that are read of a report. Only the notebook's cells are kept in memory.
 const maxReport = 4 << 30
 
 var errNoReport = errors.New("the tracer's report of the run is not complete")

@@ -50,7 +50,7 @@ func TestHostileJSON(t *testing.T) {
 				}
 			}
 			most := hostile.Run(t, where+" "+name, 512<<20, func(t *testing.T) {
-				_, _ = readAnswer(lines, MaxCells, nothing)
+				_, _ = readAnswer(lines, maxCells, nothing)
 			})
 			t.Logf("%s %s: %+v", where, name, most)
 		}

@@ -214,8 +214,7 @@ func (t *Trial) cells(v *Variant, meter string) []model.TrialCell {
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(t.Original.Cells[i].Source), "\n")
 		all = append(all, model.TrialCell{
-			Cell: i + 1, Source: clean(first),
-			PeakBefore: slices.Min(before.peaks), PeakAfter: slices.Max(after.peaks),
+			Cell: i + 1, Source: clean(first), PeakBefore: slices.Min(before.peaks), PeakAfter: slices.Max(after.peaks),
 			NeedBefore: slices.Min(before.needs), NeedAfter: slices.Max(after.needs),
 			TimeBefore: median(before.times), TimeAfter: median(after.times),
 		})

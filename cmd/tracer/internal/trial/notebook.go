@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/notebook"
 )
 
-// MaxCells is the most code cells of a notebook.
-const MaxCells = 10_000
+// maxCells is the most code cells of a notebook.
+const maxCells = 10_000
 
 // Notebook is a notebook's file: one of Jupyter's, or a Python script with cells (# %%).
 type Notebook struct {
@@ -57,8 +57,8 @@ func Read(path string, text []byte) (*Notebook, error) {
 		return nil, err
 	case len(n.Cells) == 0:
 		return nil, errors.New("it has no cell with code")
-	case len(n.Cells) > MaxCells:
-		return nil, fmt.Errorf("it has %d cells with code, more than %d", len(n.Cells), MaxCells)
+	case len(n.Cells) > maxCells:
+		return nil, fmt.Errorf("it has %d cells with code, more than %d", len(n.Cells), maxCells)
 	}
 	return n, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Bounds on a patch.
 const (
-	MaxPatch = 16 << 20 // bytes
+	maxPatch = 16 << 20 // bytes
 	maxHunks = 10_000
 )
 
@@ -75,7 +75,7 @@ func label(line string) string {
 	return name
 }
 
-// read takes the lines of a hunk, and returns those behind it.
+// read takes the lines of a hunk, and returns the lines behind it.
 func (h *hunk) read(lines []string, old, new int) ([]string, error) {
 	for i, line := range lines {
 		if len(h.old) == old && len(h.new) == new && !strings.HasPrefix(line, `\`) {
@@ -123,8 +123,8 @@ var cellLabel = regexp.MustCompile(`(?i)^(?:In ?\[(\d{1,9})\]|cell (\d{1,9})$)`)
 // Patched applies a unified diff. Its files are the notebook's, or cells: "--- In[3]" is the third cell with code. A
 // diff with any other name is of the cell that has its lines.
 func (n *Notebook) Patched(text []byte) (*Notebook, error) {
-	if len(text) > MaxPatch {
-		return nil, fmt.Errorf("it has more than %d MiB", MaxPatch>>20)
+	if len(text) > maxPatch {
+		return nil, fmt.Errorf("it has more than %d MiB", maxPatch>>20)
 	}
 	hunks, err := parsePatch(string(text))
 	if err != nil {

@@ -73,7 +73,7 @@ func TestPatched(t *testing.T) {
 			t.Errorf("%s: %q", c.name, sources(got))
 		}
 	}
-	if _, err := n.Patched(make([]byte, MaxPatch+1)); err == nil {
+	if _, err := n.Patched(make([]byte, maxPatch+1)); err == nil {
 		t.Error("a patch of any size")
 	}
 }

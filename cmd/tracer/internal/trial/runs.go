@@ -42,7 +42,7 @@ func (t *try) runAll(ctx context.Context) error {
 	return nil
 }
 
-// runTogether runs those together that passed and saved.
+// runTogether tries together the advice that passed and saved memory alone.
 func (t *try) runTogether(ctx context.Context) error {
 	result := t.judged.Judge()
 	var good []model.AdviceItem

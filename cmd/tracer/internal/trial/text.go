@@ -37,7 +37,7 @@ var passing = []struct {
 	{regexp.MustCompile(`\b\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|sec|secs|seconds|min|it/s|s/it|ms/step)(?:\b|$)`), "TIME"},
 }
 
-// settled returns a text without them.
+// settled returns a text without its passing parts.
 func settled(text string) string {
 	for _, p := range passing {
 		text = p.match.ReplaceAllString(text, p.to)
@@ -59,7 +59,6 @@ func tolerate(format string, args ...any) verdict {
 	return verdict{fmt.Sprintf(format, args...), false}
 }
 
-// compareTexts compares two texts.
 func compareTexts(a, b string, within Tolerance) verdict {
 	if a == b {
 		return verdict{}

@@ -23,11 +23,10 @@ import (
 	"ipytracer/model"
 )
 
-// prepare makes the variants.
 func (t *try) prepare(path string) (err error) {
 	switch {
 	case t.o.patch != "":
-		patch, err := t.ReadFile(t.o.patch, MaxPatch)
+		patch, err := t.ReadFile(t.o.patch, maxPatch)
 		if err != nil {
 			return err
 		}
@@ -64,7 +63,6 @@ func (t *try) add(v *Variant) { t.variants = append(t.variants, v) }
 // maxAdvice is the most bytes of advice.
 const maxAdvice = 64 << 20
 
-// readAdvice reads advice from a file.
 func (t *try) readAdvice() error {
 	data, err := t.ReadFile(t.o.adviceFrom, maxAdvice)
 	if err != nil {
@@ -144,7 +142,7 @@ type scratch struct {
 	folder   string
 }
 
-// newScratch makes it, with the user's rights and for the user alone.
+// newScratch makes the folder with the user's rights, for the user alone.
 func newScratch(d *output.Document) (*scratch, error) {
 	c := &scratch{d, filepath.Join(os.TempDir(), "tracer-try-"+rand.Text()[:12])}
 	kept, err := d.Rights.MakeFolder(c.folder)

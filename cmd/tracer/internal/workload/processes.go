@@ -78,7 +78,7 @@ func (s *stage) inChild(memory, token []byte) {
 // execChild's own peak is not read: it does nothing but wait.
 func execChild(s *stage) {
 	child := must(os.StartProcess("/proc/self/exe", []string{"tracer", "workload", "spike"}, &os.ProcAttr{
-		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(ReportFD, "report")}, Sys: &syscall.SysProcAttr{},
+		Files: []*os.File{nil, nil, os.Stderr, os.NewFile(reportFD, "report")}, Sys: &syscall.SysProcAttr{},
 	}))
 	must(child.Wait())
 	m := s.touched(16 * mib)

@@ -85,9 +85,9 @@ func readAll(fd int, into []byte) (size int) {
 // send writes both readings to the parent, once nothing can be disturbed any more.
 func (s *stage) send() {
 	for _, r := range []*reading{&s.first, &s.second} {
-		write(ReportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.statusSize, r.smapsSize))
-		write(ReportFD, r.status[:r.statusSize])
-		write(ReportFD, r.smaps[:r.smapsSize])
+		write(reportFD, fmt.Appendf(nil, "%d %d %d\n", s.pid, r.statusSize, r.smapsSize))
+		write(reportFD, r.status[:r.statusSize])
+		write(reportFD, r.smaps[:r.smapsSize])
 	}
 }
 
@@ -111,14 +111,14 @@ func check(err error) {
 	}
 }
 
-// ReportFD is the descriptor for a workload's readings: the first of exec.Cmd.ExtraFiles.
-const ReportFD = 3
+// reportFD is the descriptor for a workload's readings: the first of exec.Cmd.ExtraFiles.
+const reportFD = 3
 
 // Workload is a program of known truth: it allocates memory, reads its page tables at its peak, and frees the memory.
 type Workload struct {
 	Name  string
 	About string // for people
-	// Meters are those with their peak at the instant of the reading.
+	// Meters have their peak at the instant of the reading.
 	Meters []string
 	// Tree: the truths of all its processes were read at one instant. The tree's truth is their sum, less shared
 	// memory.

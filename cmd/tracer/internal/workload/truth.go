@@ -109,7 +109,7 @@ func isData(flags []string) bool {
 	return writable && !other
 }
 
-// isShmem reports whether the pages of a mapping's file count as shared memory: those of tmpfs do.
+// isShmem reports whether the pages of a mapping's file count as shared memory, as the pages of tmpfs do.
 func isShmem(line string) bool {
 	at := strings.IndexByte(line, '/')
 	if at < 0 {

@@ -21,7 +21,7 @@ var (
 )
 
 // Run runs the workload or the loop of this name: this process allocates the memory, and writes its readings to
-// ReportFD. A loop takes requests on standard input.
+// reportFD. A loop takes requests on standard input.
 func Run(name string) (err error) {
 	if run := loops[name]; run != nil {
 		return run(os.Stdin, os.Stdout)
