@@ -49,8 +49,8 @@ func compiled(t *testing.T) string {
 	return program
 }
 
-// TestLives: processes that end twice or never, or boundaries without a number, are found.
-func TestLives(t *testing.T) {
+// TestLivesWithoutAnEndAreFound: processes that end twice or never, or boundaries without a number, are found.
+func TestLivesWithoutAnEndAreFound(t *testing.T) {
 	var l lives
 	l.init()
 	for i, b := range []event.Boundary{

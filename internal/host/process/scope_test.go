@@ -67,8 +67,8 @@ func scopeOf(t *testing.T, roots ...Identity) *Scope {
 	return s
 }
 
-// TestScope: a root, the processes that it started, and its orphans are in; all others are out.
-func TestScope(t *testing.T) {
+// TestScopeIsTheTreeOfARoot: a root, the processes that it started, and its orphans are in; all others are out.
+func TestScopeIsTheTreeOfARoot(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	child := started(t, exec.Command("sleep", "60"))
 	self, err := live.Identity(os.Getpid())
@@ -138,9 +138,9 @@ func keptBy(t *testing.T, scope *Scope) FS {
 	return FS{Helper: h}
 }
 
-// TestKept: a process can be looked into by way of a helper as it can be without one, and the helper looks into no
-// other.
-func TestKept(t *testing.T) {
+// TestHelperLooksIntoItsProcessAlone: a process can be looked into by way of a helper as it can be without one, and the
+// helper looks into no other.
+func TestHelperLooksIntoItsProcessAlone(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.Env, cmd.Dir = []string{"WANTED=yes", "OTHER=no"}, "/"
 	root := started(t, cmd)

@@ -229,9 +229,9 @@ func (f *fake) deep(length int) {
 	f.put(f.h.Interpreter+uint64(f.h.InterpModules), f.dict(f.str("__main__"), main, f.str("sys"), sys))
 }
 
-// TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
-// described as if the whole way were gone.
-func TestDescribe(t *testing.T) {
+// TestDescriptionOfLongPaths: whatever lies at the end of ways of all lengths, some with nodes between that are no
+// steps, is described as if the whole way were gone.
+func TestDescriptionOfLongPaths(t *testing.T) {
 	const length = 700
 	eachVersion(t, func(t *testing.T, f *fake) {
 		f.deep(length)

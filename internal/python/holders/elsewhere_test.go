@@ -27,9 +27,9 @@ func (f *fake) collect(all ...uint64) {
 	}
 }
 
-// TestElsewhere: a cycle that waits for the collector shares its objects with a name, and one that code in C holds
-// keeps them: no node is made for that one, nor for anything that it leads to.
-func TestElsewhere(t *testing.T) {
+// TestCyclesThatWaitForTheCollector: a cycle that waits for the collector shares its objects with a name, and one that
+// code in C holds keeps them: no node is made for that one, nor for anything that it leads to.
+func TestCyclesThatWaitForTheCollector(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 100_000
 		ofWaste, ofHeld := f.refs(f.list(f.bigText(size)), 2), f.refs(f.list(f.bigText(size)), 2)

@@ -22,9 +22,9 @@ func (f *fake) program(main, module []uint64) {
 	f.put(f.h.Interpreter+uint64(f.h.InterpThreadsHead), 0)
 }
 
-// TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one,
-// and none where all references to it have been found.
-func TestEvidence(t *testing.T) {
+// TestReferencesOfUnknownTypes: of an object of an unknown type, a word is a reference where the object's reference
+// count demands one, and none where all references to it have been found.
+func TestReferencesOfUnknownTypes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		for _, c := range []struct {
 			name     string

@@ -41,7 +41,7 @@ func (f *fake) find(t testing.TB, limits objects.Limits) Result {
 	return r
 }
 
-func TestFind(t *testing.T) {
+func TestHoldersAreFound(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, objects.Limits{})
 		want := event.Holder{Address: f.block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
@@ -52,8 +52,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestLimits has each limit end a walk, which is incomplete then.
-func TestLimits(t *testing.T) {
+// TestLimitsEndAWalk has each limit end a walk, which is incomplete then.
+func TestLimitsEndAWalk(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		f.block++ // it has no holder
 		chain := f.list()
@@ -93,8 +93,8 @@ func TestLongPath(t *testing.T) {
 	})
 }
 
-// TestHostile breaks objects in ways that must end a walk soon.
-func TestHostile(t *testing.T) {
+// TestBrokenObjectsEndAWalk breaks objects in ways that must end a walk soon.
+func TestBrokenObjectsEndAWalk(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		array := f.array()
 		endless := f.list(array)

@@ -21,9 +21,9 @@ func (f *fake) objects(typ string, all ...uint64) uint64 {
 	return f.object(typ, data, 1, dims, 0, 0, descr, 4, 0)
 }
 
-// TestLost: of cycles without a root, those are lost that lead through an array of objects, and what only they lead to.
-// What an array that a cycle leads to has alone is not.
-func TestLost(t *testing.T) {
+// TestLostCycles: of cycles without a root, those are lost that lead through an array of objects, and what only they
+// lead to. What an array that a cycle leads to has alone is not.
+func TestLostCycles(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		made := uint64(0)
 		var blocks []objects.Block

@@ -50,7 +50,7 @@ func (s *Survey) limits() (l objects.Limits) {
 	return l
 }
 
-func TestTable(t *testing.T) {
+func TestTableOfSteps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var all objects.Index
 	var addrs []uint64
@@ -73,8 +73,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestStood: a second look is for a process that has run.
-func TestStood(t *testing.T) {
+// TestSecondLookAtAProcessThatRan: a second look is for a process that has run.
+func TestSecondLookAtAProcessThatRan(t *testing.T) {
 	f := newFake(11)
 	for _, c := range []struct {
 		used []time.Duration

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestTraces: the cells of a kernel are one trace, until ten minutes pass without one, or there are too many. Kernels
-// and agents have traces of their own. Kernels that nobody reported as ended do not pile up.
-func TestTraces(t *testing.T) {
+// TestCellsOfAKernelAreOneTrace: the cells of a kernel are one trace, until ten minutes pass without one, or there are
+// too many. Kernels and agents have traces of their own. Kernels that nobody reported as ended do not pile up.
+func TestCellsOfAKernelAreOneTrace(t *testing.T) {
 	all := newTraces()
 	one, other := kernelOf(1), kernelOf(2)
 	at := func(minutes int) telemetry.TraceID {
