@@ -238,8 +238,8 @@ func refusals(fs FS, pid int, m Mapping) map[string]error {
 	return all
 }
 
-// TestKeptAsks: requests that no correct program makes are refused.
-func TestKeptAsks(t *testing.T) {
+// TestHelperRefusesWrongRequests: requests that no correct program makes are refused.
+func TestHelperRefusesWrongRequests(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	fs := keptBy(t, scopeOf(t, root))
 	for _, r := range []helperRequest{
@@ -270,8 +270,8 @@ func TestKeptAsks(t *testing.T) {
 	}
 }
 
-// TestKeptSignals: a root, and only a root, gets the signals that are passed on.
-func TestKeptSignals(t *testing.T) {
+// TestSignalsForTheRootAlone: a root, and only a root, gets the signals that are passed on.
+func TestSignalsForTheRootAlone(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 60 & echo $!; wait")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
