@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -48,15 +49,8 @@ const (
 
 // Check fills in the defaults, and returns the first field with a mistake.
 func (c *Spans) Check() (key string, err error) {
-	if c.Protocol == "" {
-		c.Protocol = HTTP
-	}
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.Queue == 0 {
-		c.Queue = defaultQueue
-	}
+	c.Protocol, c.Timeout = cmp.Or(c.Protocol, HTTP), cmp.Or(c.Timeout, defaultTimeout)
+	c.Queue = cmp.Or(c.Queue, defaultQueue)
 	switch {
 	case c.Protocol != HTTP && c.Protocol != GRPC:
 		return "protocol", fmt.Errorf("%.20q is not http or grpc", c.Protocol)
