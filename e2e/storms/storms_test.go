@@ -51,8 +51,7 @@ func compiled(t *testing.T) string {
 
 // TestLivesWithoutAnEndAreFound: processes that end twice or never, or boundaries without a number, are found.
 func TestLivesWithoutAnEndAreFound(t *testing.T) {
-	var l lives
-	l.init()
+	l := newLives()
 	for i, b := range []event.Boundary{
 		{Kind: event.Attached, PID: 1}, {Kind: event.ProcessStart, PID: 2}, {Kind: event.ProcessExec, PID: 3},
 		{Kind: event.ProcessExit, PID: 2},
