@@ -51,7 +51,7 @@ func (all *arrivals) addArrival(p arrival) {
 	all.queue = append(all.queue, p.PID)
 }
 
-// admit asks kernels to join. It returns those that cannot.
+// admit asks the next kernel of each holder to join. It returns the kernels that cannot join.
 func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -126,10 +126,10 @@ func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 	return p, is
 }
 
-// of returns to whom an arrival's number counts.
+// of returns the holder that an arrival's number is charged to.
 func (p *arrival) of() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
 
-// holder is to whom a number of a kernel counts: an account. Workers of Dask are counted apart.
+// holder is what the numbers of kernels are charged to: an account. Workers of Dask are charged apart.
 type holder struct {
 	account
 	worker bool
@@ -187,7 +187,7 @@ func (all *arrivals) surplus(has int) (root uint32, is bool) {
 	return root, most >= has+2
 }
 
-// held counts the numbers that are taken, and those that arrivals wait for.
+// held counts the numbers that kernels have, and those that arrivals wait for.
 func (all *arrivals) held(of holder) (n held) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -23,7 +23,7 @@ import (
 
 // Config is the configuration of an agent. Fields have their YAML names; a file may leave out any of them.
 type Config struct {
-	// Version is [ConfigVersion] in each file: a file without it is none, such as one that is empty or half written.
+	// Version is [ConfigVersion] in each file: a file without it is refused, as it may be empty or half written.
 	Version int `yaml:"version"`
 	// Listen is the address of /metrics and /healthz. It is read at the start only.
 	Listen string `yaml:"listen"`

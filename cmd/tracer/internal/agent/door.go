@@ -41,9 +41,9 @@ type door struct {
 	Socket net.Listener
 	admission
 	Log *slog.Logger
-	// Said takes the reason why there are no answers, and nil once there are; nil: nobody wants to know.
+	// Said takes the reason why there are no answers, and nil once there are. Said itself may be nil.
 	Said func(address string, why error)
-	// Opened is called once the door answers; nil: nobody wants to know.
+	// Opened is called once the door answers; it may be nil.
 	Opened func(at net.Addr)
 
 	pages func() *http.ServeMux // what Handler will have

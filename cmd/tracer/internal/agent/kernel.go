@@ -18,7 +18,7 @@ type kernel struct {
 	facts             facts
 	settled           bool             // all names are known that will be
 	held              []model.Window   // cells that are kept until then
-	tasks             []telemetry.Task // likewise
+	tasks             []telemetry.Task // tasks that are kept until then
 	monitor           *attribution.Monitor
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull

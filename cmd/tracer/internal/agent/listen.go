@@ -85,7 +85,7 @@ func (all *addresses) add(a *Agent, address string, pages func() *http.ServeMux)
 	return d
 }
 
-// loginOf returns the user to whom a user's connections count.
+// loginOf returns the user who is charged for the connections of a user.
 func (a *Agent) loginOf(uid uint32) uint32 { return a.book.Login(uid, "") }
 
 // say notes why there are no answers at an address.
@@ -96,8 +96,8 @@ func (a *Agent) say(address string, why error) {
 	}
 }
 
-// takeSocket takes the socket for an address out of a list; nil if there is none. A port is enough: systemd may listen
-// at fewer addresses than the configuration has.
+// takeSocket takes the socket for an address out of a list, nil if no socket fits. The same port is enough: systemd may
+// listen at fewer addresses than the configuration has.
 func takeSocket(list *[]net.Listener, address string) net.Listener {
 	for i, l := range *list {
 		at, own := l.Addr().String(), address

@@ -30,7 +30,7 @@ type facts struct {
 	account     account
 }
 
-// account is to whom a process counts where there is a bound for each user. No process can choose it.
+// account is what a process is charged to where each user has a limit. No process can choose it.
 type account struct {
 	group string // a pod, a container, JupyterHub's user of a unit, or a user of this machine
 	user  uint32 // in a pod or a container a user there, which its root may choose; 0 otherwise
@@ -53,7 +53,7 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	return f
 }
 
-// accountFacts returns to whom a process of a control group counts, and the user who has logged in.
+// accountFacts returns the facts of a process of a control group that say whose it is, and the user who has logged in.
 func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, login uint32) {
 	f = placeOf(group)
 	f.uid, login = uid, book.Login(uid, group)
@@ -62,8 +62,8 @@ func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, 
 	return f, login
 }
 
-// accountOf returns to whom a process counts, by its control group and the user who has logged in. A pod or a container
-// below a user's own groups is none: the user may make groups of any name there.
+// accountOf returns the account of a process, by its control group and the user who has logged in. A pod or a container
+// below a user's own groups does not count as one: the user may make groups of any name there.
 func accountOf(group string, f *facts, login uint32) account {
 	users := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
 	switch {

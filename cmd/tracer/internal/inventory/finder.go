@@ -81,7 +81,7 @@ func newFinder(ctx context.Context, what string, most bounds, deliver func(Findi
 	}
 }
 
-// Look has processes looked at.
+// Look queues processes to be looked at.
 func (f *Finder) Look(all ...Candidate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

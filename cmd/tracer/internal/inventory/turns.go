@@ -14,8 +14,8 @@ type Candidate struct {
 	Holder Holder
 }
 
-// Holder is to whom the time for looks at a process counts: a user, of a group with users of its own if there is one,
-// such as a container.
+// Holder is charged for the time of looks at a process: a user, within a group that has users of its own, such as a
+// container, or "".
 type Holder struct {
 	UID   uint32
 	Group string

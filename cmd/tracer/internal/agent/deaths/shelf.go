@@ -14,7 +14,8 @@ type owner struct {
 
 func (r *Report) owner() owner { return owner{r.UID, r.Place} }
 
-// account returns to whom a report counts: of those of an agent that did not know it, to the owner.
+// account returns what a report is charged to. A report of an agent that did not know the account is charged to its
+// owner.
 func (r *Report) account() string {
 	if r.Account != "" {
 		return r.Account
@@ -30,7 +31,7 @@ type origin struct {
 
 func (r *Report) origin() origin { return origin{r.owner(), r.Notebook, r.KernelID} }
 
-// same reports whether both are the same notebook of the same owner. A name that is not known is the same as none.
+// same reports whether both are the same notebook of the same owner. A name that is not known equals no other.
 func (o origin) same(other origin) bool {
 	return o.owner == other.owner && o.place != "" &&
 		(o.notebook != "" && o.notebook == other.notebook || o.kernelID != "" && o.kernelID == other.kernelID)

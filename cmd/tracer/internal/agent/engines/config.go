@@ -18,7 +18,7 @@ type Spans struct {
 	Protocol string `yaml:"protocol"`
 	// HeadersFile is a file with headers for each request, such as tokens: a line "Name: value" for each.
 	HeadersFile string `yaml:"headers_file"`
-	// CAFile has the certificates, PEM, that the receiver's must lead to; without it, those of the machine serve.
+	// CAFile has the certificates, PEM, that sign the receiver's; without it, the machine's are used.
 	CAFile string `yaml:"ca_file"`
 	// Insecure: an endpoint http://… may be on another machine.
 	Insecure bool `yaml:"insecure"`

@@ -122,7 +122,7 @@ func (p *Pod) add(id, name string) {
 	}
 }
 
-// some returns those of the labels that are wanted.
+// some returns the wanted labels.
 func some(labels map[string]string, wanted []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range wanted {

@@ -108,7 +108,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ServeNetwork is the same for a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
+// ServeNetwork answers a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
 func (k *Keeper) ServeNetwork(w http.ResponseWriter, r *http.Request) {
 	k.serve(w, r, func(name string) *proven { return k.provenHub(r, name) })
 }

@@ -76,7 +76,7 @@ func sign(key []byte, texts ...string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// sign is the same with a token's hash as the key; "" where there is none.
+// sign signs texts with the token's hash as the key. It returns "" where there is no token.
 func (t *token) sign(texts ...string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
