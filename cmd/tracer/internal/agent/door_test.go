@@ -266,16 +266,16 @@ func TestNeverListens(t *testing.T) {
 // not.
 func TestUnixSocketAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "socket")
-	first, err := listenUntil(path, 0o600)
+	first, err := listenAt(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenUntil(path, 0o600); !passes(err) {
+	if _, err := listenAt(path, 0o600); !passes(err) {
 		t.Errorf("a second one: %v", err)
 	}
 	first.(*net.UnixListener).SetUnlinkOnClose(false)
 	first.Close()
-	again, err := listenUntil(path, 0o600)
+	again, err := listenAt(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,7 @@ func (g *doorGate) place(peer string) (out net.Conn) {
 	return out
 }
 
-// idler reports whether a visit goes before another one.
+// idler reports whether a visit is closed before another one.
 func (v *visit) idler(than *visit) bool {
 	if v.busy != than.busy {
 		return !v.busy

@@ -54,7 +54,8 @@ func (k *kernel) end() {
 	}
 }
 
-// now returns the figures of a kernel that runs, and its process; known is false where its monitor knows none.
+// now returns the figures of a kernel that runs, and its process; known is false where its monitor does not know the
+// process.
 func (k *kernel) now() (now users.Kernel, p model.Process, known bool) {
 	if p, known = k.monitor.Process(k.PID); !known {
 		return now, p, false

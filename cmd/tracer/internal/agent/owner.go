@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// facts are what this machine knows of a process by itself. Of these, only claimed can be chosen by the process: the
-// user is the process's, the rest is that of its control group.
+// facts are what this machine knows of a process by itself. The process can choose claimed alone: the user comes from
+// Linux, everything else from the control group.
 type facts struct {
 	owner       telemetry.Owner // the pod by its UID, the container by its id
 	podUID      string

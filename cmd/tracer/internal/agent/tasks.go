@@ -81,8 +81,8 @@ func (k *taskKeeper) Leave(root uint32) {
 	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
 }
 
-// Accepts implements [tracer.Companion]: processes of workers have a line, and others below a kernel that have run a
-// task. Other notebooks have none: this agent keeps none of their cells.
+// Accepts implements [tracer.Companion]: processes of workers have a link, and so have processes below a kernel that
+// have run a task. Other notebooks have no link, as this agent keeps none of their cells.
 func (k *taskKeeper) Accepts(pid int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -90,8 +90,8 @@ func (t *turns) add(c Candidate) (left Candidate, is bool) {
 	return left, is
 }
 
-// next removes the process whose turn it is. Without one, at is when there will be one; the zero time if none waits
-// that is not kept up by another of its holder's. trusted: no holder on probation has a turn.
+// next removes the process whose turn it is. Where it is no process's turn yet, at is when it will be; at is zero if
+// each process that waits, waits for another process of its holder. trusted: no holder on probation has a turn.
 func (t *turns) next(now time.Time, trusted bool) (c Candidate, ok bool, at time.Time) {
 	var best Holder
 	var least time.Duration

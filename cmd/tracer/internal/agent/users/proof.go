@@ -51,7 +51,8 @@ func newProver() (p prover) {
 	return p
 }
 
-// nonce returns the nonce for a hub's at a time. It needs no memory: whoever asks for many makes nobody forget others.
+// nonce returns this agent's nonce for a nonce of a hub's at a time. Nonces are computed and not kept, so nobody can
+// crowd out another hub's by asking for many.
 func (p *prover) nonce(hub string, at time.Time) string {
 	var stamp [8]byte
 	binary.BigEndian.PutUint64(stamp[:], uint64(at.Unix()))
