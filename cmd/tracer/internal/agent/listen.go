@@ -13,7 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
-// pages are those at the public address: /metrics, where they are switched on profiles, and how the agent is.
+// pages are the pages at the public address: /metrics, profiles if these are configured, and the agent's health.
 func (m *metrics) pages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET /metrics", newShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -25,7 +25,7 @@ func (m *metrics) pages() *http.ServeMux {
 	return mux
 }
 
-// healthPages are those for probes.
+// healthPages are the pages for probes of the agent's health.
 func (m *metrics) healthPages() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", m.state.Healthy)

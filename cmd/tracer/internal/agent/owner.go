@@ -94,8 +94,9 @@ var (
 // shortContainer is how much of a container's id is shown, as by `docker ps`.
 const shortContainer = 12
 
-// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group
-// counts, and of pods none of a user's own: below what was made for them, users may make groups with any name.
+// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group with
+// such a name counts, since users may make groups with any name below their own. A pod in a user's slice does not
+// count.
 func placeOf(group string) (f facts) {
 	users := false
 	for name := range strings.SplitSeq(path.Clean("/"+group), "/") {
@@ -171,8 +172,8 @@ func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool)
 // are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
 func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
 
-// withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
-// name namespaces, after their users.
+// withoutUsers takes the names of users out of a record. It also takes out the names of pods and namespaces that
+// contain a user's name, as JupyterHub may give them.
 func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
 	k.User, k.HubServer, k.OfHub = "", "", false
 	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}

@@ -20,7 +20,7 @@ type taskOptions struct {
 	Account func(root uint32) string
 }
 
-// taskKeeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
+// taskKeeper keeps the experiments of workers until they have asked for them, and answers over their links. It is a
 // [tracer.Companion], and has the figures that processes ask for ([companion.Windows]): those of experiments. Its
 // methods are for one goroutine, but those of the first interface.
 type taskKeeper struct {
@@ -49,7 +49,7 @@ type workerProcess struct {
 	ended
 }
 
-// maxProcesses is the most processes that are known. Others have no contexts and no line.
+// maxProcesses is the most processes that are known. Other processes have no contexts and no link.
 const maxProcesses = 1 << 10
 
 // newTaskKeeper returns a Keeper without processes.

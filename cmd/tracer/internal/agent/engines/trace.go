@@ -19,7 +19,7 @@ type traces struct {
 	known map[kernelKey]*trace
 }
 
-// kernelKey is a kernel. No other one has both while it is known.
+// kernelKey identifies a kernel: no two known kernels have the same pid and have joined at the same time.
 type kernelKey struct {
 	pid    int
 	joined int64

@@ -70,7 +70,7 @@ func (p *prover) knows(nonce, hub string, now time.Time) bool {
 	return old >= -time.Second && old <= nonceAge && hmac.Equal([]byte(nonce), []byte(p.nonce(hub, at)))
 }
 
-// sign returns what only somebody with a key can make of texts without line breaks.
+// sign returns the HMAC of texts without line breaks, in hexadecimal digits.
 func sign(key []byte, texts ...string) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(strings.Join(texts, "\n")))
