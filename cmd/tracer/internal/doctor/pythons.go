@@ -73,7 +73,7 @@ func describeRunning(fs process.FS, describer *tracer.Describer, p process.Pytho
 		out.Reason = err.Error()
 		return out
 	}
-	out.Supported, out.Reason, out.Statement = build.Blind == "", build.Blind, build.Statements
+	out.Supported, out.Reason, out.Statement = build.Unseen == "", build.Unseen, build.Statements
 	for _, g := range build.Groups {
 		out.Probes = append(out.Probes, newProbeSites(g))
 	}
@@ -228,7 +228,7 @@ func (p *InstalledPython) inspect(path string) error {
 	if err != nil {
 		return err
 	}
-	p.Supported, p.Reason, p.Statements = build.Blind == "", build.Blind, build.Statements
+	p.Supported, p.Reason, p.Statements = build.Unseen == "", build.Unseen, build.Statements
 	for _, g := range build.Groups {
 		p.Probes = append(p.Probes, newProbeSites(g))
 	}
