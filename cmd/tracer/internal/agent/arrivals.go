@@ -18,7 +18,7 @@ type arrivals struct {
 	queue   []int           // those that were not asked to join, the one that waits longest first
 	joining map[holder]bool // who has one that was
 	heir    heir
-	leaving map[uint32]bool   // numbers of kernels that are to leave
+	leaving map[uint32]bool   // numbers that their kernels give up
 	numbers map[uint32]number // that kernels hold until all their processes have ended
 	joined  uint64            // kernels so far
 }
@@ -73,7 +73,7 @@ func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	return refused
 }
 
-// inherits has an arrival that is to come wait for a number. It returns false while another one does.
+// inherits makes an arrival the heir of the number that a kernel gives up. It returns false while another heir waits.
 func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()

@@ -84,7 +84,7 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(f.body.Bytes())
 }
 
-// make makes figures.
+// make makes figures for all who wait for them, and rests.
 func (s *shared) make(f *figures, key, accept, encoding string) {
 	s.making.Lock()
 	defer s.making.Unlock()
