@@ -10,9 +10,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestAllocations compares a window's allocations with the whole history, for random ones, with changes that come late,
-// and with some that were made while a boundary was being drawn.
-func TestAllocations(t *testing.T) {
+// TestAllocationsOfRandomHistories compares a window's allocations with the whole history, for random ones, with
+// changes that come late, and with some that were made while a boundary was being drawn.
+func TestAllocationsOfRandomHistories(t *testing.T) {
 	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -211,9 +211,9 @@ func TestResizedBlock(t *testing.T) {
 	}
 }
 
-// TestBetween: a change that was made while a boundary was being drawn counts on the side on which the ledger has it,
-// and in each window that holds both sides.
-func TestBetween(t *testing.T) {
+// TestChangesWhileABoundaryIsDrawn: a change that was made while a boundary was being drawn counts on the side on which
+// the ledger has it, and in each window that holds both sides.
+func TestChangesWhileABoundaryIsDrawn(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		s := newBlocks()
 		s.openCell(1, true)

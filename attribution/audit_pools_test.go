@@ -31,7 +31,7 @@ func (p *torch) block(at uint64, size event.Bytes) {
 // PyTorch's cache is fragmented if it takes more from the driver although as much was free in it, and the free parts
 // lie between blocks in use. Free segments are the purpose of a cache, and its blocks of the driver never count as the
 // cell's.
-func TestFragmentation(t *testing.T) {
+func TestFragmentationOfPyTorchsCache(t *testing.T) {
 	for _, pieces := range []bool{true, false} {
 		p := &torch{notebook: newNotebook()}
 		var segments []uint64

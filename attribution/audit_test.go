@@ -155,7 +155,7 @@ func TestGrowthNowAndThen(t *testing.T) {
 }
 
 // The holder of a block decides the verdict.
-func TestHolders(t *testing.T) {
+func TestHolderDecidesTheVerdict(t *testing.T) {
 	for _, c := range []struct {
 		kind event.HolderKind
 		path string
@@ -192,7 +192,7 @@ func TestHolders(t *testing.T) {
 }
 
 // A holder that is not certain is reported as such.
-func TestProbably(t *testing.T) {
+func TestUncertainHolderIsReportedAsSuch(t *testing.T) {
 	n := newNotebook()
 	n.run("cell", func() {
 		address := n.take("cell", 1, 8*mib)
@@ -269,7 +269,7 @@ func TestOneVerdictForEachHolder(t *testing.T) {
 }
 
 // Student's quantiles, against published tables.
-func TestStudent(t *testing.T) {
+func TestStudentsQuantiles(t *testing.T) {
 	for freedom, want := range map[int]float64{1: 12.706, 2: 4.303, 10: 2.228, 15: 2.131, 16: 2.120, 20: 2.086,
 		30: 2.042, 60: 2.000, 120: 1.980} {
 		if got := audit.Student(freedom); got < want-0.0015 || got > want+0.0015 {

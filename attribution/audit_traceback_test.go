@@ -9,7 +9,7 @@ import (
 )
 
 // Without its objects a failed statement still leads to a verdict: on the blocks that it allocated, without names.
-func TestTraceback(t *testing.T) {
+func TestFailedStatementWithoutItsObjects(t *testing.T) {
 	n := newNotebook()
 	n.run("fine", func() { n.take("fine", 1, 8*mib) })
 	n.ends("fails", event.OutcomeError, func() { n.take("fails", 4, 5*mib) })

@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/attributiontest"
 )
 
-// TestAudited: after any events, a Tracker with an audit reports what a Tracker alone and an Auditor alone report, byte
-// for byte, at each time and at the end.
-func TestAudited(t *testing.T) {
+// TestTrackerWithAuditEqualsBothAlone: after any events, a Tracker with an audit reports what a Tracker alone and an
+// Auditor alone report, byte for byte, at each time and at the end.
+func TestTrackerWithAuditEqualsBothAlone(t *testing.T) {
 	t.Parallel()
 	verdicts, live := 0, 0
 	for seed := range attributiontest.Seeds(30) {

@@ -92,8 +92,8 @@ func TestLeftOpen(t *testing.T) {
 	}
 }
 
-// TestFlood: a target may send any number of markers.
-func TestFlood(t *testing.T) {
+// TestFloodOfMarkers: a target may send any number of markers.
+func TestFloodOfMarkers(t *testing.T) {
 	for _, pairs := range []bool{true, false} {
 		kept, r := keeps(t, func(add func(event.Event)) { attributiontest.Flood(add, 10_000, pairs) })
 		if kept > 20<<20 {
@@ -111,9 +111,10 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever a recording contains, it takes a bounded amount of memory, and losses for want of room are
-// reported. Each history has more than there is room for; with TRACER_EVERYTHING=1 many times as much.
-func TestHostile(t *testing.T) {
+// TestHostileRecordingsTakeBoundedMemory: whatever a recording contains, it takes a bounded amount of memory, and
+// losses for want of room are reported. Each history has more than there is room for; with TRACER_EVERYTHING=1 many
+// times as much.
+func TestHostileRecordingsTakeBoundedMemory(t *testing.T) {
 	many := attributiontest.Many
 	for name, one := range map[string]struct {
 		why string

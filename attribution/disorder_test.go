@@ -114,9 +114,9 @@ func TestChangesBeforeReadings(t *testing.T) {
 	}
 }
 
-// TestToldBeforeReadings: an event that describes a process may come between a boundary and the readings of others that
-// belong to it.
-func TestToldBeforeReadings(t *testing.T) {
+// TestProcessEventBeforeTheReadings: an event that describes a process may come between a boundary and the readings of
+// others that belong to it.
+func TestProcessEventBeforeTheReadings(t *testing.T) {
 	const child = int32(200)
 	s := newScript()
 	s.openCell(1, true)

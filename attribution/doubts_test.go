@@ -196,8 +196,9 @@ func inWords(f model.Figure) string {
 	return fmt.Sprintf("off by %d", *f.Bound)
 }
 
-// TestUntraced: while a child that was not taken in lives, the tree's figures cover only a part of the tree.
-func TestUntraced(t *testing.T) {
+// TestUntracedChildMakesTheTreeALowerBound: while a child that was not taken in lives, the tree's figures cover only a
+// part of the tree.
+func TestUntracedChildMakesTheTreeALowerBound(t *testing.T) {
 	s := newScript()
 	s.cellWith(1)
 	left := func(ever, now uint64) func(*event.Boundary) {
@@ -219,9 +220,9 @@ func TestUntraced(t *testing.T) {
 	}
 }
 
-// TestBlind: where a library could not be probed, its meters are lower bounds in the windows since then, and in no
-// others.
-func TestBlind(t *testing.T) {
+// TestLibraryWithoutProbesMakesLowerBounds: where a library could not be probed, its meters are lower bounds in the
+// windows since then, and in no others.
+func TestLibraryWithoutProbesMakesLowerBounds(t *testing.T) {
 	s := newScript()
 	uses := func(b *event.Boundary) { b.Value[event.OfDevice(1, event.Driver)] = 5 }
 	s.cellWith(1, uses)
@@ -268,8 +269,8 @@ func TestBlindToAChild(t *testing.T) {
 	}
 }
 
-// TestStretches: times that meet become one, the others stay apart.
-func TestStretches(t *testing.T) {
+// TestTimesThatMeetBecomeOne: times that meet become one, the others stay apart.
+func TestTimesThatMeetBecomeOne(t *testing.T) {
 	var s course.Spans
 	for _, one := range []course.Span{{Since: 10, Until: 20}, {Since: 40, Until: 50}, {Since: 1, Until: 2},
 		{Since: 60, Until: course.Forever}, {Since: 15, Until: 30}, {Since: 45, Until: 45}, {Since: 70, Until: 80}} {

@@ -34,8 +34,8 @@ func (l *looker) look() model.Kernel {
 	return g.Kernels[0]
 }
 
-// TestGlance looks at a session while a cell runs, after it, and since a mark.
-func TestGlance(t *testing.T) {
+// TestGlanceDuringAndAfterACell looks at a session while a cell runs, after it, and since a mark.
+func TestGlanceDuringAndAfterACell(t *testing.T) {
 	l := &looker{notebook: newNotebook(), t: t, tracker: New()}
 	if k := l.look(); k.Running || k.Cell != nil || k.Growth != "none" {
 		t.Errorf("before any cell: %+v", k)

@@ -45,7 +45,7 @@ func notesOf(t *testing.T, size, total event.Bytes, frames ...event.Frame) []mod
 
 // A library that takes most of a GPU in one block is named with its share, once, whether machine code or Python is
 // known to have called.
-func TestPreallocated(t *testing.T) {
+func TestLibraryThatTakesMostOfAGPU(t *testing.T) {
 	tensorflow := event.Frame{Function: "x", Module: "libtensorflow_framework.so.2", Native: true}
 	torch := event.Frame{Function: "c10::cuda::CUDACachingAllocator::malloc", Module: "libc10_cuda.so", Native: true}
 	unknown := event.Frame{Function: "?", Native: true}
@@ -101,7 +101,7 @@ func TestOneBlockOfManyIsNotPreallocated(t *testing.T) {
 }
 
 // PyTorch's blocks from a pool of the driver's are reported to be in driver; a target cannot fill memory with notes.
-func TestUnreported(t *testing.T) {
+func TestBlocksOfTheDriversPool(t *testing.T) {
 	tracker := New()
 	s := attributiontest.New(tracker.Add, 1)
 	stream, segment := s.Streamed()

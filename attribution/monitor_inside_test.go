@@ -10,9 +10,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestMonitor: after any events, a Monitor hands out the same cells as a Tracker, byte for byte but for their ids
-// and, unless it keeps them, their sources, and describes the process as the report does.
-func TestMonitor(t *testing.T) {
+// TestMonitorHandsOutTheTrackersCells: after any events, a Monitor hands out the same cells as a Tracker, byte for byte
+// but for their ids and, unless it keeps them, their sources, and describes the process as the report does.
+func TestMonitorHandsOutTheTrackersCells(t *testing.T) {
 	t.Parallel()
 	cells, children, sources := 0, 0, 0
 	for seed := range attributiontest.Seeds(40) {

@@ -11,9 +11,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestProfiler: after any events, cells of a profiler are those of a Tracker, and what was allocated in between adds up
-// to that of all of its stacks.
-func TestProfiler(t *testing.T) {
+// TestProfilersStacksAddUp: after any events, cells of a profiler are those of a Tracker, and what was allocated in
+// between adds up to that of all of its stacks.
+func TestProfilersStacksAddUp(t *testing.T) {
 	t.Parallel()
 	cells := 0
 	for seed := range attributiontest.Seeds(40) {

@@ -59,9 +59,9 @@ func (s *mapper) cut(kind event.BoundaryKind, cell uint64) {
 	s.high = s.value
 }
 
-// TestRanges maps, unmaps and replaces ranges at random, many of which partly cover others, and compares each cell with
-// the state of single pages.
-func TestRanges(t *testing.T) {
+// TestRangesAgainstSinglePages maps, unmaps and replaces ranges at random, many of which partly cover others, and
+// compares each cell with the state of single pages.
+func TestRangesAgainstSinglePages(t *testing.T) {
 	t.Parallel()
 	for seed := range attributiontest.Seeds(300) {
 		r := rand.New(rand.NewPCG(seed, 2))

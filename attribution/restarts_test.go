@@ -25,9 +25,9 @@ func TestConnectionFile(t *testing.T) {
 	}
 }
 
-// TestRestart checks that a kernel with the connection file of one that ended is its successor, and that one beside it
-// is not.
-func TestRestart(t *testing.T) {
+// TestRestartByTheConnectionFile checks that a kernel with the connection file of one that ended is its successor, and
+// that one beside it is not.
+func TestRestartByTheConnectionFile(t *testing.T) {
 	s := newScript()
 	kernel := func(pid int32, file string) {
 		s.born(pid, 10)

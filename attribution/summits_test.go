@@ -9,9 +9,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestSummits checks that the highest moments of random sessions are those of their figures, and that the processes had
-// at least that much together: each has the most that it had in the segment.
-func TestSummits(t *testing.T) {
+// TestSummitsAreThoseOfTheFigures checks that the highest moments of random sessions are those of their figures, and
+// that the processes had at least that much together: each has the most that it had in the segment.
+func TestSummitsAreThoseOfTheFigures(t *testing.T) {
 	t.Parallel()
 	several := 0
 	for seed := range attributiontest.Seeds(60) {

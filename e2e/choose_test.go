@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestChooses answers wrongly when several kernels are there: the program asks again, and attaches to the right one in
-// the end. The list says since when each is there, and when it last ran.
-func TestChooses(t *testing.T) {
+// TestChoiceAmongKernels answers wrongly when several kernels are there: the program asks again, and attaches to the
+// right one in the end. The list says since when each is there, and when it last ran.
+func TestChoiceAmongKernels(t *testing.T) {
 	together(t)
 	kernel := place{driver: "run_kernel.py", python: python()}
 	one, two := startWorkload(t, kernel, nil), startWorkload(t, kernel, nil)

@@ -2,8 +2,8 @@ package event
 
 import "testing"
 
-// TestNames: every kind and meter has a name of its own, and a kind's name leads back to it.
-func TestNames(t *testing.T) {
+// TestNamesOfKindsAndMetersAreUnique: every kind and meter has a name of its own, and a kind's name leads back to it.
+func TestNamesOfKindsAndMetersAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for k := BoundaryNone; k <= Asked; k++ {
 		name := k.String()

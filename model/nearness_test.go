@@ -118,8 +118,8 @@ func TestNearestOfNothing(t *testing.T) {
 	}
 }
 
-// TestVague: a figure can be off by more than its own size, whatever its sign.
-func TestVague(t *testing.T) {
+// TestFigureOffByMoreThanItself: a figure can be off by more than its own size, whatever its sign.
+func TestFigureOffByMoreThanItself(t *testing.T) {
 	bound := int64(5)
 	if Vague(5, &bound) || Vague(-5, &bound) || Vague(9, nil) || !Vague(4, &bound) || !Vague(-4, &bound) ||
 		!Vague(0, &bound) {

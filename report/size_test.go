@@ -98,9 +98,9 @@ func TestHeaviestTimeline(t *testing.T) {
 	}
 }
 
-// TestHeaviest: the cells that needed the most are there with their statements, the session and its experiments, all
-// with the same figures.
-func TestHeaviest(t *testing.T) {
+// TestHeaviestCellsAreKept: the cells that needed the most are there with their statements, the session and its
+// experiments, all with the same figures.
+func TestHeaviestCellsAreKept(t *testing.T) {
 	whole := reporttest.Rich()
 	r := report.Heaviest(whole, 2, "cpu.resident")
 	var cells, lines, others []int

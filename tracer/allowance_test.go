@@ -37,9 +37,9 @@ func limitedTo(t *testing.T, limit int64) (fs process.FS, use func(int64)) {
 	return process.FS{Root: dir + "/proc"}, use
 }
 
-// TestEconomize: near the limit a session gives up attribution, once, and goes on; near it again it ends, with the last
-// boundary and a finish that give the reason.
-func TestEconomize(t *testing.T) {
+// TestSessionGivesUpNearItsLimit: near the limit a session gives up attribution, once, and goes on; near it again it
+// ends, with the last boundary and a finish that give the reason.
+func TestSessionGivesUpNearItsLimit(t *testing.T) {
 	const limit = 80 << 20
 	fs, use := limitedTo(t, limit)
 	k := &fakeKernel{script: []records{change(1), change(2), change(3)}}
@@ -105,9 +105,9 @@ func TestTooSmall(t *testing.T) {
 	}
 }
 
-// TestCrowded: where memory is scarce, the number of waiting changes is limited; the others are missing from the
-// stream.
-func TestCrowded(t *testing.T) {
+// TestWaitingChangesAreLimited: where memory is scarce, the number of waiting changes is limited; the others are
+// missing from the stream.
+func TestWaitingChangesAreLimited(t *testing.T) {
 	k := &fakeKernel{}
 	s := attached(t, k, Options{})
 	for _, small := range []bool{true, false} {

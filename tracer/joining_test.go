@@ -54,9 +54,9 @@ func TestReleasedRoots(t *testing.T) {
 	}
 }
 
-// TestLeave: a root leaves with its processes though they live on, and a child that it forked meanwhile, too; then its
-// number is free. None leaves a session that is closed.
-func TestLeave(t *testing.T) {
+// TestRootLeavesASession: a root leaves with its processes though they live on, and a child that it forked meanwhile,
+// too; then its number is free. None leaves a session that is closed.
+func TestRootLeavesASession(t *testing.T) {
 	k := &fakeKernel{woken: make(chan struct{}, 1), holds: true}
 	s := attached(t, k, Options{})
 	released := 0
@@ -140,8 +140,8 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 }
 
-// TestCalm: a session to which nothing happens waits longer, unless something is to be done soon.
-func TestCalm(t *testing.T) {
+// TestCalmSessionWaitsLonger: a session to which nothing happens waits longer, unless something is to be done soon.
+func TestCalmSessionWaitsLonger(t *testing.T) {
 	s := attached(t, &fakeKernel{}, Options{})
 	for _, c := range []struct {
 		what   string

@@ -28,9 +28,9 @@ func TestParseOffer(t *testing.T) {
 	}
 }
 
-// TestRefusals: a process with offers that are no lines is ignored after a while, but not for offers that are merely
-// old.
-func TestRefusals(t *testing.T) {
+// TestOffersThatAreNoLinks: a process with offers that are no lines is ignored after a while, but not for offers that
+// are merely old.
+func TestOffersThatAreNoLinks(t *testing.T) {
 	l := &lineMaker{}
 	for i := range 10 {
 		if !l.begins(7, offer{}) {

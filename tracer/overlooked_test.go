@@ -8,9 +8,9 @@ import (
 	"ipytracer/internal/ledger"
 )
 
-// TestOverlooked: a process that ended without having been examined is counted, with the meters of its loaded
-// libraries, unless it cannot have allocated anything.
-func TestOverlooked(t *testing.T) {
+// TestUnexaminedProcessesAreCounted: a process that ended without having been examined is counted, with the meters of
+// its loaded libraries, unless it cannot have allocated anything.
+func TestUnexaminedProcessesAreCounted(t *testing.T) {
 	const root = 1
 	var o overlooked
 	starts := func(pid int32, at event.Nanoseconds) {

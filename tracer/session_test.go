@@ -107,9 +107,9 @@ func TestCellThatRan(t *testing.T) {
 		"limits", "finish")
 }
 
-// TestEnds: when a session is ended, the last boundary of each live target comes out, and the records before it and
-// meanwhile; a waiting reader is woken.
-func TestEnds(t *testing.T) {
+// TestEndOfASession: when a session is ended, the last boundary of each live target comes out, and the records before
+// it and meanwhile; a waiting reader is woken.
+func TestEndOfASession(t *testing.T) {
 	k := &fakeKernel{script: []records{together(change(1), drawn(1, event.CellOpen))}}
 	s := attached(t, k, Options{})
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -178,9 +178,9 @@ func (i *fakeInstrument) Resume(g ledger.Group) error {
 }
 func (i *fakeInstrument) Close() {}
 
-// TestPauses: a group that the kernel has paused loses its probes, and is put back once the account has filled:
-// first the probes, then the boundary from which on they count.
-func TestPauses(t *testing.T) {
+// TestPausedGroupLosesItsProbes: a group that the kernel has paused loses its probes, and is put back once the account
+// has filled: first the probes, then the boundary from which on they count.
+func TestPausedGroupLosesItsProbes(t *testing.T) {
 	const g = ledger.GroupTorch
 	k := &fakeKernel{credit: ledger.Account{Credit: -time.Second, Full: time.Second}}
 	i := &fakeInstrument{kernel: k, refused: errors.New("not now")}
@@ -277,8 +277,8 @@ func mapExecutable(t *testing.T, name string) {
 	t.Cleanup(func() { _ = unix.Munmap(mapped) })
 }
 
-// TestGlances: with glances, a boundary without an event is drawn now and then; without them, none is.
-func TestGlances(t *testing.T) {
+// TestGlancesDrawBoundaries: with glances, a boundary without an event is drawn now and then; without them, none is.
+func TestGlancesDrawBoundaries(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Millisecond} {
 		k := &fakeKernel{script: []records{change(1), change(2), change(3)}}
 		s := attached(t, k, Options{Glances: every})

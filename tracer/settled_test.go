@@ -75,9 +75,9 @@ func endOfPython(t *testing.T, o Options,
 
 func nothing(*exec.Cmd) {}
 
-// TestSettled: where it is asked for, a Settled event comes after the last boundaries and before the look at objects,
-// with all that the session's end reports on figures.
-func TestSettled(t *testing.T) {
+// TestSettledComesBeforeTheLook: where it is asked for, a Settled event comes after the last boundaries and before the
+// look at objects, with all that the session's end reports on figures.
+func TestSettledComesBeforeTheLook(t *testing.T) {
 	told, settled, last := endOfPython(t, Options{Settle: true, Holders: true}, nothing)
 	wantTold(t, told, "start", "limits", "boundary 90", "change 1", "limits", "settled", "change 2", "holders",
 		"variables", "residence", "finish")

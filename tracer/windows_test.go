@@ -147,9 +147,9 @@ func TestWindowsUnseen(t *testing.T) {
 	}
 }
 
-// TestInserted: a breakpoint may begin with the byte that the instruction begins with. Memory that ends there tells
-// what it has.
-func TestInserted(t *testing.T) {
+// TestBreakpointInAnInstruction: a breakpoint may begin with the byte that the instruction begins with. Memory that
+// ends there tells what it has.
+func TestBreakpointInAnInstruction(t *testing.T) {
 	for _, c := range []struct {
 		file, memory string
 		none         bool

@@ -39,7 +39,7 @@ func generate(t *testing.T, specs ...string) (string, error) {
 	return strings.Join(strings.Fields(string(text)), " "), err
 }
 
-func TestRun(t *testing.T) {
+func TestGeneratedWireFormat(t *testing.T) {
 	text, err := generate(t, "const MaxRoots=ROOTS plain=PLAIN Never=NEVER Firsts=FIRSTS Groups=GROUPS",
 		"Group group GROUP_ +Group", "Kind kind KIND_ ODD=Strange", "One one ONE_ -B")
 	if err != nil {

@@ -40,9 +40,9 @@ func statusAndText(t *testing.T, path string, env []string, args ...string) stri
 	return fmt.Sprintf("status %d\n%s", cmd.ProcessState.ExitCode(), out)
 }
 
-// TestCarried: a static file prints the same about GPUs as the build with cgo, even if NVML or the driver fails, and
-// needs no library.
-func TestCarried(t *testing.T) {
+// TestStaticFileSaysTheSameOfGPUs: a static file prints the same about GPUs as the build with cgo, even if NVML or the
+// driver fails, and needs no library.
+func TestStaticFileSaysTheSameOfGPUs(t *testing.T) {
 	static, linked := carrier(t), buildTracer(t)
 	file, err := elf.Open(static)
 	if err != nil {

@@ -63,8 +63,8 @@ func anchors(text string) (all []string) {
 	return all
 }
 
-// TestLinks: every target of a page's links exists, its heading included.
-func TestLinks(t *testing.T) {
+// TestLinksOfPagesHaveTargets: every target of a page's links exists, its heading included.
+func TestLinksOfPagesHaveTargets(t *testing.T) {
 	pages := documents(t)
 	for name, text := range pages {
 		for _, found := range links.FindAllStringSubmatch(fences.ReplaceAllString(text, ""), -1) {
@@ -90,8 +90,8 @@ func TestLinks(t *testing.T) {
 // command is a tracer command line in a page: its words behind the program's name.
 var command = regexp.MustCompile(`(?:^|[\s;&|(])(?:bin/)?tracer ([a-z][^\n|;&>#]*)`)
 
-// TestCommands: commands and flags in the pages' examples exist.
-func TestCommands(t *testing.T) {
+// TestCommandsInPagesExist: commands and flags in the pages' examples exist.
+func TestCommandsInPagesExist(t *testing.T) {
 	root := newRootCommand(console.Console{})
 	seen := 0
 	for name, text := range documents(t) {
@@ -199,8 +199,8 @@ func TestTypesWhatIsInstalled(t *testing.T) {
 var paths = regexp.MustCompile(
 	"`((?:attribution|bench|bpf|cmd|docs|e2e|event|internal|model|python|report|scripts|testdata|tracer)/[\\w./@-]+)`")
 
-// TestPaths: files and folders that the pages name are there.
-func TestPaths(t *testing.T) {
+// TestPathsInPagesExist: files and folders that the pages name are there.
+func TestPathsInPagesExist(t *testing.T) {
 	seen := 0
 	for name, text := range documents(t) {
 		for _, found := range paths.FindAllStringSubmatch(text, -1) {

@@ -17,8 +17,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestInto runs the program on a recording and on notebooks of its sources.
-func TestInto(t *testing.T) {
+// TestIntoWritesFiguresIntoNotebooks runs the program on a recording and on notebooks of its sources.
+func TestIntoWritesFiguresIntoNotebooks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}

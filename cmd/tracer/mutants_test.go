@@ -215,10 +215,10 @@ func reported(t testing.TB, file []byte) []byte {
 	return out.Bytes()
 }
 
-// TestMutants: a recording in which something was cut, flipped, swapped, doubled or overwritten is refused, or printed
-// without a figure that is called exact, each kind of damage in every format; or nothing is missing, and its report is
-// the same.
-func TestMutants(t *testing.T) {
+// TestDamagedRecordingsHaveNoExactFigure: a recording in which something was cut, flipped, swapped, doubled or
+// overwritten is refused, or printed without a figure that is called exact, each kind of damage in every format; or
+// nothing is missing, and its report is the same.
+func TestDamagedRecordingsHaveNoExactFigure(t *testing.T) {
 	for _, name := range []string{"advice.arrows.gz", "notebook.arrows.gz"} {
 		file := numbered(t, unzipped(t, name))
 		at, whole := framesOf(t, file), reported(t, file)

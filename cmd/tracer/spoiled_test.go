@@ -29,7 +29,7 @@ func placed(t testing.TB, data []byte) string {
 
 // TestSpoiledRecordings: whatever is missing in a recording, every command that takes one says so in every format,
 // calls no figure exact, and has status 4 under --strict. Of a whole one it says nothing of the kind. (What each format
-// prints of each damage is [TestMutants].)
+// prints of each damage is [TestDamagedRecordingsHaveNoExactFigure].)
 func TestSpoiledRecordings(t *testing.T) {
 	tracer := buildTracer(t)
 	whole := numbered(t, unzipped(t, "advice.arrows.gz"))

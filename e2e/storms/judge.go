@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,7 +44,7 @@ func (r *Result) fail(format string, args ...any) {
 
 // judge compares the tracer's figures of a storm with the storm's own.
 func judge(s *session) Result {
-	l := &s.lives
+	l := s.lives
 	r := Result{
 		Processes: s.processes, Passed: s.passed, Boundaries: len(l.numbers), BoundariesMissing: l.missing(),
 		EndedTwice: l.endedTwice, NeverEnded: l.neverEnded(),
@@ -118,53 +117,38 @@ func boundOf(f model.Figure) int64 {
 	return *f.Bound
 }
 
+// meters are those that are compared.
+var meters = [...]event.Meter{event.Resident, event.Mapped}
+
+// amounts are bytes, by [meters].
+type amounts [len(meters)]int64
+
 // compareProcesses compares each process's peaks, and the session's own.
 func (r *Result) compareProcesses(s *session) {
 	found := map[int][]*model.Process{} // one pid may have been several processes
+	top := 0                            // the pid of the first process
 	for i := range s.report.Processes {
 		p := &s.report.Processes[i]
 		found[p.PID] = append(found[p.PID], p)
-	}
-	root := map[string]int64{}
-	top := s.top()
-	for _, one := range s.highest() {
-		for meter, expected := range one.truth() {
-			if one.pid == top {
-				root[meter] = expected
-			}
-			if len(found[one.pid]) != 1 {
-				r.fail("pid %d is %d times in the report", one.pid, len(found[one.pid]))
-				continue
-			}
-			f := found[one.pid][0].Meters[meter]
-			r.compare(fmt.Sprintf("%s of process %d", meter, one.pid), expected, f, boundOf(f))
+		if p.Parent == 0 && top == 0 {
+			top = p.PID
 		}
 	}
-	window := s.window()
-	for meter, expected := range root {
-		f := window.Meters[meter]
-		r.compare(meter+" of the session", expected, f, boundOf(f))
-	}
-}
-
-// The meters that are compared.
-var (
-	resident = event.Resident.String()
-	mapped   = event.Mapped.String()
-)
-
-func (p peak) truth() map[string]int64 {
-	return map[string]int64{resident: p.resident, mapped: p.mapped}
-}
-
-// top returns the pid of the first process.
-func (s *session) top() int {
-	for _, p := range s.report.Processes {
-		if p.Parent == 0 {
-			return p.PID
+	highest := s.highest()
+	for _, pid := range slices.Sorted(maps.Keys(highest)) {
+		if len(found[pid]) != 1 {
+			r.fail("pid %d is %d times in the report", pid, len(found[pid]))
+			continue
+		}
+		for i, meter := range meters {
+			f := found[pid][0].Meters[meter.String()]
+			r.compare(fmt.Sprintf("%s of process %d", meter, pid), highest[pid][i], f, boundOf(f))
 		}
 	}
-	return 0
+	for i, meter := range meters {
+		f := s.window().Meters[meter.String()]
+		r.compare(meter.String()+" of the session", highest[top][i], f, boundOf(f))
+	}
 }
 
 // window returns the session's own window.
@@ -177,43 +161,49 @@ func (s *session) window() *model.Window {
 	return &model.Window{}
 }
 
-// highest returns the highest memory of each process in its whole life: the first one reports it in every round.
-func (s *session) highest() []peak {
-	most := map[int]peak{}
+// highest returns the highest memory of each process in its whole life, by pid: the first one reports it in every
+// round.
+func (s *session) highest() map[int]amounts {
+	most := map[int]amounts{}
 	for _, p := range s.peaks {
-		m := most[p.pid]
-		most[p.pid] = peak{pid: p.pid, resident: max(m.resident, p.resident), mapped: max(m.mapped, p.mapped)}
+		most[p.pid] = highestOf(most[p.pid], p.held)
 	}
-	return slices.SortedFunc(maps.Values(most), func(a, b peak) int { return cmp.Compare(a.pid, b.pid) })
+	return most
+}
+
+func highestOf(a, b amounts) amounts {
+	for i := range a {
+		a[i] = max(a[i], b[i])
+	}
+	return a
 }
 
 // tree returns the memory of the processes of a round together when all were at their highest, in the round with the
 // most. Memory that a forked process has from its parent counts once, with the parent.
-func (s *session) tree() map[string]int64 {
-	type sum struct{ resident, mapped int64 }
-	rounds := map[int]sum{}
+func (s *session) tree() (most amounts) {
+	rounds := map[int]amounts{}
 	for _, p := range s.peaks {
-		r, born := rounds[p.round], s.lives.born[int32(p.pid)]
-		rounds[p.round] = sum{r.resident + p.resident - int64(born[event.Resident]),
-			r.mapped + p.mapped - int64(born[event.Mapped])}
+		sum, born := rounds[p.round], s.lives.born[int32(p.pid)]
+		for i, meter := range meters {
+			sum[i] += p.held[i] - int64(born[meter])
+		}
+		rounds[p.round] = sum
 	}
-	most := map[string]int64{}
-	for _, r := range rounds {
-		most[resident], most[mapped] = max(most[resident], r.resident), max(most[mapped], r.mapped)
+	for _, sum := range rounds {
+		most = highestOf(most, sum)
 	}
 	return most
 }
 
 // compareTree compares the memory of all processes together.
 func (r *Result) compareTree(s *session) {
-	bounds := map[string]int64{}
-	for _, p := range s.report.Processes {
-		for _, meter := range []string{resident, mapped} {
-			bounds[meter] += boundOf(p.Meters[meter])
+	expected := s.tree()
+	for i, meter := range meters {
+		bound := int64(0)
+		for _, p := range s.report.Processes {
+			bound += boundOf(p.Meters[meter.String()])
 		}
-	}
-	for meter, expected := range s.tree() {
-		f, _ := s.window().Together(meter)
-		r.compare(meter+" of the tree", expected, f, bounds[meter])
+		f, _ := s.window().Together(meter.String())
+		r.compare(meter.String()+" of the tree", expected[i], f, bound)
 	}
 }

@@ -49,10 +49,9 @@ func compiled(t *testing.T) string {
 	return program
 }
 
-// TestLives: processes that end twice or never, or boundaries without a number, are found.
-func TestLives(t *testing.T) {
-	var l lives
-	l.init()
+// TestLivesWithoutAnEndAreFound: processes that end twice or never, or boundaries without a number, are found.
+func TestLivesWithoutAnEndAreFound(t *testing.T) {
+	l := newLives()
 	for i, b := range []event.Boundary{
 		{Kind: event.Attached, PID: 1}, {Kind: event.ProcessStart, PID: 2}, {Kind: event.ProcessExec, PID: 3},
 		{Kind: event.ProcessExit, PID: 2},

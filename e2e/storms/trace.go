@@ -20,8 +20,8 @@ import (
 
 // peak is the memory of a process at its highest, by its own reading.
 type peak struct {
-	round, pid       int
-	resident, mapped int64
+	round, pid int
+	held       amounts
 }
 
 // session is a storm, with its own figures and the tracer's.
@@ -29,7 +29,7 @@ type session struct {
 	peaks     []peak
 	processes int // that existed
 	report    *model.Report
-	lives     lives
+	lives     *lives
 	passed    map[string][]uint64
 }
 
@@ -56,7 +56,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 		return nil, err
 	}
 	defer live.Close()
-	s := &session{}
+	s := &session{lives: newLives()}
 	s.report, err = s.lives.collect(ctx, live)
 	if err != nil {
 		return nil, errors.Join(err, cmd.Process.Kill(), cmd.Wait())
@@ -74,7 +74,7 @@ func trace(ctx context.Context, program string, storms []storm) (*session, error
 func (s *session) parse(text []byte) error {
 	for line := range bytes.Lines(text) {
 		var p peak
-		if n, _ := fmt.Sscanf(string(line), "peak %d %d %d %d", &p.round, &p.pid, &p.resident, &p.mapped); n == 4 {
+		if n, _ := fmt.Sscanf(string(line), "peak %d %d %d %d", &p.round, &p.pid, &p.held[0], &p.held[1]); n == 4 {
 			s.peaks = append(s.peaks, p)
 		} else if n, _ := fmt.Sscanf(string(line), "end %d", &s.processes); n != 1 {
 			return fmt.Errorf("the storm said %.80q", line)
@@ -97,13 +97,12 @@ type lives struct {
 	born       map[int32]event.Readings // the memory that a forked process had from its parent, by pid
 }
 
-func (l *lives) init() {
-	l.alive, l.numbers, l.born = map[int32]bool{}, map[uint64]bool{}, map[int32]event.Readings{}
+func newLives() *lives {
+	return &lives{alive: map[int32]bool{}, numbers: map[uint64]bool{}, born: map[int32]event.Readings{}}
 }
 
 // collect follows a session to its end.
 func (l *lives) collect(ctx context.Context, live event.Source) (*model.Report, error) {
-	l.init()
 	tracker := attribution.New()
 	err := event.Each(ctx, live, func(e event.Event) {
 		if b, ok := e.(*event.Boundary); ok {
@@ -139,7 +138,7 @@ func (l *lives) see(b *event.Boundary) {
 		if !l.alive[b.PID] {
 			l.endedTwice++
 		}
-		l.alive[b.PID] = false
+		delete(l.alive, b.PID)
 	}
 }
 
@@ -149,14 +148,7 @@ func (l *lives) begin(pid int32) {
 }
 
 // neverEnded returns the number of processes that have begun and not ended.
-func (l *lives) neverEnded() (n int) {
-	for _, alive := range l.alive {
-		if alive {
-			n++
-		}
-	}
-	return n
-}
+func (l *lives) neverEnded() int { return len(l.alive) }
 
 // missing returns the number of boundaries that did not arrive.
 func (l *lives) missing() int { return int(l.last) - len(l.numbers) }

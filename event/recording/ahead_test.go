@@ -43,8 +43,8 @@ func each(ctx context.Context, r *Reader) (all []event.Event, err error) {
 	return all, err
 }
 
-// TestEach: it yields the events of Next, even of a recording that was cut or damaged.
-func TestEach(t *testing.T) {
+// TestEachYieldsTheEventsOfNext: it yields the events of Next, even of a recording that was cut or damaged.
+func TestEachYieldsTheEventsOfNext(t *testing.T) {
 	for _, events := range [][]event.Event{small(), many(), changesOnly(runEvents), changesOnly(runEvents + 1)} {
 		file := record(t, events, 100)
 		damaged := bytes.Clone(file)

@@ -194,9 +194,9 @@ func TestLongestText(t *testing.T) {
 	compare(t, readAll(t, mustOpen(t, record(t, events, 0))), events)
 }
 
-// TestLulls: a lull is in front of the row that follows it, of any kind, and costs no row of its own. One behind the
-// last row changes nothing.
-func TestLulls(t *testing.T) {
+// TestLullsCostNoRow: a lull is in front of the row that follows it, of any kind, and costs no row of its own. One
+// behind the last row changes nothing.
+func TestLullsCostNoRow(t *testing.T) {
 	lull, gpu := &event.Lull{}, &event.Boundary{Number: 2, Kind: event.CellOpen, PID: 1}
 	gpu.Value[event.OfDevice(1, event.Driver)] = 4096 // has a row of the device's in front of it
 	events := []event.Event{

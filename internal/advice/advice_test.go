@@ -30,8 +30,8 @@ func two() *model.Report {
 		}})
 }
 
-// TestMake compares the list: its order, savings, places and diffs.
-func TestMake(t *testing.T) {
+// TestOrderSavingsAndPlaces compares the list: its order, savings, places and diffs.
+func TestOrderSavingsAndPlaces(t *testing.T) {
 	a := Make(two(), Options{Meter: "cpu.resident"})
 	if a.Peak != 650*mib || !a.Exact || a.At.Execution != 2 || a.At.Line != 1 || a.Cells != 2 || len(a.Items) != 2 {
 		t.Fatalf("%+v", a)
@@ -95,8 +95,9 @@ func candidates(n int, of string) notebook.Rule {
 	}
 }
 
-// TestList checks the length of the list, its least saving, and that memory is in it once before all of it is.
-func TestList(t *testing.T) {
+// TestLengthOfTheList checks the length of the list, its least saving, and that memory is in it once before all of it
+// is.
+func TestLengthOfTheList(t *testing.T) {
 	a := Read(two(), Options{Meter: "cpu.resident"}).by([]notebook.Rule{candidates(20, "")})
 	if len(a.Items) != 10 || a.Items[0].Saves != 19*mib || a.Left != 3 {
 		t.Errorf("%d items, %d left, the first saves %d", len(a.Items), a.Left, a.Items[0].Saves)
@@ -113,8 +114,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestHostile makes advice of sources that nobody means well with.
-func TestHostile(t *testing.T) {
+// TestAdviceOnHostileSources makes advice of sources that nobody means well with.
+func TestAdviceOnHostileSources(t *testing.T) {
 	for _, source := range []string{
 		strings.Repeat("(", 100_000), strings.Repeat("x = y\n", 40_000),
 		"raw = load()\n" + strings.Repeat("raw;", 50_000),

@@ -8,10 +8,10 @@ import (
 	"ipytracer/model"
 )
 
-// TestHeap: where a block of about their size was freed before, arrays of less than 32 MiB lie in malloc's heap. The
-// saving is a guess then, and there is no advice about fewer bytes than that. Larger arrays are not affected, nor
-// arrays that come before any was freed.
-func TestHeap(t *testing.T) {
+// TestArraysInMallocsHeapAreAGuess: where a block of about their size was freed before, arrays of less than 32 MiB lie
+// in malloc's heap. The saving is a guess then, and there is no advice about fewer bytes than that. Larger arrays are
+// not affected, nor arrays that come before any was freed.
+func TestArraysInMallocsHeapAreAGuess(t *testing.T) {
 	session := func(freed, size, count int64) *notebook.Notebook {
 		first := advicetest.Step{Line: 1, Peak: 40, End: 20, Blocks: []advicetest.Blocks{
 			{Made: 20, Kept: 20, Live: 20}, {Made: freed, Calls: []advicetest.Call{{Function: "f", File: "/f.py"}}}}}
@@ -42,9 +42,9 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-// TestGraph: tensors that others were made of may be held by PyTorch's graph, so the saving is a guess; it is exact
-// where the results are gone by then.
-func TestGraph(t *testing.T) {
+// TestTensorsOfAGraphAreAGuess: tensors that others were made of may be held by PyTorch's graph, so the saving is a
+// guess; it is exact where the results are gone by then.
+func TestTensorsOfAGraphAreAGuess(t *testing.T) {
 	const torch = "cpu.torch"
 	for results, accuracy := range map[int64]string{40: model.SavesGuess, 0: model.SavesExact} {
 		n := advicetest.Notebook([]model.Variable{advicetest.Variable("raw", 50, 1, 1)},

@@ -145,7 +145,7 @@ func TestNoGradOfFunction(t *testing.T) {
 	}
 }
 
-func TestDetach(t *testing.T) {
+func TestDetachOfLosses(t *testing.T) {
 	const source = "for x in batches:\n    y = net(x)\n    loss(y, x).backward()\n" +
 		"    errors.append((y - x).abs().mean())"
 	all := []made{{"4", 40 * mib, 10, 4, 5}, {linear + "2", 40 * mib, 5, 1, 1}}

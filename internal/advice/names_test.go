@@ -61,8 +61,8 @@ func raw(source, later string, variables ...model.Variable) *notebook.Notebook {
 		}})
 }
 
-// TestDelete has a name that is used for the last time before the highest moment.
-func TestDelete(t *testing.T) {
+// TestNameUsedForTheLastTime has a name that is used for the last time before the highest moment.
+func TestNameUsedForTheLastTime(t *testing.T) {
 	const two = "raw = load()\nx = raw * 2"
 	deleted := []string{two + "\ndel raw"}
 	for name, c := range map[string]struct {
@@ -176,8 +176,8 @@ func TestDeleteElsewhere(t *testing.T) {
 	check(t, n, expected{"delete", "raw", model.SavesExact, 50, []string{"raw = load()\nx = raw * 2\ndel raw"}})
 }
 
-// TestLoop has a value that is still there while the next one is made.
-func TestLoop(t *testing.T) {
+// TestValueOfTheLoopBefore has a value that is still there while the next one is made.
+func TestValueOfTheLoopBefore(t *testing.T) {
 	loop := func(source string, line int, live, kept, count int64, calls ...advicetest.Call) *notebook.Notebook {
 		return advicetest.Notebook(nil, advicetest.Cell{Source: source, Steps: []advicetest.Step{
 			{Line: line, Peak: live, End: kept, Blocks: []advicetest.Blocks{
@@ -241,8 +241,8 @@ func TestLoopOfTensors(t *testing.T) {
 	}
 }
 
-// TestLocal has a function with a name that holds memory up to its return.
-func TestLocal(t *testing.T) {
+// TestNameOfAFunctionUpToItsReturn has a function with a name that holds memory up to its return.
+func TestNameOfAFunctionUpToItsReturn(t *testing.T) {
 	meter := ""
 	function := func(source string, live ...int64) *notebook.Notebook {
 		step := advicetest.Step{Line: 1}

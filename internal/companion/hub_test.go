@@ -9,7 +9,7 @@ import (
 	"ipytracer/model"
 )
 
-func TestHello(t *testing.T) {
+func TestGreetingOfANotebook(t *testing.T) {
 	h := newHub(book{})
 	h.Note(&event.Limits{PID: 7, Limits: []event.Limit{{Kind: "container", Bytes: 1 << 30},
 		{Kind: "machine", Bytes: 2 << 30}}})
@@ -22,7 +22,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-func TestCells(t *testing.T) {
+func TestCellsOfTheAskingProcess(t *testing.T) {
 	b := book{1: cell(1, 7), 2: cell(2, 8), 3: cell(3, 7)}
 	h := newHub(b)
 	n := connect(t, h, 7)
@@ -146,7 +146,7 @@ func TestRunningAndExperiments(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
+func TestLinesOfAllocations(t *testing.T) {
 	w := cell(1, 7)
 	frame := model.Frame{Function: strings.Repeat("f", 4096), File: "x.py", Line: 3}
 	inCell := model.Frame{Function: "<module>", Line: 2, Execution: 1}

@@ -89,8 +89,9 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestTicks: a notebook hears of a cell that runs long, for as long as it runs, and not more often than it answers.
-func TestTicks(t *testing.T) {
+// TestTicksOfALongCell: a notebook hears of a cell that runs long, for as long as it runs, and not more often than it
+// answers.
+func TestTicksOfALongCell(t *testing.T) {
 	h := newHub(book{})
 	main, live := connect(t, h, 7), connectAs(t, h, 7, true)
 	main.packet()
@@ -158,9 +159,9 @@ func TestNobodyReads(t *testing.T) {
 	t.Error("the line is there still")
 }
 
-// TestEnds: a process that has ended, executes a program, or makes another line has lost the first; so have all when
-// the hub closes.
-func TestEnds(t *testing.T) {
+// TestEndsOfALink: a process that has ended, executes a program, or makes another line has lost the first; so have all
+// when the hub closes.
+func TestEndsOfALink(t *testing.T) {
 	h := newHub(book{})
 	for _, kind := range []event.BoundaryKind{event.ProcessExit, event.ProcessExec} {
 		n := connect(t, h, 7)
@@ -186,9 +187,9 @@ func TestTooManyLines(t *testing.T) {
 	connect(t, h, maxLines+1).packet()
 }
 
-// TestLinesAreShared: an account that has taken all lines gives up its latest ones to others, until they have as many;
-// those of others stay.
-func TestLinesAreShared(t *testing.T) {
+// TestLinksAreSharedByAccount: an account that has taken all lines gives up its latest ones to others, until they have
+// as many; those of others stay.
+func TestLinksAreSharedByAccount(t *testing.T) {
 	h := New(Options{Account: func(pid int) string { return fmt.Sprint("user ", pid/1000) }}, book{})
 	var greedy, others []*notebook
 	for n := range maxLines {

@@ -82,9 +82,9 @@ func (e *eyes) finish(pid int, took time.Duration) {
 	e.hub.Answer()
 }
 
-// TestVars: a notebook gets a number, then that the look is under way, then the findings. All of these are of the
-// present state, not of the state before the question.
-func TestVars(t *testing.T) {
+// TestLookAtVariables: a notebook gets a number, then that the look is under way, then the findings. All of these are
+// of the present state, not of the state before the question.
+func TestLookAtVariables(t *testing.T) {
 	e := newEyes(t, book{})
 	count := 4
 	e.listed = []model.Variable{
@@ -130,9 +130,9 @@ func TestVars(t *testing.T) {
 	}
 }
 
-// TestCheck: objects that a look promised to free are looked for, and the answer has those that have gone. Where
-// nothing was promised, the answer has that.
-func TestCheck(t *testing.T) {
+// TestCheckOfPromisedObjects: objects that a look promised to free are looked for, and the answer has those that have
+// gone. Where nothing was promised, the answer has that.
+func TestCheckOfPromisedObjects(t *testing.T) {
 	e := newEyes(t, book{})
 	e.free = []model.Freeing{{PID: 7, Type: "del x", Predicted: 400, Exact: true, Names: []string{"x"}},
 		{PID: 7, Type: "%xdel _2", Predicted: 90, Device: 60, Names: []string{"Out[2]"}}}

@@ -84,8 +84,9 @@ func TestSlowToClose(t *testing.T) {
 	}
 }
 
-// TestStrikes: a process that has misused its line a few times gets no other, until its number is another process's.
-func TestStrikes(t *testing.T) {
+// TestMisusersGetNoLink: a process that has misused its line a few times gets no other, until its number is another
+// process's.
+func TestMisusersGetNoLink(t *testing.T) {
 	h := newHub(book{})
 	for range maxStrikes {
 		if !h.Accepts(7) {

@@ -85,8 +85,8 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestBodies checks that a function reads names when it is called.
-func TestBodies(t *testing.T) {
+// TestFunctionReadsNamesWhenCalled checks that a function reads names when it is called.
+func TestFunctionReadsNamesWhenCalled(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
 		{"def f(n):\n    x = np.ones(n * N)\n    return x + y", "np N y"},
 		{"def f(): return N", "N"},
@@ -103,8 +103,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestLines checks the lines of statements.
-func TestLines(t *testing.T) {
+// TestLinesOfStatements checks the lines of statements.
+func TestLinesOfStatements(t *testing.T) {
 	got := ""
 	for _, s := range statementsOf("%%time\nx = f(\n  1,\n)\n\nif x:\n    y = '''\n  a'''; z = 2\n"+
 		"def g():\n    return 1\n\n    # no more\nw = 3", strings.Clone) {
@@ -127,8 +127,8 @@ func TestWhitespaceAndCommentsAreNoChange(t *testing.T) {
 	}
 }
 
-// TestPython compares the assigned names with those that Python's own parser finds.
-func TestPython(t *testing.T) {
+// TestAssignedNamesAgainstPython compares the assigned names with those that Python's own parser finds.
+func TestAssignedNamesAgainstPython(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3 on this machine")

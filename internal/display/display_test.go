@@ -64,8 +64,8 @@ func glance(command string) *model.Glance {
 	return &model.Glance{Kernels: []model.Kernel{{PID: 42, Command: command, Meters: map[string]model.Figure{}}}}
 }
 
-// TestDisplay shows the newest state, unless it is frozen; takes keys; and gives the terminal back.
-func TestDisplay(t *testing.T) {
+// TestDisplayShowsTheNewestState shows the newest state, unless it is frozen; takes keys; and gives the terminal back.
+func TestDisplayShowsTheNewestState(t *testing.T) {
 	term := newTerminal()
 	actions := make(chan live.Action, 16)
 	d, err := Show(term, Options{Act: func(a live.Action) { actions <- a }})
@@ -103,8 +103,8 @@ func TestDisplay(t *testing.T) {
 	d.Close()
 }
 
-// TestASCII goes by the locale's name, as the C library does.
-func TestASCII(t *testing.T) {
+// TestASCIIByTheLocale goes by the locale's name, as the C library does.
+func TestASCIIByTheLocale(t *testing.T) {
 	for _, c := range []struct {
 		all, ctype, lang string
 		ascii            bool

@@ -7,9 +7,10 @@ import (
 	"ipytracer/model"
 )
 
-// TestFalls: what resident memory falls by, where entries are typed one after another. Memory that malloc has free
-// already goes with the first that trims, and a page that two entries have a part of goes with the second.
-func TestFalls(t *testing.T) {
+// TestFallsOfEntriesInTurn: what resident memory falls by, where entries are typed one after another. Memory that
+// malloc has free already goes with the first that trims, and a page that two entries have a part of goes with the
+// second.
+func TestFallsOfEntriesInTurn(t *testing.T) {
 	owner := func(i int32, name string) event.Owner {
 		return event.Owner{Kind: event.HeldByOutput, Variable: i, Output: name}
 	}

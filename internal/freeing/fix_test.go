@@ -9,8 +9,8 @@ import (
 	"ipytracer/internal/hostile"
 )
 
-// TestFix checks the code that frees the ends of paths, from one block and from several.
-func TestFix(t *testing.T) {
+// TestCodeForTheEndsOfPaths checks the code that frees the ends of paths, from one block and from several.
+func TestCodeForTheEndsOfPaths(t *testing.T) {
 	for _, c := range []struct {
 		kind  event.HolderKind
 		root  string

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSilent: a driver that hangs is waited for once, for the documented time. A later answer of it is dropped, and it
-// is asked anew.
-func TestSilent(t *testing.T) {
+// TestSilentDriverIsWaitedForOnce: a driver that hangs is waited for once, for the documented time. A later answer of
+// it is dropped, and it is asked anew.
+func TestSilentDriverIsWaitedForOnce(t *testing.T) {
 	description, _ := standIn(t, machine)
 	h := start(t, nil)
 	s, err := h.Snapshot()

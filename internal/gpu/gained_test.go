@@ -54,9 +54,10 @@ func sleepWith(t *testing.T, mode uint32) string {
 	return path
 }
 
-// TestGained: a process that executes a set-user-ID program between two calls of the driver is not touched from then on
-// for its user, nor for another. For root it is, and so is one that executes an ordinary program.
-func TestGained(t *testing.T) {
+// TestProcessThatGainedRightsIsLeftAlone: a process that executes a set-user-ID program between two calls of the driver
+// is not touched from then on for its user, nor for another. For root it is, and so is one that executes an ordinary
+// program.
+func TestProcessThatGainedRightsIsLeftAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("takes root")
 	}

@@ -122,8 +122,8 @@ func says(t *testing.T, s Snapshot, err error) {
 	}
 }
 
-// TestAnswers: the helper, which has no right but to ask NVML, gives the same answer every time.
-func TestAnswers(t *testing.T) {
+// TestHelperGivesTheSameAnswer: the helper, which has no right but to ask NVML, gives the same answer every time.
+func TestHelperGivesTheSameAnswer(t *testing.T) {
 	standIn(t, machine)
 	h := start(t, nil)
 	for range 3 {
@@ -154,9 +154,9 @@ func TestDevicesComeLate(t *testing.T) {
 	says(t, s, err)
 }
 
-// TestRights: once NVML is started no thread of the helper has a capability, may gain one, or is without a filter;
-// before, none has a capability.
-func TestRights(t *testing.T) {
+// TestHelperHasNoCapability: once NVML is started no thread of the helper has a capability, may gain one, or is without
+// a filter; before, none has a capability.
+func TestHelperHasNoCapability(t *testing.T) {
 	if os.Geteuid() != 0 {
 		if os.Getenv("TRACER_REQUIRE_BPF") == "1" {
 			t.Fatal("not root")
@@ -238,8 +238,8 @@ func TestNVMLDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestUser: ids arrive as they were sent.
-func TestUser(t *testing.T) {
+// TestUserIdsArriveAsSent: ids arrive as they were sent.
+func TestUserIdsArriveAsSent(t *testing.T) {
 	for _, u := range []*invoker.User{nil, {UID: 1000, GID: 1001, Groups: []uint32{}},
 		{UID: 1, GID: 2, Groups: []uint32{4, 4294967294}}} {
 		text := ""

@@ -188,9 +188,9 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// TestFiles: the helper opens the driver's devices to read and write, reads the files of the library, and opens nothing
-// else.
-func TestFiles(t *testing.T) {
+// TestHelperOpensTheDriversFilesAlone: the helper opens the driver's devices to read and write, reads the files of the
+// library, and opens nothing else.
+func TestHelperOpensTheDriversFilesAlone(t *testing.T) {
 	folder := os.Getenv("IPYTRACER_TEST_FOLDER")
 	if folder == "" {
 		folder = t.TempDir()

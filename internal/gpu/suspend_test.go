@@ -144,8 +144,8 @@ var moveCases = []moveCase{
 	},
 }
 
-// TestMover: the steps in each state, and the state at the end.
-func TestMover(t *testing.T) {
+// TestStepsOfAMove: the steps in each state, and the state at the end.
+func TestStepsOfAMove(t *testing.T) {
 	for _, c := range moveCases {
 		f := &fake{state: c.state, fails: map[string]error{c.fails: c.err}, leave: map[string]CUDAState{}}
 		if c.leaves >= 0 {
@@ -197,8 +197,9 @@ func (b byPID) Checkpoint(int) error              { return b.fake.Checkpoint() }
 func (b byPID) Restore(int) error                 { return b.fake.Restore() }
 func (b byPID) Unlock(int) error                  { return b.fake.Unlock() }
 
-// TestServe: the worker's acts once its pipe is closed, whichever program has locked the process.
-func TestServe(t *testing.T) {
+// TestWorkerActsOnceItsPipeIsClosed: the worker's acts once its pipe is closed, whichever program has locked the
+// process.
+func TestWorkerActsOnceItsPipeIsClosed(t *testing.T) {
 	for _, c := range []struct {
 		state    CUDAState
 		aim      Aim
@@ -248,7 +249,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-func TestRoom(t *testing.T) {
+func TestRoomForAMove(t *testing.T) {
 	group := process.Cgroup{Version: 2, Path: "/a", Limit: 1 << 30, High: process.NoLimit, Usage: 900 << 20,
 		Cache: 100 << 20}
 	high := group

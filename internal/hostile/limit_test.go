@@ -62,8 +62,9 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestGarbage has an input allocate more than the limit, but hold little of it at once: this is within the limit.
-func TestGarbage(t *testing.T) {
+// TestGarbageIsNoMemory has an input allocate more than the limit, but hold little of it at once: this is within the
+// limit.
+func TestGarbageIsNoMemory(t *testing.T) {
 	cost := Run(t, "input", 8<<20, func(*testing.T) {
 		for range 64 {
 			kept = append(kept[:0], make([]byte, 1<<20))
@@ -75,8 +76,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// TestCost measures an input that keeps 4 MiB.
-func TestCost(t *testing.T) {
+// TestCostOfAnInput measures an input that keeps 4 MiB.
+func TestCostOfAnInput(t *testing.T) {
 	cost := Run(t, "input", 8<<20, func(*testing.T) { kept = append(kept, make([]byte, 4<<20)) })
 	kept = nil
 	if cost.Bytes < 4<<20 || cost.Bytes > 5<<20 {

@@ -17,9 +17,9 @@ const (
 	page = "docs/security-trials.md"
 )
 
-// TestTargets parses all tests of the repository: no fuzz target calls f.Fuzz, so each calls [Fuzz], and each has a row
-// in the page of trials.
-func TestTargets(t *testing.T) {
+// TestEveryFuzzTargetIsBounded parses all tests of the repository: no fuzz target calls f.Fuzz, so each calls [Fuzz],
+// and each has a row in the page of trials.
+func TestEveryFuzzTargetIsBounded(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, page))
 	if err != nil {
 		t.Fatal(err)
@@ -85,8 +85,8 @@ func unbounded(file *ast.File) bool {
 	return found
 }
 
-// TestUnbounded has both kinds of calls.
-func TestUnbounded(t *testing.T) {
+// TestUnboundedTargetIsFound has both kinds of calls.
+func TestUnboundedTargetIsFound(t *testing.T) {
 	for call, want := range map[string]bool{
 		"f.Fuzz(g)": true, "(*testing.F).Fuzz(f, g)": true, "h := f.Fuzz": true, "hostile.Fuzz(f, 1, g)": false,
 	} {

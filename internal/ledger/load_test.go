@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTogether: each call is made once. After an error no further call begins, and the error is that of the first in
-// order, whichever occurs first in time.
-func TestTogether(t *testing.T) {
+// TestCallsTogether: each call is made once. After an error no further call begins, and the error is that of the first
+// in order, whichever occurs first in time.
+func TestCallsTogether(t *testing.T) {
 	var done [1000]atomic.Int32
 	if err := together(len(done), func(i int) error { done[i].Add(1); return nil }); err != nil {
 		t.Fatal(err)
@@ -126,9 +126,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSources: the options of one load do not change the next one's, and several loads at the same time from the same
-// sources do not disturb each other.
-func TestSources(t *testing.T) {
+// TestOptionsOfLoadsStayApart: the options of one load do not change the next one's, and several loads at the same time
+// from the same sources do not disturb each other.
+func TestOptionsOfLoadsStayApart(t *testing.T) {
 	load(t, Options{})
 	from, err := readSources()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"ipytracer/internal/words"
 )
 
-// TestGroups: the text of a boundary at which a group is paused leads back to the group.
-func TestGroups(t *testing.T) {
+// TestGroupOfAPause: the text of a boundary at which a group is paused leads back to the group.
+func TestGroupOfAPause(t *testing.T) {
 	for g := range Group(GroupCount) {
 		if g.String() == "" {
 			t.Errorf("group %d has no name", g)

@@ -9,9 +9,9 @@ import (
 	"ipytracer/event"
 )
 
-// TestRelease: a root is released once its processes have ended, and not before. The next process with its number
-// begins anew: with its first segment, with an account of its own, and with nothing of the other one's.
-func TestRelease(t *testing.T) {
+// TestRootIsReleasedOnce: a root is released once its processes have ended, and not before. The next process with its
+// number begins anew: with its first segment, with an account of its own, and with nothing of the other one's.
+func TestRootIsReleasedOnce(t *testing.T) {
 	l := load(t, Options{})
 	if err := l.Accounts.SetBudget(0.03, 1000); err != nil {
 		t.Fatal(err)
@@ -62,9 +62,9 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestLeave: a root leaves with its child though both live on, with an end of status 0 each, and joins again under the
-// same number. Nothing of other roots changes.
-func TestLeave(t *testing.T) {
+// TestRootLeavesAndJoinsAgain: a root leaves with its child though both live on, with an end of status 0 each, and
+// joins again under the same number. Nothing of other roots changes.
+func TestRootLeavesAndJoinsAgain(t *testing.T) {
 	l := load(t, Options{})
 	start := func(root uint32) (pid int, end func()) {
 		cmd := exec.Command("sh", "-c", "read line; sleep 600 & echo x; read line; kill $!; wait")

@@ -275,8 +275,8 @@ func TestContradictoryMessages(t *testing.T) {
 	}
 }
 
-// TestStrange: times and values that no machine has are refused, and never overflow.
-func TestStrange(t *testing.T) {
+// TestImpossibleTimesAreRefused: times and values that no machine has are refused, and never overflow.
+func TestImpossibleTimesAreRefused(t *testing.T) {
 	refused := 0
 	for _, extreme := range []int64{math.MinInt64, -1, math.MaxInt64, math.MaxInt64 / 2, 1 << 60} {
 		for field := range 5 {
@@ -320,8 +320,8 @@ func TestStrange(t *testing.T) {
 	}
 }
 
-// TestBounded: a summary does not grow with its recording.
-func TestBounded(t *testing.T) {
+// TestSummaryIsBounded: a summary does not grow with its recording.
+func TestSummaryIsBounded(t *testing.T) {
 	s, err := merge.New(merge.Options{}, 1000)
 	if err != nil {
 		t.Fatal(err)

@@ -212,7 +212,7 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
+func TestSpreadOfRuns(t *testing.T) {
 	low, high := notebook(400, cell(1, "x", exact(100, 400, 100))...), notebook(600,
 		cell(1, "x", exact(100, 600, 100))...)
 	p := plan.Make([]*plan.Run{plan.Read("a", high), plan.Read("b", low)})
@@ -247,8 +247,9 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
-// TestStopped: of runs of which one was cut, or killed for memory, the plan is a lower bound, in what is pasted, too.
-func TestStopped(t *testing.T) {
+// TestCutRunsMakeALowerBound: of runs of which one was cut, or killed for memory, the plan is a lower bound, in what is
+// pasted, too.
+func TestCutRunsMakeALowerBound(t *testing.T) {
 	for name, stop := range map[string]func(*model.Report){
 		"whole": func(*model.Report) {},
 		"cut":   func(r *model.Report) { r.Certificate.Finished = "recording cut" },
@@ -299,7 +300,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
+func TestNothingToPlan(t *testing.T) {
 	p, d := make1(&model.Report{})
 	if d.Need != 0 || len(p.Doubts) == 0 || len(p.Settings) == 0 {
 		t.Errorf("%+v", p)

@@ -7,9 +7,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestTried: a plan takes over what a trial saved for certain, of the same notebook, with its results kept; and nothing
-// else, whatever a trial says.
-func TestTried(t *testing.T) {
+// TestTrialsSavingIsTakenOver: a plan takes over what a trial saved for certain, of the same notebook, with its results
+// kept; and nothing else, whatever a trial says.
+func TestTrialsSavingIsTakenOver(t *testing.T) {
 	const mib = int64(1) << 20
 	demands := func() *model.Plan {
 		return &model.Plan{Demands: []model.Demand{

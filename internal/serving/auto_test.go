@@ -118,9 +118,9 @@ func (s *automatic) begin(p Peer) (*Child, error) {
 	}}, nil
 }
 
-// TestAuto: a server without the option begins nothing for a process that only announces itself. One with it begins one
-// session, of that very process.
-func TestAuto(t *testing.T) {
+// TestAutoBeginsTheAnnouncedSession: a server without the option begins nothing for a process that only announces
+// itself. One with it begins one session, of that very process.
+func TestAutoBeginsTheAnnouncedSession(t *testing.T) {
 	r := serve(t, 4)
 	if a := r.ask(auto); a.OK || a.Auto || len(r.peers()) != 0 {
 		t.Errorf("not for that: %+v, %v", a, r.peers())

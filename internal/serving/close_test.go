@@ -166,8 +166,9 @@ func (r *rig) settles(before int) {
 	}
 }
 
-// TestMisusers: a user who has sent descriptors a few times is not heard any more, and is heard again after a while.
-func TestMisusers(t *testing.T) {
+// TestMisusersAreNotHeard: a user who has sent descriptors a few times is not heard any more, and is heard again after
+// a while.
+func TestMisusersAreNotHeard(t *testing.T) {
 	r := serveOn(t, 4, func(int) {})
 	p := r.server.porters
 	for n := range maxMisuses {

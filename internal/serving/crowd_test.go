@@ -169,8 +169,8 @@ func TestNobodyReads(t *testing.T) {
 	}
 }
 
-// TestLimits: a user has so many sessions, and begins so many in a while.
-func TestLimits(t *testing.T) {
+// TestSessionsOfAUserAreLimited: a user has so many sessions, and begins so many in a while.
+func TestSessionsOfAUserAreLimited(t *testing.T) {
 	r := serve(t, 1)
 	first, _ := r.peer("ask")
 	in, err := first.StdinPipe()

@@ -155,8 +155,8 @@ func TestForkAfterConnect(t *testing.T) {
 	}
 }
 
-// TestSupported: a Linux without SO_PEERPIDFD is refused as a whole, before anybody asks.
-func TestSupported(t *testing.T) {
+// TestLinuxWithoutPeerDescriptors: a Linux without SO_PEERPIDFD is refused as a whole, before anybody asks.
+func TestLinuxWithoutPeerDescriptors(t *testing.T) {
 	if err := supported(unix.ENOPROTOOPT); !errors.Is(err, ErrOld) {
 		t.Errorf("before Linux 6.5: %v", err)
 	}

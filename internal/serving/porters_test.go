@@ -69,8 +69,8 @@ func TestNoPorter(t *testing.T) {
 	r.settles(before)
 }
 
-// TestCarried: a porter's descriptors are closed when it has ended, and not before.
-func TestCarried(t *testing.T) {
+// TestPortersDescriptorsAreClosed: a porter's descriptors are closed when it has ended, and not before.
+func TestPortersDescriptorsAreClosed(t *testing.T) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

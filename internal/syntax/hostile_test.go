@@ -78,8 +78,9 @@ func nested(head, body string) string {
 	return all.String() + strings.Repeat(" ", 99) + body
 }
 
-// TestHostile parses sources made to exhaust a parser. Each is refused, or read, and none takes the stack.
-func TestHostile(t *testing.T) {
+// TestHostileSourcesEndSoon parses sources made to exhaust a parser. Each is refused, or read, and none takes the
+// stack.
+func TestHostileSourcesEndSoon(t *testing.T) {
 	for name, one := range hostileSources() {
 		t.Run(name, func(t *testing.T) {
 			module, err := syntax.Parse(one.text)

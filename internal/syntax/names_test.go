@@ -159,8 +159,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestBound asks whether a name is bound in any case.
-func TestBound(t *testing.T) {
+// TestNameIsBoundInAnyCase asks whether a name is bound in any case.
+func TestNameIsBoundInAnyCase(t *testing.T) {
 	for source, want := range map[string]bool{"x = 1\ndel x": false, "if a: x = 1": false, "with a as x: pass": true} {
 		module, err := syntax.Parse(source)
 		if err != nil {

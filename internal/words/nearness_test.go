@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-func TestNear(t *testing.T) {
+func TestNearnessInWords(t *testing.T) {
 	const gib = int64(1) << 30
 	known, off := new(int64), gib
 	for want, n := range map[string]model.Nearness{

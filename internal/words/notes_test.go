@@ -74,7 +74,7 @@ func TestProbes(t *testing.T) {
 	differ(t, texts)
 }
 
-func TestJoin(t *testing.T) {
+func TestListsInWords(t *testing.T) {
 	for _, c := range []struct {
 		remarks []string
 		want    string

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestUses: an arrow is whatever a file uses of another one, fields and methods among it, and nothing of another
-// package.
-func TestUses(t *testing.T) {
+// TestUsesOfAnotherFile: an arrow is whatever a file uses of another one, fields and methods among it, and nothing of
+// another package.
+func TestUsesOfAnotherFile(t *testing.T) {
 	set := token.NewFileSet()
 	var files []*ast.File
 	for name, text := range map[string]string{
@@ -38,8 +38,8 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestUp: of the arrows of each circle the fewest lead up, the same each time.
-func TestUp(t *testing.T) {
+// TestFewestArrowsLeadUp: of the arrows of each circle the fewest lead up, the same each time.
+func TestFewestArrowsLeadUp(t *testing.T) {
 	all := uses{
 		"a": {"b": "B"}, "b": {"c": "C"}, "c": {"a": "A", "d": "D"}, // a circle
 		"d": {"e": "E", "f": "F"}, "e": {"d": "D", "f": "F"}, "f": {"d": "D"}, // every circle goes through d

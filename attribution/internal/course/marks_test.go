@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/attributiontest"
 )
 
-// TestPast compares the kept values of a meter with a list of all its values, for windows that open and close at
-// random.
-func TestPast(t *testing.T) {
+// TestKeptValuesAgainstAllValues compares the kept values of a meter with a list of all its values, for windows that
+// open and close at random.
+func TestKeptValuesAgainstAllValues(t *testing.T) {
 	for seed := range attributiontest.Seeds(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var values Steps

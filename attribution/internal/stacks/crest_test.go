@@ -18,9 +18,9 @@ type history struct {
 	meters, stacks int
 }
 
-// TestCrest compares the crest of random histories with copies of all blocks: at the end of the segment in which the
-// tree was highest, or where resident memory last fell from its highest value there.
-func TestCrest(t *testing.T) {
+// TestCrestAgainstCopiesOfAllBlocks compares the crest of random histories with copies of all blocks: at the end of the
+// segment in which the tree was highest, or where resident memory last fell from its highest value there.
+func TestCrestAgainstCopiesOfAllBlocks(t *testing.T) {
 	for seed := range uint64(300) {
 		h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), crest: NewCrest(), now: map[On]event.Bytes{},
 			freed: map[On]event.Bytes{}, meters: 3, stacks: 9}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFinder finds all added items, even if they share a hash, and nothing else.
-func TestFinder(t *testing.T) {
+// TestFinderFindsItemsWithOneHash finds all added items, even if they share a hash, and nothing else.
+func TestFinderFindsItemsWithOneHash(t *testing.T) {
 	seed := maphash.MakeSeed()
 	for name, hash := range map[string]func(uint32) uint64{
 		"good":    func(v uint32) uint64 { return maphash.Comparable(seed, v) },

@@ -115,8 +115,8 @@ func TestNoInPlace(t *testing.T) {
 	}
 }
 
-// TestBesideLines: other lines of a timed cell, which runs as one statement, may be as high.
-func TestBesideLines(t *testing.T) {
+// TestOtherLinesMayBeAsHigh: other lines of a timed cell, which runs as one statement, may be as high.
+func TestOtherLinesMayBeAsHigh(t *testing.T) {
 	at := func(number int, made, live int64) blocks {
 		return blocks{made: made, live: live, count: 2, calls: []call{{"<module>", number}}}
 	}

@@ -6,7 +6,7 @@ import (
 	"ipytracer/model"
 )
 
-func TestView(t *testing.T) {
+func TestViewKeepsItsBase(t *testing.T) {
 	begin := "import numpy as np\nrng = np.random.default_rng(1)\ndata = rng.normal(size=(1_310_720, 8))"
 	made := ran{begin, []line{{1, 1, 1, nil}, {2, 0, 0, nil}, makes(3, 80)}}
 	view := variable("first", "float64", million+million/4)

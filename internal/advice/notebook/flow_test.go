@@ -103,8 +103,8 @@ var uses = map[string]use{
 	"joined":                   {"x = np.concatenate([a, a])", "x = 0", 1, true, "", nil},
 }
 
-// TestShown follows a through uses of all kinds.
-func TestShown(t *testing.T) {
+// TestUsesOfAName follows a through uses of all kinds.
+func TestUsesOfAName(t *testing.T) {
 	const imports = "import numpy as np, matplotlib.pyplot as plt, sklearn.svm as svm, torch"
 	for name, c := range uses {
 		t.Run(name, func(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"ipytracer/internal/advice/advicetest"
 )
 
-// TestSummit: a moment that is higher than an earlier one by next to nothing belongs to that one's cell, unless the
-// memory of it is gone by then.
-func TestSummit(t *testing.T) {
+// TestSummitBelongsToTheEarlierCell: a moment that is higher than an earlier one by next to nothing belongs to that
+// one's cell, unless the memory of it is gone by then.
+func TestSummitBelongsToTheEarlierCell(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept, more int64 // of 400 MiB that In[1] takes, and by how much In[3] is higher
 		want       int

@@ -8,8 +8,8 @@ import (
 	"ipytracer/model"
 )
 
-// TestTimed: code that %time and %%time run is compiled apart, with lines that count from its beginning.
-func TestTimed(t *testing.T) {
+// TestLinesOfTimedCode: code that %time and %%time run is compiled apart, with lines that count from its beginning.
+func TestLinesOfTimedCode(t *testing.T) {
 	for _, of := range []struct {
 		name, source string
 		line         int // of the statement
@@ -49,8 +49,8 @@ func TestTimed(t *testing.T) {
 	}
 }
 
-// TestFolded: IPython runs the rest of a cell that begins with %%time as one.
-func TestFolded(t *testing.T) {
+// TestLinesBelowACellMagic: IPython runs the rest of a cell that begins with %%time as one.
+func TestLinesBelowACellMagic(t *testing.T) {
 	one := 1
 	n := notebook.Read(&model.Report{Windows: []model.Window{
 		{ID: 1, Kind: model.Cell, PID: 7, Execution: 1, ExecutionCount: &one, Source: "%%time\nx = 1\ny = x"},

@@ -28,8 +28,9 @@ func TestIsLibc(t *testing.T) {
 	}
 }
 
-// TestOwned: calls reach the first definition of each name; C++'s operators those of the library that has malloc.
-func TestOwned(t *testing.T) {
+// TestCallsReachTheFirstDefinition: calls reach the first definition of each name; C++'s operators those of the library
+// that has malloc.
+func TestCallsReachTheFirstDefinition(t *testing.T) {
 	const new, delete = "_Znwm", "_ZdlPv"
 	libc := []string{"calloc", "free", "malloc", "pvalloc", "realloc"}
 	for _, test := range []struct {

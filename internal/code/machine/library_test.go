@@ -78,7 +78,7 @@ func TestTailCalls(t *testing.T) {
 	}
 }
 
-func TestEnds(t *testing.T) {
+func TestEndsOfFunctions(t *testing.T) {
 	l := fakeLibrary(t, []byte{0x90, 0x74, 1, 0xc3, 0x31, 0xc0, 0xc3}, nil)
 	sites, complete := l.Ends("PyFirst")
 	if len(sites) != 2 || !complete || sites[0].Address != fakeBase+firstAt+3 ||
@@ -111,7 +111,7 @@ func TestSystemCalls(t *testing.T) {
 	}
 }
 
-func TestStart(t *testing.T) {
+func TestStartOfAFunction(t *testing.T) {
 	l := fakeLibrary(t, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x53, 0xc3}, nil)
 	if s := l.Start("PyFirst"); s.Address != fakeBase+firstAt+4 || !s.Emulated {
 		t.Errorf("%+v", s)

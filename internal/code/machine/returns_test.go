@@ -157,7 +157,7 @@ func TestReturnSites(t *testing.T) {
 	}
 }
 
-func TestCondition(t *testing.T) {
+func TestConditionOfABranch(t *testing.T) {
 	for _, test := range []struct {
 		c     Condition
 		flags uint64

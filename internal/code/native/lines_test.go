@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestLines compares every instruction's line with that of the standard library's reader, in each version of DWARF.
-func TestLines(t *testing.T) {
+// TestLinesAgainstTheStandardLibrary compares every instruction's line with that of the standard library's reader, in
+// each version of DWARF.
+func TestLinesAgainstTheStandardLibrary(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-gdwarf-2"}, {"-gdwarf-3"}, {"-gdwarf-4"}, {"-gdwarf-5"}, {"-g", "-gz"}, {"-gdwarf64", "-gdwarf-5"},
 		{"-g", "-ffunction-sections", "-Wl,--gc-sections"},

@@ -167,8 +167,8 @@ func TestDemangle(t *testing.T) {
 	}
 }
 
-// TestRoom: without room there are rules, and neither names nor lines.
-func TestRoom(t *testing.T) {
+// TestNoRoomForNames: without room there are rules, and neither names nor lines.
+func TestNoRoomForNames(t *testing.T) {
 	path := library(t, "-g")
 	raw, err := os.ReadFile(path)
 	if err != nil {

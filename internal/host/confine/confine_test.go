@@ -125,8 +125,8 @@ func TestWithOnly(t *testing.T) {
 	}
 }
 
-// TestTests: a call is allowed where all tests of one case hold, by either half of an argument.
-func TestTests(t *testing.T) {
+// TestTestsOfArguments: a call is allowed where all tests of one case hold, by either half of an argument.
+func TestTestsOfArguments(t *testing.T) {
 	confined(t, func(t *testing.T) {
 		rules := append(append(Program(), Reading()...),
 			// dup3 never does anything here: its arguments are no descriptors, or the same one twice.

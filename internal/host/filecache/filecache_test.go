@@ -58,7 +58,7 @@ func serves(t *testing.T, folder string, d Domain) {
 	}
 }
 
-func TestKeeps(t *testing.T) {
+func TestValuesAreKept(t *testing.T) {
 	folder, file := filled(t)
 	has(t, opened(t, folder, user, thisProgram), true)
 	for _, name := range []string{folder, file} {
@@ -83,8 +83,8 @@ func TestNilKeepsNothing(t *testing.T) {
 	has(t, &Cache{}, false)
 }
 
-// TestDomains: values that were kept for one user, or for a root of one, are not found for another.
-func TestDomains(t *testing.T) {
+// TestValuesOfOneUserAlone: values that were kept for one user, or for a root of one, are not found for another.
+func TestValuesOfOneUserAlone(t *testing.T) {
 	folder, _ := filled(t)
 	for _, other := range []Domain{{1001, user.Device, user.Inode}, {user.UID, user.Device + 1, user.Inode},
 		{user.UID, user.Device, user.Inode + 1}, {}} {
@@ -104,8 +104,8 @@ func TestOtherBuild(t *testing.T) {
 	}
 }
 
-// TestDamaged has nothing be found behind damage, and a new file in the place of the damaged one.
-func TestDamaged(t *testing.T) {
+// TestDamagedFileIsReplaced has nothing be found behind damage, and a new file in the place of the damaged one.
+func TestDamagedFileIsReplaced(t *testing.T) {
 	whole := headerSize + entrySize + len("value")
 	for name, damage := range map[string]func([]byte) []byte{
 		"empty":               func([]byte) []byte { return nil },
@@ -154,9 +154,9 @@ func TestDamagedBehind(t *testing.T) {
 	serves(t, folder, user)
 }
 
-// TestStrangers: a file that somebody else may have written is not used, nor the target of a link. The program puts its
-// own file in the place.
-func TestStrangers(t *testing.T) {
+// TestFilesOfStrangersAreNotUsed: a file that somebody else may have written is not used, nor the target of a link. The
+// program puts its own file in the place.
+func TestFilesOfStrangersAreNotUsed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to give files away")
 	}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestTable: the table is bounded, for each user and for all, the oldest makes room, and it forgets. A file is refused
-// for one user, and in one state.
-func TestTable(t *testing.T) {
+// TestTableOfRefusalsIsBounded: the table is bounded, for each user and for all, the oldest makes room, and it forgets.
+// A file is refused for one user, and in one state.
+func TestTableOfRefusalsIsBounded(t *testing.T) {
 	const each = 32
 	table := Refusals[uint32]{MostOf: each, Lasts: time.Minute}
 	now := time.Unix(1000, 0)
@@ -36,8 +36,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestLasting: without bounds of its own a table holds as many as any, for as long as there is room.
-func TestLasting(t *testing.T) {
+// TestRefusalsWithoutBounds: without bounds of its own a table holds as many as any, for as long as there is room.
+func TestRefusalsWithoutBounds(t *testing.T) {
 	var table Refusals[string]
 	now := time.Unix(1000, 0)
 	for i := range uint64(most + 1) {

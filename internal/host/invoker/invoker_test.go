@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLent: the environment's word on the user who typed sudo, pkexec or doas is taken if it makes sense, and else
-// refused. Only its absence stands for root.
-func TestLent(t *testing.T) {
+// TestWhoTypedSudo: the environment's word on the user who typed sudo, pkexec or doas is taken if it makes sense, and
+// else refused. Only its absence stands for root.
+func TestWhoTypedSudo(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("root is never lent to whoever is not root")
 	}
@@ -100,8 +100,8 @@ func idOf(t *testing.T, text string) int64 {
 	return int64(id)
 }
 
-// TestEnviron: nothing in a command's environment shows that it was root's.
-func TestEnviron(t *testing.T) {
+// TestEnvironmentShowsNoRoot: nothing in a command's environment shows that it was root's.
+func TestEnvironmentShowsNoRoot(t *testing.T) {
 	was := []string{"HOME=/root", "USER=root", "LOGNAME=root", "USERNAME=root", "SHELL=/bin/zsh", "MAIL=/var/mail/root",
 		"XDG_RUNTIME_DIR=/run/user/0", "SUDO_UID=5",
 		"SUDO_GID=5", "SUDO_USER=ann", "SUDO_COMMAND=/bin/tracer", "SUDO_HOME=/home/ann", "SUDO_PROMPT=x",

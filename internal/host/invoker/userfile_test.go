@@ -19,8 +19,8 @@ const (
 	bob   = 54322
 )
 
-// TestCreate: the file is the user's from its first moment, and there when it is whole.
-func TestCreate(t *testing.T) {
+// TestFileIsTheUsersFromTheFirst: the file is the user's from its first moment, and there when it is whole.
+func TestFileIsTheUsersFromTheFirst(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		defer unix.Umask(unix.Umask(0o777))
 		for _, replace := range []bool{false, true, true} {
@@ -88,8 +88,8 @@ func TestKernelDecides(t *testing.T) {
 	})
 }
 
-// TestLinks: no link is written through, whatever it leads to.
-func TestLinks(t *testing.T) {
+// TestNoLinkIsWrittenThrough: no link is written through, whatever it leads to.
+func TestNoLinkIsWrittenThrough(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		device := r.path("device")
 		r.must(unix.Mknod(device, unix.S_IFBLK|0o666, int(unix.Mkdev(7, 250))), os.Chmod(device, 0o666))
@@ -160,8 +160,9 @@ func TestFolderLinks(t *testing.T) {
 	})
 }
 
-// TestSwaps: a file that is a link every other moment is never followed, between whatever two steps it changes.
-func TestSwaps(t *testing.T) {
+// TestSwappedLinkIsNeverFollowed: a file that is a link every other moment is never followed, between whatever two
+// steps it changes.
+func TestSwappedLinkIsNeverFollowed(t *testing.T) {
 	bothWays(t, func(r *rig) {
 		swapped := r.path("swapped")
 		var swaps atomic.Int64
@@ -201,8 +202,9 @@ func TestSwaps(t *testing.T) {
 	})
 }
 
-// TestSpecial: a pipe or a device is written to as it is, if that does no harm; nothing blocks.
-func TestSpecial(t *testing.T) {
+// TestPipesAndDevicesAreWrittenAsTheyAre: a pipe or a device is written to as it is, if that does no harm; nothing
+// blocks.
+func TestPipesAndDevicesAreWrittenAsTheyAre(t *testing.T) {
 	r := newRig(t)
 	node := func(name string, mode uint32, major, minor uint32) string {
 		path := r.path(name)
@@ -274,8 +276,8 @@ func TestFolderVanishes(t *testing.T) {
 	})
 }
 
-// TestGone: a file that was removed after it was put in its place is known to be.
-func TestGone(t *testing.T) {
+// TestRemovedFileIsKnown: a file that was removed after it was put in its place is known to be.
+func TestRemovedFileIsKnown(t *testing.T) {
 	r := newRig(t)
 	f, err := r.rights.Create(r.path("file"), false)
 	r.must(err, f.Commit())

@@ -98,9 +98,9 @@ func TestLeastRoom(t *testing.T) {
 	}
 }
 
-// TestNear: a bound is near where little is left and a good part of the rest is this program's. Memory of another
-// program does not make it near.
-func TestNear(t *testing.T) {
+// TestNearnessOfABound: a bound is near where little is left and a good part of the rest is this program's. Memory of
+// another program does not make it near.
+func TestNearnessOfABound(t *testing.T) {
 	for _, tt := range []struct {
 		bytes, used, own int64
 		want             bool
@@ -115,8 +115,8 @@ func TestNear(t *testing.T) {
 	}
 }
 
-// TestChanges: a limit that is set while the program runs is seen, as is a move into another group.
-func TestChanges(t *testing.T) {
+// TestChangedLimitIsSeen: a limit that is set while the program runs is seen, as is a move into another group.
+func TestChangedLimitIsSeen(t *testing.T) {
 	fs, dir := tree(t, "0::/a\n", mounted2, noLimits, map[string]string{
 		"v2/a/memory.max": "max", "v2/a/memory.current": "100", "v2/b/memory.max": "5000", "v2/b/memory.current": "100",
 	})
@@ -170,8 +170,8 @@ func TestKeepBelow(t *testing.T) {
 	}
 }
 
-// TestOwn measures this very program.
-func TestOwn(t *testing.T) {
+// TestFootprintOfThisProgram measures this very program.
+func TestFootprintOfThisProgram(t *testing.T) {
 	f := NewMeter(process.FS{}, nil).Look()
 	if f.Resident <= 0 || f.Bound != nil && f.Bound.Bytes <= 0 || InUse() <= 0 {
 		t.Errorf("%+v, %d", f, InUse())

@@ -67,8 +67,8 @@ func TestOwnersOfLargePages(t *testing.T) {
 	}
 }
 
-// TestRule: each limit around a process, and which of them is nearest.
-func TestRule(t *testing.T) {
+// TestNearestLimit: each limit around a process, and which of them is nearest.
+func TestNearestLimit(t *testing.T) {
 	const gib = 1 << 30
 	machine := process.MachineMemory{Total: 20 * gib, Available: 11 * gib}
 	status := process.Status{DataBytes: 300 << 20, ResidentAnonBytes: 100 << 20}
@@ -108,8 +108,9 @@ func TestRule(t *testing.T) {
 	}
 }
 
-// TestImpose: the soft limit of a process is set and put back; a limit that somebody has set meanwhile stays.
-func TestImpose(t *testing.T) {
+// TestLimitIsSetAndPutBack: the soft limit of a process is set and put back; a limit that somebody has set meanwhile
+// stays.
+func TestLimitIsSetAndPutBack(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

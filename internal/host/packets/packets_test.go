@@ -54,8 +54,9 @@ func sendSlow(t *testing.T, to int, packet string) error {
 	return err
 }
 
-// TestNext: packets come one by one; one with descriptors is not received, however often it is tried.
-func TestNext(t *testing.T) {
+// TestPacketsWithDescriptorsAreNotReceived: packets come one by one; one with descriptors is not received, however
+// often it is tried.
+func TestPacketsWithDescriptorsAreNotReceived(t *testing.T) {
 	ours, theirs := pair(t)
 	buffer := make([]byte, 16)
 	if _, err := Next(ours, buffer); !errors.Is(err, unix.EAGAIN) {
@@ -89,9 +90,9 @@ func closeElsewhere(t *testing.T, fds ...int) {
 	inTime(t, "closing it", c.Wait)
 }
 
-// TestClose: a socket without descriptors in it is closed at once, whatever else lies there; one with descriptors is
-// left open.
-func TestClose(t *testing.T) {
+// TestCloseDoesNotBlock: a socket without descriptors in it is closed at once, whatever else lies there; one with
+// descriptors is left open.
+func TestCloseDoesNotBlock(t *testing.T) {
 	for name, before := range map[string][]string{"nothing": nil, "packets": {"x", "", "y"},
 		"empty ones": {"", "", ""}} {
 		t.Run(name, func(t *testing.T) {
@@ -147,8 +148,9 @@ func TestAnswerBeforeClose(t *testing.T) {
 	}
 }
 
-// TestRefuse: where this Linux can refuse descriptors, no sender gets any in, and no other sender waits for that.
-func TestRefuse(t *testing.T) {
+// TestDescriptorsAreRefused: where this Linux can refuse descriptors, no sender gets any in, and no other sender waits
+// for that.
+func TestDescriptorsAreRefused(t *testing.T) {
 	ours, theirs := pair(t)
 	Refuse(ours)
 	err := sendSlow(t, theirs, "x")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestGuess(t *testing.T) {
+func TestGuessOfAnInterpreter(t *testing.T) {
 	tests := []struct {
 		args     string // separated by spaces
 		kind     Kind

@@ -88,7 +88,7 @@ func TestThreadIsNoProcess(t *testing.T) {
 	}
 }
 
-func TestHandle(t *testing.T) {
+func TestHandleOfAProcess(t *testing.T) {
 	c := startPython(t)
 	h, err := live.Open(c.Process.Pid)
 	if err != nil {
@@ -199,8 +199,8 @@ func TestCPUTimeIsExact(t *testing.T) {
 	}
 }
 
-// TestVanishing reads processes while they come and go.
-func TestVanishing(t *testing.T) {
+// TestProcessesThatVanish reads processes while they come and go.
+func TestProcessesThatVanish(t *testing.T) {
 	const most = 200
 	pids := make(chan int)
 	go func() {

@@ -57,8 +57,8 @@ func crowd() string {
 	return strings.Repeat(line, maxMapBytes/len(line)+2)
 }
 
-// TestCrowd: a process with more mappings than are read is not read again for a while.
-func TestCrowd(t *testing.T) {
+// TestManyMappingsAreReadSeldom: a process with more mappings than are read is not read again for a while.
+func TestManyMappingsAreReadSeldom(t *testing.T) {
 	fs := procOf(t, 42, map[string]string{"maps": crowd()}, nil)
 	if _, err := fs.Image(42).Maps(); !errors.Is(err, ErrTooLarge) {
 		t.Fatal(err)

@@ -61,8 +61,8 @@ func scopeOf(t *testing.T, roots ...Identity) *Scope {
 	return s
 }
 
-// TestScope: a root, the processes that it started, and its orphans are in; all others are out.
-func TestScope(t *testing.T) {
+// TestScopeIsTheTreeOfARoot: a root, the processes that it started, and its orphans are in; all others are out.
+func TestScopeIsTheTreeOfARoot(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	child := started(t, exec.Command("sleep", "60"))
 	self, err := live.Identity(os.Getpid())
@@ -132,9 +132,9 @@ func keptBy(t *testing.T, scope *Scope) FS {
 	return FS{Helper: h}
 }
 
-// TestKept: a process can be looked into by way of a helper as it can be without one, and the helper looks into no
-// other.
-func TestKept(t *testing.T) {
+// TestHelperLooksIntoItsProcessAlone: a process can be looked into by way of a helper as it can be without one, and the
+// helper looks into no other.
+func TestHelperLooksIntoItsProcessAlone(t *testing.T) {
 	cmd := exec.Command("sleep", "60")
 	cmd.Env, cmd.Dir = []string{"WANTED=yes", "OTHER=no"}, "/"
 	root := started(t, cmd)
@@ -232,8 +232,8 @@ func refusals(fs FS, pid int, m Mapping) map[string]error {
 	return all
 }
 
-// TestKeptAsks: requests that no correct program makes are refused.
-func TestKeptAsks(t *testing.T) {
+// TestHelperRefusesWrongRequests: requests that no correct program makes are refused.
+func TestHelperRefusesWrongRequests(t *testing.T) {
 	root := started(t, exec.Command("sleep", "60"))
 	fs := keptBy(t, scopeOf(t, root))
 	for _, r := range []helperRequest{
@@ -257,8 +257,8 @@ func TestKeptAsks(t *testing.T) {
 	}
 }
 
-// TestKeptSignals: a root, and only a root, gets the signals that are passed on.
-func TestKeptSignals(t *testing.T) {
+// TestSignalsForTheRootAlone: a root, and only a root, gets the signals that are passed on.
+func TestSignalsForTheRootAlone(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sleep 60 & echo $!; wait")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

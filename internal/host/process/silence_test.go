@@ -17,9 +17,9 @@ func on(user uint32, fs uint64) *subject {
 	return &subject{pid: 7, owner: user, key: fs, what: "a file"}
 }
 
-// TestSilence: however many file systems of one user fall silent, those of another are asked; and no more than some
-// are, for one user and for all.
-func TestSilence(t *testing.T) {
+// TestSilentFileSystemsOfOneUser: however many file systems of one user fall silent, those of another are asked; and no
+// more than some are, for one user and for all.
+func TestSilentFileSystemsOfOneUser(t *testing.T) {
 	var all silence
 	asked := 0
 	for user := range uint32(100) {
@@ -49,8 +49,9 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestMute: a helper asks none of the file systems that it is told not to ask, and the others again.
-func TestMute(t *testing.T) {
+// TestMutedFileSystemsAreNotAsked: a helper asks none of the file systems that it is told not to ask, and the others
+// again.
+func TestMutedFileSystemsAreNotAsked(t *testing.T) {
 	h := NewHelper(t.Context())
 	h.silent.add(on(1, 5))
 	h.Mute([]uint64{6}, false)
@@ -62,9 +63,9 @@ func TestMute(t *testing.T) {
 	}
 }
 
-// TestTurns: one request at a time asks a file system, and others do not wait for it. Nothing is left of turns that
-// are over.
-func TestTurns(t *testing.T) {
+// TestOneRequestAtATime: one request at a time asks a file system, and others do not wait for it. Nothing is left of
+// turns that are over.
+func TestOneRequestAtATime(t *testing.T) {
 	var all turns
 	release := all.take(1)
 	for key := range uint64(100) {
@@ -116,9 +117,9 @@ func asksInVain(t *testing.T, h *Helper, owner uint32, n uint64) time.Duration {
 	return time.Since(began)
 }
 
-// TestHurry: a helper that is in a hurry waits no longer for file systems that do not answer, all together, nor for one
-// that it is waiting for already.
-func TestHurry(t *testing.T) {
+// TestHelperInAHurry: a helper that is in a hurry waits no longer for file systems that do not answer, all together,
+// nor for one that it is waiting for already.
+func TestHelperInAHurry(t *testing.T) {
 	h := unanswered(t)
 	if got := h.patience(helperPatience); got != helperPatience {
 		t.Errorf("without a hurry %v", got)
@@ -133,9 +134,9 @@ func TestHurry(t *testing.T) {
 	}
 }
 
-// TestShare: file systems that do not answer hold up for some seconds a program that is there for several users, and
-// another user's are waited for as long as ever when a while has passed.
-func TestShare(t *testing.T) {
+// TestSilentFileSystemsHoldUpForAWhile: file systems that do not answer hold up for some seconds a program that is
+// there for several users, and another user's are waited for as long as ever when a while has passed.
+func TestSilentFileSystemsHoldUpForAWhile(t *testing.T) {
 	h := unanswered(t)
 	h.Share()
 	for owner := range uint32(2) {

@@ -43,9 +43,9 @@ if child:
 time.sleep(60)
 `
 
-// TestLine: over a pair that a process made itself it is sent a line, which works. Over any other descriptor, or to
-// another process, no line is sent.
-func TestLine(t *testing.T) {
+// TestLinkOverAnOwnPair: over a pair that a process made itself it is sent a line, which works. Over any other
+// descriptor, or to another process, no line is sent.
+func TestLinkOverAnOwnPair(t *testing.T) {
 	needRoot(t)
 	needPython(t)
 	cmd := exec.Command("/usr/bin/python3", "-c", sockets)
@@ -242,9 +242,9 @@ func isUninterruptible(thread int) bool {
 	return strings.HasPrefix(rest, "D")
 }
 
-// TestUnfetched: while too many lines lie unfetched no more are made. Some are made again as soon as these are fetched,
-// or given up.
-func TestUnfetched(t *testing.T) {
+// TestUnfetchedLinksAreBounded: while too many lines lie unfetched no more are made. Some are made again as soon as
+// these are fetched, or given up.
+func TestUnfetchedLinksAreBounded(t *testing.T) {
 	s := everybody(t)
 	offered, other := aPair(t)
 	for i := range maxUnfetchedOf {

@@ -105,7 +105,7 @@ func TestProcessor(t *testing.T) {
 	}
 }
 
-func TestNobody(t *testing.T) {
+func TestCountersOfAnEndedProcess(t *testing.T) {
 	if _, missing := Open(1<<30, kernels); len(missing) == 0 || len(missing[0].Events) != len(kernels) {
 		t.Error("a process that is not there is counted")
 	}

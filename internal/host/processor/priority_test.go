@@ -113,8 +113,9 @@ func TestRaiseAndLower(t *testing.T) {
 	}
 }
 
-// TestSpent: once the program has taken its time, in several parts, it has the usual priority, and for good.
-func TestSpent(t *testing.T) {
+// TestPriorityIsSpentOnce: once the program has taken its time, in several parts, it has the usual priority, and for
+// good.
+func TestPriorityIsSpentOnce(t *testing.T) {
 	k, c := ofOurselves(t)
 	usual, raised := k.Values()
 	for i, part := range []time.Duration{Most / 2, Most/2 - time.Millisecond} {

@@ -64,8 +64,9 @@ func TestHugeMappings(t *testing.T) {
 	}
 }
 
-// TestEnded: after its context has ended, Explain returns soon: the rest is in the unexplained parts.
-func TestEnded(t *testing.T) {
+// TestExplainEndsWithItsContext: after its context has ended, Explain returns soon: the rest is in the unexplained
+// parts.
+func TestExplainEndsWithItsContext(t *testing.T) {
 	open := func(name string) *os.File {
 		f, err := os.Open("/proc/self/" + name)
 		if err != nil {

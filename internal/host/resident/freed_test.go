@@ -25,10 +25,10 @@ Rss: 64 kB
 Anonymous: 64 kB
 `
 
-// TestFalls: what goes with blocks of two owners, a (1) and b (2). Blocks that malloc or another allocator mapped go at
-// once, as an arena of Python's does when all that is in it has gone; whole pages of a heap go once nobody else has a
-// byte in them.
-func TestFalls(t *testing.T) {
+// TestFallsOfTwoOwners: what goes with blocks of two owners, a (1) and b (2). Blocks that malloc or another allocator
+// mapped go at once, as an arena of Python's does when all that is in it has gone; whole pages of a heap go once nobody
+// else has a byte in them.
+func TestFallsOfTwoOwners(t *testing.T) {
 	const heapAt, mappedAt, poolsAt, a, b = 0x555500000000, 0x7f1000000000, 0x7f2000000000, 1, 2
 	heap, mapped, pools := make([]byte, 256<<10), make([]byte, 132<<10), make([]byte, 48<<10)
 	put := func(in []byte, at int, words ...uint64) {

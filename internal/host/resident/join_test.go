@@ -2,9 +2,9 @@ package resident
 
 import "testing"
 
-// TestJoin: a block of malloc's is in several mappings where a part may be of huge pages. Below the heap of a thread
-// such a part begins at a multiple of the heaps' alignment, and differs from a heap by its size.
-func TestJoin(t *testing.T) {
+// TestBlockInSeveralMappings: a block of malloc's is in several mappings where a part may be of huge pages. Below the
+// heap of a thread such a part begins at a multiple of the heaps' alignment, and differs from a heap by its size.
+func TestBlockInSeveralMappings(t *testing.T) {
 	const base, page = 7 * heapMost, 4096
 	block := func(start, end uint64) mapping {
 		return mapping{start: start, end: end, writable: true, resident: end - start}

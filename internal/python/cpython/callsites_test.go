@@ -63,8 +63,9 @@ func TestEndsWithoutName(t *testing.T) {
 	})
 }
 
-// TestDoubted: a function that nothing in the file calls is doubted, and one that something calls is not.
-func TestDoubted(t *testing.T) {
+// TestUncalledFunctionIsDoubted: a function that nothing in the file calls is doubted, and one that something calls is
+// not.
+func TestUncalledFunctionIsDoubted(t *testing.T) {
 	for _, called := range []bool{false, true} {
 		more := []fakeSymbol{fake("PyOS_setsig", codeAt, 2, []byte{0x53, 0xc3})}
 		if called {

@@ -230,9 +230,9 @@ func TestLookupRemembers(t *testing.T) {
 	}
 }
 
-// TestPastInputs: the cells with texts in the namespace, the latest first, with their texts in In. A name that only
-// looks like one is none.
-func TestPastInputs(t *testing.T) {
+// TestCellsInTheNamespace: the cells with texts in the namespace, the latest first, with their texts in In. A name that
+// only looks like one is none.
+func TestCellsInTheNamespace(t *testing.T) {
 	eachVersion(t, func(t *testing.T, p *fakeProcess) {
 		items := p.alloc(8 * 4)
 		for n, text := range []string{"", "a = 1", "get_ipython().system('ls')"} { // In[3] is not there

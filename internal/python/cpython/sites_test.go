@@ -21,7 +21,7 @@ const (
 // rel32 is the displacement of a jump that ends at codeAt+end.
 func rel32(target, end int) []byte { return elftest.Word32(uint32(int32(target - codeAt - end))) }
 
-func TestThunk(t *testing.T) {
+func TestSitesBehindAThunk(t *testing.T) {
 	code := slices.Concat([]byte{0xf3, 0x0f, 0x1e, 0xfa, 0x45, 0x31, 0xc9, 0xe9}, rel32(hiddenAt, 12))
 	f := fakePython(0x030f02f0, false, fake("Py_CompileStringObject", codeAt, uint64(len(code)), code))
 	f.Symbols = append(f.Symbols, fake("hidden", hiddenAt, 0, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0xc3}))

@@ -10,8 +10,8 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// TestOwned: every array of a real Python that holds arrays in every way there is, is found with its size.
-func TestOwned(t *testing.T) {
+// TestEveryArrayIsFound: every array of a real Python that holds arrays in every way there is, is found with its size.
+func TestEveryArrayIsFound(t *testing.T) {
 	for _, p := range pythons() {
 		t.Run(p.name, func(t *testing.T) {
 			proc := p.start(t, "holders.py")

@@ -8,9 +8,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// TestBeside: two goroutines find the same with one survey at the same time as one after the other, also where one of
-// them has to look anew, for a block without a holder.
-func TestBeside(t *testing.T) {
+// TestTwoSurveysAtOnce: two goroutines find the same with one survey at the same time as one after the other, also
+// where one of them has to look anew, for a block without a holder.
+func TestTwoSurveysAtOnce(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		blocks := []objects.Block{{Address: f.Block, Size: 4096}, {Address: f.Block + 1<<20, Size: 4096}}
 		ctx := context.Background()

@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// TestElsewhere: a cycle that waits for the collector shares its objects with a name, and one that code in C holds
-// keeps them: no node is made for that one, nor for anything that it leads to.
-func TestElsewhere(t *testing.T) {
+// TestCyclesThatWaitForTheCollector: a cycle that waits for the collector shares its objects with a name, and one that
+// code in C holds keeps them: no node is made for that one, nor for anything that it leads to.
+func TestCyclesThatWaitForTheCollector(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 100_000
 		ofWaste, ofHeld := f.Refs(f.List(f.bigText(size)), 2), f.Refs(f.List(f.bigText(size)), 2)

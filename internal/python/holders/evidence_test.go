@@ -9,9 +9,9 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// TestEvidence: of an object of an unknown type, a word is a reference where the object's reference count demands one,
-// and none where all references to it have been found.
-func TestEvidence(t *testing.T) {
+// TestReferencesOfUnknownTypes: of an object of an unknown type, a word is a reference where the object's reference
+// count demands one, and none where all references to it have been found.
+func TestReferencesOfUnknownTypes(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		for _, c := range []struct {
 			name     string

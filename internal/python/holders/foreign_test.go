@@ -62,9 +62,9 @@ func (f foreignFake) sizes(t *testing.T, heap objects.Block, which ...uint64) (a
 	return all
 }
 
-// TestForeign: a large piece of malloc's belongs to the one object of a library that leads to it by at most two small
-// ones.
-func TestForeign(t *testing.T) {
+// TestMallocsBlockOfALibrarysObject: a large piece of malloc's belongs to the one object of a library that leads to it
+// by at most two small ones.
+func TestMallocsBlockOfALibrarysObject(t *testing.T) {
 	const large = 100_000
 	whole := objects.Block{Address: fakeMemory, Size: 64 << 20}
 	for name, c := range map[string]struct {

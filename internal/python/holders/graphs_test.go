@@ -6,10 +6,10 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// TestGraphs: memory that a graph has saved goes with the name of the loss, as a lower bound. It does not where code in
-// C++ has a node or a tensor as well, where more references were found than it says, and where a node is not like
-// one.
-func TestGraphs(t *testing.T) {
+// TestMemoryOfAGraphGoesWithTheLoss: memory that a graph has saved goes with the name of the loss, as a lower bound. It
+// does not where code in C++ has a node or a tensor as well, where more references were found than it says, and where a
+// node is not like one.
+func TestMemoryOfAGraphGoesWithTheLoss(t *testing.T) {
 	const bytes, original = 1 << 20, 1 << 16
 	type parts struct{ saved, node, counts, meta uint64 }
 	for name, c := range map[string]struct {

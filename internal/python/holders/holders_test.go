@@ -26,7 +26,7 @@ func (f *fake) find(t testing.TB, limits objects.Limits) Result {
 	return r
 }
 
-func TestFind(t *testing.T) {
+func TestHoldersAreFound(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		r := f.find(t, objects.Limits{})
 		want := event.Holder{Address: f.Block, Kind: event.HeldByVariable, Path: "x[0][0]['key']", Root: "x",
@@ -37,8 +37,8 @@ func TestFind(t *testing.T) {
 	})
 }
 
-// TestLimits has each limit end a walk, which is incomplete then.
-func TestLimits(t *testing.T) {
+// TestLimitsEndAWalk has each limit end a walk, which is incomplete then.
+func TestLimitsEndAWalk(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		f.Block++ // it has no holder
 		chain := f.List()
@@ -78,8 +78,8 @@ func TestLongPath(t *testing.T) {
 	})
 }
 
-// TestHostile breaks objects in ways that must end a walk soon.
-func TestHostile(t *testing.T) {
+// TestBrokenObjectsEndAWalk breaks objects in ways that must end a walk soon.
+func TestBrokenObjectsEndAWalk(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		array := f.Array()
 		endless := f.List(array)

@@ -18,9 +18,9 @@ func (f *fake) bigText(n int) uint64 {
 	return addr
 }
 
-// TestShares has memory that two names hold together, that a cycle holds, and that a cycle holds which the collector
-// does not see: that goes with no name.
-func TestShares(t *testing.T) {
+// TestMemoryThatTwoNamesHold has memory that two names hold together, that a cycle holds, and that a cycle holds which
+// the collector does not see: that goes with no name.
+func TestMemoryThatTwoNamesHold(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const size = 200_000
 		number := func(n uint64) uint64 {

@@ -13,8 +13,8 @@ func (s *Survey) limits() (l objects.Limits) {
 	return l
 }
 
-// TestStood: a second look is for a process that has run.
-func TestStood(t *testing.T) {
+// TestSecondLookAtAProcessThatRan: a second look is for a process that has run.
+func TestSecondLookAtAProcessThatRan(t *testing.T) {
 	f := newFake(11)
 	for _, c := range []struct {
 		used []time.Duration

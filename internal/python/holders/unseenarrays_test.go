@@ -16,9 +16,9 @@ func (f *fake) ownArray(data, length, stride uint64) uint64 {
 	return f.Object("numpy.ndarray", data, 1, axes, axes+8, 0, 0, 4, 0)
 }
 
-// TestUnseen: arrays that own their data and were not asked for are found with their size, those that are small, views,
-// or known are not.
-func TestUnseen(t *testing.T) {
+// TestUnseenArraysAreFound: arrays that own their data and were not asked for are found with their size, those that are
+// small, views, or known are not.
+func TestUnseenArraysAreFound(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		const made = 0x7100_0000_0000
 		view := f.Object("numpy.ndarray", made+8, 1, 0, 0, 0, 0, 0, 0)
@@ -46,8 +46,8 @@ func TestUnseen(t *testing.T) {
 	})
 }
 
-// TestWorker: the frames of a thread show whether it is a pool's worker that waits, or one that works.
-func TestWorker(t *testing.T) {
+// TestWaitingWorkerOfAPool: the frames of a thread show whether it is a pool's worker that waits, or one that works.
+func TestWaitingWorkerOfAPool(t *testing.T) {
 	eachVersion(t, func(t *testing.T, f *fake) {
 		w := objects.NewReader(f.Heap, objects.NewBudget(context.Background(), objects.NewMemory(f.Memory(), 1<<20),
 			objects.Limits{Objects: 1000}))

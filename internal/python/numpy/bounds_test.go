@@ -67,8 +67,9 @@ func TestManyRoutines(t *testing.T) {
 	}
 }
 
-// TestAdd: sites are bounded, those where handlers are set as well, and a place is there once for each of its uses.
-func TestAdd(t *testing.T) {
+// TestSitesAreBounded: sites are bounded, those where handlers are set as well, and a place is there once for each of
+// its uses.
+func TestSitesAreBounded(t *testing.T) {
 	f := &finder{}
 	site := func(i int) Site { return Site{Site: machine.Site{Address: uint64(i)}} }
 	for i := range maxSites {

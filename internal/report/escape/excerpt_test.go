@@ -27,7 +27,7 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-func TestLines(t *testing.T) {
+func TestLinesOfAnExcerpt(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, test := range []struct {
 		text      string

@@ -20,8 +20,9 @@ func parts(r *model.Report, later int64) iter.Seq2[export.Recording, error] {
 	}
 }
 
-// TestSeveral: the events of each node are those of its own trace, moved to its place, in processes of its own.
-func TestSeveral(t *testing.T) {
+// TestNodesOfAMergedTrace: the events of each node are those of its own trace, moved to its place, in processes of its
+// own.
+func TestNodesOfAMergedTrace(t *testing.T) {
 	const later = int64(5e9 + 7)
 	for name, make := range reporttest.Reports {
 		var perfetto bytes.Buffer

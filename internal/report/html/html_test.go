@@ -134,9 +134,9 @@ func TestSlower(t *testing.T) {
 	}
 }
 
-// TestPolicy: a page may run only the program that this package gives it; it may send requests only if it comes from a
-// server.
-func TestPolicy(t *testing.T) {
+// TestContentPolicyOfAPage: a page may run only the program that this package gives it; it may send requests only if it
+// comes from a server.
+func TestContentPolicyOfAPage(t *testing.T) {
 	page, _ := print(t, reporttest.Rich(), nil)
 	for _, part := range []string{
 		`default-src 'none';`, `script-src 'sha256-`, `style-src 'sha256-`, `require-trusted-types-for 'script'`,

@@ -7,9 +7,9 @@ import (
 	"ipytracer/internal/report/live"
 )
 
-// TestFrozen wants a frozen screen to say so at every width from 40, however long the title is: an old screen must not
-// look like a new one.
-func TestFrozen(t *testing.T) {
+// TestFrozenScreenSaysSo wants a frozen screen to say so at every width from 40, however long the title is: an old
+// screen must not look like a new one.
+func TestFrozenScreenSaysSo(t *testing.T) {
 	g := glance()
 	g.Kernels[0].PID, g.ElapsedNS = 4_194_303, 360_000_000_000_000
 	for width := 40; width <= 200; width++ {

@@ -242,8 +242,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestText is the screen without a terminal: all tables, nothing cut.
-func TestText(t *testing.T) {
+// TestScreenWithoutATerminal is the screen without a terminal: all tables, nothing cut.
+func TestScreenWithoutATerminal(t *testing.T) {
 	g := glance()
 	g.Kernels = append(g.Kernels, g.Kernels[0])
 	g.Kernels[1].PID, g.Kernels[1].Cell = 77, nil

@@ -230,8 +230,9 @@ func TestLimitsAndGPUs(t *testing.T) {
 	}
 }
 
-// TestLines: a page has the lines of the notebook with all calls below them, and with Full those of libraries.
-func TestLines(t *testing.T) {
+// TestLinesWithTheirCalls: a page has the lines of the notebook with all calls below them, and with Full those of
+// libraries.
+func TestLinesWithTheirCalls(t *testing.T) {
 	one := 1
 	cell := model.Frame{
 		Function: "<module>", File: "/tmp/ipykernel_1/1.py", Line: 7, Execution: 1, ExecutionCount: &one,

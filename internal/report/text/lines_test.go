@@ -8,8 +8,8 @@ import (
 	"ipytracer/internal/report/text"
 )
 
-// TestLines: the user's lines are in the table, a library's and tiny ones are not; tensors are grouped.
-func TestLines(t *testing.T) {
+// TestTableOfTheUsersLines: the user's lines are in the table, a library's and tiny ones are not; tensors are grouped.
+func TestTableOfTheUsersLines(t *testing.T) {
 	out := printed(t, reporttest.WithLines(), text.Options{Full: true})
 	from := strings.Index(out, "Lines, with all")
 	to := strings.Index(out, "Between cells")

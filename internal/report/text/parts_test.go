@@ -10,9 +10,9 @@ import (
 	"ipytracer/model"
 )
 
-// TestParts: both parts have each line of the whole report once, in its order except for the remaining memory and the
-// code that frees it. Earlier output stands only if it is still right.
-func TestParts(t *testing.T) {
+// TestPartsHaveEachLineOnce: both parts have each line of the whole report once, in its order except for the remaining
+// memory and the code that frees it. Earlier output stands only if it is still right.
+func TestPartsHaveEachLineOnce(t *testing.T) {
 	const corrected = "Figures above have changed since they were printed."
 	for name, make := range reporttest.Reports {
 		for _, o := range []text.Options{{}, {Width: 80}, {Width: 100, Color: true, Statements: -1}} {

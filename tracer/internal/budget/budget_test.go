@@ -63,10 +63,10 @@ func TestRestKeepsNobody(t *testing.T) {
 	}
 }
 
-// TestComeback: after the end of a storm a group comes back when 2 s of credit have been saved, however deep the
-// account was. If the storm goes on, that doubles each time, up to the credit that brings the group back in any case,
-// and is forgotten after a long quiet time.
-func TestComeback(t *testing.T) {
+// TestGroupComesBackWithCredit: after the end of a storm a group comes back when 2 s of credit have been saved, however
+// deep the account was. If the storm goes on, that doubles each time, up to the credit that brings the group back in
+// any case, and is forgotten after a long quiet time.
+func TestGroupComesBackWithCredit(t *testing.T) {
 	const full = 500 * time.Millisecond // 3 %
 	var c comeback
 	now := time.Unix(1000, 0)

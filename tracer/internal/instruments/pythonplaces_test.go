@@ -44,8 +44,8 @@ func TestEndPlacements(t *testing.T) {
 	}
 }
 
-// TestBlind: a build is blind if its cells cannot be seen, so that none is reported.
-func TestBlind(t *testing.T) {
+// TestBuildWhoseCellsCannotBeSeen: a build is blind if its cells cannot be seen, so that none is reported.
+func TestBuildWhoseCellsCannotBeSeen(t *testing.T) {
 	site := func(name string) machine.Site { return machine.Site{Symbol: name, FileOffset: 16} }
 	sees := cpython.Sites{Compile: site("Py_CompileStringObject"),
 		Ends: []cpython.EndSite{{Site: site("_PyGen_SetStopIterationValue")}}}

@@ -7,8 +7,9 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// TestJudge: the exception that IPython showed decides how a cell ended only if it was certainly shown in that cell.
-func TestJudge(t *testing.T) {
+// TestExceptionThatWasShownDecides: the exception that IPython showed decides how a cell ended only if it was certainly
+// shown in that cell.
+func TestExceptionThatWasShownDecides(t *testing.T) {
 	none, value := cpython.Exception{}, cpython.Exception{Value: 1, Traceback: 2, Type: "ValueError"}
 	again := cpython.Exception{Value: 1, Traceback: 3, Type: "ValueError"}
 	syntax, interrupt := cpython.Exception{Value: 4, Type: "SyntaxError"},

@@ -16,7 +16,7 @@ func TestCellHash(t *testing.T) {
 	}
 }
 
-func TestPastCells(t *testing.T) {
+func TestCellsBeforeTheAttach(t *testing.T) {
 	all := &pastCells{typed: map[uint32]*pastCell{}, compiled: map[compiledName]*pastCell{}}
 	for _, one := range []cpython.PastInput{ // the latest first
 		{Number: 5, Typed: "x = 1", Compiled: "x = 1"},

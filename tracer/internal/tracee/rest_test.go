@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestRest: what is read in a moment is read again at once, and what takes long only after a rest.
-func TestRest(t *testing.T) {
+// TestSlowReadsWaitForARest: what is read in a moment is read again at once, and what takes long only after a rest.
+func TestSlowReadsWaitForARest(t *testing.T) {
 	var r rest
 	if !r.IsOver() {
 		t.Error("a rest before the first time")

@@ -9,8 +9,9 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 )
 
-// TestShares: a user with all subordinate ones takes no more numbers than one user may, and others still get one each.
-func TestShares(t *testing.T) {
+// TestSubordinateUsersShareOneLimit: a user with all subordinate ones takes no more numbers than one user may, and
+// others still get one each.
+func TestSubordinateUsersShareOneLimit(t *testing.T) {
 	c := DefaultConfig()
 	all := newArrivals()
 	book := &telemetry.Accounts{Known: func(uint32) bool { return false }, Open: func() (io.ReadCloser, error) {

@@ -15,30 +15,36 @@ import (
 
 // found lets a kernel join, if its user and the machine may have one more.
 func (a *Agent) found(p inventory.Python) {
-	c := a.config.Load()
-	one := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
-	of := one.of()
-	n := a.held(of)
-	now, from, room := time.Now(), uint32(0), of.may(n, c)
-	inherits := false
-	if !room && !of.worker && n.own < c.PerUser {
-		from, inherits = a.surplus(n.group)
+	c, now := a.config.Load(), time.Now()
+	found := arrival{p, about(a.fs, &a.book, p.PID, p.UID)}
+	of := found.of()
+	taken := a.held(of)
+	joins := of.may(taken, c)
+	var surplus uint32 // a number that another account gives up
+	givenUp := false
+	if !joins && !of.worker && taken.own < c.PerUser {
+		surplus, givenUp = a.surplus(taken.group)
+		joins = givenUp
 	}
-	if !room && !inherits || !a.pace.may(of.group, now) || inherits && !a.inherits(p.PID, from, now) {
+	joins = joins && a.pace.may(of.group, now)
+	if givenUp {
+		joins = joins && a.inherits(p.PID, surplus, now)
+	}
+	if !joins {
 		a.metrics.refuse()
 		a.scout.forget(p.PID)
 		return
 	}
-	a.addArrival(one)
-	if inherits {
-		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", from)
+	a.addArrival(found)
+	if givenUp {
+		a.log.Info("the account with most kernels gives one up for another account's", "pid", p.PID, "kernel", surplus)
 		a.metrics.refuse()
-		tracer.Leave(a.session, from)
+		tracer.Leave(a.session, surplus)
 	}
 	a.admitArrivals()
 }
 
-// admitArrivals asks the kernels to join of which it is the turn.
+// admitArrivals asks those kernels to join whose turn it is.
 func (a *Agent) admitArrivals() {
 	for _, pid := range a.admit(a.session.Join) {
 		a.scout.forget(pid)
@@ -96,7 +102,7 @@ func hasEnded(err error) bool {
 		errors.Is(err, ledger.ErrNoProcess)
 }
 
-// holderOfLook returns to whom the time of a look at a process counts.
+// holderOfLook returns the holder that is charged for the time of a look at a process.
 func holderOfLook(a *Agent, pid int) (of inventory.Holder, err error) {
 	status, err := a.fs.Proc(pid).Status()
 	if err != nil {
@@ -116,7 +122,7 @@ func (a *Agent) newScout(ctx context.Context) *scout {
 	return s
 }
 
-// followTasks has the tasks of a kernel or a worker counted from now on.
+// followTasks begins to count the tasks of a kernel or a worker.
 func followTasks(a *Agent, k *kernel, p *inventory.Python) {
 	if a.tasks == nil {
 		return

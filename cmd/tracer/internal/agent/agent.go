@@ -27,8 +27,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Open opens the files that the configuration names, with the rights of the person who named it.
 	Open func(name string) (*os.File, error)
-	// Traces is called once kernels are looked for, and Ready once /metrics answers as well, with the address that it
-	// has. State takes a sentence about the addresses when it changes. nil: nobody wants to know.
+	// Traces is called once the agent looks for kernels, and Ready once /metrics answers as well, with its address.
+	// State takes a sentence about the addresses when it changes. Each may be nil.
 	Traces func()
 	Ready  func(net.Addr) error
 	State  func(text string)

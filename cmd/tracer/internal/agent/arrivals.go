@@ -18,7 +18,7 @@ type arrivals struct {
 	queue   []int           // those that were not asked to join, the one that waits longest first
 	joining map[holder]bool // who has one that was
 	heir    heir
-	leaving map[uint32]bool   // numbers of kernels that are to leave
+	leaving map[uint32]bool   // numbers that their kernels give up
 	numbers map[uint32]number // that kernels hold until all their processes have ended
 	joined  uint64            // kernels so far
 }
@@ -51,7 +51,7 @@ func (all *arrivals) addArrival(p arrival) {
 	all.queue = append(all.queue, p.PID)
 }
 
-// admit asks kernels to join. It returns those that cannot.
+// admit asks the next kernel of each holder to join. It returns the kernels that cannot join.
 func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -73,7 +73,7 @@ func (all *arrivals) admit(join func(process.Identity) bool) (refused []int) {
 	return refused
 }
 
-// inherits has an arrival that is to come wait for a number. It returns false while another one does.
+// inherits makes an arrival the heir of the number that a kernel gives up. It returns false while another heir waits.
 func (all *arrivals) inherits(pid int, from uint32, now time.Time) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -126,10 +126,10 @@ func (all *arrivals) takeArrival(pid int) (p arrival, is bool) {
 	return p, is
 }
 
-// of returns to whom an arrival's number counts.
+// of returns the holder that an arrival's number is charged to.
 func (p *arrival) of() holder { return holder{p.facts.account, p.Worker && p.IPython == ""} }
 
-// holder is to whom a number of a kernel counts: an account. Workers of Dask are counted apart.
+// holder is what the numbers of kernels are charged to: an account. Workers of Dask are charged apart.
 type holder struct {
 	account
 	worker bool
@@ -187,7 +187,7 @@ func (all *arrivals) surplus(has int) (root uint32, is bool) {
 	return root, most >= has+2
 }
 
-// held counts the numbers that are taken, and those that arrivals wait for.
+// held counts the numbers that kernels have, and those that arrivals wait for.
 func (all *arrivals) held(of holder) (n held) {
 	all.mu.Lock()
 	defer all.mu.Unlock()

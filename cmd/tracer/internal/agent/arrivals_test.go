@@ -8,9 +8,9 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// TestArrivals checks that of a user with many kernels one is asked to join at a time, so that another user's is the
-// next. One that cannot join is no arrival any more.
-func TestArrivals(t *testing.T) {
+// TestArrivalsJoinInTurnsOfUsers checks that of a user with many kernels one is asked to join at a time, so that
+// another user's is the next. One that cannot join is no arrival any more.
+func TestArrivalsJoinInTurnsOfUsers(t *testing.T) {
 	all := newArrivals()
 	var asked []int
 	full := false

@@ -23,7 +23,7 @@ import (
 
 // Config is the configuration of an agent. Fields have their YAML names; a file may leave out any of them.
 type Config struct {
-	// Version is [ConfigVersion] in each file: a file without it is none, such as one that is empty or half written.
+	// Version is [ConfigVersion] in each file: a file without it is refused, as it may be empty or half written.
 	Version int `yaml:"version"`
 	// Listen is the address of /metrics and /healthz. It is read at the start only.
 	Listen string `yaml:"listen"`
@@ -70,7 +70,9 @@ type Duration time.Duration
 func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
 	long, err := time.ParseDuration(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode {
-		return &fieldError{n.Line, fmt.Sprintf("%q is not a time such as 15s or 10m", n.Value)}
+		return &yaml.TypeError{Errors: []string{
+			fmt.Sprintf("line %d: %q is not a time such as 15s or 10m", n.Line, n.Value),
+		}}
 	}
 	*d = Duration(long)
 	return nil
@@ -89,14 +91,6 @@ func DefaultConfig() Config {
 		Dask: defaultTasks(),
 	}
 }
-
-// fieldError is a mistake at a line of a configuration.
-type fieldError struct {
-	line int
-	text string
-}
-
-func (e *fieldError) Error() string { return e.text }
 
 // ConfigError is a mistake in a configuration file.
 type ConfigError struct {
@@ -156,10 +150,6 @@ func (c *Config) parse(raw []byte) (line int, err error) {
 
 // placed returns the line and the text of an error of the decoder: "yaml: line 3: …", or of several lines.
 func placed(err error) (line int, one error) {
-	var field *fieldError
-	if errors.As(err, &field) {
-		return field.line, field
-	}
 	var several *yaml.TypeError
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if errors.As(err, &several) && len(several.Errors) > 0 {

@@ -274,8 +274,9 @@ func TestConfigOfDeployment(t *testing.T) {
 	}
 }
 
-// TestValues: the schema takes the chart's values, and refuses mistakes; other values change the manifests.
-func TestValues(t *testing.T) {
+// TestSchemaOfTheChartsValues: the schema takes the chart's values, and refuses mistakes; other values change the
+// manifests.
+func TestSchemaOfTheChartsValues(t *testing.T) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(read(t, chart+"values.schema.json")))
 	if err != nil {
 		t.Fatal(err)

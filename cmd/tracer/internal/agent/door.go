@@ -41,9 +41,9 @@ type door struct {
 	Socket net.Listener
 	admission
 	Log *slog.Logger
-	// Said takes the reason why there are no answers, and nil once there are; nil: nobody wants to know.
+	// Said takes the reason why there are no answers, and nil once there are. Said itself may be nil.
 	Said func(address string, why error)
-	// Opened is called once the door answers; nil: nobody wants to know.
+	// Opened is called once the door answers; it may be nil.
 	Opened func(at net.Addr)
 
 	pages func() *http.ServeMux // what Handler will have
@@ -55,13 +55,13 @@ func (d *door) Open() (err error) {
 	if d.Socket != nil {
 		return nil
 	}
-	if d.Socket, err = listenUntil(d.Address, d.mode()); err != nil && passes(err) {
+	if d.Socket, err = listenAt(d.Address, d.mode()); err != nil && passes(err) {
 		return nil
 	}
 	return err
 }
 
-// mode returns the mode of a Unix socket: of the agent's user alone unless others are looked at when they connect.
+// mode returns the mode of a Unix socket. It lets in the agent's user alone, unless Allow decides who may connect.
 func (d *door) mode() uint32 {
 	if d.Allow == nil {
 		return 0o600
@@ -113,7 +113,7 @@ func (d *door) wait(ctx context.Context) bool {
 	tick := time.NewTicker(cmp.Or(d.retry, retryEvery))
 	defer tick.Stop()
 	for said := false; ; {
-		l, err := listenUntil(d.Address, d.mode())
+		l, err := listenAt(d.Address, d.mode())
 		if err == nil {
 			if said {
 				d.Log.Warn("the address is free: there are answers from now on", "address", d.Address)
@@ -149,8 +149,8 @@ var errFolder = errors.New("the folder is a link, not this user's, or others may
 // isPath reports whether an address is the path of a Unix socket.
 func isPath(address string) bool { return strings.HasPrefix(address, "/") }
 
-// listenUntil listens at an address.
-func listenUntil(address string, mode uint32) (net.Listener, error) {
+// listenAt listens at an address.
+func listenAt(address string, mode uint32) (net.Listener, error) {
 	if isPath(address) {
 		return listenUnix(address, mode)
 	}
@@ -222,8 +222,8 @@ func (s *doorState) troubles() (text string) {
 	return text
 }
 
-// Healthy answers that the agent lives, and where it does not answer: another program's fault, which a new agent would
-// not mend.
+// Healthy answers that the agent runs, and names the addresses at which it does not answer. Its status is 200 all the
+// same: another program has these addresses, and a restart of the agent would not help.
 func (s *doorState) Healthy(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "ok\n"+s.troubles())
 }

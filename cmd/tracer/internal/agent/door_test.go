@@ -106,9 +106,9 @@ type fakeNet struct {
 	n int
 }
 
-// TestPlaces: a peer with as many connections as it may have gives up one of its own. Where there are too many in all,
-// one of the peer with most goes. Of these the longest idle one goes first.
-func TestPlaces(t *testing.T) {
+// TestCrowdedPeerGivesUpAConnection: a peer with as many connections as it may have gives up one of its own. Where
+// there are too many in all, one of the peer with most goes. Of these the longest idle one goes first.
+func TestCrowdedPeerGivesUpAConnection(t *testing.T) {
 	g, _ := newGate(nil, admission{})
 	now := time.Now()
 	add := func(peer string, busy bool) (out net.Conn) {
@@ -168,8 +168,9 @@ func TestPaceOfPeers(t *testing.T) {
 	}
 }
 
-// TestAllowed: at a Unix socket others than those who may are turned away, and the kernel says who they are.
-func TestAllowed(t *testing.T) {
+// TestStrangersAreTurnedAwayFromAUnixSocket: at a Unix socket others than those who may are turned away, and the kernel
+// says who they are.
+func TestStrangersAreTurnedAwayFromAUnixSocket(t *testing.T) {
 	var may atomic.Bool
 	allow := func(uid uint32) bool { return may.Load() && int(uid) == os.Getuid() }
 	at := opened(t, &door{Address: filepath.Join(t.TempDir(), "a", "socket"), Handler: well,
@@ -265,16 +266,16 @@ func TestNeverListens(t *testing.T) {
 // not.
 func TestUnixSocketAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "socket")
-	first, err := listenUntil(path, 0o600)
+	first, err := listenAt(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listenUntil(path, 0o600); !passes(err) {
+	if _, err := listenAt(path, 0o600); !passes(err) {
 		t.Errorf("a second one: %v", err)
 	}
 	first.(*net.UnixListener).SetUnlinkOnClose(false)
 	first.Close()
-	again, err := listenUntil(path, 0o600)
+	again, err := listenAt(path, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}

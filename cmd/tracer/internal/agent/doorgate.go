@@ -49,7 +49,7 @@ func newGate(socket net.Listener, who admission) (g *doorGate, err error) {
 	return g, err
 }
 
-// Close closes the socket, and has [gate.Accept] fail.
+// Close closes the socket. [doorGate.Accept] fails then.
 func (g *doorGate) Close() error { return errors.Join(g.Listener.Close(), g.file.Close()) }
 
 // Accept returns the next connection. One of a user who may not connect, or begins too many, is closed.
@@ -131,7 +131,7 @@ func (g *doorGate) place(peer string) (out net.Conn) {
 	return out
 }
 
-// idler reports whether a visit goes before another one.
+// idler reports whether a visit is closed before another one.
 func (v *visit) idler(than *visit) bool {
 	if v.busy != than.busy {
 		return !v.busy

@@ -9,18 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// admission says who may connect, and to whom a connection counts.
+// admission says who may connect, and who is charged for a connection.
 type admission struct {
 	// Allow reports whether a user may connect, at a Unix socket; nil: its mode says so.
 	Allow func(uid uint32) bool
-	// Login returns the user to whom a user's connections count; nil: to itself.
+	// Login returns the user who is charged for the connections of a user; nil: that user.
 	Login func(uid uint32) uint32
 
 	aSecond int // connections that a peer may begin; 0: [maxASecond]
 }
 
-// peerOf returns to whom a connection counts, and whether it may be: at a Unix socket and over the loopback the user,
-// elsewhere the address, of IPv6 the network of 64 bits, since one machine may have all addresses in it.
+// peerOf returns who is charged for a connection, and whether the connection is allowed. At a Unix socket and over the
+// loopback that is the user, elsewhere the address. Of IPv6 it is the network of 64 bits, since one machine may have
+// all addresses in it.
 func (a *admission) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer string, may bool) {
 	if _, is := from.(*unix.SockaddrUnix); is {
 		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
@@ -54,8 +55,8 @@ func (a *admission) peerOf(fd int, from unix.Sockaddr, users *netlink) (peer str
 	return at.Addr().String(), true
 }
 
-// addressOf returns the address of a socket; it is not valid where that is none of IP. One of IPv4 in IPv6 is the
-// former.
+// addressOf returns the address of a socket. It is not valid where the socket is not of IP. An address of IPv4 within
+// IPv6 becomes one of IPv4.
 func addressOf(s unix.Sockaddr) netip.AddrPort {
 	switch s := s.(type) {
 	case *unix.SockaddrInet4:
@@ -66,7 +67,7 @@ func addressOf(s unix.Sockaddr) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// named returns the user to whom a user's connections count.
+// named returns the name of the user who is charged for the connections of a user.
 func (a *admission) named(uid uint32) string {
 	if a.Login != nil {
 		uid = a.Login(uid)

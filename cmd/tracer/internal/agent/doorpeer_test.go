@@ -83,8 +83,8 @@ func peerOfConn(t *testing.T, d *admission, c net.Conn) (peer string, may bool) 
 	return peer, may
 }
 
-// TestPeers: elsewhere a connection counts to its address, of IPv6 to its network.
-func TestPeers(t *testing.T) {
+// TestPeersByNetwork: elsewhere a connection counts to its address, of IPv6 to its network.
+func TestPeersByNetwork(t *testing.T) {
 	for at, want := range map[string]string{
 		"10.1.2.3": "10.1.2.3", "::ffff:10.1.2.3": "10.1.2.3", "2001:db8::1:2": "2001:db8::/64",
 		"2001:db8::ffff": "2001:db8::/64",

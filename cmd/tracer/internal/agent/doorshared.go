@@ -19,12 +19,12 @@ type shared struct {
 	next   map[string]*figures // that are to be made, by the form of the answer
 }
 
-// figures are an answer that all who wait for it get.
+// figures are an answer that all who wait for it get. They are the [http.ResponseWriter] that keeps it.
 type figures struct {
 	made   chan struct{}
 	header http.Header
 	status int
-	body   []byte
+	body   bytes.Buffer
 }
 
 // newShared returns a handler that shares the answers of another one to GET /metrics.
@@ -81,10 +81,10 @@ func (s *shared) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(f.status)
-	_, _ = w.Write(f.body)
+	_, _ = w.Write(f.body.Bytes())
 }
 
-// make makes figures.
+// make makes figures for all who wait for them, and rests.
 func (s *shared) make(f *figures, key, accept, encoding string) {
 	s.making.Lock()
 	defer s.making.Unlock()
@@ -102,29 +102,16 @@ func (s *shared) make(f *figures, key, accept, encoding string) {
 	if encoding != "" {
 		r.Header.Set("Accept-Encoding", encoding)
 	}
-	s.of.ServeHTTP(f.writer(), r)
+	s.of.ServeHTTP(f, r)
 	close(f.made)
 	time.Sleep(min(longestRest, restShare*time.Since(began)))
 }
 
-// writer returns a writer that keeps the answer.
-func (f *figures) writer() http.ResponseWriter { return &keeping{figures: f} }
-
-// keeping is an [http.ResponseWriter] that keeps the answer.
-type keeping struct {
-	figures *figures
-	body    bytes.Buffer
-}
-
 // Header implements [http.ResponseWriter].
-func (k *keeping) Header() http.Header { return k.figures.header }
+func (f *figures) Header() http.Header { return f.header }
 
 // WriteHeader implements [http.ResponseWriter].
-func (k *keeping) WriteHeader(status int) { k.figures.status = status }
+func (f *figures) WriteHeader(status int) { f.status = status }
 
 // Write implements [http.ResponseWriter].
-func (k *keeping) Write(text []byte) (int, error) {
-	n, err := k.body.Write(text)
-	k.figures.body = k.body.Bytes()
-	return n, err
-}
+func (f *figures) Write(text []byte) (int, error) { return f.body.Write(text) }

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestShared: whoever asks gets figures that were begun after the question, in the form that was asked for. They are
-// made for many at once, and nobody is refused.
-func TestShared(t *testing.T) {
+// TestFiguresAreMadeForManyAtOnce: whoever asks gets figures that were begun after the question, in the form that was
+// asked for. They are made for many at once, and nobody is refused.
+func TestFiguresAreMadeForManyAtOnce(t *testing.T) {
 	var clock, made atomic.Int64
 	work := make([]byte, 1<<20)
 	s := newShared(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

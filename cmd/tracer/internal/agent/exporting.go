@@ -35,7 +35,7 @@ func (c *Config) CheckFiles(open func(string) (*os.File, error)) error {
 	return nil
 }
 
-// maxSources is the most of a kernel's sources that are kept at a time, in bytes: those of the cells that run.
+// maxSources is the most bytes of the sources of a kernel's running cells that are kept.
 const maxSources = 64 << 10
 
 // withSources reports whether the sources of cells are kept until these end.
@@ -136,7 +136,7 @@ func (a *Agent) profile(k *kernel, now time.Time) {
 // ErrHubPage says that JupyterHubs cannot be answered, as the configuration has it.
 var ErrHubPage = errors.New("JupyterHub's page cannot be served")
 
-// serveUsers begins to keep what users of JupyterHub have, for hubs that ask, if the configuration has one.
+// serveUsers begins to keep what users of JupyterHub have, if the configuration names hubs that may ask.
 func serveUsers(a *Agent) error {
 	c := a.options.Config.HubPage
 	if c == nil {
@@ -150,7 +150,7 @@ func serveUsers(a *Agent) error {
 		Users:      func() bool { return a.config.Load().Users },
 		Trusted:    func(namespace string) bool { return a.config.Load().Hubs.Match(namespace) },
 		KeepDeaths: func() time.Duration { return a.config.Load().Deaths.Keep },
-		Kernels:    func(is func(*telemetry.Kernel) bool) []users.Kernel { return kernelsNow(a.metrics, is) },
+		Kernels:    func(wanted func(*telemetry.Kernel) bool) []users.Kernel { return kernelsNow(a.metrics, wanted) },
 	})
 	if err != nil {
 		return fmt.Errorf("%w: hub_page: %w", ErrHubPage, err)
@@ -160,12 +160,12 @@ func serveUsers(a *Agent) error {
 	return nil
 }
 
-// kernelsNow returns the kernels for which a function returns true, with the figures that /metrics has of them.
-func kernelsNow(m *metrics, is func(*telemetry.Kernel) bool) (all []users.Kernel) {
+// kernelsNow returns the wanted kernels, with the figures that /metrics has of them.
+func kernelsNow(m *metrics, wanted func(*telemetry.Kernel) bool) (all []users.Kernel) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for k := range m.kernels {
-		if now, _, known := k.now(); known && is(k.Kernel) {
+		if now, _, known := k.now(); known && wanted(k.Kernel) {
 			all = append(all, now)
 		}
 	}

@@ -18,7 +18,7 @@ type kernel struct {
 	facts             facts
 	settled           bool             // all names are known that will be
 	held              []model.Window   // cells that are kept until then
-	tasks             []telemetry.Task // likewise
+	tasks             []telemetry.Task // tasks that are kept until then
 	monitor           *attribution.Monitor
 	highest           int64          // the highest need of resident memory of any cell, in bytes
 	busy              bool           // boundaries came since the last lull
@@ -32,16 +32,16 @@ type kernel struct {
 // newKernel returns a kernel that has just joined a session. Its monitor has seen nothing.
 func newKernel(monitor *attribution.Monitor, start *event.Start, info event.ProcessInfo, f facts) *kernel {
 	f.claimed.Notebook = notebookOf(info.Notebook)
-	of := &telemetry.Kernel{Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed}
-	of.UID, of.Place, of.Account = f.uid, f.place, f.account.group
-	of.PID, of.Slot, of.Joined = int(info.PID), info.Root, time.Now()
-	of.Python, of.IPython, of.Frontend = info.Python, info.IPython, info.Frontend
-	of.Sources = start.Meters
-	k := &kernel{Kernel: of, facts: f, settled: true, monitor: monitor}
-	one := *start
-	one.Processes = nil
-	k.monitor.Add(&one)
-	return k
+	record := &telemetry.Kernel{
+		Owner: f.owner, PodUID: f.podUID, ContainerID: f.containerID, Claimed: f.claimed,
+		UID: f.uid, Place: f.place, Account: f.account.group,
+		PID: int(info.PID), Slot: info.Root, Joined: time.Now(),
+		Python: info.Python, IPython: info.IPython, Frontend: info.Frontend, Sources: start.Meters,
+	}
+	alone := *start
+	alone.Processes = nil // the session began with other kernels
+	monitor.Add(&alone)
+	return &kernel{Kernel: record, facts: f, settled: true, monitor: monitor}
 }
 
 // end keeps how a kernel has ended, before its monitor forgets processes.
@@ -54,7 +54,8 @@ func (k *kernel) end() {
 	}
 }
 
-// now returns the figures of a kernel that runs, and its process; known is false where its monitor knows none.
+// now returns the figures of a kernel that runs, and its process; known is false where its monitor does not know the
+// process.
 func (k *kernel) now() (now users.Kernel, p model.Process, known bool) {
 	if p, known = k.monitor.Process(k.PID); !known {
 		return now, p, false

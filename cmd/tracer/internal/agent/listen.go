@@ -13,7 +13,7 @@ import (
 	"ipytracer/cmd/tracer/internal/agent/users"
 )
 
-// pages are those at the public address: /metrics, where they are switched on profiles, and how the agent is.
+// pages are the pages at the public address: /metrics, profiles if these are configured, and the agent's health.
 func (m *metrics) pages() *http.ServeMux {
 	mux := m.healthPages()
 	mux.Handle("GET /metrics", newShared(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
@@ -25,7 +25,7 @@ func (m *metrics) pages() *http.ServeMux {
 	return mux
 }
 
-// healthPages are those for probes.
+// healthPages are the pages for probes of the agent's health.
 func (m *metrics) healthPages() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", m.state.Healthy)
@@ -85,7 +85,7 @@ func (all *addresses) add(a *Agent, address string, pages func() *http.ServeMux)
 	return d
 }
 
-// loginOf returns the user to whom a user's connections count.
+// loginOf returns the user who is charged for the connections of a user.
 func (a *Agent) loginOf(uid uint32) uint32 { return a.book.Login(uid, "") }
 
 // say notes why there are no answers at an address.
@@ -96,8 +96,8 @@ func (a *Agent) say(address string, why error) {
 	}
 }
 
-// takeSocket takes the socket for an address out of a list; nil if there is none. A port is enough: systemd may listen
-// at fewer addresses than the configuration has.
+// takeSocket takes the socket for an address out of a list, nil if no socket fits. The same port is enough: systemd may
+// listen at fewer addresses than the configuration has.
 func takeSocket(list *[]net.Listener, address string) net.Listener {
 	for i, l := range *list {
 		at, own := l.Addr().String(), address

@@ -220,8 +220,9 @@ func TestWithoutUsers(t *testing.T) {
 	}
 }
 
-// TestHolders: numbers of kernels count to a user, in a pod to the user in that pod: all pods of a hub have one user.
-func TestHolders(t *testing.T) {
+// TestNumbersCountToTheUserInThePod: numbers of kernels count to a user, in a pod to the user in that pod: all pods of
+// a hub have one user.
+func TestNumbersCountToTheUserInThePod(t *testing.T) {
 	all := newArrivals()
 	for root, pod := range []string{"", "a", "a", "b"} {
 		all.hold(uint32(root), holder{account: account{"pod " + pod, 1000}})
@@ -232,8 +233,9 @@ func TestHolders(t *testing.T) {
 	}
 }
 
-// TestPace: a user who starts and ends kernels for ever is traced so many times a minute, and others as before.
-func TestPace(t *testing.T) {
+// TestPaceOfKernelsOfAUser: a user who starts and ends kernels for ever is traced so many times a minute, and others as
+// before.
+func TestPaceOfKernelsOfAUser(t *testing.T) {
 	p := pace{most: joinsAMinute, long: time.Minute}
 	now, joined := time.Unix(0, 0), 0
 	for i := range 600 {

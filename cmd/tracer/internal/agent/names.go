@@ -24,7 +24,7 @@ const (
 	maxEnded = 256 // kernels that have ended
 )
 
-// names knows to whom kernels belong.
+// names has what is needed to name the owners of kernels.
 type names struct {
 	pods    finders
 	ended   []*kernel // with cells that are kept; under metrics.mu
@@ -77,7 +77,7 @@ type podSource interface {
 	Series() []prometheus.Collector
 }
 
-// ask has a source asked for the names of pods from now on.
+// ask begins to ask a source for the names of pods.
 func (a *Agent) ask(ctx context.Context, s podSource) {
 	a.names.pods = append(a.names.pods, s)
 	a.metrics.registry.MustRegister(s.Series()...)

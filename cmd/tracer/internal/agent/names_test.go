@@ -289,8 +289,9 @@ func TestManyUsers(t *testing.T) {
 	}
 }
 
-// TestFinders: of several sources of names, the first that knows the pod and its container counts.
-func TestFinders(t *testing.T) {
+// TestFirstSourceThatKnowsThePodCounts: of several sources of names, the first that knows the pod and its container
+// counts.
+func TestFirstSourceThatKnowsThePodCounts(t *testing.T) {
 	pod := func(name string) pods.Pod { return pods.Pod{Name: name} }
 	first := found{"a": {pod("a1"), "notebook"}, "b": {pod("b1"), ""}}
 	second := found{"a": {pod("a2"), "other"}, "b": {pod("b2"), "side"}, "c": {pod("c2"), ""}}

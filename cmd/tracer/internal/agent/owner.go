@@ -17,8 +17,8 @@ import (
 	"ipytracer/internal/report/escape"
 )
 
-// facts are what this machine knows of a process by itself. Of these, only claimed can be chosen by the process: the
-// user is the process's, the rest is that of its control group.
+// facts are what this machine knows of a process by itself. The process can choose claimed alone: the user comes from
+// Linux, everything else from the control group.
 type facts struct {
 	owner       telemetry.Owner // the pod by its UID, the container by its id
 	podUID      string
@@ -30,7 +30,7 @@ type facts struct {
 	account     account
 }
 
-// account is to whom a process counts where there is a bound for each user. No process can choose it.
+// account is what a process is charged to where each user has a limit. No process can choose it.
 type account struct {
 	group string // a pod, a container, JupyterHub's user of a unit, or a user of this machine
 	user  uint32 // in a pod or a container a user there, which its root may choose; 0 otherwise
@@ -53,7 +53,7 @@ func about(fs process.FS, book *telemetry.Accounts, pid int, uid uint32) facts {
 	return f
 }
 
-// accountFacts returns to whom a process of a control group counts, and the user who has logged in.
+// accountFacts returns the facts of a process of a control group that say whose it is, and the user who has logged in.
 func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, login uint32) {
 	f = placeOf(group)
 	f.uid, login = uid, book.Login(uid, group)
@@ -62,8 +62,8 @@ func accountFacts(book *telemetry.Accounts, group string, uid uint32) (f facts, 
 	return f, login
 }
 
-// accountOf returns to whom a process counts, by its control group and the user who has logged in. A pod or a container
-// below a user's own groups is none: the user may make groups of any name there.
+// accountOf returns the account of a process, by its control group and the user who has logged in. A pod or a container
+// below a user's own groups does not count as one: the user may make groups of any name there.
 func accountOf(group string, f *facts, login uint32) account {
 	users := strings.HasPrefix(path.Clean("/"+group), "/user.slice/")
 	switch {
@@ -94,8 +94,9 @@ var (
 // shortContainer is how much of a container's id is shown, as by `docker ps`.
 const shortContainer = 12
 
-// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group
-// counts, and of pods none of a user's own: below what was made for them, users may make groups with any name.
+// placeOf returns the pod's UID and the container of a control group. The pod goes by its UID. The highest group with
+// such a name counts, since users may make groups with any name below their own. A pod in a user's slice does not
+// count.
 func placeOf(group string) (f facts) {
 	users := false
 	for name := range strings.SplitSeq(path.Clean("/"+group), "/") {
@@ -171,8 +172,8 @@ func (all finders) fill(k *telemetry.Kernel, f *facts, c *Config) (settled bool)
 // are two: who may create pods in one of them could name them after anybody. A namespace has no slash.
 func placeOfHub(namespace, user string) string { return "hub:" + namespace + "/" + user }
 
-// withoutUsers takes the names of users out of a record, with those that contain one: JupyterHub names pods, and may
-// name namespaces, after their users.
+// withoutUsers takes the names of users out of a record. It also takes out the names of pods and namespaces that
+// contain a user's name, as JupyterHub may give them.
 func withoutUsers(k *telemetry.Kernel, f *facts, user string) {
 	k.User, k.HubServer, k.OfHub = "", "", false
 	k.Claimed = telemetry.Claims{KernelID: k.Claimed.KernelID}

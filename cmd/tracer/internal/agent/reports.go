@@ -9,7 +9,7 @@ import (
 	"ipytracer/tracer"
 )
 
-// keepDeaths has reports of deaths kept from now on, and sent over lines of a session, unless that is off.
+// keepDeaths begins to keep reports of deaths, and to send them over the links of a session, unless that is off.
 func keepDeaths(a *Agent, o *tracer.Options) {
 	if a.options.Config.Deaths.Off {
 		return

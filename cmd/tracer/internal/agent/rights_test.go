@@ -8,9 +8,9 @@ import (
 	"ipytracer/internal/host/process"
 )
 
-// TestRights: each capability that is missing is named, and no other; one that includes it does as well. A user who has
-// none is left to the session, which says that it needs root.
-func TestRights(t *testing.T) {
+// TestMissingCapabilitiesAreNamed: each capability that is missing is named, and no other; one that includes it does as
+// well. A user who has none is left to the session, which says that it needs root.
+func TestMissingCapabilitiesAreNamed(t *testing.T) {
 	set := func(some ...process.Capability) (s process.CapabilitySet) {
 		for _, c := range some {
 			s |= 1 << c

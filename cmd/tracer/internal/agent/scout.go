@@ -18,7 +18,7 @@ type scout struct {
 	fs     process.FS
 	log    *slog.Logger
 	look   func(...inventory.Candidate)            // its findings come to [scout.deliver]
-	holder func(pid int) (inventory.Holder, error) // to whom a look at a process counts
+	holder func(pid int) (inventory.Holder, error) // who is charged for a look at a process
 	found  func(inventory.Python)
 	births births        // nil: each pass sweeps
 	wake   chan struct{} // there is something to do before the next time that is due; nil: nobody says so
@@ -258,7 +258,7 @@ func (s *scout) due(now time.Time, every time.Duration) time.Time {
 	return at
 }
 
-// poke has a pass made soon. It may be called from any goroutine.
+// poke causes a pass soon. It may be called from any goroutine.
 func (s *scout) poke() {
 	select {
 	case s.wake <- struct{}{}:

@@ -98,9 +98,10 @@ func (n *nursery) pass(missed int, found ...int) {
 	}
 }
 
-// TestBirths: a kernel that is executed is looked at at once and without a sweep; one that ends before it is
-// found counts as missed, whether its end comes before the births are read or later. Another Python that ends does not.
-func TestBirths(t *testing.T) {
+// TestExecutedKernelIsLookedAtAtOnce: a kernel that is executed is looked at at once and without a sweep; one that ends
+// before it is found counts as missed, whether its end comes before the births are read or later. Another Python that
+// ends does not.
+func TestExecutedKernelIsLookedAtAtOnce(t *testing.T) {
 	n := newNursery(t)
 	n.born.add(20, 70, launcher)
 	n.proc.has(20, "/usr/bin/python3.11", 70)
@@ -131,9 +132,10 @@ func TestBirths(t *testing.T) {
 	n.pass(0, 25)
 }
 
-// TestInfants: a Python that has just been executed or forked is not looked into, and never if it ends soon. The fork
-// of a kernel that ends is no kernel that was missed. Nothing is due before the next sweep where no Python waits.
-func TestInfants(t *testing.T) {
+// TestYoungPythonsAreNotLookedInto: a Python that has just been executed or forked is not looked into, and never if it
+// ends soon. The fork of a kernel that ends is no kernel that was missed. Nothing is due before the next sweep where no
+// Python waits.
+func TestYoungPythonsAreNotLookedInto(t *testing.T) {
 	n := newNursery(t)
 	sweep := n.scout.swept.Add(sweepEvery)
 	if at := n.scout.due(n.now, time.Second); !at.Equal(sweep) {
@@ -185,9 +187,9 @@ func (l *list) Next() (all []ledger.Birth, missed uint64, err error) {
 
 func (p *fakeProc) loses(pid int) { _ = os.RemoveAll(filepath.Join(p.root, fmt.Sprint(pid))) }
 
-// TestScout: a kernel is handed on once; a Python that loads IPython later, a shell that executes one, and a pid that
-// is another process's by now are found. Without a new Python nothing is looked into.
-func TestScout(t *testing.T) {
+// TestKernelsAreHandedOnOnce: a kernel is handed on once; a Python that loads IPython later, a shell that executes one,
+// and a pid that is another process's by now are found. Without a new Python nothing is looked into.
+func TestKernelsAreHandedOnOnce(t *testing.T) {
 	proc := &fakeProc{t, t.TempDir()}
 	kernels := map[int]uint64{} // with IPython, by start
 	var looks, found []int

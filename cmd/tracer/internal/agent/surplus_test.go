@@ -59,9 +59,10 @@ func (w *wishes) ends(root uint32) {
 	w.free = append(w.free, root)
 }
 
-// TestSurplus: with all numbers taken, a newcomer gets the newest number of the account that has most, and nobody gets
-// one that would only change sides. So shares become equal, and it ends, though everybody who gave one up tries again.
-func TestSurplus(t *testing.T) {
+// TestNewcomerGetsASurplusNumber: with all numbers taken, a newcomer gets the newest number of the account that has
+// most, and nobody gets one that would only change sides. So shares become equal, and it ends, though everybody who
+// gave one up tries again.
+func TestNewcomerGetsASurplusNumber(t *testing.T) {
 	w := newWishes(t)
 	for i := range 3 * 16 {
 		w.wants(i % 3)
@@ -114,9 +115,9 @@ func shares(of *arrivals) (all []int) {
 	return all
 }
 
-// TestHeir: an arrival that gets the number of a kernel that leaves joins once a number is free. Meanwhile there is no
-// other heir, and the kernel's end is none; later there is.
-func TestHeir(t *testing.T) {
+// TestHeirWaitsForAFreeNumber: an arrival that gets the number of a kernel that leaves joins once a number is free.
+// Meanwhile there is no other heir, and the kernel's end is none; later there is.
+func TestHeirWaitsForAFreeNumber(t *testing.T) {
 	all := newArrivals()
 	var asked []int
 	join := func(id process.Identity) bool { asked = append(asked, id.PID); return true }

@@ -32,7 +32,7 @@ func (e *ended) add(w *model.Window) {
 	e.endings++
 }
 
-// lose takes in that n more have ended, behind those that were added.
+// lose counts n more endings whose windows were lost. They are later than all windows that were added.
 func (e *ended) lose(n int) {
 	e.kept = nil
 	e.endings += n

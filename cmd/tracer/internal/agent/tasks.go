@@ -16,11 +16,11 @@ type taskOptions struct {
 	Version string
 	// Running returns the open experiments of a process in the tree with a root.
 	Running func(root uint32, pid int) []model.Window
-	// Account returns to whom a root counts where there is no room.
+	// Account returns the account of a root.
 	Account func(root uint32) string
 }
 
-// taskKeeper keeps the experiments of workers until they have asked for them, and answers on their lines. It is a
+// taskKeeper keeps the experiments of workers until they have asked for them, and answers over their links. It is a
 // [tracer.Companion], and has the figures that processes ask for ([companion.Windows]): those of experiments. Its
 // methods are for one goroutine, but those of the first interface.
 type taskKeeper struct {
@@ -30,10 +30,10 @@ type taskKeeper struct {
 	processes map[int]*workerProcess
 
 	mu       sync.Mutex
-	accepted map[int]owned // processes that get a line
+	accepted map[int]owned // processes that get a link
 }
 
-// owned is of whom a process is.
+// owned is the root and the account of a process.
 type owned struct {
 	root    uint32
 	account string
@@ -49,7 +49,7 @@ type workerProcess struct {
 	ended
 }
 
-// maxProcesses is the most processes that are known. Others have no contexts and no line.
+// maxProcesses is the most processes that are known. Other processes have no contexts and no link.
 const maxProcesses = 1 << 10
 
 // newTaskKeeper returns a Keeper without processes.
@@ -81,8 +81,8 @@ func (k *taskKeeper) Leave(root uint32) {
 	maps.DeleteFunc(k.accepted, func(_ int, of owned) bool { return of.root == root })
 }
 
-// Accepts implements [tracer.Companion]: processes of workers have a line, and others below a kernel that have run a
-// task. Other notebooks have none: this agent keeps none of their cells.
+// Accepts implements [tracer.Companion]: processes of workers have a link, and so have processes below a kernel that
+// have run a task. Other notebooks have no link, as this agent keeps none of their cells.
 func (k *taskKeeper) Accepts(pid int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +96,7 @@ func (k *taskKeeper) Connected(pid, end int, live bool) { k.hub.Connected(pid, e
 // Announces implements [tracer.Companion].
 func (k *taskKeeper) Announces() string { return k.hub.Announces() }
 
-// accountOf returns to whom the lines of a process count.
+// accountOf returns the account that is charged for the links of a process.
 func (k *taskKeeper) accountOf(pid int) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,7 +112,7 @@ func (k *taskKeeper) accept(pid int, root uint32) {
 	}
 }
 
-// ownerOf returns of whom a root is.
+// ownerOf returns a root with its account.
 func (k *taskKeeper) ownerOf(root uint32) owned {
 	return owned{root, k.options.Account(root)}
 }
@@ -218,7 +218,7 @@ func (k *taskKeeper) Answer() {
 	}
 }
 
-// Close ends all lines.
+// Close ends all links.
 func (k *taskKeeper) Close() { k.hub.Close() }
 
 // Running implements [companion.Windows].

@@ -45,9 +45,9 @@ func ran(name string, start int64) model.Window {
 	return model.Window{Kind: model.Experiment, PID: worker, Name: name, StartNS: start, Status: model.OK}
 }
 
-// TestParents: a task has the context that was marked last before its begin, also if another one was marked since. What
-// is no context ends the one before.
-func TestParents(t *testing.T) {
+// TestParentIsTheContextMarkedLast: a task has the context that was marked last before its begin, also if another one
+// was marked since. What is no context ends the one before.
+func TestParentIsTheContextMarkedLast(t *testing.T) {
 	k := keeper()
 	other := strings.Replace(parent, "b7", "b8", 1)
 	k.begins("dask:early In[1]", 1010)
@@ -76,8 +76,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// TestSubmitted: the cell in which a notebook's marker lies has its ids, and no cell after it.
-func TestSubmitted(t *testing.T) {
+// TestSubmittingCellHasTheMarkersIds: the cell in which a notebook's marker lies has its ids, and no cell after it.
+func TestSubmittingCellHasTheMarkersIds(t *testing.T) {
 	k := keeper()
 	key := strings.Repeat("5e", 16)
 	for n := 1; n <= 40; n++ {

@@ -12,7 +12,7 @@ import (
 // maxHeldTasks is the most tasks that wait for a kernel's names.
 const maxHeldTasks = 256
 
-// keepTasks has workers followed, and their questions answered, unless that is off.
+// keepTasks begins to follow workers and to answer their questions, unless that is off.
 func keepTasks(a *Agent, o *tracer.Options) {
 	if a.options.Config.Dask.Off {
 		return

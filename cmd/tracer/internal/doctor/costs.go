@@ -29,15 +29,9 @@ func (d *Diagnosis) hits(c ledger.Costs) {
 		d.add("traps", "traps", Unknown, "the costs of a hit did not agree, and the highest are shown: other work, or "+
 			"a clock that moves in steps")
 	}
-	d.Costs = append(d.Costs,
-		Cost{
-			ID: "uprobe.emulated", Name: "uprobe, emulated instruction", Added: float64(c.Emulated),
-			Low: float64(c.Emulated), High: float64(c.Emulated),
-		},
-		Cost{
-			ID: "uprobe.stepped", Name: "uprobe, single-stepped instruction", Added: float64(c.Stepped),
-			Low: float64(c.Stepped), High: float64(c.Stepped),
-		})
+	hit := func(id, name string, ns float64) Cost { return Cost{ID: id, Name: name, Added: ns, Low: ns, High: ns} }
+	d.Costs = append(d.Costs, hit("uprobe.emulated", "uprobe, emulated instruction", float64(c.Emulated)),
+		hit("uprobe.stepped", "uprobe, single-stepped instruction", float64(c.Stepped)))
 }
 
 // costPairs is the number of measurements with the probes and without, in turns.

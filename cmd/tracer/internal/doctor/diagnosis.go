@@ -70,7 +70,8 @@ func (d *Diagnosis) advise(command, problem string, args ...any) {
 	d.Actions = append(d.Actions, Action{Problem: fmt.Sprintf(problem, args...), Command: command})
 }
 
-// ask has that process look. If it cannot, found stays as it is, and the diagnosis says which look is missing.
+// ask asks a process without rights to look. If it cannot, found stays as it is, and the diagnosis says which look is
+// missing.
 func (d *Diagnosis) ask(ctx context.Context, found any, what, title string) {
 	if err := look.Ask(ctx, found, what); err != nil {
 		d.Unseen = append(d.Unseen, fmt.Sprintf("%s: %v", title, err))

@@ -74,19 +74,18 @@ func (d *Diagnosis) numPy() {
 		}
 		n, err := tracer.InspectNumPy(f)
 		f.Close()
-		switch {
-		case errors.Is(err, numpy.ErrNoHandler):
-			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file,
-				numpy.ErrNoHandler)
-		case err != nil:
+		if errors.Is(err, numpy.ErrNoHandler) {
+			err = numpy.ErrNoHandler // without its details
+		}
+		if err != nil {
 			d.add("numpy", "NumPy", Reduced, "%s: %v: probes on PyTraceMalloc_Track, two hits for every array", file,
 				err)
-		default:
-			text := "two hits for an array of 1,024 bytes or more"
-			if n.Stepped > 0 {
-				text += ", some of them single-stepped"
-			}
-			d.add("numpy", "NumPy", OK, "%s: probes inside, at %d places: %s", file, n.Places, text)
+			continue
 		}
+		text := "two hits for an array of 1,024 bytes or more"
+		if n.Stepped > 0 {
+			text += ", some of them single-stepped"
+		}
+		d.add("numpy", "NumPy", OK, "%s: probes inside, at %d places: %s", file, n.Places, text)
 	}
 }

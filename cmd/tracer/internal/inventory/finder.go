@@ -81,7 +81,7 @@ func newFinder(ctx context.Context, what string, most bounds, deliver func(Findi
 	}
 }
 
-// Look has processes looked at.
+// Look queues processes to be looked at.
 func (f *Finder) Look(all ...Candidate) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +110,7 @@ func (f *Finder) employ() {
 	go f.work(c) // maxWorkers
 }
 
-// later has a worker employed after a while. The caller holds mu.
+// later starts a worker after a while. The caller holds mu.
 func (f *Finder) later(after time.Duration) {
 	if f.timer != nil {
 		f.timer.Stop()
@@ -140,7 +140,7 @@ func (f *Finder) work(c Candidate) {
 	}
 }
 
-// watch has another worker employed if this one is busy for a while, until over is called.
+// watch starts another worker if this one is still busy after a while. The caller calls over at the end of a look.
 func (f *Finder) watch() (over func()) {
 	isSlow, isOver := false, false
 	timer := time.AfterFunc(slowAfter, func() {

@@ -149,8 +149,9 @@ func TestHungProcesses(t *testing.T) {
 	}
 }
 
-// TestProbation: a user with a process that hung gets no turn while half of the workers are busy, and others do.
-func TestProbation(t *testing.T) {
+// TestUserOfAHangingProcessWaits: a user with a process that hung gets no turn while half of the workers are busy, and
+// others do.
+func TestUserOfAHangingProcessWaits(t *testing.T) {
 	turns, now := newTurns(lasting), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, true)
@@ -168,9 +169,9 @@ func TestProbation(t *testing.T) {
 	}
 }
 
-// TestCuts: in a list no more of a user is looked at once two looks took too long, though the time would do, and others
-// are.
-func TestCuts(t *testing.T) {
+// TestTwoSlowLooksEndAUsersList: in a list no more of a user is looked at once two looks took too long, though the time
+// would do, and others are.
+func TestTwoSlowLooksEndAUsersList(t *testing.T) {
 	turns, now := newTurns(ofList), time.Unix(1000, 0)
 	for pid := range ofList.cuts + 1 {
 		turns.add(of(1, 10+pid))
@@ -191,9 +192,9 @@ func TestCuts(t *testing.T) {
 	}
 }
 
-// TestTurns: a user who has used up the burst has the next turn when a twentieth of a core has made up for it; a user
-// with many processes that wait loses the oldest.
-func TestTurns(t *testing.T) {
+// TestTurnsOfUsersByTheirTime: a user who has used up the burst has the next turn when a twentieth of a core has made
+// up for it; a user with many processes that wait loses the oldest.
+func TestTurnsOfUsersByTheirTime(t *testing.T) {
 	turns, now := newTurns(lasting), time.Unix(1000, 0)
 	turns.add(of(1, 10))
 	c, _, _ := turns.next(now, false)
@@ -264,9 +265,9 @@ func TestSilentFileSystems(t *testing.T) {
 	}
 }
 
-// TestWaiters: the file systems that helpers wait for are known for each user until the helpers have ended. With many,
-// no others are asked.
-func TestWaiters(t *testing.T) {
+// TestSilentFileSystemsAreKnownByUser: the file systems that helpers wait for are known for each user until the helpers
+// have ended. With many, no others are asked.
+func TestSilentFileSystemsAreKnownByUser(t *testing.T) {
 	var w waiters
 	ended := map[int]bool{}
 	lives := func(id process.Identity) bool { return !ended[id.PID] }

@@ -14,8 +14,8 @@ type Candidate struct {
 	Holder Holder
 }
 
-// Holder is to whom the time for looks at a process counts: a user, of a group with users of its own if there is one,
-// such as a container.
+// Holder is charged for the time of looks at a process: a user, within a group that has users of its own, such as a
+// container, or "".
 type Holder struct {
 	UID   uint32
 	Group string
@@ -90,8 +90,8 @@ func (t *turns) add(c Candidate) (left Candidate, is bool) {
 	return left, is
 }
 
-// next removes the process whose turn it is. Without one, at is when there will be one; the zero time if none waits
-// that is not kept up by another of its holder's. trusted: no holder on probation has a turn.
+// next removes the process whose turn it is. Where it is no process's turn yet, at is when it will be; at is zero if
+// each process that waits, waits for another process of its holder. trusted: no holder on probation has a turn.
 func (t *turns) next(now time.Time, trusted bool) (c Candidate, ok bool, at time.Time) {
 	var best Holder
 	var least time.Duration

@@ -17,9 +17,9 @@ func (e *end) Close() error {
 	return nil
 }
 
-// TestGuests: the oldest stranger is closed, and never one that has named the secret; of the latter the oldest is
-// closed, too.
-func TestGuests(t *testing.T) {
+// TestOldestStrangerIsClosed: the oldest stranger is closed, and never one that has named the secret; of the latter the
+// oldest is closed, too.
+func TestOldestStrangerIsClosed(t *testing.T) {
 	var g guests
 	owner := &end{}
 	asks := (&http.Request{}).WithContext(g.begin(t.Context(), owner))

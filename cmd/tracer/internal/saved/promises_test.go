@@ -43,9 +43,9 @@ func holding(pid int32, name string, pieces ...event.Piece) *event.Variables {
 	}
 }
 
-// TestRecall: the promises are those of the last look at each process, with the objects by which a check recognizes
-// them.
-func TestRecall(t *testing.T) {
+// TestPromisesOfTheLastLook: the promises are those of the last look at each process, with the objects by which a check
+// recognizes them.
+func TestPromisesOfTheLastLook(t *testing.T) {
 	start := &event.Start{
 		Host: event.Host{BootID: "boot"}, Processes: []event.ProcessInfo{{PID: 7, Started: 99}, {PID: 8}},
 	}

@@ -17,8 +17,8 @@ func answer(text string) (*Result, error) {
 
 const begun = `{"event": "begin", "what": "kernel python3", "python": "3.11.2", "pid": 7}` + "\n"
 
-// TestAnswer: what the runner sends is read.
-func TestAnswer(t *testing.T) {
+// TestAnswerOfTheRunnerIsRead: what the runner sends is read.
+func TestAnswerOfTheRunnerIsRead(t *testing.T) {
 	if _, err := answer(begun + "{\n" + `"event": "end"}` + "\n"); err == nil {
 		t.Error("an object in two lines is one")
 	}
@@ -35,8 +35,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSteps: the kernel is named once, before its cells.
-func TestSteps(t *testing.T) {
+// TestKernelIsNamedBeforeItsCells: the kernel is named once, before its cells.
+func TestKernelIsNamedBeforeItsCells(t *testing.T) {
 	var all []string
 	say := func(format string, a ...any) { all = append(all, fmt.Sprintf(format, a...)) }
 	_, err := readAnswer(strings.NewReader(begun+`{"event": "cell begins", "cell": 1}`+"\n"+
@@ -120,8 +120,8 @@ func TestFiguresOfCellsWithoutWindow(t *testing.T) {
 	}
 }
 
-// TestFigures: the notebook's cells are found among others, and a report that is cut short is none.
-func TestFigures(t *testing.T) {
+// TestFiguresOfTheNotebooksCells: the notebook's cells are found among others, and a report that is cut short is none.
+func TestFiguresOfTheNotebooksCells(t *testing.T) {
 	cell := func(pid int, kind, source string, silent bool, peak int) string {
 		return fmt.Sprintf(`{"id": %d, "pid": %d, "kind": %q, "source": %q, "silent": %v, "status": "ok",
 			"allocations": [{"stack": 3}], "meters": {"cpu.resident": {"start": 1, "peak": %d, "exact": true}},

@@ -154,8 +154,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestShown: display() of a cell's value shows the same.
-func TestShown(t *testing.T) {
+// TestDisplayOfAValueIsTheSame: display() of a cell's value shows the same.
+func TestDisplayOfAValueIsTheSame(t *testing.T) {
 	output := func(kind, text string) *Output {
 		return &Output{Type: kind, Data: map[string]Blob{"text/plain": {Text: text}}}
 	}
@@ -198,9 +198,9 @@ func peaked(peaks ...int64) *Figures {
 	return f
 }
 
-// TestJudge: what differs between two runs of the notebook as it is, is not held against a change; the certain saving
-// is the worst of all pairs of runs.
-func TestJudge(t *testing.T) {
+// TestNoiseIsNotHeldAgainstAChange: what differs between two runs of the notebook as it is, is not held against a
+// change; the certain saving is the worst of all pairs of runs.
+func TestNoiseIsNotHeldAgainstAChange(t *testing.T) {
 	n := file(t, "a", "b")
 	changed, err := n.With(map[int]string{0: "a2"})
 	if err != nil {

@@ -78,8 +78,8 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// TestScript: a script's text stays as it is but for the changed cell, and cells of prose do not run.
-func TestScript(t *testing.T) {
+// TestScriptKeepsOtherText: a script's text stays as it is but for the changed cell, and cells of prose do not run.
+func TestScriptKeepsOtherText(t *testing.T) {
 	const text = "#!/usr/bin/env python\nimport os\n\n# %% [markdown]\n# prose\n\n" +
 		"# %%\nx = 1\ny = 2\n\n\n# %% last\nprint(x)\n"
 	n, err := Read("a.py", []byte(text))
@@ -115,8 +115,8 @@ func TestScriptHead(t *testing.T) {
 	}
 }
 
-// TestEdited: edits go to the cell that ran, the last line first, and never twice to a line.
-func TestEdited(t *testing.T) {
+// TestEditsGoToTheCellThatRan: edits go to the cell that ran, the last line first, and never twice to a line.
+func TestEditsGoToTheCellThatRan(t *testing.T) {
 	n := file(t, "a\nb\nc", "d")
 	ran := func(execution int) int { return execution - 2 } // of a run whose first execution was none of the cells
 	item := func(number int, edits ...model.AdviceEdit) model.AdviceItem {

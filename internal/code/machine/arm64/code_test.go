@@ -28,8 +28,8 @@ func (p program) decode(addr uint64) (in isa.Instruction, ok bool) {
 	return decode(p.bytes()[addr-p.at:], addr)
 }
 
-// TestStub: a stub is adrp, ldr, add and br, perhaps behind bti.
-func TestStub(t *testing.T) {
+// TestShapesOfAStub: a stub is adrp, ldr, add and br, perhaps behind bti.
+func TestShapesOfAStub(t *testing.T) {
 	const (
 		bti, page, load  = 0xd503245f, 0x90000010, 0xf9400a11 // adrp x16, here; ldr x17, [x16, #16]
 		add, jump, other = 0x91004210, 0xd61f0220, 0xd61f0200 // add x16, x16, #16; br x17; br x16
@@ -55,9 +55,9 @@ func TestStub(t *testing.T) {
 	}
 }
 
-// TestScan: places that code refers to in one instruction or in two, also where one page serves several, a call lies
-// between, and the address is copied.
-func TestScan(t *testing.T) {
+// TestPlacesThatCodeRefersTo: places that code refers to in one instruction or in two, also where one page serves
+// several, a call lies between, and the address is copied.
+func TestPlacesThatCodeRefersTo(t *testing.T) {
 	p := program{0x10000, []uint32{
 		0xb0000013, // adrp x19, 0x11000
 		0xb0000000, // adrp x0, 0x11000
@@ -102,8 +102,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestExclusive: between a load and a store that are to be one no instruction takes a probe.
-func TestExclusive(t *testing.T) {
+// TestNoProbeBetweenExclusives: between a load and a store that are to be one no instruction takes a probe.
+func TestNoProbeBetweenExclusives(t *testing.T) {
 	p := program{0x10000, []uint32{
 		0xd503201f, // nop
 		0x885ffc02, // ldaxr w2, [x0]

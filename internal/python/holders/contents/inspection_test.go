@@ -277,8 +277,9 @@ func TestUntouchedPagesAreNotRead(t *testing.T) {
 	}
 }
 
-// TestSamples: where the budget is too small for an array, parts of it are read that are spread evenly.
-func TestSamples(t *testing.T) {
+// TestLargeArraysAreSampledEvenly: where the budget is too small for an array, parts of it are read that are spread
+// evenly.
+func TestLargeArraysAreSampledEvenly(t *testing.T) {
 	f, data := fakeArrays()
 	for _, strides := range [][]int64{{8, 0}, {16, 8}} {
 		lengths := []int64{elementsOfFake}

@@ -180,8 +180,9 @@ func TestHalvesAreTrue(t *testing.T) {
 	}
 }
 
-// TestHashes: the same bytes have the same hash, whatever their type and parts; a gap or other bytes take it away.
-func TestHashes(t *testing.T) {
+// TestHashesOfTheSameBytes: the same bytes have the same hash, whatever their type and parts; a gap or other bytes take
+// it away.
+func TestHashesOfTheSameBytes(t *testing.T) {
 	seed, raw := maphash.MakeSeed(), made(elementType{'u', 1}, rand.New(rand.NewPCG(1, 1)), 4000)
 	sum := func(of elementType, part int, gap bool) (uint64, bool) {
 		s := newScanner(of, seed)

@@ -72,8 +72,8 @@ func (f *found) Node(p NodePointer) { f.nodes = append(f.nodes, p.Node) }
 func (f *found) Tensor(impl uint64) { f.tensors = append(f.tensors, impl) }
 func (f *found) Object(obj uint64)  { f.objects = append(f.objects, obj) }
 
-// TestNode: edges, saved tensors of both versions, in vectors, and nodes that others share are found.
-func TestNode(t *testing.T) {
+// TestEdgesAndSavedTensors: edges, saved tensors of both versions, in vectors, and nodes that others share are found.
+func TestEdgesAndSavedTensors(t *testing.T) {
 	const original, output = 1 << 16, 1 << 32
 	for name, l := range map[string]saved{"1.13": savedLayouts[0], "2.6": savedLayouts[1]} {
 		t.Run(name, func(t *testing.T) {
@@ -117,9 +117,9 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestParameter: a node that adds gradients up has the tensor that refers back to it, and a function in Python the
-// object that does. A tensor that does not refer back is left over from others.
-func TestParameter(t *testing.T) {
+// TestNodeOfAParameter: a node that adds gradients up has the tensor that refers back to it, and a function in Python
+// the object that does. A tensor that does not refer back is left over from others.
+func TestNodeOfAParameter(t *testing.T) {
 	for _, head := range []uint64{24, 32} {
 		f := newForged()
 		g := Autograd{f}
@@ -148,8 +148,9 @@ func TestParameter(t *testing.T) {
 	}
 }
 
-// TestMeta: what autograd keeps of a tensor is read where its name is short, as libstdc++ has it since GCC 5.
-func TestMeta(t *testing.T) {
+// TestTensorsMetadata: what autograd keeps of a tensor is read where its name is short, as libstdc++ has it since GCC
+// 5.
+func TestTensorsMetadata(t *testing.T) {
 	f := newForged()
 	g := Autograd{f}
 	p, grad := f.node(product, 400, nil), f.object(impl, 184, nil)
@@ -171,9 +172,9 @@ func TestMeta(t *testing.T) {
 	}
 }
 
-// TestForged: nodes with impossible fields are not believed, and reading any one takes few reads: lists without end,
-// sizes beyond all memory, wild pointers, nodes and lists that lead to themselves.
-func TestForged(t *testing.T) {
+// TestForgedNodesAreNotBelieved: nodes with impossible fields are not believed, and reading any one takes few reads:
+// lists without end, sizes beyond all memory, wild pointers, nodes and lists that lead to themselves.
+func TestForgedNodesAreNotBelieved(t *testing.T) {
 	const most = 300_000
 	for name, c := range map[string]struct {
 		spoil func(f *forged, p NodePointer)

@@ -20,10 +20,10 @@ func (c *countedReads) ReadAt(buf []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(buf, off)
 }
 
-// TestAhead: addresses come in their order, each once, and the reads give the memory's contents, also beside pages that
-// are missing, and where a process names addresses that none can have. Pages that lie side by side are read together,
-// and only those that are asked for.
-func TestAhead(t *testing.T) {
+// TestAddressesComeInOrder: addresses come in their order, each once, and the reads give the memory's contents, also
+// beside pages that are missing, and where a process names addresses that none can have. Pages that lie side by side
+// are read together, and only those that are asked for.
+func TestAddressesComeInOrder(t *testing.T) {
 	h := newHoled(KeptPages)
 	from := &countedReads{ReaderAt: h}
 	m := NewMemory(from, 1<<40)

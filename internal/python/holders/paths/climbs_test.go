@@ -221,9 +221,9 @@ func deep(f *holderstest.Python, length int) {
 	f.Put(f.Heap.Interpreter+uint64(f.Heap.InterpModules), f.Dict(f.Str("__main__"), main, f.Str("sys"), sys))
 }
 
-// TestDescribe: whatever lies at the end of ways of all lengths, some with nodes between that are no steps, is
-// described as if the whole way were gone.
-func TestDescribe(t *testing.T) {
+// TestDescriptionOfLongPaths: whatever lies at the end of ways of all lengths, some with nodes between that are no
+// steps, is described as if the whole way were gone.
+func TestDescriptionOfLongPaths(t *testing.T) {
 	const length = 700
 	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
 		deep(f, length)

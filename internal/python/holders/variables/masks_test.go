@@ -65,8 +65,8 @@ func definedMasks(t *tree, owners []int32) (sets []uint64, others []bool) {
 	return sets, others
 }
 
-// TestMasks compares the sets of many owners with the definition, on random graphs, and counts them.
-func TestMasks(t *testing.T) {
+// TestSetsOfManyOwners compares the sets of many owners with the definition, on random graphs, and counts them.
+func TestSetsOfManyOwners(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
 		tr, e := ownedGraph(r, 20+r.IntN(200), 1+r.IntN(maxOwners), r.IntN(2))

@@ -66,8 +66,8 @@ func ended(uid uint32, place, notebook, signal string) *telemetry.Death {
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// TestSays: a report in a sentence, with the figures that there are.
-func TestSays(t *testing.T) {
+// TestReportInASentence: a report in a sentence, with the figures that there are.
+func TestReportInASentence(t *testing.T) {
 	bound := int64(gib)
 	for want, change := range map[string]func(*telemetry.Death){
 		"K was killed at 12.00 GiB of 12.00 GiB, in In[7], line 3, which took 9.00 GiB (out of memory, " +
@@ -159,8 +159,9 @@ func TestWhichDeaths(t *testing.T) {
 	}
 }
 
-// TestBounds: a user with 10,000 dying kernels keeps nobody's report from its place, and old ones go.
-func TestBounds(t *testing.T) {
+// TestManyDeathsOfAUserPushOutNobodys: a user with 10,000 dying kernels keeps nobody's report from its place, and old
+// ones go.
+func TestManyDeathsOfAUserPushOutNobodys(t *testing.T) {
 	c := config(t)
 	c.PerUser, c.InAll = 20, 50
 	k := keeper(t, c)
@@ -237,8 +238,8 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestConfig: mistakes are found.
-func TestConfig(t *testing.T) {
+// TestMistakesInTheConfiguration: mistakes are found.
+func TestMistakesInTheConfiguration(t *testing.T) {
 	good := DefaultConfig()
 	if _, err := good.Check(); err != nil {
 		t.Error(err)
@@ -256,9 +257,9 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestCounts: what becomes of deaths is counted: reports that are made, that there is no room for, and that a companion
-// gets or does not get, and deaths of nobody known. A kernel that ends well is no death.
-func TestCounts(t *testing.T) {
+// TestDeathsAreCounted: what becomes of deaths is counted: reports that are made, that there is no room for, and that a
+// companion gets or does not get, and deaths of nobody known. A kernel that ends well is no death.
+func TestDeathsAreCounted(t *testing.T) {
 	c := config(t)
 	c.PerUser, c.InAll = 2, 3
 	k := keeper(t, c)
@@ -293,8 +294,9 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestAccounts: deaths of somebody's many users push out no more than those of one user would, and none of another's.
-func TestAccounts(t *testing.T) {
+// TestManyUsersOfAnAccountCountAsOne: deaths of somebody's many users push out no more than those of one user would,
+// and none of another's.
+func TestManyUsersOfAnAccountCountAsOne(t *testing.T) {
 	c := config(t)
 	c.Folder = ""
 	k := New(Options{Config: func() *Config { return c }, Log: slog.New(slog.DiscardHandler)})

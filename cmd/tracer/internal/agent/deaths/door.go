@@ -68,8 +68,8 @@ type refusal struct {
 	Error string `json:"error"`
 }
 
-// answer sends who has connected the reports that are theirs, without waiting: the newest, as many as there is room
-// for.
+// answer sends the reports that belong to whoever has connected: the newest ones that fit into an answer. It does not
+// wait.
 func (k *Keeper) answer(conn *os.File) {
 	reports, err := k.readable(conn)
 	if err != nil {

@@ -59,8 +59,9 @@ func ids(t *testing.T, k *Keeper) (out []string) {
 	return out
 }
 
-// TestDoor: who connects gets the reports of the same user in the same place, and the machine's root gets all.
-func TestDoor(t *testing.T) {
+// TestReportsGoToTheirUserAlone: who connects gets the reports of the same user in the same place, and the machine's
+// root gets all.
+func TestReportsGoToTheirUserAlone(t *testing.T) {
 	me := uint32(os.Getuid())
 	for place, want := range map[string]string{Machine: "mine others", podA: "pods"} {
 		k := keeper(t, config(t))
@@ -132,9 +133,9 @@ func TestSilentStrangers(t *testing.T) {
 	}
 }
 
-// TestDeliver: a companion gets one packet, and then the end of the line. A companion that has gone, or whose socket is
-// full, is owed the report still.
-func TestDeliver(t *testing.T) {
+// TestCompanionGetsOnePacket: a companion gets one packet, and then the end of the line. A companion that has gone, or
+// whose socket is full, is owed the report still.
+func TestCompanionGetsOnePacket(t *testing.T) {
 	k := keeper(t, config(t))
 	k.Death(killed(1000, podA, "a.ipynb", noon.Add(24*time.Hour*365)))
 	k.Joined(&telemetry.Kernel{PID: 7, UID: 1000, Place: podA}, "a.ipynb")

@@ -14,7 +14,7 @@ import (
 )
 
 // folder has reports as files, each with mode 0600 of the agent's user: an agent without CAP_CHOWN cannot give them
-// away. A report is written beside its place and renamed, so there is none that is half written.
+// away. A report is written under another name and renamed, so no file is half written.
 type folder struct {
 	root  *os.Root
 	saved map[string]*Report // by id, as they are on the disk
@@ -112,7 +112,7 @@ func (f *folder) read(name string) (*Report, error) {
 	return read(file)
 }
 
-// sync makes the files those reports: it writes those that changed, and removes the others. It goes on after an error.
+// sync writes the reports that changed, and removes the files of all other reports. It goes on after an error.
 func (f *folder) sync(reports []*Report) error {
 	var failed error
 	keep := map[string]bool{}

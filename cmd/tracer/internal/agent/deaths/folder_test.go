@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFolder: another agent has the reports again, as they were, from files that only this user may read; those that
-// are no longer kept are removed.
-func TestFolder(t *testing.T) {
+// TestReportsOutliveTheAgent: another agent has the reports again, as they were, from files that only this user may
+// read; those that are no longer kept are removed.
+func TestReportsOutliveTheAgent(t *testing.T) {
 	c := config(t)
 	k := keeper(t, c)
 	k.Death(killed(1000, podA, "a.ipynb", time.Now().Add(-time.Hour)))

@@ -23,7 +23,7 @@ import (
 // Options are what a [Keeper] needs.
 type Options struct {
 	Config func() *Config // returns the present one
-	// Protocol is the version of lines to companions.
+	// Protocol is the version of the protocol of links to companions.
 	Protocol string
 	// Place returns the boundary inside which a process's user is one person, as [telemetry.Kernel] has it.
 	Place func(pid int, uid uint32) string
@@ -155,7 +155,7 @@ func (k *Keeper) pause(failing bool) time.Duration {
 	return pruneEvery
 }
 
-// sync makes the files of the folder the reports.
+// sync brings the folder up to date with the reports.
 func (k *Keeper) sync(folder string) error {
 	if k.folder == nil {
 		if err := k.open(folder); err != nil {
@@ -241,7 +241,7 @@ func (k *Keeper) Owes(pid int) bool {
 	return known && k.closers.Waiting() < maxToClose && k.shelf.last(o) != nil
 }
 
-// maxToClose is how many lines may wait to be closed: no more are made then.
+// maxToClose is how many links may wait to be closed; meanwhile no more are made.
 const maxToClose = 32
 
 // Announces implements [tracer.Messenger].

@@ -26,7 +26,7 @@ type Report struct {
 
 	UID   uint32 `json:"uid"`
 	Place string `json:"place"` // as in [telemetry.Kernel]
-	// Account is to whom the report counts; as in [telemetry.Kernel].
+	// Account is what the report is charged to, as in [telemetry.Kernel].
 	Account string `json:"account,omitempty"`
 	User    string `json:"user,omitempty"`
 	Pod     string `json:"pod,omitempty"`
@@ -65,7 +65,7 @@ const OutOfMemory = "out-of-memory"
 // causes are the signals that people ask about: others are sent to end a kernel that is not needed any more.
 var causes = map[string]bool{"SIGKILL": true, "SIGSEGV": true, "SIGBUS": true, "SIGABRT": true}
 
-// causeOf returns the cause of an end, "" if it is none to report.
+// causeOf returns the cause of an end, "" for an end that is not reported.
 func causeOf(e *model.Ending) string {
 	switch {
 	case e == nil:

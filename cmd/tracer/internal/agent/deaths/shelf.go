@@ -14,7 +14,8 @@ type owner struct {
 
 func (r *Report) owner() owner { return owner{r.UID, r.Place} }
 
-// account returns to whom a report counts: of those of an agent that did not know it, to the owner.
+// account returns what a report is charged to. A report of an agent that did not know the account is charged to its
+// owner.
 func (r *Report) account() string {
 	if r.Account != "" {
 		return r.Account
@@ -30,7 +31,7 @@ type origin struct {
 
 func (r *Report) origin() origin { return origin{r.owner(), r.Notebook, r.KernelID} }
 
-// same reports whether both are the same notebook of the same owner. A name that is not known is the same as none.
+// same reports whether both are the same notebook of the same owner. A name that is not known equals no other.
 func (o origin) same(other origin) bool {
 	return o.owner == other.owner && o.place != "" &&
 		(o.notebook != "" && o.notebook == other.notebook || o.kernelID != "" && o.kernelID == other.kernelID)
@@ -50,8 +51,8 @@ func (s *shelf) add(r *Report) {
 	s.reports = slices.Insert(s.reports, at, r)
 }
 
-// addLatest puts the report of a kernel that has just ended behind all others. Where the clock was set back since those
-// were made, they get the time of this one: else they would count as later ones, for as long as it was set back.
+// addLatest puts the report of a kernel that has just ended behind all others. If the clock was set back meanwhile,
+// earlier reports have later times. They get the time of the new report, so that the order stays right.
 func (s *shelf) addLatest(r *Report) {
 	for i, before := range s.reports {
 		if before.At.After(r.At) {
@@ -117,7 +118,7 @@ func (s *shelf) passed(o origin) (changed bool) {
 	return changed
 }
 
-// mark replaces a report by a copy that was shown, or was not: others may read the first.
+// mark replaces a report by a copy with another mark: somebody may be reading the report itself.
 func (s *shelf) mark(i int, shown bool) {
 	one := *s.reports[i]
 	one.Shown = shown

@@ -41,7 +41,7 @@ type answer struct {
 // maxAnswer is the most of an answer that is read, in bytes.
 const maxAnswer = 64 << 10
 
-// newClient returns the SDK's client for a configuration. It writes down each answer at last.
+// newClient returns the SDK's client for a configuration. The client writes each answer into last.
 func newClient(c *Spans, h *headers, open func(string) (*os.File, error), last *answer) (
 	otlptrace.Client, error) {
 	secure, err := c.tls(open)
@@ -122,7 +122,7 @@ func newGRPC(to *url.URL, c *Spans, secure *tls.Config, h *headers, last *answer
 	return &owner{inner, conn}, nil
 }
 
-// quietTime is after which time without an answer a connection is tested; receivers close those with more tests.
+// quietTime is how long a connection is silent before it is tested. Receivers close connections with more tests.
 const quietTime = 6 * time.Minute
 
 // owner closes the connection of a client.
@@ -161,7 +161,7 @@ func (h ofCalls) GetRequestMetadata(context.Context, ...string) (map[string]stri
 	return h.all(), nil
 }
 
-// RequireTransportSecurity implements [credentials.PerRPCCredentials]. The configuration has been asked about that.
+// RequireTransportSecurity implements [credentials.PerRPCCredentials]. The configuration decides that.
 func (h ofCalls) RequireTransportSecurity() bool { return false }
 
 // silenceGRPC keeps gRPC from writing to standard error: its lines have texts of the receiver's.

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -17,7 +18,7 @@ type Spans struct {
 	Protocol string `yaml:"protocol"`
 	// HeadersFile is a file with headers for each request, such as tokens: a line "Name: value" for each.
 	HeadersFile string `yaml:"headers_file"`
-	// CAFile has the certificates, PEM, that the receiver's must lead to; without it, those of the machine serve.
+	// CAFile has the certificates, PEM, that sign the receiver's; without it, the machine's are used.
 	CAFile string `yaml:"ca_file"`
 	// Insecure: an endpoint http://… may be on another machine.
 	Insecure bool `yaml:"insecure"`
@@ -48,15 +49,8 @@ const (
 
 // Check fills in the defaults, and returns the first field with a mistake.
 func (c *Spans) Check() (key string, err error) {
-	if c.Protocol == "" {
-		c.Protocol = HTTP
-	}
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.Queue == 0 {
-		c.Queue = defaultQueue
-	}
+	c.Protocol, c.Timeout = cmp.Or(c.Protocol, HTTP), cmp.Or(c.Timeout, defaultTimeout)
+	c.Queue = cmp.Or(c.Queue, defaultQueue)
 	switch {
 	case c.Protocol != HTTP && c.Protocol != GRPC:
 		return "protocol", fmt.Errorf("%.20q is not http or grpc", c.Protocol)

@@ -40,9 +40,9 @@ func partialHTTP(rejected int64, message string) func(http.ResponseWriter) {
 	return answerOf(http.StatusOK, string(raw), "Content-Type", "application/x-protobuf")
 }
 
-// TestAnswers: what becomes of ten spans is counted, by the answer of the receiver: one that says no is not asked
-// again, one that is not there is, a few times.
-func TestAnswers(t *testing.T) {
+// TestSpansAreCountedByTheAnswer: what becomes of ten spans is counted, by the answer of the receiver: one that says no
+// is not asked again, one that is not there is, a few times.
+func TestSpansAreCountedByTheAnswer(t *testing.T) {
 	huge := strings.Repeat("x", 8<<20)
 	garbage := answerOf(200, "\xff\xff", "Content-Type", "application/x-protobuf")
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func (s *sender) gatherTen(t *testing.T) *batch {
 	return s.gather(ctx, <-s.queue)
 }
 
-// TestAnswersOfGRPC is [TestAnswers] for gRPC.
+// TestAnswersOfGRPC is [TestSpansAreCountedByTheAnswer] for gRPC.
 func TestAnswersOfGRPC(t *testing.T) {
 	huge := strings.Repeat("x", 8<<20)
 	for name, c := range map[string]struct {

@@ -81,7 +81,7 @@ type profilePart struct {
 	doubt  string // the outermost frame, "" for none
 }
 
-// add adds a part of the i-th meter. A part without bytes is none.
+// add adds a part of the i-th meter. A part without bytes is left out.
 func (b *builder) add(i int, p profilePart) {
 	if p.values == [2]int64{} {
 		return
@@ -132,7 +132,7 @@ func (b *builder) location(f *model.Frame) *profile.Location {
 	return l
 }
 
-// clean returns a name as it may be shown, never an empty one's place: "" stays "".
+// clean returns a name as it may be shown.
 func clean(text string) string { return strings.ToValidUTF8(escape.Bounded(text, maxName), "?") }
 
 // comment adds a sentence.

@@ -23,7 +23,7 @@ const (
 	Unreachable = "unreachable" // the engine did not answer, or cannot take anything now
 )
 
-// NewCounts returns the counters of no engine, which a registry shows.
+// NewCounts returns counters without any engine yet, and registers them.
 func NewCounts(r prometheus.Registerer) *Counts {
 	c := &Counts{
 		sent: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ipytracer_export_sent_total",

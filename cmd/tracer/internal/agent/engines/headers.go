@@ -13,7 +13,8 @@ import (
 )
 
 // headers are the headers of each request to an engine, from a file with a line "Name: value" for each. The file is
-// read again now and then: tokens change. No error has a value of it. The methods may be called from any goroutine.
+// read again now and then: tokens change. No error has the value of a header. The methods may be called from any
+// goroutine.
 type headers struct {
 	name string // "" for none
 	open func(string) (*os.File, error)

@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -39,9 +40,7 @@ var errNowhere = errors.New("it must be true: profiles are pulled")
 
 // Check fills in the defaults, and returns the first field with a mistake.
 func (c *Profiles) Check() (key string, err error) {
-	if c.Every == 0 {
-		c.Every = usualEvery
-	}
+	c.Every = cmp.Or(c.Every, usualEvery)
 	if !c.Pull {
 		return "pull", errNowhere
 	}

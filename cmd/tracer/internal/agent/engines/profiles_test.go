@@ -115,8 +115,8 @@ func TestManyStacks(t *testing.T) {
 	}
 }
 
-// TestInexact: a figure that is not exact says so in the outermost frame of each of its samples.
-func TestInexact(t *testing.T) {
+// TestInexactFiguresSaySoInAFrame: a figure that is not exact says so in the outermost frame of each of its samples.
+func TestInexactFiguresSaySoInAFrame(t *testing.T) {
 	bound := int64(4096)
 	for _, one := range []struct {
 		bound *int64
@@ -226,8 +226,9 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestConfig: profiles have to be pulled, and an interval has a length that is allowed; without one it is a minute.
-func TestConfig(t *testing.T) {
+// TestMistakesInTheSectionOfProfiles: profiles have to be pulled, and an interval has a length that is allowed; without
+// one it is a minute.
+func TestMistakesInTheSectionOfProfiles(t *testing.T) {
 	for _, one := range []struct {
 		config Profiles
 		key    string

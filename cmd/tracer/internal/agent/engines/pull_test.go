@@ -15,9 +15,9 @@ func held(bytes int64) []attribution.Flow {
 	return []attribution.Flow{{Meter: "cpu.numpy", Held: bytes, Exact: true}}
 }
 
-// TestPull: the last interval of a kernel has the same bytes as often as it is asked for; a number without one, and one
-// that is none, has nothing. It ends with the kernel. Answers are counted.
-func TestPull(t *testing.T) {
+// TestPulledProfileIsTheLastInterval: the last interval of a kernel has the same bytes as often as it is asked for; a
+// number without one, and one that is none, has nothing. It ends with the kernel. Answers are counted.
+func TestPulledProfileIsTheLastInterval(t *testing.T) {
 	p, counted := profiler(t)
 	mux := http.NewServeMux()
 	mux.Handle("GET "+ProfilesPath, p)

@@ -34,9 +34,9 @@ func caFile(t *testing.T, text string) string {
 	return name
 }
 
-// TestTokens: a token goes to the configured receiver and nowhere else: not to the place that this one points to, and
-// not into the log, though the receiver sends it back. A file that has changed is read again.
-func TestTokens(t *testing.T) {
+// TestTokenGoesToTheReceiverAlone: a token goes to the configured receiver and nowhere else: not to the place that this
+// one points to, and not into the log, though the receiver sends it back. A file that has changed is read again.
+func TestTokenGoesToTheReceiverAlone(t *testing.T) {
 	other := newReceiver(t, HTTP)
 	for _, protocol := range []string{HTTP, GRPC} {
 		to := newReceiver(t, protocol)
@@ -80,8 +80,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestEnvironment: the variables that the SDK and HTTP clients read decide nothing.
-func TestEnvironment(t *testing.T) {
+// TestEnvironmentDecidesNothing: the variables that the SDK and HTTP clients read decide nothing.
+func TestEnvironmentDecidesNothing(t *testing.T) {
 	other := newReceiver(t, HTTP)
 	for name, value := range map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": other.address, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": other.address + "/x",
@@ -104,8 +104,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestTLS: spans go to a receiver with a certificate of the configured authority, and to no other.
-func TestTLS(t *testing.T) {
+// TestSpansGoToTrustedReceiversAlone: spans go to a receiver with a certificate of the configured authority, and to no
+// other.
+func TestSpansGoToTrustedReceiversAlone(t *testing.T) {
 	to := &receiver{}
 	server := httptest.NewUnstartedServer(to)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)

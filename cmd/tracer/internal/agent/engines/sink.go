@@ -124,11 +124,12 @@ func (s *Sink) Run(ctx context.Context) {
 // closingTime is how long the last spans are sent for.
 const closingTime = 2 * time.Second
 
-// flush sends what is left in the queue; over is done, so it waits for nothing more.
-func (s *Sink) flush(over, sending context.Context) {
+// flush sends what is left in the queue, until sending is done. ended is done already, so no batch waits for more
+// spans.
+func (s *Sink) flush(ended, sending context.Context) {
 	left := 0
 	for len(s.queue) > 0 {
-		b := s.gather(over, <-s.queue)
+		b := s.gather(ended, <-s.queue)
 		if sending.Err() != nil || !s.attempt(sending, b) {
 			s.drop(Unreachable, b.n)
 			left += b.n
@@ -160,7 +161,7 @@ const (
 	usualLinger   = time.Second
 )
 
-// gather returns a batch with a record and those that come within a moment.
+// gather returns a batch with a record and the records that come within a moment.
 func (s *Sink) gather(ctx context.Context, first *spanRecord) *batch {
 	b := &batch{places: map[*telemetry.Kernel]*tracepb.ScopeSpans{}}
 	size := s.add(b, first)

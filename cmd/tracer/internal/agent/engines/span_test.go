@@ -34,9 +34,9 @@ func wantFigures(into map[string]any, prefix string, all map[string]model.Figure
 	}
 }
 
-// TestFigures: every figure of 30 cells arrives as it was, to the byte, by both protocols; a span has its cell's times,
-// to the nanosecond.
-func TestFigures(t *testing.T) {
+// TestFiguresArriveToTheByte: every figure of 30 cells arrives as it was, to the byte, by both protocols; a span has
+// its cell's times, to the nanosecond.
+func TestFiguresArriveToTheByte(t *testing.T) {
 	for _, protocol := range []string{HTTP, GRPC} {
 		r := rand.New(rand.NewPCG(1, 2))
 		to := newReceiver(t, protocol)
@@ -88,9 +88,9 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestResource: a resource has the kernel by the names of OpenTelemetry's conventions. What a user can forge is marked.
-// Without users, no name of one is there. The configuration's attributes replace others.
-func TestResource(t *testing.T) {
+// TestResourceHasTheKernelsNames: a resource has the kernel by the names of OpenTelemetry's conventions. What a user
+// can forge is marked. Without users, no name of one is there. The configuration's attributes replace others.
+func TestResourceHasTheKernelsNames(t *testing.T) {
 	k := kernelOf(7)
 	k.HubServer = "gpu"
 	k.Claimed = telemetry.Claims{HubUser: "root", HubServer: "big", Notebook: "/home/ann/x.ipynb", KernelID: "abc"}
@@ -119,9 +119,9 @@ func TestResource(t *testing.T) {
 	}
 }
 
-// TestStatus: a cell's error is the span's, with the type of the exception; an end of the kernel within a cell is an
-// event of it.
-func TestStatus(t *testing.T) {
+// TestStatusOfASpanIsTheCells: a cell's error is the span's, with the type of the exception; an end of the kernel
+// within a cell is an event of it.
+func TestStatusOfASpanIsTheCells(t *testing.T) {
 	one := 1
 	limit := &model.Limit{Kind: "cgroup", Path: "/x", Bytes: 1 << 30, Used: 1<<30 - 1, Highest: 1 << 30}
 	oom := &model.Ending{Signal: "SIGKILL", OutOfMemory: true, Limit: limit, Resident: 77, Mapped: 99}
@@ -165,8 +165,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestDeath: an end of a kernel without a cell has a span of its own; one in a cell has none.
-func TestDeath(t *testing.T) {
+// TestDeathWithoutACellHasASpan: an end of a kernel without a cell has a span of its own; one in a cell has none.
+func TestDeathWithoutACellHasASpan(t *testing.T) {
 	to := newReceiver(t, HTTP)
 	s := newSender(t, Spans{Endpoint: to.address})
 	s.start()
@@ -189,8 +189,8 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// TestSource: a span has its cell's text only if that is asked for, and no more of it than the bound.
-func TestSource(t *testing.T) {
+// TestSourceOnlyOnRequest: a span has its cell's text only if that is asked for, and no more of it than the bound.
+func TestSourceOnlyOnRequest(t *testing.T) {
 	long := strings.Repeat("é = 1\n", MaxSource)
 	for text, want := range map[string]string{
 		"x = 1\n\ty": "x = 1\n\ty", "\x1b[2J\u202e": `\x1b[2J\u202e`, "\xff": `\xff`, long: long[:4095],

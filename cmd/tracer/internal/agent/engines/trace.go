@@ -19,7 +19,7 @@ type traces struct {
 	known map[kernelKey]*trace
 }
 
-// kernelKey is a kernel. No other one has both while it is known.
+// kernelKey identifies a kernel: no two known kernels have the same pid and have joined at the same time.
 type kernelKey struct {
 	pid    int
 	joined int64
@@ -39,55 +39,33 @@ const maxTraces = 256
 
 func newTraces() *traces { return &traces{known: map[kernelKey]*trace{}} }
 
-// of returns the trace of a kernel's record that began and ended at given times.
-func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) telemetry.TraceID {
-	key := keyOf(k)
-	one := t.known[key]
-	if one == nil || began.Sub(one.last) > traceIdle || one.cells >= traceCells {
-		t.makeRoom()
-		one = &trace{}
-		_, _ = rand.Read(one.id[:]) // it never fails
-		t.known[key] = one
-	}
-	one.cells++
-	if ended.After(one.last) {
-		one.last = ended
-	}
-	return one.id
-}
-
-// choose has the cells of a kernel be in a given trace from a time on.
-func (t *traces) choose(k *telemetry.Kernel, id telemetry.TraceID, from time.Time) {
-	key := keyOf(k)
-	one := t.known[key]
-	if one == nil || one.id != id {
-		t.makeRoom()
-		one = &trace{id: id}
-		t.known[key] = one
-	}
-	if from.After(one.last) {
-		one.last = from
-	}
-	one.cells = min(one.cells, traceCells-1) // its notebook ends it
-}
-
-// idOf returns the trace of a record.
+// idOf returns the trace of a record: that of its parent, the one that its notebook has chosen, or one of the kernel's.
 func (t *traces) idOf(r *spanRecord) telemetry.TraceID {
 	if r.parent.TraceID != (telemetry.TraceID{}) {
 		return r.parent.TraceID
 	}
-	if r.chosen != (telemetry.TraceID{}) {
-		t.choose(r.kernel, r.chosen, r.began)
+	key := keyOf(r.kernel)
+	one, chosen := t.known[key], r.chosen != (telemetry.TraceID{})
+	switch {
+	case chosen && (one == nil || one.id != r.chosen):
+		one = &trace{id: r.chosen}
+	case !chosen && (one == nil || r.began.Sub(one.last) > traceIdle || one.cells >= traceCells):
+		one = &trace{}
+		_, _ = rand.Read(one.id[:]) // it never fails
 	}
-	id := t.of(r.kernel, r.began, r.ended)
-	if r.kind == ofKernel {
-		t.forget(r.kernel)
+	one.cells = min(one.cells+1, traceCells) // a notebook ends the trace that it has chosen
+	if r.ended.After(one.last) {
+		one.last = r.ended
 	}
-	return id
+	switch {
+	case r.kind == ofKernel:
+		delete(t.known, key)
+	case t.known[key] != one:
+		t.makeRoom()
+		t.known[key] = one
+	}
+	return one.id
 }
-
-// forget forgets a kernel that has ended.
-func (t *traces) forget(k *telemetry.Kernel) { delete(t.known, keyOf(k)) }
 
 // makeRoom forgets the trace that has been idle for longest, if there are too many.
 func (t *traces) makeRoom() {

@@ -6,9 +6,14 @@ import (
 	"time"
 )
 
-// TestTraces: the cells of a kernel are one trace, until ten minutes pass without one, or there are too many. Kernels
-// and agents have traces of their own. Kernels that nobody reported as ended do not pile up.
-func TestTraces(t *testing.T) {
+// of returns the trace of a cell of a kernel.
+func (t *traces) of(k *telemetry.Kernel, began, ended time.Time) telemetry.TraceID {
+	return t.idOf(&spanRecord{kind: ofCell, kernel: k, began: began, ended: ended})
+}
+
+// TestCellsOfAKernelAreOneTrace: the cells of a kernel are one trace, until ten minutes pass without one, or there are
+// too many. Kernels and agents have traces of their own. Kernels that nobody reported as ended do not pile up.
+func TestCellsOfAKernelAreOneTrace(t *testing.T) {
 	all := newTraces()
 	one, other := kernelOf(1), kernelOf(2)
 	at := func(minutes int) telemetry.TraceID {
@@ -40,7 +45,7 @@ func TestTraces(t *testing.T) {
 			t.Errorf("%x has %d cells", id, n)
 		}
 	}
-	all.forget(one)
+	all.idOf(&spanRecord{kind: ofKernel, kernel: one, began: epoch, ended: epoch})
 	if at(30) == second {
 		t.Error("a kernel that has ended is known")
 	}

@@ -176,9 +176,9 @@ func (w *runningRuntime) knows(count int) {
 	})
 }
 
-// TestRuntime: pods and containers of the runtime are known, those that come later as soon as somebody asks for them.
-// Of each no more is kept than is wanted, and one that is gone is known for another minute.
-func TestRuntime(t *testing.T) {
+// TestPodsOfTheRuntimeAreKnown: pods and containers of the runtime are known, those that come later as soon as somebody
+// asks for them. Of each no more is kept than is wanted, and one that is gone is known for another minute.
+func TestPodsOfTheRuntimeAreKnown(t *testing.T) {
 	s := newRuntimeServer(t)
 	s.set([]*cri.PodSandbox{sandbox(1, "ann", "s1")}, container(1, "notebook", "s1"))
 	r := watchedRuntime(t, s)

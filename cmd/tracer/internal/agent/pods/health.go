@@ -86,7 +86,7 @@ const Series = 3
 
 // series are the time series of a source of names. They have its store and its health.
 type series struct {
-	name   string         // of the source, in those of the series
+	name   string         // of the source; part of the names of the series
 	help   [Series]string // of up, pods and refused
 	store  *store
 	health *health

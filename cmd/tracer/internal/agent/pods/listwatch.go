@@ -39,7 +39,7 @@ type source struct {
 	last   time.Time // when the last watch began
 }
 
-// bounds are those that tests cannot wait for.
+// bounds are the bounds that tests change, as they could not wait for them.
 type bounds struct {
 	list   int64         // of a list, in bytes
 	answer time.Duration // until an answer begins
@@ -49,7 +49,7 @@ type bounds struct {
 // IsWatchListSemanticsUnSupported lets the reflector list pods first and watch them then.
 func (*source) IsWatchListSemanticsUnSupported() bool { return true }
 
-// List and Watch implement an interface that the reflector does not use: it prefers those with a context.
+// List and Watch are never called: the reflector prefers ListWithContext and WatchWithContext.
 func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
 	return s.ListWithContext(context.Background(), o)
 }

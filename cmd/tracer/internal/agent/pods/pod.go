@@ -77,7 +77,8 @@ func isName(text string, longest int) bool {
 	return text != "" && len(text) <= longest
 }
 
-// isHex reports whether a text has so many hexadecimal digits, and, if it is a UID, dashes where these have them.
+// isHex reports whether a text is a hexadecimal number of a length. A text of the length of a UID must have a UID's
+// dashes.
 func isHex(text string, length int) bool {
 	for i, c := range []byte(text) {
 		dash := length == lengthOfUID && (i == 8 || i == 13 || i == 18 || i == 23)
@@ -122,7 +123,7 @@ func (p *Pod) add(id, name string) {
 	}
 }
 
-// some returns those of the labels that are wanted.
+// some returns the wanted labels.
 func some(labels map[string]string, wanted []string) map[string]string {
 	out := map[string]string{}
 	for _, key := range wanted {

@@ -20,9 +20,10 @@ func containers(kind string, n int, name string) string {
 	return fmt.Sprintf(`%q:[{"name":%q,"containerID":"containerd://%s"}]`, kind, name, id(n))
 }
 
-// TestPods: pods that there are, that come, change and go are known, with containers of all kinds; one that is gone for
-// a minute more. Of each no more is kept than was asked for, and nothing but the node's pods is asked for.
-func TestPods(t *testing.T) {
+// TestPodsThatComeChangeAndGo: pods that there are, that come, change and go are known, with containers of all kinds;
+// one that is gone for a minute more. Of each no more is kept than was asked for, and nothing but the node's pods is
+// asked for.
+func TestPodsThatComeChangeAndGo(t *testing.T) {
 	s := newServer(t)
 	s.set(nil, podText(1, "ann", containers("containerStatuses", 1, "notebook")))
 	w := follow(t, s)
@@ -113,8 +114,9 @@ func troubles(written *atomic.Int64, other string) map[string]trouble {
 	}
 }
 
-// TestTroubles: whatever the API server does, the agent says it once, and knows the pods when the server is well again.
-func TestTroubles(t *testing.T) {
+// TestServersTroublesAreSaidOnce: whatever the API server does, the agent says it once, and knows the pods when the
+// server is well again.
+func TestServersTroublesAreSaidOnce(t *testing.T) {
 	var written atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		t.Error("the agent follows an answer to another server")
@@ -276,9 +278,9 @@ func TestHostilePods(t *testing.T) {
 	}
 }
 
-// TestCredentials: files that a kubeconfig names are opened with the rights of the person who named it, and a
-// kubeconfig that runs a program or acts as somebody else is refused.
-func TestCredentials(t *testing.T) {
+// TestCredentialsAreReadWithTheUsersRights: files that a kubeconfig names are opened with the rights of the person who
+// named it, and a kubeconfig that runs a program or acts as somebody else is refused.
+func TestCredentialsAreReadWithTheUsersRights(t *testing.T) {
 	got := make(chan string, 1)
 	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

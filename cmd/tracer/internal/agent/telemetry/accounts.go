@@ -41,7 +41,7 @@ type subordinates struct {
 	first, last uint64
 }
 
-// Login returns the user to whom a process counts, by its user and its control group. The order is:
+// Login returns the user who is charged for a process, by its user and its control group. The order is:
 //
 //  1. the owner of the range in /etc/subuid that has the user, since root alone writes that file;
 //  2. the user itself, if it has an account on this machine: nobody becomes such a user without the right to;
@@ -80,7 +80,7 @@ func (b *Accounts) known(uid uint32) bool {
 	return err == nil
 }
 
-// ownerOf returns the owner of a subordinate user. An owner without an account is none.
+// ownerOf returns the owner of a subordinate user, if the owner has an account.
 func (b *Accounts) ownerOf(uid uint32) (owner uint32, is bool) {
 	for _, r := range b.all() {
 		if uint64(uid) < r.first || uint64(uid) > r.last {
@@ -103,7 +103,7 @@ func (b *Accounts) all() []subordinates {
 	return b.ranges
 }
 
-// load reads the file: lines of NAME-OR-NUMBER:FIRST:COUNT. It leaves out whatever is none, and ranges with root. It
+// load reads the file: lines of NAME-OR-NUMBER:FIRST:COUNT. It leaves out other lines, and ranges with root. It
 // looks up no name: there may be thousands.
 func (b *Accounts) load() (all []subordinates) {
 	f, err := b.open()

@@ -24,9 +24,9 @@ func knowing(text string) *Accounts {
 	}
 }
 
-// TestLogin: all subordinate users of somebody count to that user, whatever the control group says. A user with an
-// account counts to itself, and the slice counts only for others.
-func TestLogin(t *testing.T) {
+// TestSubordinateUsersCountToTheirOwner: all subordinate users of somebody count to that user, whatever the control
+// group says. A user with an account counts to itself, and the slice counts only for others.
+func TestSubordinateUsersCountToTheirOwner(t *testing.T) {
 	const own, roots = "/user.slice/user-1000.slice/session-3.scope", "/user.slice/user-0.slice/session-1.scope"
 	b := knowing("ann:100000:65536\n1001:165536:65536\nnobody knows:300000:9\nbob:x:1\n\n:::\nbob:0:10\nann:400000\n")
 	for _, c := range []struct {

@@ -129,7 +129,7 @@ func KernelID(arguments []string) string {
 // Patterns are shell patterns of namespaces, with blanks between them. None match every namespace.
 type Patterns string
 
-// Bad returns the first pattern that is none; "" if all are.
+// Bad returns the first malformed pattern, "" if there is none.
 func (p Patterns) Bad() string {
 	for one := range strings.FieldsSeq(string(p)) {
 		if _, err := path.Match(one, ""); err != nil {

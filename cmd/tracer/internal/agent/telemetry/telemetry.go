@@ -47,7 +47,7 @@ type Kernel struct {
 	// JupyterHub's user of the pod; else the control group of the kernel's pod or container, "/" outside of any. It is
 	// not known where it is empty. The kernel cannot choose it.
 	Place string
-	// Account is to whom the kernel counts where there is a bound for each user: a pod, a container, or the user who
+	// Account is what the kernel is charged to where each user has a limit: a pod, a container, or the user who
 	// has logged in. The kernel cannot choose it. It is not known where it is empty.
 	Account  string
 	Slot     uint32    // 0 to 63; the next kernel may get it once this one has ended

@@ -108,20 +108,20 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// ServeNetwork is the same for a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
+// ServeNetwork answers a hub that proves that it has the token ([Keeper.Prove]), and does not send it.
 func (k *Keeper) ServeNetwork(w http.ResponseWriter, r *http.Request) {
 	k.serve(w, r, func(name string) *proven { return k.provenHub(r, name) })
 }
 
-// serve answers the hub that a function finds, for a name that is asked for.
-func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, hub func(name string) *proven) {
+// serve answers a request about the user with a name. identify returns the hub that asks, nil for a stranger.
+func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, identify func(name string) *proven) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	names := query["name"]
-	of := hub(query.Get("name"))
-	if of == nil {
+	asker := identify(query.Get("name"))
+	if asker == nil {
 		http.Error(w, "no hub with a token", http.StatusForbidden)
 		return
 	}
@@ -139,7 +139,7 @@ func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, hub func(name str
 		http.Error(w, "others are asking", http.StatusServiceUnavailable)
 		return
 	}
-	text, err := k.answer(of.hub, names[0])
+	text, err := k.answer(asker.hub, names[0])
 	<-k.asks // before it is written: a reader can be slow
 	if err != nil || len(text) > MaxAnswer {
 		http.Error(w, "the answer is too large", http.StatusInternalServerError)
@@ -147,8 +147,8 @@ func (k *Keeper) serve(w http.ResponseWriter, r *http.Request, hub func(name str
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	if of.token != nil {
-		of.signs(h, text)
+	if asker.token != nil {
+		asker.signs(h, text)
 	}
 	_, _ = w.Write(text)
 }

@@ -12,9 +12,9 @@ import (
 	"ipytracer/event"
 )
 
-// TestBounds: 100,000 cells and 10,000 deaths of 2,000 users stay within the bounds, and the user who came last has all
-// of the own.
-func TestBounds(t *testing.T) {
+// TestManyCellsAndDeathsStayWithinBounds: 100,000 cells and 10,000 deaths of 2,000 users stay within the bounds, and
+// the user who came last has all of the own.
+func TestManyCellsAndDeathsStayWithinBounds(t *testing.T) {
 	s, long := newStage(t), strings.Repeat("/folder", 10_000)
 	for i := range 100_000 {
 		k := ofHub("jhub", fmt.Sprint("user-", i/50))
@@ -43,9 +43,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestKeep: cells stay for keep at least and twice that at most, and the answer says since when; deaths stay for their
-// own time.
-func TestKeep(t *testing.T) {
+// TestCellsStayForTheirTime: cells stay for keep at least and twice that at most, and the answer says since when;
+// deaths stay for their own time.
+func TestCellsStayForTheirTime(t *testing.T) {
 	s := newStage(t)
 	begin, ann := s.at, ofHub("jhub", "ann")
 	s.Cell(cell(ann, 1, 9*gib))
@@ -179,8 +179,8 @@ func TestLargestAnswer(t *testing.T) {
 	}
 }
 
-// TestConfig: mistakes are found.
-func TestConfig(t *testing.T) {
+// TestMistakesInTheSectionOfHubs: mistakes are found.
+func TestMistakesInTheSectionOfHubs(t *testing.T) {
 	one := Hub{TokenFile: "/x"}
 	good := Config{Hubs: []Hub{one}}
 	if field, err := good.Check(); err != nil {

@@ -38,8 +38,8 @@ type Options struct {
 	Trusted func(namespace string) bool
 	// KeepDeaths returns how long deaths are kept.
 	KeepDeaths func() time.Duration
-	// Kernels returns the kernels that run and for which a function returns true, as of now.
-	Kernels func(is func(*telemetry.Kernel) bool) []Kernel
+	// Kernels returns the wanted kernels that run now.
+	Kernels func(wanted func(*telemetry.Kernel) bool) []Kernel
 }
 
 // Keeper keeps what users have. It is a [telemetry.Sink], and answers HTTP.
@@ -56,7 +56,7 @@ type Keeper struct {
 	begun  [2]time.Time // when the present generation of cells began, and the one before
 }
 
-// person is to whom a record belongs.
+// person is the owner of a record.
 type person struct {
 	namespace string // of pods; "" for users of units and of the machine
 	user      string

@@ -51,7 +51,8 @@ func newProver() (p prover) {
 	return p
 }
 
-// nonce returns the nonce for a hub's at a time. It needs no memory: whoever asks for many makes nobody forget others.
+// nonce returns this agent's nonce for a nonce of a hub's at a time. Nonces are computed and not kept, so nobody can
+// crowd out another hub's by asking for many.
 func (p *prover) nonce(hub string, at time.Time) string {
 	var stamp [8]byte
 	binary.BigEndian.PutUint64(stamp[:], uint64(at.Unix()))
@@ -69,14 +70,14 @@ func (p *prover) knows(nonce, hub string, now time.Time) bool {
 	return old >= -time.Second && old <= nonceAge && hmac.Equal([]byte(nonce), []byte(p.nonce(hub, at)))
 }
 
-// sign returns what only somebody with a key can make of texts without line breaks.
+// sign returns the HMAC of texts without line breaks, in hexadecimal digits.
 func sign(key []byte, texts ...string) string {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(strings.Join(texts, "\n")))
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// sign is the same with a token's hash as the key; "" where there is none.
+// sign signs texts with the token's hash as the key. It returns "" where there is no token.
 func (t *token) sign(texts ...string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

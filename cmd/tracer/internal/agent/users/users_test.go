@@ -135,9 +135,9 @@ func names(a Answer) (all []string) {
 	return all
 }
 
-// TestAnswer: a user has the kernels, the heaviest cells with the bytes of their windows, and the last death. The
-// source of no cell is there.
-func TestAnswer(t *testing.T) {
+// TestAnswerHasKernelsCellsAndDeaths: a user has the kernels, the heaviest cells with the bytes of their windows, and
+// the last death. The source of no cell is there.
+func TestAnswerHasKernelsCellsAndDeaths(t *testing.T) {
 	s := newStage(t)
 	ann, bob := ofHub("jhub", "ann"), ofHub("jhub", "bob")
 	s.kernels = []*telemetry.Kernel{ann, bob}
@@ -200,9 +200,9 @@ func TestOnlyWithTheToken(t *testing.T) {
 	}
 }
 
-// TestOwners: a claimed name, a user of Linux of that name in another pod or on a machine whose users are not the
-// hub's, and another hub's user of that name, have nothing to do with a user.
-func TestOwners(t *testing.T) {
+// TestForgedNamesOpenNothing: a claimed name, a user of Linux of that name in another pod or on a machine whose users
+// are not the hub's, and another hub's user of that name, have nothing to do with a user.
+func TestForgedNamesOpenNothing(t *testing.T) {
 	claims := ofMachine("mallory")
 	claims.Claimed.HubUser = "ann"
 	inPod := &telemetry.Kernel{Owner: telemetry.Owner{Namespace: "jhub", Pod: "q", User: "ann"}, PodUID: "v",

@@ -102,10 +102,10 @@ func (l *lentInstaller) sweep() {
 	}
 }
 
-// TestLentRootInstalls: with sudo, the notebook's companion is installed only where the user may write, and no other
-// user's file changes: not through the name of another user's environment, nor through links to another user's folder
-// or file.
-func TestLentRootInstalls(t *testing.T) {
+// TestSudoUserInstallsForThemselves: with sudo, the notebook's companion is installed only where the user may write,
+// and no other user's file changes: not through the name of another user's environment, nor through links to another
+// user's folder or file.
+func TestSudoUserInstallsForThemselves(t *testing.T) {
 	together(t)
 	l := newLentInstaller(t)
 	if out, err := l.install(l.roots); err == nil {

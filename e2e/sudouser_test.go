@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestLentRoot: with sudo, a user limits and moves the own processes and no other user's; process 1 belongs to no user.
-func TestLentRoot(t *testing.T) {
+// TestSudoUserReachesOwnProcessesAlone: with sudo, a user limits and moves the own processes and no other user's;
+// process 1 belongs to no user.
+func TestSudoUserReachesOwnProcessesAlone(t *testing.T) {
 	together(t)
 	const ann, ben = 65533, 65534
 	own, others, roots := sleeper(t, ann), sleeper(t, ben), sleeper(t, 0)
