@@ -257,8 +257,9 @@ func TestBlindToAChild(t *testing.T) {
 		return event.Unprobed{PID: main, Meter: event.NumPy, Since: since, Until: until, OfChild: true}
 	}
 	s.events = append(s.events, &event.Finish{Reason: "interrupted",
-		Lost:     []event.Loss{{Reason: event.LostUnseen, Count: 2}},
-		Unprobed: []event.Unprobed{child(began[3], ended[3]), child(began[1], ended[1]), child(began[1]+1, ended[1]-1)}})
+		Lost: []event.Loss{{Reason: event.LostUnseen, Count: 2}},
+		Unprobed: []event.Unprobed{child(began[3], ended[3]), child(began[1], ended[1]),
+			child(began[1]+1, ended[1]-1)}})
 	r := s.run(t)
 	for i, want := range []bool{true, false, true, false} {
 		w := nth(t, r, model.Cell, i)

@@ -24,7 +24,7 @@ type slowNVML struct {
 func (f *slowNVML) Snapshot() (gpu.Snapshot, error) {
 	d := f.takes[min(f.asked, len(f.takes)-1)]
 	f.total += d
-	time.Sleep(d)
+	<-time.After(d)
 	return f.fakeNVML.Snapshot()
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"ipytracer/attribution"
 	"ipytracer/cmd/tracer/internal/agent/pods"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -13,31 +14,31 @@ import (
 	"ipytracer/model"
 )
 
-// Simulation is the registry of an agent whose kernels are made up: the figures and the bounds are an agent's own. It
+// simulation is the registry of an agent whose kernels are made up: the figures and the bounds are an agent's own. It
 // is for one goroutine.
-type Simulation struct {
+type simulation struct {
 	agent *Agent
 	next  uint32
 }
 
-// Simulated is a kernel of a [Simulation].
-type Simulated struct {
-	of     *Simulation
+// simulatedKernel is a kernel of a [simulation].
+type simulatedKernel struct {
+	of     *simulation
 	kernel *kernel
 }
 
-// NewSimulation returns an agent without kernels at a time. It hands cells on to sinks.
-func NewSimulation(c Config, now func() time.Time, sinks ...telemetry.Sink) *Simulation {
+// newSimulation returns an agent without kernels at a time. It hands cells on to sinks.
+func newSimulation(c Config, now func() time.Time, sinks ...telemetry.Sink) *simulation {
 	m := newMetrics(func() *Config { return &c })
 	m.labels.now = now
 	a := &Agent{kernels: map[uint32]*kernel{}, metrics: m, sinks: sinks, counted: time.Now().Add(24 * 365 * time.Hour)}
 	a.config.Store(&c)
-	return &Simulation{agent: a}
+	return &simulation{agent: a}
 }
 
 // Start begins to follow a kernel, of which the session begins with an event. It returns nil where the configuration
 // has no room for one more.
-func (s *Simulation) Start(start *event.Start, of telemetry.Kernel) *Simulated {
+func (s *simulation) Start(start *event.Start, of telemetry.Kernel) *simulatedKernel {
 	if len(s.agent.kernels) >= s.agent.config.Load().Kernels {
 		s.agent.metrics.refuse()
 		return nil
@@ -47,26 +48,26 @@ func (s *Simulation) Start(start *event.Start, of telemetry.Kernel) *Simulated {
 	}
 	info := start.Processes[0]
 	info.Root = s.next
-	k := newKernel(start, info, facts{
+	k := newKernel(attribution.NewMonitor(), start, info, facts{
 		owner: of.Owner, podUID: of.PodUID, containerID: of.ContainerID, claimed: of.Claimed,
 	})
 	k.monitor.Add(&event.Process{ProcessInfo: start.Processes[0]})
 	s.agent.kernels[s.next] = k
 	s.agent.metrics.add(k)
-	return &Simulated{s, k}
+	return &simulatedKernel{s, k}
 }
 
 // Add takes in an event of the kernel.
-func (k *Simulated) Add(e event.Event) {
+func (k *simulatedKernel) Add(e event.Event) {
 	k.kernel.monitor.Add(e)
 	k.kernel.busy = true
 }
 
 // Lull counts the cells that have closed.
-func (k *Simulated) Lull() { k.of.agent.lull() }
+func (k *simulatedKernel) Lull() { k.of.agent.lull() }
 
 // End forgets the kernel, which has ended.
-func (k *Simulated) End(how *model.Ending) {
+func (k *simulatedKernel) End(how *model.Ending) {
 	k.Lull()
 	delete(k.of.agent.kernels, k.kernel.Slot)
 	k.of.agent.metrics.drop(k.kernel)
@@ -74,32 +75,32 @@ func (k *Simulated) End(how *model.Ending) {
 }
 
 // Registry returns the registry of /metrics.
-func (s *Simulation) Registry() prometheus.Gatherer { return s.agent.metrics.registry }
+func (s *simulation) Registry() prometheus.Gatherer { return s.agent.metrics.registry }
 
 // Pages answers as the agent does.
-func (s *Simulation) Pages() http.Handler { return s.agent.metrics.pages() }
+func (s *simulation) Pages() http.Handler { return s.agent.metrics.pages() }
 
-// Most has the most time series that an agent shows, by their kind.
-type Most struct {
+// seriesBounds has the most time series that an agent shows, by their kind.
+type seriesBounds struct {
 	Owners  int // of users and pods: series, and those of "other"
 	Kernels int // of kernels: kernels, and the GPUs of each
 	Own     int // the agent's
 }
 
-// MostSeries returns the most time series that an agent with a configuration shows, on a machine with a number of GPUs.
-func MostSeries(c Config, gpus int) (Most, error) {
-	own, err := CountSeries(NewSimulation(c, time.Now).Registry())
-	return Most{
+// mostSeries returns the most time series that an agent with a configuration shows, on a machine with a number of GPUs.
+func mostSeries(c Config, gpus int) (seriesBounds, error) {
+	own, err := countSeries(newSimulation(c, time.Now).Registry())
+	return seriesBounds{
 		Owners: c.Series + seriesOfOwner, Kernels: c.Kernels * (seriesOfKernel + gpus),
-		Own: own + ledger.MaxLosses + pods.Series + reportSeries,
+		Own: own + ledger.MaxLosses + pods.Series + 1 + len(reportOutcomes),
 	}, err
 }
 
 // seriesOfKernel is the number of time series that a kernel has, beside those of GPUs: resident, highest, limit, info.
 const seriesOfKernel = 4
 
-// CountSeries returns how many time series are shown now. A native histogram is one.
-func CountSeries(of prometheus.Gatherer) (n int, err error) {
+// countSeries returns how many time series are shown now. A native histogram is one.
+func countSeries(of prometheus.Gatherer) (n int, err error) {
 	families, err := of.Gather()
 	for _, f := range families {
 		n += len(f.GetMetric())

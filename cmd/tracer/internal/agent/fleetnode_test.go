@@ -1,4 +1,4 @@
-package main
+package agent
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"hash/maphash"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"time"
 
-	"ipytracer/cmd/tracer/internal/agent"
 	"ipytracer/cmd/tracer/internal/agent/engines"
 	"ipytracer/cmd/tracer/internal/agent/telemetry"
 	"ipytracer/event"
@@ -47,7 +47,7 @@ type result struct {
 // pod is a kernel in a pod of its own.
 type pod struct {
 	*attributiontest.Session
-	kernel *agent.Simulated
+	kernel *simulatedKernel
 	ends   time.Time
 	next   time.Time // when its next cell runs
 	cells  uint64
@@ -59,7 +59,7 @@ type node struct {
 	result
 	now     time.Time
 	random  *rand.Rand
-	agent   *agent.Simulation
+	agent   *simulation
 	pods    []*pod
 	started int
 	seen    map[uint64]bool // hashes of the time series of this run
@@ -67,10 +67,10 @@ type node struct {
 }
 
 // simulate runs a node for as long as the workload says.
-func simulate(c agent.Config, w workload) (*node, error) {
+func simulate(c Config, w workload) (*node, error) {
 	n := &node{workload: w, now: time.Unix(1e9, 0), random: rand.New(rand.NewPCG(1, 2)), seen: map[uint64]bool{},
 		seed: maphash.MakeSeed()}
-	n.agent = agent.NewSimulation(c, func() time.Time { return n.now }, n)
+	n.agent = newSimulation(c, func() time.Time { return n.now }, n)
 	// At the start kernels have any age.
 	for i := range w.kernels {
 		n.begin(time.Duration(float64(w.life) * float64(i+1) / float64(w.kernels)))
@@ -203,20 +203,6 @@ func (n *node) scrapes() error {
 	return err
 }
 
-// counter is an answer of which only the length is kept.
-type counter struct {
-	header http.Header
-	status int
-	bytes  int64
-}
-
-func (c *counter) Header() http.Header { return c.header }
-func (c *counter) WriteHeader(s int)   { c.status = s }
-func (c *counter) Write(p []byte) (int, error) {
-	c.bytes += int64(len(p))
-	return len(p), nil
-}
-
 // scraped returns the size of an answer to Prometheus, with native histograms and compressed.
 func scraped(pages http.Handler) (int64, error) {
 	ask, err := http.NewRequest(http.MethodGet, "/metrics", http.NoBody)
@@ -226,10 +212,10 @@ func scraped(pages http.Handler) (int64, error) {
 	ask.Header.Set("Accept",
 		"application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
 	ask.Header.Set("Accept-Encoding", "gzip")
-	answer := &counter{header: http.Header{}, status: http.StatusOK}
+	answer := httptest.NewRecorder()
 	pages.ServeHTTP(answer, ask)
-	if answer.status != http.StatusOK {
-		return 0, fmt.Errorf("/metrics answers %d", answer.status)
+	if answer.Code != http.StatusOK {
+		return 0, fmt.Errorf("/metrics answers %d", answer.Code)
 	}
-	return answer.bytes, nil
+	return int64(answer.Body.Len()), nil
 }
