@@ -102,13 +102,13 @@ def _look(what: str, data: Data) -> Any:
     return {"error": _words.safe(found, LONGEST)} if isinstance(found, str) else found
 
 
-_silent: dict[str, tuple[float, float]] = {}     # since when a look has no answers, and the last such time
-_ASKS_AGAIN = 5.0      # seconds in which a page that still wants a look asks again
+_silent: dict[str, tuple[float, float]] = {}     # of each look: the first and the last time without an answer
+_ASKS_AGAIN = 5.0      # seconds: after a longer pause the silence counts anew
 
 
 def _is_late(what: str) -> bool:
-    """Take in that a question had no answer in time. Report whether the page should ask again: a tracer with much to do
-    answers late."""
+    """Note that the tracer did not answer a look in time. Report whether the page should ask again: a busy tracer may
+    still answer, but not one that has been silent too long."""
     now = time.monotonic()
     first, last = _silent.get(what, (now, now))
     if now - last > _ASKS_AGAIN:

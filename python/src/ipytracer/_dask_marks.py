@@ -70,8 +70,8 @@ class Marks:
             self._between = False
             marker("end " + BETWEEN)
 
-    def _trace_is(self, trace: str) -> None:
-        """Mark the traceparent of the task that begins next, if it is another one than that of the one before."""
+    def _mark_trace(self, trace: str) -> None:
+        """Mark the traceparent of the next task, unless the task before had the same."""
         if trace not in self._traces:
             trace = trace if trace and len(self._traces) < MOST_NAMES else NONE
         if trace == self._trace:
@@ -96,8 +96,8 @@ class Marks:
             self._running += 1
             self.begun += 1
             name = base if place == 1 else "%s #%d" % (base, place)
-            self._trace_is(trace)
-            marker("begin " + name)         # before the end of the other: no instant is in no window
+            self._mark_trace(trace)
+            marker("begin " + name)         # before BETWEEN ends: each instant is in a window
             self._go_on()
         return name
 

@@ -71,8 +71,8 @@ class Ends:
         self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._ours.setblocking(False)
         self._made = self._identity(self._ours), self._identity(self._theirs)
-        # With its inode: a tracer that sees the marker late finds another file under that number, perhaps a second
-        # line's.
+        # The number may mean another file by the time that a tracer sees the marker, perhaps the end of a second line.
+        # The inode tells them apart.
         self._marker = "<ipytracer:line %d%s %d>" % (self._theirs.fileno(), self._use, self._made[1][1])
         if self._buffer is None:
             self._buffer, self._one = memoryview(bytearray(_packets.MOST_BYTES + 1)), bytearray(1)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from ._window import Window
 
 AFTER_CELL = 0.150   # seconds that an answer after a cell may take
-# Seconds without a packet, where the user asked; and the most seconds of vain waiting in one cell.
-ASKED_FOR = 0.200    # seconds
+ASKED_FOR = 0.200    # seconds without a packet after a user's question; also the most that one cell waits in vain
 IN_ALL = 2.0         # seconds that an answer of many packets may take
 _OFFERED_FOR = 0.050   # seconds that a tracer has to take the line over
 _IMPATIENT = 0.005   # seconds, for a tracer that has not answered several times

@@ -24,8 +24,7 @@ def listed(shell: Shell) -> set[str]:
 
 
 def _resets(shell: Shell) -> bool:
-    """Report whether the shell deletes all names just now, as by %reset: it does not expect that some are already
-    gone."""
+    """Report whether the shell is deleting all names, as by %reset. It fails for a name that is already gone."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "reset" and frame.f_locals.get("self") is shell:
