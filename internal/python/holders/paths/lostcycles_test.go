@@ -11,28 +11,10 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-<<<<<<< HEAD:internal/python/holders/paths/lostcycles_test.go
 // TestLostCycles: of cycles without a root, those are lost that lead through an array of objects, and what only they
 // lead to. What an array that a cycle leads to has alone is not.
 func TestLostCycles(t *testing.T) {
 	holderstest.EachVersion(t, func(t *testing.T, f *holderstest.Python) {
-=======
-// objects makes an array of objects.
-func (f *fake) objects(typ string, all ...uint64) uint64 {
-	descr, dims, data := f.alloc(64), f.alloc(8), f.alloc(8*len(all))
-	f.mem[descr+24-fakeMemory] = objects.KindObject
-	f.put(dims, uint64(len(all)))
-	for i, one := range all {
-		f.put(data+uint64(8*i), one)
-	}
-	return f.object(typ, data, 1, dims, 0, 0, descr, 4, 0)
-}
-
-// TestLostCycles: of cycles without a root, those are lost that lead through an array of objects, and what only they
-// lead to. What an array that a cycle leads to has alone is not.
-func TestLostCycles(t *testing.T) {
-	eachVersion(t, func(t *testing.T, f *fake) {
->>>>>>> f3a801dd3913a76927dddfba3e3bf1854d32dbc2:internal/python/holders/lost_test.go
 		made := uint64(0)
 		var blocks []objects.Block
 		data := func() uint64 {
