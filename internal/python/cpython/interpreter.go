@@ -15,8 +15,6 @@ type Interpreter struct {
 	debug   *debugOffsets // nil before 3.13
 
 	sysDict uint64 // 0 until found
-	last    [2]slot
-	lastTB  slot
 }
 
 // NewInterpreter returns the live view of a process that runs b, loaded at bias (see [Binary.Bias]). mem

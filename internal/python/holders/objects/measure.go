@@ -174,13 +174,13 @@ func (s *Sizer) tableSize(at uint64) uint64 {
 	if places <= 1 {
 		return 0
 	}
-	return k.entries - at + places*2/3*k.stride
+	return k.Entries - at + places*2/3*k.Stride
 }
 
 // places is how many places a table of keys has.
 func (s *Sizer) places(at uint64) uint64 {
 	if s.Heap.Version.Minor <= 10 {
-		return min(s.Mem.Word(at+8), MaxEntries)
+		return min(s.Mem.Word(at+8), cpython.MaxEntries)
 	}
 	if head := s.Mem.Bytes(at+8, 1); head != nil {
 		return 1 << min(head[0], 40)

@@ -145,12 +145,12 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 		p.Entries(addr, func(key, value uint64) bool { p.leaf(key); return each(0, value) })
 	case objects.ShapeList:
 		items, count := p.Mem.Word(addr+uint64(p.Heap.ListItems)), p.Mem.Word(addr+uint64(p.Heap.ListSize))
-		p.Mem.Words(items, min(count, objects.MaxEntries), each)
+		p.Mem.Words(items, min(count, cpython.MaxEntries), each)
 	case objects.ShapeTuple:
-		p.Mem.Words(addr+uint64(p.Heap.TupleItems), min(p.Mem.Word(addr+uint64(p.Heap.VarSize)), objects.MaxEntries),
+		p.Mem.Words(addr+uint64(p.Heap.TupleItems), min(p.Mem.Word(addr+uint64(p.Heap.VarSize)), cpython.MaxEntries),
 			each)
 	case objects.ShapeSet:
-		mask := min(p.Mem.Word(addr+cpython.SetMask), objects.MaxEntries)
+		mask := min(p.Mem.Word(addr+cpython.SetMask), cpython.MaxEntries)
 		p.Mem.Words(p.Mem.Word(addr+cpython.SetTable), 2*mask+2, func(i, word uint64) bool {
 			return i&1 != 0 || each(i, word)
 		})
