@@ -113,12 +113,6 @@ func (p *Interpreter) ListLen(list uint64) (int64, error) {
 	return int64(n), nil
 }
 
-// IsIPython reports whether the process is an IPython that has started up: __main__ has a list In.
-func (p *Interpreter) IsIPython() bool {
-	_, _, err := p.InputList()
-	return err == nil
-}
-
 // String returns the str that a module's namespace has under a name: at most 256 bytes, hostile.
 func (p *Interpreter) String(module, name string) (string, error) {
 	obj, err := p.Global(module, name)

@@ -38,6 +38,31 @@ type kindScanner interface {
 	facts() facts
 }
 
+// order finds out whether elements ascend: none is less than the one before it, or not a number.
+type order[T integer | float] struct {
+	begun bool
+	falls bool
+	last  T
+}
+
+func (o *order[T]) add(some []T) {
+	if o.falls || len(some) == 0 {
+		return
+	}
+	last := o.last
+	if !o.begun {
+		last, o.begun = some[0], true
+	}
+	for _, v := range some {
+		if !(v >= last) {
+			o.falls = true
+			return
+		}
+		last = v
+	}
+	o.last = last
+}
+
 // distinct counts different values up to a bound.
 type distinct struct {
 	slots [4 * maxDistinct]uint64

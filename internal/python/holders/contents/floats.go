@@ -17,12 +17,11 @@ type floats[T float] struct {
 	fraction          bool // one is no integer
 	wide, half        bool // one does not fit into float32, or float16
 	values            distinct
-	falls             bool // a number is less than the one before it, or one is missing
-	last              T
+	order             order[T]
 }
 
 func newFloats[T float]() *floats[T] {
-	return &floats[T]{low: T(math.Inf(1)), high: T(math.Inf(-1)), last: T(math.Inf(-1))}
+	return &floats[T]{low: T(math.Inf(1)), high: T(math.Inf(-1))}
 }
 
 func (n *floats[T]) skip() {}
@@ -36,7 +35,7 @@ func (n *floats[T]) take(all []T) {
 		n.extremes(some)
 		n.narrow(some)
 		n.count(some)
-		n.order(some)
+		n.order.add(some)
 	}
 }
 
@@ -132,24 +131,9 @@ func (n *floats[T]) count(some []T) {
 	}
 }
 
-func (n *floats[T]) order(some []T) {
-	if n.falls {
-		return
-	}
-	last := n.last
-	for _, v := range some {
-		if !(v >= last) {
-			n.falls = true
-			return
-		}
-		last = v
-	}
-	n.last = last
-}
-
 func (n *floats[T]) facts() facts {
 	f := facts{zeros: n.zeros, missing: n.missing, infinite: n.infinite, distinct: n.values.number(),
-		ascending: !n.falls, fits: n.fits("float", 1)}
+		ascending: !n.order.falls, fits: n.fits("float", 1)}
 	if n.low <= n.high {
 		f.min, f.max, f.whole = decimal(n.low), decimal(n.high), !n.fraction
 	}

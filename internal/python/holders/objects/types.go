@@ -53,12 +53,8 @@ func (y *Types) LearnTypes() error {
 // ObjectType returns the type of the object at an address, nil if there is no object: the survey's note, or else the
 // present one.
 func (y *Types) ObjectType(addr uint64) *Type {
-	if y.Notes != nil {
-		if id, ok := y.Notes.Index.Get(addr, y.Notes.Addrs); ok {
-			if number := y.Notes.Noted[id].TypeNumber(); number != 0 {
-				return y.Notes.Types[number]
-			}
-		}
+	if one := y.Notes.At(addr); one != nil {
+		return y.Notes.Types[one.TypeNumber()]
 	}
 	return y.TypeNow(addr)
 }

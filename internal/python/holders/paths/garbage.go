@@ -85,11 +85,7 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 	at, before := w.RootLabel(""), w.Visitor
 	c := &counts{Finder: &walk.Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
 	w.VisitFor(c)
-	for id, one := range w.Notes.Noted {
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 {
-			w.Add(-1, w.Notes.Addrs[id], int32(id), at, walk.NodeObject)
-		}
-	}
+	w.AddUnreached(at, func(int32) bool { return true })
 	w.Run()
 	doubtful := newDoubtful(c)
 	c.refs = append(c.refs, make([]int64, max(0, len(w.Nodes)-int(c.first)-len(c.refs)))...)
@@ -117,7 +113,7 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 
 // referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
 func (c *counts) referencesOf(node int32) int64 {
-	if id := c.Nodes[node].ID; id >= 0 && c.Notes.Noted[id].TypeNumber() != 0 {
+	if id := c.Nodes[node].ID; c.Notes.TypeOf(id) != nil {
 		return int64(c.Notes.Noted[id].References)
 	}
 	return c.References(c.Addrs[node])

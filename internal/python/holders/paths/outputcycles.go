@@ -66,7 +66,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[node]) {
+			if t := w.Notes.TypeOf(id); t != nil && isPlain(t.Name) || c.isPandas(w.Addrs[node]) {
 				continue
 			}
 			return true

@@ -125,9 +125,8 @@ func (e *extents) added(n int32) {
 	var bytes uint64
 	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
 	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
-	} else if at.ID >= 0 && e.Notes.Noted[at.ID].TypeNumber() != 0 {
+	} else if t := e.Notes.TypeOf(at.ID); t != nil {
 		one := &e.Notes.Noted[at.ID]
-		t := e.Notes.Types[one.TypeNumber()]
 		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
 		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
 		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule

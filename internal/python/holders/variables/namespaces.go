@@ -269,14 +269,7 @@ func (l *lister) others(modules []objects.Module) {
 	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
 	l.Kind = walk.KindCycle
 	held := walk.HeldElsewhere(l.Walker, modules)
-	for id := range l.Notes.Noted {
-		one := &l.Notes.Noted[id]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
-			!held.Has(int32(id)) &&
-			!l.Done() {
-			l.Add(nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
-		}
-	}
+	l.AddUnreached(walk.Label{}, func(id int32) bool { return !held.Has(id) && !l.Done() })
 	l.Run()
 	l.FollowDoubts()
 	l.unmet = held.Bytes()

@@ -90,11 +90,10 @@ type Held struct {
 func (v *viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
-		one := &v.Notes.Noted[id]
-		if one.TypeNumber() == 0 || v.cut() {
+		typ, addr := v.Notes.TypeOf(int32(id)), v.Notes.Addrs[id]
+		if typ == nil || v.cut() {
 			continue
 		}
-		typ, addr := v.Notes.Types[one.TypeNumber()], v.Notes.Addrs[id]
 		switch {
 		case typ.Shape == objects.ShapeArray:
 			if v.OwnsData(addr) || count >= maxViews {

@@ -13,8 +13,7 @@ func replayed(w *Walker, n int32) bool {
 	if id < 0 || w.Notes.Noted[id].First == objects.Unnoted {
 		return false
 	}
-	if w.Arrays != nil && w.Arrays.ReadsArrays() &&
-		w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeArray {
+	if w.Arrays != nil && w.Arrays.ReadsArrays() && w.Notes.TypeOf(id).Shape == objects.ShapeArray {
 		return false // it wants to know more
 	}
 	if t := w.TypeOf(n); t != nil && t.HidesSome() {

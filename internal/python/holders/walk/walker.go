@@ -107,10 +107,10 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 		return true
 	}
 	addr := w.Notes.Addrs[id]
-	if one.TypeNumber() == 0 {
+	t := w.Notes.TypeOf(id)
+	if t == nil {
 		return w.followUnseen(from, addr, l)
 	}
-	t := w.Notes.Types[one.TypeNumber()]
 	if leaf {
 		w.leaves.LeafNoted(from, id)
 		return true
@@ -180,6 +180,18 @@ func (w *Walker) AddNew(from int32, addr uint64, l Label, what uint8) int32 {
 	return w.Add(from, addr, w.numberOf(addr), l, what)
 }
 
+// AddUnreached makes nodes of the objects that the garbage collector knows and the walk has not reached, as far as
+// which holds for their numbers.
+func (w *Walker) AddUnreached(l Label, which func(id int32) bool) {
+	for i := range w.Notes.Noted {
+		id, one := int32(i), &w.Notes.Noted[i]
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 &&
+			which(id) {
+			w.Add(-1, w.Notes.Addrs[id], id, l, NodeObject)
+		}
+	}
+}
+
 // Part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
 // before.
 func (w *Walker) Part(of int32, addr uint64) bool {
@@ -213,8 +225,8 @@ func (w *Walker) Hides(n int32) bool {
 
 // TypeOf returns the type of a node: by the notes, or as it is now.
 func (w *Walker) TypeOf(n int32) *objects.Type {
-	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].TypeNumber() != 0 {
-		return w.Notes.Types[w.Notes.Noted[id].TypeNumber()]
+	if t := w.Notes.TypeOf(w.Nodes[n].ID); t != nil {
+		return t
 	}
 	return w.ObjectType(w.Addrs[n])
 }
