@@ -59,7 +59,7 @@ func (n *floats[T]) extremes(some []T) {
 	n.low, n.high, n.zeros = low, high, n.zeros+zeros
 }
 
-// odd counts a number that is none, or infinite.
+// odd counts a NaN or an infinity.
 func (n *floats[T]) odd(v T) {
 	if v != v {
 		n.missing++
@@ -154,7 +154,7 @@ func (n *floats[T]) fits(kind string, parts int) string {
 	return ""
 }
 
-// decimal writes a number so that a float64 can have it exactly.
+// decimal writes a number so that a float64 can be read back exactly.
 func decimal[T float](v T) string {
 	return strconv.FormatFloat(float64(v)+0, 'g', -1, 64)
 }

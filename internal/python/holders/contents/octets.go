@@ -1,6 +1,6 @@
 package contents
 
-// octets are integers of one byte: it is enough to count each of the 256.
+// octets are integers of one byte: each of the 256 is counted.
 type octets struct {
 	signed bool
 	counts [4][256]int64 // one would wait for itself, where a value repeats

@@ -55,7 +55,7 @@ const (
 	gcPrevious = 8
 )
 
-// gcList is a list of the collector's, by the address of its head.
+// gcList is one of the collector's lists, known by the address of its head.
 type gcList struct {
 	r    Reader
 	c    *Collected

@@ -40,7 +40,7 @@ func (r Reader) Entries(dict uint64, yield func(key, value uint64) bool) {
 	}
 }
 
-// firstValue is where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
+// firstValue returns where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
 func (r Reader) firstValue(values uint64) uint64 {
 	if r.Heap.Version.Minor >= 13 {
 		return values + 8
@@ -48,7 +48,7 @@ func (r Reader) firstValue(values uint64) uint64 {
 	return values
 }
 
-// values is entries for a split table.
+// values is [Reader.Entries] for a split table.
 func (r Reader) values(k cpython.Keys, first uint64, yield func(key, value uint64) bool) {
 	const most = 1 << 10 // shared keys have at most 30 entries, before 3.11 some more
 	r.Mem.Words(first, min(k.Count, most), func(i, value uint64) bool {
@@ -116,7 +116,7 @@ func (r Reader) AttributesAt(obj uint64, t *Type) (dict, values uint64) {
 	return dict, values
 }
 
-// InlineAttributes is attributes for values without a dict.
+// InlineAttributes is [Reader.Attributes] for values without a dict.
 func (r Reader) InlineAttributes(t *Type, values uint64, yield func(key, value uint64) bool) {
 	if k, ok := r.readKeys(r.Mem.Word(t.Addr + uint64(r.Heap.CachedKeys))); ok {
 		r.values(k, r.firstValue(values), yield)
@@ -135,7 +135,7 @@ func (r Reader) Attribute(obj uint64, t *Type, name string) (found uint64) {
 	return found
 }
 
-// AttributeOf is attribute for an object of any type.
+// AttributeOf is [Reader.Attribute] for an object of any type.
 func (r Reader) AttributeOf(obj uint64, name string) uint64 {
 	if t := r.ObjectType(obj); t != nil {
 		return r.Attribute(obj, t, name)

@@ -87,7 +87,7 @@ func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
 	return 0, 0
 }
 
-// otherSize is body for types that are recognized by their names.
+// otherSize is body for types known by their names.
 func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	const most = 1 << 20
 	of := s.Lineage(t)

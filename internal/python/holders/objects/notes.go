@@ -74,8 +74,8 @@ func (n *Notes) Release() {
 // Note is the known part of an object itself.
 type Note struct {
 	References uint32
-	Bytes      uint32 // of its own, see measure; tooLarge for one that is in large
-	First      uint32 // of its steps; unnoted for none
+	Bytes      uint32 // of its own, see [Sizer.Measure]; TooLarge: see Large
+	First      uint32 // of its steps; Unnoted for none
 	What       uint32 // the index of its type, 0 for no object or a frame, and the flags below
 }
 

@@ -35,7 +35,7 @@ func (m *Memory) InOrder(addrs []uint64, yield func(i int)) {
 	}
 }
 
-// AppendPage appends the page of an address to those of the ones before it.
+// AppendPage appends the page of an address, unless it is the last of the pages already.
 func AppendPage(pages []uint64, addr uint64) []uint64 {
 	page := addr / PageSize
 	if n := len(pages); addr < LowestAddress || addr >= UserSpace || n > 0 && pages[n-1] == page {

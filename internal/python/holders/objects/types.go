@@ -59,8 +59,8 @@ func (y *Types) ObjectType(addr uint64) *Type {
 	return y.TypeNow(addr)
 }
 
-// TypeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by
-// a pointer to the next free one.
+// TypeNow is [Types.ObjectType] without the notes. A freed object is none: its reference count is 0, or it has been
+// overwritten by a pointer to the next free one.
 func (y *Types) TypeNow(addr uint64) *Type {
 	if addr < LowestAddress || addr >= UserSpace {
 		return nil

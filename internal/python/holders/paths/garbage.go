@@ -220,7 +220,7 @@ func newDoubtful(c *counts) *doubtful {
 	return words
 }
 
-// spread passes on that nodes are held: to everything that they refer to, for sure or not.
+// spread marks as held everything that held nodes refer to, for sure or not.
 func (words *doubtful) spread() {
 	for c := words.of; len(c.queue) > 0 && !c.Done(); {
 		node := c.queue[0]
@@ -233,7 +233,7 @@ func (words *doubtful) spread() {
 	words.of.Beliefs.Doubts = nil // the same as before
 }
 
-// mark notes for everything that the needed ones lead to that it is garbage only probably.
+// mark notes that everything that the needed nodes lead to is garbage only probably.
 func (words *doubtful) mark() {
 	c := words.of
 	held := slices.Clone(c.live)

@@ -104,7 +104,7 @@ func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	return to, true
 }
 
-// nodes are those of a set.
+// nodes yields the nodes of a set.
 func (c *crowd) nodes(set int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for ; set > 0; set = c.sets[set].but {

@@ -83,7 +83,7 @@ func (t *tree) lost(e *extents, some func(v int32) bool) []int32 {
 	return parts
 }
 
-// keepArcs gives back all but where arcs lead.
+// keepArcs frees everything but the arcs.
 func (t *tree) keepArcs() {
 	t.Vertex, t.Parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
 }

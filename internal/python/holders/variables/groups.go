@@ -150,7 +150,7 @@ func (g *group) isOwner() bool {
 	return g.release != nil && g.how != event.ReleaseNames
 }
 
-// row is a group on its way into the listing.
+// listedRow is a group on its way into the listing.
 type listedRow struct {
 	event.Variable
 	group  int

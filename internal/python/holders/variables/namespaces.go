@@ -38,7 +38,7 @@ func (l *lister) variables(names []objects.Binding) {
 	l.Run()
 }
 
-// inside follows the references of such an object. The values of some names are taken elsewhere.
+// inside follows the references of an object of IPython's. taken reports whether a name's value is followed elsewhere.
 func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
 	n, ok := l.Known(addr)
 	t := l.ObjectType(addr)

@@ -166,7 +166,7 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 	}
 }
 
-// leaf takes in a leaf: one that only this object has, or one that only owners' objects have.
+// leaf takes in a leaf that only this object has, or only objects of owners.
 func (p *placer) leaf(addr uint64) {
 	if addr < objects.LowestAddress || addr&7 != 0 {
 		return
@@ -194,7 +194,7 @@ func (p *placer) leaf(addr uint64) {
 	p.mask = before
 }
 
-// maps takes in the maps of nodes that owners hold and nothing else does.
+// maps takes in the memory maps of nodes that only owners hold.
 func (p *placer) maps() {
 	for v, b := range p.extents.maps {
 		if m := p.sharing.masks.of[v]; p.sharing.isFreed(v) && m != crowdedMask {

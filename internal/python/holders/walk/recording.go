@@ -32,10 +32,10 @@ func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 	return true
 }
 
-// Count counts a reference that is certain.
+// Count adds a certain reference to a node, unless it has been counted.
 func (s *census) Count(_, n int32) {
 	if !s.Uncounted {
-		s.counts(n)
+		s.addReference(n)
 	}
 }
 

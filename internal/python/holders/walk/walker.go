@@ -75,7 +75,7 @@ func (w *Walker) Follow(from int32, to uint64, l Label) bool {
 	return w.Refer(from, to, objects.StepFollow, l)
 }
 
-// Reach is follow for the visitors that make nodes.
+// Reach follows a reference, for visitors that make nodes. It reports whether the reference led to an object.
 func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 	if w.Done() || to&7 != 0 {
 		return false
@@ -88,7 +88,7 @@ func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 	return w.followUnseen(from, to, l)
 }
 
-// followNoted is follow for an object that the survey has seen.
+// followNoted is Reach for an object in the notes.
 func (w *Walker) followNoted(from, id int32, l Label) bool {
 	if w.Done() {
 		return false
@@ -123,7 +123,7 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 	return true
 }
 
-// followUnseen is follow for an object that no survey has seen.
+// followUnseen is Reach for an object without a note.
 func (w *Walker) followUnseen(from int32, to uint64, l Label) bool {
 	if w.leaves != nil && w.leaves.Alone(from, to) {
 		return true
@@ -165,7 +165,7 @@ func (w *Walker) note(kind objects.Step) {
 	}
 }
 
-// once has references counted that a part of a node holds, unless that part has been looked into before.
+// once follows the references of a part of a node. They count unless the part was visited before.
 func (w *Walker) once(isNew bool, follow func()) {
 	before := w.Uncounted
 	w.Uncounted = before || !isNew
@@ -214,7 +214,7 @@ func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
 	w.Hidden = before
 }
 
-// Hides reports whether the collector does not see the reference of a node that is being followed.
+// Hides reports whether the collector cannot see the reference of a node that is being followed.
 func (w *Walker) Hides(n int32) bool {
 	if w.Hidden || n < 0 || w.Nodes[n].What == NodeFrame {
 		return w.Hidden
