@@ -81,10 +81,9 @@ func FlagOf(s listPart, i int, flag uint32) uint32 {
 
 // isHead reports whether a list begins at an address.
 func isHead(r Reader, addr uint64) bool {
-	const flags = 3
-	next, prev := r.Mem.Word(addr)&^flags, r.Mem.Word(addr+8)&^flags
+	next, prev := r.Mem.Word(addr)&^gcFlags, r.Mem.Word(addr+8)&^gcFlags
 	if next < LowestAddress || prev < LowestAddress {
 		return false
 	}
-	return next == addr && prev == addr || r.Mem.Word(next+8)&^flags == addr || r.Mem.Word(prev)&^flags == addr
+	return next == addr && prev == addr || r.Mem.Word(next+8)&^gcFlags == addr || r.Mem.Word(prev)&^gcFlags == addr
 }

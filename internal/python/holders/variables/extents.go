@@ -257,3 +257,16 @@ type waiting struct {
 	impl uint64
 	node objects.NodePointer
 }
+
+// native makes a node of an object in C++ that so many refer to, if there is none yet, and takes in a reference to it.
+func (e *extents) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
+	n, known := e.Known(addr)
+	if !known {
+		if n = e.AddNew(nobody, addr, walk.Label{}, walk.NodePart); n < 0 {
+			return n, false
+		}
+		e.bytes[n], e.refs[n], e.unknown[n], e.class[n] = bytes, uses, false, false
+	}
+	e.Count(from, n)
+	return n, !known
+}

@@ -206,7 +206,7 @@ func (w *Walker) Part(of int32, addr uint64) bool {
 	return n >= 0 && !known
 }
 
-// hiding has references counted as hidden that a part of an object has, if its type hides that part.
+// hiding follows a part of an object. Its references count as hidden if the object's type hides that part.
 func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
 	before := w.Hidden
 	w.Hidden = before || t != nil && offset < t.HiddenBefore
