@@ -71,7 +71,7 @@ func (n *Notes) Release() {
 	n.region.Free()
 }
 
-// Note is the known part of an object itself.
+// Note has the known facts of an object.
 type Note struct {
 	References uint32
 	Bytes      uint32 // of its own, see [Sizer.Measure]; TooLarge: see Large

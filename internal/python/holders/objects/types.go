@@ -149,7 +149,7 @@ func (y *Types) readType(addr uint64) *Type {
 	return t
 }
 
-// classify finds the shape: that of the first base that has one.
+// classify finds the shape of a type: that of the first base that has one.
 func (y *Types) classify(t *Type, base uint64) {
 	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
 	for range maxBases {

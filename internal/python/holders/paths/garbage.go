@@ -55,7 +55,7 @@ func (c *counts) ArrayNoted(node int32, a objects.ArrayNote) { c.taker.ArrayNote
 
 func (c *counts) ReadsArrays() bool { return c.taker.ReadsArrays() }
 
-// Library does nothing: the holders of blocks that lie in C++ objects follow from the holders of these.
+// Library does nothing: blocks of C++ objects have the holders of these objects.
 func (c *counts) Library(int32, uint64, *objects.Type) {}
 
 // reference counts a reference to a node, or in the second pass passes on that it is held.

@@ -92,7 +92,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 	return false
 }
 
-// isPandas reports whether an object is one of pandas' own that its frames are made of.
+// isPandas reports whether an object is of one of the classes that pandas makes its frames of.
 func (c *outputCycles) isPandas(addr uint64) bool {
 	for typ := range c.w.Bases(c.w.ObjectType(addr)) {
 		if objects.IsPlain(typ.Name) {

@@ -106,7 +106,7 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 	}
 }
 
-// bases takes in the tensors that a view is a view of, behind what autograd keeps of every tensor.
+// bases takes in the tensors that a view was made of. They stand behind what autograd keeps of every tensor.
 func (w *tensorWalk) bases(n int32, meta uint64) {
 	const first = 96
 	end := w.e.ChunkSize(meta)
