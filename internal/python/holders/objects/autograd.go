@@ -2,8 +2,9 @@ package objects
 
 import "strings"
 
-// A tensor that comes out of a calculation keeps the graph of it, in C++ objects of PyTorch's. A node of a graph has the
-// tensors that it saved for the backward pass, and the nodes of its inputs. It goes with the last tensor that has it.
+// A tensor that comes out of a calculation keeps the graph of it, in C++ objects of PyTorch's. A node of a graph has
+// the tensors that it saved for the backward pass, and the nodes of its inputs. It goes with the last tensor that has
+// it.
 //
 // Everything in that memory may be forged. A word is taken for a reference only where the object that it leads to has
 // the virtual table that it must have, and a node only where it refers back to itself. What is not recognized is left

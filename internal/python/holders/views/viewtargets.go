@@ -185,8 +185,8 @@ func (held *Held) viewerOf(object uint64) *event.Viewer {
 	return nil
 }
 
-// replaces reports whether replacing the object that must be copied frees a hidden object. It notes that the object must
-// be replaced as a whole.
+// replaces reports whether replacing the object that must be copied frees a hidden object. It notes that the object
+// must be replaced as a whole.
 func (held *Held) replaces(target target) bool {
 	one := held.viewerOf(target.object)
 	if one == nil || target.object == target.View {
