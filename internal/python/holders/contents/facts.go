@@ -96,3 +96,9 @@ func (d *distinct) number() int64 {
 	}
 	return int64(d.count)
 }
+
+type float interface{ ~float32 | ~float64 }
+
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}

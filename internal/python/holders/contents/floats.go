@@ -7,8 +7,6 @@ import (
 	"unsafe"
 )
 
-type float interface{ ~float32 | ~float64 }
-
 // floats are numbers that may have a fraction.
 type floats[T float] struct {
 	low, high         T

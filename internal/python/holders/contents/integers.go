@@ -6,10 +6,6 @@ import (
 	"unsafe"
 )
 
-type integer interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
-}
-
 // integers are numbers without a fraction.
 type integers[T integer] struct {
 	low, high T
