@@ -49,11 +49,9 @@ func (d *debugOffsets) overwrite(fields []debugField) {
 func (d *debugOffsets) apply(o *Offsets) {
 	d.overwrite([]debugField{
 		{&o.RuntimeInterpretersHead, [3]int{4, 4, 4}},
-		{&o.InterpNext, [3]int{7, 7, 7}},
 		{&o.InterpThreadsHead, [3]int{8, 8, 8}},
 		{&o.InterpModules, [3]int{10, 11, 11}},
 		{&o.ThreadNext, [3]int{20, 23, 23}},
-		{&o.ThreadInterp, [3]int{21, 24, 24}},
 		{&o.ThreadFrame, [3]int{22, 25, 25}},
 		{&o.ThreadID, [3]int{23, 26, 29}},
 		{&o.FrameBack, [3]int{28, 31, 39}},
@@ -80,18 +78,14 @@ func (d *debugOffsets) apply(o *Offsets) {
 		{&o.StrLength, [3]int{68, 78, 90}},
 		{&o.ASCIIData, [3]int{69, 79, 91}},
 		{&o.CompactData, [3]int{0, 0, 92}},
-		{&o.GenName, [3]int{0, 83, 99}},
 		{&o.GenFrame, [3]int{0, 84, 100}},
 		{&o.GenState, [3]int{0, 85, 101}},
 	})
-	// Where they are not given: compact data follows PyASCIIObject's utf8 pointer and length, the main
-	// interpreter follows the head of the list, and gi_qualname follows gi_name.
+	// Where they are not given: compact data follows PyASCIIObject's utf8 pointer and length, and the main interpreter
+	// follows the head of the list.
 	o.RuntimeInterpretersMain = o.RuntimeInterpretersHead + 8
 	if d.minor < 15 {
 		o.CompactData = o.ASCIIData + 16
-	}
-	if d.minor > 13 {
-		o.GenQualName = o.GenName + 8
 	}
 }
 

@@ -9,103 +9,116 @@ import (
 // 5,000.
 const maxDictEntries = 1 << 16
 
-// dictKeys is the header of a PyDictKeysObject: where its entries lie.
-type dictKeys struct {
-	addr    uint64
-	entries uint64 // address of the first entry
-	count   int    // used entries, deleted ones included (dk_nentries)
-	stride  int    // bytes an entry takes
-	key     int    // offset of me_key in an entry; me_value follows it
+// Keys is the header of a PyDictKeysObject: where a dict's entries lie.
+type Keys struct {
+	Entries uint64 // address of the first entry
+	Count   uint64 // used entries, deleted ones included (dk_nentries)
+	Stride  uint64 // bytes an entry takes
+	Key     uint64 // offset of me_key in an entry; me_value follows it
+	Split   bool   // the values are elsewhere; 3.9 and 3.10 do not show it
 }
 
-// keysOf reads the header of a dict's keys. It refuses split tables (instance dictionaries).
+// KeysSize is how many bytes of a PyDictKeysObject [Version.Keys] needs.
+const KeysSize = 40
+
+// MaxEntries bounds the entries of one dict, far above the number that a process has memory for.
+const MaxEntries = 1 << 32
+
+// Keys decodes the beginning of a PyDictKeysObject at an address. It is not ok where that has impossible values.
 //
-// Layouts: Objects/dict-common.h of 3.9 and 3.10, Include/internal/pycore_dict.h from 3.11.
-func (o *objects) keysOf(dict uint64) (dictKeys, error) {
-	if !o.isA(dict, &o.types.dict) {
-		return dictKeys{}, fmt.Errorf("dict at %#x: %w", dict, ErrMalformed)
+// Layouts: Objects/dict-common.h of 3.9 and 3.10, Include/internal/pycore_dict.h from 3.11: dk_log2_index_bytes (9),
+// dk_kind (10) and dk_nentries (24); dk_indices starts at 32.
+func (v Version) Keys(addr uint64, head []byte) (k Keys, ok bool) {
+	if v.Minor <= 10 {
+		return oldKeys(addr, head)
 	}
-	addr, err := o.mem.word(dict + uint64(o.off.DictKeys))
-	if err != nil {
-		return dictKeys{}, fmt.Errorf("dict keys: %w", err)
+	const general, split = 0, 2
+	log2, kind := head[9], head[10]
+	k.Count = binary.LittleEndian.Uint64(head[24:])
+	if log2 > 40 || kind > split || k.Count > MaxEntries {
+		return k, false
 	}
-	if values, err := o.mem.word(dict + uint64(o.off.DictValues)); err != nil || values != 0 {
-		return dictKeys{}, fmt.Errorf("dict at %#x is split: %w", dict, ErrMalformed)
+	k.Entries, k.Stride, k.Split = addr+32+1<<log2, 16, kind == split
+	if kind == general {
+		k.Stride, k.Key = 24, 8
 	}
-	var head [48]byte
-	if n, err := o.mem.read(addr, head[:40]); n < 40 {
-		return dictKeys{}, fmt.Errorf("dict keys: %w", err)
-	}
-	k := dictKeys{addr: addr}
-	if o.minor <= 10 {
-		err = k.decodeOld(head[:])
-	} else {
-		err = k.decode(head[:])
-	}
-	return k, err
+	return k, true
 }
 
-// decodeOld reads dk_size (8) and dk_nentries (32); dk_indices (40) has dk_size elements of 1, 2, 4 or 8
-// bytes.
-func (k *dictKeys) decodeOld(head []byte) error {
+// oldKeys reads dk_size (8) and dk_nentries (32); dk_indices (40) has dk_size elements of 1, 2, 4 or 8 bytes.
+func oldKeys(addr uint64, head []byte) (k Keys, ok bool) {
 	size := binary.LittleEndian.Uint64(head[8:])
-	count := binary.LittleEndian.Uint64(head[32:])
-	if size > 1<<32 || size&(size-1) != 0 || count > size {
-		return fmt.Errorf("dict keys at %#x: %w", k.addr, ErrMalformed)
+	k.Count = binary.LittleEndian.Uint64(head[32:])
+	if size > MaxEntries || size&(size-1) != 0 || k.Count > size {
+		return k, false
 	}
 	width := uint64(1)
 	switch {
+	case size > 0xffff_ffff:
+		width = 8
 	case size > 0xffff:
 		width = 4
 	case size > 0xff:
 		width = 2
 	}
-	k.entries, k.stride, k.key = k.addr+40+size*width, 24, 8
-	k.count = int(min(count, maxDictEntries))
-	return nil
+	k.Entries, k.Stride, k.Key = addr+40+size*width, 24, 8
+	return k, true
 }
 
-// decode reads dk_log2_index_bytes (9), dk_kind (10) and dk_nentries (24); dk_indices starts at 32.
-func (k *dictKeys) decode(head []byte) error {
-	const general, unicode = 0, 1
-	log2, kind := head[9], head[10]
-	count := binary.LittleEndian.Uint64(head[24:])
-	if log2 > 40 || kind > unicode || count > 1<<40 {
-		return fmt.Errorf("dict keys at %#x: %w", k.addr, ErrMalformed)
+// dictKeys are the keys of a dict with an address of their own. Of very many entries the first count.
+type dictKeys struct {
+	addr uint64
+	Keys
+}
+
+// keysOf reads the header of a dict's keys. It refuses split tables (instance dictionaries).
+func (o *objects) keysOf(dict uint64) (k dictKeys, err error) {
+	if !o.isA(dict, &o.types.dict) {
+		return k, fmt.Errorf("dict at %#x: %w", dict, ErrMalformed)
 	}
-	k.entries, k.stride, k.key = k.addr+32+1<<log2, 24, 8
-	if kind == unicode {
-		k.stride, k.key = 16, 0
+	if k.addr, err = o.mem.word(dict + uint64(o.off.DictKeys)); err != nil {
+		return k, fmt.Errorf("dict keys: %w", err)
 	}
-	k.count = int(min(count, maxDictEntries))
-	return nil
+	if values, err := o.mem.word(dict + uint64(o.off.DictValues)); err != nil || values != 0 {
+		return k, fmt.Errorf("dict at %#x is split: %w", dict, ErrMalformed)
+	}
+	var head [KeysSize]byte
+	if _, err := o.mem.read(k.addr, head[:]); err != nil {
+		return k, fmt.Errorf("dict keys: %w", err)
+	}
+	keys, ok := Version{3, o.minor, -1}.Keys(k.addr, head[:])
+	if !ok || keys.Split {
+		return k, fmt.Errorf("dict keys at %#x: %w", k.addr, ErrMalformed)
+	}
+	k.Keys = keys
+	k.Count = min(k.Count, maxDictEntries)
+	return k, nil
 }
 
 // dictEntry is one entry: the addresses of key and value, and its index.
 type dictEntry struct {
-	index      int
+	index      uint64
 	key, value uint64
 }
 
 // entry reads one entry.
-func (o *objects) entry(k *dictKeys, index int) (dictEntry, error) {
+func (o *objects) entry(k *dictKeys, index uint64) (dictEntry, error) {
 	var buf [16]byte
-	_, err := o.mem.read(k.entries+uint64(index*k.stride+k.key), buf[:])
+	_, err := o.mem.read(k.Entries+index*k.Stride+k.Key, buf[:])
 	return dictEntry{index, binary.LittleEndian.Uint64(buf[:]), binary.LittleEndian.Uint64(buf[8:])}, err
 }
 
 // scan calls yield for every live entry of a dict until it returns false.
 func (o *objects) scan(k *dictKeys, yield func(dictEntry) bool) error {
 	const batch = 128
-	buf := make([]byte, batch*k.stride)
-	for first := 0; first < k.count; first += batch {
-		part := buf[:min(batch, k.count-first)*k.stride]
-		if _, err := o.mem.read(k.entries+uint64(first*k.stride), part); err != nil {
+	buf := make([]byte, batch*k.Stride)
+	for first := uint64(0); first < k.Count; first += batch {
+		part := buf[:min(batch, k.Count-first)*k.Stride]
+		if _, err := o.mem.read(k.Entries+first*k.Stride, part); err != nil {
 			return fmt.Errorf("dict entries: %w", err)
 		}
-		for i := 0; len(part) > 0; i, part = i+1, part[k.stride:] {
-			e := dictEntry{first + i, binary.LittleEndian.Uint64(part[k.key:]),
-				binary.LittleEndian.Uint64(part[k.key+8:])}
+		for i := first; len(part) > 0; i, part = i+1, part[k.Stride:] {
+			e := dictEntry{i, binary.LittleEndian.Uint64(part[k.Key:]), binary.LittleEndian.Uint64(part[k.Key+8:])}
 			if e.key != 0 && e.value != 0 && !yield(e) {
 				return nil
 			}
@@ -123,10 +136,12 @@ type name struct {
 	text string
 }
 
-// place is where a name was last: the entry of a table of keys. A name stays there until the table is made anew.
+// place is where a name was last: the entry of a table of keys. A name stays there until the table is made anew; one
+// that was absent stays so while no entry is added.
 type place struct {
-	keys  uint64
-	index int
+	keys   dictKeys
+	index  uint64
+	absent bool
 }
 
 // lookup finds the entry that has a string for its key. Its last place is looked at first: four reads instead of one
@@ -136,7 +151,12 @@ func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) 
 	if err != nil {
 		return k, dictEntry{}, err
 	}
-	if at, ok := o.places[name{dict, text}]; ok && at.keys == k.addr && at.index < k.count {
+	absent := fmt.Errorf("%q: %w", text, ErrNotFound)
+	switch at, ok := o.places[name{dict, text}]; {
+	case !ok || at.keys.addr != k.addr:
+	case at.absent && at.keys == k:
+		return k, dictEntry{}, absent
+	case !at.absent && at.index < k.Count:
 		if e, err := o.entry(&k, at.index); err == nil && e.value != 0 && o.stringIs(e.key, text) {
 			return k, e, nil
 		}
@@ -148,13 +168,14 @@ func (o *objects) lookup(dict uint64, text string) (dictKeys, dictEntry, error) 
 		}
 		return found.key == 0
 	})
-	if err == nil && found.key == 0 {
-		err = fmt.Errorf("%q: %w", text, ErrNotFound)
+	if err != nil {
+		return k, found, err
 	}
-	if found.key != 0 {
-		o.places.remember(name{dict, text}, place{k.addr, found.index})
+	o.places.remember(name{dict, text}, place{k, found.index, found.key == 0})
+	if found.key == 0 {
+		return k, found, absent
 	}
-	return k, found, err
+	return k, found, nil
 }
 
 // places are where names were when they were looked up last.

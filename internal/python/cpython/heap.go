@@ -44,7 +44,6 @@ type StackOffsets struct {
 	FrameFunction uint32 // f_funcobj, 3.11 and newer
 	FrameStack    uint32 // see StackKind
 	StackKind     StackKind
-	FrameValues   uint32 // 3.10: f_valuestack, which FrameStack counts from
 	FrameHolds    uint32 // 3.11 and newer: PyFrameObject.f_frame, the interpreter frame
 }
 
@@ -84,7 +83,6 @@ const (
 
 	FrameObjectBack = 16 // PyFrameObject.f_back, 3.11 and newer
 
-	WeakReferenceObject   = 16
 	WeakReferenceCallback = 24
 )
 
@@ -187,7 +185,7 @@ func heapTable(o Offsets, minor int) Heap {
 		heapFrameObject(&h)
 	case 10:
 		h.InterpGC, h.ThreadSize, h.CachedKeys = 616, 280, 872
-		h.FrameLocals, h.FrameStack, h.StackKind, h.FrameValues = 352, 80, StackDepth, 64
+		h.FrameLocals, h.FrameStack, h.StackKind = 352, 80, StackDepth
 		heapFrameObject(&h)
 	case 11:
 		h.InterpGC, h.ThreadSize, h.CachedKeys = 648, 360, 872

@@ -15,8 +15,6 @@ type Interpreter struct {
 	debug   *debugOffsets // nil before 3.13
 
 	sysDict uint64 // 0 until found
-	last    [2]slot
-	lastTB  slot
 }
 
 // NewInterpreter returns the live view of a process that runs b, loaded at bias (see [Binary.Bias]). mem
@@ -113,12 +111,6 @@ func (p *Interpreter) ListLen(list uint64) (int64, error) {
 		return 0, fmt.Errorf("list of %d: %w", n, ErrMalformed)
 	}
 	return int64(n), nil
-}
-
-// IsIPython reports whether the process is an IPython that has started up: __main__ has a list In.
-func (p *Interpreter) IsIPython() bool {
-	_, _, err := p.InputList()
-	return err == nil
 }
 
 // String returns the str that a module's namespace has under a name: at most 256 bytes, hostile.

@@ -56,8 +56,8 @@ func TestLastExceptionAppears(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, pair := range [][2]uint64{{name, raised}, {tb, name}} {
-			p.put(k.entries+uint64(n*k.stride+k.key), pair[0])
-			p.put(k.entries+uint64(n*k.stride+k.key+8), pair[1])
+			p.put(k.Entries+uint64(n)*k.Stride+k.Key, pair[0])
+			p.put(k.Entries+uint64(n)*k.Stride+k.Key+8, pair[1])
 		}
 		count := uint64(24)
 		if p.minor <= 10 {
@@ -222,10 +222,15 @@ func TestLookupRemembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		at := k.entries + uint64(e.index*k.stride+k.key)
+		at := k.Entries + e.index*k.Stride + k.Key
 		p.put(at, other) // another name has its entry, as after a deletion
 		find("gone", 0)
 		p.put(at, wanted)
+		count := uint64(24)
+		if p.minor <= 10 {
+			count = 32
+		}
+		p.put(k.addr+count, k.Count-1) // a name that was absent is looked for once the number of entries has changed
 		find("back", 0x2222)
 	}
 }

@@ -80,6 +80,13 @@ func (o *objects) text(obj uint64) (string, error) {
 	return DecodeText(raw, kind), nil
 }
 
+// beginning reads at most limit bytes of a str's data, as UTF-8: "" for an object that is no str. whole reports whether
+// that is all of it.
+func (o *objects) beginning(obj uint64, limit int) (text string, whole bool) {
+	raw, kind, whole := o.characters(obj, limit)
+	return DecodeText(raw, max(kind, 1)), whole
+}
+
 // characters reads the beginning of a str: at most limit bytes, of kind bytes a character. Nil for an object that is no
 // str.
 func (o *objects) characters(obj uint64, limit int) (raw []byte, kind int, whole bool) {

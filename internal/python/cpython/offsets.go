@@ -12,7 +12,7 @@ const (
 
 // Offsets has the places of CPython's fields that the BPF programs and [Interpreter] read. Fields are byte offsets in
 // the object they are named after unless their comment differs. 0 marks a field that the version does not have; no
-// field that is used lies at 0 except InterpNext, FrameCode and CFrameCurrent.
+// field that is used lies at 0 except FrameCode and CFrameCurrent.
 //
 // Sources: offsetof() compiled against the headers of 3.9.2, 3.9.18, 3.10.13, 3.11.2, 3.11.7 and 3.12.1;
 // _Py_DebugOffsets of the build itself from 3.13.
@@ -72,14 +72,12 @@ type CodeOffsets struct {
 type StateOffsets struct {
 	RuntimeInterpretersHead uint32
 	RuntimeInterpretersMain uint32
-	InterpNext              uint32
 	InterpThreadsHead       uint32
 	InterpModules           uint32 // the dict that is sys.modules
 
-	ThreadNext   uint32
-	ThreadInterp uint32
-	ThreadID     uint32 // pthread_self() of the thread, which the thread pointer points to
-	ThreadFrame  uint32 // see FrameKind
+	ThreadNext  uint32
+	ThreadID    uint32 // pthread_self() of the thread, which the thread pointer points to
+	ThreadFrame uint32 // see FrameKind
 
 }
 
@@ -103,8 +101,6 @@ type GeneratorOffsets struct {
 	FrameGen    uint32 // 3.9, 3.10: PyFrameObject.f_gen, null in an ordinary frame
 	GenFramePtr uint32 // 3.9, 3.10: gi_frame, null once finished
 	GenFrame    uint32 // 3.11 and newer: gi_iframe is embedded, so generator = frame - GenFrame
-	GenName     uint32
-	GenQualName uint32
 
 	// The state of a generator is one signed byte: in the generator itself at GenState (3.11 and newer), or
 	// in its frame at FrameState (3.10, PyFrameObject.f_state). It is finished from StateFinished up,

@@ -9,7 +9,7 @@ func tableOffsets(minor int) Offsets {
 			DictKeys: 32, DictValues: 40, ModuleDict: 16,
 		},
 		StringOffsets: StringOffsets{StrLength: 16, StrState: 32, StrKind: 2, ASCIIData: 40, CompactData: 56},
-		StateOffsets:  StateOffsets{ThreadNext: 8, ThreadInterp: 16},
+		StateOffsets:  StateOffsets{ThreadNext: 8},
 		FrameOffsets:  FrameOffsets{CodeMask: ^uint64(0), OwnerGen: 1, OwnerSkip: 255},
 	}
 	if minor <= 11 { // wstr left PyASCIIObject in 3.12 (PEP 623)
@@ -25,7 +25,6 @@ func tableOffsets(minor int) Offsets {
 	}
 	if minor >= 11 {
 		tableInterpreterFrame(&o, minor)
-		o.GenQualName = o.GenName + 8
 	}
 	o.RuntimeInterpretersMain = o.RuntimeInterpretersHead + 8
 	return o
@@ -36,7 +35,7 @@ func tableOffsets(minor int) Offsets {
 func tableFreeThreaded(o *Offsets, minor int) {
 	o.FreeThreaded, o.CodeMask = true, ^uint64(7)
 	for _, at := range []*uint32{&o.ModuleDict, &o.CodeFlags, &o.CodeVersion,
-		&o.GenName, &o.GenQualName, &o.GenFrame, &o.GenState} {
+		&o.GenFrame, &o.GenState} {
 		*at += headerGrowth
 	}
 	if minor >= 14 {
@@ -53,11 +52,9 @@ func tableFrameObject(o *Offsets, minor int) {
 	o.GenFramePtr = 16
 	if minor == 9 {
 		o.FrameInstr, o.FrameGen, o.FrameExecuting, o.FrameStackTop = 104, 96, 116, 72
-		o.GenName, o.GenQualName = 48, 56
 		return
 	}
 	o.FrameInstr, o.FrameGen, o.FrameState = 96, 88, 108
-	o.GenName, o.GenQualName = 40, 48
 	o.StateSuspended, o.StateSuspendedLast, o.StateExecuting, o.StateFinished = -1, -1, 0, 1
 }
 
@@ -77,14 +74,11 @@ func tableDirect(o *Offsets, minor int) {
 	o.FrameKind, o.ThreadFrame = FrameDirect, 72
 	switch minor {
 	case 13:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 632, 7264, 7344,
-			7656, 152
+		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 632, 7344, 7656, 152
 	case 14:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 808, 7272, 7344,
-			7688, 152
+		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 808, 7344, 7688, 152
 	case 15:
-		o.RuntimeInterpretersHead, o.InterpNext, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 936, 7264, 7336,
-			7592, 176
+		o.RuntimeInterpretersHead, o.InterpThreadsHead, o.InterpModules, o.ThreadID = 936, 7336, 7592, 176
 	}
 }
 
@@ -94,7 +88,7 @@ func tableInterpreterFrame(o *Offsets, minor int) {
 	o.CodeFilename, o.CodeName, o.CodeQualName, o.CodeLineTable = 112, 120, 128, 136
 	o.CodeFlags, o.CodeFirstLine, o.FrameInstr = 48, 68, 56
 	o.FrameBack, o.FrameCode, o.FrameOwner, o.OwnerSkip = 8, 0, 70, 3
-	o.GenName, o.GenFrame, o.GenState = 24, 72, 67
+	o.GenFrame, o.GenState = 72, 67
 	if minor >= 12 {
 		o.CodeVersion = 92
 	}
@@ -102,7 +96,7 @@ func tableInterpreterFrame(o *Offsets, minor int) {
 	case 11:
 		o.CodeFirstLine, o.CodeBytes = 72, 184
 		o.FrameBack, o.FrameCode, o.FrameOwner, o.OwnerSkip = 48, 32, 69, 255
-		o.GenName, o.GenFrame, o.GenState = 32, 80, 75
+		o.GenFrame, o.GenState = 80, 75
 	case 12:
 		o.CodeBytes = 192
 	case 13:

@@ -45,11 +45,15 @@ func (p *Interpreter) PastInputs(list uint64, yield func(PastInput) bool) error 
 	})
 	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(b.number, a.number) })
 	for _, one := range all {
-		raw, kind, whole := p.characters(one.text, maxTyped)
-		if raw == nil || !whole {
+		typed, whole := p.beginning(one.text, maxTyped)
+		if !whole {
 			continue
 		}
-		if !yield(PastInput{one.number, DecodeText(raw, kind), wholeInput(p, list, one.number)}) {
+		compiled, whole := p.input(list, one.number)
+		if !whole {
+			compiled = ""
+		}
+		if !yield(PastInput{one.number, typed, compiled}) {
 			break
 		}
 	}
@@ -85,25 +89,4 @@ func shortText(p *Interpreter, obj uint64, longest int) (text string, ok bool) {
 		return "", false
 	}
 	return string(buf[header:][:length]), true
-}
-
-// wholeInput is In[n], "" if it is not there or too long.
-func wholeInput(p *Interpreter, list uint64, n int64) string {
-	length, err := p.ListLen(list)
-	if err != nil || n < 0 || n >= length {
-		return ""
-	}
-	items, err := p.mem.word(list + uint64(p.off.ListItems))
-	if err != nil {
-		return ""
-	}
-	obj, err := p.mem.word(items + 8*uint64(n))
-	if err != nil {
-		return ""
-	}
-	raw, kind, whole := p.characters(obj, maxTyped)
-	if raw == nil || !whole {
-		return ""
-	}
-	return DecodeText(raw, kind)
 }

@@ -110,22 +110,27 @@ func (p *Interpreter) runningCell(frame uint64, owner byte, file, locals uint64)
 	return c, true
 }
 
-// Input returns In[n] and the typed text of it, _in: IPython keeps both of each cell that it stores. Hostile text; ""
-// for one that is not there.
-func (p *Interpreter) Input(list uint64, n int64) (compiled string) {
-	items, err := p.mem.word(list + uint64(p.off.ListItems))
-	if err != nil || n < 0 {
-		return ""
+// Input returns In[n] of IPython's list: "" for one that is not there. Hostile text.
+func (p *Interpreter) Input(list uint64, n int64) string {
+	compiled, _ := p.input(list, n)
+	return compiled
+}
+
+// input returns the beginning of In[n], and whether that is all of it.
+func (p *Interpreter) input(list uint64, n int64) (compiled string, whole bool) {
+	length, err := p.ListLen(list)
+	if err != nil || n < 0 || n >= length {
+		return "", false
 	}
-	if length, err := p.ListLen(list); err != nil || n >= length {
-		return ""
+	items, err := p.mem.word(list + uint64(p.off.ListItems))
+	if err != nil {
+		return "", false
 	}
 	obj, err := p.mem.word(items + 8*uint64(n))
 	if err != nil {
-		return ""
+		return "", false
 	}
-	raw, kind, _ := p.characters(obj, maxTyped)
-	return DecodeText(raw, max(kind, 1))
+	return p.beginning(obj, maxTyped)
 }
 
 // Text returns a str that a module's namespace has under a name, all of it up to 512 KiB; "" for one that is not there.
@@ -135,6 +140,6 @@ func (p *Interpreter) Text(module, name string) string {
 	if err != nil {
 		return ""
 	}
-	raw, kind, _ := p.characters(obj, maxTyped)
-	return DecodeText(raw, max(kind, 1))
+	text, _ := p.beginning(obj, maxTyped)
+	return text
 }

@@ -91,7 +91,7 @@ func (b *Binary) function(pointer uint64) (addr uint64, ok bool) {
 	return addr, ok && b.image.Executable(addr)
 }
 
-// texts returns where the file has some texts.
+// texts returns the addresses at which the file has some texts.
 func (b *Binary) texts(texts ...string) map[uint64]string {
 	found := map[uint64]string{}
 	for _, s := range b.image.Segments() {

@@ -75,7 +75,7 @@ func handlersVariable(all []setting) (variable uint64, ok bool) {
 // capsuleName is the name of capsules with a memory handler: NEP 49.
 const capsuleName = "mem_handler"
 
-// setting looks at one of the calls.
+// setting finds the call that a reference to the setter belongs to, and its variable.
 func (f *finder) setting(r reference) (s setting, err error) {
 	s.Routine = r.Routine
 	found := false

@@ -51,7 +51,7 @@ func (a placer) fresh(p *place, addr uint64, size int) []byte {
 	return raw
 }
 
-// unchanged reports whether a place is still that of the elements.
+// unchanged reports whether the elements are still at the place.
 func (a placer) unchanged(p *place) bool {
 	for _, c := range p.checks {
 		now := make([]byte, len(c.bytes))

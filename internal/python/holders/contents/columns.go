@@ -131,7 +131,7 @@ func (c *columns) row(array uint64, a objects.ArrayFields, i int) event.Column {
 	return out
 }
 
-// objects returns the memory of the objects that references lie so many bytes apart for, each once. It is false where
+// objects adds up the memory of objects, each once. The references to them lie stride bytes apart. known is false where
 // it may be more.
 func (c *columns) objects(at, stride uint64, count int64) (bytes uint64, known bool) {
 	known = true

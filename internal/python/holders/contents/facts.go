@@ -38,6 +38,31 @@ type kindScanner interface {
 	facts() facts
 }
 
+// order finds out whether elements ascend: none is less than the one before it, or not a number.
+type order[T integer | float] struct {
+	begun bool
+	falls bool
+	last  T
+}
+
+func (o *order[T]) add(some []T) {
+	if o.falls || len(some) == 0 {
+		return
+	}
+	last := o.last
+	if !o.begun {
+		last, o.begun = some[0], true
+	}
+	for _, v := range some {
+		if !(v >= last) {
+			o.falls = true
+			return
+		}
+		last = v
+	}
+	o.last = last
+}
+
 // distinct counts different values up to a bound.
 type distinct struct {
 	slots [4 * maxDistinct]uint64
@@ -70,4 +95,10 @@ func (d *distinct) number() int64 {
 		return 0
 	}
 	return int64(d.count)
+}
+
+type float interface{ ~float32 | ~float64 }
+
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }

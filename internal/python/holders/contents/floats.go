@@ -7,8 +7,6 @@ import (
 	"unsafe"
 )
 
-type float interface{ ~float32 | ~float64 }
-
 // floats are numbers that may have a fraction.
 type floats[T float] struct {
 	low, high         T
@@ -17,12 +15,11 @@ type floats[T float] struct {
 	fraction          bool // one is no integer
 	wide, half        bool // one does not fit into float32, or float16
 	values            distinct
-	falls             bool // a number is less than the one before it, or one is missing
-	last              T
+	order             order[T]
 }
 
 func newFloats[T float]() *floats[T] {
-	return &floats[T]{low: T(math.Inf(1)), high: T(math.Inf(-1)), last: T(math.Inf(-1))}
+	return &floats[T]{low: T(math.Inf(1)), high: T(math.Inf(-1))}
 }
 
 func (n *floats[T]) skip() {}
@@ -36,7 +33,7 @@ func (n *floats[T]) take(all []T) {
 		n.extremes(some)
 		n.narrow(some)
 		n.count(some)
-		n.order(some)
+		n.order.add(some)
 	}
 }
 
@@ -60,7 +57,7 @@ func (n *floats[T]) extremes(some []T) {
 	n.low, n.high, n.zeros = low, high, n.zeros+zeros
 }
 
-// odd counts a number that is none, or infinite.
+// odd counts a NaN or an infinity.
 func (n *floats[T]) odd(v T) {
 	if v != v {
 		n.missing++
@@ -132,24 +129,9 @@ func (n *floats[T]) count(some []T) {
 	}
 }
 
-func (n *floats[T]) order(some []T) {
-	if n.falls {
-		return
-	}
-	last := n.last
-	for _, v := range some {
-		if !(v >= last) {
-			n.falls = true
-			return
-		}
-		last = v
-	}
-	n.last = last
-}
-
 func (n *floats[T]) facts() facts {
 	f := facts{zeros: n.zeros, missing: n.missing, infinite: n.infinite, distinct: n.values.number(),
-		ascending: !n.falls, fits: n.fits("float", 1)}
+		ascending: !n.order.falls, fits: n.fits("float", 1)}
 	if n.low <= n.high {
 		f.min, f.max, f.whole = decimal(n.low), decimal(n.high), !n.fraction
 	}
@@ -170,7 +152,7 @@ func (n *floats[T]) fits(kind string, parts int) string {
 	return ""
 }
 
-// decimal writes a number so that a float64 can have it exactly.
+// decimal writes a number so that a float64 can be read back exactly.
 func decimal[T float](v T) string {
 	return strconv.FormatFloat(float64(v)+0, 'g', -1, 64)
 }

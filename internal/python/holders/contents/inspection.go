@@ -53,7 +53,7 @@ func (in *Inspector) Inspect() {
 	}
 }
 
-// name notes which of the arrays with the same bytes are others: views of the same memory are not.
+// name lists for each array the others with the same bytes. Views of the same memory are left out.
 func (in *Inspector) name(same []int) {
 	for _, i := range same {
 		c := *in.wanted[i].to
@@ -87,7 +87,7 @@ func (in *Inspector) allObjects() {
 	}
 }
 
-// one reads an array. It takes its share of what is left of the budget for those that are left.
+// one reads an array. Its share of the budget is what is left, divided by the arrays that are left.
 func (in *Inspector) one(i int) {
 	w := &in.wanted[i]
 	rest := uint64(i + 1)

@@ -24,7 +24,7 @@ const (
 	probeBytes     = 4 << 20
 )
 
-// An inspector reads the elements of the largest arrays and columns, and finds facts about them.
+// Inspector reads the elements of the largest arrays and columns, and finds facts about them.
 type Inspector struct {
 	*objects.Sizer
 	placer placer

@@ -6,18 +6,13 @@ import (
 	"unsafe"
 )
 
-type integer interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
-}
-
 // integers are numbers without a fraction.
 type integers[T integer] struct {
 	low, high T
 	zeros     int64
 	seen      bool
 	values    distinct
-	falls     bool // a number is less than the one before it
-	last      T
+	order     order[T]
 }
 
 func newIntegers[T integer]() *integers[T] { return &integers[T]{} }
@@ -45,14 +40,14 @@ func (n *integers[T]) add(part []byte) {
 		return
 	}
 	if !n.seen {
-		n.low, n.high, n.last, n.seen = all[0], all[0], all[0], true
+		n.low, n.high, n.seen = all[0], all[0], true
 	}
 	for len(all) > 0 {
 		some := all[:min(block, len(all))]
 		all = all[len(some):]
 		n.extremes(some)
 		n.count(some)
-		n.inOrder(some)
+		n.order.add(some)
 	}
 }
 
@@ -80,23 +75,8 @@ func (n *integers[T]) count(some []T) {
 	}
 }
 
-func (n *integers[T]) inOrder(some []T) {
-	if n.falls {
-		return
-	}
-	last := n.last
-	for _, v := range some {
-		if v < last {
-			n.falls = true
-			return
-		}
-		last = v
-	}
-	n.last = last
-}
-
 func (n *integers[T]) facts() facts {
-	f := facts{zeros: n.zeros, distinct: n.values.number(), ascending: !n.falls}
+	f := facts{zeros: n.zeros, distinct: n.values.number(), ascending: !n.order.falls}
 	if !n.seen {
 		return f
 	}

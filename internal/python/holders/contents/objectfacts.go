@@ -97,7 +97,7 @@ func stepThrough(n uint64) uint64 {
 	}
 }
 
-// take looks at objects.
+// take looks at the objects of some references.
 func (o *objectFacts) take(raw []byte) {
 	for ; len(raw) >= 8; raw = raw[8:] {
 		addr := binary.LittleEndian.Uint64(raw)

@@ -1,11 +1,11 @@
 package contents
 
-// octets are integers of one byte: it is enough to count each of the 256.
+// octets are integers of one byte: each of the 256 is counted.
 type octets struct {
 	signed bool
 	counts [4][256]int64 // one would wait for itself, where a value repeats
-	order  integers[uint8]
-	signs  integers[int8]
+	order  order[uint8]
+	signs  order[int8]
 }
 
 func newOctets(signed bool) *octets { return &octets{signed: signed} }
@@ -13,20 +13,10 @@ func newOctets(signed bool) *octets { return &octets{signed: signed} }
 func (o *octets) skip() {}
 
 func (o *octets) add(part []byte) {
-	if len(part) == 0 {
-		return
-	}
 	if o.signed {
-		all := elements[int8](part)
-		if !o.signs.seen {
-			o.signs.last, o.signs.seen = all[0], true
-		}
-		o.signs.inOrder(all)
+		o.signs.add(elements[int8](part))
 	} else {
-		if !o.order.seen {
-			o.order.last, o.order.seen = part[0], true
-		}
-		o.order.inOrder(part)
+		o.order.add(part)
 	}
 	for len(part) >= 4 {
 		o.counts[0][part[0]]++

@@ -102,7 +102,7 @@ func (s *scanner) facts() facts {
 	return f
 }
 
-// hash returns a hash of all bytes, false if some were left out.
+// sum returns a hash of the bytes. all is false if some were left out.
 func (s *scanner) sum() (sum uint64, all bool) { return s.hash.Sum64(), !s.gap }
 
 // texts are of a fixed width, with zeros behind their ends.

@@ -37,7 +37,7 @@ func ArrowBuffers(w *Sizer, obj uint64, t *Type) (bytes uint64, known bool) {
 	return 0, false
 }
 
-// buffers adds up buffers of Arrow's.
+// buffers adds up the sizes of Arrow's buffers, each once.
 type buffers struct {
 	w     *Sizer
 	seen  map[uint64]bool
@@ -61,7 +61,7 @@ func (b *buffers) vector(at uint64, most uint64, do func(at uint64)) {
 	}
 }
 
-// array takes in the buffers of an array, with data that a shared pointer at an address refers to, and of its children.
+// array adds the buffers of an array and of its children. A shared pointer at an address refers to the array's data.
 func (b *buffers) array(at uint64, depth int) {
 	const lists, children, size = 40, 64, 24
 	p, ok := SharedAt(b.w.Types, at)

@@ -2,9 +2,9 @@ package objects
 
 import "strings"
 
-// PyTorch's graphs are C++ objects that a tensor keeps when it
-// comes out of a calculation. A node of a graph has the tensors that it saved for the backward pass, and the nodes of
-// what its result was made of. It goes with the last tensor that has it.
+// A tensor that comes out of a calculation keeps the graph of it, in C++ objects of PyTorch's. A node of a graph has
+// the tensors that it saved for the backward pass, and the nodes of its inputs. It goes with the last tensor that has
+// it.
 //
 // Everything in that memory may be forged. A word is taken for a reference only where the object that it leads to has
 // the virtual table that it must have, and a node only where it refers back to itself. What is not recognized is left
@@ -197,8 +197,8 @@ type autogradMeta struct {
 	Views    bool // it is a view, and has the tensors that it is a view of
 }
 
-// Places in it: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds up
-// gradients, which it does not hold.
+// Places in such an object: behind the name, a std::string of 32 bytes, the gradient, the graph, and the node that adds
+// up gradients, which the object does not hold.
 const (
 	metaName  = 8
 	metaGrad  = 40

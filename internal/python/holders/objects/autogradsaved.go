@@ -41,8 +41,8 @@ func (g Autograd) rest(node, size uint64, v autogradVisitor) {
 	}
 }
 
-// savedAt takes what is saved at an address, and returns its size: 0 for nothing. So many elements of vectors may be
-// looked at.
+// savedAt takes what is saved at an address, and returns its size: 0 for nothing. left is how many elements of vectors
+// may still be looked at.
 func (g Autograd) savedAt(at, end uint64, left *int, v autogradVisitor) uint64 {
 	word := g.Word(at)
 	if word != 0 && !isAddress(word) {

@@ -31,7 +31,7 @@ func BlockAt(blocks []Block, addr uint64) int {
 	return i
 }
 
-// searchBlocks finds an address among blocks in their order.
+// searchBlocks returns the index of the first block that does not begin below an address, and whether it begins there.
 func searchBlocks(blocks []Block, addr uint64) (int, bool) {
 	low, high := 0, len(blocks)
 	for low < high {

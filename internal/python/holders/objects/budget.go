@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Budget is how much a walk may take.
+// Budget bounds a walk: the bytes that it reads, its objects and its time.
 type Budget struct {
 	Ctx    context.Context
 	Mem    *Memory
@@ -35,7 +35,7 @@ func NewBudget(ctx context.Context, mem *Memory, limits Limits) Budget {
 	}
 }
 
-// Renewed returns the same budget, unspent, for a walk beside this one.
+// Renewed returns an unspent copy of the budget, for another walk.
 func (b *Budget) Renewed() Budget {
 	other := *b
 	other.steps, other.Stopped = 0, nil
@@ -53,7 +53,7 @@ func (b *Budget) Spent() bool {
 // StepsToLook is the number of steps between two looks at the time.
 const StepsToLook = 4096
 
-// look finds out whether the walk must stop.
+// look sets Stopped where the walk must stop.
 func (b *Budget) look() {
 	switch {
 	case b.Stopped != nil:
@@ -66,14 +66,13 @@ func (b *Budget) look() {
 	}
 }
 
-// OnThread keeps a goroutine on its thread until the returned function is called: its processor time is the thread's.
+// OnThread locks a goroutine to its thread until done is called, so that [ProcessorTime] is the goroutine's own.
 func OnThread() (done func()) {
 	runtime.LockOSThread()
 	return runtime.UnlockOSThread
 }
 
-// ProcessorTime returns the time that this thread has used; its goroutine is to be locked to it. A walk beside it has a
-// time of its own.
+// ProcessorTime returns the processor time of this thread. The caller must be locked to it, see [OnThread].
 func ProcessorTime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)

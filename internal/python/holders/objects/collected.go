@@ -1,7 +1,5 @@
 package objects
 
-import "encoding/binary"
-
 // Collected are the objects that the garbage collector knows, as its lists have them. One may be there several times.
 type Collected struct {
 	Objects []uint64
@@ -55,7 +53,7 @@ const (
 	gcPrevious = 8
 )
 
-// gcList is a list of the collector's, by the address of its head.
+// gcList is one of the collector's lists, known by the address of its head.
 type gcList struct {
 	r    Reader
 	c    *Collected
@@ -155,20 +153,10 @@ func (m *marks) met(entry uint64) bool {
 // between versions, and 3.14 has changed them in a minor one. A head is two words that point to a next and a previous
 // entry of which one at least points back: the other may have just been added.
 func (r Reader) generations() (heads []uint64) {
-	const size, flags, most = 256, 3, 8
+	const size, most = 256, 8
 	gc := r.Heap.Interpreter + uint64(r.Heap.InterpGC)
-	raw := r.Mem.Bytes(gc, size)
-	if raw == nil {
-		return nil
-	}
-	raw = append([]byte(nil), raw...)
-	for at := 0; at+16 <= size && len(heads) < most; at += 4 { // 3.13 has them at odd words
-		addr := gc + uint64(at)
-		next, prev := binary.LittleEndian.Uint64(raw[at:])&^flags, binary.LittleEndian.Uint64(raw[at+8:])&^flags
-		if next == addr || next < LowestAddress || prev < LowestAddress {
-			continue
-		}
-		if r.Mem.Word(next+8)&^flags == addr || r.Mem.Word(prev)&^flags == addr {
+	for addr := gc; addr+16 <= gc+size && len(heads) < most; addr += 4 { // 3.13 has them at odd words
+		if r.Mem.Word(addr)&^gcFlags != addr && isHead(r, addr) {
 			heads = append(heads, addr)
 		}
 	}

@@ -56,12 +56,12 @@ func readCollectorAt(r Reader, at collectorAt) (c Collector) {
 		permanent: gc + at.permanent, pending: int(pending)}
 }
 
-// listPart is a run of objects in a list.
+// listPart is a range of a list: the objects from one place up to another, which is not in it.
 type listPart struct{ from, To int }
 
 func (s listPart) has(i int) bool { return i >= s.from && i < s.To }
 
-// Keep takes in that an object takes another's place in the list: s has the place.
+// Keep moves the ends of the range as the object at one place goes to another: now has the moved ends.
 func (s listPart) Keep(from, to int, now *listPart) {
 	if from == s.from {
 		now.from = to
@@ -71,7 +71,7 @@ func (s listPart) Keep(from, to int, now *listPart) {
 	}
 }
 
-// FlagOf is a flag for objects in a stretch.
+// FlagOf returns a flag for an object in a range, 0 for others.
 func FlagOf(s listPart, i int, flag uint32) uint32 {
 	if s.has(i) {
 		return flag
@@ -81,10 +81,9 @@ func FlagOf(s listPart, i int, flag uint32) uint32 {
 
 // isHead reports whether a list begins at an address.
 func isHead(r Reader, addr uint64) bool {
-	const flags = 3
-	next, prev := r.Mem.Word(addr)&^flags, r.Mem.Word(addr+8)&^flags
+	next, prev := r.Mem.Word(addr)&^gcFlags, r.Mem.Word(addr+8)&^gcFlags
 	if next < LowestAddress || prev < LowestAddress {
 		return false
 	}
-	return next == addr && prev == addr || r.Mem.Word(next+8)&^flags == addr || r.Mem.Word(prev)&^flags == addr
+	return next == addr && prev == addr || r.Mem.Word(next+8)&^gcFlags == addr || r.Mem.Word(prev)&^gcFlags == addr
 }

@@ -39,7 +39,7 @@ const MaxChunk = 1 << 16
 // be looked into.
 func (y *Types) ChunkSize(addr uint64) uint64 { return y.chunkUpTo(addr, MaxChunk) }
 
-// chunkUpTo is chunkSize, with a limit of its own. The size is in front, and in front of the next piece is a bit that
+// chunkUpTo is [Types.ChunkSize] with another limit. The size is in front, and in front of the next piece is a bit that
 // marks this one as in use (malloc/malloc.c).
 func (y *Types) chunkUpTo(addr, most uint64) uint64 {
 	const inUse, mapped, flags, smallest = 1, 2, 7, 32

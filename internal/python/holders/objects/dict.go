@@ -6,58 +6,13 @@ import (
 	"ipytracer/internal/python/cpython"
 )
 
-// keys is a PyDictKeysObject: where its entries lie. The layouts are explained in package cpython (dict.go there).
-type keys struct {
-	entries uint64 // address of the first
-	count   uint64 // used, deleted ones included
-	stride  uint64 // bytes an entry takes
-	key     uint64 // offset of me_key in it; me_value follows it
-	split   bool   // the values are elsewhere
-}
-
-// MaxEntries bounds the entries of one dict, far above the number that a process has memory for.
-const MaxEntries = 1 << 32
-
 // readKeys reads the header of a dict's keys.
-func (r Reader) readKeys(addr uint64) (k keys, ok bool) {
-	head := r.Mem.Bytes(addr, 40)
+func (r Reader) readKeys(addr uint64) (k cpython.Keys, ok bool) {
+	head := r.Mem.Bytes(addr, cpython.KeysSize)
 	if head == nil {
 		return k, false
 	}
-	if r.Heap.Version.Minor <= 10 {
-		return oldKeys(addr, head)
-	}
-	const split = 2
-	log2, kind := head[9], head[10]
-	k.count = binary.LittleEndian.Uint64(head[24:])
-	if log2 > 40 || kind > split || k.count > MaxEntries {
-		return k, false
-	}
-	k.entries, k.stride, k.key, k.split = addr+32+1<<log2, 16, 0, kind == split
-	if kind == 0 {
-		k.stride, k.key = 24, 8
-	}
-	return k, true
-}
-
-// oldKeys is for 3.9 and 3.10, where the keys do not show whether the table is split.
-func oldKeys(addr uint64, head []byte) (k keys, ok bool) {
-	size := binary.LittleEndian.Uint64(head[8:])
-	k.count = binary.LittleEndian.Uint64(head[32:])
-	if size > MaxEntries || size&(size-1) != 0 || k.count > size {
-		return k, false
-	}
-	width := uint64(1)
-	switch {
-	case size > 0xffff_ffff:
-		width = 8
-	case size > 0xffff:
-		width = 4
-	case size > 0xff:
-		width = 2
-	}
-	k.entries, k.stride, k.key = addr+40+size*width, 24, 8
-	return k, true
+	return r.Heap.Version.Keys(addr, head)
 }
 
 // Entries calls yield for the key and value of each entry of a dict until it returns false.
@@ -70,11 +25,11 @@ func (r Reader) Entries(dict uint64, yield func(key, value uint64) bool) {
 		r.values(k, r.firstValue(values), yield)
 		return
 	}
-	if k.split {
+	if k.Split {
 		return
 	}
-	for i := uint64(0); i < k.count; i++ {
-		e := r.Mem.Bytes(k.entries+i*k.stride+k.key, 16)
+	for i := uint64(0); i < k.Count; i++ {
+		e := r.Mem.Bytes(k.Entries+i*k.Stride+k.Key, 16)
 		if e == nil {
 			return
 		}
@@ -85,7 +40,7 @@ func (r Reader) Entries(dict uint64, yield func(key, value uint64) bool) {
 	}
 }
 
-// firstValue is where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
+// firstValue returns where the values of a split table begin: from 3.13 on behind a header of 8 bytes.
 func (r Reader) firstValue(values uint64) uint64 {
 	if r.Heap.Version.Minor >= 13 {
 		return values + 8
@@ -93,14 +48,14 @@ func (r Reader) firstValue(values uint64) uint64 {
 	return values
 }
 
-// values is entries for a split table.
-func (r Reader) values(k keys, first uint64, yield func(key, value uint64) bool) {
+// values is [Reader.Entries] for a split table.
+func (r Reader) values(k cpython.Keys, first uint64, yield func(key, value uint64) bool) {
 	const most = 1 << 10 // shared keys have at most 30 entries, before 3.11 some more
-	r.Mem.Words(first, min(k.count, most), func(i, value uint64) bool {
+	r.Mem.Words(first, min(k.Count, most), func(i, value uint64) bool {
 		if value == 0 {
 			return true
 		}
-		key := r.Mem.Word(k.entries + i*k.stride + k.key)
+		key := r.Mem.Word(k.Entries + i*k.Stride + k.Key)
 		return key == 0 || yield(key, value)
 	})
 }
@@ -161,7 +116,7 @@ func (r Reader) AttributesAt(obj uint64, t *Type) (dict, values uint64) {
 	return dict, values
 }
 
-// InlineAttributes is attributes for values without a dict.
+// InlineAttributes is [Reader.Attributes] for values without a dict.
 func (r Reader) InlineAttributes(t *Type, values uint64, yield func(key, value uint64) bool) {
 	if k, ok := r.readKeys(r.Mem.Word(t.Addr + uint64(r.Heap.CachedKeys))); ok {
 		r.values(k, r.firstValue(values), yield)
@@ -180,7 +135,7 @@ func (r Reader) Attribute(obj uint64, t *Type, name string) (found uint64) {
 	return found
 }
 
-// AttributeOf is attribute for an object of any type.
+// AttributeOf is [Reader.Attribute] for an object of any type.
 func (r Reader) AttributeOf(obj uint64, name string) uint64 {
 	if t := r.ObjectType(obj); t != nil {
 		return r.Attribute(obj, t, name)

@@ -87,7 +87,7 @@ func (s *Sizer) ItemBuffer(addr uint64, of Lineage) (at, size uint64) {
 	return 0, 0
 }
 
-// otherSize is body for types that are recognized by their names.
+// otherSize is body for types known by their names.
 func (s *Sizer) otherSize(addr uint64, t *Type) (size, more uint64, known bool) {
 	const most = 1 << 20
 	of := s.Lineage(t)
@@ -174,13 +174,13 @@ func (s *Sizer) tableSize(at uint64) uint64 {
 	if places <= 1 {
 		return 0
 	}
-	return k.entries - at + places*2/3*k.stride
+	return k.Entries - at + places*2/3*k.Stride
 }
 
 // places is how many places a table of keys has.
 func (s *Sizer) places(at uint64) uint64 {
 	if s.Heap.Version.Minor <= 10 {
-		return min(s.Mem.Word(at+8), MaxEntries)
+		return min(s.Mem.Word(at+8), cpython.MaxEntries)
 	}
 	if head := s.Mem.Bytes(at+8, 1); head != nil {
 		return 1 << min(head[0], 40)

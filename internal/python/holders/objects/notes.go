@@ -37,7 +37,7 @@ var (
 
 // NewNotes returns notes without any object, with room for them.
 func NewNotes() *Notes {
-	n := &Notes{Large: map[int32]uint64{}}
+	n := &Notes{Large: map[int32]uint64{}, Types: []*Type{nil}}
 	n.Addrs = Room[uint64](&n.region, RoomObjects)
 	n.Noted = Room[Note](&n.region, RoomObjects)
 	n.Steps = Room[Step](&n.region, RoomSteps)
@@ -71,11 +71,11 @@ func (n *Notes) Release() {
 	n.region.Free()
 }
 
-// Note is the known part of an object itself.
+// Note has the known facts of an object.
 type Note struct {
 	References uint32
-	Bytes      uint32 // of its own, see measure; tooLarge for one that is in large
-	First      uint32 // of its steps; unnoted for none
+	Bytes      uint32 // of its own, see [Sizer.Measure]; TooLarge: see Large
+	First      uint32 // of its steps; Unnoted for none
 	What       uint32 // the index of its type, 0 for no object or a frame, and the flags below
 }
 
@@ -137,6 +137,14 @@ func (n *Notes) At(addr uint64) *Note {
 		}
 	}
 	return nil
+}
+
+// TypeOf returns the type of an object by its number: nil where there is no object, or none with a known type.
+func (n *Notes) TypeOf(id int32) *Type {
+	if id < 0 {
+		return nil
+	}
+	return n.Types[n.Noted[id].TypeNumber()]
 }
 
 // Bytes returns how much memory an object has of its own.

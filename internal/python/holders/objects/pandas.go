@@ -99,17 +99,19 @@ func (s *Sizer) IndexLength(addr uint64, depth int) (length int64, dtype string)
 	return length, dtype
 }
 
-// Managed are the axes and the blocks that a manager has, 0 for none.
+// Managed returns the axes and the blocks that a manager has, 0 for none.
 func Managed(s *Sizer, manager uint64) (axes, blocks uint64) {
-	s.Fields(manager, func(word uint64, t *Type) {
-		switch {
-		case axes == 0 && t.Shape == ShapeList:
-			axes = word
-		case blocks == 0 && t.Shape == ShapeTuple:
-			blocks = word
+	return s.first(manager, ShapeList), s.first(manager, ShapeTuple)
+}
+
+// first returns the first object of a shape that an instance refers to, 0 for none.
+func (s *Sizer) first(addr uint64, is shape) (found uint64) {
+	s.Fields(addr, func(word uint64, t *Type) {
+		if found == 0 && t.Shape == is {
+			found = word
 		}
 	})
-	return axes, blocks
+	return found
 }
 
 // IndexArray is the array that an index has its labels in, 0 for none.
@@ -127,13 +129,7 @@ func (s *Sizer) IndexArray(addr uint64, depth int) uint64 {
 			return s.IndexArray(of, depth+1)
 		}
 	}
-	found := uint64(0)
-	s.Fields(addr, func(word uint64, t *Type) {
-		if found == 0 && t.Shape == ShapeArray {
-			found = word
-		}
-	})
-	return found
+	return s.first(addr, ShapeArray)
 }
 
 // ValuesOf returns the array of a block of one column.
@@ -155,15 +151,9 @@ func (s *Sizer) ValuesOf(block uint64) (array uint64) {
 func (s *Sizer) Backing(addr uint64, t *Type) (array uint64) {
 	switch t.Name {
 	case "DatetimeArray", "TimedeltaArray", "StringArray", "StringArrayNumpySemantics":
-	default:
-		return 0
+		return s.first(addr, ShapeArray)
 	}
-	s.Fields(addr, func(word uint64, t *Type) {
-		if array == 0 && t.Shape == ShapeArray {
-			array = word
-		}
-	})
-	return array
+	return 0
 }
 
 // RowOf returns the row of an array that is one of several columns.

@@ -35,7 +35,7 @@ func (m *Memory) InOrder(addrs []uint64, yield func(i int)) {
 	}
 }
 
-// AppendPage appends the page of an address to those of the ones before it.
+// AppendPage appends the page of an address, unless it is the last of the pages already.
 func AppendPage(pages []uint64, addr uint64) []uint64 {
 	page := addr / PageSize
 	if n := len(pages); addr < LowestAddress || addr >= UserSpace || n > 0 && pages[n-1] == page {
@@ -44,8 +44,8 @@ func AppendPage(pages []uint64, addr uint64) []uint64 {
 	return append(pages, page)
 }
 
-// Ahead reads pages that will be asked for soon, in the order of their numbers; at most about half of those that are
-// kept. Its earlier results do not hold any more.
+// Ahead reads pages that will be asked for soon, in the order of their numbers: at most about half as many as are kept.
+// Results of earlier reads do not hold any more.
 func (m *Memory) Ahead(pages []uint64) {
 	if m.pages == nil {
 		return

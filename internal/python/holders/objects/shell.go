@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Shell has IPython's references to outputs and to the last exception: in objects of its own. Some of their references
-// are those of a name and the others are IPython's own.
+// Shell has the objects of IPython's that refer to outputs and to the last exception. Some of these references are
+// those of a name, the others are IPython's own.
 type Shell struct {
 	Out    uint64          // Out
 	Hidden uint64          // user_ns_hidden: names that %who does not show

@@ -44,19 +44,13 @@ func (s *Sizer) Lineage(t *Type) Lineage {
 		return found
 	}
 	var found Lineage
-	for at, n := t.Addr, 0; at != 0 && n < maxBases; n++ {
-		name := s.Mem.cString(s.Mem.Word(at+uint64(s.Heap.TypeName)), MaxName)
-		found.names = append(found.names, name)
-		switch name {
+	for base := range s.Bases(t) {
+		found.names = append(found.names, base.Name)
+		switch base.Name {
 		case "bytearray", "array.array", "_ctypes._CData":
-			found.Origin = cmp.Or(found.Origin, name)
+			found.Origin = cmp.Or(found.Origin, base.Name)
 		}
-		found.hides = found.hides || s.isForeign(name, at)
-		next := s.Mem.Word(at + cpython.TypeBase)
-		if next == at {
-			break
-		}
-		at = next
+		found.hides = found.hides || s.isForeign(base.Name, base.Addr)
 	}
 	s.Sizes.Lineages[t] = found
 	return found

@@ -77,7 +77,7 @@ func (t *Type) Recordable() bool {
 	return false
 }
 
-// HidesAll is typ.hides of a type that hides all references.
+// HidesAll is the HiddenBefore of a type that hides all references.
 const HidesAll = math.MaxUint64
 
 // lruLink is the type of the links of an lru_cache: the cache itself visits what they refer to.

@@ -53,18 +53,14 @@ func (y *Types) LearnTypes() error {
 // ObjectType returns the type of the object at an address, nil if there is no object: the survey's note, or else the
 // present one.
 func (y *Types) ObjectType(addr uint64) *Type {
-	if y.Notes != nil {
-		if id, ok := y.Notes.Index.Get(addr, y.Notes.Addrs); ok {
-			if number := y.Notes.Noted[id].TypeNumber(); number != 0 {
-				return y.Notes.Types[number]
-			}
-		}
+	if one := y.Notes.At(addr); one != nil {
+		return y.Notes.Types[one.TypeNumber()]
 	}
 	return y.TypeNow(addr)
 }
 
-// TypeNow is objectType without notes. A freed object is none: its reference count is 0, or it has been overwritten by
-// a pointer to the next free one.
+// TypeNow is [Types.ObjectType] without the notes. A freed object is none: its reference count is 0, or it has been
+// overwritten by a pointer to the next free one.
 func (y *Types) TypeNow(addr uint64) *Type {
 	if addr < LowestAddress || addr >= UserSpace {
 		return nil
@@ -153,7 +149,7 @@ func (y *Types) readType(addr uint64) *Type {
 	return t
 }
 
-// classify finds the shape: that of the first base that has one.
+// classify finds the shape of a type: that of the first base that has one.
 func (y *Types) classify(t *Type, base uint64) {
 	name, flags, basic, at := t.Name, t.Flags, t.Basic, t.Addr
 	for range maxBases {

@@ -38,7 +38,7 @@ const (
 	maxTables = 1 << 30
 )
 
-// note takes in the present nodes.
+// note notes the depth and a jump of each node that is new.
 func (c *climbs) note(reached *walk.Reached) {
 	if c.nodes == nil {
 		c.nodes = make([]climb, 0, len(reached.Nodes))
@@ -73,7 +73,7 @@ func (c *climbs) above(reached *walk.Reached, node, depth int32) int32 {
 	return node
 }
 
-// root is the root that a node was reached from.
+// root returns the root that a node was reached from.
 func (c *climbs) root(reached *walk.Reached, node int32) int32 {
 	if int(node) < len(c.nodes) {
 		return c.above(reached, node, 0)
@@ -91,7 +91,7 @@ func (c *climbs) root(reached *walk.Reached, node int32) int32 {
 	return c.above(reached, node, 0)
 }
 
-// frame is the first node on the way from a node that a frame holds, -1 for none.
+// frame returns the first node on the way up that a frame holds, -1 for none.
 func (c *climbs) frame(reached *walk.Reached, node int32) int32 {
 	if int(node) < len(c.nodes) {
 		return c.nodes[node].begins

@@ -17,9 +17,9 @@ func (a *Arcs) each(yield func(tail, head int32)) {
 	}
 }
 
-// OnCycles returns the arcs of some that are on a cycle of vertices for which let holds, and the vertices of each such
-// cycle's strongly connected component, by the number that parts has for a vertex: -1 for all other vertices. An arc
-// from a vertex to itself is a cycle.
+// OnCycles returns those of some arcs that are on a cycle of vertices for which let holds. parts has, for each vertex
+// in the strongly connected component of such a cycle, the component's number; -1 for all others. An arc from a vertex
+// to itself is a cycle.
 func (g Graph) OnCycles(some *Arcs, let func(v int32) bool) (on []arc, parts []int32) {
 	var arcs []arc
 	var from []int32

@@ -55,7 +55,7 @@ func (c *counts) ArrayNoted(node int32, a objects.ArrayNote) { c.taker.ArrayNote
 
 func (c *counts) ReadsArrays() bool { return c.taker.ReadsArrays() }
 
-// Library does nothing: the holders of blocks that lie in C++ objects follow from the holders of these.
+// Library does nothing: blocks of C++ objects have the holders of these objects.
 func (c *counts) Library(int32, uint64, *objects.Type) {}
 
 // reference counts a reference to a node, or in the second pass passes on that it is held.
@@ -85,11 +85,7 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 	at, before := w.RootLabel(""), w.Visitor
 	c := &counts{Finder: &walk.Finder{Walker: w}, taker: w.Arrays, first: int32(len(w.Nodes))}
 	w.VisitFor(c)
-	for id, one := range w.Notes.Noted {
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 {
-			w.Add(-1, w.Notes.Addrs[id], int32(id), at, walk.NodeObject)
-		}
-	}
+	w.AddUnreached(at, func(int32) bool { return true })
 	w.Run()
 	doubtful := newDoubtful(c)
 	c.refs = append(c.refs, make([]int64, max(0, len(w.Nodes)-int(c.first)-len(c.refs)))...)
@@ -117,7 +113,7 @@ func FindGarbage(w *walk.Walker) *lostCycles {
 
 // referencesOf returns the reference count of a node: the survey's note, as the references that were seen are its.
 func (c *counts) referencesOf(node int32) int64 {
-	if id := c.Nodes[node].ID; id >= 0 && c.Notes.Noted[id].TypeNumber() != 0 {
+	if id := c.Nodes[node].ID; c.Notes.TypeOf(id) != nil {
 		return int64(c.Notes.Noted[id].References)
 	}
 	return c.References(c.Addrs[node])
@@ -224,7 +220,7 @@ func newDoubtful(c *counts) *doubtful {
 	return words
 }
 
-// spread passes on that nodes are held: to everything that they refer to, for sure or not.
+// spread marks as held everything that held nodes refer to, for sure or not.
 func (words *doubtful) spread() {
 	for c := words.of; len(c.queue) > 0 && !c.Done(); {
 		node := c.queue[0]
@@ -237,7 +233,7 @@ func (words *doubtful) spread() {
 	words.of.Beliefs.Doubts = nil // the same as before
 }
 
-// mark notes for everything that the needed ones lead to that it is garbage only probably.
+// mark notes that everything that the needed nodes lead to is garbage only probably.
 func (words *doubtful) mark() {
 	c := words.of
 	held := slices.Clone(c.live)

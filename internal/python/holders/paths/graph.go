@@ -14,7 +14,7 @@ type Arcs struct {
 	tail  int32 // the last
 }
 
-// lowestTail is the first that is allowed.
+// lowestTail is the lowest tail of an arc.
 const lowestTail = -1 << 24
 
 // Add adds an arc. The tail may be negative, see [NewGraph].

@@ -65,8 +65,8 @@ func (p *Writer) describeLost(one *event.Lost, cycle int32) {
 	}
 }
 
-// isCut reports whether a hidden reference is one to cut: where it leads to an object that hides the next one, that is
-// cut.
+// isCut reports whether a hidden reference is one to cut. Where its target hides all of its own references, one of
+// these is cut instead.
 func (p *Writer) isCut(a arc) bool {
 	to := p.TypeOf(a.head + p.Lost.first)
 	return a.head == a.tail || to == nil || to.HiddenBefore != objects.HidesAll
@@ -161,8 +161,8 @@ func (p *Writer) cutAt(way []int32) (cut event.Cut, ok bool) {
 	return cut, ok
 }
 
-// before calls yield with the objects of a node's cycle that refer to it, some of them more than once. It takes from
-// what is left of references.
+// before calls yield with the objects of a node's cycle that refer to it, some of them more than once. left is how many
+// references may still be looked at.
 func (p *Writer) before(node int32, left *int, yield func(node int32)) {
 	lost := p.Lost
 	for _, from := range lost.back.Of(node - lost.first) {

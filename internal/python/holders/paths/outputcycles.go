@@ -5,8 +5,8 @@ import (
 	"ipytracer/internal/python/holders/walk"
 )
 
-// outputCycles finds out whether an object that an output leads to is in a reference cycle: then it does not go with
-// the output's names, but when the garbage collector comes.
+// outputCycles finds out whether an output's object is in a reference cycle: then deleting the output's names does not
+// free it, only the garbage collector does.
 type outputCycles struct {
 	w     *walk.Walker
 	known map[int32]bool // by node, of it and of everything that lies between it and the output
@@ -48,7 +48,7 @@ func (c *outputCycles) holds(node int32) bool {
 	return is
 }
 
-// leadsBack reports whether an object leads to itself. That is assumed where it leads to objects without notes.
+// leadsBack reports whether an object leads to itself. It assumes so for an object that leads to some without notes.
 func (c *outputCycles) leadsBack(first int32) bool {
 	w := c.w
 	c.met = map[int32]bool{}
@@ -66,7 +66,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 			continue
 		}
 		if one.First == objects.Unnoted {
-			if one.TypeNumber() != 0 && isPlain(w.Notes.Types[one.TypeNumber()].Name) || c.isPandas(w.Addrs[node]) {
+			if t := w.Notes.TypeOf(id); t != nil && isPlain(t.Name) || c.isPandas(w.Addrs[node]) {
 				continue
 			}
 			return true
@@ -92,7 +92,7 @@ func (c *outputCycles) leadsBack(first int32) bool {
 	return false
 }
 
-// isPandas reports whether an object is one of pandas' own that its frames are made of.
+// isPandas reports whether an object is of one of the classes that pandas makes its frames of.
 func (c *outputCycles) isPandas(addr uint64) bool {
 	for typ := range c.w.Bases(c.w.ObjectType(addr)) {
 		if objects.IsPlain(typ.Name) {
@@ -102,6 +102,5 @@ func (c *outputCycles) isPandas(addr uint64) bool {
 	return false
 }
 
-// isPlain reports whether objects of a type lead to nothing that could lead back: pyarrow's lead to objects that are
-// not Python's.
+// isPlain reports whether objects of a type cannot lead back to Python's objects. (pyarrow's lead only to C++ objects.)
 func isPlain(name string) bool { return objects.IsPlain(name) || objects.IsArrow(name) }

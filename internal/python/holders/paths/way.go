@@ -91,7 +91,7 @@ func (y *path) rest(at int32) {
 	}
 }
 
-// end is the upper end of the way, from a node on.
+// end returns the upper end of the way, from a node on.
 func (y *path) end(from, size int32) pathEnd {
 	c := &y.climbs
 	if f := c.far; f.size > 0 && f.from == from && f.begins == y.begins {

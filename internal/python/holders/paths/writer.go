@@ -30,7 +30,7 @@ type Writer struct {
 // NewWriter returns a writer of the paths of a walk that is over.
 func NewWriter(w *walk.Walker, lost *lostCycles) *Writer { return &Writer{Walker: w, Lost: lost} }
 
-// rootOf is the name of the root that a node was reached from.
+// rootOf returns the name of the root that a node was reached from.
 func (p *Writer) rootOf(node int32) string {
 	if label := p.LabelOf(p.RootNode(node)); label.Kind == walk.LabelRoot {
 		return p.Names[label.Arg]
@@ -38,7 +38,7 @@ func (p *Writer) rootOf(node int32) string {
 	return ""
 }
 
-// RootNode is the root that a node was reached from.
+// RootNode returns the root that a node was reached from.
 func (p *Writer) RootNode(node int32) int32 { return p.climbs.root(&p.Reached, node) }
 
 // submodules writes the steps through the dicts in which a torch.nn.Module keeps its parts as one writes them in
@@ -72,7 +72,7 @@ func isIdentifier(key string) bool {
 		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// Step is a label as text. begins is true for values that a frame holds.
+// Step returns a label as text. begins is true for values that a frame holds.
 func (p *Writer) Step(node int32, label walk.Label) (step string, begins bool) {
 	name := func() string {
 		s, _ := p.Text(label.Arg, objects.MaxName)
@@ -152,7 +152,7 @@ func (p *Writer) outputOf(root walk.Label, steps []string) int {
 	return 0
 }
 
-// kindOfRoot is Output for a root that only IPython makes.
+// kindOfRoot returns the kind of a root by its name: an output where only IPython gives such names.
 func (p *Writer) kindOfRoot(root walk.Label) event.HolderKind {
 	if objects.IsIPythons(p.Names[root.Arg]) {
 		return event.HeldByOutput

@@ -42,15 +42,9 @@ type sharedNode struct {
 
 // refer takes in a reference from a node.
 func (s *sharedWalk) refer(from int32, p objects.SharedPointer) {
-	n, known := s.Known(p.Counts)
-	if !known {
-		if n = s.AddNew(nobody, p.Counts, walk.Label{}, walk.NodePart); n < 0 {
-			return
-		}
-		s.e.bytes[n], s.e.refs[n], s.e.unknown[n], s.e.class[n] = 0, p.Uses, false, false
+	if n, isNew := s.e.native(from, p.Counts, 0, p.Uses); isNew {
 		s.waiting = append(s.waiting, sharedNode{p, n})
 	}
-	s.e.Count(from, n)
 }
 
 // look takes in an object's own parts: its memory, vectors of shared pointers and a buffer's data; and the parts that

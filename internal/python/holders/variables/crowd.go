@@ -82,7 +82,7 @@ func (c *crowd) take(s *objects.Sizer, from int32, addr uint64, t *objects.Type)
 	return ok
 }
 
-// with is the set that has a node more.
+// with returns the set with one node more.
 func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	if c.sets[set].node == node {
 		return set, true
@@ -104,7 +104,7 @@ func (c *crowd) with(set, node int32) (to int32, ok bool) {
 	return to, true
 }
 
-// nodes are those of a set.
+// nodes yields the nodes of a set.
 func (c *crowd) nodes(set int32) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for ; set > 0; set = c.sets[set].but {

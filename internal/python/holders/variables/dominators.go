@@ -83,12 +83,12 @@ func (t *tree) lost(e *extents, some func(v int32) bool) []int32 {
 	return parts
 }
 
-// keepArcs gives back all but where arcs lead.
+// keepArcs frees everything but the arcs.
 func (t *tree) keepArcs() {
 	t.Vertex, t.Parent, t.dominator, t.total, t.unknown, t.largest, t.device = nil, nil, nil, nil, nil, nil, nil
 }
 
-// add adds up from the leaves.
+// add adds up what each vertex dominates, from the leaves on.
 func (t *tree) add(e *extents) {
 	count := len(t.Vertex)
 	t.total, t.unknown, t.largest = make([]uint64, count), make([]bool, count), make([]int32, count)

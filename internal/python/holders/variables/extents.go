@@ -120,35 +120,43 @@ func (e *extents) Add(from int32, addr uint64, id int32, l walk.Label, what uint
 	return n
 }
 
-// added takes in a node that has just been made.
+// added notes the memory and the reference count of a node that has just been made.
 func (e *extents) added(n int32) {
 	var bytes uint64
-	refs, unknown, class, ofHeap, isMap := uint32(0), false, false, false, false
-	if at, addr := e.Nodes[n], e.Addrs[n]; at.What == walk.NodeFrame {
-	} else if at.ID >= 0 && e.Notes.Noted[at.ID].TypeNumber() != 0 {
+	var refs uint32
+	unknown := false
+	at, addr := e.Nodes[n], e.Addrs[n]
+	t := e.Notes.TypeOf(at.ID)
+	switch {
+	case at.What == walk.NodeFrame:
+		t = nil
+	case t != nil:
 		one := &e.Notes.Noted[at.ID]
-		t := e.Notes.Types[one.TypeNumber()]
-		refs, bytes = one.References-ofList(t, one.References), e.Notes.Bytes(at.ID)
-		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
-		unknown, class = one.Is(objects.NoteUnknown), t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
-	} else if t := e.ObjectType(addr); t != nil {
-		refs = uint32(e.References(addr))
-		refs -= ofList(t, refs)
-		ofHeap, isMap = t.Name == objects.TreeType, isMemoryMap(&e.Sizer, t)
-		size, known := e.Measure(addr, t)
-		bytes, unknown, class = size, !known, t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
+		refs, bytes, unknown = one.References, e.Notes.Bytes(at.ID), one.Is(objects.NoteUnknown)
+	default:
+		if t = e.ObjectType(addr); t != nil {
+			size, known := e.Measure(addr, t)
+			refs, bytes, unknown = uint32(e.References(addr)), size, !known
+		}
 	}
-	e.bytes, e.refs, e.seen, e.unknown = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0),
-		append(e.unknown, unknown)
-	e.class, e.last = append(e.class, class), append(e.last, nobody)
-	if isMap {
-		b, ok := mapOf(&e.Sizer, e.Addrs[n])
+	class := false
+	if t != nil {
+		refs -= ofList(t, refs)
+		class = t.Shape == objects.ShapeType || t.Shape == objects.ShapeModule
+	}
+	e.bytes, e.refs, e.seen = append(e.bytes, bytes), append(e.refs, refs), append(e.seen, 0)
+	e.unknown, e.class, e.last = append(e.unknown, unknown), append(e.class, class), append(e.last, nobody)
+	if t == nil {
+		return
+	}
+	if isMemoryMap(&e.Sizer, t) {
+		b, ok := mapOf(&e.Sizer, addr)
 		if ok && len(e.maps) < maxMaps {
 			e.maps[n] = b
 		}
-		e.unknown[n] = !ok && e.Mem.Word(e.Addrs[n]+mapSize) >= leastMap
+		e.unknown[n] = !ok && e.Mem.Word(addr+mapSize) >= leastMap
 	}
-	if !ofHeap { // pieces that malloc keeps, however large they are
+	if t.Name != objects.TreeType { // pieces that malloc keeps, however large they are
 		e.enlarge(n, bytes)
 	}
 }
@@ -257,4 +265,17 @@ type waiting struct {
 	n    int32
 	impl uint64
 	node objects.NodePointer
+}
+
+// native makes a node of an object in C++ that so many refer to, if there is none yet, and takes in a reference to it.
+func (e *extents) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
+	n, known := e.Known(addr)
+	if !known {
+		if n = e.AddNew(nobody, addr, walk.Label{}, walk.NodePart); n < 0 {
+			return n, false
+		}
+		e.bytes[n], e.refs[n], e.unknown[n], e.class[n] = bytes, uses, false, false
+	}
+	e.Count(from, n)
+	return n, !known
 }

@@ -150,7 +150,7 @@ func (g *group) isOwner() bool {
 	return g.release != nil && g.how != event.ReleaseNames
 }
 
-// row is a group on its way into the listing.
+// listedRow is a group on its way into the listing.
 type listedRow struct {
 	event.Variable
 	group  int
@@ -160,7 +160,7 @@ type listedRow struct {
 // size is the bytes that a row is ranked by: those that go with it, or those that it leads to.
 func (r *listedRow) size() event.Bytes { return max(r.Bytes, r.Reaches) + r.Device }
 
-// releases notes that a group is let go of in another way than by its names, and the expression with which it is.
+// releases notes how code lets go of a group other than by deleting its names, and the expression for it.
 func (g *group) releases(how event.Release, expression string) {
 	let := g.toRelease()
 	let.how, let.expressions, let.moreExpressions = how, []string{expression}, false

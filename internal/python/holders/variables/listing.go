@@ -133,7 +133,7 @@ func (t *tree) reach(e *extents, from, mark int32, marks []int32, steps *int) (b
 	return bytes, mapped
 }
 
-// describeName fills in everything but the memory.
+// describeName fills in a row's names, its type and what is known of its value.
 func (l *lister) describeName(r *event.Variable, g int) {
 	group := &l.groups[g]
 	names := group.names

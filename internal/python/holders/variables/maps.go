@@ -8,7 +8,7 @@ import (
 // A memory map is an object of mmap.mmap. Its pages belong to no allocator: they go with the object, as far as they are
 // in memory. NumPy's memmap, a buffer of mmap's and multiprocessing's SharedMemory refer to such an object.
 
-// mapType is the type of the object: its address and its size are behind the head (Modules/mmapmodule.c).
+// mapType is the type of such an object. The address and the size are behind the head (Modules/mmapmodule.c).
 const (
 	mapType = "mmap.mmap"
 	mapData = 16

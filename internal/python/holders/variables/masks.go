@@ -35,7 +35,7 @@ func newMasks(vertices int) masks {
 // owned reports whether owners lead to a vertex and nothing else.
 func (m *masks) owned(v int32) bool { return m.of[v] != noMask && m.of[v] != othersMask }
 
-// others takes in that something that is no owner leads to a vertex. It reports whether that is new.
+// others notes that something other than an owner leads to a vertex. It reports whether that is new.
 func (m *masks) others(v int32) bool {
 	if m.of[v] == othersMask {
 		return false
@@ -44,7 +44,7 @@ func (m *masks) others(v int32) bool {
 	return true
 }
 
-// own takes in that an owner leads to a vertex. It reports whether that is new; nothing leads on from vertices that
+// own notes that an owner leads to a vertex. It reports whether that is new; nothing leads on from vertices that
 // others lead to as well.
 func (m *masks) own(v int32, bit int) bool {
 	if m.of[v] == othersMask || m.met[v] == uint8(bit+1) {

@@ -14,7 +14,7 @@ type moduleNames struct {
 	ends  []int    // of each module's
 }
 
-// roomNames is how many names there may be before the next module.
+// roomNames is the number of names from which on no further module is added.
 const roomNames = 1 << 12
 
 // room reports whether another module may be added.

@@ -38,7 +38,7 @@ func (l *lister) variables(names []objects.Binding) {
 	l.Run()
 }
 
-// inside follows the references of such an object. The values of some names are taken elsewhere.
+// inside follows the references of an object of IPython's. taken reports whether a name's value is followed elsewhere.
 func (l *lister) inside(addr uint64, taken func(name string, value uint64) bool) {
 	n, ok := l.Known(addr)
 	t := l.ObjectType(addr)
@@ -269,14 +269,7 @@ func (l *lister) others(modules []objects.Module) {
 	defer func() { l.Stopped, l.Mem.Err = nil, nil }()
 	l.Kind = walk.KindCycle
 	held := walk.HeldElsewhere(l.Walker, modules)
-	for id := range l.Notes.Noted {
-		one := &l.Notes.Noted[id]
-		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && l.Of[id] == 0 &&
-			!held.Has(int32(id)) &&
-			!l.Done() {
-			l.Add(nobody, l.Notes.Addrs[id], int32(id), walk.Label{}, walk.NodeObject)
-		}
-	}
+	l.AddUnreached(walk.Label{}, func(id int32) bool { return !held.Has(id) && !l.Done() })
 	l.Run()
 	l.FollowDoubts()
 	l.unmet = held.Bytes()

@@ -192,7 +192,7 @@ func (s *sharing) shares() (out []event.Share) {
 	return out
 }
 
-// count takes a vertex into a share.
+// count adds a vertex to a share.
 func (s *sharing) count(one *event.Share, v int32) {
 	bytes := event.Bytes(s.extents.bytes[v])
 	one.Bytes += bytes
@@ -204,7 +204,7 @@ func (s *sharing) count(one *event.Share, v int32) {
 	one.Exact = one.Exact && !s.extents.unknown[v]
 }
 
-// piece takes a vertex into the largest objects of a share in the result.
+// piece adds a vertex to the largest objects of a share in the result.
 func (s *sharing) piece(one *event.Share, v int32) {
 	bytes := event.Bytes(s.extents.bytes[v])
 	if bytes < leastPiece {
@@ -216,7 +216,7 @@ func (s *sharing) piece(one *event.Share, v int32) {
 	}
 }
 
-// largest are the largest pieces.
+// largest returns the largest pieces.
 func largest(all []event.Piece) []event.Piece {
 	slices.SortStableFunc(all, func(a, b event.Piece) int { return cmp.Compare(b.Size, a.Size) })
 	return slices.Clip(all[:min(len(all), maxPieces)])

@@ -145,12 +145,12 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 		p.Entries(addr, func(key, value uint64) bool { p.leaf(key); return each(0, value) })
 	case objects.ShapeList:
 		items, count := p.Mem.Word(addr+uint64(p.Heap.ListItems)), p.Mem.Word(addr+uint64(p.Heap.ListSize))
-		p.Mem.Words(items, min(count, objects.MaxEntries), each)
+		p.Mem.Words(items, min(count, cpython.MaxEntries), each)
 	case objects.ShapeTuple:
-		p.Mem.Words(addr+uint64(p.Heap.TupleItems), min(p.Mem.Word(addr+uint64(p.Heap.VarSize)), objects.MaxEntries),
+		p.Mem.Words(addr+uint64(p.Heap.TupleItems), min(p.Mem.Word(addr+uint64(p.Heap.VarSize)), cpython.MaxEntries),
 			each)
 	case objects.ShapeSet:
-		mask := min(p.Mem.Word(addr+cpython.SetMask), objects.MaxEntries)
+		mask := min(p.Mem.Word(addr+cpython.SetMask), cpython.MaxEntries)
 		p.Mem.Words(p.Mem.Word(addr+cpython.SetTable), 2*mask+2, func(i, word uint64) bool {
 			return i&1 != 0 || each(i, word)
 		})
@@ -166,7 +166,7 @@ func (p *placer) leaves(addr uint64, t *objects.Type) {
 	}
 }
 
-// leaf takes in a leaf: one that only this object has, or one that only owners' objects have.
+// leaf takes in a leaf that only this object has, or only objects of owners.
 func (p *placer) leaf(addr uint64) {
 	if addr < objects.LowestAddress || addr&7 != 0 {
 		return
@@ -194,7 +194,7 @@ func (p *placer) leaf(addr uint64) {
 	p.mask = before
 }
 
-// maps takes in the maps of nodes that owners hold and nothing else does.
+// maps takes in the memory maps of nodes that only owners hold.
 func (p *placer) maps() {
 	for v, b := range p.extents.maps {
 		if m := p.sharing.masks.of[v]; p.sharing.isFreed(v) && m != crowdedMask {

@@ -6,8 +6,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// ends are the classes of objects that have started processes, by a class of theirs and its module, with the method
-// that ends these processes.
+// ends are the classes with objects that have started processes, their modules, and the methods that end the processes.
 var ends = []struct {
 	class, module string
 	by            event.EndMethod
@@ -32,7 +31,7 @@ const (
 	maxStarts    = 4096 // objects on the way
 )
 
-// describeStarted fills in the processes that an object has started, and the method of its that ends them.
+// describeStarted fills in the processes that an object has started, and the object's method that ends them.
 func (l *lister) describeStarted(r *event.Variable, addr uint64, t *objects.Type) {
 	by := endedBy(l, t)
 	if by == "" {

@@ -57,19 +57,12 @@ func (w *tensorWalk) walk() {
 	}
 }
 
-// native makes a node of an object in C++ that so many refer to, if there is none yet, and takes in a reference to it.
+// native takes in a reference to a tensor or a node of a graph.
 func (w *tensorWalk) native(from int32, addr, bytes uint64, uses uint32) (n int32, isNew bool) {
-	e := w.e
-	n, known := e.Known(addr)
-	if !known {
-		if n = e.AddNew(nobody, addr, walk.Label{}, walk.NodePart); n < 0 {
-			return n, false
-		}
-		e.bytes[n], e.refs[n], e.unknown[n], e.class[n] = bytes, uses, false, false
+	if n, isNew = w.e.native(from, addr, bytes, uses); isNew {
 		w.counted = append(w.counted, n)
 	}
-	e.Count(from, n)
-	return n, !known
+	return n, isNew
 }
 
 // impl takes in a reference to a TensorImpl.
@@ -113,7 +106,7 @@ func (w *tensorWalk) intoImpl(n int32, impl uint64) {
 	}
 }
 
-// bases takes in the tensors that a view is a view of, behind what autograd keeps of every tensor.
+// bases takes in the tensors that a view was made of. They stand behind what autograd keeps of every tensor.
 func (w *tensorWalk) bases(n int32, meta uint64) {
 	const first = 96
 	end := w.e.ChunkSize(meta)

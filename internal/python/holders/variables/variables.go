@@ -40,12 +40,12 @@ func stillThere(w *walk.Walker, all []event.Piece) []bool {
 			continue
 		}
 		id, ok := w.Notes.Index.Get(p.Address, w.Notes.Addrs)
-		if !ok || w.Notes.Noted[id].TypeNumber() == 0 {
+		if !ok || w.Notes.TypeOf(id) == nil {
 			t := w.TypeNow(p.Address) // a leaf that no other object has is not noted
 			out[i] = !ok && t != nil && t.Addr == p.Type && t.Shape == objects.ShapeLeaf
 			continue
 		}
-		out[i] = w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
+		out[i] = w.Notes.TypeOf(id).Addr == p.Type && w.Notes.Bytes(id) == uint64(p.Own)
 	}
 	return out
 }

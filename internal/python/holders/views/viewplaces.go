@@ -105,7 +105,7 @@ func (p *places) referrers(v *viewing, some []Held) {
 	}
 	for id := range w.Notes.Noted {
 		one := &w.Notes.Noted[id]
-		if one.First == objects.Unnoted || one.TypeNumber() == 0 || p.counted(w, int32(id)) {
+		if one.First == objects.Unnoted || w.Notes.TypeOf(int32(id)) == nil || p.counted(w, int32(id)) {
 			continue
 		}
 		for s := range w.Notes.StepsOf(int32(id)) {
@@ -121,7 +121,7 @@ func (p *places) referrers(v *viewing, some []Held) {
 
 // counted reports whether the names in an object have been taken in already.
 func (p *places) counted(w *walk.Walker, id int32) bool {
-	return p.known[w.Notes.Addrs[id]] || w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeModule
+	return p.known[w.Notes.Addrs[id]] || w.Notes.TypeOf(id).Shape == objects.ShapeModule
 }
 
 // maxReferrers is how many references to an object are noted: viewing.viewer gives up one that has more.

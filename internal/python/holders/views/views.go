@@ -90,11 +90,10 @@ type Held struct {
 func (v *viewing) gather() {
 	count := 0
 	for id := range v.Notes.Noted {
-		one := &v.Notes.Noted[id]
-		if one.TypeNumber() == 0 || v.cut() {
+		typ, addr := v.Notes.TypeOf(int32(id)), v.Notes.Addrs[id]
+		if typ == nil || v.cut() {
 			continue
 		}
-		typ, addr := v.Notes.Types[one.TypeNumber()], v.Notes.Addrs[id]
 		switch {
 		case typ.Shape == objects.ShapeArray:
 			if v.OwnsData(addr) || count >= maxViews {
@@ -121,7 +120,7 @@ func (v *viewing) gather() {
 	}
 }
 
-// cut reports whether there is no more time.
+// cut reports whether the walk has stopped.
 func (v *viewing) cut() bool { return v.Stopped != nil || v.Mem.Err != nil }
 
 // next returns the object that a view holds: another view, or the owner of the memory; ok is false for none.
@@ -283,13 +282,13 @@ func (v *viewing) weigh(base *viewed) (held Held, ok bool) {
 	return held, true
 }
 
-// worth reports whether views use so little of memory that copies are worth it: less than half. Copies are made before
+// worth reports whether copies are worth it: the views use less than half of the memory. Copies are made before
 // the memory goes, so this takes at most half as much again for a moment, and more goes than stays.
 func (held *Held) worth() bool {
 	return len(held.Viewers) > 0 && held.Used > 0 && held.Copies < held.Size/2 && held.Size-held.Copies >= leastBase
 }
 
-// ByRoot returns the same by the nodes with a name that lead there: the most memory of each.
+// ByRoot returns the memory that only views hold, by the root that leads to it: the largest of each.
 func ByRoot(w *walk.Walker, p *paths.Writer) map[int32]Held {
 	var all map[int32]Held
 	for _, held := range All(w, p) {

@@ -177,7 +177,7 @@ func (v *viewing) see(held *Held, target *target) bool {
 	return true
 }
 
-// viewerOf is an object among those that must be copied, nil if it is none.
+// viewerOf returns the viewer of an object, nil if it need not be copied.
 func (held *Held) viewerOf(object uint64) *event.Viewer {
 	if i := slices.Index(held.objects, object); i >= 0 {
 		return &held.Viewers[i]
@@ -185,8 +185,8 @@ func (held *Held) viewerOf(object uint64) *event.Viewer {
 	return nil
 }
 
-// replaces reports whether a hidden object goes when the object that must be copied is replaced as a whole, and notes
-// that it must be.
+// replaces reports whether replacing the object that must be copied frees a hidden object. It notes that the object
+// must be replaced as a whole.
 func (held *Held) replaces(target target) bool {
 	one := held.viewerOf(target.object)
 	if one == nil || target.object == target.View {
@@ -222,7 +222,7 @@ func (v *viewing) straight(held *Held, target *target) bool {
 	return n >= 0
 }
 
-// viewer is an object that must be copied, with all places that refer to it.
+// viewer describes an object that must be copied, with all places that refer to it.
 func (v *viewing) viewer(held *Held, target *target) (one event.Viewer, ok bool) {
 	if typ := v.ObjectType(target.object); typ != nil {
 		one.Type = typ.Name
@@ -248,7 +248,7 @@ func (v *viewing) viewer(held *Held, target *target) (one event.Viewer, ok bool)
 	return one, seen == v.referencesOf(target.object)-held.holds[target.object]
 }
 
-// pathOf is how a node is reached.
+// pathOf returns the path to a node, "" for none.
 func (v *viewing) pathOf(n int32) string {
 	var h event.Holder
 	v.paths.Describe(&h, n)

@@ -40,7 +40,7 @@ func (s *census) noteReference(to uint64, kind objects.Step, flags uint64) {
 	s.queue(to, flags, at)
 }
 
-// noteReferenceNow is take for an object that is looked at at once.
+// noteReferenceNow is noteReference for an object with too many references to queue: its targets are visited at once.
 func (s *census) noteReferenceNow(to, flags uint64) {
 	if t := s.ObjectType(to); t == nil || t.Shape == objects.ShapeLeaf { // another object that has it notes it
 		return
@@ -55,10 +55,10 @@ func (s *census) raw(word uint64) {
 	s.notes.Steps = append(s.notes.Steps, objects.StepRaw|objects.Step(word>>32), objects.Step(word))
 }
 
-// noteTarget notes where a reference leads.
+// noteTarget notes that a reference leads to a node.
 func (s *census) noteTarget(n int32, a ahead) {
 	if a.to&aheadUncounted == 0 && !s.notes.Noted[n].Is(objects.NoteLeaf) {
-		s.counts(n)
+		s.addReference(n)
 	}
 	switch {
 	case a.step < 0:
@@ -149,7 +149,7 @@ func (s *census) lookAt(to uint64, all []ahead) {
 	}
 }
 
-// alone takes in a leaf that no other object has, if only its size is to be noted.
+// alone notes a leaf that no other object refers to: only its size. It reports whether that was possible.
 func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	if uint32(s.References(addr)) != 1 {
 		return false
@@ -173,7 +173,7 @@ func (s *census) alone(addr uint64, t *objects.Type, all []ahead) bool {
 	return true
 }
 
-// forget has steps that lead nowhere do nothing.
+// forget makes steps that lead nowhere do nothing.
 func (s *census) forget(all []ahead) {
 	for _, a := range all {
 		if a.step >= 0 && a.to&aheadGuess == 0 {

@@ -62,7 +62,7 @@ func (b *blockTable) pointsAt(node int32, addr uint64, within bool) bool {
 	return true
 }
 
-// storageAsks notes how many bytes of a block a storage was asked for, if that is possible.
+// storageAsks notes how many bytes of a block a storage was asked for. It leaves out impossible sizes.
 func (b *blockTable) storageAsks(block, bytes uint64) {
 	if i := objects.BlockAt(b.Blocks, block); i >= 0 && bytes > 0 && bytes <= b.Blocks[i].Size {
 		b.Asked[i] = bytes

@@ -65,8 +65,8 @@ const (
 	aheadFlags     = 7
 )
 
-// counts counts a reference.
-func (s *census) counts(n int32) {
+// addReference adds a certain reference to a node.
+func (s *census) addReference(n int32) {
 	if n < 0 {
 		return
 	}

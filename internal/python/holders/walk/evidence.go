@@ -89,7 +89,7 @@ func (s *census) surveyPending() {
 	}
 }
 
-// surveyObject takes an object to which nothing certain leads.
+// surveyObject makes a node of an object to which nothing certain leads.
 func (s *census) surveyObject(obj uint64) {
 	if _, ok := s.Known(obj); ok || s.Done() {
 		return

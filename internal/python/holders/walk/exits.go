@@ -83,7 +83,7 @@ func (o *exits) foreign(name uint64) bool {
 	return is
 }
 
-// notedOut is leadsOut for an object that the survey has seen.
+// notedOut is LeadsOut for an object in the notes.
 func (o *exits) notedOut(addr uint64, one *objects.Note, t *objects.Type) bool {
 	if t.Shape == objects.ShapeType || t.Shape == objects.ShapeFunction || t.Name == objects.LruCache {
 		return one.Is(objects.NoteOut)

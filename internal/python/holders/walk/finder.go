@@ -127,7 +127,7 @@ type unseen struct {
 	Address, Size uint64
 }
 
-// noteArray takes in the data of an array that owns it.
+// noteArray notes an array that owns its data.
 func (f *Finder) noteArray(n int32, a objects.ArrayNote) {
 	if f.SeeksArrays && len(f.Unseen) < maxUnseen && a.Span >= leastUnseen && a.Span < objects.UserSpace &&
 		objects.BlockAt(f.Blocks, a.Data) < 0 {

@@ -41,7 +41,7 @@ func (e *heldObjects) Has(id int32) bool { return e.is[id/64]&(1<<(id%64)) != 0 
 
 // add takes in an object, unless a walk has reached it or nothing is known of it.
 func (e *heldObjects) add(id int32) {
-	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.Noted[id].TypeNumber() != 0 {
+	if e.w.Of[id] == 0 && !e.Has(id) && e.w.Notes.TypeOf(id) != nil {
 		e.is[id/64] |= 1 << (id % 64)
 		e.queue = append(e.queue, id)
 	}

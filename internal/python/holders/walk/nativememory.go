@@ -105,10 +105,10 @@ func (v Visits) object(n int32, addr uint64, hops uint8) (c chunk, ok bool) {
 // before.
 const wordSize = 8
 
-// endsInNumbers reports whether the last word of a class is no reference, as in PyTorch's classes that each tensor has:
-// c10::TensorImpl ends in flags and keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and classes
-// derived from it in flags (PyTorch 1.0 to 2.11). So the last word of the piece has either that, or an address of
-// another object: taken for a reference it has named a list of tensors as the holder of another's.
+// endsInNumbers reports whether the last word of a class's objects is no reference. c10::TensorImpl ends in flags and
+// keys, c10::StorageImpl in its allocator, torch::autograd::AutogradMeta and classes derived from it in flags (PyTorch
+// 1.0 to 2.11). The last word of malloc's piece is then this word, or an old address: taken for a reference, such an
+// address has named a list of tensors as the holder of another's.
 func endsInNumbers(class string) bool {
 	return strings.HasPrefix(class, "N3c10") &&
 		(strings.Contains(class, "TensorImpl") || strings.Contains(class, "StorageImpl")) ||

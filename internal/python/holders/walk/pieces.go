@@ -31,7 +31,7 @@ type span struct{ from, to int }
 // lead to has been looked into.
 const nearHops = 2
 
-// isNew reports whether a piece of memory has not been looked into, and notes that it is.
+// isNew reports whether a piece of memory has not been visited. It notes that it is visited now.
 func (p *pieces) isNew(addr uint64) bool {
 	if p.met[addr] || len(p.met) >= p.most {
 		return false

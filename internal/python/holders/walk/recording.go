@@ -32,10 +32,10 @@ func (s *census) Refer(_ int32, to uint64, kind objects.Step, _ Label) bool {
 	return true
 }
 
-// Count counts a reference that is certain.
+// Count adds a certain reference to a node, unless it has been counted.
 func (s *census) Count(_, n int32) {
 	if !s.Uncounted {
-		s.counts(n)
+		s.addReference(n)
 	}
 }
 
@@ -112,9 +112,6 @@ func (s *census) noteNode(n int32, what uint8) {
 func (s *census) describeNode(addr uint64, t *objects.Type, n int32) objects.Note {
 	notes := s.notes
 	if t.Number == 0 {
-		if len(notes.Types) == 0 {
-			notes.Types = append(notes.Types, nil)
-		}
 		t.Number = uint32(len(notes.Types))
 		notes.Types = append(notes.Types, t)
 	}
@@ -159,12 +156,12 @@ func (s *census) isLarge(addr uint64, t *objects.Type) bool {
 }
 
 func (s *census) record(n int32, visit func()) {
-	one := &s.notes.Noted[n]
-	if one.TypeNumber() == 0 || one.First != objects.Unnoted || !s.notes.Types[one.TypeNumber()].Recordable() {
+	one, t := &s.notes.Noted[n], s.notes.TypeOf(n)
+	if t == nil || one.First != objects.Unnoted || !t.Recordable() {
 		visit()
 		return
 	}
-	if s.large = s.isLarge(s.Addrs[n], s.notes.Types[one.TypeNumber()]); s.large {
+	if s.large = s.isLarge(s.Addrs[n], t); s.large {
 		visit()
 		s.large = false
 		return

@@ -4,7 +4,7 @@ import (
 	"ipytracer/internal/python/holders/objects"
 )
 
-// replayed takes the steps that were noted of a node. It reports whether there are any.
+// replayed replays the noted steps of a node. It reports whether there are any.
 func replayed(w *Walker, n int32) bool {
 	if w.Notes == nil {
 		return false
@@ -13,8 +13,7 @@ func replayed(w *Walker, n int32) bool {
 	if id < 0 || w.Notes.Noted[id].First == objects.Unnoted {
 		return false
 	}
-	if w.Arrays != nil && w.Arrays.ReadsArrays() &&
-		w.Notes.Types[w.Notes.Noted[id].TypeNumber()].Shape == objects.ShapeArray {
+	if w.Arrays != nil && w.Arrays.ReadsArrays() && w.Notes.TypeOf(id).Shape == objects.ShapeArray {
 		return false // it wants to know more
 	}
 	if t := w.TypeOf(n); t != nil && t.HidesSome() {
@@ -105,7 +104,7 @@ func (r *replay) raw(word uint64) {
 	}
 }
 
-// partNoted is part for an object that the survey has seen.
+// partNoted is Part for an object in the notes.
 func (r *replay) partNoted(id int32) bool {
 	n, isNew := r.Of[id]-1, r.Of[id] == 0
 	if isNew {

@@ -137,7 +137,7 @@ func (v Visits) followKeys(n int32, addr uint64) {
 // visitSet looks at a table of keys and hashes. A place that was deleted refers to an object without references.
 func (v Visits) visitSet(n int32, addr uint64) {
 	table, mask := v.Mem.Word(addr+cpython.SetTable), v.Mem.Word(addr+cpython.SetMask)
-	v.Mem.Words(table, 2*min(mask, objects.MaxEntries)+2, func(i, word uint64) bool {
+	v.Mem.Words(table, 2*min(mask, cpython.MaxEntries)+2, func(i, word uint64) bool {
 		if i&1 == 0 && word != 0 {
 			v.Follow(n, word, Label{LabelElement, 0})
 		}

@@ -75,7 +75,7 @@ func (w *Walker) Follow(from int32, to uint64, l Label) bool {
 	return w.Refer(from, to, objects.StepFollow, l)
 }
 
-// Reach is follow for the visitors that make nodes.
+// Reach follows a reference, for visitors that make nodes. It reports whether the reference led to an object.
 func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 	if w.Done() || to&7 != 0 {
 		return false
@@ -88,7 +88,7 @@ func (w *Walker) Reach(from int32, to uint64, l Label) bool {
 	return w.followUnseen(from, to, l)
 }
 
-// followNoted is follow for an object that the survey has seen.
+// followNoted is Reach for an object in the notes.
 func (w *Walker) followNoted(from, id int32, l Label) bool {
 	if w.Done() {
 		return false
@@ -107,10 +107,10 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 		return true
 	}
 	addr := w.Notes.Addrs[id]
-	if one.TypeNumber() == 0 {
+	t := w.Notes.TypeOf(id)
+	if t == nil {
 		return w.followUnseen(from, addr, l)
 	}
-	t := w.Notes.Types[one.TypeNumber()]
 	if leaf {
 		w.leaves.LeafNoted(from, id)
 		return true
@@ -123,7 +123,7 @@ func (w *Walker) followNoted(from, id int32, l Label) bool {
 	return true
 }
 
-// followUnseen is follow for an object that no survey has seen.
+// followUnseen is Reach for an object without a note.
 func (w *Walker) followUnseen(from int32, to uint64, l Label) bool {
 	if w.leaves != nil && w.leaves.Alone(from, to) {
 		return true
@@ -165,7 +165,7 @@ func (w *Walker) note(kind objects.Step) {
 	}
 }
 
-// once has references counted that a part of a node holds, unless that part has been looked into before.
+// once follows the references of a part of a node. They count unless the part was visited before.
 func (w *Walker) once(isNew bool, follow func()) {
 	before := w.Uncounted
 	w.Uncounted = before || !isNew
@@ -178,6 +178,18 @@ func (w *Walker) once(isNew bool, follow func()) {
 // AddNew makes a node of an object that may be in the notes or not.
 func (w *Walker) AddNew(from int32, addr uint64, l Label, what uint8) int32 {
 	return w.Add(from, addr, w.numberOf(addr), l, what)
+}
+
+// AddUnreached makes nodes of the objects that the garbage collector knows and the walk has not reached, as far as
+// which holds for their numbers.
+func (w *Walker) AddUnreached(l Label, which func(id int32) bool) {
+	for i := range w.Notes.Noted {
+		id, one := int32(i), &w.Notes.Noted[i]
+		if one.Is(objects.NoteTracked) && !one.Is(objects.NoteLeaf) && one.TypeNumber() != 0 && w.Of[id] == 0 &&
+			which(id) {
+			w.Add(-1, w.Notes.Addrs[id], id, l, NodeObject)
+		}
+	}
 }
 
 // Part takes an object that belongs to a node and that the node looks into itself. It is false where that was done
@@ -194,7 +206,7 @@ func (w *Walker) Part(of int32, addr uint64) bool {
 	return n >= 0 && !known
 }
 
-// hiding has references counted as hidden that a part of an object has, if its type hides that part.
+// hiding follows a part of an object. Its references count as hidden if the object's type hides that part.
 func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
 	before := w.Hidden
 	w.Hidden = before || t != nil && offset < t.HiddenBefore
@@ -202,7 +214,7 @@ func (w *Walker) hiding(t *objects.Type, offset uint64, follow func()) {
 	w.Hidden = before
 }
 
-// Hides reports whether the collector does not see the reference of a node that is being followed.
+// Hides reports whether the collector cannot see the reference of a node that is being followed.
 func (w *Walker) Hides(n int32) bool {
 	if w.Hidden || n < 0 || w.Nodes[n].What == NodeFrame {
 		return w.Hidden
@@ -213,8 +225,8 @@ func (w *Walker) Hides(n int32) bool {
 
 // TypeOf returns the type of a node: by the notes, or as it is now.
 func (w *Walker) TypeOf(n int32) *objects.Type {
-	if id := w.Nodes[n].ID; id >= 0 && w.Notes.Noted[id].TypeNumber() != 0 {
-		return w.Notes.Types[w.Notes.Noted[id].TypeNumber()]
+	if t := w.Notes.TypeOf(w.Nodes[n].ID); t != nil {
+		return t
 	}
 	return w.ObjectType(w.Addrs[n])
 }

@@ -1,6 +1,9 @@
 package walk
 
-import "ipytracer/internal/python/holders/objects"
+import (
+	"ipytracer/internal/python/cpython"
+	"ipytracer/internal/python/holders/objects"
+)
 
 // Visits are visits of objects: they find an object's references, by the layout of its type.
 type Visits struct{ *Walker }
@@ -102,7 +105,7 @@ func (v Visits) looseWord(n int32, word uint64, l Label) {
 }
 
 func (v Visits) visitItems(n int32, items, count uint64, kind labelKind) {
-	v.Mem.Words(items, min(count, objects.MaxEntries), func(i, item uint64) bool {
+	v.Mem.Words(items, min(count, cpython.MaxEntries), func(i, item uint64) bool {
 		v.Follow(n, item, Label{kind, i})
 		return !v.Done()
 	})
