@@ -104,7 +104,7 @@ type Process struct {
 // Kind is the set of a process's uses of a device.
 type Kind uint8
 
-// The kinds, by the NVML list a process is in. A process can be in several; its memory is the same in each.
+// The kinds, by NVML's lists. A process can be in several lists, each with all of its memory.
 const (
 	Compute Kind = 1 << iota
 	Graphics

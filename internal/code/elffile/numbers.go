@@ -9,7 +9,7 @@ type Numbers struct {
 	Failed bool
 }
 
-// Take returns so many bytes.
+// Take returns the next n bytes.
 func (r *Numbers) Take(n uint64) []byte {
 	if r.Failed || n > uint64(len(r.Data)) {
 		r.Failed, r.Data = true, nil
@@ -65,7 +65,7 @@ func (r *Numbers) ULEB() (n uint64) {
 	return 0
 }
 
-// SLEB reads a signed LEB128 in the same way.
+// SLEB reads a signed LEB128 of at most ten bytes.
 func (r *Numbers) SLEB() (n int64) {
 	for shift := uint(0); shift < 70; shift += 7 {
 		b := r.U8()

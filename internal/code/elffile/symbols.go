@@ -28,7 +28,7 @@ var (
 	errTooMuch    = errors.New("larger than in any library that is known")
 )
 
-// symbolSize is that of an Elf64_Sym.
+// symbolSize is the size of an Elf64_Sym in bytes.
 const symbolSize = 24
 
 // symbols are a symbol table, without its first entry, and the table of their names.
