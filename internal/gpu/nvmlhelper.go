@@ -168,7 +168,10 @@ func (h *Helper) ask() error {
 // answer waits for the outstanding answer until the deadline. After the deadline it takes only an answer that has come
 // already.
 func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
-	if err := h.conn.SetReadDeadline(maximum(deadline, time.Now().Add(time.Millisecond))); err != nil {
+	if soonest := time.Now().Add(time.Millisecond); deadline.Before(soonest) {
+		deadline = soonest
+	}
+	if err := h.conn.SetReadDeadline(deadline); err != nil {
 		return Snapshot{}, h.end(err)
 	}
 	if h.message == nil {
@@ -192,13 +195,6 @@ func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
 	err = a.err()
 	h.began = h.began || err == nil
 	return a.Snapshot, err
-}
-
-func maximum(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // end closes the connection, and keeps the error for later calls.

@@ -1,6 +1,9 @@
 package elffile
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first
 // that is not there.
@@ -86,13 +89,10 @@ func (r *Numbers) Block() []byte { return r.Take(r.ULEB()) }
 
 // Text reads up to a NUL.
 func (r *Numbers) Text() string {
-	for i, b := range r.Data {
-		if b == 0 {
-			out := string(r.Data[:i])
-			r.Data = r.Data[i+1:]
-			return out
-		}
+	text, rest, ended := bytes.Cut(r.Data, []byte{0})
+	if r.Data = rest; !ended {
+		r.Failed = true
+		return ""
 	}
-	r.Failed, r.Data = true, nil
-	return ""
+	return string(text)
 }

@@ -125,8 +125,8 @@ func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 	return e, name, known
 }
 
-// all are the symbols that the file defines, in order, with their names. It ends with an empty name where
-// [symbols.name] does.
+// all yields the symbols that the file defines, in order, with their names. It ends early once too many bytes of names
+// have been looked at (see [symbols.name]).
 func (s *symbols) all() iter.Seq2[string, symbolEntry] {
 	return func(yield func(string, symbolEntry) bool) {
 		for i := range s.count() {

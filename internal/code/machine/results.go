@@ -92,7 +92,7 @@ func (g *graph) effect(n *node) effect {
 	return e
 }
 
-// second adds the second copy of a pair. A result that neither copy is of stays where it is.
+// second adds the second copy of a pair of copies (isa.Pair).
 func (g *graph) second(n *node, e *effect) {
 	if m := &n.Operands[2]; m.Memory() {
 		e.kills |= g.written(n, m)
