@@ -177,7 +177,7 @@ func quality(m model.Meter, served bool, p model.Proof) doc.Span {
 	case !m.Exact:
 		text = doc.Yellow("within " + words.Bytes(*m.Bound))
 	}
-	if p.Shed {
+	if p.Paused {
 		return doc.Yellow(text.Text + ", shed at times")
 	}
 	return text

@@ -23,7 +23,7 @@ func (v *view) doubts() (reasons []string) {
 			reasons = append(reasons, fmt.Sprintf("%s: %d of %s do not agree with the change stream, by up to %s",
 				words.Meter(p.ID), p.Compared-p.Agreed, words.Plural(p.Compared, "window"), words.Bytes(p.Difference)))
 		}
-		if p.Skipped > 0 && !p.Shed {
+		if p.Skipped > 0 && !p.Paused {
 			reasons = append(reasons, fmt.Sprintf("%s: %s could not be proven",
 				words.Meter(p.ID), words.Plural(p.Skipped, "window")))
 		}
