@@ -51,8 +51,8 @@ func (m MIGMode) String() string {
 
 // Device is one GPU. Strings are the driver's.
 type Device struct {
-	// Index is NVML's and nvidia-smi's number, in order of PCI bus ids. It may change when the machine starts anew. It is
-	// not CUDA's ordinal.
+	// Index is NVML's and nvidia-smi's number, in order of PCI bus ids. It may change when the machine starts anew.
+	// It is not CUDA's ordinal.
 	Index    int
 	Minor    int    // N of /dev/nvidiaN; -1 unknown
 	UUID     string // "GPU-…"; the name that does not change; "" unknown
