@@ -196,7 +196,7 @@ func (h *Hub) drop(pid int) {
 	}
 }
 
-// line is one of a process's, nil if it has none.
+// line returns a line of a process, nil if it has none.
 func (h *Hub) line(pid int, live bool) *line {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,7 +249,7 @@ type waiting struct {
 	text []byte
 }
 
-// requests adds those that lie in the line, a few at most.
+// requests appends the requests that lie in the line, at most maxAtOnce.
 func (l *line) requests(all []waiting) []waiting {
 	for range maxAtOnce {
 		text := l.request()
@@ -271,7 +271,7 @@ func (h *Hub) Close() {
 	clear(h.lines)
 }
 
-// request is one of a notebook's.
+// request is a notebook's request.
 type request struct {
 	ID     int64  `json:"id"`
 	Ask    string `json:"ask"`

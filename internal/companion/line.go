@@ -74,7 +74,7 @@ func (l *line) again(cell uint64) {
 	l.timer = time.AfterFunc(nextTick, func() { l.again(cell) })
 }
 
-// tickNoMore ends these packets.
+// tickNoMore ends the ticks of a cell.
 func (l *line) tickNoMore(cell uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *line) closeNow() {
 	l.hub.closers.Put(uint32(l.pid), l.end)
 }
 
-// misused ends a line that was used as it must not be.
+// misused closes a line that its process misused, and counts that against the process.
 func (l *line) misused() {
 	if !l.closed {
 		l.hub.strikes.add(l.pid)

@@ -142,8 +142,8 @@ func (h *Hub) Looked(e *event.Looked) {
 	l.take(time.Duration(e.Cost) + l.now().Sub(began)) // not its time on a machine with more to do
 }
 
-// write has the text of an answer written beside the session. The look stays under way until [looks.collect] takes the
-// answer, so that there is one such text at a time.
+// write writes the text of an answer on a goroutine of its own. The look stays under way until [looks.collect] takes
+// the answer, so one text is written at a time.
 func (l *looks) write(one answered, advise func() string) {
 	written := make(chan answered, 1)
 	l.written = written
@@ -191,7 +191,7 @@ func (l *looks) refill() {
 	l.at = now
 }
 
-// wait is how long it takes until a look may begin; 0: now.
+// wait returns the time until a look may begin; 0: now.
 func (l *looks) wait() time.Duration {
 	l.refill()
 	return max(0, -l.left) * lookShare
@@ -226,7 +226,7 @@ func (l *looks) drop(pid int) {
 	}
 }
 
-// wish is the number of the look that begins next for a process, 0 where too many wait.
+// wish returns the number of the next look of a kind into a process, 0 where too many wait.
 func (l *looks) wish(pid int, kind kindOfLook) int64 {
 	for _, w := range l.waiting {
 		if w.pid == pid && w.kind == kind {

@@ -24,7 +24,7 @@ func (p promises) keep(pid int, free []model.Freeing, pieces [][]event.Piece, me
 	}
 }
 
-// watched are the objects of a process that a check looks for.
+// watched returns the objects of a process that a check looks for.
 func (p promises) watched(pid int) (all []event.Piece) {
 	for _, some := range p[pid].pieces {
 		all = append(all, some...)
@@ -72,8 +72,8 @@ func CameBack(free []model.Freeing, pieces [][]event.Piece, still []bool, fell F
 // Fell is the resident memory of a process before and after its user freed memory; 0: not known.
 type Fell struct{ Before, After event.Bytes }
 
-// settle takes from what came back the part that resident memory did not fall by: each entry has its share of it. A
-// little may be anything.
+// settle corrects the bytes that came back where resident memory fell by less: each entry gives up its share of the
+// difference. It ignores small differences.
 func (f Fell) settle(all []model.Checked) {
 	const little, part = 2 << 20, 20
 	sum := int64(0)

@@ -32,8 +32,8 @@ func (h *Hub) hasRoom(account string) bool {
 	return true
 }
 
-// GivesWay returns the account with most of what there is only so much of. ok reports whether it is to give up one for
-// another account: not if that would have as many then.
+// GivesWay returns the account that has most. ok reports whether it gives one up to another account: only if it has at
+// least as many as the other one afterwards.
 func GivesWay(has map[string]int, account string) (most string, ok bool) {
 	most = account
 	for one, n := range has {

@@ -78,7 +78,7 @@ func (t *Terminal) look() error {
 // Descriptor returns the number of the terminal's file: TCSETS on it sets how the terminal reads and writes.
 func (t *Terminal) Descriptor() int { return t.fd }
 
-// ASCII reports whether the locale has no other characters than those.
+// ASCII reports whether the locale has only ASCII characters.
 func ASCII() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {

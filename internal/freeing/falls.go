@@ -12,8 +12,8 @@ const (
 	trimmedPart  = 20
 )
 
-// falling adds up what entries give back that are typed one after another: memory that one of them has freed, or that
-// malloc has returned, is in none of those behind it.
+// falling sums the memory that entries give back when they are typed in order. Memory that an entry frees, or that
+// malloc returns with it, does not count again in later entries.
 type falling struct {
 	*freer
 	gone     []int       // owners
@@ -22,7 +22,7 @@ type falling struct {
 	unseen   bool        // an entry may have given malloc more than is known since it last returned its pages
 }
 
-// fall says by how much resident memory falls with each entry. It leaves out those that have next to nothing in memory.
+// fall sets by how much resident memory falls with each entry. It leaves out entries with next to nothing in memory.
 func (f *freer) fall(all []Promise) (out []Promise) {
 	if !f.of.Resides {
 		return all

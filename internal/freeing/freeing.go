@@ -75,7 +75,7 @@ func Promises(e *event.Variables) (out []Promise) {
 	return f.fall(out[:min(len(out), maxFreeings)])
 }
 
-// freer finds the memory that is freed with sets of owners.
+// freer computes the memory that is freed when a set of owners is released.
 type freer struct {
 	of        *event.Variables
 	collector int // the owner that stands for garbage that waits for the collector, -1 for none
@@ -213,7 +213,7 @@ func MapsOf(all []event.ResidencePart) (out []model.ResidentPart) {
 	return out
 }
 
-// sum is the memory that is freed with a set of owners, and how much of it several of them share.
+// sum is the memory that is freed with a set of owners, and the part that several of them share.
 type sum struct {
 	event.Share
 	shared event.Bytes
@@ -267,7 +267,7 @@ func (f *freer) isOnGPU(o int) bool {
 	return whole.Device > whole.Bytes
 }
 
-// isPlain reports whether an owner is a variable that del is enough for.
+// isPlain reports whether del alone frees the memory of an owner, a variable.
 func (f *freer) isPlain(o int) bool {
 	return f.of.Owners[o].Kind == event.HeldByVariable && isDeleted(f.of.Owners[o]) && !f.collects([]int{o})
 }

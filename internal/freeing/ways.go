@@ -17,7 +17,7 @@ type way struct {
 	cyclic  bool     // some blocks of the root are in a reference cycle
 }
 
-// Ways are ways by root.
+// Ways are the paths to blocks, by the name of the root.
 type Ways map[string]*way
 
 // Add adds a block, and the path to it.

@@ -90,7 +90,7 @@ func (c *Checkpoints) Lock(pid int, patience time.Duration) error {
 // Checkpoint moves the device memory of a process that is locked to the host, and lets its devices go.
 func (c *Checkpoints) Checkpoint(pid int) error { return c.step(callCheckpoint, pid) }
 
-// Restore moves it back. The process is locked then.
+// Restore moves the memory back to the device. The process stays locked.
 func (c *Checkpoints) Restore(pid int) error { return c.step(callRestore, pid) }
 
 // Unlock lets a process that is locked go on.

@@ -267,6 +267,7 @@ func place(i nvml.ProcessInfo, kind Kind) placed {
 	return p
 }
 
+// plain merges the entries of each process, whatever instances they are in.
 func plain(all []placed) []Process {
 	list := make([]Process, len(all))
 	for i, p := range all {

@@ -51,7 +51,8 @@ func (m MIGMode) String() string {
 
 // Device is one GPU. Strings are the driver's.
 type Device struct {
-	// NVML's, nvidia-smi's: by PCI bus id. It may change when the machine starts anew, and is not CUDA's ordinal
+	// Index is NVML's and nvidia-smi's number, in order of PCI bus ids. It may change when the machine starts anew.
+	// It is not CUDA's ordinal.
 	Index    int
 	Minor    int    // N of /dev/nvidiaN; -1 unknown
 	UUID     string // "GPU-…"; the name that does not change; "" unknown
@@ -104,7 +105,7 @@ type Process struct {
 // Kind is the set of a process's uses of a device.
 type Kind uint8
 
-// The kinds, by the NVML list a process is in. A process can be in several; its memory is the same in each.
+// The kinds, by NVML's lists. A process can be in several lists, each with all of its memory.
 const (
 	Compute Kind = 1 << iota
 	Graphics

@@ -55,7 +55,7 @@ func helperSaid(s Snapshot, err error) (a helperAnswer) {
 
 func question(number uint32) []byte { return binary.LittleEndian.AppendUint32(nil, number) }
 
-// packet is an answer as it is sent.
+// packet returns an answer as it is sent: the number of the question, and JSON.
 func packet(number uint32, a helperAnswer) []byte {
 	text, err := json.Marshal(a)
 	if err == nil && questionSize+len(text) > maxAnswer {

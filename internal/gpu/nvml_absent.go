@@ -27,11 +27,8 @@ var canLoad = len(carried) > 0
 
 // readOnce has the program that this one carries ask NVML.
 func readOnce(ctx context.Context) (Snapshot, error) {
-	if !canLoad {
-		return Snapshot{}, &NoNVMLError{Reason: NotBuiltIn}
-	}
-	if !Loadable() { // it would report that itself, after it was unpacked
-		return Snapshot{}, &NoNVMLError{Reason: LibraryAbsent}
+	if missing := Missing(); missing != nil { // the program would report that itself, after it was unpacked
+		return Snapshot{}, missing
 	}
 	cmd, release, err := Command(nil, ReadCommand)
 	if err != nil {

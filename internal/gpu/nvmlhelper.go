@@ -88,7 +88,7 @@ func StartHelper(as *invoker.User) (*Helper, error) {
 	return &Helper{conn: conn.(*net.UnixConn)}, nil
 }
 
-// arguments are the command's, which [ParseHelperUser] reads.
+// arguments returns the arguments of the command for a user, which [ParseHelper] reads.
 func arguments(as *invoker.User) []string {
 	if as == nil {
 		return nil
@@ -165,10 +165,13 @@ func (h *Helper) ask() error {
 	return err
 }
 
-// helperAnswer waits for the outstanding answer, until then. With a deadline that has passed it takes an answer that is
-// there.
+// answer waits for the outstanding answer until the deadline. After the deadline it takes only an answer that has come
+// already.
 func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
-	if err := h.conn.SetReadDeadline(maximum(deadline, time.Now().Add(time.Millisecond))); err != nil {
+	if soonest := time.Now().Add(time.Millisecond); deadline.Before(soonest) {
+		deadline = soonest
+	}
+	if err := h.conn.SetReadDeadline(deadline); err != nil {
 		return Snapshot{}, h.end(err)
 	}
 	if h.message == nil {
@@ -194,14 +197,7 @@ func (h *Helper) answer(deadline time.Time) (Snapshot, error) {
 	return a.Snapshot, err
 }
 
-func maximum(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
-// end asks nothing any more.
+// end closes the connection, and keeps the error for later calls.
 func (h *Helper) end(err error) error {
 	h.dead = ErrEnded
 	if err != nil {

@@ -44,9 +44,9 @@ const (
 // environment.
 //
 // Source: "CUDA Environment Variables" in NVIDIA's CUDA Programming Guide, and "CUDA Device Enumeration" in its MIG
-// User Guide. Neither defines repeated entries and numbers with something behind them. There the result is the one that
-// PyTorch, which counts devices without initializing CUDA, expects of the driver (torch.cuda._parse_visible_devices),
-// and in doubt.
+// User Guide. Neither defines repeated entries, and numbers with other text behind them. There the result is what
+// PyTorch expects of the driver: it counts devices without initializing CUDA (torch.cuda._parse_visible_devices). Such
+// a result is in doubt.
 func MapOrdinals(devices []Device, env Environment) Ordinals {
 	m := &mapping{devices: devices}
 	m.sort(env.DeviceOrder)

@@ -34,7 +34,7 @@ type Limits struct {
 	Move time.Duration // for calls that take as long as the memory takes to be copied
 }
 
-// request is one line to the worker.
+// request is a line to the worker.
 type request struct {
 	Do       string
 	Patience time.Duration `json:",omitempty"`
@@ -49,7 +49,7 @@ const (
 	doUnlock     = "unlock"
 )
 
-// answer is the worker's to each, and the first one without being asked.
+// answer is the worker's answer to a request. It sends the first one unasked, when it is ready.
 type answer struct {
 	State  CUDAState           `json:",omitempty"`
 	CUDA   *CUDAError          `json:",omitempty"`

@@ -17,7 +17,8 @@ func view[T any](raw []byte) (*T, bool) {
 	return (*T)(unsafe.Pointer(unsafe.SliceData(raw))), true
 }
 
-// viewPrefix does the same for a record that begins with the type.
+// viewPrefix interprets the beginning of a raw record as a generated type; ok only if the record is as long as the
+// type.
 func viewPrefix[T any](raw []byte) (*T, bool) {
 	if len(raw) < int(unsafe.Sizeof(*new(T))) {
 		return nil, false

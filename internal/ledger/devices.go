@@ -51,7 +51,7 @@ func (d *deviceReadings) boundary(b *event.Boundary) {
 	}
 }
 
-// reading does the same for another process of the tree.
+// reading fills in the readings of another process of the tree.
 func (d *deviceReadings) reading(r *event.Reading) {
 	key := deviceKey{r.Number, r.PID}
 	records := d.records[key]

@@ -187,13 +187,13 @@ func measureHits(b hitBench) (Costs, error) {
 	return Costs{Emulated: emulatedCost, Stepped: steppedCost, Noisy: !sure || !sureToo}, err
 }
 
-// figures are those of one function in a round.
+// figures are the figures of one function in a round.
 type figures struct {
 	ways  [ways]time.Duration // the cost of a hit
 	least spell               // of a batch
 }
 
-// benchRound calls the functions in turns, so that the same disturbs all.
+// benchRound calls the functions in turns, so that a disturbance affects all of them.
 func benchRound(b hitBench) (found [benchFunctions]figures, err error) {
 	var cpu, wall, pairs [benchFunctions][]time.Duration
 	for i := range roundBatches {

@@ -41,7 +41,7 @@ type Ledger struct {
 	loaded
 }
 
-// loaded is the loaded object, and what only it has.
+// loaded is the loaded object, with the parts that exist only once it is loaded.
 type loaded struct {
 	Tracepoints Tracepoints
 	Births      Births

@@ -58,7 +58,7 @@ func KeepSources() (release func()) {
 	})
 }
 
-// keep keeps the sources of a load that succeeded, if they are wanted: those of a failed load may have been read
+// keep keeps the sources of a successful load, if they are wanted. The sources of a failed load may have been read
 // without the necessary rights.
 func (s *sources) keep() {
 	kept.Lock()

@@ -64,7 +64,7 @@ func (p *porters) take(conn *os.File, uid uint32, done func()) {
 	p.changed.Broadcast()
 }
 
-// recent are a user's misuses of the last while, at most as many as count.
+// recent returns a user's latest misuses within misusedFor, at most maxMisuses.
 func (p *porters) recent(uid uint32) (all []time.Time) {
 	for _, at := range p.misused[uid] {
 		if time.Since(at) < misusedFor {
@@ -109,7 +109,7 @@ func (p *porters) end() {
 	p.changed.Broadcast()
 }
 
-// next are the connections of the next porter, none at the end.
+// next returns the connections of the next porter, none at the end.
 func (p *porters) next() []carried {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -97,12 +97,12 @@ func New(o Options) *Server {
 	return s
 }
 
-// request is one of a notebook's.
+// request is a notebook's request.
 type request struct {
 	Ask string `json:"ask"` // "start", "stop" or "auto"
 }
 
-// answer is the server's to a notebook.
+// answer is the server's answer to a notebook.
 type answer struct {
 	Serve string `json:"serve"`
 	// OK: a session begins, runs already, or ends. Else Error is the reason in a sentence.

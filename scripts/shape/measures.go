@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"path"
 	"slices"
@@ -28,7 +29,7 @@ const (
 	namesByCase   kind = "names-by-case"  // of a package: types with the name of another one but for case
 	shortFiles    kind = "short-files"    // of a package: see [measures.addShortFiles]
 	letters       kind = "letters"        // of 100 names that a package declares: see [measures.addLetters]
-	sleeps        kind = "sleeps"         // of a test's file, time.Sleep
+	sleeps        kind = "sleeps"         // of a test's file: see [sleepsIn]
 )
 
 // tabWidth is in columns, as gofmt's authors have it.
@@ -131,31 +132,23 @@ func (m *measures) addGo(name string, text []byte) error {
 	return nil
 }
 
-// sleepsIn counts where a file names time.Sleep, but for the functions that run in synctest's bubbles: these have a
-// clock of their own, and no one waits there.
+// sleepsIn counts the calls of time.Sleep outside of the bubbles of testing/synctest. In a bubble such a call sets the
+// clock forward, and nothing waits.
 func sleepsIn(file *ast.File) (count int) {
 	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.CallExpr:
-			return !isNamed(n.Fun, "synctest", "Test")
-		case *ast.SelectorExpr:
-			if isNamed(n, "time", "Sleep") {
-				count++
-			}
+		called, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch types.ExprString(called.Fun) {
+		case "synctest.Test":
+			return false
+		case "time.Sleep":
+			count++
 		}
 		return true
 	})
 	return count
-}
-
-// isNamed reports whether an expression is a name of a package.
-func isNamed(e ast.Expr, in, name string) bool {
-	named, is := e.(*ast.SelectorExpr)
-	if !is || named.Sel.Name != name {
-		return false
-	}
-	from, is := named.X.(*ast.Ident)
-	return is && from.Name == in
 }
 
 // receiverOf returns the type of a method, without stars and type parameters, or "".

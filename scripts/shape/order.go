@@ -27,8 +27,8 @@ func (all uses) up() (best []string) {
 	return best
 }
 
-// inCircles returns the files that are left when those are taken away, one after another, that use no other or that no
-// other uses: these stand at the bottom and at the top of an order.
+// inCircles returns the files that use each other in circles. It removes, one after another, files that use no other
+// file or that no other file uses: such files stand at the bottom and at the top of any order.
 func (all uses) inCircles() []string {
 	left := map[string]bool{}
 	for from, used := range all {

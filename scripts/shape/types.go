@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// short is how many lines a file has at least, unless several others use it.
+// short is the least number of lines of a file that only one other file uses.
 const short = 30
 
 // addShortFiles counts the files of a package with fewer lines than [short] that exactly one other file of the package

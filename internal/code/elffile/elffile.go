@@ -22,7 +22,7 @@ type Segment struct {
 	Exec                bool
 }
 
-// Segments are the loaded ones of a file, in the order of its headers.
+// Segments are the loaded segments of a file, in the order of its headers.
 type Segments []Segment
 
 // Bounds on all that is read of one file: to have it in memory at a time, and to go through it.
@@ -40,8 +40,8 @@ type File struct {
 	work     Room // bytes that may still be gone through
 }
 
-// AnyMachine is a file that is read whichever known processor it is for, by all functions that read files: for tests
-// and tools. The code that a process runs is this machine's.
+// AnyMachine is a file for any known processor: all functions of this package read it. It is for tests and tools. The
+// code that a process runs is for this machine.
 type AnyMachine struct{ io.ReaderAt }
 
 // Reads reports whether a file for a processor is read.
@@ -91,8 +91,8 @@ func (f *File) Segments() Segments { return f.segments }
 // maxCut bounds how much is read of a segment that the file does not have to its end.
 const maxCut = 1 << 20
 
-// Contents reads a whole segment, as much of it as there is; nil where more of the file is in memory already than any
-// library has.
+// Contents reads a segment, as far as the file has it. It returns nil where more of the file is in memory already than
+// any library needs.
 func (f *File) Contents(s Segment) []byte {
 	if s.Size < maxHeld && f.room.take(s.Size) {
 		if data, err := readTable(f.reader, s.Offset, s.Size); err == nil {
@@ -190,7 +190,7 @@ func (all Segments) Bias(start, offset uint64) (bias uint64, ok bool) {
 	return all.bias(start, offset, uint64(os.Getpagesize()))
 }
 
-// bias is [Segments.Bias] on a machine with pages of so many bytes.
+// bias is [Segments.Bias] on a machine with a page size.
 func (all Segments) bias(start, offset, page uint64) (bias uint64, ok bool) {
 	for _, s := range all {
 		first := s.Offset &^ (page - 1) // the loader rounds a segment down to a page

@@ -29,7 +29,7 @@ type Common struct {
 	augmented      bool
 }
 
-// Entry is how to get to the caller from a range of addresses.
+// Entry is the way to the caller from a range of addresses.
 type Entry struct {
 	Span
 	Common  *Common

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// extent is a part of a file that is read a bit at a time, when it is asked for.
+// extent is a part of a file. It is read piece by piece, on demand.
 type extent struct {
 	reader   io.ReaderAt
 	at, size uint64
@@ -21,7 +21,7 @@ func (f *File) extent(name string) extent {
 
 func extentOf(r io.ReaderAt, s *section) extent { return extent{r, s.offset, s.size} }
 
-// read returns so many bytes from an offset on, or as many as there are.
+// read returns size bytes from an offset on, fewer at the end.
 func (e extent) read(at, size uint64) []byte {
 	if at >= e.size {
 		return nil
@@ -31,10 +31,10 @@ func (e extent) read(at, size uint64) []byte {
 	return data[:max(n, 0)]
 }
 
-// usualText is how many bytes of a text are read at first.
+// usualText is the number of bytes of a text that are read first.
 const usualText = 256
 
-// text returns the text at an offset, up to a NUL, and so many bytes of a longer one.
+// text returns the text at an offset, up to a NUL, and the first longest bytes of a longer text.
 func (e extent) text(at, longest uint64) string {
 	raw := e.read(at, usualText)
 	end := bytes.IndexByte(raw, 0)

@@ -52,11 +52,11 @@ func (t *Functions) At(vaddr uint64) (name string, ok bool) {
 	return t.text(best), true
 }
 
-// maxAliases is how many symbols before an address are looked at: names of the same function, or ones that end before
-// it.
+// maxAliases is the number of symbols before an address that are looked at: names of one function, or functions that
+// end before the address.
 const maxAliases = 64
 
-// better reports whether a name is to be preferred to another of the same address.
+// better reports whether f has a better name than another function at its address.
 func (t *Functions) better(f, than *function) bool {
 	if f.rank != than.rank {
 		return f.rank < than.rank

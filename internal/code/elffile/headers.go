@@ -29,7 +29,7 @@ const (
 	maxSectionName  = 256
 )
 
-// section is a section header. Its name is a part of the file's table of such names.
+// section is a section header. Its name is a part of the file's table of section names.
 type section struct {
 	name                string
 	kind                elf.SectionType
@@ -221,7 +221,7 @@ func (h *headers) nameSections(r io.ReaderAt, table *section, nameAt []uint32) e
 	return nil
 }
 
-// textIn returns the part of a table of names that begins somewhere, "" where it has no end within so many bytes.
+// textIn returns the name at an offset of a table of names, "" where it has no end within longest bytes.
 func textIn(table string, at uint32, longest int) string {
 	if uint64(at) >= uint64(len(table)) {
 		return ""

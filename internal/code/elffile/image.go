@@ -18,8 +18,8 @@ const (
 	maxRelocations = 1 << 19 // pointers in data
 )
 
-// Image is a file with the bounds of its functions, and the functions of other files that it calls. Not to be changed
-// while others use it.
+// Image is a file with the bounds of its functions, and the functions of other files that it calls. It must not be
+// changed while it is in use.
 type Image struct {
 	*File
 	Symbols map[string]Symbol // those that were wanted

@@ -1,6 +1,9 @@
 package elffile
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Numbers takes numbers off the front of a slice, as DWARF and notes have them; Failed turns true for ever at the first
 // that is not there.
@@ -9,7 +12,7 @@ type Numbers struct {
 	Failed bool
 }
 
-// Take returns so many bytes.
+// Take returns the next n bytes.
 func (r *Numbers) Take(n uint64) []byte {
 	if r.Failed || n > uint64(len(r.Data)) {
 		r.Failed, r.Data = true, nil
@@ -65,7 +68,7 @@ func (r *Numbers) ULEB() (n uint64) {
 	return 0
 }
 
-// SLEB reads a signed LEB128 in the same way.
+// SLEB reads a signed LEB128 of at most ten bytes.
 func (r *Numbers) SLEB() (n int64) {
 	for shift := uint(0); shift < 70; shift += 7 {
 		b := r.U8()
@@ -86,13 +89,10 @@ func (r *Numbers) Block() []byte { return r.Take(r.ULEB()) }
 
 // Text reads up to a NUL.
 func (r *Numbers) Text() string {
-	for i, b := range r.Data {
-		if b == 0 {
-			out := string(r.Data[:i])
-			r.Data = r.Data[i+1:]
-			return out
-		}
+	text, rest, ended := bytes.Cut(r.Data, []byte{0})
+	if r.Data = rest; !ended {
+		r.Failed = true
+		return ""
 	}
-	r.Failed, r.Data = true, nil
-	return ""
+	return string(text)
 }

@@ -14,10 +14,10 @@ const ChosenAtStart = "*"
 // pltRelocations is the section that names the function of each pointer of the PLT.
 const pltRelocations = ".rela.plt"
 
-// relocationSize is that of an Elf64_Rela.
+// relocationSize is the size of an Elf64_Rela in bytes.
 const relocationSize = 24
 
-// Import is a function that a pointer is for.
+// Import is the function to which a pointer of the file leads.
 type Import struct {
 	Name  string
 	Value uint64 // where the file itself defines it, else 0
@@ -38,7 +38,7 @@ func relocationOf(raw []byte) relocation {
 	}
 }
 
-// relocations shows those of a section, until show returns false.
+// relocations shows the relocations of a section, until show returns false.
 func (f *File) relocations(s *section, show func(relocation) bool) {
 	f.pieces(s.offset, s.size, func(data []byte, _ uint64) bool {
 		for ; len(data) >= relocationSize; data = data[relocationSize:] {

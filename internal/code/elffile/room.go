@@ -2,11 +2,11 @@ package elffile
 
 import "sync/atomic"
 
-// Room is the number of bytes of files that may be kept in memory, over all files that are read with it, by any
-// goroutine. Names and lines without room are not known. Nil is as much as is needed.
+// Room is the number of bytes that may be kept in memory, of all files together that are read with it, by any
+// goroutine. Names and lines that have no room are not known. A nil Room has no bound.
 type Room struct{ Bytes int64 }
 
-// take takes some; false if there is not enough.
+// take takes bytes out of the room, and reports whether there were enough.
 func (r *Room) take(bytes uint64) bool {
 	if r == nil {
 		return true

@@ -28,7 +28,7 @@ var (
 	errTooMuch    = errors.New("larger than in any library that is known")
 )
 
-// symbolSize is that of an Elf64_Sym.
+// symbolSize is the size of an Elf64_Sym in bytes.
 const symbolSize = 24
 
 // symbols are a symbol table, without its first entry, and the table of their names.
@@ -125,8 +125,8 @@ func (s *symbols) named(n int) (e symbolEntry, name string, known bool) {
 	return e, name, known
 }
 
-// all are the symbols that the file defines, in order, with their names. It ends with an empty name where
-// [symbols.name] does.
+// all yields the symbols that the file defines, in order, with their names. It ends early once too many bytes of names
+// have been looked at (see [symbols.name]).
 func (s *symbols) all() iter.Seq2[string, symbolEntry] {
 	return func(yield func(string, symbolEntry) bool) {
 		for i := range s.count() {

@@ -133,7 +133,8 @@ func (c Condition) Holds(flags uint64) bool { return uint32(flags)&c.Mask == c.V
 // Otherwise returns when a conditional jump with this condition is not taken.
 func (c Condition) Otherwise() Condition { return Condition{c.Mask, c.Mask &^ c.Value} }
 
-// Exclusive is the part of an instruction in a load and a store that are to be one.
+// Exclusive is the part that an instruction has in an exclusive access: a load and a store that must not be
+// interrupted.
 type Exclusive uint8
 
 // The parts.

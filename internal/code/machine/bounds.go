@@ -44,7 +44,8 @@ func (t *tracking) bound(i int) (b bound) {
 	return b
 }
 
-// implied returns the limits of values where the flags that an instruction has set are those of a relation.
+// implied returns the limits of values that follow from a relation between the operands of the instruction that set the
+// flags.
 func (t *tracking) implied(by int, r isa.Relation) (all []limit) {
 	for range maxBetween {
 		n, h := &t.graph.nodes[by], t.before[by]

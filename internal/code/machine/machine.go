@@ -120,8 +120,8 @@ const maxPrologue = 24
 // maxPushed bounds how many bytes of the stack a site's function may have taken before it.
 const maxPushed = 4096
 
-// EntryIn chooses the first emulated instruction on the straight path from a function's entry that every call passes
-// exactly once with so many arguments still in place, or else the entry itself: the first on that path that takes a
+// EntryIn chooses a place for a probe at a function's entry. It is on the straight path that every call passes exactly
+// once, where so many arguments are still in place: the first emulated instruction, or else the first that takes a
 // probe.
 func (t *Text) EntryIn(name string, fn elffile.Symbol, arguments int) Site {
 	return t.entryWith(name, fn, t.arguments(arguments))

@@ -202,7 +202,7 @@ func (w *walk) load(in *isa.Instruction, r *References, first isa.Reference) {
 	}
 }
 
-// called returns the name of the function that a call or jump is to, where it is one that is looked for.
+// called returns the name of the wanted function that a call or jump leads to, "" for none.
 func (r *References) called(in *isa.Instruction) string {
 	if pointer, ok := in.Through(); ok {
 		return r.slots[pointer]

@@ -92,7 +92,7 @@ func (g *graph) effect(n *node) effect {
 	return e
 }
 
-// second adds the second copy of a pair. A result that neither copy is of stays where it is.
+// second adds the second copy of a pair of copies (isa.Pair).
 func (g *graph) second(n *node, e *effect) {
 	if m := &n.Operands[2]; m.Memory() {
 		e.kills |= g.written(n, m)
@@ -145,7 +145,7 @@ func (g *graph) copied(n *node, dst, src *isa.Operand) (from, to locations) {
 	return 0, 0
 }
 
-// lies returns the location that an operand is: a whole register or a slot.
+// lies returns the location of an operand: a whole register or a slot of the stack.
 func (g *graph) lies(n *node, o *isa.Operand) locations {
 	if o.Whole() {
 		return general(o.Base)

@@ -116,8 +116,8 @@ func (r *Routine) Calls() (calls []Call) {
 	return calls
 }
 
-// held returns the function that an indirect call takes out of a register into which the dynamic linker's pointer to it
-// was loaded; one with no name where that is not known.
+// held returns the imported function that an indirect call reaches through a register. The register holds a pointer
+// that the dynamic linker has filled in. The function has no name where it is not known.
 func (r *Routine) held(i int) (to elffile.Import) {
 	reg, ok := r.graph.nodes[i].ThroughRegister()
 	if !ok {
@@ -178,13 +178,13 @@ func (r *Routine) Loaded(v Value) (addr uint64, ok bool) {
 	return t.a, ok && t.kind == termLoad
 }
 
-// Address returns the address in the file that a value is, where it is one.
+// Address returns the value as an address in the file; ok is false for any other value.
 func (r *Routine) Address(v Value) (addr uint64, ok bool) {
 	t, ok := r.track.terms.term(v)
 	return t.a, ok && t.kind == termAddress
 }
 
-// Constant returns the number that a value is, where it is one.
+// Constant returns the value as a number; ok is false for any other value.
 func (r *Routine) Constant(v Value) (n uint64, ok bool) {
 	t, ok := r.track.terms.term(v)
 	return t.a, ok && t.kind == termConstant

@@ -21,7 +21,7 @@ const (
 	keptOther // in another way
 )
 
-// row is one row of the table that the instructions stand for.
+// row is one row of the table that call frame instructions describe: how to get from some addresses to the caller.
 type row struct {
 	cfaRegister uint64
 	cfaOffset   int64

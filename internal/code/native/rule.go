@@ -50,7 +50,8 @@ func (p *processor) ruleAt(entry elffile.Entry, vaddr uint64) Rule {
 	return p.rule(&s.row)
 }
 
-// rule returns the row in the few terms that are enough for the code of compilers, and libffi's.
+// rule turns a row into a [Rule]. A rule has few forms: those that the code of compilers and of libffi needs. Any other
+// row becomes the zero Rule.
 func (p *processor) rule(given *row) Rule {
 	r := p.above(*given)
 	if r.ra.kind == keptUndefined {

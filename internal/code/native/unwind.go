@@ -66,8 +66,8 @@ func (p *processor) unwind(r Registers, stack []byte, limit int,
 	}
 }
 
-// returnAddress reads it, where a rule leads to a frame. In a register it can only be where the chain begins. end is
-// EndStopped if there is one.
+// returnAddress reads the return address of the frame that a rule leads to. It can be in a register only at the
+// beginning of the chain. end is EndStopped if there is an address.
 func (p *processor) returnAddress(how Rule, frame uint64, r Registers, leaf bool,
 	word func(uint64) (uint64, bool)) (pc uint64, end End) {
 	below := uint64(how.Return)

@@ -65,8 +65,8 @@ func Variables(t testing.TB, dir, text string) []string {
 // gpu.Folder=$NVML_STANDIN_DEVICES.
 const DevicesVariable = "NVML_STANDIN_DEVICES"
 
-// Devices makes the files of NVIDIA's driver in /dev for GPUs with these minor numbers, in a folder that may be there.
-// There is no driver behind any.
+// Devices makes the files that NVIDIA's driver has in /dev, for GPUs with these minor numbers, in a folder that may
+// exist. They are plain files.
 func Devices(t testing.TB, folder string, minors ...string) {
 	t.Helper()
 	caps := filepath.Join(folder, "nvidia-caps")

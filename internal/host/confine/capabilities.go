@@ -68,7 +68,7 @@ func WithOnly(some []uint, f func() error) error {
 	return <-failed
 }
 
-// only are those of some that are held, none of them inheritable.
+// only returns the held capabilities among some; none is inheritable.
 func (s sets) only(some []uint) (kept sets) {
 	for _, c := range some {
 		bit := uint32(1) << (c % 32)

@@ -37,7 +37,7 @@ type Test struct {
 // Is holds where an argument that is an int has a value.
 func Is(argument int, value uint32) Test { return Test{argument, math.MaxUint32, uint64(value)} }
 
-// Without holds where none of these bits is set in an argument that is an int.
+// Without allows a call where an int argument has none of these bits set.
 func Without(argument int, bits uint32) Test { return Test{argument, uint64(bits), 0} }
 
 // Nil holds where an argument is the null pointer.

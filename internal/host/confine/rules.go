@@ -15,7 +15,7 @@ func Always(calls ...uintptr) (rules []Rule) {
 	return rules
 }
 
-// OneOf allows a call where an argument that is an int has one of these values.
+// OneOf allows a call where an int argument has one of these values.
 func OneOf(call uintptr, argument int, values ...uint32) Rule {
 	r := Rule{Call: call}
 	for _, v := range values {

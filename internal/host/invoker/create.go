@@ -173,8 +173,8 @@ func (f *File) discard() {
 	}
 }
 
-// Folder is a path to where the file will be, whatever becomes of the one that was typed; until Commit, and in this
-// program.
+// Folder returns a path to the folder of the file. It stays valid whatever becomes of the typed path, until Commit, and
+// in this program only.
 func (f *File) Folder() string { return fmt.Sprintf("/proc/self/fd/%d", f.place.folder) }
 
 // Gone reports whether the file was removed since it was committed.

@@ -17,7 +17,7 @@ type place struct {
 
 func (p *place) close() { unix.Close(p.folder) }
 
-// find holds the folder of a path.
+// find opens the folder of a typed path, and returns it with the name in it.
 func (r *Rights) find(typed string) (*place, error) {
 	folder, name := path.Split(typed)
 	if name == "" || name == "." || name == ".." {

@@ -295,8 +295,8 @@ func Named(name string) (*Invoker, error) {
 	return i, err
 }
 
-// Lend sets the environment of this program as sudo would have, had this user typed it. Only root may, before the
-// program has found out who typed it.
+// Lend makes this program take a user for the one who typed it: it sets the variables that sudo sets. Only root may
+// call it, before the program has found out who typed it.
 func (i *Invoker) Lend() error {
 	err := errors.Join(os.Unsetenv("PKEXEC_UID"), os.Unsetenv("DOAS_USER"), os.Unsetenv("SUDO_COMMAND"))
 	for name, value := range map[string]string{

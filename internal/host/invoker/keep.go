@@ -55,8 +55,8 @@ func (r *Rights) makeFolder(path string) (fd int, err error) {
 // Close gives the folder up.
 func (k *Kept) Close() { unix.Close(k.fd) }
 
-// Thin removes files until at most a number are left of those that belong there by their names, the first by name
-// first. Anything but a regular file of the user's stays.
+// Thin removes files that belong here by their names, in the order of their names, until at most a number are left. It
+// removes the user's regular files only.
 func (k *Kept) Thin(most int, belongs func(name string) bool) error {
 	return k.rights.Do(func() error {
 		names, err := k.names()

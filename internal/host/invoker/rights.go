@@ -30,7 +30,7 @@ func Self() (User, error) {
 	return u, nil
 }
 
-// Rights are those of a user on files. The methods may be called from any goroutine, also after the program has given
+// Rights are a user's rights on files. The methods may be called from any goroutine, also after the program has given
 // up its own privileges.
 type Rights struct {
 	user User

@@ -26,7 +26,7 @@ type Guard struct {
 	in  *json.Decoder
 }
 
-// request is one line to the guard.
+// request is a line to the guard.
 type request struct {
 	Impose *process.Identity `json:",omitempty"` // one process, Bytes
 	Bytes  int64             `json:",omitempty"`

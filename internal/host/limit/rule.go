@@ -57,7 +57,7 @@ func limitName(g process.Cgroup) string {
 	return "memory.max"
 }
 
-// Choose applies [Rule] to a process as it is now.
+// Choose applies [Rule] to the present state of a process.
 func Choose(pid, processes int) (Choice, error) {
 	status, err := proc.Proc(pid).Status()
 	if err != nil {

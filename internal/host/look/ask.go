@@ -76,8 +76,8 @@ func (e *ended) because(ctx context.Context) error {
 	return errors.Join(context.Cause(ctx), e.err)
 }
 
-// inherited returns the capabilities that a child is to have of this program. Root's children have them anyway, those
-// of another user only by inheritance, which a program that gives up capabilities has given up as well
+// inherited returns the capabilities that a child must inherit explicitly. Root's children have them anyway. Another
+// user's have only ambient ones, and a program that gives up capabilities has lost its ambient set, too
 // (capabilities(7)).
 func inherited(f process.Facts) (some []uintptr) {
 	if f.EUID == 0 {

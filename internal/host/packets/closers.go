@@ -27,7 +27,7 @@ type Closers struct {
 // nudge is the time after which a thread that waits in close(2) is made to go on.
 const nudge = 100 * time.Millisecond
 
-// Begin takes the room for a descriptor of an owner, before there is one. false: there is no room, because so many are
+// Begin takes the room for a descriptor of an owner, before the descriptor exists. It returns false while too many are
 // being closed. After true, the caller calls [Closers.Close] once.
 func (c *Closers) Begin(owner uint32) bool {
 	c.mu.Lock()

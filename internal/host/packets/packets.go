@@ -57,8 +57,8 @@ func recvmsg(fd int, buffer, control []byte, flags int) (n, size, said int, from
 	}
 }
 
-// Close closes a socket in no time, if no descriptors lie in it; else it fails as [Empty] does, and the socket is open
-// still.
+// Close closes a socket without waiting. If descriptors are queued in it, Close fails as [Empty] does and leaves the
+// socket open.
 func Close(fd int) error {
 	if err := Empty(fd); err != nil {
 		return err

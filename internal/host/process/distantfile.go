@@ -49,8 +49,8 @@ func (h *Helper) open(fs FS, r openRequest) (*MappedFile, error) {
 	return &MappedFile{File: f, Stat: answer.Stat, Mapping: r.Mapping, Route: answer.Route}, nil
 }
 
-// memory has memory of a process read that files of a file system are mapped to; file is the tracer's own
-// /proc/PID/mem.
+// memory returns a reader of a process's memory, for the mappings of one file system's files: the helper reads. file is
+// the tracer's own /proc/PID/mem.
 func (h *Helper) memory(pid int, key uint64, file *os.File) (*distantFile, error) {
 	f := &distantFile{helper: h, of: subject{pid, ownerOf(pid), key, "memory that a file is mapped to"}}
 	reply, err := f.ask(&helperRequest{Op: "memory"}, int(file.Fd()))
@@ -109,7 +109,7 @@ func (f *distantFile) read(at int64, size int) ([]byte, error) {
 	return reply.data, err
 }
 
-// peek reads memory that a file is mapped to. Nothing of it is kept.
+// peek reads mapped memory. Nothing of it is kept.
 func (f *distantFile) peek(p []byte, in Mapping, at uint64) (n int, err error) {
 	for n < len(p) {
 		reply, err := f.ask(&helperRequest{

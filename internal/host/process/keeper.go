@@ -131,8 +131,8 @@ func (h *Helper) Signal(pid int, signal unix.Signal) error {
 	return err
 }
 
-// First has this program run before others until the returned function is called, as far as the argument of
-// [Helper.TakeOver] allowed it and [priority.Most] lasts. The error is that of the beginning.
+// First raises the priority of this program until the returned function is called, at most for [processor.Most] of
+// processor time in all. It fails where the scope of [Helper.TakeOver] did not allow it.
 func (h *Helper) First() (done func(), err error) {
 	if !h.hasTakenOver() {
 		return func() {}, errUnknown

@@ -17,7 +17,7 @@ import (
 // kept are the files of a process's directory that are opened for whoever asks. All are only read.
 var kept = []string{"mem", "maps", "smaps", "pagemap", "environ", "stat", "status", "cmdline", "limits", "cgroup"}
 
-// public are those that every user may read of every process, unless /proc is mounted with hidepid.
+// public are the files that every user may read of every process, unless /proc is mounted with hidepid.
 var public = []string{"stat", "status", "limits", "cgroup"}
 
 // Passed are the signals that are sent to roots.

@@ -63,8 +63,8 @@ func (m *Memory) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// readerOf returns the reader that reads memory from an address on in place of this process, and how much of it; nil:
-// there is none.
+// readerOf returns the reader for memory from an address on, its mapping, and for how many bytes that holds. A nil
+// reader: this process reads itself.
 func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,8 +100,8 @@ func (m *Memory) readerOf(start, size uint64) (*distantFile, Mapping, uint64, er
 	return reader, mapping, size, nil
 }
 
-// look finds mappings of files that may not answer, unless it has done so a moment ago. It fails where these could not
-// all be looked at: no memory is read then.
+// look finds the mappings of files that may not answer, unless it has done so a moment ago. It fails where some
+// mappings could not be looked at: then no memory is read.
 func (m *Memory) look() error {
 	began := time.Now()
 	if began.Before(m.until) {

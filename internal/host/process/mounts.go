@@ -109,8 +109,8 @@ var shared = sync.OnceValue(func() (id FileID) {
 	return id
 })
 
-// isDistant reports whether reading a mapped file may wait for another program, by the kind of its file system, ""
-// where no mount of it is visible. A file that is looked for in vain is taken for a distant one.
+// isDistant reports whether reading a mapped file may wait for another program, and the kind of its file system. Where
+// no mount of the file system is visible, kind is "", and the file is taken for a distant one.
 func (i Image) isDistant(id FileID) (kind string, distant bool) {
 	if memory := shared(); memory.Major == id.Major && memory.Minor == id.Minor {
 		return "memory", false

@@ -132,7 +132,7 @@ func ReadRights(fs FS, pid int) (r Rights, err error) {
 	return r, nil
 }
 
-// RightsOf are those of a user's ordinary process.
+// RightsOf returns the rights of a user's ordinary process.
 func RightsOf(uid uint32) Rights { return Rights{users: [3]uint32{uid, uid, uid}, owner: uid} }
 
 // Covers reports whether a user who may look into a process with rights r may look into one with those of other, too.

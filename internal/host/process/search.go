@@ -105,7 +105,7 @@ func (s *Search) anyInterpreter(pid int) (Mapping, error) {
 	return f.Mapping, nil
 }
 
-// verdict asks detect about a file once. Two workers may ask at the same time; they get the same answer.
+// verdict asks detect about a file once, also where two workers ask at a time.
 func (s *Search) verdict(pid int, m Mapping) (bool, error) {
 	s.mu.Lock()
 	verdict, ok := s.known[m.File]

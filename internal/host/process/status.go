@@ -34,7 +34,7 @@ type Status struct {
 	ResidentShmemBytes int64 // RssShmem
 }
 
-// latentRights are those that a process does not use, and may take on again.
+// latentRights are rights that a process does not use, and may take on again.
 type latentRights struct {
 	uid, gid     uint32 // saved by a set-user-ID or set-group-ID program
 	capabilities CapabilitySet

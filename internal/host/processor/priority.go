@@ -41,7 +41,7 @@ type Priority struct {
 	over  chan struct{} // nil while the priority is the usual one
 }
 
-// NewPriority returns a keeper for a program that runs with its usual priority, and a way to ask for its processor
+// NewPriority returns the Priority of a program that runs with its usual priority. used returns the program's processor
 // time.
 func NewPriority(pid int, used func() (time.Duration, error)) (*Priority, error) {
 	found, err := unix.Getpriority(unix.PRIO_PROCESS, pid)
@@ -52,11 +52,11 @@ func NewPriority(pid int, used func() (time.Duration, error)) (*Priority, error)
 	return &Priority{pid: pid, usual: usual, raised: max(usual-Steps, lowestNice), used: used, left: Most}, nil
 }
 
-// Values returns the nice values that a keeper sets.
+// Values returns the nice values that Lower and Raise set.
 func (k *Priority) Values() (usual, raised int) { return k.usual, k.raised }
 
-// Raise raises the priority of all threads, those to come included, until [Keeper.Lower], and at most until the program
-// has taken its time. It fails with [ErrSpent] if it has.
+// Raise raises the priority of all threads, also of those to come, until [Priority.Lower], or until the program has
+// taken its time. It fails with [ErrSpent] if the time is over.
 func (k *Priority) Raise() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

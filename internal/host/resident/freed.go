@@ -48,7 +48,7 @@ type falling struct {
 	placed []bool // of the large blocks: malloc has it in a heap, or as a mapping
 }
 
-// arena is one of Python's: it goes when all of its blocks do.
+// arena is an arena of Python's allocator: Python frees it with its last block.
 type arena struct {
 	owners, bytes uint64
 	stays         bool

@@ -25,7 +25,7 @@ func (x *explainer) maps(m mapping) {
 	}
 }
 
-// mapIn takes in a part of a mapping: what smaps has where it is all of it, and else what its pages say.
+// mapIn adds a part of a mapping to the memory that goes with its owners: by smaps for a whole mapping, else by pages.
 func (x *explainer) mapIn(m mapping, owners, start, end uint64) {
 	pages, anonymous, ok := m.resident, m.anonymous, true
 	if start > m.start || end < m.end {

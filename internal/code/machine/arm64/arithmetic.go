@@ -45,7 +45,7 @@ func pageOrPlace(in *isa.Instruction, code word) {
 	in.Operands[0], in.Operands[1] = register(code.bits(4, 0), isa.Word), at(to, 0)
 }
 
-// addConstant is add or sub of a constant, with the comparisons and the moves that are made of these.
+// addConstant is add or sub of a constant; comparisons with a constant and some moves are encoded so, too.
 func addConstant(in *isa.Instruction, code word) {
 	to, from, n := code.bits(4, 0), code.bits(9, 5), int64(code.bits(21, 10))
 	if code.bits(22, 22) == 1 {

@@ -88,7 +88,7 @@ type word uint32
 // bits returns the bits from one number up to another.
 func (w word) bits(high, low uint) uint32 { return uint32(w) >> low & (1<<(high-low+1) - 1) }
 
-// signed returns the same as a number with a sign.
+// signed returns these bits as a signed number.
 func (w word) signed(high, low uint) int64 {
 	unused := 63 - (high - low)
 	return int64(uint64(w.bits(high, low))<<unused) >> unused
@@ -97,10 +97,10 @@ func (w word) signed(high, low uint) int64 {
 // is reports whether the bits of a mask have a value.
 func (w word) is(mask, value uint32) bool { return uint32(w)&mask == value }
 
-// wide reports whether the operands are the whole registers: where bit 31 says so.
+// wide reports whether the operands are whole registers (bit 31).
 func (w word) wide() bool { return w>>31 == 1 }
 
-// width is how many bytes they have then.
+// width returns the size of the operands in bytes.
 func (w word) width() uint16 {
 	if w.wide() {
 		return isa.Word
@@ -116,7 +116,7 @@ func register(n uint32, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.InRegister, Base: isa.Numbered(int(n)), Width: width}
 }
 
-// registerOrStack is the same, but number 31 is the stack pointer.
+// registerOrStack is an operand in a register; number 31 is the stack pointer.
 func registerOrStack(n uint32, width uint16) isa.Operand {
 	return isa.Operand{Kind: isa.InRegister, Base: isa.Numbered(int(n)), Width: width}
 }

@@ -61,7 +61,7 @@ func writes(in *isa.Instruction, n uint32) {
 	}
 }
 
-// writesOrStack is the same where number 31 is the stack pointer, which has unknown contents then.
+// writesOrStack is [writes], but number 31 is the stack pointer. It has unknown contents afterwards.
 func writesOrStack(in *isa.Instruction, n uint32) {
 	if writes(in, n); n == 31 {
 		in.Writes, in.Stack = stackPointer, isa.StackLost

@@ -70,7 +70,7 @@ func writesBack(in *isa.Instruction, base uint32, by int64) {
 	also(in, base)
 }
 
-// writesBackUnknown is the same where the distance is not known.
+// writesBackUnknown is [writesBack] by a distance that is not known.
 func writesBackUnknown(in *isa.Instruction, base uint32) {
 	if writesBack(in, base, 0); base == 31 {
 		in.Stack = isa.StackLost

@@ -56,8 +56,8 @@ func barrier(w word) bool {
 	return w.is(0xfffff000, 0xd5033000) || w.is(0xfff80000, 0xd5080000)
 }
 
-// maxExclusive is how many instructions lie between a load and a store that are to be one, at most: the same as in
-// arch/arm64/kernel/probes/decode-insn.c (MAX_ATOMIC_CONTEXT_SIZE).
+// maxExclusive bounds the instructions between an exclusive load and its store, as MAX_ATOMIC_CONTEXT_SIZE does
+// (arch/arm64/kernel/probes/decode-insn.c).
 const maxExclusive = 128 / size
 
 // exclusive is the Unbroken of [Architecture]: an exception between a load and a store that are to be one lets the
