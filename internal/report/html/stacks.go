@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 
-	"ipytracer/internal/report/text"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -61,7 +60,7 @@ func (c *calls) frame(f model.Frame) int {
 		kind = frameNotKnown
 	case count >= 0 || f.Execution > 0:
 		kind, file = frameCell, path.Base(f.File)
-	case text.IsLibrary(f.File):
+	case model.IsLibrary(f.File):
 		kind = frameLibrary
 	}
 	t, all := c.b.texts, &c.b.page.Frames

@@ -63,7 +63,7 @@ func (v audited) auditHeader(a *model.Audit) {
 		if text.Notable(p.Ending, p.IPython) {
 			at := ""
 			if p.Ending.At != nil {
-				at = ", in " + text.PlaceName(p.Ending.At) + words.OfKernel(p.Kernel)
+				at = ", in " + words.LineAt(p.Ending.At) + words.OfKernel(p.Kernel)
 			}
 			text.Ends(v.Document, p.PID, "", p.Ending, at)
 			v.Blank()
@@ -87,7 +87,7 @@ func (v audited) verdict(number int, one *model.Verdict) {
 	if one.Kind != model.ChildAlive && one.Kind != model.IdlePool {
 		size.Text += " of " + words.Meter(one.Meter)
 	}
-	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(text.VerdictTitle(one.Kind)), "   ", size)
+	v.Prose("    ", doc.Dim(fmt.Sprintf("%2d  ", number)), doc.Yellow(words.VerdictTitle(one.Kind)), "   ", size)
 	row := func(name, text string) {
 		v.Prose("            ", doc.Dim("    "+escape.Pad(name, 8, false)), text)
 	}
@@ -95,13 +95,13 @@ func (v audited) verdict(number int, one *model.Verdict) {
 		row("line", text.Who(one.Stack))
 	}
 	if len(one.Executions) > 0 {
-		row("cells", text.VerdictRuns(one))
+		row("cells", words.VerdictCells(one))
 	}
 	row("count", counted(one)+", the oldest "+words.Duration(one.AgeNS)+" old")
 	row("why", escape.Bounded(one.Evidence, 2*maxProse))
 	row("try", escape.Bounded(one.Advice, maxProse))
 	if one.Change != nil {
-		row("change", text.PlaceName(one.Change)+words.OfKernel(one.Kernel))
+		row("change", words.LineAt(one.Change)+words.OfKernel(one.Kernel))
 	}
 	name := "type"
 	for line := range strings.Lines(one.Fix) {
@@ -150,7 +150,7 @@ func (v audited) stillLive(a *model.Audit) {
 		}
 		since := "between cells"
 		if len(l.Executions) > 0 {
-			since = text.RunName(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
+			since = words.Run(l.Executions, l.ExecutionCounts, 0) + words.OfKernel(l.Kernel)
 		}
 		t.Row(words.Meter(l.Meter), words.Bytes(l.Bytes), doc.Dim(fmt.Sprint(l.Count)), since, l.By, text.Who(l.Stack))
 	}

@@ -62,7 +62,7 @@ func (v audited) verdicts(a *model.Audit) {
 			where = text.Who(one.Stack)
 		}
 		t.Row(doc.In(doc.More,
-			words.Bytes(one.Bytes)), words.Meter(one.Meter), text.VerdictTitle(one.Kind), code(where),
+			words.Bytes(one.Bytes)), words.Meter(one.Meter), words.VerdictTitle(one.Kind), code(where),
 			clip(one.Evidence), clip(one.Advice))
 	}
 	v.Table(t)

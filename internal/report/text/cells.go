@@ -129,7 +129,7 @@ func refusal(r model.Refusal) string {
 		text = escape.Bounded(r.Caller, maxName) + " " + text
 	}
 	if len(r.Stack) > 0 {
-		text += " at " + escape.Bounded(who(r.Stack), maxProse)
+		text += " at " + escape.Bounded(Who(r.Stack), maxProse)
 	}
 	if r.Count > 1 {
 		text += fmt.Sprintf(" (the largest of %s requests)", words.Count(uint64(r.Count)))

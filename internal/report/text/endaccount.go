@@ -109,7 +109,7 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		lines = o.unnamedLines(named)
 	}
 	for _, l := range lines {
-		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: place(l.Frame), Sampled: l.Sampled,
+		p := model.AccountPart{Kind: model.PartLine, Meter: l.Meter, Who: words.Frame(&l.Frame), Sampled: l.Sampled,
 			Execution: l.Execution, ExecutionCount: l.ExecutionCount}
 		lost := min(l.Lost, l.Left)
 		if lost >= WorthShowing {

@@ -138,7 +138,7 @@ func (v endingView) during(p *model.Process) string {
 	if e.At == nil {
 		return ""
 	}
-	text := ", in " + PlaceName(e.At) + words.OfKernel(p.Kernel)
+	text := ", in " + words.LineAt(e.At) + words.OfKernel(p.Kernel)
 	for _, c := range v.cells {
 		if c.pid != p.PID || c.execution != e.At.Execution {
 			continue

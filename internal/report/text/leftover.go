@@ -160,7 +160,7 @@ func (o *leftover) toFree() string {
 // beyondNames says where to read on about memory of a line that no name holds, or how it was lost.
 func (o *leftover) beyondNames(l *model.Line) string {
 	if isLost(l) {
-		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + place(l.Frame) +
+		text := words.Sampled(words.Bytes(min(l.Lost, l.Left)), l.Sampled) + " of " + words.Frame(&l.Frame) +
 			" are lost in a cycle that the collector does not see: tracer audit has code that frees them"
 		if l.Breaks != "" {
 			text += ", and " + escape.OneLine(l.Breaks, false, MaxCode) + " breaks such a cycle before its name goes"
@@ -168,7 +168,7 @@ func (o *leftover) beyondNames(l *model.Line) string {
 		return text
 	}
 	return "tracer audit --full says what holds " + words.Sampled(words.Bytes(l.Left), l.Sampled) + " of " +
-		place(l.Frame) + o.leadingTo(l)
+		words.Frame(&l.Frame) + o.leadingTo(l)
 }
 
 // isLost reports whether at least half of what a line has left is lost in cycles.

@@ -22,7 +22,7 @@ func (v heapView) lines() {
 		doc.Bytes("net"), doc.Right("times").Drop(1), doc.Flex("line"))
 	shown, first := map[string]int{}, map[string]int64{}
 	for _, l := range v.r.Lines {
-		if l.Native || !l.InCell() && isLibrary(l.File) || shown[l.Meter] == maxLineRows ||
+		if l.Native || !l.InCell() && model.IsLibrary(l.File) || shown[l.Meter] == maxLineRows ||
 			max(l.AtPeak, l.Allocated) < max(WorthShowing, first[l.Meter]/1000) {
 			continue
 		}
@@ -32,7 +32,7 @@ func (v heapView) lines() {
 		t.Row(words.Meter(l.Meter), words.Sampled(words.Bytes(l.AtPeak), l.Sampled),
 			words.Sampled(words.Bytes(l.Allocated), l.Sampled), doc.Dim(words.Sampled(words.Bytes(l.Freed), l.Sampled)),
 			words.Sampled(words.Bytes(l.Net), l.Sampled), doc.Dim(words.Sampled(fmt.Sprint(l.Count), l.Sampled)),
-			escape.OneLine(strings.TrimSpace(place(l.Frame)+v.sourceOf(l)), false, maxProse))
+			escape.OneLine(strings.TrimSpace(words.Frame(&l.Frame)+v.sourceOf(l)), false, maxProse))
 	}
 	if t.Len() == 0 {
 		return
@@ -81,7 +81,7 @@ func (v heapView) tensors() {
 	for _, one := range v.r.Tensors[:min(len(v.r.Tensors), maxTensorRows)] {
 		by := "(made before the attach, or its stack is not known)"
 		if len(one.Stack) > 0 {
-			by = who(one.Stack)
+			by = Who(one.Stack)
 		}
 		t.Row(words.Meter(one.Meter), words.Bytes(one.Bytes), doc.Dim(fmt.Sprint(one.Count)), words.Bytes(one.Size),
 			doc.Dim(rounding(one)), by)

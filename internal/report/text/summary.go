@@ -7,7 +7,6 @@ import (
 
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
-	"ipytracer/internal/words"
 	"ipytracer/model"
 )
 
@@ -72,12 +71,6 @@ func Remarks(w *model.Window) (all []string) {
 	return all
 }
 
-// VerdictTitle returns a kind of verdict in words.
-func VerdictTitle(kind string) string { return cmp.Or(titles[kind], escape.Bounded(kind, maxName)) }
-
-// VerdictRuns names the cells of a verdict.
-func VerdictRuns(v *model.Verdict) string { return runs(v) + words.OfKernel(v.Kernel) }
-
 // ResidentKind returns a kind of resident memory in words.
 func ResidentKind(kind string) string {
 	return cmp.Or(residentKinds[kind], escape.Bounded(kind, maxName))
@@ -90,9 +83,6 @@ func Shape(x model.Variable) string { return shapeOf(x) }
 func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
 	return quality(m, served, p).Text, agreement(p, compared).Text
 }
-
-// IsLibrary reports whether a file is not the user's own.
-func IsLibrary(file string) bool { return isLibrary(file) }
 
 // Losses returns the reasons for which records were lost, in words.
 func Losses(c *model.Certificate) string {

@@ -234,7 +234,7 @@ func shapeOf(x model.Variable) string {
 func maker(x model.Variable) string {
 	switch {
 	case len(x.Stack) > 0:
-		return who(x.Stack)
+		return Who(x.Stack)
 	case x.Before:
 		return "before the attach"
 	}
