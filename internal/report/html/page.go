@@ -163,7 +163,7 @@ func (b *builder) variables() {
 	for i, x := range b.r.Resident[:min(len(b.r.Resident), mostProcesses)] {
 		one := resident{At: i, PID: x.PID, Total: x.Total, Trim: x.Trim, Complete: x.Complete, Parts: []part{}}
 		for _, p := range x.Parts {
-			one.Parts = append(one.Parts, part{text.ResidentKind(p.Kind), p.Bytes})
+			one.Parts = append(one.Parts, part{shown(words.ResidentKind(p.Kind)), p.Bytes})
 		}
 		b.page.Resident = append(b.page.Resident, one)
 	}

@@ -87,7 +87,7 @@ func (m moment) beyondLines(kernel *model.Account) {
 	device := memory(first).device()
 	if reserved := m.at.figures[device+"reserved"]; device != "" && first != device+"active" && reserved.Exact {
 		lines := kernel.Bytes - kernel.Left()
-		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: torchCache, Bytes: reserved.Peak - lines, UpTo: true})
+		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: words.TorchCache, Bytes: reserved.Peak - lines, UpTo: true})
 	}
 }
 
@@ -170,7 +170,7 @@ func (m moment) children() (parts []model.AccountPart, own int64) {
 	sum, index := int64(0), map[string]int{}
 	add := func(pid int, bytes int64, name string) {
 		sum += bytes
-		kind := kindOfChild(name)
+		kind := words.ProcessKind(name)
 		i, known := index[kind]
 		if !known {
 			i = len(parts)

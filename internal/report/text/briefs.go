@@ -107,17 +107,14 @@ func (s *survey) processName(pid, of int) string {
 	return ""
 }
 
-// forkedName is the name of a process with the kernel's own command line.
-const forkedName = "forked by the kernel, the same program"
-
 // childName returns the name of a child process.
 func (s *survey) childName(c model.Child, of int) string {
 	for _, p := range s.r.Processes {
 		if p.PID == of && p.Command == c.Command {
-			return forkedName
+			return words.Forked
 		}
 	}
-	return processName(c.Command)
+	return escape.Bounded(words.ProcessName(c.Command), maxProse)
 }
 
 // depth returns the number of experiments around a window. A report from elsewhere may have cycles.

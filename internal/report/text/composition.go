@@ -1,7 +1,6 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,12 +86,16 @@ func (m moment) partText(p *model.AccountPart) string {
 	case model.PartCells:
 		return bytes + " of other cells"
 	case model.PartWhere:
-		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
+		return bytes + " " + words.ResidentKind(who)
 	case model.PartChildren:
-		if sum := sumOf(p.Sizes); p.UpTo || sum != p.Bytes {
+		sum := int64(0)
+		for _, n := range p.Sizes {
+			sum += n
+		}
+		if p.UpTo || sum != p.Bytes {
 			return who + " " + bytes
 		}
-		return who + " " + timesBytes(p.Sizes)
+		return who + " " + words.Sizes(p.Sizes)
 	}
 	return bytes + " not explained"
 }
@@ -108,44 +111,6 @@ func (m moment) counts(meter string) bool {
 
 // residentMeter returns the meter of present pages; a meter of mapped memory may count a page that was never touched.
 const residentMeter = "cpu.resident"
-
-// kindOfChild returns the kind of a child, by its name.
-func kindOfChild(name string) string {
-	switch {
-	case strings.Contains(name, "worker"):
-		return "workers"
-	case strings.HasPrefix(name, "forked"):
-		return "forked processes"
-	}
-	return "child processes"
-}
-
-func sumOf(sizes []int64) (sum int64) {
-	for _, n := range sizes {
-		sum += n
-	}
-	return sum
-}
-
-// timesBytes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB
-// together" for many.
-func timesBytes(sizes []int64) string {
-	sum := sumOf(sizes)
-	most, least := slices.Max(sizes), slices.Min(sizes)
-	const alike, few = 20, 3
-	switch {
-	case most-least <= most/alike:
-		return fmt.Sprintf("%d × %s", len(sizes), words.Bytes(sum/int64(len(sizes))))
-	case len(sizes) > few:
-		return fmt.Sprintf("%d with %s together", len(sizes), words.Bytes(sum))
-	}
-	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
-	var texts []string
-	for _, n := range sizes {
-		texts = append(texts, words.Bytes(n))
-	}
-	return strings.Join(texts, " + ")
-}
 
 // isLate reports whether the process began before the session.
 func (m moment) isLate() bool {

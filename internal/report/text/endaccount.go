@@ -26,13 +26,13 @@ func (o *leftover) account() *model.Account {
 			where[p.Kind] += p.Bytes
 		}
 	}
-	where[torchCache] = o.cached
+	where[words.TorchCache] = o.cached
 	lies := func(kinds ...string) {
 		for _, kind := range kinds {
 			a.Take(model.AccountPart{Kind: model.PartWhere, Bytes: where[kind], Who: kind})
 		}
 	}
-	lies("malloc-free", "object-free", "stack", torchCache)
+	lies("malloc-free", "object-free", "stack", words.TorchCache)
 	named := o.named()
 	for _, t := range named { // pages that stand under names
 		for _, p := range t.maps {
@@ -59,9 +59,6 @@ func isKind(p model.AccountPart) int {
 	return 0
 }
 
-// torchCache is the kind of what PyTorch's allocator keeps for coming tensors.
-const torchCache = "torch-cache"
-
 // resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
 func (o *leftover) resident() *model.Resident {
 	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
@@ -80,19 +77,13 @@ func pagesOf(maps []model.ResidentPart) string {
 	}
 	all := model.SumOf(maps)
 	switch {
-	case 2*of[sharedMemory] > all:
-		return sharedMemory
-	case 2*(of[filePages]+of["libraries"]) > all:
-		return filePages
+	case 2*of[words.SharedMemory] > all:
+		return words.SharedMemory
+	case 2*(of[words.FilePages]+of["libraries"]) > all:
+		return words.FilePages
 	}
 	return ""
 }
-
-// Kinds of memory maps.
-const (
-	filePages    = "files"
-	sharedMemory = "shared"
-)
 
 // takeHeld takes names, and lines that no name holds, into an account. It returns their bytes, without those of memory
 // maps.
@@ -126,27 +117,12 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 	return taken
 }
 
-// mappedText says which part of a name's memory is a file's, or shared; "" for none.
-func mappedText(p *model.AccountPart) string {
-	kind := "pages of a file"
-	if p.Pages == sharedMemory {
-		kind = "shared memory"
-	}
-	switch {
-	case p.Mapped < WorthShowing || p.Pages == "":
-		return ""
-	case p.Bytes-p.Mapped < p.Bytes/smallPart:
-		return " (" + kind + ")"
-	}
-	return " (" + words.Bytes(p.Mapped) + " of it " + kind + ")"
-}
-
 // partText returns a part of the remaining memory in words, with its bytes.
 func (o *leftover) partText(p *model.AccountPart) string {
 	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
 	switch p.Kind {
 	case model.PartName:
-		return who + " " + words.BytesOrMore(p.Bytes, !p.AtLeast) + mappedText(p)
+		return who + " " + words.BytesOrMore(p.Bytes, !p.AtLeast) + words.MappedPart(p, WorthShowing)
 	case model.PartLine:
 		text := bytes + " " + words.Meter(p.Meter) + " of " + who
 		if p.Lost {
@@ -154,11 +130,12 @@ func (o *leftover) partText(p *model.AccountPart) string {
 		}
 		return text
 	case model.PartWhere:
-		return bytes + " " + cmp.Or(residentKinds[p.Who], who)
+		return bytes + " " + words.ResidentKind(who)
 	case model.PartObjects:
 		return bytes + " of other objects"
 	case model.PartChildren:
-		return childrenText(p)
+		return words.Processes(len(p.PIDs), p.Who) + " " + words.Bytes(p.Bytes) + " (" +
+			escape.OneLine(p.Ends, false, MaxCode) + ")"
 	}
 	return bytes
 }

@@ -43,9 +43,9 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 		if bytes <= 0 {
 			continue
 		}
-		who := kindOfChild(o.nameOf(p))
+		who := words.ProcessKind(o.nameOf(p))
 		if p.EndedBy.Helper {
-			who = "helpers of multiprocessing"
+			who = words.Helpers
 		} else if p.EndedBy.Pool != "" {
 			who = "workers"
 		}
@@ -73,9 +73,9 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 func (o *leftover) nameOf(p *model.Process) string {
 	i := slices.IndexFunc(o.r.Processes, func(k model.Process) bool { return k.PID == o.pid })
 	if i >= 0 && o.r.Processes[i].Command == p.Command {
-		return forkedName
+		return words.Forked
 	}
-	return processName(p.Command)
+	return escape.Bounded(words.ProcessName(p.Command), maxProse)
 }
 
 // childBytes returns the memory of the kernel's processes at the end.
@@ -84,18 +84,6 @@ func (o *leftover) childBytes() (sum int64) {
 		sum += p.Bytes
 	}
 	return sum
-}
-
-// childrenText returns "4 workers 300.00 MiB (client.close() ends them)".
-func childrenText(p *model.AccountPart) string {
-	who := words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "s"))
-	switch p.Who {
-	case "forked processes", "child processes":
-		who = words.Plural(len(p.PIDs), strings.TrimSuffix(p.Who, "es"))
-	case "helpers of multiprocessing":
-		who = words.Plural(len(p.PIDs), "helper") + " of multiprocessing"
-	}
-	return who + " " + words.Bytes(p.Bytes) + " (" + escape.OneLine(p.Ends, false, MaxCode) + ")"
 }
 
 // toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.

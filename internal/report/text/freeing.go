@@ -163,7 +163,7 @@ func (o *leftover) freeing() string {
 		}
 		parts = append(parts,
 			escape.OneLine(f.Type, false,
-				MaxCode)+" ("+o.goes(&f)+words.BytesOrMore(o.falls(&f), f.Exact)+keptOf(&f)+")")
+				MaxCode)+" ("+o.goes(&f)+words.BytesOrMore(o.falls(&f), f.Exact)+words.Stays(&f)+")")
 	}
 	if more := o.moreEntries(len(parts)); more != "" {
 		parts = append(parts, more)
@@ -182,28 +182,6 @@ func (m memory) goes(f *model.Freeing) string {
 	}
 	return ""
 }
-
-// keptOf describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
-// not known, what is in small blocks.
-func keptOf(f *model.Freeing) string {
-	if f.Resident != nil {
-		stays := f.Stays
-		if f.Trims != nil && !f.Trimmed {
-			stays += *f.Trims
-		}
-		if stays < leastSmall || stays < f.Predicted/20 {
-			return ""
-		}
-		return ", then " + words.Bytes(stays) + " stay with malloc"
-	}
-	if f.Small < leastSmall || f.Small < f.Predicted/20 {
-		return ""
-	}
-	return ", " + words.Bytes(f.Small) + " of it small objects"
-}
-
-// leastSmall is the least of small objects, in bytes, that is mentioned.
-const leastSmall = 1 << 20
 
 // MaxCode is the most characters of code, which is never cut: more than any code that is written here.
 const MaxCode = 1 << 12
@@ -225,6 +203,6 @@ func (v Remains) ToFree(all []model.Freeing) {
 	v.Blank()
 	for _, f := range all {
 		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
-			escape.OneLine(f.Type, false, MaxCode), doc.Dim(strings.TrimPrefix(keptOf(&f)+typedIn(f.Kernel), ", ")))
+			escape.OneLine(f.Type, false, MaxCode), doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
 	}
 }

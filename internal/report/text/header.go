@@ -72,7 +72,7 @@ func (v headerView) root(p model.Process) {
 	v.Field(name, parts, escape.Bounded(p.Frontend, maxName), late)
 	v.Field("command", escape.Bounded(p.Command, maxProse))
 	if p.SoftLimit != nil {
-		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", limitedBy(*p.SoftLimit, p.PID))
+		v.Field("limit", words.Bytes(p.SoftLimit.Bytes)+" of mapped", words.LimitedBy(p.SoftLimit, p.PID))
 	}
 	memoryLimits(v.Document, p)
 	life := v.life(p)
@@ -201,18 +201,4 @@ func (v headerView) noCells() {
 		"The traced program is not an IPython kernel, so it has no cells: "+
 			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) "+
 			"or start one with `tracer run -- jupyter lab`.")
-}
-
-// limitedBy names the origin of a limit, and how to remove one that is not wanted.
-func limitedBy(l model.SoftLimit, pid int) string {
-	switch l.By {
-	case "session":
-		return "set by --limit for the session"
-	case "command":
-		return "set by `tracer limit`"
-	case "left":
-		return fmt.Sprintf("left by a tracer that was killed, or set by another that runs; "+
-			"`tracer limit %d off` takes it away", pid)
-	}
-	return "the process's own (`ulimit -d`)"
 }

@@ -92,7 +92,7 @@ func (o *leftover) stillThere() string {
 		text = words.Bytes(o.end+below) + o.when() + ", with its children (" + words.Bytes(o.end) + " without)"
 	}
 	if more, known := o.sinceAttach(); known {
-		text += ", " + moreThanAtAttach(more)
+		text += ", " + words.SinceAttach(more, worthAGap)
 	}
 	if parts := inWords(o.account(), mostLeft, o.partText); parts != "" && o.isWorthFreeing() {
 		text += ": " + parts

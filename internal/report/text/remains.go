@@ -15,17 +15,6 @@ func (o *leftover) sinceAttach() (more int64, known bool) {
 	return o.end - o.start, o.start > 0
 }
 
-// moreThanAtAttach describes it.
-func moreThanAtAttach(more int64) string {
-	switch {
-	case more >= worthAGap:
-		return words.Bytes(more) + " more than at the attach"
-	case more <= -worthAGap:
-		return words.Bytes(-more) + " less than at the attach"
-	}
-	return "no more than at the attach"
-}
-
 // isWorthFreeing reports whether the session, or a name of the notebook's, has left memory. In a session without a cell
 // all memory is asked for.
 func (o *leftover) isWorthFreeing() bool {

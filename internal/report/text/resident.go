@@ -17,21 +17,6 @@ const (
 	smallPart     = 20
 )
 
-// residentKinds are the names of the parts of resident memory.
-var residentKinds = map[string]string{
-	"objects":     "Python's small objects (up to 512 bytes each)",
-	"object-free": "room that Python keeps for such objects",
-	"malloc":      "blocks of malloc and its headers, in its heaps",
-	"malloc-big":  "large blocks, which malloc maps one by one",
-	"malloc-free": "free, kept by malloc",
-	"libraries":   "variables of libraries",
-	"files":       "pages of files: the code of libraries, mapped data",
-	"shared":      "shared memory",
-	torchCache:    "PyTorch's cache",
-	"stack":       "stack of the main thread",
-	"other":       "not explained",
-}
-
 // Resident shows the parts of the resident memory of each process at the end; without Full only for the largest.
 func (v Remains) Resident(all []model.Resident) {
 	rest := all[:0:0]
@@ -59,7 +44,7 @@ func (v Remains) Resident(all []model.Resident) {
 				}
 				continue
 			}
-			text := cmp.Or(residentKinds[p.Kind], escape.Bounded(p.Kind, maxName))
+			text := escape.Bounded(words.ResidentKind(p.Kind), maxProse)
 			if p.Kind == "malloc-free" && r.Trim >= leastResident {
 				text += "; " + words.Bytes(r.Trim) + " of it can be given back: " + model.MallocTrim
 			}

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ipytracer/internal/report/doc"
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -95,19 +93,4 @@ func foldChildren(to *doc.Document, all map[int]int64, listed map[int]bool, what
 		to.Prose("",
 			doc.Dim("… and "+fmt.Sprintf(what, words.Plural(count, "process"))+", at most "+words.Bytes(most)+" each."))
 	}
-}
-
-// processName returns a name for a child process with a long and uninformative command line.
-func processName(command string) string {
-	for _, known := range [][2]string{
-		{"popen_loky_posix", "joblib worker (loky)"}, {"LokyProcess-", "joblib worker (loky)"},
-		{"multiprocessing.spawn import spawn_main", "multiprocessing worker"},
-		{"multiprocessing.forkserver", "multiprocessing fork server"},
-		{"resource_tracker", "resource tracker of multiprocessing"},
-	} {
-		if strings.Contains(command, known[0]) {
-			return known[1]
-		}
-	}
-	return escape.Bounded(command, maxProse)
 }

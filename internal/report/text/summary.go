@@ -1,12 +1,10 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
 	"ipytracer/internal/report/doc"
-	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 )
 
@@ -69,11 +67,6 @@ func Remarks(w *model.Window) (all []string) {
 		}
 	}
 	return all
-}
-
-// ResidentKind returns a kind of resident memory in words.
-func ResidentKind(kind string) string {
-	return cmp.Or(residentKinds[kind], escape.Bounded(kind, maxName))
 }
 
 // Shape returns a variable's shape as people write it: 300 × 400 float64, or a length.
