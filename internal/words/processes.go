@@ -42,8 +42,8 @@ func ProcessKind(name string) string {
 // Helpers is the kind of the processes that multiprocessing starts for itself.
 const Helpers = "helpers of multiprocessing"
 
-// Processes counts processes of a kind: "4 workers".
-func Processes(n int, kind string) string {
+// processes counts processes of a kind: "4 workers".
+func processes(n int, kind string) string {
 	switch kind {
 	case "forked processes", "child processes":
 		return Plural(n, strings.TrimSuffix(kind, "es"))
@@ -53,26 +53,30 @@ func Processes(n int, kind string) string {
 	return Plural(n, strings.TrimSuffix(kind, "s"))
 }
 
-// Sizes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB together" for
+// sizes returns "2 × 129.00 MiB" for similar sizes, "120.00 + 64.00 MiB" for few others, "9 with 1.20 GiB together" for
 // many.
-func Sizes(sizes []int64) string {
-	sum := int64(0)
-	for _, n := range sizes {
-		sum += n
-	}
-	most, least := slices.Max(sizes), slices.Min(sizes)
+func sizes(all []int64) string {
+	sum := sumOf(all)
+	most, least := slices.Max(all), slices.Min(all)
 	const alike, few = 20, 3
 	switch {
 	case most-least <= most/alike:
-		return fmt.Sprintf("%d × %s", len(sizes), Bytes(sum/int64(len(sizes))))
-	case len(sizes) > few:
-		return fmt.Sprintf("%d with %s together", len(sizes), Bytes(sum))
+		return fmt.Sprintf("%d × %s", len(all), Bytes(sum/int64(len(all))))
+	case len(all) > few:
+		return fmt.Sprintf("%d with %s together", len(all), Bytes(sum))
 	}
 	var texts []string
-	for _, n := range slices.SortedFunc(slices.Values(sizes), func(a, b int64) int { return cmp.Compare(b, a) }) {
+	for _, n := range slices.SortedFunc(slices.Values(all), func(a, b int64) int { return cmp.Compare(b, a) }) {
 		texts = append(texts, Bytes(n))
 	}
 	return strings.Join(texts, " + ")
+}
+
+func sumOf(all []int64) (sum int64) {
+	for _, n := range all {
+		sum += n
+	}
+	return sum
 }
 
 // LimitedBy names the origin of a limit, and how to remove one that is not wanted.

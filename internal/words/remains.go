@@ -2,6 +2,9 @@ package words
 
 import (
 	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"ipytracer/model"
 )
@@ -31,21 +34,6 @@ var residentKinds = map[string]string{
 // ResidentKind returns a kind of resident memory in words, or as it is in a report of a newer tracer.
 func ResidentKind(kind string) string { return cmp.Or(residentKinds[kind], kind) }
 
-// MappedPart says which part of a name's memory is a file's, or shared; "" below least bytes.
-func MappedPart(p *model.AccountPart, least int64) string {
-	kind := "pages of a file"
-	if p.Pages == SharedMemory {
-		kind = "shared memory"
-	}
-	switch {
-	case p.Mapped < least || p.Pages == "":
-		return ""
-	case p.Bytes-p.Mapped < p.Bytes/20:
-		return " (" + kind + ")"
-	}
-	return " (" + Bytes(p.Mapped) + " of it " + kind + ")"
-}
-
 // Stays describes the part of an entry that stays resident, "" if it is little: what allocators keep, or where that is
 // not known, what is in small blocks.
 func Stays(f *model.Freeing) string {
@@ -71,4 +59,43 @@ func SinceAttach(more, least int64) string {
 		return Bytes(-more) + " less than at the attach"
 	}
 	return "no more than at the attach"
+}
+
+// Alone returns the bytes that go with a name: "12.00 MiB + 1.00 GiB GPU".
+func Alone(x *model.Variable) string {
+	bytes := x.Bytes + model.SumOf(x.Maps)
+	text := Bytes(bytes)
+	switch {
+	case x.Device > 0 && bytes < leastPages:
+		text = Bytes(x.Device) + " GPU"
+	case x.Device > 0:
+		text += " + " + Bytes(x.Device) + " GPU"
+	case bytes == 0:
+		text = "shared"
+	}
+	if !x.Exact && bytes > 0 {
+		text = AtLeastMark + " " + text
+	}
+	return text
+}
+
+// Reaches returns the bytes that a name leads to; "" if they are the same that go with it, or not known.
+func Reaches(x *model.Variable) string {
+	if x.Reaches <= 0 || x.Reaches == x.Bytes {
+		return ""
+	}
+	return Bytes(x.Reaches)
+}
+
+// Shape returns a variable's shape as people write it, not escaped: 300 × 400 float64, or a length.
+func Shape(x *model.Variable) string {
+	var parts []string
+	for _, n := range x.Shape {
+		parts = append(parts, strconv.FormatInt(n, 10))
+	}
+	text := strings.Join(parts, " × ")
+	if text == "" && x.Length != nil {
+		text = fmt.Sprint("len ", *x.Length)
+	}
+	return strings.TrimSpace(text + " " + x.DType)
 }

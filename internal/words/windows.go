@@ -116,3 +116,15 @@ func Between(before, after string) string {
 	}
 	return "between " + before + " and " + after
 }
+
+// NoCellRan says how a session comes to have cells: of a notebook, and of another program.
+func NoCellRan(notebook bool) string {
+	if notebook {
+		return "To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) " +
+			"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it " +
+			"can be attached to."
+	}
+	return "The traced program is not an IPython kernel, so it has no cells: " +
+		"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) " +
+		"or start one with `tracer run -- jupyter lab`."
+}

@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,7 +47,7 @@ func (v audited) auditHeader(a *model.Audit) {
 	for _, p := range a.Processes {
 		parts := []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
 		if p.Notebook != "" {
-			parts = append(parts, doc.Plain(text.KernelName(&model.Process{Notebook: p.Notebook, Kernel: p.Kernel})))
+			parts = append(parts, doc.Plain(cmp.Or(p.Kernel, words.NotebookName(p.Notebook))))
 		}
 		if p.Python != "" {
 			parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))

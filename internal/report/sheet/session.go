@@ -80,9 +80,7 @@ func headlinesOf(r *model.Report, ranks string) []string {
 		all = known
 	}
 	if slices.Contains(known, ranks) {
-		all = append([]string{ranks}, slices.DeleteFunc(slices.Clone(all), func(id string) bool {
-			return id == ranks
-		})...)
+		all = words.First(all, ranks)
 	}
 	return all[:min(len(all), maxMeters)]
 }

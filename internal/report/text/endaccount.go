@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -59,15 +58,6 @@ func isKind(p model.AccountPart) int {
 	return 0
 }
 
-// resident returns the parts of the process's resident memory; nil for another meter, and if nobody looked.
-func (o *leftover) resident() *model.Resident {
-	i := slices.IndexFunc(o.r.Resident, func(r model.Resident) bool { return r.PID == o.pid })
-	if o.memory != residentMeter || i < 0 {
-		return nil
-	}
-	return &o.r.Resident[i]
-}
-
 // pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies
 // now, or shared memory; "" for private memory.
 func pagesOf(maps []model.ResidentPart) string {
@@ -115,27 +105,4 @@ func (o *leftover) takeHeld(a *model.Account, named []together) (taken int64) {
 		}
 	}
 	return taken
-}
-
-// partText returns a part of the remaining memory in words, with its bytes.
-func (o *leftover) partText(p *model.AccountPart) string {
-	bytes, who := words.Sampled(words.Bytes(p.Bytes), p.Sampled), escape.OneLine(p.Who, false, maxProse)
-	switch p.Kind {
-	case model.PartName:
-		return who + " " + words.BytesOrMore(p.Bytes, !p.AtLeast) + words.MappedPart(p, WorthShowing)
-	case model.PartLine:
-		text := bytes + " " + words.Meter(p.Meter) + " of " + who
-		if p.Lost {
-			text += ", lost in a cycle that the collector does not see"
-		}
-		return text
-	case model.PartWhere:
-		return bytes + " " + words.ResidentKind(who)
-	case model.PartObjects:
-		return bytes + " of other objects"
-	case model.PartChildren:
-		return words.Processes(len(p.PIDs), p.Who) + " " + words.Bytes(p.Bytes) + " (" +
-			escape.OneLine(p.Ends, false, MaxCode) + ")"
-	}
-	return bytes
 }

@@ -77,18 +77,3 @@ func (o *leftover) nameOf(p *model.Process) string {
 	}
 	return escape.Bounded(words.ProcessName(p.Command), maxProse)
 }
-
-// childBytes returns the memory of the kernel's processes at the end.
-func (o *leftover) childBytes() (sum int64) {
-	for _, p := range o.children {
-		sum += p.Bytes
-	}
-	return sum
-}
-
-// toEnd returns the kernel's processes that code ends, those with at least as much as a name must have to be named.
-func (o *leftover) toEnd() []model.AccountPart {
-	return slices.DeleteFunc(slices.Clone(o.children), func(p model.AccountPart) bool {
-		return p.Type == "" || p.Bytes < worthAGap
-	})
-}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,7 +35,7 @@ func (v headerView) header() {
 func versions(p model.Process) (name string, parts []doc.Span) {
 	name, parts = "process", []doc.Span{doc.Plain(fmt.Sprintf("pid %d", p.PID))}
 	if p.Notebook != "" {
-		parts = append(parts, doc.Plain(KernelName(&p)))
+		parts = append(parts, doc.Plain(cmp.Or(p.Kernel, words.NotebookName(p.Notebook))))
 	}
 	if p.Python != "" {
 		parts = append(parts, doc.Plain("Python "+escape.Bounded(p.Python, maxName)))
@@ -171,34 +172,33 @@ func (v headerView) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory, wallClock(h.Started))
+	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory, escape.Bounded(words.Clock(h.Started), maxName))
 }
 
-// wallClock shortens an RFC 3339 time in UTC to the second.
-func wallClock(started string) string {
-	const seconds = len("2006-01-02T15:04:05")
-	if len(started) > seconds && started[10] == 'T' && strings.HasSuffix(started, "Z") {
-		return started[:10] + " " + started[11:seconds] + " UTC"
-	}
-	return escape.Bounded(started, maxName)
-}
+// A session can have several kernels. Every item of one kernel names it, and the first screen has the highest moment of
+// each.
 
-// noCells gives advice if there is nothing to show.
-func (v headerView) noCells() {
-	notebook := false
-	for _, p := range v.r.Processes {
-		notebook = notebook || p.IPython != ""
+// about describes in a line each process that runs cells, and the traced time.
+func (v headerView) about() {
+	if len(v.ranked) > 0 {
+		v.Blank()
 	}
-	v.Heading("No cell ran while the tracer was attached")
-	if notebook || len(v.r.Processes) == 0 {
-		v.Prose("",
-			"To see what a cell takes, leave `tracer attach` running, run a cell in the notebook (Shift-Enter) "+
-				"or at the IPython prompt, then stop the tracer with Ctrl-C. `tracer kernels` lists the kernels it "+
-				"can be attached to.")
-		return
+	for _, p := range v.kernels() {
+		name, parts := versions(p)
+		parts = append(parts, doc.Plain(escape.Bounded(p.Frontend, maxName)))
+		parts = append(parts, origin(p)...)
+		if p.IPython == "" {
+			parts = append(parts, doc.Plain(escape.Bounded(p.Command, maxProse)))
+		}
+		if p.Late {
+			parts = append(parts, doc.Plain("was running before"))
+		}
+		v.Field(name, parts)
+		memoryLimits(v.Document, p)
+		if len(v.cells) == 0 {
+			v.Field(words.Meter(v.first()), course(v.life(p), v.first()))
+		}
 	}
-	v.Prose("",
-		"The traced program is not an IPython kernel, so it has no cells: "+
-			"the figures above cover its whole run. To see cells, attach to a kernel (`tracer kernels` lists them) "+
-			"or start one with `tracer run -- jupyter lab`.")
+	v.devices()
+	v.session()
 }

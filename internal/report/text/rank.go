@@ -2,22 +2,10 @@ package text
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"ipytracer/internal/report/doc"
-	"ipytracer/internal/report/escape"
-	"ipytracer/internal/words"
 	"ipytracer/model"
-)
-
-// The most rows of the ranking, and the least need of a stretch between cells in it.
-const (
-	mostRanked  = 15
-	worthAGap   = 1 << 20
-	shareOfAGap = 100 // of the heaviest: one in …
 )
 
 // order is the ranking: cells and the times between them, the largest need first.
@@ -116,24 +104,6 @@ func (o *order) fill() {
 	}
 }
 
-// nameOf returns the name of a cell for people: its In[N]; if IPython counts none its first line, or without that the
-// number of its run.
-func nameOf(w *model.Window) string {
-	if w.ExecutionCount != nil && !w.Silent {
-		return escape.Bounded(label(*w), maxName)
-	}
-	for line := range strings.SplitSeq(beginning(w.Source), "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			return "“" + escape.Bounded(line, maxCellText) + "”"
-		}
-	}
-	return words.Cell(w.Execution, -1, w.Silent)
-}
-
-// maxCellText is the length of a cell's text, in cells, that names a cell without an In[N]: names stand in the first
-// columns of tables.
-const maxCellText = 16
-
 // split divides the ranking into items with a row and folded ones.
 func (o *order) split() (shown, rest []int) {
 	most := mostRanked
@@ -163,47 +133,6 @@ func (o *order) shown() (shown []stretch, rest []int) {
 	return shown, rest
 }
 
-// rankView shows the table of the ranking.
-type rankView struct{ *view }
-
-// ranking shows the table of cells and of the times between them.
-func (v rankView) ranking() {
-	shown, rest := v.shown()
-	by := ""
-	if len(v.meters) > 0 {
-		by = words.Meter(v.meters[0]) + " memory, "
-	}
-	v.Heading("Cells, by what they need")
-	legend := by + "need = highest − start · consumed = end − start · total = at the end"
-	others := v.otherMeters()
-	if len(others) > 0 {
-		legend += " · " + strings.Join(titlesOf(others), ", ") + ": need"
-	}
-	v.Prose("", doc.Dim(legend))
-	t := doc.NewTable(doc.Left("cell"))
-	if v.several {
-		t.Columns = append(t.Columns, doc.Right("pid"))
-	}
-	t.Columns = append(t.Columns, doc.Bytes("need"))
-	trees := slices.ContainsFunc(shown, func(s stretch) bool { return v.needOf(s.tree()) > v.needOf(s.figures) })
-	if trees {
-		t.Columns = append(t.Columns, doc.Bytes("with children").Drop(1))
-	}
-	t.Columns = append(t.Columns, doc.Bytes("consumed").Drop(2),
-		doc.Bytes("total").Drop(100))
-	for i, id := range others {
-		t.Columns = append(t.Columns, doc.Bytes(words.Meter(id)).Drop(5+i))
-	}
-	t.Columns = append(t.Columns, doc.Right("time").Drop(4),
-		doc.Flex("where it was highest"))
-	statements := v.statementsOf(idsOf(shown))
-	for _, s := range shown {
-		v.rankedRow(t, s, trees, others, statements)
-	}
-	v.Table(t)
-	v.folded(rest)
-}
-
 // otherMeters returns the meters with a column of their need beside the ranking one. Mapped memory is left out, because
 // the others are within it.
 func (o *order) otherMeters() (ids []string) {
@@ -213,14 +142,6 @@ func (o *order) otherMeters() (ids []string) {
 		}
 	}
 	return ids
-}
-
-// titlesOf returns the names of meters for people.
-func titlesOf(ids []string) (all []string) {
-	for _, id := range ids {
-		all = append(all, words.Meter(id))
-	}
-	return all
 }
 
 // idsOf returns the ids of the cells in a part of the ranking.
@@ -234,98 +155,100 @@ func idsOf(shown []stretch) map[int]bool {
 	return ids
 }
 
-// summitOf returns the text of the line at which a cell was highest; of the whole cell if that is not known, or there
-// is one line.
-func (v rankView) summitOf(c *model.Window, statements []model.Window) string {
-	if i := v.summitAmong(statements, c); i >= 0 && len(statements) > 1 {
-		where, source := statementLabel(statements[i], cellLines(*c))
-		return where + source
-	}
-	return escape.Lines(c.Source, c.SourceTruncated, maxLead)
+// stretch is an item of the ranking: a cell, or the time between two. Cell, gap and figures are set if it is shown.
+type stretch struct {
+	id, at  int // of the cell; the number of the time between cells
+	cell    *model.Window
+	gap     *model.Between
+	pid     int
+	label   string
+	start   int64
+	peak    int64   // of the ranking meter, with children if that is more
+	from    int64   // its own at the start
+	top     int64   // its own peak
+	need    int64   // of it: the process's own or, if that is more, with its children
+	took    []taker // children that took memory in it
+	figures map[string]model.Figure
 }
 
-func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string,
-	statements map[int][]model.Window) {
-	cells := []doc.Span{doc.Bold(s.label)}
-	if v.several {
-		cells = append(cells, doc.Plain(fmt.Sprint(s.pid)))
+// tree returns the figures with children, where they differ. Only shown stretches have them.
+func (s *stretch) tree() map[string]model.Figure {
+	switch {
+	case s.cell != nil:
+		return s.cell.Tree
+	case s.gap != nil:
+		return s.gap.Tree
 	}
-	meter := ""
-	if len(v.meters) > 0 {
-		meter = v.meters[0]
-	}
-	cells = append(cells, doc.FigureAt(words.Need, s.figures, meter))
-	if trees {
-		together := doc.Span{}
-		if v.needOf(s.tree()) > v.needOf(s.figures) {
-			together = doc.FigureAt(words.Need, s.tree(), meter)
+	return nil
+}
+
+// taker is a child that took memory in a cell, with its peak and its need.
+type taker struct {
+	pid        int
+	peak, need int64
+}
+
+// summitOf finds both stretches in the ranking.
+func summitOf(ranked []stretch) (at, in int) {
+	for i := range ranked {
+		if ranked[i].peak > ranked[at].peak {
+			at = i
 		}
-		cells = append(cells, together)
 	}
-	cells = append(cells, doc.FigureAt(words.Consumed, s.figures, meter), doc.FigureAt(words.Total, s.figures, meter))
-	for _, id := range others {
-		cells = append(cells, doc.FigureAt(words.Need, s.figures, id))
-	}
-	if s.gap != nil {
-		text := doc.Dim("(no cell ran: hooks, threads, timers)")
-		t.Row(cells, words.Duration(s.gap.DurationNS), text)
-		return
-	}
-	c := s.cell
-	text, look := v.summitOf(c, statements[c.ID]), doc.Plain
-	if c.Status != model.OK && c.Status != "" {
-		text, look = strings.TrimSuffix(escape.Bounded(c.Status, maxName)+" · "+text, " · "), doc.Red
-	}
-	t.Row(cells, words.Duration(c.DurationNS), look(text))
-	if len(c.Refused) > 0 || c.Foreign != nil || c.Note != "" {
-		bare := *c
-		bare.Status = model.OK
-		t.Below(trimmed(remarks(bare)))
-	}
+	return at, risenIn(ranked, at)
 }
 
-// folded sums up the items without a row in one line.
-func (v rankView) folded(rest []int) {
-	if len(rest) == 0 {
-		return
+// risenIn finds the cell of a highest moment.
+func risenIn(ranked []stretch, at int) (in int) {
+	top := &ranked[at]
+	if !isNextToNothing(top.need, top.peak) {
+		return at
 	}
-	cells, gaps, most, sum := 0, 0, int64(0), int64(0)
-	for _, i := range rest {
-		s := &v.ranked[i]
-		switch {
-		case s.id > 0:
-			cells++
-		case s.need < worthAGap: // there are as many of these as cells
-			continue
-		default:
-			gaps++
+	last := -1 // the last one before that rose: since then memory only stood there
+	for i := range ranked {
+		s := &ranked[i]
+		if s.pid == top.pid && s.start < top.start && !isNextToNothing(s.need, top.peak) &&
+			(last < 0 || s.start > ranked[last].start) {
+			last = i
 		}
-		most = max(most, s.need)
-		sum += max(0, s.need)
 	}
-	if cells+gaps == 0 {
-		return
+	if last >= 0 && ranked[last].id > 0 && isNextToNothing(top.peak-ranked[last].peak, top.peak) {
+		return last
 	}
-	var what []string
-	if cells > 0 {
-		what = append(what, words.Plural(cells, "more cell"))
-	}
-	if gaps > 0 {
-		what = append(what, words.Plural(gaps, "stretch")+" between cells")
-	}
-	each := ", none needs more than " + words.Bytes(most)
-	if most <= 0 {
-		each = ", none needs any"
-	} else if cells+gaps > 1 {
-		each = ", together " + words.Bytes(sum) + each
-	}
-	v.Prose("", doc.Dim("… and "+strings.Join(what, ", ")+each+"; --full prints all."))
+	return at
 }
 
-// beginning returns the longest part of a text that a line's excerpt can need.
-func beginning(text string) string {
-	if len(text) > maxProse {
-		return escape.Prefix(text, maxProse)
+// isNextToNothing reports whether a rise is a small part of its result.
+func isNextToNothing(rise, to int64) bool { return rise < to/nextToNothing }
+
+// nextToNothing is the reciprocal of a share. If the highest moment rose by less after a cell, it still belongs to that
+// cell.
+const nextToNothing = 100
+
+// mostSummits is the most kernels with a line for their highest moment, beside the highest of all.
+const mostSummits = 4
+
+// otherSummits returns the highest moments of the kernels as places in the ranking, without the highest of all: the
+// highest first.
+func (o *order) otherSummits() (at []int) {
+	if !o.several || len(o.ranked) == 0 {
+		return nil
 	}
-	return text
+	of := map[int]int{} // by process
+	for i := range o.ranked {
+		s := &o.ranked[i]
+		if best, known := of[s.pid]; !known || s.peak > o.ranked[best].peak {
+			of[s.pid] = i
+		}
+	}
+	first, _ := summitOf(o.ranked)
+	delete(of, o.ranked[first].pid)
+	for _, i := range of {
+		at = append(at, i)
+	}
+	slices.SortFunc(at, func(a, b int) int {
+		return cmp.Or(cmp.Compare(o.ranked[b].peak, o.ranked[a].peak),
+			cmp.Compare(o.ranked[a].start, o.ranked[b].start), cmp.Compare(a, b))
+	})
+	return at
 }

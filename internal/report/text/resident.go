@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ipytracer/internal/report/doc"
 	"ipytracer/internal/report/escape"
@@ -64,5 +65,26 @@ func (v Remains) Resident(all []model.Resident) {
 			sum += r.Total
 		}
 		v.Note("… and %s with %s together; --full has each.", words.Plural(len(rest), "more process"), words.Bytes(sum))
+	}
+}
+
+// typedIn says which of several kernels code is for; "" if there is only one.
+func typedIn(kernel string) string {
+	if kernel == "" {
+		return ""
+	}
+	return ", in a cell of " + escape.OneLine(kernel, false, maxProse)
+}
+
+// ToFree lists the code that frees memory of names.
+func (v Remains) ToFree(all []model.Freeing) {
+	if len(all) == 0 {
+		return
+	}
+	v.Heading("To free it, type into a cell")
+	v.Blank()
+	for _, f := range all {
+		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
+			escape.OneLine(f.Type, false, MaxCode), doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
 	}
 }

@@ -69,9 +69,6 @@ func Remarks(w *model.Window) (all []string) {
 	return all
 }
 
-// Shape returns a variable's shape as people write it: 300 × 400 float64, or a length.
-func Shape(x model.Variable) string { return shapeOf(x) }
-
 // Agreement returns the number of proven windows of a meter, and the quality of its figures.
 func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figures, proven string) {
 	return quality(m, served, p).Text, agreement(p, compared).Text

@@ -127,14 +127,3 @@ func statementAt(all []model.Window, line int) int {
 	}
 	return at
 }
-
-// untouched returns the part of a line's memory that the process has never touched, as far as names hold it.
-func (o *leftover) untouched(l *model.Line) (bytes int64) {
-	for i := range o.r.Variables {
-		x := &o.r.Variables[i]
-		if o.memory == residentMeter && x.PID == o.pid && x.Execution == l.Execution && x.Line == l.Line {
-			bytes += max(0, x.Bytes-o.held(x))
-		}
-	}
-	return bytes
-}
