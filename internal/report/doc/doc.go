@@ -6,7 +6,6 @@ package doc
 
 import (
 	"fmt"
-	"io"
 
 	"ipytracer/internal/report/escape"
 )
@@ -43,18 +42,6 @@ func (d *Document) On(m Medium) { d.on = m }
 func (d *Document) Item(index int) { d.item = index }
 
 func (d *Document) add(part any) { d.blocks = append(d.blocks, block{d.on, d.item, part}) }
-
-// Write writes the document in a format: text, for a terminal of a size; markdown; or html. It fails with w's error
-// only.
-func (d *Document) Write(w io.Writer, format string, size Size) error {
-	switch format {
-	case "markdown":
-		return d.Markdown(w)
-	case "html":
-		return d.HTML(w)
-	}
-	return d.Text(w, size)
-}
 
 type (
 	blank   struct{}

@@ -200,7 +200,7 @@ func (v heapView) whoAllocatedShort() {
 			continue
 		}
 		left--
-		if slices.ContainsFunc(coverages(cell), func(c model.Coverage) bool { return !c.Exact }) {
+		if slices.ContainsFunc(slices.Collect(maps.Values(cell.Coverage)), func(c model.Coverage) bool { return !c.Exact }) {
 			open = append(open, s.label)
 		}
 		label := doc.Bold(s.label)
@@ -223,13 +223,6 @@ func (v heapView) whoAllocatedShort() {
 	}
 }
 
-func coverages(w *model.Window) (all []model.Coverage) {
-	for _, c := range w.Coverage {
-		all = append(all, c)
-	}
-	return all
-}
-
 // The most rows in the tables of lines and of tensors, for each meter.
 const (
 	maxLineRows   = 8
@@ -249,10 +242,14 @@ func (v heapView) lines() {
 		if shown[l.Meter]++; shown[l.Meter] == 1 {
 			first[l.Meter] = l.AtPeak
 		}
+		source := v.textOf(l)
+		if source != "" {
+			source = "  # " + source
+		}
 		t.Row(words.Meter(l.Meter), words.Sampled(words.Bytes(l.AtPeak), l.Sampled),
 			words.Sampled(words.Bytes(l.Allocated), l.Sampled), doc.Dim(words.Sampled(words.Bytes(l.Freed), l.Sampled)),
 			words.Sampled(words.Bytes(l.Net), l.Sampled), doc.Dim(words.Sampled(fmt.Sprint(l.Count), l.Sampled)),
-			escape.OneLine(strings.TrimSpace(words.Frame(&l.Frame)+v.sourceOf(l)), false, maxProse))
+			escape.OneLine(strings.TrimSpace(words.Frame(&l.Frame)+source), false, maxProse))
 	}
 	if t.Len() == 0 {
 		return
@@ -261,14 +258,6 @@ func (v heapView) lines() {
 	v.Prose("", doc.Dim("at peak = there at the session's highest moment of the meter"))
 	v.Blank()
 	v.Table(t)
-}
-
-// sourceOf returns the text of a cell's line, if it is known.
-func (v heapView) sourceOf(l model.Line) string {
-	if text := v.textOf(l); text != "" {
-		return "  # " + text
-	}
-	return ""
 }
 
 // rounding returns the bytes that the allocator added, as far as they are known.

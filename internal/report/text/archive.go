@@ -125,10 +125,7 @@ func (s *scale) weight(w model.Window) int64 { return max(s.needOf(w.Meters), s.
 
 // needOf returns the need of the ranking meter in some figures.
 func (s *scale) needOf(figures map[string]model.Figure) int64 {
-	if len(s.meters) == 0 {
-		return 0
-	}
-	return figures[s.meters[0]].Need()
+	return figures[s.first()].Need()
 }
 
 // moved reports whether any headline meter changed.
@@ -141,23 +138,20 @@ func (s *scale) moved(figures map[string]model.Figure) bool {
 
 // reaches reports whether a cell was highest during a statement.
 func (s *scale) reaches(w, c model.Window) bool {
-	if len(s.meters) == 0 {
-		return false
-	}
-	own, ok := w.Meters[s.meters[0]]
-	whole := c.Meters[s.meters[0]]
+	own, ok := w.Meters[s.first()]
+	whole := c.Meters[s.first()]
 	return ok && own.Peak == whole.Peak && whole.Need() > 0
 }
 
 // summitAmong returns the statement at which a cell rose to its peak, -1 if that is not known: the first statement in
 // which all but a tenth of its need was there. If a cell's children need more, theirs counts.
 func (s *scale) summitAmong(statements []model.Window, c *model.Window) int {
-	if len(s.meters) == 0 || s.weight(*c) <= 0 {
+	if s.weight(*c) <= 0 {
 		return -1
 	}
-	of := func(w *model.Window) model.Figure { return s.heavierFigures(w)[s.meters[0]] }
+	of := func(w *model.Window) model.Figure { return s.heavierFigures(w)[s.first()] }
 	if s.needOf(c.Tree) > s.needOf(c.Meters) {
-		of = func(w *model.Window) model.Figure { f, _ := w.Together(s.meters[0]); return f }
+		of = func(w *model.Window) model.Figure { f, _ := w.Together(s.first()); return f }
 	}
 	least := of(c).Peak - s.weight(*c)/10
 	return slices.IndexFunc(statements, func(w model.Window) bool { return of(&w).Peak >= least && of(&w).Need() > 0 })

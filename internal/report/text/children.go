@@ -100,12 +100,7 @@ func tookMemory(c *model.Child) bool {
 
 // childRows lists the heaviest children of one window, the number of idle ones, and the sum with all others.
 func (v processView) childRows(w *model.Window, children []model.Child, idle int) []figureRow {
-	weight := func(c model.Child) int64 {
-		if len(v.meters) == 0 {
-			return 0
-		}
-		return c.Meters[v.meters[0]].Peak
-	}
+	weight := func(c model.Child) int64 { return c.Meters[v.first()].Peak }
 	slices.SortStableFunc(children, func(a, b model.Child) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.PID, b.PID))
 	})
@@ -163,7 +158,7 @@ func (v processView) childrenShort() {
 			listed[c.PID] = true
 			t.Row(label, fmt.Sprint(c.PID), doc.FigureAt(words.Highest, c.Meters,
 				v.first()), doc.FigureAt(words.Need, c.Meters, v.first()),
-				v.childName(c, cell.PID))
+				childName(v.r, cell.PID, c.Command))
 			label = doc.Span{}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/internal/words"
 	"ipytracer/model"
 )
@@ -43,7 +42,7 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 		if bytes <= 0 {
 			continue
 		}
-		who := words.ProcessKind(o.nameOf(p))
+		who := words.ProcessKind(childName(o.r, o.pid, p.Command))
 		if p.EndedBy.Helper {
 			who = words.Helpers
 		} else if p.EndedBy.Pool != "" {
@@ -67,13 +66,4 @@ func (o *leftover) findChildren() (parts []model.AccountPart) {
 	}
 	slices.SortStableFunc(parts, func(a, b model.AccountPart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	return parts
-}
-
-// nameOf returns the name of a process beside the kernel.
-func (o *leftover) nameOf(p *model.Process) string {
-	i := slices.IndexFunc(o.r.Processes, func(k model.Process) bool { return k.PID == o.pid })
-	if i >= 0 && o.r.Processes[i].Command == p.Command {
-		return words.Forked
-	}
-	return escape.Bounded(words.ProcessName(p.Command), maxProse)
 }

@@ -180,9 +180,7 @@ func (v headerView) host() {
 
 // about describes in a line each process that runs cells, and the traced time.
 func (v headerView) about() {
-	if len(v.ranked) > 0 {
-		v.Blank()
-	}
+	v.begin()
 	for _, p := range v.kernels() {
 		name, parts := versions(p)
 		parts = append(parts, doc.Plain(escape.Bounded(p.Frontend, maxName)))

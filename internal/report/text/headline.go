@@ -50,7 +50,10 @@ func (v headlineView) leadLeft() {
 
 // leadRest writes the lines about the remaining memory of a process.
 func (v headlineView) leadRest(rest *leftover) {
-	in := inKernel(v.r, rest.pid)
+	in := "" // of several kernels
+	if kernel := words.KernelOf(v.r.Processes, rest.pid); kernel != "" {
+		in = "in " + kernel + ": "
+	}
 	v.Answer("still there", in+rest.stillThere())
 	switch {
 	case !rest.isWorthFreeing() || !rest.isTyped():
@@ -90,14 +93,6 @@ func (v headlineView) otherHighest() {
 			fmt.Sprintf("%s, none of which had more than %s", words.Plural(len(rest), "more kernel"),
 				words.Bytes(v.ranked[rest[0]].peak)))
 	}
-}
-
-// inKernel returns the prefix of an item of one kernel, if there are several.
-func inKernel(r *model.Report, pid int) string {
-	if kernel := words.KernelOf(r.Processes, pid); kernel != "" {
-		return "in " + kernel + ": "
-	}
-	return ""
 }
 
 // In a session without a cell there is no highest moment to explain. Its first lines say what each process has, what

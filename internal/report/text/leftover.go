@@ -32,8 +32,10 @@ func leftoverOf(v *view, pid int) *leftover {
 		memory: memory(v.first()), r: v.r, pid: pid, end: v.ends[pid].end, cached: v.ends[pid].cached, textOf: v.textOf,
 		full: v.o.Full,
 	}
-	o.withoutCells(v)
-	if slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.PID == pid && p.Late }) {
+	if _, ran := v.ends[pid]; !ran { // the end of the session is that of a process without a cell
+		o.end, o.idle = v.sessions[pid][v.first()].End, true
+	}
+	if isLate(v.r, pid) {
 		o.start = v.sessions[pid][v.first()].Start
 	}
 	used := map[string]bool{}
@@ -85,14 +87,7 @@ func (o *leftover) left() (all []model.Line) {
 
 // lives reports whether the process still lived when the session ended.
 func (o *leftover) lives() bool {
-	return slices.ContainsFunc(o.r.Processes, func(p model.Process) bool { return p.PID == o.pid && !p.Ended })
-}
-
-// withoutCells takes the end of the session for the end of a process without a cell.
-func (o *leftover) withoutCells(v *view) {
-	if _, ran := v.ends[o.pid]; !ran {
-		o.end, o.idle = v.sessions[o.pid][v.first()].End, true
-	}
+	return hasProcess(o.r, o.pid, func(p *model.Process) bool { return !p.Ended })
 }
 
 // when names the moment of the remaining memory.
@@ -105,9 +100,7 @@ func (o *leftover) when() string {
 
 // isTyped reports whether code can be typed into the process: it runs cells.
 func (o *leftover) isTyped() bool {
-	return !o.idle || slices.ContainsFunc(o.r.Processes, func(p model.Process) bool {
-		return p.PID == o.pid && p.IPython != ""
-	})
+	return !o.idle || hasProcess(o.r, o.pid, func(p *model.Process) bool { return p.IPython != "" })
 }
 
 // untouched returns the part of a line's memory that the process has never touched, as far as names hold it.
@@ -147,17 +140,11 @@ func (o *leftover) named() (out []together) {
 		if f.PID != o.pid || len(f.Names) < 2 || f.Shared < worthAGap || o.holds(&f) < worthAGap {
 			continue
 		}
-		one := together{names: f.Names, bytes: o.holds(&f), exact: f.Exact, collects: f.Collects, maps: f.Maps}
 		for _, name := range f.Names {
 			shared[name] = true
-			i := slices.IndexFunc(o.r.Variables, func(x model.Variable) bool {
-				return x.PID == o.pid && x.Name == name
-			})
-			if i >= 0 {
-				one.all = append(one.all, &o.r.Variables[i])
-			}
 		}
-		out = append(out, one)
+		out = append(out, together{names: f.Names, bytes: o.holds(&f), exact: f.Exact,
+			all: membersOf(o.r.Variables, &f), collects: f.Collects, maps: f.Maps})
 	}
 	for i := range o.r.Variables {
 		if x := &o.r.Variables[i]; x.PID == o.pid && !shared[x.Name] && o.held(x) >= worthAGap && !isInterpreters(x) {

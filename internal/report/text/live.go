@@ -27,10 +27,7 @@ const minLiveSource = 20
 
 // Live writes the line of a cell at its end, and below it the remarks that it has no room for.
 func Live(w io.Writer, window model.Window, o Options) error {
-	first := o.By
-	if first == "" {
-		first = "cpu.resident"
-	}
+	first := cmp.Or(o.By, residentMeter)
 	segments := []segment{
 		{name: "consumed", meter: first, q: words.Consumed},
 		{name: "peaked", meter: first, q: words.Peaked, drop: 3},

@@ -76,10 +76,7 @@ func (v rankView) rankedRow(t *doc.Table, s stretch, trees bool, others []string
 	if v.several {
 		cells = append(cells, doc.Plain(fmt.Sprint(s.pid)))
 	}
-	meter := ""
-	if len(v.meters) > 0 {
-		meter = v.meters[0]
-	}
+	meter := v.first()
 	cells = append(cells, doc.FigureAt(words.Need, s.figures, meter))
 	if trees {
 		together := doc.Span{}

@@ -235,20 +235,28 @@ func (s *survey) life(p model.Process) map[string]model.Figure {
 func (s *survey) processName(pid, of int) string {
 	for i := len(s.r.Processes) - 1; i >= 0; i-- { // a pid may have been used again
 		if p := &s.r.Processes[i]; p.PID == pid {
-			return s.childName(model.Child{PID: pid, Command: p.Command}, of)
+			return childName(s.r, of, p.Command)
 		}
 	}
 	return ""
 }
 
-// childName returns the name of a child process.
-func (s *survey) childName(c model.Child, of int) string {
-	for _, p := range s.r.Processes {
-		if p.PID == of && p.Command == c.Command {
-			return words.Forked
-		}
+// childName returns the name of a process beside a kernel, by its command line.
+func childName(r *model.Report, kernel int, command string) string {
+	if hasProcess(r, kernel, func(p *model.Process) bool { return p.Command == command }) {
+		return words.Forked
 	}
-	return escape.Bounded(words.ProcessName(c.Command), maxProse)
+	return escape.Bounded(words.ProcessName(command), maxProse)
+}
+
+// hasProcess reports whether a report has a process with a pid and a property; a pid may have been used again.
+func hasProcess(r *model.Report, pid int, has func(*model.Process) bool) bool {
+	return slices.ContainsFunc(r.Processes, func(p model.Process) bool { return p.PID == pid && has(&p) })
+}
+
+// isLate reports whether a process began before the session.
+func isLate(r *model.Report, pid int) bool {
+	return hasProcess(r, pid, func(p *model.Process) bool { return p.Late })
 }
 
 // depth returns the number of experiments around a window. A report from elsewhere may have cycles.

@@ -14,12 +14,18 @@ import (
 
 // nothingNamed describes the holders of an idle kernel's memory where no name holds much of it.
 func (o *leftover) nothingNamed() string {
-	if !slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid }) {
+	if !o.isLookedAt() {
 		return "what holds it was not looked at to the end"
 	}
 	return "no name of the notebook's holds much; tracer audit says what modules, classes and cycles hold"
 }
 
+// isLookedAt reports whether a look at the process's objects came to its end.
+func (o *leftover) isLookedAt() bool {
+	return slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
+}
+
+// stillThere describes the remaining memory and its parts.
 func (o *leftover) stillThere() string {
 	text := words.Bytes(o.end) + o.when()
 	if below := o.childBytes(); below > 0 {
@@ -34,6 +40,7 @@ func (o *leftover) stillThere() string {
 	return text
 }
 
+// assigned matches a line that assigns a name.
 var assigned = regexp.MustCompile(`^\s*([\pL_][\pL\pN_]*)\s*=[^=]`)
 
 // toFree names the names to delete, and what ends processes. If no name is known to hold memory, it gives the names
@@ -52,43 +59,40 @@ func (o *leftover) toFree() string {
 		}
 		return text
 	}
-	var parts []string
-	seen := map[string]bool{}
-	for _, l := range o.left() {
-		if len(parts) == 3 || l.Left < worthAGap || l.Function != "<module>" {
-			continue
-		}
-		name := ""
-		if m := assigned.FindStringSubmatch(o.textOf(l)); m != nil {
-			name = m[1]
-		}
-		if name == "" || seen[name] {
-			continue
-		}
-		seen[name] = true
-		parts = append(parts, fmt.Sprintf("%s (%s)", name, words.Sampled(words.Bytes(l.Left), l.Sampled)))
-	}
-	looked := slices.ContainsFunc(o.r.Names, func(n model.Names) bool { return n.PID == o.pid })
-	if !looked && len(parts) == 0 {
-		return o.nobodyLooked()
-	}
-	if all := o.left(); len(parts) == 0 && len(all) > 0 && all[0].Left >= worthAGap {
-		return "no name is known to hold it; " + o.beyondNames(&all[0])
-	}
-	if len(parts) == 0 {
-		return "no line of a cell keeps much under a name"
-	}
-	if all := o.left(); looked && isLost(&all[0]) {
-		return "no name holds much alone; " + o.beyondNames(&all[0])
-	}
+	lines, looked := o.left(), o.isLookedAt()
+	names := o.assignedBy(lines)
 	text := "no name holds much alone; tracer audit --full says what holds it"
 	switch {
+	case !looked && len(names) == 0:
+		return o.nobodyLooked()
+	case len(names) == 0 && len(lines) > 0 && lines[0].Left >= worthAGap:
+		return "no name is known to hold it; " + o.beyondNames(&lines[0])
+	case len(names) == 0:
+		return "no line of a cell keeps much under a name"
 	case !looked:
 		text = o.nobodyLooked()
+	case isLost(&lines[0]):
+		return "no name holds much alone; " + o.beyondNames(&lines[0])
 	case o.scattered:
 		text = "which GPU a name's memory is on is not known; tracer audit --full says what holds it"
 	}
-	return text + ": the lines that made it assign " + strings.Join(parts, ", ")
+	return text + ": the lines that made it assign " + strings.Join(names, ", ")
+}
+
+// assignedBy returns the first names that lines assign, each with its size.
+func (o *leftover) assignedBy(lines []model.Line) (names []string) {
+	const few = 3
+	seen := map[string]bool{}
+	for _, l := range lines {
+		if len(names) == few || l.Left < worthAGap || l.Function != "<module>" {
+			continue
+		}
+		if m := assigned.FindStringSubmatch(o.textOf(l)); m != nil && !seen[m[1]] {
+			seen[m[1]] = true
+			names = append(names, fmt.Sprintf("%s (%s)", m[1], words.Sampled(words.Bytes(l.Left), l.Sampled)))
+		}
+	}
+	return names
 }
 
 // beyondNames says where to read on about memory of a line that no name holds, or how it was lost.

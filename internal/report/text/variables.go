@@ -36,8 +36,6 @@ type Remains struct {
 	Processes []model.Process
 }
 
-func remainsOf(v *view) Remains { return Remains{v.Document, v.o.Full, v.r.Processes} }
-
 // Variables lists the names, the largest first.
 func (v Remains) Variables(all []model.Variable, names []model.Names, free []model.Freeing) {
 	l := &variableList{all: all, free: free, full: v.Full, children: map[int]bool{}}

@@ -12,41 +12,6 @@ import (
 	"ipytracer/model"
 )
 
-// legend explains the titles of columns.
-func (v *view) legend() {
-	v.Prose("", doc.Dim(
-		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · "+
-			"total = at the end"))
-}
-
-// detailed returns the number of heaviest cells that are shown in detail.
-func (v *view) detailed() int {
-	if v.o.Statements == 0 {
-		return 3
-	}
-	return v.o.Statements
-}
-
-// gapLabel returns the label of a gap. It names cells without an In[N] by their text or, with --full, by their number
-// in the table.
-func (v *view) gapLabel(b model.Between) string {
-	name := func(w *brief) string {
-		if !w.counted || w.silent {
-			if v.o.Full { // the table of cells has the numbers
-				return fmt.Sprintf("#%d", w.execution)
-			}
-			return v.shortName(w)
-		}
-		return w.label
-	}
-	after, begun := v.byID[b.After]
-	before, ended := v.byID[b.Before]
-	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
-		return "between " + name(after) + " and " + name(before) + words.OfKernel(b.Kernel)
-	}
-	return escape.Bounded(b.Label, maxProse)
-}
-
 // Options are settings of the report for people. The zero value is a plain report, 120 cells wide. It ranks cells by
 // the memory that came nearest to its limit, shows the heaviest, and the three heaviest of them line by line.
 type Options struct {
@@ -74,8 +39,6 @@ type view struct {
 	*doc.Document
 	*order
 	o Options
-	// divided is the account of the highest moment, once a sentence has asked for it.
-	divided *model.Account
 }
 
 func newView(r *model.Report, o Options) (*view, error) {
@@ -89,23 +52,48 @@ func newView(r *model.Report, o Options) (*view, error) {
 	return &view{Document: &doc.Document{}, order: order, o: o}, nil
 }
 
-// figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
-func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, quantities []words.Quantity,
-	ids []string) {
-	for m, id := range v.meters {
-		shown := []words.Quantity{words.Need, words.Consumed}
-		if m == 0 {
-			shown = first
-		}
-		for i, q := range shown {
-			c := doc.Bytes(q.Title).In(words.Meter(id)).Drop(i)
-			if m > 0 {
-				c = c.Drop(1000*(i+1) + m)
+// detailed returns the number of heaviest cells that are shown in detail.
+func (v *view) detailed() int { return cmp.Or(v.o.Statements, 3) }
+
+// noCells says what to do where there is no cell to show.
+func (v *view) noCells() {
+	notebook := slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.IPython != "" })
+	v.Heading("No cell ran while the tracer was attached")
+	v.Prose("", words.NoCellRan(notebook || len(v.r.Processes) == 0))
+}
+
+// gapLabel returns the label of a gap. It names cells without an In[N] by their text or, with --full, by their number
+// in the table.
+func (v *view) gapLabel(b model.Between) string {
+	name := func(w *brief) string {
+		if !w.counted || w.silent {
+			if v.o.Full { // the table of cells has the numbers
+				return fmt.Sprintf("#%d", w.execution)
 			}
-			columns, quantities, ids = append(columns, c), append(quantities, q), append(ids, id)
+			return v.shortName(w)
 		}
+		return w.label
 	}
-	return columns, quantities, ids
+	after, begun := v.byID[b.After]
+	before, ended := v.byID[b.Before]
+	if begun && ended && after.kind == model.Cell && before.kind == model.Cell {
+		return "between " + name(after) + " and " + name(before) + words.OfKernel(b.Kernel)
+	}
+	return escape.Bounded(b.Label, maxProse)
+}
+
+// legend explains the titles of columns.
+func (v *view) legend() {
+	v.Prose("", doc.Dim(
+		"need = highest − start · consumed = end − start · peaked = needed on top of what is left · "+
+			"total = at the end"))
+}
+
+// figureRow is one row of a figure table.
+type figureRow struct {
+	lead, trail []doc.Span
+	figures     map[string]model.Figure
+	below       []doc.Span
 }
 
 // figureTable prints rows of windows with the figure columns between lead and trail columns, and names the columns
@@ -125,16 +113,21 @@ func (v *view) figureTable(lead, trail []doc.Column, rows iter.Seq[figureRow], f
 	v.Table(t)
 }
 
-// figureRow is one row of a figure table.
-type figureRow struct {
-	lead, trail []doc.Span
-	figures     map[string]model.Figure
-	below       []doc.Span
-}
-
-// noCells says what to do where there is no cell to show.
-func (v *view) noCells() {
-	notebook := slices.ContainsFunc(v.r.Processes, func(p model.Process) bool { return p.IPython != "" })
-	v.Heading("No cell ran while the tracer was attached")
-	v.Prose("", words.NoCellRan(notebook || len(v.r.Processes) == 0))
+// figureColumns returns the columns of figures: all quantities of the first meter, need and consumed of the others.
+func (v *view) figureColumns(first ...words.Quantity) (columns []doc.Column, quantities []words.Quantity,
+	ids []string) {
+	for m, id := range v.meters {
+		shown := []words.Quantity{words.Need, words.Consumed}
+		if m == 0 {
+			shown = first
+		}
+		for i, q := range shown {
+			c := doc.Bytes(q.Title).In(words.Meter(id)).Drop(i)
+			if m > 0 {
+				c = c.Drop(1000*(i+1) + m)
+			}
+			columns, quantities, ids = append(columns, c), append(quantities, q), append(ids, id)
+		}
+	}
+	return columns, quantities, ids
 }
