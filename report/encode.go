@@ -1,22 +1,6 @@
 package report
 
-import (
-	"bytes"
-	"encoding/json"
-	"slices"
-	"strconv"
-
-	"ipytracer/model"
-)
-
-// encoder writes the frequent items of a long session, as [json.Encoder] would, but without reflection and with little
-// memory of its own: in a tenth of the time.
-type encoder struct {
-	tables *tables
-	b      []byte // the present item
-	keys   []string
-	err    error
-}
+import "ipytracer/model"
 
 // item writes an item of a list, in which no list or map may be nil.
 func (e *encoder) item(item any) {
@@ -37,88 +21,9 @@ func (e *encoder) item(item any) {
 	}
 }
 
-// any writes any value, as encoding/json does.
-func (e *encoder) any(v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		if e.err == nil {
-			e.err = err
-		}
-		return
-	}
-	e.b = append(e.b, asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...)
-}
-
-func (e *encoder) raw(s string) { e.b = append(e.b, s...) }
-
 // The fields of an object: before is the text in front of the value, with the name.
 
-func (e *encoder) int(before string, n int64) { e.b = strconv.AppendInt(append(e.b, before...), n, 10) }
-
-func (e *encoder) truth(before string, v bool) { e.b = strconv.AppendBool(append(e.b, before...), v) }
-
-func (e *encoder) text(before, s string) {
-	e.raw(before)
-	e.string(s)
-}
-
 // Fields that are left out if empty.
-
-func (e *encoder) intIfAny(before string, n int64) {
-	if n != 0 {
-		e.int(before, n)
-	}
-}
-
-func (e *encoder) truthIfAny(before string, v bool) {
-	if v {
-		e.truth(before, v)
-	}
-}
-
-func (e *encoder) textIfAny(before, s string) {
-	if s != "" {
-		e.text(before, s)
-	}
-}
-
-func (e *encoder) string(s string) {
-	before := len(e.b)
-	e.b = append(e.b, '"')
-	first := 0
-	for i := range len(s) {
-		escape := escapes[s[i]]
-		switch escape {
-		case plainly:
-			continue
-		case otherwise:
-			e.b = e.b[:before]
-			e.any(s)
-			return
-		}
-		e.b = append(append(e.b, s[first:i]...), '\\', escape)
-		first = i + 1
-	}
-	e.b = append(append(e.b, s[first:]...), '"')
-}
-
-// escapes has, for each byte of a string, the character behind a backslash.
-var escapes = func() (all [256]byte) {
-	for c := range all {
-		if c < ' ' || c >= 0x7f {
-			all[c] = otherwise
-		}
-	}
-	all['"'], all['\\'], all['\n'], all['\t'] = '"', '\\', 'n', 't'
-	return all
-}()
-
-const (
-	plainly   = 0 // the byte stands for itself
-	otherwise = 1 // encoding/json writes it
-)
 
 func (e *encoder) window(w *model.Window) {
 	e.int(`{"id":`, int64(w.ID))
@@ -193,26 +98,6 @@ func (e *encoder) children(all []model.Child) {
 		e.raw("}")
 	}
 	e.raw("]")
-}
-
-// each iterates over a map in the order of JSON, and writes the separators of its members.
-func each[V any](e *encoder, before string, all map[string]V, write func(*encoder, V)) {
-	e.raw(before)
-	e.keys = e.keys[:0]
-	for key := range all {
-		e.keys = append(e.keys, key)
-	}
-	slices.Sort(e.keys)
-	separator := "{"
-	for _, key := range e.keys {
-		e.text(separator, key)
-		write(e, all[key])
-		separator = ","
-	}
-	if len(all) == 0 {
-		e.raw("{")
-	}
-	e.raw("}")
 }
 
 func (e *encoder) figures(before string, all map[string]model.Figure) {
@@ -320,5 +205,43 @@ func (e *encoder) frame(f *model.Frame) {
 		e.int(`,"execution_count":`, int64(*f.ExecutionCount))
 	}
 	e.textIfAny(`,"kernel":`, f.Kernel)
+	e.raw("}")
+}
+
+// track writes columns, in which times and values are differences from the one before: they are many, and most are
+// small.
+func (e *encoder) track(t *model.Track) {
+	e.int(`{"pid":`, int64(t.PID))
+	e.text(`,"meter":`, t.Meter)
+	e.truthIfAny(`,"tree":`, t.Tree)
+	before := int64(0)
+	e.raw(`,"elapsed_ns":[`)
+	for i := range t.Points {
+		e.int(comma(i), t.Points[i].NS-before)
+		before = t.Points[i].NS
+	}
+	before = 0
+	e.raw(`],"change":[`)
+	for i := range t.Points {
+		e.int(comma(i), t.Points[i].Bytes-before)
+		before = t.Points[i].Bytes
+	}
+	e.raw(`],"kinds":"`)
+	for i := range t.Points {
+		e.b = append(e.b, byte(t.Points[i].Kind))
+	}
+	e.raw(`"`)
+	for i, g := range t.Gaps {
+		if i == 0 {
+			e.raw(`,"gaps":[`)
+		}
+		e.int(comma(i)+`{"start_ns":`, g.StartNS)
+		e.int(`,"end_ns":`, g.EndNS)
+		e.text(`,"reason":`, g.Reason)
+		e.raw("}")
+	}
+	if len(t.Gaps) > 0 {
+		e.raw("]")
+	}
 	e.raw("}")
 }

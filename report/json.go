@@ -7,9 +7,7 @@ import (
 	"iter"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 
-	"ipytracer/internal/report/escape"
 	"ipytracer/model"
 )
 
@@ -164,33 +162,6 @@ func (d *document) put(s []byte) {
 	}
 }
 
-// asciiEscapes writes invisible characters as \u escapes. Outside of strings JSON is ASCII, so a replaced character is
-// always within one.
-func asciiEscapes(encoded []byte) []byte {
-	first := 0
-	for first < len(encoded) && encoded[first] < 0x7f {
-		first++
-	}
-	if first == len(encoded) {
-		return encoded
-	}
-	out := make([]byte, 0, len(encoded))
-	for len(encoded) > 0 {
-		r, size := utf8.DecodeRune(encoded)
-		switch {
-		case r < 0x7f || r != 0x7f && escape.Visible(r):
-			out = append(out, encoded[:size]...)
-		case r < 0x10000:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		default:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
-		}
-		encoded = encoded[size:]
-	}
-	return out
-}
-
 // complete copies a report except for its windows, so that no list or map of it is nil, and names its schema.
 func complete(r *model.Report) *model.Report {
 	c := *r
@@ -205,9 +176,6 @@ func complete(r *model.Report) *model.Report {
 	proof.Meters, proof.Problems = list(proof.Meters), list(proof.Problems)
 	return &c
 }
-
-// list copies a slice; nil becomes empty.
-func list[T any](items []T) []T { return append(make([]T, 0, len(items)), items...) }
 
 func figures(m map[string]model.Figure) map[string]model.Figure {
 	if m == nil {

@@ -64,7 +64,8 @@ func TestNativeFramesOfAStack(t *testing.T) {
 	}
 }
 
-// TestFoundLaterStandsInPlaceOfCalls: the text about memory from a search stands in the place of its calls, and is no file of the user's.
+// TestFoundLaterStandsInPlaceOfCalls: the text about memory from a search stands in the place of its calls, and is no
+// file of the user's.
 func TestFoundLaterStandsInPlaceOfCalls(t *testing.T) {
 	const found = "(found later: made between In[3] and In[7], while cpu.numpy was stepped down)"
 	stack := []model.Frame{{Function: found}}

@@ -8,46 +8,6 @@ import (
 	"ipytracer/model"
 )
 
-// slice is a window, in the lane in which it nests.
-type slice struct {
-	pid, lane int
-	kind      string // of the lane: laneCells or laneExperiments
-	category  string
-	name      string
-	from, to  int64
-	numbers   []amount
-	texts     []note
-}
-
-type amount struct {
-	name  string
-	value int64
-}
-
-type note struct{ name, text string }
-
-const (
-	laneCells       = "cells"
-	laneExperiments = "experiments"
-)
-
-// maxExcerpt is the length of a source in a slice, in cells of text.
-const maxExcerpt = 200
-
-// eachSlice goes through a report once, and writes its processes, slices and counters.
-func eachSlice(to *perfetto, r *model.Report) {
-	p := timeline{to: to, known: map[int]bool{}, lanes: map[row][]nest{}, meters: words.Wholes(r.AllMeters())}
-	for i := range r.Processes {
-		one := &r.Processes[i]
-		p.process(one.PID, one.Command)
-	}
-	for w := range r.AllPassing() {
-		p.window(w)
-	}
-	c := counters{timeline: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
-	c.print(r)
-}
-
 // timeline knows the lanes, and the open slices in them.
 type timeline struct {
 	to     *perfetto

@@ -51,3 +51,47 @@ func Orders(millions int64) *model.Report {
 	r.Windows[0].Meters = All(Fig(68*MiB, top, at), Fig(68*MiB, top, at), Fig(0, 0, 0))
 	return r
 }
+
+// Savings returns a session with two highest cells that are nearly as high, and with an array that lives in both and
+// that the second does not list.
+func Savings() *model.Report {
+	r := Empty()
+	at := func(meter string, execution, line int, allocated, net, atPeak int64) model.Allocation {
+		return model.Allocation{
+			Meter: meter, Allocated: allocated * MiB, Freed: (allocated - net) * MiB, Net: net * MiB,
+			AtPeak: atPeak * MiB, Count: 1, Stack: []model.Frame{
+				{
+					Function: "<module>", File: "/tmp/ipykernel_4242/1.py", Line: line, Execution: execution,
+					ExecutionCount: Number(execution),
+				}},
+		}
+	}
+	add := func(execution int, source string, start, peak, end int64, made ...model.Allocation) {
+		w := CellWindow(10*execution, execution, source)
+		numpy := Fig(start*MiB, peak*MiB, end*MiB)
+		w.Meters = All(Fig((68+start)*MiB, (68+peak)*MiB, (68+end)*MiB),
+			Fig((90+start)*MiB, (90+peak)*MiB, (90+end)*MiB), numpy)
+		w.Allocations, w.Coverage = made, map[string]model.Coverage{}
+		for _, a := range made {
+			w.Coverage[a.Meter] = model.Coverage{AtPeak: peak * MiB, Exact: true}
+		}
+		line := StatementWindow(10*execution+1, w.ID, 1, w.Meters)
+		line.Allocations, line.Coverage = w.Allocations, w.Coverage
+		r.Windows = append(r.Windows, w, line)
+	}
+	r.Windows = []model.Window{
+		{
+			ID: 1, Kind: model.Session, PID: 4242, Status: model.OK, DurationNS: 12_000 * MS,
+			Meters: All(Fig(68*MiB, 818*MiB, 418*MiB), Fig(90*MiB, 840*MiB, 440*MiB), Fig(0, 750*MiB, 350*MiB)),
+		},
+	}
+	add(1, "big = np.ones(26_214_400)\n", 0, 200, 200, at("cpu.numpy", 1, 1, 200, 200, 200))
+	add(2, "table = load('orders.csv')\n", 200, 350, 350, at("cpu.numpy", 2, 1, 150, 150, 150),
+		at("cpu.numpy", 1, 1, 0, 0, 200))
+	add(3, "y = (big * 2).sum()\n", 350, 750, 350, at("cpu.numpy", 3, 1, 400, 0, 400), at("cpu.numpy", 2, 1, 0, 0, 150),
+		at("cpu.numpy", 1, 1, 0, 0, 200))
+	add(4, "z = group(table)\n", 350, 743, 350, at("cpu.mapped", 4, 1, 393, 0, 393))
+	r.Windows[len(r.Windows)-1].Meters["cpu.numpy"], r.Windows[len(r.Windows)-2].Meters["cpu.numpy"] = Fig(350*MiB,
+		350*MiB, 350*MiB), Fig(350*MiB, 350*MiB, 350*MiB)
+	return r
+}

@@ -15,9 +15,6 @@ import (
 // maxHeld is the most rows of the account of memory that is still there.
 const maxHeld = 12
 
-// audited lays an audit out.
-type audited struct{ layout }
-
 // Audit shows the verdicts, what could not be judged, and the code that frees memory; with Full also an account of the
 // memory that is still there.
 func Audit(a *model.Audit, o Options) *doc.Document {

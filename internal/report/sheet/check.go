@@ -45,9 +45,6 @@ func Check(k *model.Check) *doc.Document {
 	return v
 }
 
-// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
-const sizeColumn = 12
-
 func whyNot(p *model.CheckProcess) string {
 	switch {
 	case p.Ended:

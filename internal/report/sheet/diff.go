@@ -10,16 +10,6 @@ import (
 	"ipytracer/model"
 )
 
-// The shown parts of a comparison on a terminal, unless all is shown.
-const (
-	maxDiffCells  = 15
-	maxDiffLines  = 4
-	maxDiffCauses = 3
-)
-
-// compared lays a comparison out.
-type compared struct{ layout }
-
 // Diff shows the growth and its reason, the cells that caused it, those that follow, and its certainty.
 func Diff(d *model.Diff, o Options) *doc.Document {
 	v := compared{newLayout("Memory: A → B", o)}
@@ -50,17 +40,6 @@ func (v compared) diffRun(name string, r *model.DiffRun) {
 		}
 	}
 	v.Prose("   ", spans)
-}
-
-// fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
-func fromTo(a, b *model.Figure, q words.Quantity, change int64) string {
-	text := q.Text(a) + " → " + q.Text(b) + ", " + words.Change(change)
-	if a != nil && b != nil {
-		if p := words.Percent(change, q.Of(*a)); p != "" && change != 0 {
-			text += " (" + p + ")"
-		}
-	}
-	return text
 }
 
 // diffWhole shows the peaks of the sessions, and their cells.
@@ -116,10 +95,6 @@ func (v compared) diffCauses(d *model.Diff) {
 	}
 }
 
-func (v compared) noCause(d *model.Diff) {
-	v.Field("cause", "none: no cell needs or keeps "+words.Bytes(d.Least)+" more or less than it did")
-}
-
 // diffFollows names the cells that follow from a cause, and the names that they read.
 func (v compared) diffFollows(d *model.Diff, c *model.Cause, most int) {
 	for i := range c.Follows[:min(len(c.Follows), most)] {
@@ -143,13 +118,6 @@ func editedLine(row *model.CellDiff) string {
 		}
 	}
 	return sourceOfRow(row)
-}
-
-func sourceOfRow(row *model.CellDiff) string {
-	if row.B != nil {
-		return row.B.Source
-	}
-	return row.A.Source
 }
 
 // diffCells shows the causes, one after another, and then the cells that follow from the causes.
@@ -216,14 +184,4 @@ func (v compared) diffList(d *model.Diff, rows []int, most int) {
 	if n := len(rows) - most; n > 0 {
 		v.Note("… and %s; --full prints all.", words.Plural(n, "more cell"))
 	}
-}
-
-// of returns one meter of a row, nil if it has no figure.
-func of(row *model.CellDiff, meter string) *model.MeterDiff {
-	for i := range row.Meters {
-		if row.Meters[i].Meter == meter {
-			return &row.Meters[i]
-		}
-	}
-	return nil
 }

@@ -157,3 +157,45 @@ func (v compared) judged(j *model.Judgement) {
 		v.Prose("", doc.Green("nothing is over"))
 	}
 }
+
+// compared lays a comparison out.
+type compared struct{ layout }
+
+func sourceOfRow(row *model.CellDiff) string {
+	if row.B != nil {
+		return row.B.Source
+	}
+	return row.A.Source
+}
+
+// of returns one meter of a row, nil if it has no figure.
+func of(row *model.CellDiff, meter string) *model.MeterDiff {
+	for i := range row.Meters {
+		if row.Meters[i].Meter == meter {
+			return &row.Meters[i]
+		}
+	}
+	return nil
+}
+
+// The shown parts of a comparison on a terminal, unless all is shown.
+const (
+	maxDiffCells  = 15
+	maxDiffLines  = 4
+	maxDiffCauses = 3
+)
+
+// fromTo returns "1.00 GiB → 2.00 GiB, +1.00 GiB (+100.0 %)".
+func fromTo(a, b *model.Figure, q words.Quantity, change int64) string {
+	text := q.Text(a) + " → " + q.Text(b) + ", " + words.Change(change)
+	if a != nil && b != nil {
+		if p := words.Percent(change, q.Of(*a)); p != "" && change != 0 {
+			text += " (" + p + ")"
+		}
+	}
+	return text
+}
+
+func (v compared) noCause(d *model.Diff) {
+	v.Field("cause", "none: no cell needs or keeps "+words.Bytes(d.Least)+" more or less than it did")
+}

@@ -75,3 +75,6 @@ func (l layout) doubts(all []string) {
 	}
 	l.Table(t)
 }
+
+// sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.
+const sizeColumn = 12

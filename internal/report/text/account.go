@@ -80,7 +80,8 @@ func (m moment) beyondLines(kernel *model.Account) {
 	device := memory(first).device()
 	if reserved := m.at.figures[device+"reserved"]; device != "" && first != device+"active" && reserved.Exact {
 		lines := kernel.Bytes - kernel.Left()
-		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: words.TorchCache, Bytes: reserved.Peak - lines, UpTo: true})
+		kernel.Take(model.AccountPart{Kind: model.PartWhere, Who: words.TorchCache, Bytes: reserved.Peak - lines,
+			UpTo: true})
 	}
 }
 

@@ -200,8 +200,11 @@ func (v heapView) whoAllocatedShort() {
 			continue
 		}
 		left--
-		if slices.ContainsFunc(slices.Collect(maps.Values(cell.Coverage)), func(c model.Coverage) bool { return !c.Exact }) {
-			open = append(open, s.label)
+		for _, c := range cell.Coverage {
+			if !c.Exact {
+				open = append(open, s.label)
+				break
+			}
 		}
 		label := doc.Bold(s.label)
 		for i, a := range callers[:min(len(callers), fewCallers)] {

@@ -172,7 +172,8 @@ func (v headerView) host() {
 	if h.Memory > 0 {
 		memory = words.Bytes(h.Memory) + " of memory"
 	}
-	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory, escape.Bounded(words.Clock(h.Started), maxName))
+	v.Field("host", escape.Bounded(h.Name, maxName), kernel, cpus, memory,
+		escape.Bounded(words.Clock(h.Started), maxName))
 }
 
 // A session can have several kernels. Every item of one kernel names it, and the first screen has the highest moment of

@@ -71,7 +71,8 @@ func (m moment) where() string {
 // butFor names what is not exact beside an exact highest moment; "" for nothing.
 func (m moment) butFor() (text string) {
 	a := m.account()
-	if slices.ContainsFunc(a.Parts, func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/words.Hardly }) {
+	isUpTo := func(p model.AccountPart) bool { return p.UpTo && p.Bytes >= a.Bytes/words.Hardly }
+	if slices.ContainsFunc(a.Parts, isUpTo) {
 		text += "; what is marked “up to” may be less"
 	}
 	if slices.ContainsFunc(m.v.meters, func(id string) bool { return m.v.off[id] > 0 || m.v.unknown[id] }) {

@@ -85,6 +85,7 @@ func (v Remains) ToFree(all []model.Freeing) {
 	v.Blank()
 	for _, f := range all {
 		v.WithCode("            ", []doc.Span{doc.Bold(escape.Pad(words.Freed(&f, WorthShowing), 12, true) + " ")},
-			escape.OneLine(f.Type, false, MaxCode), doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
+			escape.OneLine(f.Type, false, MaxCode),
+			doc.Dim(strings.TrimPrefix(words.Stays(&f)+typedIn(f.Kernel), ", ")))
 	}
 }

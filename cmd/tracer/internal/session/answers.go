@@ -157,7 +157,8 @@ func (a looker) WhyNoAudit() string {
 // spoken returns the texts of reports for the companion.
 func spoken() companion.Words {
 	return companion.Words{
-		Shape: text.Shape, Title: words.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged, AllClear: sheet.AllClear,
+		Shape: text.Shape, Title: words.VerdictTitle, Runs: runsOf, NotJudged: sheet.NotJudged,
+		AllClear: sheet.AllClear,
 	}
 }
 
