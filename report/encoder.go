@@ -49,24 +49,24 @@ func (e *encoder) textIfAny(before, s string) {
 	}
 }
 
-func (e *encoder) string(s string) {
+func (e *encoder) string(text string) {
 	before := len(e.b)
 	e.b = append(e.b, '"')
 	first := 0
-	for i := range len(s) {
-		escape := escapes[s[i]]
+	for i := range len(text) {
+		escape := escapes[text[i]]
 		switch escape {
 		case plainly:
 			continue
 		case otherwise:
 			e.b = e.b[:before]
-			e.any(s)
+			e.any(text)
 			return
 		}
-		e.b = append(append(e.b, s[first:i]...), '\\', escape)
+		e.b = append(append(e.b, text[first:i]...), '\\', escape)
 		first = i + 1
 	}
-	e.b = append(append(e.b, s[first:]...), '"')
+	e.b = append(append(e.b, text[first:]...), '"')
 }
 
 // escapes has, for each byte of a string, the character behind a backslash.
@@ -112,15 +112,15 @@ func asciiEscapes(encoded []byte) []byte {
 	}
 	out := make([]byte, 0, len(encoded))
 	for len(encoded) > 0 {
-		r, size := utf8.DecodeRune(encoded)
+		char, size := utf8.DecodeRune(encoded)
 		switch {
-		case r < 0x7f || r != 0x7f && escape.Visible(r):
+		case char < 0x7f || char != 0x7f && escape.Visible(char):
 			out = append(out, encoded[:size]...)
-		case r < 0x10000:
-			out = fmt.Appendf(out, `\u%04x`, r)
+		case char < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, char)
 		default:
-			r -= 0x10000
-			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+			char -= 0x10000
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+char>>10, 0xdc00+char&0x3ff)
 		}
 		encoded = encoded[size:]
 	}
@@ -137,8 +137,8 @@ func comma(i int) string {
 
 // any writes any value, as encoding/json does.
 func (e *encoder) any(v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		if e.err == nil {
@@ -146,7 +146,7 @@ func (e *encoder) any(v any) {
 		}
 		return
 	}
-	e.b = append(e.b, asciiEscapes(bytes.TrimSuffix(b.Bytes(), []byte("\n")))...)
+	e.b = append(e.b, asciiEscapes(bytes.TrimSuffix(out.Bytes(), []byte("\n")))...)
 }
 
 const (

@@ -15,13 +15,13 @@ import (
 // one after another: it holds one window at a time, and the tables of frames and stacks, which come last. Equal reports
 // give equal bytes: the members of maps are sorted, and an empty list or map is [] or {}, never null. Strings keep
 // every character of the target's; those that a terminal could act on are written as \u escapes.
-func JSON(w io.Writer, r *model.Report) error {
-	c := complete(r)
-	return newDocument(w).write(reflect.ValueOf(c).Elem(), map[string]iter.Seq[any]{
+func JSON(w io.Writer, report *model.Report) error {
+	session := complete(report)
+	return newDocument(w).write(reflect.ValueOf(session).Elem(), map[string]iter.Seq[any]{
 		"windows": func(yield func(any) bool) {
-			for window := range r.AllPassing() {
-				if r.Detail != nil {
-					r.Detail(window)
+			for window := range report.AllPassing() {
+				if report.Detail != nil {
+					report.Detail(window)
 				}
 				if !yield(window) {
 					return
@@ -29,14 +29,14 @@ func JSON(w io.Writer, r *model.Report) error {
 			}
 		},
 		"between": func(yield func(any) bool) {
-			for between := range r.AllBetweenPassing() {
+			for between := range report.AllBetweenPassing() {
 				if !yield(between) {
 					return
 				}
 			}
 		},
 		"timeline": func(yield func(any) bool) {
-			for track := range r.AllTimeline() {
+			for track := range report.AllTimeline() {
 				if !yield(track) {
 					return
 				}
@@ -137,20 +137,20 @@ func (d *document) member(name string) {
 func (d *document) list(name string, all iter.Seq[any]) {
 	d.member(name)
 	d.put([]byte("["))
-	n := 0
+	width := 0
 	for one := range all {
 		if d.err != nil {
 			return
 		}
 		d.b = d.b[:0]
-		if n++; n > 1 {
+		if width++; width > 1 {
 			d.raw(",")
 		}
 		d.raw("\n")
 		d.item(one)
 		d.put(d.b)
 	}
-	if n > 0 {
+	if width > 0 {
 		d.put([]byte("\n"))
 	}
 	d.put([]byte("]"))
@@ -163,18 +163,18 @@ func (d *document) put(s []byte) {
 }
 
 // complete copies a report except for its windows, so that no list or map of it is nil, and names its schema.
-func complete(r *model.Report) *model.Report {
-	c := *r
-	c.Schema = model.Schema
-	c.Processes = list(r.Processes)
-	for i := range c.Processes {
-		c.Processes[i].Meters = figures(c.Processes[i].Meters)
+func complete(report *model.Report) *model.Report {
+	session := *report
+	session.Schema = model.Schema
+	session.Processes = list(report.Processes)
+	for i := range session.Processes {
+		session.Processes[i].Meters = figures(session.Processes[i].Meters)
 	}
-	c.Meters = list(r.Meters)
-	proof := &c.Certificate
+	session.Meters = list(report.Meters)
+	proof := &session.Certificate
 	proof.Lost, proof.LateLibraries, proof.Probes = list(proof.Lost), list(proof.LateLibraries), list(proof.Probes)
 	proof.Meters, proof.Problems = list(proof.Meters), list(proof.Problems)
-	return &c
+	return &session
 }
 
 func figures(m map[string]model.Figure) map[string]model.Figure {

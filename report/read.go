@@ -65,29 +65,29 @@ func ReadJSON(data []byte) (*model.Report, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
-	r := model.Report(doc.bare)
+	report := model.Report(doc.bare)
 	for _, w := range doc.Windows {
 		w.Window.Refused = doc.refused(w.Refused)
 		for _, a := range w.Allocations {
 			a.Allocation.Stack, a.StackTruncated = doc.stack(a.Stack)
 			w.Window.Allocations = append(w.Window.Allocations, a.Allocation)
 		}
-		r.Windows = append(r.Windows, w.Window)
+		report.Windows = append(report.Windows, w.Window)
 	}
 	for _, b := range doc.Between {
 		b.Between.Refused = doc.refused(b.Refused)
-		r.Between = append(r.Between, b.Between)
+		report.Between = append(report.Between, b.Between)
 	}
 	for _, l := range doc.Lines {
 		l.Line.Frame = doc.frame(l.Frame)
-		r.Lines = append(r.Lines, l.Line)
+		report.Lines = append(report.Lines, l.Line)
 	}
 	for _, one := range doc.Tensors {
 		one.Tensors.Stack, _ = doc.stack(one.Stack)
-		r.Tensors = append(r.Tensors, one.Tensors)
+		report.Tensors = append(report.Tensors, one.Tensors)
 	}
-	r.Variables = doc.variables(doc.Variables)
-	return &r, doc.err
+	report.Variables = doc.variables(doc.Variables)
+	return &report, doc.err
 }
 
 // ReadAuditJSON reads the output of [AuditJSON], with every stack in its place.
@@ -103,17 +103,17 @@ func ReadAuditJSON(data []byte) (*model.Audit, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
-	a := model.Audit(doc.bare)
+	audit := model.Audit(doc.bare)
 	for _, v := range doc.Verdicts {
 		v.Verdict.Stack, _ = doc.stack(v.Stack)
-		a.Verdicts = append(a.Verdicts, v.Verdict)
+		audit.Verdicts = append(audit.Verdicts, v.Verdict)
 	}
 	for _, l := range doc.Live {
 		l.LiveBlocks.Stack, _ = doc.stack(l.Stack)
-		a.Live = append(a.Live, l.LiveBlocks)
+		audit.Live = append(audit.Live, l.LiveBlocks)
 	}
-	a.Variables = doc.variables(doc.Variables)
-	return &a, doc.err
+	audit.Variables = doc.variables(doc.Variables)
+	return &audit, doc.err
 }
 
 func (r *read) refused(all []tabledRefusal) (out []model.Refusal) {

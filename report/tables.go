@@ -75,12 +75,13 @@ func (t *tables) name(text string) uint32 {
 	return at
 }
 
-func (t *tables) frame(f *model.Frame) int {
+func (t *tables) frame(call *model.Frame) int {
 	one := tabledFrame{
-		t.name(f.Function), t.name(f.File), t.name(f.Module), t.name(f.Kernel), f.Native, f.Line, f.Execution, -1,
+		t.name(call.Function), t.name(call.File), t.name(call.Module), t.name(call.Kernel), call.Native, call.Line,
+		call.Execution, -1,
 	}
-	if f.ExecutionCount != nil {
-		one.count = *f.ExecutionCount
+	if call.ExecutionCount != nil {
+		one.count = *call.ExecutionCount
 	}
 	for key := maphash.Comparable(t.seed, one); ; key++ {
 		at, known := t.frameAt[key]
@@ -97,14 +98,14 @@ func (t *tables) frame(f *model.Frame) int {
 
 // frameAs returns an item of frames[].
 func (t *tables) frameAs(one *tabledFrame) model.Frame {
-	f := model.Frame{
+	frame := model.Frame{
 		Function: t.names[one.function], File: t.names[one.file], Module: t.names[one.module],
 		Kernel: t.names[one.kernel], Native: one.native, Line: one.line, Execution: one.execution,
 	}
 	if one.count >= 0 {
-		f.ExecutionCount = &one.count
+		frame.ExecutionCount = &one.count
 	}
-	return f
+	return frame
 }
 
 func (t *tables) stack(frames []model.Frame, truncated bool) int {

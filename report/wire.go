@@ -91,12 +91,12 @@ func (t *tables) kernel(k model.Kernel) tabledKernel {
 	return out
 }
 
-func (t *tables) windowAt(w *model.Window) *tabledWindow {
-	if w == nil {
+func (t *tables) windowAt(window *model.Window) *tabledWindow {
+	if window == nil {
 		return nil
 	}
-	out := &tabledWindow{Window: *w, Refused: t.refused(w.Refused)}
-	out.Window.Children = list(w.Children)
+	out := &tabledWindow{Window: *window, Refused: t.refused(window.Refused)}
+	out.Window.Children = list(window.Children)
 	return out
 }
 

@@ -59,7 +59,7 @@ func Wholes(ids []string) []string {
 
 // First returns a list of meters with one of them in front, which it need not have.
 func First(ids []string, id string) []string {
-	return append([]string{id}, slices.DeleteFunc(ids, func(other string) bool { return other == id })...)
+	return append([]string{id}, slices.DeleteFunc(slices.Clone(ids), func(other string) bool { return other == id })...)
 }
 
 // BesideResident returns the meters of the CPU that have a place of their own behind resident memory's.

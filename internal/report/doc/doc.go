@@ -12,7 +12,10 @@ import (
 
 // Document is a report for people.
 type Document struct {
-	Title  string // of a page
+	Title string // of a page
+	// Flow: Markdown has lines and tables in their order, not in a section for each heading. Their texts are Markdown
+	// then, and each text of a notebook must be a [Source].
+	Flow   bool
 	blocks []block
 	on     Medium
 	item   int

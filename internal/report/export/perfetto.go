@@ -11,9 +11,9 @@ import (
 // Perfetto writes a trace in Perfetto's protocol buffers: a track for each process, with its cells and statements, its
 // experiments, and a counter for each meter, in bytes. Times are nanoseconds since the session began. Slices carry
 // their figures. It holds only the list of tracks.
-func Perfetto(w io.Writer, r *model.Report) error {
+func Perfetto(w io.Writer, report *model.Report) error {
 	p := newPerfetto(w)
-	eachSlice(p, r)
+	eachSlice(p, report)
 	if !p.begun { // no process: their readers ask for a pid
 		p.track(track{kind: ofProcess}, func(d *message) { d.Text(trackName, "nothing was traced") })
 	}
@@ -38,15 +38,15 @@ func PerfettoOf(w io.Writer, all iter.Seq2[Recording, error]) error {
 }
 
 // eachSlice goes through a report once, and writes its processes, slices and counters.
-func eachSlice(to *perfetto, r *model.Report) {
-	p := timeline{to: to, known: map[int]bool{}, lanes: map[row][]nest{}, meters: words.Wholes(r.AllMeters())}
-	for i := range r.Processes {
-		one := &r.Processes[i]
+func eachSlice(to *perfetto, report *model.Report) {
+	p := timeline{to: to, known: map[int]bool{}, lanes: map[row][]nest{}, meters: words.Wholes(report.AllMeters())}
+	for i := range report.Processes {
+		one := &report.Processes[i]
 		p.process(one.PID, one.Command)
 	}
-	for w := range r.AllPassing() {
+	for w := range report.AllPassing() {
 		p.window(w)
 	}
 	c := counters{timeline: &p, alone: map[counted]*alone{}, ends: map[int]int64{}, last: map[counted]int64{}}
-	c.print(r)
+	c.print(report)
 }

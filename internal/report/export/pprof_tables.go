@@ -108,12 +108,12 @@ func (p *pprof) tables() {
 		p.put(profileFunction, function)
 	}
 	for i, name := range p.mapped {
-		var m message
-		m.Int(mappingID, int64(i)+1)
-		m.Int(mappingFile, p.text(name))
-		m.Int(mappingFunctions, 1)
-		m.Int(mappingFiles, 1)
-		m.Int(mappingLines, 1)
-		p.put(profileMapping, m)
+		var inner message
+		inner.Int(mappingID, int64(i)+1)
+		inner.Int(mappingFile, p.text(name))
+		inner.Int(mappingFunctions, 1)
+		inner.Int(mappingFiles, 1)
+		inner.Int(mappingLines, 1)
+		p.put(profileMapping, inner)
 	}
 }

@@ -124,14 +124,14 @@ const (
 const maxExcerpt = 200
 
 // packet writes a packet; all are of one sequence, and the first says that nothing is known from before.
-func (p *perfetto) packet(m message) {
-	m.Int(packetSequence, onlySequence)
+func (p *perfetto) packet(inner message) {
+	inner.Int(packetSequence, onlySequence)
 	if !p.begun {
-		m.Int(packetFlags, stateCleared)
+		inner.Int(packetFlags, stateCleared)
 		p.begun = true
 	}
 	var outer message
-	outer.Embed(tracePacket, m)
+	outer.Embed(tracePacket, inner)
 	_, _ = p.to.Write(outer) // flush returns the error
 }
 
@@ -144,11 +144,11 @@ func (p *perfetto) track(of track, describe func(*message)) int64 {
 	parent := p.tracks[track{pid: of.pid, kind: ofProcess}]
 	at = int64(len(p.tracks)) + 1
 	p.tracks[of] = at
-	var d, m message
-	d.Int(trackUUID, at)
-	d.Int(trackParent, parent)
-	describe(&d)
-	m.Embed(packetTrack, d)
+	var inner, m message
+	inner.Int(trackUUID, at)
+	inner.Int(trackParent, parent)
+	describe(&inner)
+	m.Embed(packetTrack, inner)
 	p.packet(m)
 	return at
 }
@@ -156,11 +156,11 @@ func (p *perfetto) track(of track, describe func(*message)) int64 {
 // process announces a process before its content; pid 0 stands for those that the report lacks.
 func (p *perfetto) process(pid int, name string) {
 	number := p.place.pid(pid)
-	p.track(track{pid: number, kind: ofProcess}, func(d *message) {
+	p.track(track{pid: number, kind: ofProcess}, func(inner *message) {
 		var m message
 		m.Int(processPID, int64(number))
 		m.Text(processName, p.place.name(pid, name))
-		d.Embed(trackProcess, m)
+		inner.Embed(trackProcess, m)
 	})
 }
 
@@ -170,34 +170,34 @@ func (p *perfetto) lane(pid int, kind string, number int) {
 	p.track(track{p.place.pid(pid), kind, number}, func(d *message) { d.Text(trackName, kind) })
 }
 
-func (p *perfetto) event(at int64, e message) {
+func (p *perfetto) event(at int64, inner message) {
 	var m message
 	m.Number(packetTime, p.place.time(at))
-	m.Embed(packetEvent, e)
+	m.Embed(packetEvent, inner)
 	p.packet(m)
 }
 
-func (p *perfetto) slice(s *slice) {
-	on := p.tracks[track{p.place.pid(s.pid), s.kind, s.lane}]
-	var e message
-	e.Int(eventType, sliceBegin)
-	e.Int(eventTrack, on)
-	e.Text(eventCategory, s.category)
-	e.Text(eventName, s.name)
-	for _, n := range s.numbers {
+func (p *perfetto) slice(one *slice) {
+	on := p.tracks[track{p.place.pid(one.pid), one.kind, one.lane}]
+	var inner message
+	inner.Int(eventType, sliceBegin)
+	inner.Int(eventTrack, on)
+	inner.Text(eventCategory, one.category)
+	inner.Text(eventName, one.name)
+	for _, n := range one.numbers {
 		var a message
 		a.Text(annotationName, n.name)
 		a.Number(annotationInt, n.value)
-		e.Embed(eventAnnotation, a)
+		inner.Embed(eventAnnotation, a)
 	}
-	for _, t := range s.texts {
+	for _, t := range one.texts {
 		var a message
 		a.Text(annotationName, t.name)
 		a.Text(annotationText, t.text)
-		e.Embed(eventAnnotation, a)
+		inner.Embed(eventAnnotation, a)
 	}
-	p.event(s.from, e)
-	p.end(s.to, on)
+	p.event(one.from, inner)
+	p.end(one.to, on)
 }
 
 func (p *perfetto) end(at, on int64) {
@@ -208,11 +208,11 @@ func (p *perfetto) end(at, on int64) {
 }
 
 func (p *perfetto) counter(pid int, meter string, at, bytes int64) {
-	on := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(d *message) {
+	on := p.track(track{pid: p.place.pid(pid), kind: ofCounter + meter}, func(inner *message) {
 		var m message
 		m.Int(counterUnit, sizeBytes)
-		d.Text(trackName, meter)
-		d.Embed(trackCounter, m)
+		inner.Text(trackName, meter)
+		inner.Embed(trackCounter, m)
 	})
 	var e message
 	e.Int(eventType, counterEvent)
@@ -226,10 +226,10 @@ func (p *perfetto) gap(pid int, counter string, from, to int64, why string) {
 	on := p.track(track{pid: p.place.pid(pid), kind: ofGaps + counter}, func(d *message) {
 		d.Text(trackName, counter+" not known")
 	})
-	var e message
-	e.Int(eventType, sliceBegin)
-	e.Int(eventTrack, on)
-	e.Text(eventName, why)
-	p.event(from, e)
+	var inner message
+	inner.Int(eventType, sliceBegin)
+	inner.Int(eventTrack, on)
+	inner.Text(eventName, why)
+	p.event(from, inner)
 	p.end(to, on)
 }

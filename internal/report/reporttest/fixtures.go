@@ -51,11 +51,11 @@ func exactMeters() []model.Meter {
 	for _, id := range []string{
 		"cpu.mapped", "cpu.resident", "cpu.resident.anon", "cpu.resident.file", "cpu.resident.shmem", "cpu.numpy",
 	} {
-		s := source[id]
-		if s == "" {
-			s = source["cpu.resident"]
+		text := source[id]
+		if text == "" {
+			text = source["cpu.resident"]
 		}
-		meters = append(meters, model.Meter{ID: id, Unit: "bytes", Source: s, Exact: true, Bound: &zero})
+		meters = append(meters, model.Meter{ID: id, Unit: "bytes", Source: text, Exact: true, Bound: &zero})
 	}
 	return meters
 }
@@ -92,9 +92,9 @@ func StatementWindow(id, parent, line int, m map[string]model.Figure) model.Wind
 
 // Empty returns a kernel in which nothing ran.
 func Empty() *model.Report {
-	p := Kernel()
-	p.EndNS = 12_000 * MS
-	return &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{p}, Meters: exactMeters(),
+	process := Kernel()
+	process.EndNS = 12_000 * MS
+	return &model.Report{Schema: model.Schema, Host: host(), Processes: []model.Process{process}, Meters: exactMeters(),
 		Certificate: model.Certificate{
 			Complete: true, Attribution: model.Attribution{Complete: true}, Finished: "interrupted",
 		}}

@@ -70,17 +70,17 @@ func CompletePage(t testing.TB, page []byte) bool {
 }
 
 // CheckSafe fails on invisible characters, and on any that a terminal could act on, except those in allowed.
-func CheckSafe(t testing.TB, s, allowed string) {
+func CheckSafe(t testing.TB, text, allowed string) {
 	t.Helper()
-	if !utf8.ValidString(s) {
-		t.Errorf("not UTF-8: %q", s)
+	if !utf8.ValidString(text) {
+		t.Errorf("not UTF-8: %q", text)
 	}
-	for _, r := range s {
+	for _, r := range text {
 		if strings.ContainsRune(allowed, r) {
 			continue
 		}
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
-			t.Errorf("%U in %q", r, s)
+			t.Errorf("%U in %q", r, text)
 			return
 		}
 	}

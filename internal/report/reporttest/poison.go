@@ -40,21 +40,21 @@ func Poison(of any) {
 }
 
 // poison goes through a value and puts one of the texts after another into it.
-func poison(v reflect.Value, name string, texts []string, n *int) {
+func poison(v reflect.Value, name string, texts []string, width *int) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			poison(v.Elem(), name, texts, n)
+			poison(v.Elem(), name, texts, width)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() {
-				poison(v.Field(i), f.Name, texts, n)
+				poison(v.Field(i), f.Name, texts, width)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			poison(v.Index(i), name, texts, n)
+			poison(v.Index(i), name, texts, width)
 		}
 	case reflect.String:
 		if v.Type() == reflect.TypeFor[json.Number]() {
@@ -64,11 +64,11 @@ func poison(v reflect.Value, name string, texts []string, n *int) {
 		case "Schema", "Kind", "ID", "Meter", "Unit", "Started":
 			return
 		case "Source":
-			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *n) + texts[*n%len(texts)])
+			v.SetString(v.String() + "\n" + fmt.Sprintf("# %d ", *width) + texts[*width%len(texts)])
 		default:
-			v.SetString(texts[*n%len(texts)])
+			v.SetString(texts[*width%len(texts)])
 		}
-		*n++
+		*width++
 	}
 }
 
@@ -84,21 +84,21 @@ var WildTexts = []string{
 
 // Wild returns a session with all parts of the fixtures, in which every foreign text is one of [WildTexts].
 func Wild() *model.Report {
-	r := OnGPUs(WithLines())
-	for i := range r.Windows[0].Allocations { // of a GPU it has more than the peak
-		r.Windows[0].Allocations[i].AtPeak = min(r.Windows[0].Allocations[i].AtPeak,
-			r.Windows[0].Meters[r.Windows[0].Allocations[i].Meter].Peak)
+	report := OnGPUs(WithLines())
+	for i := range report.Windows[0].Allocations { // of a GPU it has more than the peak
+		report.Windows[0].Allocations[i].AtPeak = min(report.Windows[0].Allocations[i].AtPeak,
+			report.Windows[0].Meters[report.Windows[0].Allocations[i].Meter].Peak)
 	}
-	n := 0
-	poison(reflect.ValueOf(r), "", WildTexts, &n)
+	width := 0
+	poison(reflect.ValueOf(report), "", WildTexts, &width)
 	cell := true
-	for i := range r.Windows { // one long source, the others with short ones
-		w := &r.Windows[i]
-		if len(w.Source) > 1<<20 && !cell {
-			w.Source = "x = 1"
-		} else if len(w.Source) > 1<<20 {
+	for i := range report.Windows { // one long source, the others with short ones
+		window := &report.Windows[i]
+		if len(window.Source) > 1<<20 && !cell {
+			window.Source = "x = 1"
+		} else if len(window.Source) > 1<<20 {
 			cell = false
 		}
 	}
-	return r
+	return report
 }

@@ -69,11 +69,11 @@ func (l layout) doubts(all []string) {
 	l.more(len(all)-len(shown), "doubt")
 	l.On(doc.Page)
 	l.Prose("", "What speaks against taking everything at its word.")
-	t := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
+	table := &doc.Table{Columns: []doc.Column{doc.Left("doubt")}, Item: "doubt", More: "%s"}
 	for _, text := range all {
-		t.Row(doc.In(doc.Doubt, text))
+		table.Row(doc.In(doc.Doubt, text))
 	}
-	l.Table(t)
+	l.Table(table)
 }
 
 // sizeColumn is the most cells of a size, "1,023.99 MiB + 79.00 GiB GPU" apart.

@@ -44,18 +44,26 @@ func (o *leftover) account() *model.Account {
 		Bytes: where["objects"] + where["malloc"] + where["malloc-big"] - taken})
 	lies("files", "shared")
 	slices.SortStableFunc(a.Parts, func(a, b model.AccountPart) int {
-		return cmp.Or(cmp.Compare(isKind(a), isKind(b)), cmp.Compare(b.Bytes, a.Bytes))
+		return cmp.Or(last(isOnlyKind(&a), isOnlyKind(&b)), cmp.Compare(b.Bytes, a.Bytes))
 	})
 	a.Take(model.AccountPart{Kind: model.PartRest, Bytes: a.Bytes})
 	return a
 }
 
-// isKind returns 1 for parts that are only kinds of memory: they stand behind those that say which object or line.
-func isKind(p model.AccountPart) int {
-	if p.Kind == model.PartWhere || p.Kind == model.PartObjects {
+// isOnlyKind reports whether a part is only a kind of memory: these stand behind those that say which object or line.
+func isOnlyKind(p *model.AccountPart) bool {
+	return p.Kind == model.PartWhere || p.Kind == model.PartObjects
+}
+
+// last compares two items, of which those that are so come last.
+func last(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
 		return 1
 	}
-	return 0
+	return -1
 }
 
 // pagesOf returns what most of some memory maps are: pages of files, also those that were written to and are copies

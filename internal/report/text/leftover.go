@@ -165,11 +165,7 @@ func (o *leftover) unnamedLines(named []together) []model.Line {
 		return slices.ContainsFunc(named, func(t together) bool { return goesWith(&h, t.names, t.collects) })
 	}
 	out := o.left()
-	for i := range out {
-		if l := &out[i]; l.Held != nil {
-			l.Left, l.Held = withoutParts(l, isCovered)
-		}
-	}
+	takeParts(out, isCovered)
 	return slices.DeleteFunc(out, func(l model.Line) bool {
 		return l.Left < max(worthAGap, o.end/100) || l.Held == nil && slices.ContainsFunc(named, func(t together) bool {
 			return slices.ContainsFunc(t.all, func(x *model.Variable) bool {
@@ -186,17 +182,21 @@ func goesWith(h *model.HeldPart, names []string, collects bool) bool {
 	})
 }
 
-// withoutParts returns what a line has left without some of its parts, and the other parts.
-func withoutParts(l *model.Line, without func(model.HeldPart) bool) (left int64, others []model.HeldPart) {
-	left, others = l.Left, []model.HeldPart{}
-	for _, h := range l.Held {
-		if without(h) {
-			left -= h.Bytes
-		} else {
-			others = append(others, h)
+// takeParts takes some of their parts from lines whose holders are known.
+func takeParts(lines []model.Line, takes func(model.HeldPart) bool) {
+	for i := range lines {
+		l, others := &lines[i], []model.HeldPart{}
+		for _, h := range l.Held {
+			if takes(h) {
+				l.Left -= h.Bytes
+			} else {
+				others = append(others, h)
+			}
+		}
+		if l.Held != nil {
+			l.Held = others
 		}
 	}
-	return left, others
 }
 
 // sinceAttach returns the growth of a process from the attach to the end; false for one that began with the session.

@@ -213,9 +213,7 @@ func Agreement(m model.Meter, served bool, p model.Proof, compared bool) (figure
 }
 
 // Losses returns the reasons for which records were lost, in words.
-func Losses(c *model.Certificate) string {
-	return losses(c).Text
-}
+func Losses(c *model.Certificate) string { return losses(c).Text }
 
 // Ended describes how a process ended; "" if it ended by itself, or runs.
 func Ended(p *model.Process) string {

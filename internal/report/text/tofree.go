@@ -234,11 +234,7 @@ func (o *leftover) beyondEntries(all []model.Line, named []together) []model.Lin
 		return slices.ContainsFunc(entries, func(f model.Freeing) bool { return goesWith(&h, f.Names, f.Collects) })
 	}
 	all = slices.Clone(all)
-	for i := range all {
-		if l := &all[i]; l.Held != nil {
-			l.Left, l.Held = withoutParts(l, isFreed)
-		}
-	}
+	takeParts(all, isFreed)
 	all = slices.DeleteFunc(all, func(l model.Line) bool { return l.Left < worthAGap })
 	slices.SortStableFunc(all, func(a, b model.Line) int { return cmp.Compare(b.Left, a.Left) })
 	if slices.ContainsFunc(all, func(l model.Line) bool { return l.Held == nil }) {

@@ -27,7 +27,7 @@ func (m moment) touched(all []*caller) map[*caller]int64 {
 	}
 	// then memory within another's, and memory in small pieces, which programs use at once
 	slices.SortStableFunc(doubtful, func(a, b *caller) int {
-		return cmp.Or(cmp.Compare(outermost(a), outermost(b)), cmp.Compare(a.each(), b.each()))
+		return cmp.Or(last(words.IsOutermost(a.Meter), words.IsOutermost(b.Meter)), cmp.Compare(a.each(), b.each()))
 	})
 	most := map[*caller]int64{}
 	for _, a := range doubtful {
@@ -62,13 +62,6 @@ func (m moment) idle(p spot) int64 {
 	}
 	const mapped, touched = "cpu.mapped", "cpu.resident.anon"
 	return now[mapped].Peak - now[touched].Peak - (since[mapped].Start - since[touched].Start)
-}
-
-func outermost(a *caller) int {
-	if words.IsOutermost(a.Meter) {
-		return 1
-	}
-	return 0
 }
 
 // spot is the statement, or the cell, in which a line's memory was allocated.
